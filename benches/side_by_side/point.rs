@@ -1,0 +1,103 @@
+//! Server user instructions per point-select, by the difference of two lengths.
+//!
+//! The counters are attached to the server's tasks before either side connects. A connection's task is born later, as a
+//! child of the main task (threads of mysqld, backends of the postmaster), and inherits the main task's counters: so
+//! these count the foreground of whichever side is connected. The difference between N and 3N events removes the
+//! cost of connecting, preparing and leaving.
+
+use crate::rig::Rig;
+use anyhow::Context;
+use model::{
+    drive::{Assignment, Command, Reply, Stretch, StretchEnd},
+    reading::Scope,
+    workload::Arrival,
+};
+use probe::Meter;
+
+const ROUNDS: usize = 4;
+const EVENTS: u64 = 20_000;
+
+pub(crate) fn compare(rig: &mut Rig, build: &str) -> anyhow::Result<()> {
+    if rig.driver.query("SELECT COUNT(*) FROM sbtest1").is_err() {
+        rig.load()?;
+    }
+    rig.sysbench(&["--threads=1", "--time=0", "--events=100000", "oltp_point_select", "run"])?;
+    let (mut log_ratio, mut log_client) = (0.0, 0.0);
+    for round in 1..=ROUNDS {
+        let (theirs, their_qps) = per_statement(rig, with_sysbench)?;
+        let (ours, our_qps) = per_statement(rig, with_driver)?;
+        log_ratio += (ours / theirs).ln();
+        log_client += (our_qps / their_qps).ln();
+        println!(
+            "{build} point-select round {round}: foreground user instructions dbdyno {ours:.0}, sysbench {theirs:.0}, \
+             ratio {:.4}; QPS dbdyno {our_qps:.0}, sysbench {their_qps:.0}",
+            ours / theirs,
+        );
+    }
+    let mean = |sum: f64| (sum / ROUNDS as f64).exp();
+    println!(
+        "{build} point-select: geometric mean ratio {:.4}, QPS ratio {:.3}",
+        mean(log_ratio),
+        mean(log_client)
+    );
+    Ok(())
+}
+
+type Side = fn(&mut Rig, u64) -> anyhow::Result<f64>;
+
+/// Instructions per statement and statements per second of the longer execution.
+fn per_statement(rig: &mut Rig, side: Side) -> anyhow::Result<(f64, f64)> {
+    let (short, _) = counted(rig, side, EVENTS)?;
+    let (long, qps) = counted(rig, side, 3 * EVENTS)?;
+    Ok(((long - short) / (2 * EVENTS) as f64, qps))
+}
+
+fn counted(rig: &mut Rig, side: Side, events: u64) -> anyhow::Result<(f64, f64)> {
+    let mut target = probe::Target::new(std::path::Path::new("/"));
+    target.server_pids = vec![rig.server_pid()];
+    target.foreground = vec![rig.server_pid()];
+    let mut meter = Meter::open(&target)?;
+    let before = meter.snapshot()?;
+    let qps = side(rig, events)?;
+    let readings = Meter::readings(&before, &meter.snapshot()?);
+    let of = |r: &&model::reading::Reading| {
+        r.scope == Scope::Foreground && r.counter == "user_instructions"
+    };
+    let reading = readings.iter().find(of).context("no user instructions: is perf permitted?")?;
+    Ok((reading.delta(), qps))
+}
+
+fn with_sysbench(rig: &mut Rig, events: u64) -> anyhow::Result<f64> {
+    let events = format!("--events={events}");
+    let text = rig.sysbench(&["--threads=1", "--time=0", &events, "oltp_point_select", "run"])?;
+    let line = text.lines().find(|line| line.trim_start().starts_with("queries:"));
+    let rate = line.and_then(|line| line.split('(').nth(1)).and_then(|r| r.split(' ').next());
+    Ok(rate.context("sysbench printed no rate")?.parse()?)
+}
+
+fn with_driver(rig: &mut Rig, events: u64) -> anyhow::Result<f64> {
+    let connect = Command::Connect { target: rig.target.clone(), clients: 1 };
+    rig.driver.ask(&connect)?;
+    let assignment = Assignment {
+        workload: rig.catalog.workload("point-query")?,
+        schema: rig.schema.clone(),
+        parameters: rig.parameters(),
+    };
+    rig.driver.ask(&Command::Compile(Box::new(assignment)))?;
+    let stretch = Stretch {
+        end: StretchEnd::Operations(events),
+        arrival: Arrival::Closed,
+        seed: events,
+        interval_ms: 1000,
+    };
+    let reply = rig.driver.ask(&Command::Run(stretch))?;
+    let connect = Command::Connect { target: rig.target.clone(), clients: 0 };
+    rig.driver.ask(&connect)?;
+    match reply {
+        Reply::Ran(report) => {
+            let seconds = (report.end_ns - report.start_ns) as f64 / 1e9;
+            Ok(report.succeeded as f64 / seconds)
+        }
+        other => anyhow::bail!("unexpected reply {other:?}"),
+    }
+}

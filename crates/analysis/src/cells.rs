@@ -1,0 +1,109 @@
+//! Values by cell, and the means over them.
+
+use crate::mean::{geometric_mean, mean_of_ratios};
+use model::{Levels, measurement::Measurement};
+use std::collections::BTreeMap;
+
+/// A block of a run.
+type Block<'a> = (&'a str, u32);
+
+/// The values of one metric in one cell, by block and round.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Replicates<'a> {
+    blocks: BTreeMap<Block<'a>, BTreeMap<u32, f64>>,
+    pub(crate) marks: Vec<&'a str>,
+    levels: Option<&'a Levels>,
+}
+
+impl<'a> Replicates<'a> {
+    fn add(&mut self, measurement: &'a Measurement) {
+        let block = (measurement.run.as_str(), measurement.block);
+        self.blocks.entry(block).or_default().insert(measurement.round, measurement.value);
+        self.levels.get_or_insert(&measurement.levels);
+        for mark in &measurement.marks {
+            if !self.marks.contains(&mark.as_str()) {
+                self.marks.push(mark);
+            }
+        }
+    }
+
+    /// Geometric mean over blocks of the geometric means over rounds.
+    pub(crate) fn value(&self) -> Option<f64> {
+        let means: Vec<f64> = self.blocks.values().filter_map(mean_of_rounds).collect();
+        geometric_mean(&means)
+    }
+
+    /// Number of blocks.
+    pub(crate) fn blocks(&self) -> usize {
+        self.blocks.len()
+    }
+
+    /// Number of blocks that both have.
+    pub(crate) fn common_blocks(&self, base: &Self) -> usize {
+        self.blocks.keys().filter(|block| base.blocks.contains_key(*block)).count()
+    }
+
+    /// Ratio to the base: pairs of slices of one round, then a mean per block, then the mean over
+    /// the blocks that both have. Without a common block, the ratio of the two values.
+    pub(crate) fn ratio(&self, base: &Self) -> Option<f64> {
+        let pairs: Vec<Vec<(f64, f64)>> = self
+            .blocks
+            .iter()
+            .filter_map(|(block, rounds)| pairs(base.blocks.get(block)?, rounds))
+            .collect();
+        if pairs.is_empty() {
+            return mean_of_ratios(&[(base.value()?, self.value()?)]);
+        }
+        if pairs.iter().flatten().all(|(base, value)| *base > 0.0 && *value > 0.0) {
+            let means: Vec<f64> = pairs.iter().filter_map(|pairs| mean_of_ratios(pairs)).collect();
+            return geometric_mean(&means);
+        }
+        mean_of_ratios(&pairs.concat())
+    }
+}
+
+fn mean_of_rounds(rounds: &BTreeMap<u32, f64>) -> Option<f64> {
+    geometric_mean(&rounds.values().copied().collect::<Vec<_>>())
+}
+
+/// The rounds that both have; the means of the block if there is none.
+fn pairs(base: &BTreeMap<u32, f64>, own: &BTreeMap<u32, f64>) -> Option<Vec<(f64, f64)>> {
+    let common = own.iter().filter_map(|(round, value)| Some((*base.get(round)?, *value)));
+    let common: Vec<_> = common.collect();
+    if common.is_empty() {
+        return Some(vec![(mean_of_rounds(base)?, mean_of_rounds(own)?)]);
+    }
+    Some(common)
+}
+
+/// Replicates by metric.
+type Metrics<'a> = BTreeMap<&'a str, Replicates<'a>>;
+
+/// Replicates by phase, subject and metric.
+#[derive(Debug, Default)]
+pub(crate) struct Cells<'a> {
+    cells: BTreeMap<&'a str, BTreeMap<&'a str, Metrics<'a>>>,
+}
+
+impl<'a> Cells<'a> {
+    /// Sorts measurements into cells.
+    pub(crate) fn of(measurements: &'a [Measurement]) -> Self {
+        let mut cells = Self::default();
+        for measurement in measurements {
+            let phase = cells.cells.entry(&measurement.phase).or_default();
+            let metrics = phase.entry(&measurement.subject).or_default();
+            metrics.entry(&measurement.metric).or_default().add(measurement);
+        }
+        cells
+    }
+
+    /// Every factor's level in a cell.
+    pub(crate) fn levels(&self, phase: &str, subject: &str) -> Option<&'a Levels> {
+        self.cells.get(phase)?.get(subject)?.values().next()?.levels
+    }
+
+    /// The values of a metric in a cell.
+    pub(crate) fn get(&self, phase: &str, subject: &str, metric: &str) -> Option<&Replicates<'a>> {
+        self.cells.get(phase)?.get(subject)?.get(metric)
+    }
+}

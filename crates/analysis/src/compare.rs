@@ -1,0 +1,334 @@
+//! Measurements to a comparison: every subject against its base, phase by phase.
+
+use crate::{
+    Design, Failure, METRICS, Observations, Projection,
+    cells::{Cells, Replicates},
+    metric,
+    observe::one_line,
+    warning::{Place, Warnings},
+};
+use model::{Levels, measurement::Measurement, metric::Metric};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What one experiment found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// Experiment name.
+    pub experiment: String,
+    /// The question.
+    pub question: String,
+    /// Name of the suite.
+    pub suite: String,
+    /// Labels of the bases; several if other factors than the baseline's have levels.
+    pub bases: Vec<String>,
+    /// Labels of all subjects in the plan's order.
+    pub subjects: Vec<String>,
+    /// The phases in the suite's order.
+    pub phases: Vec<PhaseResult>,
+    /// One sentence each.
+    pub warnings: Vec<String>,
+}
+
+/// What one phase found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PhaseResult {
+    /// Unique name.
+    pub phase: String,
+    /// Workload.
+    pub workload: String,
+    /// Report group.
+    pub group: String,
+    /// Position in the suite.
+    pub position: u32,
+    /// Published range, if any.
+    pub range: Option<u64>,
+    /// Connections.
+    pub clients: u32,
+    /// Cells by subject, then metric.
+    pub cells: Vec<Cell>,
+}
+
+/// One metric of one subject in one phase.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Cell {
+    /// Label of the subject.
+    pub subject: String,
+    /// Label of its base; `None` if it is a base itself.
+    pub base: Option<String>,
+    /// Every factor's level.
+    pub factors: Levels,
+    /// The metric.
+    pub metric: &'static Metric,
+    /// Value of the base in the metric's unit.
+    pub base_value: Option<f64>,
+    /// Value in the metric's unit; absent if anything in the cell failed.
+    pub value: Option<f64>,
+    /// Value relative to the base.
+    pub ratio: Option<f64>,
+    /// Blocks behind the ratio, or behind the value of a base.
+    pub blocks: u32,
+    /// What follows.
+    pub verdict: Verdict,
+    /// Why there is no value or no ratio, one line.
+    pub reason: Option<String>,
+    /// How far the value may be trusted.
+    pub marks: Vec<String>,
+}
+
+/// What follows from a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The subject is a base.
+    Base,
+    /// A slice failed or is missing: nothing can be said.
+    Invalid,
+    /// One block: nothing can be said about repetition.
+    Unreplicated,
+    /// Several blocks, and no interval was computed.
+    Unassessed,
+}
+
+impl Verdict {
+    /// The word that scripts rely on.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Base => "base",
+            Self::Invalid => "invalid",
+            Self::Unreplicated => "unreplicated",
+            Self::Unassessed => "unassessed",
+        }
+    }
+}
+
+impl Comparison {
+    /// The cell of a phase, subject and metric.
+    pub fn cell(&self, phase: &str, subject: &str, metric: &str) -> Option<&Cell> {
+        self.phases.iter().find(|result| result.phase == phase)?.cell(subject, metric)
+    }
+}
+
+impl PhaseResult {
+    /// The cell of a subject and metric.
+    pub fn cell(&self, subject: &str, metric: &str) -> Option<&Cell> {
+        self.cells.iter().find(|cell| cell.subject == subject && cell.metric.name == metric)
+    }
+
+    /// Why a subject has no value at all here, one line.
+    pub fn failure(&self, subject: &str) -> Option<&str> {
+        let mut own = self.cells.iter().filter(|cell| cell.subject == subject);
+        own.find(|cell| cell.value.is_none()).and_then(|cell| cell.reason.as_deref())
+    }
+}
+
+/// Compares the observations of one experiment.
+pub fn compare(observations: &Observations, design: &Design) -> Comparison {
+    let cells = Cells::of(&observations.measurements);
+    let failures = first_failures(&observations.failures);
+    let subjects = subjects(observations, design);
+    let source = Source { cells, failures, subjects: &subjects };
+    let phases = phases(observations);
+    let mut warnings = observations.warnings.clone();
+    let results: Vec<PhaseResult> =
+        phases.into_iter().map(|phase| source.phase(phase, &mut warnings)).collect();
+    let mut warnings = warnings.sentences();
+    warnings.extend(residue(&observations.measurements));
+    if subjects.len() == 1 {
+        warnings.push("there is only one variant, so nothing is compared".to_owned());
+    }
+    Comparison {
+        experiment: design.experiment.clone(),
+        question: design.question.clone(),
+        suite: design.suite.clone(),
+        bases: design.bases().into_iter().map(str::to_owned).collect(),
+        subjects: subjects.into_iter().map(|(label, _)| label).collect(),
+        phases: results,
+        warnings,
+    }
+}
+
+/// The design's subjects, then any that only the records know, against the first base.
+fn subjects(observations: &Observations, design: &Design) -> Vec<(String, Option<String>)> {
+    let mut subjects = design.subjects.clone();
+    let measured = observations.measurements.iter().map(|measurement| &measurement.subject);
+    let failed = observations.failures.iter().map(|failure| &failure.subject);
+    let known: BTreeSet<String> = subjects.iter().map(|(label, _)| label.clone()).collect();
+    let others: BTreeSet<&String> =
+        measured.chain(failed).filter(|l| !known.contains(*l)).collect();
+    let base = design.bases().first().map(|base| (*base).to_owned());
+    subjects.extend(others.into_iter().map(|label| (label.clone(), base.clone())));
+    subjects
+}
+
+/// The phases in the suite's order, without cells.
+fn phases(observations: &Observations) -> Vec<PhaseResult> {
+    let mut phases: BTreeMap<(u32, &str), PhaseResult> = BTreeMap::new();
+    for m in &observations.measurements {
+        phases.entry((m.position, &m.phase)).or_insert_with(|| PhaseResult {
+            phase: m.phase.clone(),
+            workload: m.workload.clone(),
+            group: m.group.clone(),
+            position: m.position,
+            range: m.range,
+            clients: m.clients,
+            cells: Vec::new(),
+        });
+    }
+    for f in &observations.failures {
+        phases.entry((f.position, &f.phase)).or_insert_with(|| PhaseResult {
+            phase: f.phase.clone(),
+            workload: f.workload.clone(),
+            group: f.group.clone(),
+            position: f.position,
+            range: f.range,
+            clients: f.clients,
+            cells: Vec::new(),
+        });
+    }
+    // Runs of different plans may give one phase different positions; its first one counts.
+    let mut seen = BTreeSet::new();
+    phases.into_values().filter(|phase| seen.insert(phase.phase.clone())).collect()
+}
+
+fn first_failures(failures: &[Failure]) -> BTreeMap<(&str, &str), &Failure> {
+    let mut first = BTreeMap::new();
+    for failure in failures {
+        first.entry((failure.phase.as_str(), failure.subject.as_str())).or_insert(failure);
+    }
+    first
+}
+
+fn residue(measurements: &[Measurement]) -> Vec<String> {
+    let projection = Projection::new(&["phase"], &["subject"]);
+    let sentence = |difference: crate::Difference| {
+        let values: Vec<_> = difference.values.iter().map(|value| format!("`{value}`")).collect();
+        format!("cells put together values of different {}: {}", difference.key, values.join(", "))
+    };
+    projection.residue(measurements).into_iter().map(sentence).collect()
+}
+
+/// What cells are made from.
+struct Source<'a> {
+    cells: Cells<'a>,
+    failures: BTreeMap<(&'a str, &'a str), &'a Failure>,
+    subjects: &'a [(String, Option<String>)],
+}
+
+/// One side of a comparison.
+enum Side<'s, 'a> {
+    Values(&'s Replicates<'a>),
+    Missing(String),
+}
+
+impl<'a> Source<'a> {
+    fn phase(&self, mut phase: PhaseResult, warnings: &mut Warnings) -> PhaseResult {
+        let metrics = self.metrics(&phase.phase);
+        for (subject, base) in self.subjects {
+            let factors = self.factors(&phase.phase, subject);
+            for metric in &metrics {
+                let cell = self.cell(&phase.phase, (subject, base.as_deref()), metric);
+                phase.cells.push(Cell { factors: factors.clone(), ..cell });
+            }
+            self.warn_of_blocks(&phase, (subject, base.as_deref()), warnings);
+        }
+        phase
+    }
+
+    /// The metrics that any subject has in this phase; throughput if all failed.
+    fn metrics(&self, phase: &str) -> Vec<&'static Metric> {
+        let has = |metric: &&Metric| {
+            let mut subjects = self.subjects.iter();
+            subjects.any(|(label, _)| self.cells.get(phase, label, metric.name).is_some())
+        };
+        let found: Vec<_> = METRICS.iter().filter(has).collect();
+        if found.is_empty() { metric("ops_per_second").into_iter().collect() } else { found }
+    }
+
+    fn factors(&self, phase: &str, subject: &str) -> Levels {
+        if let Some(failure) = self.failures.get(&(phase, subject)) {
+            return failure.levels.clone();
+        }
+        self.cells.levels(phase, subject).cloned().unwrap_or_default()
+    }
+
+    fn side(&self, phase: &str, subject: &str, metric: &Metric) -> Side<'_, 'a> {
+        if let Some(failure) = self.failures.get(&(phase, subject)) {
+            return Side::Missing(format!("failed: {}", one_line(&failure.reason)));
+        }
+        match self.cells.get(phase, subject, metric.name) {
+            Some(values) => Side::Values(values),
+            None => Side::Missing("not measured".to_owned()),
+        }
+    }
+
+    fn cell(
+        &self,
+        phase: &str,
+        (subject, base): (&str, Option<&str>),
+        metric: &'static Metric,
+    ) -> Cell {
+        let mut cell = Cell {
+            subject: subject.to_owned(),
+            base: base.map(str::to_owned),
+            factors: Levels::new(),
+            metric,
+            base_value: None,
+            value: None,
+            ratio: None,
+            blocks: 0,
+            verdict: Verdict::Invalid,
+            reason: None,
+            marks: Vec::new(),
+        };
+        let base_side = base.map(|base| self.side(phase, base, metric));
+        if let Some(Side::Values(values)) = &base_side {
+            cell.base_value = values.value();
+        }
+        let values = match self.side(phase, subject, metric) {
+            Side::Values(values) => values,
+            Side::Missing(reason) => {
+                cell.reason = Some(reason);
+                return cell;
+            }
+        };
+        cell.value = values.value();
+        cell.marks = values.marks.iter().map(|mark| (*mark).to_owned()).collect();
+        match base_side {
+            None => {
+                cell.blocks = count(values.blocks());
+                cell.verdict = Verdict::Base;
+            }
+            Some(Side::Missing(reason)) => cell.reason = Some(format!("the base {reason}")),
+            Some(Side::Values(base)) => {
+                cell.ratio = values.ratio(base);
+                cell.blocks = count(values.common_blocks(base));
+                let several = cell.blocks > 1;
+                cell.verdict = if several { Verdict::Unassessed } else { Verdict::Unreplicated };
+            }
+        }
+        cell
+    }
+
+    /// Ratios are of paired blocks: those without a partner are told.
+    fn warn_of_blocks(
+        &self,
+        phase: &PhaseResult,
+        (subject, base): (&str, Option<&str>),
+        warnings: &mut Warnings,
+    ) {
+        let get = |label| self.cells.get(&phase.phase, label, "ops_per_second");
+        let (Some(own), Some(other)) = (get(subject), base.and_then(get)) else { return };
+        let common = own.common_blocks(other);
+        let alone = own.blocks().max(other.blocks()) - common;
+        let place = Place { subject, phase: &phase.phase, position: phase.position };
+        if common == 0 {
+            warnings.add(place, "no block is shared with the base, so the ratio is not paired", 1);
+        } else if alone > 0 {
+            let text = "some blocks have no partner and are left out of the ratio";
+            warnings.add(place, text, alone as u64);
+        }
+    }
+}
+
+fn count(blocks: usize) -> u32 {
+    u32::try_from(blocks).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,191 @@
+//! One raw slice to the values of all metrics that it can tell.
+
+use crate::{
+    PhaseFacts,
+    metrics::metric,
+    parts::{EMBEDDED, Parts},
+};
+use model::{
+    drive::{Percentiles, StretchReport},
+    reading::Scope,
+    record::SliceRecord,
+    workload::{Arrival, Counts},
+};
+
+/// Metric and value.
+type Value = (&'static str, f64);
+
+/// Prefix of metric names, scope of the readings.
+const PARTS: [(&str, Scope); 4] = [
+    ("server", Scope::Server),
+    ("foreground", Scope::Foreground),
+    ("background", Scope::Background),
+    ("client", Scope::Client),
+];
+
+/// The values of a slice by metric name, in the metrics' units. The state of the slice is not
+/// looked at.
+pub fn derive(slice: &SliceRecord, facts: &PhaseFacts) -> Vec<(&'static str, f64)> {
+    let succeeded = slice.work.as_ref().map_or(0, |work| work.succeeded) as f64;
+    let parts = Parts::new(slice, succeeded);
+    let mut values = Vec::with_capacity(crate::METRICS.len());
+    if let Some(work) = &slice.work {
+        let operations = denominator(work, facts);
+        throughput(work, facts, &mut values);
+        latencies(work, facts, &mut values);
+        if operations > 0.0 {
+            processor(&parts, operations, &mut values);
+            traffic(&parts, operations, &mut values);
+            outcomes(work, operations, &mut values);
+        }
+    }
+    sizes(&parts, &mut values);
+    values.retain(|(_, value)| value.is_finite());
+    values
+}
+
+/// Marks of values beyond those of the slice.
+pub(crate) fn marks(slice: &SliceRecord) -> Vec<String> {
+    let mut marks = slice.marks.clone();
+    if Parts::new(slice, 0.0).is_embedded() && !marks.iter().any(|mark| mark == EMBEDDED) {
+        marks.push(EMBEDDED.to_owned());
+    }
+    marks
+}
+
+/// What per-operation metrics divide by: as many as the workload counts.
+pub(crate) fn denominator(work: &StretchReport, facts: &PhaseFacts) -> f64 {
+    match facts.counts {
+        Counts::Operations => work.succeeded as f64,
+        Counts::Statements => statements(work),
+        Counts::Rows => rows(work, facts),
+    }
+}
+
+fn statements(work: &StretchReport) -> f64 {
+    (work.reads + work.writes + work.others) as f64
+}
+
+/// Rows returned or changed; a workload that counts rows and returns at most one per operation (a
+/// filter that nothing meets, an aggregate) scans, and counts the rows that it looks at.
+fn rows(work: &StretchReport, facts: &PhaseFacts) -> f64 {
+    let scans = facts.counts == Counts::Rows
+        && work.rows_changed == 0
+        && work.rows_read <= work.succeeded
+        && facts.scanned_rows > 0.0;
+    if scans {
+        return work.succeeded as f64 * facts.scanned_rows;
+    }
+    (work.rows_read + work.rows_changed) as f64
+}
+
+fn throughput(work: &StretchReport, facts: &PhaseFacts, values: &mut Vec<Value>) {
+    let seconds = work.end_ns.saturating_sub(work.start_ns) as f64 / 1e9;
+    if seconds <= 0.0 {
+        return;
+    }
+    values.push(("ops_per_second", denominator(work, facts) / seconds));
+    values.push(("queries_per_second", statements(work) / seconds));
+    values.push(("transactions_per_second", work.succeeded as f64 / seconds));
+    values.push(("rows_per_second", rows(work, facts) / seconds));
+}
+
+fn latencies(work: &StretchReport, facts: &PhaseFacts, values: &mut Vec<Value>) {
+    // Percentiles of several operations cannot be made from those of each.
+    let only = match work.ops.as_slice() {
+        [op] => Some((op.service_us, op.response_us)),
+        _ => None,
+    };
+    let unknown = Percentiles::default();
+    let pick = |whole: Percentiles, of_one: Option<Percentiles>| {
+        if whole == unknown { of_one.filter(|one| *one != unknown) } else { Some(whole) }
+    };
+    if let Some(service) = pick(work.service_us, only.map(|pair| pair.0)) {
+        values.extend([
+            ("latency_us_p50", service.p50),
+            ("latency_us_p95", service.p95),
+            ("latency_us_p99", service.p99),
+            ("latency_us_p999", service.p999),
+            ("latency_us_max", service.max),
+        ]);
+    }
+    if let Some(response) = pick(work.response_us, only.map(|pair| pair.1)) {
+        values.extend([
+            ("response_us_p50", response.p50),
+            ("response_us_p95", response.p95),
+            ("response_us_p99", response.p99),
+            ("response_us_p999", response.p999),
+            ("response_us_max", response.max),
+        ]);
+    }
+    if matches!(facts.arrival, Arrival::Open { .. }) {
+        values.push(("lag_us_max", work.lag_us_max as f64));
+    }
+}
+
+fn processor(parts: &Parts<'_>, operations: f64, values: &mut Vec<Value>) {
+    for (prefix, scope) in PARTS {
+        let sum = |counters: [&str; 2]| sum_of_known(counters.map(|name| parts.total(scope, name)));
+        let cpu_ns = parts.total(scope, "cpu_ns").or_else(|| parts.total(scope, "task_clock_ns"));
+        let totals = [
+            ("user_instructions_per_op", parts.total(scope, "user_instructions")),
+            ("kernel_instructions_per_op", parts.total(scope, "kernel_instructions")),
+            ("cycles_per_op", sum(["user_cycles", "kernel_cycles"])),
+            ("cpu_us_per_op", cpu_ns.map(|ns| ns / 1e3)),
+        ];
+        for (ending, total) in totals {
+            let name = format!("{prefix}_{ending}");
+            if let (Some(total), Some(metric)) = (total, metric(&name)) {
+                values.push((metric.name, total / operations));
+            }
+        }
+    }
+    if let Some(ns) = parts.total(Scope::Host, "host_cpu_ns") {
+        values.push(("host_cpu_us_per_op", ns / 1e3 / operations));
+    }
+    let of_server = |counter| parts.total(Scope::Server, counter);
+    let voluntary = ["voluntary_switches", "involuntary_switches"];
+    let switches = of_server("context_switches").or_else(|| sum_of_known(voluntary.map(of_server)));
+    if let Some(switches) = switches {
+        values.push(("context_switches_per_op", switches / operations));
+    }
+    if let Some(faults) = of_server("page_faults") {
+        values.push(("page_faults_per_op", faults / operations));
+    }
+}
+
+fn sum_of_known(values: [Option<f64>; 2]) -> Option<f64> {
+    values.into_iter().flatten().reduce(|a, b| a + b)
+}
+
+/// The device's counters; where the device is not known, what the server's processes did to
+/// storage.
+fn traffic(parts: &Parts<'_>, operations: f64, values: &mut Vec<Value>) {
+    let device = |counter| parts.total(Scope::Device, counter);
+    let kib = |counter| parts.total(Scope::Server, counter).map(|bytes: f64| bytes / 1024.0);
+    let totals = [
+        ("reads_per_op", device("device_reads")),
+        ("read_kib_per_op", device("device_read_kib").or_else(|| kib("read_bytes"))),
+        ("writes_per_op", device("device_writes")),
+        ("write_kib_per_op", device("device_write_kib").or_else(|| kib("write_bytes"))),
+    ];
+    for (name, total) in totals {
+        values.extend(total.map(|total| (name, total / operations)));
+    }
+}
+
+fn outcomes(work: &StretchReport, operations: f64, values: &mut Vec<Value>) {
+    let errors: u64 = work.errors.iter().map(|error| error.count).sum();
+    values.push(("errors_per_op", errors as f64 / operations));
+    values.push(("rows_per_op", (work.rows_read + work.rows_changed) as f64 / operations));
+}
+
+fn sizes(parts: &Parts<'_>, values: &mut Vec<Value>) {
+    let mib = |counter, divisor| parts.peak(Scope::Server, counter).map(|v: f64| v / divisor);
+    let found = [
+        ("server_rss_mib_peak", mib("rss_kib", 1024.0)),
+        ("server_vsz_mib_peak", mib("vsz_kib", 1024.0)),
+        ("database_mib", mib("database_bytes", 1024.0 * 1024.0)),
+    ];
+    values.extend(found.into_iter().filter_map(|(name, value)| Some((name, value?))));
+}

@@ -1,0 +1,188 @@
+//! What a comparison needs to know of a plan.
+
+use crate::{Error, Result};
+use model::{
+    plan::Plan,
+    workload::{Arrival, Counts},
+};
+use std::collections::BTreeMap;
+
+/// Who is compared with whom, and what an operation is in each phase.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Design {
+    /// Experiment name.
+    pub experiment: String,
+    /// The question: the title of pages.
+    pub question: String,
+    /// Name of the suite that scripts see; the experiment's name unless the caller knows better.
+    pub suite: String,
+    /// Labels of the subjects in the plan's order, each with the label of its base; `None` for a
+    /// base.
+    pub subjects: Vec<(String, Option<String>)>,
+    /// Facts of the phases by name.
+    pub phases: BTreeMap<String, PhaseFacts>,
+}
+
+/// What the slices of a phase do not say themselves.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PhaseFacts {
+    /// What per-operation metrics divide by.
+    pub counts: Counts,
+    /// Rows that one operation examines where it returns none: the rows of a table.
+    pub scanned_rows: f64,
+    /// Closed or open loop.
+    pub arrival: Arrival,
+}
+
+impl Default for PhaseFacts {
+    fn default() -> Self {
+        Self { counts: Counts::Operations, scanned_rows: 0.0, arrival: Arrival::Closed }
+    }
+}
+
+impl Design {
+    /// The design of a plan: each subject against the base with equal levels of the other factors.
+    pub fn of(plan: &Plan) -> Self {
+        let label = |subject: &model::subject::Subject| subject.label.clone();
+        let subjects = plan.subjects.iter().map(|s| (label(s), base_of(plan, s))).collect();
+        let facts = |phase: &model::plan::Phase| {
+            let rows = phase.parameters.get("rows").copied();
+            let scanned_rows = rows.map_or(plan.experiment.rows as f64, |rows| rows as f64);
+            let counts =
+                plan.workloads.get(phase.workload).map_or(Counts::Operations, |w| w.counts);
+            PhaseFacts { counts, scanned_rows, arrival: phase.arrival }
+        };
+        Self {
+            experiment: plan.experiment.name.clone(),
+            question: plan.experiment.question.clone(),
+            suite: plan.experiment.name.clone(),
+            subjects,
+            phases: plan.phases.iter().map(|phase| (phase.name.clone(), facts(phase))).collect(),
+        }
+    }
+
+    /// The same with one base for all. Fails if no subject has this label.
+    pub fn against(mut self, base: &str) -> Result<Self> {
+        if !self.subjects.iter().any(|(label, _)| label == base) {
+            let known: Vec<_> =
+                self.subjects.iter().map(|(label, _)| format!("`{label}`")).collect();
+            return Err(Error::UnknownBase { base: base.to_owned(), known: known.join(", ") });
+        }
+        for (label, own) in &mut self.subjects {
+            *own = (label != base).then(|| base.to_owned());
+        }
+        Ok(self)
+    }
+
+    /// Labels of the bases, in the plan's order.
+    pub fn bases(&self) -> Vec<&str> {
+        let bases = self.subjects.iter().filter(|(_, base)| base.is_none());
+        bases.map(|(label, _)| label.as_str()).collect()
+    }
+
+    /// Facts of a phase; an unknown phase counts operations in a closed loop.
+    pub fn facts(&self, phase: &str) -> PhaseFacts {
+        self.phases.get(phase).copied().unwrap_or_default()
+    }
+}
+
+fn base_of(plan: &Plan, subject: &model::subject::Subject) -> Option<String> {
+    if plan.base.contains(&subject.label) {
+        return None;
+    }
+    let same_elsewhere = |base: &&model::subject::Subject| {
+        let free = base
+            .levels
+            .iter()
+            .filter(|(name, _)| !plan.experiment.baseline.contains_key(name.as_str()));
+        free.into_iter().all(|(name, level)| subject.levels.get(name) == Some(level))
+    };
+    let mut bases = plan.subjects.iter().filter(|s| plan.base.contains(&s.label));
+    let matching = bases.clone().find(same_elsewhere);
+    matching.or_else(|| bases.next()).map(|base| base.label.clone()).filter(|b| *b != subject.label)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::{
+        experiment::{Design as Kind, Experiment},
+        subject::{Build, Config, Subject, Transport},
+    };
+
+    fn subject(levels: &[(&str, &str)]) -> Subject {
+        let label: Vec<&str> = levels.iter().map(|(_, level)| *level).collect();
+        Subject {
+            label: label.join("."),
+            build: Build {
+                server: "postgres".into(),
+                version: String::new(),
+                basedir: None,
+                attach: None,
+                prefix: Vec::new(),
+                environment: Vec::new(),
+            },
+            config: Config {
+                name: String::new(),
+                help: String::new(),
+                engine: None,
+                transport: Transport::Socket,
+                settings: Vec::new(),
+            },
+            levels: levels.iter().map(|(n, l)| ((*n).into(), (*l).into())).collect(),
+        }
+    }
+
+    fn plan(subjects: Vec<Subject>, base: &[&str], baseline: &[&str]) -> Plan {
+        Plan {
+            format: 1,
+            hash: String::new(),
+            experiment: Experiment {
+                name: "e".into(),
+                question: "q".into(),
+                design: Kind::Interleaved,
+                blocks: 1,
+                loads: 1,
+                rounds: 1,
+                seed: 1,
+                baseline: baseline.iter().map(|name| ((*name).into(), String::new())).collect(),
+                factors: Vec::new(),
+                tables: 1,
+                rows: 1,
+                slice_seconds: 1.0,
+                read_seconds: 1.0,
+                write_seconds: 1.0,
+                warmup_seconds: 0.0,
+                require: Vec::new(),
+                text: String::new(),
+            },
+            subjects,
+            base: base.iter().map(|label| (*label).into()).collect(),
+            schemas: Vec::new(),
+            workloads: Vec::new(),
+            phases: Vec::new(),
+            blocks: Vec::new(),
+            estimate: Default::default(),
+        }
+    }
+
+    #[test]
+    fn a_base_has_equal_levels_of_the_other_factors() {
+        let subjects = ["17", "18"].iter().flat_map(|build| {
+            ["a", "b"].map(|config| subject(&[("build", build), ("config", config)]))
+        });
+        let check = |base: &[&str], baseline: &[&str], expected: [Option<&str>; 4]| {
+            let design = Design::of(&plan(subjects.clone().collect(), base, baseline));
+            let found = design.subjects.iter().map(|(_, base)| base.as_deref());
+            assert_eq!(found.collect::<Vec<_>>(), expected);
+        };
+        let by_build = [None, None, Some("17.a"), Some("17.b")];
+        check(&["17.a", "17.b"], &["build"], by_build);
+        let by_config = [None, Some("17.a"), None, Some("18.a")];
+        check(&["17.a", "18.a"], &["config"], by_config);
+        let by_both = [None, Some("17.a"), Some("17.a"), Some("17.a")];
+        check(&["17.a"], &["build", "config"], by_both);
+        // A plan without a base compares nothing.
+        check(&[], &[], [None; 4]);
+    }
+}

@@ -1,0 +1,35 @@
+//! From raw slices to values, and from values to ratios: mathematics over records, without any I/O.
+//!
+//! Nothing here reads a file, knows a page or prints. Nothing here fails on strange data either:
+//! what cannot be said becomes a warning or a reason beside the result. Same slices in, same values
+//! out.
+//!
+//! Read [`observe`] first (slices to [`model::measurement::Measurement`]s), then [`compare`]
+//! (measurements to a [`Comparison`]); [`METRICS`] names every quantity.
+
+#![forbid(unsafe_code)]
+
+mod cells;
+mod compare;
+mod derive;
+mod design;
+mod error;
+mod mean;
+mod metrics;
+mod observe;
+mod parts;
+mod projection;
+mod residue;
+mod settings;
+mod warning;
+
+pub use compare::{Cell, Comparison, PhaseResult, Verdict, compare};
+pub use derive::derive;
+pub use design::{Design, PhaseFacts};
+pub use error::{Error, Result};
+pub use mean::{geometric_mean, mean_of_ratios};
+pub use metrics::{METRICS, metric, select_metrics};
+pub use observe::{Failure, Input, Observations, observe};
+pub use projection::{Difference, Projection};
+pub use residue::residue;
+pub use settings::{SettingDifference, settings_differences};

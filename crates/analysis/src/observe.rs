@@ -1,0 +1,180 @@
+//! Slices to measurements, failures and warnings.
+
+use crate::{
+    PhaseFacts, derive,
+    derive::{denominator, marks},
+    parts::Parts,
+    warning::{Place, Warnings},
+};
+use model::{
+    Levels,
+    measurement::Measurement,
+    record::{SliceRecord, SliceState},
+};
+
+/// A slice with where it came from.
+#[derive(Debug, Clone, Copy)]
+pub struct Input<'a> {
+    /// Experiment name.
+    pub experiment: &'a str,
+    /// Run, by its identifier.
+    pub run: &'a str,
+    /// The slice.
+    pub slice: &'a SliceRecord,
+}
+
+/// Everything that slices tell.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Observations {
+    /// Values of the slices that count.
+    pub measurements: Vec<Measurement>,
+    /// Slices that broke.
+    pub failures: Vec<Failure>,
+    pub(crate) warnings: Warnings,
+}
+
+/// A slice that broke: it has no values, and its cell shows none.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Failure {
+    /// Experiment name.
+    pub experiment: String,
+    /// Run, by its identifier.
+    pub run: String,
+    /// Label of the subject.
+    pub subject: String,
+    /// Phase of the plan.
+    pub phase: String,
+    /// Workload of the phase.
+    pub workload: String,
+    /// Report group of the phase.
+    pub group: String,
+    /// Position of the phase in the suite.
+    pub position: u32,
+    /// Published range, if any.
+    pub range: Option<u64>,
+    /// Connections.
+    pub clients: u32,
+    /// Every factor's level.
+    pub levels: Levels,
+    /// Block.
+    pub block: u32,
+    /// Round in the block.
+    pub round: u32,
+    /// Why; for a dead server, the last lines of its log.
+    pub reason: String,
+}
+
+impl Observations {
+    /// What readers of any table of these values must know, one sentence each.
+    pub fn warnings(&self) -> Vec<String> {
+        self.warnings.sentences()
+    }
+}
+
+/// Derives all values of `slices`; `facts` gives a phase's facts by run and phase name.
+pub fn observe<'a>(
+    slices: impl IntoIterator<Item = Input<'a>>,
+    facts: &dyn Fn(&str, &str) -> PhaseFacts,
+) -> Observations {
+    let mut found = Observations::default();
+    for input in slices {
+        let slice = input.slice;
+        let facts = facts(input.run, &slice.phase);
+        match (slice.state, broken(slice, &facts)) {
+            (SliceState::Discarded, _) => {
+                let reason = slice.reason.as_deref().unwrap_or("warm-up");
+                let text = format!("{{count}} slices are left out: {}", one_line(reason));
+                found.warnings.add(place(slice), &text, 1);
+            }
+            (_, Some(reason)) => found.failures.push(failure(&input, reason)),
+            (_, None) => {
+                warn(slice, &mut found.warnings);
+                measure(&input, &facts, &mut found.measurements);
+            }
+        }
+    }
+    found
+}
+
+/// Why a slice has no values, if it has none.
+fn broken(slice: &SliceRecord, facts: &PhaseFacts) -> Option<String> {
+    if slice.state == SliceState::Failed {
+        return Some(slice.reason.clone().unwrap_or_else(|| "no reason was recorded".to_owned()));
+    }
+    let nothing = slice.work.as_ref().is_some_and(|work| denominator(work, facts) <= 0.0);
+    nothing.then(|| "no operation was completed".to_owned())
+}
+
+fn place(slice: &SliceRecord) -> Place<'_> {
+    Place { subject: &slice.subject, phase: &slice.phase, position: slice.position }
+}
+
+fn warn(slice: &SliceRecord, warnings: &mut Warnings) {
+    for mark in &slice.marks {
+        warnings.add(place(slice), &one_line(mark), 1);
+    }
+    let known = slice.marks.iter().any(|mark| mark.contains("foreground"));
+    if Parts::new(slice, 0.0).lacks_foreground() && !known {
+        warnings.add(place(slice), "foreground missing", 1);
+    }
+    let Some(work) = &slice.work else { return };
+    let errors: u64 = work.errors.iter().map(|error| error.count).sum();
+    let cases = [
+        ("{count} statements had rows outside what the workload expects", work.unexpected),
+        ("{count} errors were reported", errors),
+        ("{count} operations never got their turn", work.dropped),
+        ("{count} operations started late", work.late),
+    ];
+    for (text, count) in cases {
+        warnings.add(place(slice), text, count);
+    }
+}
+
+fn measure(input: &Input<'_>, facts: &PhaseFacts, measurements: &mut Vec<Measurement>) {
+    let slice = input.slice;
+    let marks = marks(slice);
+    for (metric, value) in derive(slice, facts) {
+        measurements.push(Measurement {
+            experiment: input.experiment.to_owned(),
+            run: input.run.to_owned(),
+            subject: slice.subject.clone(),
+            phase: slice.phase.clone(),
+            workload: slice.workload.clone(),
+            group: slice.group.clone(),
+            position: slice.position,
+            range: slice.range,
+            clients: slice.clients,
+            levels: slice.levels.clone(),
+            block: slice.block,
+            round: slice.round,
+            metric: metric.to_owned(),
+            value,
+            state: slice.state,
+            marks: marks.clone(),
+        });
+    }
+}
+
+fn failure(input: &Input<'_>, reason: String) -> Failure {
+    let slice = input.slice;
+    Failure {
+        experiment: input.experiment.to_owned(),
+        run: input.run.to_owned(),
+        subject: slice.subject.clone(),
+        phase: slice.phase.clone(),
+        workload: slice.workload.clone(),
+        group: slice.group.clone(),
+        position: slice.position,
+        range: slice.range,
+        clients: slice.clients,
+        levels: slice.levels.clone(),
+        block: slice.block,
+        round: slice.round,
+        reason,
+    }
+}
+
+/// The first line: reasons may quote logs.
+pub(crate) fn one_line(text: &str) -> String {
+    text.lines().next().unwrap_or_default().to_owned()
+}

@@ -1,0 +1,107 @@
+//! Which readings belong to the server, its parts and the driver.
+
+use model::{
+    reading::{Reading, Scope},
+    record::SliceRecord,
+};
+
+/// Mark of values of an embedded engine, which shares the driver's process.
+pub(crate) const EMBEDDED: &str = "driver less null client";
+
+/// Counters of one slice by scope.
+///
+/// - The whole server and the device count over the drain too, if there was one: what a writing
+///   slice leaves to be done later is a part of its cost.
+/// - The background is then the whole server less the foreground.
+/// - An embedded engine works inside the driver: its server is the driver less the null client's
+///   cost per operation, and its client is the null client.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Parts<'a> {
+    slice: &'a SliceRecord,
+    operations: f64,
+}
+
+impl<'a> Parts<'a> {
+    /// `operations` are the executions of operations that succeeded: what the null client's costs
+    /// are per.
+    pub(crate) fn new(slice: &'a SliceRecord, operations: f64) -> Self {
+        Self { slice, operations }
+    }
+
+    /// Whether the engine shares the driver's process.
+    pub(crate) fn is_embedded(&self) -> bool {
+        let readings = &self.slice.readings;
+        let own = |reading: &Reading| matches!(reading.scope, Scope::Server | Scope::Foreground);
+        let null = |reading: &Reading| reading.counter.starts_with("null_");
+        !readings.iter().any(own) && readings.iter().any(null)
+    }
+
+    /// Whether the server was measured, and which of its tasks serve connections is not known.
+    pub(crate) fn lacks_foreground(&self) -> bool {
+        let has = |scope| self.slice.readings.iter().any(|reading| reading.scope == scope);
+        has(Scope::Server) && !has(Scope::Foreground)
+    }
+
+    /// How far a counter moved in the slice.
+    pub(crate) fn total(&self, scope: Scope, counter: &str) -> Option<f64> {
+        if self.is_embedded() {
+            return self.embedded(scope, counter);
+        }
+        let drained = || delta(&self.slice.drained, scope, counter);
+        let window = || delta(&self.slice.readings, scope, counter);
+        match scope {
+            Scope::Server | Scope::Device => drained().or_else(window),
+            Scope::Background => {
+                let server = delta(&self.slice.drained, Scope::Server, counter);
+                let foreground = delta(&self.slice.readings, Scope::Foreground, counter);
+                match (server, foreground) {
+                    (Some(server), Some(foreground)) => Some((server - foreground).max(0.0)),
+                    _ => window(),
+                }
+            }
+            Scope::Foreground | Scope::Client | Scope::Host => window(),
+        }
+    }
+
+    /// Largest value of a gauge in the slice.
+    pub(crate) fn peak(&self, scope: Scope, counter: &str) -> Option<f64> {
+        let scope = match scope {
+            Scope::Server if self.is_embedded() => Scope::Client,
+            other => other,
+        };
+        let end = |readings| find(readings, scope, counter).map(|reading| reading.end);
+        let (window, drained) = (end(&self.slice.readings), end(&self.slice.drained));
+        window.into_iter().chain(drained).reduce(f64::max)
+    }
+
+    fn embedded(&self, scope: Scope, counter: &str) -> Option<f64> {
+        let null = format!("null_{counter}_per_op");
+        let per_op = find(&self.slice.readings, Scope::Client, &null).map(|reading| reading.end);
+        let null = per_op.map(|cost| cost * self.operations);
+        match scope {
+            Scope::Client => null,
+            Scope::Background => None,
+            Scope::Server | Scope::Foreground => {
+                let drained = delta(&self.slice.drained, Scope::Client, counter);
+                let window = delta(&self.slice.readings, Scope::Client, counter);
+                let whole = match scope {
+                    Scope::Server => drained.or(window),
+                    _ => window,
+                };
+                // Noise may make the difference of two costs slightly negative; a cost is not.
+                Some((whole? - null?).max(0.0))
+            }
+            Scope::Device => delta(&self.slice.drained, scope, counter)
+                .or_else(|| delta(&self.slice.readings, scope, counter)),
+            Scope::Host => delta(&self.slice.readings, scope, counter),
+        }
+    }
+}
+
+fn find<'a>(readings: &'a [Reading], scope: Scope, counter: &str) -> Option<&'a Reading> {
+    readings.iter().find(|reading| reading.scope == scope && reading.counter == counter)
+}
+
+fn delta(readings: &[Reading], scope: Scope, counter: &str) -> Option<f64> {
+    find(readings, scope, counter).map(Reading::delta).filter(|delta| delta.is_finite())
+}

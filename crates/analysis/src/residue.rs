@@ -1,0 +1,82 @@
+//! What differs between trials besides the subject.
+
+use model::{environment::Environment, record::TrialHeader};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One sentence for each fact of the host that differs between trials, and for each subject whose
+/// server differs between its own trials.
+pub fn residue<'a>(
+    trials: impl IntoIterator<Item = (&'a TrialHeader, &'a Environment)>,
+) -> Vec<String> {
+    let mut hosts: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+    let mut servers: BTreeMap<(&str, &str), BTreeSet<String>> = BTreeMap::new();
+    for (header, environment) in trials {
+        for (name, value) in facts(environment) {
+            hosts.entry(name).or_default().insert(value);
+        }
+        let own = [
+            ("server version", &header.server_version),
+            ("server binary", &header.binary_sha256),
+            ("configuration", &header.configuration),
+        ];
+        for (name, value) in own {
+            servers.entry((&header.subject, name)).or_default().insert(value.clone());
+        }
+    }
+    let hosts = hosts.into_iter().filter(|(_, values)| values.len() > 1);
+    let hosts = hosts.map(|(name, values)| {
+        let values: Vec<_> = values.iter().map(|value| format!("`{value}`")).collect();
+        format!("the trials also differ in {name}: {}", values.join(", "))
+    });
+    let servers = servers.into_iter().filter(|(_, values)| values.len() > 1);
+    let servers = servers.map(|((subject, name), values)| {
+        format!("`{subject}`: its trials differ in {name} ({} kinds)", values.len())
+    });
+    hosts.chain(servers).collect()
+}
+
+fn facts(environment: &Environment) -> [(&'static str, String); 14] {
+    let e = environment;
+    [
+        ("dbdyno", e.dbdyno.clone()),
+        ("host", e.host.clone()),
+        ("kernel", e.kernel.clone()),
+        ("CPU", e.cpu.clone()),
+        ("number of CPUs", e.cpus.to_string()),
+        ("memory", e.memory_bytes.to_string()),
+        ("virtualization", e.virtualization.clone()),
+        ("governor", e.governor.clone()),
+        ("mitigations", e.mitigations.join("; ")),
+        ("huge pages", e.huge_pages.clone()),
+        ("file system", e.filesystem.clone()),
+        ("device", e.device.clone()),
+        ("perf permission", e.perf.clone()),
+        ("freezer", e.freezer.clone()),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_differences_are_told() {
+        let header = |subject: &str, configuration: &str| TrialHeader {
+            configuration: configuration.into(),
+            ..crate::settings::tests::header(subject, &[])
+        };
+        let on = |kernel: &str| Environment { kernel: kernel.into(), ..Default::default() };
+        let trials = [
+            (header("a", "x"), on("6.1")),
+            (header("a", "y"), on("6.8")),
+            (header("b", "z"), on("6.8")),
+        ];
+        let found = residue(trials.iter().map(|(header, host)| (header, host)));
+        let expected = [
+            "the trials also differ in kernel: `6.1`, `6.8`",
+            "`a`: its trials differ in configuration (2 kinds)",
+        ];
+        assert_eq!(found, expected);
+        assert_eq!(residue(trials[2..].iter().map(|(h, e)| (h, e))), Vec::<String>::new());
+    }
+}

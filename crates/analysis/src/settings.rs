@@ -1,0 +1,132 @@
+//! Effective settings that differ between subjects.
+
+use model::record::TrialHeader;
+use std::collections::BTreeSet;
+
+/// Settings that name a place or an identity: they differ always and mean nothing.
+const IDENTITIES: &[&str] = &[
+    "basedir",
+    "bind_address",
+    "character_sets_dir",
+    "cluster_name",
+    "config_file",
+    "data_directory",
+    "datadir",
+    "external_pid_file",
+    "general_log_file",
+    "gtid_binlog_pos",
+    "gtid_current_pos",
+    "hba_file",
+    "hostname",
+    "ident_file",
+    "innodb_version",
+    "last_insert_id",
+    "lc_messages_dir",
+    "log_bin_basename",
+    "log_bin_index",
+    "log_error",
+    "pid_file",
+    "plugin_dir",
+    "port",
+    "pseudo_thread_id",
+    "rand_seed1",
+    "rand_seed2",
+    "relay_log_basename",
+    "relay_log_index",
+    "report_host",
+    "report_port",
+    "server_uid",
+    "server_uuid",
+    "server_version",
+    "server_version_num",
+    "slave_load_tmpdir",
+    "replica_load_tmpdir",
+    "slow_query_log_file",
+    "socket",
+    "timestamp",
+    "tmpdir",
+    "unix_socket_directories",
+    "version",
+    "version_comment",
+    "version_compile_machine",
+    "version_compile_os",
+    "version_compile_zlib",
+    "version_malloc_library",
+    "version_source_revision",
+    "version_ssl_library",
+];
+
+/// One setting that differs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SettingDifference {
+    /// The server's own name of it.
+    pub name: String,
+    /// The value of each header, in the order of the headers; `None` where the server does not have
+    /// it.
+    pub values: Vec<Option<String>>,
+}
+
+impl SettingDifference {
+    /// Whether the servers that have the setting agree on its value.
+    pub fn is_only_missing(&self) -> bool {
+        let kinds: BTreeSet<_> = self.values.iter().flatten().collect();
+        kinds.len() < 2
+    }
+}
+
+/// The effective settings in which servers differ, by name: first those with different values, then
+/// those that not every server has. Places and identities are left out: they always differ.
+pub fn settings_differences(headers: &[TrialHeader]) -> Vec<SettingDifference> {
+    let names: BTreeSet<&String> = headers.iter().flat_map(|h| h.settings.keys()).collect();
+    let counts = |name: &&String| !IDENTITIES.contains(&name.to_ascii_lowercase().as_str());
+    let values = |name: &String| SettingDifference {
+        name: name.clone(),
+        values: headers.iter().map(|header| header.settings.get(name).cloned()).collect(),
+    };
+    let differs = |found: &SettingDifference| {
+        found.values.iter().any(|value| Some(value) != found.values.first())
+    };
+    let mut found: Vec<_> = names.into_iter().filter(counts).map(values).filter(differs).collect();
+    found.sort_by_key(SettingDifference::is_only_missing);
+    found
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+
+    pub(crate) fn header(subject: &str, settings: &[(&str, &str)]) -> TrialHeader {
+        TrialHeader {
+            format: 1,
+            trial: String::new(),
+            run: String::new(),
+            experiment: String::new(),
+            plan: String::new(),
+            block: 0,
+            subject: subject.into(),
+            server_version: String::new(),
+            binary_sha256: String::new(),
+            configuration: String::new(),
+            settings: settings.iter().map(|(n, v)| ((*n).into(), (*v).into())).collect(),
+            ignored_settings: Vec::new(),
+            seed: 0,
+            foreground: String::new(),
+        }
+    }
+
+    #[test]
+    fn different_settings_come_before_missing_ones() {
+        let headers = [
+            header("old", &[("b", "1"), ("same", "x"), ("datadir", "/1"), ("a", "y")]),
+            header("new", &[("b", "2"), ("same", "x"), ("datadir", "/2")]),
+        ];
+        let line = |d: &SettingDifference| {
+            let values: Vec<_> = d.values.iter().map(|v| v.as_deref().unwrap_or("-")).collect();
+            format!("{}: {}", d.name, values.join(" "))
+        };
+        let found: Vec<_> = settings_differences(&headers).iter().map(line).collect();
+        assert_eq!(found, ["b: 1 2", "a: y -"]);
+        assert_eq!(settings_differences(&headers[..1]), []);
+        assert_eq!(settings_differences(&[]), []);
+    }
+}

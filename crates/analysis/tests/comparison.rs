@@ -1,0 +1,358 @@
+//! Slices to values to ratios, through the public functions.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use analysis::{Comparison, Design, Input, PhaseFacts, Verdict, compare, derive, observe};
+use model::{
+    drive::{ErrorCount, OpReport, Percentiles, StretchReport},
+    reading::{Reading, Scope},
+    record::{SliceRecord, SliceState},
+    workload::{Arrival, Counts, Spacing},
+};
+
+/// One second of 1,000 operations of two statements each, returning five rows each.
+fn slice(subject: &str, block: u32, round: u32) -> SliceRecord {
+    SliceRecord {
+        block,
+        subject: subject.into(),
+        phase: "point-query".into(),
+        workload: "point-query".into(),
+        group: "point".into(),
+        position: 0,
+        range: Some(100),
+        clients: 1,
+        levels: [("build".to_owned(), subject.to_owned())].into(),
+        round,
+        order: 0,
+        seed: 1,
+        state: SliceState::Measured,
+        reason: None,
+        marks: Vec::new(),
+        wall_start_us: 0,
+        work: Some(StretchReport {
+            start_ns: 1,
+            end_ns: 1_000_000_001,
+            scheduled: 1000,
+            succeeded: 1000,
+            reads: 1500,
+            others: 500,
+            rows_read: 5000,
+            ..StretchReport::default()
+        }),
+        readings: Vec::new(),
+        drained: Vec::new(),
+        drain_seconds: 0.0,
+    }
+}
+
+fn work(slice: &mut SliceRecord) -> &mut StretchReport {
+    slice.work.as_mut().unwrap()
+}
+
+fn reading(scope: Scope, counter: &str, delta: f64) -> Reading {
+    Reading { scope, counter: counter.into(), start: 7.0, end: 7.0 + delta }
+}
+
+fn value(slice: &SliceRecord, facts: &PhaseFacts, metric: &str) -> Option<f64> {
+    derive(slice, facts).into_iter().find(|(name, _)| *name == metric).map(|(_, value)| value)
+}
+
+fn facts(counts: Counts) -> PhaseFacts {
+    PhaseFacts { counts, scanned_rows: 100.0, arrival: Arrival::Closed }
+}
+
+fn design(subjects: &[(&str, Option<&str>)]) -> Design {
+    let owned =
+        |(label, base): &(&str, Option<&str>)| ((*label).to_owned(), base.map(str::to_owned));
+    Design {
+        experiment: "one".into(),
+        question: "Is it slower?".into(),
+        suite: "one".into(),
+        subjects: subjects.iter().map(owned).collect(),
+        phases: Default::default(),
+    }
+}
+
+fn compared(slices: &[SliceRecord]) -> Comparison {
+    let input = |slice| Input { experiment: "one", run: "r", slice };
+    let observations = observe(slices.iter().map(input), &|_, _| PhaseFacts::default());
+    compare(&observations, &design(&[("old", None), ("new", Some("old"))]))
+}
+
+#[test]
+fn the_workload_says_what_an_operation_is() {
+    let mut slice = slice("old", 0, 0);
+    slice.readings.push(reading(Scope::Server, "cpu_ns", 30e6));
+    let check = |counts, metric: &str, expected: f64| {
+        assert_eq!(value(&slice, &facts(counts), metric), Some(expected), "{counts:?} {metric}");
+    };
+    check(Counts::Operations, "ops_per_second", 1000.0);
+    check(Counts::Statements, "ops_per_second", 2000.0);
+    check(Counts::Rows, "ops_per_second", 5000.0);
+    check(Counts::Operations, "server_cpu_us_per_op", 30.0);
+    check(Counts::Statements, "server_cpu_us_per_op", 15.0);
+    check(Counts::Rows, "server_cpu_us_per_op", 6.0);
+    check(Counts::Rows, "queries_per_second", 2000.0);
+    check(Counts::Statements, "transactions_per_second", 1000.0);
+    check(Counts::Statements, "rows_per_op", 2.5);
+}
+
+#[test]
+fn a_scan_that_returns_nothing_counts_the_rows_it_looks_at() {
+    let mut slice = slice("old", 0, 0);
+    work(&mut slice).rows_read = 0;
+    assert_eq!(value(&slice, &facts(Counts::Rows), "ops_per_second"), Some(100_000.0));
+    // An insert changes one row per operation and is no scan.
+    work(&mut slice).rows_changed = 1000;
+    assert_eq!(value(&slice, &facts(Counts::Rows), "ops_per_second"), Some(1000.0));
+}
+
+#[test]
+fn parts_of_the_server_are_told_apart() {
+    let mut slice = slice("old", 0, 0);
+    for (scope, instructions) in [
+        (Scope::Server, 9e6),
+        (Scope::Foreground, 8e6),
+        (Scope::Background, 1e6),
+        (Scope::Client, 5e5),
+    ] {
+        slice.readings.push(reading(scope, "user_instructions", instructions));
+    }
+    slice.readings.push(reading(Scope::Server, "user_cycles", 4e6));
+    slice.readings.push(reading(Scope::Server, "kernel_cycles", 2e6));
+    slice.readings.push(reading(Scope::Server, "voluntary_switches", 3000.0));
+    slice.readings.push(reading(Scope::Server, "involuntary_switches", 500.0));
+    slice.readings.push(reading(Scope::Server, "rss_kib", 2041.0));
+    slice.readings.push(reading(Scope::Server, "write_bytes", 1024.0 * 4000.0));
+    let check = |slice: &SliceRecord, metric: &str, expected: Option<f64>| {
+        assert_eq!(value(slice, &facts(Counts::Operations), metric), expected, "{metric}");
+    };
+    check(&slice, "server_user_instructions_per_op", Some(9000.0));
+    check(&slice, "foreground_user_instructions_per_op", Some(8000.0));
+    check(&slice, "background_user_instructions_per_op", Some(1000.0));
+    check(&slice, "client_user_instructions_per_op", Some(500.0));
+    check(&slice, "server_cycles_per_op", Some(6000.0));
+    check(&slice, "server_kernel_instructions_per_op", None);
+    check(&slice, "context_switches_per_op", Some(3.5));
+    check(&slice, "server_rss_mib_peak", Some(2.0));
+    check(&slice, "write_kib_per_op", Some(4.0));
+    // A drain belongs to the whole server and its background, not to the foreground.
+    slice.drained.push(reading(Scope::Server, "user_instructions", 12e6));
+    slice.drained.push(reading(Scope::Device, "device_write_kib", 9000.0));
+    check(&slice, "server_user_instructions_per_op", Some(12_000.0));
+    check(&slice, "foreground_user_instructions_per_op", Some(8000.0));
+    check(&slice, "background_user_instructions_per_op", Some(4000.0));
+    check(&slice, "write_kib_per_op", Some(9.0));
+}
+
+#[test]
+fn an_embedded_engine_is_the_driver_less_the_null_client() {
+    let mut slice = slice("old", 0, 0);
+    let null = |counter: &str, per_op| Reading {
+        scope: Scope::Client,
+        counter: format!("null_{counter}_per_op"),
+        start: 0.0,
+        end: per_op,
+    };
+    slice.readings = vec![
+        reading(Scope::Client, "user_instructions", 9e6),
+        reading(Scope::Client, "cpu_ns", 1e5),
+        null("user_instructions", 400.0),
+        null("cpu_ns", 150.0),
+    ];
+    let check = |counts, metric: &str, expected| {
+        assert_eq!(value(&slice, &facts(counts), metric), expected, "{counts:?} {metric}");
+    };
+    for prefix in ["server", "foreground"] {
+        let name = format!("{prefix}_user_instructions_per_op");
+        check(Counts::Operations, &name, Some(8600.0));
+        check(Counts::Statements, &name, Some(4300.0));
+        check(Counts::Operations, &format!("{prefix}_cpu_us_per_op"), Some(0.0));
+    }
+    check(Counts::Operations, "client_user_instructions_per_op", Some(400.0));
+    check(Counts::Statements, "client_user_instructions_per_op", Some(200.0));
+    check(Counts::Operations, "client_cpu_us_per_op", Some(0.15));
+    check(Counts::Operations, "background_cpu_us_per_op", None);
+    let found = compared(&[slice.clone()]);
+    let cell = found.cell("point-query", "old", "server_cpu_us_per_op").unwrap();
+    assert_eq!(cell.marks, ["driver less null client"]);
+}
+
+#[test]
+fn latencies_are_never_made_from_percentiles_of_several_operations() {
+    let percentiles = |p95| Percentiles { p95, ..Percentiles::default() };
+    let op = |p95| OpReport {
+        service_us: percentiles(p95),
+        response_us: percentiles(p95),
+        ..OpReport::default()
+    };
+    let check = |ops: Vec<OpReport>, whole: f64, expected: Option<f64>| {
+        let mut slice = slice("old", 0, 0);
+        work(&mut slice).ops = ops;
+        work(&mut slice).service_us = percentiles(whole);
+        let found = value(&slice, &facts(Counts::Operations), "latency_us_p95");
+        assert_eq!(found, expected);
+    };
+    check(vec![op(5.0)], 0.0, Some(5.0));
+    check(vec![op(5.0), op(6.0)], 0.0, None);
+    check(vec![op(5.0), op(6.0)], 5.5, Some(5.5));
+    check(vec![], 0.0, None);
+    let mut slice = slice("old", 0, 0);
+    work(&mut slice).lag_us_max = 9;
+    assert_eq!(value(&slice, &facts(Counts::Operations), "lag_us_max"), None);
+    let arrival = Arrival::Open { per_second: 1.0, spacing: Spacing::Even };
+    let open = PhaseFacts { arrival, ..facts(Counts::Operations) };
+    assert_eq!(value(&slice, &open, "lag_us_max"), Some(9.0));
+}
+
+/// A slice with this throughput.
+fn fast(subject: &str, block: u32, round: u32, rate: u64) -> SliceRecord {
+    let mut slice = slice(subject, block, round);
+    work(&mut slice).succeeded = rate;
+    slice
+}
+
+#[test]
+fn ratios_are_means_over_blocks_of_pairs() {
+    let slices = [
+        fast("old", 0, 0, 100),
+        fast("old", 0, 1, 400),
+        fast("old", 1, 0, 1000),
+        fast("new", 0, 0, 50),
+        fast("new", 0, 1, 200),
+        fast("new", 1, 0, 2000),
+    ];
+    let found = compared(&slices);
+    let cell = found.cell("point-query", "new", "ops_per_second").unwrap();
+    let near = |found: Option<f64>, expected: f64| {
+        assert!((found.unwrap() / expected - 1.0).abs() < 1e-12, "{found:?} {expected}");
+    };
+    // Blocks: 0.5 and 2.
+    near(cell.ratio, 1.0);
+    near(cell.base_value, (200.0_f64 * 1000.0).sqrt());
+    near(cell.value, (100.0_f64 * 2000.0).sqrt());
+    assert_eq!((cell.blocks, cell.verdict), (2, Verdict::Unassessed));
+    let base = found.cell("point-query", "old", "ops_per_second").unwrap();
+    assert_eq!((base.ratio, base.verdict, base.blocks), (None, Verdict::Base, 2));
+    assert_eq!(found.warnings, Vec::<String>::new());
+
+    let found = compared(&slices[1..5]);
+    let cell = found.cell("point-query", "new", "ops_per_second").unwrap();
+    // Only round 1 of block 0 has a partner.
+    near(cell.ratio, 0.5);
+    assert_eq!((cell.blocks, cell.verdict), (1, Verdict::Unreplicated));
+    let expected =
+        "`new`: some blocks have no partner and are left out of the ratio (`point-query`)";
+    assert_eq!(found.warnings, [expected]);
+}
+
+#[test]
+fn a_failed_slice_leaves_no_number_of_its_cell() {
+    let mut broken = fast("new", 0, 1, 200);
+    broken.state = SliceState::Failed;
+    broken.reason = Some("the server ended\nits log".into());
+    let good = [fast("old", 0, 0, 100), fast("old", 0, 1, 100), fast("new", 0, 0, 90)];
+    let mut slices = good.to_vec();
+    slices.push(broken.clone());
+    let found = compared(&slices);
+    for cell in found.phases[0].cells.iter().filter(|cell| cell.subject == "new") {
+        assert_eq!((cell.value, cell.ratio, cell.verdict), (None, None, Verdict::Invalid));
+        assert_eq!(cell.reason.as_deref(), Some("failed: the server ended"));
+        assert_eq!(cell.factors["build"], "new");
+    }
+    assert_eq!(found.phases[0].failure("new"), Some("failed: the server ended"));
+
+    broken.subject = "old".into();
+    let mut slices = good.to_vec();
+    slices.push(broken.clone());
+    let found = compared(&slices);
+    let cell = found.cell("point-query", "new", "ops_per_second").unwrap();
+    assert_eq!((cell.base_value, cell.value, cell.ratio), (None, Some(90.0), None));
+    assert_eq!(cell.verdict, Verdict::Invalid);
+    assert_eq!(cell.reason.as_deref(), Some("the base failed: the server ended"));
+
+    let found = compared(&[broken]);
+    let reasons: Vec<_> = found.phases[0].cells.iter().map(|cell| cell.reason.as_deref()).collect();
+    assert_eq!(reasons, [Some("failed: the server ended"), Some("not measured")]);
+}
+
+#[test]
+fn a_slice_without_operations_is_a_failure() {
+    let mut slices = [slice("old", 0, 0), slice("new", 0, 0)];
+    *work(&mut slices[1]) = StretchReport { end_ns: 1_000_000_000, ..StretchReport::default() };
+    let found = compared(&slices);
+    assert_eq!(found.phases[0].failure("new"), Some("failed: no operation was completed"));
+}
+
+#[test]
+fn what_readers_must_know_is_a_warning() {
+    let check = |change: &dyn Fn(&mut SliceRecord), expected: &[&str]| {
+        let mut slices = [slice("old", 0, 0), slice("new", 0, 0)];
+        change(&mut slices[1]);
+        assert_eq!(compared(&slices).warnings, expected);
+    };
+    check(&|_| {}, &[]);
+    check(
+        &|slice| work(slice).unexpected = 3,
+        &["`new`: 3 statements had rows outside what the workload expects (`point-query`)"],
+    );
+    let error = ErrorCount { code: "1213".into(), message: "deadlock".into(), count: 2 };
+    check(
+        &|slice| work(slice).errors = vec![error.clone(), error.clone()],
+        &["`new`: 4 errors were reported (`point-query`)"],
+    );
+    check(
+        &|slice| {
+            work(slice).dropped = 5;
+            work(slice).late = 6;
+        },
+        &[
+            "`new`: 5 operations never got their turn (`point-query`)",
+            "`new`: 6 operations started late (`point-query`)",
+        ],
+    );
+    check(
+        &|slice| slice.marks = vec!["user mode only".into()],
+        &["`new`: user mode only (`point-query`)"],
+    );
+    check(
+        &|slice| slice.readings.push(reading(Scope::Server, "cpu_ns", 1.0)),
+        &["`new`: foreground missing (`point-query`)"],
+    );
+    check(&|slice| slice.levels.insert("clients".into(), "9".into()).map_or((), drop), &[]);
+    let mut other = slice("new", 0, 1);
+    other.clients = 2;
+    let found = compared(&[slice("old", 0, 0), slice("new", 0, 0), other]);
+    assert_eq!(found.warnings, ["cells put together values of different clients: `1`, `2`"]);
+    let mut warmup = slice("old", 0, 1);
+    warmup.state = SliceState::Discarded;
+    let found = compared(&[slice("old", 0, 0), slice("new", 0, 0), warmup]);
+    assert_eq!(found.warnings, ["`old`: 1 slices are left out: warm-up (`point-query`)"]);
+}
+
+#[test]
+fn another_base_can_be_chosen() {
+    let design = design(&[("old", None), ("new", Some("old"))]);
+    let turned = design.clone().against("new").unwrap();
+    assert_eq!(turned.bases(), ["new"]);
+    assert_eq!(turned.subjects[0], ("old".to_owned(), Some("new".to_owned())));
+    let error = design.against("mysql").unwrap_err().to_string();
+    assert_eq!(error, "`mysql` is not among the compared variants; choose one of `old`, `new`");
+}
+
+#[test]
+fn strange_numbers_are_left_out_and_nothing_panics() {
+    let mut slice = slice("old", 0, 0);
+    slice.readings = [f64::NAN, f64::INFINITY, f64::NEG_INFINITY]
+        .into_iter()
+        .map(|delta| reading(Scope::Server, "cpu_ns", delta))
+        .collect();
+    work(&mut slice).end_ns = 0;
+    let names: Vec<_> =
+        derive(&slice, &facts(Counts::Operations)).into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["errors_per_op", "rows_per_op"]);
+    slice.work = None;
+    assert_eq!(derive(&slice, &facts(Counts::Operations)), []);
+    assert_eq!(compared(&[slice]).phases.len(), 0);
+    assert_eq!(compared(&[]).phases, []);
+}

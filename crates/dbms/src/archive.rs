@@ -1,0 +1,218 @@
+//! Unpacking what registries deliver and what users have: told apart by content, not by name.
+
+use crate::{Error, Result};
+use fs_err as fs;
+use sha2::{Digest, Sha256};
+use std::{
+    io::{self, Read, Seek},
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
+
+const GZIP: &[u8] = &[0x1f, 0x8b];
+const XZ: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0];
+const ZIP: &[u8] = b"PK\x03\x04";
+const TAR_MAGIC: &[u8] = b"ustar";
+const TAR_MAGIC_OFFSET: usize = 257;
+const HEAD_BYTES: usize = 512;
+
+/// Unpacks an archive into a folder, which must exist. Entries that would leave the folder are errors.
+pub(crate) fn unpack(archive: &Path, folder: &Path) -> Result<()> {
+    let refused = |reason: String| Error::Archive { path: archive.to_owned(), reason };
+    let mut file = fs::File::open(archive)?;
+    let mut head = Vec::with_capacity(HEAD_BYTES);
+    file.by_ref().take(HEAD_BYTES as u64).read_to_end(&mut head)?;
+    file.rewind()?;
+    let reader = io::BufReader::with_capacity(1 << 20, file);
+    let done = if head.starts_with(GZIP) {
+        unpack_tar(flate2::read::GzDecoder::new(reader), folder)
+    } else if head.starts_with(XZ) {
+        unpack_tar(lzma_rust2::XzReader::new(reader, true), folder)
+    } else if head.starts_with(ZIP) {
+        unpack_zip(reader, folder)
+    } else if head.get(TAR_MAGIC_OFFSET..).is_some_and(|rest| rest.starts_with(TAR_MAGIC)) {
+        unpack_tar(reader, folder)
+    } else {
+        return Err(refused("its format is unknown".to_owned()));
+    };
+    done.map_err(|error| refused(error.to_string()))
+}
+
+fn unpack_tar(reader: impl Read, folder: &Path) -> io::Result<()> {
+    let mut tar = tar::Archive::new(reader);
+    tar.set_preserve_permissions(true);
+    tar.set_preserve_ownerships(false);
+    for entry in tar.entries()? {
+        let mut entry = entry?;
+        let name = entry.path()?.into_owned();
+        if !entry.unpack_in(folder)? {
+            let text = format!("`{}` lies outside of the archive's folder", name.display());
+            return Err(io::Error::other(text));
+        }
+    }
+    Ok(())
+}
+
+// By hand, because jars lack entries for folders and modes of files.
+fn unpack_zip(reader: impl Read + Seek, folder: &Path) -> io::Result<()> {
+    let mut zip = zip::ZipArchive::new(reader).map_err(io::Error::other)?;
+    for index in 0..zip.len() {
+        let mut entry = zip.by_index(index).map_err(io::Error::other)?;
+        let Some(name) = entry.enclosed_name() else {
+            let text = format!("entry {index} lies outside of the archive's folder");
+            return Err(io::Error::other(text));
+        };
+        let path = folder.join(name);
+        if entry.is_dir() {
+            fs::create_dir_all(&path)?;
+            continue;
+        }
+        // Links could lead outside, and no jar of a server needs one.
+        if entry.is_symlink() {
+            continue;
+        }
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        io::copy(&mut entry, &mut fs::File::create(&path)?)?;
+        if entry.unix_mode().is_some_and(|mode| mode & 0o111 != 0) {
+            fs::set_permissions(&path, std::fs::Permissions::from_mode(0o755))?;
+        }
+    }
+    Ok(())
+}
+
+/// Moves everything in `inner` into `outer`, one of its ancestors, and removes what then is empty between them.
+pub(crate) fn hoist(inner: &Path, outer: &Path) -> Result<()> {
+    if inner == outer {
+        return Ok(());
+    }
+    let aside = outer.join(".hoist");
+    fs::rename(inner, &aside)?;
+    let mut folder = inner.parent();
+    while let Some(path) = folder.filter(|path| *path != outer) {
+        if fs::remove_dir(path).is_err() {
+            break;
+        }
+        folder = path.parent();
+    }
+    for entry in fs::read_dir(&aside)? {
+        let entry = entry?;
+        let target = outer.join(entry.file_name());
+        if target.exists() {
+            fs::remove_dir_all(&target)?;
+        }
+        fs::rename(entry.path(), target)?;
+    }
+    Ok(fs::remove_dir(aside)?)
+}
+
+/// The first file of this name, breadth first down to a depth; `None` if there is none.
+pub(crate) fn find_file(folder: &Path, name: &str, depth: u32) -> Result<Option<PathBuf>> {
+    let mut level = vec![folder.to_owned()];
+    for _ in 0..=depth {
+        let mut next = Vec::new();
+        for path in level {
+            let mut entries: Vec<_> = fs::read_dir(&path)?.collect::<io::Result<_>>()?;
+            entries.sort_by_key(fs::DirEntry::file_name);
+            for entry in entries {
+                if entry.file_name() == name && entry.path().is_file() {
+                    return Ok(Some(entry.path()));
+                }
+                if entry.file_type()?.is_dir() {
+                    next.push(entry.path());
+                }
+            }
+        }
+        level = next;
+    }
+    Ok(None)
+}
+
+/// SHA-256 of a file, hexadecimal.
+pub(crate) fn sha256(file: &Path) -> Result<String> {
+    let mut hash = Sha256::new();
+    let mut reader = fs::File::open(file)?;
+    let mut buffer = vec![0; 1 << 20];
+    loop {
+        let count = reader.read(&mut buffer)?;
+        if count == 0 {
+            break;
+        }
+        hash.update(&buffer[..count]);
+    }
+    Ok(hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn tar_with(name: &[u8]) -> Vec<u8> {
+        let mut header = tar::Header::new_ustar();
+        header.as_mut_bytes()[..name.len()].copy_from_slice(name);
+        header.set_size(5);
+        header.set_mode(0o755);
+        header.set_entry_type(tar::EntryType::Regular);
+        header.set_cksum();
+        let mut bytes = header.as_bytes().to_vec();
+        bytes.extend(b"hello");
+        bytes.resize(512 * 4, 0);
+        bytes
+    }
+
+    fn check(bytes: &[u8]) -> Result<String> {
+        let folder = tempfile::tempdir().unwrap();
+        let archive = folder.path().join("archive");
+        fs::write(&archive, bytes).unwrap();
+        let out = folder.path().join("out");
+        fs::create_dir(&out).unwrap();
+        unpack(&archive, &out)?;
+        Ok(fs::read_to_string(out.join("a/b")).unwrap_or_default())
+    }
+
+    #[test]
+    fn formats_are_told_apart_by_content() {
+        let tar = tar_with(b"a/b");
+        assert_eq!(check(&tar).unwrap(), "hello");
+        let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        gzip.write_all(&tar).unwrap();
+        assert_eq!(check(&gzip.finish().unwrap()).unwrap(), "hello");
+        let mut zip = zip::ZipWriter::new(io::Cursor::new(Vec::new()));
+        zip.start_file("a/b", zip::write::SimpleFileOptions::default()).unwrap();
+        zip.write_all(b"hello").unwrap();
+        assert_eq!(check(zip.finish().unwrap().get_ref()).unwrap(), "hello");
+    }
+
+    #[test]
+    fn what_is_no_archive_and_what_leaves_its_folder_is_refused() {
+        let message = check(b"just text").unwrap_err().to_string();
+        assert!(message.contains("its format is unknown"), "{message}");
+        let message = check(&tar_with(b"../b")).unwrap_err().to_string();
+        assert!(message.contains("outside of the archive's folder"), "{message}");
+        let truncated = &tar_with(b"a/b")[..514];
+        assert!(check(truncated).is_err());
+    }
+
+    #[test]
+    fn a_nested_build_moves_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let inner = folder.path().join("x/y/bin");
+        fs::create_dir_all(&inner).unwrap();
+        fs::write(inner.join("mysqld"), "x").unwrap();
+        let found = find_file(folder.path(), "mysqld", 4).unwrap().unwrap();
+        hoist(found.parent().unwrap().parent().unwrap(), folder.path()).unwrap();
+        assert!(folder.path().join("bin/mysqld").exists());
+        assert!(!folder.path().join("x").exists());
+        assert_eq!(find_file(folder.path(), "mariadbd", 4).unwrap(), None);
+    }
+
+    #[test]
+    fn a_checksum_is_the_known_one() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        fs::write(file.path(), "abc").unwrap();
+        let expected = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+        assert_eq!(sha256(file.path()).unwrap(), expected);
+    }
+}

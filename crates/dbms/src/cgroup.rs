@@ -1,0 +1,126 @@
+//! Control groups of version 2, wherever a tree of them is mounted; version 1 is never touched.
+
+use crate::Result;
+use fs_err as fs;
+use std::{
+    io,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+const PREFIX: &str = "dbdyno-";
+
+/// Folders in which this process may be able to make control groups, the best first: the root of the tree for
+/// root, else (and in a container whose root is read-only) the process's own group.
+pub(crate) fn candidates(mounts: &str, own_groups: &str) -> Vec<PathBuf> {
+    let Some(root) = tree(mounts) else { return Vec::new() };
+    let own = own_groups.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/");
+    let own = root.join(own.trim_start_matches('/'));
+    if own == root { vec![root] } else { vec![root, own] }
+}
+
+/// Where the version 2 tree is mounted, from the text of `/proc/self/mounts`.
+fn tree(mounts: &str) -> Option<PathBuf> {
+    mounts.lines().find_map(|line| {
+        let mut fields = line.split(' ');
+        let folder = fields.nth(1)?;
+        (fields.next() == Some("cgroup2")).then(|| PathBuf::from(folder.replace("\\040", " ")))
+    })
+}
+
+/// Name of the group of the run whose keeper is this process.
+pub(crate) fn name_of_run(keeper: u32) -> String {
+    format!("{PREFIX}{keeper}")
+}
+
+/// The keepers whose groups are in this folder, with the groups.
+pub(crate) fn runs_in(folder: &Path) -> Vec<(u32, PathBuf)> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    entries
+        .filter_map(|entry| {
+            let entry = entry.ok()?;
+            let name = entry.file_name();
+            Some((name.to_str()?.strip_prefix(PREFIX)?.parse().ok()?, entry.path()))
+        })
+        .collect()
+}
+
+/// Processes of a group, without those of groups below it.
+pub(crate) fn processes(group: &Path) -> Vec<u32> {
+    let text = fs::read_to_string(group.join("cgroup.procs")).unwrap_or_default();
+    text.lines().filter_map(|line| line.parse().ok()).collect()
+}
+
+/// Freezes (`1`) or thaws (`0`) a group and waits until the kernel says so.
+pub(crate) fn set_frozen(group: &Path, state: &str, limit: Duration) -> Result<()> {
+    fs::write(group.join("cgroup.freeze"), state)?;
+    let wanted = format!("frozen {state}");
+    let start = Instant::now();
+    let mut pause = Duration::from_micros(20);
+    loop {
+        let events = fs::read_to_string(group.join("cgroup.events"))?;
+        if events.lines().any(|line| line == wanted) {
+            return Ok(());
+        }
+        if start.elapsed() > limit {
+            let text = format!("`{}` is not at `{wanted}`", group.display());
+            return Err(io::Error::new(io::ErrorKind::TimedOut, text).into());
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(5));
+    }
+}
+
+/// Kills everything in a group and in the groups below it; whether the kernel can (5.14 and later).
+pub(crate) fn kill(group: &Path) -> bool {
+    fs::write(group.join("cgroup.kill"), "1").is_ok()
+}
+
+/// Groups directly below a group.
+pub(crate) fn children(group: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(group) else { return Vec::new() };
+    entries
+        .filter_map(|entry| entry.ok().map(|entry| entry.path()).filter(|path| path.is_dir()))
+        .collect()
+}
+
+/// Removes a group and the groups below it, once they are empty.
+pub(crate) fn remove(group: &Path) {
+    for child in children(group) {
+        remove(&child);
+    }
+    // What is gone already is what was wanted, and a group that is not empty is tried again.
+    let _ = fs::remove_dir(group);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tree_of_version_2_is_found_beside_version_1() {
+        let check = |mounts: &str, own, expected: &[&str]| {
+            let expected: Vec<PathBuf> = expected.iter().map(PathBuf::from).collect();
+            assert_eq!(candidates(mounts, own), expected);
+        };
+        let hybrid = "cgroup /sys/fs/cgroup/freezer cgroup rw,freezer 0 0\n\
+                      cgroup2 /sys/fs/cgroup/unified cgroup2 rw 0 0\n";
+        check(hybrid, "4:freezer:/x\n0::/\n", &["/sys/fs/cgroup/unified"]);
+        let pure = "cgroup2 /sys/fs/cgroup cgroup2 rw,nsdelegate 0 0\n";
+        check(
+            pure,
+            "0::/user.slice/app.scope\n",
+            &["/sys/fs/cgroup", "/sys/fs/cgroup/user.slice/app.scope"],
+        );
+        check("cgroup /sys/fs/cgroup/freezer cgroup rw,freezer 0 0\n", "4:freezer:/\n", &[]);
+    }
+
+    #[test]
+    fn only_groups_of_keepers_are_listed() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["dbdyno-12", "dbdyno-x", "other"] {
+            fs::create_dir(folder.path().join(name)).unwrap();
+        }
+        assert_eq!(runs_in(folder.path()), [(12, folder.path().join("dbdyno-12"))]);
+    }
+}

@@ -1,0 +1,143 @@
+//! Executing other programs to their end: clients of registries, and servers that are asked for their version.
+
+use crate::{Error, Result, ServerUser};
+use std::{
+    ffi::OsStr,
+    os::unix::process::CommandExt,
+    path::Path,
+    process::{Command, Stdio},
+};
+
+const LAST_LINES: usize = 3;
+
+/// Executes a registry's client in a folder and returns what it said on standard output.
+pub(crate) fn run<S: AsRef<OsStr>>(
+    program: &str,
+    arguments: &[S],
+    folder: &Path,
+    package: &str,
+) -> Result<String> {
+    let output = Command::new(program)
+        .args(arguments)
+        .current_dir(folder)
+        .env("LC_ALL", "C")
+        .env("DEBIAN_FRONTEND", "noninteractive")
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => {
+                Error::ClientMissing { program: program.to_owned(), package: package.to_owned() }
+            }
+            _ => failed(program, package, &error.to_string()),
+        })?;
+    if output.status.success() {
+        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
+    }
+    let mut text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.push('\n');
+    text.push_str(&String::from_utf8_lossy(&output.stderr));
+    Err(failed(program, package, &text))
+}
+
+/// Executes a server's program for an answer, as the server user, with nothing else in its environment. The
+/// answer is what it wrote, whether it succeeded or not.
+pub(crate) fn ask(
+    words: &[String],
+    environment: &[(String, String)],
+    user: Option<ServerUser>,
+) -> Result<String> {
+    let output = prepared(words, environment, user)?.output()?;
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Executes a server's program as [`ask`] does; whether it succeeded.
+pub(crate) fn succeeds(
+    words: &[String],
+    environment: &[(String, String)],
+    user: Option<ServerUser>,
+) -> Result<bool> {
+    Ok(prepared(words, environment, user)?.output()?.status.success())
+}
+
+fn prepared(
+    words: &[String],
+    environment: &[(String, String)],
+    user: Option<ServerUser>,
+) -> Result<Command> {
+    let (program, arguments) = words
+        .split_first()
+        .ok_or_else(|| Error::Keeper { reason: "a command has no words".to_owned() })?;
+    let mut command = Command::new(program);
+    command.args(arguments).env_clear().env("LC_ALL", "C").env("PATH", "/usr/bin:/bin");
+    command.envs(environment.iter().map(|(name, value)| (name, value)));
+    command.current_dir("/").stdin(Stdio::null());
+    if let Some(user) = user {
+        command.gid(user.gid).uid(user.uid);
+    }
+    Ok(command)
+}
+
+fn failed(program: &str, package: &str, text: &str) -> Error {
+    let lines: Vec<&str> =
+        text.lines().map(str::trim).filter(|line| says_something(line)).collect();
+    let (mut kept, rest): (Vec<&str>, Vec<&str>) = lines.iter().partition(|line| is_error(line));
+    if kept.is_empty() {
+        kept = rest;
+        kept.drain(..kept.len().saturating_sub(LAST_LINES));
+    }
+    kept.truncate(LAST_LINES);
+    let text = without_credentials(&kept.join("; "));
+    Error::ClientFailed { program: program.to_owned(), package: package.to_owned(), text }
+}
+
+fn says_something(line: &str) -> bool {
+    line.len() > "[ERROR]".len() && !line.contains("[Help 1]") && !line.contains("re-run Maven")
+}
+
+fn is_error(line: &str) -> bool {
+    ["E: ", "[ERROR]", "npm error", "npm ERR!"].iter().any(|mark| line.starts_with(mark))
+}
+
+// A mirror's address may hold a user and a password.
+fn without_credentials(text: &str) -> String {
+    let mut parts = text.split("://");
+    let mut clean = parts.next().unwrap_or_default().to_owned();
+    for part in parts {
+        let end = part.find(|c: char| c == '/' || c.is_whitespace()).unwrap_or(part.len());
+        let host = part[..end].rfind('@').map_or(0, |at| at + 1);
+        clean.push_str("://");
+        clean.push_str(&part[host..]);
+    }
+    clean
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_client_names_the_remedy() {
+        let error = run("no-such-client", &["x"], Path::new("/"), "server@1").unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "`no-such-client` is needed to fetch `server@1`; install it, or give the folder of a build by `basedir`"
+        );
+    }
+
+    #[test]
+    fn a_client_that_fails_is_quoted_without_passwords() {
+        let script = "echo noise; echo 'E: cannot reach https://me:secret@mirror.example/debian' >&2; exit 3";
+        let error = run("sh", &["-c", script], Path::new("/"), "server@1").unwrap_err().to_string();
+        assert!(error.ends_with("E: cannot reach https://mirror.example/debian"), "{error}");
+        assert!(!error.contains("noise"), "{error}");
+    }
+
+    #[test]
+    fn an_answer_is_asked_for_in_a_bare_environment() {
+        let words = ["env".to_owned()];
+        let answer = ask(&words, &[("LD_LIBRARY_PATH".to_owned(), "/x".to_owned())], None).unwrap();
+        let mut lines: Vec<&str> = answer.lines().collect();
+        lines.sort_unstable();
+        assert_eq!(lines, ["LC_ALL=C", "LD_LIBRARY_PATH=/x", "PATH=/usr/bin:/bin"]);
+    }
+}

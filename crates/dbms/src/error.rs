@@ -1,0 +1,202 @@
+//! What can go wrong with servers, in one sentence each.
+
+use std::path::PathBuf;
+
+/// Result of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// An error of this crate; each message names the thing and the remedy.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file operation failed; the message of the cause names the path.
+    #[error(transparent)]
+    File(#[from] std::io::Error),
+    /// No product has this name.
+    #[error("unknown server `{name}`; known are {known}")]
+    UnknownServer {
+        /// The name as given.
+        name: String,
+        /// The known names.
+        known: String,
+    },
+    /// No registry holds this version.
+    #[error("no known source holds `{server}@{version}`; {remedy}")]
+    UnknownVersion {
+        /// Product.
+        server: String,
+        /// Version as asked for.
+        version: String,
+        /// What to do.
+        remedy: String,
+    },
+    /// A registry's client program is not installed.
+    #[error(
+        "`{program}` is needed to fetch `{package}`; install it, or give the folder of a build by `basedir`"
+    )]
+    ClientMissing {
+        /// Program.
+        program: String,
+        /// What it should fetch.
+        package: String,
+    },
+    /// A registry's client program failed.
+    #[error(
+        "`{program}` could not fetch `{package}`; check its registry, or give the folder of a build by `basedir`: {text}"
+    )]
+    ClientFailed {
+        /// Program.
+        program: String,
+        /// What it should fetch.
+        package: String,
+        /// Its last words.
+        text: String,
+    },
+    /// The machine's apt configuration names no mirror of Debian.
+    #[error(
+        "apt on this machine knows no mirror of Debian for `{package}`; give the folder of a build by `basedir`"
+    )]
+    NoMirror {
+        /// What should be fetched.
+        package: String,
+    },
+    /// A folder holds no build of the product.
+    #[error("`{folder}` holds no {server} build: `{missing}` is missing; name its base folder by `basedir`", folder = folder.display())]
+    NoBuild {
+        /// Product.
+        server: String,
+        /// Folder.
+        folder: PathBuf,
+        /// What was looked for.
+        missing: String,
+    },
+    /// A build is another product or version than asked for.
+    #[error("`{binary}` is `{found}`, not {wanted}; correct the version or the `basedir`", binary = binary.display())]
+    OtherBuild {
+        /// The program.
+        binary: PathBuf,
+        /// What it says about itself.
+        found: String,
+        /// What was asked for.
+        wanted: String,
+    },
+    /// An archive cannot be read.
+    #[error("cannot unpack `{path}`: {reason}; give a `.tar.gz`, `.tar.xz`, `.tar`, `.zip` or `.jar`", path = path.display())]
+    Archive {
+        /// The archive.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+    /// The build is not in the cache.
+    #[error(
+        "`{server}@{version}` is not installed; `dbdyno install {server}@{version}` fetches it"
+    )]
+    NotInstalled {
+        /// Product.
+        server: String,
+        /// Version.
+        version: String,
+    },
+    /// The server user does not exist.
+    #[error("this machine has no user `{name}`; name another by `--server-user`")]
+    UnknownUser {
+        /// The name.
+        name: String,
+    },
+    /// The server user may not enter a folder or read a file.
+    #[error("user {user} cannot enter or read `{path}`; move it, change its mode, or name another user by `--server-user`", path = path.display())]
+    Access {
+        /// Numeric user.
+        user: u32,
+        /// Path.
+        path: PathBuf,
+    },
+    /// No folder for builds is known.
+    #[error("no folder for server builds is known; set `XDG_CACHE_HOME` or `HOME`")]
+    NoCache,
+    /// A socket's path does not fit into an address.
+    #[error("the socket path `{path}` is longer than 107 bytes; set `XDG_RUNTIME_DIR` to a shorter folder", path = path.display())]
+    SocketPath {
+        /// Path.
+        path: PathBuf,
+    },
+    /// A data folder is not empty.
+    #[error("data folder `{path}` is not empty; remove it or name another", path = path.display())]
+    DataNotEmpty {
+        /// Path.
+        path: PathBuf,
+    },
+    /// The data folder could not be made.
+    #[error("{server} could not initialise its data folder ({reason}); its last words:\n{log}")]
+    Initialise {
+        /// Product.
+        server: String,
+        /// How it ended.
+        reason: String,
+        /// Last lines of its log.
+        log: String,
+    },
+    /// The server did not start.
+    #[error("{server} did not start ({reason}); the last lines of its log:\n{log}")]
+    Start {
+        /// Product.
+        server: String,
+        /// What happened.
+        reason: String,
+        /// Last lines of its log.
+        log: String,
+    },
+    /// The server did not stop well.
+    #[error("{server} did not stop cleanly ({reason}); the last lines of its log:\n{log}")]
+    Stop {
+        /// Product.
+        server: String,
+        /// What happened.
+        reason: String,
+        /// Last lines of its log.
+        log: String,
+    },
+    /// Freezing or thawing failed.
+    #[error("cannot {action} the server with process {pid}: {reason}; start it again")]
+    Freeze {
+        /// `freeze` or `thaw`.
+        action: &'static str,
+        /// Process.
+        pid: u32,
+        /// Why.
+        reason: String,
+    },
+    /// The product has no server process.
+    #[error("{server} is embedded and has no server process; open its file instead")]
+    Embedded {
+        /// Product.
+        server: String,
+    },
+    /// The product has no embedded form.
+    #[error("{server} is a server process and no library; start it")]
+    NotEmbedded {
+        /// Product.
+        server: String,
+    },
+    /// The keeper ended or speaks nonsense.
+    #[error("the keeper process is gone ({reason}); its servers are stopped, start the run again")]
+    KeeperGone {
+        /// Why.
+        reason: String,
+    },
+    /// The keeper could not do what it was told.
+    #[error("the keeper could not obey: {reason}")]
+    Keeper {
+        /// Why.
+        reason: String,
+    },
+    /// A manifest or configuration cannot be read.
+    #[error("cannot understand `{path}`: {reason}; install the build again", path = path.display())]
+    Manifest {
+        /// File.
+        path: PathBuf,
+        /// Why.
+        reason: String,
+    },
+}

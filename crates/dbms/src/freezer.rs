@@ -1,0 +1,103 @@
+//! Freezing a server: by its control group, or by SIGSTOP to each of its processes.
+
+use crate::{Result, cgroup, task};
+use rustix::process::{Pid, Signal, kill_process};
+use std::{
+    io,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
+
+const LIMIT: Duration = Duration::from_secs(10);
+
+/// How one server is frozen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Freezer {
+    /// By its group of version 2.
+    Group(PathBuf),
+    /// By SIGSTOP and SIGCONT to this process and all below it.
+    Signals(u32),
+}
+
+impl Freezer {
+    /// Processes of the server.
+    pub(crate) fn processes(&self) -> Vec<u32> {
+        match self {
+            Self::Group(group) => cgroup::processes(group),
+            Self::Signals(pid) => task::family(*pid),
+        }
+    }
+
+    /// Returns when nothing of the server executes any more.
+    pub(crate) fn freeze(&self) -> Result<()> {
+        match self {
+            Self::Group(group) => cgroup::set_frozen(group, "1", LIMIT),
+            Self::Signals(_) => self.stop_all(),
+        }
+    }
+
+    /// Returns when the server may execute again.
+    pub(crate) fn thaw(&self) -> Result<()> {
+        match self {
+            Self::Group(group) => cgroup::set_frozen(group, "0", LIMIT),
+            Self::Signals(_) => {
+                self.processes().iter().for_each(|pid| send(*pid, Signal::CONT));
+                Ok(())
+            }
+        }
+    }
+
+    // A process that was not stopped yet may have made another one meanwhile, so it goes round until all
+    // that are there are stopped.
+    fn stop_all(&self) -> Result<()> {
+        let start = Instant::now();
+        loop {
+            let processes = self.processes();
+            let running: Vec<u32> = processes.into_iter().filter(|pid| !is_stopped(*pid)).collect();
+            if running.is_empty() {
+                return Ok(());
+            }
+            if start.elapsed() > LIMIT {
+                let text = format!("processes {running:?} do not stop");
+                return Err(io::Error::new(io::ErrorKind::TimedOut, text).into());
+            }
+            running.iter().for_each(|pid| send(*pid, Signal::STOP));
+            std::thread::sleep(Duration::from_micros(200));
+        }
+    }
+}
+
+fn is_stopped(pid: u32) -> bool {
+    task::stat(pid).is_none_or(|stat| matches!(stat.state, 'T' | 't' | 'Z' | 'X'))
+}
+
+/// Sends a signal to a process; one that is gone is no error.
+pub(crate) fn send(pid: u32, signal: Signal) {
+    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+        let _ = kill_process(pid, signal);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn signals_stop_a_family_and_let_it_go_on() {
+        let mut child =
+            std::process::Command::new("sh").args(["-c", "sleep 60 & sleep 60"]).spawn().unwrap();
+        let freezer = Freezer::Signals(child.id());
+        while freezer.processes().len() < 3 {
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        freezer.freeze().unwrap();
+        let stopped = freezer.processes();
+        assert_eq!(stopped.len(), 3);
+        assert!(stopped.iter().all(|pid| is_stopped(*pid)));
+        freezer.thaw().unwrap();
+        let running = stopped.iter().filter(|pid| !is_stopped(**pid)).count();
+        stopped.iter().rev().for_each(|pid| send(*pid, Signal::KILL));
+        child.wait().unwrap();
+        assert_eq!(running, 3);
+    }
+}

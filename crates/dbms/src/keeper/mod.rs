@@ -1,0 +1,159 @@
+//! The keeper: a process of the same program that is the parent of all servers of a run. Its standard input is
+//! a pipe from dbdyno; when that closes, for whatever reason, it ends everything that it started.
+
+mod message;
+mod remains;
+mod serve;
+mod spawn;
+
+pub use serve::keep;
+
+pub(crate) use message::Spawn;
+
+use crate::{Error, Result, RunPlace, server::Ending};
+use message::{Answer, Order};
+use std::{
+    io::{BufRead, BufReader, Write},
+    path::{Path, PathBuf},
+    process::{Child, ChildStdin, ChildStdout, Command, Stdio},
+    sync::{Arc, Mutex, PoisonError},
+};
+
+/// The word that makes dbdyno a keeper.
+const SUBCOMMAND: &str = "keep";
+
+/// A keeper that runs, seen from dbdyno. Clones speak to the same process; when the last is dropped, it ends.
+#[derive(Debug, Clone)]
+pub struct Keeper {
+    talk: Arc<Mutex<Talk>>,
+    group: Option<PathBuf>,
+}
+
+#[derive(Debug)]
+struct Talk {
+    child: Child,
+    orders: Option<ChildStdin>,
+    answers: BufReader<ChildStdout>,
+}
+
+impl Drop for Talk {
+    fn drop(&mut self) {
+        self.orders = None;
+        let _ = self.child.wait();
+    }
+}
+
+/// A process that the keeper started.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Spawned {
+    pub(crate) pid: u32,
+    pub(crate) group: Option<PathBuf>,
+}
+
+impl Keeper {
+    /// Starts `exe keep` for a run.
+    pub fn start(exe: &Path, place: &RunPlace) -> Result<Self> {
+        let mut command = Command::new(exe);
+        command.arg(SUBCOMMAND);
+        Self::start_by(command, place)
+    }
+
+    /// Starts a keeper by a command whose process calls [`keep`].
+    pub fn start_by(mut command: Command, place: &RunPlace) -> Result<Self> {
+        let mut child = command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null())
+            .spawn()
+            .map_err(|error| Error::KeeperGone { reason: error.to_string() })?;
+        let (Some(orders), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
+            return Err(Error::KeeperGone { reason: "it has no pipes".to_owned() });
+        };
+        let talk = Talk { child, orders: Some(orders), answers: BufReader::new(answers) };
+        let mut keeper = Self { talk: Arc::new(Mutex::new(talk)), group: None };
+        match keeper.ask(&Order::Begin { sockets: place.sockets().to_owned() })? {
+            Answer::Ready { group } => keeper.group = group,
+            other => return Err(nonsense(&other)),
+        }
+        Ok(keeper)
+    }
+
+    /// How servers are frozen on this host: `cgroup2` or `sigstop`.
+    pub fn freezer_name(&self) -> &'static str {
+        if self.group.is_some() { "cgroup2" } else { "sigstop" }
+    }
+
+    /// Process of the keeper.
+    pub fn pid(&self) -> u32 {
+        self.talk.lock().unwrap_or_else(PoisonError::into_inner).child.id()
+    }
+
+    /// Registers a process of dbdyno's own (a driver), which will be killed when dbdyno dies.
+    pub fn adopt(&self, pid: u32) -> Result<()> {
+        self.obey(&Order::Adopt { pid })
+    }
+
+    /// Ends the keeper and everything that it started. The same happens when the last clone is dropped.
+    pub fn end(self) -> Result<()> {
+        let mut talk = self.talk.lock().unwrap_or_else(PoisonError::into_inner);
+        talk.orders = None;
+        let status = talk.child.wait()?;
+        if status.success() {
+            return Ok(());
+        }
+        Err(Error::KeeperGone { reason: status.to_string() })
+    }
+
+    pub(crate) fn spawn(&self, spawn: Spawn) -> Result<Spawned> {
+        match self.ask(&Order::Spawn(Box::new(spawn)))? {
+            Answer::Spawned { pid, group } => Ok(Spawned { pid, group }),
+            other => Err(nonsense(&other)),
+        }
+    }
+
+    /// How a process ended; it must have.
+    pub(crate) fn ending(&self, pid: u32) -> Result<Ending> {
+        match self.ask(&Order::Ending { pid })? {
+            Answer::Ended { code, signal } => Ok(Ending { code, signal }),
+            other => Err(nonsense(&other)),
+        }
+    }
+
+    /// Has the shared memory of a process written down, because it is hard to find after a crash.
+    pub(crate) fn note(&self, pid: u32) -> Result<()> {
+        self.obey(&Order::Note { pid })
+    }
+
+    /// Removes what a process left behind that has ended.
+    pub(crate) fn forget(&self, pid: u32) -> Result<()> {
+        self.obey(&Order::Forget { pid })
+    }
+
+    fn obey(&self, order: &Order) -> Result<()> {
+        match self.ask(order)? {
+            Answer::Done => Ok(()),
+            other => Err(nonsense(&other)),
+        }
+    }
+
+    fn ask(&self, order: &Order) -> Result<Answer> {
+        let mut talk = self.talk.lock().unwrap_or_else(PoisonError::into_inner);
+        let gone = |error: &dyn std::fmt::Display| Error::KeeperGone { reason: error.to_string() };
+        let mut line = serde_json::to_string(order).map_err(|error| gone(&error))?;
+        line.push('\n');
+        let orders = talk.orders.as_mut().ok_or_else(|| gone(&"it was ended"))?;
+        orders.write_all(line.as_bytes()).map_err(|error| gone(&error))?;
+        let mut answer = String::new();
+        if talk.answers.read_line(&mut answer).map_err(|error| gone(&error))? == 0 {
+            return Err(gone(&"it closed its pipe"));
+        }
+        match serde_json::from_str(&answer).map_err(|error| gone(&error))? {
+            Answer::Failed { reason } => Err(Error::Keeper { reason }),
+            other => Ok(other),
+        }
+    }
+}
+
+fn nonsense(answer: &Answer) -> Error {
+    Error::KeeperGone { reason: format!("it answered {answer:?}") }
+}

@@ -1,0 +1,287 @@
+//! The keeper's own process: obeying orders, and ending everything when the orders end.
+
+use super::{
+    message::{Answer, Order},
+    remains::Remains,
+    spawn,
+};
+use crate::{Error, Result, cgroup, freezer, task};
+use fs_err as fs;
+use rustix::{
+    event::{PollFd, PollFlags, poll},
+    process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus},
+};
+use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    io::{self, Read, Write},
+    os::{fd::OwnedFd, unix::net::UnixStream},
+    path::PathBuf,
+    sync::{Arc, atomic::AtomicBool},
+    time::{Duration, Instant},
+};
+
+/// After this time a keeper gives up on processes that do not die (they hang in the kernel).
+const END_LIMIT: Duration = Duration::from_secs(10);
+
+/// The keeper's whole life: reads orders from standard input, answers on standard output, and returns when the
+/// input ends and everything that was started is gone. Must be called from the main thread of a process
+/// that does nothing else.
+pub fn keep() -> Result<()> {
+    let noise = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
+        // A handler and not SIG_IGN, which servers would inherit.
+        signal_hook::flag::register(signal, Arc::clone(&noise))?;
+    }
+    let (deaths, death_writer) = UnixStream::pair()?;
+    deaths.set_nonblocking(true)?;
+    signal_hook::low_level::pipe::register(SIGCHLD, death_writer)?;
+    // It fails for the leader of a group, which then has a terminal's signals handled above.
+    let _ = rustix::process::setsid();
+    rustix::process::set_child_subreaper(Some(rustix::process::getpid()))
+        .map_err(io::Error::from)?;
+    std::env::set_current_dir("/")?;
+    let mut house = House::default();
+    let outcome = house.serve(deaths);
+    house.end();
+    outcome
+}
+
+#[derive(Default)]
+struct House {
+    /// How each spawned process ended; `None` while it lives.
+    children: BTreeMap<u32, Option<WaitStatus>>,
+    groups: BTreeMap<u32, PathBuf>,
+    adopted: BTreeMap<u32, OwnedFd>,
+    remains: Remains,
+    /// Group of the run.
+    group: Option<PathBuf>,
+    sockets: Option<PathBuf>,
+    spawned: u32,
+}
+
+impl House {
+    fn serve(&mut self, mut deaths: UnixStream) -> Result<()> {
+        let stdin = io::stdin();
+        let mut waiting = Vec::new();
+        let mut chunk = [0; 4096];
+        loop {
+            let mut fds = [PollFd::new(&stdin, PollFlags::IN), PollFd::new(&deaths, PollFlags::IN)];
+            match poll(&mut fds, None) {
+                Ok(_) | Err(rustix::io::Errno::INTR) => {}
+                Err(error) => return Err(io::Error::from(error).into()),
+            }
+            let has_orders = !fds[0].revents().is_empty();
+            if !fds[1].revents().is_empty() {
+                let _ = deaths.read(&mut chunk);
+                self.reap();
+            }
+            if !has_orders {
+                continue;
+            }
+            let count = match rustix::io::read(&stdin, &mut chunk) {
+                Ok(0) => return Ok(()),
+                Ok(count) => count,
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(error) => return Err(io::Error::from(error).into()),
+            };
+            waiting.extend_from_slice(&chunk[..count]);
+            while let Some(end) = waiting.iter().position(|byte| *byte == b'\n') {
+                let line: Vec<u8> = waiting.drain(..=end).collect();
+                let answer = match serde_json::from_slice(&line) {
+                    Ok(order) => self.obey(&order).unwrap_or_else(|error| failed(&error)),
+                    Err(error) => failed(&error),
+                };
+                say(&answer)?;
+            }
+        }
+    }
+
+    fn obey(&mut self, order: &Order) -> Result<Answer> {
+        match order {
+            Order::Begin { sockets } => {
+                self.sockets = Some(sockets.clone());
+                self.group = make_group();
+                Ok(Answer::Ready { group: self.group.clone() })
+            }
+            Order::Spawn(spawn) => {
+                let group = self.new_group()?;
+                let pid = spawn::spawn(spawn, group.as_deref()).inspect_err(|_| {
+                    group.iter().for_each(|group| cgroup::remove(group));
+                })?;
+                self.children.insert(pid, None);
+                if let Some(group) = &group {
+                    self.groups.insert(pid, group.clone());
+                }
+                Ok(Answer::Spawned { pid, group })
+            }
+            Order::Adopt { pid } => {
+                // One that is gone already needs no keeper.
+                if let Some(descriptor) = open(*pid) {
+                    self.adopted.insert(*pid, descriptor);
+                }
+                Ok(Answer::Done)
+            }
+            Order::Note { pid } => {
+                self.remains.note(*pid);
+                Ok(Answer::Done)
+            }
+            Order::Ending { pid } => self.ending(*pid),
+            Order::Forget { pid } => {
+                self.forget(*pid);
+                Ok(Answer::Done)
+            }
+        }
+    }
+
+    fn new_group(&mut self) -> Result<Option<PathBuf>> {
+        let Some(run) = &self.group else { return Ok(None) };
+        self.spawned += 1;
+        let group = run.join(self.spawned.to_string());
+        fs::create_dir(&group)?;
+        Ok(Some(group))
+    }
+
+    fn ending(&mut self, pid: u32) -> Result<Answer> {
+        if !self.children.contains_key(&pid) {
+            return Err(Error::Keeper { reason: format!("process {pid} is not a child of it") });
+        }
+        if self.children.get(&pid).is_some_and(Option::is_none) {
+            let child = number(pid);
+            let waited = rustix::process::waitpid(child, WaitOptions::empty());
+            let status = waited.map_err(io::Error::from)?.map(|(_, status)| status);
+            self.children.insert(pid, status);
+        }
+        let status = self.children.get(&pid).copied().flatten();
+        Ok(Answer::Ended {
+            code: status.and_then(|status| status.exit_status()),
+            signal: status.and_then(|status| status.terminating_signal()),
+        })
+    }
+
+    /// Kills what may be left of a server, and removes its group and shared memory.
+    fn forget(&mut self, pid: u32) {
+        if let Some(group) = self.groups.remove(&pid) {
+            let start = Instant::now();
+            while !cgroup::processes(&group).is_empty() && start.elapsed() < END_LIMIT {
+                kill_group(&group);
+                std::thread::sleep(Duration::from_millis(2));
+                self.reap();
+            }
+            cgroup::remove(&group);
+        }
+        self.reap();
+        if self.children.get(&pid).is_some_and(Option::is_some) {
+            self.remains.remove(&BTreeSet::from([pid]));
+            self.children.remove(&pid);
+        }
+    }
+
+    fn reap(&mut self) {
+        while let Ok(Some((pid, status))) = rustix::process::waitpid(None, WaitOptions::NOHANG) {
+            let known =
+                self.children.get_mut(&u32::try_from(pid.as_raw_nonzero().get()).unwrap_or(0));
+            if let Some(ending) = known {
+                *ending = Some(status);
+            }
+        }
+    }
+
+    fn end(&mut self) {
+        let groups: Vec<PathBuf> = self.groups.values().cloned().collect();
+        for group in &groups {
+            let _ = fs::write(group.join("cgroup.freeze"), "0");
+        }
+        let mut gone = BTreeSet::new();
+        let start = Instant::now();
+        let mut pause = Duration::from_millis(1);
+        loop {
+            for descriptor in self.adopted.values() {
+                let _ = rustix::process::pidfd_send_signal(descriptor, Signal::KILL);
+            }
+            let left = self.living();
+            if left.is_empty() || start.elapsed() > END_LIMIT {
+                break;
+            }
+            for pid in &left {
+                if gone.insert(*pid) {
+                    self.remains.note(*pid);
+                }
+            }
+            groups.iter().for_each(|group| kill_group(group));
+            left.iter().for_each(|pid| freezer::send(*pid, Signal::KILL));
+            self.reap();
+            std::thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_millis(50));
+        }
+        self.reap();
+        gone.extend(self.children.keys());
+        self.remains.remove(&gone);
+        self.group.iter().for_each(|group| cgroup::remove(group));
+        if let Some(sockets) = &self.sockets {
+            // A folder that cannot be removed is no reason to stay.
+            let _ = fs::remove_dir_all(sockets);
+        }
+    }
+
+    /// Everything that was started and lives, in whatever group or session.
+    fn living(&self) -> BTreeSet<u32> {
+        let me = std::process::id();
+        let mut left: BTreeSet<u32> =
+            task::family(me).into_iter().filter(|pid| *pid != me).collect();
+        left.extend(self.groups.values().flat_map(|group| cgroup::processes(group)));
+        left
+    }
+}
+
+fn kill_group(group: &std::path::Path) {
+    if !cgroup::kill(group) {
+        cgroup::processes(group).into_iter().for_each(|pid| freezer::send(pid, Signal::KILL));
+    }
+}
+
+/// The group of this run, in the first place where that is possible, after removing those of dead keepers.
+fn make_group() -> Option<PathBuf> {
+    let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
+    let own = fs::read_to_string("/proc/self/cgroup").ok()?;
+    for folder in cgroup::candidates(&mounts, &own) {
+        for (keeper, group) in cgroup::runs_in(&folder) {
+            if task::stat(keeper).is_none() {
+                cgroup::children(&group).iter().for_each(|child| kill_group(child));
+                cgroup::remove(&group);
+            }
+        }
+        let group = folder.join(cgroup::name_of_run(std::process::id()));
+        let trial = group.join("0");
+        let works = fs::create_dir(&group).is_ok()
+            && fs::create_dir(&trial).is_ok()
+            && trial.join("cgroup.freeze").exists()
+            && spawn::can_join(&trial);
+        let _ = fs::remove_dir(&trial);
+        if works {
+            return Some(group);
+        }
+        let _ = fs::remove_dir(&group);
+    }
+    None
+}
+
+fn open(pid: u32) -> Option<OwnedFd> {
+    rustix::process::pidfd_open(number(pid)?, PidfdFlags::empty()).ok()
+}
+
+fn number(pid: u32) -> Option<Pid> {
+    i32::try_from(pid).ok().and_then(Pid::from_raw)
+}
+
+fn failed(error: &dyn std::fmt::Display) -> Answer {
+    Answer::Failed { reason: error.to_string() }
+}
+
+fn say(answer: &Answer) -> Result<()> {
+    let mut line = serde_json::to_string(answer).map_err(io::Error::from)?;
+    line.push('\n');
+    let mut stdout = io::stdout().lock();
+    stdout.write_all(line.as_bytes())?;
+    Ok(stdout.flush()?)
+}

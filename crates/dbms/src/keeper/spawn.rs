@@ -1,0 +1,90 @@
+//! Starting a server so that it cannot outlive its keeper.
+
+#![allow(unsafe_code, reason = "what a child does between fork and exec has no safe interface")]
+
+use super::message::Spawn;
+use fs_err as fs;
+use std::{
+    io,
+    os::{fd::AsRawFd, unix::process::CommandExt},
+    path::Path,
+    process::{Command, Stdio},
+};
+
+/// Starts a process in a group, if there is one, and returns its number. The calling thread must live as long
+/// as the process may.
+pub(super) fn spawn(spawn: &Spawn, group: Option<&Path>) -> io::Result<u32> {
+    let Some((program, arguments)) = spawn.words.split_first() else {
+        return Err(io::Error::other("a command has no words"));
+    };
+    let log = fs::OpenOptions::new().create(true).append(true).open(&spawn.log)?;
+    let input = match &spawn.input {
+        Some(path) => Stdio::from(fs::File::open(path)?.into_file()),
+        None => Stdio::null(),
+    };
+    let join = match group {
+        Some(group) => Some(fs::OpenOptions::new().write(true).open(group.join("cgroup.procs"))?),
+        None => None,
+    };
+    let mut command = Command::new(program);
+    command
+        .args(arguments)
+        .env_clear()
+        .envs(spawn.environment.iter().map(|(name, value)| (name, value)))
+        .current_dir("/")
+        .stdin(input)
+        .stdout(log.file().try_clone()?)
+        .stderr(log.into_file());
+    let user = spawn.user;
+    let keeper = std::process::id();
+    // SAFETY: the closure runs in the child between fork and exec, makes system calls only, allocates nothing
+    // and takes no lock; the descriptor in `join` is open because the closure owns it.
+    unsafe {
+        command.pre_exec(move || {
+            if let Some(join) = &join {
+                check(libc::write(join.file().as_raw_fd(), c"0".as_ptr().cast(), 1) == 1)?;
+            }
+            if let Some(user) = user {
+                check(libc::setgroups(1, &raw const user.gid) == 0)?;
+                check(libc::setgid(user.gid) == 0)?;
+                check(libc::setuid(user.uid) == 0)?;
+            }
+            let no_core = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+            check(libc::setrlimit(libc::RLIMIT_CORE, &raw const no_core) == 0)?;
+            // After the change of user, which clears it.
+            check(libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) == 0)?;
+            // The keeper may have died before the line above.
+            check(u32::try_from(libc::getppid()) == Ok(keeper))
+        });
+    }
+    command.spawn().map(|child| child.id()).map_err(|error| {
+        io::Error::new(error.kind(), format!("cannot execute `{program}`: {error}"))
+    })
+}
+
+fn check(done: bool) -> io::Result<()> {
+    if done { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
+/// Whether a process may be put into this group: a child tries, because moving the keeper would be for good.
+pub(super) fn can_join(group: &Path) -> bool {
+    let file = fs::OpenOptions::new().write(true).open(group.join("cgroup.procs"));
+    let Ok(file) = file else { return false };
+    let descriptor = file.file().as_raw_fd();
+    // SAFETY: the keeper has one thread, and the child makes two system calls and ends.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        // SAFETY: the descriptor is open and the byte is static; `_exit` runs nothing of the parent's.
+        unsafe {
+            let written = libc::write(descriptor, c"0".as_ptr().cast(), 1);
+            libc::_exit(i32::from(written != 1));
+        }
+    }
+    if child < 0 {
+        return false;
+    }
+    let mut status = 0;
+    // SAFETY: `child` is a child of this process and `status` outlives the call.
+    let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
+    waited == child && libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
+}

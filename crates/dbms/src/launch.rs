@@ -1,0 +1,286 @@
+//! A start as data, and what it does: making a data folder, starting a server, waiting until it answers.
+
+use crate::{
+    Error, Installed, Keeper, Result, RunPlace, Server, access, find,
+    keeper::Spawn,
+    place::{create_private_folder, own, own_like_parent},
+    product::Dbms,
+    server::{ended_within, open, tail},
+    task,
+};
+use fs_err as fs;
+use model::{
+    drive::{Endpoint, Target},
+    subject::{Build, Config, Transport},
+};
+use std::{
+    net::TcpListener,
+    os::unix::net::UnixStream,
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+/// A crashed server recovers before it answers.
+const READY_LIMIT: Duration = Duration::from_secs(600);
+const STEP_LIMIT: Duration = Duration::from_secs(600);
+const LAST_LINES: usize = 20;
+/// Longest path in the address of a UNIX socket.
+const SOCKET_BYTES_MAX: usize = 107;
+
+/// Everything that a start depends on.
+#[derive(Debug, Clone, Copy)]
+pub struct Launch<'a> {
+    /// The build.
+    pub installed: &'a Installed,
+    /// Its settings, engine and transport.
+    pub config: &'a Config,
+    /// Prefix and environment.
+    pub build: &'a Build,
+    /// Data folder of this server alone.
+    pub data: &'a Path,
+    /// The run's place: sockets, logs, user.
+    pub place: &'a RunPlace,
+    /// Unique among the servers of the run; names socket folder and log.
+    pub label: &'a str,
+}
+
+/// A configuration as given to the server.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Rendered {
+    /// Text of the configuration file.
+    pub text: String,
+    /// Optional settings that this server does not know and ignored.
+    pub ignored: Vec<String>,
+}
+
+/// A launch with its paths, as products see it.
+#[derive(Debug)]
+pub struct Ground<'a> {
+    /// What was asked for.
+    pub launch: Launch<'a>,
+    /// Private folder for the socket.
+    pub sockets: PathBuf,
+    /// Private folder for temporary files.
+    pub temporary: PathBuf,
+    /// Configuration file.
+    pub config_file: PathBuf,
+    /// Port on 127.0.0.1, for transport TCP.
+    pub port: Option<u16>,
+}
+
+/// A command that helps to make a data folder.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Step {
+    /// The program and its arguments.
+    pub words: Vec<String>,
+    /// Standard input.
+    pub input: Option<PathBuf>,
+}
+
+impl<'a> Ground<'a> {
+    fn of(launch: Launch<'a>) -> Result<Self> {
+        let temporary = launch.place.beside("tmp", launch.label)?;
+        let port = match launch.config.transport {
+            Transport::Socket => None,
+            Transport::Tcp => Some(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port()),
+        };
+        Ok(Self {
+            launch,
+            sockets: launch.place.sockets_of(launch.label)?,
+            config_file: temporary.join("server.conf"),
+            temporary,
+            port,
+        })
+    }
+
+    fn log(&self, kind: &str) -> Result<PathBuf> {
+        let folder = self.launch.place.beside("log", self.launch.label)?;
+        Ok(folder.join(format!("{kind}.log")))
+    }
+
+    fn spawn(&self, words: Vec<String>, input: Option<PathBuf>, log: &Path) -> Spawn {
+        let launch = &self.launch;
+        // A fixed environment: its size alone can move results.
+        let mut environment: Vec<(String, String)> =
+            [("HOME", "/nonexistent"), ("LC_ALL", "C"), ("PATH", "/usr/bin:/bin"), ("TZ", "UTC")]
+                .map(|(name, value)| (name.to_owned(), value.to_owned()))
+                .to_vec();
+        environment.extend(launch.installed.environment.iter().cloned());
+        environment.extend(launch.build.environment.iter().cloned());
+        let user = launch.place.user();
+        Spawn { words, environment, user, input, log: log.to_owned() }
+    }
+
+    /// Writes a file that the server may read.
+    pub(crate) fn write(&self, file: &Path, text: &str) -> Result<()> {
+        fs::write(file, text)?;
+        own_like_parent(file)
+    }
+
+    fn configure(&self, product: &dyn Dbms) -> Result<Rendered> {
+        let rendered = product.render(self)?;
+        self.write(&self.config_file, &rendered.text)?;
+        Ok(rendered)
+    }
+}
+
+/// The configuration that a start would use. Its paths are those of the run.
+pub fn render(launch: &Launch<'_>) -> Result<Rendered> {
+    find(&launch.installed.server)?.render(&Ground::of(*launch)?)
+}
+
+/// Makes the data folder, with an empty database that the target of [`start`] names. Refuses a folder that
+/// is not empty; its parent must exist.
+pub fn initialise(launch: &Launch<'_>, keeper: &Keeper) -> Result<()> {
+    let product = find(&launch.installed.server)?;
+    let data = launch.data;
+    if data.exists() && fs::read_dir(data)?.next().is_some() {
+        return Err(Error::DataNotEmpty { path: data.to_owned() });
+    }
+    create_private_folder(data)?;
+    own(data, launch.place.user())?;
+    let ground = Ground::of(*launch)?;
+    check_access(&ground)?;
+    ground.configure(product)?;
+    let log = ground.log("initialise")?;
+    fs::write(&log, "")?;
+    for step in product.initialise(&ground)? {
+        let spawn = ground.spawn(step.words, step.input, &log);
+        if let Err(reason) = to_end(keeper, spawn)? {
+            let log = tail(&log, LAST_LINES);
+            return Err(Error::Initialise { server: product.name().to_owned(), reason, log });
+        }
+    }
+    Ok(())
+}
+
+fn to_end(keeper: &Keeper, spawn: Spawn) -> Result<std::result::Result<(), String>> {
+    let pid = keeper.spawn(spawn)?.pid;
+    // A process that has ended and is forgotten by the system has no descriptor any more.
+    let in_time = open(pid).map_or(true, |process| ended_within(&process, STEP_LIMIT));
+    if !in_time {
+        crate::freezer::send(pid, rustix::process::Signal::KILL);
+    }
+    let ending = keeper.ending(pid)?;
+    keeper.forget(pid)?;
+    Ok(match (in_time, ending.code) {
+        (false, _) => Err(format!("not done within {} seconds", STEP_LIMIT.as_secs())),
+        (true, Some(0)) => Ok(()),
+        (true, _) => Err(ending.to_string()),
+    })
+}
+
+/// Starts a server and returns when `ready` says that it answers. `ready` is asked again and again; what it
+/// says last is part of the error of a server that never answers.
+pub fn start(
+    launch: &Launch<'_>,
+    keeper: &Keeper,
+    ready: &mut dyn FnMut(&Target) -> std::result::Result<(), String>,
+) -> Result<Server> {
+    let product = find(&launch.installed.server)?;
+    let ground = Ground::of(*launch)?;
+    check_access(&ground)?;
+    let endpoint = product.endpoint(&ground);
+    check_length(&endpoint)?;
+    let rendered = ground.configure(product)?;
+    let log = ground.log("server")?;
+    fs::write(&log, "")?;
+    let words = [
+        launch.build.prefix.clone(),
+        launch.installed.program().command(),
+        product.arguments(&ground),
+    ]
+    .concat();
+    let spawned = keeper.spawn(ground.spawn(words, None, &log))?;
+    let (pid, target) = (spawned.pid, product.target(endpoint));
+    let failed = |reason: String| {
+        let log = tail(&log, LAST_LINES);
+        Error::Start { server: product.name().to_owned(), reason, log }
+    };
+    let Ok(mut server) = Server::started(product, target, spawned, (keeper, &log)) else {
+        let ending = keeper.ending(pid)?;
+        keeper.forget(pid)?;
+        return Err(failed(ending.to_string()));
+    };
+    if let Err(reason) = wait_until_ready(&server, ready) {
+        let ended = if server.is_alive() { None } else { Some(keeper.ending(pid)?) };
+        return Err(failed(ended.map_or(reason, |ending| ending.to_string())));
+    }
+    check_preloads(&ground, pid).map_err(failed)?;
+    keeper.note(pid)?;
+    server.rendered = rendered;
+    let said = fs::read(&log)?;
+    let ignored = product.ignored(&ground, &String::from_utf8_lossy(&said));
+    server.rendered.ignored.extend(ignored);
+    Ok(server)
+}
+
+/// A server of the user's own that listens on this socket. It is never stopped nor frozen.
+pub fn attach(server: &str, socket: &Path) -> Result<Server> {
+    let product = find(server)?;
+    let target = product.target(Endpoint::Socket(socket.to_owned()));
+    let stream = UnixStream::connect(socket).map_err(|error| {
+        std::io::Error::new(error.kind(), format!("{error}: `{}`", socket.display()))
+    })?;
+    let peer = rustix::net::sockopt::socket_peercred(&stream).map_err(std::io::Error::from)?;
+    let pid = u32::try_from(peer.pid.as_raw_nonzero().get()).unwrap_or(0);
+    Server::attached(product, target, pid)
+}
+
+fn wait_until_ready(
+    server: &Server,
+    ready: &mut dyn FnMut(&Target) -> std::result::Result<(), String>,
+) -> std::result::Result<(), String> {
+    let start = Instant::now();
+    let mut pause = Duration::from_millis(5);
+    let mut last = "no socket".to_owned();
+    while start.elapsed() < READY_LIMIT {
+        let there = match &server.target().endpoint {
+            Endpoint::Socket(path) => path.exists(),
+            _ => true,
+        };
+        if there {
+            match ready(server.target()) {
+                Ok(()) => return Ok(()),
+                Err(reason) => last = reason,
+            }
+        }
+        if !server.is_alive() {
+            break;
+        }
+        std::thread::sleep(pause);
+        pause = (pause * 2).min(Duration::from_millis(100));
+    }
+    Err(format!("no answer within {} seconds: {last}", READY_LIMIT.as_secs()))
+}
+
+fn check_access(ground: &Ground<'_>) -> Result<()> {
+    let user = ground.launch.place.user();
+    access::check(&ground.launch.installed.binary, user)?;
+    access::check(ground.launch.data, user)?;
+    access::check(&ground.sockets, user)
+}
+
+fn check_length(endpoint: &Endpoint) -> Result<()> {
+    match endpoint {
+        Endpoint::Socket(path) if path.as_os_str().len() > SOCKET_BYTES_MAX => {
+            Err(Error::SocketPath { path: path.clone() })
+        }
+        _ => Ok(()),
+    }
+}
+
+// An allocator that was asked for and not loaded would make two equal subjects look compared.
+fn check_preloads(ground: &Ground<'_>, pid: u32) -> std::result::Result<(), String> {
+    let environment = &ground.launch.build.environment;
+    let preloads = environment.iter().filter(|(name, _)| name == "LD_PRELOAD");
+    for library in preloads.flat_map(|(_, value)| value.split([' ', ':'])) {
+        // The loader may have followed links: the maps show the file itself.
+        let path = std::fs::canonicalize(library).unwrap_or_else(|_| PathBuf::from(library));
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if !library.is_empty() && !task::has_mapped(pid, &name) {
+            return Err(format!("`{library}` of `LD_PRELOAD` was not loaded"));
+        }
+    }
+    Ok(())
+}

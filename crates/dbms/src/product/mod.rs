@@ -1,0 +1,122 @@
+//! Server products: what differs between them, as data and text.
+
+use crate::{
+    Debt, Error, Maintenance, Rendered, Result,
+    installed::Program,
+    launch::{Ground, Step},
+    package::Release,
+};
+use model::{
+    drive::{Endpoint, Target},
+    subject::{Build, Config},
+};
+use rustix::process::Signal;
+use std::path::Path;
+
+mod mariadb;
+mod mysql;
+mod postgres;
+mod sqlite;
+
+/// A server product. A product that is embedded implements the first group of methods only.
+pub trait Dbms: Sync {
+    /// Name in builds, experiments and labels.
+    fn name(&self) -> &'static str;
+
+    /// One line of help.
+    fn help(&self) -> &'static str;
+
+    /// Wire protocol: a name in the load engine's table.
+    fn protocol(&self) -> &'static str;
+
+    /// Whether it is a library and not a process.
+    fn embedded(&self) -> bool {
+        false
+    }
+
+    /// A query whose rows are name and value of every setting.
+    fn settings_sql(&self) -> &'static str;
+
+    /// A query whose first row is the size of tables and indexes, in MiB.
+    fn size_sql(&self) -> &'static str;
+
+    /// Work that a drain waits for.
+    fn debts(&self, config: &Config) -> Vec<Debt>;
+
+    /// Statements that make the server pay its debts, on one connection.
+    fn settle_sql(&self, config: &Config) -> Vec<Maintenance>;
+
+    /// Statements that undo what [`Dbms::settle_sql`] changed, on the same connection.
+    fn unsettle_sql(&self, config: &Config) -> Vec<Maintenance>;
+
+    /// Where an embedded database lies in a data folder. Fails for a server process.
+    fn embedded_target(&self, _build: &Build, _config: &Config, _data: &Path) -> Result<Target> {
+        Err(Error::NotEmbedded { server: self.name().to_owned() })
+    }
+
+    /// Versions that registries hold.
+    fn releases(&self) -> Vec<Release> {
+        Vec::new()
+    }
+
+    /// Turns what a registry or a maker's tarball holds into a base folder.
+    fn arrange(&self, _folder: &Path) -> Result<()> {
+        Ok(())
+    }
+
+    /// Finds the server's program in a base folder.
+    fn program(&self, _basedir: &Path) -> Result<Program> {
+        Err(Error::Embedded { server: self.name().to_owned() })
+    }
+
+    /// Whether what a program says about its version is said by this product.
+    fn recognises(&self, _version_text: &str) -> bool {
+        false
+    }
+
+    /// Commands that fill an empty data folder; files that they need are written.
+    fn initialise(&self, _ground: &Ground<'_>) -> Result<Vec<Step>> {
+        Err(Error::Embedded { server: self.name().to_owned() })
+    }
+
+    /// The configuration file.
+    fn render(&self, _ground: &Ground<'_>) -> Result<Rendered> {
+        Err(Error::Embedded { server: self.name().to_owned() })
+    }
+
+    /// Arguments after the program.
+    fn arguments(&self, _ground: &Ground<'_>) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Address of a start.
+    fn endpoint(&self, _ground: &Ground<'_>) -> Endpoint {
+        Endpoint::Nowhere
+    }
+
+    /// How to enter at an address.
+    fn target(&self, endpoint: Endpoint) -> Target {
+        Target {
+            protocol: self.protocol().to_owned(),
+            endpoint,
+            user: String::new(),
+            database: String::new(),
+            library: None,
+            initial_sql: Vec::new(),
+        }
+    }
+
+    /// Optional settings that the server ignored, as far as only its log tells.
+    fn ignored(&self, _ground: &Ground<'_>, _log: &str) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The signal of a clean and fast stop.
+    fn stop_signal(&self) -> Signal {
+        Signal::TERM
+    }
+}
+
+/// All products, in the order of help.
+pub const DBMSES: &[&dyn Dbms] =
+    &[&mysql::Mysql, &mariadb::Mariadb, &postgres::Postgres, &sqlite::Sqlite];

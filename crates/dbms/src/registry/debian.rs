@@ -1,0 +1,207 @@
+//! Debian: packages of any suite with all that they need, down to the C library, unpacked side by side. The
+//! state of apt is private, so the machine's own is neither read for versions nor changed.
+
+use super::{Destination, Registry};
+use crate::{Error, Places, Result, client, package::Package};
+use fs_err as fs;
+use std::path::{Path, PathBuf};
+
+pub(super) struct Debian;
+
+/// Packages that servers depend on and never load: taken for installed, they stay out of the download.
+const STAND_INS: &[&str] = &[
+    "debconf",
+    "mariadb-common",
+    "mariadb-server",
+    "mariadb-server-10.5",
+    "mysql-common",
+    "perl",
+    "perl-base",
+    "python3",
+    "rocksdb-tools",
+];
+
+const KEYRINGS: &[&str] = &[
+    "/usr/share/keyrings/debian-archive-keyring.gpg",
+    "/usr/share/keyrings/debian-archive-keyring.pgp",
+];
+
+impl Registry for Debian {
+    fn name(&self) -> &'static str {
+        "debian"
+    }
+
+    fn lookup(&self, package: &Package, places: &Places) -> Result<String> {
+        let apt = Apt::open(package, places)?;
+        apt.update()?;
+        apt.candidate()
+    }
+
+    fn fetch(
+        &self,
+        package: &Package,
+        places: &Places,
+        to: &Destination<'_>,
+    ) -> Result<Vec<PathBuf>> {
+        let apt = Apt::open(package, places)?;
+        apt.update()?;
+        apt.stand_in(&apt.candidate()?)?;
+        let cache = to.scratch.join("archives/partial");
+        fs::create_dir_all(cache)?;
+        let option = format!("Dir::Cache::archives={}/archives", to.scratch.display());
+        let mut words = vec!["-o", &option, "--yes", "--download-only", "install"];
+        words.extend(package.names.iter().map(String::as_str));
+        apt.run("apt-get", &words)?;
+        let mut files = Vec::new();
+        for entry in fs::read_dir(to.scratch.join("archives"))? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|extension| extension == "deb") {
+                let words = [Path::new("-x"), &path, to.folder];
+                client::run("dpkg", &words, to.scratch, &package.label())?;
+                files.push(path);
+            }
+        }
+        files.sort();
+        Ok(files)
+    }
+}
+
+/// A private state of apt for one suite.
+struct Apt<'a> {
+    package: &'a Package,
+    folder: PathBuf,
+}
+
+impl<'a> Apt<'a> {
+    fn open(package: &'a Package, places: &Places) -> Result<Self> {
+        let folder = places.registry(&format!("debian-{}", package.at))?;
+        fs::create_dir_all(folder.join("lists/partial"))?;
+        fs::create_dir_all(folder.join("cache/archives/partial"))?;
+        fs::write(folder.join("status"), "")?;
+        let apt = Self { package, folder };
+        let text = client::run(
+            "apt-get",
+            &[
+                "indextargets",
+                "--format",
+                "$(ORIGIN) $(RELEASE) $(REPO_URI)",
+                "Created-By: Packages",
+            ],
+            &apt.folder,
+            &package.label(),
+        )?;
+        let sources = sources(&text, &package.at)
+            .ok_or_else(|| Error::NoMirror { package: package.label() })?;
+        fs::write(apt.folder.join("sources.list"), sources)?;
+        Ok(apt)
+    }
+
+    fn update(&self) -> Result<()> {
+        self.run("apt-get", &["update"]).map(drop)
+    }
+
+    /// Version of the first package, with epoch and revision.
+    fn candidate(&self) -> Result<String> {
+        let name = self.package.names.first().map_or("", String::as_str);
+        let text = self.run("apt-cache", &["show", "--no-all-versions", name])?;
+        text.lines()
+            .find_map(|line| line.strip_prefix("Version: "))
+            .map(|version| version.trim().to_owned())
+            .ok_or_else(|| Error::ClientFailed {
+                program: "apt-cache".to_owned(),
+                package: self.package.label(),
+                text: format!("it knows no version of {name}"),
+            })
+    }
+
+    fn stand_in(&self, version: &str) -> Result<()> {
+        let architecture = self.run("dpkg", &["--print-architecture"])?;
+        let status: String = STAND_INS
+            .iter()
+            .map(|name| {
+                format!(
+                    "Package: {name}\nStatus: install ok installed\nArchitecture: {}\n\
+                     Multi-Arch: allowed\nMaintainer: none\nVersion: {version}\n\
+                     Description: stand-in\n\n",
+                    architecture.trim()
+                )
+            })
+            .collect();
+        Ok(fs::write(self.folder.join("status"), status)?)
+    }
+
+    fn run(&self, program: &str, words: &[&str]) -> Result<String> {
+        let folder = self.folder.display();
+        let user = if rustix::process::geteuid().is_root() { "root" } else { "" };
+        let settings = [
+            format!("Dir::State={folder}"),
+            format!("Dir::State::lists={folder}/lists"),
+            format!("Dir::State::status={folder}/status"),
+            format!("Dir::Cache={folder}/cache"),
+            format!("Dir::Etc::sourcelist={folder}/sources.list"),
+            "Dir::Etc::sourceparts=/dev/null".to_owned(),
+            "Dir::Etc::preferences=/dev/null".to_owned(),
+            "Dir::Etc::preferencesparts=/dev/null".to_owned(),
+            "APT::Install-Recommends=false".to_owned(),
+            "Acquire::Languages=none".to_owned(),
+            "Debug::NoLocking=true".to_owned(),
+            format!("APT::Sandbox::User={user}"),
+        ];
+        let mut arguments: Vec<&str> = Vec::new();
+        if program != "dpkg" {
+            arguments.push("-q");
+            settings.iter().for_each(|setting| arguments.extend(["-o", setting]));
+        }
+        arguments.extend(words);
+        client::run(program, &arguments, &self.folder, &self.package.label())
+    }
+}
+
+/// The list of sources for a suite, at the mirrors that the machine itself uses: its first archive of
+/// Debian, and its security archive for suites that have one.
+fn sources(index_targets: &str, suite: &str) -> Option<String> {
+    let targets: Vec<(&str, &str)> = index_targets
+        .lines()
+        .filter_map(|line| line.strip_prefix("Debian "))
+        .filter_map(|line| line.split_once(' '))
+        .collect();
+    let is_security = |release: &str| release.contains("security");
+    let archive = targets.iter().find(|(release, _)| !is_security(release))?.1;
+    let signed = KEYRINGS.iter().find(|path| Path::new(path).exists());
+    let option = signed.map_or(String::new(), |path| format!("[signed-by={path}] "));
+    let mut text = format!("deb {option}{archive} {suite} main\n");
+    let security = targets.iter().find(|(release, _)| is_security(release));
+    if let Some((_, uri)) = security.filter(|_| suite != "sid") {
+        text.push_str(&format!("deb {option}{uri} {suite}-security main\n"));
+    }
+    Some(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn mirrors_are_those_of_the_machine() {
+        let targets = "Other stable http://other.example/\n\
+                       Debian bookworm-security http://mirror.example/security/\n\
+                       Debian bookworm http://mirror.example/debian/\n";
+        let check = |suite, expected: &[&str]| {
+            let text = sources(targets, suite).unwrap();
+            let lines: Vec<String> = text
+                .lines()
+                .map(|line| line.split_whitespace().rev().take(3).collect::<Vec<_>>().join(" "))
+                .collect();
+            assert_eq!(lines, expected);
+        };
+        check("sid", &["main sid http://mirror.example/debian/"]);
+        check(
+            "trixie",
+            &[
+                "main trixie http://mirror.example/debian/",
+                "main trixie-security http://mirror.example/security/",
+            ],
+        );
+        assert_eq!(sources("Ubuntu noble http://other.example/\n", "sid"), None);
+    }
+}

@@ -1,0 +1,58 @@
+//! Maven: a jar per version, fetched through a throw-away project, because only projects may name ranges.
+
+use super::{Destination, Registry};
+use crate::{Error, Places, Result, archive, client, package::Package};
+use fs_err as fs;
+use std::path::PathBuf;
+
+pub(super) struct Maven;
+
+impl Registry for Maven {
+    fn name(&self) -> &'static str {
+        "maven"
+    }
+
+    fn lookup(&self, package: &Package, _: &Places) -> Result<String> {
+        Ok(package.at.clone())
+    }
+
+    fn fetch(&self, package: &Package, _: &Places, to: &Destination<'_>) -> Result<Vec<PathBuf>> {
+        fs::write(to.scratch.join("pom.xml"), project(package))?;
+        let arguments = [
+            "--quiet",
+            "--batch-mode",
+            "dependency:copy-dependencies",
+            "-DoutputDirectory=jars",
+            "-DexcludeTransitive=true",
+        ];
+        client::run("mvn", &arguments, to.scratch, &package.label())?;
+        let mut jars = Vec::new();
+        for entry in fs::read_dir(to.scratch.join("jars"))? {
+            jars.push(entry?.path());
+        }
+        match jars.as_slice() {
+            [jar] => archive::unpack(jar, to.folder)?,
+            _ => {
+                return Err(Error::ClientFailed {
+                    program: "mvn".to_owned(),
+                    package: package.label(),
+                    text: format!("it delivered {} files and not one", jars.len()),
+                });
+            }
+        }
+        Ok(jars)
+    }
+}
+
+fn project(package: &Package) -> String {
+    let name = package.names.first().map_or("", String::as_str);
+    let (group, artifact) = name.split_once(':').unwrap_or((name, name));
+    format!(
+        "<project xmlns=\"http://maven.apache.org/POM/4.0.0\"><modelVersion>4.0.0</modelVersion>\n\
+         <groupId>dbdyno</groupId><artifactId>fetch</artifactId><version>1</version>\n\
+         <packaging>pom</packaging>\n\
+         <dependencies><dependency><groupId>{group}</groupId><artifactId>{artifact}</artifactId>\n\
+         <version>{}</version></dependency></dependencies></project>\n",
+        package.at
+    )
+}

@@ -1,0 +1,243 @@
+//! A server that runs.
+
+use crate::{
+    Error, Keeper, Rendered, Result,
+    freezer::{Freezer, send},
+    keeper::Spawned,
+    place::file_error,
+    product::Dbms,
+    task,
+};
+use fs_err as fs;
+use model::drive::Target;
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
+};
+use std::{
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// InnoDB may have a large buffer pool to write.
+const STOP_LIMIT: Duration = Duration::from_secs(1200);
+const LAST_LINES: usize = 20;
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ending {
+    pub(crate) code: Option<i32>,
+    pub(crate) signal: Option<i32>,
+}
+
+impl std::fmt::Display for Ending {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.code, self.signal) {
+            (Some(code), _) => write!(formatter, "exit code {code}"),
+            (None, Some(signal)) => write!(formatter, "signal {signal}"),
+            (None, None) => write!(formatter, "unknown end"),
+        }
+    }
+}
+
+/// A server that answers. Dropping it kills one that was started, and leaves one that was attached alone.
+#[derive(Debug)]
+pub struct Server {
+    pub(crate) name: &'static str,
+    pub(crate) target: Target,
+    pub(crate) rendered: Rendered,
+    pid: u32,
+    process: OwnedFd,
+    owner: Owner,
+}
+
+#[derive(Debug)]
+enum Owner {
+    /// Started by dbdyno.
+    Keeper { keeper: Keeper, freezer: Freezer, log: PathBuf, stop: Signal },
+    /// The user's own.
+    User,
+    /// It has ended, and its remains are removed.
+    Nobody,
+}
+
+impl Server {
+    pub(crate) fn started(
+        product: &dyn Dbms,
+        target: Target,
+        spawned: Spawned,
+        (keeper, log): (&Keeper, &Path),
+    ) -> Result<Self> {
+        let freezer = match spawned.group {
+            Some(group) => Freezer::Group(group),
+            None => Freezer::Signals(spawned.pid),
+        };
+        Ok(Self {
+            name: product.name(),
+            target,
+            rendered: Rendered::default(),
+            pid: spawned.pid,
+            process: open(spawned.pid)?,
+            owner: Owner::Keeper {
+                keeper: keeper.clone(),
+                freezer,
+                log: log.to_owned(),
+                stop: product.stop_signal(),
+            },
+        })
+    }
+
+    pub(crate) fn attached(product: &dyn Dbms, target: Target, pid: u32) -> Result<Self> {
+        Ok(Self {
+            name: product.name(),
+            target,
+            rendered: Rendered::default(),
+            pid,
+            process: open(pid)?,
+            owner: Owner::User,
+        })
+    }
+
+    /// Where it listens.
+    pub fn target(&self) -> &Target {
+        &self.target
+    }
+
+    /// The configuration that it was given.
+    pub fn rendered(&self) -> &Rendered {
+        &self.rendered
+    }
+
+    /// Its first process.
+    pub fn pid(&self) -> u32 {
+        self.pid
+    }
+
+    /// All its processes.
+    pub fn processes(&self) -> Vec<u32> {
+        match &self.owner {
+            Owner::Keeper { freezer, .. } => freezer.processes(),
+            Owner::User => task::family(self.pid),
+            Owner::Nobody => Vec::new(),
+        }
+    }
+
+    /// All tasks of all its processes.
+    pub fn tasks(&self) -> Vec<u32> {
+        self.processes().into_iter().flat_map(task::tasks).collect()
+    }
+
+    /// Its control group of version 2, where there is one.
+    pub fn group(&self) -> Option<&Path> {
+        match &self.owner {
+            Owner::Keeper { freezer: Freezer::Group(group), .. } => Some(group),
+            _ => None,
+        }
+    }
+
+    /// Whether its first process lives.
+    pub fn is_alive(&self) -> bool {
+        !ended_within(&self.process, Duration::ZERO)
+    }
+
+    /// Waits until nothing of it executes any more. Servers of the user's own are never frozen: an error.
+    pub fn freeze(&mut self) -> Result<()> {
+        self.freezer("freeze")?.freeze().map_err(|error| self.freeze_error("freeze", &error))
+    }
+
+    /// Lets it go on.
+    pub fn thaw(&mut self) -> Result<()> {
+        self.freezer("thaw")?.thaw().map_err(|error| self.freeze_error("thaw", &error))
+    }
+
+    /// Stops it cleanly and waits. Fails if it did not end well: its data are then not those of a clean stop.
+    /// A server of the user's own goes on.
+    pub fn stop(mut self) -> Result<()> {
+        let Owner::Keeper { keeper, stop, .. } = &self.owner else { return Ok(()) };
+        let (keeper, stop) = (keeper.clone(), *stop);
+        if self.is_alive() {
+            self.thaw()?;
+            // It may have ended since; how is asked below.
+            let _ = pidfd_send_signal(&self.process, stop);
+        }
+        if !ended_within(&self.process, STOP_LIMIT) {
+            let log = self.log_tail(LAST_LINES);
+            self.kill();
+            let reason = format!("not within {} seconds, and was killed", STOP_LIMIT.as_secs());
+            return Err(Error::Stop { server: self.name.to_owned(), reason, log });
+        }
+        let ending = keeper.ending(self.pid)?;
+        let log = self.log_tail(LAST_LINES);
+        self.owner = Owner::Nobody;
+        keeper.forget(self.pid)?;
+        if ending.code == Some(0) {
+            return Ok(());
+        }
+        Err(Error::Stop { server: self.name.to_owned(), reason: ending.to_string(), log })
+    }
+
+    /// Kills it at once. A server of the user's own goes on.
+    pub fn kill(&mut self) {
+        if !matches!(self.owner, Owner::Keeper { .. }) {
+            return;
+        }
+        let owner = std::mem::replace(&mut self.owner, Owner::Nobody);
+        let Owner::Keeper { keeper, freezer, .. } = owner else { return };
+        let _ = keeper.note(self.pid);
+        let _ = pidfd_send_signal(&self.process, Signal::KILL);
+        freezer.processes().into_iter().for_each(|pid| send(pid, Signal::KILL));
+        // Without a keeper there is nobody to ask; it then has cleaned up by itself.
+        let _ = keeper.ending(self.pid).and_then(|_| keeper.forget(self.pid));
+    }
+
+    /// The last lines of its log, without an end of line; empty for a server of the user's own.
+    pub fn log_tail(&self, lines: usize) -> String {
+        match &self.owner {
+            Owner::Keeper { log, .. } => tail(log, lines),
+            Owner::User | Owner::Nobody => String::new(),
+        }
+    }
+
+    fn freezer(&self, action: &'static str) -> Result<&Freezer> {
+        match &self.owner {
+            Owner::Keeper { freezer, .. } => Ok(freezer),
+            Owner::User | Owner::Nobody => {
+                Err(self.freeze_error(action, &"it was not started by dbdyno"))
+            }
+        }
+    }
+
+    fn freeze_error(&self, action: &'static str, reason: &dyn std::fmt::Display) -> Error {
+        Error::Freeze { action, pid: self.pid, reason: reason.to_string() }
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// The last lines of a file; empty if it cannot be read.
+pub(crate) fn tail(file: &Path, lines: usize) -> String {
+    let bytes = fs::read(file).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let all: Vec<&str> = text.lines().collect();
+    all[all.len().saturating_sub(lines)..].join("\n")
+}
+
+/// Whether a process ends within a time.
+pub(crate) fn ended_within(process: &OwnedFd, limit: Duration) -> bool {
+    let limit = Timespec::try_from(limit).ok();
+    let mut fds = [PollFd::new(process, PollFlags::IN)];
+    poll(&mut fds, limit.as_ref()).is_ok_and(|count| count > 0)
+}
+
+/// A descriptor of a process, which stays valid when its number is used again.
+pub(crate) fn open(pid: u32) -> Result<OwnedFd> {
+    let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let number = number.ok_or_else(|| Error::Keeper { reason: format!("no process is {pid}") })?;
+    pidfd_open(number, PidfdFlags::empty())
+        .map_err(|error| file_error(Path::new(&format!("/proc/{pid}")), error))
+}

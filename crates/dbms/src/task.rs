@@ -1,0 +1,106 @@
+//! Processes and tasks as `/proc` shows them.
+
+use fs_err as fs;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+
+/// State and parent of a process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Stat {
+    pub(crate) state: char,
+    pub(crate) parent: u32,
+}
+
+/// Reads `/proc/PID/stat`; `None` if there is no such process.
+pub(crate) fn stat(pid: u32) -> Option<Stat> {
+    parse(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+// The program's name is in parentheses and may hold anything, parentheses too.
+fn parse(text: &str) -> Option<Stat> {
+    let mut fields = text.get(text.rfind(')')? + 1..)?.split_whitespace();
+    let state = fields.next()?.chars().next()?;
+    Some(Stat { state, parent: fields.next()?.parse().ok()? })
+}
+
+/// A process and all processes below it, zombies excluded, parents before children.
+pub(crate) fn family(root: u32) -> Vec<u32> {
+    let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    let mut alive = BTreeSet::new();
+    for pid in numbers_in(Path::new("/proc")) {
+        let Some(stat) = stat(pid) else { continue };
+        children.entry(stat.parent).or_default().push(pid);
+        if !matches!(stat.state, 'Z' | 'X') {
+            alive.insert(pid);
+        }
+    }
+    let mut found = vec![root];
+    let mut next = 0;
+    while let Some(pid) = found.get(next) {
+        found.extend(children.remove(pid).unwrap_or_default());
+        next += 1;
+    }
+    found.retain(|pid| alive.contains(pid));
+    found
+}
+
+/// Tasks of a process, the process's own first.
+pub(crate) fn tasks(pid: u32) -> Vec<u32> {
+    let mut tasks = numbers_in(Path::new(&format!("/proc/{pid}/task")));
+    tasks.sort_unstable();
+    tasks
+}
+
+/// Whether a process has mapped a file of this name.
+pub(crate) fn has_mapped(pid: u32, file_name: &str) -> bool {
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+    maps.lines().any(|line| line.rsplit('/').next() == Some(file_name))
+}
+
+fn numbers_in(folder: &Path) -> Vec<u32> {
+    let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_with_parentheses_does_not_confuse() {
+        let check = |text, expected| assert_eq!(parse(text), expected, "{text}");
+        check("12 (a) (b) c) S 7 12 12", Some(Stat { state: 'S', parent: 7 }));
+        check("12 (x", None);
+        check("12 (x) S", None);
+    }
+
+    #[test]
+    fn a_family_is_the_process_and_all_below_it() {
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", "sleep 60 & sleep 60 & wait"])
+            .spawn()
+            .unwrap();
+        let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
+        while family(child.id()).len() < 3 && std::time::Instant::now() < deadline {
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+        let found = family(child.id());
+        for pid in found.iter().rev() {
+            let pid = rustix::process::Pid::from_raw(i32::try_from(*pid).unwrap()).unwrap();
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
+        child.wait().unwrap();
+        assert_eq!(found.len(), 3);
+        assert_eq!(found[0], child.id());
+        assert!(family(child.id()).is_empty());
+    }
+
+    #[test]
+    fn tasks_and_maps_are_those_of_the_process() {
+        assert!(tasks(std::process::id()).contains(&std::process::id()));
+        assert!(has_mapped(std::process::id(), "libc.so.6"));
+        assert!(!has_mapped(std::process::id(), "libjemalloc.so.2"));
+    }
+}

@@ -1,0 +1,213 @@
+//! From an empty folder to a clean stop.
+
+use crate::{
+    bench::{Bench, Subject, answers, bench},
+    wire::Connection,
+};
+use dbms::Server;
+use model::subject::Transport;
+use std::{path::Path, time::Duration};
+
+pub(crate) fn postgres() {
+    live("postgres@18", &["shared_buffers=64MB", "io_method?=sync", "no_such_setting?=1"], "");
+}
+
+pub(crate) fn postgres_9_6() {
+    live("postgres@9.6", &["shared_buffers=64MB", "io_method?=sync", "no_such_setting?=1"], "");
+}
+
+const INNODB: &[&str] =
+    &["innodb_buffer_pool_size=64M", "performance_schema=0", "no_such_setting?=1"];
+
+pub(crate) fn mysql_5_5() {
+    live("mysql@5.5", INNODB, "");
+}
+
+pub(crate) fn mysql_5_6() {
+    live("mysql@5.6", INNODB, "");
+}
+
+pub(crate) fn mysql_9() {
+    live("mysql@9", INNODB, "");
+}
+
+pub(crate) fn mariadb() {
+    live("mariadb@10.11", INNODB, "");
+}
+
+pub(crate) fn mariadb_of_maven() {
+    live("mariadb@10.1", INNODB, "");
+}
+
+pub(crate) fn myrocks() {
+    let settings =
+        ["plugin_load_add=ha_rocksdb", "default_storage_engine=rocksdb", "no_such_setting?=1"];
+    live("mariadb@10.11", &settings, "rocksdb");
+}
+
+fn live(name: &str, settings: &[&str], engine: &str) {
+    let bench = bench("life");
+    let mut subject = bench.subject(name, settings);
+    subject.config.engine = Some(engine.to_owned()).filter(|engine| !engine.is_empty());
+    bench.initialise(&subject);
+    let mut server = bench.start(&subject).unwrap();
+    let ignored = &server.rendered().ignored;
+    assert!(ignored.contains(&"no_such_setting".to_owned()), "{ignored:?}");
+    assert!(server.rendered().text.contains(settings[0].split('=').next().unwrap()));
+    understands(&subject, &server);
+    owns_its_tasks(&server, &bench);
+    stands_still(&mut server);
+    let (pid, target) = (server.pid(), server.target().clone());
+    server.stop().unwrap();
+    assert!(!Path::new(&format!("/proc/{pid}")).exists());
+    // What was written before a clean stop is there after the next start.
+    let server = bench.start(&subject).unwrap();
+    let mut connection = Connection::open(server.target()).unwrap();
+    assert_eq!(connection.first_value("SELECT COUNT(*) FROM numbers").unwrap(), "3");
+    server.stop().unwrap();
+    assert!(answers(&target).is_err());
+    let sockets = bench.place.sockets().to_owned();
+    bench.keeper.clone().end().unwrap();
+    assert!(!sockets.exists());
+}
+
+fn understands(subject: &Subject, server: &Server) {
+    let product = dbms::find(&subject.installed.server).unwrap();
+    let mut connection = Connection::open(server.target()).unwrap();
+    connection.query("CREATE TABLE numbers (id INT PRIMARY KEY)").unwrap();
+    connection.query("INSERT INTO numbers VALUES (1), (2), (3)").unwrap();
+    assert!(connection.query(product.settings_sql()).unwrap().len() > 100);
+    let mut told = 0;
+    for debt in product.debts(&subject.config) {
+        let answer = connection.query(debt.sql);
+        told += usize::from(answer.as_ref().is_ok_and(|rows| !rows.is_empty()));
+        println!("  {}: {answer:?}", debt.name);
+    }
+    assert!(told > 0 || subject.installed.version.starts_with("9.6"), "no debt is known");
+    let settle = product.settle_sql(&subject.config);
+    for statement in settle.iter().chain(&product.unsettle_sql(&subject.config)) {
+        match connection.query(&statement.sql.replace("{table}", "numbers")) {
+            Err(error) if statement.optional => println!("  optional: {error}"),
+            other => drop(other.unwrap()),
+        }
+    }
+    let size: f64 = connection.first_value(product.size_sql()).unwrap().parse().unwrap();
+    println!("  size {size} MiB");
+    assert!(size >= 0.0);
+}
+
+fn owns_its_tasks(server: &Server, bench: &Bench) {
+    assert!(server.is_alive());
+    assert!(server.processes().contains(&server.pid()));
+    assert!(server.tasks().len() > 3, "{:?}", server.tasks());
+    assert!(!server.tasks().contains(&bench.keeper.pid()));
+    if let Some(user) = bench.place.user() {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", server.pid())).unwrap();
+        let line = format!("Uid:\t{0}\t{0}\t{0}\t{0}", user.uid);
+        assert!(status.contains(&line), "{status}");
+    }
+}
+
+/// CPU time of all tasks, in ticks.
+fn ticks(server: &Server) -> u64 {
+    let of = |pid: u32| {
+        let text = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap();
+        let fields: Vec<&str> = text[text.rfind(')').unwrap()..].split_whitespace().collect();
+        fields[12].parse::<u64>().unwrap() + fields[13].parse::<u64>().unwrap()
+    };
+    server.processes().into_iter().map(of).sum()
+}
+
+fn stands_still(server: &mut Server) {
+    let target = server.target().clone();
+    let start = std::time::Instant::now();
+    server.freeze().unwrap();
+    let frozen = start.elapsed();
+    let before = ticks(server);
+    let asker = std::thread::spawn(move || answers(&target));
+    std::thread::sleep(Duration::from_millis(300));
+    assert!(!asker.is_finished(), "a frozen server answered");
+    assert_eq!(ticks(server), before, "a frozen server used CPU time");
+    let start = std::time::Instant::now();
+    server.thaw().unwrap();
+    println!("  frozen in {frozen:?}, thawed in {:?}", start.elapsed());
+    asker.join().unwrap().unwrap();
+}
+
+pub(crate) fn tcp() {
+    for name in ["postgres@18", "mysql@5.6", "mysql@9"] {
+        let bench = bench("tcp");
+        let mut subject = bench.subject(name, &[]);
+        subject.config.transport = Transport::Tcp;
+        bench.initialise(&subject);
+        let server = bench.start(&subject).unwrap();
+        let model::drive::Endpoint::Port(port) = server.target().endpoint else {
+            panic!("no port")
+        };
+        let listeners = std::fs::read_to_string("/proc/net/tcp").unwrap();
+        assert!(
+            listeners.contains(&format!("0100007F:{port:04X} 00000000:0000 0A")),
+            "{listeners}"
+        );
+        assert!(!listeners.contains(&format!("00000000:{port:04X} ")), "{listeners}");
+        server.stop().unwrap();
+    }
+}
+
+pub(crate) fn wrong_setting() {
+    for (name, setting) in [("postgres@18", "shared_bufers=1GB"), ("mysql@5.6", "inodb_x=1")] {
+        let bench = bench("wrong");
+        let mut subject = bench.subject(name, &[]);
+        bench.initialise(&subject);
+        subject.config = crate::bench::config(&[setting]);
+        let message = bench.start(&subject).unwrap_err().to_string();
+        assert!(message.contains("did not start (exit code 1)"), "{message}");
+        assert!(message.contains(setting.split('=').next().unwrap()), "{message}");
+    }
+}
+
+pub(crate) fn data_folder_in_use() {
+    let bench = bench("used");
+    let subject = bench.subject("postgres@18", &[]);
+    bench.initialise(&subject);
+    let message = dbms::initialise(&bench.launch(&subject), &bench.keeper).unwrap_err().to_string();
+    assert!(message.contains("is not empty"), "{message}");
+    let mut other = bench.subject("mysql@5.6", &[]);
+    other.data.clone_from(&subject.data);
+    let message = bench.start(&other).unwrap_err().to_string();
+    assert!(message.contains("mysql did not start"), "{message}");
+}
+
+pub(crate) fn allocator() {
+    let bench = bench("allocator");
+    let mut subject = bench.subject("postgres@18", &[]);
+    bench.initialise(&subject);
+    let library = "/usr/lib/x86_64-linux-gnu/libnuma.so.1";
+    subject.build.environment = vec![("LD_PRELOAD".to_owned(), library.to_owned())];
+    if Path::new(library).exists() {
+        bench.start(&subject).unwrap().stop().unwrap();
+    }
+    subject.build.environment[0].1 = "/no/such/allocator.so".to_owned();
+    let message = bench.start(&subject).unwrap_err().to_string();
+    assert!(
+        message.contains("`/no/such/allocator.so` of `LD_PRELOAD` was not loaded"),
+        "{message}"
+    );
+}
+
+pub(crate) fn attached() {
+    let bench = bench("attached");
+    let subject = bench.subject("postgres@18", &[]);
+    bench.initialise(&subject);
+    let server = bench.start(&subject).unwrap();
+    let model::drive::Endpoint::Socket(socket) = &server.target().endpoint else {
+        panic!("no socket")
+    };
+    let mut guest = dbms::attach("postgres", socket).unwrap();
+    assert_eq!(guest.pid(), server.pid());
+    assert!(guest.freeze().unwrap_err().to_string().contains("it was not started by dbdyno"));
+    guest.kill();
+    guest.stop().unwrap();
+    assert!(server.is_alive());
+    server.stop().unwrap();
+}

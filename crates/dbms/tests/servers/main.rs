@@ -1,0 +1,53 @@
+//! Real servers: fetched by their registries' clients, initialised, started, frozen, stopped and killed.
+//!
+//! One after the other, by a `main` of its own, because this program is also the keeper and the parent that
+//! is killed. `cargo test --test servers -- WORD` executes those whose name holds the word.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a program of tests that is not recognised as one"
+)]
+
+mod bench;
+mod death;
+mod life;
+mod wire;
+
+/// Name and body of each.
+const TESTS: &[(&str, fn())] = &[
+    ("postgres_lives_and_is_gone", life::postgres),
+    ("postgres_9_6_lives_and_is_gone", life::postgres_9_6),
+    ("mysql_5_5_lives_and_is_gone", life::mysql_5_5),
+    ("mysql_5_6_lives_and_is_gone", life::mysql_5_6),
+    ("mysql_9_lives_and_is_gone", life::mysql_9),
+    ("mariadb_lives_and_is_gone", life::mariadb),
+    ("mariadb_of_maven_lives_and_is_gone", life::mariadb_of_maven),
+    ("myrocks_lives_and_is_gone", life::myrocks),
+    ("tcp_listens_on_this_machine_only", life::tcp),
+    ("a_wrong_setting_is_shown_with_the_log", life::wrong_setting),
+    ("a_data_folder_in_use_is_refused", life::data_folder_in_use),
+    ("an_allocator_that_is_not_loaded_is_an_error", life::allocator),
+    ("an_attached_server_is_left_alone", life::attached),
+    ("nothing_is_left_when_the_parent_is_killed", death::parent),
+    ("nothing_is_left_when_the_parent_is_killed_with_signals_only", death::parent_without_groups),
+    ("servers_die_with_their_keeper", death::keeper),
+];
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    match arguments.first().map(String::as_str) {
+        Some("keep") => dbms::keep().unwrap(),
+        Some("parent") => death::be_parent(&arguments[1]),
+        word => {
+            // A panic of one ends the program: the rest would wait for what it left.
+            let word = word.filter(|word| !word.starts_with('-')).unwrap_or("");
+            for (name, test) in TESTS.iter().filter(|(name, _)| name.contains(word)) {
+                println!("test {name} ...");
+                let start = std::time::Instant::now();
+                test();
+                println!("test {name} ... ok ({:.1} s)", start.elapsed().as_secs_f64());
+            }
+        }
+    }
+}

@@ -1,0 +1,177 @@
+//! What an operation costs the driver, counted from outside by `perf stat`.
+//!
+//! Each figure is the difference between two executions, one of N and one of 3 N operations, over the
+//! difference of the operations: connecting, preparing and reporting cancel out.
+//!
+//! ```text
+//! cargo bench -p dbdyno-load --bench cost                    the null client, and a bare ping-pong
+//! cargo bench -p dbdyno-load --bench cost -- mysql SOCKET USER DATABASE [CLIENTS]
+//! cargo bench -p dbdyno-load --bench cost -- postgres SOCKET USER DATABASE [CLIENTS]
+//! ```
+//!
+//! The servers need a table `sbtest1` as sysbench makes it, of at least [`ROWS`] rows.
+
+#![allow(clippy::print_stdout, reason = "printing figures is what this program is for")]
+
+use load::engine::Engine;
+use model::drive::{Assignment, Endpoint, Stretch, StretchEnd, Target};
+use model::workload::Arrival;
+use std::io::{Error, Read, Write};
+use std::os::unix::net::UnixStream;
+use std::process::{Command, exit};
+
+const ROWS: i64 = 100_000;
+/// Bytes of a point query and its answer on a MySQL connection, for the ping-pong.
+const REQUEST_BYTES: usize = 24;
+const ANSWER_BYTES: usize = 197;
+/// Operations of the shorter execution, on all connections together.
+const OPERATIONS: u64 = 100_000;
+
+fn main() {
+    let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
+    let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    let result = match words.as_slice() {
+        ["child", "ping-pong", operations] => ping_pong(operations),
+        ["child", operations, rest @ ..] => stretch(operations, rest),
+        [] => Ok(all(&[&["ping-pong"], &["null", "", "", "", "1"]])),
+        ["mysql" | "postgres", _, _, _] => Ok(all(&[&words])),
+        ["mysql" | "postgres", _, _, _, _] => Ok(all(&[&words])),
+        _ => Err(Error::other(format!("`{}` is not understood", words.join(" ")))),
+    };
+    if let Err(error) = result {
+        println!("{error}");
+        exit(1);
+    }
+}
+
+fn all(cases: &[&[&str]]) {
+    println!("{:<40} {:>12} {:>14}", "instructions per operation", "user", "user + kernel");
+    for case in cases {
+        let shown = case.join(" ");
+        match cost(case) {
+            Some((user, kernel)) => {
+                println!("{shown:<40} {user:>12.1} {:>14.1}", user + kernel);
+            }
+            None => println!("{shown:<40} perf cannot count instructions here"),
+        }
+    }
+}
+
+/// User and kernel instructions per operation.
+fn cost(case: &[&str]) -> Option<(f64, f64)> {
+    let once = count(case, OPERATIONS)?;
+    let thrice = count(case, 3 * OPERATIONS)?;
+    let per_operation = |a: f64, b: f64| (b - a) / (2 * OPERATIONS) as f64;
+    Some((per_operation(once.0, thrice.0), per_operation(once.1, thrice.1)))
+}
+
+fn count(case: &[&str], operations: u64) -> Option<(f64, f64)> {
+    let program = std::env::current_exe().ok()?;
+    let mut perf = Command::new("perf");
+    perf.args(["stat", "-x,", "-e", "instructions:u,instructions:k"]);
+    let operations = operations.to_string();
+    if case == ["ping-pong"] {
+        // The other end of the ping-pong is a child process, and not counted.
+        perf.arg("--no-inherit").arg(program).args(["child", "ping-pong", &operations]);
+    } else {
+        perf.arg(program).args(["child", &operations]).args(case);
+    }
+    let output = perf.output().ok()?;
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    if !output.status.success() {
+        println!("{}{text}", String::from_utf8_lossy(&output.stdout));
+        return None;
+    }
+    let mut counts = text.lines().filter_map(|line| line.split(',').next()?.parse().ok());
+    Some((counts.next()?, counts.next()?))
+}
+
+/// Bare write and read of a point query's bytes, answered by another process.
+fn ping_pong(operations: &str) -> Result<(), Error> {
+    let operations: u64 = operations.parse().map_err(Error::other)?;
+    let (mut near, far) = UnixStream::pair()?;
+    let mut other = Command::new("/proc/self/exe");
+    // The far end becomes the standard input of another process, which answers on it.
+    let descriptor: std::os::fd::OwnedFd = far.into();
+    if std::env::var_os("DBDYNO_BENCH_FAR").is_some() {
+        return answer();
+    }
+    let mut child = other
+        .args(["child", "ping-pong", "0"])
+        .env("DBDYNO_BENCH_FAR", "1")
+        .stdin(descriptor)
+        .spawn()?;
+    drop(other);
+    let (request, mut answer) = ([1; REQUEST_BYTES], [0; 16_384]);
+    for _ in 0..operations {
+        near.write_all(&request)?;
+        if near.read(&mut answer)? != ANSWER_BYTES {
+            return Err(Error::other("a short answer"));
+        }
+    }
+    drop(near);
+    child.wait().map(|_| ())
+}
+
+fn answer() -> Result<(), Error> {
+    use std::os::fd::{AsFd, OwnedFd};
+    let mut far = UnixStream::from(OwnedFd::from(std::io::stdin().as_fd().try_clone_to_owned()?));
+    let mut request = [0; 16_384];
+    while far.read(&mut request)? > 0 {
+        far.write_all(&[2; ANSWER_BYTES])?;
+    }
+    Ok(())
+}
+
+/// A stretch of point queries.
+fn stretch(operations: &str, words: &[&str]) -> Result<(), Error> {
+    let [protocol, socket, user, database, rest @ ..] = words else {
+        return Err(Error::other("protocol, socket, user and database are needed"));
+    };
+    let clients: u32 = rest.first().unwrap_or(&"1").parse().map_err(Error::other)?;
+    let operations: u64 = operations.parse().map_err(Error::other)?;
+    let target = Target {
+        protocol: (*protocol).to_owned(),
+        endpoint: match *protocol {
+            "null" => Endpoint::Nowhere,
+            _ => Endpoint::Socket((*socket).into()),
+        },
+        user: (*user).to_owned(),
+        database: (*database).to_owned(),
+        library: None,
+        initial_sql: Vec::new(),
+    };
+    let mut engine = Engine::connect(&target, clients).map_err(Error::other)?;
+    engine.compile(&point_query()?).map_err(Error::other)?;
+    let report = engine
+        .run(&Stretch {
+            end: StretchEnd::Operations(operations / u64::from(clients)),
+            arrival: Arrival::Closed,
+            seed: 1,
+            interval_ms: 1000,
+        })
+        .map_err(Error::other)?;
+    if report.unexpected > 0 || report.failed > 0 {
+        return Err(Error::other(format!("not every query did its work: {report:?}")));
+    }
+    Ok(())
+}
+
+/// One primary-key lookup per operation.
+fn point_query() -> Result<Assignment, Error> {
+    let text = r#"{
+      "workload": {"name": "point-query", "help": "", "group": "point", "schema": "sbtest",
+        "counts": "operations", "parameters": {"rows": ROWS, "tables": 1}, "roles": [],
+        "source": "", "ops": [{"name": "point_select", "weight": 1, "transaction": false,
+          "draws": [], "statements": [{"sql": "SELECT c FROM {table} WHERE id=?", "sql_for": {},
+            "args": [{"value": {"uniform": {"low": "1", "high": "rows"}}, "list": null}],
+            "rows_per_statement": null, "repeat": "1", "draws": [], "table": "fresh",
+            "class": "read", "mode": "prepared", "capture": null,
+            "expect": {"rows": {"low": "1", "high": "1"}, "changed": null}}]}]},
+      "schema": {"name": "sbtest", "help": "", "tables": [{"name": "sbtest{n}",
+        "copies": "tables", "rows": "rows", "create": {}, "columns": [], "indexes": {},
+        "finish": {}}]},
+      "parameters": {}
+    }"#;
+    serde_json::from_str(&text.replace("ROWS", &ROWS.to_string())).map_err(Error::other)
+}

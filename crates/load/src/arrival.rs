@@ -1,0 +1,161 @@
+//! When operations are due: at once in a closed loop, at intended times in an open one.
+//!
+//! Nothing aborts at overload: operations whose turn never comes before the end are counted as dropped,
+//! and the wait of all others is part of their response time.
+
+use crate::keys::Random;
+use model::{
+    drive::{Stretch, StretchEnd},
+    workload::{Arrival, Spacing},
+};
+
+/// Stream of the arrival times, apart from those of the values (which count up from 0): operations are
+/// the same whatever the arrival is.
+const ARRIVAL_STREAM: u64 = 1 << 63;
+
+/// The intended start times of one connection.
+#[derive(Debug, Clone)]
+pub struct Schedule {
+    pace: Pace,
+    /// Time of the next operation from the barrier on, nanoseconds.
+    next: f64,
+}
+
+#[derive(Debug, Clone)]
+enum Pace {
+    /// Every operation is due at once.
+    Closed,
+    /// Nanoseconds between the operations of this connection.
+    Even { gap: f64 },
+    /// Exponential gaps with this mean, nanoseconds.
+    Poisson { gap_mean: f64, random: Random },
+}
+
+impl Schedule {
+    /// The schedule of connection `index` of `clients`, which share the rate evenly.
+    pub fn new(stretch: &Stretch, index: u32, clients: u32) -> Self {
+        let Arrival::Open { per_second, spacing } = stretch.arrival else {
+            return Self { pace: Pace::Closed, next: 0.0 };
+        };
+        let together = 1e9 / per_second;
+        let gap = together * f64::from(clients);
+        match spacing {
+            // Connections take turns, so that the whole is even and not only each connection.
+            Spacing::Even => {
+                Self { pace: Pace::Even { gap }, next: together * f64::from(index) }
+            }
+            Spacing::Poisson => {
+                let stream = ARRIVAL_STREAM + u64::from(index);
+                let mut random = Random::new(stretch.seed, stream);
+                let next = exponential(gap, &mut random);
+                Self { pace: Pace::Poisson { gap_mean: gap, random }, next }
+            }
+        }
+    }
+
+    /// Whether operations have intended start times.
+    pub fn is_open(&self) -> bool {
+        !matches!(self.pace, Pace::Closed)
+    }
+
+    /// Intended start of the next operation, nanoseconds from the barrier on; 0 in a closed loop.
+    #[inline]
+    pub fn take(&mut self) -> u64 {
+        let due = self.next;
+        match &mut self.pace {
+            Pace::Closed => {}
+            Pace::Even { gap } => self.next += *gap,
+            Pace::Poisson { gap_mean, random } => self.next += exponential(*gap_mean, random),
+        }
+        due as u64
+    }
+}
+
+fn exponential(mean: f64, random: &mut Random) -> f64 {
+    // 1 - unit() is in (0, 1], where the logarithm is finite.
+    -mean * (1.0 - random.unit()).ln()
+}
+
+/// When a connection stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limit {
+    /// Operations at most.
+    pub operations: u64,
+    /// Time from the barrier on, nanoseconds.
+    pub time: u64,
+}
+
+impl Limit {
+    /// The limit of each connection in a stretch.
+    pub fn new(end: StretchEnd) -> Self {
+        match end {
+            StretchEnd::Operations(operations) => Self { operations, time: u64::MAX },
+            StretchEnd::Seconds(seconds) => {
+                Self { operations: u64::MAX, time: (seconds * 1e9) as u64 }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn stretch(per_second: f64, spacing: Spacing) -> Stretch {
+        Stretch {
+            end: StretchEnd::Seconds(1.0),
+            arrival: Arrival::Open { per_second, spacing },
+            seed: 3,
+            interval_ms: 1000,
+        }
+    }
+
+    #[test]
+    fn even_connections_take_turns() {
+        let stretch = stretch(1000.0, Spacing::Even);
+        let mut times: Vec<u64> = (0..4)
+            .flat_map(|index| {
+                let mut schedule = Schedule::new(&stretch, index, 4);
+                (0..5).map(move |_| schedule.take())
+            })
+            .collect();
+        times.sort_unstable();
+        let expected: Vec<u64> = (0..20).map(|n| n * 1_000_000).collect();
+        assert_eq!(times, expected);
+    }
+
+    #[test]
+    fn poisson_gaps_have_their_mean_and_spread() {
+        let mut schedule = Schedule::new(&stretch(1000.0, Spacing::Poisson), 0, 2);
+        let mut last = 0;
+        let gaps: Vec<f64> = (0..50_000)
+            .map(|_| {
+                let time = schedule.take();
+                let gap = (time - last) as f64;
+                last = time;
+                gap
+            })
+            .collect();
+        let mean = gaps.iter().sum::<f64>() / 50_000.0;
+        let variance = gaps.iter().map(|gap| (gap - mean).powi(2)).sum::<f64>() / 50_000.0;
+        assert!((mean / 2e6 - 1.0).abs() < 0.02, "mean {mean}");
+        assert!((variance.sqrt() / mean - 1.0).abs() < 0.03, "deviation {}", variance.sqrt());
+    }
+
+    #[test]
+    fn a_closed_loop_is_always_due() {
+        let mut closed = stretch(1.0, Spacing::Even);
+        closed.arrival = Arrival::Closed;
+        let mut schedule = Schedule::new(&closed, 0, 1);
+        assert!(!schedule.is_open());
+        assert_eq!([schedule.take(), schedule.take()], [0, 0]);
+    }
+
+    #[test]
+    fn limits_are_in_nanoseconds() {
+        let time = Limit { operations: u64::MAX, time: 1_500_000_000 };
+        assert_eq!(Limit::new(StretchEnd::Seconds(1.5)), time);
+        let count = Limit { operations: 7, time: u64::MAX };
+        assert_eq!(Limit::new(StretchEnd::Operations(7)), count);
+    }
+}

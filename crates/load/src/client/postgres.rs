@@ -1,0 +1,195 @@
+//! PostgreSQL: messages that are encoded once and patched in place.
+//!
+//! A prepared statement travels as libpq sends it for sysbench: Bind, Describe of the portal, Execute and
+//! Sync in one write, results in binary. The arguments are binary as well, which libpq leaves to its
+//! caller: only so have they a fixed place, and reading them costs the server less than parsing text.
+
+mod message;
+mod reply;
+
+use super::{Answer, Client, Failure, FailureKind};
+use crate::channel::Channel;
+use crate::program::{Program, Sql};
+use crate::session::{SqlError, postgres as session};
+use message::{Encoded, Place};
+use model::drive::Target;
+use model::workload::Mode;
+use reply::{Capture, Reply};
+
+/// A measured PostgreSQL connection.
+pub struct Postgres {
+    channel: Channel,
+    backend: u32,
+    statements: Vec<Encoded>,
+    /// How many statements are prepared, and so what they are called.
+    prepared: usize,
+    /// All prepared messages, one behind the other.
+    arena: Vec<u8>,
+    /// The text message under construction.
+    scratch: Vec<u8>,
+    /// The statement whose arguments are being given.
+    current: usize,
+    /// Where the next argument goes: place in the arena, or number of the piece that follows it.
+    cursor: usize,
+    in_text: bool,
+}
+
+impl Client for Postgres {
+    fn connect(target: &Target) -> Result<Self, Failure> {
+        let parts = session::connect(target)
+            .and_then(session::PostgresConnection::into_parts)
+            .map_err(|error| from_session(&error))?;
+        Ok(Self {
+            channel: Channel::new(parts.socket),
+            backend: parts.backend_pid,
+            statements: Vec::new(),
+            prepared: 0,
+            arena: Vec::new(),
+            scratch: Vec::new(),
+            current: 0,
+            cursor: 0,
+            in_text: false,
+        })
+    }
+
+    fn server_id(&self) -> u64 {
+        u64::from(self.backend)
+    }
+
+    fn prepare(&mut self, program: &Program) -> Result<(), Failure> {
+        self.statements.clear();
+        self.arena.clear();
+        for number in 0..std::mem::take(&mut self.prepared) {
+            self.channel.send(&message::close(number))?;
+            self.answer(Capture::No)?;
+        }
+        for sql in &program.sql {
+            let encoded = match sql.mode {
+                Mode::Text => message::text(sql),
+                Mode::Prepared => self.prepare_one(sql)?,
+            };
+            self.statements.push(encoded);
+        }
+        let longest = self.statements.iter().map(|statement| statement.length_max(program));
+        self.scratch = Vec::with_capacity(longest.max().unwrap_or_default());
+        Ok(())
+    }
+
+    #[inline]
+    fn begin(&mut self, index: usize) {
+        self.current = index;
+        match &self.statements[index] {
+            Encoded::Prepared(place) => {
+                self.in_text = false;
+                self.cursor = place.arguments;
+            }
+            Encoded::Text { pieces, .. } => {
+                self.in_text = true;
+                self.cursor = 1;
+                self.scratch.clear();
+                self.scratch.extend_from_slice(&pieces[0]);
+            }
+        }
+    }
+
+    #[inline]
+    fn integer(&mut self, value: i64) {
+        if self.in_text {
+            message::decimal(&mut self.scratch, value);
+            self.piece();
+        } else {
+            let (start, end) = (self.cursor + 4, self.cursor + 12);
+            self.arena[start..end].copy_from_slice(&value.to_be_bytes());
+            self.cursor = end;
+        }
+    }
+
+    #[inline]
+    fn text(&mut self, template: &[u8]) -> &mut [u8] {
+        if self.in_text {
+            self.scratch.push(b'\'');
+            let start = self.scratch.len();
+            self.scratch.extend_from_slice(template);
+            self.scratch.push(b'\'');
+            self.piece();
+            return &mut self.scratch[start..start + template.len()];
+        }
+        let start = self.cursor + 4;
+        self.cursor = start + template.len();
+        &mut self.arena[start..self.cursor]
+    }
+
+    #[inline]
+    fn execute(&mut self) -> Result<Answer, Failure> {
+        let capture = match &self.statements[self.current] {
+            Encoded::Prepared(Place { start, end, capture, .. }) => {
+                self.channel.send(&self.arena[*start..*end])?;
+                *capture
+            }
+            Encoded::Text { capture, .. } => {
+                self.scratch.extend_from_slice(&[0]);
+                message::finish(&mut self.scratch)?;
+                self.channel.send(&self.scratch)?;
+                *capture
+            }
+        };
+        self.answer(capture)
+    }
+
+    fn rollback(&mut self) -> Result<(), Failure> {
+        self.query(b"ROLLBACK").map(|_| ())
+    }
+
+    fn trivial(&mut self) -> Result<(), Failure> {
+        self.query(b"SELECT 1").map(|_| ())
+    }
+}
+
+impl Postgres {
+    /// Appends the piece of text that follows the argument just given.
+    #[inline]
+    fn piece(&mut self) {
+        if let Encoded::Text { pieces, .. } = &self.statements[self.current] {
+            self.scratch.extend_from_slice(&pieces[self.cursor]);
+            self.cursor += 1;
+        }
+    }
+
+    #[inline]
+    fn answer(&mut self, capture: Capture) -> Result<Answer, Failure> {
+        let mut reply = Reply::new(capture);
+        loop {
+            if let Err(failure) = self.channel.receive() {
+                // A server that gives a reason for its farewell is worth quoting.
+                return Err(reply.farewell().unwrap_or(failure));
+            }
+            let used = reply.read(self.channel.unread())?;
+            self.channel.consume(used);
+            if reply.is_done() {
+                return reply.into_answer();
+            }
+        }
+    }
+
+    fn query(&mut self, sql: &[u8]) -> Result<Answer, Failure> {
+        self.channel.send(&message::query(sql))?;
+        self.answer(Capture::No)
+    }
+
+    fn prepare_one(&mut self, sql: &Sql) -> Result<Encoded, Failure> {
+        let text = sql.marked(|position| format!("${}", position + 1));
+        let number = self.prepared;
+        self.channel.send(&message::parse(number, &text, sql))?;
+        self.answer(Capture::No).map_err(|failure| {
+            let message = format!("{}, in `{text}`", failure.message());
+            Failure::new(failure.kind(), failure.code(), message)
+        })?;
+        self.prepared += 1;
+        message::execution(&mut self.arena, number, sql).map(Encoded::Prepared)
+    }
+}
+
+fn from_session(error: &SqlError) -> Failure {
+    let kind = if error.lost { FailureKind::Lost } else { FailureKind::Statement };
+    Failure::new(kind, error.code.clone(), error.message.clone())
+}

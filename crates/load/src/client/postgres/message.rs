@@ -1,0 +1,215 @@
+//! Encoded messages: their layout, and where their arguments are.
+
+use super::reply::Capture;
+use crate::client::{Failure, FailureKind};
+pub(super) use crate::decimal::decimal;
+use crate::decimal::DIGITS_MAX;
+use crate::program::{Parameter, Program, Sql};
+use model::workload::Mode;
+
+/// Longest message, bytes; the server's own limit is a little higher.
+const LENGTH_MAX: usize = 0x3fff_ff00;
+const OID_INT8: u32 = 20;
+const OID_VARCHAR: u32 = 1043;
+/// Format code of binary values.
+const BINARY: u16 = 1;
+
+/// A statement ready to be sent.
+#[derive(Debug)]
+pub(super) enum Encoded {
+    /// A prepared statement in the arena.
+    Prepared(Place),
+    /// Pieces of a text around its arguments; the first has the message's head before it.
+    Text {
+        /// The pieces.
+        pieces: Vec<Vec<u8>>,
+        /// The captured value.
+        capture: Capture,
+    },
+}
+
+/// Where the messages of a prepared statement lie in the arena.
+#[derive(Debug)]
+pub(super) struct Place {
+    /// First byte.
+    pub(super) start: usize,
+    /// Byte after the last.
+    pub(super) end: usize,
+    /// Length of the first argument, which its value follows.
+    pub(super) arguments: usize,
+    /// The captured value.
+    pub(super) capture: Capture,
+}
+
+impl Encoded {
+    /// Bytes of the longest message that this statement can need besides the arena.
+    pub(super) fn length_max(&self, program: &Program) -> usize {
+        let Self::Text { pieces, .. } = self else { return 0 };
+        let texts = program.templates.iter().map(|template| template.text().len());
+        let argument = texts.max().unwrap_or_default().max(DIGITS_MAX) + 2;
+        pieces.iter().map(|piece| piece.len() + argument).sum()
+    }
+}
+
+/// A statement sent as text.
+pub(super) fn text(sql: &Sql) -> Encoded {
+    let mut pieces: Vec<Vec<u8>> =
+        sql.pieces.iter().map(|piece| piece.as_bytes().to_vec()).collect();
+    let mut head = vec![b'Q', 0, 0, 0, 0];
+    if let Some(first) = pieces.first_mut() {
+        head.append(first);
+        *first = head;
+    }
+    let capture = if sql.capture { Capture::First(Mode::Text) } else { Capture::No };
+    Encoded::Text { pieces, capture }
+}
+
+/// Parse of statement number `number`, and Sync.
+pub(super) fn parse(number: usize, text: &str, sql: &Sql) -> Vec<u8> {
+    let mut out = Vec::new();
+    message(&mut out, b'P', |out| {
+        name(out, number);
+        out.extend_from_slice(text.as_bytes());
+        out.push(0);
+        out.extend_from_slice(&(sql.parameters.len() as u16).to_be_bytes());
+        for parameter in &sql.parameters {
+            let oid = match parameter {
+                Parameter::Integer => OID_INT8,
+                Parameter::Text(_) => OID_VARCHAR,
+            };
+            out.extend_from_slice(&oid.to_be_bytes());
+        }
+    });
+    message(&mut out, b'S', |_| {});
+    out
+}
+
+/// Close of statement number `number`, and Sync.
+pub(super) fn close(number: usize) -> Vec<u8> {
+    let mut out = Vec::new();
+    message(&mut out, b'C', |out| {
+        out.push(b'S');
+        name(out, number);
+    });
+    message(&mut out, b'S', |_| {});
+    out
+}
+
+/// A text without arguments.
+pub(super) fn query(sql: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    message(&mut out, b'Q', |out| {
+        out.extend_from_slice(sql);
+        out.push(0);
+    });
+    out
+}
+
+/// Appends Bind, Describe, Execute and Sync of a prepared statement to the arena.
+pub(super) fn execution(arena: &mut Vec<u8>, number: usize, sql: &Sql) -> Result<Place, Failure> {
+    let start = arena.len();
+    let mut arguments = 0;
+    message(arena, b'B', |out| {
+        // The unnamed portal.
+        out.push(0);
+        name(out, number);
+        if sql.parameters.is_empty() {
+            out.extend_from_slice(&[0, 0]);
+        } else {
+            out.extend_from_slice(&[0, 1]);
+            out.extend_from_slice(&BINARY.to_be_bytes());
+        }
+        out.extend_from_slice(&(sql.parameters.len() as u16).to_be_bytes());
+        arguments = out.len();
+        for parameter in &sql.parameters {
+            let value: &[u8] = match parameter {
+                Parameter::Integer => &[0; 8],
+                Parameter::Text(template) => template,
+            };
+            out.extend_from_slice(&(value.len() as u32).to_be_bytes());
+            out.extend_from_slice(value);
+        }
+        out.extend_from_slice(&[0, 1]);
+        out.extend_from_slice(&BINARY.to_be_bytes());
+    });
+    message(arena, b'D', |out| out.extend_from_slice(b"P\0"));
+    message(arena, b'E', |out| out.extend_from_slice(&[0; 5]));
+    message(arena, b'S', |_| {});
+    let end = arena.len();
+    length(end - start)?;
+    let capture = if sql.capture { Capture::First(Mode::Prepared) } else { Capture::No };
+    Ok(Place { start, end, arguments, capture })
+}
+
+/// Writes the length of a message that is the whole of `bytes` into its head.
+#[inline]
+pub(super) fn finish(bytes: &mut [u8]) -> Result<(), Failure> {
+    let length = length(bytes.len() - 1)?;
+    bytes[1..5].copy_from_slice(&length.to_be_bytes());
+    Ok(())
+}
+
+fn length(length: usize) -> Result<u32, Failure> {
+    if length > LENGTH_MAX {
+        let message = format!("a statement of {length} bytes is too long; {LENGTH_MAX} can be sent");
+        return Err(Failure::new(FailureKind::Statement, "client", message));
+    }
+    Ok(length as u32)
+}
+
+/// Appends a message whose body `write` appends.
+fn message(out: &mut Vec<u8>, kind: u8, write: impl FnOnce(&mut Vec<u8>)) {
+    out.push(kind);
+    let start = out.len();
+    out.extend_from_slice(&[0; 4]);
+    write(out);
+    let length = (out.len() - start) as u32;
+    out[start..start + 4].copy_from_slice(&length.to_be_bytes());
+}
+
+fn name(out: &mut Vec<u8>, number: usize) {
+    out.extend_from_slice(format!("dbdyno{number}").as_bytes());
+    out.push(0);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_execution_is_four_messages_with_the_arguments_in_their_places() {
+        let sql = Sql {
+            mode: Mode::Prepared,
+            pieces: vec![String::new(); 3],
+            parameters: vec![Parameter::Integer, Parameter::Text(b"ab".to_vec())],
+            capture: false,
+            expected: (0, 0),
+        };
+        let mut arena = vec![0xee];
+        let place = execution(&mut arena, 7, &sql).unwrap();
+        let head = b"B\0\0\0\x2b\0dbdyno7\0\0\x01\0\x01\0\x02";
+        let values = b"\0\0\0\x08\0\0\0\0\0\0\0\0\0\0\0\x02ab";
+        let tail = b"\0\x01\0\x01D\0\0\0\x06P\0E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
+        assert_eq!(arena[place.start..place.end], [&head[..], values, tail].concat());
+        assert_eq!(arena[place.arguments..place.arguments + values.len()], values[..]);
+    }
+
+    #[test]
+    fn a_text_is_ended_and_measured() {
+        let sql = Sql {
+            mode: Mode::Text,
+            pieces: vec!["SELECT ".to_owned(), String::new()],
+            parameters: vec![Parameter::Integer],
+            capture: true,
+            expected: (0, 0),
+        };
+        let Encoded::Text { pieces, capture } = text(&sql) else { panic!("a text") };
+        assert_eq!(capture, Capture::First(Mode::Text));
+        let mut bytes = pieces[0].clone();
+        decimal(&mut bytes, -42);
+        bytes.extend_from_slice(&pieces[1]);
+        bytes.push(0);
+        finish(&mut bytes).unwrap();
+        assert_eq!(bytes, b"Q\0\0\0\x0fSELECT -42\0");
+    }
+}

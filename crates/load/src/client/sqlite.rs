@@ -1,0 +1,245 @@
+//! SQLite: the library in the worker's own thread, bundled or the user's.
+//!
+//! The "server's" work is done by the caller, so the foreground of this protocol is the driver's thread. A
+//! row is taken over column by column, as an application does, because the engine fetches a column only
+//! when it is asked for.
+
+use super::{Answer, Client, Failure, FailureKind};
+use crate::{
+    decimal::decimal,
+    program::{Parameter, Program, Sql},
+    session::SqlError,
+    sqlite::{Database, Refused, Statement, Value},
+};
+use libsqlite3_sys as ffi;
+use model::{drive::Target, workload::Mode};
+use std::{hint::black_box, str};
+
+/// A measured SQLite connection.
+pub struct Sqlite {
+    database: Database,
+    statements: Vec<Encoded>,
+    /// The statement of [`Client::trivial`].
+    trivial: Option<Statement>,
+    /// The text statement under construction.
+    scratch: Vec<u8>,
+    /// The statement whose arguments are being given.
+    current: usize,
+    /// Arguments given so far.
+    given: usize,
+    /// Text buffers given so far.
+    buffers: usize,
+    /// Whether the library refused an argument.
+    refused: bool,
+}
+
+/// An entry of [`Program::sql`].
+enum Encoded {
+    Prepared { statement: Statement, capture: bool },
+    Text { pieces: Vec<Vec<u8>>, capture: bool },
+}
+
+impl Client for Sqlite {
+    fn connect(target: &Target) -> Result<Self, Failure> {
+        let database = Database::open(target).map_err(failure)?;
+        Ok(Self {
+            database,
+            statements: Vec::new(),
+            trivial: None,
+            scratch: Vec::new(),
+            current: 0,
+            given: 0,
+            buffers: 0,
+            refused: false,
+        })
+    }
+
+    fn server_id(&self) -> u64 {
+        0
+    }
+
+    fn prepare(&mut self, program: &Program) -> Result<(), Failure> {
+        self.statements.clear();
+        for sql in &program.sql {
+            let encoded = match sql.mode {
+                Mode::Prepared => self.prepare_one(sql)?,
+                Mode::Text => Encoded::Text {
+                    pieces: sql.pieces.iter().map(|piece| piece.as_bytes().to_vec()).collect(),
+                    capture: sql.capture,
+                },
+            };
+            self.statements.push(encoded);
+        }
+        Ok(())
+    }
+
+    #[inline]
+    fn begin(&mut self, index: usize) {
+        self.current = index;
+        self.given = 0;
+        self.buffers = 0;
+        self.refused = false;
+        if let Encoded::Text { pieces, .. } = &self.statements[index] {
+            self.scratch.clear();
+            self.scratch.extend_from_slice(&pieces[0]);
+        }
+    }
+
+    #[inline]
+    fn integer(&mut self, value: i64) {
+        self.given += 1;
+        match &mut self.statements[self.current] {
+            Encoded::Prepared { statement, .. } => {
+                self.refused |= statement.bind_integer(self.given as i32, value).is_err();
+            }
+            Encoded::Text { pieces, .. } => {
+                decimal(&mut self.scratch, value);
+                self.scratch.extend_from_slice(&pieces[self.given]);
+            }
+        }
+    }
+
+    #[inline]
+    fn text(&mut self, template: &[u8]) -> &mut [u8] {
+        self.given += 1;
+        match &mut self.statements[self.current] {
+            Encoded::Prepared { statement, .. } => {
+                self.buffers += 1;
+                statement.buffer(self.buffers - 1)
+            }
+            Encoded::Text { pieces, .. } => {
+                self.scratch.push(b'\'');
+                let start = self.scratch.len();
+                self.scratch.extend_from_slice(template);
+                self.scratch.push(b'\'');
+                self.scratch.extend_from_slice(&pieces[self.given]);
+                &mut self.scratch[start..start + template.len()]
+            }
+        }
+    }
+
+    #[inline]
+    fn execute(&mut self) -> Result<Answer, Failure> {
+        if self.refused {
+            return Err(failure(self.database.error()));
+        }
+        match &mut self.statements[self.current] {
+            Encoded::Prepared { statement, capture } => {
+                execute(&mut self.database, statement, *capture)
+            }
+            Encoded::Text { capture, .. } => {
+                let sql = str::from_utf8(&self.scratch)
+                    .map_err(|_| failure(SqlError::own("a statement is not UTF-8")))?;
+                let prepared = self.database.prepare(sql).map_err(failure)?;
+                prepared.map_or(Ok(Answer::default()), |(mut statement, _)| {
+                    execute(&mut self.database, &mut statement, *capture)
+                })
+            }
+        }
+    }
+
+    fn rollback(&mut self) -> Result<(), Failure> {
+        // Some errors have ended the transaction already.
+        if self.database.in_transaction() {
+            self.database.execute("ROLLBACK").map_err(failure)?;
+        }
+        Ok(())
+    }
+
+    fn trivial(&mut self) -> Result<(), Failure> {
+        if self.trivial.is_none() {
+            let prepared = self.database.prepare("SELECT 1").map_err(failure)?;
+            self.trivial = prepared.map(|(statement, _)| statement);
+        }
+        match &mut self.trivial {
+            Some(statement) => execute(&mut self.database, statement, false).map(drop),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Sqlite {
+    fn prepare_one(&mut self, sql: &Sql) -> Result<Encoded, Failure> {
+        let text = sql.marked(|_| "?".to_owned());
+        let in_statement = |error: SqlError| {
+            let message = format!("{}, in `{text}`", error.message);
+            failure(SqlError { message, ..error })
+        };
+        let prepared = self.database.prepare(&text).map_err(in_statement)?;
+        let Some((mut statement, _)) = prepared else {
+            return Err(in_statement(SqlError::own("a statement is empty")));
+        };
+        for (place, parameter) in (1..).zip(&sql.parameters) {
+            if let Parameter::Text(template) = parameter {
+                statement
+                    .bind_buffer(place, template)
+                    .map_err(|Refused| in_statement(self.database.error()))?;
+            }
+        }
+        Ok(Encoded::Prepared { statement, capture: sql.capture })
+    }
+}
+
+/// Executes a statement whose arguments are bound, and makes it ready for the next time.
+#[inline]
+fn execute(
+    database: &mut Database,
+    statement: &mut Statement,
+    capture: bool,
+) -> Result<Answer, Failure> {
+    let mut answer = Answer::default();
+    let before = if statement.readonly() { 0 } else { database.total_changes() };
+    loop {
+        match statement.step() {
+            Ok(true) => take_row(statement, capture, &mut answer),
+            Ok(false) => break,
+            Err(Refused) => {
+                let error = database.error();
+                statement.reset();
+                return Err(failure(error));
+            }
+        }
+    }
+    if !statement.readonly() && database.total_changes() != before {
+        answer.changed = database.changes();
+    }
+    statement.reset();
+    Ok(answer)
+}
+
+/// Takes a row over as an application would, and forgets it.
+#[inline]
+fn take_row(statement: &mut Statement, capture: bool, answer: &mut Answer) {
+    for column in 0..statement.columns() {
+        match statement.value(column) {
+            Value::Integer(value) => {
+                if capture && column == 0 && answer.rows == 0 {
+                    answer.captured = Some(value);
+                }
+                black_box(value);
+            }
+            Value::Bytes(bytes) => {
+                black_box(bytes);
+            }
+            Value::Real(value) => {
+                black_box(value);
+            }
+            Value::Null => {}
+        }
+    }
+    answer.rows += 1;
+}
+
+#[cold]
+fn failure(error: SqlError) -> Failure {
+    // The low byte of an extended code is the primary code. A lock that another connection holds is
+    // waited for inside the library first; what is still busy then, or cannot be waited for, as a reader
+    // that wants to write to a newer state, is begun again.
+    let primary = error.code.parse().map(|code: i32| code & 0xff);
+    let kind = match primary {
+        Ok(ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED) => FailureKind::Retry,
+        _ if error.lost => FailureKind::Lost,
+        _ => FailureKind::Statement,
+    };
+    Failure::new(kind, error.code, error.message)
+}

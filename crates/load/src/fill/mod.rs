@@ -1,0 +1,87 @@
+//! Bulk load: creates the tables of a schema, fills them with deterministic rows and builds the indexes.
+//!
+//! The rows depend on the job's seed, the table's number and the row's number alone, so any number of
+//! threads on any server loads the same. Three phases follow each other on the same sessions: rows,
+//! indexes, finishing statements; within a phase the sessions take tasks from one list.
+
+mod crew;
+mod plan;
+mod rows;
+#[cfg(test)]
+mod tests;
+
+use crate::{
+    Error,
+    session::{self, Destination, Loading, Session, Split},
+};
+use crew::Crew;
+use model::drive::{LoadJob, LoadReport, Target};
+use plan::{Lane, TablePlan};
+use rows::TableRows;
+use std::time::Instant;
+
+/// Creates and fills the tables of `job` on `target`. The tables must not exist. Fails if the schema has
+/// nothing for the target's dialect, if a statement fails, or if a table did not get all its rows.
+pub fn fill(target: &Target, job: &LoadJob) -> Result<LoadReport, Error> {
+    let tables = plan::tables(&target.protocol, job)?;
+    let mut control = session::open(target).map_err(Error::sql("cannot open a session"))?;
+    for table in &tables {
+        for sql in &table.create {
+            control.query(sql).map_err(Error::sql(format!("cannot create `{}`", table.name)))?;
+        }
+    }
+    let manner = control
+        .manner(&job.engine)
+        .map_err(Error::sql("cannot ask the server how it takes rows"))?;
+    let wanted = if manner.split == Split::Nothing { 1 } else { job.threads.max(1) };
+    let lanes = plan::lanes(&tables, manner.split, wanted);
+    let threads = wanted.min(u32::try_from(lanes.len()).unwrap_or(u32::MAX)).max(1);
+    let load = Loading { engine: &job.engine, threads };
+    let mut crew = Crew::open(target, control, threads)?;
+    let mut report =
+        LoadReport { threads, method: manner.method.to_owned(), ..LoadReport::default() };
+
+    let start = Instant::now();
+    crew.each(|session| session.begin_load(&load))?;
+    crew.work(&lanes, |session, lane| load_lane(session, &tables[lane.table], *lane))?;
+    crew.each(|session| session.end_load(&load))?;
+    report.rows = tables.iter().map(|table| table.rows).sum();
+    report.rows_seconds = start.elapsed().as_secs_f64();
+
+    let start = Instant::now();
+    crew.work(&tables, |session, table| execute(session, table, &table.indexes))?;
+    crew.work(&tables, |session, table| execute(session, table, &table.finish))?;
+    report.index_seconds = start.elapsed().as_secs_f64();
+    Ok(report)
+}
+
+/// Loads a range of rows, one transaction after the other.
+fn load_lane(session: &mut dyn Session, table: &TablePlan, lane: Lane) -> Result<(), Error> {
+    let (name, ascii) = (&table.name, table.values.ascii());
+    let into = Destination { table: name, columns: &table.columns, ascii };
+    for (start, end) in lane.transactions() {
+        let mut rows = TableRows::new(&table.values, table.seed, start, end);
+        let stored = session
+            .load(&into, &mut rows)
+            .map_err(Error::sql(format!("cannot load rows into `{name}`")))?;
+        let sent = end - start;
+        if stored != sent {
+            return Err(Error::Schema(format!(
+                "table `{name}` stored `{stored}` of `{sent}` rows; \
+                 compare its columns with the loaded values"
+            )));
+        }
+    }
+    Ok(())
+}
+
+fn execute(
+    session: &mut dyn Session,
+    table: &TablePlan,
+    statements: &[String],
+) -> Result<(), Error> {
+    for sql in statements {
+        session.query(sql).map_err(Error::sql(format!("`{sql}` on `{}` failed", table.name)))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,228 @@
+//! Loads into SQLite, and what the loaded rows must be whatever loads them.
+
+use super::{fill, plan, rows::TableRows};
+use crate::{
+    Error,
+    session::{self, RowSink, RowSource, Session, Split},
+};
+use model::{
+    Parameters,
+    drive::{Endpoint, LoadJob, Target},
+    expression::Expression,
+    schema::{Column, ColumnValue, Schema, Table},
+    workload::Generator,
+};
+use std::{collections::BTreeMap, path::Path};
+
+fn drawn(name: &str, generator: Generator) -> Column {
+    Column { name: name.to_owned(), value: ColumnValue::Drawn(generator) }
+}
+
+fn template(groups: usize) -> Generator {
+    Generator::Template { template: vec!["###########"; groups].join("-") }
+}
+
+/// The classic table in two copies.
+fn job(rows: i64, threads: u32) -> LoadJob {
+    let create = "CREATE TABLE {table} (id INTEGER PRIMARY KEY, k INTEGER NOT NULL, \
+                  c CHAR(120) NOT NULL, pad CHAR(60) NOT NULL) /* {engine} */";
+    let statement = |key: &str, sql: &str| (key.to_owned(), vec![sql.to_owned()]);
+    let table = Table {
+        name: "sbtest{n}".to_owned(),
+        copies: Expression::new("tables"),
+        rows: Expression::new("rows"),
+        create: BTreeMap::from([("sqlite".to_owned(), create.to_owned())]),
+        columns: vec![
+            Column { name: "id".to_owned(), value: ColumnValue::RowNumber },
+            drawn("k", Generator::Uniform { low: 1.into(), high: Expression::new("rows") }),
+            drawn("c", template(10)),
+            drawn("pad", template(5)),
+        ],
+        indexes: [
+            statement("sqlite", "CREATE INDEX k_{n} ON {table} (k)"),
+            statement("mysql", "never for this dialect"),
+        ]
+        .into(),
+        finish: [
+            statement("any", "CREATE TABLE size_{n} AS SELECT {rows} AS n"),
+            statement("sqlite", "INSERT INTO size_{n} SELECT count(*) FROM {table}"),
+        ]
+        .into(),
+        warm: BTreeMap::new(),
+    };
+    let schema = Schema { name: "classic".to_owned(), help: String::new(), tables: vec![table] };
+    let parameters = Parameters::from([("tables".to_owned(), 2), ("rows".to_owned(), rows)]);
+    LoadJob { schema, parameters, engine: "none".to_owned(), threads, seed: 7 }
+}
+
+fn target(path: &Path) -> Target {
+    Target {
+        protocol: "sqlite".to_owned(),
+        endpoint: Endpoint::File(path.to_owned()),
+        user: String::new(),
+        database: String::new(),
+        library: None,
+        initial_sql: vec!["PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF".to_owned()],
+    }
+}
+
+fn one(session: &mut dyn Session, sql: &str) -> String {
+    let answer = session.query(sql).unwrap();
+    answer.rows[0][0].clone().unwrap()
+}
+
+#[test]
+fn a_load_makes_tables_rows_indexes_and_finishes() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = target(&folder.path().join("a.db"));
+    let report = fill(&target, &job(3000, 4)).unwrap();
+    assert_eq!((report.rows, report.threads, report.method.as_str()), (6000, 1, "INSERT"));
+    assert!(report.rows_seconds > 0.0 && report.index_seconds > 0.0, "{report:?}");
+
+    let mut session = session::open(&target).unwrap();
+    let mut check = |sql: &str, expected: &str| assert_eq!(one(session.as_mut(), sql), expected);
+    check("SELECT count(*) FROM sbtest1", "3000");
+    check("SELECT count(*) FROM sbtest2 WHERE id BETWEEN 1 AND 3000", "3000");
+    check("SELECT group_concat(n) FROM size_2", "3000,3000");
+    check("SELECT count(*) FROM sqlite_master WHERE name IN ('k_1', 'k_2')", "2");
+    check("SELECT count(*) FROM sbtest1 WHERE length(c) = 119 AND length(pad) = 59", "3000");
+    check("SELECT count(*) FROM sbtest1 WHERE k < 1 OR k > 3000", "0");
+    check("SELECT count(*) FROM sbtest1 JOIN sbtest2 USING (id) WHERE sbtest1.c = sbtest2.c", "0");
+    check("SELECT typeof(k) || typeof(c) FROM sbtest1", "integertext");
+}
+
+#[test]
+fn a_failed_load_names_the_table_and_the_reason() {
+    let check = |change: fn(&mut Table), expected: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        let mut job = job(10, 1);
+        change(&mut job.schema.tables[0]);
+        let error = fill(&target(&folder.path().join("a.db")), &job).unwrap_err();
+        assert!(error.to_string().contains(expected), "{error}");
+        assert!(!error.lost());
+    };
+    check(|table| table.create.clear(), "has no `create` for `sqlite`; add one");
+    check(|table| table.name = "t".to_owned(), "cannot create `t`: table t already exists");
+    check(|table| table.rows = (-1).into(), "`-1` rows; give 0 or more");
+    check(|table| table.copies = Expression::new("x"), "`x`, which is not a parameter");
+    check(|table| table.columns[1].name = "z".to_owned(), "into `sbtest1`: table sbtest1 has no");
+    check(
+        |table| table.columns[0] = drawn("id", Generator::Integer { value: 1.into() }),
+        "into `sbtest1`: UNIQUE constraint failed",
+    );
+    check(
+        |table| {
+            let (name, plus) = ("x".to_owned(), 0.into());
+            table.columns[2] = drawn("c", Generator::Draw { name, plus });
+        },
+        "column `c` of `sbtest1` refers to `x`",
+    );
+    check(
+        |table| table.columns[1] = drawn("k", Generator::Uniform { low: 2.into(), high: 1.into() }),
+        "bounds `2` to `1`",
+    );
+}
+
+/// Rows as one line each.
+#[derive(Default)]
+struct Lines(Vec<String>, String);
+
+impl RowSink for Lines {
+    fn integer(&mut self, value: i64) {
+        self.1 += &format!("{value} ");
+    }
+
+    fn text(&mut self, value: &[u8]) {
+        self.1 += &format!("{} ", String::from_utf8_lossy(value));
+    }
+
+    fn end_row(&mut self) {
+        self.0.push(std::mem::take(&mut self.1));
+    }
+}
+
+fn lines(tables: &[plan::TablePlan], ranges: &[(usize, u64, u64)]) -> Vec<String> {
+    let mut lines = Lines::default();
+    for &(table, start, end) in ranges {
+        let mut rows = TableRows::new(&tables[table].values, tables[table].seed, start, end);
+        while rows.next_row(&mut lines) {}
+    }
+    lines.0
+}
+
+#[test]
+fn the_rows_are_the_same_however_they_are_divided() {
+    let tables = plan::tables("sqlite", &job(1000, 1)).unwrap();
+    let whole = lines(&tables, &[(0, 1, 1001)]);
+    assert_eq!(whole.len(), 1000);
+    assert_eq!(lines(&tables, &[(0, 1, 400), (0, 400, 401), (0, 401, 1001)]), whole);
+    assert_ne!(lines(&tables, &[(1, 1, 1001)]), whole, "tables must differ");
+    let other = plan::tables("sqlite", &LoadJob { seed: 8, ..job(1000, 1) }).unwrap();
+    assert_ne!(lines(&other, &[(0, 1, 1001)]), whole, "seeds must differ");
+}
+
+#[test]
+fn lanes_cover_every_row_once() {
+    let check = |rows: i64, split: Split, threads: u32, lanes_per_table: usize| {
+        let tables = plan::tables("sqlite", &job(rows, 1)).unwrap();
+        let lanes = plan::lanes(&tables, split, threads);
+        assert_eq!(lanes.len(), 2 * lanes_per_table, "{rows} rows, {split:?}");
+        let mut next = [1, 1];
+        for lane in &lanes {
+            for (start, end) in lane.transactions() {
+                assert_eq!(start, next[lane.table]);
+                assert!(start < end);
+                next[lane.table] = end;
+            }
+        }
+        assert_eq!(next, [rows as u64 + 1; 2], "{rows} rows, {split:?}");
+    };
+    check(0, Split::Ranges, 4, 1);
+    check(1, Split::Ranges, 4, 1);
+    check(999_999, Split::Ranges, 4, 1);
+    check(1_000_001, Split::Ranges, 2, 2);
+    check(10_000_000, Split::Ranges, 4, 4);
+    check(10_000_000, Split::Tables, 4, 1);
+    check(600_000, Split::Nothing, 4, 1);
+}
+
+#[test]
+fn drawn_values_are_uniform_over_the_rows() {
+    let tables = plan::tables("sqlite", &job(100, 1)).unwrap();
+    let mut tenths = [0_u32; 10];
+    let mut first_digits = [0_u32; 10];
+    let mut last_digits = [0_u32; 10];
+    // Rows far beyond the table's own, so that 100 values of `k` are each drawn 1000 times.
+    for line in lines(&tables, &[(0, 1, 100_001)]) {
+        let words: Vec<&str> = line.split(' ').collect();
+        let k: usize = words[1].parse().unwrap();
+        tenths[(k - 1) / 10] += 1;
+        first_digits[usize::from(words[2].as_bytes()[0] - b'0')] += 1;
+        last_digits[usize::from(words[3].as_bytes()[58] - b'0')] += 1;
+    }
+    for counts in [tenths, first_digits, last_digits] {
+        let chi: f64 = counts.iter().map(|&n| (f64::from(n) - 10_000.0).powi(2) / 10_000.0).sum();
+        // 99.9 % quantile of chi-square with 9 degrees of freedom.
+        assert!(chi < 27.88, "{counts:?}");
+    }
+}
+
+#[test]
+fn nothing_is_created_for_the_null_protocol() {
+    let target = Target {
+        protocol: "null".to_owned(),
+        endpoint: Endpoint::Nowhere,
+        ..target(Path::new(""))
+    };
+    let report = fill(&target, &job(5000, 2)).unwrap();
+    assert_eq!((report.rows, report.threads), (10_000, 2));
+}
+
+#[test]
+fn an_unknown_protocol_is_refused_with_the_known_ones() {
+    let target = Target { protocol: "oracle".to_owned(), ..target(Path::new("x")) };
+    let Err(error) = session::open(&target) else { panic!("must be refused") };
+    assert!(error.message.contains("(known: mysql, null, postgres, sqlite)"), "{error}");
+    let error: Error = Error::sql("cannot open a session")(error);
+    assert!(error.to_string().starts_with("cannot open a session: there is no protocol `oracle`"));
+}

@@ -1,0 +1,239 @@
+//! A workload compiled to flat tables: what a worker executes, without strings to look up.
+//!
+//! [`Program::compile`] says in clear sentences what is wrong with a workload; after it, nothing about
+//! the workload can fail any more but the server. Read [`Program`], then [`Statement`].
+
+mod compile;
+mod sql;
+mod statement;
+mod values;
+
+use crate::keys::{Random, Template, Zipf};
+use model::workload::{Class, Mode, TableChoice};
+
+/// A compiled workload, shared by all connections.
+#[derive(Debug, Clone)]
+pub struct Program {
+    /// Name of the workload.
+    pub name: String,
+    /// The operations.
+    pub ops: Vec<Op>,
+    /// Sum of the operations' weights; at least 1.
+    pub weight_total: u64,
+    /// Statements of all operations; [`Op::statements`] are ranges of it.
+    pub statements: Vec<Statement>,
+    /// Arguments of all statements; [`Statement::slots`] are ranges of it.
+    pub slots: Vec<Slot>,
+    /// Named draws of all operations and statements, as ranges say.
+    pub draws: Vec<Draw>,
+    /// What goes to the server: for each statement that names its table, one entry per copy of it.
+    pub sql: Vec<Sql>,
+    /// Texts that arguments and draws are made from.
+    pub templates: Vec<Template>,
+    /// Zipfian generators.
+    pub zipfs: Vec<ZipfSource>,
+    /// Counters of a connection.
+    pub sequences: Vec<Sequence>,
+    /// Number of integers that a connection remembers: draws and captured values.
+    pub registers: usize,
+    /// Length of every text that a connection remembers.
+    pub text_registers: Vec<usize>,
+    /// Copies of the table.
+    pub tables: u64,
+}
+
+/// A range of indexes into one of the program's tables.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Span {
+    /// First index.
+    pub start: u32,
+    /// Index after the last.
+    pub end: u32,
+}
+
+impl Span {
+    /// The entries of `table` in this range.
+    #[inline]
+    pub fn of<T>(self, table: &[T]) -> &[T] {
+        table.get(self.start as usize..self.end as usize).unwrap_or_default()
+    }
+}
+
+/// One operation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Op {
+    /// Name of its histogram.
+    pub name: String,
+    /// Weight of this operation and of all before it: the smallest one above a random number below
+    /// [`Program::weight_total`] is the operation drawn.
+    pub weight_end: u64,
+    /// Draws made once per execution.
+    pub draws: Span,
+    /// The statements in order; BEGIN and COMMIT of a transaction are the first and the last.
+    pub statements: Span,
+    /// Whether they are a transaction, to be rolled back after a failure.
+    pub transaction: bool,
+}
+
+/// One statement of an operation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Statement {
+    /// Its entry in [`Program::sql`] for the first copy of the table.
+    pub sql: u32,
+    /// Copies of the table that it names; 1 also if it names none.
+    pub copies: u64,
+    /// How the copy is chosen.
+    pub table: TableChoice,
+    /// Executions in a row, on the same copy.
+    pub repeat: u64,
+    /// Times that the slots are filled: rows of a multi-row INSERT.
+    pub rows: u32,
+    /// Arguments, of one row if there are several.
+    pub slots: Span,
+    /// Draws made before each execution.
+    pub draws: Span,
+    /// For the published counts.
+    pub class: Class,
+    /// Rows returned that are expected.
+    pub expect_rows: Limits,
+    /// Rows changed that are expected.
+    pub expect_changed: Limits,
+    /// Register for the captured value, if any.
+    pub capture: Option<u16>,
+}
+
+/// An inclusive interval of row counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Least value.
+    pub low: u64,
+    /// Greatest value.
+    pub high: u64,
+}
+
+impl Limits {
+    /// No limits.
+    pub const NONE: Self = Self { low: 0, high: u64::MAX };
+
+    /// Whether `value` is inside.
+    #[inline]
+    pub fn hold(self, value: u64) -> bool {
+        self.low <= value && value <= self.high
+    }
+}
+
+/// One argument, or several alike in a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Slot {
+    /// Where the values come from.
+    pub source: Source,
+    /// Number of arguments.
+    pub count: u32,
+}
+
+/// A named draw: its value goes to a register.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Draw {
+    /// Where the value comes from.
+    pub source: Source,
+    /// Integer register, or text register for the two text sources.
+    pub register: u16,
+}
+
+/// Where a value comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// Uniform in `[low, low + span)`; `span` 0 stands for 2^64.
+    Uniform {
+        /// Least value.
+        low: i64,
+        /// Number of values.
+        span: u64,
+    },
+    /// Index into [`Program::zipfs`].
+    Zipf(u16),
+    /// First value plus the place in the list.
+    Ascending(i64),
+    /// Index into [`Program::sequences`].
+    Sequence(u16),
+    /// An integer register, plus a constant.
+    Register {
+        /// Index of the register.
+        index: u16,
+        /// Added to it.
+        plus: i64,
+    },
+    /// Text made from an entry of [`Program::templates`].
+    Text(u16),
+    /// Text of a register, as long as an entry of [`Program::templates`].
+    TextRegister {
+        /// Index of the register.
+        index: u16,
+        /// The template that it is made from.
+        template: u16,
+    },
+}
+
+/// A Zipfian generator with its least value.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ZipfSource {
+    /// Least and most frequent value.
+    pub low: i64,
+    /// Ranks from 1.
+    pub zipf: Zipf,
+}
+
+impl ZipfSource {
+    /// The next value.
+    #[inline]
+    pub fn draw(&self, random: &mut Random) -> i64 {
+        self.low.wrapping_add((self.zipf.draw(random) - 1) as i64)
+    }
+}
+
+/// A counter that a connection keeps for as long as it is open, whatever else is compiled in between.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sequence {
+    /// Identity: workload, operation, statement and argument.
+    pub key: String,
+    /// First value of connection 0; connection `c` of `n` starts `c` later and steps by `n`.
+    pub first: i64,
+}
+
+/// One text for the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sql {
+    /// Prepared statement, or text with literals.
+    pub mode: Mode,
+    /// The text around the arguments: one piece more than there are parameters.
+    pub pieces: Vec<String>,
+    /// The arguments in order.
+    pub parameters: Vec<Parameter>,
+    /// Whether the first column of the first row is wanted.
+    pub capture: bool,
+    /// Rows returned and changed that are expected at least: what the null client answers.
+    pub expected: (u64, u64),
+}
+
+impl Sql {
+    /// The text with `mark(position)` in place of each argument, positions from 0.
+    pub fn marked(&self, mark: impl Fn(usize) -> String) -> String {
+        let mut text = String::new();
+        for (position, piece) in self.pieces.iter().enumerate() {
+            if position > 0 {
+                text.push_str(&mark(position - 1));
+            }
+            text.push_str(piece);
+        }
+        text
+    }
+}
+
+/// The type of an argument.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Parameter {
+    /// 64-bit integer.
+    Integer,
+    /// Text as long as this template. In text mode it has no quote and no backslash.
+    Text(Vec<u8>),
+}

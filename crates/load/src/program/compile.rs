@@ -1,0 +1,289 @@
+//! From the model's workload to the program.
+
+use super::values::{Scope, Values, index};
+use super::{Limits, Op, Program, Span, Sql, Statement, statement};
+use crate::Error;
+use model::{
+    Parameters,
+    drive::Assignment,
+    workload::{self, Class, Mode, TableChoice, Workload},
+};
+use std::collections::BTreeMap;
+
+impl Program {
+    /// Compiles a workload for a dialect (`mysql`, `postgres`, `sqlite`; any other takes the common SQL).
+    ///
+    /// # Errors
+    /// [`Error::Workload`] names the operation and statement at fault and what to change.
+    pub fn compile(assignment: &Assignment, dialect: &str) -> Result<Self, Error> {
+        let workload = &assignment.workload;
+        let mut compiler = Compiler::new(assignment, dialect);
+        compiler.whole().map_err(|(place, reason)| Error::Workload {
+            workload: workload.name.clone(),
+            place,
+            reason,
+        })?;
+        Ok(compiler.program)
+    }
+}
+
+/// Where in the workload and why.
+type Refusal = (String, String);
+
+/// State of one compilation.
+pub(super) struct Compiler<'a> {
+    assignment: &'a Assignment,
+    pub(super) dialect: &'a str,
+    pub(super) parameters: Parameters,
+    captures: BTreeMap<String, u16>,
+    pub(super) program: Program,
+    /// Name of the table with `{n}` for the copy.
+    pub(super) table: String,
+}
+
+impl<'a> Compiler<'a> {
+    fn new(assignment: &'a Assignment, dialect: &'a str) -> Self {
+        let mut parameters = assignment.workload.parameters.clone();
+        parameters.extend(assignment.parameters.clone());
+        Self {
+            assignment,
+            dialect,
+            parameters,
+            captures: BTreeMap::new(),
+            program: Program::empty(&assignment.workload.name),
+            table: String::new(),
+        }
+    }
+
+    fn whole(&mut self) -> Result<(), Refusal> {
+        let workload = &self.assignment.workload;
+        let nowhere = |reason: String| (String::new(), reason);
+        self.table().map_err(nowhere)?;
+        let ops = ops_of_the_role(workload).map_err(nowhere)?;
+        if ops.is_empty() {
+            return Err(nowhere("it has no operation; add an `[[op]]`".to_owned()));
+        }
+        for statement in ops.iter().flat_map(|op| &op.statements) {
+            if let Some(name) = &statement.capture {
+                let register = index(self.program.registers).map_err(nowhere)?;
+                self.captures.insert(name.clone(), register);
+                self.program.registers += 1;
+            }
+        }
+        ops.into_iter().try_for_each(|op| self.op(op))
+    }
+
+    fn table(&mut self) -> Result<(), String> {
+        let schema = &self.assignment.schema;
+        let Some(table) = schema.tables.first() else {
+            return Err(format!("its schema `{}` has no table", schema.name));
+        };
+        let copies =
+            table.copies.evaluate(&self.parameters).map_err(|error| error.to_string())?;
+        if copies < 1 {
+            return Err(format!(
+                "table `{}` of schema `{}` has {copies} copies; it needs at least one",
+                table.name, schema.name
+            ));
+        }
+        self.table.clone_from(&table.name);
+        self.program.tables = copies as u64;
+        Ok(())
+    }
+
+    fn op(&mut self, op: &workload::Op) -> Result<(), Refusal> {
+        let place = format!(", op `{}`", op.name);
+        if op.weight == 0 {
+            return Err((place, "its weight is 0; it must be at least 1".to_owned()));
+        }
+        let mut scope = Scope::default();
+        let mut values = self.values(op.name.clone());
+        let draws = values.draws(&op.draws, &mut scope).map_err(|reason| (place.clone(), reason))?;
+        let mut statements = Vec::new();
+        for (position, statement) in op.statements.iter().enumerate() {
+            let at = |reason| (format!("{place}, statement {}", position + 1), reason);
+            if position == 0 && statement.table == TableChoice::Same {
+                return Err(at("it wants the table of the statement before it, but is the first \
+                     of its operation"
+                    .to_owned()));
+            }
+            let identity = format!("{}/{position}", op.name);
+            let compiled = self.statement(statement, identity, &scope).map_err(at)?;
+            statements.extend(compiled);
+        }
+        if statements.is_empty() {
+            return Err((place, "it has no statement to execute".to_owned()));
+        }
+        // Where the statements before it are left out (`repeat` 0), there is no table to be the same.
+        if let Some(first) = statements.iter_mut().find(|statement| statement.copies > 1)
+            && first.table == TableChoice::Same
+        {
+            first.table = TableChoice::Fresh;
+        }
+        if op.transaction {
+            statements.insert(0, self.bracket("BEGIN"));
+            statements.push(self.bracket("COMMIT"));
+        }
+        let start = self.program.statements.len() as u32;
+        self.program.statements.extend(statements);
+        let end = self.program.statements.len() as u32;
+        self.program.weight_total += u64::from(op.weight);
+        self.program.ops.push(Op {
+            name: op.name.clone(),
+            weight_end: self.program.weight_total,
+            draws,
+            statements: Span { start, end },
+            transaction: op.transaction,
+        });
+        Ok(())
+    }
+
+    /// Compiles one statement; `None` if its `repeat` is 0.
+    fn statement(
+        &mut self,
+        from: &workload::Statement,
+        identity: String,
+        scope: &Scope,
+    ) -> Result<Option<Statement>, String> {
+        let repeat = self.values(identity.clone()).number(&from.repeat)?;
+        let repeat = u64::try_from(repeat)
+            .map_err(|_| format!("`repeat` is {repeat}; it must not be negative"))?;
+        if repeat == 0 {
+            return Ok(None);
+        }
+        let mut scope = scope.clone();
+        let draws = self.values(identity.clone()).draws(&from.draws, &mut scope)?;
+        let text = statement::Text::new(self, from, (identity, &scope))?;
+        let expect_rows = self.limits(from.expect.rows.as_ref())?;
+        let expect_changed = self.limits(from.expect.changed.as_ref())?;
+        let changed = match expect_changed {
+            Limits::NONE if from.class == Class::Write => 1,
+            Limits { low, .. } => low,
+        };
+        let copies = if text.names_the_table() { self.program.tables } else { 1 };
+        let sql = self.program.sql.len() as u32;
+        for copy in 1..=copies {
+            self.program.sql.push(Sql {
+                mode: from.mode,
+                pieces: text.pieces(&self.table, copy),
+                parameters: text.parameters(),
+                capture: from.capture.is_some(),
+                expected: (expect_rows.low, changed),
+            });
+        }
+        let start = self.program.slots.len() as u32;
+        self.program.slots.extend(text.slots());
+        Ok(Some(Statement {
+            sql,
+            copies,
+            table: from.table,
+            repeat,
+            rows: text.rows,
+            slots: Span { start, end: self.program.slots.len() as u32 },
+            draws,
+            class: from.class,
+            expect_rows,
+            expect_changed,
+            capture: from.capture.as_ref().and_then(|name| self.captures.get(name).copied()),
+        }))
+    }
+
+    /// BEGIN or COMMIT, of which the program has one text each.
+    fn bracket(&mut self, word: &str) -> Statement {
+        let found = self.program.sql.iter().position(|sql| sql.pieces == [word]);
+        let sql = found.unwrap_or_else(|| {
+            self.program.sql.push(Sql {
+                mode: Mode::Prepared,
+                pieces: vec![word.to_owned()],
+                parameters: Vec::new(),
+                capture: false,
+                expected: (0, 0),
+            });
+            self.program.sql.len() - 1
+        });
+        Statement {
+            sql: sql as u32,
+            copies: 1,
+            table: TableChoice::Same,
+            repeat: 1,
+            rows: 1,
+            slots: Span::default(),
+            draws: Span::default(),
+            class: Class::Other,
+            expect_rows: Limits::NONE,
+            expect_changed: Limits::NONE,
+            capture: None,
+        }
+    }
+
+    fn limits(&self, bounds: Option<&workload::Bounds>) -> Result<Limits, String> {
+        let Some(bounds) = bounds else { return Ok(Limits::NONE) };
+        let number = |expression: &model::expression::Expression| {
+            expression.evaluate(&self.parameters).map_err(|error| error.to_string())
+        };
+        let (low, high) = (number(&bounds.low)?, number(&bounds.high)?);
+        if high < low || high < 0 {
+            return Err(format!("`expect` from {low} to {high} can never be met"));
+        }
+        Ok(Limits { low: low.max(0) as u64, high: high as u64 })
+    }
+
+    pub(super) fn values(&mut self, place: String) -> Values<'_> {
+        Values {
+            program: &mut self.program,
+            parameters: &self.parameters,
+            captures: &self.captures,
+            place,
+        }
+    }
+}
+
+/// The operations of the only role, or all of them where there are no roles.
+fn ops_of_the_role(workload: &Workload) -> Result<Vec<&workload::Op>, String> {
+    let role = match workload.roles.as_slice() {
+        [] => return Ok(workload.ops.iter().collect()),
+        [role] => role,
+        roles => {
+            let names: Vec<String> = roles.iter().map(|role| format!("`{}`", role.name)).collect();
+            return Err(format!(
+                "it has {} roles ({}), but only workloads of one role can be executed yet",
+                roles.len(),
+                names.join(", ")
+            ));
+        }
+    };
+    let find = |name: &String| {
+        workload.ops.iter().find(|op| op.name == *name).ok_or_else(|| {
+            let known: Vec<String> =
+                workload.ops.iter().map(|op| format!("`{}`", op.name)).collect();
+            format!(
+                "role `{}` names the op `{name}`, which does not exist (known: {})",
+                role.name,
+                known.join(", ")
+            )
+        })
+    };
+    role.ops.iter().map(find).collect()
+}
+
+impl Program {
+    /// A program without operations.
+    fn empty(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            ops: Vec::new(),
+            weight_total: 0,
+            statements: Vec::new(),
+            slots: Vec::new(),
+            draws: Vec::new(),
+            sql: Vec::new(),
+            templates: Vec::new(),
+            zipfs: Vec::new(),
+            sequences: Vec::new(),
+            registers: 0,
+            text_registers: Vec::new(),
+            tables: 1,
+        }
+    }
+}
+

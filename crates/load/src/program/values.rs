@@ -1,0 +1,188 @@
+//! Generators of the model turned into sources of the program.
+
+use super::{Program, Sequence, Source, ZipfSource, sql};
+use crate::keys::{Template, Zipf};
+use model::{
+    Parameters,
+    expression::Expression,
+    workload::{Draw, Generator},
+};
+use std::collections::BTreeMap;
+
+/// Where a named value is kept.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Place {
+    Integer(u16),
+    Text { register: u16, template: u16 },
+}
+
+/// The names that a statement's arguments may use.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Scope {
+    draws: BTreeMap<String, Place>,
+}
+
+/// Compiles values into `program`.
+pub(super) struct Values<'a> {
+    pub(super) program: &'a mut Program,
+    pub(super) parameters: &'a Parameters,
+    pub(super) captures: &'a BTreeMap<String, u16>,
+    /// Start of the identity of counters: operation and statement.
+    pub(super) place: String,
+}
+
+impl Values<'_> {
+    /// Compiles draws in order; each may use those before it. They are added to `scope`.
+    pub(super) fn draws(
+        &mut self,
+        draws: &[Draw],
+        scope: &mut Scope,
+    ) -> Result<super::Span, String> {
+        let start = self.program.draws.len() as u32;
+        for draw in draws {
+            let source = self
+                .source(&draw.value, scope)
+                .map_err(|reason| format!("draw `{}`: {reason}", draw.name))?;
+            let place = match source {
+                Source::Text(template) | Source::TextRegister { template, .. } => {
+                    let length = self.program.templates[usize::from(template)].text().len();
+                    let register = index(self.program.text_registers.len())?;
+                    self.program.text_registers.push(length);
+                    Place::Text { register, template }
+                }
+                _ => {
+                    let register = index(self.program.registers)?;
+                    self.program.registers += 1;
+                    Place::Integer(register)
+                }
+            };
+            let (Place::Integer(register) | Place::Text { register, .. }) = place;
+            self.program.draws.push(super::Draw { source, register });
+            scope.draws.insert(draw.name.clone(), place);
+        }
+        Ok(super::Span { start, end: self.program.draws.len() as u32 })
+    }
+
+    /// Compiles one generator.
+    pub(super) fn source(
+        &mut self,
+        generator: &Generator,
+        scope: &Scope,
+    ) -> Result<Source, String> {
+        Ok(match generator {
+            Generator::Uniform { low, high } => {
+                let (low, high) = self.interval(low, high)?;
+                Source::Uniform { low, span: (high.wrapping_sub(low) as u64).wrapping_add(1) }
+            }
+            Generator::Zipf { low, high, exponent } => self.zipf(low, high, *exponent)?,
+            Generator::Consecutive { first } => Source::Ascending(self.number(first)?),
+            Generator::Integer { value } => Source::Ascending(self.number(value)?),
+            Generator::Sequence { first } => {
+                let first = self.number(first)?;
+                let at = index(self.program.sequences.len())?;
+                let key = format!("{}/{}/{at}", self.program.name, self.place);
+                self.program.sequences.push(Sequence { key, first });
+                Source::Sequence(at)
+            }
+            Generator::Template { template } => self.text(Template::new(template))?,
+            Generator::Text { value } => self.text(Template::fixed(value))?,
+            Generator::Draw { name, plus } => self.draw(name, plus, scope)?,
+            Generator::Captured { name, plus } => {
+                let register = self.captures.get(name).ok_or_else(|| {
+                    unknown("captured value", name, self.captures.keys(), "`capture`")
+                })?;
+                Source::Register { index: *register, plus: self.number(plus)? }
+            }
+        })
+    }
+
+    /// The values of a constant source as literals, one per argument; `None` if it is not constant.
+    pub(super) fn literals(
+        &self,
+        source: Source,
+        count: u32,
+        dialect: &str,
+    ) -> Option<Vec<String>> {
+        match source {
+            Source::Ascending(first) => {
+                let value = |place: u32| first.wrapping_add(i64::from(place)).to_string();
+                Some((0..count).map(value).collect())
+            }
+            Source::Text(at) => {
+                let template = &self.program.templates[usize::from(at)];
+                let text = String::from_utf8_lossy(template.text());
+                let literal = template.is_fixed().then(|| sql::literal(&text, dialect))?;
+                Some(vec![literal; count as usize])
+            }
+            _ => None,
+        }
+    }
+
+    fn draw(&self, name: &str, plus: &Expression, scope: &Scope) -> Result<Source, String> {
+        let place = scope
+            .draws
+            .get(name)
+            .ok_or_else(|| unknown("draw", name, scope.draws.keys(), "`draw`"))?;
+        let plus = self.number(plus)?;
+        match *place {
+            Place::Integer(index) => Ok(Source::Register { index, plus }),
+            Place::Text { register, template } if plus == 0 => {
+                Ok(Source::TextRegister { index: register, template })
+            }
+            Place::Text { .. } => {
+                Err(format!("draw `{name}` is a text, to which {plus} cannot be added"))
+            }
+        }
+    }
+
+    fn zipf(&mut self, low: &Expression, high: &Expression, by: f64) -> Result<Source, String> {
+        let (low, high) = self.interval(low, high)?;
+        if !by.is_finite() || by <= 0.0 {
+            return Err(format!("the exponent `{by}` of `zipf` must be a number above 0"));
+        }
+        let ranks = high.checked_sub(low).and_then(|distance| distance.checked_add(1));
+        let ranks = ranks.ok_or("the interval of `zipf` is wider than 64 bits")?;
+        let at = index(self.program.zipfs.len())?;
+        self.program.zipfs.push(ZipfSource { low, zipf: Zipf::new(ranks as u64, by) });
+        Ok(Source::Zipf(at))
+    }
+
+    fn text(&mut self, template: Template) -> Result<Source, String> {
+        let at = index(self.program.templates.len())?;
+        self.program.templates.push(template);
+        Ok(Source::Text(at))
+    }
+
+    fn interval(&self, low: &Expression, high: &Expression) -> Result<(i64, i64), String> {
+        let (least, most) = (self.number(low)?, self.number(high)?);
+        if least > most {
+            return Err(format!(
+                "the interval from `{low}` = {least} to `{high}` = {most} has no value"
+            ));
+        }
+        Ok((least, most))
+    }
+
+    /// The value of an expression under the workload's parameters.
+    pub(super) fn number(&self, expression: &Expression) -> Result<i64, String> {
+        expression.evaluate(self.parameters).map_err(|error| error.to_string())
+    }
+}
+
+/// `length` as an index of a small table.
+pub(super) fn index(length: usize) -> Result<u16, String> {
+    u16::try_from(length).map_err(|_| "it has more than 65535 values".to_owned())
+}
+
+fn unknown<'a>(
+    what: &str,
+    name: &str,
+    known: impl Iterator<Item = &'a String>,
+    remedy: &str,
+) -> String {
+    let known: Vec<String> = known.map(|name| format!("`{name}`")).collect();
+    match known.is_empty() {
+        true => format!("there is no {what} `{name}`; declare it with {remedy}"),
+        false => format!("there is no {what} `{name}` (known: {})", known.join(", ")),
+    }
+}

@@ -1,0 +1,184 @@
+//! One connection's thread: it lives from connect to close and executes what it is sent.
+//!
+//! Between stretches the thread is parked on its channel. Within a stretch, after the barrier, it
+//! neither locks nor logs, and allocates only where an error is counted; its system calls are those of
+//! the client, and the sleep of an open loop. Read [`turn`] for the loop itself.
+
+mod tally;
+mod turn;
+
+pub use tally::Tally;
+pub use turn::{ERRORS_IN_A_ROW_MAX, LATE_NS, RETRIES_MAX};
+
+use crate::arrival::{Limit, Schedule};
+use crate::client::{Client, Failure, FailureKind};
+use crate::clock::{Clock, Monotonic};
+use crate::keys::Random;
+use crate::program::Program;
+use crate::recorder::{OpenLoop, Recorder, Series};
+use model::drive::{Connection, Stretch, Target};
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender};
+use std::sync::{Arc, Barrier};
+use turn::Turn;
+
+/// What a worker thread is given when it starts.
+pub struct Station {
+    /// Where to connect.
+    pub target: Target,
+    /// Index of the connection.
+    pub index: u32,
+    /// Number of connections.
+    pub clients: u32,
+    /// What to do.
+    pub jobs: Receiver<Job>,
+    /// What was done: one report when the connection is open, then one for each job.
+    pub reports: Sender<Report>,
+}
+
+/// What a worker is told.
+pub enum Job {
+    /// Prepare a program's statements.
+    Prepare(Arc<Program>),
+    /// Execute the program.
+    Run(Arc<Start>),
+    /// Execute as many trivial statements.
+    Burst(u32),
+}
+
+/// A stretch and the barrier at which it starts.
+pub struct Start {
+    /// What to execute.
+    pub stretch: Stretch,
+    /// Passed twice by all workers and the engine: when all are ready, and when `start_ns` is set.
+    pub barrier: Barrier,
+    /// CLOCK_MONOTONIC of the start, nanoseconds.
+    pub start_ns: AtomicU64,
+}
+
+/// What a worker answers.
+pub enum Report {
+    /// To its start.
+    Connected(Result<Connection, Failure>),
+    /// To [`Job::Prepare`] and [`Job::Burst`].
+    Done(Result<(), Failure>),
+    /// To [`Job::Run`].
+    Ran(Box<Tally>),
+}
+
+/// Body of a worker thread: ends when the engine drops its end of the channel.
+pub fn work<C: Client>(station: Station) {
+    let client = C::connect(&station.target);
+    let connected = client.as_ref().map_err(Clone::clone).map(|client| Connection {
+        driver_task: task(),
+        server_id: client.server_id(),
+    });
+    // The engine's end is gone only when the whole engine is: then there is nobody to tell.
+    let Ok(()) = station.reports.send(Report::Connected(connected)) else { return };
+    let Ok(client) = client else { return };
+    let mut worker = Worker { client, lost: None, program: None, sequences: BTreeMap::new() };
+    while let Ok(job) = station.jobs.recv() {
+        let report = match job {
+            Job::Prepare(program) => Report::Done(worker.prepare(program)),
+            Job::Burst(statements) => Report::Done(worker.burst(statements)),
+            Job::Run(start) => {
+                Report::Ran(Box::new(worker.run(&start, (station.index, station.clients))))
+            }
+        };
+        let Ok(()) = station.reports.send(report) else { return };
+    }
+}
+
+/// State of a connection between stretches.
+struct Worker<C> {
+    client: C,
+    /// Why the connection is lost, if it is.
+    lost: Option<Failure>,
+    program: Option<Arc<Program>>,
+    /// Next values of counters by their identity, so that keys stay unique from stretch to stretch.
+    sequences: BTreeMap<String, u64>,
+}
+
+impl<C: Client> Worker<C> {
+    fn prepare(&mut self, program: Arc<Program>) -> Result<(), Failure> {
+        self.alive()?;
+        self.program = None;
+        let prepared = self.client.prepare(&program);
+        self.note(&prepared);
+        prepared?;
+        self.program = Some(program);
+        Ok(())
+    }
+
+    fn burst(&mut self, statements: u32) -> Result<(), Failure> {
+        self.alive()?;
+        let done = (0..statements).try_for_each(|_| self.client.trivial());
+        self.note(&done);
+        done
+    }
+
+    /// Executes the program between the barrier and the end. A worker without program or connection
+    /// passes the barrier as well, because the others wait there for it.
+    fn run(&mut self, start: &Start, (index, clients): (u32, u32)) -> Tally {
+        let schedule = Schedule::new(&start.stretch, index, clients);
+        let open = if schedule.is_open() { OpenLoop::Yes } else { OpenLoop::No };
+        let series = Series::new(start.stretch.interval_ms);
+        let program = self.program.clone();
+        let ops = program.as_ref().map_or(0, |program| program.ops.len());
+        let mut tally = Tally::new(Recorder::new(ops, open, series));
+        let ready = self.alive().and_then(|()| {
+            program.ok_or_else(|| {
+                Failure::new(FailureKind::Statement, "program", "no workload is compiled")
+            })
+        });
+        let random = Random::new(start.stretch.seed, u64::from(index));
+        start.barrier.wait();
+        start.barrier.wait();
+        let start_ns = start.start_ns.load(Ordering::Acquire);
+        let limit = Limit::new(start.stretch.end);
+        let program = match ready {
+            Ok(program) => program,
+            Err(failure) => {
+                tally.give_up(schedule, limit, &failure);
+                return tally;
+            }
+        };
+        let executed = program.sequences.iter().map(|sequence| {
+            self.sequences.get(&sequence.key).copied().unwrap_or_default()
+        });
+        let mut turn = Turn::new(&program, (index, clients), random, executed.collect());
+        turn.execute((&mut self.client, &mut Monotonic), (schedule, limit, start_ns), &mut tally);
+        for (sequence, executed) in program.sequences.iter().zip(turn.executed()) {
+            self.sequences.insert(sequence.key.clone(), *executed);
+        }
+        self.lost = tally.lost.clone();
+        tally
+    }
+
+    fn alive(&self) -> Result<(), Failure> {
+        self.lost.clone().map_or(Ok(()), Err)
+    }
+
+    fn note(&mut self, result: &Result<(), Failure>) {
+        if let Err(failure) = result
+            && failure.kind() == FailureKind::Lost
+        {
+            self.lost = Some(failure.clone());
+        }
+    }
+}
+
+/// Kernel task of the calling thread.
+#[allow(unsafe_code, reason = "gettid has no wrapper in std")]
+fn task() -> u32 {
+    // SAFETY: gettid has no arguments and cannot fail.
+    (unsafe { libc::gettid() }) as u32
+}
+
+/// Time at which a stretch starts, for the engine: now.
+pub fn set_start(start: &Start) -> u64 {
+    let now = Monotonic.now();
+    start.start_ns.store(now, Ordering::Release);
+    now
+}

@@ -1,0 +1,150 @@
+//! The counters of one connection in one stretch, and their identities.
+
+use crate::arrival::{Limit, Schedule};
+use crate::client::{Failure, FailureKind};
+use crate::recorder::Recorder;
+use model::drive::ErrorCount;
+
+/// What one connection did in a stretch.
+///
+/// Identities, asserted at the end of every stretch:
+/// - `scheduled = succeeded + failed + dropped`
+/// - the counts of all service histograms sum up to `succeeded`
+#[derive(Debug, Clone)]
+pub struct Tally {
+    /// Operations that were due: begun, or dropped.
+    pub scheduled: u64,
+    /// Operations that did all their statements, perhaps after retries.
+    pub succeeded: u64,
+    /// Operations that were begun and given up.
+    pub failed: u64,
+    /// Operations that were due and never begun: an open loop's backlog at its end, and what a
+    /// connection that stopped early left undone of its fixed number.
+    pub dropped: u64,
+    /// Operations of an open loop that started more than a millisecond after their intended time.
+    pub late: u64,
+    /// The largest such lag, nanoseconds; also of operations that do not count as late.
+    pub lag_ns_max: u64,
+    /// Restarts of an operation.
+    pub retries: u64,
+    /// Statements of class read. With `writes` and `others`: all statements that were answered without
+    /// an error, those of operations that failed later or were restarted included.
+    pub reads: u64,
+    /// Statements of class write that changed rows.
+    pub writes: u64,
+    /// All other statements: BEGIN, COMMIT, and writes that found no row to change.
+    pub others: u64,
+    /// Rows returned.
+    pub rows_read: u64,
+    /// Rows changed.
+    pub rows_changed: u64,
+    /// Statements whose rows were not as expected.
+    pub unexpected: u64,
+    /// Errors by code, those that led to a retry included.
+    pub errors: Vec<ErrorCount>,
+    /// Why the connection was lost, if it was.
+    pub lost: Option<Failure>,
+    /// CLOCK_MONOTONIC of the last answer, nanoseconds.
+    pub end_ns: u64,
+    /// Histograms and intervals.
+    pub recorder: Recorder,
+}
+
+impl Tally {
+    /// No counts yet.
+    pub fn new(recorder: Recorder) -> Self {
+        Self {
+            scheduled: 0,
+            succeeded: 0,
+            failed: 0,
+            dropped: 0,
+            late: 0,
+            lag_ns_max: 0,
+            retries: 0,
+            reads: 0,
+            writes: 0,
+            others: 0,
+            rows_read: 0,
+            rows_changed: 0,
+            unexpected: 0,
+            errors: Vec::new(),
+            lost: None,
+            end_ns: 0,
+            recorder,
+        }
+    }
+
+    /// All statements that were answered without an error.
+    #[inline]
+    pub fn statements(&self) -> u64 {
+        self.reads + self.writes + self.others
+    }
+
+    /// Counts an error. The only thing that may allocate in a stretch.
+    #[cold]
+    pub fn error(&mut self, failure: &Failure) {
+        if failure.kind() == FailureKind::Lost {
+            self.lost = Some(failure.clone());
+        }
+        count(&mut self.errors, failure.code(), failure.message(), 1);
+    }
+
+    /// Counts everything that is still due as dropped, for a connection that does not go on.
+    pub fn give_up(&mut self, mut schedule: Schedule, limit: Limit, failure: &Failure) {
+        self.error(failure);
+        self.drop_rest(&mut schedule, limit);
+    }
+
+    /// Counts as dropped what is due between now and the end. A closed loop that ends by time has
+    /// nothing due before the last answer, so nothing is dropped there.
+    pub fn drop_rest(&mut self, schedule: &mut Schedule, limit: Limit) {
+        let rest = if limit.operations < u64::MAX {
+            limit.operations.saturating_sub(self.scheduled)
+        } else if schedule.is_open() {
+            std::iter::from_fn(|| Some(schedule.take())).take_while(|due| *due < limit.time).count()
+                as u64
+        } else {
+            0
+        };
+        self.scheduled += rest;
+        self.dropped += rest;
+    }
+
+    /// Asserts the identities.
+    pub fn check(&self) {
+        assert_eq!(self.scheduled, self.succeeded + self.failed + self.dropped, "{self:?}");
+    }
+
+    /// Adds the counts of another connection.
+    pub fn merge(&mut self, other: &Self) {
+        self.scheduled += other.scheduled;
+        self.succeeded += other.succeeded;
+        self.failed += other.failed;
+        self.dropped += other.dropped;
+        self.late += other.late;
+        self.lag_ns_max = self.lag_ns_max.max(other.lag_ns_max);
+        self.retries += other.retries;
+        self.reads += other.reads;
+        self.writes += other.writes;
+        self.others += other.others;
+        self.rows_read += other.rows_read;
+        self.rows_changed += other.rows_changed;
+        self.unexpected += other.unexpected;
+        self.end_ns = self.end_ns.max(other.end_ns);
+        for error in &other.errors {
+            count(&mut self.errors, &error.code, &error.message, error.count);
+        }
+        self.recorder.merge(&other.recorder);
+    }
+}
+
+fn count(errors: &mut Vec<ErrorCount>, code: &str, message: &str, by: u64) {
+    match errors.iter_mut().find(|error| error.code == code) {
+        Some(error) => error.count += by,
+        None => errors.push(ErrorCount {
+            code: code.to_owned(),
+            message: message.to_owned(),
+            count: by,
+        }),
+    }
+}

@@ -1,0 +1,289 @@
+//! The talk between the runner and a driver process: one JSON object per line, each command answered once.
+//!
+//! The driver is a process of its own, so that its cost can be told from everything else; it keeps one thread per
+//! connection from [`Command::Connect`] to [`Command::Close`], so that counters attached to a thread stay valid.
+
+use crate::{
+    Parameters,
+    schema::Schema,
+    workload::{Arrival, Workload},
+};
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// Where a server listens and how to enter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Target {
+    /// Wire protocol: a name of the load engine's table (`mysql`, `postgres`, `sqlite`, `null`).
+    pub protocol: String,
+    /// Address on this machine.
+    pub endpoint: Endpoint,
+    /// User name, or empty.
+    pub user: String,
+    /// Database (schema) name, or empty.
+    pub database: String,
+    /// Client library to open, for embedded engines; the bundled one if absent.
+    pub library: Option<PathBuf>,
+    /// Statements executed on each connection when it opens.
+    pub initial_sql: Vec<String>,
+}
+
+/// An address on this machine.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Endpoint {
+    /// UNIX socket (for Postgres: the socket file itself).
+    Socket(PathBuf),
+    /// Port on 127.0.0.1.
+    Port(u16),
+    /// Database file of an embedded engine.
+    File(PathBuf),
+    /// No server at all: the null client.
+    Nowhere,
+}
+
+/// What the driver is told.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Command {
+    /// Opens one control connection and `clients` measured ones. Replaces connections that are open.
+    Connect {
+        /// The server.
+        target: Target,
+        /// Measured connections.
+        clients: u32,
+    },
+    /// Creates and fills the tables of a schema, then builds indexes.
+    Load(LoadJob),
+    /// Compiles a workload and prepares its statements on every measured connection; it replaces the one before it.
+    Compile(Box<Assignment>),
+    /// Executes the compiled workload.
+    Run(Stretch),
+    /// Executes `statements` trivial statements on one measured connection, so that its server task stands out.
+    Burst {
+        /// Index of the connection.
+        connection: u32,
+        /// Number of statements.
+        statements: u32,
+    },
+    /// Executes SQL on the control connection.
+    Query {
+        /// One statement.
+        sql: String,
+    },
+    /// Closes all connections and ends the driver.
+    Close,
+}
+
+/// What the driver answers.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Reply {
+    /// To [`Command::Connect`].
+    Connected {
+        /// The measured connections in order.
+        connections: Vec<Connection>,
+        /// Version that the server reports.
+        server_version: String,
+    },
+    /// To [`Command::Load`].
+    Loaded(LoadReport),
+    /// To [`Command::Compile`] and [`Command::Burst`].
+    Done,
+    /// To [`Command::Run`].
+    Ran(Box<StretchReport>),
+    /// To [`Command::Query`].
+    Rows {
+        /// Column names.
+        columns: Vec<String>,
+        /// Values as text; `None` is NULL.
+        rows: Vec<Vec<Option<String>>>,
+    },
+    /// The command failed; the driver goes on.
+    Failed {
+        /// One clear sentence.
+        message: String,
+        /// Whether the connection to the server was lost.
+        lost: bool,
+    },
+}
+
+/// A measured connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Connection {
+    /// Kernel task of the driver's thread.
+    pub driver_task: u32,
+    /// The server's own number of it: backend process of Postgres, connection id of MySQL; 0 if none.
+    pub server_id: u64,
+}
+
+/// A workload with everything needed to compile it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Assignment {
+    /// What to execute.
+    pub workload: Workload,
+    /// The tables it names.
+    pub schema: Schema,
+    /// Values for its expressions, complete.
+    pub parameters: Parameters,
+}
+
+/// How to fill the tables of a schema.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct LoadJob {
+    /// What to create.
+    pub schema: Schema,
+    /// Values for its expressions (`rows`, `tables`).
+    pub parameters: Parameters,
+    /// Replaces `{engine}`, or empty.
+    pub engine: String,
+    /// Connections that load at the same time, at most.
+    pub threads: u32,
+    /// Seed of the rows.
+    pub seed: u64,
+}
+
+/// What loading did.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct LoadReport {
+    /// Rows sent.
+    pub rows: u64,
+    /// Connections that loaded.
+    pub threads: u32,
+    /// How the rows travelled: `COPY`, `LOAD DATA LOCAL`, `INSERT`.
+    pub method: String,
+    /// Seconds for the rows.
+    pub rows_seconds: f64,
+    /// Seconds for the indexes and the finishing statements.
+    pub index_seconds: f64,
+}
+
+/// How much to execute.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Stretch {
+    /// When to stop.
+    pub end: StretchEnd,
+    /// Closed or open loop.
+    pub arrival: Arrival,
+    /// Seed of this stretch: the same seed gives the same operations on every server.
+    pub seed: u64,
+    /// Length of an interval of the series, milliseconds; 1000 if in doubt.
+    pub interval_ms: u32,
+}
+
+/// When a stretch stops.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum StretchEnd {
+    /// After as many operations on each connection.
+    Operations(u64),
+    /// After as many seconds; checked between operations.
+    Seconds(f64),
+}
+
+/// What a stretch did. Identity: `scheduled = succeeded + failed + dropped`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct StretchReport {
+    /// CLOCK_MONOTONIC at the barrier, nanoseconds.
+    pub start_ns: u64,
+    /// CLOCK_MONOTONIC when the last operation was answered, nanoseconds.
+    pub end_ns: u64,
+    /// Operations that were due.
+    pub scheduled: u64,
+    /// Operations that did all their statements.
+    pub succeeded: u64,
+    /// Operations that met an error and were given up.
+    pub failed: u64,
+    /// Open loop: operations whose turn never came before the end.
+    pub dropped: u64,
+    /// Open loop: operations that started after their intended time by more than one millisecond.
+    pub late: u64,
+    /// Open loop: the largest such lag, microseconds.
+    pub lag_us_max: u64,
+    /// Restarts of an operation after a deadlock, lock wait timeout or serialization failure.
+    pub retries: u64,
+    /// Statements that returned a result set.
+    pub reads: u64,
+    /// Statements that changed rows.
+    pub writes: u64,
+    /// Every other statement, BEGIN and COMMIT included.
+    pub others: u64,
+    /// Rows returned.
+    pub rows_read: u64,
+    /// Rows changed.
+    pub rows_changed: u64,
+    /// Statements whose rows were outside what the workload expects.
+    pub unexpected: u64,
+    /// Errors by code, with the first message of each.
+    pub errors: Vec<ErrorCount>,
+    /// Per operation name: count and latencies.
+    pub ops: Vec<OpReport>,
+    /// Service times of all operations together.
+    #[serde(default)]
+    pub service_us: Percentiles,
+    /// Response times of all operations together.
+    #[serde(default)]
+    pub response_us: Percentiles,
+    /// One entry per interval, from the barrier on.
+    pub series: Vec<Interval>,
+}
+
+/// Errors with one code.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ErrorCount {
+    /// The server's own code: an error number or an SQLSTATE.
+    pub code: String,
+    /// The first message.
+    pub message: String,
+    /// How many.
+    pub count: u64,
+}
+
+/// Latencies of one operation. Times in microseconds; histograms hold nanoseconds with 3 significant digits.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct OpReport {
+    /// Name of the operation.
+    pub name: String,
+    /// Executions that succeeded.
+    pub count: u64,
+    /// From send to reply: HDR histogram V2, deflated, base64.
+    pub service: String,
+    /// From the intended start to the reply; empty in a closed loop, where both are the same.
+    pub response: String,
+    /// Percentiles of the service time.
+    pub service_us: Percentiles,
+    /// Percentiles of the response time; equal to the service time in a closed loop.
+    pub response_us: Percentiles,
+}
+
+/// The percentiles that tables show, microseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Percentiles {
+    /// Mean.
+    pub mean: f64,
+    /// Median.
+    pub p50: f64,
+    /// 95th percentile.
+    pub p95: f64,
+    /// 99th percentile.
+    pub p99: f64,
+    /// 99.9th percentile.
+    pub p999: f64,
+    /// Largest.
+    pub max: f64,
+    /// Smallest.
+    pub min: f64,
+}
+
+/// One interval of the series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Interval {
+    /// Operations answered in it.
+    pub operations: u64,
+    /// Statements answered in it.
+    pub statements: u64,
+    /// Errors in it.
+    pub errors: u64,
+    /// Largest service time of an operation answered in it, microseconds.
+    pub service_us_max: u64,
+}

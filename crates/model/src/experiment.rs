@@ -1,0 +1,62 @@
+//! The question: factors, suite, design, baseline.
+
+use crate::Levels;
+use serde::{Deserialize, Serialize};
+
+/// A checked experiment file.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Experiment {
+    /// Name: the file's stem.
+    pub name: String,
+    /// The question in one sentence; the report's title.
+    pub question: String,
+    /// Interleaved or classic.
+    pub design: Design,
+    /// Fresh starts of every compared server.
+    pub blocks: u32,
+    /// Independent loads over which the blocks are spread.
+    pub loads: u32,
+    /// Slices of each workload, subject and block.
+    pub rounds: u32,
+    /// Seed of everything random.
+    pub seed: u64,
+    /// The base of the comparison: levels of some factors.
+    pub baseline: Levels,
+    /// Factors in the order of the file.
+    pub factors: Vec<Factor>,
+    /// Tables of the schema.
+    pub tables: u64,
+    /// Rows of each table.
+    pub rows: u64,
+    /// Length of a slice on the baseline, seconds; its work is then fixed for all.
+    pub slice_seconds: f64,
+    /// Length of a reading step of the classic design, seconds.
+    pub read_seconds: f64,
+    /// Length of a writing step of the classic design, seconds.
+    pub write_seconds: f64,
+    /// Discarded start of every slice, seconds.
+    pub warmup_seconds: f64,
+    /// What must be permitted on this host, else the run is refused: `perf`.
+    pub require: Vec<String>,
+    /// The file as it was read, `extends` resolved; for the record.
+    pub text: String,
+}
+
+/// How slices of the subjects follow each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Design {
+    /// All servers up, idle ones frozen; slices of fixed work in balanced order, block after block.
+    Interleaved,
+    /// One server at a time, by duration.
+    Classic,
+}
+
+/// An axis of the matrix.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Factor {
+    /// `build`, `config`, `clients`, or a parameter of the workloads.
+    pub name: String,
+    /// Its levels in order.
+    pub levels: Vec<String>,
+}

@@ -1,0 +1,26 @@
+//! The vocabulary of dbdyno: values with serde, and nothing else.
+//!
+//! This crate knows no file, no clock, no process and no trait object. Every other crate speaks in these
+//! types, so that a local run, a resumed run and an imported archive are three producers of one record.
+//!
+//! Read [`workload::Workload`] first (what is measured), then [`plan::Plan`] (what will happen) and
+//! [`record::SliceRecord`] (what happened). The words are those of GLOSSARY.md.
+
+pub mod drive;
+pub mod environment;
+pub mod experiment;
+pub mod expression;
+pub mod measurement;
+pub mod metric;
+pub mod plan;
+pub mod reading;
+pub mod record;
+pub mod schema;
+pub mod subject;
+pub mod workload;
+
+/// Values of the parameters that expressions may name (`rows`, `tables`, `range`, `clients`, …).
+pub type Parameters = std::collections::BTreeMap<String, i64>;
+
+/// Levels of the factors in one cell, by factor name (`build`, `config`, `clients`, …).
+pub type Levels = std::collections::BTreeMap<String, String>;

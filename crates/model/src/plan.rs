@@ -1,0 +1,95 @@
+//! What will happen, fully resolved, hashed and in order.
+
+use crate::{
+    Levels, Parameters, experiment::Experiment, schema::Schema, subject::Subject,
+    workload::Arrival, workload::Workload,
+};
+use serde::{Deserialize, Serialize};
+
+/// A resolved experiment: everything that a run needs, and nothing else.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Plan {
+    /// Version of this format.
+    pub format: u32,
+    /// SHA-256, in hexadecimal, of the plan with this field empty.
+    pub hash: String,
+    /// The question and its design.
+    pub experiment: Experiment,
+    /// The compared systems.
+    pub subjects: Vec<Subject>,
+    /// Labels of the base: one subject for each combination of the factors outside the baseline's.
+    pub base: Vec<String>,
+    /// The schemas that the phases use.
+    pub schemas: Vec<Schema>,
+    /// The workloads that the phases use.
+    pub workloads: Vec<Workload>,
+    /// The phases in order; every subject goes through all of them.
+    pub phases: Vec<Phase>,
+    /// The blocks in order.
+    pub blocks: Vec<Block>,
+    /// What it will cost.
+    pub estimate: Estimate,
+}
+
+/// One measured phase: a workload with its parameters, in one cell of the factors that need no restart.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Phase {
+    /// Unique name in the plan: workload, `.pre` or a range where the suite says so, clients if several.
+    pub name: String,
+    /// Index into [`Plan::workloads`].
+    pub workload: usize,
+    /// Report group.
+    pub group: String,
+    /// Published range of the row, if the suite has one.
+    pub range: Option<u64>,
+    /// Connections.
+    pub clients: u32,
+    /// Values for the workload's expressions: its defaults, the suite's and the experiment's over them.
+    pub parameters: Parameters,
+    /// Closed or open loop.
+    pub arrival: Arrival,
+    /// Length: seconds of the slice on the base (interleaved) or of the step (classic).
+    pub seconds: f64,
+    /// Measured, warm-up or maintenance.
+    pub kind: PhaseKind,
+    /// Levels of the factors that need no restart.
+    pub levels: Levels,
+}
+
+/// What a phase is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PhaseKind {
+    /// A row of the tables.
+    Measure,
+    /// Runs, and is not reported.
+    Warmup,
+    /// The server pays its debts: flush, compaction, vacuum.
+    Settle,
+}
+
+/// One fresh start of every subject: the unit of inference and of resume.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Block {
+    /// From 0.
+    pub index: u32,
+    /// Which load's template the data folders are copied from.
+    pub load: u32,
+    /// Order in which subjects start: indexes into [`Plan::subjects`].
+    pub start_order: Vec<usize>,
+    /// For each phase, for each round, the order of the subjects.
+    pub orders: Vec<Vec<Vec<usize>>>,
+    /// Seed of the block's random streams.
+    pub seed: u64,
+}
+
+/// What a plan will cost on this host.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct Estimate {
+    /// Wall time without installation, seconds.
+    pub seconds: f64,
+    /// Largest disk use, bytes.
+    pub disk_bytes: u64,
+    /// Largest memory use of all servers together, bytes.
+    pub memory_bytes: u64,
+}

@@ -1,0 +1,58 @@
+//! Tables, their deterministic rows and their indexes.
+
+use crate::{expression::Expression, workload::Generator};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A set of tables that workloads share: the domain form of one file of `catalog/schemas`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Schema {
+    /// Unique name: the file's stem.
+    pub name: String,
+    /// One line of help.
+    pub help: String,
+    /// The tables.
+    pub tables: Vec<Table>,
+}
+
+/// One table, or equal numbered copies of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Table {
+    /// Name with `{n}` for the copy's number, from 1.
+    pub name: String,
+    /// Number of copies.
+    pub copies: Expression,
+    /// Rows of each copy.
+    pub rows: Expression,
+    /// CREATE TABLE by dialect (`mysql`, `postgres`, `sqlite`); `{table}` and `{engine}` are replaced.
+    pub create: BTreeMap<String, String>,
+    /// The loaded columns in order, with how row `row` (from 1) gets its value.
+    pub columns: Vec<Column>,
+    /// Statements after the rows, by dialect or `any`: secondary indexes. `{table}`, `{n}`, `{rows}`.
+    pub indexes: BTreeMap<String, Vec<String>>,
+    /// Statements after the indexes, by dialect or `any`: sequences, statistics.
+    pub finish: BTreeMap<String, Vec<String>>,
+    /// Statements that read the whole of a table and of its indexes into the cache, by dialect or `any`;
+    /// executed on every table after a fresh start, before the first slice. `{table}`, `{n}`.
+    #[serde(default)]
+    pub warm: BTreeMap<String, Vec<String>>,
+}
+
+/// A loaded column.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Column {
+    /// Name.
+    pub name: String,
+    /// Its values.
+    pub value: ColumnValue,
+}
+
+/// How a loaded value is made.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ColumnValue {
+    /// The row's number, from 1.
+    RowNumber,
+    /// Drawn from a stream that depends on seed, table and row alone, so any number of threads loads the same.
+    Drawn(Generator),
+}

@@ -1,0 +1,275 @@
+//! What one slice executes: operations made of statements, their arguments and what they are expected to do.
+
+use crate::{Parameters, expression::Expression};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A resolved workload: the domain form of one file of `catalog/workloads`, or of a file of the user's.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Workload {
+    /// Unique name: the file's stem.
+    pub name: String,
+    /// One line for `dbdyno list workloads`.
+    pub help: String,
+    /// Report group: `point`, `range`, `aggregate`, `write`, or a word of the user's.
+    pub group: String,
+    /// Name of the schema whose tables the statements use.
+    pub schema: String,
+    /// What the per-operation metrics divide by.
+    pub counts: Counts,
+    /// Defaults of the parameters that expressions may name; a phase or an experiment overrides them.
+    pub parameters: Parameters,
+    /// The operations, drawn by weight.
+    pub ops: Vec<Op>,
+    /// Who executes which operations; empty means one role that executes all of them.
+    pub roles: Vec<Role>,
+    /// Where the text came from, for messages: a path, or `catalog/…` for a shipped file.
+    pub source: String,
+}
+
+impl Workload {
+    /// Whether any statement may change data: such workloads run after the reading ones, and drain.
+    pub fn writes(&self) -> bool {
+        self.ops.iter().flat_map(|op| &op.statements).any(|s| s.class == Class::Write)
+    }
+}
+
+/// The denominator of every per-operation metric of a workload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Counts {
+    /// Executions of an `[[op]]`: a transaction counts once.
+    Operations,
+    /// Statements, BEGIN and COMMIT included: the published definition of sysbench's QPS.
+    Statements,
+    /// Rows that the statements returned or examined by definition (scans).
+    Rows,
+}
+
+/// One operation: a list of statements that succeed or are repeated together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Op {
+    /// Name, the tag of its histogram.
+    pub name: String,
+    /// Relative frequency among the operations of the same role; at least 1.
+    pub weight: u32,
+    /// Whether BEGIN and COMMIT enclose the statements.
+    pub transaction: bool,
+    /// Values drawn once per execution of the operation, in order, by name.
+    pub draws: Vec<Draw>,
+    /// The statements, in order.
+    pub statements: Vec<Statement>,
+}
+
+/// A named value that several arguments share.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Draw {
+    /// Name by which [`Generator::Draw`] refers to it.
+    pub name: String,
+    /// How it is drawn.
+    pub value: Generator,
+}
+
+/// One SQL statement and its arguments.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Statement {
+    /// SQL with `?` per argument, `{table}` for the drawn table, and `{list}` where `args` says so.
+    pub sql: String,
+    /// SQL for one dialect (`mysql`, `postgres`, `sqlite`) where it differs.
+    pub sql_for: BTreeMap<String, String>,
+    /// Arguments in the order of their placeholders.
+    pub args: Vec<Arg>,
+    /// Number of value rows of a multi-row INSERT: `{rows}` in the SQL stands for them, and `args`
+    /// describes one row. One if absent.
+    pub rows_per_statement: Option<Expression>,
+    /// Executions in a row, each with fresh arguments on the same table.
+    pub repeat: Expression,
+    /// Values drawn once per execution of this statement.
+    pub draws: Vec<Draw>,
+    /// How the table is chosen.
+    pub table: TableChoice,
+    /// read, write or other, for the published counts.
+    pub class: Class,
+    /// Whether a prepared statement or text is sent.
+    pub mode: Mode,
+    /// What the server must have done; checked in every slice.
+    pub expect: Expect,
+    /// Name under which the first column of the first returned row is kept for later arguments.
+    pub capture: Option<String>,
+}
+
+/// One argument, or an in-list of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Arg {
+    /// How each value is made.
+    pub value: Generator,
+    /// Number of values where the SQL has `{list}` in place of `?`; each is drawn on its own.
+    pub list: Option<Expression>,
+}
+
+/// Where a value comes from.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Generator {
+    /// Uniform integer in `[low, high]`.
+    Uniform {
+        /// Least value.
+        low: Expression,
+        /// Greatest value, inclusive.
+        high: Expression,
+    },
+    /// Zipfian integer in `[low, high]`, `low` the most frequent (Hörmann and Derflinger 1996).
+    Zipf {
+        /// Least and most frequent value.
+        low: Expression,
+        /// Greatest value, inclusive.
+        high: Expression,
+        /// Exponent, above 0; sysbench uses 0.8.
+        exponent: f64,
+    },
+    /// The integers from `first` on, one after the other within one list; a lone argument is `first`.
+    Consecutive {
+        /// First value.
+        first: Expression,
+    },
+    /// A counter of each connection: `first + stride * executions`, with its own offset per connection.
+    Sequence {
+        /// First value of connection 0.
+        first: Expression,
+    },
+    /// Text in which each `#` becomes a random digit and each `@` a random lower-case letter.
+    Template {
+        /// The template, ASCII.
+        template: String,
+    },
+    /// A fixed integer.
+    Integer {
+        /// The value.
+        value: Expression,
+    },
+    /// A fixed text.
+    Text {
+        /// The value.
+        value: String,
+    },
+    /// A named draw of the operation or statement, plus a constant.
+    Draw {
+        /// Name of the draw.
+        name: String,
+        /// Added to it.
+        plus: Expression,
+    },
+    /// A value captured from an earlier statement's result, plus a constant.
+    Captured {
+        /// Name given by `capture`.
+        name: String,
+        /// Added to it.
+        plus: Expression,
+    },
+}
+
+/// How a statement chooses among the copies of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TableChoice {
+    /// Uniform, drawn for this statement (once for all its repeats).
+    Fresh,
+    /// The table of the statement before it.
+    Same,
+    /// Table number `connection mod tables + 1`.
+    Connection,
+}
+
+/// Class of a statement in the published counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// Returns a result set.
+    Read,
+    /// Changes rows; counted as other where it changed none, as sysbench does.
+    Write,
+    /// Everything else.
+    Other,
+}
+
+/// How a statement travels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Mode {
+    /// Prepared once per connection and table.
+    Prepared,
+    /// Sent as text with literals.
+    Text,
+}
+
+/// Bounds that each execution of a statement must meet; absent means not checked.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Expect {
+    /// Rows returned.
+    pub rows: Option<Bounds>,
+    /// Rows changed.
+    pub changed: Option<Bounds>,
+}
+
+/// An inclusive interval.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Bounds {
+    /// Least value.
+    pub low: Expression,
+    /// Greatest value.
+    pub high: Expression,
+}
+
+/// Who executes what in a phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Role {
+    /// Name, unique in the workload.
+    pub name: String,
+    /// Names of the operations it executes.
+    pub ops: Vec<String>,
+    /// Connections of this role.
+    pub clients: Expression,
+    /// Closed or open loop.
+    pub arrival: Arrival,
+    /// When the role ends.
+    pub end: RoleEnd,
+}
+
+/// Closed or open loop.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Arrival {
+    /// The next operation starts when the last one is answered.
+    Closed,
+    /// Operations have intended start times at a total rate; nothing aborts at overload.
+    Open {
+        /// Operations per second over all connections of the role.
+        per_second: f64,
+        /// Distance of the intended start times.
+        spacing: Spacing,
+    },
+}
+
+/// How intended start times follow each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Spacing {
+    /// Equal distances.
+    Even,
+    /// Exponential distances (a Poisson process).
+    Poisson,
+}
+
+/// When a role ends.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RoleEnd {
+    /// After as many operations per connection.
+    Operations(Expression),
+    /// After as many rows per connection.
+    Rows(Expression),
+    /// After as many seconds.
+    Seconds(Expression),
+    /// When the named role ends.
+    With(String),
+}

@@ -1,0 +1,256 @@
+//! Workloads, schemas, suites, configurations and example experiments: shipped ones and an overlay.
+
+use crate::{
+    error::{Error, Place},
+    source::{Fault, Source, is_path},
+    suggest,
+    wire::{
+        config::WireConfig,
+        experiment::WireExperiment,
+        schema::WireSchema,
+        suite::{Suite, WireSuite},
+        workload::WireWorkload,
+    },
+};
+use include_dir::{Dir, include_dir};
+use model::{schema::Schema, subject::Config, workload::Workload};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+static SHIPPED: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../catalog");
+static EXAMPLES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../experiments");
+
+/// Files deeper than this in an overlay are none of ours; links in a circle end here as well.
+const DEPTH_MAX: usize = 4;
+
+/// One line of a listing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listing {
+    /// Name as an experiment gives it.
+    pub name: String,
+    /// One line of help.
+    pub help: String,
+    /// Where it comes from: `catalog/…`, `experiments/…`, or a path of the overlay.
+    pub source: String,
+}
+
+/// All named things that experiments may refer to.
+#[derive(Debug, Clone)]
+pub struct Catalog {
+    /// By path in the catalog without ending: `workloads/point-query`, `configs/mysql/base`.
+    files: BTreeMap<String, Source>,
+}
+
+impl Catalog {
+    /// The catalog inside the binary. Errors: none that a user can cause.
+    pub fn embedded() -> Result<Self, Error> {
+        let mut catalog = Self { files: BTreeMap::new() };
+        catalog.embed(&SHIPPED, "catalog", "");
+        catalog.embed(&EXAMPLES, "experiments", "experiments/");
+        Ok(catalog)
+    }
+
+    /// The catalog inside the binary under the files of a folder of the same shape (`workloads/…`,
+    /// `schemas/…`, `suites/…`, `configs/SERVER/…`, `experiments/…`), which come first.
+    ///
+    /// Errors: the folder or a file of it cannot be read.
+    pub fn with_overlay(dir: &Path) -> Result<Self, Error> {
+        let mut catalog = Self::embedded()?;
+        catalog.overlay(dir, "", 0)?;
+        Ok(catalog)
+    }
+
+    /// All workloads by name. Errors: a file of them is wrong.
+    pub fn workloads(&self) -> Result<Vec<Listing>, Error> {
+        self.list("workloads/", |source| Ok(workload(source)?.help))
+    }
+
+    /// All schemas by name. Errors: a file of them is wrong.
+    pub fn schemas(&self) -> Result<Vec<Listing>, Error> {
+        self.list("schemas/", |source| Ok(schema(source)?.help))
+    }
+
+    /// All suites by name. Errors: a file of them is wrong.
+    pub fn suites(&self) -> Result<Vec<Listing>, Error> {
+        self.list("suites/", |source| Ok(suite(source)?.help))
+    }
+
+    /// All configurations of a server by name. Errors: a file of them is wrong.
+    pub fn configs(&self, server: &str) -> Result<Vec<Listing>, Error> {
+        self.list(&format!("configs/{server}/"), |source| {
+            Ok(self.config(server, &source.stem())?.help)
+        })
+    }
+
+    /// All shipped experiments by name; the question is the help. Errors: a file of them is wrong.
+    pub fn experiments(&self) -> Result<Vec<Listing>, Error> {
+        self.list("experiments/", |source| {
+            Ok(source.parse::<WireExperiment>()?.question.unwrap_or_default())
+        })
+    }
+
+    /// A workload by name, or by path if `name_or_path` has a `/` or ends in `.toml`.
+    ///
+    /// Errors: unknown (the nearest name is given), unreadable, or wrong (with file and line).
+    pub fn workload(&self, name_or_path: &str) -> Result<Workload, Error> {
+        let source = self.source("workload", "workloads/", name_or_path)?;
+        workload(&source)
+    }
+
+    /// A schema by name or path, as [`Catalog::workload`].
+    pub fn schema(&self, name_or_path: &str) -> Result<Schema, Error> {
+        schema(&self.source("schema", "schemas/", name_or_path)?)
+    }
+
+    /// A suite by name or path, as [`Catalog::workload`].
+    pub fn suite(&self, name_or_path: &str) -> Result<Suite, Error> {
+        suite(&self.source("suite", "suites/", name_or_path)?)
+    }
+
+    /// A configuration of a server with everything that it extends.
+    ///
+    /// Errors: unknown (the nearest name is given), wrong, or extending itself in a circle.
+    pub fn config(&self, server: &str, name: &str) -> Result<Config, Error> {
+        self.config_with(server, name, &BTreeMap::new(), &Place::default())
+    }
+
+    /// The same, with configurations that an experiment defines in its own text; one of those that
+    /// extends its own name extends the shipped one.
+    pub(crate) fn config_with(
+        &self,
+        server: &str,
+        name: &str,
+        inline: &BTreeMap<String, WireConfig>,
+        asked: &Place,
+    ) -> Result<Config, Error> {
+        let mut layers: Vec<(String, WireConfig, Option<Source>)> = Vec::new();
+        let mut next = Some(name.to_owned());
+        let mut place = asked.clone();
+        while let Some(name) = next {
+            let again = layers.last().is_some_and(|(last, _, _)| *last == name);
+            let (wire, source) = match inline.get(&name) {
+                Some(wire) if !again => (wire.clone(), None),
+                _ => {
+                    let folder = format!("configs/{server}/");
+                    let source = self.named("config", &folder, &name);
+                    let source = source.map_err(|error| error.at(place.clone()))?;
+                    (source.parse::<WireConfig>()?, Some(source))
+                }
+            };
+            if let Some(source) = &source {
+                place = source.place(&["extends".to_owned()]);
+            }
+            let met = |(old, _, from): &(String, WireConfig, Option<Source>)| {
+                *old == name && from.is_some() == source.is_some()
+            };
+            if layers.iter().any(met) {
+                let names = layers.iter().map(|layer| layer.0.as_str()).chain([name.as_str()]);
+                let chain = names.collect::<Vec<_>>().join(" -> ");
+                return Err(Error::Circle { place, chain });
+            }
+            next = wire.extends.clone();
+            layers.push((name, wire, source));
+        }
+        let mut config = None;
+        for (name, wire, source) in layers.into_iter().rev() {
+            let located = |fault: Fault| match &source {
+                Some(source) => source.locate(fault),
+                None => fault.into_error().at(asked.clone()),
+            };
+            config = Some(wire.over(&name, config).map_err(located)?);
+        }
+        // The loop above ran at least once, for `name` itself.
+        config
+            .ok_or_else(|| Error::Invalid { place: asked.clone(), reason: "no config".to_owned() })
+    }
+
+    /// The text of an experiment by name or path.
+    pub(crate) fn experiment(&self, name_or_path: &str) -> Result<Source, Error> {
+        self.source("experiment", "experiments/", name_or_path)
+    }
+
+    fn source(&self, what: &'static str, folder: &str, wanted: &str) -> Result<Source, Error> {
+        if is_path(wanted) {
+            Source::read(Path::new(wanted))
+        } else {
+            self.named(what, folder, wanted)
+        }
+    }
+
+    fn named(&self, what: &'static str, folder: &str, name: &str) -> Result<Source, Error> {
+        if let Some(source) = self.files.get(&format!("{folder}{name}")) {
+            return Ok(source.clone());
+        }
+        let hint = suggest::hint(name, self.under(folder).map(|(name, _)| name));
+        Err(Error::UnknownName { place: Place::default(), what, name: name.to_owned(), hint })
+    }
+
+    fn under<'a>(&'a self, folder: &'a str) -> impl Iterator<Item = (&'a str, &'a Source)> {
+        let names = self
+            .files
+            .iter()
+            .filter_map(move |(path, source)| path.strip_prefix(folder).map(|name| (name, source)));
+        names.filter(|(name, _)| !name.contains('/'))
+    }
+
+    fn list(
+        &self,
+        folder: &str,
+        help: impl Fn(&Source) -> Result<String, Error>,
+    ) -> Result<Vec<Listing>, Error> {
+        let lines = self.under(folder).map(|(name, source)| {
+            let help = help(source)?;
+            Ok(Listing { name: name.to_owned(), help, source: source.label.clone() })
+        });
+        lines.collect()
+    }
+
+    fn embed(&mut self, dir: &'static Dir<'_>, label: &str, prefix: &str) {
+        for folder in dir.dirs() {
+            self.embed(folder, label, prefix);
+        }
+        for file in dir.files() {
+            let path = file.path().display().to_string();
+            let (Some(key), Some(text)) = (path.strip_suffix(".toml"), file.contents_utf8()) else {
+                continue;
+            };
+            let label = format!("{label}/{path}");
+            let source = Source { label, text: text.into(), folder: None };
+            self.files.insert(format!("{prefix}{key}"), source);
+        }
+    }
+
+    fn overlay(&mut self, dir: &Path, prefix: &str, depth: usize) -> Result<(), Error> {
+        let entries: Result<Vec<PathBuf>, std::io::Error> =
+            fs_err::read_dir(dir)?.map(|entry| Ok(entry?.path())).collect();
+        for path in entries? {
+            let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            if path.is_dir() && depth < DEPTH_MAX {
+                self.overlay(&path, &format!("{prefix}{name}/"), depth + 1)?;
+            } else if let Some(stem) = name.strip_suffix(".toml") {
+                self.files.insert(format!("{prefix}{stem}"), Source::read(&path)?);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn workload(source: &Source) -> Result<Workload, Error> {
+    let wire: WireWorkload = source.parse()?;
+    let checked = wire.check(source.stem(), source.label.clone());
+    let mut workload = checked.map_err(|fault| source.locate(fault))?;
+    workload.schema = source.reference(&workload.schema);
+    Ok(workload)
+}
+
+fn schema(source: &Source) -> Result<Schema, Error> {
+    let wire: WireSchema = source.parse()?;
+    wire.check(source.stem()).map_err(|fault| source.locate(fault))
+}
+
+fn suite(source: &Source) -> Result<Suite, Error> {
+    let wire: WireSuite = source.parse()?;
+    wire.check(source).map_err(|fault| source.locate(fault))
+}

@@ -1,0 +1,132 @@
+//! Whether the factors, the parameters and the baseline of an experiment fit each other.
+
+use crate::{Draft, error::Error, suggest, wire::value::EVERYWHERE};
+use model::experiment::Factor;
+
+/// The factors that are no parameters of workloads.
+const FACTORS: [&str; 3] = ["build", "config", "clients"];
+
+impl Draft {
+    /// The levels of a factor, if the experiment has it.
+    pub(crate) fn levels(&self, factor: &str) -> Option<&[String]> {
+        let found = self.experiment.factors.iter().find(|other| other.name == factor);
+        found.map(|factor| factor.levels.as_slice())
+    }
+
+    /// Factors that are parameters of workloads, in the order of the file.
+    pub(crate) fn parameter_factors(&self) -> impl Iterator<Item = &Factor> {
+        let factors = self.experiment.factors.iter();
+        factors.filter(|factor| !FACTORS.contains(&factor.name.as_str()))
+    }
+
+    /// Checks what only factors, parameters and baseline together can tell.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        let parameters = self.known_parameters();
+        for factor in &self.experiment.factors {
+            self.check_factor_name(factor, &parameters)?;
+            self.check_levels(factor)?;
+        }
+        if self.levels("build").is_none() {
+            let place = self.places.of(&["factors"]);
+            let reason = "no server to measure; add `build = [\"mysql@9\"]` to `[factors]`";
+            return Err(Error::Invalid { place, reason: reason.to_owned() });
+        }
+        self.check_parameters(&parameters)?;
+        self.check_baseline()
+    }
+
+    fn known_parameters(&self) -> Vec<&str> {
+        let keys = self.workloads.iter().flat_map(|workload| workload.parameters.keys());
+        let mut known: Vec<&str> = keys.map(String::as_str).collect();
+        known.sort_unstable();
+        known.dedup();
+        known
+    }
+
+    fn check_factor_name(&self, factor: &Factor, parameters: &[&str]) -> Result<(), Error> {
+        let name = factor.name.as_str();
+        let place = self.places.of(&["factors", name]);
+        if ["rows", "tables"].contains(&name) {
+            let reason = format!(
+                "`{name}` cannot be a factor, because it needs a load of its own; \
+                 write one experiment for each and let them `extends` a common one"
+            );
+            return Err(Error::Invalid { place, reason });
+        }
+        if FACTORS.contains(&name) || parameters.contains(&name) {
+            return Ok(());
+        }
+        let hint = suggest::hint(name, FACTORS.into_iter().chain(parameters.iter().copied()));
+        Err(Error::UnknownName { place, what: "factor", name: name.to_owned(), hint })
+    }
+
+    fn check_levels(&self, factor: &Factor) -> Result<(), Error> {
+        let name = factor.name.as_str();
+        if factor.levels.is_empty() {
+            let place = self.places.of(&["factors", name]);
+            let reason = format!("the factor `{name}` has no levels; give it one at least");
+            return Err(Error::Invalid { place, reason });
+        }
+        for (index, level) in factor.levels.iter().enumerate() {
+            let refuse = |reason: String| {
+                let place = self.places.of(&["factors", name, &index.to_string()]);
+                Err(Error::Invalid { place, reason })
+            };
+            if factor.levels[..index].contains(level) {
+                return refuse(format!(
+                    "the factor `{name}` has the level `{level}` twice; \
+                     a second copy of a build needs a name in `[servers.NAME]`"
+                ));
+            }
+            let fits = match name {
+                "build" | "config" => true,
+                "clients" => level.parse().is_ok_and(|clients: u32| clients >= 1),
+                _ => level.parse::<i64>().is_ok(),
+            };
+            if !fits {
+                return refuse(format!(
+                    "`{level}` is no level of `{name}`; its levels are whole numbers"
+                ));
+            }
+        }
+        Ok(())
+    }
+
+    fn check_parameters(&self, known: &[&str]) -> Result<(), Error> {
+        for name in self.parameters.keys() {
+            let place = self.places.of(&["parameters", name]);
+            if EVERYWHERE.contains(&name.as_str()) {
+                let right = if name == "clients" { "factors.clients" } else { name };
+                let reason = format!("`{name}` is no parameter of a workload; write `{right}`");
+                return Err(Error::Invalid { place, reason });
+            }
+            if !known.contains(&name.as_str()) {
+                let hint = suggest::hint(name, known.iter().copied());
+                let (what, name) = ("parameter", name.clone());
+                return Err(Error::UnknownName { place, what, name, hint });
+            }
+        }
+        Ok(())
+    }
+
+    fn check_baseline(&self) -> Result<(), Error> {
+        for (name, level) in &self.experiment.baseline {
+            let place = self.places.of(&["baseline", name]);
+            let Some(levels) = self.levels(name) else {
+                let names = self.experiment.factors.iter().map(|factor| factor.name.as_str());
+                let (hint, what) = (suggest::hint(name, names), "factor");
+                return Err(Error::UnknownName { place, what, name: name.clone(), hint });
+            };
+            if !levels.contains(level) {
+                let levels: Vec<&str> = levels.iter().map(String::as_str).collect();
+                let reason = format!(
+                    "the baseline's `{level}` is not a level of the factor `{name}`; \
+                     its levels are {}",
+                    suggest::quoted(&levels)
+                );
+                return Err(Error::Invalid { place, reason });
+            }
+        }
+        Ok(())
+    }
+}

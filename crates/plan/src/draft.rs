@@ -1,0 +1,362 @@
+//! An experiment that is checked as far as its text and the catalog go; only versions are still
+//! open.
+
+use crate::{
+    Catalog, Suite, SuiteOrder, SuitePhase,
+    error::{Error, Place},
+    layers::{Layers, Places, check_only, name_of},
+    suggest,
+    wire::{config::WireConfig, experiment::WireExperiment, value::OneOrMany},
+};
+use model::{
+    Parameters,
+    experiment::{Design, Experiment, Factor},
+    plan::PhaseKind,
+    schema::Schema,
+    subject::Build,
+    workload::{Arrival, Workload},
+};
+use std::collections::BTreeMap;
+
+/// What the command line puts over an experiment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// `KEY=VALUE`: a key of the experiment, dotted for one in a table (`factors.clients=[1,4]`). A
+    /// value that is not TOML is taken as a string.
+    pub set: Vec<String>,
+    /// Workloads or phases to keep; all if empty.
+    pub only: Vec<String>,
+}
+
+/// A checked experiment with the workloads, schemas and phases that it asks for.
+#[derive(Debug)]
+pub struct Draft {
+    /// The question and its design, factors as written.
+    pub experiment: Experiment,
+    pub(crate) phases: Vec<DraftPhase>,
+    pub(crate) workloads: Vec<Workload>,
+    pub(crate) schemas: Vec<Schema>,
+    pub(crate) parameters: Parameters,
+    pub(crate) arrival: Option<Arrival>,
+    pub(crate) servers: BTreeMap<String, Build>,
+    pub(crate) configs: BTreeMap<String, WireConfig>,
+    pub(crate) places: Places,
+}
+
+/// A phase of the suite with its workload found.
+#[derive(Debug)]
+pub(crate) struct DraftPhase {
+    pub(crate) suite: SuitePhase,
+    /// Index into [`Draft::workloads`]; for a settle phase, of the phase before it.
+    pub(crate) workload: usize,
+}
+
+/// Reads and checks an experiment: a name of a shipped one, or a path.
+///
+/// Errors: unreadable, not TOML, an unknown key or name (with the nearest known one), a value that
+/// makes no sense; each with file and line where it has one.
+pub fn load_experiment(
+    name_or_path: &str,
+    catalog: &Catalog,
+    overrides: &Overrides,
+) -> Result<Draft, Error> {
+    let layers = Layers::read(name_or_path, catalog, overrides)?;
+    let experiment = experiment(&layers)?;
+    let mut found = Found::default();
+    let suite = suite(&layers, catalog)?;
+    let mut phases = found.phases(suite, &layers, catalog)?;
+    keep_only(&mut phases, &found.workloads, &overrides.only)?;
+    let schemas = schemas(&found.workloads, catalog)?;
+    for workload in &mut found.workloads {
+        name_of(&workload.schema).to_owned().clone_into(&mut workload.schema);
+    }
+    let wire = &layers.wire;
+    let draft = Draft {
+        arrival: arrival(&layers)?,
+        parameters: wire.parameters.clone(),
+        servers: servers(&layers)?,
+        configs: wire.configs.clone(),
+        places: layers.places(),
+        experiment,
+        phases,
+        workloads: found.workloads,
+        schemas,
+    };
+    draft.check()?;
+    Ok(draft)
+}
+
+/// The scalar keys with their defaults and limits.
+fn experiment(layers: &Layers) -> Result<Experiment, Error> {
+    let wire = &layers.wire;
+    let design = wire.design.unwrap_or(Design::Interleaved);
+    let warmup_seconds = match design {
+        Design::Interleaved => 0.3,
+        Design::Classic => 5.0,
+    };
+    let Some(question) = wire.question.clone().filter(|text| !text.trim().is_empty()) else {
+        let place = layers.places().file();
+        let reason = "the experiment has no `question`; write it in one sentence".to_owned();
+        return Err(Error::Invalid { place, reason });
+    };
+    let experiment = Experiment {
+        name: layers.name.clone(),
+        question,
+        design,
+        blocks: wire.blocks.unwrap_or(8),
+        loads: wire.loads.unwrap_or(1),
+        rounds: wire.rounds.unwrap_or(2),
+        seed: wire.seed.unwrap_or(42),
+        baseline: wire.baseline.iter().map(|(k, v)| (k.clone(), v.0.clone())).collect(),
+        factors: factors(wire),
+        tables: wire.tables.unwrap_or(1),
+        rows: wire.rows.unwrap_or(1_000_000),
+        slice_seconds: wire.slice_seconds.unwrap_or(2.0),
+        read_seconds: wire.read_seconds.unwrap_or(180.0),
+        write_seconds: wire.write_seconds.unwrap_or(300.0),
+        warmup_seconds: wire.warmup_seconds.unwrap_or(warmup_seconds),
+        require: wire.require.clone(),
+        text: layers.text.clone(),
+    };
+    check_limits(&experiment, layers)?;
+    Ok(experiment)
+}
+
+fn factors(wire: &WireExperiment) -> Vec<Factor> {
+    let factor = |(name, OneOrMany(levels)): &(String, OneOrMany)| Factor {
+        name: name.clone(),
+        levels: levels.clone(),
+    };
+    wire.factors.0.iter().map(factor).collect()
+}
+
+/// Largest count of blocks, rounds and the like: far beyond use, and small enough to plan at once.
+const COUNT_MAX: u64 = 10_000;
+/// Largest number of rows in all tables together.
+const ROWS_MAX: u64 = 1_000_000_000_000;
+/// Longest stretch, seconds: a week.
+const SECONDS_MAX: f64 = 604_800.0;
+
+fn check_limits(experiment: &Experiment, layers: &Layers) -> Result<(), Error> {
+    let counts = [
+        ("blocks", u64::from(experiment.blocks), COUNT_MAX),
+        ("loads", u64::from(experiment.loads), COUNT_MAX),
+        ("rounds", u64::from(experiment.rounds), COUNT_MAX),
+        ("tables", experiment.tables, COUNT_MAX),
+        ("rows", experiment.rows, ROWS_MAX / experiment.tables.max(1)),
+    ];
+    let invalid =
+        |key: &str, reason: String| Error::Invalid { place: layers.place(&[key]), reason };
+    for (key, value, most) in counts {
+        if value == 0 || value > most {
+            return Err(invalid(key, format!("`{key}` is {value}; it lies between 1 and {most}")));
+        }
+    }
+    if experiment.loads > experiment.blocks {
+        let (loads, blocks) = (experiment.loads, experiment.blocks);
+        let reason =
+            format!("{loads} `loads` for {blocks} `blocks`; a load needs a block at least");
+        return Err(invalid("loads", reason));
+    }
+    let lengths = [
+        ("slice_seconds", experiment.slice_seconds, 0.01),
+        ("read_seconds", experiment.read_seconds, 0.01),
+        ("write_seconds", experiment.write_seconds, 0.01),
+        ("warmup_seconds", experiment.warmup_seconds, 0.0),
+    ];
+    for (key, value, least) in lengths {
+        if !(least..=SECONDS_MAX).contains(&value) {
+            let reason = format!("`{key}` is {value}; it lies between {least} and {SECONDS_MAX}");
+            return Err(invalid(key, reason));
+        }
+    }
+    match experiment.require.iter().position(|word| word != "perf") {
+        Some(index) => Err(Error::UnknownName {
+            place: layers.place(&["require", &index.to_string()]),
+            what: "requirement",
+            name: experiment.require[index].clone(),
+            hint: suggest::hint(&experiment.require[index], ["perf"]),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// The suite that is named, or one made of the list of workloads.
+fn suite(layers: &Layers, catalog: &Catalog) -> Result<Suite, Error> {
+    let wire = &layers.wire;
+    match (&wire.suite, &wire.workloads) {
+        (Some(suite), None) => {
+            catalog.suite(suite).map_err(|error| error.at(layers.place(&["suite"])))
+        }
+        (None, Some(workloads)) if !workloads.is_empty() => Ok(Suite {
+            name: String::new(),
+            help: String::new(),
+            order: SuiteOrder::ReadsFirst,
+            phases: workloads.iter().map(|workload| listed(workload)).collect(),
+        }),
+        (Some(_), Some(_)) => Err(Error::Invalid {
+            place: layers.place(&["workloads"]),
+            reason: "an experiment has a `suite` or `workloads`, not both; remove one".to_owned(),
+        }),
+        _ => Err(Error::Invalid {
+            place: layers.places().file(),
+            reason: "nothing to measure: add `suite = \"quick\"` or `workloads = [\"…\"]`"
+                .to_owned(),
+        }),
+    }
+}
+
+/// A workload of a list as a phase.
+fn listed(workload: &str) -> SuitePhase {
+    SuitePhase {
+        name: name_of(workload).to_owned(),
+        workload: workload.to_owned(),
+        range: None,
+        kind: PhaseKind::Measure,
+        length: None,
+        seconds: None,
+        group: None,
+        clients: None,
+        parameters: Parameters::new(),
+        arrival: None,
+    }
+}
+
+/// Workloads in the order in which they are first asked for.
+#[derive(Default)]
+struct Found {
+    workloads: Vec<Workload>,
+    references: Vec<String>,
+}
+
+impl Found {
+    fn phases(
+        &mut self,
+        suite: Suite,
+        layers: &Layers,
+        catalog: &Catalog,
+    ) -> Result<Vec<DraftPhase>, Error> {
+        let mut phases: Vec<DraftPhase> = Vec::new();
+        for (index, entry) in suite.phases.into_iter().enumerate() {
+            let place = match layers.wire.workloads {
+                Some(_) => layers.place(&["workloads", &index.to_string()]),
+                None => layers.place(&["suite"]),
+            };
+            let workload = if entry.kind == PhaseKind::Settle {
+                phases.last().map_or(0, |phase| phase.workload)
+            } else {
+                self.find(&entry.workload, catalog).map_err(|error| error.at(place))?
+            };
+            phases.push(DraftPhase { suite: entry, workload });
+        }
+        if suite.order == SuiteOrder::ReadsFirst {
+            phases.sort_by_key(|phase| self.workloads[phase.workload].writes());
+        }
+        Ok(phases)
+    }
+
+    fn find(&mut self, reference: &str, catalog: &Catalog) -> Result<usize, Error> {
+        if let Some(index) = self.references.iter().position(|known| known == reference) {
+            return Ok(index);
+        }
+        let workload = catalog.workload(reference)?;
+        if let Some(other) = self.workloads.iter().find(|other| other.name == workload.name) {
+            let reason = format!(
+                "two workloads are named `{}` (`{}` and `{}`); rename one of the files",
+                workload.name, other.source, workload.source
+            );
+            return Err(Error::Invalid { place: Place::default(), reason });
+        }
+        self.references.push(reference.to_owned());
+        self.workloads.push(workload);
+        Ok(self.workloads.len() - 1)
+    }
+}
+
+/// Drops the phases that `--only` does not name. A warm-up stays with its workload, a settle phase
+/// with a writing phase before it.
+fn keep_only(
+    phases: &mut Vec<DraftPhase>,
+    workloads: &[Workload],
+    only: &[String],
+) -> Result<(), Error> {
+    if only.is_empty() {
+        return Ok(());
+    }
+    let measured = phases.iter().filter(|phase| phase.suite.kind == PhaseKind::Measure);
+    let known = measured
+        .flat_map(|phase| [workloads[phase.workload].name.as_str(), phase.suite.name.as_str()]);
+    let mut known: Vec<&str> = known.collect();
+    known.sort_unstable();
+    known.dedup();
+    check_only(only, &known)?;
+    let mut debts = false;
+    phases.retain(|phase| {
+        let workload = &workloads[phase.workload];
+        let wanted = only.contains(&workload.name) || only.contains(&phase.suite.name);
+        let kept = if phase.suite.kind == PhaseKind::Settle { debts } else { wanted };
+        debts = (kept && workload.writes() || debts) && phase.suite.kind != PhaseKind::Settle;
+        kept
+    });
+    let mut before = 0;
+    for phase in phases.iter_mut() {
+        match phase.suite.kind {
+            PhaseKind::Settle => phase.workload = before,
+            PhaseKind::Measure | PhaseKind::Warmup => before = phase.workload,
+        }
+    }
+    Ok(())
+}
+
+fn schemas(workloads: &[Workload], catalog: &Catalog) -> Result<Vec<Schema>, Error> {
+    let mut schemas: Vec<Schema> = Vec::new();
+    for workload in workloads {
+        let place = Place { file: workload.source.clone(), line: None };
+        let schema = catalog.schema(&workload.schema).map_err(|error| error.at(place.clone()))?;
+        let dialects = schema.tables.iter().flat_map(|table| table.create.keys());
+        let dialects: Vec<&str> = dialects.map(String::as_str).collect();
+        let statements = workload.ops.iter().flat_map(|op| &op.statements);
+        for dialect in statements.flat_map(|statement| statement.sql_for.keys()) {
+            if !dialects.contains(&dialect.as_str()) {
+                let hint = suggest::hint(dialect, dialects.iter().copied());
+                let (what, name) = ("dialect in `sql_for`", dialect.clone());
+                return Err(Error::UnknownName { place, what, name, hint });
+            }
+        }
+        match schemas.iter().find(|other| other.name == schema.name) {
+            Some(other) if *other != schema => {
+                let reason = format!("two schemas are named `{}`; rename one", schema.name);
+                return Err(Error::Invalid { place, reason });
+            }
+            Some(_) => {}
+            None => schemas.push(schema),
+        }
+    }
+    Ok(schemas)
+}
+
+fn arrival(layers: &Layers) -> Result<Option<Arrival>, Error> {
+    let checked = layers.wire.arrival.map(|arrival| arrival.check()).transpose();
+    checked.map_err(|fault| fault.into_error().at(layers.place(&["arrival"])))
+}
+
+fn servers(layers: &Layers) -> Result<BTreeMap<String, Build>, Error> {
+    let mut servers = BTreeMap::new();
+    for (name, server) in &layers.wire.servers {
+        let place = layers.place(&["servers", name]);
+        let build = server.check().map_err(|fault| fault.into_error().at(place.clone()))?;
+        check_name(name).map_err(|error| error.at(place))?;
+        servers.insert(name.clone(), build);
+    }
+    Ok(servers)
+}
+
+/// Names of builds become names of folders and columns.
+fn check_name(name: &str) -> Result<(), Error> {
+    let good = |byte: u8| byte.is_ascii_alphanumeric() || b"._+-@".contains(&byte);
+    if !name.is_empty() && !name.starts_with(['.', '-']) && name.bytes().all(good) {
+        return Ok(());
+    }
+    let reason = format!("`{name}` cannot name a server; use letters, digits and `._+-`");
+    Err(Error::Invalid { place: Place::default(), reason })
+}

@@ -1,0 +1,87 @@
+//! What can be wrong with an experiment or a catalog, said so that the remedy is plain.
+
+use model::expression::ExpressionError;
+use std::fmt;
+
+/// Where in the user's text something is wrong. Prints as `file:line: `, or less if less is known.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Place {
+    /// Path of the file, `catalog/…` for a shipped file, `--set …` for the command line.
+    pub file: String,
+    /// Line from 1, if it is known.
+    pub line: Option<usize>,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.file.as_str(), self.line) {
+            ("", _) => Ok(()),
+            (file, Some(line)) => write!(f, "`{file}:{line}`: "),
+            (file, None) => write!(f, "`{file}`: "),
+        }
+    }
+}
+
+/// Why there is no plan. Every message is one sentence that names the place, the thing and the
+/// remedy.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum Error {
+    /// A file or folder cannot be read. Remedy: the path in the message.
+    #[error("{0}")]
+    Read(#[from] std::io::Error),
+    /// The text is not TOML, or a value has a wrong type.
+    #[error("{place}{reason}")]
+    Toml {
+        /// Where.
+        place: Place,
+        /// What was found or expected.
+        reason: String,
+    },
+    /// A key that the format does not have.
+    #[error("{place}unknown key `{key}`{hint}")]
+    UnknownKey {
+        /// Where.
+        place: Place,
+        /// The key as written.
+        key: String,
+        /// The nearest known key, or all of them.
+        hint: String,
+    },
+    /// A name that nothing has: a workload, a suite, a server, a version, …
+    #[error("{place}unknown {what} `{name}`{hint}")]
+    UnknownName {
+        /// Where it is asked for.
+        place: Place,
+        /// What kind of thing.
+        what: &'static str,
+        /// The name as written.
+        name: String,
+        /// The nearest known name, or all of them.
+        hint: String,
+    },
+    /// A value that the format permits and that makes no sense.
+    #[error("{place}{reason}")]
+    Invalid {
+        /// Where.
+        place: Place,
+        /// What is wrong and what would be right.
+        reason: String,
+    },
+    /// Files that extend each other in a circle.
+    #[error("{place}`extends` goes in a circle: {chain}; remove one of them")]
+    Circle {
+        /// The file that closes the circle.
+        place: Place,
+        /// The names in order, `a -> b -> a`.
+        chain: String,
+    },
+    /// An expression without a value under the parameters of a phase.
+    #[error("{place}{source}")]
+    Expression {
+        /// Where.
+        place: Place,
+        /// Which part.
+        source: ExpressionError,
+    },
+}

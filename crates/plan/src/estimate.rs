@@ -1,0 +1,154 @@
+//! What a plan will cost: rough on purpose, good to a factor of two, and the same on every host.
+//!
+//! - A row takes its columns, 24 bytes of head and 16 bytes per index entry, a quarter more for
+//!   pages that are not full; the sbtest row is 250 bytes before that quarter.
+//! - Loading takes a second per 80,000 rows. It happens once per subject and load.
+//! - A fresh start takes 2 seconds and the time to copy the data at 300 MB/s.
+//! - A slice takes its length, its discarded start, and a second to thaw and to drain if it writes.
+//! - A subject keeps a template per load and one copy, each with its log, where the configuration
+//!   sizes it, and 200 MB beside the rows.
+//! - A server takes its caches, as far as they fill, and 200 MB. Interleaved servers are up
+//!   together.
+
+use model::{
+    Parameters,
+    experiment::Design,
+    plan::{Estimate, PhaseKind, Plan},
+    schema::{ColumnValue, Schema, Table},
+    subject::Config,
+    workload::Generator,
+};
+
+const LOAD_ROWS_PER_SECOND: f64 = 80_000.0;
+const START_SECONDS: f64 = 2.0;
+const COPY_BYTES_PER_SECOND: f64 = 300e6;
+const DRAIN_SECONDS: f64 = 1.0;
+const TURN_SECONDS: f64 = 0.1;
+const BESIDE_ROWS_BYTES: f64 = 200e6;
+const SERVER_BYTES: f64 = 200e6;
+const PAGE_FILL: f64 = 1.25;
+
+/// The cost of a plan whose other parts are complete.
+pub(crate) fn estimate(plan: &Plan) -> Estimate {
+    let (mut rows, mut row_bytes) = (0.0, 0.0);
+    let parameters = Parameters::from([
+        ("tables".to_owned(), whole(plan.experiment.tables)),
+        ("rows".to_owned(), whole(plan.experiment.rows)),
+    ]);
+    for table in plan.schemas.iter().flat_map(|schema: &Schema| &schema.tables) {
+        let number = |expression: &model::expression::Expression| {
+            expression.evaluate(&parameters).map_or(0.0, |value| value.max(0) as f64)
+        };
+        let all = number(&table.copies) * number(&table.rows);
+        rows += all;
+        row_bytes += all * bytes_per_row(table);
+    }
+    let data = row_bytes * PAGE_FILL;
+    let subjects = plan.subjects.len() as f64;
+    let loads = f64::from(plan.experiment.loads);
+    let block: f64 = plan.phases.iter().enumerate().map(|(index, _)| turn(plan, index)).sum();
+    let start = START_SECONDS + data / COPY_BYTES_PER_SECOND;
+    let seconds = subjects
+        * (loads * (rows / LOAD_ROWS_PER_SECOND + START_SECONDS)
+            + plan.blocks.len() as f64 * (start + block));
+    let memory = plan
+        .subjects
+        .iter()
+        .map(|subject| SERVER_BYTES + cache_bytes(&subject.config).min(2.0 * data));
+    let memory = match plan.experiment.design {
+        Design::Interleaved => memory.sum(),
+        Design::Classic => memory.fold(0.0, f64::max),
+    };
+    let folders: f64 = plan
+        .subjects
+        .iter()
+        .map(|subject| data + log_bytes(&subject.config) + BESIDE_ROWS_BYTES)
+        .sum();
+    Estimate {
+        seconds: seconds.round(),
+        disk_bytes: ((loads + 1.0) * folders).round() as u64,
+        memory_bytes: memory.round() as u64,
+    }
+}
+
+/// Seconds that one subject spends in one phase of one block.
+fn turn(plan: &Plan, index: usize) -> f64 {
+    let phase = &plan.phases[index];
+    let rounds = plan.blocks.first().map_or(0, |block| block.orders[index].len()) as f64;
+    let drain = match phase.kind {
+        PhaseKind::Settle => return phase.seconds + DRAIN_SECONDS,
+        _ if plan.workloads[phase.workload].writes() => DRAIN_SECONDS,
+        _ => 0.0,
+    };
+    rounds * (phase.seconds + plan.experiment.warmup_seconds + drain + TURN_SECONDS)
+}
+
+fn bytes_per_row(table: &Table) -> f64 {
+    let indexes: usize = table.indexes.values().map(Vec::len).max().unwrap_or(0);
+    let columns: usize = table.columns.iter().map(|column| bytes_of(&column.value)).sum();
+    (columns + 24 + 16 * (indexes + 1)) as f64
+}
+
+fn bytes_of(value: &ColumnValue) -> usize {
+    match value {
+        ColumnValue::Drawn(Generator::Template { template }) => template.len(),
+        ColumnValue::Drawn(Generator::Text { value }) => value.len(),
+        ColumnValue::RowNumber | ColumnValue::Drawn(_) => 8,
+    }
+}
+
+/// The caches that a configuration asks for: settings named after a pool of buffers or a cache of
+/// pages.
+fn cache_bytes(config: &Config) -> f64 {
+    let caches = config.settings.iter().filter(|setting| {
+        let name = setting.name.replace('-', "_");
+        let ends = ["buffer_pool_size", "block_cache_size", "shared_buffers", "cache_size"];
+        !name.starts_with("effective_") && ends.iter().any(|end| name.ends_with(end))
+    });
+    caches.map(|setting| size(&setting.value)).sum()
+}
+
+/// The log that a configuration asks for at the start; versions read one or the other of its
+/// settings.
+fn log_bytes(config: &Config) -> f64 {
+    let logs = config.settings.iter().filter(|setting| {
+        ["log_file_size", "log_capacity"].iter().any(|end| setting.name.ends_with(end))
+    });
+    logs.map(|setting| size(&setting.value)).fold(0.0, f64::max)
+}
+
+/// Bytes of `1G`, `512MB`, `4096`; a negative number counts KiB, as SQLite's does.
+fn size(text: &str) -> f64 {
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let Ok(number) = digits.trim().parse::<f64>() else { return 0.0 };
+    if number < 0.0 {
+        return -number * 1024.0;
+    }
+    let unit = text[digits.len()..].to_ascii_lowercase();
+    let factor: f64 = match unit.chars().next() {
+        Some('k') => 1024.0,
+        Some('m') => 1024.0 * 1024.0,
+        Some('g') => 1024.0 * 1024.0 * 1024.0,
+        _ => 1.0,
+    };
+    number * factor
+}
+
+fn whole(number: u64) -> i64 {
+    i64::try_from(number).unwrap_or(i64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes_are_read_in_the_servers_ways() {
+        assert_eq!(size("1G"), 1_073_741_824.0);
+        assert_eq!(size("512MB"), 536_870_912.0);
+        assert_eq!(size("-1048576"), 1_073_741_824.0);
+        assert_eq!(size("8192"), 8192.0);
+        assert_eq!(size("O_DIRECT"), 0.0);
+        assert_eq!(size(""), 0.0);
+    }
+}

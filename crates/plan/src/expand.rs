@@ -1,0 +1,116 @@
+//! A draft and the versions that exist become a plan.
+
+use crate::{
+    Catalog, Draft, Versions,
+    error::Error,
+    estimate::estimate,
+    order::{self, Shape, Turns},
+    phases::phases,
+    subjects::{Subjects, base, subjects},
+};
+use model::{
+    experiment::{Design, Experiment},
+    plan::{Estimate, PhaseKind, Plan},
+};
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+
+/// Version of the plan's format.
+const PLAN_FORMAT: u32 = 1;
+
+/// Resolves everything that is open in a draft, puts it in order and hashes it.
+///
+/// In the plan the levels of `build` are labels with exact versions (`mysql-9.7.4`), in the factors
+/// and in the baseline as in the subjects. A settle phase names the workload of the phase before
+/// it.
+///
+/// Errors: an unknown server, version or configuration, a phase whose expressions have no value,
+/// and what cannot be executed yet (several roles), each by name.
+pub fn plan(draft: &Draft, catalog: &Catalog, versions: &dyn Versions) -> Result<Plan, Error> {
+    let Subjects { subjects, build_labels } = subjects(draft, catalog, versions)?;
+    let mut experiment = draft.experiment.clone();
+    resolve_levels(&mut experiment, |level| build_labels.get(level).cloned());
+    let base = base(draft, &experiment.baseline, &subjects);
+    let phases = phases(draft)?;
+    let turns = match experiment.design {
+        Design::Interleaved => Turns::Rounds,
+        Design::Classic => Turns::Subjects,
+    };
+    if turns == Turns::Subjects {
+        // A step by duration is done once; its length is what makes it precise.
+        experiment.rounds = 1;
+    }
+    let rounds = phases.iter().map(|phase| match phase.kind {
+        PhaseKind::Measure => experiment.rounds,
+        PhaseKind::Warmup | PhaseKind::Settle => 1,
+    });
+    let blocks = order::blocks(Shape {
+        seed: experiment.seed,
+        blocks: experiment.blocks,
+        loads: experiment.loads,
+        subjects: subjects.len(),
+        rounds: &rounds.collect::<Vec<u32>>(),
+        turns,
+    });
+    let mut plan = Plan {
+        format: PLAN_FORMAT,
+        hash: String::new(),
+        experiment,
+        subjects,
+        base,
+        schemas: draft.schemas.clone(),
+        workloads: draft.workloads.clone(),
+        phases,
+        blocks,
+        estimate: Estimate::default(),
+    };
+    keep_used(&mut plan);
+    plan.estimate = estimate(&plan);
+    plan.hash = hash(&plan)?;
+    Ok(plan)
+}
+
+/// Drops the workloads that no phase uses any more, and the schemas that no workload uses.
+fn keep_used(plan: &mut Plan) {
+    let mut places: Vec<Option<usize>> = vec![None; plan.workloads.len()];
+    let mut kept = 0;
+    for (index, place) in places.iter_mut().enumerate() {
+        if plan.phases.iter().any(|phase| phase.workload == index) {
+            *place = Some(kept);
+            kept += 1;
+        }
+    }
+    let mut used = places.iter();
+    plan.workloads.retain(|_| used.next().is_some_and(Option::is_some));
+    for phase in &mut plan.phases {
+        phase.workload = places[phase.workload].unwrap_or(phase.workload);
+    }
+    let names: Vec<&str> = plan.workloads.iter().map(|one| one.schema.as_str()).collect();
+    plan.schemas.retain(|schema| names.contains(&schema.name.as_str()));
+}
+
+/// Writes the levels of `build` as the subjects have them.
+fn resolve_levels(experiment: &mut Experiment, label: impl Fn(&str) -> Option<String>) {
+    let levels = experiment.factors.iter_mut().filter(|factor| factor.name == "build");
+    let levels = levels.flat_map(|factor| factor.levels.iter_mut());
+    let baseline = experiment.baseline.iter_mut().filter(|(name, _)| *name == "build");
+    for level in levels.chain(baseline.map(|(_, level)| level)) {
+        if let Some(label) = label(level) {
+            *level = label;
+        }
+    }
+}
+
+/// SHA-256 of the plan's JSON; the plan's own hash is still empty in it.
+fn hash(plan: &Plan) -> Result<String, Error> {
+    let json = serde_json::to_vec(plan).map_err(|error| Error::Invalid {
+        place: Default::default(),
+        reason: format!("the plan cannot be written: {error}"),
+    })?;
+    let mut text = String::new();
+    for byte in Sha256::digest(&json) {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    Ok(text)
+}

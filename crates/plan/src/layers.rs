@@ -1,0 +1,243 @@
+//! The texts that make one experiment: its file, what that extends, and the command line over both.
+
+use crate::{
+    Catalog, Overrides,
+    error::{Error, Place},
+    source::{Source, explain, is_path},
+    suggest,
+    wire::experiment::WireExperiment,
+};
+use toml::{Table, Value};
+
+/// All layers of an experiment, merged, and still able to tell where a value was written.
+#[derive(Debug)]
+pub(crate) struct Layers {
+    /// The merged values.
+    pub(crate) wire: WireExperiment,
+    /// The merged text, for the record.
+    pub(crate) text: String,
+    /// The experiment's name.
+    pub(crate) name: String,
+    places: Places,
+}
+
+/// Where values were written: the command line before the file, the file before what it extends.
+#[derive(Debug, Clone)]
+pub(crate) struct Places {
+    /// Each `KEY=VALUE` with the table that it means.
+    set: Vec<(String, Table)>,
+    sources: Vec<Source>,
+}
+
+impl Places {
+    /// The place of the value at `path`.
+    pub(crate) fn of(&self, path: &[&str]) -> Place {
+        let path: Vec<String> = path.iter().map(|step| (*step).to_owned()).collect();
+        for (text, table) in self.set.iter().rev() {
+            if touches(&Value::Table(table.clone()), &path) {
+                return Place { file: format!("--set {text}"), line: None };
+            }
+        }
+        let having = self.sources.iter().find(|source| source.has(&path));
+        match having.or(self.sources.first()) {
+            Some(source) => source.place(&path),
+            None => Place::default(),
+        }
+    }
+
+    /// The file itself.
+    pub(crate) fn file(&self) -> Place {
+        let file = self.sources.first().map(|source| source.label.clone()).unwrap_or_default();
+        Place { file, line: None }
+    }
+}
+
+/// Whether a `--set` wrote the value at `path` or a part of it.
+fn touches(value: &Value, path: &[String]) -> bool {
+    match (value, path.split_first()) {
+        (Value::Table(table), Some((first, rest))) => {
+            table.get(first).is_some_and(|deeper| touches(deeper, rest))
+        }
+        _ => true,
+    }
+}
+
+impl Layers {
+    /// Reads an experiment and everything below it, and puts the command line over it.
+    pub(crate) fn read(
+        name_or_path: &str,
+        catalog: &Catalog,
+        overrides: &Overrides,
+    ) -> Result<Self, Error> {
+        let sources = chain(name_or_path, catalog)?;
+        let mut merged = Table::new();
+        for source in sources.iter().rev() {
+            let mut layer: Table = source.parse()?;
+            layer.remove("extends");
+            resolve_paths(&mut layer, source);
+            merge(&mut merged, layer);
+        }
+        let mut set = Vec::new();
+        for text in &overrides.set {
+            let place = Place { file: format!("--set {text}"), line: None };
+            let layer = parse_set(text).map_err(|error| error.at(place.clone()))?;
+            merge(&mut merged, layer.clone());
+            interpret(&merged).map_err(|error| error.at(place))?;
+            set.push((text.clone(), layer));
+        }
+        let wire = interpret(&merged)?;
+        let first = &sources[0];
+        let text = if sources.len() == 1 && set.is_empty() {
+            first.text.clone().into_owned()
+        } else {
+            toml::to_string(&merged).map_err(|error| Error::Toml {
+                place: Place::default(),
+                reason: format!("the merged experiment cannot be written: {error}"),
+            })?
+        };
+        let name = first.stem();
+        Ok(Self { wire, text, name, places: Places { set, sources } })
+    }
+
+    /// The place of the value at `path`.
+    pub(crate) fn place(&self, path: &[&str]) -> Place {
+        self.places.of(path)
+    }
+
+    /// What can tell places after the layers are gone.
+    pub(crate) fn places(&self) -> Places {
+        self.places.clone()
+    }
+}
+
+/// The experiment and what it extends, from the outermost to the innermost.
+fn chain(name_or_path: &str, catalog: &Catalog) -> Result<Vec<Source>, Error> {
+    let mut sources: Vec<Source> = Vec::new();
+    let mut next = Some(name_or_path.to_owned());
+    let mut place = Place::default();
+    while let Some(wanted) = next {
+        let source = catalog.experiment(&wanted).map_err(|error| error.at(place))?;
+        if sources.iter().any(|old| old.label == source.label) {
+            let labels = sources.iter().map(Source::stem).chain([source.stem()]);
+            let chain = labels.collect::<Vec<_>>().join(" -> ");
+            let place = sources.last().map(|last| last.place(&["extends".to_owned()]));
+            return Err(Error::Circle { place: place.unwrap_or_default(), chain });
+        }
+        let wire: WireExperiment = source.parse().map_err(point_to_factors)?;
+        place = source.place(&["extends".to_owned()]);
+        next = wire.extends.map(|extends| source.reference(&extends));
+        sources.push(source);
+    }
+    Ok(sources)
+}
+
+fn interpret(merged: &Table) -> Result<WireExperiment, Error> {
+    merged
+        .clone()
+        .try_into()
+        .map_err(|error: toml::de::Error| point_to_factors(explain(error.message())))
+}
+
+/// `clients` and its like are factors; who writes them as keys is told so.
+fn point_to_factors(error: Error) -> Error {
+    match error {
+        Error::UnknownKey { place, key, .. }
+            if ["build", "builds", "config", "clients"].contains(&key.as_str()) =>
+        {
+            let factor = if key == "builds" { "build" } else { &key };
+            let hint = format!("; did you mean `factors.{factor}`?");
+            Error::UnknownKey { place, key, hint }
+        }
+        Error::UnknownKey { place, key, .. } if ["range", "range_size"].contains(&key.as_str()) => {
+            let hint = format!("; did you mean `parameters.{key}`?");
+            Error::UnknownKey { place, key, hint }
+        }
+        other => other,
+    }
+}
+
+/// Relative paths start at the folder of the file that wrote them.
+fn resolve_paths(layer: &mut Table, source: &Source) {
+    let resolve = |value: &mut Value| {
+        if let Value::String(text) = value {
+            *text = source.reference(text);
+        }
+    };
+    if let Some(suite) = layer.get_mut("suite") {
+        resolve(suite);
+    }
+    if let Some(Value::Array(workloads)) = layer.get_mut("workloads") {
+        workloads.iter_mut().for_each(resolve);
+    }
+    let Some(Value::Table(servers)) = layer.get_mut("servers") else { return };
+    for (_, server) in servers.iter_mut() {
+        if let Some(Value::String(path)) = server.get_mut("basedir") {
+            *path = match &source.folder {
+                Some(folder) => folder.join(&*path).display().to_string(),
+                None => path.clone(),
+            };
+        }
+    }
+}
+
+/// Puts `upper` over `lower`: tables are merged, anything else is replaced. A suite replaces a list
+/// of workloads, and the other way round.
+fn merge(lower: &mut Table, upper: Table) {
+    for (one, other) in [("suite", "workloads"), ("workloads", "suite")] {
+        if upper.contains_key(one) && !upper.contains_key(other) {
+            lower.remove(other);
+        }
+    }
+    merge_values(lower, upper);
+}
+
+fn merge_values(lower: &mut Table, upper: Table) {
+    for (key, value) in upper {
+        match (lower.get_mut(&key), value) {
+            (Some(Value::Table(old)), Value::Table(new)) => merge_values(old, new),
+            (_, value) => {
+                lower.insert(key, value);
+            }
+        }
+    }
+}
+
+/// `KEY=VALUE` as TOML; a value that is not TOML is a string.
+fn parse_set(text: &str) -> Result<Table, Error> {
+    let wrong = || Error::Invalid {
+        place: Place::default(),
+        reason: "it is not KEY=VALUE; write for example `--set blocks=4`".to_owned(),
+    };
+    let (key, value) = text.split_once('=').ok_or_else(wrong)?;
+    let key = key.trim();
+    if key == "extends" {
+        let reason = "`extends` belongs in a file".to_owned();
+        return Err(Error::Invalid { place: Place::default(), reason });
+    }
+    let quoted = Value::String(value.trim().to_owned());
+    let line = |value: &str| format!("{key} = {value}");
+    toml::from_str(&line(value))
+        .or_else(|_| toml::from_str(&line(&quoted.to_string())))
+        .map_err(|_| wrong())
+}
+
+/// The phases or workloads that `--only` names, checked against the known ones.
+pub(crate) fn check_only(only: &[String], known: &[&str]) -> Result<(), Error> {
+    for name in only {
+        if !known.contains(&name.as_str()) {
+            let place = Place { file: format!("--only {name}"), line: None };
+            let hint = suggest::hint(name, known.iter().copied());
+            return Err(Error::UnknownName { place, what: "workload", name: name.clone(), hint });
+        }
+    }
+    Ok(())
+}
+
+/// Paths on the command line stay as they are; names are looked up.
+pub(crate) fn name_of(reference: &str) -> &str {
+    if !is_path(reference) {
+        return reference;
+    }
+    let name = reference.rsplit('/').next().unwrap_or(reference);
+    name.strip_suffix(".toml").unwrap_or(name)
+}

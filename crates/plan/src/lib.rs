@@ -1,0 +1,43 @@
+//! From the user's TOML to a plan: `load_experiment`, then [`plan()`], then [`render`] for people.
+//!
+//! This crate is the only one that reads the TOML of users. It knows neither servers nor clocks nor
+//! this host: which versions exist it asks through [`Versions`], and a plan depends on its inputs
+//! alone, so the same experiment gives the same plan and the same hash everywhere.
+//!
+//! FORMAT.md shows the files by example. Read [`Catalog`] first (what names stand for), then
+//! [`Draft`] (an experiment that is checked as far as its text goes), then [`plan()`] (everything
+//! resolved and in order).
+#![forbid(unsafe_code)]
+
+mod catalog;
+mod check;
+mod draft;
+mod error;
+mod estimate;
+mod expand;
+mod layers;
+mod order;
+mod phases;
+mod random;
+mod render;
+mod source;
+mod subjects;
+mod suggest;
+mod wire;
+
+pub use catalog::{Catalog, Listing};
+pub use draft::{Draft, Overrides, load_experiment};
+pub use error::{Error, Place};
+pub use expand::plan;
+pub use render::render;
+pub use wire::suite::{Length, Suite, SuiteOrder, SuitePhase};
+
+/// Which server builds exist: told by whoever knows the products.
+pub trait Versions {
+    /// Names of the server products (`mysql`, `sqlite`, …).
+    fn products(&self) -> Vec<String>;
+
+    /// The exact version that `version` stands for: a version, a prefix of one, or empty for the
+    /// newest. The error is one clear sentence for the user.
+    fn resolve(&self, server: &str, version: &str) -> Result<String, String>;
+}

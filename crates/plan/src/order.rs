@@ -1,0 +1,177 @@
+//! The order of the subjects in every round: Williams squares, randomised.
+//!
+//! A Williams square (E. J. Williams 1949, "Experimental designs balanced for the estimation of
+//! residual effects of treatments") has every subject once at every place and every subject once
+//! directly after every other, so neither a drift nor what a slice leaves behind favours anyone.
+//! With two subjects it is AB, BA: taken in turn from a shuffled square this gives ABBA or BAAB by
+//! a coin.
+
+use crate::random::Random;
+use model::plan::Block;
+
+/// Purposes of random numbers.
+const ROUNDS: u64 = 1;
+const STARTS: u64 = 2;
+const SLICES: u64 = 3;
+
+/// The rows of a Williams square for subjects `0..count`: `count` rows if even, twice as many if
+/// odd.
+fn williams(count: usize) -> Vec<Vec<usize>> {
+    // 0, 1, n-1, 2, n-2, …: all differences between neighbours occur once.
+    let zigzag = |place: usize| if place % 2 == 1 { place.div_ceil(2) } else { count - place / 2 };
+    let mut rows: Vec<Vec<usize>> = (0..count)
+        .map(|shift| (0..count).map(|place| (zigzag(place) + shift) % count).collect())
+        .collect();
+    if count % 2 == 1 && count > 1 {
+        let mirrored: Vec<Vec<usize>> =
+            rows.iter().map(|row| row.iter().rev().copied().collect()).collect();
+        rows.extend(mirrored);
+    }
+    rows
+}
+
+/// The orders of one phase: round after round, block after block, from randomised squares.
+#[derive(Debug)]
+struct Rounds {
+    random: Random,
+    subjects: usize,
+    left: Vec<Vec<usize>>,
+}
+
+impl Rounds {
+    fn new(seed: u64, phase: usize, subjects: usize) -> Self {
+        Self { random: Random::new(seed, &[ROUNDS, phase as u64]), subjects, left: Vec::new() }
+    }
+
+    fn next(&mut self) -> Vec<usize> {
+        if self.left.is_empty() {
+            let mut names: Vec<usize> = (0..self.subjects).collect();
+            self.random.shuffle(&mut names);
+            self.left = williams(self.subjects);
+            for row in &mut self.left {
+                row.iter_mut().for_each(|subject| *subject = names[*subject]);
+            }
+            self.random.shuffle(&mut self.left);
+        }
+        self.left.pop().unwrap_or_default()
+    }
+}
+
+/// What the orders depend on.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Shape<'a> {
+    pub(crate) seed: u64,
+    pub(crate) blocks: u32,
+    pub(crate) loads: u32,
+    pub(crate) subjects: usize,
+    /// Rounds of each phase.
+    pub(crate) rounds: &'a [u32],
+    /// Whether the subjects take their turns in each phase, or one after the other in whole.
+    pub(crate) turns: Turns,
+}
+
+/// Who comes after a slice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Turns {
+    /// The next subject of the round.
+    Rounds,
+    /// The same subject's next phase; the subjects follow each other in their start order.
+    Subjects,
+}
+
+/// All blocks with their orders and seeds.
+pub(crate) fn blocks(shape: Shape<'_>) -> Vec<Block> {
+    let rounds = |phase| Rounds::new(shape.seed, phase, shape.subjects);
+    let mut phases: Vec<Rounds> = (0..shape.rounds.len()).map(rounds).collect();
+    let block = |index: u32| {
+        let words = u64::from(index);
+        let mut start_order: Vec<usize> = (0..shape.subjects).collect();
+        Random::new(shape.seed, &[STARTS, words]).shuffle(&mut start_order);
+        let mut orders = |(phase, rounds): (&mut Rounds, &u32)| -> Vec<Vec<usize>> {
+            let order = |_| match shape.turns {
+                Turns::Rounds => phase.next(),
+                Turns::Subjects => start_order.clone(),
+            };
+            (0..*rounds).map(order).collect()
+        };
+        Block {
+            index,
+            load: index % shape.loads.max(1),
+            orders: phases.iter_mut().zip(shape.rounds).map(&mut orders).collect(),
+            start_order,
+            seed: Random::new(shape.seed, &[SLICES, words]).next(),
+        }
+    };
+    (0..shape.blocks).map(block).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn orders(subjects: usize, blocks: u32, rounds: u32) -> Vec<Vec<usize>> {
+        let shape =
+            Shape { seed: 42, blocks, loads: 1, subjects, rounds: &[rounds], turns: Turns::Rounds };
+        super::blocks(shape).into_iter().flat_map(|mut block| block.orders.remove(0)).collect()
+    }
+
+    #[test]
+    fn squares_are_balanced_for_place_and_predecessor() {
+        for count in 2..=9 {
+            let rows = williams(count);
+            let copies = rows.len() / count;
+            let mut places = BTreeMap::new();
+            let mut pairs = BTreeMap::new();
+            for row in &rows {
+                for (place, subject) in row.iter().enumerate() {
+                    *places.entry((place, *subject)).or_insert(0) += 1;
+                }
+                for pair in row.windows(2) {
+                    *pairs.entry((pair[0], pair[1])).or_insert(0) += 1;
+                }
+            }
+            assert_eq!(places.len(), count * count, "{count} subjects");
+            assert_eq!(pairs.len(), count * (count - 1), "{count} subjects");
+            assert!(places.values().chain(pairs.values()).all(|times| *times == copies));
+        }
+    }
+
+    #[test]
+    fn two_subjects_go_abba_or_baab_in_every_block() {
+        let orders = orders(2, 20, 2);
+        for block in orders.chunks(2) {
+            assert_ne!(block[0], block[1], "a block is balanced");
+        }
+        assert!(orders.chunks(2).any(|block| block[0] == [0, 1]), "the coin falls both ways");
+        assert!(orders.chunks(2).any(|block| block[0] == [1, 0]), "the coin falls both ways");
+    }
+
+    #[test]
+    fn an_odd_number_of_rounds_is_balanced_over_two_blocks() {
+        let orders = orders(2, 4, 1);
+        assert_ne!(orders[0], orders[1]);
+        assert_ne!(orders[2], orders[3]);
+    }
+
+    #[test]
+    fn one_subject_needs_no_order() {
+        assert_eq!(orders(1, 2, 2), vec![vec![0]; 4]);
+    }
+
+    #[test]
+    fn the_classic_design_takes_one_subject_after_the_other() {
+        let shape = Shape {
+            seed: 7,
+            blocks: 3,
+            loads: 2,
+            subjects: 3,
+            rounds: &[1, 1],
+            turns: Turns::Subjects,
+        };
+        for block in blocks(shape) {
+            assert_eq!(block.load, block.index % 2);
+            assert_eq!(block.orders, vec![vec![block.start_order.clone()]; 2]);
+        }
+    }
+}

@@ -1,0 +1,199 @@
+//! The text of `dbdyno plan`: blocks, trials and slices in order, and what they will cost.
+
+use model::{
+    experiment::Design,
+    plan::{Block, Phase, PhaseKind, Plan},
+    workload::Arrival,
+};
+use std::fmt::Write;
+
+/// The plan for people. Phases with the same order of subjects share a line.
+pub fn render(plan: &Plan) -> String {
+    let mut text = String::new();
+    // Writing to a string cannot fail.
+    let _ = head(&mut text, plan);
+    let _ = subjects(&mut text, plan);
+    let _ = phases(&mut text, plan);
+    let _ = blocks(&mut text, plan);
+    let _ = estimate(&mut text, plan);
+    text
+}
+
+fn head(text: &mut String, plan: &Plan) -> std::fmt::Result {
+    let experiment = &plan.experiment;
+    writeln!(text, "{}: {}", experiment.name, experiment.question)?;
+    let design = match experiment.design {
+        Design::Interleaved => "interleaved, all servers up, slices of fixed work in turns",
+        Design::Classic => "classic, one server at a time, by duration",
+    };
+    let hash = plan.hash.get(..12).unwrap_or(&plan.hash);
+    writeln!(text, "plan {hash}, seed {}, {design}", experiment.seed)?;
+    let tables = counted(experiment.tables, "table");
+    let rows = counted(experiment.rows, "row");
+    let schemas: Vec<&str> = plan.schemas.iter().map(|schema| schema.name.as_str()).collect();
+    let loads = counted(experiment.loads.into(), "load");
+    writeln!(text, "data: {}, {tables} of {rows}, {loads} per subject", schemas.join(", "))
+}
+
+fn subjects(text: &mut String, plan: &Plan) -> std::fmt::Result {
+    writeln!(text, "\nsubjects")?;
+    let wide = plan.subjects.iter().map(|subject| subject.label.len()).max().unwrap_or(0);
+    for (index, subject) in plan.subjects.iter().enumerate() {
+        let config = &subject.config.name;
+        let base = if plan.base.contains(&subject.label) { ", base of the comparison" } else { "" };
+        let label = &subject.label;
+        writeln!(text, "  {}  {label:wide$}  config {config}{base}", letter(index))?;
+    }
+    Ok(())
+}
+
+fn phases(text: &mut String, plan: &Plan) -> std::fmt::Result {
+    writeln!(text, "\nphases, in this order for every subject")?;
+    let wide = plan.phases.iter().map(|phase| phase.name.len()).max().unwrap_or(0);
+    for (index, phase) in plan.phases.iter().enumerate() {
+        let rounds = plan.blocks.first().map_or(0, |block| block.orders[index].len());
+        let Phase { name, group, .. } = phase;
+        let what = match phase.kind {
+            PhaseKind::Measure => group,
+            PhaseKind::Warmup => "warm-up",
+            PhaseKind::Settle => "until calm",
+        };
+        if phase.kind == PhaseKind::Settle {
+            let least = match phase.seconds {
+                0.0 => String::new(),
+                seconds => format!(", {} at least", duration(seconds)),
+            };
+            writeln!(text, "  {:>3}  {name:wide$}  {what}{least}", index + 1)?;
+            continue;
+        }
+        write!(text, "  {:>3}  {name:wide$}  {what:10}", index + 1)?;
+        let clients = counted(phase.clients.into(), "client");
+        let length = format!("{rounds} x {}", duration(phase.seconds));
+        write!(text, "  {clients:>11}  {length:>9}")?;
+        if let Arrival::Open { per_second, .. } = phase.arrival {
+            write!(text, "  {per_second} per second")?;
+        }
+        if let Some(range) = phase.range {
+            write!(text, "  range {range}")?;
+        }
+        writeln!(text)?;
+    }
+    Ok(())
+}
+
+fn blocks(text: &mut String, plan: &Plan) -> std::fmt::Result {
+    let slices: usize = plan.blocks.iter().map(|block| slices(block, plan)).sum();
+    let trials = plan.blocks.len() * plan.subjects.len();
+    writeln!(
+        text,
+        "\n{}, {}, {}; letters are subjects, a group is a round",
+        counted(plan.blocks.len() as u64, "block"),
+        counted(trials as u64, "trial"),
+        counted(slices as u64, "slice"),
+    )?;
+    for block in &plan.blocks {
+        let starts = letters(&block.start_order);
+        writeln!(text, "  block {}: load {}, starts {starts}", block.index + 1, block.load + 1)?;
+        for (order, phases) in patterns(block) {
+            writeln!(text, "    {order}: {}", ranges(&phases))?;
+        }
+    }
+    Ok(())
+}
+
+/// The orders of subjects that occur, in order of their first phase, with the phases that have
+/// them.
+fn patterns(block: &Block) -> Vec<(String, Vec<usize>)> {
+    let mut patterns: Vec<(String, Vec<usize>)> = Vec::new();
+    for (index, rounds) in block.orders.iter().enumerate() {
+        let rounds: Vec<String> = rounds.iter().map(|round| letters(round)).collect();
+        let order = rounds.join(" ");
+        match patterns.iter_mut().find(|(known, _)| *known == order) {
+            Some((_, phases)) => phases.push(index),
+            None => patterns.push((order, vec![index])),
+        }
+    }
+    patterns
+}
+
+/// Numbers from 1, neighbours as a range: `phases 1, 3-5`.
+fn ranges(indexes: &[usize]) -> String {
+    let groups = indexes.chunk_by(|a, b| a + 1 == *b);
+    let group = |group: &[usize]| match group {
+        [one] => format!("{}", one + 1),
+        [first, .., last] => format!("{}-{}", first + 1, last + 1),
+        [] => String::new(),
+    };
+    let word = if indexes.len() == 1 { "phase" } else { "phases" };
+    format!("{word} {}", groups.map(group).collect::<Vec<_>>().join(", "))
+}
+
+fn slices(block: &Block, plan: &Plan) -> usize {
+    let real = plan.phases.iter().zip(&block.orders);
+    let real = real.filter(|(phase, _)| phase.kind != PhaseKind::Settle);
+    real.flat_map(|(_, rounds)| rounds).map(Vec::len).sum()
+}
+
+fn estimate(text: &mut String, plan: &Plan) -> std::fmt::Result {
+    let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+    writeln!(
+        text,
+        "\nestimate: about {}, {:.1} GiB of disk, {:.1} GiB of memory; installation not included",
+        duration(plan.estimate.seconds),
+        gib(plan.estimate.disk_bytes),
+        gib(plan.estimate.memory_bytes),
+    )
+}
+
+/// `A` to `Z`, then numbers from 27.
+fn letter(index: usize) -> String {
+    match u8::try_from(index) {
+        Ok(small @ 0..26) => char::from(b'A' + small).to_string(),
+        _ => format!("{}", index + 1),
+    }
+}
+
+fn letters(order: &[usize]) -> String {
+    let apart = if order.iter().any(|index| *index >= 26) { "," } else { "" };
+    order.iter().map(|index| letter(*index)).collect::<Vec<_>>().join(apart)
+}
+
+/// `1 table`, `8 tables`, digits in groups of three.
+fn counted(number: u64, noun: &str) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::new();
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{grouped} {noun}{plural}")
+}
+
+fn duration(seconds: f64) -> String {
+    match seconds {
+        seconds if seconds < 120.0 => format!("{seconds} s"),
+        seconds if seconds < 5400.0 => format!("{:.0} min", seconds / 60.0),
+        seconds => format!("{:.1} h", seconds / 3600.0),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_read_well() {
+        assert_eq!(counted(1, "row"), "1 row");
+        assert_eq!(counted(1_000_000, "row"), "1,000,000 rows");
+        assert_eq!(counted(100, "row"), "100 rows");
+        assert_eq!(duration(0.5), "0.5 s");
+        assert_eq!(duration(300.0), "5 min");
+        assert_eq!(duration(25_000.0), "6.9 h");
+        assert_eq!(ranges(&[0, 2, 3, 4, 7]), "phases 1, 3-5, 8");
+        assert_eq!(ranges(&[4]), "phase 5");
+        assert_eq!((letter(0), letter(25), letter(26)), ("A".into(), "Z".into(), "27".into()));
+    }
+}

@@ -1,0 +1,143 @@
+//! The factors that need a server of their own, `build` and `config`, become subjects.
+
+use crate::{Catalog, Draft, Versions, error::Error, suggest};
+use model::{
+    Levels,
+    experiment::Design,
+    subject::{Build, Subject},
+};
+use std::collections::BTreeMap;
+
+/// Name of the configuration of an experiment that has no factor `config`.
+const BASE_CONFIG: &str = "base";
+
+/// The subjects, and what the levels of `build` are called from here on.
+#[derive(Debug)]
+pub(crate) struct Subjects {
+    pub(crate) subjects: Vec<Subject>,
+    /// Label with the exact version, by level as written.
+    pub(crate) build_labels: BTreeMap<String, String>,
+}
+
+/// All combinations of builds and configurations, builds first.
+pub(crate) fn subjects(
+    draft: &Draft,
+    catalog: &Catalog,
+    versions: &dyn Versions,
+) -> Result<Subjects, Error> {
+    let builds = draft.levels("build").unwrap_or_default();
+    let configs = draft.levels("config");
+    let base = [BASE_CONFIG.to_owned()];
+    let mut subjects: Vec<Subject> = Vec::new();
+    let mut build_labels: BTreeMap<String, String> = BTreeMap::new();
+    for (index, level) in builds.iter().enumerate() {
+        let place = || draft.places.of(&["factors", "build", &index.to_string()]);
+        let named = named_build(draft, level, versions).map_err(|error| error.at(place()))?;
+        if let Some((other, label)) = build_labels.iter().find(|(_, label)| **label == named.label)
+        {
+            let reason = format!(
+                "`{other}` and `{level}` both are {label}; \
+                 a second copy of a build needs a name in `[servers.NAME]`"
+            );
+            return Err(Error::Invalid { place: place(), reason });
+        }
+        for (index, name) in configs.unwrap_or(&base).iter().enumerate() {
+            let place = match configs {
+                Some(_) => draft.places.of(&["factors", "config", &index.to_string()]),
+                None => draft.places.of(&["factors", "build"]),
+            };
+            let server = &named.build.server;
+            let config = catalog.config_with(server, name, &draft.configs, &place)?;
+            let mut levels = Levels::from([("build".to_owned(), named.label.clone())]);
+            let mut label = named.label.clone();
+            if let Some(configs) = configs {
+                levels.insert("config".to_owned(), name.clone());
+                if configs.len() > 1 {
+                    label = format!("{label}.{name}");
+                }
+            }
+            subjects.push(Subject { label, build: named.build.clone(), config, levels });
+        }
+        build_labels.insert(level.clone(), named.label);
+    }
+    Ok(Subjects { subjects, build_labels })
+}
+
+struct NamedBuild {
+    label: String,
+    build: Build,
+}
+
+/// `SERVER@VERSION`, `SERVER`, or the name of a `[servers.NAME]`.
+fn named_build(draft: &Draft, level: &str, versions: &dyn Versions) -> Result<NamedBuild, Error> {
+    let products = versions.products();
+    let own = draft.servers.get(level);
+    let build = own.cloned().unwrap_or_else(|| {
+        let (server, version) = level.split_once('@').unwrap_or((level, ""));
+        Build {
+            server: server.to_owned(),
+            version: version.to_owned(),
+            basedir: None,
+            attach: None,
+            prefix: Vec::new(),
+            environment: Vec::new(),
+        }
+    });
+    if !products.contains(&build.server) {
+        let place = match own {
+            Some(_) => draft.places.of(&["servers", level, "server"]),
+            None => Default::default(),
+        };
+        let own_names = draft.servers.keys().map(String::as_str);
+        let hint =
+            suggest::hint(&build.server, products.iter().map(String::as_str).chain(own_names));
+        return Err(Error::UnknownName { place, what: "server", name: build.server, hint });
+    }
+    if build.attach.is_some() && draft.experiment.design != Design::Classic {
+        let place = draft.places.of(&["servers", level, "attach"]);
+        let reason = "a server that is already running cannot be frozen; \
+                      `attach` needs `design = \"classic\"`";
+        return Err(Error::Invalid { place, reason: reason.to_owned() });
+    }
+    if own.is_some() {
+        if build.basedir.is_none() && build.attach.is_none() {
+            resolve(&build, versions)
+                .map_err(|error| error.at(draft.places.of(&["servers", level, "version"])))?;
+        }
+        return Ok(NamedBuild { label: level.replace('@', "-"), build });
+    }
+    let version = resolve(&build, versions)?;
+    let label = if version.is_empty() {
+        build.server.clone()
+    } else {
+        format!("{}-{version}", build.server)
+    };
+    Ok(NamedBuild { label, build })
+}
+
+fn resolve(build: &Build, versions: &dyn Versions) -> Result<String, Error> {
+    versions
+        .resolve(&build.server, &build.version)
+        .map_err(|reason| Error::Invalid { place: Default::default(), reason })
+}
+
+/// Labels of the base: the subjects at the baseline's levels, and with no baseline at the first
+/// level of the first factor that distinguishes subjects.
+pub(crate) fn base(draft: &Draft, baseline: &Levels, subjects: &[Subject]) -> Vec<String> {
+    let mut baseline = baseline.clone();
+    let asked = baseline.keys().any(|factor| factor == "build" || factor == "config");
+    if !asked {
+        let several = |factor: &&str| draft.levels(factor).is_some_and(|levels| levels.len() > 1);
+        let factor = ["build", "config"].iter().find(|factor| several(factor));
+        if let (Some(factor), Some(first)) = (factor, subjects.first()) {
+            baseline.insert((*factor).to_owned(), first.levels[*factor].clone());
+        }
+    }
+    let fits = |subject: &&Subject| {
+        subject
+            .levels
+            .iter()
+            .all(|(factor, level)| baseline.get(factor).is_none_or(|wanted| wanted == level))
+    };
+    subjects.iter().filter(fits).map(|subject| subject.label.clone()).collect()
+}

@@ -1,0 +1,133 @@
+//! `{ uniform = [1, "rows"] }`: where a value comes from.
+
+use super::value::Formula;
+use crate::source::{Fault, Under};
+use model::{
+    Parameters,
+    expression::Expression,
+    workload::{Arg, Generator},
+};
+use serde::Deserialize;
+
+/// Every key that an argument, a draw or a column may have; exactly one of them says the kind.
+#[derive(Debug, Clone, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct WireGenerator {
+    uniform: Option<[Formula; 2]>,
+    zipf: Option<[Formula; 2]>,
+    exponent: Option<f64>,
+    consecutive: Option<Formula>,
+    sequence: Option<Formula>,
+    template: Option<String>,
+    integer: Option<Formula>,
+    text: Option<String>,
+    draw: Option<String>,
+    captured: Option<String>,
+    plus: Option<Formula>,
+    list: Option<Formula>,
+}
+
+const KINDS: &str = "`uniform`, `zipf`, `consecutive`, `sequence`, `template`, `integer`, `text`, \
+                     `draw` or `captured`";
+
+/// Exponent of the published zipfian workloads.
+const EXPONENT: f64 = 0.8;
+
+impl WireGenerator {
+    /// The value as an argument, which may be a list.
+    pub(crate) fn argument(mut self, parameters: &Parameters) -> Result<Arg, Fault> {
+        let list = match self.list.take() {
+            Some(list) => Some(list.check(parameters).under("list")?),
+            None => None,
+        };
+        Ok(Arg { value: self.value(parameters)?, list })
+    }
+
+    /// The value where only a single one makes sense.
+    pub(crate) fn value(self, parameters: &Parameters) -> Result<Generator, Fault> {
+        if self.list.is_some() {
+            return Err(Fault::invalid("`list` belongs to an argument of a statement only"));
+        }
+        self.only_one_kind()?;
+        self.modifiers_fit()?;
+        let plus = match self.plus {
+            Some(plus) => plus.check(parameters).under("plus")?,
+            None => Expression::from(0),
+        };
+        if let Some([low, high]) = self.uniform {
+            let (low, high) = pair(low, high, parameters).under("uniform")?;
+            return Ok(Generator::Uniform { low, high });
+        }
+        if let Some([low, high]) = self.zipf {
+            let (low, high) = pair(low, high, parameters).under("zipf")?;
+            let exponent = self.exponent.unwrap_or(EXPONENT);
+            return Ok(Generator::Zipf { low, high, exponent });
+        }
+        if let Some(first) = self.consecutive {
+            let first = first.check(parameters).under("consecutive")?;
+            return Ok(Generator::Consecutive { first });
+        }
+        if let Some(first) = self.sequence {
+            let first = first.check(parameters).under("sequence")?;
+            return Ok(Generator::Sequence { first });
+        }
+        if let Some(value) = self.integer {
+            return Ok(Generator::Integer { value: value.check(parameters).under("integer")? });
+        }
+        match (self.template, self.text, self.draw, self.captured) {
+            (Some(template), ..) if template.is_ascii() => Ok(Generator::Template { template }),
+            (Some(_), ..) => Err(Fault::invalid("a template must be ASCII")).under("template"),
+            (_, Some(value), ..) => Ok(Generator::Text { value }),
+            (_, _, Some(name), _) => Ok(Generator::Draw { name, plus }),
+            (_, _, _, Some(name)) => Ok(Generator::Captured { name, plus }),
+            _ => Err(Fault::invalid(format!("a value needs one of {KINDS}"))),
+        }
+    }
+
+    fn only_one_kind(&self) -> Result<(), Fault> {
+        let given = [
+            ("uniform", self.uniform.is_some()),
+            ("zipf", self.zipf.is_some()),
+            ("consecutive", self.consecutive.is_some()),
+            ("sequence", self.sequence.is_some()),
+            ("template", self.template.is_some()),
+            ("integer", self.integer.is_some()),
+            ("text", self.text.is_some()),
+            ("draw", self.draw.is_some()),
+            ("captured", self.captured.is_some()),
+        ];
+        let kinds: Vec<_> =
+            given.iter().filter(|(_, given)| *given).map(|(kind, _)| kind).collect();
+        match kinds.as_slice() {
+            [_] => Ok(()),
+            [] => Err(Fault::invalid(format!("a value needs one of {KINDS}"))),
+            [first, second, ..] => Err(Fault::invalid(format!(
+                "a value has `{first}` or `{second}`, not both; remove one"
+            ))),
+        }
+    }
+
+    /// `exponent` and `plus` mean something to some kinds only.
+    fn modifiers_fit(&self) -> Result<(), Fault> {
+        if self.plus.is_some() && self.draw.is_none() && self.captured.is_none() {
+            return Err(Fault::invalid("`plus` belongs to `draw` or `captured` only"));
+        }
+        match self.exponent {
+            Some(_) if self.zipf.is_none() => {
+                Err(Fault::invalid("`exponent` belongs to `zipf` only"))
+            }
+            Some(exponent) if !(exponent > 0.0 && exponent.is_finite()) => {
+                Err(Fault::invalid(format!("`exponent` is {exponent}; it must be above 0")))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+fn pair(
+    low: Formula,
+    high: Formula,
+    parameters: &Parameters,
+) -> Result<(Expression, Expression), Fault> {
+    Ok((low.check(parameters).under(0)?, high.check(parameters).under(1)?))
+}

@@ -1,0 +1,13 @@
+//! The TOML as it is written, and its one validating conversion to the values of `model`.
+//!
+//! Wire types name every key that exists; a key that they do not name is an error. Conversions
+//! return a [`crate::source::Fault`], which the owner of the text turns into file and line.
+
+pub(crate) mod config;
+pub(crate) mod experiment;
+pub(crate) mod generator;
+pub(crate) mod schema;
+pub(crate) mod sql;
+pub(crate) mod suite;
+pub(crate) mod value;
+pub(crate) mod workload;

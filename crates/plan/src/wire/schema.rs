@@ -1,0 +1,123 @@
+//! Schema files: `catalog/schemas/*.toml`.
+
+use super::{
+    generator::WireGenerator,
+    value::{Formula, Ordered, with_everywhere},
+};
+use crate::source::{Fault, Under};
+use model::{
+    Parameters,
+    schema::{Column, ColumnValue, Schema, Table},
+};
+use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
+use std::{collections::BTreeMap, fmt};
+
+/// A whole file.
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WireSchema {
+    help: String,
+    table: Vec<WireTable>,
+}
+
+#[derive(Debug, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireTable {
+    name: String,
+    copies: Option<Formula>,
+    rows: Formula,
+    create: BTreeMap<String, String>,
+    column: Ordered<WireColumn>,
+    #[serde(default)]
+    index: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    finish: BTreeMap<String, Vec<String>>,
+    #[serde(default)]
+    warm: BTreeMap<String, Vec<String>>,
+}
+
+/// `"row_number"`, or a generator.
+#[derive(Debug)]
+enum WireColumn {
+    RowNumber,
+    Drawn(Box<WireGenerator>),
+}
+
+impl WireSchema {
+    /// The checked schema. `name` is the file's stem.
+    pub(crate) fn check(self, name: String) -> Result<Schema, Fault> {
+        let known = with_everywhere(&Parameters::new());
+        let mut tables = Vec::new();
+        for (index, table) in self.table.into_iter().enumerate() {
+            tables.push(table.check(&known).under(index).under("table")?);
+        }
+        if tables.is_empty() {
+            return Err(Fault::invalid("a schema needs at least one `[[table]]`"));
+        }
+        Ok(Schema { name, help: self.help, tables })
+    }
+}
+
+impl WireTable {
+    fn check(self, known: &Parameters) -> Result<Table, Fault> {
+        if self.copies.is_some() && !self.name.contains("{n}") {
+            let reason = "with `copies` the name needs `{n}`, the number of the copy";
+            return Err(Fault::invalid(reason)).under("name");
+        }
+        let copies = match self.copies {
+            Some(copies) => copies.check(known).under("copies")?,
+            None => 1.into(),
+        };
+        let mut columns = Vec::new();
+        for (name, column) in self.column.0 {
+            let value = match column {
+                WireColumn::RowNumber => ColumnValue::RowNumber,
+                WireColumn::Drawn(drawn) => {
+                    ColumnValue::Drawn(drawn.value(known).under(&name).under("column")?)
+                }
+            };
+            columns.push(Column { name, value });
+        }
+        if columns.is_empty() {
+            return Err(Fault::invalid("a table needs `[table.column]`")).under("column");
+        }
+        Ok(Table {
+            rows: self.rows.check(known).under("rows")?,
+            name: self.name,
+            copies,
+            create: self.create,
+            columns,
+            indexes: self.index,
+            finish: self.finish,
+            warm: self.warm,
+        })
+    }
+}
+
+struct ColumnVisitor;
+
+impl<'de> Visitor<'de> for ColumnVisitor {
+    type Value = WireColumn;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("\"row_number\" or a table such as { uniform = [1, \"rows\"] }")
+    }
+
+    fn visit_str<E: de::Error>(self, value: &str) -> Result<WireColumn, E> {
+        match value {
+            "row_number" => Ok(WireColumn::RowNumber),
+            other => Err(E::invalid_value(de::Unexpected::Str(other), &self)),
+        }
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<WireColumn, A::Error> {
+        let generator = WireGenerator::deserialize(de::value::MapAccessDeserializer::new(map))?;
+        Ok(WireColumn::Drawn(Box::new(generator)))
+    }
+}
+
+impl<'de> Deserialize<'de> for WireColumn {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ColumnVisitor)
+    }
+}

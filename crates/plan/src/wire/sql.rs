@@ -1,0 +1,72 @@
+//! The marks in a statement: `?`, `{list}`, `{rows}`, `{table}`. Marks in quotes are text.
+
+/// What a statement's SQL asks for.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct Marks {
+    /// For each argument in order, whether it is a `{list}`.
+    pub(crate) arguments: Vec<bool>,
+    /// Number of `{rows}`.
+    pub(crate) rows: usize,
+    /// A `{word}` that means nothing.
+    pub(crate) unknown: Option<String>,
+}
+
+/// Marks that are replaced by text.
+const REPLACED: [&str; 1] = ["table"];
+
+/// Finds the marks of `sql`.
+pub(crate) fn marks(sql: &str) -> Marks {
+    let mut marks = Marks::default();
+    let mut rest = sql;
+    while let Some(at) = rest.find(['?', '{', '\'', '"', '`']) {
+        let mark = rest.as_bytes()[at];
+        rest = &rest[at + 1..];
+        match mark {
+            b'?' => marks.arguments.push(false),
+            b'{' => rest = braced(rest, &mut marks),
+            quote => {
+                let end = rest.bytes().position(|byte| byte == quote);
+                rest = end.map_or("", |end| &rest[end + 1..]);
+            }
+        }
+    }
+    marks
+}
+
+/// Reads the word after a `{`; anything that is not `{word}` is left to the server.
+fn braced<'a>(rest: &'a str, marks: &mut Marks) -> &'a str {
+    let Some(end) = rest.find('}') else { return rest };
+    let word = &rest[..end];
+    if word.is_empty() || !word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_') {
+        return rest;
+    }
+    match word {
+        "list" => marks.arguments.push(true),
+        "rows" => marks.rows += 1,
+        word if REPLACED.contains(&word) => {}
+        word => marks.unknown = Some(word.to_owned()),
+    }
+    &rest[end + 1..]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(sql: &str, arguments: &[bool], rows: usize, unknown: Option<&str>) {
+        let unknown = unknown.map(str::to_owned);
+        assert_eq!(marks(sql), Marks { arguments: arguments.to_vec(), rows, unknown }, "{sql}");
+    }
+
+    #[test]
+    fn marks_are_found_outside_quotes() {
+        check("SELECT c FROM {table} WHERE id = ?", &[false], 0, None);
+        check("UPDATE t SET c = ? WHERE id IN ({list})", &[false, true], 0, None);
+        check("INSERT INTO t (a) VALUES {rows}", &[], 1, None);
+        check("SELECT '?', \"{list}\", ? FROM `?`", &[false], 0, None);
+        check("SELECT c FROM {tabel}", &[], 0, Some("tabel"));
+        check("SELECT '{1,2}', {1}", &[], 0, None);
+        check("SELECT 'open", &[], 0, None);
+        check("{", &[], 0, None);
+    }
+}

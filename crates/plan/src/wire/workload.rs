@@ -1,0 +1,413 @@
+//! Workload files: `catalog/workloads/*.toml` and those of the user.
+
+use super::{
+    generator::WireGenerator,
+    sql,
+    value::{EVERYWHERE, Formula, Interval, Ordered, WireArrival, with_everywhere},
+};
+use crate::{
+    error::{Error, Place},
+    source::{Fault, Under},
+    suggest,
+};
+use model::{
+    Parameters,
+    expression::Expression,
+    workload::{
+        Arrival, Bounds, Class, Counts, Draw, Expect, Generator, Mode, Op, Role, RoleEnd,
+        Statement, TableChoice, Workload,
+    },
+};
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A whole file.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct WireWorkload {
+    help: String,
+    group: Option<String>,
+    schema: String,
+    counts: Option<Counts>,
+    #[serde(default)]
+    parameters: Parameters,
+    op: Vec<WireOp>,
+    #[serde(default)]
+    role: Vec<WireRole>,
+}
+
+/// One operation; with `sql` it is its own only statement.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireOp {
+    name: String,
+    weight: Option<u32>,
+    #[serde(default)]
+    transaction: bool,
+    #[serde(default)]
+    draw: Ordered<WireGenerator>,
+    #[serde(default)]
+    statement: Vec<WireStatement>,
+    sql: Option<String>,
+    #[serde(default)]
+    sql_for: BTreeMap<String, String>,
+    args: Option<Vec<WireGenerator>>,
+    rows_per_statement: Option<Formula>,
+    repeat: Option<Formula>,
+    table: Option<TableChoice>,
+    class: Option<Class>,
+    mode: Option<Mode>,
+    expect: Option<WireExpect>,
+    capture: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireStatement {
+    sql: String,
+    #[serde(default)]
+    sql_for: BTreeMap<String, String>,
+    #[serde(default)]
+    args: Vec<WireGenerator>,
+    rows_per_statement: Option<Formula>,
+    repeat: Option<Formula>,
+    #[serde(default)]
+    draw: Ordered<WireGenerator>,
+    table: Option<TableChoice>,
+    class: Option<Class>,
+    mode: Option<Mode>,
+    expect: Option<WireExpect>,
+    capture: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireExpect {
+    rows: Option<Interval>,
+    changed: Option<Interval>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireRole {
+    name: String,
+    ops: Vec<String>,
+    clients: Option<Formula>,
+    arrival: Option<WireArrival>,
+    end: Option<WireEnd>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireEnd {
+    operations: Option<Formula>,
+    rows: Option<Formula>,
+    seconds: Option<Formula>,
+    with: Option<String>,
+}
+
+impl WireWorkload {
+    /// The checked workload. `name` is the file's stem, `source` its label.
+    pub(crate) fn check(self, name: String, source: String) -> Result<Workload, Fault> {
+        for reserved in EVERYWHERE {
+            if self.parameters.contains_key(reserved) {
+                let reason = format!("every phase has a parameter `{reserved}`; use another name");
+                return Err(Fault::invalid(reason)).under(reserved).under("parameters");
+            }
+        }
+        let known = with_everywhere(&self.parameters);
+        let mut ops = Vec::new();
+        for (index, op) in self.op.into_iter().enumerate() {
+            let op = op.check(&known).under(index).under("op")?;
+            if ops.iter().any(|other: &Op| other.name == op.name) {
+                let reason = format!("two operations are named `{}`; rename one", op.name);
+                return Err(Fault::invalid(reason)).under("name").under(index).under("op");
+            }
+            ops.push(op);
+        }
+        if ops.is_empty() {
+            return Err(Fault::invalid("a workload needs at least one `[[op]]`"));
+        }
+        let roles = roles(self.role, &known, &ops)?;
+        let mut workload = Workload {
+            name,
+            help: self.help,
+            group: self.group.unwrap_or_default(),
+            schema: self.schema,
+            counts: self.counts.unwrap_or(Counts::Operations),
+            parameters: self.parameters,
+            ops,
+            roles,
+            source,
+        };
+        if workload.group.is_empty() {
+            workload.group = if workload.writes() { "write" } else { "read" }.to_owned();
+        }
+        Ok(workload)
+    }
+}
+
+impl WireOp {
+    fn check(mut self, known: &Parameters) -> Result<Op, Fault> {
+        if self.weight == Some(0) {
+            return Err(Fault::invalid("a weight is at least 1")).under("weight");
+        }
+        let own = self.own_statement()?;
+        let draws = draws(std::mem::take(&mut self.draw), known)?;
+        let mut names: BTreeSet<String> = draws.iter().map(|draw| draw.name.clone()).collect();
+        let mut captured = BTreeSet::new();
+        let mut statements = Vec::new();
+        if let Some(statement) = own {
+            statements.push(statement.check(known, &mut names, &mut captured)?);
+        }
+        for (index, statement) in self.statement.into_iter().enumerate() {
+            let statement = statement.check(known, &mut names, &mut captured);
+            statements.push(statement.under(index).under("statement")?);
+        }
+        Ok(Op {
+            name: self.name,
+            weight: self.weight.unwrap_or(1),
+            transaction: self.transaction,
+            draws,
+            statements,
+        })
+    }
+
+    /// The statement that is written on the operation itself, if any.
+    fn own_statement(&mut self) -> Result<Option<WireStatement>, Fault> {
+        let own = WireStatement {
+            sql: self.sql.take().unwrap_or_default(),
+            sql_for: std::mem::take(&mut self.sql_for),
+            args: self.args.take().unwrap_or_default(),
+            rows_per_statement: self.rows_per_statement.take(),
+            repeat: self.repeat.take(),
+            draw: Ordered::default(),
+            table: self.table.take(),
+            class: self.class.take(),
+            mode: self.mode.take(),
+            expect: self.expect.take(),
+            capture: self.capture.take(),
+        };
+        match (own.is_empty(), self.statement.is_empty()) {
+            (true, true) => Err(Fault::invalid("an operation needs `sql` or `[[op.statement]]`")),
+            (true, false) => Ok(None),
+            (false, true) => Ok(Some(own)),
+            (false, false) => Err(Fault::invalid(
+                "an operation has `sql` and its like, or `[[op.statement]]`, not both; \
+                 move the former into a statement of its own",
+            )),
+        }
+    }
+}
+
+impl WireStatement {
+    fn is_empty(&self) -> bool {
+        self.sql.is_empty()
+            && self.sql_for.is_empty()
+            && self.args.is_empty()
+            && self.rows_per_statement.is_none()
+            && self.repeat.is_none()
+            && self.table.is_none()
+            && self.class.is_none()
+            && self.mode.is_none()
+            && self.expect.is_none()
+            && self.capture.is_none()
+    }
+
+    fn check(
+        self,
+        known: &Parameters,
+        names: &mut BTreeSet<String>,
+        captured: &mut BTreeSet<String>,
+    ) -> Result<Statement, Fault> {
+        if self.sql.trim().is_empty() {
+            return Err(Fault::invalid("the statement has no `sql`"));
+        }
+        let draws = draws(self.draw, known)?;
+        names.extend(draws.iter().map(|draw| draw.name.clone()));
+        let mut args = Vec::new();
+        for (index, arg) in self.args.into_iter().enumerate() {
+            let arg = arg.argument(known).and_then(|arg| {
+                refers(&arg.value, names, captured)?;
+                Ok(arg)
+            });
+            args.push(arg.under(index).under("args")?);
+        }
+        let class = self.class.unwrap_or_else(|| class_of(&self.sql));
+        let statement = Statement {
+            rows_per_statement: optional(self.rows_per_statement, known)
+                .under("rows_per_statement")?,
+            repeat: optional(self.repeat, known).under("repeat")?.unwrap_or_else(|| 1.into()),
+            sql: self.sql,
+            sql_for: self.sql_for,
+            args,
+            draws,
+            table: self.table.unwrap_or(TableChoice::Fresh),
+            class,
+            mode: self.mode.unwrap_or(Mode::Prepared),
+            expect: expect(self.expect, known).under("expect")?,
+            capture: self.capture,
+        };
+        captured.extend(statement.capture.clone());
+        marks_fit(&statement)?;
+        Ok(statement)
+    }
+}
+
+/// Every text of a statement asks for the arguments that `args` gives.
+fn marks_fit(statement: &Statement) -> Result<(), Fault> {
+    check_marks(&statement.sql, statement).under("sql")?;
+    for (dialect, text) in &statement.sql_for {
+        check_marks(text, statement).under(dialect).under("sql_for")?;
+    }
+    Ok(())
+}
+
+fn check_marks(text: &str, statement: &Statement) -> Result<(), Fault> {
+    let marks = sql::marks(text);
+    if let Some(name) = marks.unknown {
+        let hint = suggest::hint(&name, ["table", "list", "rows"]);
+        let error = Error::UnknownName { place: Place::default(), what: "mark", name, hint };
+        return Err(error.into());
+    }
+    if statement.rows_per_statement.is_some() {
+        return match (marks.rows, marks.arguments.as_slice()) {
+            (1, []) => Ok(()),
+            (1, _) => Err(Fault::invalid("beside `{rows}` a statement takes no other arguments")),
+            _ => Err(Fault::invalid("with `rows_per_statement` the SQL has `{rows}` once")),
+        };
+    }
+    if marks.rows > 0 {
+        return Err(Fault::invalid("`{rows}` needs `rows_per_statement`"));
+    }
+    let (wanted, given) = (marks.arguments.len(), statement.args.len());
+    if wanted != given {
+        let reason = format!("the SQL has {wanted} placeholders and `args` has {given} entries");
+        return Err(Fault::invalid(reason));
+    }
+    for (number, (is_list, arg)) in marks.arguments.iter().zip(&statement.args).enumerate() {
+        if *is_list != arg.list.is_some() {
+            let number = number + 1;
+            let reason = format!(
+                "argument {number}: `{{list}}` in the SQL and `list` in `args` go together"
+            );
+            return Err(Fault::invalid(reason));
+        }
+    }
+    Ok(())
+}
+
+fn draws(wire: Ordered<WireGenerator>, known: &Parameters) -> Result<Vec<Draw>, Fault> {
+    let mut draws: Vec<Draw> = Vec::new();
+    for (name, value) in wire.0 {
+        let value = value.value(known).under(&name).under("draw")?;
+        draws.push(Draw { name, value });
+    }
+    Ok(draws)
+}
+
+/// A value refers only to draws and captures that come before it.
+fn refers(
+    value: &Generator,
+    draws: &BTreeSet<String>,
+    captured: &BTreeSet<String>,
+) -> Result<(), Fault> {
+    let (what, name, known) = match value {
+        Generator::Draw { name, .. } => ("draw", name, draws),
+        Generator::Captured { name, .. } => ("captured value", name, captured),
+        _ => return Ok(()),
+    };
+    if known.contains(name) {
+        return Ok(());
+    }
+    let hint = suggest::hint(name, known.iter().map(String::as_str));
+    Err(Error::UnknownName { place: Place::default(), what, name: name.clone(), hint }.into())
+}
+
+fn optional(formula: Option<Formula>, known: &Parameters) -> Result<Option<Expression>, Fault> {
+    formula.map(|formula| formula.check(known)).transpose()
+}
+
+fn expect(wire: Option<WireExpect>, known: &Parameters) -> Result<Expect, Fault> {
+    let Some(wire) = wire else { return Ok(Expect::default()) };
+    let bounds = |interval: Option<Interval>| match interval {
+        Some(interval) => {
+            let (low, high) = (interval.low.check(known)?, interval.high.check(known)?);
+            Ok(Some(Bounds { low, high }))
+        }
+        None => Ok(None),
+    };
+    let rows = bounds(wire.rows).under("rows")?;
+    let changed = bounds(wire.changed).under("changed")?;
+    Ok(Expect { rows, changed })
+}
+
+/// What the first word of a statement says about its class.
+fn class_of(sql: &str) -> Class {
+    let verb = sql.split_whitespace().next().unwrap_or_default().to_ascii_uppercase();
+    match verb.as_str() {
+        "SELECT" | "WITH" | "SHOW" | "VALUES" | "TABLE" | "EXPLAIN" => Class::Read,
+        "INSERT" | "UPDATE" | "DELETE" | "REPLACE" | "MERGE" => Class::Write,
+        _ => Class::Other,
+    }
+}
+
+fn roles(wire: Vec<WireRole>, known: &Parameters, ops: &[Op]) -> Result<Vec<Role>, Fault> {
+    let mut roles: Vec<Role> = Vec::new();
+    for (index, role) in wire.into_iter().enumerate() {
+        let role = role.check(known, ops).under(index).under("role")?;
+        if roles.iter().any(|other| other.name == role.name) {
+            let reason = format!("two roles are named `{}`; rename one", role.name);
+            return Err(Fault::invalid(reason)).under("name").under(index).under("role");
+        }
+        roles.push(role);
+    }
+    for (index, role) in roles.iter().enumerate() {
+        let RoleEnd::With(name) = &role.end else { continue };
+        if !name.is_empty() && !roles.iter().any(|other| other.name == *name) {
+            let hint = suggest::hint(name, roles.iter().map(|role| role.name.as_str()));
+            let (place, name) = (Place::default(), name.clone());
+            let error = Error::UnknownName { place, what: "role", name, hint };
+            return Err(error.into()).under("end").under(index).under("role");
+        }
+    }
+    Ok(roles)
+}
+
+impl WireRole {
+    fn check(self, known: &Parameters, ops: &[Op]) -> Result<Role, Fault> {
+        for (index, name) in self.ops.iter().enumerate() {
+            if !ops.iter().any(|op| op.name == *name) {
+                let hint = suggest::hint(name, ops.iter().map(|op| op.name.as_str()));
+                let (place, name) = (Place::default(), name.clone());
+                let error = Error::UnknownName { place, what: "operation", name, hint };
+                return Err(error.into()).under(index).under("ops");
+            }
+        }
+        let clients = optional(self.clients, known).under("clients")?;
+        let arrival = match self.arrival {
+            Some(arrival) => arrival.check().under("arrival")?,
+            None => Arrival::Closed,
+        };
+        let end = match self.end {
+            Some(end) => end.check(known).under("end")?,
+            // Nobody's end but that of the phase.
+            None => RoleEnd::With(String::new()),
+        };
+        let clients = clients.unwrap_or_else(|| Expression::new("clients"));
+        Ok(Role { name: self.name, ops: self.ops, clients, arrival, end })
+    }
+}
+
+impl WireEnd {
+    fn check(self, known: &Parameters) -> Result<RoleEnd, Fault> {
+        let one = "`end` has exactly one of `operations`, `rows`, `seconds` and `with`";
+        match (self.operations, self.rows, self.seconds, self.with) {
+            (Some(end), None, None, None) => Ok(RoleEnd::Operations(end.check(known)?)),
+            (None, Some(end), None, None) => Ok(RoleEnd::Rows(end.check(known)?)),
+            (None, None, Some(end), None) => Ok(RoleEnd::Seconds(end.check(known)?)),
+            (None, None, None, Some(role)) => Ok(RoleEnd::With(role)),
+            _ => Err(Fault::invalid(one)),
+        }
+    }
+}

@@ -1,0 +1,144 @@
+use crate::{catalog, shipped};
+use model::{plan::PhaseKind, workload::Class};
+use plan::Catalog;
+
+#[test]
+fn every_shipped_file_is_read() {
+    let catalog = catalog();
+    let count = |listed: Result<Vec<plan::Listing>, plan::Error>| {
+        let listed = listed.unwrap_or_else(|error| panic!("{error}"));
+        for line in &listed {
+            assert!(!line.help.is_empty(), "{} has no help", line.source);
+            assert!(line.source.ends_with(&format!("{}.toml", line.name)), "{}", line.source);
+        }
+        listed.len()
+    };
+    assert!(count(catalog.workloads()) >= 35);
+    assert!(count(catalog.suites()) >= 4);
+    assert!(count(catalog.experiments()) >= 4);
+    assert_eq!(count(catalog.schemas()), 1);
+    for server in ["mysql", "mariadb", "postgres", "sqlite"] {
+        assert!(count(catalog.configs(server)) >= 2, "{server}");
+    }
+}
+
+#[test]
+fn the_embedded_files_are_those_of_the_folders() {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let count = |folder: &str| fs_err::read_dir(root.join(folder)).unwrap().count();
+    let catalog = catalog();
+    assert_eq!(catalog.workloads().unwrap().len(), count("catalog/workloads"));
+    assert_eq!(catalog.schemas().unwrap().len(), count("catalog/schemas"));
+    assert_eq!(catalog.suites().unwrap().len(), count("catalog/suites"));
+    assert_eq!(catalog.configs("mysql").unwrap().len(), count("catalog/configs/mysql"));
+    assert_eq!(catalog.experiments().unwrap().len(), count("experiments"));
+}
+
+#[test]
+fn every_shipped_setting_has_a_reason() {
+    let catalog = catalog();
+    for server in ["mysql", "mariadb", "postgres", "sqlite"] {
+        for listing in catalog.configs(server).unwrap() {
+            for setting in catalog.config(server, &listing.name).unwrap().settings {
+                assert!(!setting.reason.is_empty(), "{server}/{}: {}", listing.name, setting.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_shipped_statement_says_what_to_expect() {
+    let catalog = catalog();
+    for listing in catalog.workloads().unwrap() {
+        let workload = catalog.workload(&listing.name).unwrap();
+        let statements = workload.ops.iter().flat_map(|op| &op.statements);
+        for statement in statements {
+            let expect = &statement.expect;
+            let said = match statement.class {
+                Class::Read => expect.rows.is_some(),
+                Class::Write | Class::Other => expect.changed.is_some(),
+            };
+            assert!(said, "{}: {}", listing.name, statement.sql);
+        }
+    }
+}
+
+#[test]
+fn every_shipped_experiment_is_planned() {
+    for listing in catalog().experiments().unwrap() {
+        let plan = shipped(&listing.name, &[]).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(plan.subjects.len(), 2, "{}", listing.name);
+        assert_eq!(plan.base.len(), 1, "{}", listing.name);
+        assert!(!plan.phases.is_empty(), "{}", listing.name);
+    }
+}
+
+#[test]
+fn the_published_suites_have_their_published_rows() {
+    let check = |suite: &str, expected: usize| {
+        let plan = shipped("quickstart", &[&format!("suite={suite}")]).unwrap();
+        let rows = plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
+        assert_eq!(rows.clone().count(), expected, "{suite}");
+        rows.map(|phase| phase.name.clone()).collect::<Vec<_>>()
+    };
+    let rows = check("sysbench", 34);
+    let published: Vec<_> = rows.iter().filter(|name| !name.ends_with(".pre")).collect();
+    assert_eq!(published.len(), 32);
+    assert_eq!(rows[2], "update-inlist");
+    assert_eq!(rows[8..10], ["read-write.range10", "read-write.range100"]);
+    assert_eq!(rows[33], "insert");
+    check("sysbench-27", 27);
+    let rows = check("sysbench-42", 42);
+    assert_eq!(rows.iter().filter(|name| name.contains(".pre")).count(), 15);
+    assert_eq!(rows[1], "random-points.pre.range10");
+}
+
+#[test]
+fn the_statements_of_a_transaction_are_counted_as_published() {
+    let check = |name: &str, reads: i64, writes: i64| {
+        let workload = catalog().workload(name).unwrap();
+        let count = |class: Class| -> i64 {
+            let statements = workload.ops.iter().flat_map(|op| &op.statements);
+            let repeats = statements.filter(|one| one.class == class).map(|one| &one.repeat);
+            repeats.map(|repeat| repeat.evaluate(&workload.parameters).unwrap()).sum()
+        };
+        assert_eq!((count(Class::Read), count(Class::Write)), (reads, writes), "{name}");
+    };
+    check("read-only", 14, 0);
+    check("read-only-sum", 11, 0);
+    check("read-only-count", 1, 0);
+    check("write-only", 0, 4);
+    check("read-write", 14, 4);
+    check("oltp_read_write", 14, 4);
+    check("point-query", 1, 0);
+    check("insert", 0, 1);
+}
+
+#[test]
+fn an_overlay_comes_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let workloads = folder.path().join("workloads");
+    fs_err::create_dir(&workloads).unwrap();
+    let text = "help = \"mine\"\nschema = \"sbtest\"\n[[op]]\nname = \"x\"\nsql = \"SELECT 1\"\n";
+    fs_err::write(workloads.join("point-query.toml"), text).unwrap();
+    fs_err::write(workloads.join("new.toml"), text).unwrap();
+    let catalog = Catalog::with_overlay(folder.path()).unwrap();
+    assert_eq!(catalog.workload("point-query").unwrap().help, "mine");
+    assert_eq!(catalog.workload("new").unwrap().help, "mine");
+    assert!(catalog.workload("scan").is_ok());
+    let missing = Catalog::with_overlay(&folder.path().join("nothing")).unwrap_err();
+    assert!(missing.to_string().contains("nothing"), "{missing}");
+}
+
+#[test]
+fn a_configuration_has_what_it_extends() {
+    let config = catalog().config("mariadb", "myrocks").unwrap();
+    let value = |name: &str| {
+        let setting = config.settings.iter().find(|setting| setting.name == name);
+        setting.map(|setting| setting.value.as_str())
+    };
+    assert_eq!(config.engine.as_deref(), Some("rocksdb"));
+    assert_eq!(value("innodb_buffer_pool_size"), Some("64M"));
+    assert_eq!(value("max_connections"), Some("400"));
+    assert_eq!(config.settings.iter().filter(|s| s.name == "innodb_log_file_size").count(), 1);
+}

@@ -1,0 +1,376 @@
+//! Every mistake has one clear sentence that names the place, the thing and the remedy.
+
+use crate::{Host, catalog, draft};
+use plan::{Overrides, load_experiment};
+
+/// An experiment that is right.
+const GOOD: &str = "question = \"Which?\"\nsuite = \"quick\"\n[factors]\nbuild = [\"sqlite\"]\n";
+
+/// The message about an experiment, drafted and planned in a folder of its own.
+fn message(text: &str) -> String {
+    let folder = tempfile::tempdir().unwrap();
+    let planned = draft(folder.path(), text)
+        .and_then(|draft| plan::plan(&draft, &catalog(), &Host).map(|_| String::new()));
+    let message = planned.unwrap_or_else(|error| error.to_string());
+    message.replace(folder.path().to_str().unwrap(), "DIR")
+}
+
+fn check(name: &str, text: &str, expected: &str) {
+    let got = message(text);
+    assert!(got.contains(expected), "{name}:\n  got      {got}\n  expected {expected}");
+    assert!(!got.contains('\n') && !got.ends_with('.'), "{name}: {got}");
+}
+
+#[test]
+fn a_right_experiment_has_no_message() {
+    assert_eq!(message(GOOD), "");
+}
+
+#[test]
+fn mistakes_in_the_text_are_named_with_their_line() {
+    let with = |text: &str| format!("{text}\n{GOOD}");
+    check(
+        "not TOML",
+        "question = \"Which?\"\nsuite = quick\n",
+        "`DIR/mine.toml:2`: this is not TOML",
+    );
+    check("no TOML at all", "<html>", "`DIR/mine.toml:1`: this is not TOML");
+    check("empty", "", "`DIR/mine.toml`: the experiment has no `question`");
+    check("unknown key", &with("row = 5"), "mine.toml:1`: unknown key `row`; did you mean `rows`?");
+    check(
+        "a factor as key",
+        &with("clients = 4"),
+        "unknown key `clients`; did you mean `factors.clients`?",
+    );
+    check("a parameter as key", &with("range = 4"), "did you mean `parameters.range`?");
+    check("wrong type", &with("blocks = \"8\""), "mine.toml:1`: invalid type: string \"8\"");
+    check("negative", &with("blocks = -1"), "mine.toml:1`: invalid value: integer `-1`");
+    check(
+        "wrong word",
+        &with("design = \"interleave\""),
+        "unknown word `interleave`; did you mean `interleaved`?",
+    );
+    check(
+        "key twice",
+        &with("rows = 1\nrows = 2"),
+        "mine.toml:2`: this is not TOML: duplicate key",
+    );
+}
+
+#[test]
+fn values_out_of_bounds_are_named() {
+    let with = |text: &str| format!("{text}\n{GOOD}");
+    check(
+        "no blocks",
+        &with("blocks = 0"),
+        "mine.toml:1`: `blocks` is 0; it lies between 1 and 10000",
+    );
+    check("no rows", &with("rows = 0"), "`rows` is 0; it lies between 1 and");
+    check("endless", &with("slice_seconds = inf"), "`slice_seconds` is inf");
+    check("nan", &with("slice_seconds = nan"), "`slice_seconds` is NaN");
+    check("loads", &with("blocks = 2\nloads = 3"), "3 `loads` for 2 `blocks`");
+    check(
+        "require",
+        &with("require = [\"prf\"]"),
+        "unknown requirement `prf`; did you mean `perf`?",
+    );
+    check(
+        "arrival",
+        &with("arrival = { per_second = 0 }"),
+        "`per_second` is 0; it must be above 0",
+    );
+    check("arrival word", &with("arrival = \"open\""), "\"closed\" or a table");
+}
+
+#[test]
+fn unknown_names_get_the_nearest_known_one() {
+    let build = |level: &str| GOOD.replace("\"sqlite\"", level);
+    let suite = |line: &str| GOOD.replace("suite = \"quick\"", line);
+    let factor = |line: &str| format!("{GOOD}{line}\n");
+    check(
+        "server",
+        &build("\"mysq@9\""),
+        "mine.toml:4`: unknown server `mysq`; did you mean `mysql`?",
+    );
+    check("version", &build("\"mysql@4\""), "mine.toml:4`: mysql has no version `4`; known: 9.7.4");
+    check(
+        "suite",
+        &suite("suite = \"sysbnch\""),
+        "mine.toml:2`: unknown suite `sysbnch`; did you mean `sysbench`?",
+    );
+    let workload = suite("workloads = [\"scan\", \"point-qery\"]");
+    check(
+        "workload",
+        &workload,
+        "mine.toml:2`: unknown workload `point-qery`; did you mean `point-query`?",
+    );
+    let missing = suite("workloads = [\"./mine-too.toml\"]");
+    check("file", &missing, "mine-too.toml");
+    check(
+        "config",
+        &factor("config = [\"wall\"]"),
+        "mine.toml:5`: unknown config `wall`; did you mean `wal`?",
+    );
+    check(
+        "factor",
+        &factor("client = [1]"),
+        "mine.toml:5`: unknown factor `client`; did you mean `clients`?",
+    );
+    let parameter = factor("[parameters]\nrnge = 5");
+    check("parameter", &parameter, "mine.toml:6`: unknown parameter `rnge`; did you mean `range`?");
+    let extends = format!("extends = \"quickstat\"\n{GOOD}");
+    check(
+        "extends",
+        &extends,
+        "mine.toml:1`: unknown experiment `quickstat`; did you mean `quickstart`?",
+    );
+}
+
+#[test]
+fn factors_and_baseline_fit_each_other() {
+    let factor = |line: &str| format!("{GOOD}{line}\n");
+    check(
+        "empty factor",
+        &factor("clients = []"),
+        "mine.toml:5`: the factor `clients` has no levels",
+    );
+    check("clients", &factor("clients = [\"many\"]"), "`many` is no level of `clients`");
+    check("no clients", &factor("clients = [0]"), "`0` is no level of `clients`");
+    check("level twice", &factor("clients = [1, 1]"), "has the level `1` twice");
+    check("rows", &factor("rows = [1, 2]"), "`rows` cannot be a factor");
+    let baseline = format!("baseline = {{ build = \"mysql@5.6\" }}\n{GOOD}");
+    check(
+        "baseline",
+        &baseline,
+        "mine.toml:1`: the baseline's `mysql@5.6` is not a level of the factor `build`",
+    );
+    let baseline = format!("baseline = {{ biuld = \"sqlite\" }}\n{GOOD}");
+    check("baseline factor", &baseline, "unknown factor `biuld`");
+    let twice = GOOD.replace("\"sqlite\"", "\"mysql@9\", \"mysql@9.7\"");
+    check("same version", &twice, "mine.toml:4`: `mysql@9` and `mysql@9.7` both are mysql-9.7.4");
+    check("no build", "question = \"?\"\nsuite = \"quick\"\n", "no server to measure; add `build");
+    check(
+        "nothing to measure",
+        "question = \"?\"\n[factors]\nbuild = [\"sqlite\"]",
+        "nothing to measure",
+    );
+    let both = GOOD.replace("suite", "workloads = [\"scan\"]\nsuite");
+    check("suite and workloads", &both, "`suite` or `workloads`, not both");
+    check("clients as parameter", &factor("[parameters]\nclients = 4"), "write `factors.clients`");
+    let range = factor("[parameters]\nrange = -200");
+    check(
+        "empty range",
+        &range,
+        "range-covered-pk.toml`: from `1` to `range + 1` is from 1 to -199",
+    );
+}
+
+#[test]
+fn servers_and_configs_of_the_users_own_are_checked() {
+    let with = |text: &str| format!("{GOOD}{text}\n").replace("\"sqlite\"", "\"mine\"");
+    let both =
+        with("[servers.mine]\nserver = \"mysql\"\nbasedir = \"x\"\nattach = { socket = \"y\" }");
+    check(
+        "basedir and attach",
+        &both,
+        "`basedir` (start it) or `attach` (it is running), not both",
+    );
+    let attach = with("[servers.mine]\nserver = \"mysql\"\nattach = { socket = \"y\" }");
+    check("attach", &attach, "`attach` needs `design = \"classic\"`");
+    check(
+        "server",
+        &with("[servers.mine]\nserver = \"oracle\""),
+        "mine.toml:6`: unknown server `oracle`",
+    );
+    check(
+        "no server",
+        &with("[servers.mine]\nbasedir = \"x\""),
+        "the key `server` is missing; add it",
+    );
+    let name = with("[servers.\"../mine\"]\nserver = \"mysql\"");
+    check("name", &name, "`../mine` cannot name a server");
+    let config = |text: &str| format!("{GOOD}config = [\"a\"]\n{text}\n");
+    let circle = config("[configs.a]\nextends = \"b\"\n[configs.b]\nextends = \"a\"");
+    check("circle", &circle, "`extends` goes in a circle: a -> b -> a; remove one of them");
+    check(
+        "unknown base",
+        &config("[configs.a]\nextends = \"bse\""),
+        "unknown config `bse`; did you mean `base`?",
+    );
+    let lines = config("[configs.a]\nextends = \"base\"\nsettings = { x = \"1\\ny=2\" }");
+    check("two lines", &lines, "a setting's name and value are one line each");
+}
+
+/// The message about an experiment with one workload of the user's own.
+fn check_workload(name: &str, text: &str, expected: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let head = "help = \"h\"\nschema = \"sbtest\"\n";
+    fs_err::write(folder.path().join("own.toml"), format!("{head}{text}")).unwrap();
+    let experiment = GOOD.replace("suite = \"quick\"", "workloads = [\"./own.toml\"]");
+    let planned = draft(folder.path(), &experiment)
+        .and_then(|draft| plan::plan(&draft, &catalog(), &Host).map(|_| String::new()));
+    let got = planned.unwrap_or_else(|error| error.to_string());
+    assert!(got.contains(expected), "{name}:\n  got      {got}\n  expected {expected}");
+}
+
+fn op(text: &str) -> String {
+    format!("[[op]]\nname = \"a\"\n{text}")
+}
+
+#[test]
+fn operations_and_roles_of_the_users_own_are_checked() {
+    check_workload("no op", "", "the key `op` is missing");
+    check_workload(
+        "no sql",
+        &op(""),
+        "own.toml:3`: an operation needs `sql` or `[[op.statement]]`",
+    );
+    check_workload(
+        "sql and statement",
+        &op("sql = \"a\"\n[[op.statement]]\nsql = \"b\""),
+        "not both",
+    );
+    check_workload(
+        "unknown key",
+        &op("sgl = \"a\""),
+        "own.toml:5`: unknown key `sgl`; did you mean `sql`?",
+    );
+    check_workload(
+        "two names",
+        &format!("{0}\n{0}", op("sql = \"a\"")),
+        "own.toml:7`: two operations are named `a`",
+    );
+    check_workload(
+        "mark",
+        &op("sql = \"SELECT 1 FROM {tabel}\""),
+        "unknown mark `tabel`; did you mean `table`?",
+    );
+    check_workload(
+        "rows",
+        &op("sql = \"INSERT INTO t VALUES {rows}\""),
+        "`{rows}` needs `rows_per_statement`",
+    );
+    check_workload(
+        "dialect",
+        &op("sql = \"SELECT 1\"\nsql_for.mysq = \"SELECT 2\""),
+        "unknown dialect in `sql_for` `mysq`; did you mean `mysql`?",
+    );
+    check_workload(
+        "reserved",
+        &format!("[parameters]\nrows = 1\n{}", op("sql = \"a\"")),
+        "own.toml:4`: every phase has a parameter `rows`",
+    );
+    check_workload("weight", &op("weight = 0\nsql = \"a\""), "own.toml:5`: a weight is at least 1");
+    let role = |ops: &str| format!("{}\n[[role]]\nname = \"r\"\nops = [{ops}]", op("sql = \"a\""));
+    check_workload("role", &role("\"b\""), "own.toml:8`: unknown operation `b`; there is only `a`");
+    let roles = format!("{}\n[[role]]\nname = \"s\"\nops = [\"a\"]", role("\"a\""));
+    check_workload(
+        "several roles",
+        &roles,
+        "several roles (`r`, `s`), which cannot be executed yet",
+    );
+    let two = roles.replace("\"s\"", "\"r\"");
+    check_workload("role twice", &two, "own.toml:10`: two roles are named `r`; rename one");
+    let end = format!("{}\nend = {{ with = \"q\" }}", role("\"a\""));
+    check_workload("end", &end, "own.toml:9`: unknown role `q`; there is only `r`");
+}
+
+#[test]
+fn arguments_of_the_users_own_are_checked() {
+    let select = |args: &str| op(&format!("sql = \"SELECT ? FROM {{table}}\"\nargs = [{args}]"));
+    check_workload(
+        "too few arguments",
+        &select(""),
+        "own.toml:5`: the SQL has 1 placeholders and `args` has 0 entries",
+    );
+    check_workload(
+        "unknown argument",
+        &select("{ unifrom = [1, 2] }"),
+        "own.toml:6`: unknown key `unifrom`; did you mean `uniform`?",
+    );
+    check_workload("no argument", &select("{}"), "own.toml:6`: a value needs one of `uniform`");
+    check_workload(
+        "two kinds",
+        &select("{ integer = 1, text = \"a\" }"),
+        "`integer` or `text`, not both",
+    );
+    check_workload(
+        "unknown name",
+        &select("{ integer = \"row\" }"),
+        "own.toml:6`: `row` names `row`, which is not a parameter",
+    );
+    check_workload("no expression", &select("{ integer = \"1 +\" }"), "is not an expression");
+    check_workload(
+        "unknown draw",
+        &select("{ draw = \"x\" }"),
+        "own.toml:6`: unknown draw `x`; there is none",
+    );
+    check_workload(
+        "list",
+        &select("{ integer = 1, list = 2 }"),
+        "`{list}` in the SQL and `list` in `args` go together",
+    );
+    check_workload(
+        "upside down",
+        &select("{ uniform = [2, 1] }"),
+        "from `2` to `1` is from 2 to 1, which holds nothing",
+    );
+    check_workload(
+        "plus",
+        &select("{ integer = 1, plus = 1 }"),
+        "`plus` belongs to `draw` or `captured` only",
+    );
+}
+
+#[test]
+fn extending_in_a_circle_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    fs_err::write(folder.path().join("a.toml"), "extends = \"./b.toml\"").unwrap();
+    fs_err::write(folder.path().join("b.toml"), "extends = \"./mine.toml\"").unwrap();
+    let error = draft(folder.path(), "extends = \"./a.toml\"").unwrap_err().to_string();
+    assert!(error.contains("`extends` goes in a circle: mine -> a -> b -> mine"), "{error}");
+}
+
+#[test]
+fn the_command_line_is_checked_like_the_file() {
+    let check = |set: &[&str], only: &[&str], expected: &str| {
+        let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
+        let overrides = Overrides { set: texts(set), only: texts(only) };
+        let error = load_experiment("quickstart", &catalog(), &overrides).unwrap_err().to_string();
+        assert!(error.contains(expected), "{set:?} {only:?}:\n  got {error}");
+    };
+    check(&["blocks"], &[], "`--set blocks`: it is not KEY=VALUE");
+    check(&["block=2"], &[], "`--set block=2`: unknown key `block`; did you mean `blocks`?");
+    check(&["blocks=many"], &[], "`--set blocks=many`: invalid type: string \"many\"");
+    check(&["blocks=0"], &[], "`--set blocks=0`: `blocks` is 0");
+    check(&["clients=4"], &[], "did you mean `factors.clients`?");
+    check(&["suite=quik"], &[], "`--set suite=quik`: unknown suite `quik`; did you mean `quick`?");
+    check(&["factors.build=[]"], &[], "`--set factors.build=[]`: the factor `build` has no levels");
+    check(&["extends=x"], &[], "`extends` belongs in a file");
+    check(
+        &[],
+        &["point-qery"],
+        "`--only point-qery`: unknown workload `point-qery`; did you mean `point-query`?",
+    );
+    let unknown = load_experiment("quickstat", &catalog(), &Overrides::default()).unwrap_err();
+    assert_eq!(unknown.to_string(), "unknown experiment `quickstat`; did you mean `quickstart`?");
+}
+
+#[test]
+fn garbage_never_panics() {
+    let texts = [
+        "\u{0}",
+        "[[[[",
+        "a.b.c = {",
+        "factors = 5",
+        "= = =",
+        "\u{feff}x",
+        "[factors]\nbuild = [[1]]",
+    ];
+    for text in texts {
+        assert_ne!(message(text), "", "{text:?}");
+        for cut in (0..GOOD.len()).step_by(7) {
+            message(&format!("{}{text}{}", &GOOD[..cut], &GOOD[cut..]));
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! What experiments and catalog files may say, and what is said back.
+#![allow(clippy::unwrap_used, reason = "a test that cannot prepare its input has failed")]
+
+mod catalog;
+mod errors;
+mod format;
+mod plans;
+
+use plan::{Catalog, Draft, Error, Overrides, Versions, load_experiment};
+use std::path::Path;
+
+/// A host that could install these products.
+pub(crate) struct Host;
+
+impl Versions for Host {
+    fn products(&self) -> Vec<String> {
+        ["mariadb", "mysql", "postgres", "sqlite"].map(str::to_owned).to_vec()
+    }
+
+    fn resolve(&self, server: &str, version: &str) -> Result<String, String> {
+        let known: &[&str] = match server {
+            "mysql" => &["9.7.4", "5.6.24", "5.5.9"],
+            "mariadb" => &["10.11.19", "10.5.23"],
+            "postgres" => &["18.6", "17.6", "11.22"],
+            _ => &["3.50.4"],
+        };
+        let fits = |known: &&&str| known.starts_with(version);
+        known.iter().find(fits).map(|known| (*known).to_owned()).ok_or_else(|| {
+            format!("{server} has no version `{version}`; known: {}", known.join(", "))
+        })
+    }
+}
+
+pub(crate) fn catalog() -> Catalog {
+    Catalog::embedded().unwrap()
+}
+
+/// Writes `text` to a file of its own and drafts it.
+pub(crate) fn draft(folder: &Path, text: &str) -> Result<Draft, Error> {
+    let path = folder.join("mine.toml");
+    fs_err::write(&path, text).unwrap();
+    load_experiment(path.to_str().unwrap(), &catalog(), &Overrides::default())
+}
+
+pub(crate) fn plan_of(text: &str) -> Result<model::plan::Plan, Error> {
+    let folder = tempfile::tempdir().unwrap();
+    plan::plan(&draft(folder.path(), text)?, &catalog(), &Host)
+}
+
+pub(crate) fn shipped(name: &str, set: &[&str]) -> Result<model::plan::Plan, Error> {
+    let set = set.iter().map(|text| (*text).to_owned()).collect();
+    let overrides = Overrides { set, only: Vec::new() };
+    plan::plan(&load_experiment(name, &catalog(), &overrides)?, &catalog(), &Host)
+}

@@ -1,0 +1,255 @@
+use crate::{Host, catalog, plan_of, shipped};
+use model::plan::{PhaseKind, Plan};
+use plan::{Overrides, load_experiment, render};
+
+const TWO_BUILDS: &str = r#"
+question = "Which?"
+workloads = ["update-index", "point-query", "read-only"]
+blocks = 3
+[factors]
+build = ["mysql@5.6", "mysql@9"]
+"#;
+
+fn phases(plan: &Plan) -> Vec<&str> {
+    plan.phases.iter().map(|phase| phase.name.as_str()).collect()
+}
+
+fn labels(plan: &Plan) -> Vec<&str> {
+    plan.subjects.iter().map(|subject| subject.label.as_str()).collect()
+}
+
+#[test]
+fn labels_have_exact_versions_and_the_first_build_is_the_base() {
+    let plan = plan_of(TWO_BUILDS).unwrap();
+    assert_eq!(labels(&plan), ["mysql-5.6.24", "mysql-9.7.4"]);
+    assert_eq!(plan.base, ["mysql-5.6.24"]);
+    assert_eq!(plan.subjects[1].levels["build"], "mysql-9.7.4");
+    assert_eq!(plan.experiment.factors[0].levels, ["mysql-5.6.24", "mysql-9.7.4"]);
+    assert_eq!(plan.subjects[1].config.name, "base");
+}
+
+#[test]
+fn reading_workloads_come_first() {
+    assert_eq!(phases(&plan_of(TWO_BUILDS).unwrap()), ["point-query", "read-only", "update-index"]);
+}
+
+#[test]
+fn the_same_experiment_gives_the_same_plan_and_another_seed_another_one() {
+    let plan = |set: &[&str]| shipped("mysql-5.6-vs-9", set).unwrap();
+    assert_eq!(plan(&[]), plan(&[]));
+    assert_eq!(plan(&[]).hash.len(), 64);
+    assert_ne!(plan(&[]).hash, plan(&["seed=7"]).hash);
+    let orders = |plan: &Plan| plan.blocks.iter().map(|b| b.orders.clone()).collect::<Vec<_>>();
+    assert_ne!(orders(&plan(&["blocks=9"])), orders(&plan(&["blocks=9", "seed=7"])));
+}
+
+#[test]
+fn more_blocks_leave_the_first_ones_as_they_were() {
+    let few = shipped("mysql-5.6-vs-9", &[]).unwrap();
+    let many = shipped("mysql-5.6-vs-9", &["blocks=8"]).unwrap();
+    assert_eq!(few.blocks[..], many.blocks[..2]);
+}
+
+#[test]
+fn two_factors_make_subjects_of_all_their_levels() {
+    let text = r#"
+question = "Which?"
+suite = "quick"
+baseline = { build = "mysql@5.6" }
+[factors]
+build = ["mysql@5.6", "mysql@9"]
+config = ["base", "durable"]
+"#;
+    let plan = plan_of(text).unwrap();
+    let expected =
+        ["mysql-5.6.24.base", "mysql-5.6.24.durable", "mysql-9.7.4.base", "mysql-9.7.4.durable"];
+    assert_eq!(labels(&plan), expected);
+    assert_eq!(plan.base, expected[..2]);
+    assert_eq!(plan.experiment.baseline["build"], "mysql-5.6.24");
+}
+
+#[test]
+fn factors_without_restart_multiply_the_phases() {
+    let text = r#"
+question = "Which?"
+workloads = ["point-query", "read-only"]
+[factors]
+build = ["sqlite"]
+clients = [1, 4]
+range = [10, 100]
+"#;
+    let plan = plan_of(text).unwrap();
+    let expected = [
+        "point-query.clients1",
+        "point-query.clients4",
+        "read-only.clients1.range10",
+        "read-only.clients4.range10",
+        "read-only.clients1.range100",
+        "read-only.clients4.range100",
+    ];
+    assert_eq!(phases(&plan), expected);
+    assert_eq!(plan.phases[5].parameters["range"], 100);
+    assert_eq!((plan.phases[5].range, plan.phases[5].clients), (Some(100), 4));
+    assert_eq!(plan.phases[5].levels["clients"], "4");
+    assert_eq!(plan.phases[0].levels.get("range"), None, "point-query has no range");
+}
+
+#[test]
+fn a_factor_replaces_the_ranges_of_a_suite() {
+    let text = r#"
+question = "Which?"
+suite = "sysbench"
+[factors]
+build = ["sqlite"]
+range = [20, 50]
+"#;
+    let plan = plan_of(text).unwrap();
+    let names = phases(&plan);
+    let random: Vec<_> = names.iter().filter(|name| name.starts_with("random")).collect();
+    assert_eq!(random, [&"random-points.range20", &"random-points.range50"]);
+}
+
+#[test]
+fn a_suite_keeps_its_order_and_its_rules() {
+    let plan = shipped("mysql-5.6-vs-9", &["suite=sysbench", "factors.clients=[1,40]", "tables=8"]);
+    let plan = plan.unwrap();
+    let warm = &plan.phases[0];
+    assert_eq!(
+        (warm.name.as_str(), warm.kind, warm.clients),
+        ("point-query.warm", PhaseKind::Warmup, 8)
+    );
+    assert_eq!(warm.parameters["clients"], 8);
+    assert_eq!(plan.phases[1].kind, PhaseKind::Settle);
+    assert_eq!(plan.phases[2].name, "scan.warmpre.clients1");
+    let settles = plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Settle);
+    assert_eq!(settles.map(|phase| phase.name.as_str()).collect::<Vec<_>>(), ["settle", "settle2"]);
+    assert_eq!(plan.blocks[0].orders[0].len(), 1, "a warm-up is done once");
+    assert_eq!(plan.blocks[0].orders[4].len(), 2, "a measured phase has its rounds");
+}
+
+#[test]
+fn the_classic_design_has_published_lengths_and_one_round() {
+    let set = ["design=classic", "suite=sysbench", "read_seconds=600", "write_seconds=900"];
+    let plan = shipped("mysql-5.6-vs-9", &set).unwrap();
+    let seconds =
+        |name: &str| plan.phases.iter().find(|phase| phase.name == name).map(|phase| phase.seconds);
+    assert_eq!(seconds("point-query"), Some(600.0));
+    assert_eq!(seconds("update-one"), Some(900.0));
+    assert_eq!(seconds("write-only"), Some(600.0));
+    assert_eq!(seconds("scan.warm"), Some(60.0));
+    assert_eq!(seconds("settle"), Some(61.0));
+    assert_eq!(plan.experiment.rounds, 1);
+    assert_eq!(plan.experiment.warmup_seconds, 5.0);
+    let block = &plan.blocks[0];
+    assert!(block.orders.iter().all(|rounds| *rounds == [block.start_order.clone()]));
+}
+
+#[test]
+fn servers_of_the_users_own_keep_their_name_and_folder() {
+    let text = r#"
+question = "Which?"
+suite = "quick"
+baseline = { build = "mysql@9" }
+[factors]
+build = ["mysql@9", "patched", "tcmalloc"]
+config = ["mine"]
+[servers.patched]
+server = "mysql"
+basedir = "builds/patched"
+prefix = ["taskset", "-c", "0"]
+[servers.tcmalloc]
+server = "mysql"
+version = "9"
+environment = { LD_PRELOAD = "/usr/lib/libtcmalloc_minimal.so.4" }
+[configs.mine]
+extends = "base"
+transport = "tcp"
+settings = { innodb_buffer_pool_size = "2G", innodb_flush_neighbors = 0 }
+"#;
+    let plan = plan_of(text).unwrap();
+    assert_eq!(labels(&plan), ["mysql-9.7.4", "patched", "tcmalloc"]);
+    let build = &plan.subjects[1].build;
+    assert!(build.basedir.as_ref().unwrap().ends_with("builds/patched"));
+    assert!(build.basedir.as_ref().unwrap().is_absolute(), "it starts at the file's folder");
+    assert_eq!(build.prefix, ["taskset", "-c", "0"]);
+    assert_eq!(plan.subjects[2].build.environment[0].0, "LD_PRELOAD");
+    let settings = &plan.subjects[0].config.settings;
+    let pool = settings.iter().find(|setting| setting.name == "innodb_buffer_pool_size").unwrap();
+    assert_eq!(pool.value, "2G");
+    assert_eq!(settings.last().unwrap().name, "innodb_flush_neighbors");
+}
+
+#[test]
+fn an_experiment_extends_another_and_the_command_line_extends_both() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("mine.toml");
+    let text = "extends = \"quickstart\"\nquestion = \"Mine?\"\nworkloads = [\"scan\"]\nrows = 5\n";
+    fs_err::write(&file, text).unwrap();
+    let overrides = Overrides { set: vec!["rows = 7".to_owned()], only: Vec::new() };
+    let draft = load_experiment(file.to_str().unwrap(), &catalog(), &overrides).unwrap();
+    let experiment = &draft.experiment;
+    assert_eq!((experiment.name.as_str(), experiment.question.as_str()), ("mine", "Mine?"));
+    assert_eq!((experiment.rows, experiment.blocks), (7, 2));
+    assert!(experiment.text.contains("rows = 7") && experiment.text.contains("wal"));
+    assert!(!experiment.text.contains("extends"));
+    assert_eq!(phases(&plan::plan(&draft, &catalog(), &Host).unwrap()), ["scan"]);
+}
+
+#[test]
+fn only_some_workloads_keep_their_warm_ups_and_debts() {
+    let only = |names: &[&str]| {
+        let only = names.iter().map(|name| (*name).to_owned()).collect();
+        let overrides = Overrides { set: vec!["suite=sysbench".to_owned()], only };
+        let draft = load_experiment("quickstart", &catalog(), &overrides).unwrap();
+        let plan = plan::plan(&draft, &catalog(), &Host).unwrap();
+        for phase in &plan.phases {
+            let stem = phase.name.split('.').next().unwrap();
+            let workload = plan.workloads[phase.workload].name.as_str();
+            assert!(phase.kind == PhaseKind::Settle || workload == stem, "{stem} is {workload}");
+        }
+        assert!(plan.workloads.len() <= names.len(), "only what is used is in the plan");
+        plan.phases.into_iter().map(|phase| phase.name).collect::<Vec<_>>()
+    };
+    assert_eq!(only(&["hot-points"]), ["hot-points"]);
+    assert_eq!(only(&["points-covered-si"]), ["points-covered-si.warm", "points-covered-si"]);
+    assert_eq!(only(&["update-one", "hot-points"]), ["update-one", "settle", "hot-points"]);
+    assert_eq!(only(&["random-points.range10"]), ["random-points.range10"]);
+}
+
+#[test]
+fn an_open_loop_is_said_once_for_all() {
+    let set = ["arrival={ per_second = 1000, spacing = \"poisson\" }"];
+    let plan = shipped("quickstart", &set).unwrap();
+    let open = model::workload::Arrival::Open {
+        per_second: 1000.0,
+        spacing: model::workload::Spacing::Poisson,
+    };
+    assert!(plan.phases.iter().all(|phase| phase.arrival == open));
+}
+
+#[test]
+fn estimates_grow_with_the_work() {
+    let plan = |set: &[&str]| shipped("quickstart", set).unwrap().estimate;
+    let small = plan(&[]);
+    assert!((20.0..60.0).contains(&small.seconds), "{small:?}");
+    assert!(plan(&["blocks=8"]).seconds > 3.0 * small.seconds);
+    assert!(plan(&["rows=10000000"]).disk_bytes > 5 * small.disk_bytes);
+    let mysql = shipped("mysql-5.6-vs-9", &[]).unwrap().estimate;
+    assert!((1 << 30..4 << 30).contains(&mysql.memory_bytes), "{mysql:?}");
+}
+
+#[test]
+fn the_plan_reads_well() {
+    let text = render(&shipped("quickstart", &[]).unwrap());
+    let expected = [
+        "quickstart: Is SQLite faster with the write-ahead log than with the rollback journal?",
+        "data: sbtest, 1 table of 100,000 rows, 1 load per subject",
+        "  A  sqlite-3.50.4.rollback  config rollback, base of the comparison",
+        "  B  sqlite-3.50.4.wal       config wal",
+        "    1  point-query       point          1 client  2 x 0.5 s",
+        "2 blocks, 4 trials, 32 slices; letters are subjects, a group is a round",
+    ];
+    for line in expected {
+        assert!(text.lines().any(|shown| shown == line), "no line `{line}` in\n{text}");
+    }
+}

@@ -1,0 +1,41 @@
+//! Counters of a server, of the driver and of the host, read around a window and along a series.
+//!
+//! A [`Meter`] is opened on a [`Target`] while the server is idle or frozen; two [`Snapshot`]s of
+//! it give the [`model::reading::Reading`]s of the window between them. A [`Sampler`] records the
+//! cheap counters every second. This crate must not know what a workload or a product is, must not
+//! divide a counter by operations, and must not stop because a host permits less: what is missing
+//! becomes a mark.
+//!
+//! Read [`Target`] first, then [`source`] (the probes and their table), then [`Meter`].
+
+#![forbid(unsafe_code)]
+
+mod attach;
+mod calm;
+mod environment;
+mod error;
+#[cfg(test)]
+mod fake;
+mod limit;
+mod meter;
+mod metric;
+mod mount;
+mod part;
+mod permission;
+mod sampler;
+pub mod source;
+mod target;
+mod task;
+mod unseen;
+mod value;
+
+pub use calm::{Calm, background_share};
+pub use environment::{Roots, environment, environment_at};
+pub use error::Error;
+pub use limit::raise_file_limit;
+pub use meter::{Meter, Snapshot};
+pub use permission::{Permission, permission};
+pub use sampler::{Sampler, raise_peaks};
+pub use target::Target;
+pub use task::{TaskCpu, process_tree, task_cpu};
+pub use value::Values;

@@ -1,0 +1,117 @@
+//! The mount that a folder is on.
+
+use procfs::{DiskStat, process::MountInfo};
+use std::path::{Path, PathBuf};
+
+/// A mounted file system.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Mount {
+    /// Where it is mounted.
+    pub(crate) point: PathBuf,
+    /// Type, e.g. `ext4`.
+    pub(crate) kind: String,
+    /// What is mounted: for file systems on block devices, the device's path.
+    pub(crate) source: String,
+    /// Major and minor number as `254:0`; of no device for file systems such as btrfs.
+    number: String,
+}
+
+impl Mount {
+    /// The device's path, or empty where there is no block device.
+    pub(crate) fn device(&self) -> &str {
+        if self.source.starts_with("/dev/") { &self.source } else { "" }
+    }
+
+    /// Whether the device is the one under this mount: by number, or by name where the file system
+    /// hides the number.
+    pub(crate) fn is_on(&self, disk: &DiskStat) -> bool {
+        if format!("{}:{}", disk.major, disk.minor) == self.number {
+            return true;
+        }
+        let hidden = self.number.starts_with("0:") && !self.device().is_empty();
+        hidden && self.device_name().as_deref() == Some(&disk.name)
+    }
+
+    /// The kernel's name of the device, behind links such as those of the device mapper.
+    fn device_name(&self) -> Option<String> {
+        let path = Path::new(self.device());
+        let real = fs_err::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        Some(real.file_name()?.to_str()?.to_owned())
+    }
+}
+
+/// The mount of a folder, which need not exist yet; none if the mounts cannot be read.
+pub(crate) fn of(proc_root: &Path, folder: &Path) -> Option<Mount> {
+    let folder = real(folder);
+    let text = fs_err::read_to_string(proc_root.join("self/mountinfo")).ok()?;
+    let mounts = text.lines().filter_map(|line| MountInfo::from_line(line).ok());
+    // The longest mount point wins; of equal ones the last, because it hides those before it.
+    let inner = mounts
+        .filter(|mount| folder.starts_with(&mount.mount_point))
+        .max_by_key(|mount| mount.mount_point.components().count())?;
+    Some(Mount {
+        point: inner.mount_point,
+        kind: inner.fs_type,
+        source: inner.mount_source.unwrap_or_default(),
+        number: inner.majmin,
+    })
+}
+
+/// The folder without links, as far as it exists.
+fn real(folder: &Path) -> PathBuf {
+    let absolute = std::path::absolute(folder).unwrap_or_else(|_| folder.to_path_buf());
+    for existing in absolute.ancestors() {
+        if let Ok(real) = fs_err::canonicalize(existing) {
+            let rest = absolute.strip_prefix(existing).unwrap_or(Path::new(""));
+            return real.join(rest);
+        }
+    }
+    absolute
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::FakeProc;
+
+    const MOUNTS: &str = "20 1 254:0 / / rw - ext4 /dev/vda rw\n\
+                          21 20 0:30 / /pool rw shared:1 - btrfs /dev/nvme9n1p2 rw\n\
+                          22 20 0:40 / /pool/a rw - tmpfs tmpfs rw\n\
+                          23 20 0:41 / /pool/a rw - overlay overlay rw\n";
+
+    fn check(folder: &str, expected: (&str, &str, &str)) {
+        let fake = FakeProc::new();
+        fake.write("self/mountinfo", MOUNTS);
+        let mount = of(fake.root(), Path::new(folder)).unwrap();
+        let point = mount.point.display().to_string();
+        assert_eq!((&*point, &*mount.kind, mount.device()), expected, "{folder}");
+    }
+
+    #[test]
+    fn the_innermost_and_last_mount_wins() {
+        check("/", ("/", "ext4", "/dev/vda"));
+        check("/poolside", ("/", "ext4", "/dev/vda"));
+        check("/pool/b", ("/pool", "btrfs", "/dev/nvme9n1p2"));
+        check("/pool/a/b", ("/pool/a", "overlay", ""));
+    }
+
+    #[test]
+    fn a_device_is_found_by_number_or_by_name() {
+        let fake = FakeProc::new();
+        fake.write("self/mountinfo", MOUNTS);
+        let disk = |line: &str| DiskStat::from_line(line).unwrap();
+        let vda = disk("254 0 vda 0 0 0 0 0 0 0 0 0 0 0");
+        let partition = disk("259 2 nvme9n1p2 0 0 0 0 0 0 0 0 0 0 0");
+        for (folder, on_vda, on_partition) in
+            [("/", true, false), ("/pool", false, true), ("/pool/a", false, false)]
+        {
+            let mount = of(fake.root(), Path::new(folder)).unwrap();
+            assert_eq!((mount.is_on(&vda), mount.is_on(&partition)), (on_vda, on_partition));
+        }
+    }
+
+    #[test]
+    fn this_hosts_temporary_folder_is_somewhere() {
+        assert!(of(Path::new("/proc"), &std::env::temp_dir().join("not/yet")).is_some());
+    }
+}

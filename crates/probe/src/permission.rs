@@ -1,0 +1,133 @@
+//! What this host lets us count, found once by trying.
+//!
+//! A processor that accepts more events than it can count does not always say so: a surplus event
+//! reads 0, or a fraction of the truth, and still claims to have counted all the time. So the check
+//! opens N equal events, executes a known amount of work, and believes in N only if all of them
+//! agree.
+
+use crate::attach::{HARDWARE_EVENTS_MAX, Mode, Source, counted_whole, on_this_thread};
+use perf_event::Counter;
+use std::{hint::black_box, io, sync::OnceLock, thread};
+
+/// What perf lets this process count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Permission {
+    /// User and kernel mode.
+    Full,
+    /// User mode only.
+    UserOnly,
+    /// No hardware counters: they are not permitted, or this host (often a virtual one) has none.
+    None,
+}
+
+impl Permission {
+    /// The word in records: `full`, `user` or `none`.
+    pub fn word(self) -> &'static str {
+        match self {
+            Self::Full => "full",
+            Self::UserOnly => "user",
+            Self::None => "none",
+        }
+    }
+}
+
+/// The outcome of the check.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Check {
+    pub(crate) permission: Permission,
+    /// Hardware events that count correctly at the same time, 0 to 4.
+    pub(crate) slots: usize,
+}
+
+/// What this process may count on this host; tried once and then remembered.
+pub fn permission() -> Permission {
+    check().permission
+}
+
+pub(crate) fn check() -> Check {
+    static CHECK: OnceLock<Check> = OnceLock::new();
+    // A thread of its own, because a thread that already carries counters would not be a fair
+    // trial.
+    *CHECK.get_or_init(|| {
+        thread::spawn(try_all).join().unwrap_or(Check { permission: Permission::None, slots: 0 })
+    })
+}
+
+/// Rounds of the known work: long enough that the differences of starting events do not matter.
+const ROUNDS: u64 = 2_000_000;
+
+/// Relative difference that equal events may have.
+const TOLERANCE: f64 = 0.01;
+
+fn try_all() -> Check {
+    let slots = (1..=HARDWARE_EVENTS_MAX).rev().find(|n| events_agree(*n).unwrap_or(false));
+    let Some(slots) = slots else { return Check { permission: Permission::None, slots: 0 } };
+    let kernel = kernel_counts().unwrap_or(false);
+    Check { permission: if kernel { Permission::Full } else { Permission::UserOnly }, slots }
+}
+
+/// Whether `n` equal events count the known work, equally and all the time.
+fn events_agree(n: usize) -> io::Result<bool> {
+    let mut counters = (0..n)
+        .map(|_| on_this_thread(Source::Instructions, Mode::User))
+        .collect::<io::Result<Vec<_>>>()?;
+    counters.iter_mut().try_for_each(Counter::enable)?;
+    let mut state = 0_u64;
+    for round in 0..ROUNDS {
+        state = black_box(state ^ round);
+    }
+    counters.iter_mut().try_for_each(Counter::disable)?;
+    let mut counts = Vec::with_capacity(n);
+    for counter in &mut counters {
+        let data = counter.read_full()?;
+        if !counted_whole(data.time_enabled(), data.time_running()) {
+            return Ok(false);
+        }
+        counts.push(data.count());
+    }
+    Ok(agree(&counts, ROUNDS))
+}
+
+fn agree(counts: &[u64], work: u64) -> bool {
+    let least = counts.iter().copied().min().unwrap_or(0);
+    let most = counts.iter().copied().max().unwrap_or(0);
+    least >= work && (most - least) as f64 <= TOLERANCE * most as f64
+}
+
+/// Whether events of the kernel may be opened and move.
+fn kernel_counts() -> io::Result<bool> {
+    let mut counter = on_this_thread(Source::Instructions, Mode::Kernel)?;
+    counter.enable()?;
+    for _ in 0..100 {
+        // Any system call will do; yielding has no effect that lasts.
+        thread::yield_now();
+    }
+    counter.disable()?;
+    Ok(counter.read()? > 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_events_agree_or_are_not_believed() {
+        for (counts, expected) in [
+            (&[5_000, 5_010, 5_020][..], true),
+            (&[5_000, 0, 5_020], false),
+            (&[5_000, 830], false),
+            (&[900, 900], false),
+            (&[], false),
+        ] {
+            assert_eq!(agree(counts, 1_000), expected, "{counts:?}");
+        }
+    }
+
+    #[test]
+    fn the_check_is_made_once_and_is_consistent() {
+        let first = check();
+        assert_eq!(first, check());
+        assert_eq!(first.permission == Permission::None, first.slots == 0);
+        assert!(["full", "user", "none"].contains(&permission().word()));
+    }
+}

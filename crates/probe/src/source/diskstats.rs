@@ -1,0 +1,126 @@
+//! The block device under the data folder.
+
+use super::{Probe, Purpose, Reader};
+use crate::{Error, Target, Values, metric, mount};
+use model::{metric::Metric, reading::Scope};
+use procfs::DiskStat;
+use std::path::PathBuf;
+
+/// Counters of a block device.
+pub(super) struct Diskstats;
+
+const METRICS: &[Metric] = &[
+    metric::cost("device_reads", "reads", "reads that the device finished"),
+    metric::cost("device_read_kib", "KiB", "read from the device"),
+    metric::cost("device_writes", "writes", "writes that the device finished"),
+    metric::cost("device_write_kib", "KiB", "written to the device"),
+    metric::cost("device_flushes", "flushes", "flushes of the device's cache"),
+    metric::cost("device_read_ms", "ms", "time of all reads together"),
+    metric::cost("device_write_ms", "ms", "time of all writes together"),
+    metric::fact("device_busy_ms", "ms", "time with at least one request under way"),
+];
+
+/// The kernel's sector in `/proc/diskstats`, whatever the device's own.
+const SECTORS_PER_KIB: f64 = 2.0;
+
+impl Probe for Diskstats {
+    fn name(&self) -> &'static str {
+        "diskstats"
+    }
+
+    fn help(&self) -> &'static str {
+        "reads, writes and flushes of the data folder's block device"
+    }
+
+    fn metrics(&self) -> &'static [Metric] {
+        METRICS
+    }
+
+    fn open(&self, target: &Target, _purpose: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {
+        let path = target.proc_root.join("diskstats");
+        let absent = |why: String| Error::Absent(format!("device counters absent: {why}"));
+        let mount = mount::of(&target.proc_root, &target.data_folder)
+            .ok_or_else(|| absent("the mount of the data folder is not known".into()))?;
+        let text = fs_err::read_to_string(&path)
+            .map_err(|_| absent("no `/proc/diskstats` on this host".into()))?;
+        let lines = text.lines().filter_map(|line| DiskStat::from_line(line).ok());
+        let device = lines.into_iter().find(|d| mount.is_on(d)).ok_or_else(|| {
+            absent(format!("`{}` at `{}` has no block device", mount.kind, mount.point.display()))
+        })?;
+        Ok(Some(Box::new(Open { path, name: device.name })))
+    }
+}
+
+struct Open {
+    path: PathBuf,
+    name: String,
+}
+
+impl Reader for Open {
+    fn read(&mut self, values: &mut Values) -> Result<(), Error> {
+        let text = fs_err::read_to_string(&self.path)
+            .map_err(|e| Error::Source { path: self.path.clone(), reason: e.to_string() })?;
+        // The third word is the name: only one line needs to be parsed.
+        let line = text.lines().find(|l| l.split_ascii_whitespace().nth(2) == Some(&self.name));
+        let Some(device) = line.and_then(|line| DiskStat::from_line(line).ok()) else {
+            return Ok(());
+        };
+        let mut push = |name, value| values.push(Scope::Device, name, value);
+        push("device_reads", device.reads as f64);
+        push("device_read_kib", device.sectors_read as f64 / SECTORS_PER_KIB);
+        push("device_writes", device.writes as f64);
+        push("device_write_kib", device.sectors_written as f64 / SECTORS_PER_KIB);
+        if let Some(flushes) = device.flushes {
+            push("device_flushes", flushes as f64);
+        }
+        push("device_read_ms", device.time_reading as f64);
+        push("device_write_ms", device.time_writing as f64);
+        push("device_busy_ms", device.time_in_progress as f64);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::FakeProc;
+    use std::path::Path;
+
+    const DISKS: &str = "   7 0 loop0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0\n \
+                         254 0 vda 10 1 200 3 20 2 400 7 0 9 10 1 1 8 2 5 1\n \
+                         254 1 vda1 5 1 100 3 6 2 300 7 0 9 10\n";
+
+    fn open(fake: &FakeProc, folder: &str) -> Result<Box<dyn Reader>, String> {
+        let target = Target { data_folder: Path::new(folder).to_path_buf(), ..fake.target() };
+        let opened = Diskstats.open(&target, Purpose::Window).map_err(|e| e.to_string())?;
+        opened.ok_or_else(|| "nothing".into())
+    }
+
+    #[test]
+    fn the_device_of_the_innermost_mount_is_read() {
+        let fake = FakeProc::new();
+        fake.write("diskstats", DISKS).write(
+            "self/mountinfo",
+            "20 1 254:0 / / rw - ext4 /dev/vda rw\n21 20 254:1 / /data rw - xfs /dev/vda1 rw\n",
+        );
+        let mut values = Values::default();
+        open(&fake, "/data/x").unwrap().read(&mut values).unwrap();
+        assert_eq!(values.get(Scope::Device, "device_write_kib"), Some(150.0));
+        assert_eq!(values.get(Scope::Device, "device_flushes"), None);
+        let mut values = Values::default();
+        open(&fake, "/elsewhere").unwrap().read(&mut values).unwrap();
+        assert_eq!(values.get(Scope::Device, "device_reads"), Some(10.0));
+        assert_eq!(values.get(Scope::Device, "device_read_kib"), Some(100.0));
+        assert_eq!(values.get(Scope::Device, "device_flushes"), Some(5.0));
+    }
+
+    #[test]
+    fn a_folder_without_a_device_says_so() {
+        let fake = FakeProc::new();
+        fake.write("diskstats", DISKS)
+            .write("self/mountinfo", "20 1 0:21 / / rw - tmpfs tmpfs rw\n");
+        let message = open(&fake, "/data").err();
+        let expected = "device counters absent: `tmpfs` at `/` has no block device";
+        assert_eq!(message.as_deref(), Some(expected));
+    }
+}

@@ -1,0 +1,228 @@
+//! What `/proc` knows of each task: CPU time, waiting for a CPU, switches and page faults.
+
+use super::{Probe, Purpose, Reader};
+use crate::{
+    Error, Target, Values, metric,
+    part::{Member, Part, Parts, Sums, members},
+    task::{parse, task_folder},
+    unseen::Unseen,
+};
+use model::metric::Metric;
+use procfs::process::Schedstat;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
+
+/// Counters of tasks from `/proc`.
+pub(super) struct ProcTask;
+
+const METRICS: &[Metric] = &[
+    metric::cost("cpu_ns", "ns", "time on a CPU, child processes that ended included"),
+    metric::cost("runqueue_wait_ns", "ns", "time that a task was ready and had to wait for a CPU"),
+    metric::cost("voluntary_switches", "switches", "times that a task went to wait"),
+    metric::cost("involuntary_switches", "switches", "times that a task was put off its CPU"),
+    metric::cost("context_switches", "switches", "times that a task left its CPU"),
+    metric::cost("page_faults", "faults", "page faults, minor and major"),
+];
+
+/// Counters of a task that only its `schedstat` gives: the cheap part, enough for a series.
+const CHEAP: usize = 2;
+
+impl Probe for ProcTask {
+    fn name(&self) -> &'static str {
+        "proc_task"
+    }
+
+    fn help(&self) -> &'static str {
+        "CPU time, run queue, switches and page faults of each task, from /proc"
+    }
+
+    fn metrics(&self) -> &'static [Metric] {
+        METRICS
+    }
+
+    fn open(&self, target: &Target, purpose: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {
+        let parts = Parts::of(target);
+        if members(target).is_empty() {
+            return Ok(None);
+        }
+        let unseen = [Part::Background, Part::Client]
+            .map(|part| Family { part, unseen: Unseen::new(&target.proc_root) });
+        let known = BTreeMap::new();
+        Ok(Some(Box::new(Open { target: target.clone(), purpose, parts, known, unseen })))
+    }
+}
+
+/// In the order of [`METRICS`].
+type Counts = [u64; METRICS.len()];
+
+/// A task that was seen, perhaps under a number that an earlier task had.
+#[derive(Default)]
+struct Known {
+    /// Counts of the tasks that had this number before.
+    earlier: Counts,
+    /// Last counts that were seen: a task that ended keeps them.
+    last: Counts,
+}
+
+impl Known {
+    fn see(&mut self, now: Counts) {
+        if now[0] < self.last[0] {
+            self.earlier = self.total();
+        }
+        self.last = now;
+    }
+
+    fn total(&self) -> Counts {
+        std::array::from_fn(|i| self.earlier[i] + self.last[i])
+    }
+}
+
+/// The processes of the server, or those of the load engine.
+struct Family {
+    /// Part that gets what its processes used unseen.
+    part: Part,
+    unseen: Unseen,
+}
+
+struct Open {
+    target: Target,
+    purpose: Purpose,
+    parts: Parts,
+    known: BTreeMap<Member, Known>,
+    unseen: [Family; 2],
+}
+
+impl Reader for Open {
+    fn read(&mut self, values: &mut Values) -> Result<(), Error> {
+        let members = members(&self.target);
+        for member in &members {
+            let folder = task_folder(&self.target.proc_root, member.pid, member.tid);
+            // A task may end at any time: then it keeps what was seen.
+            if let Some(counts) = counts(&folder, self.purpose) {
+                self.known.entry(*member).or_default().see(counts);
+            }
+        }
+        let mut sums = [Sums::default(); METRICS.len()];
+        for (member, known) in &self.known {
+            for (sum, count) in sums.iter_mut().zip(known.total()) {
+                sum.add(member.part, count as f64);
+            }
+        }
+        if self.purpose == Purpose::Window {
+            self.add_unseen(&members, &mut sums[0]);
+        }
+        let given = if self.purpose == Purpose::Series { CHEAP } else { METRICS.len() };
+        for (metric, sum) in METRICS.iter().zip(&sums).take(given) {
+            sum.emit(metric.name, self.parts, values);
+        }
+        Ok(())
+    }
+}
+
+impl Open {
+    fn add_unseen(&mut self, members: &[Member], cpu_ns: &mut Sums) {
+        for Family { part, unseen } in &mut self.unseen {
+            let client = *part == Part::Client;
+            let own = members.iter().filter(|member| (member.part == Part::Client) == client);
+            let living: BTreeSet<u32> = own.map(|member| member.pid).collect();
+            let known = &self.known;
+            let seen_ns = |pid| {
+                let tasks = known.iter().filter(|(member, _)| member.pid == pid);
+                tasks.map(|(_, known)| known.total()[0]).sum()
+            };
+            cpu_ns.add(*part, unseen.look(living, seen_ns) as f64);
+        }
+    }
+}
+
+fn counts(folder: &Path, purpose: Purpose) -> Option<Counts> {
+    let times: Schedstat = parse(&folder.join("schedstat")).ok()?;
+    let (cpu, wait) = (times.sum_exec_runtime, times.run_delay);
+    if purpose == Purpose::Series {
+        return Some([cpu, wait, 0, 0, 0, 0]);
+    }
+    let (voluntary, involuntary) = switches(&fs_err::read_to_string(folder.join("status")).ok()?)?;
+    let faults = page_faults(&fs_err::read_to_string(folder.join("stat")).ok()?)?;
+    Some([cpu, wait, voluntary, involuntary, voluntary + involuntary, faults])
+}
+
+/// Voluntary and involuntary switches of a `status` file, its last two lines. A full parser would
+/// cost more than the kernel needs to write the file, for every task.
+fn switches(status: &str) -> Option<(u64, u64)> {
+    let find = |name| {
+        let line = status.lines().rev().find_map(|line| line.strip_prefix(name))?;
+        line.trim().parse().ok()
+    };
+    Some((find("voluntary_ctxt_switches:")?, find("nonvoluntary_ctxt_switches:")?))
+}
+
+/// Minor and major page faults of a `stat` file: the 10th and the 12th field. The name, the 2nd
+/// field, may contain anything, so that counting starts behind its last parenthesis.
+fn page_faults(stat: &str) -> Option<u64> {
+    let mut fields = stat[stat.rfind(')')? + 1..].split_ascii_whitespace();
+    let minor: u64 = fields.nth(7)?.parse().ok()?;
+    let major: u64 = fields.nth(1)?.parse().ok()?;
+    Some(minor + major)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::FakeProc;
+    use model::reading::Scope;
+
+    fn read(reader: &mut Box<dyn Reader>) -> Values {
+        let mut values = Values::default();
+        reader.read(&mut values).unwrap();
+        values
+    }
+
+    #[test]
+    fn counts_are_summed_per_part_and_tasks_that_end_keep_theirs() {
+        let fake = FakeProc::new();
+        fake.task(10, 10, "1000 50 3").moves(10, 10, [5, 2, 30, 1]);
+        fake.task(10, 11, "2000 60 3").moves(10, 11, [7, 3, 40, 2]);
+        let mut target = fake.target();
+        target.server_pids = vec![10];
+        target.foreground = vec![11];
+        let mut reader = ProcTask.open(&target, Purpose::Window).unwrap().unwrap();
+        let values = read(&mut reader);
+        for (scope, counter, expected) in [
+            (Scope::Server, "cpu_ns", 3000.0),
+            (Scope::Foreground, "cpu_ns", 2000.0),
+            (Scope::Background, "runqueue_wait_ns", 50.0),
+            (Scope::Server, "voluntary_switches", 12.0),
+            (Scope::Foreground, "involuntary_switches", 3.0),
+            (Scope::Background, "context_switches", 7.0),
+            (Scope::Server, "page_faults", 73.0),
+        ] {
+            assert_eq!(values.get(scope, counter), Some(expected), "{scope:?} {counter}");
+        }
+        fake.remove("10/task/10").task(10, 12, "400 0 1").moves(10, 12, [0; 4]);
+        assert_eq!(read(&mut reader).get(Scope::Server, "cpu_ns"), Some(3400.0));
+    }
+
+    #[test]
+    fn a_task_number_that_is_used_again_starts_from_zero() {
+        let fake = FakeProc::new();
+        fake.task(10, 10, "1000 0 1");
+        let mut target = fake.target();
+        target.server_pids = vec![10];
+        let mut reader = ProcTask.open(&target, Purpose::Series).unwrap().unwrap();
+        assert_eq!(read(&mut reader).get(Scope::Server, "cpu_ns"), Some(1000.0));
+        fake.task(10, 10, "30 0 1");
+        let values = read(&mut reader);
+        assert_eq!(values.get(Scope::Server, "cpu_ns"), Some(1030.0));
+        assert_eq!(values.get(Scope::Server, "page_faults"), None);
+    }
+
+    #[test]
+    fn files_that_are_not_understood_give_nothing() {
+        assert_eq!(switches("Name:\tx\n"), None);
+        assert_eq!(switches("voluntary_ctxt_switches:\tx\nnonvoluntary_ctxt_switches:\t1\n"), None);
+        assert_eq!(page_faults(""), None);
+        assert_eq!(page_faults("1 (a) S 1"), None);
+    }
+}

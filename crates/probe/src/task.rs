@@ -1,0 +1,125 @@
+//! Processes, their descendants, their tasks, and the CPU time of each task.
+
+use crate::Error;
+use procfs::{FromRead, process::Schedstat};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+/// CPU time of one kernel task.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskCpu {
+    /// Process that the task belongs to.
+    pub pid: u32,
+    /// Kernel task.
+    pub tid: u32,
+    /// Name of the task, at most 15 bytes.
+    pub comm: String,
+    /// CPU time since the task began, nanoseconds.
+    pub cpu_ns: u64,
+}
+
+/// The CPU time of every task of the processes and of their descendants; tasks that just ended are
+/// left out.
+pub fn task_cpu(pids: &[u32]) -> Vec<TaskCpu> {
+    task_cpu_at(Path::new("/proc"), pids)
+}
+
+/// The processes and all their living descendants, in ascending order.
+pub fn process_tree(pids: &[u32]) -> Vec<u32> {
+    process_tree_at(Path::new("/proc"), pids)
+}
+
+pub(crate) fn task_cpu_at(proc_root: &Path, pids: &[u32]) -> Vec<TaskCpu> {
+    let mut found = Vec::new();
+    for pid in process_tree_at(proc_root, pids) {
+        for tid in tasks(proc_root, pid) {
+            let folder = task_folder(proc_root, pid, tid);
+            let Ok(times) = parse::<Schedstat>(&folder.join("schedstat")) else { continue };
+            let comm = fs_err::read_to_string(folder.join("comm")).unwrap_or_default();
+            let comm = comm.trim_end().to_owned();
+            found.push(TaskCpu { pid, tid, comm, cpu_ns: times.sum_exec_runtime });
+        }
+    }
+    found
+}
+
+pub(crate) fn process_tree_at(proc_root: &Path, pids: &[u32]) -> Vec<u32> {
+    let mut found = BTreeSet::new();
+    let mut open: Vec<u32> = pids.to_vec();
+    while let Some(pid) = open.pop() {
+        if found.insert(pid) {
+            let of = tasks(proc_root, pid);
+            open.extend(of.into_iter().flat_map(|tid| children(proc_root, pid, tid)));
+        }
+    }
+    found.into_iter().collect()
+}
+
+/// The tasks of a process; none if it ended.
+pub(crate) fn tasks(proc_root: &Path, pid: u32) -> Vec<u32> {
+    let folder = proc_root.join(pid.to_string()).join("task");
+    let Ok(entries) = fs_err::read_dir(folder) else { return Vec::new() };
+    let mut tids: Vec<u32> =
+        entries.flatten().filter_map(|e| e.file_name().to_str()?.parse().ok()).collect();
+    tids.sort_unstable();
+    tids
+}
+
+pub(crate) fn task_folder(proc_root: &Path, pid: u32, tid: u32) -> PathBuf {
+    proc_root.join(pid.to_string()).join("task").join(tid.to_string())
+}
+
+/// The process of a task: `/proc` answers for tasks as well, though it does not list them.
+pub(crate) fn process_of(proc_root: &Path, tid: u32) -> Option<u32> {
+    let status = fs_err::read_to_string(proc_root.join(tid.to_string()).join("status")).ok()?;
+    status.lines().find_map(|line| line.strip_prefix("Tgid:"))?.trim().parse().ok()
+}
+
+/// Parses one file of `/proc` with the types of the `procfs` crate.
+pub(crate) fn parse<T: FromRead>(path: &Path) -> Result<T, Error> {
+    T::from_file(path)
+        .map_err(|error| Error::Source { path: path.to_path_buf(), reason: error.to_string() })
+}
+
+fn children(proc_root: &Path, pid: u32, tid: u32) -> Vec<u32> {
+    let path = task_folder(proc_root, pid, tid).join("children");
+    let text = fs_err::read_to_string(path).unwrap_or_default();
+    text.split_whitespace().filter_map(|word| word.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::FakeProc;
+
+    #[test]
+    fn descendants_of_all_tasks_are_found_once() {
+        let fake = FakeProc::new();
+        fake.task(10, 10, "100 0 1").children(10, 10, "20 21");
+        fake.task(20, 20, "5 0 1").children(20, 20, "");
+        fake.task(21, 21, "6 0 1").task(21, 22, "7 0 1").children(21, 22, "30");
+        fake.task(30, 30, "8 0 1").task(40, 40, "9 0 1");
+        assert_eq!(process_tree_at(fake.root(), &[10, 20]), [10, 20, 21, 30]);
+        let cpu = task_cpu_at(fake.root(), &[10]);
+        let times: Vec<_> = cpu.iter().map(|t| (t.pid, t.tid, t.cpu_ns)).collect();
+        assert_eq!(times, [(10, 10, 100), (20, 20, 5), (21, 21, 6), (21, 22, 7), (30, 30, 8)]);
+        assert_eq!(cpu[0].comm, "task-10");
+        assert_eq!(task_cpu_at(fake.root(), &[99]), []);
+    }
+
+    #[test]
+    fn a_busy_loop_moves_the_cpu_time_of_its_own_task() {
+        let me = rustix::thread::gettid().as_raw_nonzero().get().unsigned_abs();
+        let own = || {
+            let all = task_cpu(&[std::process::id()]);
+            all.iter().find(|t| t.tid == me).map_or(0, |t| t.cpu_ns)
+        };
+        let before = own();
+        crate::fake::spin(50_000_000);
+        std::thread::yield_now();
+        assert!(own() > before);
+        assert_eq!(process_of(Path::new("/proc"), me), Some(std::process::id()));
+    }
+}

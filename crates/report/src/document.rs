@@ -1,0 +1,119 @@
+//! What a page says, before any format.
+
+/// A page's content in reading order.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Document {
+    /// The items.
+    pub items: Vec<Item>,
+}
+
+/// One thing that a page says. Texts are raw: each format escapes them for itself.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Item {
+    /// A heading; level 1 is the page's title.
+    Heading {
+        /// From 1.
+        level: usize,
+        /// The words.
+        text: String,
+    },
+    /// A paragraph of one or more sentences.
+    Paragraph(String),
+    /// A table.
+    Table(Table),
+    /// Something the reader must know before believing a number.
+    Warning(String),
+}
+
+/// A table.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Table {
+    /// The columns in order.
+    pub columns: Vec<Column>,
+    /// The rows in order.
+    pub rows: Vec<Row>,
+}
+
+/// The head of a column.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Column {
+    /// What it holds.
+    pub title: String,
+    /// Unit of its numbers, or empty.
+    pub unit: String,
+    /// Short name that the published tables use, or empty.
+    pub short: String,
+    /// Where its cells stand.
+    pub align: Align,
+}
+
+/// Where cells stand in a column.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Align {
+    /// Words.
+    #[default]
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// A row of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Row {
+    /// Names the rows that follow.
+    Section(String),
+    /// One cell per column.
+    Cells(Vec<Cell>),
+    /// A remark on the row before it.
+    Note(String),
+}
+
+/// A cell of a table.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Cell {
+    /// Words.
+    Text(String),
+    /// A value in the column's unit.
+    Number(f64),
+    /// A count.
+    Count(u64),
+    /// A value relative to the base.
+    Ratio(f64),
+    /// A mean of ratios of which some are missing.
+    PartialRatio {
+        /// The mean of those that are there.
+        ratio: f64,
+        /// How many are there.
+        count: usize,
+        /// How many there should be.
+        all: usize,
+    },
+    /// Nothing was measured.
+    Missing,
+    /// Something broke; a note or the verdict says what.
+    Failed,
+}
+
+impl Document {
+    /// Appends a heading.
+    pub fn heading(&mut self, level: usize, text: impl Into<String>) {
+        self.items.push(Item::Heading { level, text: text.into() });
+    }
+
+    /// Appends a paragraph.
+    pub fn paragraph(&mut self, text: impl Into<String>) {
+        self.items.push(Item::Paragraph(text.into()));
+    }
+}
+
+impl Column {
+    /// A column of words.
+    pub fn words(title: impl Into<String>) -> Self {
+        Self { title: title.into(), ..Self::default() }
+    }
+
+    /// A column of numbers.
+    pub fn numbers(title: impl Into<String>, unit: impl Into<String>) -> Self {
+        Self { align: Align::Right, unit: unit.into(), ..Self::words(title) }
+    }
+}

@@ -1,0 +1,72 @@
+//! Texts from outside, made harmless for each kind of reader.
+
+/// Characters that steer a terminal or reorder text become visible escapes.
+pub(crate) fn terminal(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        if c.is_control() || reorders(c) {
+            out.extend(c.escape_default());
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
+/// Marks of direction, invisible separators and the byte order mark: they show other text than
+/// there is.
+fn reorders(c: char) -> bool {
+    let ranges = ['\u{200b}'..='\u{200f}', '\u{2028}'..='\u{202e}', '\u{2060}'..='\u{2069}'];
+    c == '\u{feff}' || ranges.iter().any(|range| range.contains(&c))
+}
+
+/// [`terminal`], and what Markdown or HTML would interpret.
+pub(crate) fn markdown(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in terminal(text).chars() {
+        match c {
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '&' => out.push_str("&amp;"),
+            '\\' | '|' | '[' | ']' | '*' => {
+                out.push('\\');
+                out.push(c);
+            }
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+/// A text cell that a spreadsheet would take for a formula gets an apostrophe in front.
+pub(crate) fn spreadsheet(text: &str) -> String {
+    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']);
+    if formula { format!("'{text}") } else { text.to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn terminals_are_not_steered() {
+        let check = |text: &str, expected: &str| assert_eq!(terminal(text), expected);
+        check("mysql-9.7.4 `x` é", "mysql-9.7.4 `x` é");
+        check("\u{1b}[31mred", "\\u{1b}[31mred");
+        check("a\nb\r\t\u{7}\u{9b}", "a\\nb\\r\\t\\u{7}\\u{9b}");
+        check("\u{202e}txt\u{feff}", "\\u{202e}txt\\u{feff}");
+    }
+
+    #[test]
+    fn markup_and_formulas_are_not_interpreted() {
+        assert_eq!(markdown("a|b <img> [x](y) *"), "a\\|b &lt;img&gt; \\[x\\](y) \\*");
+        let check = |text: &str, expected: &str| assert_eq!(spreadsheet(text), expected);
+        check("=1+1", "'=1+1");
+        check("+x", "'+x");
+        check("-x", "'-x");
+        check("@x", "'@x");
+        check("\tx", "'\tx");
+        check("x=1", "x=1");
+        check("", "");
+    }
+}

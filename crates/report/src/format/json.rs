@@ -1,0 +1,136 @@
+//! JSON that scripts rely on: schema 1 of the command line's contract.
+
+use super::Format;
+use crate::{
+    Report,
+    document::Document,
+    page::{self, Page, better, is_asked},
+};
+use analysis::{Comparison, PhaseResult, Verdict};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Grows when a key changes its meaning or goes away.
+const SCHEMA: u32 = 1;
+
+pub(super) struct Json;
+
+#[derive(Serialize)]
+struct Output<'a> {
+    schema: u32,
+    base: String,
+    comparisons: Vec<Record<'a>>,
+    warnings: Vec<&'a str>,
+}
+
+#[derive(Serialize)]
+struct Record<'a> {
+    suite: &'a str,
+    workload: &'a str,
+    phase: &'a str,
+    group: &'a str,
+    range: Option<u64>,
+    clients: u32,
+    variant: &'a str,
+    base: &'a str,
+    factors: BTreeMap<&'a str, serde_json::Value>,
+    metric: &'static str,
+    unit: &'static str,
+    better: &'static str,
+    base_value: Option<f64>,
+    value: Option<f64>,
+    ratio: Option<f64>,
+    ratio_low: Option<f64>,
+    ratio_high: Option<f64>,
+    confidence: Option<f64>,
+    blocks: u32,
+    verdict: &'static str,
+    reason: Option<&'a str>,
+}
+
+impl Format for Json {
+    fn name(&self) -> &'static str {
+        "json"
+    }
+
+    fn help(&self) -> &'static str {
+        "JSON with exact numbers and the warnings, for scripts"
+    }
+
+    fn page(&self) -> &'static dyn Page {
+        page::RECORDS
+    }
+
+    fn text(&self, report: &Report, _: &Document) -> String {
+        let mut bases: Vec<&str> = Vec::new();
+        let mut output = Output {
+            schema: SCHEMA,
+            base: String::new(),
+            comparisons: Vec::new(),
+            warnings: Vec::new(),
+        };
+        for comparison in &report.comparisons {
+            for base in &comparison.bases {
+                if !bases.contains(&base.as_str()) {
+                    bases.push(base);
+                }
+            }
+            output.warnings.extend(comparison.warnings.iter().map(String::as_str));
+            for phase in &comparison.phases {
+                let asked = phase.cells.iter().filter(|cell| is_asked(report, cell));
+                output.comparisons.extend(asked.filter_map(|cell| record(comparison, phase, cell)));
+            }
+        }
+        output.base = bases.join(", ");
+        // Plain structures with text keys always serialize.
+        serde_json::to_string_pretty(&output).unwrap_or_default() + "\n"
+    }
+}
+
+/// A variant's cell; bases are in the `base_value` of their variants.
+fn record<'a>(
+    comparison: &'a Comparison,
+    phase: &'a PhaseResult,
+    cell: &'a analysis::Cell,
+) -> Option<Record<'a>> {
+    if cell.verdict == Verdict::Base {
+        return None;
+    }
+    Some(Record {
+        suite: &comparison.suite,
+        workload: &phase.workload,
+        phase: &phase.phase,
+        group: &phase.group,
+        range: phase.range,
+        clients: phase.clients,
+        variant: &cell.subject,
+        base: cell.base.as_deref()?,
+        factors: cell
+            .factors
+            .iter()
+            .map(|(name, level)| (name.as_str(), json(name, level)))
+            .collect(),
+        metric: cell.metric.name,
+        unit: cell.metric.unit,
+        better: better(cell.metric.better),
+        base_value: cell.base_value,
+        value: cell.value,
+        ratio: cell.ratio,
+        ratio_low: None,
+        ratio_high: None,
+        confidence: None,
+        blocks: cell.blocks,
+        verdict: cell.verdict.name(),
+        reason: cell.reason.as_deref(),
+    })
+}
+
+/// Levels that are integers are numbers, except the names of builds and configs.
+fn json(name: &str, level: &str) -> serde_json::Value {
+    match level.parse::<i64>() {
+        Ok(number) if number.to_string() == level && name != "build" && name != "config" => {
+            number.into()
+        }
+        _ => level.into(),
+    }
+}

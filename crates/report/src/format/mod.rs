@@ -1,0 +1,33 @@
+//! Formats: how it is written. One file each.
+
+mod csv;
+mod json;
+mod markdown;
+mod table;
+mod tsv;
+
+use crate::{Report, document::Document, page::Page};
+
+/// One format.
+pub trait Format: Sync {
+    /// Name: the file's stem.
+    fn name(&self) -> &'static str;
+
+    /// One line.
+    fn help(&self) -> &'static str;
+
+    /// The page that it writes.
+    fn page(&self) -> &'static dyn Page;
+
+    /// The text of `document`, which is this format's page of `report`; it ends with a line end.
+    fn text(&self, report: &Report, document: &Document) -> String;
+}
+
+/// In the order in which `dbdyno list formats` shows them.
+pub const FORMATS: &[&dyn Format] =
+    &[&table::Table, &markdown::Markdown, &tsv::Tsv, &csv::Csv, &json::Json];
+
+/// The format with this name.
+pub fn find(name: &str) -> Option<&'static dyn Format> {
+    FORMATS.iter().copied().find(|format| format.name() == name)
+}

@@ -1,0 +1,259 @@
+//! The tables for people: throughput at a glance, then every phase with its costs.
+
+use super::Page;
+use crate::{
+    Report,
+    document::{Cell, Column, Document, Item, Row, Table},
+    layout::PAGE_WIDTH,
+    number,
+};
+use analysis::{Comparison, PhaseResult, geometric_mean};
+use model::metric::Metric;
+
+/// The metric of the overview.
+const OVERVIEW: &str = "ops_per_second";
+
+/// The metrics of the details if none are asked for.
+const DETAILS: [&str; 8] = [
+    OVERVIEW,
+    "foreground_user_instructions_per_op",
+    "server_user_instructions_per_op",
+    "server_cpu_us_per_op",
+    "client_cpu_us_per_op",
+    "context_switches_per_op",
+    "read_kib_per_op",
+    "write_kib_per_op",
+];
+
+/// Room for a ratio in the overview, with the number of phases that it covers.
+const RATIO_WIDTH: usize = 8;
+
+/// Room for the words before a group's mean.
+const GROUP_WIDTH: usize = 22;
+
+/// Longest label for which the details still fit a page.
+const LABEL_WIDTH: usize = 30;
+
+/// Columns of numbers beside the names that fit a page.
+const DETAILS_WIDE: usize = 8;
+
+pub(super) struct ComparisonPage;
+
+impl Page for ComparisonPage {
+    fn name(&self) -> &'static str {
+        "comparison"
+    }
+
+    fn document(&self, report: &Report) -> Document {
+        let mut document = Document::default();
+        if report.comparisons.is_empty() {
+            document.paragraph("nothing is recorded yet");
+        }
+        for comparison in &report.comparisons {
+            head(comparison, &mut document);
+            let names = names(comparison, &mut document);
+            overview(comparison, &names, &mut document);
+            details(comparison, &names, &report.metrics, &mut document);
+            let warnings = comparison.warnings.iter().cloned().map(Item::Warning);
+            document.items.extend(warnings);
+        }
+        document
+    }
+}
+
+/// The question, and an answer in one sentence per variant.
+fn head(comparison: &Comparison, document: &mut Document) {
+    let question = [&comparison.question, &comparison.experiment];
+    let title = question.into_iter().find(|text| !text.is_empty());
+    document.heading(1, title.map_or("", String::as_str));
+    for subject in &comparison.subjects {
+        let mut ratios = Vec::new();
+        let mut base = None;
+        for cell in comparison.phases.iter().filter_map(|phase| phase.cell(subject, OVERVIEW)) {
+            ratios.extend(cell.ratio);
+            base = base.or(cell.base.as_ref());
+        }
+        let (Some(base), Some(mean)) = (base, geometric_mean(&ratios)) else { continue };
+        let low = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        document.paragraph(format!(
+            "`{subject}` does {} of the throughput of `{base}`: geometric mean of {} of {} phases, \
+             from {} to {}.",
+            number::ratio(mean),
+            ratios.len(),
+            comparison.phases.len(),
+            number::ratio(low),
+            number::ratio(high),
+        ));
+    }
+    let blocks = comparison.phases.iter().flat_map(|phase| &phase.cells).map(|cell| cell.blocks);
+    match blocks.max() {
+        Some(1) => {
+            document.paragraph("One block: nothing is repeated, so no ratio here is a verdict.")
+        }
+        Some(blocks) if blocks > 1 => document.paragraph(format!(
+            "Means of {blocks} blocks without intervals: a ratio near 1 may be noise.",
+        )),
+        _ => {}
+    }
+    let warnings = comparison.warnings.len();
+    if warnings > 0 {
+        document.paragraph(format!("Warnings: {warnings}, at the end."));
+    }
+}
+
+/// Throughput: phases by variants, each group under its geometric mean.
+fn overview(comparison: &Comparison, names: &[String], document: &mut Document) {
+    if comparison.phases.is_empty() {
+        document.paragraph("No slice was measured.");
+        return;
+    }
+    document.heading(2, "Throughput: operations per second of a base, then ratios to it (rQPS)");
+    let mut table = Table { columns: vec![Column::words("phase")], ..Table::default() };
+    for (subject, title) in comparison.subjects.iter().zip(names) {
+        let unit = if comparison.bases.contains(subject) { "1/s" } else { "ratio" };
+        table.columns.push(Column::numbers(title, unit));
+    }
+    for (group, phases) in groups(comparison) {
+        table.rows.push(Row::Section(group.to_owned()));
+        let several = phases.len() > 1 && comparison.subjects.len() > comparison.bases.len();
+        if several {
+            let name = Cell::Text(format!("  geometric mean of {}", phases.len()));
+            let means = comparison.subjects.iter().map(|subject| mean(&phases, subject));
+            table.rows.push(Row::Cells(std::iter::once(name).chain(means).collect()));
+        }
+        for phase in phases {
+            let name = Cell::Text(format!("  {}", phase.phase));
+            let cells = comparison.subjects.iter().map(|subject| glance(phase, subject));
+            table.rows.push(Row::Cells(std::iter::once(name).chain(cells).collect()));
+        }
+    }
+    document.items.push(Item::Table(table));
+}
+
+/// What tables call the variants: their labels, or numbers with a legend if labels leave no room.
+fn names(comparison: &Comparison, document: &mut Document) -> Vec<String> {
+    let lengths = |texts: &mut dyn Iterator<Item = &String>| -> Vec<usize> {
+        texts.map(|text| text.chars().count()).collect()
+    };
+    let labels = lengths(&mut comparison.subjects.iter());
+    let phases = lengths(&mut comparison.phases.iter().map(|phase| &phase.phase));
+    let side_by_side: usize = labels.iter().map(|length| length.max(&RATIO_WIDTH) + 2).sum();
+    let longest = |lengths: &[usize]| lengths.iter().copied().max().unwrap_or(0);
+    let fits = longest(&phases).max(GROUP_WIDTH) + 2 + side_by_side <= PAGE_WIDTH;
+    if fits && longest(&labels) <= LABEL_WIDTH {
+        return comparison.subjects.clone();
+    }
+    let number = |index: usize| format!("#{}", index + 1);
+    for (index, subject) in comparison.subjects.iter().enumerate() {
+        document.paragraph(format!("{} : `{subject}`", number(index)));
+    }
+    (0..comparison.subjects.len()).map(number).collect()
+}
+
+/// The phases by group, in the suite's order of the groups' first phases.
+fn groups(comparison: &Comparison) -> Vec<(&str, Vec<&PhaseResult>)> {
+    let mut groups: Vec<(&str, Vec<&PhaseResult>)> = Vec::new();
+    for phase in &comparison.phases {
+        match groups.iter_mut().find(|(name, _)| *name == phase.group) {
+            Some((_, phases)) => phases.push(phase),
+            None => groups.push((&phase.group, vec![phase])),
+        }
+    }
+    groups
+}
+
+/// A base's value or a variant's ratio.
+fn glance(phase: &PhaseResult, subject: &str) -> Cell {
+    let Some(cell) = phase.cell(subject, OVERVIEW) else { return Cell::Missing };
+    match (&cell.base, cell.value, cell.ratio) {
+        (None, Some(value), _) => Cell::Number(value),
+        (Some(_), Some(_), Some(ratio)) => Cell::Ratio(ratio),
+        _ => broken(cell),
+    }
+}
+
+fn broken(cell: &analysis::Cell) -> Cell {
+    let failed = cell.reason.as_deref().is_some_and(|reason| reason.contains("failed"));
+    if failed { Cell::Failed } else { Cell::Missing }
+}
+
+/// Geometric mean of a variant's ratios in a group. A group that lacks some says how many it has.
+fn mean(phases: &[&PhaseResult], subject: &str) -> Cell {
+    let cells = phases.iter().filter_map(|phase| phase.cell(subject, OVERVIEW));
+    let ratios: Vec<f64> = cells.filter_map(|cell| cell.ratio).collect();
+    match geometric_mean(&ratios) {
+        None => Cell::Text(String::new()),
+        Some(ratio) if ratios.len() == phases.len() => Cell::Ratio(ratio),
+        Some(ratio) => Cell::PartialRatio { ratio, count: ratios.len(), all: phases.len() },
+    }
+}
+
+/// Every phase with its costs: a line per variant, and its ratios under it.
+fn details(
+    comparison: &Comparison,
+    names: &[String],
+    asked: &[&'static Metric],
+    document: &mut Document,
+) {
+    let metrics: Vec<&'static Metric> = if asked.is_empty() {
+        DETAILS.iter().filter_map(|name| analysis::metric(name)).collect()
+    } else {
+        asked.to_vec()
+    };
+    for (group, phases) in groups(comparison) {
+        let heading = if group.is_empty() { "Phases".to_owned() } else { format!("Group {group}") };
+        document.heading(2, heading);
+        for part in metrics.chunks(DETAILS_WIDE) {
+            let mut table = Table { columns: vec![Column::words("variant")], ..Table::default() };
+            table.columns.extend(part.iter().map(|metric| column(metric)));
+            for phase in &phases {
+                table.rows.push(Row::Section(title(phase)));
+                for (subject, name) in comparison.subjects.iter().zip(names) {
+                    table.rows.extend(rows(phase, (subject, name), part));
+                }
+            }
+            document.items.push(Item::Table(table));
+        }
+    }
+}
+
+fn title(phase: &PhaseResult) -> String {
+    let clients = if phase.clients == 1 { "client" } else { "clients" };
+    let range = phase.range.map(|range| format!(", range {range}")).unwrap_or_default();
+    format!("{}{range}, {} {clients}", phase.phase, phase.clients)
+}
+
+/// The unit is in the head already, so its words leave the title.
+fn column(metric: &Metric) -> Column {
+    let name = metric.name.trim_end_matches("_per_op").trim_end_matches("_per_second");
+    let words = name.split('_').filter(|word| !["us", "kib", "mib"].contains(word));
+    let title = words.collect::<Vec<_>>().join(" ").replace("instructions", "instr");
+    Column { short: metric.short.to_owned(), ..Column::numbers(title, metric.unit) }
+}
+
+fn rows(
+    phase: &PhaseResult,
+    (subject, name): (&str, &str),
+    metrics: &[&'static Metric],
+) -> Vec<Row> {
+    let cells: Vec<_> = metrics.iter().map(|metric| phase.cell(subject, metric.name)).collect();
+    let value = |cell: &Option<&analysis::Cell>| match cell {
+        Some(cell) => cell.value.map_or_else(|| broken(cell), Cell::Number),
+        None => phase.failure(subject).map_or(Cell::Missing, |_| Cell::Failed),
+    };
+    let line = |name: &str, cells: &mut dyn Iterator<Item = Cell>| {
+        Row::Cells(std::iter::once(Cell::Text(name.to_owned())).chain(cells).collect())
+    };
+    let mut rows = vec![line(&format!("  {name}"), &mut cells.iter().map(value))];
+    let ratio = |cell: &Option<&analysis::Cell>| {
+        cell.and_then(|cell| cell.ratio).map_or(Cell::Missing, Cell::Ratio)
+    };
+    if cells.iter().flatten().any(|cell| cell.ratio.is_some()) {
+        rows.push(line("    relative", &mut cells.iter().map(ratio)));
+    }
+    let reason = cells.iter().flatten().find_map(|cell| cell.reason.as_ref());
+    let told = reason.filter(|reason| reason.contains("failed"));
+    rows.extend(told.map(|reason| Row::Note(reason.clone())));
+    rows
+}

@@ -1,0 +1,25 @@
+//! Pages: what is said. One file each.
+
+mod comparison;
+mod records;
+
+use crate::{Report, document::Document};
+
+pub(crate) use records::{better, is_asked};
+
+/// One page.
+pub trait Page: Sync {
+    /// Name: the file's stem.
+    fn name(&self) -> &'static str;
+
+    /// What it says about a report. Never fails: what cannot be said is said.
+    fn document(&self, report: &Report) -> Document;
+}
+
+/// In the order in which a reader meets them.
+pub const PAGES: &[&dyn Page] = &[COMPARISON, RECORDS];
+
+/// The tables for people.
+pub(crate) const COMPARISON: &dyn Page = &comparison::ComparisonPage;
+/// One row per cell, for programs.
+pub(crate) const RECORDS: &dyn Page = &records::RecordsPage;

@@ -1,0 +1,111 @@
+//! One row per cell, for programs: everything that is known of it.
+
+use super::Page;
+use crate::{
+    Report,
+    document::{Cell, Column, Document, Item, Row, Table},
+};
+use analysis::{Comparison, PhaseResult};
+use model::metric::Better;
+use std::collections::BTreeSet;
+
+pub(super) struct RecordsPage;
+
+impl Page for RecordsPage {
+    fn name(&self) -> &'static str {
+        "records"
+    }
+
+    fn document(&self, report: &Report) -> Document {
+        let factors = factors(report);
+        let mut table = Table { columns: columns(&factors), ..Table::default() };
+        for comparison in &report.comparisons {
+            for phase in &comparison.phases {
+                for cell in phase.cells.iter().filter(|cell| is_asked(report, cell)) {
+                    table.rows.push(Row::Cells(row(comparison, phase, cell, &factors)));
+                }
+            }
+        }
+        Document { items: vec![Item::Table(table)] }
+    }
+}
+
+/// Whether a cell's metric was asked for.
+pub(crate) fn is_asked(report: &Report, cell: &analysis::Cell) -> bool {
+    report.metrics.is_empty() || report.metrics.iter().any(|m| m.name == cell.metric.name)
+}
+
+/// The word for a metric's direction.
+pub(crate) fn better(better: Better) -> &'static str {
+    match better {
+        Better::Higher => "higher",
+        Better::Lower => "lower",
+        Better::Neither => "neither",
+    }
+}
+
+fn factors(report: &Report) -> Vec<String> {
+    let phases = report.comparisons.iter().flat_map(|comparison| &comparison.phases);
+    let cells = phases.flat_map(|phase| &phase.cells);
+    let names: BTreeSet<&String> = cells.flat_map(|cell| cell.factors.keys()).collect();
+    names.into_iter().cloned().collect()
+}
+
+fn columns(factors: &[String]) -> Vec<Column> {
+    let before = ["suite", "workload", "phase", "group", "range", "clients", "variant"];
+    let factors = factors.iter().map(|name| format!("factor.{name}"));
+    let after = [
+        "metric",
+        "unit",
+        "better",
+        "base",
+        "base_value",
+        "value",
+        "ratio",
+        "ratio_low",
+        "ratio_high",
+        "confidence",
+        "blocks",
+        "verdict",
+        "reason",
+    ];
+    let names = before.map(str::to_owned).into_iter().chain(factors);
+    names.chain(after.map(str::to_owned)).map(Column::words).collect()
+}
+
+fn row(
+    comparison: &Comparison,
+    phase: &PhaseResult,
+    cell: &analysis::Cell,
+    factors: &[String],
+) -> Vec<Cell> {
+    let text = |text: &str| Cell::Text(text.to_owned());
+    let number = |value: Option<f64>| value.map_or(Cell::Missing, Cell::Number);
+    let mut row = vec![
+        text(&comparison.suite),
+        text(&phase.workload),
+        text(&phase.phase),
+        text(&phase.group),
+        phase.range.map_or(Cell::Missing, Cell::Count),
+        Cell::Count(phase.clients.into()),
+        text(&cell.subject),
+    ];
+    let level = |name: &String| cell.factors.get(name).map_or(Cell::Missing, |level| text(level));
+    row.extend(factors.iter().map(level));
+    row.extend([
+        text(cell.metric.name),
+        text(cell.metric.unit),
+        text(better(cell.metric.better)),
+        text(cell.base.as_deref().unwrap_or(&cell.subject)),
+        number(cell.base_value),
+        number(cell.value),
+        cell.ratio.map_or(Cell::Missing, Cell::Ratio),
+        Cell::Missing,
+        Cell::Missing,
+        Cell::Missing,
+        Cell::Count(cell.blocks.into()),
+        text(cell.verdict.name()),
+        text(cell.reason.as_deref().unwrap_or_default()),
+    ]);
+    row
+}

@@ -1,0 +1,221 @@
+//! Every format of one report, byte for byte. `DBDYNO_UPDATE_GOLDEN=1` writes the files anew.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use analysis::{Comparison, Design, Input, PhaseFacts, compare, metric, observe};
+use model::{
+    drive::{Percentiles, StretchReport},
+    reading::{Reading, Scope},
+    record::{SliceRecord, SliceState},
+};
+use report::{Report, format::FORMATS, render};
+use std::{collections::BTreeSet, path::Path};
+
+/// A phase: name, group, range, clients.
+type Phase = (&'static str, &'static str, Option<u64>, u32);
+
+const PHASES: [Phase; 4] = [
+    ("point-query.pre", "point", None, 1),
+    ("random-points.range10", "point", Some(10), 1),
+    ("scan", "range", None, 4),
+    ("update-index", "write", None, 1),
+];
+
+fn slice(subject: (&str, f64), position: u32, block: u32) -> SliceRecord {
+    let (phase, group, range, clients) = PHASES[position as usize];
+    // Plain arithmetic, so that the numbers are the same on every host.
+    let cost = 30_000.0 * f64::from(position + 1) * subject.1 * f64::from(100 + block) / 100.0;
+    let operations = (3e7 / cost).round() as u64;
+    let reading = |scope, counter: &str, per_op: f64| Reading {
+        scope,
+        counter: counter.into(),
+        start: 0.0,
+        end: per_op * operations as f64,
+    };
+    SliceRecord {
+        block,
+        subject: subject.0.into(),
+        phase: phase.into(),
+        workload: phase.split('.').next().unwrap().into(),
+        group: group.into(),
+        position,
+        range,
+        clients,
+        levels: [
+            ("build".to_owned(), subject.0.to_owned()),
+            ("clients".to_owned(), clients.to_string()),
+        ]
+        .into(),
+        round: 0,
+        order: 0,
+        seed: 1,
+        state: SliceState::Measured,
+        reason: None,
+        marks: Vec::new(),
+        wall_start_us: 0,
+        work: Some(StretchReport {
+            end_ns: 1_000_000_000,
+            succeeded: operations,
+            reads: operations,
+            rows_read: operations,
+            service_us: Percentiles { p95: cost / 250.0, ..Percentiles::default() },
+            ..StretchReport::default()
+        }),
+        readings: vec![
+            reading(Scope::Server, "user_instructions", cost * 1.1),
+            reading(Scope::Foreground, "user_instructions", cost),
+            reading(Scope::Server, "cpu_ns", cost / 2.0),
+            reading(Scope::Client, "cpu_ns", 700.0),
+            reading(Scope::Server, "context_switches", 1.25),
+            reading(Scope::Device, "device_read_kib", 0.0),
+            reading(Scope::Device, "device_write_kib", if group == "write" { 3.5 } else { 0.0 }),
+        ],
+        drained: Vec::new(),
+        drain_seconds: 0.0,
+    }
+}
+
+fn comparison(subjects: &[(&str, f64)], blocks: u32, broken: Option<(&str, u32)>) -> Comparison {
+    let mut slices = Vec::new();
+    for subject in subjects {
+        for position in 0..4 {
+            for block in 0..blocks {
+                let mut slice = slice(*subject, position, block);
+                if broken == Some((subject.0, position)) && block + 1 == blocks {
+                    slice.state = SliceState::Failed;
+                    slice.reason = Some("the server ended (signal 11)\nline of its log".into());
+                }
+                if position == 3 {
+                    slice.marks.push("not calm 45 s after its start".into());
+                }
+                slices.push(slice);
+            }
+        }
+    }
+    let input = |slice| Input { experiment: "points", run: "r", slice };
+    let observations = observe(slices.iter().map(input), &|_, _| PhaseFacts::default());
+    let base = subjects[0].0;
+    let design = Design {
+        experiment: "points".into(),
+        question: "Did point queries become slower?".into(),
+        suite: "sysbench".into(),
+        subjects: subjects
+            .iter()
+            .map(|(label, _)| ((*label).to_owned(), (*label != base).then(|| base.to_owned())))
+            .collect(),
+        phases: Default::default(),
+    };
+    compare(&observations, &design)
+}
+
+fn report(comparison: Comparison, metrics: &[&str]) -> Report {
+    let metrics = metrics.iter().map(|name| metric(name).unwrap()).collect();
+    Report { comparisons: vec![comparison], metrics }
+}
+
+#[track_caller]
+fn golden(file: &str, found: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden").join(file);
+    if std::env::var_os("DBDYNO_UPDATE_GOLDEN").is_some() {
+        fs_err::write(&path, found).unwrap();
+    }
+    let expected = fs_err::read_to_string(&path).unwrap();
+    assert!(found == expected, "{file} differs; found:\n{found}");
+}
+
+#[test]
+fn two_variants_in_all_formats() {
+    let subjects = [("mysql-5.6.24", 1.0), ("mysql-9.7.4", 1.6)];
+    // One block: means of several have digits that depend on the host's logarithm.
+    let report = report(comparison(&subjects, 1, None), &["ops_per_second", "latency_us_p95"]);
+    for format in FORMATS {
+        let text = render(&report, format.name()).unwrap();
+        golden(&format!("two-variants.{}", format.name()), &text);
+    }
+}
+
+#[test]
+fn the_usual_tables_fit_a_page() {
+    let subjects = [("mysql-5.6.24", 1.0), ("mysql-9.7.4", 1.6), ("mariadb-10.11.14", 0.9)];
+    let text = render(&report(comparison(&subjects, 2, None), &[]), "table").unwrap();
+    golden("usual.table", &text);
+    let long: Vec<_> = text.lines().filter(|line| line.chars().count() > 120).collect();
+    assert_eq!(long, Vec::<&str>::new());
+}
+
+#[test]
+fn a_failure_shows_its_reason_and_no_number() {
+    let subjects = [("mysql-5.6.24", 1.0), ("mysql-9.7.4", 1.6)];
+    let broken = comparison(&subjects, 1, Some(("mysql-9.7.4", 1)));
+    golden("failed.table", &render(&report(broken.clone(), &[]), "table").unwrap());
+    golden("failed.json", &render(&report(broken, &["ops_per_second"]), "json").unwrap());
+}
+
+#[test]
+fn many_long_names_get_numbers_and_a_legend() {
+    let names: Vec<String> =
+        (0..8).map(|n| format!("postgres-18.{n}.a-config-with-a-long-name")).collect();
+    let subjects: Vec<(&str, f64)> = names.iter().map(|name| (name.as_str(), 1.0)).collect();
+    let text = render(&report(comparison(&subjects, 1, None), &["ops_per_second"]), "table");
+    golden("many.table", &text.unwrap());
+}
+
+#[test]
+fn hostile_names_are_harmless_in_every_format() {
+    let name = "=cmd|'/c x'!\u{1b}[31m<img src=x>\r\n,\"q\"\u{202e}";
+    let report = report(comparison(&[("base", 1.0), (name, 1.0)], 1, None), &["ops_per_second"]);
+    let check = |format: &str, forbidden: &[&str]| {
+        let text = render(&report, format).unwrap();
+        for bad in forbidden {
+            assert!(!text.contains(bad), "{format}: {bad:?}\n{text}");
+        }
+    };
+    check("table", &["\u{1b}", "\r", "\u{202e}"]);
+    check("markdown", &["\u{1b}", "\r", "\u{202e}", "<img"]);
+    check("csv", &[",=cmd", "\n=cmd", ",\"=cmd"]);
+    check("tsv", &["\t=cmd", "\u{1b}", "\r"]);
+    // JSON is exact: a reader gets the name that was recorded.
+    let json: serde_json::Value = serde_json::from_str(&render(&report, "json").unwrap()).unwrap();
+    assert_eq!(json["comparisons"][0]["variant"], name);
+    assert_eq!(json["comparisons"][0]["factors"]["clients"], 1);
+}
+
+#[test]
+fn rows_of_data_formats_have_equal_lengths() {
+    let subjects = [("a", 1.0), ("b", 1.6)];
+    let report = report(comparison(&subjects, 1, Some(("b", 0))), &[]);
+    let tsv = render(&report, "tsv").unwrap();
+    let lengths: BTreeSet<_> = tsv.lines().map(|line| line.split('\t').count()).collect();
+    assert_eq!(lengths.len(), 1);
+    assert!(tsv.lines().count() > 50);
+    assert!(!tsv.contains("NaN") && !tsv.contains("inf\t"));
+}
+
+#[test]
+fn an_empty_report_says_so() {
+    let check = |format: &str, expected: &str| {
+        assert_eq!(render(&Report::default(), format).unwrap(), expected);
+    };
+    check("table", "nothing is recorded yet\n");
+    check(
+        "json",
+        "{\n  \"schema\": 1,\n  \"base\": \"\",\n  \"comparisons\": [],\n  \"warnings\": []\n}\n",
+    );
+    let error = render(&Report::default(), "xml").unwrap_err().to_string();
+    assert!(error.starts_with("no format is named `xml`; choose one of `table`, "), "{error}");
+}
+
+#[test]
+fn every_file_of_a_seam_is_in_its_table() {
+    let check = |folder: &str, names: BTreeSet<&str>| {
+        let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(folder);
+        let stems: BTreeSet<String> = fs_err::read_dir(dir)
+            .unwrap()
+            .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
+            .filter(|stem| stem != "mod")
+            .collect();
+        assert_eq!(stems.iter().map(String::as_str).collect::<BTreeSet<_>>(), names);
+    };
+    check("format", FORMATS.iter().map(|format| format.name()).collect());
+    check("page", report::page::PAGES.iter().map(|page| page.name()).collect());
+}

@@ -1,0 +1,140 @@
+//! How much work a slice is, and what the load engine itself costs.
+//!
+//! Both are found once per run and kept in its state, so that a resumed run repeats exactly the same work.
+
+use crate::{
+    Driver, Error,
+    driver::unexpected,
+    run::Run,
+    slice::run_stretch,
+    template,
+    trial::Stand,
+};
+use model::{
+    drive::{Assignment, Command, Endpoint, Reply, StretchEnd, Target},
+    plan::{Phase, PhaseKind},
+    reading::{Reading, Scope},
+};
+use probe::Meter;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// Stretches of this length tell the rate of the base, seconds: one to warm up, one that counts.
+const PROBE_SECONDS: f64 = 1.0;
+/// Operations of the null client that tell its cost.
+const NULL_OPERATIONS: u64 = 20_000;
+
+/// What calibration found, by phase name.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct Calibration {
+    /// Operations per connection in a measured slice.
+    pub(crate) operations: BTreeMap<String, u64>,
+    /// Costs of the null client per operation, by counter.
+    pub(crate) null: BTreeMap<String, BTreeMap<String, f64>>,
+}
+
+/// Reads the calibration from the run's state, or makes it.
+pub(crate) fn calibration(run: &mut Run<'_>) -> Result<Calibration, Error> {
+    if let Some(known) = run.writer.state("calibration")? {
+        return Ok(known);
+    }
+    run.step("calibrating: the rate of the base, and the cost of the load engine itself");
+    let mut found = Calibration::default();
+    null_costs(run, &mut found)?;
+    rates(run, &mut found)?;
+    run.writer.note_state("calibration", &found)?;
+    Ok(found)
+}
+
+/// The load engine's own cost only: what the classic design needs, whose steps have durations.
+pub(crate) fn null_calibration(run: &mut Run<'_>) -> Result<Calibration, Error> {
+    if let Some(known) = run.writer.state("calibration")? {
+        return Ok(known);
+    }
+    let mut found = Calibration::default();
+    null_costs(run, &mut found)?;
+    run.writer.note_state("calibration", &found)?;
+    Ok(found)
+}
+
+/// Runs every phase for a moment on a throw-away copy of the base's data, so that no measured state is touched.
+fn rates(run: &mut Run<'_>, found: &mut Calibration) -> Result<(), Error> {
+    let is_base = |label: &String| run.plan.base.contains(label);
+    let base = run.plan.subjects.iter().position(|s| is_base(&s.label)).unwrap_or(0);
+    let data = template::copy_for_block(run, base, 0)?;
+    let mut stand = Stand::start(run, base, &data, 1)?;
+    template::warm(run, &mut stand)?;
+    for phase in run.plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure) {
+        if stand.connections.len() != phase.clients as usize {
+            stand.connect(phase.clients)?;
+        }
+        stand.compile(&assignment(run, phase)?)?;
+        let seed = run.plan.experiment.seed ^ 0xca1b;
+        run_stretch(&mut stand.driver, phase, StretchEnd::Seconds(PROBE_SECONDS), seed)?;
+        let report =
+            run_stretch(&mut stand.driver, phase, StretchEnd::Seconds(PROBE_SECONDS), seed + 1)?;
+        let seconds = report.end_ns.saturating_sub(report.start_ns).max(1) as f64 / 1e9;
+        let per_client = report.succeeded as f64 / seconds / f64::from(phase.clients.max(1));
+        let operations = (per_client * phase.seconds).round().max(1.0) as u64;
+        found.operations.insert(phase.name.clone(), operations);
+    }
+    stand.end()
+}
+
+/// Executes every phase with the null client and keeps its counters per operation.
+fn null_costs(run: &mut Run<'_>, found: &mut Calibration) -> Result<(), Error> {
+    let mut driver = Driver::spawn(&run.options.exe, run.stop)?;
+    run.keeper.adopt(driver.pid())?;
+    for phase in run.plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure) {
+        let target = Target {
+            protocol: "null".to_owned(),
+            endpoint: Endpoint::Nowhere,
+            user: String::new(),
+            database: String::new(),
+            library: None,
+            initial_sql: Vec::new(),
+        };
+        let command = Command::Connect { target, clients: phase.clients };
+        match driver.ask(&command)? {
+            Reply::Connected { .. } => {}
+            other => return Err(unexpected("connect", &other)),
+        }
+        driver.ask(&Command::Compile(Box::new(assignment(run, phase)?)))?;
+        let mut about = probe::Target::new(run.place.data());
+        about.client_pids = vec![driver.pid()];
+        let mut meter = Meter::open(&about)?;
+        let per_client = (NULL_OPERATIONS / u64::from(phase.clients.max(1))).max(1);
+        run_stretch(&mut driver, phase, StretchEnd::Operations(per_client), 1)?;
+        let before = meter.snapshot()?;
+        let report = run_stretch(&mut driver, phase, StretchEnd::Operations(per_client), 2)?;
+        let readings = Meter::readings(&before, &meter.snapshot()?);
+        let operations = report.succeeded.max(1) as f64;
+        let costs = readings.iter().filter(|reading| reading.scope == Scope::Client);
+        let costs = costs.map(|reading| (reading.counter.clone(), reading.delta() / operations));
+        found.null.insert(phase.name.clone(), costs.collect());
+    }
+    Ok(())
+}
+
+/// The workload of a phase with everything needed to compile it.
+pub(crate) fn assignment(run: &Run<'_>, phase: &Phase) -> Result<Assignment, Error> {
+    Ok(Assignment {
+        workload: run.plan.workloads[phase.workload].clone(),
+        schema: run.schema_of(phase)?.clone(),
+        parameters: phase.parameters.clone(),
+    })
+}
+
+impl Run<'_> {
+    /// The null client's costs in one phase, as readings whose end is the cost per operation.
+    pub(crate) fn null_readings(&self, phase: usize) -> Vec<Reading> {
+        let costs = self.calibration.null.get(&self.plan.phases[phase].name);
+        let reading = |(counter, cost): (&String, &f64)| Reading {
+            scope: Scope::Client,
+            counter: format!("null_{counter}_per_op"),
+            start: 0.0,
+            end: *cost,
+        };
+        costs.into_iter().flatten().map(reading).collect()
+    }
+}

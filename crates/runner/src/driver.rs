@@ -1,0 +1,130 @@
+//! The driver process as the runner sees it: commands out, replies in, both one JSON object per line.
+
+use crate::{Error, Stop};
+use model::drive::{Command, Reply};
+use std::{
+    io::{BufRead, BufReader, Write},
+    path::Path,
+    process::{Child, ChildStdin, Stdio},
+    sync::mpsc::{Receiver, RecvTimeoutError, channel},
+    thread::JoinHandle,
+    time::Duration,
+};
+
+/// How often a wait for a reply looks at the interrupt flag.
+const POLL: Duration = Duration::from_millis(50);
+
+/// A driver process. Dropping it closes its standard input, upon which it ends, and reaps it.
+pub struct Driver {
+    child: Child,
+    input: Option<ChildStdin>,
+    replies: Receiver<std::io::Result<String>>,
+    reader: Option<JoinHandle<()>>,
+    stop: Stop,
+}
+
+impl Driver {
+    /// Starts `exe drive` with its talk to us as its standard input and output.
+    pub fn spawn(exe: &Path, stop: &Stop) -> Result<Self, Error> {
+        let mut child = std::process::Command::new(exe)
+            .arg("drive")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::inherit())
+            .spawn()
+            .map_err(|source| Error::Driver(format!("cannot start the driver process: {source}")))?;
+        let input = child.stdin.take();
+        let output = child
+            .stdout
+            .take()
+            .ok_or_else(|| Error::Driver("the driver process has no output".to_owned()))?;
+        let (sender, replies) = channel();
+        let reader = std::thread::spawn(move || {
+            for line in BufReader::new(output).lines() {
+                if sender.send(line).is_err() {
+                    break;
+                }
+            }
+        });
+        Ok(Self { child, input, replies, reader: Some(reader), stop: stop.clone() })
+    }
+
+    /// Process id.
+    pub fn pid(&self) -> u32 {
+        self.child.id()
+    }
+
+    /// Sends `command` and waits for its reply. A reply that the command failed is `Err(Error::Sql)`.
+    pub fn ask(&mut self, command: &Command) -> Result<Reply, Error> {
+        self.send(command)?;
+        match self.receive()? {
+            Reply::Failed { message, lost } => Err(Error::Sql { message, lost }),
+            reply => Ok(reply),
+        }
+    }
+
+    /// The rows of one statement on the control connection.
+    pub fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, Error> {
+        match self.ask(&Command::Query { sql: sql.to_owned() })? {
+            Reply::Rows { rows, .. } => Ok(rows),
+            other => Err(unexpected("query", &other)),
+        }
+    }
+
+    fn send(&mut self, command: &Command) -> Result<(), Error> {
+        let mut line = serde_json::to_vec(command)
+            .map_err(|error| Error::Driver(format!("a command has no JSON form: {error}")))?;
+        line.push(b'\n');
+        let input = self.input.as_mut().ok_or_else(|| ended("its input is closed"))?;
+        input
+            .write_all(&line)
+            .and_then(|()| input.flush())
+            .map_err(|error| ended(&error.to_string()))
+    }
+
+    fn receive(&mut self) -> Result<Reply, Error> {
+        loop {
+            self.stop.check()?;
+            match self.replies.recv_timeout(POLL) {
+                Ok(Ok(line)) => {
+                    return serde_json::from_str(&line).map_err(|error| {
+                        Error::Driver(format!("the driver said something unknown: {error}"))
+                    });
+                }
+                Ok(Err(error)) => return Err(ended(&error.to_string())),
+                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Disconnected) => {
+                    let status = self.child.wait().map_or_else(|e| e.to_string(), |s| s.to_string());
+                    return Err(ended(&status));
+                }
+            }
+        }
+    }
+}
+
+impl Drop for Driver {
+    fn drop(&mut self) {
+        self.input = None;
+        let patience = std::time::Instant::now() + Duration::from_secs(2);
+        while matches!(self.child.try_wait(), Ok(None)) {
+            if std::time::Instant::now() > patience {
+                let _ = self.child.kill();
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        if let Some(reader) = self.reader.take() {
+            let _ = reader.join();
+        }
+    }
+}
+
+fn ended(how: &str) -> Error {
+    Error::Driver(format!("the driver process ended unexpectedly ({how})"))
+}
+
+/// A reply that does not belong to its command: a programming error, told without a panic.
+pub(crate) fn unexpected(command: &str, reply: &Reply) -> Error {
+    let kind = format!("{reply:?}");
+    let kind: String = kind.chars().take(80).collect();
+    Error::Driver(format!("the driver answered `{command}` with `{kind}`"))
+}

@@ -1,0 +1,47 @@
+//! What can end a run.
+
+use std::path::PathBuf;
+
+/// Why a run, or a part of it, could not go on.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A server could not be installed, configured, started or stopped.
+    #[error(transparent)]
+    Dbms(#[from] dbms::Error),
+    /// A record could not be written or read.
+    #[error(transparent)]
+    Store(#[from] store::Error),
+    /// A counter could not be opened or read.
+    #[error(transparent)]
+    Probe(#[from] probe::Error),
+    /// The driver process is not there any more, or does not understand.
+    #[error("{0}")]
+    Driver(String),
+    /// A command to the driver failed; with `lost`, because the server is gone.
+    #[error("{message}")]
+    Sql {
+        /// One clear sentence, with the server's own words.
+        message: String,
+        /// Whether the connection was lost.
+        lost: bool,
+    },
+    /// The host does not permit what the plan demands.
+    #[error("{0}")]
+    Preflight(String),
+    /// A file or folder could not be used; the message names it.
+    #[error(transparent)]
+    Files(#[from] std::io::Error),
+    /// A folder that has to be empty is not.
+    #[error("`{0}` is not empty: remove it, or name another folder")]
+    NotEmpty(PathBuf),
+    /// The user asked to stop; what was measured is kept.
+    #[error("interrupted; what was measured is kept, and `dbdyno run --resume` goes on from there")]
+    Interrupted,
+}
+
+impl Error {
+    /// Whether the server, and not the run, is at fault: other subjects can go on.
+    pub(crate) fn is_of_one_subject(&self) -> bool {
+        matches!(self, Self::Sql { .. } | Self::Driver(_))
+    }
+}

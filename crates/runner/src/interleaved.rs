@@ -1,0 +1,140 @@
+//! The interleaved design: all compared servers up together, idle ones frozen, slices of fixed work in balanced
+//! order, block after block of fresh starts.
+
+use crate::{
+    Error, Progress, calibrate, copy,
+    run::{Run, slices_per_trial},
+    slice::{self, Work},
+    template,
+    trial::Trial,
+};
+use model::{
+    drive::StretchEnd,
+    plan::{Block, PhaseKind},
+    record::SliceState,
+};
+
+/// Part of a slice's work that each subject does, discarded, before the first round of a phase.
+const FIRST_DISCARD: f64 = 0.5;
+
+/// Executes every block that is not complete yet.
+pub(crate) fn run(run: &mut Run<'_>) -> Result<(), Error> {
+    run.writer.discard_incomplete()?;
+    let complete = run.writer.complete_blocks()?;
+    let kept = complete.len() as u64 * run.plan.subjects.len() as u64;
+    run.keep_done(kept * slices_per_trial(run.plan));
+    let plan = run.plan;
+    let open: Vec<&Block> = plan.blocks.iter().filter(|b| !complete.contains(&b.index)).collect();
+    for block in &open {
+        for subject in 0..plan.subjects.len() {
+            template::make(run, subject, block.load)?;
+        }
+    }
+    if !open.is_empty() {
+        run.calibration = calibrate::calibration(run)?;
+    }
+    for block in open {
+        execute(run, block)?;
+    }
+    Ok(())
+}
+
+fn execute(run: &mut Run<'_>, block: &Block) -> Result<(), Error> {
+    let mut trials = Vec::with_capacity(block.start_order.len());
+    for &subject in &block.start_order {
+        let data = template::copy_for_block(run, subject, block.load)?;
+        trials.push(Trial::begin(run, subject, block.index, &data)?);
+    }
+    trials.sort_by_key(|trial| trial.subject);
+    let headers: Vec<_> = trials.iter().map(|trial| trial.header.clone()).collect();
+    run.observer.tell(&Progress::Ready { block: block.index, headers: &headers });
+    copy::sync_file_system(run.place.data())?;
+    for trial in &mut trials {
+        trial.warm(run)?;
+    }
+    for phase in 0..run.plan.phases.len() {
+        if run.plan.phases[phase].kind == PhaseKind::Measure {
+            rounds(run, block, phase, &mut trials)?;
+        }
+    }
+    for trial in trials {
+        let data = trial.stand.data.clone();
+        trial.end()?;
+        copy::remove_folder(&data)?;
+    }
+    Ok(())
+}
+
+/// All slices of one phase in one block.
+fn rounds(
+    run: &mut Run<'_>,
+    block: &Block,
+    phase: usize,
+    trials: &mut [Trial],
+) -> Result<(), Error> {
+    let about = &run.plan.phases[phase];
+    let operations = run.calibration.operations.get(&about.name).copied().unwrap_or(1);
+    let part = |share: f64| StretchEnd::Operations((operations as f64 * share).round().max(1.0) as u64);
+    let warmup = part(run.plan.experiment.warmup_seconds / about.seconds.max(0.001));
+    let assignment = calibrate::assignment(run, about)?;
+    let orders = block.orders.get(phase).cloned().unwrap_or_default();
+    for trial in trials.iter_mut() {
+        trial.prepare(about.clients, &assignment)?;
+    }
+    let first: Vec<usize> = orders.first().cloned().unwrap_or_default();
+    let discarded = std::iter::once((0, first, part(FIRST_DISCARD), SliceState::Discarded));
+    let full = part(1.0);
+    let measured = orders
+        .into_iter()
+        .enumerate()
+        .map(|(round, order)| (round, order, full, SliceState::Measured));
+    for (number, (round, order, end, state)) in discarded.chain(measured).enumerate() {
+        let seed = stretch_seed(block.seed, phase, number);
+        for (place, subject) in order.into_iter().enumerate() {
+            let work = Work {
+                phase,
+                round: u32::try_from(round).unwrap_or(u32::MAX),
+                order: u32::try_from(place).unwrap_or(u32::MAX),
+                warmup,
+                end,
+                seed,
+                state,
+            };
+            slice_of(run, &mut trials[subject], &work)?;
+        }
+    }
+    Ok(())
+}
+
+/// A slice, or for a broken subject a record that says why there is none.
+fn slice_of(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Result<(), Error> {
+    run.stop.check()?;
+    match trial.broken.clone() {
+        None => slice::execute(run, trial, work),
+        Some(reason) => slice::refuse(run, trial, work, &reason),
+    }
+}
+
+/// The same for all subjects, another for every stretch of a block (splitmix64, Steele et al. 2014).
+fn stretch_seed(block: u64, phase: usize, number: usize) -> u64 {
+    let mut z = block
+        .wrapping_add((phase as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        .wrapping_add((number as u64 + 1).wrapping_mul(0xbf58_476d_1ce4_e5b9));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::stretch_seed;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn no_two_stretches_of_a_block_share_a_seed() {
+        let seeds: BTreeSet<u64> =
+            (0..50).flat_map(|phase| (0..50).map(move |n| stretch_seed(42, phase, n))).collect();
+        assert_eq!(seeds.len(), 2500);
+        assert_ne!(stretch_seed(1, 0, 0), stretch_seed(2, 0, 0));
+    }
+}

@@ -1,0 +1,32 @@
+//! Executes a [`model::plan::Plan`] on this host and leaves records behind.
+//!
+//! The runner knows servers (`dbms`), counters (`probe`), the driver's talk (`model::drive`) and records (`store`).
+//! It must not know TOML, statistics, tables or the terminal: it takes a plan as a value and tells an [`Observer`].
+//!
+//! Read [`execute`] first, then `interleaved` and `classic` (the two designs), then `trial` (one subject in one
+//! block) and `slice` (one stretch of work).
+
+#![forbid(unsafe_code)]
+
+mod calibrate;
+mod calm;
+mod classic;
+mod copy;
+mod driver;
+mod environment;
+mod error;
+mod foreground;
+mod interleaved;
+mod observer;
+mod preflight;
+mod run;
+mod slice;
+mod stop;
+mod template;
+mod trial;
+
+pub use driver::Driver;
+pub use error::Error;
+pub use observer::{Observer, Progress};
+pub use run::{DataFolders, Options, Outcome, Resume, execute};
+pub use stop::Stop;

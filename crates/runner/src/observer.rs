@@ -1,0 +1,39 @@
+//! What the runner tells while it works. It prints nothing itself.
+
+use model::record::{SliceRecord, TrialHeader};
+
+/// Something that happened.
+#[derive(Debug)]
+pub enum Progress<'a> {
+    /// A step began that takes a while: installing, loading, settling, starting. One sentence.
+    Step(&'a str),
+    /// All subjects of a block are up: their effective settings can be compared.
+    Ready {
+        /// Block, from 0.
+        block: u32,
+        /// One header per subject.
+        headers: &'a [TrialHeader],
+    },
+    /// A slice ended.
+    Slice {
+        /// Its record.
+        record: &'a SliceRecord,
+        /// Slices done in this run, kept ones included.
+        done: u64,
+        /// Slices of the whole plan.
+        of: u64,
+    },
+    /// Something that a reader of the results must know. One sentence.
+    Warning(&'a str),
+}
+
+/// Who is told.
+pub trait Observer {
+    /// Called from the runner's thread, outside measured windows.
+    fn tell(&mut self, progress: &Progress<'_>);
+}
+
+/// Tells nobody.
+impl Observer for () {
+    fn tell(&mut self, _progress: &Progress<'_>) {}
+}

@@ -1,0 +1,64 @@
+//! What is checked before the first server starts.
+
+use crate::{Error, copy};
+use dbms::Places;
+use model::plan::Plan;
+
+/// Refuses what cannot end well: perf demanded but not permitted, too little disk or memory.
+pub(crate) fn check(plan: &Plan, places: &Places) -> Result<(), Error> {
+    for demand in &plan.experiment.require {
+        require(demand)?;
+    }
+    let free = copy::free_bytes(&places.root)?;
+    enough_disk(plan.estimate.disk_bytes, free, &places.root.display().to_string())
+}
+
+fn require(demand: &str) -> Result<(), Error> {
+    let refused = |found: &str| {
+        Err(Error::Preflight(format!(
+            "the experiment requires `perf`, but this host permits {found}: run as root, or set \
+             `kernel.perf_event_paranoid` to 1 or less, or remove `perf` from `require`"
+        )))
+    };
+    match (demand, probe::permission()) {
+        ("perf", probe::Permission::Full) => Ok(()),
+        ("perf", probe::Permission::UserOnly) => refused("counting in user mode only"),
+        ("perf", probe::Permission::None) => refused("no hardware counters"),
+        _ => Err(Error::Preflight(format!(
+            "`require` names `{demand}`, which is unknown: it can hold `perf`"
+        ))),
+    }
+}
+
+fn enough_disk(needed: u64, free: u64, folder: &str) -> Result<(), Error> {
+    if needed <= free {
+        return Ok(());
+    }
+    let mib = |bytes: u64| bytes / (1 << 20);
+    Err(Error::Preflight(format!(
+        "no space: the plan needs about {} MiB under `{folder}`, and {} MiB are free",
+        mib(needed),
+        mib(free)
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_named_with_both_figures() {
+        assert!(enough_disk(10 << 20, 10 << 20, "/data").is_ok());
+        let error = enough_disk(30 << 20, 10 << 20, "/data").unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "no space: the plan needs about 30 MiB under `/data`, and 10 MiB are free"
+        );
+    }
+
+    #[test]
+    fn an_unknown_demand_is_named() {
+        let error = require("speed").unwrap_err().to_string();
+        assert!(error.contains("`speed`"), "{error}");
+    }
+}

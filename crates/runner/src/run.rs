@@ -1,0 +1,208 @@
+//! One execution of a plan, from the first check to the last record.
+
+use crate::{
+    Error, Observer, Progress, Stop, calibrate::Calibration, classic, copy, environment, interleaved,
+    preflight,
+};
+use dbms::{Installed, Keeper, Places, RunPlace};
+use model::{
+    environment::Environment,
+    experiment::Design,
+    plan::{Phase, Plan},
+    record::{SliceRecord, SliceState},
+    schema::Schema,
+    subject::Subject,
+};
+use std::path::PathBuf;
+use store::{Results, RunWriter};
+
+/// How to execute, beside what.
+#[derive(Debug, Clone)]
+pub struct Options {
+    /// The binary to start as driver and as keeper: this one.
+    pub exe: PathBuf,
+    /// Folder of the records.
+    pub results: PathBuf,
+    /// Continue the latest unfinished run with the same plan hash.
+    pub resume: Resume,
+    /// What happens to the data folders at the end.
+    pub data: DataFolders,
+}
+
+/// Whether to continue an unfinished run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Resume {
+    /// Start a new run.
+    No,
+    /// Continue; an error if there is none.
+    Yes,
+}
+
+/// What happens to the data folders at the end of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DataFolders {
+    /// They are removed.
+    Remove,
+    /// They stay, and the run says where.
+    Keep,
+}
+
+/// How a run ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// Identifier of the run.
+    pub run: String,
+    /// Slices that failed, over all blocks.
+    pub failed_slices: u64,
+    /// Where the data folders are, if they were to be kept.
+    pub kept_data: Option<PathBuf>,
+}
+
+/// Everything that the parts of a run share.
+pub(crate) struct Run<'a> {
+    pub(crate) plan: &'a Plan,
+    pub(crate) options: &'a Options,
+    pub(crate) stop: &'a Stop,
+    pub(crate) observer: &'a mut dyn Observer,
+    pub(crate) place: RunPlace,
+    pub(crate) keeper: Keeper,
+    pub(crate) writer: RunWriter,
+    /// Per subject; none for embedded engines.
+    pub(crate) installed: Vec<Option<Installed>>,
+    pub(crate) environment: Environment,
+    pub(crate) calibration: Calibration,
+    done: u64,
+    failed: u64,
+}
+
+/// Executes `plan` and leaves its records in `options.results`. Errors keep what was measured.
+pub fn execute(
+    plan: &Plan,
+    places: &Places,
+    options: &Options,
+    stop: &Stop,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, Error> {
+    preflight::check(plan, places)?;
+    let installed = install(plan, places, observer)?;
+    let environment = environment::of(&places.root);
+    let results = Results::open_or_create(&options.results)?;
+    let writer = match options.resume {
+        Resume::No => results.start_run(plan, &environment)?,
+        Resume::Yes => results.unfinished(&plan.hash)?.ok_or_else(|| {
+            Error::Preflight(format!(
+                "no unfinished run of `{}` with this plan is in `{}`: run without `--resume`",
+                plan.experiment.name,
+                options.results.display()
+            ))
+        })?,
+    };
+    let place = places.new_run(writer.id())?;
+    let keeper = Keeper::start(&options.exe, &place)?;
+    let environment =
+        Environment { freezer: keeper.freezer_name().to_owned(), ..environment };
+    let mut run = Run {
+        plan,
+        options,
+        stop,
+        observer,
+        place,
+        keeper,
+        writer,
+        installed,
+        environment,
+        calibration: Calibration::default(),
+        done: 0,
+        failed: 0,
+    };
+    match plan.experiment.design {
+        Design::Interleaved => interleaved::run(&mut run)?,
+        Design::Classic => classic::run(&mut run)?,
+    }
+    run.finish()
+}
+
+/// Makes every build of the plan ready on this host.
+fn install(
+    plan: &Plan,
+    places: &Places,
+    observer: &mut dyn Observer,
+) -> Result<Vec<Option<Installed>>, Error> {
+    let mut installed = Vec::with_capacity(plan.subjects.len());
+    for subject in &plan.subjects {
+        let resolved = dbms::resolve(&subject.build, places)?;
+        let mut say = |text: &str| observer.tell(&Progress::Step(text));
+        let build = if dbms::is_embedded(&subject.build.server) {
+            None
+        } else {
+            Some(dbms::install(&resolved, places, &mut say)?)
+        };
+        installed.push(build);
+    }
+    Ok(installed)
+}
+
+impl Run<'_> {
+    pub(crate) fn step(&mut self, text: &str) {
+        self.observer.tell(&Progress::Step(text));
+    }
+
+    pub(crate) fn warn(&mut self, text: &str) {
+        self.observer.tell(&Progress::Warning(text));
+    }
+
+    pub(crate) fn subject(&self, index: usize) -> &Subject {
+        &self.plan.subjects[index]
+    }
+
+    /// The schema that a phase's workload uses.
+    pub(crate) fn schema_of(&self, phase: &Phase) -> Result<&Schema, Error> {
+        let name = &self.plan.workloads[phase.workload].schema;
+        self.plan.schemas.iter().find(|schema| schema.name == *name).ok_or_else(|| {
+            Error::Preflight(format!("the plan has no schema `{name}`: plan the experiment again"))
+        })
+    }
+
+    /// Counts a slice and tells the observer.
+    pub(crate) fn slice_done(&mut self, record: &SliceRecord) {
+        self.failed += u64::from(record.state == SliceState::Failed);
+        if record.state != SliceState::Discarded {
+            self.done += 1;
+        }
+        let of = slices_of(self.plan);
+        self.observer.tell(&Progress::Slice { record, done: self.done, of });
+    }
+
+    /// Counts slices that an earlier execution of this run has left.
+    pub(crate) fn keep_done(&mut self, slices: u64) {
+        self.done += slices;
+    }
+
+    fn finish(self) -> Result<Outcome, Error> {
+        let run = self.writer.id().to_owned();
+        self.writer.finish()?;
+        self.keeper.end()?;
+        let kept_data = match self.options.data {
+            DataFolders::Keep => Some(self.place.data().to_owned()),
+            DataFolders::Remove => {
+                copy::remove_folder(self.place.data())?;
+                None
+            }
+        };
+        Ok(Outcome { run, failed_slices: self.failed, kept_data })
+    }
+}
+
+/// Measured slices of one subject in one block.
+pub(crate) fn slices_per_trial(plan: &Plan) -> u64 {
+    let measured = plan.phases.iter().filter(|p| p.kind == model::plan::PhaseKind::Measure).count();
+    let rounds = match plan.experiment.design {
+        Design::Interleaved => u64::from(plan.experiment.rounds),
+        Design::Classic => 1,
+    };
+    measured as u64 * rounds
+}
+
+fn slices_of(plan: &Plan) -> u64 {
+    slices_per_trial(plan) * plan.subjects.len() as u64 * plan.blocks.len() as u64
+}

@@ -1,0 +1,226 @@
+//! One slice: thaw, a discarded start, the measured stretch, the drain, freeze.
+
+use crate::{
+    Error, copy,
+    driver::unexpected,
+    run::Run,
+    trial::{Trial, is_embedded, wall_us},
+};
+use model::{
+    drive::{Command, Reply, Stretch, StretchEnd, StretchReport},
+    plan::Phase,
+    reading::Reading,
+    record::{SliceRecord, SliceState},
+};
+use probe::{Meter, Sampler, Snapshot};
+use std::time::{Duration, Instant};
+
+/// How long the debts of one writing slice may take to be paid before the slice is marked.
+const DRAIN_CEILING: Duration = Duration::from_secs(15);
+
+/// Distance of the readings of the series.
+const SERIES_INTERVAL: Duration = Duration::from_secs(1);
+
+/// What to do in one slice.
+#[derive(Debug, Clone)]
+pub(crate) struct Work {
+    /// Index of the phase in the plan.
+    pub(crate) phase: usize,
+    /// Round in the block.
+    pub(crate) round: u32,
+    /// Place in the round.
+    pub(crate) order: u32,
+    /// The discarded start.
+    pub(crate) warmup: StretchEnd,
+    /// The measured stretch.
+    pub(crate) end: StretchEnd,
+    /// Seed of the measured stretch; the start has one of its own.
+    pub(crate) seed: u64,
+    /// State of the record if nothing breaks.
+    pub(crate) state: SliceState,
+}
+
+/// What a slice gave before it became a record.
+struct Measured {
+    work: StretchReport,
+    readings: Vec<Reading>,
+    drained: Vec<Reading>,
+    drain_seconds: f64,
+    marks: Vec<String>,
+}
+
+/// Executes a slice and records it. Only errors that are not the subject's own end the run.
+pub(crate) fn execute(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Result<(), Error> {
+    let mut record = blank(run, trial, work);
+    let writes = run.plan.workloads[run.plan.phases[work.phase].workload].writes();
+    let null = run.null_readings(work.phase);
+    match measure(trial, &run.plan.phases[work.phase], work, writes) {
+        Ok(measured) => fill_in(&mut record, trial, measured),
+        Err(error) if error.is_of_one_subject() => {
+            let reason = trial.stand.reason(&error);
+            record.state = SliceState::Failed;
+            record.reason = Some(reason.clone());
+            trial.event("error", &reason, None)?;
+            trial.broken = Some(reason);
+        }
+        Err(error) => return Err(error),
+    }
+    if is_embedded(&trial.stand.target) {
+        record.readings.extend(null);
+    }
+    trial.writer.slice(&record)?;
+    run.slice_done(&record);
+    Ok(())
+}
+
+/// Records a slice that cannot be executed because its subject broke earlier in the block.
+pub(crate) fn refuse(
+    run: &mut Run<'_>,
+    trial: &mut Trial,
+    work: &Work,
+    reason: &str,
+) -> Result<(), Error> {
+    let mut record = blank(run, trial, work);
+    record.state = SliceState::Failed;
+    let first = reason.lines().next().unwrap_or_default();
+    record.reason = Some(format!("not executed, because of an earlier failure: {first}"));
+    trial.writer.slice(&record)?;
+    run.slice_done(&record);
+    Ok(())
+}
+
+fn fill_in(record: &mut SliceRecord, trial: &Trial, measured: Measured) {
+    record.marks.extend(measured.marks);
+    record.readings = measured.readings;
+    record.drained = measured.drained;
+    record.drain_seconds = measured.drain_seconds;
+    if measured.work.failed > 0 {
+        let first = measured.work.errors.first();
+        let words = first.map_or_else(String::new, |e| format!(" ({}: {})", e.code, e.message));
+        record.state = SliceState::Failed;
+        record.reason = Some(format!(
+            "{} of {} operations failed{words}",
+            measured.work.failed, measured.work.scheduled
+        ));
+    }
+    if trial.stand.foreground.tasks.is_empty() && trial.stand.server.is_some() {
+        record.marks.push("foreground missing".to_owned());
+    }
+    record.work = Some(measured.work);
+}
+
+fn measure(
+    trial: &mut Trial,
+    phase: &Phase,
+    work: &Work,
+    writes: bool,
+) -> Result<Measured, Error> {
+    trial.stand.thaw()?;
+    let sampler = Sampler::start(&trial.stand.counted(), SERIES_INTERVAL)?;
+    stretch(trial, phase, work.warmup, work.seed ^ WARMUP_SEED)?;
+    let from_us = wall_us();
+    let before = snapshot(trial)?;
+    let report = stretch(trial, phase, work.end, work.seed)?;
+    let after = snapshot(trial)?;
+    let rows = sampler.stop();
+    trial.writer.series(&rows)?;
+    let mut readings = Meter::readings(&before, &after);
+    probe::raise_peaks(&mut readings, &rows, from_us, wall_us());
+    let lost = report.errors.iter().find(|error| error.code == "lost");
+    if let Some(error) = lost {
+        return Err(Error::Sql { message: error.message.clone(), lost: true });
+    }
+    if let Some(server) = trial.stand.server.as_ref().filter(|server| !server.is_alive()) {
+        let message = format!("the server with process {} is gone", server.pid());
+        return Err(Error::Sql { message, lost: true });
+    }
+    let mut measured = Measured {
+        work: report,
+        readings,
+        drained: Vec::new(),
+        drain_seconds: 0.0,
+        marks: trial.meter.as_ref().map(Meter::marks).unwrap_or_default(),
+    };
+    if writes {
+        drain(trial, &before, &mut measured)?;
+    }
+    trial.stand.freeze()?;
+    if writes {
+        copy::sync_file_system(&trial.stand.data)?;
+    }
+    Ok(measured)
+}
+
+/// The discarded start draws from a stream of its own.
+const WARMUP_SEED: u64 = 0x5eed_0000_0000_0001;
+
+/// The server pays what the slice left it to pay; the whole server's counters cover that time too.
+fn drain(trial: &mut Trial, before: &Snapshot, measured: &mut Measured) -> Result<(), Error> {
+    let start = Instant::now();
+    if !trial.stand.drain(DRAIN_CEILING)? {
+        measured.marks.push(format!("debts left after a drain of {} s", DRAIN_CEILING.as_secs()));
+    }
+    measured.drain_seconds = start.elapsed().as_secs_f64();
+    measured.drained = Meter::readings(before, &snapshot(trial)?);
+    Ok(())
+}
+
+fn snapshot(trial: &mut Trial) -> Result<Snapshot, Error> {
+    let meter = trial.meter.as_mut();
+    let meter = meter.ok_or_else(|| Error::Driver("no counters are attached".to_owned()))?;
+    Ok(meter.snapshot()?)
+}
+
+/// One stretch of the compiled workload.
+pub(crate) fn stretch(
+    trial: &mut Trial,
+    phase: &Phase,
+    end: StretchEnd,
+    seed: u64,
+) -> Result<StretchReport, Error> {
+    run_stretch(&mut trial.stand.driver, phase, end, seed)
+}
+
+/// One stretch on any driver.
+pub(crate) fn run_stretch(
+    driver: &mut crate::Driver,
+    phase: &Phase,
+    end: StretchEnd,
+    seed: u64,
+) -> Result<StretchReport, Error> {
+    let stretch = Stretch { end, arrival: phase.arrival, seed, interval_ms: 1000 };
+    match driver.ask(&Command::Run(stretch))? {
+        Reply::Ran(report) => Ok(*report),
+        other => Err(unexpected("run", &other)),
+    }
+}
+
+/// A record with everything that is known before the slice.
+fn blank(run: &Run<'_>, trial: &Trial, work: &Work) -> SliceRecord {
+    let phase = &run.plan.phases[work.phase];
+    let subject = run.subject(trial.subject);
+    let mut levels = subject.levels.clone();
+    levels.extend(phase.levels.clone());
+    SliceRecord {
+        block: trial.header.block,
+        subject: subject.label.clone(),
+        phase: phase.name.clone(),
+        workload: run.plan.workloads[phase.workload].name.clone(),
+        group: phase.group.clone(),
+        position: u32::try_from(work.phase).unwrap_or(u32::MAX),
+        range: phase.range,
+        clients: phase.clients,
+        levels,
+        round: work.round,
+        order: work.order,
+        seed: work.seed,
+        state: work.state,
+        reason: None,
+        marks: trial.marks.clone(),
+        wall_start_us: wall_us(),
+        work: None,
+        readings: Vec::new(),
+        drained: Vec::new(),
+        drain_seconds: 0.0,
+    }
+}

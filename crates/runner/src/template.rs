@@ -1,0 +1,225 @@
+//! Data folders that are loaded once per subject, settled, stopped cleanly, and copied for every block.
+
+use crate::{Error, copy, driver::unexpected, run::Run, trial::Stand};
+use dbms::Launch;
+use fs_err as fs;
+use model::{
+    drive::{Command, LoadJob, LoadReport, Reply},
+    schema::Table,
+};
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+/// Connections that load at the same time, at most: more do not help on small hosts.
+const LOAD_THREADS_MAX: usize = 8;
+/// How long a server may take to settle after its load.
+const SETTLE_CEILING: Duration = Duration::from_secs(120);
+
+/// What one load of one subject took; part of the run's state.
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Loaded {
+    pub(crate) subject: String,
+    pub(crate) load: u32,
+    pub(crate) report: LoadReport,
+    pub(crate) settle_seconds: f64,
+    pub(crate) settled: bool,
+    pub(crate) folder_bytes: u64,
+}
+
+/// Makes the template of a subject unless an earlier execution of this run has left it.
+pub(crate) fn make(run: &mut Run<'_>, subject: usize, load: u32) -> Result<(), Error> {
+    let folder = path(run, subject, load);
+    let marker = folder.with_extension("complete");
+    if marker.exists() {
+        return Ok(());
+    }
+    copy::remove_folder(&folder)?;
+    let label = run.subject(subject).label.clone();
+    run.step(&format!("loading {label} (load {load})"));
+    initialise(run, subject, &folder)?;
+    let mut stand = Stand::start(run, subject, &folder, 0)?;
+    let report = fill(run, subject, load, &mut stand)?;
+    let start = Instant::now();
+    let settled = settle(run, subject, &mut stand, SETTLE_CEILING)?;
+    let settle_seconds = start.elapsed().as_secs_f64();
+    stand.end()?;
+    let folder_bytes = copy::folder_bytes(&folder);
+    run.step(&format!(
+        "loaded {label}: {} rows by {} in {:.1} s with {} threads, indexes {:.1} s, settled in {:.1} s, {} MiB",
+        report.rows,
+        report.method,
+        report.rows_seconds,
+        report.threads,
+        report.index_seconds,
+        settle_seconds,
+        folder_bytes >> 20
+    ));
+    if !settled {
+        run.warn(&format!("{label} still had debts {} s after its load", SETTLE_CEILING.as_secs()));
+    }
+    let loaded =
+        Loaded { subject: label.clone(), load, report, settle_seconds, settled, folder_bytes };
+    run.writer.note_state(&format!("load {load} {label}"), &loaded)?;
+    Ok(fs::write(marker, b"")?)
+}
+
+/// A fresh copy of a template, for one block.
+pub(crate) fn copy_for_block(
+    run: &mut Run<'_>,
+    subject: usize,
+    load: u32,
+) -> Result<PathBuf, Error> {
+    let copy = run.place.data().join("block").join(folder_name(run, subject));
+    copy::remove_folder(&copy)?;
+    make_parent(&copy)?;
+    copy::copy_folder(&path(run, subject, load), &copy)?;
+    Ok(copy)
+}
+
+fn path(run: &Run<'_>, subject: usize, load: u32) -> PathBuf {
+    run.place.data().join(format!("load-{load}")).join(folder_name(run, subject))
+}
+
+/// Labels may hold what file names may not.
+fn folder_name(run: &Run<'_>, subject: usize) -> String {
+    let label = &run.subject(subject).label;
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
+    format!("{subject}-{}", label.chars().map(plain).collect::<String>())
+}
+
+fn make_parent(folder: &Path) -> Result<(), Error> {
+    folder.parent().map_or(Ok(()), |parent| Ok(dbms::create_private_folder(parent)?))
+}
+
+/// An empty data folder, made by the server's own means.
+pub(crate) fn initialise(run: &mut Run<'_>, subject: usize, folder: &Path) -> Result<(), Error> {
+    make_parent(folder)?;
+    let plan = run.plan;
+    let about = &plan.subjects[subject];
+    match &run.installed[subject] {
+        None => Ok(fs::create_dir(folder)?),
+        Some(installed) => {
+            let launch = Launch {
+                installed,
+                config: &about.config,
+                build: &about.build,
+                data: folder,
+                place: &run.place,
+                label: &about.label,
+            };
+            Ok(dbms::initialise(&launch, &mut run.keeper)?)
+        }
+    }
+}
+
+/// Creates and fills the tables of every schema that the plan uses.
+pub(crate) fn fill(
+    run: &mut Run<'_>,
+    subject: usize,
+    load: u32,
+    stand: &mut Stand,
+) -> Result<LoadReport, Error> {
+    let engine = run.subject(subject).config.engine.clone().unwrap_or_default();
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut total = LoadReport::default();
+    for schema in &run.plan.schemas {
+        let phase = run
+            .plan
+            .phases
+            .iter()
+            .find(|phase| run.plan.workloads[phase.workload].schema == schema.name);
+        let Some(phase) = phase else { continue };
+        let job = LoadJob {
+            schema: schema.clone(),
+            parameters: phase.parameters.clone(),
+            engine: engine.clone(),
+            threads: u32::try_from(cpus.min(LOAD_THREADS_MAX)).unwrap_or(1),
+            seed: run.plan.experiment.seed.wrapping_add(u64::from(load)),
+        };
+        match stand.driver.ask(&Command::Load(job))? {
+            Reply::Loaded(report) => {
+                total.rows += report.rows;
+                total.threads = total.threads.max(report.threads);
+                total.rows_seconds += report.rows_seconds;
+                total.index_seconds += report.index_seconds;
+                total.method = report.method;
+            }
+            other => return Err(unexpected("load", &other)),
+        }
+    }
+    Ok(total)
+}
+
+/// Makes the server pay its debts; `false` if the ceiling was hit first.
+pub(crate) fn settle(
+    run: &Run<'_>,
+    subject: usize,
+    stand: &mut Stand,
+    ceiling: Duration,
+) -> Result<bool, Error> {
+    let plan = run.plan;
+    let about = &plan.subjects[subject];
+    let product = dbms::find(&about.build.server)?;
+    execute(stand, &product.settle_sql(&about.config), &tables(run))?;
+    let settled = stand.drain(ceiling)?;
+    execute(stand, &product.unsettle_sql(&about.config), &tables(run))?;
+    Ok(settled)
+}
+
+/// Reads every table and index into the cache.
+pub(crate) fn warm(run: &Run<'_>, stand: &mut Stand) -> Result<(), Error> {
+    let protocol = stand.target.protocol.clone();
+    for (table, n, name) in copies(run) {
+        for dialect in ["any", &protocol] {
+            for sql in table.warm.get(dialect).into_iter().flatten() {
+                stand.driver.query(&sql.replace("{table}", &name).replace("{n}", &n.to_string()))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Names of all loaded tables.
+fn tables(run: &Run<'_>) -> Vec<String> {
+    copies(run).into_iter().map(|(_, _, name)| name).collect()
+}
+
+/// Every numbered copy of every table of the plan, with its number and name.
+fn copies<'a>(run: &Run<'a>) -> Vec<(&'a Table, i64, String)> {
+    let mut found: Vec<(&Table, i64, String)> = Vec::new();
+    let plan = run.plan;
+    for phase in &plan.phases {
+        let schema = &plan.workloads[phase.workload].schema;
+        let tables = plan.schemas.iter().filter(|s| s.name == *schema).flat_map(|s| &s.tables);
+        for table in tables {
+            for n in 1..=table.copies.evaluate(&phase.parameters).unwrap_or(1) {
+                let name = table.name.replace("{n}", &n.to_string());
+                if found.iter().all(|(_, _, known)| *known != name) {
+                    found.push((table, n, name));
+                }
+            }
+        }
+    }
+    found
+}
+
+/// Executes maintenance statements, those with `{table}` once per table; optional ones may fail.
+fn execute(
+    stand: &mut Stand,
+    statements: &[dbms::Maintenance],
+    tables: &[String],
+) -> Result<(), Error> {
+    for statement in statements {
+        let per_table = statement.sql.contains("{table}");
+        let once = [String::new()];
+        for table in if per_table { tables } else { &once } {
+            match stand.driver.query(&statement.sql.replace("{table}", table)) {
+                Err(Error::Sql { lost: false, .. }) if statement.optional => {}
+                other => drop(other?),
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,358 @@
+//! One subject in one block: its server, its driver, its counters and its record.
+
+use crate::{
+    Driver, Error, Stop, calm,
+    driver::unexpected,
+    foreground::{self, Foreground},
+    run::Run,
+    template,
+};
+use dbms::{Debt, Launch, Server};
+use model::{
+    drive::{Assignment, Command, Connection, Endpoint, Reply, Target},
+    record::{Event, TrialHeader},
+    subject::Subject,
+};
+use probe::Meter;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+use store::TrialWriter;
+
+/// How long a fresh server may take to become calm before slices are marked.
+const CALM_CEILING: Duration = Duration::from_secs(45);
+
+/// Lines of a dead server's log that the record of the broken slice quotes.
+pub(crate) const LOG_LINES: usize = 20;
+
+/// A server, or an embedded engine, with a driver connected to it.
+pub(crate) struct Stand {
+    /// None for embedded engines.
+    pub(crate) server: Option<Server>,
+    pub(crate) driver: Driver,
+    pub(crate) target: Target,
+    pub(crate) data: PathBuf,
+    pub(crate) connections: Vec<Connection>,
+    pub(crate) server_version: String,
+    pub(crate) foreground: Foreground,
+    pub(crate) debts: Vec<Debt>,
+    stop: Stop,
+}
+
+/// A stand whose work is recorded.
+pub(crate) struct Trial {
+    pub(crate) stand: Stand,
+    pub(crate) subject: usize,
+    pub(crate) header: TrialHeader,
+    pub(crate) writer: TrialWriter,
+    pub(crate) meter: Option<Meter>,
+    /// Marks that every slice of this trial carries.
+    pub(crate) marks: Vec<String>,
+    /// Why the rest of the block goes on without this subject.
+    pub(crate) broken: Option<String>,
+}
+
+impl Stand {
+    /// Starts the server of a subject on `data` and connects a driver with `clients` measured connections.
+    pub(crate) fn start(
+        run: &mut Run<'_>,
+        subject: usize,
+        data: &Path,
+        clients: u32,
+    ) -> Result<Self, Error> {
+        let mut driver = Driver::spawn(&run.options.exe, run.stop)?;
+        run.keeper.adopt(driver.pid())?;
+        let plan = run.plan;
+        let about = &plan.subjects[subject];
+        let product = dbms::find(&about.build.server)?;
+        let (server, target) = match &run.installed[subject] {
+            None => (None, product.embedded_target(&about.build, &about.config, data)?),
+            Some(installed) => {
+                let launch = Launch {
+                    installed,
+                    config: &about.config,
+                    build: &about.build,
+                    data,
+                    place: &run.place,
+                    label: &about.label,
+                };
+                let mut ready = |target: &Target| answers(&mut driver, target);
+                let server = dbms::start(&launch, &mut run.keeper, &mut ready)?;
+                let target = server.target().clone();
+                (Some(server), target)
+            }
+        };
+        let mut stand = Self {
+            server,
+            driver,
+            target,
+            data: data.to_owned(),
+            connections: Vec::new(),
+            server_version: String::new(),
+            foreground: Foreground::default(),
+            debts: product.debts(&about.config),
+            stop: run.stop.clone(),
+        };
+        stand.connect(clients)?;
+        Ok(stand)
+    }
+
+    /// Opens as many measured connections and finds the tasks that serve them.
+    pub(crate) fn connect(&mut self, clients: u32) -> Result<(), Error> {
+        let command = Command::Connect { target: self.target.clone(), clients };
+        match self.driver.ask(&command)? {
+            Reply::Connected { connections, server_version } => {
+                self.connections = connections;
+                self.server_version = server_version;
+            }
+            other => return Err(unexpected("connect", &other)),
+        }
+        self.foreground = match &self.server {
+            Some(server) => foreground::find(&mut self.driver, &self.connections, server.pid())?,
+            None => Foreground { tasks: Vec::new(), how: "driver less null client".to_owned() },
+        };
+        Ok(())
+    }
+
+    /// Waits until background work is at its floor; `false` if the ceiling was hit.
+    pub(crate) fn calm(&mut self, ceiling: Duration) -> Result<bool, Error> {
+        match &self.server {
+            None => Ok(true),
+            Some(server) => {
+                let tasks = &self.foreground.tasks;
+                let waited = calm::until_calm(server.pid(), tasks, ceiling, &self.stop)?;
+                Ok(waited == calm::Wait::Met)
+            }
+        }
+    }
+
+    /// Waits until the server's debts are paid and background work is at its floor.
+    pub(crate) fn drain(&mut self, ceiling: Duration) -> Result<bool, Error> {
+        let start = std::time::Instant::now();
+        let paid = calm::until_paid(&mut self.driver, &self.debts, ceiling, &self.stop)?;
+        let rest = ceiling.saturating_sub(start.elapsed()).max(Duration::from_secs(2));
+        let calm = self.calm(rest)?;
+        Ok(paid == calm::Wait::Met && calm)
+    }
+
+    pub(crate) fn freeze(&mut self) -> Result<(), Error> {
+        self.server.as_mut().map_or(Ok(()), Server::freeze).map_err(Error::from)
+    }
+
+    pub(crate) fn thaw(&mut self) -> Result<(), Error> {
+        self.server.as_mut().map_or(Ok(()), Server::thaw).map_err(Error::from)
+    }
+
+    /// Replaces the compiled workload.
+    pub(crate) fn compile(&mut self, assignment: &Assignment) -> Result<(), Error> {
+        match self.driver.ask(&Command::Compile(Box::new(assignment.clone())))? {
+            Reply::Done => Ok(()),
+            other => Err(unexpected("compile", &other)),
+        }
+    }
+
+    /// Whose counters are read.
+    pub(crate) fn counted(&self) -> probe::Target {
+        let mut target = probe::Target::new(&self.data);
+        target.server_pids = self.server.iter().map(Server::pid).collect();
+        target.foreground.clone_from(&self.foreground.tasks);
+        target.client_pids = vec![self.driver.pid()];
+        target
+    }
+
+    /// What the record says of an error: for a dead server, the last lines of its log.
+    pub(crate) fn reason(&self, error: &Error) -> String {
+        match &self.server {
+            Some(server) if !server.is_alive() => {
+                let log = server.log_tail(LOG_LINES);
+                format!("the server ended in mid-slice ({error}); its log ends with:\n{log}")
+            }
+            _ => error.to_string(),
+        }
+    }
+
+    /// Ends driver and server; the server shuts down cleanly, so that its folder can serve as a template.
+    pub(crate) fn end(mut self) -> Result<(), Error> {
+        self.thaw()?;
+        let _ = self.driver.ask(&Command::Close);
+        drop(self.driver);
+        match self.server {
+            Some(server) => Ok(server.stop()?),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether the server answers on its control connection.
+fn answers(driver: &mut Driver, target: &Target) -> Result<(), String> {
+    let connect = Command::Connect { target: target.clone(), clients: 0 };
+    match driver.ask(&connect) {
+        Ok(Reply::Connected { .. }) => Ok(()),
+        Ok(other) => Err(unexpected("connect", &other).to_string()),
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+impl Trial {
+    /// Brings a subject up in a block, calm and frozen, with its record begun.
+    pub(crate) fn begin(
+        run: &mut Run<'_>,
+        subject: usize,
+        block: u32,
+        data: &Path,
+    ) -> Result<Self, Error> {
+        let label = run.subject(subject).label.clone();
+        run.step(&format!("block {block}: starting {label}"));
+        let clients = run.plan.phases.first().map_or(1, |phase| phase.clients);
+        let mut stand = Stand::start(run, subject, data, clients)?;
+        let header = header(run, subject, block, &mut stand)?;
+        let writer = run.writer.trial(&header, &run.environment)?;
+        let mut trial = Self {
+            stand,
+            subject,
+            header,
+            writer,
+            meter: None,
+            marks: Vec::new(),
+            broken: None,
+        };
+        if !trial.stand.calm(CALM_CEILING)? {
+            trial.marks.push(format!("not calm {} s after its start", CALM_CEILING.as_secs()));
+        }
+        trial.event("started", "the server is up", None)?;
+        trial.attach()?;
+        Ok(trial)
+    }
+
+    /// Freezes the server and attaches counters to all its tasks.
+    pub(crate) fn attach(&mut self) -> Result<(), Error> {
+        self.stand.freeze()?;
+        self.meter = None;
+        self.meter = Some(Meter::open(&self.stand.counted())?);
+        Ok(())
+    }
+
+    /// Opens the phase's connections and compiles its workload; what fails here breaks this subject only.
+    pub(crate) fn prepare(&mut self, clients: u32, assignment: &Assignment) -> Result<(), Error> {
+        if self.broken.is_some() {
+            return Ok(());
+        }
+        let prepared = self.set_clients(clients).and_then(|()| {
+            self.stand.thaw()?;
+            self.stand.compile(assignment)?;
+            self.stand.freeze()
+        });
+        self.keep_apart(prepared)
+    }
+
+    /// Reads tables and indexes into the cache, then freezes again.
+    pub(crate) fn warm(&mut self, run: &mut Run<'_>) -> Result<(), Error> {
+        let warmed = self.stand.thaw().and_then(|()| {
+            template::warm(run, &mut self.stand)?;
+            self.stand.freeze()
+        });
+        self.keep_apart(warmed)
+    }
+
+    /// An error that is this subject's own breaks its part of the block; any other ends the run.
+    fn keep_apart(&mut self, result: Result<(), Error>) -> Result<(), Error> {
+        match result {
+            Err(error) if error.is_of_one_subject() => {
+                let reason = self.stand.reason(&error);
+                self.event("error", &reason, None)?;
+                self.broken = Some(reason);
+                Ok(())
+            }
+            other => other,
+        }
+    }
+
+    /// Opens another number of connections, if it differs, and attaches the counters anew.
+    fn set_clients(&mut self, clients: u32) -> Result<(), Error> {
+        if self.stand.connections.len() == clients as usize {
+            return Ok(());
+        }
+        self.stand.thaw()?;
+        self.meter = None;
+        self.stand.connect(clients)?;
+        self.attach()
+    }
+
+    pub(crate) fn event(
+        &mut self,
+        kind: &str,
+        message: &str,
+        seconds: Option<f64>,
+    ) -> Result<(), Error> {
+        let event = Event {
+            wall_us: wall_us(),
+            kind: kind.to_owned(),
+            message: message.to_owned(),
+            seconds,
+        };
+        Ok(self.writer.event(&event)?)
+    }
+
+    /// Ends the server and finishes the record.
+    pub(crate) fn end(mut self) -> Result<(), Error> {
+        if let Some(server) = &self.stand.server {
+            let log = server.log_tail(usize::MAX);
+            self.writer.file("server.log", log.as_bytes())?;
+        }
+        self.meter = None;
+        let broken = self.broken.is_some();
+        let ended = self.stand.end();
+        if !broken {
+            ended?;
+        }
+        Ok(self.writer.finish()?)
+    }
+}
+
+/// Microseconds since 1970.
+pub(crate) fn wall_us() -> u64 {
+    let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+    now.map_or(0, |elapsed| u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX))
+}
+
+fn header(
+    run: &Run<'_>,
+    subject: usize,
+    block: u32,
+    stand: &mut Stand,
+) -> Result<TrialHeader, Error> {
+    let about: &Subject = run.subject(subject);
+    let seed = run.plan.blocks.iter().find(|b| b.index == block).map_or(0, |b| b.seed);
+    let product = dbms::find(&about.build.server)?;
+    let rows = stand.driver.query(product.settings_sql())?;
+    let pair = |mut row: Vec<Option<String>>| {
+        let value = row.pop().flatten().unwrap_or_default();
+        let name = row.into_iter().next().flatten();
+        name.map(|name| (name, value))
+    };
+    let rendered = stand.server.as_ref().map(Server::rendered);
+    let installed = run.installed[subject].as_ref();
+    Ok(TrialHeader {
+        format: model::record::RECORD_FORMAT,
+        trial: String::new(),
+        run: String::new(),
+        experiment: run.plan.experiment.name.clone(),
+        plan: run.plan.hash.clone(),
+        block,
+        subject: about.label.clone(),
+        server_version: stand.server_version.clone(),
+        binary_sha256: installed.map(|i| i.binary_sha256.clone()).unwrap_or_default(),
+        configuration: rendered.map(|r| r.text.clone()).unwrap_or_default(),
+        settings: rows.into_iter().filter_map(pair).collect::<BTreeMap<_, _>>(),
+        ignored_settings: rendered.map(|r| r.ignored.clone()).unwrap_or_default(),
+        seed,
+        foreground: stand.foreground.how.clone(),
+    })
+}
+
+/// The file of an embedded engine's database, for messages.
+pub(crate) fn is_embedded(target: &Target) -> bool {
+    matches!(target.endpoint, Endpoint::File(_) | Endpoint::Nowhere)
+}

@@ -1,0 +1,68 @@
+//! What can go wrong with a results folder.
+
+use std::path::PathBuf;
+
+/// Result of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why a results folder could not be read or written.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file operation failed; the message names the path.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    /// The folder is not there, or is not a results folder.
+    #[error("`{dir}` holds no results; name the folder that `dbdyno run --results` wrote")]
+    NoResults {
+        /// The folder.
+        dir: PathBuf,
+    },
+    /// No run has this identifier.
+    #[error("no run `{run}` in `{dir}`; the runs there are: {known}")]
+    UnknownRun {
+        /// The identifier.
+        run: String,
+        /// The results folder.
+        dir: PathBuf,
+        /// The identifiers that exist, comma separated.
+        known: String,
+    },
+    /// Another process writes this run.
+    #[error("run `{run}` is being written by another process; wait for it or stop it")]
+    Busy {
+        /// The identifier.
+        run: String,
+    },
+    /// A file of the results folder is not what it should be.
+    #[error("`{path}` is not readable: {reason}; restore it or remove its folder")]
+    Malformed {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// A file was written by a newer dbdyno.
+    #[error("`{path}` has format {found}, this dbdyno reads up to {known}; use a newer dbdyno")]
+    Newer {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+        /// The newest format that this code knows.
+        known: u32,
+    },
+    /// A file name that would leave the record.
+    #[error("`{name}` is not a plain file name; use one without `/`")]
+    Name {
+        /// The name.
+        name: String,
+    },
+    /// The index failed in a way that rebuilding does not mend.
+    #[error("the index `{path}` failed: {reason}; remove it, it is rebuilt from the records")]
+    Index {
+        /// The index file.
+        path: PathBuf,
+        /// What SQLite says.
+        reason: String,
+    },
+}

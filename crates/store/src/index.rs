@@ -1,0 +1,255 @@
+//! The SQLite index: derived from the records, brought up to date at each reading.
+
+use crate::{
+    Error, Result, Results, Selection, Stored, StoredSlice, layout, reader, results::RunInfo,
+};
+use fs_err as fs;
+use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
+use std::{collections::BTreeSet, os::unix::fs::MetadataExt, path::Path, time::Duration};
+
+/// Grows with each change of the tables; another number in the file means rebuild.
+const VERSION: i64 = 1;
+
+const TABLES: &str = "
+    CREATE TABLE runs(
+        id TEXT PRIMARY KEY, experiment TEXT NOT NULL, plan TEXT NOT NULL,
+        started_us INTEGER NOT NULL, finished INTEGER NOT NULL);
+    CREATE TABLE trials(
+        id TEXT PRIMARY KEY, run TEXT NOT NULL, experiment TEXT NOT NULL,
+        block INTEGER NOT NULL, subject TEXT NOT NULL, server_version TEXT NOT NULL,
+        stamp TEXT NOT NULL);
+    CREATE TABLE slices(
+        trial TEXT NOT NULL, line INTEGER NOT NULL, phase TEXT NOT NULL,
+        position INTEGER NOT NULL, clients INTEGER NOT NULL, round INTEGER NOT NULL,
+        place INTEGER NOT NULL, state TEXT NOT NULL, record TEXT NOT NULL,
+        PRIMARY KEY(trial, line)) WITHOUT ROWID;
+    CREATE TABLE warnings(trial TEXT NOT NULL, message TEXT NOT NULL);
+    CREATE INDEX warnings_trial ON warnings(trial);
+";
+
+/// The selected slices.
+pub(crate) fn slices(results: &Path, selection: &Selection) -> Result<Stored> {
+    let path = results.join(layout::INDEX);
+    let failed =
+        |error: rusqlite::Error| Error::Index { path: path.clone(), reason: error.to_string() };
+    let attempt = |mut connection: Connection| {
+        refresh(&mut connection, results)?;
+        query(&connection, selection)
+    };
+    match open(&path).map_err(Problem::Sql).and_then(attempt) {
+        Ok(stored) => Ok(stored),
+        Err(Problem::Store(error)) => Err(error),
+        Err(Problem::Sql(error)) if is_damaged(&error) => {
+            // A damaged index is worth nothing: everything in it is in the records.
+            fs::remove_file(&path)?;
+            open(&path).map_err(Problem::Sql).and_then(attempt).map_err(|e| e.into_error(failed))
+        }
+        Err(Problem::Sql(error)) if is_unwritable(&error) => {
+            let memory = Connection::open_in_memory().and_then(prepare);
+            memory.map_err(Problem::Sql).and_then(attempt).map_err(|e| e.into_error(failed))
+        }
+        Err(problem) => Err(problem.into_error(failed)),
+    }
+}
+
+/// What can go wrong between the records and the index.
+enum Problem {
+    Sql(rusqlite::Error),
+    Store(Error),
+}
+
+impl Problem {
+    fn into_error(self, sql: impl Fn(rusqlite::Error) -> Error) -> Error {
+        match self {
+            Self::Sql(error) => sql(error),
+            Self::Store(error) => error,
+        }
+    }
+}
+
+impl From<rusqlite::Error> for Problem {
+    fn from(error: rusqlite::Error) -> Self {
+        Self::Sql(error)
+    }
+}
+
+impl From<Error> for Problem {
+    fn from(error: Error) -> Self {
+        Self::Store(error)
+    }
+}
+
+fn is_damaged(error: &rusqlite::Error) -> bool {
+    let damaged = [ErrorCode::NotADatabase, ErrorCode::DatabaseCorrupt, ErrorCode::Unknown];
+    error.sqlite_error_code().is_some_and(|code| damaged.contains(&code))
+}
+
+fn is_unwritable(error: &rusqlite::Error) -> bool {
+    let closed = [ErrorCode::ReadOnly, ErrorCode::CannotOpen, ErrorCode::PermissionDenied];
+    error.sqlite_error_code().is_some_and(|code| closed.contains(&code))
+}
+
+fn open(path: &Path) -> rusqlite::Result<Connection> {
+    let connection = Connection::open(path)?;
+    connection.busy_timeout(Duration::from_secs(30))?;
+    // Losing the index in a crash costs a rebuild; waiting for the disk costs at every reading.
+    connection.pragma_update(None, "synchronous", "OFF")?;
+    prepare(connection)
+}
+
+/// Creates the tables, after dropping those of another version.
+fn prepare(mut connection: Connection) -> rusqlite::Result<Connection> {
+    let transaction =
+        connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
+    if version != VERSION {
+        for table in ["runs", "trials", "slices", "warnings"] {
+            transaction.execute_batch(&format!("DROP TABLE IF EXISTS {table}"))?;
+        }
+        transaction.execute_batch(TABLES)?;
+        transaction.pragma_update(None, "user_version", VERSION)?;
+    }
+    transaction.commit()?;
+    Ok(connection)
+}
+
+/// Reads what is new or changed in the records, and forgets what is gone.
+fn refresh(connection: &mut Connection, results: &Path) -> std::result::Result<(), Problem> {
+    let transaction =
+        connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    refresh_runs(&transaction, &Results::open(results)?.runs()?)?;
+    let mut gone: BTreeSet<String> = {
+        let mut statement = transaction.prepare("SELECT id FROM trials")?;
+        statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?
+    };
+    for dir in reader::record_folders(results)? {
+        let id = layout::stem(&dir);
+        gone.remove(&id);
+        let stamp = stamp(&dir);
+        let known: Option<String> = transaction
+            .query_row("SELECT stamp FROM trials WHERE id = ?", [&id], |row| row.get(0))
+            .optional()?;
+        if known.as_deref() != Some(stamp.as_str()) {
+            forget(&transaction, &id)?;
+            ingest(&transaction, &dir, &stamp)?;
+        }
+    }
+    for id in gone {
+        forget(&transaction, &id)?;
+    }
+    Ok(transaction.commit()?)
+}
+
+fn refresh_runs(connection: &Connection, runs: &[RunInfo]) -> rusqlite::Result<()> {
+    connection.execute("DELETE FROM runs", [])?;
+    let mut insert = connection.prepare("INSERT INTO runs VALUES (?, ?, ?, ?, ?)")?;
+    for run in runs {
+        let started = i64::try_from(run.started_us).unwrap_or(i64::MAX);
+        insert.execute(params![run.id, run.experiment, run.plan, started, run.finished])?;
+    }
+    Ok(())
+}
+
+/// Changes whenever the record may have changed: sizes and times of the files that are read.
+fn stamp(dir: &Path) -> String {
+    let part = |name| match fs::metadata(dir.join(name)) {
+        Ok(meta) => format!("{}@{}.{}", meta.len(), meta.mtime(), meta.mtime_nsec()),
+        Err(_) => "-".to_owned(),
+    };
+    [layout::TRIAL, layout::SLICES, layout::COMPLETE].map(part).join(" ")
+}
+
+fn forget(connection: &Connection, id: &str) -> rusqlite::Result<()> {
+    for statement in [
+        "DELETE FROM slices WHERE trial = ?",
+        "DELETE FROM warnings WHERE trial = ?",
+        "DELETE FROM trials WHERE id = ?",
+    ] {
+        connection.prepare_cached(statement)?.execute([id])?;
+    }
+    Ok(())
+}
+
+/// Puts one record into the tables; one that cannot be read is there with its warning alone.
+fn ingest(connection: &Connection, dir: &Path, stamp: &str) -> rusqlite::Result<()> {
+    let id = layout::stem(dir);
+    let mut trial = connection.prepare_cached("INSERT INTO trials VALUES (?, ?, ?, ?, ?, ?, ?)")?;
+    let mut warn = connection.prepare_cached("INSERT INTO warnings VALUES (?, ?)")?;
+    let read = reader::header(dir).and_then(|header| Ok((header, reader::slices(dir)?)));
+    let (header, slices) = match read {
+        Ok(read) => read,
+        Err(error) => {
+            trial.execute(params![id, "", "", 0, "", "", stamp])?;
+            warn.execute(params![id, format!("record `{id}` is left out: {error}")])?;
+            return Ok(());
+        }
+    };
+    let (version, block) = (&header.server_version, header.block);
+    let keys = params![id, header.run, header.experiment, block, header.subject, version, stamp];
+    trial.execute(keys)?;
+    for warning in &slices.warnings {
+        warn.execute(params![id, warning])?;
+    }
+    let mut insert =
+        connection.prepare_cached("INSERT INTO slices VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
+    for (number, (line, slice)) in slices.lines.iter().enumerate() {
+        let state = serde_json::to_value(slice.state).ok();
+        let state = state.as_ref().and_then(|state| state.as_str()).unwrap_or_default();
+        insert.execute(params![
+            id,
+            i64::try_from(number).unwrap_or(i64::MAX),
+            slice.phase,
+            slice.position,
+            slice.clients,
+            slice.round,
+            slice.order,
+            state,
+            line,
+        ])?;
+    }
+    Ok(())
+}
+
+/// Keeps of the trials those that a selection names; `?1` is the run for [`Selection::Run`].
+fn condition(selection: &Selection) -> (&'static str, Option<&str>) {
+    match selection {
+        Selection::All => ("?1 IS NULL", None),
+        Selection::Run(run) => ("t.run = ?1", Some(run)),
+        Selection::LatestPerExperiment => (
+            "?1 IS NULL AND t.run = (SELECT max(l.run) FROM trials l
+             WHERE l.experiment = t.experiment
+             AND EXISTS (SELECT 1 FROM slices m WHERE m.trial = l.id))",
+            None,
+        ),
+    }
+}
+
+fn query(connection: &Connection, selection: &Selection) -> std::result::Result<Stored, Problem> {
+    let (condition, run) = condition(selection);
+    let chosen = format!("SELECT t.id FROM trials t WHERE {condition} OR t.run = ''");
+    let mut stored = Stored::default();
+    let mut warnings = connection.prepare(&format!(
+        "SELECT message FROM warnings WHERE trial IN ({chosen}) ORDER BY trial, rowid"
+    ))?;
+    for message in warnings.query_map(params![run], |row| row.get(0))? {
+        stored.warnings.push(message?);
+    }
+    let mut statement = connection.prepare(&format!(
+        "SELECT t.run, t.experiment, s.trial, s.record FROM slices s JOIN trials t ON t.id = s.trial
+         WHERE s.trial IN ({chosen})
+         ORDER BY t.run, t.block, s.position, s.round, s.place, s.trial, s.line"
+    ))?;
+    let mut rows = statement.query(params![run])?;
+    while let Some(row) = rows.next()? {
+        let line = row.get_ref(3)?.as_bytes().unwrap_or_default();
+        // Only lines that were read once are in the index.
+        let Ok(slice) = serde_json::from_slice(line) else { continue };
+        stored.slices.push(StoredSlice {
+            run: row.get(0)?,
+            experiment: row.get(1)?,
+            trial: row.get(2)?,
+            slice,
+        });
+    }
+    Ok(stored)
+}

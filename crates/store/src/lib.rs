@@ -1,0 +1,25 @@
+//! The waist of the hourglass: records on disk, and the index that finds them.
+//!
+//! A results folder holds runs (`runs/<id>`: the plan and its state) and records (`records/<id>`:
+//! one folder per trial, append-only, finished by a last marker file). `index.sqlite` beside them
+//! is derived from the records and may be deleted at any time. Nothing here knows what a metric is,
+//! what a ratio is, or how a server is started; raw readings go in and come out unchanged.
+//!
+//! Read [`Results`] first, then [`RunWriter`] and [`TrialWriter`], which are the only writers.
+
+#![forbid(unsafe_code)]
+
+mod error;
+mod histograms;
+mod ids;
+mod index;
+mod layout;
+mod reader;
+mod results;
+mod run_writer;
+mod trial_writer;
+
+pub use error::{Error, Result};
+pub use results::{Results, RunInfo, Selection, Stored, StoredSlice, StoredTrial};
+pub use run_writer::RunWriter;
+pub use trial_writer::TrialWriter;

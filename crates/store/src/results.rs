@@ -1,0 +1,188 @@
+//! A results folder: what is in it.
+
+use crate::{Error, Result, RunWriter, index, layout, reader};
+use model::{
+    environment::Environment,
+    plan::Plan,
+    record::{Event, SliceRecord, TrialHeader},
+};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// A results folder, by default `dbdyno-results`.
+#[derive(Debug, Clone)]
+pub struct Results {
+    dir: PathBuf,
+}
+
+/// One execution of an experiment: `run.json`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RunInfo {
+    /// Version of the format.
+    pub format: u32,
+    /// Identifier: the folder's name. Identifiers sort by time.
+    pub id: String,
+    /// Experiment name.
+    pub experiment: String,
+    /// Hash of the plan.
+    pub plan: String,
+    /// Wall clock at the start, microseconds since 1970.
+    pub started_us: u64,
+    /// The host at the start.
+    pub environment: Environment,
+    /// Whether the run came to its end. Known by a marker file, not by `run.json`.
+    #[serde(skip)]
+    pub finished: bool,
+}
+
+/// Which slices to read.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Selection {
+    /// Those of all runs.
+    All,
+    /// Those of the latest run of each experiment that has any.
+    LatestPerExperiment,
+    /// Those of one run, by its identifier.
+    Run(String),
+}
+
+/// Slices, and what was wrong with the files they came from.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Stored {
+    /// The slices by run, block, phase, round and place in the round.
+    pub slices: Vec<StoredSlice>,
+    /// One sentence for each thing that had to be left out or that is not complete.
+    pub warnings: Vec<String>,
+}
+
+/// One slice with where it came from.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredSlice {
+    /// Run, by its identifier.
+    pub run: String,
+    /// Experiment name.
+    pub experiment: String,
+    /// Trial, by its identifier.
+    pub trial: String,
+    /// The slice as recorded, without histograms: they are in the record's `ops.hlog`.
+    pub slice: SliceRecord,
+}
+
+/// One record without its slices.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredTrial {
+    /// Its head.
+    pub header: TrialHeader,
+    /// The host during the trial.
+    pub environment: Environment,
+    /// Whether the trial came to its end.
+    pub complete: bool,
+    /// The record's folder.
+    pub dir: PathBuf,
+}
+
+impl Results {
+    /// Opens a results folder, creating it (for its owner alone) if it is not there. Parents are
+    /// created too.
+    pub fn open_or_create(dir: impl AsRef<Path>) -> Result<Self> {
+        let dir = dir.as_ref();
+        if !dir.is_dir() {
+            if let Some(parent) = dir.parent() {
+                fs_err::create_dir_all(parent)?;
+            }
+            layout::create_private(dir)?;
+        }
+        layout::ensure_private(&dir.join(layout::RUNS))?;
+        layout::ensure_private(&dir.join(layout::RECORDS))?;
+        Ok(Self { dir: dir.to_owned() })
+    }
+
+    /// Opens a results folder that is there.
+    pub fn open(dir: impl AsRef<Path>) -> Result<Self> {
+        let dir = dir.as_ref();
+        if !dir.join(layout::RECORDS).is_dir() || !dir.join(layout::RUNS).is_dir() {
+            return Err(Error::NoResults { dir: dir.to_owned() });
+        }
+        Ok(Self { dir: dir.to_owned() })
+    }
+
+    /// The folder.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Begins a run of `plan` on the host that `environment` describes.
+    pub fn start_run(&self, plan: &Plan, environment: &Environment) -> Result<RunWriter> {
+        RunWriter::start(self, plan, environment)
+    }
+
+    /// The latest run of the plan with this hash that is not finished, if any; fails if it is being
+    /// written.
+    pub fn unfinished(&self, plan_hash: &str) -> Result<Option<RunWriter>> {
+        let mut runs = self.runs()?;
+        runs.retain(|run| !run.finished && run.plan == plan_hash);
+        runs.pop().map(|info| RunWriter::resume(self, info)).transpose()
+    }
+
+    /// All runs, oldest first. Folders of runs that never began are left out.
+    pub fn runs(&self) -> Result<Vec<RunInfo>> {
+        let mut runs = Vec::new();
+        for dir in layout::folders(&self.dir.join(layout::RUNS))? {
+            let path = dir.join(layout::RUN);
+            if !path.exists() {
+                continue;
+            }
+            layout::check_format(&path, &layout::read_json(&path)?)?;
+            let mut info: RunInfo = layout::read_json(&path)?;
+            info.id = layout::stem(&dir);
+            info.finished = dir.join(layout::FINISHED).exists();
+            runs.push(info);
+        }
+        Ok(runs)
+    }
+
+    /// Slices through the index, which is brought up to date first. Records that cannot be read
+    /// become warnings. Fails for an unknown run.
+    pub fn slices(&self, selection: &Selection) -> Result<Stored> {
+        if let Selection::Run(run) = selection {
+            self.run_folder(run)?;
+        }
+        index::slices(&self.dir, selection)
+    }
+
+    /// The plan that a run executed.
+    pub fn plan_of(&self, run: &str) -> Result<Plan> {
+        layout::read_json(&self.run_folder(run)?.join(layout::PLAN))
+    }
+
+    /// The records of a run, oldest first, those of trials that were cut short included.
+    pub fn trials(&self, run: &str) -> Result<Vec<StoredTrial>> {
+        self.run_folder(run)?;
+        let mut trials = Vec::new();
+        for dir in reader::record_folders(&self.dir)? {
+            let Ok(header) = reader::header(&dir) else { continue };
+            if header.run == run {
+                let environment = layout::read_toml(&dir.join(layout::ENVIRONMENT))?;
+                let complete = dir.join(layout::COMPLETE).exists();
+                trials.push(StoredTrial { header, environment, complete, dir });
+            }
+        }
+        Ok(trials)
+    }
+
+    /// The events of one trial in order; lines that cannot be read are left out.
+    pub fn events(&self, trial: &StoredTrial) -> Result<Vec<Event>> {
+        reader::events(&trial.dir)
+    }
+
+    fn run_folder(&self, run: &str) -> Result<PathBuf> {
+        let parent = self.dir.join(layout::RUNS);
+        let known: Vec<String> =
+            layout::folders(&parent)?.iter().map(|dir| layout::stem(dir)).collect();
+        if known.iter().any(|id| id == run) {
+            return Ok(parent.join(run));
+        }
+        let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+        Err(Error::UnknownRun { run: run.to_owned(), dir: self.dir.clone(), known })
+    }
+}

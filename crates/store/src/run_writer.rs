@@ -1,0 +1,203 @@
+//! Writes one run: its plan, its state, and the records of its trials.
+
+use crate::{Error, Result, Results, TrialWriter, ids, layout, reader, results::RunInfo};
+use fs_err as fs;
+use model::{
+    environment::Environment,
+    experiment::Design,
+    plan::Plan,
+    record::{RECORD_FORMAT, TrialHeader},
+};
+use serde::{Serialize, de::DeserializeOwned};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::{Path, PathBuf},
+};
+
+/// How often a new identifier is tried when another process took it in the same millisecond.
+const ATTEMPTS: u32 = 16;
+
+/// A run that is being executed. It holds a lock, so that no other process writes the same run.
+#[derive(Debug)]
+pub struct RunWriter {
+    results: Results,
+    info: RunInfo,
+    plan: Plan,
+    dir: PathBuf,
+    _lock: fs::File,
+}
+
+impl RunWriter {
+    /// Creates the run's folder.
+    pub(crate) fn start(results: &Results, plan: &Plan, environment: &Environment) -> Result<Self> {
+        let (id, dir) = create_fresh(&results.dir().join(layout::RUNS))?;
+        let lock = lock(&dir, &id)?;
+        let info = RunInfo {
+            format: RECORD_FORMAT,
+            id,
+            experiment: plan.experiment.name.clone(),
+            plan: plan.hash.clone(),
+            started_us: ids::wall_us(),
+            environment: environment.clone(),
+            finished: false,
+        };
+        layout::write_json(&dir.join(layout::PLAN), plan)?;
+        layout::write_whole(&dir.join(layout::EXPERIMENT), plan.experiment.text.as_bytes())?;
+        // `run.json` comes last: a folder without it is a run that never began.
+        layout::write_json(&dir.join(layout::RUN), &info)?;
+        Ok(Self { results: results.clone(), info, plan: plan.clone(), dir, _lock: lock })
+    }
+
+    /// Opens an unfinished run to go on with it.
+    pub(crate) fn resume(results: &Results, info: RunInfo) -> Result<Self> {
+        let dir = results.dir().join(layout::RUNS).join(&info.id);
+        let lock = lock(&dir, &info.id)?;
+        let plan = results.plan_of(&info.id)?;
+        Ok(Self { results: results.clone(), info, plan, dir, _lock: lock })
+    }
+
+    /// Identifier of the run.
+    pub fn id(&self) -> &str {
+        &self.info.id
+    }
+
+    /// The run's folder.
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// The plan that this run executes.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// Begins a record. The writer sets `format`, `trial`, `run`, `experiment` and `plan` of the
+    /// header itself.
+    pub fn trial(&self, header: &TrialHeader, environment: &Environment) -> Result<TrialWriter> {
+        let (id, dir) = create_fresh(&self.results.dir().join(layout::RECORDS))?;
+        let header = TrialHeader {
+            format: RECORD_FORMAT,
+            trial: id,
+            run: self.info.id.clone(),
+            experiment: self.info.experiment.clone(),
+            plan: self.info.plan.clone(),
+            ..header.clone()
+        };
+        TrialWriter::begin(dir, &header, environment)
+    }
+
+    /// Blocks in which every subject of the plan has a complete record, in order.
+    pub fn complete_blocks(&self) -> Result<Vec<u32>> {
+        let mut done: BTreeMap<u32, BTreeSet<String>> = BTreeMap::new();
+        for (_, header, complete) in self.records()? {
+            if complete {
+                done.entry(header.block).or_default().insert(header.subject);
+            }
+        }
+        let whole = |subjects: &BTreeSet<String>| {
+            self.plan.subjects.iter().all(|subject| subjects.contains(&subject.label))
+        };
+        Ok(done.into_iter().filter(|(_, found)| whole(found)).map(|(block, _)| block).collect())
+    }
+
+    /// Block and subject of every complete record.
+    pub fn complete_trials(&self) -> Result<BTreeSet<(u32, String)>> {
+        let complete = self.records()?.into_iter().filter(|(_, _, complete)| *complete);
+        Ok(complete.map(|(_, header, _)| (header.block, header.subject)).collect())
+    }
+
+    /// Sets aside the records that a resume repeats: they are renamed, never changed. Interleaved, a
+    /// block is repeated as a whole; classic, only the trials that are not complete. Gives the
+    /// identifiers of the trials set aside.
+    pub fn discard_incomplete(&self) -> Result<Vec<String>> {
+        let whole: BTreeSet<u32> = self.complete_blocks()?.into_iter().collect();
+        let mut aside = Vec::new();
+        for (dir, header, complete) in self.records()? {
+            let kept = match self.plan.experiment.design {
+                Design::Interleaved => whole.contains(&header.block),
+                Design::Classic => true,
+            };
+            if complete && kept {
+                continue;
+            }
+            let id = layout::stem(&dir);
+            fs::rename(&dir, dir.with_file_name(format!("{}{id}", layout::ABORTED)))?;
+            aside.push(id);
+        }
+        layout::sync_folder(&self.results.dir().join(layout::RECORDS))?;
+        Ok(aside)
+    }
+
+    /// Remembers a value for a resume, e.g. the operations per slice of each phase.
+    pub fn note_state(&self, key: &str, value: &impl Serialize) -> Result<()> {
+        let path = self.dir.join(layout::STATE);
+        let mut state = self.all_state()?;
+        let value =
+            serde_json::to_value(value).map_err(|error| layout::malformed(&path, &error))?;
+        state.insert(key.to_owned(), value);
+        layout::write_json(&path, &state)
+    }
+
+    /// A value that [`RunWriter::note_state`] remembered.
+    pub fn state<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>> {
+        let path = self.dir.join(layout::STATE);
+        let value = self.all_state()?.remove(key);
+        value
+            .map(serde_json::from_value)
+            .transpose()
+            .map_err(|error| layout::malformed(&path, &error))
+    }
+
+    /// Marks the run as finished, durably.
+    pub fn finish(self) -> Result<()> {
+        layout::write_whole(&self.dir.join(layout::FINISHED), b"")
+    }
+
+    fn all_state(&self) -> Result<BTreeMap<String, serde_json::Value>> {
+        let path = self.dir.join(layout::STATE);
+        if path.exists() { layout::read_json(&path) } else { Ok(BTreeMap::new()) }
+    }
+
+    /// Folder, header and completeness of this run's records; records set aside are left out.
+    fn records(&self) -> Result<Vec<(PathBuf, TrialHeader, bool)>> {
+        let mut found = Vec::new();
+        for dir in reader::record_folders(self.results.dir())? {
+            // A folder without a readable header belongs to nobody; it is no reason to stop.
+            let Ok(header) = reader::header(&dir) else { continue };
+            if header.run == self.info.id {
+                let complete = dir.join(layout::COMPLETE).exists();
+                found.push((dir, header, complete));
+            }
+        }
+        Ok(found)
+    }
+}
+
+fn create_fresh(parent: &Path) -> Result<(String, PathBuf)> {
+    let mut attempt = 0;
+    loop {
+        let id = ids::fresh();
+        let dir = parent.join(&id);
+        attempt += 1;
+        match layout::create_private(&dir) {
+            Ok(()) => return Ok((id, dir)),
+            Err(error) if error.kind() == std::io::ErrorKind::AlreadyExists => {
+                if attempt == ATTEMPTS {
+                    return Err(error.into());
+                }
+            }
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+/// The lock dies with the process, so a killed run can be resumed at once.
+fn lock(dir: &Path, run: &str) -> Result<fs::File> {
+    let path = dir.join(layout::LOCK);
+    let file = fs::OpenOptions::new().create(true).append(true).open(path)?;
+    match file.file().try_lock() {
+        Ok(()) => Ok(file),
+        Err(std::fs::TryLockError::WouldBlock) => Err(Error::Busy { run: run.to_owned() }),
+        Err(std::fs::TryLockError::Error(error)) => Err(error.into()),
+    }
+}

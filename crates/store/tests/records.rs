@@ -1,0 +1,351 @@
+//! Runs and records, written and read back.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use model::{
+    drive::{OpReport, StretchReport},
+    environment::Environment,
+    experiment::{Design, Experiment},
+    plan::{Block, Plan},
+    reading::{Reading, Scope, SeriesRow},
+    record::{Event, SliceRecord, SliceState, TrialHeader},
+    subject::{Build, Config, Subject, Transport},
+};
+use std::{fs, os::unix::fs::PermissionsExt, path::Path};
+use store::{Error, Results, RunWriter, Selection};
+
+fn subject(label: &str) -> Subject {
+    Subject {
+        label: label.into(),
+        build: Build {
+            server: "sqlite".into(),
+            version: String::new(),
+            basedir: None,
+            attach: None,
+            prefix: Vec::new(),
+            environment: Vec::new(),
+        },
+        config: Config {
+            name: "base".into(),
+            help: String::new(),
+            engine: None,
+            transport: Transport::Socket,
+            settings: Vec::new(),
+        },
+        levels: [("build".to_owned(), label.to_owned())].into(),
+    }
+}
+
+fn plan(name: &str, hash: &str) -> Plan {
+    let block = |index| Block {
+        index,
+        load: 0,
+        start_order: vec![0, 1],
+        orders: Vec::new(),
+        seed: u64::MAX - u64::from(index),
+    };
+    Plan {
+        format: 1,
+        hash: hash.into(),
+        experiment: Experiment {
+            name: name.into(),
+            question: "Is it slower?".into(),
+            design: Design::Interleaved,
+            blocks: 2,
+            loads: 1,
+            rounds: 2,
+            seed: 42,
+            baseline: Default::default(),
+            factors: Vec::new(),
+            tables: 1,
+            rows: 1000,
+            slice_seconds: 1.0,
+            read_seconds: 1.0,
+            write_seconds: 1.0,
+            warmup_seconds: 0.0,
+            require: Vec::new(),
+            text: "question = \"Is it slower?\"\n".into(),
+        },
+        subjects: vec![subject("old"), subject("new")],
+        base: vec!["old".into()],
+        schemas: Vec::new(),
+        workloads: Vec::new(),
+        phases: Vec::new(),
+        blocks: vec![block(0), block(1)],
+        estimate: Default::default(),
+    }
+}
+
+fn header(subject: &str, block: u32) -> TrialHeader {
+    TrialHeader {
+        format: 0,
+        trial: String::new(),
+        run: String::new(),
+        experiment: String::new(),
+        plan: String::new(),
+        block,
+        subject: subject.into(),
+        server_version: "3.50.4".into(),
+        binary_sha256: "00".into(),
+        configuration: "[mysqld]\nkey = \"value\"\n\u{1b}[0m'''\n".into(),
+        settings: [("journal_mode".to_owned(), "wal".to_owned())].into(),
+        ignored_settings: vec!["old_one".into()],
+        seed: u64::MAX,
+        foreground: "the driver's own threads".into(),
+    }
+}
+
+fn slice(subject: &str, block: u32, round: u32) -> SliceRecord {
+    let op = OpReport { name: "select".into(), count: 10, ..OpReport::default() };
+    SliceRecord {
+        block,
+        subject: subject.into(),
+        phase: "point-query".into(),
+        workload: "point-query".into(),
+        group: "point".into(),
+        position: 0,
+        range: None,
+        clients: 1,
+        levels: [("build".to_owned(), subject.to_owned())].into(),
+        round,
+        order: 0,
+        seed: u64::MAX,
+        state: SliceState::Measured,
+        reason: None,
+        marks: vec!["user mode only".into()],
+        wall_start_us: 1_700_000_000_000_000,
+        work: Some(StretchReport { succeeded: 10, ops: vec![op], ..StretchReport::default() }),
+        readings: vec![Reading {
+            scope: Scope::Server,
+            counter: "cpu_ns".into(),
+            start: 0.1,
+            end: 1e9 + 0.3,
+        }],
+        drained: Vec::new(),
+        drain_seconds: 0.0,
+    }
+}
+
+fn record(run: &RunWriter, subject: &str, block: u32, rounds: u32) -> store::TrialWriter {
+    let mut trial = run.trial(&header(subject, block), &Environment::default()).unwrap();
+    for round in 0..rounds {
+        trial.slice(&slice(subject, block, round)).unwrap();
+    }
+    trial
+}
+
+fn start(dir: &Path, name: &str, hash: &str) -> (Results, RunWriter) {
+    let results = Results::open_or_create(dir.join("a/b")).unwrap();
+    let run = results.start_run(&plan(name, hash), &Environment::default()).unwrap();
+    (results, run)
+}
+
+#[test]
+fn what_is_written_is_read_back_exactly() {
+    let dir = tempfile::tempdir().unwrap();
+    let (results, run) = start(dir.path(), "one", "h1");
+    let mut trial = record(&run, "old", 0, 2);
+    let event = Event { wall_us: 1, kind: "started".into(), message: "x".into(), seconds: None };
+    trial.event(&event).unwrap();
+    let row =
+        |value| SeriesRow { time_us: 7, scope: Scope::Client, counter: "rss_kib".into(), value };
+    trial.series(&[row(1.5), row(3.0)]).unwrap();
+    trial.file("server.log", b"ready\n").unwrap();
+    let folder = trial.dir().to_owned();
+    trial.finish().unwrap();
+
+    let id = run.id().to_owned();
+    let plan = plan("one", "h1");
+    assert_eq!(results.plan_of(&id).unwrap(), plan);
+    let stored = results.slices(&Selection::Run(id.clone())).unwrap();
+    assert_eq!(stored.warnings, Vec::<String>::new());
+    let slices: Vec<_> = stored.slices.iter().map(|stored| &stored.slice).collect();
+    assert_eq!(slices, [&slice("old", 0, 0), &slice("old", 0, 1)]);
+    let trials = results.trials(&id).unwrap();
+    let expected = TrialHeader {
+        format: 1,
+        trial: stored.slices[0].trial.clone(),
+        run: id,
+        experiment: "one".into(),
+        plan: "h1".into(),
+        ..header("old", 0)
+    };
+    assert_eq!(trials[0].header, expected);
+    assert!(trials[0].complete);
+    assert_eq!(results.events(&trials[0]).unwrap(), [event]);
+    let series = fs::read_to_string(folder.join("series.csv")).unwrap();
+    assert_eq!(series, "time_us,scope,counter,value\n7,client,rss_kib,1.5\n7,client,rss_kib,3\n");
+    assert_eq!(fs::read_to_string(folder.join("logs/server.log")).unwrap(), "ready\n");
+    for path in [results.dir(), &folder, &folder.join("logs"), run.dir()] {
+        assert_eq!(fs::metadata(path).unwrap().permissions().mode() & 0o777, 0o700);
+    }
+}
+
+#[test]
+fn a_resumed_run_keeps_complete_blocks_only() {
+    let dir = tempfile::tempdir().unwrap();
+    let (results, run) = start(dir.path(), "one", "h1");
+    run.note_state("operations", &[("point-query", 1000_u64)]).unwrap();
+    for subject in ["old", "new"] {
+        record(&run, subject, 0, 2).finish().unwrap();
+    }
+    record(&run, "old", 1, 2).finish().unwrap();
+    drop(record(&run, "new", 1, 1));
+    assert!(matches!(results.unfinished("h1"), Err(Error::Busy { .. })));
+    let id = run.id().to_owned();
+    drop(run);
+
+    assert!(results.unfinished("other").unwrap().is_none());
+    let run = results.unfinished("h1").unwrap().unwrap();
+    assert_eq!((run.id(), run.plan()), (id.as_str(), &plan("one", "h1")));
+    let noted: Vec<(String, u64)> = run.state("operations").unwrap().unwrap();
+    assert_eq!(noted, [("point-query".to_owned(), 1000)]);
+    assert_eq!(run.state::<u64>("nothing").unwrap(), None);
+    assert_eq!(run.complete_blocks().unwrap(), [0]);
+    let stored = results.slices(&Selection::All).unwrap();
+    assert_eq!((stored.slices.len(), stored.warnings.len()), (7, 1));
+    assert_eq!(run.discard_incomplete().unwrap().len(), 2);
+    assert_eq!(run.discard_incomplete().unwrap(), Vec::<String>::new());
+    let stored = results.slices(&Selection::All).unwrap();
+    assert_eq!((stored.slices.len(), stored.warnings.len()), (4, 0));
+    for subject in ["old", "new"] {
+        record(&run, subject, 1, 2).finish().unwrap();
+    }
+    assert_eq!(run.complete_blocks().unwrap(), [0, 1]);
+    run.finish().unwrap();
+    assert!(results.unfinished("h1").unwrap().is_none());
+    assert!(results.runs().unwrap()[0].finished);
+}
+
+#[test]
+fn the_latest_run_of_each_experiment_is_selected() {
+    let dir = tempfile::tempdir().unwrap();
+    let write = |name: &str, rounds| {
+        let (results, run) = start(dir.path(), name, "h");
+        if rounds > 0 {
+            record(&run, "old", 0, rounds).finish().unwrap();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        (results, run.id().to_owned())
+    };
+    let (_, first) = write("one", 1);
+    write("one", 2);
+    write("two", 3);
+    // A run without a slice does not hide the one before it.
+    let (results, empty) = write("two", 0);
+    let count = |selection| results.slices(&selection).unwrap().slices.len();
+    assert_eq!(count(Selection::LatestPerExperiment), 5);
+    assert_eq!(count(Selection::All), 6);
+    assert_eq!(count(Selection::Run(first)), 1);
+    assert_eq!(count(Selection::Run(empty)), 0);
+    let unknown = results.slices(&Selection::Run("nope".into())).unwrap_err().to_string();
+    assert!(unknown.starts_with("no run `nope`"), "{unknown}");
+}
+
+#[test]
+fn the_index_may_be_deleted_damaged_or_stale() {
+    let dir = tempfile::tempdir().unwrap();
+    let (results, run) = start(dir.path(), "one", "h1");
+    let mut trial = record(&run, "old", 0, 1);
+    let count = || results.slices(&Selection::All).unwrap().slices.len();
+    assert_eq!(count(), 1);
+    trial.slice(&slice("old", 0, 1)).unwrap();
+    assert_eq!(count(), 2);
+    let index = results.dir().join("index.sqlite");
+    fs::remove_file(&index).unwrap();
+    assert_eq!(count(), 2);
+    fs::write(&index, b"this is not a database, but it is long enough to be looked at".repeat(99))
+        .unwrap();
+    assert_eq!(count(), 2);
+    fs::remove_file(&index).unwrap();
+    fs::create_dir(&index).unwrap();
+    assert_eq!(count(), 2, "an index that cannot be written is kept in memory");
+    fs::remove_dir(&index).unwrap();
+    fs::remove_dir_all(trial.dir()).unwrap();
+    assert_eq!(count(), 0);
+}
+
+#[test]
+fn a_broken_record_is_a_warning_and_hides_no_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let (results, run) = start(dir.path(), "one", "h1");
+    record(&run, "old", 0, 1).finish().unwrap();
+    let check = |file: &str, content: &str, words: &str| {
+        let broken = record(&run, "new", 0, 1);
+        let folder = broken.dir().to_owned();
+        broken.finish().unwrap();
+        fs::write(folder.join(file), content).unwrap();
+        let stored = results.slices(&Selection::LatestPerExperiment).unwrap();
+        assert_eq!((stored.slices.len(), stored.warnings.len()), (1, 1), "{file}");
+        assert!(stored.warnings[0].contains(words), "{}", stored.warnings[0]);
+        fs::remove_dir_all(folder).unwrap();
+    };
+    check("trial.toml", "format = 99", "has format 99, this dbdyno reads up to 1");
+    check("trial.toml", "\u{0}", "is left out");
+    check("slices.jsonl", "", "should hold 1 slices, and 0");
+}
+
+#[test]
+fn names_that_leave_the_record_are_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let (_, run) = start(dir.path(), "one", "h1");
+    let trial = record(&run, "old", 0, 0);
+    for name in ["", ".", "..", "a/b", "/etc/x", ".hidden", "a\0b"] {
+        assert!(matches!(trial.file(name, b""), Err(Error::Name { .. })), "{name}");
+    }
+    let missing = Results::open(dir.path().join("nope")).unwrap_err().to_string();
+    assert!(
+        missing.ends_with("holds no results; name the folder that `dbdyno run --results` wrote")
+    );
+}
+
+/// The sample was written by this code; it must stay readable by every later version.
+#[test]
+fn the_stored_sample_of_format_1_is_readable() {
+    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/format-1");
+    if std::env::var_os("DBDYNO_UPDATE_GOLDEN").is_some() && !sample.exists() {
+        let results = Results::open_or_create(&sample).unwrap();
+        let run = results.start_run(&plan("sample", "h1"), &Environment::default()).unwrap();
+        for subject in ["old", "new"] {
+            let mut trial = record(&run, subject, 0, 2);
+            trial.file("server.log", b"ready\n").unwrap();
+            trial
+                .event(&Event {
+                    wall_us: 1,
+                    kind: "started".into(),
+                    message: "started".into(),
+                    seconds: Some(0.5),
+                })
+                .unwrap();
+            trial.finish().unwrap();
+        }
+        run.finish().unwrap();
+    }
+    // The sample is copied, so that no index appears beside it.
+    let dir = tempfile::tempdir().unwrap();
+    copy(&sample, dir.path());
+    let results = Results::open(dir.path()).unwrap();
+    let runs = results.runs().unwrap();
+    assert_eq!((runs.len(), runs[0].finished), (1, true));
+    assert_eq!(results.plan_of(&runs[0].id).unwrap(), plan("sample", "h1"));
+    assert_eq!(results.trials(&runs[0].id).unwrap().len(), 2);
+    let stored = results.slices(&Selection::LatestPerExperiment).unwrap();
+    assert_eq!(stored.warnings, Vec::<String>::new());
+    assert_eq!(stored.slices.len(), 4);
+    assert!(stored.slices.iter().all(|s| s.slice.readings.len() == 1));
+}
+
+fn copy(from: &Path, to: &Path) {
+    for entry in fs::read_dir(from).unwrap() {
+        let (path, target) = {
+            let entry = entry.unwrap();
+            (entry.path(), to.join(entry.file_name()))
+        };
+        if path.is_dir() {
+            fs::create_dir(&target).unwrap();
+            copy(&path, &target);
+        } else {
+            fs::copy(&path, &target).unwrap();
+        }
+    }
+}

@@ -1,0 +1,16 @@
+//! `dbdyno drive` (hidden): a driver process, spoken to on standard input.
+
+use super::Verb;
+use crate::exit::Code;
+use clap::{ArgMatches, Command};
+
+pub(super) const VERB: Verb = Verb { name: "drive", command, run };
+
+fn command(command: Command) -> Command {
+    command.hide(true).about("Serves one subject's connections; commands on stdin, replies on stdout")
+}
+
+fn run(_: &ArgMatches) -> anyhow::Result<Code> {
+    load::serve(std::io::BufReader::new(std::io::stdin()), std::io::stdout())?;
+    Ok(Code::Done)
+}

@@ -1,0 +1,16 @@
+//! `dbdyno keep` (hidden): the parent of all servers of a run, spoken to on standard input.
+
+use super::Verb;
+use crate::exit::Code;
+use clap::{ArgMatches, Command};
+
+pub(super) const VERB: Verb = Verb { name: "keep", command, run };
+
+fn command(command: Command) -> Command {
+    command.hide(true).about("Starts and ends the servers of a run; commands on stdin, replies on stdout")
+}
+
+fn run(_: &ArgMatches) -> anyhow::Result<Code> {
+    dbms::keep()?;
+    Ok(Code::Done)
+}

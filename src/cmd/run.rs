@@ -1,0 +1,80 @@
+//! `dbdyno run`: plan, install, start, load, measure, record, compare.
+
+use super::Verb;
+use crate::{
+    args::{CatalogArgs, ExperimentArgs, HostArgs, ProgressStyle, ResultsArgs},
+    comparison,
+    exit::Code,
+    progress::Terminal,
+    signals, talk,
+};
+use anyhow::Context;
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use runner::{DataFolders, Options, Resume, Stop};
+use store::{Results, Selection};
+
+pub(super) const VERB: Verb = Verb { name: "run", command, run };
+
+#[derive(Debug, Args)]
+struct Arguments {
+    #[command(flatten)]
+    experiment: ExperimentArgs,
+    #[command(flatten)]
+    results: ResultsArgs,
+    #[command(flatten)]
+    catalog: CatalogArgs,
+    #[command(flatten)]
+    host: HostArgs,
+    /// Continue the latest unfinished run with the same plan; complete blocks (classic: trials) are kept.
+    #[arg(long)]
+    resume: bool,
+    /// Leave the data folders of the servers where they are, and say where.
+    #[arg(long)]
+    keep_data: bool,
+    /// How progress is shown on stderr: a bar on a terminal, else plain lines.
+    #[arg(long, value_enum)]
+    progress: Option<ProgressStyle>,
+}
+
+fn command(command: Command) -> Command {
+    Arguments::augment_args(
+        command.about("Runs an experiment and prints the comparison").after_long_help(
+            "Examples:\n  dbdyno run                                  the quickstart: embedded SQLite, \
+             about a minute\n  dbdyno run mysql-5.6-vs-9                   a shipped experiment\n  \
+             dbdyno run mine.toml --set rows=100000      a file, with one key changed\n  \
+             dbdyno run mine.toml --resume               after a crash or Ctrl-C",
+        ),
+    )
+}
+
+fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
+    let arguments = Arguments::from_arg_matches(matches)?;
+    let catalog = arguments.catalog.open()?;
+    let places = arguments.host.places()?;
+    let plan = arguments.experiment.plan(&catalog, &places)?;
+    let stop = Stop::default();
+    signals::connect(&stop).context("cannot listen for Ctrl-C")?;
+    let options = Options {
+        exe: std::env::current_exe().context("cannot find the path of this program")?,
+        results: arguments.results.results.clone(),
+        resume: if arguments.resume { Resume::Yes } else { Resume::No },
+        data: if arguments.keep_data { DataFolders::Keep } else { DataFolders::Remove },
+    };
+    talk::say(&plan.experiment.question);
+    let mut terminal = Terminal::new(arguments.progress);
+    let outcome = runner::execute(&plan, &places, &options, &stop, &mut terminal)?;
+    drop(terminal);
+    if let Some(data) = &outcome.kept_data {
+        talk::say(&format!("the data folders are kept under {}", data.display()));
+    }
+    let results = Results::open(&options.results)?;
+    let selection = Selection::Run(outcome.run);
+    talk::data(&comparison::rendered(&results, &selection, &comparison::Request::default())?)?;
+    if outcome.failed_slices > 0 {
+        anyhow::bail!(
+            "{} slices failed; no table shows a number from them, and the records say why",
+            outcome.failed_slices
+        );
+    }
+    Ok(Code::Done)
+}

@@ -1,0 +1,119 @@
+//! `dbdyno up`: one server with a named configuration, until Ctrl-C.
+
+use super::Verb;
+use crate::{
+    args::{CatalogArgs, HostArgs},
+    exit::Code,
+    signals, talk, versions,
+};
+use anyhow::Context;
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use dbms::{Keeper, Launch};
+use model::drive::{self, Endpoint, Target};
+use runner::{Driver, Stop};
+use std::time::Duration;
+
+pub(super) const VERB: Verb = Verb { name: "up", command, run };
+
+#[derive(Debug, Args)]
+struct Arguments {
+    /// Build as SERVER@VERSION; a prefix of a version takes the newest.
+    #[arg(value_name = "SERVER@VERSION")]
+    build: String,
+    /// Named configuration of the server (`dbdyno list configs`).
+    #[arg(long, value_name = "NAME", default_value = "base")]
+    config: String,
+    #[command(flatten)]
+    catalog: CatalogArgs,
+    #[command(flatten)]
+    host: HostArgs,
+}
+
+fn command(command: Command) -> Command {
+    Arguments::augment_args(command.about(
+        "Starts one server on an empty data folder, prints how to connect, stops it at Ctrl-C",
+    ))
+}
+
+fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
+    let arguments = Arguments::from_arg_matches(matches)?;
+    let (server, version) = arguments.build.split_once('@').unwrap_or((&arguments.build, ""));
+    if dbms::is_embedded(server) {
+        anyhow::bail!("`{server}` is embedded in the driver process: there is no server to start");
+    }
+    let config = arguments.catalog.open()?.config(server, &arguments.config)?;
+    let places = arguments.host.places()?;
+    let build = versions::build(server, version);
+    let resolved = dbms::resolve(&build, &places)?;
+    let installed = dbms::install(&resolved, &places, &mut |text| talk::say(text))?;
+    let stop = Stop::default();
+    signals::connect(&stop).context("cannot listen for Ctrl-C")?;
+    let exe = std::env::current_exe().context("cannot find the path of this program")?;
+    let place = places.new_run(&format!("up-{}", std::process::id()))?;
+    let mut keeper = Keeper::start(&exe, &place)?;
+    let data = place.data().join("up");
+    let launch = Launch {
+        installed: &installed,
+        config: &config,
+        build: &build,
+        data: &data,
+        place: &place,
+        label: &arguments.build,
+    };
+    dbms::initialise(&launch, &mut keeper)?;
+    let mut driver = Driver::spawn(&exe, &stop)?;
+    let mut ready = |target: &Target| {
+        let connect = drive::Command::Connect { target: target.clone(), clients: 0 };
+        driver.ask(&connect).map(drop).map_err(|error| error.to_string())
+    };
+    let server = dbms::start(&launch, &mut keeper, &mut ready)?;
+    drop(driver);
+    talk::data(&how_to_connect(server.target()))?;
+    talk::say("Ctrl-C stops the server and removes its data");
+    while server.is_alive() && !stop.is_raised() {
+        std::thread::sleep(Duration::from_millis(100));
+    }
+    server.stop()?;
+    keeper.end()?;
+    fs_err::remove_dir_all(place.data())?;
+    Ok(Code::Done)
+}
+
+/// The command line of the server's own client.
+fn how_to_connect(target: &Target) -> String {
+    let at = match &target.endpoint {
+        Endpoint::Socket(path) if target.protocol == "postgres" => {
+            format!("-h {}", path.parent().unwrap_or(path).display())
+        }
+        Endpoint::Socket(path) => format!("--socket={}", path.display()),
+        Endpoint::Port(port) => format!("-h 127.0.0.1 -p {port}"),
+        Endpoint::File(path) => path.display().to_string(),
+        Endpoint::Nowhere => String::new(),
+    };
+    let (user, database) = (&target.user, &target.database);
+    match target.protocol.as_str() {
+        "postgres" => format!("psql {at} -U {user} {database}"),
+        _ => format!("mysql --no-defaults {at} -u {user} {database}"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_fits_the_servers_own_client() {
+        let target = |protocol: &str, endpoint| Target {
+            protocol: protocol.to_owned(),
+            endpoint,
+            user: "u".to_owned(),
+            database: "d".to_owned(),
+            library: None,
+            initial_sql: Vec::new(),
+        };
+        let postgres = target("postgres", Endpoint::Socket("/s/.s.PGSQL.5432".into()));
+        assert_eq!(how_to_connect(&postgres), "psql -h /s -U u d");
+        let mysql = target("mysql", Endpoint::Socket("/s/mysql".into()));
+        assert_eq!(how_to_connect(&mysql), "mysql --no-defaults --socket=/s/mysql -u u d");
+    }
+}

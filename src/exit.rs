@@ -1,0 +1,56 @@
+//! Exit codes, and the one place where an error becomes words on stderr.
+
+use crate::talk;
+use std::process::ExitCode;
+
+/// What scripts read. The numbers are a contract.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Code {
+    /// Everything asked for was done.
+    Done = 0,
+    /// A regression was found and `--fail-on regression` was given.
+    Regression = 1,
+    /// Usage, bad input, or a failure.
+    Failed = 2,
+    /// Nothing could be decided, under `--fail-on`.
+    Undecided = 3,
+    /// The user stopped it; what was measured is kept.
+    Interrupted = 130,
+}
+
+/// Turns a command's result into the process's exit code, and says an error in one clear sentence.
+pub(crate) fn code(result: anyhow::Result<Code>) -> ExitCode {
+    let code = match result {
+        Ok(code) => code,
+        Err(error) if is_closed_pipe(&error) => Code::Done,
+        Err(error) if is_interrupt(&error) => {
+            talk::error(&error);
+            Code::Interrupted
+        }
+        Err(error) => {
+            talk::error(&error);
+            Code::Failed
+        }
+    };
+    ExitCode::from(code as u8)
+}
+
+/// Help and version go to stdout with code 0; wrong usage goes to stderr with code 2.
+pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    let failed = error.use_stderr();
+    let _ = error.print();
+    ExitCode::from(if failed { Code::Failed } else { Code::Done } as u8)
+}
+
+fn is_closed_pipe(error: &anyhow::Error) -> bool {
+    error.chain().filter_map(|cause| cause.downcast_ref::<std::io::Error>()).any(|cause| {
+        cause.kind() == std::io::ErrorKind::BrokenPipe
+    })
+}
+
+fn is_interrupt(error: &anyhow::Error) -> bool {
+    error
+        .chain()
+        .filter_map(|cause| cause.downcast_ref::<runner::Error>())
+        .any(|cause| matches!(cause, runner::Error::Interrupted))
+}

@@ -1,0 +1,29 @@
+//! dbdyno: puts database engines on the dyno. See ARCHITECTURE.md for the map of the house.
+
+#![forbid(unsafe_code)]
+
+mod args;
+mod cmd;
+mod comparison;
+mod exit;
+mod progress;
+mod signals;
+mod talk;
+mod versions;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let matches = match cmd::cli().try_get_matches() {
+        Ok(matches) => matches,
+        Err(error) => return exit::usage(&error),
+    };
+    let Some((name, arguments)) = matches.subcommand() else {
+        return exit::usage(&cmd::cli().error(
+            clap::error::ErrorKind::MissingSubcommand,
+            "a command is missing: try `dbdyno run`, or `dbdyno --help`",
+        ));
+    };
+    let command = cmd::COMMANDS.iter().find(|command| command.name == name);
+    exit::code(command.map_or_else(|| Ok(exit::Code::Failed), |command| (command.run)(arguments)))
+}

@@ -1,0 +1,52 @@
+//! stdout is data, stderr is talk. The only module that writes to either, besides clap and the progress bar.
+
+use std::io::{self, Write};
+
+/// Writes data to stdout; a closed pipe is an error that [`crate::exit`] counts as success.
+pub(crate) fn data(text: &str) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    out.write_all(text.as_bytes())?;
+    if !text.ends_with('\n') {
+        out.write_all(b"\n")?;
+    }
+    out.flush()
+}
+
+/// Says one line on stderr. Control characters from outside are shown, not obeyed.
+pub(crate) fn say(line: &str) {
+    let _ = writeln!(io::stderr().lock(), "{}", printable(line));
+}
+
+/// Says an error with its causes, outermost first, as one sentence.
+pub(crate) fn error(error: &anyhow::Error) {
+    let mut text = String::new();
+    for cause in error.chain() {
+        let cause = cause.to_string();
+        if !text.contains(&cause) {
+            text.push_str(if text.is_empty() { "error: " } else { ": " });
+            text.push_str(&cause);
+        }
+    }
+    say(&text);
+}
+
+/// `text` with every control character but line breaks and tabs written as an escape.
+pub(crate) fn printable(text: &str) -> String {
+    text.chars()
+        .flat_map(|c| {
+            let escape = c.is_control() && c != '\n' && c != '\t';
+            let escaped = escape.then(|| c.escape_default().collect::<Vec<_>>());
+            escaped.unwrap_or_else(|| vec![c])
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::printable;
+
+    #[test]
+    fn control_characters_are_shown_and_not_obeyed() {
+        assert_eq!(printable("a\x1b[31mb\u{9b}c\td"), "a\\u{1b}[31mb\\u{9b}c\td");
+    }
+}

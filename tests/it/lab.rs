@@ -1,0 +1,101 @@
+//! What the tests share: folders, commands, tables.
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+
+/// A folder for one test's results, and the commands that run in it.
+pub(crate) struct Lab {
+    folder: tempfile::TempDir,
+}
+
+impl Lab {
+    pub(crate) fn new() -> Self {
+        Self { folder: tempfile::tempdir().unwrap() }
+    }
+
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        self.folder.path().join(name)
+    }
+
+    /// Writes a file into the folder and returns its path.
+    pub(crate) fn write(&self, name: &str, text: &str) -> PathBuf {
+        let path = self.path(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    }
+
+    /// The binary with arguments, in this folder.
+    pub(crate) fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_dbdyno"));
+        command.args(arguments).current_dir(self.folder.path()).env("NO_COLOR", "1");
+        command
+    }
+
+    pub(crate) fn run(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
+    }
+
+    /// Runs a command that must succeed, and returns its stdout.
+    pub(crate) fn succeed(&self, arguments: &[&str]) -> String {
+        let output = self.run(arguments);
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert_eq!(output.status.code(), Some(0), "{arguments:?}\n{out}\n{err}");
+        out
+    }
+
+    /// `compare --format json` of the results folder.
+    pub(crate) fn comparison(&self) -> serde_json::Value {
+        serde_json::from_str(&self.succeed(&["compare", "--format", "json"])).unwrap()
+    }
+}
+
+pub(crate) fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The value of one metric of one variant in one workload.
+pub(crate) fn value(
+    comparison: &serde_json::Value,
+    workload: &str,
+    variant: &str,
+    metric: &str,
+) -> Option<f64> {
+    let rows = comparison["comparisons"].as_array().unwrap();
+    let row = rows.iter().find(|row| {
+        row["workload"] == workload
+            && row["metric"] == metric
+            && row["variant"].as_str().is_some_and(|name| name.starts_with(variant))
+    })?;
+    row["value"].as_f64()
+}
+
+/// Ids of living processes whose command line or environment names `word`.
+pub(crate) fn processes_naming(word: &str) -> Vec<u32> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let Ok(pid) = entry.file_name().to_string_lossy().parse::<u32>() else { continue };
+        let line = std::fs::read(entry.path().join("cmdline")).unwrap_or_default();
+        if pid != std::process::id() && text(&line).contains(word) {
+            found.push(pid);
+        }
+    }
+    found
+}
+
+/// Identifiers of System V shared memory segments created by one of `pids`.
+pub(crate) fn segments_of(pids: &[u32]) -> Vec<String> {
+    let table = std::fs::read_to_string("/proc/sysvipc/shm").unwrap_or_default();
+    let of = |line: &str| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        let creator: u32 = fields.get(4)?.parse().ok()?;
+        pids.contains(&creator).then(|| fields[1].to_owned())
+    };
+    table.lines().skip(1).filter_map(of).collect()
+}
+
+/// The only folder below `parent`, once there is one.
+pub(crate) fn only_child(parent: &Path) -> Option<PathBuf> {
+    std::fs::read_dir(parent).ok()?.flatten().next().map(|entry| entry.path())
+}

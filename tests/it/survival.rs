@@ -1,0 +1,117 @@
+//! Nothing is lost and nothing is left: `kill -9` of dbdyno, of a server; interrupt; resume.
+
+use crate::lab::{Lab, only_child, processes_naming, segments_of, text};
+use std::{
+    process::{Child, Stdio},
+    time::{Duration, Instant},
+};
+
+const EXPERIMENT: &str = "question = \"what survives?\"\nsuite = \"quick\"\nrows = 20000\nblocks = 2\n\
+    rounds = 1\nslice_seconds = 1.0\nwarmup_seconds = 0.1\n[factors]\n\
+    build = [\"postgres@18\", \"postgres@11\"]\n";
+
+/// Waits until `condition` gives something; the limit only ends a test that hangs.
+fn eventually<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
+    let limit = Instant::now() + Duration::from_secs(300);
+    loop {
+        if let Some(found) = condition() {
+            return found;
+        }
+        assert!(Instant::now() < limit, "never happened: {what}");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+}
+
+fn start(lab: &Lab, more: &[&str]) -> Child {
+    lab.write("survival.toml", EXPERIMENT);
+    let mut arguments = vec!["run", "survival.toml", "--progress", "plain"];
+    arguments.extend(more);
+    let err = std::fs::File::create(lab.path("stderr")).unwrap();
+    lab.command(&arguments).stdout(Stdio::null()).stderr(err).spawn().unwrap()
+}
+
+fn stderr(lab: &Lab) -> String {
+    std::fs::read_to_string(lab.path("stderr")).unwrap_or_default()
+}
+
+/// The run's identifier, which stands in the command line of each of its processes.
+fn run_id(lab: &Lab) -> String {
+    let runs = lab.path("dbdyno-results/runs");
+    let folder = eventually("a run began", || only_child(&runs));
+    folder.file_name().unwrap().to_string_lossy().into_owned()
+}
+
+fn wait_for_slices(lab: &Lab, count: usize) {
+    eventually("slices were measured", || {
+        let lines = stderr(lab).lines().filter(|line| line.contains("] thds:")).count();
+        (lines >= count).then_some(())
+    });
+}
+
+#[test]
+fn after_kill_9_nothing_lives_and_resume_ends_with_a_table() {
+    let lab = Lab::new();
+    let mut child = start(&lab, &[]);
+    let id = run_id(&lab);
+    // Two subjects, four workloads: beyond the first block's ten slices is in mid-block 1.
+    wait_for_slices(&lab, 10);
+    let pids = processes_naming(&id);
+    assert!(pids.len() >= 3, "keeper and two servers name the run: {pids:?}");
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let killed = Instant::now();
+    eventually("every process of the run ended", || processes_naming(&id).is_empty().then_some(()));
+    eventually("no segment is left", || segments_of(&pids).is_empty().then_some(()));
+    println!("everything was gone {:?} after kill -9", killed.elapsed());
+    let err = std::fs::File::create(lab.path("stderr")).unwrap();
+    let output = lab
+        .command(&["run", "survival.toml", "--progress", "plain", "--resume"])
+        .stderr(err)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(&lab));
+    assert!(text(&output.stdout).contains("point-query"));
+    assert!(!stderr(&lab).contains("block 0: starting"), "block 0 was complete and must be kept");
+    let aborted = std::fs::read_dir(lab.path("dbdyno-results/records")).unwrap().flatten();
+    let aborted = aborted.filter(|e| e.file_name().to_string_lossy().starts_with("aborted-"));
+    assert!(aborted.count() >= 1, "the broken block's records are set aside, not lost");
+}
+
+#[test]
+fn a_server_that_dies_in_mid_slice_fails_its_slices_and_gives_no_numbers() {
+    let lab = Lab::new();
+    let mut child = start(&lab, &["--set", "blocks=1"]);
+    let id = run_id(&lab);
+    wait_for_slices(&lab, 3);
+    let postmaster = processes_naming(&id)
+        .into_iter()
+        .find(|pid| {
+            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+            text(&line).contains("postgres-18")
+                || std::fs::read_link(format!("/proc/{pid}/exe"))
+                    .is_ok_and(|exe| exe.to_string_lossy().contains("/18."))
+        })
+        .expect("a process of Postgres 18 names the run");
+    std::process::Command::new("kill").args(["-9", &postmaster.to_string()]).status().unwrap();
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(2), "{}", stderr(&lab));
+    assert!(stderr(&lab).contains("slices failed"), "{}", stderr(&lab));
+    let table = lab.succeed(&["compare"]);
+    assert!(table.contains("failed"), "{table}");
+    assert!(processes_naming(&id).is_empty());
+}
+
+#[test]
+fn an_interrupt_keeps_what_was_measured_and_leaves_nothing_running() {
+    let lab = Lab::new();
+    let mut child = start(&lab, &[]);
+    let id = run_id(&lab);
+    wait_for_slices(&lab, 2);
+    std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(130), "{}", stderr(&lab));
+    eventually("every process of the run ended", || processes_naming(&id).is_empty().then_some(()));
+    let record = only_child(&lab.path("dbdyno-results/records")).unwrap();
+    let slices = std::fs::read_to_string(record.join("slices.jsonl")).unwrap();
+    assert!(slices.lines().count() >= 1);
+}
