@@ -1,7 +1,8 @@
 //! From records to a rendered comparison: the few steps that `run` and `compare` share.
 
 use analysis::{Comparison, Design, Input};
-use report::Report;
+use crate::talk;
+use report::{Report, format::Format};
 use store::{Results, Selection, StoredSlice};
 
 /// The form of a comparison for people, where none is named.
@@ -47,6 +48,11 @@ pub(crate) fn rendered(
     if let Some(first) = comparisons.first_mut() {
         first.warnings.extend(stored.warnings);
     }
+    if !report::format::find(&request.format).is_none_or(Format::holds_warnings) {
+        for warning in comparisons.iter().flat_map(|comparison| &comparison.warnings) {
+            talk::say(&format!("warning: {warning}"));
+        }
+    }
     Ok(report::render(&Report { comparisons, metrics }, &request.format)?)
 }
 
@@ -71,5 +77,9 @@ fn compare(
         slice: &s.slice,
     });
     let observations = analysis::observe(inputs, &|_, phase| design.facts(phase));
-    Ok(analysis::compare(&observations, &design))
+    let mut comparison = analysis::compare(&observations, &design);
+    let trials = results.trials(run)?;
+    let known = trials.iter().map(|trial| (&trial.header, &trial.environment));
+    comparison.warnings.extend(analysis::residue(known));
+    Ok(comparison)
 }

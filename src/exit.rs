@@ -8,12 +8,8 @@ use std::process::ExitCode;
 pub(crate) enum Code {
     /// Everything asked for was done.
     Done = 0,
-    /// A regression was found and `--fail-on regression` was given.
-    Regression = 1,
     /// Usage, bad input, or a failure.
     Failed = 2,
-    /// Nothing could be decided, under `--fail-on`.
-    Undecided = 3,
     /// The user stopped it; what was measured is kept.
     Interrupted = 130,
 }

@@ -7,6 +7,7 @@ use crate::{
 };
 use model::{
     drive::{Percentiles, StretchReport},
+    mark,
     reading::Scope,
     record::SliceRecord,
     workload::{Arrival, Counts},
@@ -44,9 +45,22 @@ pub fn derive(slice: &SliceRecord, facts: &PhaseFacts) -> Vec<(&'static str, f64
     values
 }
 
-/// Marks of values beyond those of the slice.
+/// Marks of the slice, corrected by what else is known of it.
+pub(crate) fn slice_marks(slice: &SliceRecord) -> Vec<String> {
+    if !Parts::new(slice, 1.0).is_stepped() {
+        return slice.marks.clone();
+    }
+    let known = |found: &String| match found.as_str() {
+        mark::NO_HARDWARE => mark::NO_HARDWARE_BUT_STEPS.to_owned(),
+        _ => found.clone(),
+    };
+    let others = slice.marks.iter().filter(|found| *found != mark::STEPPED).map(known);
+    others.chain([mark::STEPPED.to_owned()]).collect()
+}
+
+/// Marks of values: those of the slice, and those of their meaning.
 pub(crate) fn marks(slice: &SliceRecord) -> Vec<String> {
-    let mut marks = slice.marks.clone();
+    let mut marks = slice_marks(slice);
     if Parts::new(slice, 0.0).is_embedded() && !marks.iter().any(|mark| mark == EMBEDDED) {
         marks.push(EMBEDDED.to_owned());
     }
@@ -128,7 +142,7 @@ fn processor(parts: &Parts<'_>, operations: f64, values: &mut Vec<Value>) {
         let sum = |counters: [&str; 2]| sum_of_known(counters.map(|name| parts.total(scope, name)));
         let cpu_ns = parts.total(scope, "cpu_ns").or_else(|| parts.total(scope, "task_clock_ns"));
         let totals = [
-            ("user_instructions_per_op", parts.total(scope, "user_instructions")),
+            ("user_instructions_per_op", parts.user_instructions(scope)),
             ("kernel_instructions_per_op", parts.total(scope, "kernel_instructions")),
             ("cycles_per_op", sum(["user_cycles", "kernel_cycles"])),
             ("cpu_us_per_op", cpu_ns.map(|ns| ns / 1e3)),

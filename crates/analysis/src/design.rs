@@ -14,7 +14,7 @@ pub struct Design {
     pub experiment: String,
     /// The question: the title of pages.
     pub question: String,
-    /// Name of the suite that scripts see; the experiment's name unless the caller knows better.
+    /// Name of the suite that scripts see.
     pub suite: String,
     /// Labels of the subjects in the plan's order, each with the label of its base; `None` for a
     /// base.
@@ -55,7 +55,7 @@ impl Design {
         Self {
             experiment: plan.experiment.name.clone(),
             question: plan.experiment.question.clone(),
-            suite: plan.experiment.name.clone(),
+            suite: plan.experiment.suite.clone(),
             subjects,
             phases: plan.phases.iter().map(|phase| (phase.name.clone(), facts(phase))).collect(),
         }
@@ -139,6 +139,7 @@ mod tests {
             hash: String::new(),
             experiment: Experiment {
                 name: "e".into(),
+                suite: "quick".into(),
                 question: "q".into(),
                 design: Kind::Interleaved,
                 blocks: 1,

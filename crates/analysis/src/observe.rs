@@ -2,7 +2,7 @@
 
 use crate::{
     PhaseFacts, derive,
-    derive::{denominator, marks},
+    derive::{denominator, marks, slice_marks},
     parts::Parts,
     warning::{Place, Warnings},
 };
@@ -110,10 +110,11 @@ fn place(slice: &SliceRecord) -> Place<'_> {
 }
 
 fn warn(slice: &SliceRecord, warnings: &mut Warnings) {
-    for mark in &slice.marks {
+    let marks = slice_marks(slice);
+    for mark in &marks {
         warnings.add(place(slice), &one_line(mark), 1);
     }
-    let known = slice.marks.iter().any(|mark| mark.contains("foreground"));
+    let known = marks.iter().any(|mark| mark.contains("foreground"));
     if Parts::new(slice, 0.0).lacks_foreground() && !known {
         warnings.add(place(slice), "foreground missing", 1);
     }

@@ -5,6 +5,8 @@ use model::{
     record::SliceRecord,
 };
 
+const USER_INSTRUCTIONS: &str = "user_instructions";
+
 /// Mark of values of an embedded engine, which shares the driver's process.
 pub(crate) const EMBEDDED: &str = "driver less null client";
 
@@ -13,6 +15,9 @@ pub(crate) const EMBEDDED: &str = "driver less null client";
 /// - The whole server and the device count over the drain too, if there was one: what a writing
 ///   slice leaves to be done later is a part of its cost.
 /// - The background is then the whole server less the foreground.
+/// - Where the processor counts no instructions, those of the foreground and of the client may have
+///   been counted by single steps, over a few operations that are not of the slice. Other tasks of
+///   the server are not stepped, so nothing is known of the whole server.
 /// - An embedded engine works inside the driver: its server is the driver less the null client's
 ///   cost per operation, and its client is the null client.
 #[derive(Debug, Clone, Copy)]
@@ -61,6 +66,40 @@ impl<'a> Parts<'a> {
             }
             Scope::Foreground | Scope::Client | Scope::Host => window(),
         }
+    }
+
+    /// User instructions in the slice; counted by single steps where there is no other count.
+    pub(crate) fn user_instructions(&self, scope: Scope) -> Option<f64> {
+        self.total(scope, USER_INSTRUCTIONS).or_else(|| self.stepped(scope))
+    }
+
+    /// Whether user instructions of any part are known by single steps alone.
+    pub(crate) fn is_stepped(&self) -> bool {
+        [Scope::Foreground, Scope::Client].into_iter().any(|scope| {
+            self.total(scope, USER_INSTRUCTIONS).is_none() && self.stepped(scope).is_some()
+        })
+    }
+
+    /// As many as the operations of the slice have by the mean of the stepped ones.
+    fn stepped(&self, scope: Scope) -> Option<f64> {
+        let readings = &self.slice.readings;
+        let mean = |scope| {
+            let operations = delta(readings, scope, "stepped_operations").filter(|n| *n > 0.0)?;
+            Some(delta(readings, scope, "stepped_user_instructions")? / operations)
+        };
+        let null = || {
+            let counter = "null_stepped_user_instructions_per_op";
+            find(readings, Scope::Client, counter).map(|reading| reading.end)
+        };
+        let per_op = match (scope, self.is_embedded()) {
+            (Scope::Foreground | Scope::Client, false) => mean(scope),
+            (Scope::Server | Scope::Foreground, true) => {
+                mean(Scope::Client).and_then(|own| Some((own - null()?).max(0.0)))
+            }
+            (Scope::Client, true) => null(),
+            _ => None,
+        };
+        per_op.map(|cost| cost * self.operations)
     }
 
     /// Largest value of a gauge in the slice.

@@ -5,6 +5,7 @@
 use analysis::{Comparison, Design, Input, PhaseFacts, Verdict, compare, derive, observe};
 use model::{
     drive::{ErrorCount, OpReport, Percentiles, StretchReport},
+    mark,
     reading::{Reading, Scope},
     record::{SliceRecord, SliceState},
     workload::{Arrival, Counts, Spacing},
@@ -176,6 +177,81 @@ fn an_embedded_engine_is_the_driver_less_the_null_client() {
     let found = compared(&[slice.clone()]);
     let cell = found.cell("point-query", "old", "server_cpu_us_per_op").unwrap();
     assert_eq!(cell.marks, ["driver less null client"]);
+}
+
+#[test]
+fn single_steps_tell_instructions_where_nothing_else_counts_them() {
+    let mut slice = slice("old", 0, 0);
+    slice.marks = vec![mark::NO_HARDWARE.into(), "not calm".into()];
+    slice.readings = vec![
+        reading(Scope::Server, "cpu_ns", 30e6),
+        reading(Scope::Foreground, "cpu_ns", 20e6),
+        reading(Scope::Foreground, "stepped_user_instructions", 900_000.0),
+        reading(Scope::Foreground, "stepped_operations", 20.0),
+        reading(Scope::Client, "stepped_user_instructions", 80_000.0),
+        reading(Scope::Client, "stepped_operations", 20.0),
+    ];
+    let check = |slice: &SliceRecord, counts, part: &str, expected| {
+        let metric = format!("{part}_user_instructions_per_op");
+        assert_eq!(value(slice, &facts(counts), &metric), expected, "{counts:?} {metric}");
+    };
+    check(&slice, Counts::Operations, "foreground", Some(45_000.0));
+    check(&slice, Counts::Operations, "client", Some(4_000.0));
+    // Two statements and five rows in each operation.
+    check(&slice, Counts::Statements, "foreground", Some(22_500.0));
+    check(&slice, Counts::Rows, "client", Some(800.0));
+    // Nobody stepped the other tasks of the server.
+    check(&slice, Counts::Operations, "server", None);
+    check(&slice, Counts::Operations, "background", None);
+    let found = compared(&[slice.clone()]);
+    let cell = found.cell("point-query", "old", "foreground_user_instructions_per_op").unwrap();
+    assert_eq!(cell.marks, [mark::NO_HARDWARE_BUT_STEPS, "not calm", mark::STEPPED]);
+    let stepped = format!("`old`: {} (`point-query`)", mark::STEPPED);
+    assert!(found.warnings.contains(&stepped), "{:?}", found.warnings);
+    assert!(!found.warnings.iter().any(|warning| warning.contains(mark::NO_HARDWARE)));
+    // What the processor counted is better.
+    slice.readings.push(reading(Scope::Foreground, "user_instructions", 44e6));
+    slice.readings.push(reading(Scope::Client, "user_instructions", 3e6));
+    check(&slice, Counts::Operations, "foreground", Some(44_000.0));
+    check(&slice, Counts::Operations, "client", Some(3_000.0));
+    let found = compared(&[slice]);
+    let cell = found.cell("point-query", "old", "foreground_user_instructions_per_op").unwrap();
+    assert_eq!(cell.marks, [mark::NO_HARDWARE, "not calm"]);
+}
+
+#[test]
+fn single_steps_tell_instructions_of_an_embedded_engine() {
+    let mut slice = slice("old", 0, 0);
+    slice.readings = vec![
+        reading(Scope::Client, "cpu_ns", 1e5),
+        reading(Scope::Client, "stepped_user_instructions", 60_000.0),
+        reading(Scope::Client, "stepped_operations", 10.0),
+    ];
+    let null = |counter: &str, per_op| Reading {
+        scope: Scope::Client,
+        counter: format!("null_{counter}_per_op"),
+        start: 0.0,
+        end: per_op,
+    };
+    let check = |slice: &SliceRecord, expected: [Option<f64>; 4]| {
+        let parts = ["server", "foreground", "background", "client"];
+        let found = parts.map(|part| {
+            let metric = format!("{part}_user_instructions_per_op");
+            value(slice, &facts(Counts::Statements), &metric)
+        });
+        assert_eq!(found, expected);
+    };
+    slice.readings.push(null("cpu_ns", 150.0));
+    // Without the null client's steps, engine and driver cannot be told apart.
+    check(&slice, [None; 4]);
+    slice.readings.push(null("stepped_user_instructions", 1_000.0));
+    check(&slice, [Some(2_500.0), Some(2_500.0), None, Some(500.0)]);
+    let found = compared(&[slice.clone()]);
+    let cell = found.cell("point-query", "old", "server_user_instructions_per_op").unwrap();
+    assert_eq!(cell.marks, [mark::STEPPED, "driver less null client"]);
+    // No operation was stepped to its end.
+    slice.readings[2].end = slice.readings[2].start;
+    check(&slice, [None, None, None, Some(500.0)]);
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! Whether the server user can enter folders and read files, asked before a start and not after it failed.
+//! Whether the server user can enter folders and read files, asked before a start and not after it
+//! failed.
 
 use crate::{Error, Result, ServerUser};
 use fs_err as fs;

@@ -16,7 +16,8 @@ const TAR_MAGIC: &[u8] = b"ustar";
 const TAR_MAGIC_OFFSET: usize = 257;
 const HEAD_BYTES: usize = 512;
 
-/// Unpacks an archive into a folder, which must exist. Entries that would leave the folder are errors.
+/// Unpacks an archive into a folder, which must exist. Entries that would leave the folder are
+/// errors.
 pub(crate) fn unpack(archive: &Path, folder: &Path) -> Result<()> {
     let refused = |reason: String| Error::Archive { path: archive.to_owned(), reason };
     let mut file = fs::File::open(archive)?;
@@ -82,7 +83,8 @@ fn unpack_zip(reader: impl Read + Seek, folder: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Moves everything in `inner` into `outer`, one of its ancestors, and removes what then is empty between them.
+/// Moves everything in `inner` into `outer`, one of its ancestors, and removes what then is empty
+/// between them.
 pub(crate) fn hoist(inner: &Path, outer: &Path) -> Result<()> {
     if inner == outer {
         return Ok(());

@@ -10,8 +10,8 @@ use std::{
 
 const PREFIX: &str = "dbdyno-";
 
-/// Folders in which this process may be able to make control groups, the best first: the root of the tree for
-/// root, else (and in a container whose root is read-only) the process's own group.
+/// Folders in which this process may be able to make control groups, the best first: the root of
+/// the tree for root, else (and in a container whose root is read-only) the process's own group.
 pub(crate) fn candidates(mounts: &str, own_groups: &str) -> Vec<PathBuf> {
     let Some(root) = tree(mounts) else { return Vec::new() };
     let own = own_groups.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/");
@@ -84,13 +84,19 @@ pub(crate) fn children(group: &Path) -> Vec<PathBuf> {
         .collect()
 }
 
-/// Removes a group and the groups below it, once they are empty.
-pub(crate) fn remove(group: &Path) {
-    for child in children(group) {
-        remove(&child);
+/// Removes a group and the groups below it, once they are empty, which takes a moment after the
+/// last process has ended. A group that is not empty after the limit stays.
+pub(crate) fn remove(group: &Path, limit: Duration) {
+    let start = Instant::now();
+    loop {
+        for child in children(group) {
+            remove(&child, Duration::ZERO);
+        }
+        if fs::remove_dir(group).is_ok() || !group.exists() || start.elapsed() >= limit {
+            return;
+        }
+        std::thread::sleep(Duration::from_millis(1));
     }
-    // What is gone already is what was wanted, and a group that is not empty is tried again.
-    let _ = fs::remove_dir(group);
 }
 
 #[cfg(test)]

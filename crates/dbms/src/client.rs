@@ -1,4 +1,5 @@
-//! Executing other programs to their end: clients of registries, and servers that are asked for their version.
+//! Executing other programs to their end: clients of registries, and servers that are asked for
+//! their version.
 
 use crate::{Error, Result, ServerUser};
 use std::{
@@ -39,8 +40,8 @@ pub(crate) fn run<S: AsRef<OsStr>>(
     Err(failed(program, package, &text))
 }
 
-/// Executes a server's program for an answer, as the server user, with nothing else in its environment. The
-/// answer is what it wrote, whether it succeeded or not.
+/// Executes a server's program for an answer, as the server user, with nothing else in its
+/// environment. The answer is what it wrote, whether it succeeded or not.
 pub(crate) fn ask(
     words: &[String],
     environment: &[(String, String)],
@@ -78,20 +79,26 @@ fn prepared(
 }
 
 fn failed(program: &str, package: &str, text: &str) -> Error {
-    let lines: Vec<&str> =
-        text.lines().map(str::trim).filter(|line| says_something(line)).collect();
+    let lines: Vec<&str> = text.lines().map(plain).filter(|line| says_something(line)).collect();
     let (mut kept, rest): (Vec<&str>, Vec<&str>) = lines.iter().partition(|line| is_error(line));
     if kept.is_empty() {
         kept = rest;
         kept.drain(..kept.len().saturating_sub(LAST_LINES));
     }
-    kept.truncate(LAST_LINES);
+    // Maven says what is wrong first, and then how to ask it for more.
+    kept.truncate(if program == "mvn" { 1 } else { LAST_LINES });
     let text = without_credentials(&kept.join("; "));
     Error::ClientFailed { program: program.to_owned(), package: package.to_owned(), text }
 }
 
+// Maven resets colours that it did not set.
+fn plain(line: &str) -> &str {
+    let line = line.trim().trim_start_matches("\u{1b}[0m");
+    line.strip_suffix("-> [Help 1]").unwrap_or(line).trim_end()
+}
+
 fn says_something(line: &str) -> bool {
-    line.len() > "[ERROR]".len() && !line.contains("[Help 1]") && !line.contains("re-run Maven")
+    line.len() > "[ERROR]".len() && !line.starts_with("[ERROR] [Help")
 }
 
 fn is_error(line: &str) -> bool {
@@ -120,16 +127,26 @@ mod tests {
         let error = run("no-such-client", &["x"], Path::new("/"), "server@1").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "`no-such-client` is needed to fetch `server@1`; install it, or give the folder of a build by `basedir`"
+            "`no-such-client` is needed to fetch `server@1`; install it, or give the folder of a \
+             build by `basedir`"
         );
     }
 
     #[test]
     fn a_client_that_fails_is_quoted_without_passwords() {
-        let script = "echo noise; echo 'E: cannot reach https://me:secret@mirror.example/debian' >&2; exit 3";
+        let script = "echo noise; exec >&2; \
+                      echo 'E: cannot reach https://me:secret@mirror.example/debian'; exit 3";
         let error = run("sh", &["-c", script], Path::new("/"), "server@1").unwrap_err().to_string();
         assert!(error.ends_with("E: cannot reach https://mirror.example/debian"), "{error}");
         assert!(!error.contains("noise"), "{error}");
+    }
+
+    #[test]
+    fn maven_is_quoted_by_its_first_error() {
+        let said = "\u{1b}[0m\u{1b}[0m[ERROR] Could not find artifact x -> [Help 1]\n\
+                    [ERROR] \n[ERROR] Re-run Maven using -X\n[ERROR] [Help 1] http://x\n";
+        let message = failed("mvn", "server@1", said).to_string();
+        assert!(message.ends_with(": [ERROR] Could not find artifact x"), "{message}");
     }
 
     #[test]

@@ -32,7 +32,8 @@ pub enum Error {
     },
     /// A registry's client program is not installed.
     #[error(
-        "`{program}` is needed to fetch `{package}`; install it, or give the folder of a build by `basedir`"
+        "`{program}` is needed to fetch `{package}`; install it, or give the folder \
+         of a build by `basedir`"
     )]
     ClientMissing {
         /// Program.
@@ -42,7 +43,8 @@ pub enum Error {
     },
     /// A registry's client program failed.
     #[error(
-        "`{program}` could not fetch `{package}`; check its registry, or give the folder of a build by `basedir`: {text}"
+        "`{program}` could not fetch `{package}`; check its registry, or give the \
+         folder of a build by `basedir`: {text}"
     )]
     ClientFailed {
         /// Program.
@@ -54,14 +56,19 @@ pub enum Error {
     },
     /// The machine's apt configuration names no mirror of Debian.
     #[error(
-        "apt on this machine knows no mirror of Debian for `{package}`; give the folder of a build by `basedir`"
+        "apt on this machine knows no mirror of Debian for `{package}`; give the folder of a \
+         build by `basedir`"
     )]
     NoMirror {
         /// What should be fetched.
         package: String,
     },
     /// A folder holds no build of the product.
-    #[error("`{folder}` holds no {server} build: `{missing}` is missing; name its base folder by `basedir`", folder = folder.display())]
+    #[error(
+        "`{folder}` holds no {server} build: `{missing}` is missing; name its base folder by \
+         `basedir`",
+        folder = folder.display()
+    )]
     NoBuild {
         /// Product.
         server: String,
@@ -71,7 +78,10 @@ pub enum Error {
         missing: String,
     },
     /// A build is another product or version than asked for.
-    #[error("`{binary}` is `{found}`, not {wanted}; correct the version or the `basedir`", binary = binary.display())]
+    #[error(
+        "`{binary}` is `{found}`, not {wanted}; correct the version or the `basedir`",
+        binary = binary.display()
+    )]
     OtherBuild {
         /// The program.
         binary: PathBuf,
@@ -81,7 +91,11 @@ pub enum Error {
         wanted: String,
     },
     /// An archive cannot be read.
-    #[error("cannot unpack `{path}`: {reason}; give a `.tar.gz`, `.tar.xz`, `.tar`, `.zip` or `.jar`", path = path.display())]
+    #[error(
+        "cannot unpack `{path}`: {reason}; give a `.tar.gz`, `.tar.xz`, `.tar`, `.zip` or \
+         `.jar`",
+        path = path.display()
+    )]
     Archive {
         /// The archive.
         path: PathBuf,
@@ -104,8 +118,18 @@ pub enum Error {
         /// The name.
         name: String,
     },
+    /// The server user is root.
+    #[error("servers refuse to run as `{name}`; name another user by `--server-user`")]
+    RootServers {
+        /// The name.
+        name: String,
+    },
     /// The server user may not enter a folder or read a file.
-    #[error("user {user} cannot enter or read `{path}`; move it, change its mode, or name another user by `--server-user`", path = path.display())]
+    #[error(
+        "user {user} cannot enter or read `{path}`; move it, change its mode, or name another \
+         user by `--server-user`",
+        path = path.display()
+    )]
     Access {
         /// Numeric user.
         user: u32,
@@ -116,7 +140,11 @@ pub enum Error {
     #[error("no folder for server builds is known; set `XDG_CACHE_HOME` or `HOME`")]
     NoCache,
     /// A socket's path does not fit into an address.
-    #[error("the socket path `{path}` is longer than 107 bytes; set `XDG_RUNTIME_DIR` to a shorter folder", path = path.display())]
+    #[error(
+        "the socket path `{path}` is longer than 107 bytes; set `XDG_RUNTIME_DIR` to a shorter \
+         folder",
+        path = path.display()
+    )]
     SocketPath {
         /// Path.
         path: PathBuf,

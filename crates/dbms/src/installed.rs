@@ -4,7 +4,7 @@ use crate::{Error, Result, ServerUser, access, archive, client, product::Dbms, v
 use fs_err as fs;
 use std::path::{Path, PathBuf};
 
-const MANIFEST: &str = "manifest.toml";
+const MANIFEST: &str = "dbdyno-build.toml";
 
 /// A build that can be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -74,6 +74,12 @@ impl Manifest {
         toml::from_str(&fs::read_to_string(&path)?)
             .map(Some)
             .map_err(|error| Error::Manifest { path, reason: error.message().to_owned() })
+    }
+
+    /// Removes one that came with a tarball, and says nothing about this build.
+    pub(crate) fn remove(folder: &Path) -> Result<()> {
+        let path = folder.join(MANIFEST);
+        if path.exists() { Ok(fs::remove_file(path)?) } else { Ok(()) }
     }
 
     pub(crate) fn write(&self, folder: &Path) -> Result<()> {

@@ -1,11 +1,12 @@
-//! A start as data, and what it does: making a data folder, starting a server, waiting until it answers.
+//! A start as data, and what it does: making a data folder, starting a server, waiting until it
+//! answers.
 
 use crate::{
     Error, Installed, Keeper, Result, RunPlace, Server, access, find,
     keeper::Spawn,
     place::{create_private_folder, own, own_like_parent},
     product::Dbms,
-    server::{ended_within, open, tail},
+    server::{ended_within, last_words, open},
     task,
 };
 use fs_err as fs;
@@ -23,7 +24,6 @@ use std::{
 /// A crashed server recovers before it answers.
 const READY_LIMIT: Duration = Duration::from_secs(600);
 const STEP_LIMIT: Duration = Duration::from_secs(600);
-const LAST_LINES: usize = 20;
 /// Longest path in the address of a UNIX socket.
 const SOCKET_BYTES_MAX: usize = 107;
 
@@ -117,6 +117,15 @@ impl<'a> Ground<'a> {
         own_like_parent(file)
     }
 
+    // A server that was killed leaves its socket and a file with its process, and a new server that finds
+    // that process number in use by anything refuses to start.
+    fn clear_sockets(&self) -> Result<()> {
+        for entry in fs::read_dir(&self.sockets)? {
+            fs::remove_file(entry?.path())?;
+        }
+        Ok(())
+    }
+
     fn configure(&self, product: &dyn Dbms) -> Result<Rendered> {
         let rendered = product.render(self)?;
         self.write(&self.config_file, &rendered.text)?;
@@ -129,8 +138,8 @@ pub fn render(launch: &Launch<'_>) -> Result<Rendered> {
     find(&launch.installed.server)?.render(&Ground::of(*launch)?)
 }
 
-/// Makes the data folder, with an empty database that the target of [`start`] names. Refuses a folder that
-/// is not empty; its parent must exist.
+/// Makes the data folder, with an empty database that the target of [`start`] names. Refuses a
+/// folder that is not empty; its parent must exist.
 pub fn initialise(launch: &Launch<'_>, keeper: &Keeper) -> Result<()> {
     let product = find(&launch.installed.server)?;
     let data = launch.data;
@@ -147,7 +156,7 @@ pub fn initialise(launch: &Launch<'_>, keeper: &Keeper) -> Result<()> {
     for step in product.initialise(&ground)? {
         let spawn = ground.spawn(step.words, step.input, &log);
         if let Err(reason) = to_end(keeper, spawn)? {
-            let log = tail(&log, LAST_LINES);
+            let log = last_words(&log);
             return Err(Error::Initialise { server: product.name().to_owned(), reason, log });
         }
     }
@@ -170,8 +179,8 @@ fn to_end(keeper: &Keeper, spawn: Spawn) -> Result<std::result::Result<(), Strin
     })
 }
 
-/// Starts a server and returns when `ready` says that it answers. `ready` is asked again and again; what it
-/// says last is part of the error of a server that never answers.
+/// Starts a server and returns when `ready` says that it answers. `ready` is asked again and again;
+/// what it says last is part of the error of a server that never answers.
 pub fn start(
     launch: &Launch<'_>,
     keeper: &Keeper,
@@ -182,6 +191,7 @@ pub fn start(
     check_access(&ground)?;
     let endpoint = product.endpoint(&ground);
     check_length(&endpoint)?;
+    ground.clear_sockets()?;
     let rendered = ground.configure(product)?;
     let log = ground.log("server")?;
     fs::write(&log, "")?;
@@ -194,7 +204,7 @@ pub fn start(
     let spawned = keeper.spawn(ground.spawn(words, None, &log))?;
     let (pid, target) = (spawned.pid, product.target(endpoint));
     let failed = |reason: String| {
-        let log = tail(&log, LAST_LINES);
+        let log = last_words(&log);
         Error::Start { server: product.name().to_owned(), reason, log }
     };
     let Ok(mut server) = Server::started(product, target, spawned, (keeper, &log)) else {

@@ -1,10 +1,12 @@
 //! Server products: installing, initialising, configuring, starting, freezing and stopping them.
 //!
-//! This crate knows processes, folders and the ordinary clients of package registries. It must not know
-//! workloads, wire protocols (whether a server answers is asked through a closure), counters or records.
+//! This crate knows processes, folders and the ordinary clients of package registries. It must not
+//! know workloads, wire protocols (whether a server answers is asked through a closure), counters
+//! or records.
 //!
-//! Read [`product::Dbms`] first (what a product is), then [`Launch`] (a start as data) and [`Keeper`] (the
-//! process that is the parent of all servers, so that nothing is left when dbdyno dies).
+//! Read [`product::Dbms`] first (what a product is), then [`Launch`] (a start as data) and
+//! [`Keeper`] (the process that is the parent of all servers, so that nothing is left when dbdyno
+//! dies).
 
 mod access;
 mod archive;
@@ -32,7 +34,7 @@ pub use error::{Error, Result};
 pub use install::{import_tarball, install, installed};
 pub use installed::{Installed, Program};
 pub use keeper::{Keeper, keep};
-pub use launch::{Launch, Rendered, attach, initialise, render, start};
+pub use launch::{Ground, Launch, Rendered, Step, attach, initialise, render, start};
 pub use package::{Moves, Package, Release};
 pub use place::{Places, RunPlace, ServerUser, create_private_folder};
 pub use resolve::{Resolved, Source, resolve};

@@ -30,7 +30,8 @@ const INNODB_DEBTS: &[Debt] = &[
     },
     Debt {
         name: "history_list_length",
-        sql: "SELECT `COUNT` FROM information_schema.innodb_metrics WHERE name = 'trx_rseg_history_len'",
+        sql: "SELECT `COUNT` FROM information_schema.innodb_metrics \
+              WHERE name = 'trx_rseg_history_len'",
         floor: 100.0,
     },
 ];
@@ -78,11 +79,14 @@ const ROCKSDB_SETTLE: &[Maintenance] = &[
 
 const ANALYZE: Maintenance = Maintenance::required("ANALYZE TABLE {table}");
 
-/// Scripts that make the system tables, in this order; versions lack some.
+/// Scripts that make the system tables, in this order; versions lack some, or call them otherwise.
 const SCRIPTS: &[&str] = &[
     "mysql_system_tables.sql",
+    "mariadb_system_tables.sql",
     "mysql_performance_tables.sql",
+    "mariadb_performance_tables.sql",
     "mysql_system_tables_data.sql",
+    "mariadb_system_tables_data.sql",
     "maria_add_gis_sp_bootstrap.sql",
 ];
 
@@ -189,8 +193,8 @@ pub(crate) fn target(protocol: &str, endpoint: Endpoint) -> Target {
     }
 }
 
-/// MySQL from 5.7 on makes its own data folder; before, and always MariaDB, scripts of the build do, or a ready
-/// folder is copied.
+/// MySQL from 5.7 on makes its own data folder; before, and always MariaDB, scripts of the build
+/// do, or a ready folder is copied.
 fn initialises_itself(ground: &Ground<'_>) -> bool {
     let installed = ground.launch.installed;
     installed.server == "mysql" && numbers(&installed.version) >= vec![5, 7]

@@ -108,7 +108,8 @@ fn loader(basedir: &Path) -> Result<Vec<String>> {
     })
 }
 
-/// Turns what registries and makers pack into a base folder: the folder that holds the program moves up.
+/// Turns what registries and makers pack into a base folder: the folder that holds the program
+/// moves up.
 pub(crate) fn arrange(folder: &Path, names: &[&str]) -> Result<()> {
     if is_unpacked_package(folder) {
         return Ok(());

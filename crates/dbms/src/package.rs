@@ -12,7 +12,7 @@ pub struct Package {
     pub registry: &'static str,
     /// The packages; the first is the server.
     pub names: Vec<String>,
-    /// Version, range of versions or suite, as the registry writes it.
+    /// Version, range of versions, or suites with the main one first, as the registry writes it.
     pub at: String,
 }
 
@@ -40,6 +40,11 @@ impl Package {
     /// For messages.
     pub(crate) fn label(&self) -> String {
         format!("{} {}", self.names.join(" "), self.at)
+    }
+
+    /// For manifests.
+    pub(crate) fn origin(&self) -> String {
+        format!("{}: {}", self.registry, self.label())
     }
 
     /// Its registry.

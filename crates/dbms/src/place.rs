@@ -46,8 +46,8 @@ pub struct Places {
 }
 
 impl Places {
-    /// As root `/var/lib/dbdyno`, owned by `server_user`; else the caller's cache folder. Fails where
-    /// the user is unknown or no cache folder is.
+    /// As root `/var/lib/dbdyno`, owned by `server_user`; else the caller's cache folder. Fails
+    /// where the user is unknown or no cache folder is.
     pub fn of_this_host(server_user: &str) -> Result<Self> {
         if rustix::process::geteuid().is_root() {
             let user = ServerUser::named(server_user)?;
@@ -122,10 +122,13 @@ impl Places {
             create_folder(folder, mode)?;
         }
         // In a folder that all users share, somebody else may have been first.
-        let me = rustix::process::geteuid().as_raw();
+        let me = rustix::process::geteuid();
         let owner = fs::metadata(folder)?.uid();
-        if owner != me && self.user.is_none_or(|user| user.uid != owner) {
-            return Err(Error::Access { user: me, path: folder.to_owned() });
+        let is_ours = owner == me.as_raw()
+            || self.user.is_some_and(|user| user.uid == owner)
+            || me.is_root() && folder.starts_with(&self.root);
+        if !is_ours {
+            return Err(Error::Access { user: me.as_raw(), path: folder.to_owned() });
         }
         fs::set_permissions(folder, std::fs::Permissions::from_mode(mode))?;
         own(folder, self.user)
@@ -172,8 +175,8 @@ impl RunPlace {
     }
 }
 
-/// Makes a folder of mode 0700 and the missing ones above it, each owned like the folder that holds it, so
-/// that a folder in a run's place belongs to the server user. Does nothing where it exists.
+/// Makes a folder of mode 0700 and the missing ones above it, each owned like the folder that holds
+/// it, so that a folder in a run's place belongs to the server user. Does nothing where it exists.
 pub fn create_private_folder(folder: &Path) -> Result<()> {
     if folder.is_dir() {
         return Ok(());

@@ -2,6 +2,7 @@
 
 use crate::{
     Error, Installed, Places, Result, find, install,
+    installed::Manifest,
     package::{Moves, Package, Release},
     product::Dbms,
     version::{fits, numbers, upstream},
@@ -33,8 +34,8 @@ pub struct Resolved {
     pub source: Source,
 }
 
-/// Finds the newest build that fits. Installs nothing; asks a registry only for suites that move and of
-/// which no fitting build is installed.
+/// Finds the newest build that fits. Installs nothing; asks a registry only for suites that move
+/// and of which no fitting build is installed.
 pub fn resolve(build: &Build, places: &Places) -> Result<Resolved> {
     let product = find(&build.server)?;
     let resolved = |version: &str, source| Resolved {
@@ -55,30 +56,28 @@ pub fn resolve(build: &Build, places: &Places) -> Result<Resolved> {
             Err(Error::OtherBuild { binary: installed.binary, found: installed.version, wanted })
         };
     }
-    let cached = install::cached_versions(product, places)?;
-    let newest_cached = newest(cached.iter().map(|(version, _)| version.as_str()), &build.version);
-    let releases = product.releases();
-    let release = releases
-        .iter()
+    let release = product
+        .releases()
+        .into_iter()
         .filter(|release| fits(&release.version, &build.version))
         .max_by_key(|release| numbers(&release.version));
-    match (release, newest_cached) {
-        (None, Some(version)) => Ok(resolved(version, Source::Cache)),
+    let cached = install::cached(product, places)?
+        .into_iter()
+        .filter(|manifest| fits(&manifest.version, &build.version))
+        .filter(|manifest| release.as_ref().is_none_or(|release| keeps(manifest, release)))
+        .max_by_key(|manifest| numbers(&manifest.version));
+    match (cached, release) {
+        (Some(manifest), _) => Ok(resolved(&manifest.version, Source::Cache)),
+        (None, Some(release)) => from_release(product, build, &release, places),
         (None, None) => lookup_other(product, build, places),
-        (Some(release), cached_version) => {
-            // A cached build of a moving suite stays what it was; imports may be newer than every release.
-            let keeps = release.moves == Moves::Always
-                || cached_version.is_some_and(|v| numbers(v) >= numbers(&release.version));
-            match cached_version.filter(|_| keeps) {
-                Some(version) => Ok(resolved(version, Source::Cache)),
-                None => from_release(product, build, release, places),
-            }
-        }
     }
 }
 
-fn newest<'a>(versions: impl Iterator<Item = &'a str>, prefix: &str) -> Option<&'a str> {
-    versions.filter(|version| fits(version, prefix)).max_by_key(|version| numbers(version))
+/// Whether a cached build is taken and not the registry's: one of a moving suite stays what it was
+/// when it was fetched, and imports may be newer than everything that registries hold.
+fn keeps(cached: &Manifest, release: &Release) -> bool {
+    numbers(&cached.version) >= numbers(&release.version)
+        || release.moves == Moves::Always && cached.origin == release.package.origin()
 }
 
 fn from_release(
@@ -93,7 +92,8 @@ fn from_release(
     };
     if !fits(&version, &build.version) {
         let remedy = format!(
-            "the registry now holds {version}: ask for `{}@{version}`, or give the folder of a build by `basedir`",
+            "the registry now holds {version}: ask for `{}@{version}`, or give the folder \
+             of a build by `basedir`",
             product.name()
         );
         return Err(unknown(build, remedy));
@@ -115,7 +115,8 @@ fn lookup_other(product: &dyn Dbms, build: &Build, places: &Places) -> Result<Re
         }
     }
     let remedy = format!(
-        "give the folder of a build by `basedir`, or unpack its maker's tarball by `dbdyno install {}@{} --from FILE`",
+        "give the folder of a build by `basedir`, or unpack its maker's tarball by \
+         `dbdyno install {}@{} --from FILE`",
         build.server, build.version
     );
     Err(unknown(build, remedy))
@@ -160,14 +161,47 @@ mod tests {
     }
 
     #[test]
+    fn what_was_fetched_from_a_moving_suite_stays() {
+        let root = tempfile::tempdir().unwrap();
+        let places = Places::at(root.path(), None).unwrap();
+        let moving = find("mysql").unwrap().releases().pop().unwrap();
+        let put = |version: &str, origin: String| {
+            let folder = places.builds().join(format!("mysql-{version}"));
+            fs_err::create_dir(&folder).unwrap();
+            let manifest = Manifest {
+                server: "mysql".to_owned(),
+                version: version.to_owned(),
+                origin,
+                binary_sha256: String::new(),
+                downloads: Vec::new(),
+            };
+            manifest.write(&folder).unwrap();
+        };
+        put("5.6.24", "npm: x".to_owned());
+        put("8.0.44", "import: x.tar.xz".to_owned());
+        put("9.6.0", moving.package.origin());
+        let check = |name, expected| {
+            let found = resolve(&asked(name), &places).unwrap();
+            assert_eq!((found.version.as_str(), found.source), (expected, Source::Cache), "{name}");
+        };
+        check("mysql@5.6", "5.6.24");
+        check("mysql@8", "8.0.44");
+        check("mysql@9.6", "9.6.0");
+        check("mysql@9", "9.6.0");
+        check("mysql@", "9.6.0");
+        put("9.9.1", "import: y.tar.xz".to_owned());
+        check("mysql@9", "9.9.1");
+    }
+
+    #[test]
     fn a_version_that_no_source_holds_names_both_remedies() {
         let root = tempfile::tempdir().unwrap();
         let places = Places::at(root.path(), None).unwrap();
         let message = resolve(&asked("mysql@8.0.44"), &places).unwrap_err().to_string();
         assert_eq!(
             message,
-            "no known source holds `mysql@8.0.44`; give the folder of a build by `basedir`, or unpack its \
-             maker's tarball by `dbdyno install mysql@8.0.44 --from FILE`"
+            "no known source holds `mysql@8.0.44`; give the folder of a build by `basedir`, or \
+             unpack its maker's tarball by `dbdyno install mysql@8.0.44 --from FILE`"
         );
         let message = resolve(&asked("oracle@1"), &places).unwrap_err().to_string();
         assert!(message.starts_with("unknown server `oracle`; known are `mysql`"), "{message}");

@@ -23,6 +23,8 @@ use std::{
 /// InnoDB may have a large buffer pool to write.
 const STOP_LIMIT: Duration = Duration::from_secs(1200);
 const LAST_LINES: usize = 20;
+const FIRST_ERRORS: usize = 5;
+const ERROR_MARKS: &[&str] = &["[ERROR]", "FATAL:", "ERROR:", "PANIC:"];
 
 /// How a process ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +43,8 @@ impl std::fmt::Display for Ending {
     }
 }
 
-/// A server that answers. Dropping it kills one that was started, and leaves one that was attached alone.
+/// A server that answers. Dropping it kills one that was started, and leaves one that was attached
+/// alone.
 #[derive(Debug)]
 pub struct Server {
     pub(crate) name: &'static str,
@@ -141,7 +144,8 @@ impl Server {
         !ended_within(&self.process, Duration::ZERO)
     }
 
-    /// Waits until nothing of it executes any more. Servers of the user's own are never frozen: an error.
+    /// Waits until nothing of it executes any more. Servers of the user's own are never frozen: an
+    /// error.
     pub fn freeze(&mut self) -> Result<()> {
         self.freezer("freeze")?.freeze().map_err(|error| self.freeze_error("freeze", &error))
     }
@@ -151,8 +155,8 @@ impl Server {
         self.freezer("thaw")?.thaw().map_err(|error| self.freeze_error("thaw", &error))
     }
 
-    /// Stops it cleanly and waits. Fails if it did not end well: its data are then not those of a clean stop.
-    /// A server of the user's own goes on.
+    /// Stops it cleanly and waits. Fails if it did not end well: its data are then not those of a
+    /// clean stop. A server of the user's own goes on.
     pub fn stop(mut self) -> Result<()> {
         let Owner::Keeper { keeper, stop, .. } = &self.owner else { return Ok(()) };
         let (keeper, stop) = (keeper.clone(), *stop);
@@ -162,13 +166,13 @@ impl Server {
             let _ = pidfd_send_signal(&self.process, stop);
         }
         if !ended_within(&self.process, STOP_LIMIT) {
-            let log = self.log_tail(LAST_LINES);
+            let log = self.last_words();
             self.kill();
             let reason = format!("not within {} seconds, and was killed", STOP_LIMIT.as_secs());
             return Err(Error::Stop { server: self.name.to_owned(), reason, log });
         }
         let ending = keeper.ending(self.pid)?;
-        let log = self.log_tail(LAST_LINES);
+        let log = self.last_words();
         self.owner = Owner::Nobody;
         keeper.forget(self.pid)?;
         if ending.code == Some(0) {
@@ -195,6 +199,13 @@ impl Server {
     pub fn log_tail(&self, lines: usize) -> String {
         match &self.owner {
             Owner::Keeper { log, .. } => tail(log, lines),
+            Owner::User | Owner::Nobody => String::new(),
+        }
+    }
+
+    fn last_words(&self) -> String {
+        match &self.owner {
+            Owner::Keeper { log, .. } => last_words(log),
             Owner::User | Owner::Nobody => String::new(),
         }
     }
@@ -227,6 +238,18 @@ pub(crate) fn tail(file: &Path, lines: usize) -> String {
     all[all.len().saturating_sub(lines)..].join("\n")
 }
 
+/// What a log says about a failure: its first errors, where they are before the last lines, and
+/// those.
+pub(crate) fn last_words(file: &Path) -> String {
+    let text = tail(file, usize::MAX);
+    let lines: Vec<&str> = text.lines().collect();
+    let (before, last) = lines.split_at(lines.len().saturating_sub(LAST_LINES));
+    let is_error = |line: &&&str| ERROR_MARKS.iter().any(|mark| line.contains(mark));
+    let mut words: Vec<&str> = before.iter().filter(is_error).take(FIRST_ERRORS).copied().collect();
+    words.extend(last);
+    words.join("\n")
+}
+
 /// Whether a process ends within a time.
 pub(crate) fn ended_within(process: &OwnedFd, limit: Duration) -> bool {
     let limit = Timespec::try_from(limit).ok();
@@ -240,4 +263,22 @@ pub(crate) fn open(pid: u32) -> Result<OwnedFd> {
     let number = number.ok_or_else(|| Error::Keeper { reason: format!("no process is {pid}") })?;
     pidfd_open(number, PidfdFlags::empty())
         .map_err(|error| file_error(Path::new(&format!("/proc/{pid}")), error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_are_not_lost_behind_the_words_of_a_shutdown() {
+        let log = tempfile::NamedTempFile::new().unwrap();
+        let mut text = "start\n1 [ERROR] unknown variable `x`\n".to_owned();
+        (0..30).for_each(|number| text.push_str(&format!("shutting down {number}\n")));
+        fs::write(log.path(), &text).unwrap();
+        let words = last_words(log.path());
+        assert!(words.starts_with("1 [ERROR] unknown variable `x`\nshutting down 10\n"), "{words}");
+        assert!(words.ends_with("shutting down 29"), "{words}");
+        assert_eq!(tail(log.path(), 1), "shutting down 29");
+        assert_eq!(tail(Path::new("/no/such/log"), 1), "");
+    }
 }

@@ -5,8 +5,8 @@
 pub struct Debt {
     /// Name, with its unit: `dirty_pages`, `history_list_length`.
     pub name: &'static str,
-    /// One statement; the last column of its first row is the amount. Servers that cannot tell fail or
-    /// return no row, and then owe nothing.
+    /// One statement; the last column of its first row is the amount. Servers that cannot tell fail
+    /// or return no row, and then owe nothing.
     pub sql: &'static str,
     /// The amount at which the debt counts as paid.
     pub floor: f64,

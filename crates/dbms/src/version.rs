@@ -11,7 +11,8 @@ pub(crate) fn plain(word: &str) -> &str {
     word[..end].trim_end_matches('.')
 }
 
-/// Version of a Debian package without its epoch and revision: `1:10.11.19-0+deb12u1` is `10.11.19`.
+/// Version of a Debian package without its epoch and revision: `1:10.11.19-0+deb12u1` is
+/// `10.11.19`.
 pub(crate) fn upstream(debian: &str) -> &str {
     plain(debian.split_once(':').map_or(debian, |(_, rest)| rest))
 }

@@ -45,30 +45,31 @@ fn main() {
 }
 
 fn all(cases: &[&[&str]]) {
-    println!("{:<40} {:>12} {:>14}", "instructions per operation", "user", "user + kernel");
+    println!("{:<44} {:>12} {:>12} {:>12}", "per operation", "instr. user", "kernel", "cpu ns");
     for case in cases {
         let shown = case.join(" ");
-        match cost(case) {
-            Some((user, kernel)) => {
-                println!("{shown:<40} {user:>12.1} {:>14.1}", user + kernel);
+        match (count(case, OPERATIONS), count(case, 3 * OPERATIONS)) {
+            (Some(once), Some(thrice)) => {
+                let shares = once.iter().zip(&thrice).map(|(once, thrice)| {
+                    let both = once.zip(*thrice);
+                    both.map_or("-".to_owned(), |(once, thrice)| {
+                        format!("{:.1}", (thrice - once) / (2 * OPERATIONS) as f64)
+                    })
+                });
+                let [user, kernel, ns] = &shares.collect::<Vec<_>>()[..] else { return };
+                println!("{shown:<44} {user:>12} {kernel:>12} {ns:>12}");
             }
-            None => println!("{shown:<40} perf cannot count instructions here"),
+            _ => println!("{shown:<44} cannot be counted; is `perf` installed?"),
         }
     }
 }
 
-/// User and kernel instructions per operation.
-fn cost(case: &[&str]) -> Option<(f64, f64)> {
-    let once = count(case, OPERATIONS)?;
-    let thrice = count(case, 3 * OPERATIONS)?;
-    let per_operation = |a: f64, b: f64| (b - a) / (2 * OPERATIONS) as f64;
-    Some((per_operation(once.0, thrice.0), per_operation(once.1, thrice.1)))
-}
-
-fn count(case: &[&str], operations: u64) -> Option<(f64, f64)> {
+/// Instructions in user mode and in the kernel, and nanoseconds of CPU time of one execution; `None` for
+/// what this machine does not count.
+fn count(case: &[&str], operations: u64) -> Option<[Option<f64>; 3]> {
     let program = std::env::current_exe().ok()?;
     let mut perf = Command::new("perf");
-    perf.args(["stat", "-x,", "-e", "instructions:u,instructions:k"]);
+    perf.args(["stat", "-x,", "-e", "instructions:u,instructions:k,task-clock"]);
     let operations = operations.to_string();
     if case == ["ping-pong"] {
         // The other end of the ping-pong is a child process, and not counted.
@@ -82,8 +83,11 @@ fn count(case: &[&str], operations: u64) -> Option<(f64, f64)> {
         println!("{}{text}", String::from_utf8_lossy(&output.stdout));
         return None;
     }
-    let mut counts = text.lines().filter_map(|line| line.split(',').next()?.parse().ok());
-    Some((counts.next()?, counts.next()?))
+    let value = |event: &str, unit: f64| {
+        let line = text.lines().find(|line| line.contains(event))?;
+        line.split(',').next()?.parse::<f64>().ok().map(|value| value * unit)
+    };
+    Some([value("instructions:u", 1.0), value("instructions:k", 1.0), value("task-clock", 1e6)])
 }
 
 /// Bare write and read of a point query's bytes, answered by another process.

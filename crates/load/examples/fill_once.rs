@@ -1,6 +1,6 @@
 //! Loads the tables of the classic schema (`id`, `k`, `c`, `pad`) once and prints what it took:
-//! `fill_once PROTOCOL ENDPOINT USER DATABASE TABLES ROWS THREADS [ENGINE]`, where the endpoint is a
-//! socket's path, a port or a file.
+//! `fill_once PROTOCOL ENDPOINT USER DATABASE TABLES ROWS THREADS [ENGINE]`, where the endpoint is
+//! a socket's path, a port or a file.
 
 use load::fill::fill;
 use model::{

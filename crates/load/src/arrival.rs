@@ -41,9 +41,7 @@ impl Schedule {
         let gap = together * f64::from(clients);
         match spacing {
             // Connections take turns, so that the whole is even and not only each connection.
-            Spacing::Even => {
-                Self { pace: Pace::Even { gap }, next: together * f64::from(index) }
-            }
+            Spacing::Even => Self { pace: Pace::Even { gap }, next: together * f64::from(index) },
             Spacing::Poisson => {
                 let stream = ARRIVAL_STREAM + u64::from(index);
                 let mut random = Random::new(stretch.seed, stream);
@@ -59,7 +57,7 @@ impl Schedule {
     }
 
     /// Intended start of the next operation, nanoseconds from the barrier on; 0 in a closed loop.
-    #[inline]
+    #[inline(never)]
     pub fn take(&mut self) -> u64 {
         let due = self.next;
         match &mut self.pace {

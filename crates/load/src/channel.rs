@@ -67,6 +67,12 @@ impl Channel {
         }
     }
 
+    /// Forgets all unread bytes.
+    #[inline]
+    pub fn clear(&mut self) {
+        (self.begin, self.end) = (0, 0);
+    }
+
     /// Waits for more bytes and adds them to the unread ones.
     ///
     /// # Errors

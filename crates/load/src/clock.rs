@@ -1,6 +1,9 @@
 //! Time: one monotonic clock, read once per step of a worker.
 
-#![allow(unsafe_code, reason = "system calls for the clock, which std offers without absolute sleep")]
+#![allow(
+    unsafe_code,
+    reason = "system calls for the clock, which std offers without absolute sleep"
+)]
 
 /// A clock in nanoseconds. Workers are generic over it, so that schedules are tested without waiting.
 pub trait Clock {

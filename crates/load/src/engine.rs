@@ -197,3 +197,93 @@ fn failed(context: String, failure: &Failure) -> Error {
         lost: failure.kind() == FailureKind::Lost,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::*;
+    use model::drive::{Endpoint, Percentiles, StretchEnd};
+
+    fn null(clients: u32) -> Engine {
+        let target = target("null");
+        Engine::connect(&target, clients).unwrap()
+    }
+
+    fn target(protocol: &str) -> Target {
+        Target {
+            protocol: protocol.to_owned(),
+            endpoint: Endpoint::Nowhere,
+            user: String::new(),
+            database: String::new(),
+            library: None,
+            initial_sql: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn the_null_client_executes_exact_counts_on_every_connection() {
+        let mut engine = null(4);
+        let tasks: std::collections::BTreeSet<u32> =
+            engine.connections().iter().map(|connection| connection.driver_task).collect();
+        assert_eq!(tasks.len(), 4);
+        engine.compile(&point_query()).unwrap();
+        let report = engine.run(&closed(1000)).unwrap();
+        assert_eq!((report.scheduled, report.succeeded, report.reads), (4000, 4000, 4000));
+        assert_eq!((report.rows_read, report.unexpected, report.failed), (4000, 0, 0));
+        assert_eq!((report.ops[0].name.as_str(), report.ops[0].count), ("point", 4000));
+        assert_eq!(report.ops[0].response, "");
+        assert_eq!(report.service_us, report.ops[0].service_us);
+        assert!(report.end_ns >= report.start_ns);
+        assert_eq!(report.series.iter().map(|interval| interval.statements).sum::<u64>(), 4000);
+        // A second stretch of the same program starts from zero.
+        assert_eq!(engine.run(&closed(10)).unwrap().succeeded, 40);
+    }
+
+    #[test]
+    fn histograms_travel_in_the_exchange_format() {
+        let mut engine = null(2);
+        engine.compile(&point_query()).unwrap();
+        let report = engine.run(&open(StretchEnd::Operations(50), 1e6)).unwrap();
+        for text in [&report.ops[0].service, &report.ops[0].response] {
+            use base64::Engine as _;
+            let bytes = base64::engine::general_purpose::STANDARD.decode(text).unwrap();
+            let histogram: hdrhistogram::Histogram<u64> =
+                hdrhistogram::serialization::Deserializer::new()
+                    .deserialize(&mut bytes.as_slice())
+                    .unwrap();
+            assert_eq!(histogram.len(), 100);
+        }
+        assert_ne!(report.response_us, Percentiles::default());
+    }
+
+    #[test]
+    fn misuse_is_told_in_a_sentence() {
+        let message = |result: Result<StretchReport, Error>| result.unwrap_err().to_string();
+        let mut engine = null(1);
+        assert_eq!(
+            message(engine.run(&closed(1))),
+            "no workload is compiled; send `compile` first"
+        );
+        let error = engine.burst(7, 1).unwrap_err().to_string();
+        assert_eq!(error, "there is no connection 7; 1 are open, counted from 0");
+        engine.burst(0, 10).unwrap();
+        let unknown = Engine::connect(&target("oracle"), 1).err().unwrap().to_string();
+        let known = "known: `mysql`, `postgres`, `sqlite`, `null`";
+        assert_eq!(unknown, format!("there is no protocol `oracle` ({known})"));
+        let mut broken = point_query();
+        broken.workload.ops.clear();
+        engine.compile(&point_query()).unwrap();
+        assert!(engine.compile(&broken).is_err());
+        assert!(message(engine.run(&closed(1))).contains("no workload"));
+    }
+
+    #[test]
+    fn a_server_that_is_not_there_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let endpoint = Endpoint::Socket(folder.path().join("none"));
+        let target = Target { endpoint, ..target("mysql") };
+        let error = Engine::connect(&target, 1).err().unwrap();
+        assert!(error.lost());
+        assert!(error.to_string().starts_with("connection 0 cannot be opened"), "{error}");
+    }
+}

@@ -1,8 +1,9 @@
-//! The load engine: control sessions, bulk loading, and the measured hot path of the driver process.
+//! The load engine: control sessions, bulk loading, and the measured hot path of the driver
+//! process.
 //!
-//! It must not know where a server came from, how it is configured or what a result means: it is given a
-//! [`model::drive::Target`] and does what it is told. Read [`session::Session`] first (how a server is
-//! asked), then [`fill::fill`] (how its tables get their rows).
+//! It must not know where a server came from, how it is configured or what a result means: it is
+//! given a [`model::drive::Target`] and does what it is told. Read [`session::Session`] first (how
+//! a server is asked), then [`fill::fill`] (how its tables get their rows).
 
 pub mod arrival;
 pub mod channel;
@@ -19,6 +20,8 @@ pub mod recorder;
 pub mod serve;
 pub mod session;
 mod sqlite;
+#[cfg(test)]
+mod testing;
 pub mod worker;
 
 pub use error::Error;

@@ -90,6 +90,8 @@ pub struct Statement {
     pub rows: u32,
     /// Arguments, of one row if there are several.
     pub slots: Span,
+    /// The argument, if it is one integer and nothing else, as most statements have it.
+    pub only: Option<Source>,
     /// Draws made before each execution.
     pub draws: Span,
     /// For the published counts.
@@ -118,7 +120,8 @@ impl Limits {
     /// Whether `value` is inside.
     #[inline]
     pub fn hold(self, value: u64) -> bool {
-        self.low <= value && value <= self.high
+        // One comparison for both ends: what is below the low end wraps to more than any width.
+        value.wrapping_sub(self.low) <= self.high - self.low
     }
 }
 
@@ -172,6 +175,13 @@ pub enum Source {
         /// The template that it is made from.
         template: u16,
     },
+}
+
+impl Source {
+    /// Whether the value is a text.
+    pub fn is_text(self) -> bool {
+        matches!(self, Self::Text(_) | Self::TextRegister { .. })
+    }
 }
 
 /// A Zipfian generator with its least value.
@@ -237,3 +247,6 @@ pub enum Parameter {
     /// Text as long as this template. In text mode it has no quote and no backslash.
     Text(Vec<u8>),
 }
+
+#[cfg(test)]
+mod tests;

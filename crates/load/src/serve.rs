@@ -138,3 +138,106 @@ fn die_with_the_parent() {
     // SAFETY: this option takes one number. It can only fail for a signal that does not exist.
     unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::*;
+    use model::drive::Endpoint;
+    use std::io::{BufReader, Cursor};
+    use std::os::unix::net::UnixStream;
+    use std::sync::mpsc;
+
+    fn null(clients: u32) -> Command {
+        let target = Target {
+            protocol: "null".to_owned(),
+            endpoint: Endpoint::Nowhere,
+            user: String::new(),
+            database: String::new(),
+            library: None,
+            initial_sql: Vec::new(),
+        };
+        Command::Connect { target, clients }
+    }
+
+    fn lines(commands: &[Command]) -> String {
+        commands.iter().map(|command| serde_json::to_string(command).unwrap() + "\n").collect()
+    }
+
+    fn talk(input: String) -> Vec<Reply> {
+        let mut output = Vec::new();
+        serve_until(Cursor::new(input), &mut output, || ()).unwrap();
+        let text = String::from_utf8(output).unwrap();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    #[test]
+    fn every_command_is_answered_once_and_in_order() {
+        let replies = talk(lines(&[
+            null(3),
+            Command::Compile(Box::new(point_query())),
+            Command::Run(closed(100)),
+            Command::Burst { connection: 2, statements: 5 },
+            Command::Close,
+        ]));
+        let [Reply::Connected { connections, .. }, Reply::Done, Reply::Ran(report), rest @ ..] =
+            replies.as_slice()
+        else {
+            panic!("{replies:?}")
+        };
+        assert_eq!(connections.len(), 3);
+        assert_eq!(report.succeeded, 300);
+        assert_eq!(rest, [Reply::Done, Reply::Done]);
+    }
+
+    #[test]
+    fn a_command_that_fails_is_answered_and_the_driver_goes_on() {
+        let mut broken = point_query();
+        broken.workload.ops[0].weight = 0;
+        let input = lines(&[
+            Command::Run(closed(1)),
+            null(1),
+            Command::Compile(Box::new(broken)),
+            Command::Compile(Box::new(point_query())),
+        ]);
+        let replies = talk(format!("{input}{{}}\n"));
+        let failed = |reply: &Reply, part: &str| match reply {
+            Reply::Failed { message, lost: false } => assert!(message.contains(part), "{message}"),
+            reply => panic!("{reply:?}"),
+        };
+        failed(&replies[0], "no server is connected");
+        failed(&replies[2], "its weight is 0");
+        assert_eq!(replies[3], Reply::Done);
+        failed(&replies[4], "`{}` is not a command");
+    }
+
+    #[test]
+    fn the_end_of_the_input_is_noticed_in_the_middle_of_a_stretch() {
+        let (mut runner, driver) = UnixStream::pair().unwrap();
+        let (ended, end) = mpsc::channel();
+        let long = Command::Run(model::drive::Stretch {
+            end: model::drive::StretchEnd::Seconds(2.0),
+            ..closed(0)
+        });
+        let serving = thread::spawn(move || {
+            let at_end = move || ended.send(()).unwrap();
+            serve_until(BufReader::new(driver), io_sink(), at_end)
+        });
+        let compile = Command::Compile(Box::new(point_query()));
+        runner.write_all(lines(&[null(1), compile, long]).as_bytes()).unwrap();
+        drop(runner);
+        end.recv().unwrap();
+        assert!(!serving.is_finished());
+        serving.join().unwrap().unwrap();
+    }
+
+    fn io_sink() -> impl Write {
+        std::io::sink()
+    }
+
+    #[test]
+    fn nothing_after_close_is_read() {
+        let replies = talk(lines(&[Command::Close, Command::Close]));
+        assert_eq!(replies, [Reply::Done]);
+    }
+}

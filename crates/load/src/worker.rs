@@ -70,10 +70,10 @@ pub enum Report {
 /// Body of a worker thread: ends when the engine drops its end of the channel.
 pub fn work<C: Client>(station: Station) {
     let client = C::connect(&station.target);
-    let connected = client.as_ref().map_err(Clone::clone).map(|client| Connection {
-        driver_task: task(),
-        server_id: client.server_id(),
-    });
+    let connected = client
+        .as_ref()
+        .map_err(Clone::clone)
+        .map(|client| Connection { driver_task: task(), server_id: client.server_id() });
     // The engine's end is gone only when the whole engine is: then there is nobody to tell.
     let Ok(()) = station.reports.send(Report::Connected(connected)) else { return };
     let Ok(client) = client else { return };
@@ -144,9 +144,10 @@ impl<C: Client> Worker<C> {
                 return tally;
             }
         };
-        let executed = program.sequences.iter().map(|sequence| {
-            self.sequences.get(&sequence.key).copied().unwrap_or_default()
-        });
+        let executed = program
+            .sequences
+            .iter()
+            .map(|sequence| self.sequences.get(&sequence.key).copied().unwrap_or_default());
         let mut turn = Turn::new(&program, (index, clients), random, executed.collect());
         turn.execute((&mut self.client, &mut Monotonic), (schedule, limit, start_ns), &mut tally);
         for (sequence, executed) in program.sequences.iter().zip(turn.executed()) {

@@ -10,6 +10,8 @@ pub struct Experiment {
     pub name: String,
     /// The question in one sentence; the report's title.
     pub question: String,
+    /// Name of the suite, or of the experiment where it lists workloads of its own.
+    pub suite: String,
     /// Interleaved or classic.
     pub design: Design,
     /// Fresh starts of every compared server.

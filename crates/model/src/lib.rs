@@ -10,6 +10,7 @@ pub mod drive;
 pub mod environment;
 pub mod experiment;
 pub mod expression;
+pub mod mark;
 pub mod measurement;
 pub mod metric;
 pub mod plan;

@@ -102,6 +102,7 @@ fn experiment(layers: &Layers) -> Result<Experiment, Error> {
     let experiment = Experiment {
         name: layers.name.clone(),
         question,
+        suite: wire.suite.clone().unwrap_or_else(|| layers.name.clone()),
         design,
         blocks: wire.blocks.unwrap_or(8),
         loads: wire.loads.unwrap_or(1),

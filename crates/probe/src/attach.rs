@@ -6,6 +6,7 @@
 //! virtual machines count wrongly and do not say so.
 
 use crate::{Permission, permission::Check};
+use model::mark;
 use perf_event::{
     Builder, Counter,
     events::{Hardware, Software},
@@ -97,7 +98,7 @@ pub(crate) fn sets(check: Check) -> Vec<Set> {
         sets.push(Set { events, marks });
     }
     for software in [&SOFTWARE[..], &SOFTWARE_USER_ONLY] {
-        let marks = vec!["no hardware counters: neither instructions nor cycles".into()];
+        let marks = vec![mark::NO_HARDWARE.into()];
         sets.push(Set { events: software.to_vec(), marks });
     }
     sets
@@ -146,7 +147,6 @@ mod tests {
         "context_switches",
         "page_faults",
     ];
-    const NO_HARDWARE: &str = "no hardware counters: neither instructions nor cycles";
 
     /// Checks the first set and its marks.
     fn check(permission: Permission, slots: usize, names: &[&str], marks: &[&str]) {
@@ -164,7 +164,7 @@ mod tests {
         check(Permission::Full, 1, &[user, clock, switches, faults], &[few]);
         check(Permission::UserOnly, 4, &[user, cycles, clock], &["user mode only"]);
         check(Permission::UserOnly, 1, &[user, clock], &["user mode only", few]);
-        check(Permission::None, 0, &ALL[4..], &[NO_HARDWARE]);
+        check(Permission::None, 0, &ALL[4..], &[mark::NO_HARDWARE]);
     }
 
     #[test]
@@ -172,7 +172,7 @@ mod tests {
         let sets = sets(Check { permission: Permission::Full, slots: 4 });
         let sizes: Vec<_> = sets.iter().map(|set| set.events.len()).collect();
         assert_eq!(sizes, [7, 3, 3, 1]);
-        assert_eq!(sets[3].marks, [NO_HARDWARE]);
+        assert_eq!(sets[3].marks, [mark::NO_HARDWARE]);
     }
 
     #[test]

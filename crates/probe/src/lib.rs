@@ -8,8 +8,6 @@
 //!
 //! Read [`Target`] first, then [`source`] (the probes and their table), then [`Meter`].
 
-#![forbid(unsafe_code)]
-
 mod attach;
 mod calm;
 mod environment;
@@ -24,6 +22,7 @@ mod part;
 mod permission;
 mod sampler;
 pub mod source;
+mod step;
 mod target;
 mod task;
 mod unseen;
@@ -36,6 +35,7 @@ pub use limit::raise_file_limit;
 pub use meter::{Meter, Snapshot};
 pub use permission::{Permission, permission};
 pub use sampler::{Sampler, raise_peaks};
+pub use step::{StepCount, Stepper, stepping_permitted, steps_per_second};
 pub use target::Target;
 pub use task::{TaskCpu, process_tree, task_cpu};
 pub use value::Values;

@@ -7,6 +7,7 @@ use crate::{
     driver::unexpected,
     run::Run,
     slice::run_stretch,
+    stepping,
     template,
     trial::Stand,
 };
@@ -15,7 +16,7 @@ use model::{
     plan::{Phase, PhaseKind},
     reading::{Reading, Scope},
 };
-use probe::Meter;
+use probe::{Meter, Stepper};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -23,12 +24,17 @@ use std::collections::BTreeMap;
 const PROBE_SECONDS: f64 = 1.0;
 /// Operations of the null client that tell its cost.
 const NULL_OPERATIONS: u64 = 20_000;
+/// Operations of the null client that are stepped.
+const NULL_STEPPED: u64 = 1_000;
 
 /// What calibration found, by phase name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Calibration {
     /// Operations per connection in a measured slice.
     pub(crate) operations: BTreeMap<String, u64>,
+    /// Operations of a stretch in single steps; none where there are hardware counters.
+    #[serde(default)]
+    pub(crate) stepped: BTreeMap<String, u64>,
     /// Costs of the null client per operation, by counter.
     pub(crate) null: BTreeMap<String, BTreeMap<String, f64>>,
 }
@@ -71,12 +77,18 @@ fn rates(run: &mut Run<'_>, found: &mut Calibration) -> Result<(), Error> {
         stand.compile(&assignment(run, phase)?)?;
         let seed = run.plan.experiment.seed ^ 0xca1b;
         run_stretch(&mut stand.driver, phase, StretchEnd::Seconds(PROBE_SECONDS), seed)?;
+        let cpu_before = stepping::serving_cpu_ns(&stand);
         let report =
             run_stretch(&mut stand.driver, phase, StretchEnd::Seconds(PROBE_SECONDS), seed + 1)?;
+        let cpu_ns = stepping::serving_cpu_ns(&stand).saturating_sub(cpu_before);
         let seconds = report.end_ns.saturating_sub(report.start_ns).max(1) as f64 / 1e9;
         let per_client = report.succeeded as f64 / seconds / f64::from(phase.clients.max(1));
         let operations = (per_client * phase.seconds).round().max(1.0) as u64;
         found.operations.insert(phase.name.clone(), operations);
+        if stepping::wanted() {
+            let stepped = stepping::operations(cpu_ns as f64 / report.succeeded.max(1) as f64);
+            found.stepped.insert(phase.name.clone(), stepped);
+        }
     }
     stand.end()
 }
@@ -95,10 +107,10 @@ fn null_costs(run: &mut Run<'_>, found: &mut Calibration) -> Result<(), Error> {
             initial_sql: Vec::new(),
         };
         let command = Command::Connect { target, clients: phase.clients };
-        match driver.ask(&command)? {
-            Reply::Connected { .. } => {}
+        let task = match driver.ask(&command)? {
+            Reply::Connected { connections, .. } => connections.first().map(|c| c.driver_task),
             other => return Err(unexpected("connect", &other)),
-        }
+        };
         driver.ask(&Command::Compile(Box::new(assignment(run, phase)?)))?;
         let mut about = probe::Target::new(run.place.data());
         about.client_pids = vec![driver.pid()];
@@ -111,9 +123,23 @@ fn null_costs(run: &mut Run<'_>, found: &mut Calibration) -> Result<(), Error> {
         let operations = report.succeeded.max(1) as f64;
         let costs = readings.iter().filter(|reading| reading.scope == Scope::Client);
         let costs = costs.map(|reading| (reading.counter.clone(), reading.delta() / operations));
-        found.null.insert(phase.name.clone(), costs.collect());
+        let mut costs: BTreeMap<String, f64> = costs.collect();
+        if let Some(task) = task.filter(|_| stepping::wanted()) {
+            costs.insert(stepping::STEPPED[0].to_owned(), null_steps(&mut driver, phase, task)?);
+        }
+        found.null.insert(phase.name.clone(), costs);
     }
     Ok(())
+}
+
+/// User instructions per operation of the null client, by single steps.
+fn null_steps(driver: &mut Driver, phase: &Phase, task: u32) -> Result<f64, Error> {
+    let stepper = Stepper::attach(&[task])?;
+    let report = run_stretch(driver, phase, StretchEnd::Operations(NULL_STEPPED), 3);
+    let counts = stepper.stop()?;
+    report?;
+    let steps: u64 = counts.iter().map(|count| count.instructions).sum();
+    Ok(steps as f64 / NULL_STEPPED as f64)
 }
 
 /// The workload of a phase with everything needed to compile it.

@@ -60,24 +60,25 @@ fn used_between(before: &BTreeMap<u32, u64>, after: &BTreeMap<u32, u64>) -> u64 
     after.iter().map(|(tid, ns)| ns.saturating_sub(before.get(tid).copied().unwrap_or(0))).sum()
 }
 
-/// Waits until every debt of the server is at or below its floor. Debts that this server does not have count as paid.
+/// Waits until every debt of the server is at or below its floor, and tells which are not when the ceiling is hit.
+/// Debts that this server does not have count as paid.
 pub(crate) fn until_paid(
     driver: &mut Driver,
     debts: &[Debt],
     ceiling: Duration,
     stop: &Stop,
-) -> Result<Wait, Error> {
+) -> Result<Vec<String>, Error> {
     let end = Instant::now() + ceiling;
     loop {
-        let mut owed = false;
+        let mut owed = Vec::new();
         for debt in debts {
-            owed |= matches!(owed_amount(driver, debt)?, Some(amount) if amount > debt.floor);
+            match owed_amount(driver, debt)? {
+                Some(amount) if amount > debt.floor => owed.push(format!("{} {amount}", debt.name)),
+                _ => {}
+            }
         }
-        if !owed {
-            return Ok(Wait::Met);
-        }
-        if Instant::now() > end {
-            return Ok(Wait::Ceiling);
+        if owed.is_empty() || Instant::now() > end {
+            return Ok(owed);
         }
         stop.sleep(WINDOW)?;
     }

@@ -94,11 +94,14 @@ fn settle(run: &mut Run<'_>, trial: &mut Trial, phase: usize) -> Result<(), Erro
     run.step(&format!("{label}: maintenance, at least {floor:.0} s"));
     let start = Instant::now();
     trial.stand.thaw()?;
-    let paid = template::settle(run, trial.subject, &mut trial.stand, ceiling)?;
+    let left = template::settle(run, trial.subject, &mut trial.stand, ceiling)?;
     let condition = start.elapsed();
     run.stop.sleep(Duration::from_secs_f64(floor).saturating_sub(condition))?;
     trial.stand.freeze()?;
-    let how = if paid { "all debts paid" } else { "the ceiling was hit with debts left" };
+    let how = match left.as_slice() {
+        [] => "all debts paid".to_owned(),
+        left => format!("the ceiling was hit with debts left ({})", left.join(", ")),
+    };
     let message = format!("{how} after {:.1} s; floor {floor:.0} s", condition.as_secs_f64());
     trial.event("settled", &message, Some(start.elapsed().as_secs_f64()))
 }

@@ -5,7 +5,7 @@ use crate::{
     Error, Progress, calibrate, copy,
     run::{Run, slices_per_trial},
     slice::{self, Work},
-    template,
+    stepping, template,
     trial::Trial,
 };
 use model::{
@@ -16,6 +16,9 @@ use model::{
 
 /// Part of a slice's work that each subject does, discarded, before the first round of a phase.
 const FIRST_DISCARD: f64 = 0.5;
+
+/// Number, beyond all rounds, of the stretch in single steps.
+const STEPPED: usize = 1 << 20;
 
 /// Executes every block that is not complete yet.
 pub(crate) fn run(run: &mut Run<'_>) -> Result<(), Error> {
@@ -90,6 +93,11 @@ fn rounds(
         .map(|(round, order)| (round, order, full, SliceState::Measured));
     for (number, (round, order, end, state)) in discarded.chain(measured).enumerate() {
         let seed = stretch_seed(block.seed, phase, number);
+        if number == 1 {
+            for trial in trials.iter_mut() {
+                stepping::of_trial(run, trial, phase, stretch_seed(block.seed, phase, STEPPED))?;
+            }
+        }
         for (place, subject) in order.into_iter().enumerate() {
             let work = Work {
                 phase,

@@ -21,6 +21,7 @@ mod observer;
 mod preflight;
 mod run;
 mod slice;
+mod stepping;
 mod stop;
 mod template;
 mod trial;

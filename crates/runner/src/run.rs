@@ -83,6 +83,7 @@ pub fn execute(
     stop: &Stop,
     observer: &mut dyn Observer,
 ) -> Result<Outcome, Error> {
+    probe::raise_file_limit();
     preflight::check(plan, places)?;
     let installed = install(plan, places, observer)?;
     let environment = environment::of(&places.root);

@@ -9,7 +9,7 @@ use crate::{
 use model::{
     drive::{Command, Reply, Stretch, StretchEnd, StretchReport},
     plan::Phase,
-    reading::Reading,
+    reading::{Reading, Scope},
     record::{SliceRecord, SliceState},
 };
 use probe::{Meter, Sampler, Snapshot};
@@ -65,9 +65,17 @@ pub(crate) fn execute(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Resu
         }
         Err(error) => return Err(error),
     }
-    if is_embedded(&trial.stand.target) {
+    let embedded = is_embedded(&trial.stand.target);
+    if embedded {
         record.readings.extend(null);
     }
+    record.readings.extend(trial.stepped.iter().cloned());
+    record.readings.extend(trial.database_bytes.map(|bytes| Reading {
+        scope: if embedded { Scope::Client } else { Scope::Server },
+        counter: "database_bytes".to_owned(),
+        start: 0.0,
+        end: bytes,
+    }));
     trial.writer.slice(&record)?;
     run.slice_done(&record);
     Ok(())
@@ -157,8 +165,10 @@ const WARMUP_SEED: u64 = 0x5eed_0000_0000_0001;
 /// The server pays what the slice left it to pay; the whole server's counters cover that time too.
 fn drain(trial: &mut Trial, before: &Snapshot, measured: &mut Measured) -> Result<(), Error> {
     let start = Instant::now();
-    if !trial.stand.drain(DRAIN_CEILING)? {
+    let left = trial.stand.drain(DRAIN_CEILING)?;
+    if !left.is_empty() {
         measured.marks.push(format!("debts left after a drain of {} s", DRAIN_CEILING.as_secs()));
+        trial.event("warning", &format!("debts left: {}", left.join(", ")), None)?;
     }
     measured.drain_seconds = start.elapsed().as_secs_f64();
     measured.drained = Meter::readings(before, &snapshot(trial)?);

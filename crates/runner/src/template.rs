@@ -24,7 +24,7 @@ pub(crate) struct Loaded {
     pub(crate) load: u32,
     pub(crate) report: LoadReport,
     pub(crate) settle_seconds: f64,
-    pub(crate) settled: bool,
+    pub(crate) left: Vec<String>,
     pub(crate) folder_bytes: u64,
 }
 
@@ -42,7 +42,7 @@ pub(crate) fn make(run: &mut Run<'_>, subject: usize, load: u32) -> Result<(), E
     let mut stand = Stand::start(run, subject, &folder, 0)?;
     let report = fill(run, subject, load, &mut stand)?;
     let start = Instant::now();
-    let settled = settle(run, subject, &mut stand, SETTLE_CEILING)?;
+    let left = settle(run, subject, &mut stand, SETTLE_CEILING)?;
     let settle_seconds = start.elapsed().as_secs_f64();
     stand.end()?;
     let folder_bytes = copy::folder_bytes(&folder);
@@ -56,11 +56,12 @@ pub(crate) fn make(run: &mut Run<'_>, subject: usize, load: u32) -> Result<(), E
         settle_seconds,
         folder_bytes >> 20
     ));
-    if !settled {
-        run.warn(&format!("{label} still had debts {} s after its load", SETTLE_CEILING.as_secs()));
+    if !left.is_empty() {
+        let (seconds, left) = (SETTLE_CEILING.as_secs(), left.join(", "));
+        run.warn(&format!("{label} still had debts {seconds} s after its load: {left}"));
     }
-    let loaded =
-        Loaded { subject: label.clone(), load, report, settle_seconds, settled, folder_bytes };
+    let subject = label.clone();
+    let loaded = Loaded { subject, load, report, settle_seconds, left, folder_bytes };
     run.writer.note_state(&format!("load {load} {label}"), &loaded)?;
     Ok(fs::write(marker, b"")?)
 }
@@ -152,20 +153,20 @@ pub(crate) fn fill(
     Ok(total)
 }
 
-/// Makes the server pay its debts; `false` if the ceiling was hit first.
+/// Makes the server pay its debts; gives what was left when the ceiling was hit.
 pub(crate) fn settle(
     run: &Run<'_>,
     subject: usize,
     stand: &mut Stand,
     ceiling: Duration,
-) -> Result<bool, Error> {
+) -> Result<Vec<String>, Error> {
     let plan = run.plan;
     let about = &plan.subjects[subject];
     let product = dbms::find(&about.build.server)?;
     execute(stand, &product.settle_sql(&about.config), &tables(run))?;
-    let settled = stand.drain(ceiling)?;
+    let left = stand.drain(ceiling)?;
     execute(stand, &product.unsettle_sql(&about.config), &tables(run))?;
-    Ok(settled)
+    Ok(left)
 }
 
 /// Reads every table and index into the cache.

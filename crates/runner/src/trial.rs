@@ -10,6 +10,7 @@ use crate::{
 use dbms::{Debt, Launch, Server};
 use model::{
     drive::{Assignment, Command, Connection, Endpoint, Reply, Target},
+    reading::Reading,
     record::{Event, TrialHeader},
     subject::Subject,
 };
@@ -38,6 +39,7 @@ pub(crate) struct Stand {
     pub(crate) server_version: String,
     pub(crate) foreground: Foreground,
     pub(crate) debts: Vec<Debt>,
+    size_sql: &'static str,
     stop: Stop,
 }
 
@@ -48,6 +50,10 @@ pub(crate) struct Trial {
     pub(crate) header: TrialHeader,
     pub(crate) writer: TrialWriter,
     pub(crate) meter: Option<Meter>,
+    /// Tables and indexes before the current phase, bytes, where the server tells.
+    pub(crate) database_bytes: Option<f64>,
+    /// Readings of single steps, for the slices of the current phase.
+    pub(crate) stepped: Vec<Reading>,
     /// Marks that every slice of this trial carries.
     pub(crate) marks: Vec<String>,
     /// Why the rest of the block goes on without this subject.
@@ -93,6 +99,7 @@ impl Stand {
             server_version: String::new(),
             foreground: Foreground::default(),
             debts: product.debts(&about.config),
+            size_sql: product.size_sql(),
             stop: run.stop.clone(),
         };
         stand.connect(clients)?;
@@ -128,13 +135,16 @@ impl Stand {
         }
     }
 
-    /// Waits until the server's debts are paid and background work is at its floor.
-    pub(crate) fn drain(&mut self, ceiling: Duration) -> Result<bool, Error> {
+    /// Waits until the server's debts are paid and background work is at its floor. Gives what was left when the
+    /// ceiling was hit; nothing if all went well.
+    pub(crate) fn drain(&mut self, ceiling: Duration) -> Result<Vec<String>, Error> {
         let start = std::time::Instant::now();
-        let paid = calm::until_paid(&mut self.driver, &self.debts, ceiling, &self.stop)?;
+        let mut left = calm::until_paid(&mut self.driver, &self.debts, ceiling, &self.stop)?;
         let rest = ceiling.saturating_sub(start.elapsed()).max(Duration::from_secs(2));
-        let calm = self.calm(rest)?;
-        Ok(paid == calm::Wait::Met && calm)
+        if !self.calm(rest)? {
+            left.push("background work".to_owned());
+        }
+        Ok(left)
     }
 
     pub(crate) fn freeze(&mut self) -> Result<(), Error> {
@@ -143,6 +153,14 @@ impl Stand {
 
     pub(crate) fn thaw(&mut self) -> Result<(), Error> {
         self.server.as_mut().map_or(Ok(()), Server::thaw).map_err(Error::from)
+    }
+
+    /// Size of tables and indexes as the server tells it.
+    fn database_bytes(&mut self) -> Result<Option<f64>, Error> {
+        let rows = self.driver.query(self.size_sql)?;
+        let value = rows.first().and_then(|row| row.last().cloned()).flatten();
+        let mib = value.and_then(|text| text.trim().parse::<f64>().ok());
+        Ok(mib.map(|mib| mib * f64::from(1 << 20)))
     }
 
     /// Replaces the compiled workload.
@@ -215,6 +233,8 @@ impl Trial {
             header,
             writer,
             meter: None,
+            database_bytes: None,
+            stepped: Vec::new(),
             marks: Vec::new(),
             broken: None,
         };
@@ -242,9 +262,10 @@ impl Trial {
         let prepared = self.set_clients(clients).and_then(|()| {
             self.stand.thaw()?;
             self.stand.compile(assignment)?;
+            self.database_bytes = self.stand.database_bytes()?;
             self.stand.freeze()
         });
-        self.keep_apart(prepared)
+        self.keep_apart(prepared).map(drop)
     }
 
     /// Reads tables and indexes into the cache, then freezes again.
@@ -253,19 +274,19 @@ impl Trial {
             template::warm(run, &mut self.stand)?;
             self.stand.freeze()
         });
-        self.keep_apart(warmed)
+        self.keep_apart(warmed).map(drop)
     }
 
     /// An error that is this subject's own breaks its part of the block; any other ends the run.
-    fn keep_apart(&mut self, result: Result<(), Error>) -> Result<(), Error> {
+    pub(crate) fn keep_apart<T>(&mut self, result: Result<T, Error>) -> Result<Option<T>, Error> {
         match result {
             Err(error) if error.is_of_one_subject() => {
                 let reason = self.stand.reason(&error);
                 self.event("error", &reason, None)?;
                 self.broken = Some(reason);
-                Ok(())
+                Ok(None)
             }
-            other => other,
+            other => other.map(Some),
         }
     }
 

@@ -49,6 +49,7 @@ fn plan(name: &str, hash: &str) -> Plan {
         hash: hash.into(),
         experiment: Experiment {
             name: name.into(),
+            suite: "quick".into(),
             question: "Is it slower?".into(),
             design: Design::Interleaved,
             blocks: 2,

@@ -1,4 +1,5 @@
-//! The talk between dbdyno and its keeper: one JSON object per line, each order answered once, in order.
+//! The talk between dbdyno and its keeper: one JSON object per line, each order answered once, in
+//! order.
 
 use crate::ServerUser;
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,6 @@
-//! The keeper: a process of the same program that is the parent of all servers of a run. Its standard input is
-//! a pipe from dbdyno; when that closes, for whatever reason, it ends everything that it started.
+//! The keeper: a process of the same program that is the parent of all servers of a run. Its
+//! standard input is a pipe from dbdyno; when that closes, for whatever reason, it ends everything
+//! that it started.
 
 mod message;
 mod remains;
@@ -22,7 +23,8 @@ use std::{
 /// The word that makes dbdyno a keeper.
 const SUBCOMMAND: &str = "keep";
 
-/// A keeper that runs, seen from dbdyno. Clones speak to the same process; when the last is dropped, it ends.
+/// A keeper that runs, seen from dbdyno. Clones speak to the same process; when the last is
+/// dropped, it ends.
 #[derive(Debug, Clone)]
 pub struct Keeper {
     talk: Arc<Mutex<Talk>>,
@@ -93,7 +95,8 @@ impl Keeper {
         self.obey(&Order::Adopt { pid })
     }
 
-    /// Ends the keeper and everything that it started. The same happens when the last clone is dropped.
+    /// Ends the keeper and everything that it started. The same happens when the last clone is
+    /// dropped.
     pub fn end(self) -> Result<()> {
         let mut talk = self.talk.lock().unwrap_or_else(PoisonError::into_inner);
         talk.orders = None;

@@ -1,4 +1,5 @@
-//! What servers leave in the kernel when they are killed: System V segments and semaphores, POSIX shared memory.
+//! What servers leave in the kernel when they are killed: System V segments and semaphores, POSIX
+//! shared memory.
 
 #![allow(unsafe_code, reason = "System V removal has no safe interface")]
 
@@ -41,7 +42,8 @@ impl Remains {
     }
 }
 
-/// POSIX files and System V segments in the text of `/proc/PID/maps`; the inode of a segment is its id.
+/// POSIX files and System V segments in the text of `/proc/PID/maps`; the inode of a segment is its
+/// id.
 fn shared_in(maps: &str) -> (Vec<PathBuf>, Vec<i32>) {
     let (mut posix, mut segments) = (Vec::new(), Vec::new());
     for line in maps.lines() {

@@ -23,10 +23,11 @@ use std::{
 
 /// After this time a keeper gives up on processes that do not die (they hang in the kernel).
 const END_LIMIT: Duration = Duration::from_secs(10);
+const REMOVE_LIMIT: Duration = Duration::from_secs(1);
 
-/// The keeper's whole life: reads orders from standard input, answers on standard output, and returns when the
-/// input ends and everything that was started is gone. Must be called from the main thread of a process
-/// that does nothing else.
+/// The keeper's whole life: reads orders from standard input, answers on standard output, and
+/// returns when the input ends and everything that was started is gone. Must be called from the
+/// main thread of a process that does nothing else.
 pub fn keep() -> Result<()> {
     let noise = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP, SIGQUIT] {
@@ -107,7 +108,7 @@ impl House {
             Order::Spawn(spawn) => {
                 let group = self.new_group()?;
                 let pid = spawn::spawn(spawn, group.as_deref()).inspect_err(|_| {
-                    group.iter().for_each(|group| cgroup::remove(group));
+                    group.iter().for_each(|group| cgroup::remove(group, REMOVE_LIMIT));
                 })?;
                 self.children.insert(pid, None);
                 if let Some(group) = &group {
@@ -168,7 +169,7 @@ impl House {
                 std::thread::sleep(Duration::from_millis(2));
                 self.reap();
             }
-            cgroup::remove(&group);
+            cgroup::remove(&group, REMOVE_LIMIT);
         }
         self.reap();
         if self.children.get(&pid).is_some_and(Option::is_some) {
@@ -217,7 +218,7 @@ impl House {
         self.reap();
         gone.extend(self.children.keys());
         self.remains.remove(&gone);
-        self.group.iter().for_each(|group| cgroup::remove(group));
+        self.group.iter().for_each(|group| cgroup::remove(group, REMOVE_LIMIT));
         if let Some(sockets) = &self.sockets {
             // A folder that cannot be removed is no reason to stay.
             let _ = fs::remove_dir_all(sockets);
@@ -240,7 +241,8 @@ fn kill_group(group: &std::path::Path) {
     }
 }
 
-/// The group of this run, in the first place where that is possible, after removing those of dead keepers.
+/// The group of this run, in the first place where that is possible, after removing those of dead
+/// keepers.
 fn make_group() -> Option<PathBuf> {
     let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
     let own = fs::read_to_string("/proc/self/cgroup").ok()?;
@@ -248,7 +250,7 @@ fn make_group() -> Option<PathBuf> {
         for (keeper, group) in cgroup::runs_in(&folder) {
             if task::stat(keeper).is_none() {
                 cgroup::children(&group).iter().for_each(|child| kill_group(child));
-                cgroup::remove(&group);
+                cgroup::remove(&group, REMOVE_LIMIT);
             }
         }
         let group = folder.join(cgroup::name_of_run(std::process::id()));

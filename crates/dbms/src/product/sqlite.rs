@@ -35,7 +35,7 @@ impl Dbms for Sqlite {
          UNION ALL SELECT 'cache_size', cache_size FROM pragma_cache_size \
          UNION ALL SELECT 'journal_mode', journal_mode FROM pragma_journal_mode \
          UNION ALL SELECT 'locking_mode', locking_mode FROM pragma_locking_mode \
-         UNION ALL SELECT 'mmap_size', mmap_size FROM pragma_mmap_size \
+         \
          UNION ALL SELECT 'page_size', page_size FROM pragma_page_size \
          UNION ALL SELECT 'synchronous', synchronous FROM pragma_synchronous \
          UNION ALL SELECT 'temp_store', temp_store FROM pragma_temp_store"

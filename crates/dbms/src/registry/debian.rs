@@ -1,5 +1,6 @@
-//! Debian: packages of any suite with all that they need, down to the C library, unpacked side by side. The
-//! state of apt is private, so the machine's own is neither read for versions nor changed.
+//! Debian: packages of any suite with all that they need, down to the C library, unpacked side by
+//! side. The state of apt is private, so the machine's own is neither read for versions nor
+//! changed.
 
 use super::{Destination, Registry};
 use crate::{Error, Places, Result, client, package::Package};
@@ -8,7 +9,8 @@ use std::path::{Path, PathBuf};
 
 pub(super) struct Debian;
 
-/// Packages that servers depend on and never load: taken for installed, they stay out of the download.
+/// Packages that servers depend on and never load: taken for installed, they stay out of the
+/// download.
 const STAND_INS: &[&str] = &[
     "debconf",
     "mariadb-common",
@@ -70,15 +72,20 @@ impl Registry for Debian {
 struct Apt<'a> {
     package: &'a Package,
     folder: PathBuf,
+    /// Builds of one suite take turns.
+    _lock: fs::File,
 }
 
 impl<'a> Apt<'a> {
     fn open(package: &'a Package, places: &Places) -> Result<Self> {
-        let folder = places.registry(&format!("debian-{}", package.at))?;
+        let suite = package.at.split(' ').next().unwrap_or_default();
+        let folder = places.registry(&format!("debian-{suite}"))?;
         fs::create_dir_all(folder.join("lists/partial"))?;
         fs::create_dir_all(folder.join("cache/archives/partial"))?;
+        let lock = fs::File::create(folder.join("turn"))?;
+        lock.file().lock()?;
         fs::write(folder.join("status"), "")?;
-        let apt = Self { package, folder };
+        let apt = Self { package, folder, _lock: lock };
         let text = client::run(
             "apt-get",
             &[
@@ -157,22 +164,28 @@ impl<'a> Apt<'a> {
     }
 }
 
-/// The list of sources for a suite, at the mirrors that the machine itself uses: its first archive of
-/// Debian, and its security archive for suites that have one.
-fn sources(index_targets: &str, suite: &str) -> Option<String> {
+/// The list of sources for suites, at the mirrors that the machine itself uses: its first archive
+/// of Debian, and its security archive for suites that are security's; one that the machine does
+/// not use is left out.
+fn sources(index_targets: &str, suites: &str) -> Option<String> {
     let targets: Vec<(&str, &str)> = index_targets
         .lines()
         .filter_map(|line| line.strip_prefix("Debian "))
         .filter_map(|line| line.split_once(' '))
         .collect();
-    let is_security = |release: &str| release.contains("security");
-    let archive = targets.iter().find(|(release, _)| !is_security(release))?.1;
+    let is_security = |release: &str| release.ends_with("-security");
+    let mirror = |security: bool| {
+        targets.iter().find(|(release, _)| is_security(release) == security).map(|(_, uri)| *uri)
+    };
+    let archive = mirror(false)?;
     let signed = KEYRINGS.iter().find(|path| Path::new(path).exists());
     let option = signed.map_or(String::new(), |path| format!("[signed-by={path}] "));
-    let mut text = format!("deb {option}{archive} {suite} main\n");
-    let security = targets.iter().find(|(release, _)| is_security(release));
-    if let Some((_, uri)) = security.filter(|_| suite != "sid") {
-        text.push_str(&format!("deb {option}{uri} {suite}-security main\n"));
+    let mut text = String::new();
+    for suite in suites.split(' ') {
+        let uri = if is_security(suite) { mirror(true) } else { Some(archive) };
+        if let Some(uri) = uri {
+            text.push_str(&format!("deb {option}{uri} {suite} main\n"));
+        }
     }
     Some(text)
 }
@@ -196,12 +209,13 @@ mod tests {
         };
         check("sid", &["main sid http://mirror.example/debian/"]);
         check(
-            "trixie",
+            "trixie trixie-security",
             &[
                 "main trixie http://mirror.example/debian/",
                 "main trixie-security http://mirror.example/security/",
             ],
         );
+        check("bullseye", &["main bullseye http://mirror.example/debian/"]);
         assert_eq!(sources("Ubuntu noble http://other.example/\n", "sid"), None);
     }
 }

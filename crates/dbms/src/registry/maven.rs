@@ -1,4 +1,6 @@
-//! Maven: a jar per version, fetched through a throw-away project, because only projects may name ranges.
+//! Maven: a jar per version. A range goes through a throw-away project, because only projects may
+//! name ranges; an exact version does not, because some jars belong to projects that are not there
+//! any more.
 
 use super::{Destination, Registry};
 use crate::{Error, Places, Result, archive, client, package::Package};
@@ -17,14 +19,17 @@ impl Registry for Maven {
     }
 
     fn fetch(&self, package: &Package, _: &Places, to: &Destination<'_>) -> Result<Vec<PathBuf>> {
-        fs::write(to.scratch.join("pom.xml"), project(package))?;
-        let arguments = [
-            "--quiet",
-            "--batch-mode",
-            "dependency:copy-dependencies",
-            "-DoutputDirectory=jars",
-            "-DexcludeTransitive=true",
-        ];
+        let mut arguments = vec!["--quiet".to_owned(), "--batch-mode".to_owned()];
+        if is_range(&package.at) {
+            fs::write(to.scratch.join("pom.xml"), project(package))?;
+            arguments.push("dependency:copy-dependencies".to_owned());
+            arguments.push("-DexcludeTransitive=true".to_owned());
+        } else {
+            let name = package.names.first().map_or("", String::as_str);
+            arguments.push("dependency:copy".to_owned());
+            arguments.push(format!("-Dartifact={name}:{}", package.at));
+        }
+        arguments.push(format!("-DoutputDirectory={}", to.scratch.join("jars").display()));
         client::run("mvn", &arguments, to.scratch, &package.label())?;
         let mut jars = Vec::new();
         for entry in fs::read_dir(to.scratch.join("jars"))? {
@@ -42,6 +47,10 @@ impl Registry for Maven {
         }
         Ok(jars)
     }
+}
+
+fn is_range(version: &str) -> bool {
+    version.starts_with(['[', '('])
 }
 
 fn project(package: &Package) -> String {

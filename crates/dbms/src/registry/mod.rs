@@ -15,8 +15,8 @@ pub(crate) trait Registry: Sync {
     /// The version that the registry holds now, for packages that move.
     fn lookup(&self, package: &Package, places: &Places) -> Result<String>;
 
-    /// Fetches the package and unpacks it into a folder; `scratch` is an empty folder of its own. Returns
-    /// the fetched files.
+    /// Fetches the package and unpacks it into a folder; `scratch` is an empty folder of its own.
+    /// Returns the fetched files.
     fn fetch(
         &self,
         package: &Package,

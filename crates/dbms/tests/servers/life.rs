@@ -45,6 +45,15 @@ pub(crate) fn myrocks() {
     live("mariadb@10.11", &settings, "rocksdb");
 }
 
+pub(crate) fn any(name: &str) {
+    let settings: &[&str] = if name.starts_with("postgres") {
+        &["shared_buffers=64MB", "no_such_setting?=1"]
+    } else {
+        INNODB
+    };
+    live(name, settings, "");
+}
+
 fn live(name: &str, settings: &[&str], engine: &str) {
     let bench = bench("life");
     let mut subject = bench.subject(name, settings);
@@ -161,7 +170,7 @@ pub(crate) fn wrong_setting() {
         bench.initialise(&subject);
         subject.config = crate::bench::config(&[setting]);
         let message = bench.start(&subject).unwrap_err().to_string();
-        assert!(message.contains("did not start (exit code 1)"), "{message}");
+        assert!(message.contains("did not start (exit code "), "{message}");
         assert!(message.contains(setting.split('=').next().unwrap()), "{message}");
     }
 }
@@ -193,6 +202,68 @@ pub(crate) fn allocator() {
         message.contains("`/no/such/allocator.so` of `LD_PRELOAD` was not loaded"),
         "{message}"
     );
+}
+
+pub(crate) fn prefix() {
+    let bench = bench("prefix");
+    let mut subject = bench.subject("mysql@5.6", &[]);
+    bench.initialise(&subject);
+    subject.build.prefix = ["taskset", "-c", "0"].map(str::to_owned).to_vec();
+    subject.build.environment = vec![("DBDYNO_TEST".to_owned(), "1".to_owned())];
+    let server = bench.start(&subject).unwrap();
+    let read = |name: &str| std::fs::read_to_string(format!("/proc/{}/{name}", server.pid()));
+    assert!(read("status").unwrap().contains("Cpus_allowed_list:\t0\n"));
+    let environment = read("environ").unwrap();
+    let mut names: Vec<&str> =
+        environment.split_terminator('\0').filter_map(|entry| entry.split('=').next()).collect();
+    names.sort_unstable();
+    assert_eq!(names, ["DBDYNO_TEST", "HOME", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "TZ"]);
+    server.stop().unwrap();
+}
+
+pub(crate) fn import() {
+    let bench = bench("import");
+    let original = bench.subject("mysql@5.6", &[]);
+    let tarball = bench.place.data().join("mysql.tar");
+    let mut tar = tar::Builder::new(std::fs::File::create(&tarball).unwrap());
+    tar.follow_symlinks(false);
+    tar.append_dir_all("mysql-5.6.24-linux/bin", &original.installed.basedir).unwrap();
+    tar.finish().unwrap();
+    let root = bench.place.data().join("places");
+    let places = dbms::Places::at(&root, bench.places.user).unwrap();
+    let message = dbms::import_tarball("mysql@8.0", &tarball, &places).unwrap_err().to_string();
+    assert!(message.contains("is `5.6.24`, not mysql 8.0"), "{message}");
+    let message = dbms::import_tarball("mariadb@", &tarball, &places).unwrap_err().to_string();
+    assert!(message.contains("not a mariadb server"), "{message}");
+    let imported = dbms::import_tarball("mysql@5.6.24", &tarball, &places).unwrap();
+    assert_eq!(imported.binary_sha256, original.installed.binary_sha256);
+    let found = dbms::resolve(&original.build, &places).unwrap();
+    assert_eq!(found.source, dbms::Source::Cache);
+    let left: Vec<_> = std::fs::read_dir(places.builds())
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .filter(|name| !name.ends_with(".lock"))
+        .collect();
+    assert_eq!(left, ["mysql-5.6.24"]);
+}
+
+pub(crate) fn basedir() {
+    let bench = bench("basedir");
+    let original = bench.subject("mysql@5.6", &[]);
+    let mut build = original.build.clone();
+    build.basedir = Some(original.installed.basedir.clone());
+    build.version = String::new();
+    let resolved = dbms::resolve(&build, &bench.places).unwrap();
+    assert_eq!(resolved.version, "5.6.24");
+    let installed = dbms::install(&resolved, &bench.places, &mut |_| {}).unwrap();
+    assert_eq!(installed, original.installed);
+    build.server = "postgres".to_owned();
+    let message = dbms::resolve(&build, &bench.places).unwrap_err().to_string();
+    assert!(message.contains("holds no postgres build: `bin/postgres` is missing"), "{message}");
+    build.server = "mysql".to_owned();
+    build.version = "8.0".to_owned();
+    let message = dbms::resolve(&build, &bench.places).unwrap_err().to_string();
+    assert!(message.contains("is `5.6.24`, not mysql 8.0"), "{message}");
 }
 
 pub(crate) fn attached() {

@@ -1,7 +1,9 @@
-//! Real servers: fetched by their registries' clients, initialised, started, frozen, stopped and killed.
+//! Real servers: fetched by their registries' clients, initialised, started, frozen, stopped and
+//! killed.
 //!
-//! One after the other, by a `main` of its own, because this program is also the keeper and the parent that
-//! is killed. `cargo test --test servers -- WORD` executes those whose name holds the word.
+//! One after the other, by a `main` of its own, because this program is also the keeper and the
+//! parent that is killed. `cargo test --test servers -- WORD` executes those whose name holds the
+//! word; `-- live SERVER@VERSION` leads any build through its life.
 
 #![allow(
     clippy::unwrap_used,
@@ -28,6 +30,9 @@ const TESTS: &[(&str, fn())] = &[
     ("a_wrong_setting_is_shown_with_the_log", life::wrong_setting),
     ("a_data_folder_in_use_is_refused", life::data_folder_in_use),
     ("an_allocator_that_is_not_loaded_is_an_error", life::allocator),
+    ("prefix_and_environment_reach_the_server_alone", life::prefix),
+    ("a_tarball_of_the_users_becomes_a_build", life::import),
+    ("a_folder_of_the_users_is_a_build", life::basedir),
     ("an_attached_server_is_left_alone", life::attached),
     ("nothing_is_left_when_the_parent_is_killed", death::parent),
     ("nothing_is_left_when_the_parent_is_killed_with_signals_only", death::parent_without_groups),
@@ -39,6 +44,7 @@ fn main() {
     match arguments.first().map(String::as_str) {
         Some("keep") => dbms::keep().unwrap(),
         Some("parent") => death::be_parent(&arguments[1]),
+        Some("live") => life::any(&arguments[1]),
         word => {
             // A panic of one ends the program: the rest would wait for what it left.
             let word = word.filter(|word| !word.starts_with('-')).unwrap_or("");

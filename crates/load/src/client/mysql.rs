@@ -6,6 +6,7 @@
 
 mod packet;
 mod reply;
+mod whole;
 
 use super::{Answer, Client, Failure, FailureKind};
 use crate::channel::Channel;
@@ -23,11 +24,16 @@ const COM_STMT_CLOSE: u8 = 0x19;
 const UNSUPPORTED_PREPARE: &str = "1295";
 /// MariaDB's capability to leave out column definitions that it sent before.
 const CACHED_DEFINITIONS: u32 = 0x10;
+/// MariaDB's capability to tell more of a column's type than others do.
+const EXTENDED_DEFINITIONS: u32 = 0x08;
 
 /// A measured MySQL connection.
 pub struct Mysql {
     channel: Channel,
     definitions: Definitions,
+    /// Texts at the head of a column definition: catalog, schema, table twice, name twice, and of
+    /// MariaDB the extended type.
+    definition_texts: usize,
     connection_id: u32,
     statements: Vec<Encoded>,
     /// Numbers of the prepared statements, to be closed with them.
@@ -49,9 +55,11 @@ impl Client for Mysql {
             .and_then(session::MysqlConnection::into_parts)
             .map_err(|error| from_session(&error))?;
         let cached = parts.mariadb_capabilities & CACHED_DEFINITIONS != 0;
+        let extended = parts.mariadb_capabilities & EXTENDED_DEFINITIONS != 0;
         Ok(Self {
             channel: Channel::new(parts.socket),
             definitions: if cached { Definitions::PerhapsCached } else { Definitions::Always },
+            definition_texts: if extended { 7 } else { 6 },
             connection_id: parts.connection_id,
             statements: Vec::new(),
             prepared: Vec::new(),
@@ -76,7 +84,7 @@ impl Client for Mysql {
         }
         for sql in &program.sql {
             let encoded = match sql.mode {
-                Mode::Text => Encoded::text(sql)?,
+                Mode::Text => Encoded::text(sql),
                 Mode::Prepared => self.prepare_one(sql)?,
             };
             self.statements.push(encoded);
@@ -94,7 +102,7 @@ impl Client for Mysql {
                 self.in_text = false;
                 self.cursor = prepared.arguments;
             }
-            Encoded::Text(pieces) => {
+            Encoded::Text { pieces, .. } => {
                 self.in_text = true;
                 self.cursor = 1;
                 self.scratch.clear();
@@ -143,10 +151,10 @@ impl Client for Mysql {
                 prepared.bound = true;
                 prepared.capture
             }
-            Encoded::Text(_) => {
+            Encoded::Text { capture, .. } => {
                 packet::finish(&mut self.scratch)?;
                 self.channel.send(&self.scratch)?;
-                Capture::Text
+                *capture
             }
         };
         self.answer(capture)
@@ -165,7 +173,7 @@ impl Mysql {
     /// Appends the piece of text that follows the argument just given.
     #[inline]
     fn piece(&mut self) {
-        if let Encoded::Text(pieces) = &self.statements[self.current] {
+        if let Encoded::Text { pieces, .. } = &self.statements[self.current] {
             self.scratch.extend_from_slice(&pieces[self.cursor]);
             self.cursor += 1;
         }
@@ -173,9 +181,21 @@ impl Mysql {
 
     #[inline]
     fn answer(&mut self, capture: Capture) -> Result<Answer, Failure> {
+        self.channel.receive()?;
+        if capture == Capture::No
+            && let Some(answer) = whole::read(self.channel.unread(), self.definitions)
+        {
+            self.channel.clear();
+            return Ok(answer);
+        }
+        self.any_answer(capture)
+    }
+
+    /// Reads an answer of which the first bytes have been received.
+    #[inline(never)]
+    fn any_answer(&mut self, capture: Capture) -> Result<Answer, Failure> {
         let mut reply = Reply::new(self.definitions, capture);
         loop {
-            self.channel.receive()?;
             match reply.read(self.channel.unread()) {
                 Ok(used) => self.channel.consume(used),
                 Err((used, failure)) => {
@@ -186,6 +206,7 @@ impl Mysql {
             if reply.is_done() {
                 return Ok(reply.answer());
             }
+            self.channel.receive()?;
         }
     }
 
@@ -201,7 +222,7 @@ impl Mysql {
         let head = match self.packet() {
             Ok(head) => head,
             Err(failure) if failure.code() == UNSUPPORTED_PREPARE && sql.parameters.is_empty() => {
-                return Encoded::text(sql);
+                return Ok(Encoded::text(sql));
             }
             Err(failure) => return Err(in_statement(failure, &text)),
         };
@@ -225,7 +246,7 @@ impl Mysql {
         let id = u32::from_le_bytes([a, b, c, d]);
         self.prepared.push(id);
         let capture = match definitions.first() {
-            Some(first) if sql.capture => packet::capture(columns, first),
+            Some(first) if sql.capture => packet::capture(columns, first, self.definition_texts),
             _ => Capture::No,
         };
         Prepared::encode(&mut self.arena, id, (sql, capture)).map(Encoded::Prepared)

@@ -6,6 +6,7 @@
 
 mod message;
 mod reply;
+mod whole;
 
 use super::{Answer, Client, Failure, FailureKind};
 use crate::channel::Channel;
@@ -157,16 +158,29 @@ impl Postgres {
 
     #[inline]
     fn answer(&mut self, capture: Capture) -> Result<Answer, Failure> {
+        self.channel.receive()?;
+        if capture == Capture::No
+            && let Some(answer) = whole::read(self.channel.unread())
+        {
+            self.channel.clear();
+            return Ok(answer);
+        }
+        self.any_answer(capture)
+    }
+
+    /// Reads an answer of which the first bytes have been received.
+    #[inline(never)]
+    fn any_answer(&mut self, capture: Capture) -> Result<Answer, Failure> {
         let mut reply = Reply::new(capture);
         loop {
-            if let Err(failure) = self.channel.receive() {
-                // A server that gives a reason for its farewell is worth quoting.
-                return Err(reply.farewell().unwrap_or(failure));
-            }
             let used = reply.read(self.channel.unread())?;
             self.channel.consume(used);
             if reply.is_done() {
                 return reply.into_answer();
+            }
+            if let Err(failure) = self.channel.receive() {
+                // A server that gives a reason for its farewell is worth quoting.
+                return Err(reply.farewell().unwrap_or(failure));
             }
         }
     }

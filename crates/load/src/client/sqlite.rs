@@ -1,8 +1,8 @@
 //! SQLite: the library in the worker's own thread, bundled or the user's.
 //!
-//! The "server's" work is done by the caller, so the foreground of this protocol is the driver's thread. A
-//! row is taken over column by column, as an application does, because the engine fetches a column only
-//! when it is asked for.
+//! The "server's" work is done by the caller, so the foreground of this protocol is the driver's
+//! thread. A row is taken over column by column, as an application does, because the engine fetches
+//! a column only when it is asked for.
 
 use super::{Answer, Client, Failure, FailureKind};
 use crate::{
@@ -233,8 +233,8 @@ fn take_row(statement: &mut Statement, capture: bool, answer: &mut Answer) {
 #[cold]
 fn failure(error: SqlError) -> Failure {
     // The low byte of an extended code is the primary code. A lock that another connection holds is
-    // waited for inside the library first; what is still busy then, or cannot be waited for, as a reader
-    // that wants to write to a newer state, is begun again.
+    // waited for inside the library first; what is still busy then, or cannot be waited for, as a
+    // reader that wants to write to a newer state, is begun again.
     let primary = error.code.parse().map(|code: i32| code & 0xff);
     let kind = match primary {
         Ok(ffi::SQLITE_BUSY | ffi::SQLITE_LOCKED) => FailureKind::Retry,
@@ -242,4 +242,143 @@ fn failure(error: SqlError) -> Failure {
         _ => FailureKind::Statement,
     };
     Failure::new(kind, error.code, error.message)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::drive::Endpoint;
+    use std::path::{Path, PathBuf};
+
+    fn target(folder: &Path, library: Option<PathBuf>) -> Target {
+        Target {
+            protocol: "sqlite".to_owned(),
+            endpoint: Endpoint::File(folder.join("a.db")),
+            user: String::new(),
+            database: String::new(),
+            library,
+            initial_sql: vec![
+                "PRAGMA journal_mode = WAL".to_owned(),
+                "PRAGMA busy_timeout = 1".to_owned(),
+                "CREATE TABLE IF NOT EXISTS t (id INTEGER PRIMARY KEY, c TEXT)".to_owned(),
+            ],
+        }
+    }
+
+    fn sql(mode: Mode, pieces: &[&str], parameters: &[Parameter]) -> Sql {
+        Sql {
+            mode,
+            pieces: pieces.iter().map(|&piece| piece.to_owned()).collect(),
+            parameters: parameters.to_vec(),
+            capture: true,
+            expected: (0, 0),
+        }
+    }
+
+    fn connect(target: &Target, statements: &[Sql]) -> Sqlite {
+        let mut client = Sqlite::connect(target).unwrap();
+        let program = Program { sql: statements.to_vec(), ..Program::empty("a") };
+        client.prepare(&program).unwrap();
+        client
+    }
+
+    /// Writes and reads in both modes; the same for the bundled library and a foreign one.
+    fn check_statements(library: Option<PathBuf>) {
+        let folder = tempfile::tempdir().unwrap();
+        let text = Parameter::Text(b"a-#".to_vec());
+        let mut statements = Vec::new();
+        for mode in [Mode::Prepared, Mode::Text] {
+            let values = [Parameter::Integer, text.clone()];
+            statements.push(sql(mode, &["INSERT INTO t VALUES (", ", ", ")"], &values));
+            let bounds = [Parameter::Integer, Parameter::Integer];
+            let range = ["SELECT id, c FROM t WHERE id BETWEEN ", " AND ", ""];
+            statements.push(sql(mode, &range, &bounds));
+            statements.push(sql(
+                mode,
+                &["DELETE FROM t WHERE c = ", ""],
+                std::slice::from_ref(&text),
+            ));
+        }
+        let mut client = connect(&target(folder.path(), library), &statements);
+        for mode in [0, 3] {
+            for id in 1..=3 {
+                client.begin(mode);
+                client.integer(id);
+                client.text(b"a-#")[2] = b'6' + id as u8;
+                let inserted = client.execute().unwrap();
+                assert_eq!(inserted, Answer { changed: 1, ..Answer::default() });
+            }
+            client.begin(mode + 1);
+            client.integer(2);
+            client.integer(9);
+            let read = client.execute().unwrap();
+            assert_eq!(read, Answer { rows: 2, changed: 0, captured: Some(2) });
+            for (last, changed) in [(b'8', 1), (b'8', 0), (b'7', 1), (b'9', 1)] {
+                client.begin(mode + 2);
+                client.text(b"a-#")[2] = last;
+                assert_eq!(client.execute().unwrap().changed, changed);
+            }
+        }
+        client.trivial().unwrap();
+        client.rollback().unwrap();
+    }
+
+    #[test]
+    fn statements_do_the_same_prepared_and_as_text() {
+        check_statements(None);
+    }
+
+    #[test]
+    fn a_library_by_path_does_the_same_as_the_bundled_one() {
+        let name = "/usr/lib/x86_64-linux-gnu/libsqlite3.so.0";
+        if Path::new(name).exists() {
+            check_statements(Some(name.into()));
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_no_library_is_refused_by_name() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("library.so");
+        fs_err::write(&path, "no library").unwrap();
+        let Err(refused) = Sqlite::connect(&target(folder.path(), Some(path))) else {
+            panic!("must be refused")
+        };
+        assert!(refused.message().contains("library.so` is no SQLite library"), "{refused:?}");
+    }
+
+    #[test]
+    fn a_lock_of_another_connection_asks_for_a_retry() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = target(folder.path(), None);
+        let begin = sql(Mode::Prepared, &["BEGIN IMMEDIATE"], &[]);
+        let mut first = connect(&target, std::slice::from_ref(&begin));
+        let mut second = connect(&target, &[begin]);
+        first.begin(0);
+        first.execute().unwrap();
+        second.begin(0);
+        let refused = second.execute().unwrap_err();
+        assert_eq!((refused.kind(), refused.code()), (FailureKind::Retry, "5"));
+        first.rollback().unwrap();
+        second.begin(0);
+        second.execute().unwrap();
+    }
+
+    #[test]
+    fn an_error_ends_the_statement_and_not_the_connection() {
+        let folder = tempfile::tempdir().unwrap();
+        let insert = sql(Mode::Prepared, &["INSERT INTO t (id) VALUES (1)"], &[]);
+        let mut client = connect(&target(folder.path(), None), &[insert]);
+        client.begin(0);
+        client.execute().unwrap();
+        for _ in 0..2 {
+            client.begin(0);
+            let refused = client.execute().unwrap_err();
+            assert_eq!((refused.kind(), refused.code()), (FailureKind::Statement, "1555"));
+        }
+        let wrong = sql(Mode::Prepared, &["SELECT a FROM nowhere"], &[]);
+        let program = Program { sql: vec![wrong], ..Program::empty("a") };
+        let refused = client.prepare(&program).unwrap_err();
+        assert!(refused.message().contains("nowhere, in `SELECT a"), "{refused:?}");
+    }
 }

@@ -44,8 +44,8 @@ impl Crew {
         Ok(())
     }
 
-    /// Does every task once, in order, on whichever session is free. After an error no task is begun;
-    /// the first error is returned.
+    /// Does every task once, in order, on whichever session is free. After an error no task is
+    /// begun; the first error is returned.
     pub(super) fn work<T: Sync>(
         &mut self,
         tasks: &[T],
@@ -58,10 +58,7 @@ impl Crew {
                 let Some(task) = tasks.get(next.fetch_add(1, Ordering::Relaxed)) else { return };
                 if let Err(error) = action(session, task) {
                     stop.store(true, Ordering::Relaxed);
-                    first_error
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner)
-                        .get_or_insert(error);
+                    first_error.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
                 }
             }
         };

@@ -1,8 +1,9 @@
-//! Bulk load: creates the tables of a schema, fills them with deterministic rows and builds the indexes.
+//! Bulk load: creates the tables of a schema, fills them with deterministic rows and builds the
+//! indexes.
 //!
-//! The rows depend on the job's seed, the table's number and the row's number alone, so any number of
-//! threads on any server loads the same. Three phases follow each other on the same sessions: rows,
-//! indexes, finishing statements; within a phase the sessions take tasks from one list.
+//! The rows depend on the job's seed, the table's number and the row's number alone, so any number
+//! of threads on any server loads the same. Three phases follow each other on the same sessions:
+//! rows, indexes, finishing statements; within a phase the sessions take tasks from one list.
 
 mod crew;
 mod plan;
@@ -20,8 +21,9 @@ use plan::{Lane, TablePlan};
 use rows::TableRows;
 use std::time::Instant;
 
-/// Creates and fills the tables of `job` on `target`. The tables must not exist. Fails if the schema has
-/// nothing for the target's dialect, if a statement fails, or if a table did not get all its rows.
+/// Creates and fills the tables of `job` on `target`. The tables must not exist. Fails if the
+/// schema has nothing for the target's dialect, if a statement fails, or if a table did not get all
+/// its rows.
 pub fn fill(target: &Target, job: &LoadJob) -> Result<LoadReport, Error> {
     let tables = plan::tables(&target.protocol, job)?;
     let mut control = session::open(target).map_err(Error::sql("cannot open a session"))?;

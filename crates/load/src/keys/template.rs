@@ -75,7 +75,7 @@ impl Template {
 
     /// Overwrites the random places of `bytes`, which holds the template or an earlier filling of it;
     /// places beyond the end of `bytes` are ignored.
-    #[inline]
+    #[inline(never)]
     pub fn fill(&self, random: &mut Random, bytes: &mut [u8]) {
         for run in &self.runs {
             if let Some(places) = bytes.get_mut(run.start..run.end) {

@@ -78,8 +78,7 @@ impl<'a> Compiler<'a> {
         let Some(table) = schema.tables.first() else {
             return Err(format!("its schema `{}` has no table", schema.name));
         };
-        let copies =
-            table.copies.evaluate(&self.parameters).map_err(|error| error.to_string())?;
+        let copies = table.copies.evaluate(&self.parameters).map_err(|error| error.to_string())?;
         if copies < 1 {
             return Err(format!(
                 "table `{}` of schema `{}` has {copies} copies; it needs at least one",
@@ -98,7 +97,8 @@ impl<'a> Compiler<'a> {
         }
         let mut scope = Scope::default();
         let mut values = self.values(op.name.clone());
-        let draws = values.draws(&op.draws, &mut scope).map_err(|reason| (place.clone(), reason))?;
+        let draws =
+            values.draws(&op.draws, &mut scope).map_err(|reason| (place.clone(), reason))?;
         let mut statements = Vec::new();
         for (position, statement) in op.statements.iter().enumerate() {
             let at = |reason| (format!("{place}, statement {}", position + 1), reason);
@@ -173,6 +173,12 @@ impl<'a> Compiler<'a> {
         }
         let start = self.program.slots.len() as u32;
         self.program.slots.extend(text.slots());
+        let only = match &self.program.slots[start as usize..] {
+            [slot] if slot.count == 1 && text.rows == 1 && !slot.source.is_text() => {
+                Some(slot.source)
+            }
+            _ => None,
+        };
         Ok(Some(Statement {
             sql,
             copies,
@@ -180,6 +186,7 @@ impl<'a> Compiler<'a> {
             repeat,
             rows: text.rows,
             slots: Span { start, end: self.program.slots.len() as u32 },
+            only,
             draws,
             class: from.class,
             expect_rows,
@@ -208,6 +215,7 @@ impl<'a> Compiler<'a> {
             repeat: 1,
             rows: 1,
             slots: Span::default(),
+            only: None,
             draws: Span::default(),
             class: Class::Other,
             expect_rows: Limits::NONE,
@@ -268,7 +276,7 @@ fn ops_of_the_role(workload: &Workload) -> Result<Vec<&workload::Op>, String> {
 
 impl Program {
     /// A program without operations.
-    fn empty(name: &str) -> Self {
+    pub(crate) fn empty(name: &str) -> Self {
         Self {
             name: name.to_owned(),
             ops: Vec::new(),
@@ -286,4 +294,3 @@ impl Program {
         }
     }
 }
-

@@ -66,7 +66,9 @@ fn braced(rest: &str, quoted: bool) -> Result<(Option<Token>, usize), String> {
         ("list", false) => Token::List,
         ("rows", false) => Token::Rows,
         (word, false) => {
-            return Err(format!("`{{{word}}}` is none of `{{table}}`, `{{n}}`, `{{list}}`, `{{rows}}`"));
+            return Err(format!(
+                "`{{{word}}}` is none of `{{table}}`, `{{n}}`, `{{list}}`, `{{rows}}`"
+            ));
         }
     };
     Ok((Some(token), end + 1))
@@ -108,7 +110,10 @@ mod tests {
         check("SELECT c FROM {table} WHERE id=?", Ok("SELECT c FROM <Table> WHERE id=<Mark>"));
         check("?{list}{rows}{n}", Ok("<Mark><List><Rows><Number>"));
         check("SELECT '?' , \"?\", `?`, ?", Ok("SELECT '?' , \"?\", `?`, <Mark>"));
-        check("SELECT '{\"a\": 1}', `{table}`, 'it''s ?'", Ok("SELECT '{\"a\": 1}', `<Table>`, 'it''s ?'"));
+        check(
+            "SELECT '{\"a\": 1}', `{table}`, 'it''s ?'",
+            Ok("SELECT '{\"a\": 1}', `<Table>`, 'it''s ?'"),
+        );
         check("SELECT 'é' || ?", Ok("SELECT 'é' || <Mark>"));
     }
 

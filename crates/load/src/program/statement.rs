@@ -128,8 +128,7 @@ impl Text {
         }
         for (position, (argument, place)) in self.arguments.iter().zip(places).enumerate() {
             if *place != Token::Rows && argument.list != (*place == Token::List) {
-                let (has, wants) =
-                    if argument.list { ("?", "{list}") } else { ("{list}", "?") };
+                let (has, wants) = if argument.list { ("?", "{list}") } else { ("{list}", "?") };
                 let position = position + 1;
                 return Err(format!(
                     "argument {position} stands at a `{has}` of the SQL, but needs a `{wants}`"
@@ -139,7 +138,9 @@ impl Text {
         let one_row: u64 = self.slots().map(|slot| u64::from(slot.count)).sum();
         let total = one_row * u64::from(self.rows);
         if total > PARAMETERS_MAX {
-            return Err(format!("it has {total} arguments, but at most {PARAMETERS_MAX} can be sent"));
+            return Err(format!(
+                "it has {total} arguments, but at most {PARAMETERS_MAX} can be sent"
+            ));
         }
         Ok(())
     }

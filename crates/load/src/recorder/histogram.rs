@@ -104,8 +104,7 @@ mod tests {
     #[test]
     fn merging_equals_recording_into_one() {
         let mut random = Random::new(2, 0);
-        let (mut one, mut left, mut right) =
-            (Histogram::new(), Histogram::new(), Histogram::new());
+        let (mut one, mut left, mut right) = (Histogram::new(), Histogram::new(), Histogram::new());
         for _ in 0..10_000 {
             let value = random.below(1_000_000_000);
             one.record(value);

@@ -1,7 +1,8 @@
 //! Control sessions: connected, authenticated, and able to execute any SQL.
 //!
-//! A session is for asking and loading, where clarity counts more than speed; the measured clients take
-//! only its connect half (`mysql::connect`, `postgres::connect`) and speak for themselves from there.
+//! A session is for asking and loading, where clarity counts more than speed; the measured clients
+//! take only its connect half (`mysql::connect`, `postgres::connect`) and speak for themselves from
+//! there.
 
 pub mod credentials;
 pub mod mysql;
@@ -15,19 +16,19 @@ use model::drive::Target;
 
 /// A connected control session. It is closed when dropped.
 pub trait Session: Send {
-    /// Executes one statement and reads its whole answer. Of several results the first with columns is
-    /// kept. After an error that is not `lost` the session can go on.
+    /// Executes one statement and reads its whole answer. Of several results the first with columns
+    /// is kept. After an error that is not `lost` the session can go on.
     fn query(&mut self, sql: &str) -> Result<Rows, SqlError>;
 
     /// Version that the server reports.
     fn server_version(&self) -> &str;
 
-    /// The server's own number of the connection: backend process of PostgreSQL, connection id of MySQL;
-    /// 0 if there is none.
+    /// The server's own number of the connection: backend process of PostgreSQL, connection id of
+    /// MySQL; 0 if there is none.
     fn server_id(&self) -> u64;
 
-    /// How this session loads rows into a table of the storage engine `engine` (empty: the default).
-    /// May ask the server.
+    /// How this session loads rows into a table of the storage engine `engine` (empty: the
+    /// default). May ask the server.
     fn manner(&mut self, engine: &str) -> Result<Manner, SqlError>;
 
     /// Settings of this session alone that make the loading of rows and indexes faster, and change
@@ -37,7 +38,8 @@ pub trait Session: Send {
     /// Makes all loaded rows visible and takes the settings back.
     fn end_load(&mut self, load: &Loading<'_>) -> Result<(), SqlError>;
 
-    /// Loads all rows of `rows` into a table in one transaction and returns how many the server stored.
+    /// Loads all rows of `rows` into a table in one transaction and returns how many the server
+    /// stored.
     fn load(&mut self, into: &Destination<'_>, rows: &mut dyn RowSource) -> Result<u64, SqlError>;
 }
 
@@ -50,8 +52,8 @@ pub struct Manner {
     pub split: Split,
 }
 
-/// What several sessions may load at the same time, so that the stored tables are as one session would
-/// have made them, or nearly.
+/// What several sessions may load at the same time, so that the stored tables are as one session
+/// would have made them, or nearly.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Split {
     /// Long ranges of rows of one table: the rows are stored by key, not by arrival.
@@ -123,8 +125,8 @@ pub static PROTOCOLS: &[Protocol] = &[
     Protocol { name: "sqlite", open: sqlite::open },
 ];
 
-/// Connects to `target` and executes its initial statements. Fails if the protocol is unknown, the server
-/// cannot be reached, the login is refused or a statement fails.
+/// Connects to `target` and executes its initial statements. Fails if the protocol is unknown, the
+/// server cannot be reached, the login is refused or a statement fails.
 pub fn open(target: &Target) -> Result<Box<dyn Session>, SqlError> {
     let Some(protocol) = PROTOCOLS.iter().find(|protocol| protocol.name == target.protocol) else {
         let known: Vec<_> = PROTOCOLS.iter().map(|protocol| protocol.name).collect();
@@ -152,7 +154,8 @@ pub struct Rows {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message} (error `{code}`)")]
 pub struct SqlError {
-    /// The server's own code: an error number or an SQLSTATE; `client` for errors found on this side.
+    /// The server's own code: an error number or an SQLSTATE; `client` for errors found on this
+    /// side.
     pub code: String,
     /// One sentence.
     pub message: String,

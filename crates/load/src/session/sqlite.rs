@@ -1,8 +1,6 @@
 //! The control session of SQLite: the library in this process.
 
-use super::{
-    Destination, Loading, Manner, RowSink, RowSource, Rows, Session, Split, SqlError,
-};
+use super::{Destination, Loading, Manner, RowSink, RowSource, Rows, Session, Split, SqlError};
 use crate::sqlite::{Database, Refused, Statement, Value};
 use model::drive::Target;
 

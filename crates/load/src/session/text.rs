@@ -1,11 +1,11 @@
-//! Rows as lines of text: values between tabs, a newline at the end. COPY and LOAD DATA both read this
-//! format without being told of it.
+//! Rows as lines of text: values between tabs, a newline at the end. COPY and LOAD DATA both read
+//! this format without being told of it.
 
 use super::{RowSink, RowSource};
 use crate::decimal::decimal;
 
-/// Rows are made and sent in chunks of about this size: small enough to stay in the CPU's cache, large
-/// enough that a system call for each does not count.
+/// Rows are made and sent in chunks of about this size: small enough to stay in the CPU's cache,
+/// large enough that a system call for each does not count.
 const CHUNK_BYTES: usize = 128 << 10;
 
 /// Collects rows in a buffer that begins with room for a header.

@@ -1,5 +1,5 @@
-//! The functions of SQLite's C interface that are used here, as one table: filled from the engine that is
-//! linked in, or from a library that the user names. Both are then called the same way.
+//! The functions of SQLite's C interface that are used here, as one table: filled from the engine
+//! that is linked in, or from a library that the user names. Both are then called the same way.
 #![allow(unsafe_code, reason = "foreign functions are taken from a library by name")]
 
 use crate::session::SqlError;
@@ -42,8 +42,13 @@ macro_rules! functions {
 
 functions! {
     bind_int64, sqlite3_bind_int64: fn(*mut ffi::sqlite3_stmt, c_int, i64) -> c_int;
-    bind_text, sqlite3_bind_text:
-        fn(*mut ffi::sqlite3_stmt, c_int, *const c_char, c_int, ffi::sqlite3_destructor_type) -> c_int;
+    bind_text, sqlite3_bind_text: fn(
+        *mut ffi::sqlite3_stmt,
+        c_int,
+        *const c_char,
+        c_int,
+        ffi::sqlite3_destructor_type
+    ) -> c_int;
     busy_timeout, sqlite3_busy_timeout: fn(*mut ffi::sqlite3, c_int) -> c_int;
     changes, sqlite3_changes: fn(*mut ffi::sqlite3) -> c_int;
     close, sqlite3_close: fn(*mut ffi::sqlite3) -> c_int;
@@ -82,8 +87,8 @@ pub(super) fn transient() -> ffi::sqlite3_destructor_type {
 }
 
 impl Api {
-    /// The bundled engine, or that of the library at a path. Fails if the file is no library, lacks a
-    /// function (SQLite before 3.20) or was built for one thread only.
+    /// The bundled engine, or that of the library at a path. Fails if the file is no library, lacks
+    /// a function (SQLite before 3.20) or was built for one thread only.
     pub(super) fn open(library: Option<&Path>) -> Result<Self, SqlError> {
         let Some(path) = library else { return Ok(Self::bundled()) };
         let refused = |error: libloading::Error| {

@@ -1,8 +1,10 @@
-//! SQLite as a library: databases and statements, for the control session and the measured client alike.
+//! SQLite as a library: databases and statements, for the control session and the measured client
+//! alike.
 //!
 //! This is the only place that calls SQLite's C interface. It goes through a table of functions
-//! ([`api`]), so that the bundled engine and a library of the user's take the same path. The measured
-//! client calls the thin methods of [`Statement`]; nothing here allocates between two statements.
+//! ([`api`]), so that the bundled engine and a library of the user's take the same path. The
+//! measured client calls the thin methods of [`Statement`]; nothing here allocates between two
+//! statements.
 #![allow(unsafe_code, reason = "SQLite is called through its C interface")]
 
 mod api;
@@ -18,8 +20,8 @@ use std::{
     slice,
 };
 
-/// How long a statement waits for a lock before it is refused as busy, milliseconds; a pragma among the
-/// target's initial statements may change it.
+/// How long a statement waits for a lock before it is refused as busy, milliseconds; a pragma among
+/// the target's initial statements may change it.
 const BUSY_TIMEOUT_MS: c_int = 5000;
 
 /// An open database, used by one thread at a time.
@@ -27,7 +29,8 @@ pub(crate) struct Database {
     connection: Rc<Connection>,
 }
 
-/// A prepared statement. It may outlive its [`Database`], which then stays open until it is dropped.
+/// A prepared statement. It may outlive its [`Database`], which then stays open until it is
+/// dropped.
 pub(crate) struct Statement {
     handle: *mut ffi::sqlite3_stmt,
     columns: c_int,
@@ -43,9 +46,10 @@ struct Connection {
     handle: *mut ffi::sqlite3,
 }
 
-// SAFETY: the library is built for several threads (checked on loading), so a connection may move to
-// another thread. A database and its statements share a count that is not atomic; both users of this
-// module keep them in one value, so that they move together and are used by one thread at a time.
+// SAFETY: the library is built for several threads (checked on loading), so a connection may move
+// to another thread. A database and its statements share a count that is not atomic; both users of
+// this module keep them in one value, so that they move together and are used by one thread at a
+// time.
 unsafe impl Send for Database {}
 
 // SAFETY: as for `Database`.
@@ -73,10 +77,10 @@ impl Database {
         let name = CString::new(path.as_os_str().as_bytes())
             .map_err(|_| SqlError::own(format!("`{}` is not a path", path.display())))?;
         let api = Api::open(target.library.as_deref())?;
-        let flags =
-            ffi::SQLITE_OPEN_READWRITE | ffi::SQLITE_OPEN_CREATE | ffi::SQLITE_OPEN_NOMUTEX;
+        let flags = ffi::SQLITE_OPEN_READWRITE | ffi::SQLITE_OPEN_CREATE | ffi::SQLITE_OPEN_NOMUTEX;
         let mut handle = api::nothing();
-        // SAFETY: the name ends with a zero; the handle is written even on failure, and closed by `drop`.
+        // SAFETY: the name ends with a zero; the handle is written even on failure, and closed by
+        // `drop`.
         let code = unsafe { (api.open_v2)(name.as_ptr(), &mut handle, flags, api::nothing()) };
         let mut database = Self { connection: Rc::new(Connection { api, handle }) };
         if code != ffi::SQLITE_OK {
@@ -87,7 +91,9 @@ impl Database {
             });
         }
         // SAFETY: the handle is open.
-        unsafe { (database.connection.api.busy_timeout)(database.connection.handle, BUSY_TIMEOUT_MS) };
+        unsafe {
+            (database.connection.api.busy_timeout)(database.connection.handle, BUSY_TIMEOUT_MS)
+        };
         for sql in &target.initial_sql {
             database.execute(sql)?;
         }
@@ -101,7 +107,8 @@ impl Database {
         version.to_string_lossy().into_owned()
     }
 
-    /// Prepares the first statement of `sql`; `None` if there is only white space. The rest follows.
+    /// Prepares the first statement of `sql`; `None` if there is only white space. The rest
+    /// follows.
     pub(crate) fn prepare<'a>(
         &mut self,
         sql: &'a str,
@@ -173,7 +180,10 @@ impl Database {
         // SAFETY: both functions accept a null handle; the message is copied before the next call.
         let (code, message) = unsafe {
             let message = CStr::from_ptr((self.connection.api.errmsg)(self.connection.handle));
-            ((self.connection.api.extended_errcode)(self.connection.handle), message.to_string_lossy().into_owned())
+            (
+                (self.connection.api.extended_errcode)(self.connection.handle),
+                message.to_string_lossy().into_owned(),
+            )
         };
         // The low byte is the primary code.
         let lost = matches!(code & 0xff, ffi::SQLITE_CORRUPT | ffi::SQLITE_NOTADB);
@@ -215,13 +225,14 @@ impl Statement {
         })
     }
 
-    /// Gives place `place` (from 1) a text buffer that begins as `text`, and returns the buffer's number
-    /// for [`Statement::buffer`]. Each execution reads what the buffer holds then, without a copy.
+    /// Gives place `place` (from 1) a text buffer that begins as `text`, and returns the buffer's
+    /// number for [`Statement::buffer`]. Each execution reads what the buffer holds then, without a
+    /// copy.
     pub(crate) fn bind_buffer(&mut self, place: c_int, text: &[u8]) -> Result<usize, Refused> {
         let length = c_int::try_from(text.len()).map_err(|_| Refused)?;
         let buffer: Box<[u8]> = text.into();
-        // SAFETY: a boxed slice does not move when its owner does, and `drop` finalizes the statement
-        // before the buffers go. No destructor means that SQLite keeps the pointer.
+        // SAFETY: a boxed slice does not move when its owner does, and `drop` finalizes the
+        // statement before the buffers go. No destructor means that SQLite keeps the pointer.
         accepted(unsafe {
             (self.connection.api.bind_text)(
                 self.handle,
@@ -273,7 +284,8 @@ impl Statement {
 
     /// Name of a column (from 0).
     pub(crate) fn column_name(&self, column: c_int) -> String {
-        // SAFETY: the name ends with a zero and is copied at once; null stands for a lack of memory.
+        // SAFETY: the name ends with a zero and is copied at once; null stands for a lack of
+        // memory.
         unsafe {
             let name = (self.connection.api.column_name)(self.handle, column);
             if name.is_null() {
@@ -286,14 +298,18 @@ impl Statement {
     /// The value of a column (from 0) of the current row. The borrow ends before the next step.
     #[inline]
     pub(crate) fn value(&mut self, column: c_int) -> Value<'_> {
-        // SAFETY: the statement is prepared; outside a row and for a column that it does not have SQLite
-        // answers NULL. The text stays valid until the next call for the statement, which the
-        // exclusive borrow prevents.
+        // SAFETY: the statement is prepared; outside a row and for a column that it does not have
+        // SQLite answers NULL. The text stays valid until the next call for the statement, which
+        // the exclusive borrow prevents.
         unsafe {
             match (self.connection.api.column_type)(self.handle, column) {
                 ffi::SQLITE_NULL => Value::Null,
-                ffi::SQLITE_INTEGER => Value::Integer((self.connection.api.column_int64)(self.handle, column)),
-                ffi::SQLITE_FLOAT => Value::Real((self.connection.api.column_double)(self.handle, column)),
+                ffi::SQLITE_INTEGER => {
+                    Value::Integer((self.connection.api.column_int64)(self.handle, column))
+                }
+                ffi::SQLITE_FLOAT => {
+                    Value::Real((self.connection.api.column_double)(self.handle, column))
+                }
                 _ => {
                     let text = (self.connection.api.column_text)(self.handle, column);
                     let length = (self.connection.api.column_bytes)(self.handle, column);

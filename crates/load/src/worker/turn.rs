@@ -5,7 +5,7 @@ use crate::arrival::{Limit, Schedule};
 use crate::client::{Answer, Client, Failure, FailureKind};
 use crate::clock::Clock;
 use crate::keys::Random;
-use crate::program::{Draw, Op, Program, Slot, Source, Span, Statement};
+use crate::program::{Draw, Op, Program, Source, Span, Statement};
 use model::workload::{Class, TableChoice};
 
 /// Failures in a row after which a connection gives up.
@@ -120,17 +120,7 @@ impl<'a> Turn<'a> {
                 State::Idle if tally.scheduled >= limit.operations => State::Done,
                 State::Idle if open => {
                     self.intended = start_ns.saturating_add(schedule.take());
-                    if self.intended >= deadline {
-                        State::Done
-                    } else if self.now >= deadline {
-                        tally.scheduled += 1;
-                        tally.dropped += 1;
-                        State::Idle
-                    } else {
-                        tally.scheduled += 1;
-                        self.choose();
-                        State::Scheduled
-                    }
+                    self.due(deadline, tally)
                 }
                 State::Idle if self.now >= deadline => State::Done,
                 State::Idle => {
@@ -166,6 +156,21 @@ impl<'a> Turn<'a> {
         tally.check();
     }
 
+    /// What becomes of an operation of an open loop that is due at `self.intended`.
+    #[inline(never)]
+    fn due(&mut self, deadline: u64, tally: &mut Tally) -> State {
+        if self.intended >= deadline {
+            return State::Done;
+        }
+        tally.scheduled += 1;
+        if self.now >= deadline {
+            tally.dropped += 1;
+            return State::Idle;
+        }
+        self.choose();
+        State::Scheduled
+    }
+
     /// Draws the next operation.
     #[inline]
     fn choose(&mut self) {
@@ -178,6 +183,7 @@ impl<'a> Turn<'a> {
     }
 
     /// Waits for the intended start. Where that has passed, the clock reading of the last answer will do.
+    #[inline(never)]
     fn wait<K: Clock>(&mut self, clock: &mut K, tally: &mut Tally) {
         if self.now < self.intended {
             clock.sleep_until(self.intended);
@@ -275,8 +281,10 @@ impl<'a> Turn<'a> {
                     TableChoice::Connection => self.copy = self.index % statement.copies,
                 }
             }
-            for _ in 0..statement.repeat {
+            let mut left = statement.repeat;
+            while left > 0 {
                 self.statement(client, statement, tally)?;
+                left -= 1;
             }
         }
         Ok(())
@@ -293,10 +301,9 @@ impl<'a> Turn<'a> {
         self.draw(statement.draws);
         let copy = if statement.copies > 1 { self.copy as usize } else { 0 };
         client.begin(statement.sql as usize + copy);
-        for _ in 0..statement.rows {
-            for slot in statement.slots.of(&self.program.slots) {
-                self.arguments(client, slot);
-            }
+        match statement.only {
+            Some(source) => client.integer(self.integer(source, 0)),
+            None => self.arguments(client, statement),
         }
         let answer = client.execute()?;
         self.count(statement, answer, tally);
@@ -312,8 +319,8 @@ impl<'a> Turn<'a> {
         }
         tally.rows_read += answer.rows;
         tally.rows_changed += answer.changed;
-        let expected = statement.expect_rows.hold(answer.rows)
-            & statement.expect_changed.hold(answer.changed);
+        let expected =
+            statement.expect_rows.hold(answer.rows) & statement.expect_changed.hold(answer.changed);
         tally.unexpected += u64::from(!expected);
         if let Some(register) = statement.capture
             && let Some(value) = answer.captured
@@ -322,26 +329,31 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Gives the values of one slot to the client.
-    #[inline(always)]
-    fn arguments<C: Client>(&mut self, client: &mut C, slot: &Slot) {
-        match slot.source {
-            Source::Text(template) => {
-                let template = &self.program.templates[usize::from(template)];
-                for _ in 0..slot.count {
-                    template.fill(&mut self.random, client.text(template.text()));
-                }
-            }
-            Source::TextRegister { index, template } => {
-                let template = &self.program.templates[usize::from(template)];
-                for _ in 0..slot.count {
-                    client.text(template.text()).copy_from_slice(&self.texts[usize::from(index)]);
-                }
-            }
-            source => {
-                for place in 0..slot.count {
-                    let value = self.integer(source, place);
-                    client.integer(value);
+    /// Gives the values of all slots to the client.
+    #[inline(never)]
+    fn arguments<C: Client>(&mut self, client: &mut C, statement: &Statement) {
+        let program = self.program;
+        for _ in 0..statement.rows {
+            for slot in statement.slots.of(&program.slots) {
+                match slot.source {
+                    Source::Text(template) => {
+                        let template = &program.templates[usize::from(template)];
+                        for _ in 0..slot.count {
+                            template.fill(&mut self.random, client.text(template.text()));
+                        }
+                    }
+                    Source::TextRegister { index, template } => {
+                        let template = &program.templates[usize::from(template)];
+                        let text = &self.texts[usize::from(index)];
+                        for _ in 0..slot.count {
+                            client.text(template.text()).copy_from_slice(text);
+                        }
+                    }
+                    source => {
+                        for place in 0..slot.count {
+                            client.integer(self.integer(source, place));
+                        }
+                    }
                 }
             }
         }
@@ -381,6 +393,14 @@ impl<'a> Turn<'a> {
     fn integer(&mut self, source: Source, place: u32) -> i64 {
         match source {
             Source::Uniform { low, span } => low.wrapping_add(self.random.below(span) as i64),
+            source => self.other_integer(source, place),
+        }
+    }
+
+    /// The sources that are rarer than uniform ones; apart, to keep the usual path short.
+    #[inline(never)]
+    fn other_integer(&mut self, source: Source, place: u32) -> i64 {
+        match source {
             Source::Zipf(at) => self.program.zipfs[usize::from(at)].draw(&mut self.random),
             Source::Ascending(first) => first.wrapping_add(i64::from(place)),
             Source::Sequence(at) => {
@@ -393,8 +413,12 @@ impl<'a> Turn<'a> {
             Source::Register { index, plus } => {
                 self.registers[usize::from(index)].wrapping_add(plus)
             }
-            // Texts are never asked for as integers: the program tells them apart.
-            Source::Text(_) | Source::TextRegister { .. } => 0,
+            // The first has its own place; texts are never asked for as integers: the program tells
+            // them apart.
+            Source::Uniform { .. } | Source::Text(_) | Source::TextRegister { .. } => 0,
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

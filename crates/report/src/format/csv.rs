@@ -19,6 +19,10 @@ impl Format for Csv {
         "comma-separated values with exact numbers, one row per cell"
     }
 
+    fn holds_warnings(&self) -> bool {
+        false
+    }
+
     fn page(&self) -> &'static dyn Page {
         page::RECORDS
     }

@@ -19,6 +19,11 @@ pub trait Format: Sync {
     /// The page that it writes.
     fn page(&self) -> &'static dyn Page;
 
+    /// Whether the text holds the warnings; where it does not, the caller says them elsewhere.
+    fn holds_warnings(&self) -> bool {
+        true
+    }
+
     /// The text of `document`, which is this format's page of `report`; it ends with a line end.
     fn text(&self, report: &Report, document: &Document) -> String;
 }

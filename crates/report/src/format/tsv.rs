@@ -21,6 +21,10 @@ impl Format for Tsv {
         "tab-separated values with exact numbers, one row per cell"
     }
 
+    fn holds_warnings(&self) -> bool {
+        false
+    }
+
     fn page(&self) -> &'static dyn Page {
         page::RECORDS
     }

@@ -3,8 +3,8 @@
 use super::COM_QUERY;
 use super::reply::{Capture, integer};
 use crate::client::{Failure, FailureKind};
-pub(super) use crate::decimal::decimal;
 use crate::decimal::DIGITS_MAX;
+pub(super) use crate::decimal::decimal;
 use crate::program::{Parameter, Program, Sql};
 
 /// Longest body of a packet that needs no continuation, bytes.
@@ -19,12 +19,17 @@ pub(super) enum Encoded {
     /// A prepared statement in the arena.
     Prepared(Prepared),
     /// Pieces of a text around its arguments; the first has the packet's head before it.
-    Text(Vec<Vec<u8>>),
+    Text {
+        /// The pieces.
+        pieces: Vec<Vec<u8>>,
+        /// The captured value.
+        capture: Capture,
+    },
 }
 
 impl Encoded {
     /// A statement sent as text.
-    pub(super) fn text(sql: &Sql) -> Result<Self, Failure> {
+    pub(super) fn text(sql: &Sql) -> Self {
         let mut pieces: Vec<Vec<u8>> =
             sql.pieces.iter().map(|piece| piece.as_bytes().to_vec()).collect();
         let mut head = vec![0, 0, 0, 0, COM_QUERY];
@@ -32,14 +37,15 @@ impl Encoded {
             head.append(first);
             *first = head;
         }
-        Ok(Self::Text(pieces))
+        let capture = if sql.capture { Capture::Text } else { Capture::No };
+        Self::Text { pieces, capture }
     }
 
     /// Bytes of the longest packet that this statement can need besides the arena.
     pub(super) fn length_max(&self, program: &Program) -> usize {
         match self {
             Self::Prepared(prepared) => prepared.end - prepared.start + prepared.types.len(),
-            Self::Text(pieces) => {
+            Self::Text { pieces, .. } => {
                 let texts = program.templates.iter().map(|template| template.text().len());
                 let argument = texts.max().unwrap_or_default().max(DIGITS_MAX) + 2;
                 pieces.iter().map(|piece| piece.len() + argument).sum()
@@ -165,12 +171,12 @@ fn push_length(bytes: &mut Vec<u8>, length: usize) {
     }
 }
 
-/// How the first of `columns` is read, from its definition; not at all if that makes no sense.
-pub(super) fn capture(columns: usize, definition: &[u8]) -> Capture {
+/// How the first of `columns` is read, from its definition, which has so many `texts` at its head; not
+/// at all if that makes no sense.
+pub(super) fn capture(columns: usize, definition: &[u8], texts: usize) -> Capture {
     let parsed = || {
         let mut rest = definition;
-        // Catalog, schema, table twice, name twice.
-        for _ in 0..6 {
+        for _ in 0..texts {
             let (length, behind) = integer(rest)?;
             rest = behind.get(usize::try_from(length).ok()?..)?;
         }
@@ -195,8 +201,7 @@ mod tests {
     fn the_first_execution_has_the_types_and_the_next_ones_have_not() {
         let mut arena = vec![0xee];
         let parameters = vec![Parameter::Integer, Parameter::Text(b"ab".to_vec())];
-        let prepared =
-            Prepared::encode(&mut arena, 3, (&sql(parameters), Capture::No)).unwrap();
+        let prepared = Prepared::encode(&mut arena, 3, (&sql(parameters), Capture::No)).unwrap();
         let head = [COM_STMT_EXECUTE, 3, 0, 0, 0, 0, 1, 0, 0, 0, 0];
         let values = [0, 0, 0, 0, 0, 0, 0, 0, 2, b'a', b'b'];
         let next = [&[23, 0, 0, 0][..], &head, &[0], &values].concat();
@@ -219,8 +224,7 @@ mod tests {
     #[test]
     fn a_statement_that_is_too_long_is_refused() {
         let long = vec![Parameter::Text(vec![b'x'; BODY_MAX])];
-        let failure =
-            Prepared::encode(&mut Vec::new(), 2, (&sql(long), Capture::No)).unwrap_err();
+        let failure = Prepared::encode(&mut Vec::new(), 2, (&sql(long), Capture::No)).unwrap_err();
         assert!(failure.message().contains("too long"));
     }
 
@@ -228,7 +232,9 @@ mod tests {
     fn the_type_of_a_captured_column_is_found() {
         let integer = b"\x03def\0\0\0\x01n\0\x0c\x3f\0\x15\0\0\0\x03\x20\0\0\0\0";
         let expected = Capture::Binary { columns: 2, kind: 3, unsigned: true };
-        assert_eq!(capture(2, integer), expected);
-        assert_eq!(capture(2, &integer[..9]), Capture::No);
+        assert_eq!(capture(2, integer, 6), expected);
+        assert_eq!(capture(2, &integer[..9], 6), Capture::No);
+        let extended = b"\x03def\0\0\0\x01n\0\0\x0c\x3f\0\x15\0\0\0\x03\x20\0\0\0\0";
+        assert_eq!(capture(2, extended, 7), expected);
     }
 }

@@ -3,7 +3,7 @@
 use crate::client::{Answer, Failure, FailureKind};
 
 /// The server has more results for the same command.
-const MORE_RESULTS: u16 = 0x0008;
+pub(super) const MORE_RESULTS: u16 = 0x0008;
 /// Errors after which the same operation may well succeed: deadlock, lock wait timeout, and a record
 /// changed since it was read.
 const RETRIED: [u16; 3] = [1213, 1205, 1020];
@@ -104,11 +104,7 @@ impl Reply {
     /// Reads a packet that is not all there, or is one of several that belong together. Returns how
     /// much of its body is understood; `None` if more of it must be seen.
     #[cold]
-    fn unusual(
-        &mut self,
-        rest: &[u8],
-        length: usize,
-    ) -> Result<Option<usize>, (usize, Failure)> {
+    fn unusual(&mut self, rest: &[u8], length: usize) -> Result<Option<usize>, (usize, Failure)> {
         let seen = rest.get(..length).unwrap_or(rest);
         let whole = seen.len() == length;
         if !self.continued {
@@ -217,8 +213,7 @@ pub(super) fn server_error(body: &[u8]) -> Result<(), Failure> {
     // The marker `#` and the five characters of the SQLSTATE come first.
     let message = if message.first() == Some(&b'#') { message.get(6..) } else { Some(message) };
     let message = String::from_utf8_lossy(message.unwrap_or_default()).into_owned();
-    let kind =
-        if RETRIED.contains(&code) { FailureKind::Retry } else { FailureKind::Statement };
+    let kind = if RETRIED.contains(&code) { FailureKind::Retry } else { FailureKind::Statement };
     Err(Failure::new(kind, code.to_string(), message))
 }
 

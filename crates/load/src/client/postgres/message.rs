@@ -2,8 +2,8 @@
 
 use super::reply::Capture;
 use crate::client::{Failure, FailureKind};
-pub(super) use crate::decimal::decimal;
 use crate::decimal::DIGITS_MAX;
+pub(super) use crate::decimal::decimal;
 use crate::program::{Parameter, Program, Sql};
 use model::workload::Mode;
 
@@ -151,7 +151,8 @@ pub(super) fn finish(bytes: &mut [u8]) -> Result<(), Failure> {
 
 fn length(length: usize) -> Result<u32, Failure> {
     if length > LENGTH_MAX {
-        let message = format!("a statement of {length} bytes is too long; {LENGTH_MAX} can be sent");
+        let message =
+            format!("a statement of {length} bytes is too long; {LENGTH_MAX} can be sent");
         return Err(Failure::new(FailureKind::Statement, "client", message));
     }
     Ok(length as u32)
@@ -187,7 +188,7 @@ mod tests {
         };
         let mut arena = vec![0xee];
         let place = execution(&mut arena, 7, &sql).unwrap();
-        let head = b"B\0\0\0\x2b\0dbdyno7\0\0\x01\0\x01\0\x02";
+        let head = b"B\0\0\0\x29\0dbdyno7\0\0\x01\0\x01\0\x02";
         let values = b"\0\0\0\x08\0\0\0\0\0\0\0\0\0\0\0\x02ab";
         let tail = b"\0\x01\0\x01D\0\0\0\x06P\0E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04";
         assert_eq!(arena[place.start..place.end], [&head[..], values, tail].concat());

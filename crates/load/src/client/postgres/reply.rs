@@ -160,7 +160,7 @@ fn first_type(body: &[u8]) -> Option<u32> {
 
 /// Rows changed, from the tag of a completed command: `UPDATE 1`, `INSERT 0 1`, but not `SELECT 1`.
 #[inline]
-fn changed(tag: &[u8]) -> u64 {
+pub(super) fn changed(tag: &[u8]) -> u64 {
     match tag.first() {
         // INSERT, UPDATE, DELETE, MERGE; all others change no rows or do not count them.
         Some(b'I' | b'U' | b'D' | b'M') => {}

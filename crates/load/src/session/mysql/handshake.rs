@@ -34,33 +34,58 @@ const WANTED_MARIADB: u32 = 0x1d;
 /// Packets that a login may take: enough for every plugin, a limit for a server that never ends.
 const STEPS_MAX: usize = 16;
 
-/// Connects to `target`, authenticates and executes its initial statements. On error the connection is
-/// closed.
+/// Connects to `target`, authenticates and executes its initial statements. On error the connection
+/// is closed.
 pub fn connect(target: &Target) -> Result<MysqlConnection, SqlError> {
     let socket = Socket::connect(target)?;
-    let local = socket.is_local();
-    let mut stream = PacketStream::new(socket);
-    let greeting = stream.read()?;
-    if greeting.first() == Some(&0xff) {
-        return Err(reply::error(&greeting));
-    }
-    let greeting = HandshakePacket::deserialize((), &mut ParseBuf(&greeting))
-        .map_err(|error| SqlError::lost(format!("the greeting is not of MySQL: {error}")))?;
-    let mut login = Login::new(&greeting, Credentials::of(target), local)?;
-    let response = login.response(&greeting, &target.database)?;
-    stream.write(&response.0)?;
-    login.finish(&mut stream)?;
-    let mut connection = MysqlConnection {
-        stream,
-        capabilities: response.1.bits(),
-        mariadb_capabilities: response.2.bits(),
-        connection_id: greeting.connection_id(),
-        server_version: greeting.server_version_str().into_owned(),
-    };
+    let mut connection = enter(socket, &target.database, Credentials::of(target))?;
     for sql in &target.initial_sql {
         connection.query(sql)?;
     }
     Ok(connection)
+}
+
+/// The login over a connected socket.
+fn enter(
+    socket: Socket,
+    database: &str,
+    credentials: Credentials,
+) -> Result<MysqlConnection, SqlError> {
+    let local = socket.is_local();
+    let mut stream = PacketStream::new(socket);
+    let greeting = stream.read()?;
+    if greeting.first() == Some(&0xff) {
+        return Err(SqlError { lost: true, ..reply::error(&greeting) });
+    }
+    if !is_plausible(&greeting) {
+        return Err(SqlError::lost("the greeting is not of MySQL"));
+    }
+    let greeting = HandshakePacket::deserialize((), &mut ParseBuf(&greeting))
+        .map_err(|error| SqlError::lost(format!("the greeting is not of MySQL: {error}")))?;
+    let mut login = Login::new(&greeting, credentials, local)?;
+    let (response, capabilities, extended) = login.response(&greeting, database)?;
+    stream.write(&response)?;
+    login.finish(&mut stream)?;
+    let version = greeting.server_version_str();
+    Ok(MysqlConnection {
+        stream,
+        capabilities: capabilities.bits(),
+        mariadb_capabilities: extended.bits(),
+        connection_id: greeting.connection_id(),
+        // MariaDB before 11 puts this before its own version, for replicas of MySQL 5.
+        server_version: version.strip_prefix("5.5.5-").unwrap_or(&version).to_owned(),
+    })
+}
+
+/// Whether the length that a greeting gives for the scramble can be one: the parser overflows on
+/// others.
+fn is_plausible(greeting: &[u8]) -> bool {
+    // Between the version's end and that length: connection, scramble, filler, flags, collation,
+    // status.
+    const AFTER_VERSION: usize = 4 + 8 + 1 + 2 + 1 + 2 + 2;
+    let version_end = greeting.iter().skip(1).position(|byte| *byte == 0).map(|at| at + 2);
+    let length = version_end.and_then(|end| greeting.get(end + AFTER_VERSION));
+    length.is_some_and(|length| *length < 0x80)
 }
 
 /// The talk from the greeting to the server's OK.
@@ -97,7 +122,8 @@ impl Login {
         let offered = greeting.capabilities();
         // MariaDB clears this bit of MySQL's to say that its extended capabilities follow.
         let mariadb = !offered.contains(CapabilityFlags::CLIENT_LONG_PASSWORD);
-        let wanted = MariadbCapabilities::from_bits_retain(if mariadb { WANTED_MARIADB } else { 0 });
+        let wanted =
+            MariadbCapabilities::from_bits_retain(if mariadb { WANTED_MARIADB } else { 0 });
         let extended = wanted & greeting.mariadb_ext_capabilities();
         let scramble = self.scramble.clone();
         let answer = self.answer(&scramble)?;
@@ -127,7 +153,9 @@ impl Login {
             let packet = stream.read()?;
             let answer = match packet.split_first() {
                 Some((0x00, _)) => return Ok(()),
-                Some((0xff, _)) => return Err(reply::error(&packet)),
+                Some((0xff, _)) => {
+                    return Err(SqlError { lost: true, ..reply::error(&packet) });
+                }
                 Some((0xfe, rest)) if !rest.is_empty() => self.switch(&packet)?,
                 Some((0x01, challenge)) => self.answer(challenge)?,
                 _ => return Err(SqlError::lost("the server sent no login answer that is known")),
@@ -204,3 +232,6 @@ impl Context for Scene<'_> {
         None
     }
 }
+
+#[cfg(test)]
+mod tests;

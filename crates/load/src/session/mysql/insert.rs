@@ -14,7 +14,8 @@ const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
 const COM_STMT_CLOSE: u8 = 0x19;
 
-/// Type codes of parameters: a 64-bit integer, a text in the connection's character set, plain bytes.
+/// Type codes of parameters: a 64-bit integer, a text in the connection's character set, plain
+/// bytes.
 const TYPE_INTEGER: u8 = 0x08;
 const TYPE_TEXT: u8 = 0xfd;
 const TYPE_BYTES: u8 = 0xfc;

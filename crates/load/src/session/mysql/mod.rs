@@ -1,9 +1,9 @@
 //! MySQL and MariaDB: connecting, and the control session.
 //!
-//! The capabilities are those that sysbench 1.0.20 over MariaDB's connector asks for, because they decide
-//! how a server answers each statement: end-of-result packets are kept (`DEPRECATE_EOF` is not asked
-//! for), MariaDB may leave out the column definitions of a prepared statement that it sent before, and
-//! changed rows are counted, not found ones.
+//! The capabilities are those that sysbench 1.0.20 over MariaDB's connector asks for, because they
+//! decide how a server answers each statement: end-of-result packets are kept (`DEPRECATE_EOF` is
+//! not asked for), MariaDB may leave out the column definitions of a prepared statement that it
+//! sent before, and changed rows are counted, not found ones.
 
 mod handshake;
 mod insert;
@@ -33,9 +33,9 @@ pub struct MysqlParts {
     pub socket: Socket,
     /// Capability flags of the connection, as agreed.
     pub capabilities: u32,
-    /// MariaDB's extended capability flags, as agreed; 0 on MySQL. Bit 4 (`0x10`) is the cache of column
-    /// definitions: the first packet of a result set then carries a second byte, 0 if the definitions
-    /// of a prepared statement's columns are left out.
+    /// MariaDB's extended capability flags, as agreed; 0 on MySQL. Bit 4 (`0x10`) is the cache of
+    /// column definitions: the first packet of a result set then carries a second byte, 0 if the
+    /// definitions of a prepared statement's columns are left out.
     pub mariadb_capabilities: u32,
     /// The server's own number of the connection.
     pub connection_id: u32,

@@ -79,9 +79,8 @@ impl PacketStream {
         loop {
             self.fill(4)?;
             let header = &self.input[self.taken..];
-            let length = usize::from(header[0])
-                | usize::from(header[1]) << 8
-                | usize::from(header[2]) << 16;
+            let length =
+                usize::from(header[0]) | usize::from(header[1]) << 8 | usize::from(header[2]) << 16;
             self.sequence = header[3].wrapping_add(1);
             if payload.len() + length > REPLY_BYTES_MAX {
                 return Err(SqlError::lost("the server sent a reply of more than 1 GiB"));

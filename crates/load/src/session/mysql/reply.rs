@@ -20,8 +20,8 @@ pub(super) enum Answer {
     WantsFile,
 }
 
-/// Reads the whole answer to a statement, or up to the point where the server wants a file. Of several
-/// results the first with columns is kept, and the changed rows are added up.
+/// Reads the whole answer to a statement, or up to the point where the server wants a file. Of
+/// several results the first with columns is kept, and the changed rows are added up.
 pub(super) fn read(stream: &mut PacketStream) -> Result<Answer, SqlError> {
     let mut all = Rows::default();
     loop {
@@ -71,7 +71,8 @@ pub(super) fn read_changed(stream: &mut PacketStream) -> Result<u64, SqlError> {
     Ok(ok(&read_packet(stream)?).ok_or_else(malformed)?.0)
 }
 
-/// Reads the answer to a PREPARE of a statement without result columns; the number of the statement.
+/// Reads the answer to a PREPARE of a statement without result columns; the number of the
+/// statement.
 pub(super) fn read_prepared(stream: &mut PacketStream) -> Result<u32, SqlError> {
     let packet = read_packet(stream)?;
     let [0x00, id @ .., _, _, _, _, _, _, _] = &packet[..packet.len().min(12)] else {
@@ -178,3 +179,6 @@ impl<'a> Cursor<'a> {
         Some(Some(String::from_utf8_lossy(self.take(length)?).into_owned()))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -22,7 +22,8 @@ impl Session for MysqlConnection {
         match self.begin(sql)? {
             reply::Answer::Done(rows) => Ok(rows),
             reply::Answer::WantsFile => {
-                // An empty packet says that the file is empty: no statement reads a file of this host.
+                // An empty packet says that the file is empty: no statement reads a file of this
+                // host.
                 self.stream.write(&[])?;
                 self.finish()?;
                 Err(SqlError::own("`LOAD DATA LOCAL` is not for statements; describe it as a load"))
@@ -46,9 +47,8 @@ impl Session for MysqlConnection {
     }
 
     fn begin_load(&mut self, load: &Loading<'_>) -> Result<(), SqlError> {
-        for sql in std::env::var("BEGINSQL").unwrap_or_default().split(';').filter(|s| !s.is_empty()) {
-            self.query(sql)?;
-        }
+        // InnoDB gains nothing from `unique_checks`, `foreign_key_checks` or a larger
+        // `innodb_ddl_buffer_size` with one secondary index; nothing is set that does not help.
         if is_rocksdb(load.engine) {
             self.query("SET SESSION rocksdb_bulk_load = 1")?;
         }
@@ -71,10 +71,10 @@ impl Session for MysqlConnection {
     }
 }
 
-/// Whether `LOAD DATA` is cheaper than a prepared INSERT of many rows. MySQL from 8 on rewrites the text
-/// of the statement with all values at each execution: 1 million rows took 7.8 s by INSERT and 5.0 s by
-/// `LOAD DATA` (9.7.4), but 2.8 s and 3.8 s on 5.6.24, which instead lets only one `LOAD DATA` at a time
-/// work on a table with AUTO_INCREMENT.
+/// Whether `LOAD DATA` is cheaper than a prepared INSERT of many rows. MySQL from 8 on rewrites the
+/// text of the statement with all values at each execution: 1 million rows took 7.8 s by INSERT and
+/// 5.0 s by `LOAD DATA` (9.7.4), but 2.8 s and 3.8 s on 5.6.24, which instead lets only one `LOAD
+/// DATA` at a time work on a table with AUTO_INCREMENT.
 fn prefers_files(server_version: &str) -> bool {
     let major = server_version.split('.').next().and_then(|word| word.parse().ok());
     !server_version.contains("MariaDB") && major.is_some_and(|major: u32| major >= 8)
@@ -117,7 +117,11 @@ impl MysqlConnection {
         // Room for the packet's header, so that one write sends both.
         let mut chunk = TextRows::with_header(4);
         while let Some(packet) = chunk.next_chunk(rows) {
-            self.stream.write_in_place(packet)?;
+            // A server that gives a reason before it closes the connection is worth quoting.
+            if let Err(lost) = self.stream.write_in_place(packet) {
+                let reason = self.finish().err().unwrap_or_else(|| lost.clone());
+                return Err(if reason.code == "client" { lost } else { reason });
+            }
         }
         self.stream.write(&[])?;
         self.finish()

@@ -113,11 +113,15 @@ pub(super) fn values(body: &DataRowBody) -> Result<Vec<Option<String>>, SqlError
         let bytes = range.and_then(|range| body.buffer().get(range));
         bytes.map(|bytes| String::from_utf8_lossy(bytes).into_owned())
     };
-    body.ranges().iterator().map(|range| range.map(text)).collect::<Result<_, _>>()
+    body.ranges()
+        .iterator()
+        .map(|range| range.map(text))
+        .collect::<Result<_, _>>()
         .map_err(malformed)
 }
 
-/// Rows changed according to the tag of a CommandComplete: the last word of `INSERT 0 5`, `UPDATE 5`.
+/// Rows changed according to the tag of a CommandComplete: the last word of `INSERT 0 5`, `UPDATE
+/// 5`.
 pub(super) fn changed(tag: &str) -> u64 {
     let (verb, rest) = tag.split_once(' ').unwrap_or((tag, ""));
     if !matches!(verb, "INSERT" | "UPDATE" | "DELETE" | "MERGE" | "COPY") {

@@ -64,7 +64,7 @@ impl Session for PostgresConnection {
                 .map_err(|_| SqlError::lost("a chunk of rows is longer than 4 GiB"))?;
             message[0] = COPY_DATA;
             message[1..5].copy_from_slice(&length.to_be_bytes());
-            self.stream.send_raw(message)?;
+            self.stream.send_raw(message).map_err(|lost| self.farewell().unwrap_or(lost))?;
         }
         self.stream.send(|out| {
             frontend::copy_done(out);
@@ -75,6 +75,16 @@ impl Session for PostgresConnection {
 }
 
 impl PostgresConnection {
+    /// The reason that the server gave before it closed the connection, if it did.
+    fn farewell(&mut self) -> Option<SqlError> {
+        match self.stream.read() {
+            Ok(Message::ErrorResponse(body)) => {
+                Some(SqlError { lost: true, ..message::error(&body) })
+            }
+            _ => None,
+        }
+    }
+
     /// Reads up to ReadyForQuery.
     fn answer(&mut self) -> Result<Rows, SqlError> {
         let mut all = Rows::default();

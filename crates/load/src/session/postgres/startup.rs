@@ -15,24 +15,34 @@ use postgres_protocol::{
     },
 };
 
-/// Messages that a login may take: enough for every parameter, a limit for a server that never ends.
+/// Messages that a login may take: enough for every parameter, a limit for a server that never
+/// ends.
 const STEPS_MAX: usize = 1000;
 
-/// Connects to `target`, authenticates and executes its initial statements. On error the connection is
-/// closed.
+/// Connects to `target`, authenticates and executes its initial statements. On error the connection
+/// is closed.
 pub fn connect(target: &Target) -> Result<PostgresConnection, SqlError> {
     let socket = Socket::connect(target)?;
-    let credentials = Credentials::of(target);
-    let mut stream = MessageStream::new(socket);
-    let named = [("user", credentials.user.as_str()), ("database", target.database.as_str())];
-    let given = named.into_iter().filter(|(_, value)| !value.is_empty());
-    stream.send(|out| frontend::startup_message(given, out))?;
-    authenticate(&mut stream, &credentials)?;
-    let mut connection = PostgresConnection { stream, backend_pid: 0, parameters: Vec::new() };
-    settle(&mut connection)?;
+    let mut connection = enter(socket, &target.database, &Credentials::of(target))?;
     for sql in &target.initial_sql {
         connection.query(sql)?;
     }
+    Ok(connection)
+}
+
+/// The login over a connected socket.
+fn enter(
+    socket: Socket,
+    database: &str,
+    credentials: &Credentials,
+) -> Result<PostgresConnection, SqlError> {
+    let mut stream = MessageStream::new(socket);
+    let named = [("user", credentials.user.as_str()), ("database", database)];
+    let given = named.into_iter().filter(|(_, value)| !value.is_empty());
+    stream.send(|out| frontend::startup_message(given, out))?;
+    authenticate(&mut stream, credentials)?;
+    let mut connection = PostgresConnection { stream, backend_pid: 0, parameters: Vec::new() };
+    settle(&mut connection)?;
     Ok(connection)
 }
 
@@ -41,7 +51,9 @@ fn authenticate(stream: &mut MessageStream, credentials: &Credentials) -> Result
     let password = credentials.password.as_bytes();
     match stream.read()? {
         Message::AuthenticationOk => return Ok(()),
-        Message::ErrorResponse(body) => return Err(SqlError { lost: true, ..message::error(&body) }),
+        Message::ErrorResponse(body) => {
+            return Err(SqlError { lost: true, ..message::error(&body) });
+        }
         Message::AuthenticationCleartextPassword => {
             stream.send(|out| frontend::password_message(password, out))?;
         }
@@ -70,9 +82,6 @@ fn scram(
     offered: &AuthenticationSaslBody,
     password: &[u8],
 ) -> Result<(), SqlError> {
-    use postgres_protocol::message::backend::Message::{
-        AuthenticationSaslContinue, AuthenticationSaslFinal, ErrorResponse,
-    };
     let known = offered.mechanisms().any(|name| Ok(name == SCRAM_SHA_256)).unwrap_or(false);
     if !known {
         return Err(SqlError::lost("the server offers no `SCRAM-SHA-256`; use it or `trust`"));
@@ -81,14 +90,16 @@ fn scram(
     let mut proof = ScramSha256::new(password, ChannelBinding::unsupported());
     stream.send(|out| frontend::sasl_initial_response(SCRAM_SHA_256, proof.message(), out))?;
     match stream.read()? {
-        AuthenticationSaslContinue(body) => proof.update(body.data()).map_err(failed)?,
-        ErrorResponse(body) => return Err(SqlError { lost: true, ..message::error(&body) }),
+        Message::AuthenticationSaslContinue(body) => proof.update(body.data()).map_err(failed)?,
+        Message::ErrorResponse(body) => {
+            return Err(SqlError { lost: true, ..message::error(&body) });
+        }
         _ => return Err(unexpected()),
     }
     stream.send(|out| frontend::sasl_response(proof.message(), out))?;
     match stream.read()? {
-        AuthenticationSaslFinal(body) => proof.finish(body.data()).map_err(failed),
-        ErrorResponse(body) => Err(SqlError { lost: true, ..message::error(&body) }),
+        Message::AuthenticationSaslFinal(body) => proof.finish(body.data()).map_err(failed),
+        Message::ErrorResponse(body) => Err(SqlError { lost: true, ..message::error(&body) }),
         _ => Err(unexpected()),
     }
 }
@@ -117,3 +128,6 @@ fn settle(connection: &mut PostgresConnection) -> Result<(), SqlError> {
 fn unexpected() -> SqlError {
     SqlError::lost("the server's login messages are out of order")
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::client::mysql::whole;
 use crate::keys::Random;
 
 fn packet(body: &[u8]) -> Vec<u8> {
@@ -28,8 +29,15 @@ fn read_cut(reply: &mut Reply, bytes: &[u8], cut: usize) -> Result<Answer, Failu
     Ok(reply.answer())
 }
 
-/// The same answer must come out wherever the bytes are cut.
+/// The same answer must come out wherever the bytes are cut, and from the reader of whole answers, if it
+/// takes them at all.
 fn check(bytes: &[u8], capture: Capture, expected: Result<(u64, u64, Option<i64>), (&str, &str)>) {
+    if let Some(answer) = whole::read(bytes, Definitions::Always) {
+        assert_eq!(
+            Ok((answer.rows, answer.changed)),
+            expected.map(|(rows, changed, _)| (rows, changed))
+        );
+    }
     for cut in 0..=bytes.len() {
         let mut reply = Reply::new(Definitions::Always, capture);
         let got = read_cut(&mut reply, bytes, cut);
@@ -56,6 +64,25 @@ fn answers_are_understood_wherever_they_are_cut() {
     check(&rows, Capture::No, Ok((3, 0, None)));
     let twice = packets(&[&[1], COLUMN, EOF, &[0, 0, 0], &[0xfe, 0, 0, 0x0a, 0], OK]);
     check(&twice, Capture::No, Ok((1, 3, None)));
+}
+
+#[test]
+fn usual_answers_are_read_whole_and_all_others_are_left() {
+    let whole = |bytes: &[u8]| whole::read(bytes, Definitions::Always);
+    let rows = packets(&[&[1], COLUMN, EOF, &[0, 0, 0], &[0, 0, 0], EOF]);
+    let answer = |rows, changed| Some(Answer { rows, changed, captured: None });
+    assert_eq!(whole(&rows), answer(2, 0));
+    assert_eq!(whole(&packet(OK)), answer(0, 3));
+    assert_eq!(whole::read(&rows, Definitions::PerhapsCached), None);
+    for cut in 0..rows.len() {
+        assert_eq!(whole(&rows[..cut]), None, "cut at {cut}");
+    }
+    let error = packets(&[&[1], COLUMN, EOF, b"\xff\x25\x05#70100interrupted"]);
+    let more = packets(&[&[1], COLUMN, EOF, &[0xfe, 0, 0, 0x0a, 0], OK]);
+    let wide = packets(&[&[0xfc, 0, 1]]);
+    for bytes in [error, more, wide, packets(&[OK, OK])] {
+        assert_eq!(whole(&bytes), None);
+    }
 }
 
 #[test]
@@ -112,6 +139,8 @@ fn cached_definitions_are_not_waited_for() {
     let cached = packets(&[&[1, 0], EOF, &[0, 0, 0], EOF]);
     let sent = packets(&[&[1, 1], COLUMN, EOF, &[0, 0, 0], EOF]);
     for bytes in [cached, sent] {
+        let answer = Answer { rows: 1, changed: 0, captured: None };
+        assert_eq!(whole::read(&bytes, Definitions::PerhapsCached), Some(answer));
         for cut in 0..=bytes.len() {
             let mut reply = Reply::new(Definitions::PerhapsCached, Capture::No);
             assert_eq!(read_cut(&mut reply, &bytes, cut).unwrap().rows, 1);
@@ -141,6 +170,7 @@ fn garbage_never_panics() {
                 *byte = 0;
             }
         }
+        let _ = whole::read(&bytes, Definitions::Always);
         let capture = Capture::Binary { columns: 3, kind: random.below(10) as u8, unsigned: true };
         let mut reply = Reply::new(Definitions::PerhapsCached, capture);
         let mut unread = bytes.as_slice();

@@ -1,4 +1,5 @@
 use super::*;
+use crate::client::postgres::whole;
 use crate::keys::Random;
 
 fn message(kind: u8, body: &[u8]) -> Vec<u8> {
@@ -37,8 +38,15 @@ fn read_cut(capture: Capture, bytes: &[u8], cut: usize) -> Result<Answer, Failur
     reply.into_answer()
 }
 
-/// The same answer must come out wherever the bytes are cut.
+/// The same answer must come out wherever the bytes are cut, and from the reader of whole answers, if it
+/// takes them at all.
 fn check(bytes: &[u8], capture: Capture, expected: Result<(u64, u64, Option<i64>), (&str, &str)>) {
+    if let Some(answer) = whole::read(bytes) {
+        assert_eq!(
+            Ok((answer.rows, answer.changed)),
+            expected.map(|(rows, changed, _)| (rows, changed))
+        );
+    }
     for cut in 0..=bytes.len() {
         let got = read_cut(capture, bytes, cut);
         let got = got.map(|answer| (answer.rows, answer.changed, answer.captured));
@@ -56,7 +64,8 @@ fn check(bytes: &[u8], capture: Capture, expected: Result<(u64, u64, Option<i64>
 #[test]
 fn answers_are_understood_wherever_they_are_cut() {
     let (columns, row) = (columns(1042), row(&[b'x'; 120]));
-    let select = [BOUND, (b'T', &columns), (b'D', &row), (b'D', &row), (b'C', b"SELECT 2\0"), READY];
+    let select =
+        [BOUND, (b'T', &columns), (b'D', &row), (b'D', &row), (b'C', b"SELECT 2\0"), READY];
     check(&messages(&select), Capture::No, Ok((2, 0, None)));
     let update = [BOUND, (b'n', b""), (b'C', b"UPDATE 10\0"), READY];
     check(&messages(&update), Capture::No, Ok((0, 10, None)));
@@ -64,6 +73,24 @@ fn answers_are_understood_wherever_they_are_cut() {
     check(&messages(&insert), Capture::No, Ok((0, 25, None)));
     check(&messages(&[BOUND, (b'C', b"COMMIT\0"), READY]), Capture::No, Ok((0, 0, None)));
     check(&messages(&[(b'1', b""), READY]), Capture::No, Ok((0, 0, None)));
+}
+
+#[test]
+fn usual_answers_are_read_whole_and_all_others_are_left() {
+    let (columns, row) = (columns(23), row(&[0, 0, 0, 7]));
+    let bytes = messages(&[BOUND, (b'T', &columns), (b'D', &row), (b'C', b"SELECT 1\0"), READY]);
+    let answer = |rows, changed| Some(Answer { rows, changed, captured: None });
+    assert_eq!(whole::read(&bytes), answer(1, 0));
+    let update = messages(&[BOUND, (b'n', b""), (b'C', b"UPDATE 10\0"), READY]);
+    assert_eq!(whole::read(&update), answer(0, 10));
+    for cut in 0..bytes.len() {
+        assert_eq!(whole::read(&bytes[..cut]), None, "cut at {cut}");
+    }
+    let error = messages(&[BOUND, (b'E', b"VERROR\0C42601\0Msyntax\0\0"), READY]);
+    let two = messages(&[READY, READY]);
+    for bytes in [error, two] {
+        assert_eq!(whole::read(&bytes), None);
+    }
 }
 
 #[test]
@@ -118,6 +145,7 @@ fn garbage_never_panics() {
             *kind = b"DTCEZNS2"[usize::from(*kind % 8)];
             (*a, *b, *c) = (0, 0, 0);
         }
+        let _ = whole::read(&bytes);
         let mut reply = Reply::new(Capture::First(Mode::Prepared));
         let mut unread = bytes.as_slice();
         while let Ok(used) = reply.read(unread) {

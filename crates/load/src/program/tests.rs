@@ -1,0 +1,233 @@
+use super::*;
+use crate::testing::*;
+use model::workload::{Arg, Draw as ModelDraw, Generator, Op as ModelOp, Role, RoleEnd};
+
+/// Compiles one statement for a dialect and shows what is sent: arguments as `<i>` or `<text>`.
+fn sent(statement: model::workload::Statement, dialect: &str) -> Result<Vec<String>, String> {
+    let assignment = assignment(vec![op("o", vec![statement])], 2);
+    let program = Program::compile(&assignment, dialect).map_err(|error| error.to_string())?;
+    let shown = program.sql.iter().map(|sql| {
+        let marks: Vec<String> = sql
+            .parameters
+            .iter()
+            .map(|parameter| match parameter {
+                Parameter::Integer => "<i>".to_owned(),
+                Parameter::Text(text) => format!("<{}>", String::from_utf8_lossy(text)),
+            })
+            .collect();
+        sql.marked(|position| marks[position].clone())
+    });
+    Ok(shown.collect())
+}
+
+fn check(statement: model::workload::Statement, expected: &[&str]) {
+    assert_eq!(sent(statement, "mysql").unwrap(), expected);
+}
+
+fn refused(assignment: &model::drive::Assignment, expected: &str) {
+    match Program::compile(assignment, "mysql") {
+        Ok(_) => panic!("compiled, expected: {expected}"),
+        Err(error) => assert_eq!(error.to_string(), expected),
+    }
+}
+
+/// The one-statement workload must be refused for this reason.
+fn refused_statement(statement: model::workload::Statement, reason: &str) {
+    let expected = format!("workload `w`, op `o`, statement 1: {reason}");
+    refused(&assignment(vec![op("o", vec![statement])], 2), &expected);
+}
+
+fn text(value: &str) -> Arg {
+    arg(Generator::Text { value: value.to_owned() })
+}
+
+fn template(template: &str) -> Arg {
+    arg(Generator::Template { template: template.to_owned() })
+}
+
+fn integer(value: &str) -> Arg {
+    arg(Generator::Integer { value: expression(value) })
+}
+
+fn ids() -> Generator {
+    Generator::Uniform { low: expression("1"), high: expression("rows") }
+}
+
+#[test]
+fn statements_have_one_text_per_copy_of_the_table() {
+    let point = statement("SELECT c FROM {table} WHERE id=?", vec![row()]);
+    check(point, &["SELECT c FROM t1 WHERE id=<i>", "SELECT c FROM t2 WHERE id=<i>"]);
+    check(statement("SELECT k_{n}", vec![]), &["SELECT k_1", "SELECT k_2"]);
+    check(statement("SELECT 1", vec![]), &["SELECT 1"]);
+}
+
+#[test]
+fn lists_and_rows_are_spelled_out() {
+    let args = vec![template("##"), list(ids(), "range / 5")];
+    let update = statement("UPDATE t SET c=? WHERE id IN ({list})", args);
+    check(update, &["UPDATE t SET c=<##> WHERE id IN (<i>, <i>)"]);
+    let mut insert = statement("INSERT INTO t VALUES {rows}", vec![row(), text("x")]);
+    insert.rows_per_statement = Some(expression("2"));
+    check(insert, &["INSERT INTO t VALUES (<i>, <x>), (<i>, <x>)"]);
+}
+
+#[test]
+fn text_statements_carry_their_constants() {
+    let args = vec![integer("rows / 2"), text("it's"), template("#-#"), row()];
+    let mut insert = statement("INSERT INTO t VALUES (?, ?, ?, ?)", args);
+    insert.mode = Mode::Text;
+    check(insert, &["INSERT INTO t VALUES (500, 'it''s', <#-#>, <i>)"]);
+    let hot = list(Generator::Consecutive { first: expression("5") }, "3");
+    let mut select = statement("SELECT c FROM t WHERE id IN ({list})", vec![hot]);
+    select.mode = Mode::Text;
+    check(select, &["SELECT c FROM t WHERE id IN (5, 6, 7)"]);
+}
+
+#[test]
+fn a_dialect_may_have_its_own_sql() {
+    let mut insert = statement("INSERT INTO t VALUES (?)", vec![row()]);
+    insert.sql_for.insert("mysql".to_owned(), "INSERT INTO t VALUES (0, ?)".to_owned());
+    assert_eq!(sent(insert.clone(), "mysql").unwrap(), ["INSERT INTO t VALUES (0, <i>)"]);
+    assert_eq!(sent(insert.clone(), "postgres").unwrap(), ["INSERT INTO t VALUES (<i>)"]);
+    insert.sql.clear();
+    let message = sent(insert, "postgres").unwrap_err();
+    assert!(message.ends_with("it has no SQL for `postgres`; add `sql` or `sql_for`"), "{message}");
+}
+
+#[test]
+fn transactions_share_their_brackets() {
+    let one = || statement("SELECT 1", vec![]);
+    let transaction = |name| ModelOp { transaction: true, ..op(name, vec![one()]) };
+    let both = assignment(vec![transaction("a"), transaction("b")], 1);
+    let program = Program::compile(&both, "mysql").unwrap();
+    let texts: Vec<&str> = program.sql.iter().map(|sql| sql.pieces[0].as_str()).collect();
+    assert_eq!(texts, ["SELECT 1", "BEGIN", "COMMIT", "SELECT 1"]);
+    let order: Vec<u32> = program.statements.iter().map(|statement| statement.sql).collect();
+    assert_eq!(order, [1, 0, 2, 1, 3, 2]);
+}
+
+#[test]
+fn a_statement_repeated_zero_times_is_left_out() {
+    let mut none = statement("SELECT 0", vec![]);
+    none.repeat = expression("0");
+    let mut same = statement("SELECT 1 FROM {table}", vec![]);
+    same.table = TableChoice::Same;
+    let left = assignment(vec![op("o", vec![none.clone(), same])], 2);
+    let program = Program::compile(&left, "mysql").unwrap();
+    assert_eq!(program.statements.len(), 1);
+    assert_eq!(program.statements[0].table, TableChoice::Fresh);
+    let empty = assignment(vec![op("o", vec![none])], 2);
+    refused(&empty, "workload `w`, op `o`: it has no statement to execute");
+}
+
+#[test]
+fn errors_name_statement_counts_and_remedy() {
+    let three = statement("SELECT ?, ?, ?", vec![row(), row()]);
+    refused_statement(
+        three,
+        "its SQL has 3 places for arguments (`?`, `{list}`), but it has 2 in `args`",
+    );
+    let list_at_mark = statement("SELECT ?", vec![list(ids(), "2")]);
+    refused_statement(list_at_mark, "argument 1 stands at a `?` of the SQL, but needs a `{list}`");
+    let empty = statement("SELECT ?", vec![uniform("rows", "1")]);
+    refused_statement(empty, "argument 1: the interval from `rows` = 1000 to `1` = 1 has no value");
+    let unknown = statement("SELECT ?", vec![uniform("1", "row")]);
+    refused_statement(
+        unknown,
+        "argument 1: `row` names `row`, which is not a parameter (known: range, rows, tables)",
+    );
+    let draw = Generator::Draw { name: "x".to_owned(), plus: expression("0") };
+    refused_statement(
+        statement("SELECT ?", vec![arg(draw)]),
+        "argument 1: there is no draw `x`; declare it with `draw`",
+    );
+    let captured = Generator::Captured { name: "y".to_owned(), plus: expression("0") };
+    refused_statement(
+        statement("SELECT ?", vec![arg(captured)]),
+        "argument 1: there is no captured value `y`; declare it with `capture`",
+    );
+    let mut rows = statement("INSERT INTO t VALUES (?)", vec![row()]);
+    rows.rows_per_statement = Some(expression("2"));
+    refused_statement(rows, "it has several rows, but its SQL has no `{rows}`");
+    let mut same = statement("SELECT 1", vec![]);
+    same.table = TableChoice::Same;
+    refused_statement(
+        same,
+        "it wants the table of the statement before it, but is the first of its operation",
+    );
+    let long = statement("SELECT {list}", vec![list(ids(), "70000")]);
+    refused_statement(long, "argument 1: `list` is 70000; it must be from 1 to 65535");
+    let mut quoted = statement("SELECT ?", vec![template("'#")]);
+    quoted.mode = Mode::Text;
+    refused_statement(
+        quoted,
+        "argument 1: a template with a quote or backslash cannot be sent in text mode; \
+         prepare the statement",
+    );
+    let zipf = Generator::Zipf { low: expression("1"), high: expression("9"), exponent: 0.0 };
+    refused_statement(
+        statement("SELECT ?", vec![arg(zipf)]),
+        "argument 1: the exponent `0` of `zipf` must be a number above 0",
+    );
+    refused_statement(
+        statement("SELECT {tabel}", vec![]),
+        "in `SELECT {tabel}`, `{tabel}` is none of `{table}`, `{n}`, `{list}`, `{rows}`",
+    );
+}
+
+#[test]
+fn errors_of_the_whole_workload_are_told() {
+    refused(&assignment(vec![], 1), "workload `w`: it has no operation; add an `[[op]]`");
+    let mut bare = point_query();
+    bare.schema.tables.clear();
+    refused(&bare, "workload `w`: its schema `s` has no table");
+    let mut none = point_query();
+    none.parameters.insert("tables".to_owned(), 0);
+    refused(&none, "workload `w`: table `t{n}` of schema `s` has 0 copies; it needs at least one");
+    let role = |name: &str, op: &str| Role {
+        name: name.to_owned(),
+        ops: vec![op.to_owned()],
+        clients: expression("1"),
+        arrival: model::workload::Arrival::Closed,
+        end: RoleEnd::Operations(expression("1")),
+    };
+    let mut roles = point_query();
+    roles.workload.roles = vec![role("readers", "point"), role("writers", "point")];
+    refused(
+        &roles,
+        "workload `w`: it has 2 roles (`readers`, `writers`), but only workloads of one role \
+         can be executed yet",
+    );
+    roles.workload.roles = vec![role("readers", "pint")];
+    refused(
+        &roles,
+        "workload `w`: role `readers` names the op `pint`, which does not exist (known: `point`)",
+    );
+    roles.workload.roles = vec![role("readers", "point")];
+    assert_eq!(Program::compile(&roles, "mysql").unwrap().ops.len(), 1);
+}
+
+#[test]
+fn draws_are_found_where_they_are_declared() {
+    let draw = |name: &str, value| ModelDraw { name: name.to_owned(), value };
+    let of = |name: &str, plus: &str| {
+        arg(Generator::Draw { name: name.to_owned(), plus: expression(plus) })
+    };
+    let mut range = statement("SELECT ? ? ? ?", vec![]);
+    range.draws = vec![draw("x", ids())];
+    range.args = vec![of("x", "0"), of("x", "range - 1"), of("y", "1"), of("z", "0")];
+    let mut shared = op("o", vec![range]);
+    shared.draws =
+        vec![draw("y", ids()), draw("z", Generator::Template { template: "##".to_owned() })];
+    let program = Program::compile(&assignment(vec![shared.clone()], 1), "mysql").unwrap();
+    let sources: Vec<Source> = program.slots.iter().map(|slot| slot.source).collect();
+    let register = |index, plus| Source::Register { index, plus };
+    let text = Source::TextRegister { index: 0, template: 0 };
+    assert_eq!(sources, [register(1, 0), register(1, 9), register(0, 1), text]);
+    shared.statements[0].args[3] = of("z", "1");
+    refused(
+        &assignment(vec![shared], 1),
+        "workload `w`, op `o`, statement 1: argument 4: draw `z` is a text, to which 1 cannot \
+         be added",
+    );
+}

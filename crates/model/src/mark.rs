@@ -1,0 +1,11 @@
+//! Marks that one crate gives and another one must know again. All other marks are free text.
+
+/// Neither instructions nor cycles could be counted by the processor.
+pub const NO_HARDWARE: &str = "no hardware counters: neither instructions nor cycles";
+
+/// The same where user instructions were counted in another way.
+pub const NO_HARDWARE_BUT_STEPS: &str =
+    "no hardware counters: neither kernel instructions nor cycles";
+
+/// User instructions are those of a few operations, executed step by step outside the slices.
+pub const STEPPED: &str = "user instructions counted by single steps";
