@@ -1,7 +1,7 @@
 //! From records to a rendered comparison: the few steps that `run` and `compare` share.
 
-use analysis::{Comparison, Design, Input};
 use crate::talk;
+use analysis::{Comparison, Design, Input};
 use report::{Report, format::Format};
 use store::{Results, Selection, StoredSlice};
 
@@ -71,11 +71,8 @@ fn compare(
     if let Some(base) = &request.base {
         design = design.against(base)?;
     }
-    let inputs = slices.iter().map(|s| Input {
-        experiment: &s.experiment,
-        run: &s.run,
-        slice: &s.slice,
-    });
+    let inputs =
+        slices.iter().map(|s| Input { experiment: &s.experiment, run: &s.run, slice: &s.slice });
     let observations = analysis::observe(inputs, &|_, phase| design.facts(phase));
     let mut comparison = analysis::compare(&observations, &design);
     let trials = results.trials(run)?;

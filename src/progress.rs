@@ -1,4 +1,5 @@
-//! Shows a run's progress on stderr: a bar on a terminal, else one line per slice in sysbench's greppable form.
+//! Shows a run's progress on stderr: a bar on a terminal, else one line per slice in sysbench's
+//! greppable form.
 
 use crate::{args::ProgressStyle, talk};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle as BarStyle};
@@ -69,7 +70,7 @@ impl Terminal {
         if record.state == SliceState::Failed {
             let reason = record.reason.as_deref().unwrap_or("no reason is known");
             self.say(&format!("failed: {} {}: {reason}", record.subject, record.phase));
-        } else if self.style == ProgressStyle::Plain {
+        } else if self.style == ProgressStyle::Plain && record.state == SliceState::Measured {
             talk::say(&plain_line(record, self.start.elapsed()));
         }
     }
@@ -100,7 +101,8 @@ impl Drop for Terminal {
 /// The settings that differ between subjects, one line each, the number of the others last.
 fn settings_lines(headers: &[TrialHeader]) -> Vec<String> {
     let differences = analysis::settings_differences(headers);
-    let mut lines = vec![format!("{} effective settings differ between subjects", differences.len())];
+    let mut lines =
+        vec![format!("{} effective settings differ between subjects", differences.len())];
     for difference in differences.iter().take(SETTINGS_SHOWN) {
         let values = headers.iter().zip(&difference.values).map(|(header, value)| {
             format!("{}={}", header.subject, value.as_deref().unwrap_or("(none)"))
@@ -113,7 +115,8 @@ fn settings_lines(headers: &[TrialHeader]) -> Vec<String> {
     lines
 }
 
-/// `[ 10s ] thds: 8 tps: 1234.56 qps: … (r/w/o: …) lat (ms,95%): 9.91 err/s: 0.00 reconn/s: 0.00`, as sysbench has it.
+/// `[ 10s ] thds: 8 tps: 1234.56 qps: … (r/w/o: …) lat (ms,95%): 9.91 err/s: 0.00 reconn/s: 0.00`,
+/// as sysbench has it.
 fn plain_line(record: &SliceRecord, elapsed: Duration) -> String {
     let who = format!("{} {}", record.subject, record.phase);
     let Some(work) = &record.work else { return format!("{who}: no work is recorded") };

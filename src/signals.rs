@@ -3,7 +3,8 @@
 use runner::Stop;
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-/// Connects SIGINT, SIGTERM and SIGHUP to `stop`. The keeper cleans up even after the second signal.
+/// Connects SIGINT, SIGTERM and SIGHUP to `stop`. The keeper cleans up even after the second
+/// signal.
 pub(crate) fn connect(stop: &Stop) -> std::io::Result<()> {
     for signal in [SIGINT, SIGTERM, SIGHUP] {
         signal_hook::flag::register_conditional_shutdown(signal, 130, stop.flag())?;

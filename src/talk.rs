@@ -1,4 +1,5 @@
-//! stdout is data, stderr is talk. The only module that writes to either, besides clap and the progress bar.
+//! stdout is data, stderr is talk. The only module that writes to either, besides clap and the
+//! progress bar.
 
 use std::io::{self, Write};
 

@@ -22,8 +22,8 @@ pub(crate) fn compare(rig: &mut Rig, build: &str) -> anyhow::Result<()> {
         }
         log_ratio += (ours / theirs).ln();
         println!(
-            "{build} load round {round}: dbdyno/sysbench time {:.3} ({ours:.2} s / {theirs:.2} s; {} threads, {}; \
-             rows {:.2} s, indexes {:.2} s), table size ratio {:.3}, index size ratio {:.3}",
+            "{build} load round {round}: dbdyno/sysbench time {:.3} ({ours:.2} s / {theirs:.2} s; \
+             {} threads, {}; rows {:.2} s, indexes {:.2} s), table size ratio {:.3}, index size ratio {:.3}",
             ours / theirs,
             report.threads,
             report.method,
@@ -33,6 +33,9 @@ pub(crate) fn compare(rig: &mut Rig, build: &str) -> anyhow::Result<()> {
             our_sizes.1 as f64 / their_sizes.1 as f64,
         );
     }
-    println!("{build} load: geometric mean of time ratios {:.3}", (log_ratio / ROUNDS as f64).exp());
+    println!(
+        "{build} load: geometric mean of time ratios {:.3}",
+        (log_ratio / ROUNDS as f64).exp()
+    );
     Ok(())
 }

@@ -1,9 +1,9 @@
 //! Server user instructions per point-select, by the difference of two lengths.
 //!
-//! The counters are attached to the server's tasks before either side connects. A connection's task is born later, as a
-//! child of the main task (threads of mysqld, backends of the postmaster), and inherits the main task's counters: so
-//! these count the foreground of whichever side is connected. The difference between N and 3N events removes the
-//! cost of connecting, preparing and leaving.
+//! The counters are attached to the server's tasks before either side connects. A connection's task
+//! is born later, as a child of the main task (threads of mysqld, backends of the postmaster), and
+//! inherits the main task's counters: so these count the foreground of whichever side is connected.
+//! The difference between N and 3N events removes the cost of connecting, preparing and leaving.
 
 use crate::rig::Rig;
 use anyhow::Context;
@@ -29,8 +29,8 @@ pub(crate) fn compare(rig: &mut Rig, build: &str) -> anyhow::Result<()> {
         log_ratio += (ours / theirs).ln();
         log_client += (our_qps / their_qps).ln();
         println!(
-            "{build} point-select round {round}: foreground user instructions dbdyno {ours:.0}, sysbench {theirs:.0}, \
-             ratio {:.4}; QPS dbdyno {our_qps:.0}, sysbench {their_qps:.0}",
+            "{build} point-select round {round}: foreground user instructions dbdyno {ours:.0}, \
+             sysbench {theirs:.0}, ratio {:.4}; QPS dbdyno {our_qps:.0}, sysbench {their_qps:.0}",
             ours / theirs,
         );
     }

@@ -16,7 +16,6 @@ use std::path::PathBuf;
 pub(crate) const ROWS: i64 = 1_000_000;
 
 pub(crate) struct Rig {
-    places: Places,
     place: RunPlace,
     keeper: Keeper,
     server: Server,
@@ -63,7 +62,7 @@ impl Rig {
         let server = dbms::start(&launch, &mut keeper, &mut ready)?;
         let target = server.target().clone();
         let schema = catalog.schema("sbtest")?;
-        Ok(Self { places, place, keeper, server, driver, target, catalog, schema })
+        Ok(Self { place, keeper, server, driver, target, catalog, schema })
     }
 
     pub(crate) fn server_pid(&self) -> u32 {
@@ -120,8 +119,11 @@ impl Rig {
             &["SELECT pg_relation_size('sbtest1') + pg_relation_size('sbtest1_pkey'), \
                pg_relation_size('k_1')"]
         } else {
-            &["ANALYZE TABLE sbtest1", "SELECT data_length, index_length FROM \
-               information_schema.tables WHERE table_name = 'sbtest1' AND table_schema = DATABASE()"]
+            &[
+                "ANALYZE TABLE sbtest1",
+                "SELECT data_length, index_length FROM information_schema.tables \
+                 WHERE table_name = 'sbtest1' AND table_schema = DATABASE()",
+            ]
         };
         if self.target.protocol == "mysql" {
             let _ = self.driver.query("SET SESSION information_schema_stats_expiry = 0");
@@ -137,11 +139,11 @@ impl Rig {
         Ok((number(&row[0])?, number(&row[1])?))
     }
 
-    pub(crate) fn end(mut self) -> anyhow::Result<()> {
+    pub(crate) fn end(self) -> anyhow::Result<()> {
         drop(self.driver);
         self.server.stop()?;
         self.keeper.end()?;
-        Ok(self.places.remove_run(&self.place)?)
+        Ok(std::fs::remove_dir_all(self.place.data())?)
     }
 }
 

@@ -7,7 +7,9 @@ use clap::{ArgMatches, Command};
 pub(super) const VERB: Verb = Verb { name: "drive", command, run };
 
 fn command(command: Command) -> Command {
-    command.hide(true).about("Serves one subject's connections; commands on stdin, replies on stdout")
+    command
+        .hide(true)
+        .about("Serves one subject's connections; commands on stdin, replies on stdout")
 }
 
 fn run(_: &ArgMatches) -> anyhow::Result<Code> {

@@ -28,7 +28,10 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let places = arguments.host.places()?;
     if let Some(tarball) = &arguments.from {
         let [name] = arguments.builds.as_slice() else {
-            anyhow::bail!("`--from` goes with one SERVER@VERSION, not with {}", arguments.builds.len());
+            anyhow::bail!(
+                "`--from` goes with one SERVER@VERSION, not with {}",
+                arguments.builds.len()
+            );
         };
         let installed = dbms::import_tarball(name, tarball, &places)?;
         talk::data(&line(&installed))?;

@@ -7,7 +7,9 @@ use clap::{ArgMatches, Command};
 pub(super) const VERB: Verb = Verb { name: "keep", command, run };
 
 fn command(command: Command) -> Command {
-    command.hide(true).about("Starts and ends the servers of a run; commands on stdin, replies on stdout")
+    command
+        .hide(true)
+        .about("Starts and ends the servers of a run; commands on stdin, replies on stdout")
 }
 
 fn run(_: &ArgMatches) -> anyhow::Result<Code> {

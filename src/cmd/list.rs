@@ -1,11 +1,7 @@
 //! `dbdyno list`: one line each, from the tables in the code and the catalog.
 
 use super::Verb;
-use crate::{
-    args::CatalogArgs,
-    exit::Code,
-    talk,
-};
+use crate::{args::CatalogArgs, exit::Code, talk};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use plan::Catalog;
 
@@ -72,7 +68,10 @@ fn builds(_: &Arguments) -> anyhow::Result<Vec<(String, String)>> {
     let mut lines = Vec::new();
     for product in dbms::product::DBMSES {
         for release in product.releases() {
-            lines.push((format!("{}@{}", product.name(), release.version), moves(&release).to_owned()));
+            lines.push((
+                format!("{}@{}", product.name(), release.version),
+                moves(&release).to_owned(),
+            ));
         }
     }
     Ok(lines)

@@ -25,7 +25,8 @@ struct Arguments {
     catalog: CatalogArgs,
     #[command(flatten)]
     host: HostArgs,
-    /// Continue the latest unfinished run with the same plan; complete blocks (classic: trials) are kept.
+    /// Continue the latest unfinished run with the same plan; complete blocks (classic: trials) are
+    /// kept.
     #[arg(long)]
     resume: bool,
     /// Leave the data folders of the servers where they are, and say where.
@@ -39,8 +40,8 @@ struct Arguments {
 fn command(command: Command) -> Command {
     Arguments::augment_args(
         command.about("Runs an experiment and prints the comparison").after_long_help(
-            "Examples:\n  dbdyno run                                  the quickstart: embedded SQLite, \
-             about a minute\n  dbdyno run mysql-5.6-vs-9                   a shipped experiment\n  \
+            "Examples:\n  dbdyno run                                  the quickstart: embedded \
+             SQLite, about a minute\n  dbdyno run mysql-5.6-vs-9                   a shipped experiment\n  \
              dbdyno run mine.toml --set rows=100000      a file, with one key changed\n  \
              dbdyno run mine.toml --resume               after a crash or Ctrl-C",
         ),

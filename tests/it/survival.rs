@@ -6,9 +6,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-const EXPERIMENT: &str = "question = \"what survives?\"\nsuite = \"quick\"\nrows = 20000\nblocks = 2\n\
-    rounds = 1\nslice_seconds = 1.0\nwarmup_seconds = 0.1\n[factors]\n\
-    build = [\"postgres@18\", \"postgres@11\"]\n";
+const EXPERIMENT: &str = "
+question = \"what survives?\"
+suite = \"quick\"
+rows = 20000
+blocks = 2
+rounds = 1
+slice_seconds = 1.0
+warmup_seconds = 0.1
+[factors]
+build = [\"postgres@18\", \"postgres@11\"]
+";
 
 /// Waits until `condition` gives something; the limit only ends a test that hangs.
 fn eventually<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
@@ -41,8 +49,10 @@ fn run_id(lab: &Lab) -> String {
     folder.file_name().unwrap().to_string_lossy().into_owned()
 }
 
-fn wait_for_slices(lab: &Lab, count: usize) {
+fn wait_for_slices(lab: &Lab, child: &mut Child, count: usize) {
     eventually("slices were measured", || {
+        let ended = child.try_wait().unwrap();
+        assert!(ended.is_none(), "dbdyno ended before its slices: {}", stderr(lab));
         let lines = stderr(lab).lines().filter(|line| line.contains("] thds:")).count();
         (lines >= count).then_some(())
     });
@@ -54,14 +64,18 @@ fn after_kill_9_nothing_lives_and_resume_ends_with_a_table() {
     let mut child = start(&lab, &[]);
     let id = run_id(&lab);
     // Two subjects, four workloads: beyond the first block's ten slices is in mid-block 1.
-    wait_for_slices(&lab, 10);
-    let pids = processes_naming(&id);
-    assert!(pids.len() >= 3, "keeper and two servers name the run: {pids:?}");
+    wait_for_slices(&lab, &mut child, 10);
+    let pids = probe::process_tree(&[child.id()]);
+    let servers = processes_naming(&id);
+    assert!(servers.len() >= 2 && servers.iter().all(|pid| pids.contains(pid)), "{servers:?}");
+    assert!(pids.len() > servers.len() + 3, "dbdyno, its keeper and two drivers: {pids:?}");
+    let lives = |pid: &&u32| std::fs::exists(format!("/proc/{pid}")).unwrap();
     child.kill().unwrap();
     child.wait().unwrap();
     let killed = Instant::now();
-    eventually("every process of the run ended", || processes_naming(&id).is_empty().then_some(()));
+    eventually("every process ended", || pids.iter().find(lives).is_none().then_some(()));
     eventually("no segment is left", || segments_of(&pids).is_empty().then_some(()));
+    assert!(processes_naming(&id).is_empty());
     println!("everything was gone {:?} after kill -9", killed.elapsed());
     let err = std::fs::File::create(lab.path("stderr")).unwrap();
     let output = lab
@@ -82,7 +96,7 @@ fn a_server_that_dies_in_mid_slice_fails_its_slices_and_gives_no_numbers() {
     let lab = Lab::new();
     let mut child = start(&lab, &["--set", "blocks=1"]);
     let id = run_id(&lab);
-    wait_for_slices(&lab, 3);
+    wait_for_slices(&lab, &mut child, 3);
     let postmaster = processes_naming(&id)
         .into_iter()
         .find(|pid| {
@@ -106,7 +120,7 @@ fn an_interrupt_keeps_what_was_measured_and_leaves_nothing_running() {
     let lab = Lab::new();
     let mut child = start(&lab, &[]);
     let id = run_id(&lab);
-    wait_for_slices(&lab, 2);
+    wait_for_slices(&lab, &mut child, 2);
     std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
     let status = child.wait().unwrap();
     assert_eq!(status.code(), Some(130), "{}", stderr(&lab));

@@ -1,7 +1,7 @@
 //! What an operation costs the driver, counted from outside by `perf stat`.
 //!
-//! Each figure is the difference between two executions, one of N and one of 3 N operations, over the
-//! difference of the operations: connecting, preparing and reporting cancel out.
+//! Each figure is the difference between two executions, one of N and one of 3 N operations, over
+//! the difference of the operations: connecting, preparing and reporting cancel out.
 //!
 //! ```text
 //! cargo bench -p dbdyno-load --bench cost                    the null client, and a bare ping-pong
@@ -33,9 +33,8 @@ fn main() {
     let result = match words.as_slice() {
         ["child", "ping-pong", operations] => ping_pong(operations),
         ["child", operations, rest @ ..] => stretch(operations, rest),
-        [] => Ok(all(&[&["ping-pong"], &["null", "", "", "", "1"]])),
-        ["mysql" | "postgres", _, _, _] => Ok(all(&[&words])),
-        ["mysql" | "postgres", _, _, _, _] => Ok(all(&[&words])),
+        [] => all(&[&["ping-pong"], &["null", "", "", "", "1"]]),
+        ["mysql" | "postgres", _, _, _] | ["mysql" | "postgres", _, _, _, _] => all(&[&words]),
         _ => Err(Error::other(format!("`{}` is not understood", words.join(" ")))),
     };
     if let Err(error) = result {
@@ -44,7 +43,7 @@ fn main() {
     }
 }
 
-fn all(cases: &[&[&str]]) {
+fn all(cases: &[&[&str]]) -> Result<(), Error> {
     println!("{:<44} {:>12} {:>12} {:>12}", "per operation", "instr. user", "kernel", "cpu ns");
     for case in cases {
         let shown = case.join(" ");
@@ -56,16 +55,17 @@ fn all(cases: &[&[&str]]) {
                         format!("{:.1}", (thrice - once) / (2 * OPERATIONS) as f64)
                     })
                 });
-                let [user, kernel, ns] = &shares.collect::<Vec<_>>()[..] else { return };
+                let [user, kernel, ns] = &shares.collect::<Vec<_>>()[..] else { continue };
                 println!("{shown:<44} {user:>12} {kernel:>12} {ns:>12}");
             }
-            _ => println!("{shown:<44} cannot be counted; is `perf` installed?"),
+            _ => return Err(Error::other("`perf stat` failed; is perf installed?")),
         }
     }
+    Ok(())
 }
 
-/// Instructions in user mode and in the kernel, and nanoseconds of CPU time of one execution; `None` for
-/// what this machine does not count.
+/// Instructions in user mode and in the kernel, and nanoseconds of CPU time of one execution;
+/// `None` for what this machine does not count.
 fn count(case: &[&str], operations: u64) -> Option<[Option<f64>; 3]> {
     let program = std::env::current_exe().ok()?;
     let mut perf = Command::new("perf");
@@ -118,8 +118,8 @@ fn ping_pong(operations: &str) -> Result<(), Error> {
 }
 
 fn answer() -> Result<(), Error> {
-    use std::os::fd::{AsFd, OwnedFd};
-    let mut far = UnixStream::from(OwnedFd::from(std::io::stdin().as_fd().try_clone_to_owned()?));
+    use std::os::fd::AsFd;
+    let mut far = UnixStream::from(std::io::stdin().as_fd().try_clone_to_owned()?);
     let mut request = [0; 16_384];
     while far.read(&mut request)? > 0 {
         far.write_all(&[2; ANSWER_BYTES])?;

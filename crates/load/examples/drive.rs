@@ -1,5 +1,5 @@
-//! The driver's command loop on standard input and output, as the hidden subcommand `dbdyno drive` runs
-//! it: for talking to the load engine by hand.
+//! The driver's command loop on standard input and output, as the hidden subcommand `dbdyno drive`
+//! runs it: for talking to the load engine by hand.
 //!
 //! ```text
 //! echo '{"connect":{"target":{"protocol":"null","endpoint":"nowhere","user":"","database":"",

@@ -1,7 +1,7 @@
 //! When operations are due: at once in a closed loop, at intended times in an open one.
 //!
-//! Nothing aborts at overload: operations whose turn never comes before the end are counted as dropped,
-//! and the wait of all others is part of their response time.
+//! Nothing aborts at overload: operations whose turn never comes before the end are counted as
+//! dropped, and the wait of all others is part of their response time.
 
 use crate::keys::Random;
 use model::{
@@ -9,8 +9,8 @@ use model::{
     workload::{Arrival, Spacing},
 };
 
-/// Stream of the arrival times, apart from those of the values (which count up from 0): operations are
-/// the same whatever the arrival is.
+/// Stream of the arrival times, apart from those of the values (which count up from 0): operations
+/// are the same whatever the arrival is.
 const ARRIVAL_STREAM: u64 = 1 << 63;
 
 /// The intended start times of one connection.

@@ -37,8 +37,8 @@ impl Channel {
     pub fn send(&mut self, bytes: &[u8]) -> Result<(), Failure> {
         let mut rest = bytes;
         loop {
-            // SAFETY: the descriptor is open for as long as `_socket` is, and `rest` is valid for reads
-            // of its length.
+            // SAFETY: the descriptor is open for as long as `_socket` is, and `rest` is valid for
+            // reads of its length.
             let sent = unsafe {
                 libc::syscall(libc::SYS_write, self.descriptor, rest.as_ptr(), rest.len())
             };

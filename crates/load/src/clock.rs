@@ -5,7 +5,8 @@
     reason = "system calls for the clock, which std offers without absolute sleep"
 )]
 
-/// A clock in nanoseconds. Workers are generic over it, so that schedules are tested without waiting.
+/// A clock in nanoseconds. Workers are generic over it, so that schedules are tested without
+/// waiting.
 pub trait Clock {
     /// Nanoseconds since an arbitrary start.
     fn now(&mut self) -> u64;

@@ -21,8 +21,8 @@ pub struct Engine {
     program: Option<Arc<Program>>,
 }
 
-/// The engine's end of a worker thread. The fields are dropped in order: the thread ends when its jobs
-/// do.
+/// The engine's end of a worker thread. The fields are dropped in order: the thread ends when its
+/// jobs do.
 struct Worker {
     jobs: Option<Sender<Job>>,
     reports: Receiver<Report>,
@@ -74,7 +74,8 @@ impl Engine {
         &self.connections
     }
 
-    /// Compiles a workload and prepares its statements on all connections, in place of the one before.
+    /// Compiles a workload and prepares its statements on all connections, in place of the one
+    /// before.
     ///
     /// # Errors
     /// What is wrong with the workload, or the server's answer to its statements.

@@ -1,7 +1,7 @@
 //! Random streams and the values drawn from them: the only source of chance in the load engine.
 //!
-//! Every connection owns one [`Random`], seeded from the stretch's seed and the connection's index, so
-//! that the same seed gives the same operations on every server and in every thread order.
+//! Every connection owns one [`Random`], seeded from the stretch's seed and the connection's index,
+//! so that the same seed gives the same operations on every server and in every thread order.
 
 mod random;
 mod template;

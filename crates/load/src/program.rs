@@ -1,7 +1,7 @@
 //! A workload compiled to flat tables: what a worker executes, without strings to look up.
 //!
-//! [`Program::compile`] says in clear sentences what is wrong with a workload; after it, nothing about
-//! the workload can fail any more but the server. Read [`Program`], then [`Statement`].
+//! [`Program::compile`] says in clear sentences what is wrong with a workload; after it, nothing
+//! about the workload can fail any more but the server. Read [`Program`], then [`Statement`].
 
 mod compile;
 mod sql;
@@ -201,7 +201,8 @@ impl ZipfSource {
     }
 }
 
-/// A counter that a connection keeps for as long as it is open, whatever else is compiled in between.
+/// A counter that a connection keeps for as long as it is open, whatever else is compiled in
+/// between.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sequence {
     /// Identity: workload, operation, statement and argument.

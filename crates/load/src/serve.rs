@@ -1,7 +1,8 @@
 //! The driver process: commands in, answers out, one JSON object per line.
 //!
-//! The driver must never outlive its runner, or it would load a server that nobody measures: it asks the
-//! kernel to be killed with its parent, and ends within moments when its input ends, whatever it is doing.
+//! The driver must never outlive its runner, or it would load a server that nobody measures: it
+//! asks the kernel to be killed with its parent, and ends within moments when its input ends,
+//! whatever it is doing.
 
 #![allow(unsafe_code, reason = "prctl and _exit have no equivalent in std")]
 
@@ -17,8 +18,8 @@ use std::thread;
 /// Exit status of a driver whose runner is gone.
 const EXIT_ORPHANED: i32 = 3;
 
-/// Answers the commands of `input` on `output` until [`Command::Close`]. If `input` ends before, the
-/// whole process exits at once with status 3.
+/// Answers the commands of `input` on `output` until [`Command::Close`]. If `input` ends before,
+/// the whole process exits at once with status 3.
 ///
 /// # Errors
 /// `output` cannot be written. Commands that fail are answered with [`Reply::Failed`].
@@ -59,8 +60,8 @@ fn serve_until(
     Ok(())
 }
 
-/// Commands as they come in, read by a thread of its own: only so is the end of the input noticed while
-/// a command is being executed. The channel ends after [`Command::Close`].
+/// Commands as they come in, read by a thread of its own: only so is the end of the input noticed
+/// while a command is being executed. The channel ends after [`Command::Close`].
 fn read_commands(
     input: impl BufRead + Send + 'static,
     at_end: impl FnOnce() + Send + 'static,

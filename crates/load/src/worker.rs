@@ -1,8 +1,8 @@
 //! One connection's thread: it lives from connect to close and executes what it is sent.
 //!
 //! Between stretches the thread is parked on its channel. Within a stretch, after the barrier, it
-//! neither locks nor logs, and allocates only where an error is counted; its system calls are those of
-//! the client, and the sleep of an open loop. Read [`turn`] for the loop itself.
+//! neither locks nor logs, and allocates only where an error is counted; its system calls are those
+//! of the client, and the sleep of an open loop. Read [`turn`] for the loop itself.
 
 mod tally;
 mod turn;

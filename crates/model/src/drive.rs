@@ -1,7 +1,9 @@
-//! The talk between the runner and a driver process: one JSON object per line, each command answered once.
+//! The talk between the runner and a driver process: one JSON object per line, each command
+//! answered once.
 //!
-//! The driver is a process of its own, so that its cost can be told from everything else; it keeps one thread per
-//! connection from [`Command::Connect`] to [`Command::Close`], so that counters attached to a thread stay valid.
+//! The driver is a process of its own, so that its cost can be told from everything else; it keeps
+//! one thread per connection from [`Command::Connect`] to [`Command::Close`], so that counters
+//! attached to a thread stay valid.
 
 use crate::{
     Parameters,
@@ -46,7 +48,8 @@ pub enum Endpoint {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
-    /// Opens one control connection and `clients` measured ones. Replaces connections that are open.
+    /// Opens one control connection and `clients` measured ones. Replaces connections that are
+    /// open.
     Connect {
         /// The server.
         target: Target,
@@ -55,11 +58,13 @@ pub enum Command {
     },
     /// Creates and fills the tables of a schema, then builds indexes.
     Load(LoadJob),
-    /// Compiles a workload and prepares its statements on every measured connection; it replaces the one before it.
+    /// Compiles a workload and prepares its statements on every measured connection; it replaces
+    /// the one before it.
     Compile(Box<Assignment>),
     /// Executes the compiled workload.
     Run(Stretch),
-    /// Executes `statements` trivial statements on one measured connection, so that its server task stands out.
+    /// Executes `statements` trivial statements on one measured connection, so that its server task
+    /// stands out.
     Burst {
         /// Index of the connection.
         connection: u32,
@@ -113,7 +118,8 @@ pub enum Reply {
 pub struct Connection {
     /// Kernel task of the driver's thread.
     pub driver_task: u32,
-    /// The server's own number of it: backend process of Postgres, connection id of MySQL; 0 if none.
+    /// The server's own number of it: backend process of Postgres, connection id of MySQL; 0 if
+    /// none.
     pub server_id: u64,
 }
 
@@ -239,7 +245,8 @@ pub struct ErrorCount {
     pub count: u64,
 }
 
-/// Latencies of one operation. Times in microseconds; histograms hold nanoseconds with 3 significant digits.
+/// Latencies of one operation. Times in microseconds; histograms hold nanoseconds with 3
+/// significant digits.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct OpReport {
     /// Name of the operation.

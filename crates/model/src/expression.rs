@@ -40,7 +40,8 @@ impl Expression {
         Self(text.into())
     }
 
-    /// The value under `parameters`. Division truncates toward zero; overflow and division by zero are errors.
+    /// The value under `parameters`. Division truncates toward zero; overflow and division by zero
+    /// are errors.
     pub fn evaluate(&self, parameters: &Parameters) -> Result<i64, ExpressionError> {
         let mut parser = Parser { text: &self.0, rest: self.0.as_bytes(), parameters, depth: 0 };
         let value = parser.sum()?;

@@ -1,10 +1,13 @@
 //! The vocabulary of dbdyno: values with serde, and nothing else.
 //!
-//! This crate knows no file, no clock, no process and no trait object. Every other crate speaks in these
-//! types, so that a local run, a resumed run and an imported archive are three producers of one record.
+//! This crate knows no file, no clock, no process and no trait object. Every other crate speaks in
+//! these types, so that a local run, a resumed run and an imported archive are three producers of
+//! one record.
 //!
 //! Read [`workload::Workload`] first (what is measured), then [`plan::Plan`] (what will happen) and
 //! [`record::SliceRecord`] (what happened). The words are those of GLOSSARY.md.
+
+#![forbid(unsafe_code)]
 
 pub mod drive;
 pub mod environment;

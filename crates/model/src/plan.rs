@@ -31,10 +31,12 @@ pub struct Plan {
     pub estimate: Estimate,
 }
 
-/// One measured phase: a workload with its parameters, in one cell of the factors that need no restart.
+/// One measured phase: a workload with its parameters, in one cell of the factors that need no
+/// restart.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Phase {
-    /// Unique name in the plan: workload, `.pre` or a range where the suite says so, clients if several.
+    /// Unique name in the plan: workload, `.pre` or a range where the suite says so, clients if
+    /// several.
     pub name: String,
     /// Index into [`Plan::workloads`].
     pub workload: usize,
@@ -44,7 +46,8 @@ pub struct Phase {
     pub range: Option<u64>,
     /// Connections.
     pub clients: u32,
-    /// Values for the workload's expressions: its defaults, the suite's and the experiment's over them.
+    /// Values for the workload's expressions: its defaults, the suite's and the experiment's over
+    /// them.
     pub parameters: Parameters,
     /// Closed or open loop.
     pub arrival: Arrival,

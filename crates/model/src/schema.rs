@@ -24,16 +24,19 @@ pub struct Table {
     pub copies: Expression,
     /// Rows of each copy.
     pub rows: Expression,
-    /// CREATE TABLE by dialect (`mysql`, `postgres`, `sqlite`); `{table}` and `{engine}` are replaced.
+    /// CREATE TABLE by dialect (`mysql`, `postgres`, `sqlite`); `{table}` and `{engine}` are
+    /// replaced.
     pub create: BTreeMap<String, String>,
     /// The loaded columns in order, with how row `row` (from 1) gets its value.
     pub columns: Vec<Column>,
-    /// Statements after the rows, by dialect or `any`: secondary indexes. `{table}`, `{n}`, `{rows}`.
+    /// Statements after the rows, by dialect or `any`: secondary indexes. `{table}`, `{n}`,
+    /// `{rows}`.
     pub indexes: BTreeMap<String, Vec<String>>,
     /// Statements after the indexes, by dialect or `any`: sequences, statistics.
     pub finish: BTreeMap<String, Vec<String>>,
-    /// Statements that read the whole of a table and of its indexes into the cache, by dialect or `any`;
-    /// executed on every table after a fresh start, before the first slice. `{table}`, `{n}`.
+    /// Statements that read the whole of a table and of its indexes into the cache, by dialect or
+    /// `any`; executed on every table after a fresh start, before the first slice. `{table}`,
+    /// `{n}`.
     #[serde(default)]
     pub warm: BTreeMap<String, Vec<String>>,
 }
@@ -53,6 +56,7 @@ pub struct Column {
 pub enum ColumnValue {
     /// The row's number, from 1.
     RowNumber,
-    /// Drawn from a stream that depends on seed, table and row alone, so any number of threads loads the same.
+    /// Drawn from a stream that depends on seed, table and row alone, so any number of threads
+    /// loads the same.
     Drawn(Generator),
 }

@@ -24,7 +24,8 @@ pub struct Build {
     pub server: String,
     /// Version as asked for: a version, a prefix of one, or empty for the newest.
     pub version: String,
-    /// A server that the user already has, instead of one that is installed. For `sqlite`, a library's path.
+    /// A server that the user already has, instead of one that is installed. For `sqlite`, a
+    /// library's path.
     pub basedir: Option<PathBuf>,
     /// A server that is already running; never stopped nor frozen, classic design only.
     pub attach: Option<PathBuf>,

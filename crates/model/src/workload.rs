@@ -1,10 +1,12 @@
-//! What one slice executes: operations made of statements, their arguments and what they are expected to do.
+//! What one slice executes: operations made of statements, their arguments and what they are
+//! expected to do.
 
 use crate::{Parameters, expression::Expression};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// A resolved workload: the domain form of one file of `catalog/workloads`, or of a file of the user's.
+/// A resolved workload: the domain form of one file of `catalog/workloads`, or of a file of the
+/// user's.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Workload {
     /// Unique name: the file's stem.
@@ -17,7 +19,8 @@ pub struct Workload {
     pub schema: String,
     /// What the per-operation metrics divide by.
     pub counts: Counts,
-    /// Defaults of the parameters that expressions may name; a phase or an experiment overrides them.
+    /// Defaults of the parameters that expressions may name; a phase or an experiment overrides
+    /// them.
     pub parameters: Parameters,
     /// The operations, drawn by weight.
     pub ops: Vec<Op>,
@@ -127,12 +130,14 @@ pub enum Generator {
         /// Exponent, above 0; sysbench uses 0.8.
         exponent: f64,
     },
-    /// The integers from `first` on, one after the other within one list; a lone argument is `first`.
+    /// The integers from `first` on, one after the other within one list; a lone argument is
+    /// `first`.
     Consecutive {
         /// First value.
         first: Expression,
     },
-    /// A counter of each connection: `first + stride * executions`, with its own offset per connection.
+    /// A counter of each connection: `first + stride * executions`, with its own offset per
+    /// connection.
     Sequence {
         /// First value of connection 0.
         first: Expression,

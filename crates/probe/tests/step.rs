@@ -17,6 +17,7 @@ use std::time::{Duration, Instant};
 const LOOP: u8 = 0;
 /// One string instruction that stores `rounds` bytes.
 const STORE: u8 = 1;
+const STORE_MAX: usize = 1 << 18;
 /// System calls.
 const CALLS: u8 = 2;
 /// Ends the child.
@@ -94,8 +95,10 @@ impl Drop for Worker {
     }
 }
 
-/// The child's life. Reading resumes by itself after a stop.
+/// The child's life, in a group of its own as that of a server. Reading resumes by itself after a
+/// stop.
 fn obey(ordered: &OwnedFd, finished: &OwnedFd) -> ! {
+    let _ = rustix::process::setpgid(None, None);
     let mut order = [0; 9];
     while io::read(ordered, &mut order) == Ok(9) && order[0] != END {
         let rounds = u64::from_ne_bytes(std::array::from_fn(|i| order[i + 1]));
@@ -122,8 +125,8 @@ fn spin(rounds: u64) {
 
 /// One instruction that repeats.
 fn store(bytes: u64) {
-    let mut place = [0_u8; 4096];
-    let bytes = bytes.min(4096);
+    let mut place = [0_u8; STORE_MAX];
+    let bytes = bytes.min(STORE_MAX as u64);
     // SAFETY: it stores at most as many bytes as the place has.
     unsafe {
         std::arch::asm!("rep stosb", inout("rcx") bytes => _,
@@ -162,7 +165,9 @@ fn a_string_instruction_is_one_however_often_it_repeats() {
     }
     let worker = Worker::start();
     let few = worker.count(STORE, 2);
-    assert_eq!(worker.count(STORE, 4_000), few);
+    for bytes in [3, 100, STORE_MAX as u64] {
+        assert_eq!(worker.count(STORE, bytes), few, "{bytes} bytes");
+    }
 }
 
 #[test]

@@ -1,14 +1,10 @@
 //! How much work a slice is, and what the load engine itself costs.
 //!
-//! Both are found once per run and kept in its state, so that a resumed run repeats exactly the same work.
+//! Both are found once per run and kept in its state, so that a resumed run repeats exactly the
+//! same work.
 
 use crate::{
-    Driver, Error,
-    driver::unexpected,
-    run::Run,
-    slice::run_stretch,
-    stepping,
-    template,
+    Driver, Error, driver::unexpected, run::Run, slice::run_stretch, stepping, template,
     trial::Stand,
 };
 use model::{
@@ -63,7 +59,8 @@ pub(crate) fn null_calibration(run: &mut Run<'_>) -> Result<Calibration, Error> 
     Ok(found)
 }
 
-/// Runs every phase for a moment on a throw-away copy of the base's data, so that no measured state is touched.
+/// Runs every phase for a moment on a throw-away copy of the base's data, so that no measured state
+/// is touched.
 fn rates(run: &mut Run<'_>, found: &mut Calibration) -> Result<(), Error> {
     let is_base = |label: &String| run.plan.base.contains(label);
     let base = run.plan.subjects.iter().position(|s| is_base(&s.label)).unwrap_or(0);

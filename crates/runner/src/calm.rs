@@ -23,7 +23,8 @@ pub(crate) enum Wait {
     Ceiling,
 }
 
-/// Waits until the tasks of `server` and its descendants, outside `foreground`, have used hardly any CPU for a while.
+/// Waits until the tasks of `server` and its descendants, outside `foreground`, have used hardly
+/// any CPU for a while.
 pub(crate) fn until_calm(
     server: u32,
     foreground: &[u32],
@@ -60,8 +61,8 @@ fn used_between(before: &BTreeMap<u32, u64>, after: &BTreeMap<u32, u64>) -> u64 
     after.iter().map(|(tid, ns)| ns.saturating_sub(before.get(tid).copied().unwrap_or(0))).sum()
 }
 
-/// Waits until every debt of the server is at or below its floor, and tells which are not when the ceiling is hit.
-/// Debts that this server does not have count as paid.
+/// Waits until every debt of the server is at or below its floor, and tells which are not when the
+/// ceiling is hit. Debts that this server does not have count as paid.
 pub(crate) fn until_paid(
     driver: &mut Driver,
     debts: &[Debt],
@@ -116,7 +117,8 @@ mod tests {
                 std::hint::spin_loop();
             }
         });
-        let waited = until_calm(std::process::id(), &[], Duration::from_millis(600), &stop).unwrap();
+        let waited =
+            until_calm(std::process::id(), &[], Duration::from_millis(600), &stop).unwrap();
         spinning.store(false, std::sync::atomic::Ordering::Relaxed);
         thread.join().unwrap();
         assert_eq!(waited, Wait::Ceiling);

@@ -79,7 +79,8 @@ fn step(
     }
 }
 
-/// Maintenance after writes: waits for the condition, with a floor and a ceiling; both are recorded.
+/// Maintenance after writes: waits for the condition, with a floor and a ceiling; both are
+/// recorded.
 fn settle(run: &mut Run<'_>, trial: &mut Trial, phase: usize) -> Result<(), Error> {
     if trial.broken.is_some() {
         return Ok(());

@@ -8,8 +8,8 @@ use std::{
     path::Path,
 };
 
-/// Copies `from` to `to`, which must not exist: by reflink where the file system can, else byte by byte.
-/// Owners and modes are kept; sockets and other special files are left out.
+/// Copies `from` to `to`, which must not exist: by reflink where the file system can, else byte by
+/// byte. Owners and modes are kept; sockets and other special files are left out.
 pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<(), Error> {
     fs::create_dir(to)?;
     for entry in fs::read_dir(from)? {
@@ -74,7 +74,8 @@ pub(crate) fn free_bytes(folder: &Path) -> Result<u64, Error> {
     Ok(usage.f_bavail.saturating_mul(usage.f_frsize))
 }
 
-/// Writes everything that is pending on the file system of `folder`, so that no slice pays for another's writes.
+/// Writes everything that is pending on the file system of `folder`, so that no slice pays for
+/// another's writes.
 pub(crate) fn sync_file_system(folder: &Path) -> Result<(), Error> {
     let handle = fs::File::open(folder)?;
     rustix::fs::syncfs(handle.file()).map_err(std::io::Error::from)?;

@@ -1,4 +1,5 @@
-//! The driver process as the runner sees it: commands out, replies in, both one JSON object per line.
+//! The driver process as the runner sees it: commands out, replies in, both one JSON object per
+//! line.
 
 use crate::{Error, Stop};
 use model::drive::{Command, Reply};
@@ -32,7 +33,9 @@ impl Driver {
             .stdout(Stdio::piped())
             .stderr(Stdio::inherit())
             .spawn()
-            .map_err(|source| Error::Driver(format!("cannot start the driver process: {source}")))?;
+            .map_err(|source| {
+                Error::Driver(format!("cannot start the driver process: {source}"))
+            })?;
         let input = child.stdin.take();
         let output = child
             .stdout
@@ -54,7 +57,8 @@ impl Driver {
         self.child.id()
     }
 
-    /// Sends `command` and waits for its reply. A reply that the command failed is `Err(Error::Sql)`.
+    /// Sends `command` and waits for its reply. A reply that the command failed is
+    /// `Err(Error::Sql)`.
     pub fn ask(&mut self, command: &Command) -> Result<Reply, Error> {
         self.send(command)?;
         match self.receive()? {
@@ -94,7 +98,8 @@ impl Driver {
                 Ok(Err(error)) => return Err(ended(&error.to_string())),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
-                    let status = self.child.wait().map_or_else(|e| e.to_string(), |s| s.to_string());
+                    let status =
+                        self.child.wait().map_or_else(|e| e.to_string(), |s| s.to_string());
                     return Err(ended(&status));
                 }
             }

@@ -1,14 +1,15 @@
 //! Which tasks of a server serve our connections.
 //!
-//! Servers tell it in ways that differ by product, version and settings. One way works for all of them: send a burst of
-//! trivial statements over one connection, and see which task's CPU time moves. Where no task stands out (thread
-//! pools) the foreground is missing, and not guessed.
+//! Servers tell it in ways that differ by product, version and settings. One way works for all of
+//! them: send a burst of trivial statements over one connection, and see which task's CPU time
+//! moves. Where no task stands out (thread pools) the foreground is missing, and not guessed.
 
 use crate::{Driver, Error, driver::unexpected};
 use model::drive::{Command, Connection, Reply};
 use std::collections::BTreeMap;
 
-/// Statements of the first, second and third try: more of them stand out better against background work.
+/// Statements of the first, second and third try: more of them stand out better against background
+/// work.
 const BURSTS: [u32; 3] = [300, 1_500, 6_000];
 
 /// Part of the CPU time of a burst that the serving task must have used.
@@ -33,7 +34,8 @@ pub(crate) fn find(
     for (index, connection) in connections.iter().enumerate() {
         match serving_task(driver, index, server)? {
             Some(task) if tasks.contains(&task) => {
-                let how = format!("missing: task {task} serves several connections (a thread pool?)");
+                let how =
+                    format!("missing: task {task} serves several connections (a thread pool?)");
                 return Ok(Foreground { tasks: Vec::new(), how });
             }
             Some(task) => tasks.push(task),
@@ -44,14 +46,13 @@ pub(crate) fn find(
             }
         }
     }
-    Ok(Foreground { tasks, how: "the task whose CPU time moves in a burst on the connection".into() })
+    Ok(Foreground {
+        tasks,
+        how: "the task whose CPU time moves in a burst on the connection".into(),
+    })
 }
 
-fn serving_task(
-    driver: &mut Driver,
-    index: usize,
-    server: u32,
-) -> Result<Option<u32>, Error> {
+fn serving_task(driver: &mut Driver, index: usize, server: u32) -> Result<Option<u32>, Error> {
     for statements in BURSTS {
         let before = cpu_by_task(server);
         let connection = u32::try_from(index).unwrap_or(u32::MAX);

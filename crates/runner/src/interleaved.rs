@@ -1,5 +1,5 @@
-//! The interleaved design: all compared servers up together, idle ones frozen, slices of fixed work in balanced
-//! order, block after block of fresh starts.
+//! The interleaved design: all compared servers up together, idle ones frozen, slices of fixed work
+//! in balanced order, block after block of fresh starts.
 
 use crate::{
     Error, Progress, calibrate, copy,
@@ -77,7 +77,8 @@ fn rounds(
 ) -> Result<(), Error> {
     let about = &run.plan.phases[phase];
     let operations = run.calibration.operations.get(&about.name).copied().unwrap_or(1);
-    let part = |share: f64| StretchEnd::Operations((operations as f64 * share).round().max(1.0) as u64);
+    let part =
+        |share: f64| StretchEnd::Operations((operations as f64 * share).round().max(1.0) as u64);
     let warmup = part(run.plan.experiment.warmup_seconds / about.seconds.max(0.001));
     let assignment = calibrate::assignment(run, about)?;
     let orders = block.orders.get(phase).cloned().unwrap_or_default();
@@ -123,7 +124,8 @@ fn slice_of(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Result<(), Err
     }
 }
 
-/// The same for all subjects, another for every stretch of a block (splitmix64, Steele et al. 2014).
+/// The same for all subjects, another for every stretch of a block (splitmix64, Steele et al.
+/// 2014).
 fn stretch_seed(block: u64, phase: usize, number: usize) -> u64 {
     let mut z = block
         .wrapping_add((phase as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))

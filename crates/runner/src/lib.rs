@@ -1,10 +1,11 @@
 //! Executes a [`model::plan::Plan`] on this host and leaves records behind.
 //!
-//! The runner knows servers (`dbms`), counters (`probe`), the driver's talk (`model::drive`) and records (`store`).
-//! It must not know TOML, statistics, tables or the terminal: it takes a plan as a value and tells an [`Observer`].
+//! The runner knows servers (`dbms`), counters (`probe`), the driver's talk (`model::drive`) and
+//! records (`store`). It must not know TOML, statistics, tables or the terminal: it takes a plan as
+//! a value and tells an [`Observer`].
 //!
-//! Read [`execute`] first, then `interleaved` and `classic` (the two designs), then `trial` (one subject in one
-//! block) and `slice` (one stretch of work).
+//! Read [`execute`] first, then `interleaved` and `classic` (the two designs), then `trial` (one
+//! subject in one block) and `slice` (one stretch of work).
 
 #![forbid(unsafe_code)]
 

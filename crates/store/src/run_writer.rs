@@ -106,8 +106,8 @@ impl RunWriter {
         Ok(complete.map(|(_, header, _)| (header.block, header.subject)).collect())
     }
 
-    /// Sets aside the records that a resume repeats: they are renamed, never changed. Interleaved, a
-    /// block is repeated as a whole; classic, only the trials that are not complete. Gives the
+    /// Sets aside the records that a resume repeats: they are renamed, never changed. Interleaved,
+    /// a block is repeated as a whole; classic, only the trials that are not complete. Gives the
     /// identifiers of the trials set aside.
     pub fn discard_incomplete(&self) -> Result<Vec<String>> {
         let whole: BTreeSet<u32> = self.complete_blocks()?.into_iter().collect();

@@ -1,8 +1,8 @@
 //! A measured connection: the seam of the wire protocols.
 //!
-//! A client is driven by one worker thread, which is monomorphized over it: there is no dynamic dispatch, no
-//! allocation and no lock on the path of a statement. A new protocol is one file of this folder and one line
-//! of [`PROTOCOLS`].
+//! A client is driven by one worker thread, which is monomorphized over it: there is no dynamic
+//! dispatch, no allocation and no lock on the path of a statement. A new protocol is one file of
+//! this folder and one line of [`PROTOCOLS`].
 
 pub mod mysql;
 pub mod null;
@@ -15,9 +15,9 @@ use model::drive::Target;
 
 /// One connection to a server, or to nothing.
 ///
-/// The worker calls, for each statement: [`Client::begin`], then [`Client::integer`] or [`Client::text`] once
-/// per entry of [`crate::program::Sql::parameters`] and in their order, then [`Client::execute`]. A client may
-/// therefore patch an encoded packet in place, left to right.
+/// The worker calls, for each statement: [`Client::begin`], then [`Client::integer`] or
+/// [`Client::text`] once per entry of [`crate::program::Sql::parameters`] and in their order, then
+/// [`Client::execute`]. A client may therefore patch an encoded packet in place, left to right.
 pub trait Client: Sized + 'static {
     /// Opens a connection and executes the target's initial statements.
     fn connect(target: &Target) -> Result<Self, Failure>;
@@ -25,7 +25,8 @@ pub trait Client: Sized + 'static {
     /// The server's own number of this connection (Postgres: backend process); 0 if it has none.
     fn server_id(&self) -> u64;
 
-    /// Prepares every entry of [`Program::sql`], in place of those of the program before. May allocate.
+    /// Prepares every entry of [`Program::sql`], in place of those of the program before. May
+    /// allocate.
     fn prepare(&mut self, program: &Program) -> Result<(), Failure>;
 
     /// Starts the arguments of entry `index` of [`Program::sql`].
@@ -34,9 +35,9 @@ pub trait Client: Sized + 'static {
     /// Gives the next argument, an integer.
     fn integer(&mut self, value: i64);
 
-    /// Gives the next argument, a text of exactly the length of `template`, which is the template that
-    /// [`crate::program::Parameter::Text`] names. The bytes returned hold the template with earlier fillings;
-    /// the caller overwrites those that are random.
+    /// Gives the next argument, a text of exactly the length of `template`, which is the template
+    /// that [`crate::program::Parameter::Text`] names. The bytes returned hold the template with
+    /// earlier fillings; the caller overwrites those that are random.
     fn text(&mut self, template: &[u8]) -> &mut [u8];
 
     /// Sends the statement and reads its whole answer.
@@ -56,7 +57,8 @@ pub struct Answer {
     pub rows: u64,
     /// Rows changed, as the server tells it.
     pub changed: u64,
-    /// First column of the first row, where [`crate::program::Sql::capture`] asks for it and it is an integer.
+    /// First column of the first row, where [`crate::program::Sql::capture`] asks for it and it is
+    /// an integer.
     pub captured: Option<i64>,
 }
 

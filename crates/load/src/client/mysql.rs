@@ -1,8 +1,8 @@
 //! MySQL and MariaDB: packets that are encoded once and patched in place.
 //!
-//! A prepared statement travels as sysbench over libmariadb sends it: the types of the arguments with
-//! the first execution only, 64-bit integers and VAR_STRINGs, no cursor. Statements that a server does
-//! not prepare (BEGIN, error 1295) are sent as text, as sysbench does too.
+//! A prepared statement travels as sysbench over libmariadb sends it: the types of the arguments
+//! with the first execution only, 64-bit integers and VAR_STRINGs, no cursor. Statements that a
+//! server does not prepare (BEGIN, error 1295) are sent as text, as sysbench does too.
 
 mod packet;
 mod reply;

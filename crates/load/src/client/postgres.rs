@@ -1,8 +1,9 @@
 //! PostgreSQL: messages that are encoded once and patched in place.
 //!
-//! A prepared statement travels as libpq sends it for sysbench: Bind, Describe of the portal, Execute and
-//! Sync in one write, results in binary. The arguments are binary as well, which libpq leaves to its
-//! caller: only so have they a fixed place, and reading them costs the server less than parsing text.
+//! A prepared statement travels as libpq sends it for sysbench: Bind, Describe of the portal,
+//! Execute and Sync in one write, results in binary. The arguments are binary as well, which libpq
+//! leaves to its caller: only so have they a fixed place, and reading them costs the server less
+//! than parsing text.
 
 mod message;
 mod reply;
@@ -122,19 +123,21 @@ impl Client for Postgres {
 
     #[inline]
     fn execute(&mut self) -> Result<Answer, Failure> {
-        let capture = match &self.statements[self.current] {
+        let (sent, capture) = match &self.statements[self.current] {
             Encoded::Prepared(Place { start, end, capture, .. }) => {
-                self.channel.send(&self.arena[*start..*end])?;
-                *capture
+                let sent = self.channel.send(&self.arena[*start..*end]);
+                (sent, *capture)
             }
             Encoded::Text { capture, .. } => {
                 self.scratch.extend_from_slice(&[0]);
                 message::finish(&mut self.scratch)?;
-                self.channel.send(&self.scratch)?;
-                *capture
+                (self.channel.send(&self.scratch), *capture)
             }
         };
-        self.answer(capture)
+        match sent {
+            Ok(()) => self.answer(capture),
+            Err(failure) => Err(self.farewell(failure)),
+        }
     }
 
     fn rollback(&mut self) -> Result<(), Failure> {
@@ -182,6 +185,17 @@ impl Postgres {
                 // A server that gives a reason for its farewell is worth quoting.
                 return Err(reply.farewell().unwrap_or(failure));
             }
+        }
+    }
+
+    /// The reason that a server gave before it closed the connection, which sending alone cannot
+    /// find; else `failure` itself.
+    #[cold]
+    fn farewell(&mut self, failure: Failure) -> Failure {
+        let told = self.channel.receive().and_then(|()| self.any_answer(Capture::No));
+        match told {
+            Err(told) if told.code() != failure.code() => told,
+            _ => failure,
         }
     }
 

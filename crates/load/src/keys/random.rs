@@ -16,7 +16,7 @@ impl Random {
 
     /// The next 64 bits.
     #[inline]
-    pub fn next(&mut self) -> u64 {
+    pub fn bits(&mut self) -> u64 {
         let [a, b, c, d] = self.state;
         let result = a.wrapping_add(d).rotate_left(23).wrapping_add(a);
         let (c, d) = (c ^ a, d ^ b);
@@ -28,15 +28,15 @@ impl Random {
     #[inline]
     pub fn below(&mut self, span: u64) -> u64 {
         if span == 0 {
-            return self.next();
+            return self.bits();
         }
-        let mut product = u128::from(self.next()) * u128::from(span);
+        let mut product = u128::from(self.bits()) * u128::from(span);
         // Only a product whose low half is below `span` can be one too many for its result; the
         // division that tells costs more than all the rest and happens once in 2^64 / span draws.
         if (product as u64) < span {
             let excess = span.wrapping_neg() % span;
             while (product as u64) < excess {
-                product = u128::from(self.next()) * u128::from(span);
+                product = u128::from(self.bits()) * u128::from(span);
             }
         }
         (product >> 64) as u64
@@ -45,7 +45,7 @@ impl Random {
     /// A number in `[0, 1)` with 53 random bits.
     #[inline]
     pub fn unit(&mut self) -> f64 {
-        (self.next() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
+        (self.bits() >> 11) as f64 * (1.0 / (1_u64 << 53) as f64)
     }
 }
 
@@ -67,15 +67,16 @@ mod tests {
 
     #[test]
     fn the_generator_follows_its_published_definition() {
-        // First outputs of xoshiro256++ from the state 1, 2, 3, 4, as its authors' C code gives them.
+        // First outputs of xoshiro256++ from the state 1, 2, 3, 4, as its authors' C code gives
+        // them.
         let mut random = Random { state: [1, 2, 3, 4] };
-        let first: Vec<u64> = (0..4).map(|_| random.next()).collect();
+        let first: Vec<u64> = (0..4).map(|_| random.bits()).collect();
         assert_eq!(first, [41_943_041, 58_720_359, 3_588_806_011_781_223, 3_591_011_842_654_386]);
     }
 
     #[test]
     fn streams_of_one_seed_differ_and_repeat() {
-        let first = |seed, stream| Random::new(seed, stream).next();
+        let first = |seed, stream| Random::new(seed, stream).bits();
         assert_eq!(first(1, 0), first(1, 0));
         assert_ne!(first(1, 0), first(1, 1));
         assert_ne!(first(1, 0), first(2, 0));

@@ -37,7 +37,8 @@ const PAIRS: [[u8; 2]; 100] = {
 
 /// Digits taken from one 64-bit number: 10^12 / 2^64 leaves a bias below one in ten million.
 const DIGITS_PER_DRAW: usize = 12;
-/// Letters taken from one 64-bit number: 26^8 / 2^64 leaves a bias of about one in a hundred million.
+/// Letters taken from one 64-bit number: 26^8 / 2^64 leaves a bias of about one in a hundred
+/// million.
 const LETTERS_PER_DRAW: usize = 8;
 
 impl Template {
@@ -73,8 +74,8 @@ impl Template {
         self.runs.is_empty()
     }
 
-    /// Overwrites the random places of `bytes`, which holds the template or an earlier filling of it;
-    /// places beyond the end of `bytes` are ignored.
+    /// Overwrites the random places of `bytes`, which holds the template or an earlier filling of
+    /// it; places beyond the end of `bytes` are ignored.
     #[inline(never)]
     pub fn fill(&self, random: &mut Random, bytes: &mut [u8]) {
         for run in &self.runs {
@@ -99,7 +100,7 @@ fn take(bits: &mut u64, base: u64) -> usize {
 #[inline]
 fn fill_digits(random: &mut Random, places: &mut [u8]) {
     for chunk in places.chunks_mut(DIGITS_PER_DRAW) {
-        let mut bits = random.next();
+        let mut bits = random.bits();
         let mut pairs = chunk.chunks_exact_mut(2);
         for pair in &mut pairs {
             pair.copy_from_slice(&PAIRS[take(&mut bits, 100)]);
@@ -113,7 +114,7 @@ fn fill_digits(random: &mut Random, places: &mut [u8]) {
 #[inline]
 fn fill_letters(random: &mut Random, places: &mut [u8]) {
     for chunk in places.chunks_mut(LETTERS_PER_DRAW) {
-        let mut bits = random.next();
+        let mut bits = random.bits();
         for place in chunk {
             *place = b'a' + take(&mut bits, 26) as u8;
         }

@@ -1,11 +1,12 @@
-//! Zipfian ranks by rejection-inversion (Hörmann and Derflinger 1996, ACM TOMACS 6(3), algorithm ZRI).
+//! Zipfian ranks by rejection-inversion (Hörmann and Derflinger 1996, ACM TOMACS 6(3), algorithm
+//! ZRI).
 
 use super::Random;
 
 /// Draws ranks `1..=n` with probability proportional to `rank ^ -exponent`.
 ///
-/// A rank is found by inverting the integral of the density, which needs no table whatever `n` is; fewer
-/// than one draw in ten is rejected.
+/// A rank is found by inverting the integral of the density, which needs no table whatever `n` is;
+/// fewer than one draw in ten is rejected.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Zipf {
     ranks: f64,

@@ -11,7 +11,8 @@ use model::{
 use std::collections::BTreeMap;
 
 impl Program {
-    /// Compiles a workload for a dialect (`mysql`, `postgres`, `sqlite`; any other takes the common SQL).
+    /// Compiles a workload for a dialect (`mysql`, `postgres`, `sqlite`; any other takes the common
+    /// SQL).
     ///
     /// # Errors
     /// [`Error::Workload`] names the operation and statement at fault and what to change.
@@ -114,7 +115,8 @@ impl<'a> Compiler<'a> {
         if statements.is_empty() {
             return Err((place, "it has no statement to execute".to_owned()));
         }
-        // Where the statements before it are left out (`repeat` 0), there is no table to be the same.
+        // Where the statements before it are left out (`repeat` 0), there is no table to be the
+        // same.
         if let Some(first) = statements.iter_mut().find(|statement| statement.copies > 1)
             && first.table == TableChoice::Same
         {

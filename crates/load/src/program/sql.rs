@@ -17,7 +17,8 @@ pub(super) enum Token {
     Number,
 }
 
-/// Cuts `sql` into tokens. Marks inside quotes are text; `{table}` and `{n}` are replaced everywhere.
+/// Cuts `sql` into tokens. Marks inside quotes are text; `{table}` and `{n}` are replaced
+/// everywhere.
 pub(super) fn tokens(sql: &str) -> Result<Vec<Token>, String> {
     let mut tokens = Vec::new();
     let mut text = String::new();
@@ -54,7 +55,8 @@ pub(super) fn tokens(sql: &str) -> Result<Vec<Token>, String> {
     Ok(tokens)
 }
 
-/// The token in braces at the start of `rest` and its length; text in quotes may have braces of its own.
+/// The token in braces at the start of `rest` and its length; text in quotes may have braces of its
+/// own.
 fn braced(rest: &str, quoted: bool) -> Result<(Option<Token>, usize), String> {
     let Some(end) = rest.find('}') else {
         return if quoted { Ok((None, 0)) } else { Err("a `{` has no `}`".to_owned()) };

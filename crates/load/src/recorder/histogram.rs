@@ -36,8 +36,8 @@ const fn value_of(index: usize) -> u64 {
 }
 
 impl Histogram {
-    /// An empty histogram. Its memory is not touched, and so hardly costs anything, where nothing is
-    /// recorded.
+    /// An empty histogram. Its memory is not touched, and so hardly costs anything, where nothing
+    /// is recorded.
     pub fn new() -> Self {
         Self { counts: vec![0; LENGTH].into_boxed_slice() }
     }
@@ -90,7 +90,7 @@ mod tests {
         let mut hdr = Hdr::<u64>::new_with_bounds(1, LATENCY_NS_MAX, 3).unwrap();
         let mut random = Random::new(1, 0);
         let edges = (0..42).flat_map(|bit| [(1_u64 << bit) - 1, 1 << bit, (1 << bit) + 1]);
-        let spread = (0..100_000).map(|_| random.next() >> (22 + random.below(40)));
+        let spread = (0..100_000).map(|_| random.bits() >> (22 + random.below(40)));
         for value in edges.chain(spread).chain([LATENCY_NS_MAX]) {
             own.record(value);
             hdr.record(value).unwrap();

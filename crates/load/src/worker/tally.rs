@@ -27,8 +27,8 @@ pub struct Tally {
     pub lag_ns_max: u64,
     /// Restarts of an operation.
     pub retries: u64,
-    /// Statements of class read. With `writes` and `others`: all statements that were answered without
-    /// an error, those of operations that failed later or were restarted included.
+    /// Statements of class read. With `writes` and `others`: all statements that were answered
+    /// without an error, those of operations that failed later or were restarted included.
     pub reads: u64,
     /// Statements of class write that changed rows.
     pub writes: u64,

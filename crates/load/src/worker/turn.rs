@@ -18,21 +18,24 @@ pub const LATE_NS: u64 = 1_000_000;
 /// Where a connection stands. The clock is read once per step that takes time.
 #[derive(Clone, Copy)]
 enum State {
-    /// No operation in hand. At the end of the stretch: `Done`. Otherwise one becomes due: `Scheduled`
-    /// in an open loop, where a backlog at the end is counted as dropped, `Executing` in a closed one.
+    /// No operation in hand. At the end of the stretch: `Done`. Otherwise one becomes due:
+    /// `Scheduled` in an open loop, where a backlog at the end is counted as dropped, `Executing`
+    /// in a closed one.
     Idle,
     /// An operation has an intended start. Sleeps until then, notes the lag: `Executing`.
     Scheduled,
-    /// Sends the statements one after the other and waits for each answer. All answered: `Answered`.
-    /// A deadlock, lock timeout or serialization failure: `Retrying`. Any other error: `Failed`.
+    /// Sends the statements one after the other and waits for each answer. All answered:
+    /// `Answered`. A deadlock, lock timeout or serialization failure: `Retrying`. Any other error:
+    /// `Failed`.
     Executing,
     /// The operation has succeeded: it is recorded. `Idle`.
     Answered,
-    /// The operation met an error that a new attempt may not meet. Its transaction is rolled back, and
-    /// it is executed again with fresh values, its service time running on: `Executing`; after too many
-    /// attempts, `Failed`.
+    /// The operation met an error that a new attempt may not meet. Its transaction is rolled back,
+    /// and it is executed again with fresh values, its service time running on: `Executing`; after
+    /// too many attempts, `Failed`.
     Retrying,
-    /// The operation is given up. `Idle`; `Done` if the connection is lost or nothing works any more.
+    /// The operation is given up. `Idle`; `Done` if the connection is lost or nothing works any
+    /// more.
     Failed,
     /// Nothing more to do. Left over operations are counted as dropped, and the loop ends.
     Done,
@@ -139,7 +142,7 @@ impl<'a> Turn<'a> {
                 },
                 State::Answered => {
                     self.now = clock.now();
-                    self.record(open, tally);
+                    self.record(tally);
                     State::Idle
                 }
                 State::Retrying => self.retry(client, clock, tally),
@@ -182,7 +185,8 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Waits for the intended start. Where that has passed, the clock reading of the last answer will do.
+    /// Waits for the intended start. Where that has passed, the clock reading of the last answer
+    /// will do.
     #[inline(never)]
     fn wait<K: Clock>(&mut self, clock: &mut K, tally: &mut Tally) {
         if self.now < self.intended {
@@ -196,7 +200,7 @@ impl<'a> Turn<'a> {
     }
 
     #[inline(always)]
-    fn record(&mut self, open: bool, tally: &mut Tally) {
+    fn record(&mut self, tally: &mut Tally) {
         tally.succeeded += 1;
         self.errors_in_a_row = 0;
         self.attempts = 0;
@@ -204,7 +208,8 @@ impl<'a> Turn<'a> {
         if let Some(histogram) = tally.recorder.service.get_mut(self.op) {
             histogram.record(service);
         }
-        if open && let Some(histogram) = tally.recorder.response.get_mut(self.op) {
+        // There is none in a closed loop.
+        if let Some(histogram) = tally.recorder.response.get_mut(self.op) {
             histogram.record(self.now - self.intended);
         }
         let statements = tally.statements();
@@ -255,8 +260,8 @@ impl<'a> Turn<'a> {
             tally.error(&failure);
             tally.recorder.series.error(self.now);
         }
-        // The failure may have been in BEGIN or may have ended the transaction: then there is nothing
-        // to roll back, which servers do not mind.
+        // The failure may have been in BEGIN or may have ended the transaction: then there is
+        // nothing to roll back, which servers do not mind.
         if !lost
             && self.program.ops[self.op].transaction
             && let Err(failure) = client.rollback()

@@ -11,6 +11,8 @@
 mod cpu;
 mod permission;
 mod ptrace;
+mod string;
+mod tracee;
 mod tracer;
 
 pub use permission::{stepping_permitted, steps_per_second};

@@ -7,6 +7,8 @@
 
 use libc::{c_int, c_long};
 use std::io;
+#[cfg(target_arch = "x86_64")]
+use std::mem::offset_of;
 
 /// Whether tasks can be stepped on this architecture.
 ///
@@ -54,13 +56,36 @@ pub(super) fn detach(task: u32, signal: i32) -> io::Result<()> {
 /// Address of the next instruction of a stopped task. One word of the registers costs less than all.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn next_instruction(task: u32) -> io::Result<u64> {
-    let offset =
-        std::mem::offset_of!(libc::user, regs) + std::mem::offset_of!(libc::user_regs_struct, rip);
-    let mut address = 0_u64;
+    let offset = offset_of!(libc::user, regs) + offset_of!(libc::user_regs_struct, rip);
+    peek(c_long::from(libc::PTRACE_PEEKUSER), task, offset)
+}
+
+/// The first bytes of the code at an address.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn code(task: u32, address: u64) -> io::Result<[u8; 8]> {
+    let address = usize::try_from(address).map_err(io::Error::other)?;
+    peek(c_long::from(libc::PTRACE_PEEKTEXT), task, address).map(u64::to_le_bytes)
+}
+
+/// Makes a task stop before it executes the instruction at an address, or no more. The breakpoint
+/// is in the processor, for this task alone: no code is changed.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn set_breakpoint(task: u32, address: Option<u64>) -> io::Result<()> {
+    /// Bit of the control register that enables the first breakpoint, for execution.
+    const ENABLE: usize = 1;
+    let register = |number| offset_of!(libc::user, u_debugreg) + number * size_of::<u64>();
+    let poke = c_long::from(libc::PTRACE_POKEUSER);
+    let Some(address) = address else { return request(poke, task, register(7), 0) };
+    request(poke, task, register(0), usize::try_from(address).map_err(io::Error::other)?)?;
+    request(poke, task, register(7), ENABLE)
+}
+
+#[cfg(target_arch = "x86_64")]
+fn peek(peek: c_long, task: u32, offset: usize) -> io::Result<u64> {
+    let mut word = 0_u64;
     // The bare system call stores the word where its last argument points.
-    let place = (&raw mut address).expose_provenance();
-    request(c_long::from(libc::PTRACE_PEEKUSER), task, offset, place)?;
-    Ok(address)
+    request(peek, task, offset, (&raw mut word).expose_provenance())?;
+    Ok(word)
 }
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -68,9 +93,19 @@ pub(super) fn next_instruction(_task: u32) -> io::Result<u64> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn code(_task: u32, _address: u64) -> io::Result<[u8; 8]> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn set_breakpoint(_task: u32, _address: Option<u64>) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
 fn request(request: c_long, task: u32, address: usize, data: usize) -> io::Result<()> {
     // SAFETY: the kernel checks the task and the request, and changes no memory of this process but
-    // one word at `data` for `PTRACE_PEEKUSER`, where the only caller passes a living `u64`.
+    // one word at `data` when it peeks, where the only caller passes a living `u64`.
     let result =
         unsafe { libc::syscall(libc::SYS_ptrace, request, c_long::from(task), address, data) };
     if result == -1 { Err(io::Error::last_os_error()) } else { Ok(()) }

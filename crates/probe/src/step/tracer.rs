@@ -1,10 +1,15 @@
 //! The thread that steps: it attaches, steps until told to stop, and detaches.
 
-use super::{StepCount, cpu::OneCpu, ptrace};
+use super::{
+    StepCount,
+    cpu::OneCpu,
+    ptrace,
+    tracee::{Stop, Tracee},
+};
 use crate::Error;
 use rustix::{
     io::Errno,
-    process::{WaitOptions, WaitStatus, waitpid},
+    process::{WaitOptions, wait},
 };
 use std::{
     sync::atomic::{AtomicBool, Ordering},
@@ -38,63 +43,6 @@ pub(super) struct Tracer {
     _one_cpu: OneCpu,
 }
 
-struct Tracee {
-    task: u32,
-    state: State,
-    /// Address of the next instruction at the last step. Nothing before the first step: it ends the
-    /// system call that the task slept in, and the last step is missing one in return.
-    next: u64,
-    instructions: u64,
-}
-
-/// Where a task is. It begins with `Seized`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// Was interrupted, and has not stopped yet.
-    Seized,
-    /// Executes one instruction, or sleeps in a system call: until it stops or ends.
-    Working,
-    /// Stopped until we let it go on with this signal, 0 for none.
-    Stopped(i32),
-    /// Stopped by job control: until others continue it.
-    Suspended,
-    /// Ended.
-    Gone,
-}
-
-/// What the kernel tells of a task.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Stop {
-    /// One instruction was executed, or one repetition of a string instruction.
-    Step,
-    /// Our interruption, or the end of a stop of job control.
-    Interrupted,
-    /// Job control stopped it.
-    Suspended,
-    /// A signal is to be passed on.
-    Signal(i32),
-    /// It ended.
-    Ended,
-}
-
-impl Stop {
-    fn of(status: WaitStatus) -> Self {
-        match status.stopping_signal() {
-            Some(signal) => Self::of_signal(signal, status.as_raw() >> 16),
-            None => Self::Ended,
-        }
-    }
-
-    fn of_signal(signal: i32, event: i32) -> Self {
-        match (event, signal) {
-            (0, libc::SIGTRAP) => Self::Step,
-            (0, signal) => Self::Signal(signal),
-            (_, libc::SIGSTOP | libc::SIGTSTP | libc::SIGTTIN | libc::SIGTTOU) => Self::Suspended,
-            (_, _) => Self::Interrupted,
-        }
-    }
-}
-
 /// What waiting brought.
 enum Found {
     /// Index of a tracee, and its stop.
@@ -113,21 +61,19 @@ impl Tracer {
             if tracer.tracees.iter().any(|tracee| tracee.task == *task) {
                 continue;
             }
-            if let Err(reason) = ptrace::seize(*task) {
-                tracer.let_go();
-                return Err(Error::Step { task: *task, reason });
+            match Tracee::seize(*task) {
+                Ok(tracee) => tracer.tracees.push(tracee),
+                Err(reason) => {
+                    tracer.let_go();
+                    return Err(Error::Step { task: *task, reason });
+                }
             }
-            let state = State::Seized;
-            tracer.tracees.push(Tracee { task: *task, state, next: 0, instructions: 0 });
-            // It fails only for a task that has ended, which waiting tells.
-            let _ = ptrace::interrupt(*task);
         }
         // Work that came before the first step would end the system call unseen.
-        while tracer.tracees.iter().any(|tracee| tracee.state == State::Seized) {
+        while tracer.tracees.iter().any(|tracee| tracee.is_seized()) {
             match tracer.wait() {
                 Found::Stop(index, stop) => {
-                    tracer.note(index, stop);
-                    tracer.go_on(index);
+                    tracer.tracees[index].answer(stop);
                 }
                 Found::Nudge => {}
                 Found::Nothing => break,
@@ -146,8 +92,7 @@ impl Tracer {
             match self.wait() {
                 Found::Nothing => break,
                 Found::Stop(index, stop) => {
-                    self.note(index, stop);
-                    self.go_on(index);
+                    self.tracees[index].answer(stop);
                 }
                 Found::Nudge => {
                     quiet = if self.stops == seen { quiet + 1 } else { 0 };
@@ -174,7 +119,7 @@ impl Tracer {
 
     fn wait(&mut self) -> Found {
         // No other child of this process is waited for: that is the meaning of the options.
-        match waitpid(None, WaitOptions::from_bits_retain(ptrace::WAIT_OPTIONS)) {
+        match wait(WaitOptions::from_bits_retain(ptrace::WAIT_OPTIONS)) {
             Ok(Some((pid, status))) => {
                 self.stops += 1;
                 let task = pid.as_raw_nonzero().get().unsigned_abs();
@@ -188,85 +133,18 @@ impl Tracer {
         }
     }
 
-    /// Counts a stop and keeps what is to be done about it.
-    fn note(&mut self, index: usize, stop: Stop) {
-        let tracee = &mut self.tracees[index];
-        tracee.state = match stop {
-            Stop::Step => {
-                // Where the address stays, a string instruction repeats: that is one instruction.
-                if let Ok(next) = ptrace::next_instruction(tracee.task)
-                    && next != tracee.next
-                {
-                    tracee.next = next;
-                    tracee.instructions += 1;
-                }
-                State::Stopped(0)
-            }
-            Stop::Interrupted => State::Stopped(0),
-            Stop::Signal(signal) => State::Stopped(signal),
-            Stop::Suspended => State::Suspended,
-            Stop::Ended => State::Gone,
-        };
-    }
-
-    /// Requests fail only for a task that is being killed: waiting will tell its end.
-    fn go_on(&mut self, index: usize) {
-        let tracee = &mut self.tracees[index];
-        match tracee.state {
-            State::Stopped(signal) => {
-                tracee.state = State::Working;
-                let _ = ptrace::step(tracee.task, signal);
-            }
-            State::Suspended => {
-                let _ = ptrace::listen(tracee.task);
-            }
-            State::Seized | State::Working | State::Gone => {}
-        }
-    }
-
     /// Interrupts what works, and detaches from everything.
     fn let_go(&mut self) {
-        for tracee in self.tracees.iter().filter(|tracee| tracee.state != State::Gone) {
-            let _ = ptrace::interrupt(tracee.task);
-        }
+        self.tracees.iter().for_each(Tracee::interrupt);
         let mut nudges = 0;
-        while self.tracees.iter().any(|tracee| tracee.state != State::Gone) {
+        while self.tracees.iter().any(|tracee| !tracee.is_gone()) {
             match self.wait() {
-                Found::Stop(index, stop) => self.detach(index, stop),
+                Found::Stop(index, stop) => self.tracees[index].detach(stop),
                 Found::Nudge if nudges < PATIENCE_NUDGES => nudges += 1,
                 Found::Nudge | Found::Nothing => return,
             }
         }
     }
-
-    /// Lets a stopped task go on alone.
-    ///
-    /// A step that our interruption cut short, one over a system call, leaves its trap behind. To a
-    /// task that nobody traces it would be deadly, so we take it first. It is no instruction: the
-    /// system call starts again.
-    fn detach(&mut self, index: usize, stop: Stop) {
-        let task = self.tracees[index].task;
-        if matches!(stop, Stop::Interrupted | Stop::Suspended) && has_trap_pending(task) {
-            self.tracees[index].state = State::Stopped(0);
-            let _ = ptrace::go_on(task);
-            return;
-        }
-        let is_left_behind = self.tracees[index].state == State::Stopped(0);
-        if !(stop == Stop::Step && is_left_behind) {
-            self.note(index, stop);
-        }
-        let signal = if let Stop::Signal(signal) = stop { signal } else { 0 };
-        let _ = ptrace::detach(task, signal);
-        self.tracees[index].state = State::Gone;
-    }
-}
-
-/// Whether a trap waits for a stopped task: the fifth bit of the signals that are pending for it.
-fn has_trap_pending(task: u32) -> bool {
-    let status = fs_err::read_to_string(format!("/proc/{task}/status")).unwrap_or_default();
-    let line = status.lines().find_map(|line| line.strip_prefix("SigPnd:"));
-    let pending = line.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
-    pending.is_some_and(|mask| mask & (1 << (libc::SIGTRAP - 1)) != 0)
 }
 
 /// Waits until no task works any more: the end of earlier work would be counted. Tasks that never
@@ -283,23 +161,4 @@ fn await_sleep(tasks: &[u32]) {
 fn works(task: u32) -> bool {
     let stat = fs_err::read_to_string(format!("/proc/{task}/stat")).unwrap_or_default();
     stat.rfind(')').is_some_and(|end| stat[end..].starts_with(") R"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn stops_are_told_apart() {
-        for (signal, event, expected) in [
-            (libc::SIGTRAP, 0, Stop::Step),
-            (libc::SIGTRAP, ptrace::EVENT_STOP, Stop::Interrupted),
-            (libc::SIGSTOP, ptrace::EVENT_STOP, Stop::Suspended),
-            (libc::SIGSTOP, 0, Stop::Signal(libc::SIGSTOP)),
-            (libc::SIGUSR1, 0, Stop::Signal(libc::SIGUSR1)),
-            (40, 0, Stop::Signal(40)),
-        ] {
-            assert_eq!(Stop::of_signal(signal, event), expected, "{signal} {event}");
-        }
-    }
 }

@@ -17,7 +17,7 @@ pub trait Page: Sync {
 }
 
 /// In the order in which a reader meets them.
-pub const PAGES: &[&dyn Page] = &[COMPARISON, RECORDS];
+pub const PAGES: &[&dyn Page] = &[&comparison::ComparisonPage, &records::RecordsPage];
 
 /// The tables for people.
 pub(crate) const COMPARISON: &dyn Page = &comparison::ComparisonPage;

@@ -171,8 +171,8 @@ fn push_length(bytes: &mut Vec<u8>, length: usize) {
     }
 }
 
-/// How the first of `columns` is read, from its definition, which has so many `texts` at its head; not
-/// at all if that makes no sense.
+/// How the first of `columns` is read, from its definition, which has so many `texts` at its head;
+/// not at all if that makes no sense.
 pub(super) fn capture(columns: usize, definition: &[u8], texts: usize) -> Capture {
     let parsed = || {
         let mut rest = definition;

@@ -4,8 +4,8 @@ use crate::client::{Answer, Failure, FailureKind};
 
 /// The server has more results for the same command.
 pub(super) const MORE_RESULTS: u16 = 0x0008;
-/// Errors after which the same operation may well succeed: deadlock, lock wait timeout, and a record
-/// changed since it was read.
+/// Errors after which the same operation may well succeed: deadlock, lock wait timeout, and a
+/// record changed since it was read.
 const RETRIED: [u16; 3] = [1213, 1205, 1020];
 /// A packet of this length is continued by the next one.
 const CONTINUED: usize = 0xff_ffff;
@@ -72,8 +72,8 @@ impl Reply {
         }
     }
 
-    /// Reads from `bytes` and returns how many it has understood. After [`Reply::is_done`] there are no
-    /// more; before, the rest is to be given again with more bytes behind it.
+    /// Reads from `bytes` and returns how many it has understood. After [`Reply::is_done`] there
+    /// are no more; before, the rest is to be given again with more bytes behind it.
     ///
     /// # Errors
     /// The server's error, with which the answer ends as well, or bytes that make no sense.
@@ -127,7 +127,8 @@ impl Reply {
         self.answer
     }
 
-    /// Whether what is seen of a packet is enough: rows and column definitions whose first byte tells.
+    /// Whether what is seen of a packet is enough: rows and column definitions whose first byte
+    /// tells.
     fn may_be_cut(&self, seen: &[u8]) -> bool {
         let Some(first) = seen.first() else { return false };
         match self.phase {

@@ -4,8 +4,8 @@
 use super::reply::{Definitions, MORE_RESULTS};
 use crate::client::Answer;
 
-/// Number of rows of a result set, or of changed rows of an OK, if `bytes` is such an answer and nothing
-/// else. `None` leaves the same bytes to [`super::reply::Reply`], which also knows errors.
+/// Number of rows of a result set, or of changed rows of an OK, if `bytes` is such an answer and
+/// nothing else. `None` leaves the same bytes to [`super::reply::Reply`], which also knows errors.
 #[inline(never)]
 pub(super) fn read(bytes: &[u8], definitions: Definitions) -> Option<Answer> {
     let (length, first) = packet(bytes)?;

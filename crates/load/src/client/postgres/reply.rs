@@ -3,8 +3,8 @@
 use crate::client::{Answer, Failure, FailureKind};
 use model::workload::Mode;
 
-/// Errors after which the same operation may well succeed: deadlock, serialization failure, and a key
-/// that a concurrent transaction inserted.
+/// Errors after which the same operation may well succeed: deadlock, serialization failure, and a
+/// key that a concurrent transaction inserted.
 const RETRIED: [&str; 3] = ["40P01", "40001", "23505"];
 
 /// How the captured value of a statement is read.
@@ -36,12 +36,12 @@ impl Reply {
         Self { capture, column: 0, skip: 0, done: false, failure: None, answer }
     }
 
-    /// Reads from `bytes` and returns how many it has understood. After [`Reply::is_done`] there are no
-    /// more; before, the rest is to be given again with more bytes behind it.
+    /// Reads from `bytes` and returns how many it has understood. After [`Reply::is_done`] there
+    /// are no more; before, the rest is to be given again with more bytes behind it.
     ///
     /// # Errors
-    /// Bytes that make no sense. The server's own errors come with [`Reply::into_answer`], because the
-    /// server says that it is ready only after them.
+    /// Bytes that make no sense. The server's own errors come with [`Reply::into_answer`], because
+    /// the server says that it is ready only after them.
     #[inline]
     pub(super) fn read(&mut self, bytes: &[u8]) -> Result<usize, Failure> {
         let skipped = self.skip.min(bytes.len());
@@ -110,8 +110,9 @@ impl Reply {
                 }
                 self.answer.rows += 1;
             }
-            // ParseComplete, BindComplete, CloseComplete, NoData, EmptyQueryResponse, PortalSuspended,
-            // ParameterDescription, NoticeResponse, ParameterStatus, NotificationResponse.
+            // ParseComplete, BindComplete, CloseComplete, NoData, EmptyQueryResponse,
+            // PortalSuspended, ParameterDescription, NoticeResponse, ParameterStatus,
+            // NotificationResponse.
             b'1' | b'2' | b'3' | b'n' | b'I' | b's' | b't' | b'N' | b'S' | b'A' => {}
             b'T' => {
                 if self.capture != Capture::No {

@@ -1,11 +1,12 @@
-//! The usual answer, which is all there after one read: a fraction of the instructions of the general
-//! reader, to which every other answer is left.
+//! The usual answer, which is all there after one read: a fraction of the instructions of the
+//! general reader, to which every other answer is left.
 
 use super::reply::changed;
 use crate::client::Answer;
 
-/// Rows returned and changed, if `bytes` is the answer to one statement up to the server's readiness,
-/// and nothing else. `None` leaves the same bytes to [`super::reply::Reply`], which also knows errors.
+/// Rows returned and changed, if `bytes` is the answer to one statement up to the server's
+/// readiness, and nothing else. `None` leaves the same bytes to [`super::reply::Reply`], which also
+/// knows errors.
 #[inline(never)]
 pub(super) fn read(bytes: &[u8]) -> Option<Answer> {
     let mut rest = bytes;

@@ -29,8 +29,8 @@ fn read_cut(reply: &mut Reply, bytes: &[u8], cut: usize) -> Result<Answer, Failu
     Ok(reply.answer())
 }
 
-/// The same answer must come out wherever the bytes are cut, and from the reader of whole answers, if it
-/// takes them at all.
+/// The same answer must come out wherever the bytes are cut, and from the reader of whole answers,
+/// if it takes them at all.
 fn check(bytes: &[u8], capture: Capture, expected: Result<(u64, u64, Option<i64>), (&str, &str)>) {
     if let Some(answer) = whole::read(bytes, Definitions::Always) {
         assert_eq!(
@@ -163,7 +163,7 @@ fn garbage_never_panics() {
     let mut random = Random::new(9, 0);
     for _ in 0..20_000 {
         let length = random.below(80);
-        let mut bytes: Vec<u8> = (0..length).map(|_| random.next() as u8).collect();
+        let mut bytes: Vec<u8> = (0..length).map(|_| random.bits() as u8).collect();
         // Short packets, or nothing beyond the first would ever be looked at.
         for at in [1, 2, 9, 10] {
             if let Some(byte) = bytes.get_mut(at) {

@@ -38,8 +38,8 @@ fn read_cut(capture: Capture, bytes: &[u8], cut: usize) -> Result<Answer, Failur
     reply.into_answer()
 }
 
-/// The same answer must come out wherever the bytes are cut, and from the reader of whole answers, if it
-/// takes them at all.
+/// The same answer must come out wherever the bytes are cut, and from the reader of whole answers,
+/// if it takes them at all.
 fn check(bytes: &[u8], capture: Capture, expected: Result<(u64, u64, Option<i64>), (&str, &str)>) {
     if let Some(answer) = whole::read(bytes) {
         assert_eq!(
@@ -139,7 +139,7 @@ fn garbage_never_panics() {
     let mut random = Random::new(9, 0);
     for _ in 0..20_000 {
         let length = random.below(60);
-        let mut bytes: Vec<u8> = (0..length).map(|_| random.next() as u8).collect();
+        let mut bytes: Vec<u8> = (0..length).map(|_| random.bits() as u8).collect();
         // Messages that exist and are short, or nothing beyond the first would ever be looked at.
         if let [kind, a, b, c, ..] = bytes.as_mut_slice() {
             *kind = b"DTCEZNS2"[usize::from(*kind % 8)];
