@@ -81,10 +81,12 @@ pub fn observe<'a>(
         let slice = input.slice;
         let facts = facts(input.run, &slice.phase);
         match (slice.state, broken(slice, &facts)) {
+            // Without a reason it was planned: every phase begins with work that does not count.
             (SliceState::Discarded, _) => {
-                let reason = slice.reason.as_deref().unwrap_or("warm-up");
-                let text = format!("{{count}} slices are left out: {}", one_line(reason));
-                found.warnings.add(place(slice), &text, 1);
+                if let Some(reason) = &slice.reason {
+                    let text = format!("{{count}} slices are left out: {}", one_line(reason));
+                    found.warnings.add(place(slice), &text, 1);
+                }
             }
             (_, Some(reason)) => found.failures.push(failure(&input, reason)),
             (_, None) => {

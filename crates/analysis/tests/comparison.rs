@@ -402,8 +402,12 @@ fn what_readers_must_know_is_a_warning() {
     assert_eq!(found.warnings, ["cells put together values of different clients: `1`, `2`"]);
     let mut warmup = slice("old", 0, 1);
     warmup.state = SliceState::Discarded;
+    let found = compared(&[slice("old", 0, 0), slice("new", 0, 0), warmup.clone()]);
+    assert_eq!(found.warnings, [""; 0]);
+    warmup.reason = Some("the host stole CPU time".to_owned());
     let found = compared(&[slice("old", 0, 0), slice("new", 0, 0), warmup]);
-    assert_eq!(found.warnings, ["`old`: 1 slices are left out: warm-up (`point-query`)"]);
+    let expected = "`old`: 1 slices are left out: the host stole CPU time (`point-query`)";
+    assert_eq!(found.warnings, [expected]);
 }
 
 #[test]

@@ -103,11 +103,14 @@ impl Engine {
             barrier: Barrier::new(self.workers.len() + 1),
             start_ns: AtomicU64::new(0),
         });
-        for worker in &self.workers {
-            if !worker.send(Job::Run(Arc::clone(&start))) {
-                // Its place at the barrier would stay empty for ever.
-                return Err(Error::Worker { index: 0 });
+        // A worker that is gone would leave its place at the barrier empty for ever.
+        for (index, worker) in (0..).zip(&self.workers) {
+            if worker.thread.as_ref().is_none_or(JoinHandle::is_finished) {
+                return Err(Error::Worker { index });
             }
+        }
+        for worker in &self.workers {
+            worker.send(Job::Run(Arc::clone(&start)));
         }
         start.barrier.wait();
         let start_ns = set_start(&start);
@@ -175,9 +178,11 @@ impl Drop for Engine {
 }
 
 impl Worker {
-    /// Whether the worker is still there to take the job.
-    fn send(&self, job: Job) -> bool {
-        self.jobs.as_ref().is_some_and(|jobs| jobs.send(job).is_ok())
+    /// Sends a job; a worker that is not there to take it will be missed at its report.
+    fn send(&self, job: Job) {
+        if let Some(jobs) = &self.jobs {
+            let _ = jobs.send(job);
+        }
     }
 
     fn report(&self) -> Result<Report, std::sync::mpsc::RecvError> {

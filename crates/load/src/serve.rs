@@ -19,7 +19,8 @@ use std::thread;
 const EXIT_ORPHANED: i32 = 3;
 
 /// Answers the commands of `input` on `output` until [`Command::Close`]. If `input` ends before,
-/// the whole process exits at once with status 3.
+/// the whole process exits at once with status 3. The kernel also kills the process when the thread
+/// that started it ends, so a runner starts its drivers from a thread that outlives them.
 ///
 /// # Errors
 /// `output` cannot be written. Commands that fail are answered with [`Reply::Failed`].

@@ -80,7 +80,8 @@ fn events_agree(n: usize) -> io::Result<bool> {
     let mut counts = Vec::with_capacity(n);
     for counter in &mut counters {
         let data = counter.read_full()?;
-        if !counted_whole(data.time_enabled(), data.time_running()) {
+        let times = [data.time_enabled(), data.time_running()].map(Option::unwrap_or_default);
+        if !counted_whole(times[0], times[1]) {
             return Ok(false);
         }
         counts.push(data.count());

@@ -199,7 +199,11 @@ impl<'a> Compiler<'a> {
 
     /// BEGIN or COMMIT, of which the program has one text each.
     fn bracket(&mut self, word: &str) -> Statement {
-        let found = self.program.sql.iter().position(|sql| sql.pieces == [word]);
+        let found = self
+            .program
+            .sql
+            .iter()
+            .position(|sql| sql.pieces == [word] && sql.mode == Mode::Prepared && !sql.capture);
         let sql = found.unwrap_or_else(|| {
             self.program.sql.push(Sql {
                 mode: Mode::Prepared,

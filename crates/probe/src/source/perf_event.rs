@@ -10,7 +10,7 @@ use crate::{
 };
 use model::metric::Metric;
 use perf_event::Counter;
-use std::io;
+use std::{io, time::Duration};
 
 /// Counters through perf.
 pub(super) struct PerfEvent;
@@ -52,7 +52,8 @@ impl Probe for PerfEvent {
             match attach_all(&set.events, &members) {
                 Ok(attached) => {
                     let parts = Parts::of(target);
-                    let reader = Open { events: set.events, attached, parts, marks: set.marks };
+                    let (events, marks) = (set.events, set.marks);
+                    let reader = Open { events, attached, parts, marks, whole: true };
                     return Ok(Some(Box::new(reader)));
                 }
                 // All counters of this try are closed here: two sets are never on one task.
@@ -65,10 +66,23 @@ impl Probe for PerfEvent {
 }
 
 /// Whether perf does not permit, or does not have, an event. Filters of system calls answer that
-/// there is no perf.
+/// there is no perf; processors without an event, or with too few counters, answer in several ways.
 fn is_refusal(error: &io::Error) -> bool {
-    use io::ErrorKind::{NotFound, PermissionDenied, Unsupported};
-    matches!(error.kind(), PermissionDenied | NotFound | Unsupported)
+    use rustix::io::Errno;
+    const REFUSALS: [Errno; 9] = [
+        Errno::ACCESS,
+        Errno::PERM,
+        Errno::NOENT,
+        Errno::OPNOTSUPP,
+        Errno::NOSYS,
+        Errno::NODEV,
+        Errno::INVAL,
+        Errno::BUSY,
+        Errno::NOSPC,
+    ];
+    // An older kernel does not know a field of the request: that error has no number any more.
+    let is_known = |code: i32| REFUSALS.iter().any(|refusal| refusal.raw_os_error() == code);
+    error.raw_os_error().map_or(error.kind() == io::ErrorKind::Unsupported, is_known)
 }
 
 struct Attached {
@@ -76,6 +90,8 @@ struct Attached {
     part: Part,
     /// Index in the set of events.
     event: usize,
+    /// Time that it was to count, and that it did count, at the last reading.
+    times: [Duration; 2],
 }
 
 fn attach_all(events: &[Event], members: &[Member]) -> Result<Vec<Attached>, Error> {
@@ -83,7 +99,10 @@ fn attach_all(events: &[Event], members: &[Member]) -> Result<Vec<Attached>, Err
     for member in members {
         for (index, event) in events.iter().enumerate() {
             match attach::attach(*event, member.tid) {
-                Ok(counter) => attached.push(Attached { counter, part: member.part, event: index }),
+                Ok(counter) => {
+                    let times = [Duration::ZERO; 2];
+                    attached.push(Attached { counter, part: member.part, event: index, times });
+                }
                 // The task ended meanwhile.
                 Err(error)
                     if error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error()) =>
@@ -104,21 +123,23 @@ struct Open {
     attached: Vec<Attached>,
     parts: Parts,
     marks: Vec<String>,
+    /// Whether all events counted all the time since the reading before the last.
+    whole: bool,
 }
 
 impl Reader for Open {
     fn read(&mut self, values: &mut Values) -> Result<(), Error> {
         let mut sums = vec![Sums::default(); self.events.len()];
-        let mut whole = true;
-        for Attached { counter, part, event } in &mut self.attached {
+        self.whole = true;
+        for Attached { counter, part, event, times } in &mut self.attached {
             let name = self.events[*event].name;
             let data =
                 counter.read_full().map_err(|reason| Error::Read { counter: name, reason })?;
             sums[*event].add(*part, data.count() as f64);
-            whole &= counted_whole(data.time_enabled(), data.time_running());
-        }
-        if !whole && !self.marks.iter().any(|mark| mark == ESTIMATED) {
-            self.marks.push(ESTIMATED.into());
+            let now = [data.time_enabled(), data.time_running()].map(Option::unwrap_or_default);
+            let [enabled, running] = [0, 1].map(|i| now[i].saturating_sub(times[i]));
+            self.whole &= counted_whole(enabled, running);
+            *times = now;
         }
         for (event, sum) in self.events.iter().zip(&sums) {
             sum.emit(event.name, self.parts, values);
@@ -127,9 +148,34 @@ impl Reader for Open {
     }
 
     fn marks(&self) -> Vec<String> {
-        self.marks.clone()
+        let estimated = (!self.whole).then(|| ESTIMATED.to_owned());
+        self.marks.iter().cloned().chain(estimated).collect()
     }
 }
 
 /// Mark of counts that shared the hardware with others.
 const ESTIMATED: &str = "counters shared with other users of perf";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_that_has_less_is_told_from_a_host_that_is_broken() {
+        use rustix::io::Errno;
+        for (errno, expected) in [
+            (Errno::ACCESS, true),
+            (Errno::NOENT, true),
+            (Errno::OPNOTSUPP, true),
+            (Errno::NODEV, true),
+            (Errno::BUSY, true),
+            (Errno::MFILE, false),
+            (Errno::NOMEM, false),
+            (Errno::SRCH, false),
+        ] {
+            assert_eq!(is_refusal(&io::Error::from(errno)), expected, "{errno}");
+        }
+        assert!(is_refusal(&io::Error::from(io::ErrorKind::Unsupported)));
+        assert!(!is_refusal(&io::Error::other("x")));
+    }
+}
