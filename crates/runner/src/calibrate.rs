@@ -21,7 +21,7 @@ const PROBE_SECONDS: f64 = 1.0;
 /// Operations of the null client that tell its cost.
 const NULL_OPERATIONS: u64 = 20_000;
 /// Operations of the null client that are stepped.
-const NULL_STEPPED: u64 = 1_000;
+const NULL_STEPPED: u64 = 100;
 
 /// What calibration found, by phase name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

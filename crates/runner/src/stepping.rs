@@ -18,22 +18,22 @@ use model::{
 };
 use probe::{Permission, Stepper};
 
-/// Steps that one stretch may take, about; a step costs a few microseconds.
-const STEPS: f64 = 4e6;
+/// Steps that one stretch may take, about; a step costs tens of microseconds in a virtual machine.
+const STEPS: f64 = 4e5;
 /// Instructions in a nanosecond of CPU time of a server, about: enough to choose the length of a
 /// stretch.
-const INSTRUCTIONS_PER_NS: f64 = 2.0;
+const INSTRUCTIONS_PER_NS: f64 = 1.2;
 /// More operations than this add nothing to the precision of the mean.
-const OPERATIONS_MAX: f64 = 200.0;
+const OPERATIONS_MAX: f64 = 100.0;
 /// Fewer operations than this say nothing; such a workload is not stepped.
-const OPERATIONS_MIN: f64 = 3.0;
+const OPERATIONS_MIN: f64 = 2.0;
 
 /// Counter of the steps of a task, and of the operations that they belong to.
 pub(crate) const STEPPED: [&str; 2] = ["stepped_user_instructions", "stepped_operations"];
 
 /// Whether this host needs single steps and permits them.
 pub(crate) fn wanted() -> bool {
-    false && probe::permission() == Permission::None && probe::stepping_permitted()
+    probe::permission() == Permission::None && probe::stepping_permitted()
 }
 
 /// How many operations fit, if one takes `cpu_ns` of CPU time of the serving task.
@@ -118,9 +118,9 @@ mod tests {
 
     #[test]
     fn the_stretch_is_as_long_as_the_steps_allow() {
-        assert_eq!(operations(1_000.0), 200);
-        assert_eq!(operations(20_000.0), 100);
+        assert_eq!(operations(1_000.0), 100);
+        assert_eq!(operations(20_000.0), 16);
         assert_eq!(operations(1e6), 0);
-        assert_eq!(operations(0.0), 200);
+        assert_eq!(operations(0.0), 100);
     }
 }
