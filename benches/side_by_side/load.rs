@@ -23,7 +23,8 @@ pub(crate) fn compare(rig: &mut Rig, build: &str) -> anyhow::Result<()> {
         log_ratio += (ours / theirs).ln();
         println!(
             "{build} load round {round}: dbdyno/sysbench time {:.3} ({ours:.2} s / {theirs:.2} s; \
-             {} threads, {}; rows {:.2} s, indexes {:.2} s), table size ratio {:.3}, index size ratio {:.3}",
+             {} threads, {}; rows {:.2} s, indexes {:.2} s), table size ratio {:.3}, index size \
+             ratio {:.3}",
             ours / theirs,
             report.threads,
             report.method,

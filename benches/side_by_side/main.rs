@@ -7,6 +7,8 @@
 //! A bench: it prints figures and asserts nothing. It needs the program `sysbench` and, for
 //! counters, root.
 
+#![expect(clippy::print_stdout, reason = "figures are the output of a bench")]
+
 mod load;
 mod point;
 mod rig;

@@ -43,7 +43,7 @@ impl Rig {
         let installed: Installed = dbms::install(&resolved, &places, &mut |_| ())?;
         let place = places.new_run(&format!("bench-{}", std::process::id()))?;
         let exe = PathBuf::from(env!("CARGO_BIN_EXE_dbdyno"));
-        let mut keeper = Keeper::start(&exe, &place)?;
+        let keeper = Keeper::start(&exe, &place)?;
         let data = place.data().join("bench");
         let launch = Launch {
             installed: &installed,
@@ -53,13 +53,13 @@ impl Rig {
             place: &place,
             label: name,
         };
-        dbms::initialise(&launch, &mut keeper)?;
+        dbms::initialise(&launch, &keeper)?;
         let mut driver = Driver::spawn(&exe, &Stop::default())?;
         let mut ready = |target: &Target| {
             let connect = Command::Connect { target: target.clone(), clients: 0 };
             driver.ask(&connect).map(drop).map_err(|error| error.to_string())
         };
-        let server = dbms::start(&launch, &mut keeper, &mut ready)?;
+        let server = dbms::start(&launch, &keeper, &mut ready)?;
         let target = server.target().clone();
         let schema = catalog.schema("sbtest")?;
         Ok(Self { place, keeper, server, driver, target, catalog, schema })

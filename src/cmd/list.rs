@@ -7,10 +7,13 @@ use plan::Catalog;
 
 pub(super) const VERB: Verb = Verb { name: "list", command, run };
 
+/// Names, each with one line of help.
+type Lines = Vec<(String, String)>;
+
 /// A thing that can be listed, and its lines: name, then help.
 struct Shelf {
     name: &'static str,
-    lines: fn(&Arguments) -> anyhow::Result<Vec<(String, String)>>,
+    lines: fn(&Arguments) -> anyhow::Result<Lines>,
 }
 
 /// In the order of the command's help.
@@ -55,16 +58,16 @@ fn catalog(arguments: &Arguments) -> anyhow::Result<Catalog> {
     arguments.catalog.open()
 }
 
-fn pairs(listings: Vec<plan::Listing>) -> Vec<(String, String)> {
+fn pairs(listings: Vec<plan::Listing>) -> Lines {
     listings.into_iter().map(|listing| (listing.name, listing.help)).collect()
 }
 
-fn servers(_: &Arguments) -> anyhow::Result<Vec<(String, String)>> {
+fn servers(_: &Arguments) -> anyhow::Result<Lines> {
     let products = dbms::product::DBMSES.iter();
     Ok(products.map(|product| (product.name().to_owned(), product.help().to_owned())).collect())
 }
 
-fn builds(_: &Arguments) -> anyhow::Result<Vec<(String, String)>> {
+fn builds(_: &Arguments) -> anyhow::Result<Lines> {
     let mut lines = Vec::new();
     for product in dbms::product::DBMSES {
         for release in product.releases() {
@@ -84,7 +87,7 @@ fn moves(release: &dbms::Release) -> &'static str {
     }
 }
 
-fn configs(arguments: &Arguments) -> anyhow::Result<Vec<(String, String)>> {
+fn configs(arguments: &Arguments) -> anyhow::Result<Lines> {
     let catalog = catalog(arguments)?;
     let mut lines = Vec::new();
     for product in dbms::product::DBMSES {
@@ -95,14 +98,14 @@ fn configs(arguments: &Arguments) -> anyhow::Result<Vec<(String, String)>> {
     Ok(lines)
 }
 
-fn metrics(_: &Arguments) -> anyhow::Result<Vec<(String, String)>> {
+fn metrics(_: &Arguments) -> anyhow::Result<Lines> {
     let line = |metric: &model::metric::Metric| {
         (metric.name.to_owned(), format!("[{}] {}", metric.unit, metric.help))
     };
     Ok(analysis::METRICS.iter().map(line).collect())
 }
 
-fn probes(_: &Arguments) -> anyhow::Result<Vec<(String, String)>> {
+fn probes(_: &Arguments) -> anyhow::Result<Lines> {
     let probes = probe::source::PROBES.iter();
     Ok(probes
         .map(|probe| {
@@ -112,7 +115,7 @@ fn probes(_: &Arguments) -> anyhow::Result<Vec<(String, String)>> {
         .collect())
 }
 
-fn formats(_: &Arguments) -> anyhow::Result<Vec<(String, String)>> {
+fn formats(_: &Arguments) -> anyhow::Result<Lines> {
     let formats = report::format::FORMATS.iter();
     Ok(formats.map(|format| (format.name().to_owned(), format.help().to_owned())).collect())
 }

@@ -41,7 +41,8 @@ fn command(command: Command) -> Command {
     Arguments::augment_args(
         command.about("Runs an experiment and prints the comparison").after_long_help(
             "Examples:\n  dbdyno run                                  the quickstart: embedded \
-             SQLite, about a minute\n  dbdyno run mysql-5.6-vs-9                   a shipped experiment\n  \
+             SQLite, about a minute\n  \
+             dbdyno run mysql-5.6-vs-9                   a shipped experiment\n  \
              dbdyno run mine.toml --set rows=100000      a file, with one key changed\n  \
              dbdyno run mine.toml --resume               after a crash or Ctrl-C",
         ),

@@ -50,7 +50,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     signals::connect(&stop).context("cannot listen for Ctrl-C")?;
     let exe = std::env::current_exe().context("cannot find the path of this program")?;
     let place = places.new_run(&format!("up-{}", std::process::id()))?;
-    let mut keeper = Keeper::start(&exe, &place)?;
+    let keeper = Keeper::start(&exe, &place)?;
     let data = place.data().join("up");
     let launch = Launch {
         installed: &installed,
@@ -60,13 +60,13 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         place: &place,
         label: &arguments.build,
     };
-    dbms::initialise(&launch, &mut keeper)?;
+    dbms::initialise(&launch, &keeper)?;
     let mut driver = Driver::spawn(&exe, &stop)?;
     let mut ready = |target: &Target| {
         let connect = drive::Command::Connect { target: target.clone(), clients: 0 };
         driver.ask(&connect).map(drop).map_err(|error| error.to_string())
     };
-    let server = dbms::start(&launch, &mut keeper, &mut ready)?;
+    let server = dbms::start(&launch, &keeper, &mut ready)?;
     drop(driver);
     talk::data(&how_to_connect(server.target()))?;
     talk::say("Ctrl-C stops the server and removes its data");

@@ -2,6 +2,13 @@
 //!
 //! Servers are real. A test that needs one installs it, into the same cache that users have.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::print_stdout,
+    reason = "a test that cannot go on fails, and says what it skips"
+)]
+
 mod errors;
 mod lab;
 mod quickstart;

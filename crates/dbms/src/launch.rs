@@ -117,8 +117,8 @@ impl<'a> Ground<'a> {
         own_like_parent(file)
     }
 
-    // A server that was killed leaves its socket and a file with its process, and a new server that finds
-    // that process number in use by anything refuses to start.
+    // A server that was killed leaves its socket and a file with its process, and a new server that
+    // finds that process number in use by anything refuses to start.
     fn clear_sockets(&self) -> Result<()> {
         for entry in fs::read_dir(&self.sockets)? {
             fs::remove_file(entry?.path())?;

@@ -6,7 +6,8 @@
 //! divide a counter by operations, and must not stop because a host permits less: what is missing
 //! becomes a mark.
 //!
-//! Read [`Target`] first, then [`source`] (the probes and their table), then [`Meter`].
+//! Read [`Target`] first, then [`source`] (the probes and their table), then [`Meter`]. Where the
+//! processor counts no instructions, a [`Stepper`] counts those of a few operations.
 
 mod attach;
 mod calm;

@@ -87,7 +87,7 @@ pub(crate) fn until_paid(
 
 /// The amount of one debt now, or `None` where this server does not know it.
 pub(crate) fn owed_amount(driver: &mut Driver, debt: &Debt) -> Result<Option<f64>, Error> {
-    let rows = match driver.query(&debt.sql) {
+    let rows = match driver.query(debt.sql) {
         Ok(rows) => rows,
         Err(Error::Sql { lost: false, .. }) => return Ok(None),
         Err(error) => return Err(error),

@@ -112,7 +112,7 @@ pub(crate) fn initialise(run: &mut Run<'_>, subject: usize, folder: &Path) -> Re
                 place: &run.place,
                 label: &about.label,
             };
-            Ok(dbms::initialise(&launch, &mut run.keeper)?)
+            Ok(dbms::initialise(&launch, &run.keeper)?)
         }
     }
 }

@@ -86,7 +86,7 @@ impl Stand {
                     label: &about.label,
                 };
                 let mut ready = |target: &Target| answers(&mut driver, target);
-                let server = dbms::start(&launch, &mut run.keeper, &mut ready)?;
+                let server = dbms::start(&launch, &run.keeper, &mut ready)?;
                 let target = server.target().clone();
                 (Some(server), target)
             }

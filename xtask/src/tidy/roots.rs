@@ -9,6 +9,7 @@ pub(super) struct Roots;
 /// Crates that have unsafe code, and why; each such module allows it by name.
 const UNSAFE: &[(&str, &str)] = &[
     ("crates/load/", "clocks, and the C interface of embedded engines"),
+    ("crates/probe/", "steps tasks by ptrace"),
     ("crates/dbms/", "ends and reaps processes between fork and exec"),
 ];
 

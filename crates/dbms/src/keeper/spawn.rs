@@ -42,6 +42,7 @@ pub(super) fn spawn(spawn: &Spawn, group: Option<&Path>) -> io::Result<u32> {
     // owns it.
     unsafe {
         command.pre_exec(move || {
+            let check = |done| if done { Ok(()) } else { Err(io::Error::last_os_error()) };
             if let Some(join) = &join {
                 check(libc::write(join.file().as_raw_fd(), c"0".as_ptr().cast(), 1) == 1)?;
             }
@@ -61,10 +62,6 @@ pub(super) fn spawn(spawn: &Spawn, group: Option<&Path>) -> io::Result<u32> {
     command.spawn().map(|child| child.id()).map_err(|error| {
         io::Error::new(error.kind(), format!("cannot execute `{program}`: {error}"))
     })
-}
-
-fn check(done: bool) -> io::Result<()> {
-    if done { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 /// Whether a process may be put into this group: a child tries, because moving the keeper would be

@@ -35,8 +35,8 @@ pub struct Sqlite {
 
 /// An entry of [`Program::sql`].
 enum Encoded {
-    Prepared { statement: Statement, capture: bool },
-    Text { pieces: Vec<Vec<u8>>, capture: bool },
+    Prepared { statement: Statement, capture: Capture },
+    Text { pieces: Vec<Vec<u8>>, capture: Capture },
 }
 
 impl Client for Sqlite {
@@ -65,7 +65,7 @@ impl Client for Sqlite {
                 Mode::Prepared => self.prepare_one(sql)?,
                 Mode::Text => Encoded::Text {
                     pieces: sql.pieces.iter().map(|piece| piece.as_bytes().to_vec()).collect(),
-                    capture: sql.capture,
+                    capture: Capture::of(sql),
                 },
             };
             self.statements.push(encoded);
@@ -152,7 +152,7 @@ impl Client for Sqlite {
             self.trivial = prepared.map(|(statement, _)| statement);
         }
         match &mut self.trivial {
-            Some(statement) => execute(&mut self.database, statement, false).map(drop),
+            Some(statement) => execute(&mut self.database, statement, Capture::Nothing).map(drop),
             None => Ok(()),
         }
     }
@@ -176,7 +176,21 @@ impl Sqlite {
                     .map_err(|Refused| in_statement(self.database.error()))?;
             }
         }
-        Ok(Encoded::Prepared { statement, capture: sql.capture })
+        Ok(Encoded::Prepared { statement, capture: Capture::of(sql) })
+    }
+}
+
+/// Which value of a result later statements need.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Capture {
+    /// The first column of the first row.
+    First,
+    Nothing,
+}
+
+impl Capture {
+    fn of(sql: &Sql) -> Self {
+        if sql.capture { Self::First } else { Self::Nothing }
     }
 }
 
@@ -185,7 +199,7 @@ impl Sqlite {
 fn execute(
     database: &mut Database,
     statement: &mut Statement,
-    capture: bool,
+    capture: Capture,
 ) -> Result<Answer, Failure> {
     let mut answer = Answer::default();
     let before = if statement.readonly() { 0 } else { database.total_changes() };
@@ -209,11 +223,11 @@ fn execute(
 
 /// Takes a row over as an application would, and forgets it.
 #[inline]
-fn take_row(statement: &mut Statement, capture: bool, answer: &mut Answer) {
+fn take_row(statement: &mut Statement, capture: Capture, answer: &mut Answer) {
     for column in 0..statement.columns() {
         match statement.value(column) {
             Value::Integer(value) => {
-                if capture && column == 0 && answer.rows == 0 {
+                if capture == Capture::First && column == 0 && answer.rows == 0 {
                     answer.captured = Some(value);
                 }
                 black_box(value);

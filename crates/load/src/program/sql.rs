@@ -27,7 +27,7 @@ pub(super) fn tokens(sql: &str) -> Result<Vec<Token>, String> {
     while let Some(next) = rest.chars().next() {
         let (token, length) = match (next, quote) {
             ('?', None) => (Some(Token::Mark), 1),
-            ('{', _) => braced(rest, quote.is_some())?,
+            ('{', _) => braced(rest, quote)?,
             _ => (None, 0),
         };
         if let Some(token) = token {
@@ -57,7 +57,8 @@ pub(super) fn tokens(sql: &str) -> Result<Vec<Token>, String> {
 
 /// The token in braces at the start of `rest` and its length; text in quotes may have braces of its
 /// own.
-fn braced(rest: &str, quoted: bool) -> Result<(Option<Token>, usize), String> {
+fn braced(rest: &str, quote: Option<char>) -> Result<(Option<Token>, usize), String> {
+    let quoted = quote.is_some();
     let Some(end) = rest.find('}') else {
         return if quoted { Ok((None, 0)) } else { Err("a `{` has no `}`".to_owned()) };
     };

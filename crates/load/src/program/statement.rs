@@ -47,7 +47,7 @@ impl Text {
             Some(rows) => at_least_one(compiler.values(identity).number(rows)?, "rows")?,
         };
         let text = Self { tokens, arguments, rows };
-        text.check(from.rows_per_statement.is_some())?;
+        text.check(from)?;
         Ok(text)
     }
 
@@ -103,7 +103,7 @@ impl Text {
         pieces.0
     }
 
-    fn check(&self, several_rows: bool) -> Result<(), String> {
+    fn check(&self, from: &workload::Statement) -> Result<(), String> {
         let places: Vec<&Token> = self
             .tokens
             .iter()
@@ -113,7 +113,7 @@ impl Text {
         if has_rows && places.len() > 1 {
             return Err("its SQL has `{rows}`, which must be the only place of arguments".into());
         }
-        if several_rows && !has_rows {
+        if from.rows_per_statement.is_some() && !has_rows {
             return Err("it has several rows, but its SQL has no `{rows}`".into());
         }
         if has_rows && self.arguments.is_empty() {

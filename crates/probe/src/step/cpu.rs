@@ -15,8 +15,8 @@ pub(super) struct OneCpu {
 }
 
 impl OneCpu {
-    /// Binds the calling thread and the tasks to a CPU that all of them may use. Where there is none,
-    /// or where it is not permitted, they stay as they are: it is slower, not wrong.
+    /// Binds the calling thread and the tasks to a CPU that all of them may use. Where there is
+    /// none, or where it is not permitted, they stay as they are: it is slower, not wrong.
     pub(super) fn bind(tasks: &[u32]) -> Self {
         let others = tasks.iter().filter_map(|task| pid(*task)).map(Some);
         let known = [None].into_iter().chain(others);

@@ -53,7 +53,7 @@ pub(super) fn detach(task: u32, signal: i32) -> io::Result<()> {
     request(c_long::from(libc::PTRACE_DETACH), task, 0, signal as usize)
 }
 
-/// Address of the next instruction of a stopped task. One word of the registers costs less than all.
+/// Address of the next instruction of a stopped task. One register costs less than all.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn next_instruction(task: u32) -> io::Result<u64> {
     let offset = offset_of!(libc::user, regs) + offset_of!(libc::user_regs_struct, rip);

@@ -51,7 +51,7 @@ pub(super) fn read(bytes: &[u8], definitions: Definitions) -> Option<Answer> {
 
 /// An OK whose changed rows and last key have one byte each, as the lone packet of `bytes`.
 fn ok(bytes: &[u8], length: usize) -> Option<Answer> {
-    let &[_, _, _, _, _, changed @ ..=0xfa, ..=0xfa, status, ..] = bytes else { return None };
+    let &[_, _, _, _, _, changed @ (..=0xfa), (..=0xfa), status, ..] = bytes else { return None };
     let more = length < 7 || 4 + length != bytes.len() || u16::from(status) & MORE_RESULTS != 0;
     (!more).then_some(Answer { rows: 0, changed: u64::from(changed), captured: None })
 }

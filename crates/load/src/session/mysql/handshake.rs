@@ -62,7 +62,7 @@ fn enter(
     }
     let greeting = HandshakePacket::deserialize((), &mut ParseBuf(&greeting))
         .map_err(|error| SqlError::lost(format!("the greeting is not of MySQL: {error}")))?;
-    let mut login = Login::new(&greeting, credentials, local)?;
+    let mut login = Login { local, ..Login::new(&greeting, credentials)? };
     let (response, capabilities, extended) = login.response(&greeting, database)?;
     stream.write(&response)?;
     login.finish(&mut stream)?;
@@ -99,18 +99,14 @@ struct Login {
 }
 
 impl Login {
-    fn new(
-        greeting: &HandshakePacket<'_>,
-        credentials: Credentials,
-        local: bool,
-    ) -> Result<Self, SqlError> {
+    fn new(greeting: &HandshakePacket<'_>, credentials: Credentials) -> Result<Self, SqlError> {
         let offered = greeting.auth_plugin().map(AuthPlugin::into_owned);
         // A plugin that this client does not know is answered with the native one: the server then
         // names the plugin of the account, if it is another.
         let known = offered.filter(|plugin| plugin.init().is_ok());
         let plugin = known.unwrap_or(AuthPlugin::MysqlNativePassword);
         let procedure = begin(&plugin)?;
-        Ok(Self { credentials, local, plugin, procedure, scramble: greeting.nonce() })
+        Ok(Self { credentials, local: false, plugin, procedure, scramble: greeting.nonce() })
     }
 
     /// The handshake response, and the capabilities it settles.

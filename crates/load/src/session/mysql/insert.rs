@@ -31,7 +31,9 @@ pub(super) fn load(
     let mut stored = 0;
     let mut statement: Option<Prepared> = None;
     let mut waiting = false;
-    let mut batch = Batch::new(into.ascii);
+    // Plain bytes are stored as they are; a text may be converted character by character.
+    let text_type = if into.ascii { TYPE_BYTES } else { TYPE_TEXT };
+    let mut batch = Batch::new(text_type);
     loop {
         // These rows are made while the server works on those before.
         batch.clear();
@@ -97,9 +99,7 @@ struct Batch {
 }
 
 impl Batch {
-    fn new(ascii: bool) -> Self {
-        // Plain bytes are stored as they are; a text may be converted character by character.
-        let text_type = if ascii { TYPE_BYTES } else { TYPE_TEXT };
+    fn new(text_type: u8) -> Self {
         Self { text_type, types: Vec::new(), values: Vec::new(), rows: 0 }
     }
 
