@@ -74,16 +74,14 @@ fn rates(run: &mut Run<'_>, found: &mut Calibration) -> Result<(), Error> {
         stand.compile(&assignment(run, phase)?)?;
         let seed = run.plan.experiment.seed ^ 0xca1b;
         run_stretch(&mut stand.driver, phase, StretchEnd::Seconds(PROBE_SECONDS), seed)?;
-        let cpu_before = stepping::serving_cpu_ns(&stand);
         let report =
             run_stretch(&mut stand.driver, phase, StretchEnd::Seconds(PROBE_SECONDS), seed + 1)?;
-        let cpu_ns = stepping::serving_cpu_ns(&stand).saturating_sub(cpu_before);
         let seconds = report.end_ns.saturating_sub(report.start_ns).max(1) as f64 / 1e9;
         let per_client = report.succeeded as f64 / seconds / f64::from(phase.clients.max(1));
         let operations = (per_client * phase.seconds).round().max(1.0) as u64;
         found.operations.insert(phase.name.clone(), operations);
         if stepping::wanted() {
-            let stepped = stepping::operations(cpu_ns as f64 / report.succeeded.max(1) as f64);
+            let stepped = stepping::operations(&mut stand, phase, seed + 2)?;
             found.stepped.insert(phase.name.clone(), stepped);
         }
     }

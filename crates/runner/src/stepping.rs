@@ -17,15 +17,15 @@ use model::{
     reading::{Reading, Scope},
 };
 use probe::{Permission, Stepper};
+use std::time::Duration;
 
-/// Steps that one stretch may take, about; a step costs tens of microseconds in a virtual machine.
-const STEPS: f64 = 4e5;
-/// Instructions in a nanosecond of CPU time of a server, about: enough to choose the length of a
-/// stretch.
-const INSTRUCTIONS_PER_NS: f64 = 1.2;
+/// Seconds of stepping that a workload may take on each subject in each block, about.
+const SECONDS: f64 = 10.0;
+/// After as many seconds a stretch is given up: it says nothing then, and the slices go on.
+const SECONDS_MAX: u64 = 45;
 /// More operations than this add nothing to the precision of the mean.
 const OPERATIONS_MAX: f64 = 100.0;
-/// Fewer operations than this say nothing; such a workload is not stepped.
+/// A mean of one operation says little; this many are stepped even if they take longer.
 const OPERATIONS_MIN: f64 = 2.0;
 
 /// Counter of the steps of a task, and of the operations that they belong to.
@@ -36,20 +36,18 @@ pub(crate) fn wanted() -> bool {
     probe::permission() == Permission::None && probe::stepping_permitted()
 }
 
-/// How many operations fit, if one takes `cpu_ns` of CPU time of the serving task.
-pub(crate) fn operations(cpu_ns: f64) -> u64 {
-    let fitting = (STEPS / (cpu_ns * INSTRUCTIONS_PER_NS).max(1.0)).min(OPERATIONS_MAX);
-    if fitting < OPERATIONS_MIN { 0 } else { fitting as u64 }
+/// How many operations of a workload are stepped, found by stepping one of the base's.
+pub(crate) fn operations(stand: &mut Stand, phase: &Phase, seed: u64) -> Result<u64, Error> {
+    let readings = count(stand, phase, 1, seed)?;
+    let steps = readings.iter().filter(|reading| reading.counter == STEPPED[0]);
+    let steps = steps.map(|reading| reading.end).fold(0.0, f64::max);
+    Ok(fitting(steps / probe::steps_per_second()))
 }
 
-/// CPU time so far of the tasks that serve the connections, nanoseconds.
-pub(crate) fn serving_cpu_ns(stand: &Stand) -> u64 {
-    let (process, tasks) = match &stand.server {
-        Some(server) => (server.pid(), stand.foreground.tasks.clone()),
-        None => (stand.driver.pid(), driver_tasks(stand)),
-    };
-    let found = probe::task_cpu(&[process]).into_iter();
-    found.filter(|task| tasks.contains(&task.tid)).map(|task| task.cpu_ns).sum()
+/// How many operations fit, if one takes as many seconds; none if that is too long, or not a number.
+fn fitting(seconds: f64) -> u64 {
+    let affordable = OPERATIONS_MIN * seconds < SECONDS_MAX as f64 / 2.0;
+    if affordable { (SECONDS / seconds).clamp(OPERATIONS_MIN, OPERATIONS_MAX) as u64 } else { 0 }
 }
 
 fn driver_tasks(stand: &Stand) -> Vec<u32> {
@@ -71,9 +69,12 @@ pub(crate) fn count(
     if operations == 0 || tasks.is_empty() {
         return Ok(Vec::new());
     }
-    let stepper = Stepper::attach(&tasks)?;
+    let stepper = Stepper::attach_within(&tasks, Duration::from_secs(SECONDS_MAX))?;
     let report = run_stretch(&mut stand.driver, phase, StretchEnd::Operations(operations), seed);
-    let counts = stepper.stop()?;
+    let counts = match stepper.stop() {
+        Err(probe::Error::StepsTooMany { .. }) => Vec::new(),
+        other => other?,
+    };
     report?;
     let mut readings = Vec::new();
     for (scope, task) in scopes {
@@ -114,13 +115,16 @@ pub(crate) fn of_trial(
 
 #[cfg(test)]
 mod tests {
-    use super::operations;
+    use super::fitting;
 
     #[test]
-    fn the_stretch_is_as_long_as_the_steps_allow() {
-        assert_eq!(operations(1_000.0), 100);
-        assert_eq!(operations(20_000.0), 16);
-        assert_eq!(operations(1e6), 0);
-        assert_eq!(operations(0.0), 100);
+    fn the_stretch_is_as_long_as_the_time_allows() {
+        assert_eq!(fitting(0.01), 100);
+        assert_eq!(fitting(1.0), 10);
+        assert_eq!(fitting(8.0), 2);
+        assert_eq!(fitting(30.0), 0);
+        assert_eq!(fitting(0.0), 100);
+        assert_eq!(fitting(f64::NAN), 0);
+        assert_eq!(fitting(f64::INFINITY), 0);
     }
 }

@@ -306,7 +306,7 @@ impl<'a> Turn<'a> {
         self.draw(statement.draws);
         let copy = if statement.copies > 1 { self.copy as usize } else { 0 };
         client.begin(statement.sql as usize + copy);
-        match statement.only {
+        match &statement.only {
             Some(source) => client.integer(self.integer(source, 0)),
             None => self.arguments(client, statement),
         }
@@ -356,7 +356,7 @@ impl<'a> Turn<'a> {
                     }
                     source => {
                         for place in 0..slot.count {
-                            client.integer(self.integer(source, place));
+                            client.integer(self.integer(&source, place));
                         }
                     }
                 }
@@ -388,17 +388,17 @@ impl<'a> Turn<'a> {
                     self.texts[register].copy_from_slice(&text);
                     self.texts[usize::from(*index)] = text;
                 }
-                source => self.registers[register] = self.integer(*source, 0),
+                source => self.registers[register] = self.integer(source, 0),
             }
         }
     }
 
     /// The next value of an integer source at a place of its list.
     #[inline(always)]
-    fn integer(&mut self, source: Source, place: u32) -> i64 {
+    fn integer(&mut self, source: &Source, place: u32) -> i64 {
         match source {
-            Source::Uniform { low, span } => low.wrapping_add(self.random.below(span) as i64),
-            source => self.other_integer(source, place),
+            Source::Uniform { low, span } => low.wrapping_add(self.random.below(*span) as i64),
+            source => self.other_integer(*source, place),
         }
     }
 
