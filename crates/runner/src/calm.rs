@@ -61,8 +61,11 @@ fn used_between(before: &BTreeMap<u32, u64>, after: &BTreeMap<u32, u64>) -> u64 
     after.iter().map(|(tid, ns)| ns.saturating_sub(before.get(tid).copied().unwrap_or(0))).sum()
 }
 
-/// Waits until every debt of the server is at or below its floor, and tells which are not when the
-/// ceiling is hit. Debts that this server does not have count as paid.
+/// Time after which a debt that has not become smaller will not be paid while the server is idle.
+const NO_PROGRESS: Duration = Duration::from_secs(3);
+
+/// Waits until every debt of the server is at or below its floor. Gives those that are not, when the
+/// ceiling is hit or when the server has stopped paying. Debts that it does not have count as paid.
 pub(crate) fn until_paid(
     driver: &mut Driver,
     debts: &[Debt],
@@ -70,15 +73,20 @@ pub(crate) fn until_paid(
     stop: &Stop,
 ) -> Result<Vec<String>, Error> {
     let end = Instant::now() + ceiling;
+    let (mut least, mut progress) = (f64::INFINITY, Instant::now());
     loop {
         let mut owed = Vec::new();
+        let mut total = 0.0;
         for debt in debts {
-            match owed_amount(driver, debt)? {
-                Some(amount) if amount > debt.floor => owed.push(format!("{} {amount}", debt.name)),
-                _ => {}
+            if let Some(amount) = owed_amount(driver, debt)?.filter(|amount| *amount > debt.floor) {
+                owed.push(format!("{} {amount}", debt.name));
+                total += amount;
             }
         }
-        if owed.is_empty() || Instant::now() > end {
+        if total < least {
+            (least, progress) = (total, Instant::now());
+        }
+        if owed.is_empty() || Instant::now() > end || progress.elapsed() > NO_PROGRESS {
             return Ok(owed);
         }
         stop.sleep(WINDOW)?;

@@ -20,7 +20,7 @@ use probe::{Permission, Stepper};
 use std::time::Duration;
 
 /// Seconds of stepping that a workload may take on each subject in each block, about.
-const SECONDS: f64 = 10.0;
+const SECONDS: f64 = 6.0;
 /// After as many seconds a stretch is given up: it says nothing then, and the slices go on.
 const SECONDS_MAX: u64 = 45;
 /// More operations than this add nothing to the precision of the mean.
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn the_stretch_is_as_long_as_the_time_allows() {
         assert_eq!(fitting(0.01), 100);
-        assert_eq!(fitting(1.0), 10);
+        assert_eq!(fitting(1.0), 6);
         assert_eq!(fitting(8.0), 2);
         assert_eq!(fitting(30.0), 0);
         assert_eq!(fitting(0.0), 100);
