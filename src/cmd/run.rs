@@ -10,7 +10,7 @@ use crate::{
 };
 use anyhow::Context;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use runner::{DataFolders, Options, Resume, Stop};
+use runner::{DataFolders, Options, Resume, Steps, Stop};
 use store::{Results, Selection};
 
 pub(super) const VERB: Verb = Verb { name: "run", command, run };
@@ -32,6 +32,9 @@ struct Arguments {
     /// Leave the data folders of the servers where they are, and say where.
     #[arg(long)]
     keep_data: bool,
+    /// Do not count instructions by single steps where the host has no hardware counters.
+    #[arg(long)]
+    no_steps: bool,
     /// How progress is shown on stderr: a bar on a terminal, else plain lines.
     #[arg(long, value_enum)]
     progress: Option<ProgressStyle>,
@@ -61,6 +64,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         results: arguments.results.results.clone(),
         resume: if arguments.resume { Resume::Yes } else { Resume::No },
         data: if arguments.keep_data { DataFolders::Keep } else { DataFolders::Remove },
+        steps: if arguments.no_steps { Steps::Never } else { Steps::WhereNeeded },
     };
     talk::say(&plan.experiment.question);
     let mut terminal = Terminal::new(arguments.progress);

@@ -55,7 +55,7 @@ pub(crate) fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// The value of one metric of one variant in one workload.
+/// The value of one metric of one variant, or of the base, in one workload.
 pub(crate) fn value(
     comparison: &serde_json::Value,
     workload: &str,
@@ -63,12 +63,12 @@ pub(crate) fn value(
     metric: &str,
 ) -> Option<f64> {
     let rows = comparison["comparisons"].as_array().unwrap();
-    let row = rows.iter().find(|row| {
-        row["workload"] == workload
-            && row["metric"] == metric
-            && row["variant"].as_str().is_some_and(|name| name.starts_with(variant))
-    })?;
-    row["value"].as_f64()
+    let mut rows = rows.iter().filter(|r| r["workload"] == workload && r["metric"] == metric);
+    rows.find_map(|row| {
+        let is = |key: &str| row[key].as_str().is_some_and(|name| name.starts_with(variant));
+        let key = [("variant", "value"), ("base", "base_value")].into_iter().find(|(k, _)| is(k));
+        key.and_then(|(_, value)| row[value].as_f64())
+    })
 }
 
 /// Ids of living processes whose command line or environment names `word`.

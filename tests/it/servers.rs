@@ -12,7 +12,7 @@ fn check(factors: &str, variants: &[&str]) {
          rounds = 1\nslice_seconds = 0.3\nwarmup_seconds = 0.1\n[factors]\n{factors}"
     );
     lab.write("small.toml", &experiment);
-    lab.succeed(&["run", "small.toml", "--progress", "none"]);
+    lab.succeed(&["run", "small.toml", "--no-steps", "--progress", "none"]);
     let comparison = lab.comparison();
     for variant in variants {
         for workload in WORKLOADS {
@@ -27,8 +27,9 @@ fn check(factors: &str, variants: &[&str]) {
 }
 
 #[test]
-fn postgres_18() {
-    check("build = [\"postgres@18\"]\n", &["postgres-18"]);
+fn postgres_11_beside_18() {
+    let builds = "build = [\"postgres@11\", \"postgres@18\"]\n";
+    check(builds, &["postgres-11", "postgres-18"]);
 }
 
 #[test]

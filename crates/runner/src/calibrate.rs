@@ -80,7 +80,7 @@ fn rates(run: &mut Run<'_>, found: &mut Calibration) -> Result<(), Error> {
         let per_client = report.succeeded as f64 / seconds / f64::from(phase.clients.max(1));
         let operations = (per_client * phase.seconds).round().max(1.0) as u64;
         found.operations.insert(phase.name.clone(), operations);
-        if stepping::wanted() {
+        if run.steps() {
             let stepped = stepping::operations(&mut stand, phase, seed + 2)?;
             found.stepped.insert(phase.name.clone(), stepped);
         }
@@ -119,7 +119,7 @@ fn null_costs(run: &mut Run<'_>, found: &mut Calibration) -> Result<(), Error> {
         let costs = readings.iter().filter(|reading| reading.scope == Scope::Client);
         let costs = costs.map(|reading| (reading.counter.clone(), reading.delta() / operations));
         let mut costs: BTreeMap<String, f64> = costs.collect();
-        if let Some(task) = task.filter(|_| stepping::wanted()) {
+        if let Some(task) = task.filter(|_| run.steps()) {
             costs.insert(stepping::STEPPED[0].to_owned(), null_steps(&mut driver, phase, task)?);
         }
         found.null.insert(phase.name.clone(), costs);

@@ -30,5 +30,5 @@ mod trial;
 pub use driver::Driver;
 pub use error::Error;
 pub use observer::{Observer, Progress};
-pub use run::{DataFolders, Options, Outcome, Resume, execute};
+pub use run::{DataFolders, Options, Outcome, Resume, Steps, execute};
 pub use stop::Stop;

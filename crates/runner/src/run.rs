@@ -2,7 +2,7 @@
 
 use crate::{
     Error, Observer, Progress, Stop, calibrate::Calibration, classic, copy, environment,
-    interleaved, preflight,
+    interleaved, preflight, stepping,
 };
 use dbms::{Installed, Keeper, Places, RunPlace};
 use model::{
@@ -27,6 +27,17 @@ pub struct Options {
     pub resume: Resume,
     /// What happens to the data folders at the end.
     pub data: DataFolders,
+    /// Whether instructions are counted by single steps where the host has no hardware counters.
+    pub steps: Steps,
+}
+
+/// Whether instructions are counted by single steps where the host has no hardware counters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Steps {
+    /// They are, where the host permits it; some seconds per workload, subject and block.
+    WhereNeeded,
+    /// They are not.
+    Never,
 }
 
 /// Whether to continue an unfinished run.
@@ -143,6 +154,11 @@ fn install(
 }
 
 impl Run<'_> {
+    /// Whether this run counts instructions by single steps.
+    pub(crate) fn steps(&self) -> bool {
+        self.options.steps == Steps::WhereNeeded && stepping::wanted()
+    }
+
     pub(crate) fn step(&mut self, text: &str) {
         self.observer.tell(&Progress::Step(text));
     }
