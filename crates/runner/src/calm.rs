@@ -64,8 +64,9 @@ fn used_between(before: &BTreeMap<u32, u64>, after: &BTreeMap<u32, u64>) -> u64 
 /// Time after which a debt that has not become smaller will not be paid while the server is idle.
 const NO_PROGRESS: Duration = Duration::from_secs(3);
 
-/// Waits until every debt of the server is at or below its floor. Gives those that are not, when the
-/// ceiling is hit or when the server has stopped paying. Debts that it does not have count as paid.
+/// Waits until every debt of the server is at or below its floor. Gives those that are not, when
+/// the ceiling is hit or when the server has stopped paying. Debts that it does not have count as
+/// paid.
 pub(crate) fn until_paid(
     driver: &mut Driver,
     debts: &[Debt],

@@ -15,9 +15,9 @@ use model::{
 };
 
 /// Slices' worth of work that each subject does, discarded, before the first round of a reading
-/// phase. Caches are full by then, but InnoDB's adaptive hash index serves a page only after several
-/// accesses to it: until it does, MySQL 5.6 spends 49,700 instead of 34,000 user instructions on a
-/// point query.
+/// phase. Caches are full by then, but InnoDB's adaptive hash index serves a page only after
+/// several accesses to it: until it does, MySQL 5.6 spends 49,700 instead of 34,000 user
+/// instructions on a point query.
 const FIRST_DISCARD_READING: f64 = 6.0;
 /// The same before a writing phase, whose state is not to be used up before it is measured.
 const FIRST_DISCARD_WRITING: f64 = 0.5;

@@ -44,7 +44,8 @@ pub(crate) fn operations(stand: &mut Stand, phase: &Phase, seed: u64) -> Result<
     Ok(fitting(steps / probe::steps_per_second()))
 }
 
-/// How many operations fit, if one takes as many seconds; none if that is too long, or not a number.
+/// How many operations fit, if one takes as many seconds; none if that is too long, or not a
+/// number.
 fn fitting(seconds: f64) -> u64 {
     let affordable = OPERATIONS_MIN * seconds < SECONDS_MAX as f64 / 2.0;
     if affordable { (SECONDS / seconds).clamp(OPERATIONS_MIN, OPERATIONS_MAX) as u64 } else { 0 }
