@@ -126,11 +126,17 @@ pub fn execute(
         done: 0,
         failed: 0,
     };
-    match plan.experiment.design {
-        Design::Interleaved => interleaved::run(&mut run)?,
-        Design::Classic => classic::run(&mut run)?,
+    let done = match plan.experiment.design {
+        Design::Interleaved => interleaved::run(&mut run),
+        Design::Classic => classic::run(&mut run),
+    };
+    match done {
+        Ok(()) => run.finish(),
+        Err(error) => {
+            run.abandon();
+            Err(error)
+        }
     }
-    run.finish()
 }
 
 /// Makes every build of the plan ready on this host.
@@ -192,6 +198,15 @@ impl Run<'_> {
     /// Counts slices that an earlier execution of this run has left.
     pub(crate) fn keep_done(&mut self, slices: u64) {
         self.done += slices;
+    }
+
+    /// Removes the data folders of a run that broke; a resume loads again what it needs.
+    fn abandon(self) {
+        if self.options.data == DataFolders::Remove {
+            // What broke the run is told; that its folders are still there would only hide it.
+            let _ = self.keeper.end();
+            let _ = copy::remove_folder(self.place.data());
+        }
     }
 
     fn finish(self) -> Result<Outcome, Error> {
