@@ -11,6 +11,7 @@ pub struct Experiment {
     /// The question in one sentence; the report's title.
     pub question: String,
     /// Name of the suite, or of the experiment where it lists workloads of its own.
+    #[serde(default)]
     pub suite: String,
     /// Interleaved or classic.
     pub design: Design,
