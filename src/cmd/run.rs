@@ -11,6 +11,7 @@ use crate::{
 use anyhow::Context;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use runner::{DataFolders, Options, Resume, Steps, Stop};
+use std::collections::BTreeMap;
 use store::{Results, Selection};
 
 pub(super) const VERB: Verb = Verb { name: "run", command, run };
@@ -73,6 +74,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     if let Some(data) = &outcome.kept_data {
         talk::say(&format!("the data folders are kept under {}", data.display()));
     }
+    talk::say(&time_line(&outcome.time));
     let results = Results::open(&options.results)?;
     let selection = Selection::Run(outcome.run);
     talk::data(&comparison::rendered(&results, &selection, &comparison::Request::default())?)?;
@@ -83,4 +85,35 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         );
     }
     Ok(Code::Done)
+}
+
+/// Where the time went, the largest part first, with the share of the machinery: what is neither
+/// load, warm-up, measurement nor the servers' maintenance, installation apart.
+fn time_line(seconds: &BTreeMap<String, f64>) -> String {
+    let mut parts: Vec<(&str, f64)> = seconds.iter().map(|(name, s)| (name.as_str(), *s)).collect();
+    parts.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let total: f64 = parts.iter().filter(|(name, _)| *name != "install").map(|(_, s)| s).sum();
+    let machinery = seconds.get("machinery").copied().unwrap_or(0.0);
+    let listed: Vec<String> =
+        parts.iter().map(|(name, seconds)| format!("{name} {seconds:.1} s")).collect();
+    format!(
+        "time: {}; machinery is {:.1} % of {total:.1} s",
+        listed.join(", "),
+        100.0 * machinery / total.max(f64::MIN_POSITIVE)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_account_of_time_names_every_part_and_the_share_of_the_machinery() {
+        let seconds =
+            [("install", 50.0), ("measurement", 70.0), ("load", 20.0), ("machinery", 10.0)];
+        let seconds = seconds.map(|(name, seconds)| (name.to_owned(), seconds)).into();
+        let expected = "time: measurement 70.0 s, install 50.0 s, load 20.0 s, machinery 10.0 s; \
+                        machinery is 10.0 % of 100.0 s";
+        assert_eq!(time_line(&seconds), expected);
+    }
 }

@@ -23,6 +23,9 @@ const NULL_OPERATIONS: u64 = 20_000;
 /// Operations of the null client that are stepped.
 const NULL_STEPPED: u64 = 100;
 
+/// Key of the calibration in a run's state.
+pub(crate) const STATE: &str = "calibration";
+
 /// What calibration found, by phase name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Calibration {
@@ -37,25 +40,25 @@ pub(crate) struct Calibration {
 
 /// Reads the calibration from the run's state, or makes it.
 pub(crate) fn calibration(run: &mut Run<'_>) -> Result<Calibration, Error> {
-    if let Some(known) = run.writer.state("calibration")? {
+    if let Some(known) = run.writer.state(STATE)? {
         return Ok(known);
     }
     run.step("calibrating: the rate of the base, and the cost of the load engine itself");
     let mut found = Calibration::default();
     null_costs(run, &mut found)?;
     rates(run, &mut found)?;
-    run.writer.note_state("calibration", &found)?;
+    run.writer.note_state(STATE, &found)?;
     Ok(found)
 }
 
 /// The load engine's own cost only: what the classic design needs, whose steps have durations.
 pub(crate) fn null_calibration(run: &mut Run<'_>) -> Result<Calibration, Error> {
-    if let Some(known) = run.writer.state("calibration")? {
+    if let Some(known) = run.writer.state(STATE)? {
         return Ok(known);
     }
     let mut found = Calibration::default();
     null_costs(run, &mut found)?;
-    run.writer.note_state("calibration", &found)?;
+    run.writer.note_state(STATE, &found)?;
     Ok(found)
 }
 

@@ -2,9 +2,10 @@
 
 use crate::{
     Error, Progress, calibrate,
+    ledger::Activity,
     run::{Run, slices_per_trial},
-    slice::{self, Work},
-    template,
+    slice::{self, After, Work},
+    stepping, template,
     trial::Trial,
 };
 use model::{
@@ -38,20 +39,24 @@ pub(crate) fn run(run: &mut Run<'_>) -> Result<(), Error> {
 
 fn execute(run: &mut Run<'_>, block: &Block, subject: usize) -> Result<(), Error> {
     template::make(run, subject, block.load)?;
-    let data = template::copy_for_block(run, subject, block.load)?;
+    let data = template::take_for_trial(run, subject, block.load)?;
     let mut trial = Trial::begin(run, subject, block.index, &data)?;
     let headers = [trial.header.clone()];
     run.observer.tell(&Progress::Ready { block: block.index, headers: &headers });
     for phase in 0..run.plan.phases.len() {
         run.stop.check()?;
         match run.plan.phases[phase].kind {
-            PhaseKind::Settle => settle(run, &mut trial, phase)?,
+            PhaseKind::Settle => {
+                run.during(Activity::Maintenance, |run| settle(run, &mut trial, phase))?;
+            }
             PhaseKind::Measure => step(run, &mut trial, phase, SliceState::Measured)?,
             PhaseKind::Warmup => step(run, &mut trial, phase, SliceState::Discarded)?,
         }
     }
     trial.end()?;
-    crate::copy::remove_folder(&data)
+    crate::copy::remove_folder(&data)?;
+    run.note_time()?;
+    Ok(())
 }
 
 /// One step by duration.
@@ -64,19 +69,59 @@ fn step(
     let about = &run.plan.phases[phase];
     let assignment = calibrate::assignment(run, about)?;
     trial.prepare(about.clients, &assignment)?;
+    let seed = run.plan.experiment.seed.wrapping_add(phase as u64 + 1);
+    trial.stepped.clear();
+    if state == SliceState::Measured {
+        steps(run, trial, phase, seed ^ STEPPED_SEED)?;
+    }
     let work = Work {
         phase,
         round: 0,
         order: 0,
         warmup: StretchEnd::Seconds(run.plan.experiment.warmup_seconds),
         end: StretchEnd::Seconds(about.seconds),
-        seed: run.plan.experiment.seed.wrapping_add(phase as u64 + 1),
+        seed,
         state,
+        // The design lets the next step pay, as published; its maintenance is a phase.
+        after: After::Freeze,
     };
     match trial.broken.clone() {
         None => slice::execute(run, trial, &work),
         Some(reason) => slice::refuse(run, trial, &work, &reason),
     }
+}
+
+/// Single steps draw from a stream of their own.
+const STEPPED_SEED: u64 = 0x5eed_0000_0000_0002;
+
+/// Counts instructions by single steps, over as many operations for every subject as fit for the
+/// first. A warm-up comes before, because the first operations on cold rows cost more.
+fn steps(run: &mut Run<'_>, trial: &mut Trial, phase: usize, seed: u64) -> Result<(), Error> {
+    if !run.steps() || trial.broken.is_some() {
+        return Ok(());
+    }
+    let about = &run.plan.phases[phase];
+    let warmup = StretchEnd::Seconds(run.plan.experiment.warmup_seconds);
+    let warmed = run.during(Activity::WarmUp, |_| {
+        trial.stand.thaw()?;
+        slice::stretch(trial, about, warmup, seed)?;
+        trial.stand.freeze()
+    });
+    if trial.keep_apart(warmed)?.is_none() {
+        return Ok(());
+    }
+    if !run.calibration.stepped.contains_key(&about.name) {
+        let fitting = run.during(Activity::SingleSteps, |_| {
+            trial.stand.thaw()?;
+            let fitting = stepping::operations(&mut trial.stand, about, seed)?;
+            trial.stand.freeze()?;
+            Ok(fitting)
+        });
+        let Some(fitting) = trial.keep_apart(fitting)? else { return Ok(()) };
+        run.calibration.stepped.insert(about.name.clone(), fitting);
+        run.writer.note_state(calibrate::STATE, &run.calibration)?;
+    }
+    stepping::of_trial(run, trial, phase, seed)
 }
 
 /// Maintenance after writes: waits for the condition, with a floor and a ceiling; both are

@@ -3,8 +3,9 @@
 
 use crate::{
     Error, Progress, calibrate, copy,
+    ledger::Activity,
     run::{Run, slices_per_trial},
-    slice::{self, Work},
+    slice::{self, After, Work},
     stepping, template,
     trial::Trial,
 };
@@ -58,7 +59,7 @@ fn execute(run: &mut Run<'_>, block: &Block) -> Result<(), Error> {
     run.observer.tell(&Progress::Ready { block: block.index, headers: &headers });
     copy::sync_file_system(run.place.data())?;
     for trial in &mut trials {
-        trial.warm(run)?;
+        run.during(Activity::WarmUp, |run| trial.warm(run))?;
     }
     for phase in 0..run.plan.phases.len() {
         if run.plan.phases[phase].kind == PhaseKind::Measure {
@@ -70,6 +71,7 @@ fn execute(run: &mut Run<'_>, block: &Block) -> Result<(), Error> {
         trial.end()?;
         copy::remove_folder(&data)?;
     }
+    run.note_time()?;
     Ok(())
 }
 
@@ -91,9 +93,10 @@ fn rounds(
         trial.prepare(about.clients, &assignment)?;
     }
     let first: Vec<usize> = orders.first().cloned().unwrap_or_default();
-    let discard = match run.plan.workloads[about.workload].writes() {
-        true => FIRST_DISCARD_WRITING,
-        false => FIRST_DISCARD_READING,
+    let after = After::of(&run.plan.workloads[about.workload]);
+    let discard = match after {
+        After::Drain => FIRST_DISCARD_WRITING,
+        After::Freeze => FIRST_DISCARD_READING,
     };
     let discarded = std::iter::once((0, first, part(discard), SliceState::Discarded));
     let full = part(1.0);
@@ -117,6 +120,7 @@ fn rounds(
                 end,
                 seed,
                 state,
+                after,
             };
             slice_of(run, &mut trials[subject], &work)?;
         }

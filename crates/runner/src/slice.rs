@@ -3,6 +3,7 @@
 use crate::{
     Error, copy,
     driver::unexpected,
+    ledger::{Activity, Ledger},
     run::Run,
     trial::{Trial, is_embedded, wall_us},
 };
@@ -11,6 +12,7 @@ use model::{
     plan::Phase,
     reading::{Reading, Scope},
     record::{SliceRecord, SliceState},
+    workload::Workload,
 };
 use probe::{Meter, Sampler, Snapshot};
 use std::time::{Duration, Instant};
@@ -38,15 +40,24 @@ pub(crate) struct Work {
     pub(crate) seed: u64,
     /// State of the record if nothing breaks.
     pub(crate) state: SliceState,
+    /// What follows the measured stretch.
+    pub(crate) after: After,
 }
 
 /// What follows the measured stretch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum After {
-    /// The slice only read.
+pub(crate) enum After {
+    /// Nothing: the slice only read, or the design lets the next one pay (classic).
     Freeze,
-    /// The slice wrote, and the server pays for it first.
+    /// The slice wrote, and the server pays for it before anything else is measured.
     Drain,
+}
+
+impl After {
+    /// What the interleaved design does after a slice of `workload`.
+    pub(crate) fn of(workload: &Workload) -> Self {
+        if workload.writes() { After::Drain } else { After::Freeze }
+    }
 }
 
 /// What a slice gave before it became a record.
@@ -62,12 +73,8 @@ struct Measured {
 pub(crate) fn execute(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Result<(), Error> {
     let mut record = blank(run, trial, work);
     let phase = &run.plan.phases[work.phase];
-    let after = match run.plan.workloads[phase.workload].writes() {
-        true => After::Drain,
-        false => After::Freeze,
-    };
     let null = run.null_readings(work.phase);
-    match measure(trial, phase, work, after) {
+    match measure(trial, phase, work, &mut run.ledger) {
         Ok(measured) => fill_in(&mut record, trial, measured),
         Err(error) if error.is_of_one_subject() => {
             let reason = trial.stand.reason(&error);
@@ -134,14 +141,19 @@ fn measure(
     trial: &mut Trial,
     phase: &Phase,
     work: &Work,
-    after_it: After,
+    ledger: &mut Ledger,
 ) -> Result<Measured, Error> {
     trial.stand.thaw()?;
     let sampler = Sampler::start(&trial.stand.counted(), SERIES_INTERVAL)?;
-    stretch(trial, phase, work.warmup, work.seed ^ WARMUP_SEED)?;
+    ledger
+        .during(Activity::WarmUp, || stretch(trial, phase, work.warmup, work.seed ^ WARMUP_SEED))?;
     let from_us = wall_us();
     let before = snapshot(trial)?;
-    let report = stretch(trial, phase, work.end, work.seed)?;
+    let activity = match work.state {
+        SliceState::Measured => Activity::Measurement,
+        SliceState::Discarded | SliceState::Failed => Activity::WarmUp,
+    };
+    let report = ledger.during(activity, || stretch(trial, phase, work.end, work.seed))?;
     let after = snapshot(trial)?;
     let rows = sampler.stop();
     trial.writer.series(&rows)?;
@@ -162,11 +174,11 @@ fn measure(
         drain_seconds: 0.0,
         marks: trial.meter.as_ref().map(Meter::marks).unwrap_or_default(),
     };
-    if after_it == After::Drain {
-        drain(trial, &before, &mut measured)?;
+    if work.after == After::Drain {
+        ledger.during(Activity::Maintenance, || drain(trial, &before, &mut measured))?;
     }
     trial.stand.freeze()?;
-    if after_it == After::Drain {
+    if work.after == After::Drain {
         copy::sync_file_system(&trial.stand.data)?;
     }
     Ok(measured)

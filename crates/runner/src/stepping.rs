@@ -7,6 +7,7 @@
 
 use crate::{
     Error,
+    ledger::Activity,
     run::Run,
     slice::run_stretch,
     trial::{Stand, Trial, is_embedded},
@@ -96,6 +97,13 @@ pub(crate) fn of_trial(
     phase: usize,
     seed: u64,
 ) -> Result<(), Error> {
+    let before = run.ledger.enter(Activity::SingleSteps);
+    let stepped = step(run, trial, phase, seed);
+    run.ledger.enter(before);
+    stepped
+}
+
+fn step(run: &Run<'_>, trial: &mut Trial, phase: usize, seed: u64) -> Result<(), Error> {
     trial.stepped.clear();
     let phase = &run.plan.phases[phase];
     let operations = run.calibration.stepped.get(&phase.name).copied().unwrap_or(0);
