@@ -69,6 +69,8 @@ pub enum PhaseKind {
     Warmup,
     /// The server pays its debts: flush, compaction, vacuum.
     Settle,
+    /// Creates the secondary indexes that the load left out; a row of the tables.
+    Index,
 }
 
 /// One fresh start of every subject: the unit of inference and of resume.
