@@ -48,6 +48,12 @@ impl Workload {
         }
     }
 
+    /// Whether its roles say when a phase ends: at least one of them ends by itself. Otherwise the
+    /// phase has a length.
+    pub fn ends_by_roles(&self) -> bool {
+        self.roles.iter().any(|role| !matches!(role.end, RoleEnd::With(_)))
+    }
+
     /// Whether any statement may change data: such workloads run after the reading ones, and drain.
     pub fn writes(&self) -> bool {
         self.ops.iter().flat_map(|op| &op.statements).any(|s| s.class == Class::Write)
