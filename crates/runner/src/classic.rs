@@ -3,6 +3,7 @@
 use crate::{
     Error, Progress, calibrate,
     ledger::Activity,
+    roles,
     run::{Run, slices_per_trial},
     slice::{self, After, Work},
     stepping, template,
@@ -10,7 +11,7 @@ use crate::{
 };
 use model::{
     drive::StretchEnd,
-    plan::{Block, PhaseKind},
+    plan::{Block, Phase, PhaseKind, Settle},
     record::SliceState,
 };
 use std::time::{Duration, Instant};
@@ -49,7 +50,7 @@ fn execute(run: &mut Run<'_>, block: &Block, subject: usize) -> Result<(), Error
             PhaseKind::Settle => {
                 run.during(Activity::Maintenance, |run| settle(run, &mut trial, phase))?;
             }
-            PhaseKind::Measure => step(run, &mut trial, phase, SliceState::Measured)?,
+            PhaseKind::Measure | PhaseKind::Index => step(run, &mut trial, phase, SliceState::Measured)?,
             PhaseKind::Warmup => step(run, &mut trial, phase, SliceState::Discarded)?,
         }
     }
@@ -67,19 +68,21 @@ fn step(
     state: SliceState,
 ) -> Result<(), Error> {
     let about = &run.plan.phases[phase];
+    let workload = &run.plan.workloads[about.workload];
     let assignment = calibrate::assignment(run, about)?;
-    trial.prepare(about.clients, &assignment)?;
+    trial.prepare(roles::connections(run, about)?, &assignment)?;
     let seed = run.plan.experiment.seed.wrapping_add(phase as u64 + 1);
     trial.stepped.clear();
-    if state == SliceState::Measured {
+    let by_duration = workload.roles.is_empty() && about.kind != PhaseKind::Index;
+    if state == SliceState::Measured && by_duration {
         steps(run, trial, phase, seed ^ STEPPED_SEED)?;
     }
     let work = Work {
         phase,
         round: 0,
         order: 0,
-        warmup: StretchEnd::Seconds(run.plan.experiment.warmup_seconds),
-        end: StretchEnd::Seconds(about.seconds),
+        warmup: by_duration.then_some(StretchEnd::Seconds(run.plan.experiment.warmup_seconds)),
+        end: roles::end(workload, StretchEnd::Seconds(about.seconds)),
         seed,
         state,
         // The design lets the next step pay, as published; its maintenance is a phase.
@@ -130,24 +133,41 @@ fn settle(run: &mut Run<'_>, trial: &mut Trial, phase: usize) -> Result<(), Erro
     if trial.broken.is_some() {
         return Ok(());
     }
-    let parameters = &run.plan.phases[phase].parameters;
-    let parameter = |name: &str| parameters.get(name).copied().unwrap_or(0) as f64;
-    let rows = parameter("rows") * parameter("tables");
-    let published = (60.0 + rows / 1e6).min(SETTLE_FLOOR_SECONDS_MAX);
-    let floor = parameters.get("settle_floor_seconds").map_or(published, |s| *s as f64);
-    let ceiling = Duration::from_secs_f64(published.max(floor) * SETTLE_CEILING_FLOORS);
+    let about = &run.plan.phases[phase];
+    let settle = about.settle.unwrap_or_else(|| published_wait(about));
+    let floor = settle.floor_seconds.max(0.0);
+    let ceiling = Duration::from_secs_f64(settle.ceiling_seconds.max(floor));
     let label = trial.header.subject.clone();
     run.step(&format!("{label}: maintenance, at least {floor:.0} s"));
     let start = Instant::now();
     trial.stand.thaw()?;
+    let before = trial.stand.owed()?;
     let left = template::settle(run, trial.subject, &mut trial.stand, ceiling)?;
     let condition = start.elapsed();
     run.stop.sleep(Duration::from_secs_f64(floor).saturating_sub(condition))?;
+    let after = trial.stand.owed()?;
     trial.stand.freeze()?;
     let how = match left.as_slice() {
         [] => "all debts paid".to_owned(),
-        left => format!("the ceiling was hit with debts left ({})", left.join(", ")),
+        left => {
+            trial.marks.push(format!("debts left after `{}`", about.name));
+            format!("the server stopped paying with debts left ({})", left.join(", "))
+        }
     };
-    let message = format!("{how} after {:.1} s; floor {floor:.0} s", condition.as_secs_f64());
+    let message = format!(
+        "{how} after {:.1} s; floor {floor:.0} s, ceiling {:.0} s; owed before: {}; owed after: {}",
+        condition.as_secs_f64(),
+        ceiling.as_secs_f64(),
+        before.join(", "),
+        after.join(", ")
+    );
     trial.event("settled", &message, Some(start.elapsed().as_secs_f64()))
+}
+
+/// The published wait, for plans that say nothing: `min(1200, 60 + rows / 1e6)` seconds.
+fn published_wait(phase: &Phase) -> Settle {
+    let parameter = |name: &str| phase.parameters.get(name).copied().unwrap_or(0) as f64;
+    let rows = parameter("rows") * parameter("tables");
+    let floor_seconds = (60.0 + rows / 1e6).min(SETTLE_FLOOR_SECONDS_MAX);
+    Settle { floor_seconds, ceiling_seconds: floor_seconds * SETTLE_CEILING_FLOORS }
 }

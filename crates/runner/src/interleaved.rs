@@ -4,6 +4,7 @@
 use crate::{
     Error, Progress, calibrate, copy,
     ledger::Activity,
+    roles,
     run::{Run, slices_per_trial},
     slice::{self, After, Work},
     stepping, template,
@@ -62,8 +63,13 @@ fn execute(run: &mut Run<'_>, block: &Block) -> Result<(), Error> {
         run.during(Activity::WarmUp, |run| trial.warm(run))?;
     }
     for phase in 0..run.plan.phases.len() {
-        if run.plan.phases[phase].kind == PhaseKind::Measure {
-            rounds(run, block, phase, &mut trials)?;
+        match run.plan.phases[phase].kind {
+            PhaseKind::Index => pieces(run, block, phase, &mut trials)?,
+            PhaseKind::Measure if roles::end_themselves(run, phase) => {
+                pieces(run, block, phase, &mut trials)?;
+            }
+            PhaseKind::Measure => rounds(run, block, phase, &mut trials)?,
+            PhaseKind::Warmup | PhaseKind::Settle => {}
         }
     }
     for trial in trials {
@@ -116,13 +122,55 @@ fn rounds(
                 phase,
                 round: u32::try_from(round).unwrap_or(u32::MAX),
                 order: u32::try_from(place).unwrap_or(u32::MAX),
-                warmup,
+                warmup: Some(warmup),
                 end,
                 seed,
                 state,
                 after,
             };
             slice_of(run, &mut trials[subject], &work)?;
+        }
+    }
+    Ok(())
+}
+
+/// A phase whose work is fixed by its roles, cut into as many pieces as there are rounds, so that
+/// each piece of one subject has its pair at the same state of the tables; every piece counts.
+/// Indexes are created at once.
+fn pieces(
+    run: &mut Run<'_>,
+    block: &Block,
+    phase: usize,
+    trials: &mut [Trial],
+) -> Result<(), Error> {
+    let about = &run.plan.phases[phase];
+    let workload = &run.plan.workloads[about.workload];
+    let whole = calibrate::assignment(run, about)?;
+    let connections = roles::connections(run, about)?;
+    let mut orders = block.orders.get(phase).cloned().unwrap_or_default();
+    if about.kind == PhaseKind::Index {
+        orders.truncate(1);
+    }
+    let of = orders.len() as u64;
+    for trial in trials.iter_mut() {
+        trial.stepped.clear();
+    }
+    for (round, order) in orders.into_iter().enumerate() {
+        let piece = roles::piece(&whole, round as u64, of)?;
+        for (place, subject) in order.into_iter().enumerate() {
+            let trial = &mut trials[subject];
+            trial.prepare(connections, &piece)?;
+            let work = Work {
+                phase,
+                round: u32::try_from(round).unwrap_or(u32::MAX),
+                order: u32::try_from(place).unwrap_or(u32::MAX),
+                warmup: None,
+                end: StretchEnd::Roles,
+                seed: stretch_seed(block.seed, phase, round),
+                state: SliceState::Measured,
+                after: After::of(workload),
+            };
+            slice_of(run, trial, &work)?;
         }
     }
     Ok(())

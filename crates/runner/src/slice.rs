@@ -3,13 +3,15 @@
 use crate::{
     Error, copy,
     driver::unexpected,
-    ledger::{Activity, Ledger},
+    indexes,
+    ledger::Activity,
+    rows,
     run::Run,
     trial::{Trial, is_embedded, wall_us},
 };
 use model::{
     drive::{Command, Reply, Stretch, StretchEnd, StretchReport},
-    plan::Phase,
+    plan::{Phase, PhaseKind},
     reading::{Reading, Scope},
     record::{SliceRecord, SliceState},
     workload::Workload,
@@ -32,8 +34,8 @@ pub(crate) struct Work {
     pub(crate) round: u32,
     /// Place in the round.
     pub(crate) order: u32,
-    /// The discarded start.
-    pub(crate) warmup: StretchEnd,
+    /// The discarded start, if any.
+    pub(crate) warmup: Option<StretchEnd>,
     /// The measured stretch.
     pub(crate) end: StretchEnd,
     /// Seed of the measured stretch; the start has one of its own.
@@ -72,18 +74,20 @@ struct Measured {
 /// Executes a slice and records it. Only errors that are not the subject's own end the run.
 pub(crate) fn execute(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Result<(), Error> {
     let mut record = blank(run, trial, work);
-    let phase = &run.plan.phases[work.phase];
     let null = run.null_readings(work.phase);
-    match measure(trial, phase, work, &mut run.ledger) {
-        Ok(measured) => fill_in(&mut record, trial, measured),
-        Err(error) if error.is_of_one_subject() => {
-            let reason = trial.stand.reason(&error);
-            record.state = SliceState::Failed;
-            record.reason = Some(reason.clone());
-            trial.event("error", &reason, None)?;
-            trial.broken = Some(reason);
+    let measured = measured_and_counted(run, trial, work);
+    match trial.keep_apart(measured)? {
+        Some((measured, miscount)) => {
+            fill_in(&mut record, trial, measured);
+            if let Some(reason) = miscount {
+                record.state = SliceState::Failed;
+                record.reason.get_or_insert(reason);
+            }
         }
-        Err(error) => return Err(error),
+        None => {
+            record.state = SliceState::Failed;
+            record.reason.clone_from(&trial.broken);
+        }
     }
     let embedded = is_embedded(&trial.stand.target);
     if embedded {
@@ -99,6 +103,29 @@ pub(crate) fn execute(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Resu
     trial.writer.slice(&record)?;
     run.slice_done(&record);
     Ok(())
+}
+
+/// A slice, and what is wrong with the rows that it left, where its roles insert and delete.
+fn measured_and_counted(
+    run: &mut Run<'_>,
+    trial: &mut Trial,
+    work: &Work,
+) -> Result<(Measured, Option<String>), Error> {
+    let phase = &run.plan.phases[work.phase];
+    let workload = &run.plan.workloads[phase.workload];
+    let counted = phase.kind == PhaseKind::Index || !workload.roles.is_empty();
+    trial.stand.thaw()?;
+    if counted && trial.rows.is_none() {
+        trial.rows = Some(rows::count(run, trial, phase)?);
+    }
+    let measured = measure(run, trial, work)?;
+    let Some(before) = trial.rows.filter(|_| counted) else { return Ok((measured, None)) };
+    trial.stand.thaw()?;
+    let found = rows::count(run, trial, phase)?;
+    trial.stand.freeze()?;
+    trial.rows = Some(found);
+    let expected = rows::expected(before, workload, &measured.work);
+    Ok((measured, rows::mismatch(expected, found)))
 }
 
 /// Records a slice that cannot be executed because its subject broke earlier in the block.
@@ -137,23 +164,25 @@ fn fill_in(record: &mut SliceRecord, trial: &Trial, measured: Measured) {
     record.work = Some(measured.work);
 }
 
-fn measure(
-    trial: &mut Trial,
-    phase: &Phase,
-    work: &Work,
-    ledger: &mut Ledger,
-) -> Result<Measured, Error> {
+fn measure(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Result<Measured, Error> {
+    let phase = &run.plan.phases[work.phase];
     trial.stand.thaw()?;
     let sampler = Sampler::start(&trial.stand.counted(), SERIES_INTERVAL)?;
-    ledger
-        .during(Activity::WarmUp, || stretch(trial, phase, work.warmup, work.seed ^ WARMUP_SEED))?;
+    if let Some(warmup) = work.warmup {
+        run.during(Activity::WarmUp, |_| {
+            stretch(trial, phase, warmup, work.seed ^ WARMUP_SEED)
+        })?;
+    }
     let from_us = wall_us();
     let before = snapshot(trial)?;
     let activity = match work.state {
         SliceState::Measured => Activity::Measurement,
         SliceState::Discarded | SliceState::Failed => Activity::WarmUp,
     };
-    let report = ledger.during(activity, || stretch(trial, phase, work.end, work.seed))?;
+    let report = run.during(activity, |run| match phase.kind {
+        PhaseKind::Index => indexes::create(run, trial, phase),
+        _ => stretch(trial, phase, work.end, work.seed),
+    })?;
     let after = snapshot(trial)?;
     let rows = sampler.stop();
     trial.writer.series(&rows)?;
@@ -175,7 +204,7 @@ fn measure(
         marks: trial.meter.as_ref().map(Meter::marks).unwrap_or_default(),
     };
     if work.after == After::Drain {
-        ledger.during(Activity::Maintenance, || drain(trial, &before, &mut measured))?;
+        run.during(Activity::Maintenance, |_| drain(trial, &before, &mut measured))?;
     }
     trial.stand.freeze()?;
     if work.after == After::Drain {

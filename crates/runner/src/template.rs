@@ -5,7 +5,8 @@ use crate::{Error, copy, driver::unexpected, ledger::Activity, run::Run, trial::
 use dbms::Launch;
 use fs_err as fs;
 use model::{
-    drive::{Command, LoadJob, LoadReport, Reply},
+    drive::{Command, LoadIndexes, LoadJob, LoadReport, Reply},
+    plan::PhaseKind,
     schema::Table,
 };
 use std::{
@@ -164,6 +165,7 @@ pub(crate) fn fill(
             engine: engine.clone(),
             threads: u32::try_from(cpus.min(LOAD_THREADS_MAX)).unwrap_or(1),
             seed: run.plan.experiment.seed.wrapping_add(u64::from(load)),
+            indexes: indexes(run, &schema.name),
         };
         match stand.driver.ask(&Command::Load(job))? {
             Reply::Loaded(report) => {
@@ -177,6 +179,13 @@ pub(crate) fn fill(
         }
     }
     Ok(total)
+}
+
+/// A schema whose indexes are a phase of their own is loaded without them.
+fn indexes(run: &Run<'_>, schema: &str) -> LoadIndexes {
+    let phases = run.plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Index);
+    let mut schemas = phases.map(|phase| &run.plan.workloads[phase.workload].schema);
+    if schemas.any(|name| name == schema) { LoadIndexes::LeftOut } else { LoadIndexes::Created }
 }
 
 /// Makes the server pay its debts; gives what was left when the ceiling was hit.
