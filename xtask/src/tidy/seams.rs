@@ -8,6 +8,8 @@ pub(super) struct Seams;
 
 /// Folder and table.
 const SEAMS: &[(&str, &str)] = &[
+    ("crates/analysis/src/sla", "RULES"),
+    ("crates/analysis/src/style", "STYLES"),
     ("crates/dbms/src/product", "DBMSES"),
     ("crates/dbms/src/registry", "REGISTRIES"),
     ("crates/load/src/client", "PROTOCOLS"),
