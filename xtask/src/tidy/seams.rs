@@ -8,6 +8,8 @@ pub(super) struct Seams;
 
 /// Folder and table.
 const SEAMS: &[(&str, &str)] = &[
+    ("crates/archive/src/export", "EXPORTERS"),
+    ("crates/archive/src/import", "IMPORTERS"),
     ("crates/dbms/src/product", "DBMSES"),
     ("crates/dbms/src/registry", "REGISTRIES"),
     ("crates/load/src/client", "PROTOCOLS"),
