@@ -10,6 +10,8 @@ pub(super) struct Seams;
 const SEAMS: &[(&str, &str)] = &[
     ("crates/analysis/src/sla", "RULES"),
     ("crates/analysis/src/style", "STYLES"),
+    ("crates/archive/src/export", "EXPORTERS"),
+    ("crates/archive/src/import", "IMPORTERS"),
     ("crates/dbms/src/product", "DBMSES"),
     ("crates/dbms/src/registry", "REGISTRIES"),
     ("crates/load/src/client", "PROTOCOLS"),
