@@ -1,0 +1,1 @@
+//! One value per cell.

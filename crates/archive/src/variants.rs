@@ -1,0 +1,1 @@
+//! Which variants are exported, in which order.
