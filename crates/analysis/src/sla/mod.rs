@@ -17,6 +17,9 @@ pub trait Rule: Sync {
     fn judge(&self, work: &PacedWork) -> ServiceLevel;
 }
 
+/// Share of the target that a second must reach to be on target.
+pub const SECOND_SHARE: f64 = 0.95;
+
 /// In the order in which tables name them.
 pub const RULES: &[&dyn Rule] = &[&published::Published, &strict::Strict];
 

@@ -6,7 +6,7 @@ use crate::service_level::{Figure, Outcome, PacedWork, ServiceLevel};
 pub(super) struct Strict;
 
 /// Share of the target that averages and seconds must reach.
-const SHARE: f64 = 0.95;
+const SHARE: f64 = super::SECOND_SHARE;
 
 /// Share of the seconds that must be on target.
 const SECONDS: f64 = 0.95;
