@@ -18,6 +18,7 @@ mod install;
 mod installed;
 mod keeper;
 mod launch;
+mod leftovers;
 mod mysql_family;
 mod mysql_layout;
 mod package;

@@ -50,7 +50,9 @@ fn execute(run: &mut Run<'_>, block: &Block, subject: usize) -> Result<(), Error
             PhaseKind::Settle => {
                 run.during(Activity::Maintenance, |run| settle(run, &mut trial, phase))?;
             }
-            PhaseKind::Measure | PhaseKind::Index => step(run, &mut trial, phase, SliceState::Measured)?,
+            PhaseKind::Measure | PhaseKind::Index => {
+                step(run, &mut trial, phase, SliceState::Measured)?
+            }
             PhaseKind::Warmup => step(run, &mut trial, phase, SliceState::Discarded)?,
         }
     }

@@ -12,16 +12,20 @@ use crate::{
 };
 use model::{
     drive::StretchEnd,
-    plan::{Block, PhaseKind},
+    plan::{Block, Phase, PhaseKind},
     record::SliceState,
 };
 
-/// Slices' worth of work that each subject does, discarded, before the first round of a reading
-/// phase. Caches are full by then, but InnoDB's adaptive hash index serves a page only after
-/// several accesses to it: until it does, MySQL 5.6 spends 49,700 instead of 34,000 user
-/// instructions on a point query.
-const FIRST_DISCARD_READING: f64 = 6.0;
-/// The same before a writing phase, whose state is not to be used up before it is measured.
+/// Operations per row of the tables that each subject does, discarded, before the first round of a
+/// reading phase. Caches are full by then, but InnoDB's adaptive hash index serves a page only after
+/// several accesses to it: until it does, MySQL 5.6 spends 49,700 instead of 35,000 user
+/// instructions on a point query. With 1M rows 115,000 operations left it at 45,500, and 167,000
+/// were enough.
+const FIRST_DISCARD_PER_ROW: f64 = 0.3;
+/// The same, at least and at most, in slices' worth of work: what takes longer costs more than it
+/// tells.
+const FIRST_DISCARD_READING: (f64, f64) = (1.0, 12.0);
+/// Slices' worth before a writing phase, whose state is not to be used up before it is measured.
 const FIRST_DISCARD_WRITING: f64 = 0.5;
 
 /// Number, beyond all rounds, of the stretch in single steps.
@@ -102,7 +106,7 @@ fn rounds(
     let after = After::of(&run.plan.workloads[about.workload]);
     let discard = match after {
         After::Drain => FIRST_DISCARD_WRITING,
-        After::Freeze => FIRST_DISCARD_READING,
+        After::Freeze => first_discard(about, operations),
     };
     let discarded = std::iter::once((0, first, part(discard), SliceState::Discarded));
     let full = part(1.0);
@@ -132,6 +136,16 @@ fn rounds(
         }
     }
     Ok(())
+}
+
+/// Slices' worth of discarded work before a reading phase whose slices have as many operations per
+/// connection.
+fn first_discard(phase: &Phase, operations: u64) -> f64 {
+    let parameter = |name: &str| phase.parameters.get(name).copied().unwrap_or(0).max(0) as f64;
+    let rows = parameter("rows") * parameter("tables").max(1.0);
+    let of_a_slice = operations.max(1) as f64 * f64::from(phase.clients.max(1));
+    let (least, most) = FIRST_DISCARD_READING;
+    (FIRST_DISCARD_PER_ROW * rows / of_a_slice).clamp(least, most)
 }
 
 /// A phase whose work is fixed by its roles, cut into as many pieces as there are rounds, so that

@@ -247,7 +247,10 @@ impl Run<'_> {
         self.writer.finish()?;
         self.keeper.end()?;
         let kept_data = match self.options.data {
-            DataFolders::Keep => Some(self.place.data().to_owned()),
+            DataFolders::Keep => {
+                self.place.keep()?;
+                Some(self.place.data().to_owned())
+            }
             DataFolders::Remove => {
                 copy::remove_folder(self.place.data())?;
                 None

@@ -169,9 +169,7 @@ fn measure(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Result<Measured
     trial.stand.thaw()?;
     let sampler = Sampler::start(&trial.stand.counted(), SERIES_INTERVAL)?;
     if let Some(warmup) = work.warmup {
-        run.during(Activity::WarmUp, |_| {
-            stretch(trial, phase, warmup, work.seed ^ WARMUP_SEED)
-        })?;
+        run.during(Activity::WarmUp, |_| stretch(trial, phase, warmup, work.seed ^ WARMUP_SEED))?;
     }
     let from_us = wall_us();
     let before = snapshot(trial)?;
