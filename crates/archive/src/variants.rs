@@ -1,6 +1,6 @@
 //! Which variants are exported, in which order.
 
-use crate::{Error, ExportOptions, Result, Study};
+use crate::{Error, ExportOptions, Input, Result, Study};
 
 /// Labels of the wanted variants in the order of the options; all by name if none is named.
 ///
@@ -24,6 +24,25 @@ pub(crate) fn of<'a>(study: &'a Study, options: &ExportOptions) -> Result<Vec<&'
         }
     }
     Ok(chosen)
+}
+
+/// The studies that have any of the variants that the options name; all if none is named. Fails if
+/// there is none.
+pub fn with_variants(mut input: Input, options: &ExportOptions) -> Result<Input> {
+    let grouped = options.groups.iter().flatten();
+    let wanted: Vec<&String> = options.variants.iter().chain(grouped).collect();
+    let (Some(first), Some(name)) = (input.studies.first().cloned(), wanted.first()) else {
+        return Ok(input);
+    };
+    input.studies.retain(|study| {
+        let labels: Vec<&str> = study.subjects.iter().map(String::as_str).collect();
+        wanted.iter().any(|name| find(&labels, name).is_some())
+    });
+    if input.studies.is_empty() {
+        let labels: Vec<&str> = first.subjects.iter().map(String::as_str).collect();
+        return Err(unknown(&first, name, &labels));
+    }
+    Ok(input)
 }
 
 /// The label that a name stands for.
