@@ -1,7 +1,12 @@
 //! Formats of others that can be read. One file each.
 
 mod o_met;
+mod qps_abs;
+mod qps_rel;
 mod sb_met;
+mod sb_prepare;
+mod sb_r;
+mod sysbench;
 
 use crate::{Fault, File, FileHead, Found};
 
@@ -23,7 +28,15 @@ pub trait Importer: Sync {
 
 /// The most exact ones first: where two files tell the same value, the first one's counts. A file
 /// is offered to them in this order.
-pub const IMPORTERS: &[&dyn Importer] = &[&sb_met::SbMet, &o_met::OMet];
+pub const IMPORTERS: &[&dyn Importer] = &[
+    &sb_met::SbMet,
+    &sysbench::Sysbench,
+    &sb_prepare::SbPrepare,
+    &sb_r::SbR,
+    &o_met::OMet,
+    &qps_abs::QpsAbs,
+    &qps_rel::QpsRel,
+];
 
 /// The importer that takes a file.
 pub fn find(head: &FileHead<'_>) -> Option<&'static dyn Importer> {
