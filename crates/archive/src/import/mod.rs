@@ -1,5 +1,10 @@
 //! Formats of others that can be read. One file each.
 
+mod insert_histogram;
+mod insert_progress;
+mod insert_report;
+mod insert_summary;
+mod insert_table;
 mod o_met;
 mod sb_met;
 
@@ -23,7 +28,15 @@ pub trait Importer: Sync {
 
 /// The most exact ones first: where two files tell the same value, the first one's counts. A file
 /// is offered to them in this order.
-pub const IMPORTERS: &[&dyn Importer] = &[&sb_met::SbMet, &o_met::OMet];
+pub const IMPORTERS: &[&dyn Importer] = &[
+    &sb_met::SbMet,
+    &o_met::OMet,
+    &insert_summary::InsertSummary,
+    &insert_progress::InsertProgress,
+    &insert_report::InsertReport,
+    &insert_table::InsertTable,
+    &insert_histogram::InsertHistogram,
+];
 
 /// The importer that takes a file.
 pub fn find(head: &FileHead<'_>) -> Option<&'static dyn Importer> {
