@@ -2,6 +2,8 @@
 
 mod compare;
 mod drive;
+mod export;
+mod import;
 mod install;
 mod keep;
 mod list;
@@ -32,6 +34,8 @@ pub(crate) const COMMANDS: &[Verb] = &[
     install::VERB,
     up::VERB,
     compare::VERB,
+    import::VERB,
+    export::VERB,
     drive::VERB,
     keep::VERB,
 ];

@@ -32,4 +32,5 @@ pub use error::{Error, Result};
 pub use export::{Exported, Input, Options as ExportOptions, Study};
 pub use file::{File, FileHead, Line, Scene};
 pub use found::{Cell, Fault, Found, Value, bias};
+pub use variants::{groups, with_variants};
 pub use walk::{Imported, Options, Warning, import};

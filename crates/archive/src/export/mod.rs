@@ -1,5 +1,9 @@
 //! Formats of others that can be written. One file each.
 
+mod bmf;
+mod csv;
+mod mytools;
+
 use crate::Result;
 use model::imported::ImportedValue;
 use std::collections::BTreeMap;
@@ -17,7 +21,7 @@ pub trait Exporter: Sync {
 }
 
 /// In the order of the command's help.
-pub const EXPORTERS: &[&dyn Exporter] = &[];
+pub const EXPORTERS: &[&dyn Exporter] = &[&mytools::Mytools, &bmf::Bmf, &csv::Csv];
 
 /// What is exported.
 #[derive(Debug, Clone, Default)]

@@ -6,7 +6,12 @@ mod insert_report;
 mod insert_summary;
 mod insert_table;
 mod o_met;
+mod qps_abs;
+mod qps_rel;
 mod sb_met;
+mod sb_prepare;
+mod sb_r;
+mod sysbench;
 
 use crate::{Fault, File, FileHead, Found};
 
@@ -30,7 +35,12 @@ pub trait Importer: Sync {
 /// is offered to them in this order.
 pub const IMPORTERS: &[&dyn Importer] = &[
     &sb_met::SbMet,
+    &sysbench::Sysbench,
+    &sb_prepare::SbPrepare,
+    &sb_r::SbR,
     &o_met::OMet,
+    &qps_abs::QpsAbs,
+    &qps_rel::QpsRel,
     &insert_summary::InsertSummary,
     &insert_progress::InsertProgress,
     &insert_report::InsertReport,
