@@ -15,7 +15,6 @@ mod derive;
 mod design;
 mod error;
 mod histogram_shade;
-pub mod insert_benchmark;
 mod mean;
 mod metrics;
 mod observe;

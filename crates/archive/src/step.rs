@@ -211,7 +211,8 @@ pub(crate) fn order(phase: &str, range: Option<u64>) -> impl Ord + use<> {
         _ => 2,
     };
     let unknown = if known == ORDER.len() { phase.to_owned() } else { String::new() };
-    (class, known, unknown, warm, range)
+    // Phases of the Insert Benchmark have an order of their own.
+    (class, known, crate::insert::phase::order(phase), unknown, warm, range)
 }
 
 /// Which of the three parts of a published table a phase belongs to, if it is in one: point

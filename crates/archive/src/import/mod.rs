@@ -1,5 +1,10 @@
 //! Formats of others that can be read. One file each.
 
+mod insert_histogram;
+mod insert_progress;
+mod insert_report;
+mod insert_summary;
+mod insert_table;
 mod o_met;
 mod qps_abs;
 mod qps_rel;
@@ -36,6 +41,11 @@ pub const IMPORTERS: &[&dyn Importer] = &[
     &o_met::OMet,
     &qps_abs::QpsAbs,
     &qps_rel::QpsRel,
+    &insert_summary::InsertSummary,
+    &insert_progress::InsertProgress,
+    &insert_report::InsertReport,
+    &insert_table::InsertTable,
+    &insert_histogram::InsertHistogram,
 ];
 
 /// The importer that takes a file.

@@ -1,45 +1,15 @@
 //! Tables of several variants from their summaries, and what is relative to the first of them.
 
-use super::sheet::{Line, Sheet};
-
-/// Phases of a summary with two loads and six query phases, in the order of its rows.
-pub const PHASES_2024: [&str; 10] = [
-    "l.i0",
-    "l.x",
-    "l.i1",
-    "l.i2",
-    "qr100.L1",
-    "qp100.L2",
-    "qr500.L3",
-    "qp500.L4",
-    "qr1000.L5",
-    "qp1000.L6",
-];
-
-/// The same of the early form, in which every rate was done twice.
-pub const PHASES_2021: [&str; 15] = [
-    "l.i0", "l.x", "l.i1", "q100.1", "q100.2", "q200.1", "q200.2", "q400.1", "q400.2", "q600.1",
-    "q600.2", "q800.1", "q800.2", "q1000.1", "q1000.2",
-];
-
-/// The phases of the early short form.
-pub const SOME_PHASES: [&str; 7] = ["l.i0", "l.x", "l.i1", "q100.2", "q200.2", "q800.2", "q1000.2"];
-
-/// The phases of a summary with as many rows; a summary names none of them.
-pub fn phases(rows: usize) -> Option<&'static [&'static str]> {
-    [PHASES_2024.as_slice(), &PHASES_2021].into_iter().find(|phases| phases.len() == rows)
-}
+use super::sheet::{Line, Row, Sheet};
 
 /// One row of every variant, from its summary, with the published rounding: `ips`, `qps` and `rps`
 /// become whole, `dbgb2` has one decimal, and the tag loses the size before it. `None` ends a
 /// group.
-pub fn merged<'a>(
-    columns: &[String],
-    rows: impl IntoIterator<Item = Option<&'a [String]>>,
-) -> Sheet {
-    let line = |row: Option<&[String]>| match row {
-        Some(cells) => {
-            Line::Row(columns.iter().zip(cells).map(|(name, cell)| reprinted(name, cell)).collect())
+pub fn merged<'a>(columns: &[String], rows: impl IntoIterator<Item = Option<&'a Row>>) -> Sheet {
+    let line = |row: Option<&Row>| match row {
+        Some(Row { line, cells }) => {
+            let cells = columns.iter().zip(cells).map(|(name, cell)| reprinted(name, cell));
+            Line::Row(Row { line: *line, cells: cells.collect() })
         }
         None => Line::Break,
     };
@@ -47,7 +17,7 @@ pub fn merged<'a>(
 }
 
 fn reprinted(column: &str, cell: &str) -> String {
-    let number = || cell.parse::<f64>().ok().filter(|value| value.is_finite());
+    let number = || crate::number::parse(cell);
     match column {
         "ips" | "qps" | "rps" => number().map(|value| format!("{value:.0}")),
         "dbgb2" => number().filter(|value| *value >= 10.0).map(|value| format!("{value:.1}")),
@@ -67,7 +37,7 @@ pub fn without_size(tag: &str) -> &str {
 
 /// Every row but the first of a group, relative to that one, from the printed numbers.
 pub fn relative(sheet: &Sheet) -> Sheet {
-    let mut base: Option<&[String]> = None;
+    let mut base: Option<&Row> = None;
     let mut lines = Vec::new();
     for line in &sheet.lines {
         match (line, base) {
@@ -75,14 +45,14 @@ pub fn relative(sheet: &Sheet) -> Sheet {
                 base = None;
                 lines.push(Line::Break);
             }
-            (Line::Row(cells), None) => base = Some(cells),
-            (Line::Row(cells), Some(base)) => {
-                let pairs = sheet.columns.iter().zip(cells).zip(base);
+            (Line::Row(row), None) => base = Some(row),
+            (Line::Row(row), Some(base)) => {
+                let pairs = sheet.columns.iter().zip(&row.cells).zip(&base.cells);
                 let ratios = pairs.map(|((column, cell), base)| match column.as_str() {
                     "tag" => cell.clone(),
                     _ => ratio(cell, base),
                 });
-                lines.push(Line::Row(ratios.collect()));
+                lines.push(Line::Row(Row { line: row.line, cells: ratios.collect() }));
             }
         }
     }
@@ -92,12 +62,10 @@ pub fn relative(sheet: &Sheet) -> Sheet {
 /// A printed ratio: `NA` for what is no number, `1` for nothing of nothing, `inf` for something of
 /// nothing.
 fn ratio(cell: &str, base: &str) -> String {
-    match (cell.parse::<f64>(), base.parse::<f64>()) {
-        (Ok(value), Ok(base)) if value == 0.0 && base == 0.0 => "1".to_owned(),
-        (Ok(_), Ok(0.0)) => "inf".to_owned(),
-        (Ok(value), Ok(base)) if value.is_finite() && base.is_finite() => {
-            format!("{:.2}", value / base)
-        }
+    match (crate::number::parse(cell), crate::number::parse(base)) {
+        (Some(0.0), Some(0.0)) => "1".to_owned(),
+        (Some(_), Some(0.0)) => "inf".to_owned(),
+        (Some(value), Some(base)) => format!("{:.2}", value / base),
         _ => "NA".to_owned(),
     }
 }
@@ -148,7 +116,7 @@ mod tests {
 
     #[test]
     fn a_group_of_one_gives_nothing_but_its_end() {
-        let (sheet, _) = Sheet::read("ips\ttag\n4\ta\n-\n2\tb\n3\tc\n-\n");
+        let (sheet, _) = Sheet::read((1..).zip("ips\ttag\n4\ta\n-\n2\tb\n3\tc\n-\n".lines()));
         assert_eq!(relative(&sheet).text(), "ips\ttag\n-\n1.50\tc\n-\n");
     }
 }
