@@ -11,6 +11,7 @@ mod plan;
 mod run;
 mod show;
 mod up;
+mod verify;
 
 use crate::exit::Code;
 use clap::{ArgMatches, Command};
@@ -31,6 +32,7 @@ pub(crate) const COMMANDS: &[Verb] = &[
     plan::VERB,
     list::VERB,
     show::VERB,
+    verify::VERB,
     install::VERB,
     up::VERB,
     compare::VERB,

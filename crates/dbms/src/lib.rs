@@ -13,6 +13,7 @@ mod archive;
 mod cgroup;
 mod client;
 mod error;
+mod explain;
 mod freezer;
 mod install;
 mod installed;
@@ -32,6 +33,7 @@ mod upkeep;
 mod version;
 
 pub use error::{Error, Result};
+pub use explain::{Access, Explained, PlanRows, Question};
 pub use install::{import_tarball, install, installed};
 pub use installed::{Installed, Program};
 pub use keeper::{Keeper, keep};

@@ -4,7 +4,10 @@ use crate::Error;
 use crate::client::{self, Failure, FailureKind, Protocol};
 use crate::program::Program;
 use crate::worker::{Job, Report, Start, Station, Tally, set_start};
-use model::drive::{Assignment, Connection, Stretch, StretchReport, Target};
+use model::drive::{
+    Assignment, Connection, Stretch, StretchEnd, StretchReport, Target, Trace, TracedStatement,
+};
+use model::workload::Arrival;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier};
@@ -36,10 +39,7 @@ impl Engine {
     /// # Errors
     /// An unknown protocol, or the first connection that failed.
     pub fn connect(target: &Target, clients: u32) -> Result<Self, Error> {
-        let protocol = client::find(&target.protocol).ok_or_else(|| {
-            let known: Vec<&str> = client::PROTOCOLS.iter().map(|known| known.name).collect();
-            Error::Protocol { name: target.protocol.clone(), known: known.join("`, `") }
-        })?;
+        let protocol = protocol_of(target)?;
         let mut engine =
             Self { protocol, workers: Vec::new(), connections: Vec::new(), program: None };
         for index in 0..clients {
@@ -188,6 +188,32 @@ impl Worker {
     fn report(&self) -> Result<Report, std::sync::mpsc::RecvError> {
         self.reports.recv()
     }
+}
+
+/// Executes a few operations on a connection of their own and tells each statement.
+///
+/// # Errors
+/// What is wrong with the workload, or the server's answer to the connection or to its statements'
+/// preparation. What it answers to an execution is told with the statement.
+pub fn trace(target: &Target, trace: &Trace) -> Result<Vec<TracedStatement>, Error> {
+    let protocol = protocol_of(target)?;
+    let program = Program::compile(&trace.assignment, protocol.name)?;
+    let stretch = Stretch {
+        end: StretchEnd::Operations(trace.operations),
+        arrival: Arrival::Closed,
+        seed: trace.seed,
+        interval_ms: 1000,
+    };
+    (protocol.trace)(target, &program, &stretch).map_err(|failure| {
+        failed(format!("workload `{}` cannot be prepared", program.name), &failure)
+    })
+}
+
+fn protocol_of(target: &Target) -> Result<&'static Protocol, Error> {
+    client::find(&target.protocol).ok_or_else(|| {
+        let known: Vec<&str> = client::PROTOCOLS.iter().map(|known| known.name).collect();
+        Error::Protocol { name: target.protocol.clone(), known: known.join("`, `") }
+    })
 }
 
 fn all_lost(tallies: &[Box<Tally>]) -> Option<&Failure> {

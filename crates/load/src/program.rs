@@ -9,6 +9,7 @@ mod statement;
 mod values;
 
 use crate::keys::{Random, Template, Zipf};
+use model::drive::Origin;
 use model::workload::{Class, Mode, TableChoice};
 
 /// A compiled workload, shared by all connections.
@@ -220,6 +221,8 @@ pub struct Sql {
     pub pieces: Vec<String>,
     /// The arguments in order.
     pub parameters: Vec<Parameter>,
+    /// Which statement of the workload it is; none for BEGIN and COMMIT. For traces only.
+    pub origin: Option<Origin>,
     /// Whether the first column of the first row is wanted.
     pub capture: bool,
     /// Rows returned and changed that are expected at least: what the null client answers.

@@ -48,8 +48,13 @@ pub(crate) fn statement(sql: &str, args: Vec<Arg>) -> Statement {
         table: TableChoice::Fresh,
         class: Class::Read,
         mode: Mode::Prepared,
-        expect: Expect { rows: Some(Bounds { low: one(), high: one() }), changed: None },
+        expect: Expect {
+            rows: Some(Bounds { low: one(), high: one() }),
+            changed: None,
+            keys: None,
+        },
         capture: None,
+        index: Vec::new(),
     }
 }
 
@@ -81,6 +86,7 @@ pub(crate) fn assignment(ops: Vec<Op>, tables: i64) -> Assignment {
             parameters: Parameters::new(),
             ops,
             roles: Vec::new(),
+            deviations: Vec::new(),
             source: String::new(),
         },
         schema: Schema { name: "s".to_owned(), help: String::new(), tables: vec![table] },

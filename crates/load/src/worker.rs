@@ -5,9 +5,11 @@
 //! of the client, and the sleep of an open loop. Read [`turn`] for the loop itself.
 
 mod tally;
+mod trace;
 mod turn;
 
 pub use tally::Tally;
+pub use trace::trace;
 pub use turn::{ERRORS_IN_A_ROW_MAX, LATE_NS, RETRIES_MAX};
 
 use crate::arrival::{Limit, Schedule};

@@ -74,6 +74,8 @@ pub enum Command {
     /// Creates the secondary indexes of a schema whose load left them out, each timed; copies of a
     /// table at the same time, each on a connection of its own.
     Index(IndexJob),
+    /// Executes operations of a workload on a connection of their own and tells each statement.
+    Trace(Box<Trace>),
     /// Executes SQL on the control connection.
     Query {
         /// One statement.
@@ -102,6 +104,8 @@ pub enum Reply {
     Done,
     /// To [`Command::Run`].
     Ran(Box<StretchReport>),
+    /// To [`Command::Trace`].
+    Traced(Vec<TracedStatement>),
     /// To [`Command::Query`].
     Rows {
         /// Column names.
@@ -201,6 +205,55 @@ pub struct LoadReport {
     pub rows_seconds: f64,
     /// Seconds for the indexes and the finishing statements.
     pub index_seconds: f64,
+}
+
+/// What to execute and to tell in full.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trace {
+    /// The workload.
+    pub assignment: Assignment,
+    /// Operations; they end at the first that fails.
+    pub operations: u64,
+    /// Seed of the operations, as of a stretch.
+    pub seed: u64,
+}
+
+/// One statement that was executed, with its values and what the server said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TracedStatement {
+    /// Which statement of the workload; none for BEGIN and COMMIT.
+    pub origin: Option<Origin>,
+    /// The text around its arguments: one piece more than there are arguments.
+    pub pieces: Vec<String>,
+    /// Its arguments in order; constants of a statement in text mode are part of the pieces.
+    pub arguments: Vec<Argument>,
+    /// Rows returned.
+    pub rows: u64,
+    /// Rows changed, as the server tells it.
+    pub changed: u64,
+    /// The server's code and message, if it refused.
+    pub error: Option<String>,
+}
+
+/// A statement of a workload on one copy of its table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Origin {
+    /// Position of the operation among those that are executed.
+    pub op: u32,
+    /// Position of the statement in the operation.
+    pub statement: u32,
+    /// Number of the table's copy, from 1; 1 where the statement names no table.
+    pub copy: u64,
+}
+
+/// A value that was sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Argument {
+    /// An integer.
+    Integer(i64),
+    /// A text.
+    Text(String),
 }
 
 /// How much to execute.

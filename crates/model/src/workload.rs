@@ -32,6 +32,9 @@ pub struct Workload {
     /// Name of the role whose operations the per-operation metrics divide by; empty means all.
     #[serde(default)]
     pub lead: String,
+    /// What servers are known to do in another way than the statements expect.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deviations: Vec<Deviation>,
     /// Where the text came from, for messages: a path, or `catalog/…` for a shipped file.
     pub source: String,
 }
@@ -131,6 +134,10 @@ pub struct Statement {
     /// A kept value that grows when the statement has succeeded.
     #[serde(default)]
     pub advance: Option<Advance>,
+    /// Indexes that the server is meant to use, `{n}` being the copy's number: [`PRIMARY`], [`NONE`]
+    /// for a full scan, or names. Empty means not checked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub index: Vec<String>,
 }
 
 /// A kept value that moves on without asking the server.
@@ -140,6 +147,40 @@ pub struct Advance {
     pub name: String,
     /// Added to it.
     pub by: Expression,
+}
+
+/// The index of the primary key, whatever the server calls it.
+pub const PRIMARY: &str = "primary";
+/// No index: the whole table is read.
+pub const NONE: &str = "none";
+
+/// A known difference between what a workload expects and what one server does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deviation {
+    /// Name of the server product.
+    pub server: String,
+    /// Storage engine; any if absent.
+    pub engine: Option<String>,
+    /// What differs.
+    pub check: Check,
+    /// Why, and why it is right to measure it all the same.
+    pub reason: String,
+}
+
+/// A check of `dbdyno verify` on each statement of a workload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Check {
+    /// Rows returned and changed are those that the workload expects.
+    Rows,
+    /// The server uses the index that the workload names.
+    Plan,
+    /// A statement asks for as many keys as the workload says, and gets their rows.
+    Keys,
+    /// Prepared statements and text do the same.
+    Modes,
+    /// The tables have as many rows afterwards as the changes told.
+    Effect,
 }
 
 /// One argument, or an in-list of them.
@@ -276,6 +317,10 @@ pub struct Expect {
     pub rows: Option<Bounds>,
     /// Rows changed.
     pub changed: Option<Bounds>,
+    /// Keys that one execution asks for: the length of its list, or of its interval with both ends
+    /// included. Checked by `dbdyno verify` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys: Option<Expression>,
 }
 
 /// An inclusive interval.

@@ -97,6 +97,46 @@ pub(crate) struct Run<'a> {
     failed: u64,
 }
 
+impl<'a> Run<'a> {
+    /// A run whose records are removed with its data: for looking at servers without measuring.
+    pub(crate) fn without_records(
+        plan: &'a Plan,
+        places: &Places,
+        options: &'a Options,
+        stop: &'a Stop,
+        observer: &'a mut dyn Observer,
+    ) -> Result<Self, Error> {
+        preflight::check(plan, places)?;
+        let installed = install(plan, places, observer)?;
+        let environment = environment::of(&places.root);
+        let now = crate::trial::wall_us();
+        let place = places.new_run(&format!("verify-{now}-{}", std::process::id()))?;
+        let results = Results::open_or_create(place.data().join("records"))?;
+        let writer = results.start_run(plan, &environment)?;
+        let keeper = Keeper::start(&options.exe, &place)?;
+        Ok(Self {
+            plan,
+            options,
+            stop,
+            observer,
+            place,
+            keeper,
+            writer,
+            installed,
+            environment,
+            calibration: Calibration::default(),
+            done: 0,
+            failed: 0,
+        })
+    }
+
+    /// Ends a run without records; nothing of it stays.
+    pub(crate) fn leave(self) -> Result<(), Error> {
+        self.keeper.end()?;
+        copy::remove_folder(self.place.data())
+    }
+}
+
 /// Executes `plan` and leaves its records in `options.results`. Errors keep what was measured.
 pub fn execute(
     plan: &Plan,

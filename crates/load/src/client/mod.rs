@@ -11,14 +11,14 @@ pub mod sqlite;
 
 use crate::program::Program;
 use crate::worker::{self, Station};
-use model::drive::Target;
+use model::drive::{Stretch, Target, TracedStatement};
 
 /// One connection to a server, or to nothing.
 ///
 /// The worker calls, for each statement: [`Client::begin`], then [`Client::integer`] or
 /// [`Client::text`] once per entry of [`crate::program::Sql::parameters`] and in their order, then
 /// [`Client::execute`]. A client may therefore patch an encoded packet in place, left to right.
-pub trait Client: Sized + 'static {
+pub trait Client: Sized {
     /// Opens a connection and executes the target's initial statements.
     fn connect(target: &Target) -> Result<Self, Failure>;
 
@@ -123,15 +123,21 @@ pub struct Protocol {
     pub name: &'static str,
     /// Body of a worker thread with this protocol's client.
     pub work: fn(Station),
+    /// Executes a program on a connection of its own and tells each statement.
+    pub trace: fn(&Target, &Program, &Stretch) -> Result<Vec<TracedStatement>, Failure>,
 }
 
 /// In the order in which messages list them.
 pub const PROTOCOLS: &[Protocol] = &[
-    Protocol { name: "mysql", work: worker::work::<mysql::Mysql> },
-    Protocol { name: "postgres", work: worker::work::<postgres::Postgres> },
-    Protocol { name: "sqlite", work: worker::work::<sqlite::Sqlite> },
-    Protocol { name: "null", work: worker::work::<null::Null> },
+    protocol::<mysql::Mysql>("mysql"),
+    protocol::<postgres::Postgres>("postgres"),
+    protocol::<sqlite::Sqlite>("sqlite"),
+    protocol::<null::Null>("null"),
 ];
+
+const fn protocol<C: Client>(name: &'static str) -> Protocol {
+    Protocol { name, work: worker::work::<C>, trace: worker::trace::<C> }
+}
 
 /// The protocol with this name.
 pub fn find(name: &str) -> Option<&'static Protocol> {

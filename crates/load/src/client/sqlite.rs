@@ -284,6 +284,7 @@ mod tests {
             mode,
             pieces: pieces.iter().map(|&piece| piece.to_owned()).collect(),
             parameters: parameters.to_vec(),
+            origin: None,
             capture: true,
             expected: (0, 0),
         }

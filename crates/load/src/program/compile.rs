@@ -5,7 +5,7 @@ use super::{Limits, Op, Program, Span, Sql, Statement, statement};
 use crate::Error;
 use model::{
     Parameters,
-    drive::Assignment,
+    drive::{Assignment, Origin},
     workload::{self, Class, Mode, TableChoice, Workload},
 };
 use std::collections::BTreeMap;
@@ -109,7 +109,9 @@ impl<'a> Compiler<'a> {
                     .to_owned()));
             }
             let identity = format!("{}/{position}", op.name);
-            let compiled = self.statement(statement, identity, &scope).map_err(at)?;
+            let (op, position) = (self.program.ops.len() as u32, position as u32);
+            let origin = Origin { op, statement: position, copy: 1 };
+            let compiled = self.statement(statement, (identity, origin), &scope).map_err(at)?;
             statements.extend(compiled);
         }
         if statements.is_empty() {
@@ -144,7 +146,7 @@ impl<'a> Compiler<'a> {
     fn statement(
         &mut self,
         from: &workload::Statement,
-        identity: String,
+        (identity, origin): (String, Origin),
         scope: &Scope,
     ) -> Result<Option<Statement>, String> {
         let repeat = self.values(identity.clone()).number(&from.repeat)?;
@@ -169,6 +171,7 @@ impl<'a> Compiler<'a> {
                 mode: from.mode,
                 pieces: text.pieces(&self.table, copy),
                 parameters: text.parameters(),
+                origin: Some(Origin { copy, ..origin }),
                 capture: from.capture.is_some(),
                 expected: (expect_rows.low, changed),
             });
@@ -209,6 +212,7 @@ impl<'a> Compiler<'a> {
                 mode: Mode::Prepared,
                 pieces: vec![word.to_owned()],
                 parameters: Vec::new(),
+                origin: None,
                 capture: false,
                 expected: (0, 0),
             });

@@ -1,9 +1,10 @@
 //! Workload files: `catalog/workloads/*.toml` and those of the user.
 
 use super::{
+    deviation::WireDeviation,
     generator::WireGenerator,
     sql,
-    value::{EVERYWHERE, Formula, Interval, Ordered, WireArrival, with_everywhere},
+    value::{EVERYWHERE, Formula, Interval, OneOrMany, Ordered, WireArrival, with_everywhere},
 };
 use crate::{
     error::{Error, Place},
@@ -34,6 +35,8 @@ pub(crate) struct WireWorkload {
     op: Vec<WireOp>,
     #[serde(default)]
     role: Vec<WireRole>,
+    #[serde(default)]
+    deviation: Vec<WireDeviation>,
 }
 
 /// One operation; with `sql` it is its own only statement.
@@ -59,6 +62,7 @@ struct WireOp {
     mode: Option<Mode>,
     expect: Option<WireExpect>,
     capture: Option<String>,
+    index: Option<OneOrMany>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -78,6 +82,7 @@ struct WireStatement {
     mode: Option<Mode>,
     expect: Option<WireExpect>,
     capture: Option<String>,
+    index: Option<OneOrMany>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -85,6 +90,7 @@ struct WireStatement {
 struct WireExpect {
     rows: Option<Interval>,
     changed: Option<Interval>,
+    keys: Option<Formula>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -138,6 +144,7 @@ impl WireWorkload {
             parameters: self.parameters,
             ops,
             roles,
+            deviations: self.deviation.into_iter().map(WireDeviation::read).collect(),
             source,
         };
         if workload.group.is_empty() {
@@ -187,6 +194,7 @@ impl WireOp {
             mode: self.mode.take(),
             expect: self.expect.take(),
             capture: self.capture.take(),
+            index: self.index.take(),
         };
         match (own.is_empty(), self.statement.is_empty()) {
             (true, true) => Err(Fault::invalid("an operation needs `sql` or `[[op.statement]]`")),
@@ -212,6 +220,7 @@ impl WireStatement {
             && self.mode.is_none()
             && self.expect.is_none()
             && self.capture.is_none()
+            && self.index.is_none()
     }
 
     fn check(
@@ -247,6 +256,7 @@ impl WireStatement {
             mode: self.mode.unwrap_or(Mode::Prepared),
             expect: expect(self.expect, known).under("expect")?,
             capture: self.capture,
+            index: self.index.map(|OneOrMany(names)| names).unwrap_or_default(),
         };
         captured.extend(statement.capture.clone());
         marks_fit(&statement)?;
@@ -339,7 +349,8 @@ fn expect(wire: Option<WireExpect>, known: &Parameters) -> Result<Expect, Fault>
     };
     let rows = bounds(wire.rows).under("rows")?;
     let changed = bounds(wire.changed).under("changed")?;
-    Ok(Expect { rows, changed })
+    let keys = optional(wire.keys, known).under("keys")?;
+    Ok(Expect { rows, changed, keys })
 }
 
 /// What the first word of a statement says about its class.

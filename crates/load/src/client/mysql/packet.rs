@@ -194,7 +194,14 @@ mod tests {
 
     fn sql(parameters: Vec<Parameter>) -> Sql {
         let pieces = vec![String::new(); parameters.len() + 1];
-        Sql { mode: Mode::Prepared, pieces, parameters, capture: false, expected: (0, 0) }
+        Sql {
+            mode: Mode::Prepared,
+            pieces,
+            parameters,
+            origin: None,
+            capture: false,
+            expected: (0, 0),
+        }
     }
 
     #[test]

@@ -183,6 +183,7 @@ mod tests {
             mode: Mode::Prepared,
             pieces: vec![String::new(); 3],
             parameters: vec![Parameter::Integer, Parameter::Text(b"ab".to_vec())],
+            origin: None,
             capture: false,
             expected: (0, 0),
         };
@@ -201,6 +202,7 @@ mod tests {
             mode: Mode::Text,
             pieces: vec!["SELECT ".to_owned(), String::new()],
             parameters: vec![Parameter::Integer],
+            origin: None,
             capture: true,
             expected: (0, 0),
         };
