@@ -7,6 +7,8 @@ pub(crate) mod config;
 mod deviation;
 pub(crate) mod experiment;
 pub(crate) mod generator;
+mod kept;
+mod role;
 pub(crate) mod schema;
 pub(crate) mod sql;
 pub(crate) mod suite;

@@ -3,8 +3,10 @@
 use super::{
     deviation::WireDeviation,
     generator::WireGenerator,
+    kept,
+    role::{self, WireRole},
     sql,
-    value::{EVERYWHERE, Formula, Interval, OneOrMany, Ordered, WireArrival, with_everywhere},
+    value::{EVERYWHERE, Formula, Interval, OneOrMany, Ordered, with_everywhere},
 };
 use crate::{
     error::{Error, Place},
@@ -15,8 +17,8 @@ use model::{
     Parameters,
     expression::Expression,
     workload::{
-        Arrival, Bounds, Class, Counts, Draw, Expect, Generator, Mode, Op, Role, RoleEnd,
-        Statement, TableChoice, Workload,
+        Advance, Bounds, Class, Counts, Draw, Expect, Generator, Mode, Op, Statement, TableChoice,
+        Workload,
     },
 };
 use serde::Deserialize;
@@ -30,6 +32,7 @@ pub(crate) struct WireWorkload {
     group: Option<String>,
     schema: String,
     counts: Option<Counts>,
+    lead: Option<String>,
     #[serde(default)]
     parameters: Parameters,
     op: Vec<WireOp>,
@@ -63,6 +66,8 @@ struct WireOp {
     expect: Option<WireExpect>,
     capture: Option<String>,
     index: Option<OneOrMany>,
+    every: Option<Formula>,
+    advance: Option<WireAdvance>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -83,6 +88,15 @@ struct WireStatement {
     expect: Option<WireExpect>,
     capture: Option<String>,
     index: Option<OneOrMany>,
+    every: Option<Formula>,
+    advance: Option<WireAdvance>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireAdvance {
+    name: String,
+    by: Formula,
 }
 
 #[derive(Debug, Deserialize)]
@@ -91,25 +105,6 @@ struct WireExpect {
     rows: Option<Interval>,
     changed: Option<Interval>,
     keys: Option<Formula>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WireRole {
-    name: String,
-    ops: Vec<String>,
-    clients: Option<Formula>,
-    arrival: Option<WireArrival>,
-    end: Option<WireEnd>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WireEnd {
-    operations: Option<Formula>,
-    rows: Option<Formula>,
-    seconds: Option<Formula>,
-    with: Option<String>,
 }
 
 impl WireWorkload {
@@ -134,7 +129,9 @@ impl WireWorkload {
         if ops.is_empty() {
             return Err(Fault::invalid("a workload needs at least one `[[op]]`"));
         }
-        let roles = roles(self.role, &known, &ops)?;
+        let roles = role::roles(self.role, &known, &ops)?;
+        let lead = role::lead(self.lead, &roles)?;
+        kept::check(&ops, &roles)?;
         let mut workload = Workload {
             name,
             help: self.help,
@@ -145,6 +142,7 @@ impl WireWorkload {
             ops,
             roles,
             deviations: self.deviation.into_iter().map(WireDeviation::read).collect(),
+            lead,
             source,
         };
         if workload.group.is_empty() {
@@ -162,13 +160,12 @@ impl WireOp {
         let own = self.own_statement()?;
         let draws = draws(std::mem::take(&mut self.draw), known)?;
         let mut names: BTreeSet<String> = draws.iter().map(|draw| draw.name.clone()).collect();
-        let mut captured = BTreeSet::new();
         let mut statements = Vec::new();
         if let Some(statement) = own {
-            statements.push(statement.check(known, &mut names, &mut captured)?);
+            statements.push(statement.check(known, &mut names)?);
         }
         for (index, statement) in self.statement.into_iter().enumerate() {
-            let statement = statement.check(known, &mut names, &mut captured);
+            let statement = statement.check(known, &mut names);
             statements.push(statement.under(index).under("statement")?);
         }
         Ok(Op {
@@ -195,6 +192,8 @@ impl WireOp {
             expect: self.expect.take(),
             capture: self.capture.take(),
             index: self.index.take(),
+            every: self.every.take(),
+            advance: self.advance.take(),
         };
         match (own.is_empty(), self.statement.is_empty()) {
             (true, true) => Err(Fault::invalid("an operation needs `sql` or `[[op.statement]]`")),
@@ -221,14 +220,11 @@ impl WireStatement {
             && self.expect.is_none()
             && self.capture.is_none()
             && self.index.is_none()
+            && self.every.is_none()
+            && self.advance.is_none()
     }
 
-    fn check(
-        self,
-        known: &Parameters,
-        names: &mut BTreeSet<String>,
-        captured: &mut BTreeSet<String>,
-    ) -> Result<Statement, Fault> {
+    fn check(self, known: &Parameters, names: &mut BTreeSet<String>) -> Result<Statement, Fault> {
         if self.sql.trim().is_empty() {
             return Err(Fault::invalid("the statement has no `sql`"));
         }
@@ -237,7 +233,7 @@ impl WireStatement {
         let mut args = Vec::new();
         for (index, arg) in self.args.into_iter().enumerate() {
             let arg = arg.argument(known).and_then(|arg| {
-                refers(&arg.value, names, captured)?;
+                refers(&arg.value, names)?;
                 Ok(arg)
             });
             args.push(arg.under(index).under("args")?);
@@ -257,8 +253,9 @@ impl WireStatement {
             expect: expect(self.expect, known).under("expect")?,
             capture: self.capture,
             index: self.index.map(|OneOrMany(names)| names).unwrap_or_default(),
+            every: optional(self.every, known).under("every")?,
+            advance: advance(self.advance, known).under("advance")?,
         };
-        captured.extend(statement.capture.clone());
         marks_fit(&statement)?;
         Ok(statement)
     }
@@ -316,25 +313,26 @@ fn draws(wire: Ordered<WireGenerator>, known: &Parameters) -> Result<Vec<Draw>, 
     Ok(draws)
 }
 
-/// A value refers only to draws and captures that come before it.
-fn refers(
-    value: &Generator,
-    draws: &BTreeSet<String>,
-    captured: &BTreeSet<String>,
-) -> Result<(), Fault> {
-    let (what, name, known) = match value {
-        Generator::Draw { name, .. } => ("draw", name, draws),
-        Generator::Captured { name, .. } => ("captured value", name, captured),
-        _ => return Ok(()),
-    };
-    if known.contains(name) {
+/// A value refers only to draws that come before it.
+fn refers(value: &Generator, draws: &BTreeSet<String>) -> Result<(), Fault> {
+    let Generator::Draw { name, .. } = value else { return Ok(()) };
+    if draws.contains(name) {
         return Ok(());
     }
-    let hint = suggest::hint(name, known.iter().map(String::as_str));
-    Err(Error::UnknownName { place: Place::default(), what, name: name.clone(), hint }.into())
+    let hint = suggest::hint(name, draws.iter().map(String::as_str));
+    let (place, what, name) = (Place::default(), "draw", name.clone());
+    Err(Error::UnknownName { place, what, name, hint }.into())
 }
 
-fn optional(formula: Option<Formula>, known: &Parameters) -> Result<Option<Expression>, Fault> {
+fn advance(wire: Option<WireAdvance>, known: &Parameters) -> Result<Option<Advance>, Fault> {
+    let Some(WireAdvance { name, by }) = wire else { return Ok(None) };
+    Ok(Some(Advance { name, by: by.check(known).under("by")? }))
+}
+
+pub(super) fn optional(
+    formula: Option<Formula>,
+    known: &Parameters,
+) -> Result<Option<Expression>, Fault> {
     formula.map(|formula| formula.check(known)).transpose()
 }
 
@@ -360,65 +358,5 @@ fn class_of(sql: &str) -> Class {
         "SELECT" | "WITH" | "SHOW" | "VALUES" | "TABLE" | "EXPLAIN" => Class::Read,
         "INSERT" | "UPDATE" | "DELETE" | "REPLACE" | "MERGE" => Class::Write,
         _ => Class::Other,
-    }
-}
-
-fn roles(wire: Vec<WireRole>, known: &Parameters, ops: &[Op]) -> Result<Vec<Role>, Fault> {
-    let mut roles: Vec<Role> = Vec::new();
-    for (index, role) in wire.into_iter().enumerate() {
-        let role = role.check(known, ops).under(index).under("role")?;
-        if roles.iter().any(|other| other.name == role.name) {
-            let reason = format!("two roles are named `{}`; rename one", role.name);
-            return Err(Fault::invalid(reason)).under("name").under(index).under("role");
-        }
-        roles.push(role);
-    }
-    for (index, role) in roles.iter().enumerate() {
-        let RoleEnd::With(name) = &role.end else { continue };
-        if !name.is_empty() && !roles.iter().any(|other| other.name == *name) {
-            let hint = suggest::hint(name, roles.iter().map(|role| role.name.as_str()));
-            let (place, name) = (Place::default(), name.clone());
-            let error = Error::UnknownName { place, what: "role", name, hint };
-            return Err(error.into()).under("end").under(index).under("role");
-        }
-    }
-    Ok(roles)
-}
-
-impl WireRole {
-    fn check(self, known: &Parameters, ops: &[Op]) -> Result<Role, Fault> {
-        for (index, name) in self.ops.iter().enumerate() {
-            if !ops.iter().any(|op| op.name == *name) {
-                let hint = suggest::hint(name, ops.iter().map(|op| op.name.as_str()));
-                let (place, name) = (Place::default(), name.clone());
-                let error = Error::UnknownName { place, what: "operation", name, hint };
-                return Err(error.into()).under(index).under("ops");
-            }
-        }
-        let clients = optional(self.clients, known).under("clients")?;
-        let arrival = match self.arrival {
-            Some(arrival) => arrival.check().under("arrival")?,
-            None => Arrival::Closed,
-        };
-        let end = match self.end {
-            Some(end) => end.check(known).under("end")?,
-            // Nobody's end but that of the phase.
-            None => RoleEnd::With(String::new()),
-        };
-        let clients = clients.unwrap_or_else(|| Expression::new("clients"));
-        Ok(Role { name: self.name, ops: self.ops, clients, arrival, end })
-    }
-}
-
-impl WireEnd {
-    fn check(self, known: &Parameters) -> Result<RoleEnd, Fault> {
-        let one = "`end` has exactly one of `operations`, `rows`, `seconds` and `with`";
-        match (self.operations, self.rows, self.seconds, self.with) {
-            (Some(end), None, None, None) => Ok(RoleEnd::Operations(end.check(known)?)),
-            (None, Some(end), None, None) => Ok(RoleEnd::Rows(end.check(known)?)),
-            (None, None, Some(end), None) => Ok(RoleEnd::Seconds(end.check(known)?)),
-            (None, None, None, Some(role)) => Ok(RoleEnd::With(role)),
-            _ => Err(Fault::invalid(one)),
-        }
     }
 }
