@@ -6,6 +6,7 @@ mod install;
 mod keep;
 mod list;
 mod plan;
+mod report;
 mod run;
 mod show;
 mod up;
@@ -32,6 +33,7 @@ pub(crate) const COMMANDS: &[Verb] = &[
     install::VERB,
     up::VERB,
     compare::VERB,
+    report::VERB,
     drive::VERB,
     keep::VERB,
 ];

@@ -9,10 +9,14 @@
 
 #![forbid(unsafe_code)]
 
+mod accounting;
 mod cells;
 mod compare;
+mod curve;
 mod derive;
 mod design;
+pub mod diagnose;
+mod diagnosis;
 mod error;
 mod mean;
 mod metrics;
@@ -23,9 +27,12 @@ mod residue;
 mod settings;
 mod warning;
 
+pub use accounting::{Accounting, account};
 pub use compare::{Cell, Comparison, PhaseResult, Verdict, compare};
+pub use curve::{Curve, latency_points, memory_points, stall_curves, throughput_curves};
 pub use derive::derive;
 pub use design::{Design, PhaseFacts};
+pub use diagnosis::{Diagnosis, Evidence, Finding, MARGIN, Moved, diagnose as diagnoses};
 pub use error::{Error, Result};
 pub use mean::{geometric_mean, mean_of_ratios};
 pub use metrics::{METRICS, metric, select_metrics};

@@ -17,6 +17,7 @@ mod layout;
 mod reader;
 mod results;
 mod run_writer;
+mod series;
 mod trial_writer;
 
 pub use error::{Error, Result};
