@@ -1,13 +1,17 @@
 //! From records to a rendered comparison: the few steps that `run` and `compare` share.
 
-use crate::talk;
+use crate::{details, talk};
 use analysis::{Comparison, Design, Input, Observations};
 use model::imported::{ImportHeader, ImportedValue};
-use report::{Report, format::Format};
+use report::{Report, View, format::Format};
+use std::path::{Path, PathBuf};
 use store::{Results, Selection, StoredSlice};
 
 /// The form of a comparison for people, where none is named.
 pub(crate) const TABLE: &str = "table";
+
+/// The form of a report for people with a browser.
+pub(crate) const HTML: &str = "html";
 
 /// What to compare with, which metrics, and in which form.
 #[derive(Debug, Clone)]
@@ -18,11 +22,13 @@ pub(crate) struct Request {
     pub(crate) metrics: Vec<String>,
     /// Name of a format.
     pub(crate) format: String,
+    /// How the HTML report is laid out.
+    pub(crate) view: View,
 }
 
 impl Default for Request {
     fn default() -> Self {
-        Self { base: None, metrics: Vec::new(), format: TABLE.to_owned() }
+        Self { base: None, metrics: Vec::new(), format: TABLE.to_owned(), view: View::default() }
     }
 }
 
@@ -42,22 +48,47 @@ pub(crate) fn rendered(
         "no slices are in `{}`: run an experiment or import an archive first",
         results.dir().display()
     );
+    let format = report::format::find(&request.format);
+    let detailed = format.is_some_and(Format::shows_details);
     let mut comparisons = Vec::new();
+    let mut all_details = Vec::new();
     for slices in by_run(&stored.slices) {
         comparisons.push(compare(results, slices, request)?);
+        if detailed {
+            all_details.push(details::of(results, slices)?);
+        }
     }
     for values in by_import(&stored.imported) {
         comparisons.push(compare_imported(results, values, request)?);
     }
+    request.view.check(&comparisons)?;
     if let Some(first) = comparisons.first_mut() {
         first.warnings.extend(stored.warnings);
     }
-    if !report::format::find(&request.format).is_none_or(Format::holds_warnings) {
+    if !format.is_none_or(Format::holds_warnings) {
         for warning in comparisons.iter().flat_map(|comparison| &comparison.warnings) {
             talk::say(&format!("warning: {warning}"));
         }
     }
-    Ok(report::render(&Report { comparisons, metrics }, &request.format)?)
+    let view = request.view.clone();
+    let report = Report { comparisons, metrics, details: all_details, view };
+    Ok(report::render(&report, &request.format)?)
+}
+
+/// Where the HTML report of a results folder lies.
+pub(crate) fn report_file(results: &Results) -> PathBuf {
+    results.dir().join("report.html")
+}
+
+/// Writes the HTML report of the selected slices.
+pub(crate) fn write_report(
+    results: &Results,
+    selection: &Selection,
+    request: &Request,
+    out: &Path,
+) -> anyhow::Result<()> {
+    fs_err::write(out, rendered(results, selection, request)?)?;
+    Ok(())
 }
 
 /// The slices of each run, which the store gives one after the other.

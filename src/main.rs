@@ -5,6 +5,7 @@
 mod args;
 mod cmd;
 mod comparison;
+mod details;
 mod exit;
 mod progress;
 mod signals;

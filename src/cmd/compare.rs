@@ -37,6 +37,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         base: arguments.base,
         metrics: arguments.metric,
         format: arguments.format,
+        ..comparison::Request::default()
     };
     talk::data(&comparison::rendered(&results, &selection, &request)?)?;
     Ok(Code::Done)

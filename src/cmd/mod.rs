@@ -8,6 +8,7 @@ mod install;
 mod keep;
 mod list;
 mod plan;
+mod report;
 mod run;
 mod show;
 mod up;
@@ -36,6 +37,7 @@ pub(crate) const COMMANDS: &[Verb] = &[
     install::VERB,
     up::VERB,
     compare::VERB,
+    report::VERB,
     import::VERB,
     export::VERB,
     drive::VERB,

@@ -1,4 +1,4 @@
-//! `dbdyno run`: plan, install, start, load, measure, record, compare.
+//! `dbdyno run`: plan, install, start, load, measure, record, compare, report.
 
 use super::Verb;
 use crate::{
@@ -78,6 +78,10 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let results = Results::open(&options.results)?;
     let selection = Selection::Run(outcome.run);
     talk::data(&comparison::rendered(&results, &selection, &comparison::Request::default())?)?;
+    let request = comparison::Request { format: comparison::HTML.to_owned(), ..Default::default() };
+    let file = comparison::report_file(&results);
+    comparison::write_report(&results, &selection, &request, &file)?;
+    talk::say(&format!("the report is {}", file.display()));
     if outcome.failed_slices > 0 {
         anyhow::bail!(
             "{} slices failed; no table shows a number from them, and the records say why",

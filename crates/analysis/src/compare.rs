@@ -65,6 +65,9 @@ pub struct Cell {
     pub value: Option<f64>,
     /// Value relative to the base.
     pub ratio: Option<f64>,
+    /// Least and largest ratio of a single block: what repetition gave, not an interval of
+    /// confidence. Absent with fewer than two blocks.
+    pub spread: Option<(f64, f64)>,
     /// Blocks behind the ratio, or behind the value of a base.
     pub blocks: u32,
     /// What follows.
@@ -274,6 +277,7 @@ impl<'a> Source<'a> {
             base_value: None,
             value: None,
             ratio: None,
+            spread: None,
             blocks: 0,
             verdict: Verdict::Invalid,
             reason: None,
@@ -303,6 +307,7 @@ impl<'a> Source<'a> {
             }
             Some(Side::Values(base)) => {
                 cell.ratio = values.ratio(base);
+                cell.spread = values.spread(base);
                 cell.blocks = count(values.common_blocks(base));
                 let several = cell.blocks > 1;
                 cell.verdict = if several { Verdict::Unassessed } else { Verdict::Unreplicated };

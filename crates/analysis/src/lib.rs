@@ -9,10 +9,14 @@
 
 #![forbid(unsafe_code)]
 
+mod accounting;
 mod cells;
 mod compare;
+mod curve;
 mod derive;
 mod design;
+pub mod diagnose;
+mod diagnosis;
 mod error;
 mod histogram_shade;
 mod mean;
@@ -31,9 +35,12 @@ pub mod style;
 
 mod warning;
 
+pub use accounting::{Accounting, account};
 pub use compare::{Cell, Comparison, PhaseResult, Verdict, compare};
+pub use curve::{Curve, latency_points, memory_points, stall_curves, throughput_curves};
 pub use derive::derive;
 pub use design::{Design, PhaseFacts};
+pub use diagnosis::{Diagnosis, Evidence, Finding, MARGIN, Moved, diagnose as diagnoses};
 pub use error::{Error, Result};
 pub use histogram_shade::{Extreme, extremes, share_class, share_colour};
 pub use mean::{geometric_mean, mean_of_ratios};

@@ -52,3 +52,27 @@ pub struct SeriesRow {
     /// Value of the counter or gauge then.
     pub value: f64,
 }
+
+/// The latencies of one operation in one slice, as far as its histogram tells them apart: an entry
+/// of `ops.hlog`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LatencyCounts {
+    /// Wall clock at the slice's start, milliseconds since 1970: the log keeps no more.
+    pub wall_start_ms: u64,
+    /// Name of the operation.
+    pub operation: String,
+    /// Which of the two times.
+    pub time: LatencyTime,
+    /// Latency in nanoseconds and how many operations had it, ascending.
+    pub counts: Vec<(u64, u64)>,
+}
+
+/// The two times of an operation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LatencyTime {
+    /// From sending to the answer.
+    Service,
+    /// From the intended start to the answer.
+    Response,
+}

@@ -1,5 +1,8 @@
 //! What a page says, before any format.
 
+use crate::{chart::Chart, grid::Grid};
+use model::metric::Better;
+
 /// A page's content in reading order.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Document {
@@ -19,8 +22,37 @@ pub enum Item {
     },
     /// A paragraph of one or more sentences.
     Paragraph(String),
+    /// A part of the report that links can name.
+    Section {
+        /// Name of the part, unique in its report.
+        anchor: &'static str,
+        /// The words.
+        title: String,
+    },
     /// A table.
     Table(Table),
+    /// Names and values.
+    Facts(Vec<(String, String)>),
+    /// Text that is shown as it is.
+    Code(String),
+    /// What only some readers want.
+    Fold {
+        /// What is inside.
+        title: String,
+        /// The items.
+        items: Vec<Item>,
+    },
+    /// Values of several metrics under rows and columns.
+    Grid(Box<Grid>),
+    /// A picture of numbers.
+    Chart(Box<Chart>),
+    /// The values for programs, which readers can save.
+    Data {
+        /// What the files are called, without ending.
+        name: String,
+        /// The values.
+        grid: Box<Grid>,
+    },
     /// Something the reader must know before believing a number.
     Warning(String),
 }
@@ -45,6 +77,8 @@ pub struct Column {
     pub short: String,
     /// Where its cells stand.
     pub align: Align,
+    /// Which direction its ratios are good in, where they are to be coloured.
+    pub heat: Option<Better>,
 }
 
 /// Where cells stand in a column.
@@ -98,6 +132,23 @@ impl Document {
     /// Appends a heading.
     pub fn heading(&mut self, level: usize, text: impl Into<String>) {
         self.items.push(Item::Heading { level, text: text.into() });
+    }
+
+    /// Appends a section's head.
+    pub fn section(&mut self, anchor: &'static str, title: impl Into<String>) {
+        self.items.push(Item::Section { anchor, title: title.into() });
+    }
+
+    /// Appends what only some readers want, if there is any.
+    pub fn fold(&mut self, title: impl Into<String>, items: Vec<Item>) {
+        if !items.is_empty() {
+            self.items.push(Item::Fold { title: title.into(), items });
+        }
+    }
+
+    /// Appends a chart.
+    pub fn chart(&mut self, chart: Chart) {
+        self.items.push(Item::Chart(Box::new(chart)));
     }
 
     /// Appends a paragraph.

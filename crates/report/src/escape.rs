@@ -1,5 +1,7 @@
 //! Texts from outside, made harmless for each kind of reader.
 
+use crate::document::Item;
+
 /// Characters that steer a terminal or reorder text become visible escapes.
 pub(crate) fn terminal(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
@@ -42,6 +44,17 @@ pub(crate) fn markdown(text: &str) -> String {
 pub(crate) fn spreadsheet(text: &str) -> String {
     let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']);
     if formula { format!("'{text}") } else { text.to_owned() }
+}
+
+/// What can be said in plain lines of an item that only the HTML report shows in full.
+pub(crate) fn pairs(item: &Item) -> Vec<String> {
+    match item {
+        Item::Facts(facts) => {
+            facts.iter().map(|(name, value)| terminal(&format!("{name}: {value}"))).collect()
+        }
+        Item::Code(text) => text.lines().map(terminal).collect(),
+        _ => Vec::new(),
+    }
 }
 
 #[cfg(test)]

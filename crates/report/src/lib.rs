@@ -8,13 +8,22 @@
 
 #![forbid(unsafe_code)]
 
+pub mod chart;
 pub mod document;
 pub mod format;
+pub mod grid;
 pub mod page;
+pub mod section;
 
+mod details;
 mod escape;
 mod layout;
 mod number;
+mod scope;
+mod words;
+
+pub use details::{Details, LeftOut, Overhead, Trial};
+pub use scope::Scope;
 
 use analysis::Comparison;
 use model::metric::Metric;
@@ -27,6 +36,48 @@ pub struct Report {
     /// The metrics that were asked for, in this order; if there are none, tables show their usual
     /// ones and data formats show all.
     pub metrics: Vec<&'static Metric>,
+    /// What is known beside the comparisons, in their order; a missing one is as good as an empty
+    /// one.
+    pub details: Vec<Details>,
+    /// How the HTML report lays its tables and charts out.
+    pub view: View,
+}
+
+/// How tables and charts of the HTML report are laid out.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct View {
+    /// Keys of the rows; `phase` if there are none. See [`grid::KEYS`].
+    pub rows: Vec<String>,
+    /// Keys of the columns; `variant` if there are none.
+    pub columns: Vec<String>,
+    /// The colours of cells when the page is opened.
+    pub colours: Colours,
+    /// Where bars begin, as a ratio, if not at 0; the break is drawn.
+    pub cut_bars: Option<f64>,
+}
+
+/// How cells of the table are coloured.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Colours {
+    /// A diverging scale, neutral around 1.
+    #[default]
+    Diverging,
+    /// The published rule: blue from 1.06 on, yellow up to 0.94, nothing between.
+    Published,
+}
+
+impl View {
+    /// Refuses keys that no comparison has.
+    pub fn check(&self, comparisons: &[Comparison]) -> Result<(), Error> {
+        let known = grid::known_keys(comparisons);
+        for key in self.rows.iter().chain(&self.columns) {
+            if !known.contains(key) {
+                let known: Vec<_> = known.iter().map(|key| format!("`{key}`")).collect();
+                return Err(Error::UnknownKey { key: key.clone(), known: known.join(", ") });
+            }
+        }
+        Ok(())
+    }
 }
 
 /// What a caller can ask for that is not there.
@@ -38,6 +89,14 @@ pub enum Error {
         /// What was asked for.
         name: String,
         /// The names that exist.
+        known: String,
+    },
+    /// No comparison has this key.
+    #[error("`{key}` is no key of rows or columns; choose from {known}")]
+    UnknownKey {
+        /// What was asked for.
+        key: String,
+        /// The keys that exist.
         known: String,
     },
 }

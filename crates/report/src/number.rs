@@ -21,6 +21,35 @@ pub(crate) fn ratio(ratio: f64) -> String {
     if ratio.is_finite() { format!("{ratio:.2}") } else { "-".to_owned() }
 }
 
+/// A value for the mark of an axis: `95k`, `1.5M`, `0.25`.
+pub(crate) fn short(value: f64) -> String {
+    let (scaled, ending) = match value.abs() {
+        size if size >= 1e9 => (value / 1e9, "G"),
+        size if size >= 1e6 => (value / 1e6, "M"),
+        size if size >= 1e4 => (value / 1e3, "k"),
+        _ => (value, ""),
+    };
+    let digits = match scaled.abs() {
+        0.0 => 0,
+        size if size >= 99.5 => 0,
+        size if size >= 9.95 => 1,
+        size if size >= 0.995 => 2,
+        size if size >= 0.001 => 4,
+        _ => return format!("{value:.0e}"),
+    };
+    let text = format!("{scaled:.digits$}");
+    let text = if text.contains('.') { text.trim_end_matches('0') } else { &text };
+    format!("{}{ending}", text.trim_end_matches('.'))
+}
+
+/// A value with six significant digits for embedded data; `null` in JSON if it is not finite.
+pub(crate) fn six_digits(value: f64) -> Option<f64> {
+    if !value.is_finite() {
+        return None;
+    }
+    format!("{value:.5e}").parse().ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -39,6 +68,15 @@ mod tests {
         check(0.000_018, "2e-5");
         check(-12.34, "-12.3");
         check(f64::NAN, "-");
+        let check = |number: f64, expected: &str| assert_eq!(short(number), expected);
+        check(0.0, "0");
+        check(0.25, "0.25");
+        check(1000.0, "1000");
+        check(50_000.0, "50k");
+        check(1_500_000.0, "1.5M");
+        check(93_697.0, "93.7k");
+        assert_eq!(six_digits(1234.567_89), Some(1234.57));
+        assert_eq!(six_digits(f64::NAN), None);
         assert_eq!((ratio(0.914), ratio(f64::INFINITY)), ("0.91".into(), "-".into()));
     }
 }

@@ -5,7 +5,10 @@ use hdrhistogram::{
     Histogram,
     serialization::{Deserializer, V2DeflateSerializer, interval_log},
 };
-use model::record::SliceRecord;
+use model::{
+    reading::{LatencyCounts, LatencyTime},
+    record::SliceRecord,
+};
 use std::time::Duration;
 
 /// First line of a log: what the standard leaves open.
@@ -30,7 +33,7 @@ pub(crate) fn extract(slice: &mut SliceRecord) -> Vec<u8> {
             }
         };
         move_out(&mut op.service, name.clone());
-        move_out(&mut op.response, format!("{name}@response"));
+        move_out(&mut op.response, format!("{name}{RESPONSE}"));
     }
     if lines.is_empty() {
         return lines;
@@ -39,6 +42,47 @@ pub(crate) fn extract(slice: &mut SliceRecord) -> Vec<u8> {
     let mut bytes = format!("#{comment}\n").into_bytes();
     bytes.extend(lines);
     bytes
+}
+
+/// Ending of the tag of response times.
+const RESPONSE: &str = "@response";
+
+/// The histograms of a log, and how many lines had to be left out.
+///
+/// Each line is read for itself, so that a damaged one costs nothing but itself.
+pub(crate) fn read(log: &[u8]) -> (Vec<LatencyCounts>, usize) {
+    let mut found = Vec::new();
+    let mut damaged = 0;
+    for line in log.split_inclusive(|byte| *byte == b'\n') {
+        for entry in interval_log::IntervalLogIterator::new(line) {
+            match entry {
+                Ok(interval_log::LogEntry::Interval(interval)) => match counts(&interval) {
+                    Some(counts) => found.push(counts),
+                    None => damaged += 1,
+                },
+                Ok(_) => {}
+                Err(_) => {
+                    damaged += 1;
+                    break;
+                }
+            }
+        }
+    }
+    (found, damaged)
+}
+
+fn counts(interval: &interval_log::IntervalLogHistogram<'_>) -> Option<LatencyCounts> {
+    let histogram = decode(interval.encoded_histogram())?;
+    let tag = interval.tag()?.as_str().to_owned();
+    let (operation, time) = match tag.strip_suffix(RESPONSE) {
+        Some(operation) => (operation.to_owned(), LatencyTime::Response),
+        None => (tag, LatencyTime::Service),
+    };
+    let counts = histogram
+        .iter_recorded()
+        .map(|step| (step.value_iterated_to(), step.count_since_last_iteration()));
+    let wall_start_ms = u64::try_from(interval.start_timestamp().as_millis()).ok()?;
+    Some(LatencyCounts { wall_start_ms, operation, time, counts: counts.collect() })
 }
 
 fn decode(blob: &str) -> Option<Histogram<u64>> {
@@ -102,5 +146,33 @@ mod tests {
             }
         }
         assert_eq!(found, [("select__point".to_owned(), 3)]);
+
+        let (read, damaged) = read(&log);
+        assert_eq!((read.len(), damaged), (1, 0));
+        assert_eq!(read[0].wall_start_ms, 1_700_000_000_000);
+        assert_eq!(
+            (read[0].operation.as_str(), read[0].time),
+            ("select__point", LatencyTime::Service)
+        );
+        assert_eq!(read[0].counts, [(1000, 1), (2000, 1), (3001, 1)].map(|(v, n)| (v, n)));
+    }
+
+    #[test]
+    fn damaged_lines_of_a_log_cost_nothing_but_themselves() {
+        let mut slice = crate::reader::tests::slice("point", 0);
+        let op = OpReport { name: "a".into(), service: blob(&[5000]), ..OpReport::default() };
+        slice.work = Some(StretchReport { ops: vec![op], ..StretchReport::default() });
+        let line = extract(&mut slice);
+        let cut = &line[..line.len() - 40];
+        let check = |log: Vec<u8>, expected: (usize, usize)| {
+            let (found, damaged) = read(&log);
+            assert_eq!((found.len(), damaged), expected);
+        };
+        check(Vec::new(), (0, 0));
+        check(LEGEND.as_bytes().to_vec(), (0, 0));
+        check([cut, b"\n", &line].concat(), (1, 1));
+        check([&line, cut].concat(), (1, 1));
+        check([b"\xff\x00,,,\nTag=x,1,2,3,HISTFAAAnonsense\n", line.as_slice()].concat(), (1, 2));
+        check(vec![b'A'; 200_000], (0, 1));
     }
 }

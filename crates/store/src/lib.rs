@@ -21,6 +21,7 @@ mod layout;
 mod reader;
 mod results;
 mod run_writer;
+mod series;
 mod trial_writer;
 
 pub use error::{Error, Result};

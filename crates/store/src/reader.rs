@@ -1,9 +1,10 @@
 //! Reads records; whatever is wrong with one becomes a sentence, not a failure.
 
-use crate::{Result, layout};
+use crate::{Result, histograms, layout, series};
 use fs_err as fs;
 use model::{
     imported::ImportedValue,
+    reading::{LatencyCounts, SeriesRow},
     record::{Event, SliceRecord, TrialHeader},
 };
 use serde::de::DeserializeOwned;
@@ -94,6 +95,23 @@ pub(crate) fn events(dir: &Path) -> Result<Vec<Event>> {
     let bytes = fs::read(dir.join(layout::EVENTS))?;
     let lines = bytes.split(|byte| *byte == b'\n');
     Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
+}
+
+/// The raw readings over time of a record, and how many lines had to be left out; none without
+/// their file.
+pub(crate) fn series(dir: &Path) -> Result<(Vec<SeriesRow>, usize)> {
+    Ok(series::read(&whole(&dir.join(layout::SERIES))?))
+}
+
+/// The latencies of a record's slices, and how many lines had to be left out; none without their
+/// file.
+pub(crate) fn latencies(dir: &Path) -> Result<(Vec<LatencyCounts>, usize)> {
+    Ok(histograms::read(&whole(&dir.join(layout::HISTOGRAMS))?))
+}
+
+/// The bytes of a file that a record need not have.
+fn whole(path: &Path) -> Result<Vec<u8>> {
+    if path.exists() { Ok(fs::read(path)?) } else { Ok(Vec::new()) }
 }
 
 /// How many lines the marker of a complete record promises; `None` without marker.

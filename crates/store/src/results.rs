@@ -5,6 +5,7 @@ use model::{
     environment::Environment,
     imported::{ImportHeader, ImportedValue},
     plan::Plan,
+    reading::{LatencyCounts, SeriesRow},
     record::{Event, SliceRecord, TrialHeader},
 };
 use serde::{Deserialize, Serialize};
@@ -187,6 +188,17 @@ impl Results {
     /// The events of one trial in order; lines that cannot be read are left out.
     pub fn events(&self, trial: &StoredTrial) -> Result<Vec<Event>> {
         reader::events(&trial.dir)
+    }
+
+    /// The raw readings of one trial over time; lines that cannot be read are left out and counted.
+    pub fn series(&self, trial: &StoredTrial) -> Result<(Vec<SeriesRow>, usize)> {
+        reader::series(&trial.dir)
+    }
+
+    /// The latencies of one trial's slices by operation; lines that cannot be read are left out and
+    /// counted.
+    pub fn latencies(&self, trial: &StoredTrial) -> Result<(Vec<LatencyCounts>, usize)> {
+        reader::latencies(&trial.dir)
     }
 
     fn run_folder(&self, run: &str) -> Result<PathBuf> {

@@ -16,6 +16,8 @@ const SEAMS: &[(&str, &str)] = &[
     ("crates/dbms/src/registry", "REGISTRIES"),
     ("crates/load/src/client", "PROTOCOLS"),
     ("crates/probe/src/source", "PROBES"),
+    ("crates/analysis/src/diagnose", "RULES"),
+    ("crates/report/src/section", "SECTIONS"),
     ("crates/report/src/page", "PAGES"),
     ("crates/report/src/format", "FORMATS"),
     ("src/cmd", "COMMANDS"),

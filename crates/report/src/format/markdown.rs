@@ -34,9 +34,11 @@ fn block(item: &Item) -> String {
         Item::Heading { level, text } => {
             format!("{} {}", "#".repeat((*level).clamp(1, 6)), escape::markdown(text))
         }
+        Item::Section { title, .. } => format!("## {}", escape::markdown(title)),
         Item::Paragraph(text) => escape::markdown(text),
         Item::Table(table) => lines(table).join("\n"),
         Item::Warning(text) => format!("> **warning:** {}", escape::markdown(text)),
+        other => escape::pairs(other).join("\n"),
     }
 }
 

@@ -1,6 +1,8 @@
 //! Formats: how it is written. One file each.
 
 mod csv;
+mod dense;
+mod html;
 mod json;
 mod markdown;
 mod table;
@@ -24,13 +26,25 @@ pub trait Format: Sync {
         true
     }
 
+    /// Whether it shows what is known beside the comparisons; otherwise nobody need gather it.
+    fn shows_details(&self) -> bool {
+        false
+    }
+
     /// The text of `document`, which is this format's page of `report`; it ends with a line end.
     fn text(&self, report: &Report, document: &Document) -> String;
 }
 
 /// In the order in which `dbdyno list formats` shows them.
-pub const FORMATS: &[&dyn Format] =
-    &[&table::Table, &markdown::Markdown, &tsv::Tsv, &csv::Csv, &json::Json];
+pub const FORMATS: &[&dyn Format] = &[
+    &table::Table,
+    &dense::Dense,
+    &markdown::Markdown,
+    &html::Html,
+    &tsv::Tsv,
+    &csv::Csv,
+    &json::Json,
+];
 
 /// The format with this name.
 pub fn find(name: &str) -> Option<&'static dyn Format> {

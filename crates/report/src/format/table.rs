@@ -37,10 +37,13 @@ impl Format for Table {
                 lines.push(String::new());
             }
             match item {
-                Item::Heading { text, .. } => lines.push(escape::terminal(text)),
+                Item::Heading { text, .. } | Item::Section { title: text, .. } => {
+                    lines.push(escape::terminal(text));
+                }
                 Item::Paragraph(text) => lines.push(escape::terminal(text)),
                 Item::Table(table) => lines.extend(layout::lines(table)),
                 Item::Warning(text) => lines.push(format!("warning: {}", escape::terminal(text))),
+                other => lines.extend(escape::pairs(other)),
             }
             before = Some(item);
         }

@@ -6,6 +6,7 @@ use crate::{
     document::{Cell, Column, Document, Item, Row, Table},
     layout::PAGE_WIDTH,
     number,
+    words::{self, groups},
 };
 use analysis::{Comparison, PhaseResult, geometric_mean};
 use model::metric::Metric;
@@ -151,18 +152,6 @@ fn names(comparison: &Comparison, document: &mut Document) -> Vec<String> {
     (0..comparison.subjects.len()).map(number).collect()
 }
 
-/// The phases by group, in the suite's order of the groups' first phases.
-fn groups(comparison: &Comparison) -> Vec<(&str, Vec<&PhaseResult>)> {
-    let mut groups: Vec<(&str, Vec<&PhaseResult>)> = Vec::new();
-    for phase in &comparison.phases {
-        match groups.iter_mut().find(|(name, _)| *name == phase.group) {
-            Some((_, phases)) => phases.push(phase),
-            None => groups.push((&phase.group, vec![phase])),
-        }
-    }
-    groups
-}
-
 /// A base's value or a variant's ratio.
 fn glance(phase: &PhaseResult, subject: &str) -> Cell {
     let Some(cell) = phase.cell(subject, OVERVIEW) else { return Cell::Missing };
@@ -224,12 +213,8 @@ fn title(phase: &PhaseResult) -> String {
     format!("{}{range}, {} {clients}", phase.phase, phase.clients)
 }
 
-/// The unit is in the head already, so its words leave the title.
 fn column(metric: &Metric) -> Column {
-    let name = metric.name.trim_end_matches("_per_op").trim_end_matches("_per_second");
-    let words = name.split('_').filter(|word| !["us", "kib", "mib"].contains(word));
-    let title = words.collect::<Vec<_>>().join(" ").replace("instructions", "instr");
-    Column { short: metric.short.to_owned(), ..Column::numbers(title, metric.unit) }
+    Column { short: metric.short.to_owned(), ..Column::numbers(words::title(metric), metric.unit) }
 }
 
 fn rows(

@@ -2,6 +2,7 @@
 
 mod comparison;
 mod records;
+mod report;
 
 use crate::{Report, document::Document};
 
@@ -17,9 +18,12 @@ pub trait Page: Sync {
 }
 
 /// In the order in which a reader meets them.
-pub const PAGES: &[&dyn Page] = &[&comparison::ComparisonPage, &records::RecordsPage];
+pub const PAGES: &[&dyn Page] =
+    &[&comparison::ComparisonPage, &report::ReportPage, &records::RecordsPage];
 
 /// The tables for people.
 pub(crate) const COMPARISON: &dyn Page = &comparison::ComparisonPage;
+/// All sections, for people who read it in a browser.
+pub(crate) const REPORT: &dyn Page = &report::ReportPage;
 /// One row per cell, for programs.
 pub(crate) const RECORDS: &dyn Page = &records::RecordsPage;

@@ -1,0 +1,39 @@
+//! The operation costs the same and the server's upkeep does not.
+
+use super::Rule;
+use crate::diagnosis::{Evidence, Finding, finding};
+
+pub(super) struct Background;
+
+const MARGIN: f64 = 1.1;
+
+/// The share of the server's cost below which the background cannot explain anything.
+const SHARE: f64 = 0.05;
+
+impl Rule for Background {
+    fn name(&self) -> &'static str {
+        "background"
+    }
+
+    fn finding(&self, evidence: &Evidence<'_>) -> Option<Finding> {
+        let pairs = [
+            ("background_user_instructions_per_op", "foreground_user_instructions_per_op"),
+            ("background_cpu_us_per_op", "foreground_cpu_us_per_op"),
+        ];
+        let large = |(background, foreground): &(&str, &str)| {
+            let (own, other) = (evidence.cost(background)?, evidence.cost(foreground)?);
+            let share = own.value.max(own.base) / (own.value + other.value).max(own.base);
+            (share >= SHARE).then_some(own)
+        };
+        let names: Vec<&str> =
+            pairs.iter().filter_map(large).map(|moved| moved.metric.name).collect();
+        let found = evidence.moved_with_effect(&names, MARGIN);
+        finding(self, found, |first| {
+            format!(
+                "The server's upkeep, apart from the tasks that serve connections, costs {:.2} of \
+                 the base's.",
+                first.ratio
+            )
+        })
+    }
+}

@@ -1,0 +1,29 @@
+//! Reasons for a change: one file each.
+
+mod background;
+mod client;
+mod code;
+mod stalls;
+mod storage;
+mod waits;
+
+use crate::diagnosis::{Evidence, Finding};
+
+/// One kind of reason.
+pub trait Rule: Sync {
+    /// Name: the file's stem.
+    fn name(&self) -> &'static str;
+
+    /// What speaks for this reason, if anything does.
+    fn finding(&self, evidence: &Evidence<'_>) -> Option<Finding>;
+}
+
+/// In the order in which a reader meets them: the surest first.
+pub const RULES: &[&dyn Rule] = &[
+    &code::Code,
+    &stalls::Stalls,
+    &waits::Waits,
+    &storage::Storage,
+    &background::Background,
+    &client::Client,
+];

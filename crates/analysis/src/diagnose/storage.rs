@@ -1,0 +1,32 @@
+//! Each operation reads or writes more or less.
+
+use super::Rule;
+use crate::diagnosis::{Evidence, Finding, finding};
+
+pub(super) struct Storage;
+
+const MARGIN: f64 = 1.1;
+
+/// Requests or KiB per operation below which they cannot explain an operation's time.
+const FLOOR: f64 = 0.01;
+
+impl Rule for Storage {
+    fn name(&self) -> &'static str {
+        "storage"
+    }
+
+    fn finding(&self, evidence: &Evidence<'_>) -> Option<Finding> {
+        let metrics = ["reads_per_op", "read_kib_per_op", "writes_per_op", "write_kib_per_op"];
+        let mut found = evidence.moved_with_effect(&metrics, MARGIN);
+        found.retain(|cost| cost.base.max(cost.value) >= FLOOR);
+        finding(self, found, |first| {
+            let what = match first.metric.name {
+                "reads_per_op" => "reads from storage",
+                "read_kib_per_op" => "bytes read",
+                "writes_per_op" => "writes to storage",
+                _ => "bytes written",
+            };
+            format!("Each operation causes {:.2} of the base's {what}.", first.ratio)
+        })
+    }
+}

@@ -1,0 +1,30 @@
+//! The server's tasks sleep and wake more or less often.
+
+use super::Rule;
+use crate::diagnosis::{Evidence, Finding, finding};
+
+pub(super) struct Waits;
+
+const MARGIN: f64 = 1.1;
+
+/// Context switches per operation below which they cannot explain an operation's time.
+const FLOOR: f64 = 0.02;
+
+impl Rule for Waits {
+    fn name(&self) -> &'static str {
+        "waits"
+    }
+
+    fn finding(&self, evidence: &Evidence<'_>) -> Option<Finding> {
+        let mut found = evidence.moved_with_effect(&["context_switches_per_op"], MARGIN);
+        found.retain(|cost| cost.base.max(cost.value) >= FLOOR);
+        finding(self, found, |first| {
+            let how = evidence.word("more", "less");
+            format!(
+                "Tasks of the server switch {how} often, {:.2} of the base's: \
+                 waiting for locks, storage or the client.",
+                first.ratio
+            )
+        })
+    }
+}

@@ -1,0 +1,205 @@
+//! Why a phase moved: which costs per operation moved with its throughput.
+
+use crate::{
+    Cell, PhaseResult,
+    diagnose::{RULES, Rule},
+};
+use model::metric::Metric;
+
+/// Ratios nearer to 1 than this, up or down, are no move of throughput.
+pub const MARGIN: f64 = 1.03;
+
+/// What is known of one subject in one phase.
+#[derive(Debug, Clone, Copy)]
+pub struct Evidence<'a> {
+    phase: &'a PhaseResult,
+    subject: &'a str,
+    effect: f64,
+}
+
+/// One cost with the base's.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Moved {
+    /// The cost.
+    pub metric: &'static Metric,
+    /// The base's value in the metric's unit.
+    pub base: f64,
+    /// The subject's value.
+    pub value: f64,
+    /// Value relative to the base.
+    pub ratio: f64,
+}
+
+/// One reason, with what speaks for it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Finding {
+    /// Name of the rule.
+    pub rule: &'static str,
+    /// One sentence.
+    pub sentence: String,
+    /// The costs that moved, the largest move first.
+    pub evidence: Vec<Moved>,
+    /// How far the largest cost moved: the logarithm of its ratio.
+    pub strength: f64,
+}
+
+/// Why one subject differs from its base in one phase.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Diagnosis {
+    /// Label of the subject.
+    pub subject: String,
+    /// Label of the base.
+    pub base: String,
+    /// Throughput relative to the base.
+    pub effect: f64,
+    /// The reasons in the order of the rules.
+    pub findings: Vec<Finding>,
+}
+
+/// The diagnoses of a phase: one per subject whose throughput moved by more than [`MARGIN`].
+pub fn diagnose(phase: &PhaseResult) -> Vec<Diagnosis> {
+    let moved = |cell: &&Cell| {
+        cell.metric.name == "ops_per_second"
+            && cell.ratio.is_some_and(|ratio| ratio > 0.0 && ratio.ln().abs() > MARGIN.ln())
+    };
+    let diagnosis = |cell: &Cell| {
+        let evidence = Evidence { phase, subject: &cell.subject, effect: cell.ratio? };
+        let findings = RULES.iter().filter_map(|rule| rule.finding(&evidence));
+        Some(Diagnosis {
+            subject: cell.subject.clone(),
+            base: cell.base.clone()?,
+            effect: evidence.effect,
+            findings: findings.collect(),
+        })
+    };
+    phase.cells.iter().filter(moved).filter_map(diagnosis).collect()
+}
+
+impl Evidence<'_> {
+    /// A cost and its base's, where both are known and the base's is above zero.
+    pub fn cost(&self, metric: &str) -> Option<Moved> {
+        let cell = self.phase.cell(self.subject, metric)?;
+        let (base, value, ratio) = (cell.base_value?, cell.value?, cell.ratio?);
+        (base > 0.0).then_some(Moved { metric: cell.metric, base, value, ratio })
+    }
+
+    /// Those of `metrics` that moved by `margin` or more in the direction that explains the
+    /// effect: up where throughput fell, down where it rose. The largest move first.
+    pub fn moved_with_effect(&self, metrics: &[&str], margin: f64) -> Vec<Moved> {
+        let explains = |cost: &Moved| match self.effect < 1.0 {
+            true => cost.ratio >= margin,
+            false => cost.ratio <= 1.0 / margin,
+        };
+        let costs = metrics.iter().filter_map(|metric| self.cost(metric));
+        let mut found: Vec<Moved> = costs.filter(explains).collect();
+        found.sort_by(|a, b| strength(b).total_cmp(&strength(a)));
+        found
+    }
+
+    /// Whether a cost stayed within `margin` of the base's.
+    pub fn stayed(&self, metric: &str, margin: f64) -> Option<Moved> {
+        self.cost(metric).filter(|cost| cost.ratio < margin && cost.ratio > 1.0 / margin)
+    }
+
+    /// `more` where costs rose and `less` where they fell.
+    pub fn word<'w>(&self, more: &'w str, less: &'w str) -> &'w str {
+        if self.effect < 1.0 { more } else { less }
+    }
+}
+
+/// A finding of a rule, if there is evidence; `sentence` gets the largest move.
+pub(crate) fn finding(
+    rule: &dyn Rule,
+    evidence: Vec<Moved>,
+    sentence: impl Fn(&Moved) -> String,
+) -> Option<Finding> {
+    let first = evidence.first()?;
+    Some(Finding {
+        rule: rule.name(),
+        sentence: sentence(first),
+        strength: strength(first),
+        evidence,
+    })
+}
+
+fn strength(cost: &Moved) -> f64 {
+    // A cost that vanished moved further than any other.
+    if cost.ratio > 0.0 { cost.ratio.ln().abs() } else { f64::INFINITY }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Verdict, metric};
+
+    fn phase(costs: &[(&str, f64, f64)]) -> PhaseResult {
+        let cell = |(name, base, value): &(&str, f64, f64)| Cell {
+            subject: "new".into(),
+            base: Some("old".into()),
+            factors: Default::default(),
+            metric: metric(name).unwrap(),
+            base_value: Some(*base),
+            value: Some(*value),
+            ratio: Some(value / base),
+            spread: None,
+            blocks: 1,
+            verdict: Verdict::Unreplicated,
+            reason: None,
+            marks: Vec::new(),
+        };
+        PhaseResult {
+            phase: "p".into(),
+            workload: "p".into(),
+            group: "point".into(),
+            position: 0,
+            range: None,
+            clients: 1,
+            cells: costs.iter().map(cell).collect(),
+        }
+    }
+
+    fn rules(costs: &[(&str, f64, f64)]) -> Vec<&'static str> {
+        let found = diagnose(&phase(costs));
+        found.iter().flat_map(|d| &d.findings).map(|finding| finding.rule).collect()
+    }
+
+    #[test]
+    fn each_rule_finds_its_cause_and_no_other() {
+        let slower = ("ops_per_second", 1000.0, 700.0);
+        let faster = ("ops_per_second", 1000.0, 1500.0);
+        let check = |costs: &[(&str, f64, f64)], expected: &[&str]| {
+            assert_eq!(rules(costs), expected, "{costs:?}");
+        };
+        let instructions = "foreground_user_instructions_per_op";
+        check(&[slower, (instructions, 100.0, 160.0)], &["code"]);
+        check(&[faster, (instructions, 100.0, 60.0)], &["code"]);
+        // A cost that moved against the effect explains nothing.
+        check(&[faster, (instructions, 100.0, 160.0)], &[]);
+        check(&[slower, (instructions, 100.0, 60.0)], &[]);
+        let cycles = "foreground_cycles_per_op";
+        check(&[slower, (instructions, 100.0, 100.5), (cycles, 200.0, 300.0)], &["stalls"]);
+        let time = "foreground_cpu_us_per_op";
+        check(&[slower, (instructions, 100.0, 100.5), (time, 20.0, 30.0)], &["stalls"]);
+        check(&[slower, ("context_switches_per_op", 1.0, 2.0)], &["waits"]);
+        check(&[slower, ("context_switches_per_op", 0.001, 0.002)], &[]);
+        check(&[slower, ("reads_per_op", 1.0, 2.0), ("read_kib_per_op", 8.0, 16.0)], &["storage"]);
+        let (back, fore) = ("background_cpu_us_per_op", "foreground_cpu_us_per_op");
+        check(&[slower, (fore, 50.0, 50.0), (back, 20.0, 60.0)], &["background"]);
+        check(&[slower, ("client_cpu_us_per_op", 10.0, 30.0)], &["client"]);
+        check(&[("ops_per_second", 1000.0, 990.0), (instructions, 1.0, 9.0)], &[]);
+    }
+
+    #[test]
+    fn a_finding_has_a_sentence_with_its_numbers() {
+        let costs = [
+            ("ops_per_second", 1000.0, 700.0),
+            ("server_user_instructions_per_op", 30_000.0, 48_000.0),
+            ("server_cpu_us_per_op", 10.0, 15.0),
+        ];
+        let found = diagnose(&phase(&costs));
+        assert_eq!((found[0].effect, found[0].base.as_str()), (0.7, "old"));
+        let finding = &found[0].findings[0];
+        assert_eq!(finding.sentence, "The server executes 1.60 of the base's instructions.");
+        assert_eq!((finding.evidence.len(), finding.evidence[0].value), (2, 48_000.0));
+    }
+}

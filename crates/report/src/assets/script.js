@@ -1,0 +1,257 @@
+"use strict";
+// Switches, sorting, filtering and saving. The page is complete without it: everything here only
+// rearranges what the page holds, and writes texts as texts.
+(() => {
+  document.documentElement.classList.add("js");
+  const [VALUE, RATIO, LOW, HIGH, VERDICT, KIND, NOTE] = [0, 1, 2, 3, 4, 5, 6];
+  const STEPS = [1.02, 1.05, 1.10, 1.25, 1.5, 2.0];
+  const MARGIN = 1.03;
+  const SYMBOLS = {
+    regression: "▼", improvement: "▲", equivalent: "=", layout_suspect: "≈", inconclusive: "?", code_cost: "△",
+  };
+  const STANDINGS = {
+    regression: "worse", code_cost: "worse", improvement: "better", equivalent: "same",
+    inconclusive: "undecided", layout_suspect: "undecided",
+  };
+  const grids = new Map();
+
+  const grid = (id) => {
+    if (!grids.has(id)) grids.set(id, JSON.parse(document.getElementById(id).textContent));
+    return grids.get(id);
+  };
+
+  // The same rounding as in the page's static tables.
+  const shown = (value) => {
+    const size = Math.abs(value);
+    if (size === 0) return "0";
+    if (size >= 99.95) return value.toFixed(0);
+    if (size >= 9.995) return value.toFixed(1);
+    if (size >= 0.9995) return value.toFixed(2);
+    if (size >= 0.0005) return value.toFixed(3);
+    return value.toExponential(0).replace("e-", "e-");
+  };
+
+  const gain = (ratio, better) => (better === "lower" ? 1 / ratio : ratio);
+
+  const heat = (ratio, better) => {
+    if (better === "neither" || ratio === null) return [];
+    const own = gain(ratio, better);
+    const size = own >= 1 ? own : 1 / own;
+    const step = STEPS.filter((least) => size >= least).length;
+    const classes = step > 0 ? [(own >= 1 ? "b" : "w") + step] : [];
+    const percent = Math.round(own * 100);
+    if (percent > 105) classes.push("pb");
+    if (percent < 95) classes.push("py");
+    return classes;
+  };
+
+  const standing = (cell, kind, verdict, better) => {
+    if (kind === "base") return "";
+    if (kind !== "ratio") return "nothing";
+    if (STANDINGS[verdict]) return STANDINGS[verdict];
+    if (better === "neither") return "same";
+    const own = gain(cell[RATIO], better);
+    return own > MARGIN ? "better" : own < 1 / MARGIN ? "worse" : "same";
+  };
+
+  const place = (ratio) => {
+    const at = ratio > 0 ? 0.5 + Math.log(ratio) / Math.log(2) / 2 : 0;
+    return Math.round(Math.min(1, Math.max(0, at)) * 100);
+  };
+
+  const fill = (td, cell, data, metric, form) => {
+    const kind = data.words[cell[KIND]];
+    const verdict = data.words[cell[VERDICT]];
+    const note = data.words[cell[NOTE]];
+    const absolute = form === "absolute" && cell[VALUE] !== null;
+    td.className = "";
+    td.removeAttribute("style");
+    td.dataset.s = standing(cell, kind, verdict, metric.better);
+    if (kind === "ratio") td.classList.add(...heat(cell[RATIO], metric.better));
+    else td.classList.add(kind);
+    let text = "–";
+    if (kind === "failed") text = "failed";
+    else if (absolute || kind === "base") text = shown(cell[VALUE]);
+    else if (kind === "ratio") text = cell[RATIO].toFixed(2);
+    else if (kind === "invalid") text = "no ratio";
+    td.textContent = text;
+    if (cell[LOW] !== null && kind === "ratio") {
+      td.classList.add("span");
+      td.style.setProperty("--l", place(cell[LOW]) + "%");
+      td.style.setProperty("--r", 100 - place(cell[HIGH]) + "%");
+    }
+    if (SYMBOLS[verdict]) {
+      const mark = document.createElement("i");
+      mark.textContent = SYMBOLS[verdict];
+      td.append(mark);
+    }
+    const parts = [];
+    if (cell[VALUE] !== null) parts.push(shown(cell[VALUE]) + " " + metric.unit);
+    if (cell[RATIO] !== null && absolute) parts.push(cell[RATIO].toFixed(2) + " of the base");
+    if (cell[LOW] !== null) parts.push(`blocks from ${cell[LOW].toFixed(2)} to ${cell[HIGH].toFixed(2)}`);
+    if (note) parts.push(note);
+    td.title = parts.join("; ");
+    td.dataset.order = String((absolute || kind === "base" ? cell[VALUE] : cell[RATIO]) ?? "");
+  };
+
+  for (const form of document.querySelectorAll("form.switches")) {
+    const id = form.dataset.grid;
+    const table = document.getElementById(id + "-table");
+    const heads = [...table.tHead.rows[0].cells];
+    const groups = [...table.tBodies];
+    const rows = [...table.querySelectorAll("tr[data-row]")];
+    const homes = rows.map((row) => row.parentElement);
+    const field = (name) => form.elements[name];
+    const original = heads.slice(1).map((head) => head.querySelector(".unit").textContent);
+    const firstMetric = table.dataset.metric;
+    let sorted = { column: -1, direction: "" };
+    field("metric").value = firstMetric;
+    field("colours").value = document.body.classList.contains("published") ? "published" : "";
+
+    const draw = () => {
+      const data = grid(id);
+      const index = Number(field("metric").value);
+      const metric = data.metrics[index];
+      const how = field("form").value;
+      for (const row of rows) {
+        const line = data.values[index][Number(row.dataset.row)];
+        line.forEach((cell, column) => fill(row.cells[column + 1], cell, data, metric, how));
+      }
+      heads.slice(1).forEach((head, column) => {
+        const absolute = how === "absolute" || data.columns[column][2] === 1;
+        head.querySelector(".unit").textContent = absolute ? metric.unit : "ratio";
+      });
+      const values = how === "absolute" ? "Absolute values." : "Absolute values of the base, then ratios to it.";
+      table.caption.textContent = `${metric.title}: ${metric.help}. ${values}`;
+      table.dataset.metric = String(index);
+    };
+
+    const filter = () => {
+      const text = field("text").value.trim().toLowerCase();
+      const wanted = field("standing").value;
+      let left = 0;
+      for (const row of rows) {
+        const fits = row.cells[0].textContent.toLowerCase().includes(text)
+          && (wanted === "" || [...row.cells].some((cell) => cell.dataset.s === wanted));
+        row.hidden = !fits;
+        left += fits ? 1 : 0;
+      }
+      for (const body of groups) {
+        const heading = body.querySelector("tr.group");
+        if (heading) {
+          heading.hidden = sorted.direction !== "" || ![...body.querySelectorAll("tr[data-row]")].some((row) => !row.hidden);
+        }
+      }
+      table.parentElement.nextElementSibling.hidden = left > 0;
+    };
+
+    // Sorting looks across groups: the worst test is the worst of all.
+    const sort = () => {
+      heads.forEach((head, column) => {
+        if (column === sorted.column && sorted.direction) head.setAttribute("aria-sort", sorted.direction);
+        else head.removeAttribute("aria-sort");
+      });
+      if (!sorted.direction) {
+        rows.forEach((row, index) => homes[index].append(row));
+        return filter();
+      }
+      const turn = sorted.direction === "ascending" ? 1 : -1;
+      const key = (row) => {
+        const cell = row.cells[sorted.column];
+        if (sorted.column === 0) return cell.textContent;
+        return cell.dataset.order ? Number(cell.dataset.order) : NaN;
+      };
+      const order = [...rows].sort((a, b) => {
+        const [x, y] = [key(a), key(b)];
+        if (typeof x === "string") return turn * x.localeCompare(y, "en", { numeric: true });
+        if (Number.isNaN(x) || Number.isNaN(y)) return Number(Number.isNaN(x)) - Number(Number.isNaN(y));
+        return turn * (x - y);
+      });
+      order.forEach((row) => groups[0].append(row));
+      filter();
+    };
+
+    heads.forEach((head, column) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.className = "sort";
+      button.title = "Sort by this column";
+      if (!head.querySelector(".name")) {
+        const name = document.createElement("span");
+        name.className = "name";
+        name.append(...head.childNodes);
+        head.append(name);
+      }
+      button.append(...head.childNodes);
+      head.append(button);
+      button.addEventListener("click", () => {
+        const next = { "": "ascending", ascending: "descending", descending: "" };
+        const before = sorted.column === column ? sorted.direction : "";
+        sorted = { column, direction: next[before] };
+        sort();
+      });
+    });
+
+    form.addEventListener("submit", (event) => event.preventDefault());
+    form.addEventListener("input", (event) => {
+      const name = event.target.name;
+      if (name === "colours") {
+        document.body.classList.toggle("published", field("colours").value === "published");
+        for (const other of document.querySelectorAll("select[name=colours]")) other.value = field("colours").value;
+        return;
+      }
+      if (name === "metric" || name === "form") {
+        draw();
+        sort();
+      }
+      filter();
+    });
+    draw();
+    filter();
+  }
+
+  const quoted = (value) => {
+    let text = value === null || value === undefined ? "" : String(value);
+    // A cell that a spreadsheet would take for a formula gets an apostrophe in front.
+    if (typeof value === "string" && /^[=+\-@\t\r\n]/.test(text)) text = "'" + text;
+    return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+
+  const csv = (data) => {
+    const head = [
+      ...data.row_keys, ...data.column_keys, "group", "metric", "unit", "better",
+      "value", "ratio", "ratio_low", "ratio_high", "verdict", "kind", "note",
+    ];
+    const lines = [head];
+    data.metrics.forEach((metric, index) => data.rows.forEach((row, r) => data.columns.forEach((column, c) => {
+      const cell = data.values[index][r][c];
+      const words = [VERDICT, KIND, NOTE].map((place) => data.words[cell[place]]);
+      lines.push([
+        ...row[1], ...column[1], row[2], metric.name, metric.unit, metric.better, ...cell.slice(0, 4), ...words,
+      ]);
+    })));
+    return lines.map((line) => line.map(quoted).join(",")).join("\r\n") + "\r\n";
+  };
+
+  for (const button of document.querySelectorAll("button[data-save]")) {
+    button.addEventListener("click", () => {
+      const data = grid(button.dataset.grid);
+      const kind = button.dataset.save;
+      const text = kind === "csv" ? csv(data) : JSON.stringify(data, null, 1) + "\n";
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(new Blob([text], { type: kind === "csv" ? "text/csv" : "application/json" }));
+      link.download = `${button.dataset.name || "dbdyno"}.${kind}`;
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+    });
+  }
+
+  // A link into something that is folded opens it.
+  const open = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    for (let at = target; at; at = at.parentElement) if (at.tagName === "DETAILS") at.open = true;
+    if (target) target.scrollIntoView();
+  };
+  if (location.hash) open();
+  window.addEventListener("hashchange", open);
+})();

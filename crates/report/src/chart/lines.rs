@@ -1,0 +1,144 @@
+//! Lines on two axes, as small charts side by side.
+
+use super::{Line, Lines, forest::legend, scale::Range};
+use crate::number;
+use maud::{Markup, html};
+
+/// Size of a chart in its own units; the page scales it.
+const WIDTH: f64 = 560.0;
+const HEIGHT: f64 = 230.0;
+const LEFT: f64 = 52.0;
+const RIGHT: f64 = 14.0;
+const TOP: f64 = 12.0;
+const BOTTOM: f64 = 40.0;
+
+/// A segment of at most so many points shows them as dots too.
+const DOTS: usize = 3;
+
+pub(super) fn draw(charts: &[Lines]) -> Markup {
+    let mut names: Vec<(String, String)> = Vec::new();
+    for line in charts.iter().flat_map(|chart| &chart.lines) {
+        if !names.iter().any(|(name, _)| *name == line.name) {
+            names.push((line.name.clone(), line.class.clone()));
+        }
+    }
+    html! {
+        @if names.len() > 1 { (legend(&names)) }
+        div class="plots" {
+            @for chart in charts { (one(chart)) }
+        }
+    }
+}
+
+fn one(chart: &Lines) -> Markup {
+    let points = || chart.lines.iter().flat_map(|line| line.segments.iter().flatten());
+    let x = Range::over(chart.x.scale, &points().map(|point| point.0).collect::<Vec<_>>());
+    let y = Range::over(chart.y.scale, &points().map(|point| point.1).collect::<Vec<_>>());
+    let count = points().count();
+    html! {
+        figure class="plot" data-chart="lines" {
+            figcaption { (chart.title) }
+            svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" data-marks=(count) {
+                title { (chart.title) }
+                desc { (chart.description) }
+                (axes(&x, &y))
+                text class="title" x=(LEFT + (WIDTH - LEFT - RIGHT) / 2.0) y=(HEIGHT - 6.0) {
+                    (chart.x.title)
+                }
+                text class="title up" x=(LEFT) y=(TOP - 1.0) { (chart.y.title) }
+                @for line in &chart.lines { (drawn(line, &x, &y)) }
+            }
+        }
+    }
+}
+
+fn axes(x: &Range, y: &Range) -> Markup {
+    let (bottom, right) = (HEIGHT - BOTTOM, WIDTH - RIGHT);
+    html! {
+        @for (place, word) in &y.marks {
+            @let at = height(*place);
+            line class="grid" x1=(LEFT) x2=(right) y1=(at) y2=(at) {}
+            text class="y" x=(LEFT - 6.0) y=(at + 4.0) { (word) }
+        }
+        @for (place, word) in &x.marks {
+            @let at = across(*place);
+            line class="tick" x1=(at) x2=(at) y1=(bottom) y2=(bottom + 4.0) {}
+            text class="x" x=(at) y=(bottom + 17.0) { (word) }
+        }
+        line class="axis" x1=(LEFT) x2=(right) y1=(bottom) y2=(bottom) {}
+    }
+}
+
+fn drawn(line: &Line, x: &Range, y: &Range) -> Markup {
+    let place = |(a, b): &(f64, f64)| (across(x.place(*a)), height(y.place(*b)));
+    html! {
+        g class={ "line " (line.class) } {
+            title { (line.name) }
+            @for segment in &line.segments {
+                @if segment.len() > 1 { path d=(path(segment.iter().map(place))) {} }
+                @if segment.len() <= DOTS {
+                    @for (cx, cy) in segment.iter().map(place) { circle cx=(cx) cy=(cy) r="2.5" {} }
+                }
+            }
+            @if let Some(peak) = &line.peak {
+                @let (cx, cy) = place(peak);
+                circle class="peak" cx=(cx) cy=(cy) r="5" {}
+                text class="peak" x=(cx) y=(cy - 9.0) { (number::short(peak.1)) }
+            }
+        }
+    }
+}
+
+fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
+    let mut text = String::new();
+    for (index, (x, y)) in points.enumerate() {
+        text.push(if index == 0 { 'M' } else { 'L' });
+        text.push_str(&format!("{x} {y}"));
+    }
+    text
+}
+
+fn across(place: f64) -> f64 {
+    tenth(LEFT + place * (WIDTH - LEFT - RIGHT))
+}
+
+fn height(place: f64) -> f64 {
+    tenth(HEIGHT - BOTTOM - place * (HEIGHT - BOTTOM - TOP - 6.0))
+}
+
+fn tenth(value: f64) -> f64 {
+    (value * 10.0).round() / 10.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Axis, Scale};
+    use super::*;
+
+    #[test]
+    fn all_lines_share_their_axes_and_gaps_stay_gaps() {
+        let line = |name: &str, segments: &[&[(f64, f64)]]| Line {
+            name: name.into(),
+            class: "s0".into(),
+            segments: segments.iter().map(|segment| segment.to_vec()).collect(),
+            peak: None,
+        };
+        let points: &[(f64, f64)] = &[(1.0, 0.0), (2.0, 100.0)];
+        let mut high = line("high", &[points, &[(4.0, 50.0)]]);
+        high.peak = Some((2.0, 100.0));
+        let chart = Lines {
+            title: "t".into(),
+            description: "d".into(),
+            x: Axis { title: "users".into(), scale: Scale::Log2 },
+            y: Axis::default(),
+            lines: vec![high, line("low", &[&[(1.0, 10.0)]])],
+        };
+        let text = draw(&[chart]).into_string();
+        assert_eq!(text.matches("<path").count(), 1);
+        assert_eq!(text.matches("<circle").count(), 5);
+        // 100 of 100 is at the top, 0 at the bottom, and the one below stands near the bottom.
+        assert!(text.contains("190L"), "{text}");
+        assert!(text.contains(r#"class="peak" cx="#) && text.contains(">100</text>"));
+        assert!(text.contains(r#"data-marks="4""#));
+    }
+}

@@ -1,0 +1,130 @@
+//! Pictures of numbers: what they show as values, and how they look as SVG.
+//!
+//! A chart knows neither statistics nor pages. Sizes of text come from the page's style sheet.
+
+mod forest;
+mod lines;
+mod palette;
+mod scale;
+
+pub(crate) use palette::Palette;
+
+use maud::Markup;
+
+/// A chart.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Chart {
+    /// Ratios to the base, one row per test.
+    Forest(Forest),
+    /// Several small charts of lines that belong together.
+    Lines(Vec<Lines>),
+}
+
+/// Ratios to the base on one axis.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Forest {
+    /// What is shown.
+    pub title: String,
+    /// What a reader who does not see it must know.
+    pub description: String,
+    /// Names of the compared variants with the classes of their colours.
+    pub variants: Vec<(String, String)>,
+    /// The rows by group.
+    pub groups: Vec<(String, Vec<ForestRow>)>,
+    /// Dots or bars.
+    pub form: Form,
+}
+
+/// How ratios are drawn.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub enum Form {
+    /// Dots on a logarithmic axis centred at 1.
+    #[default]
+    Dots,
+    /// Bars on a linear axis.
+    Bars {
+        /// Where the axis begins; a break is drawn unless it is 0.
+        from: f64,
+    },
+}
+
+/// One test.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ForestRow {
+    /// Name.
+    pub title: String,
+    /// One per variant that was measured.
+    pub dots: Vec<Dot>,
+}
+
+/// One ratio.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Dot {
+    /// Index into the variants.
+    pub variant: usize,
+    /// The ratio; without one the words say why.
+    pub ratio: Option<f64>,
+    /// From where to where it goes, if anything is known of that.
+    pub span: Option<(f64, f64)>,
+    /// What the mark means, in words.
+    pub words: String,
+}
+
+/// Lines on two axes.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Lines {
+    /// What is shown.
+    pub title: String,
+    /// What a reader who does not see it must know.
+    pub description: String,
+    /// The horizontal axis.
+    pub x: Axis,
+    /// The vertical axis.
+    pub y: Axis,
+    /// The lines.
+    pub lines: Vec<Line>,
+}
+
+/// An axis.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Axis {
+    /// What it measures, with the unit.
+    pub title: String,
+    /// How values become places.
+    pub scale: Scale,
+}
+
+/// How values become places on an axis.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Scale {
+    /// From 0 on, evenly.
+    #[default]
+    Zero,
+    /// Each doubling is as long as the next, and each value is marked.
+    Log2,
+    /// Each factor of ten is as long as the next.
+    Log10,
+    /// Shares of operations by their nines: 90 %, 99 %, 99.9 %.
+    Nines,
+}
+
+/// One line.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Line {
+    /// Whose.
+    pub name: String,
+    /// Class of its colour.
+    pub class: String,
+    /// Points in order; a gap lies between two segments.
+    pub segments: Vec<Vec<(f64, f64)>>,
+    /// A point that is marked and named.
+    pub peak: Option<(f64, f64)>,
+}
+
+/// The chart as HTML with SVG in it.
+pub(crate) fn draw(chart: &Chart) -> Markup {
+    match chart {
+        Chart::Forest(forest) => forest::draw(forest),
+        Chart::Lines(charts) => lines::draw(charts),
+    }
+}

@@ -1,0 +1,222 @@
+//! From values to places on an axis, and the marks of the axis.
+
+use super::Scale;
+use crate::number;
+
+/// Marks of ratios beside 1; their reciprocals are marks too.
+const RATIOS: [f64; 13] =
+    [1.02, 1.05, 1.1, 1.25, 1.5, 2.0, 3.0, 5.0, 10.0, 30.0, 100.0, 1000.0, 10_000.0];
+
+/// The words of the marks above and below 1.
+const RATIO_WORDS: [(&str, &str); 13] = [
+    ("1.02", "0.98"),
+    ("1.05", "0.95"),
+    ("1.1", "0.9"),
+    ("1.25", "0.8"),
+    ("1.5", "0.67"),
+    ("2", "0.5"),
+    ("3", "0.33"),
+    ("5", "0.2"),
+    ("10", "0.1"),
+    ("30", "0.03"),
+    ("100", "0.01"),
+    ("1000", "0.001"),
+    ("10000", "1e-4"),
+];
+
+/// Shares that the axis of nines marks.
+const NINES: [(f64, &str); 8] = [
+    (0.0, "0 %"),
+    (0.301_03, "50 %"),
+    (1.0, "90 %"),
+    (2.0, "99 %"),
+    (3.0, "99.9 %"),
+    (4.0, "99.99 %"),
+    (5.0, "99.999 %"),
+    (6.0, "99.9999 %"),
+];
+
+/// A mark: its place from 0 to 1, and its words.
+pub(super) type Mark = (f64, String);
+
+/// A logarithmic axis centred at 1.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct RatioScale {
+    /// The logarithm at its right end.
+    end: f64,
+}
+
+impl RatioScale {
+    /// The shortest scale that holds all ratios.
+    pub(super) fn over(ratios: impl Iterator<Item = f64>) -> Self {
+        let largest = ratios
+            .filter(|ratio| *ratio > 0.0 && ratio.is_finite())
+            .map(|ratio| ratio.ln().abs())
+            .fold(0.0, f64::max);
+        let room = |ratio: &&f64| ratio.ln() >= largest;
+        let end = RATIOS[2..].iter().find(room).copied().unwrap_or(RATIOS[12]).ln();
+        Self { end: end.max(largest) * 1.04 }
+    }
+
+    /// The place of a ratio, from 0 to 1.
+    pub(super) fn place(&self, ratio: f64) -> f64 {
+        if ratio <= 0.0 {
+            return 0.0;
+        }
+        (0.5 + ratio.ln() / self.end / 2.0).clamp(0.0, 1.0)
+    }
+
+    /// The marks from left to right: few enough to be read.
+    pub(super) fn marks(&self) -> Vec<Mark> {
+        let inside = || RATIOS.iter().zip(RATIO_WORDS).filter(|(r, _)| r.ln() <= self.end);
+        let least = self.end / 7.0;
+        let mut last = 0.0;
+        let mut kept = Vec::new();
+        for (ratio, words) in inside() {
+            if ratio.ln() - last >= least {
+                last = ratio.ln();
+                kept.push((*ratio, words));
+            }
+        }
+        let below = kept.iter().rev().map(|(r, (_, word))| (self.place(1.0 / r), *word));
+        let above = kept.iter().map(|(r, (word, _))| (self.place(*r), *word));
+        let all = below.chain([(0.5, "1")]).chain(above);
+        all.map(|(place, word)| (place, word.to_owned())).collect()
+    }
+}
+
+/// Range of an axis with its marks.
+#[derive(Debug, Clone)]
+pub(super) struct Range {
+    scale: Scale,
+    low: f64,
+    high: f64,
+    /// Marks in order.
+    pub(super) marks: Vec<Mark>,
+}
+
+impl Range {
+    /// The range of an axis that holds all values.
+    pub(super) fn over(scale: Scale, values: &[f64]) -> Self {
+        let finite = || values.iter().copied().filter(|value| value.is_finite());
+        let positive = || finite().filter(|value| *value > 0.0);
+        let high = finite().fold(0.0, f64::max);
+        match scale {
+            Scale::Zero => zero(high),
+            Scale::Log2 => log2(positive().collect()),
+            Scale::Log10 => log10(positive().fold(f64::INFINITY, f64::min), high),
+            Scale::Nines => nines(high),
+        }
+    }
+
+    /// The place of a value, from 0 to 1.
+    pub(super) fn place(&self, value: f64) -> f64 {
+        let moved = match self.scale {
+            Scale::Zero | Scale::Nines => value,
+            Scale::Log2 | Scale::Log10 if value <= 0.0 => self.low,
+            Scale::Log2 | Scale::Log10 => value.log10(),
+        };
+        let width = self.high - self.low;
+        if width > 0.0 { ((moved - self.low) / width).clamp(0.0, 1.0) } else { 0.5 }
+    }
+
+    fn with(scale: Scale, (low, high): (f64, f64), marks: Vec<(f64, String)>) -> Self {
+        let mut range = Self { scale, low, high, marks: Vec::new() };
+        range.marks = marks.into_iter().map(|(value, word)| (range.place(value), word)).collect();
+        range
+    }
+}
+
+/// Marks in steps of 1, 2 or 5 from 0 on; the last one is at or above the highest value.
+fn zero(high: f64) -> Range {
+    let high = if high > 0.0 { high } else { 1.0 };
+    let power = 10_f64.powf((high / 4.0).log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
+    let step = steps.into_iter().find(|step| high / step <= 4.5).unwrap_or(high);
+    let count = (high / step - 1e-9).ceil() as usize;
+    let marks = (0..=count).map(|n| (n as f64 * step, number::short(n as f64 * step)));
+    Range::with(Scale::Zero, (0.0, count as f64 * step), marks.collect())
+}
+
+fn log2(mut values: Vec<f64>) -> Range {
+    values.sort_by(f64::total_cmp);
+    values.dedup();
+    let (Some(low), Some(high)) = (values.first(), values.last()) else { return zero(0.0) };
+    let (low, high) = (low.log10(), high.log10());
+    // Room at both ends, so that no point lies on the frame.
+    let room = ((high - low) * 0.04).max(0.05);
+    let marks = values.iter().map(|value| (*value, number::short(*value)));
+    Range::with(Scale::Log2, (low - room, high + room), marks.collect())
+}
+
+fn log10(low: f64, high: f64) -> Range {
+    if high <= 0.0 || !low.is_finite() {
+        return zero(0.0);
+    }
+    let (first, last) = (low.log10().floor(), high.log10().ceil().max(low.log10().floor() + 1.0));
+    let factors: &[f64] = if last - first <= 2.0 { &[1.0, 2.0, 5.0] } else { &[1.0] };
+    let mut marks = Vec::new();
+    let mut power = first;
+    while power <= last {
+        marks.extend(factors.iter().map(|factor| factor * 10_f64.powf(power)));
+        power += 1.0;
+    }
+    // Begin and end at the marks around the values, not at the decades.
+    let start = marks.iter().copied().filter(|m| *m <= low * 1.0001).fold(0.0, f64::max);
+    let end = marks.iter().copied().filter(|m| *m >= high * 0.9999).fold(f64::INFINITY, f64::min);
+    let (start, end) = (start.max(10_f64.powf(first)), end.min(10_f64.powf(last)));
+    marks.retain(|mark| *mark >= start * 0.999 && *mark <= end * 1.001);
+    let marks = marks.into_iter().map(|mark| (mark, number::short(mark))).collect();
+    Range::with(Scale::Log10, (start.log10(), end.log10()), marks)
+}
+
+fn nines(high: f64) -> Range {
+    let high = high.max(1.0);
+    let marks = NINES.iter().filter(|(value, _)| *value <= high);
+    let marks = marks.map(|(value, word)| (*value, (*word).to_owned())).collect();
+    Range::with(Scale::Nines, (0.0, high), marks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn words(marks: &[Mark]) -> Vec<&str> {
+        marks.iter().map(|(_, word)| word.as_str()).collect()
+    }
+
+    #[test]
+    fn ratios_lie_around_the_middle() {
+        let scale = RatioScale::over([0.55, 1.4].into_iter());
+        assert_eq!(scale.place(1.0), 0.5);
+        assert!((scale.place(2.0) + scale.place(0.5) - 1.0).abs() < 1e-12);
+        assert_eq!(
+            words(&scale.marks()),
+            ["0.5", "0.67", "0.8", "0.9", "1", "1.1", "1.25", "1.5", "2"]
+                .into_iter()
+                .filter(|w| words(&scale.marks()).contains(w))
+                .collect::<Vec<_>>()
+        );
+        assert_eq!(words(&RatioScale::over([1.01].into_iter()).marks()).len(), 5);
+        let wide = RatioScale::over([700.0, 0.0, f64::NAN].into_iter());
+        assert!(wide.marks().len() <= 15, "{:?}", wide.marks());
+        assert_eq!((wide.place(0.0), wide.place(1e9)), (0.0, 1.0));
+    }
+
+    #[test]
+    fn marks_of_axes() {
+        let check = |scale: Scale, values: &[f64], expected: &[&str]| {
+            let range = Range::over(scale, values);
+            assert_eq!(words(&range.marks), expected, "{values:?}");
+            assert!(range.marks.iter().all(|(place, _)| (0.0..=1.0).contains(place)));
+        };
+        check(Scale::Zero, &[93_697.0], &["0", "50k", "100k"]);
+        check(Scale::Zero, &[3.2], &["0", "1", "2", "3", "4"]);
+        check(Scale::Zero, &[], &["0", "0.5", "1"]);
+        check(Scale::Log2, &[1.0, 4.0, 40.0, 4.0], &["1", "4", "40"]);
+        check(Scale::Log10, &[12.0, 45.0], &["10", "20", "50"]);
+        check(Scale::Log10, &[3.0, 90_000.0], &["1", "10", "100", "1000", "10k", "100k"]);
+        check(Scale::Log10, &[0.0], &["0", "0.5", "1"]);
+        check(Scale::Nines, &[3.3], &["0 %", "50 %", "90 %", "99 %", "99.9 %"]);
+    }
+}

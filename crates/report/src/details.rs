@@ -1,0 +1,71 @@
+//! What a report knows beside the comparison: the plan, the hosts, the readings over time.
+
+use analysis::{Accounting, Curve};
+use model::{environment::Environment, plan::Plan, record::TrialHeader};
+
+/// Everything beside the comparison of one experiment. All of it may be missing: an imported
+/// archive has neither plan nor trials.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Details {
+    /// Run, by its identifier, or empty.
+    pub run: String,
+    /// Wall clock at the run's start, microseconds since 1970.
+    pub started_us: Option<u64>,
+    /// The plan that was executed.
+    pub plan: Option<Plan>,
+    /// The trials, oldest first.
+    pub trials: Vec<Trial>,
+    /// Where the time went.
+    pub accounting: Option<Accounting>,
+    /// Operations per second over the measured seconds.
+    pub throughput: Vec<Curve>,
+    /// Largest service time of each measured second [ms].
+    pub stalls: Vec<Curve>,
+    /// Service times: nines against microseconds.
+    pub latency: Vec<Curve>,
+    /// Resident memory over the seconds of a trial [MiB].
+    pub resident: Vec<Curve>,
+    /// Address space over the seconds of a trial [MiB].
+    pub addressed: Vec<Curve>,
+    /// Slices that do not count, and why.
+    pub left_out: Vec<LeftOut>,
+    /// What the load engine costs by itself.
+    pub overhead: Vec<Overhead>,
+    /// The one command that repeats the run, or empty.
+    pub command: String,
+}
+
+/// One trial without its slices.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Trial {
+    /// Its head.
+    pub header: TrialHeader,
+    /// The host during the trial.
+    pub environment: Environment,
+    /// What happened that readers may want to know, one sentence each.
+    pub remarks: Vec<String>,
+}
+
+/// Slices of one kind that do not count.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Label of the subject.
+    pub subject: String,
+    /// Phase.
+    pub phase: String,
+    /// Why, one line.
+    pub reason: String,
+    /// How many.
+    pub slices: u64,
+}
+
+/// The cost of the load engine in one phase, as its null client has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Overhead {
+    /// Phase.
+    pub phase: String,
+    /// User instructions per operation.
+    pub user_instructions: Option<f64>,
+    /// CPU time per operation [us].
+    pub cpu_us: Option<f64>,
+}

@@ -1,0 +1,102 @@
+//! The dense form of published tables: ratios test by test, then every cost per operation.
+
+use super::Format;
+use crate::{
+    Report,
+    document::Document,
+    escape, number,
+    page::{self, Page},
+    words::THROUGHPUT,
+};
+use analysis::{Comparison, PhaseResult};
+
+pub(super) struct Dense;
+
+/// The columns: published name and metric. CPU time is in microseconds of one CPU.
+const COLUMNS: [(&str, &str); 6] = [
+    ("cpu/o", "server_cpu_us_per_op"),
+    ("cs/o", "context_switches_per_op"),
+    ("r/o", "reads_per_op"),
+    ("rKB/o", "read_kib_per_op"),
+    ("wKB/o", "write_kib_per_op"),
+    ("o/s", THROUGHPUT),
+];
+
+impl Format for Dense {
+    fn name(&self) -> &'static str {
+        "dense"
+    }
+
+    fn help(&self) -> &'static str {
+        "the dense text of published results: relative throughput, then costs per operation"
+    }
+
+    fn holds_warnings(&self) -> bool {
+        false
+    }
+
+    fn page(&self) -> &'static dyn Page {
+        page::COMPARISON
+    }
+
+    fn text(&self, report: &Report, _: &Document) -> String {
+        let mut lines = Vec::new();
+        for comparison in &report.comparisons {
+            relative(comparison, &mut lines);
+            for phase in &comparison.phases {
+                costs(comparison, phase, &mut lines);
+            }
+        }
+        lines.join("\n") + "\n"
+    }
+}
+
+/// A column per variant, the test's name last.
+fn relative(comparison: &Comparison, lines: &mut Vec<String>) {
+    let is_base = |subject: &&String| comparison.bases.contains(subject);
+    let compared: Vec<&String> = comparison.subjects.iter().filter(|s| !is_base(s)).collect();
+    lines.push(format!("Relative to: {}", escape::terminal(&comparison.bases.join(", "))));
+    for (index, subject) in compared.iter().enumerate() {
+        lines.push(format!("col-{} : {}", index + 1, escape::terminal(subject)));
+    }
+    lines.push(String::new());
+    lines.push((1..=compared.len()).map(|n| format!("col-{n}")).collect::<Vec<_>>().join("\t"));
+    for phase in &comparison.phases {
+        let ratio = |subject: &&String| {
+            let ratio = phase.cell(subject, THROUGHPUT).and_then(|cell| cell.ratio);
+            ratio.map_or_else(|| "-".to_owned(), number::ratio)
+        };
+        let ratios: Vec<String> = compared.iter().map(ratio).collect();
+        lines.push(format!("{}\t{}", ratios.join("\t"), escape::terminal(&phase.phase)));
+    }
+}
+
+/// One test: absolute values of all variants, then those of the others relative to their bases.
+fn costs(comparison: &Comparison, phase: &PhaseResult, lines: &mut Vec<String>) {
+    let heads: Vec<&str> = COLUMNS.iter().map(|(head, _)| *head).collect();
+    lines.extend([String::new(), escape::terminal(&phase.phase), "--- absolute".to_owned()]);
+    lines.push(format!("{}\tdbms", heads.join("\t")));
+    let line = |subject: &String, value: fn(&analysis::Cell) -> Option<String>| {
+        let cells = COLUMNS.iter().map(|(_, metric)| phase.cell(subject, metric));
+        let texts: Vec<String> =
+            cells.map(|cell| cell.and_then(value).unwrap_or_else(|| "-".to_owned())).collect();
+        format!("{}\t{}", texts.join("\t"), escape::terminal(subject))
+    };
+    let absolute = |cell: &analysis::Cell| cell.value.map(number::value);
+    lines.extend(comparison.subjects.iter().map(|subject| line(subject, absolute)));
+    let compared = comparison.subjects.iter().filter(|s| !comparison.bases.contains(s));
+    let relative: Vec<String> = compared.map(|subject| line(subject, ratio)).collect();
+    if !relative.is_empty() {
+        lines.push("--- relative to the base".to_owned());
+        lines.extend(relative);
+    }
+}
+
+/// As published: nothing relative to nothing is 1, something relative to nothing is infinite.
+fn ratio(cell: &analysis::Cell) -> Option<String> {
+    match (cell.base_value?, cell.value?) {
+        (0.0, 0.0) => Some("1".to_owned()),
+        (0.0, _) => Some("inf".to_owned()),
+        _ => cell.ratio.map(number::ratio),
+    }
+}

@@ -1,0 +1,191 @@
+//! One HTML file with everything in it, which asks the network for nothing.
+
+mod cells;
+mod grid;
+mod items;
+mod text;
+
+use super::Format;
+use crate::{
+    Colours, Report,
+    document::{Document, Item},
+    page::{self, Page},
+};
+use base64::{Engine, engine::general_purpose::STANDARD};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use sha2::{Digest, Sha256};
+
+pub(super) struct Html;
+
+/// The page's own files. They are part of the program, so they need no escaping.
+const STYLE: &str = include_str!("../assets/style.css");
+const SCRIPT: &str = include_str!("../assets/script.js");
+
+impl Format for Html {
+    fn name(&self) -> &'static str {
+        "html"
+    }
+
+    fn help(&self) -> &'static str {
+        "one HTML file with tables, charts and data, to be opened offline"
+    }
+
+    fn page(&self) -> &'static dyn Page {
+        page::REPORT
+    }
+
+    fn shows_details(&self) -> bool {
+        true
+    }
+
+    fn text(&self, report: &Report, document: &Document) -> String {
+        let articles = articles(document);
+        let title = articles.first().map_or("dbdyno", |article| article.title);
+        let body = match report.view.colours {
+            Colours::Diverging => "",
+            Colours::Published => "published",
+        };
+        let page = html! {
+            (DOCTYPE)
+            html lang="en" {
+                head {
+                    meta charset="utf-8";
+                    meta name="viewport" content="width=device-width, initial-scale=1";
+                    meta name="color-scheme" content="light dark";
+                    meta name="generator" content={ "dbdyno " (env!("CARGO_PKG_VERSION")) };
+                    meta http-equiv="Content-Security-Policy" content=(policy());
+                    link rel="icon" href="data:,";
+                    title { (text::shown(title)) }
+                    style { (PreEscaped(STYLE)) }
+                }
+                body class=(body) {
+                    a class="skip" href="#content" { "To the answer" }
+                    (contents(&articles))
+                    main id="content" {
+                        @for article in &articles { (article.markup()) }
+                    }
+                    (foot())
+                    script { (PreEscaped(SCRIPT)) }
+                }
+            }
+        };
+        page.into_string() + "\n"
+    }
+}
+
+/// Nothing is fetched, and no script is executed but our own: text that came from outside could do
+/// nothing even if it got past the escaping.
+fn policy() -> String {
+    let hash = STANDARD.encode(Sha256::digest(SCRIPT.as_bytes()));
+    format!(
+        "default-src 'none'; script-src 'sha256-{hash}'; style-src 'unsafe-inline'; img-src data:"
+    )
+}
+
+/// One comparison.
+struct Article<'a> {
+    index: usize,
+    title: &'a str,
+    /// What stands before the first section.
+    head: &'a [Item],
+    sections: Vec<Part<'a>>,
+}
+
+/// One section.
+struct Part<'a> {
+    id: String,
+    title: &'a str,
+    items: &'a [Item],
+}
+
+fn articles(document: &Document) -> Vec<Article<'_>> {
+    let is_title = |item: &Item| matches!(item, Item::Heading { level: 1, .. });
+    let starts = document.items.iter().enumerate().filter(|(_, item)| is_title(item));
+    let starts: Vec<usize> = starts.map(|(index, _)| index).collect();
+    let ends = starts.iter().skip(1).copied().chain([document.items.len()]);
+    let spans = starts.iter().copied().zip(ends);
+    spans.enumerate().map(|(index, (from, to))| article(index, &document.items[from..to])).collect()
+}
+
+fn article(index: usize, items: &[Item]) -> Article<'_> {
+    let title = match items.first() {
+        Some(Item::Heading { text, .. }) => text.as_str(),
+        _ => "",
+    };
+    let is_section = |item: &Item| matches!(item, Item::Section { .. });
+    let starts = items.iter().enumerate().filter(|(_, item)| is_section(item));
+    let starts: Vec<usize> = starts.map(|(index, _)| index).collect();
+    let ends = starts.iter().skip(1).copied().chain([items.len()]);
+    let part = |(from, to): (usize, usize)| match &items[from] {
+        Item::Section { anchor, title } => Some(Part {
+            id: prefixed(index, anchor),
+            title: title.as_str(),
+            items: &items[from + 1..to],
+        }),
+        _ => None,
+    };
+    let sections = starts.iter().copied().zip(ends).filter_map(part).collect();
+    let head = &items[1.min(items.len())..starts.first().copied().unwrap_or(items.len())];
+    Article { index, title, head, sections }
+}
+
+/// The names of the first comparison are plain: most reports have one only.
+fn prefixed(index: usize, name: &str) -> String {
+    if index == 0 { name.to_owned() } else { format!("e{}-{name}", index + 1) }
+}
+
+impl Article<'_> {
+    fn markup(&self) -> Markup {
+        let mut writer = items::Writer::new(self.index);
+        html! {
+            article {
+                header {
+                    h1 { (text::inline(self.title)) }
+                    div class="about" { (writer.items(self.head)) }
+                }
+                @for part in &self.sections {
+                    section id=(part.id) aria-labelledby={ (part.id) "-title" } {
+                        h2 id={ (part.id) "-title" } {
+                            (text::inline(part.title))
+                            a class="link" href={ "#" (part.id) } aria-label="Link to this section" { "#" }
+                        }
+                        (writer.items(part.items))
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn contents(articles: &[Article<'_>]) -> Markup {
+    let several = articles.len() > 1;
+    html! {
+        nav class="contents" aria-label="Contents" {
+            span class="brand" { "dbdyno" }
+            @for article in articles {
+                ul {
+                    @if several {
+                        li class="experiment" { (text::shown(article.title)) }
+                    }
+                    @for part in &article.sections {
+                        li { a href={ "#" (part.id) } { (text::shown(part.title)) } }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn foot() -> Markup {
+    html! {
+        footer {
+            p {
+                "A ratio is a value divided by the base's. Operations per second above 1 and costs "
+                "below 1 are blue, the contrary is orange, what lies within 2 % of 1 is not coloured. "
+                "▼ regression, ▲ improvement, = equivalent, ≈ suspect of code layout, ? not decided; "
+                "no symbol: no verdict. Hatched: failed, and no number stands for it."
+            }
+            p { "Made by dbdyno " (env!("CARGO_PKG_VERSION")) ". This file asks the network for nothing." }
+        }
+    }
+}

@@ -1,0 +1,144 @@
+//! How a cell looks: colours by ratio, symbols by verdict, and kinds that look like none of them.
+
+use crate::{
+    grid::{Kind, Value},
+    layout, number,
+    words::{self, Standing},
+};
+use model::metric::Better;
+
+/// Gains from which each of the six steps of colour begins.
+const STEPS: [f64; 6] = [1.02, 1.05, 1.10, 1.25, 1.5, 2.0];
+
+/// The spans of hairlines go from here to its reciprocal.
+const HAIR: f64 = 2.0;
+
+/// Classes of a ratio: the diverging scale and the published colours; nothing if direction means
+/// nothing.
+pub(super) fn heat(ratio: f64, better: Better) -> String {
+    let gain = match better {
+        Better::Neither => return String::new(),
+        Better::Higher => ratio,
+        Better::Lower => 1.0 / ratio,
+    };
+    // A cost that vanished is the largest gain, a throughput of nothing the largest loss.
+    let (side, size) = match gain {
+        _ if gain.is_nan() => return String::new(),
+        _ if gain >= 1.0 => ('b', gain),
+        _ => ('w', 1.0 / gain),
+    };
+    let step = STEPS.iter().filter(|step| size >= **step).count();
+    let diverging = if step == 0 { String::new() } else { format!("{side}{step}") };
+    let published = match (gain * 100.0).round() {
+        percent if percent > 105.0 => " pb",
+        percent if percent < 95.0 => " py",
+        _ => "",
+    };
+    format!("{diverging}{published}").trim_start().to_owned()
+}
+
+/// What a cell of the grid says when ratios are asked for.
+pub(super) fn words(value: &Value) -> String {
+    match (value.kind, value.ratio, value.value) {
+        (Kind::Failed, ..) => "failed".to_owned(),
+        (Kind::Base, _, Some(number)) => number::value(number),
+        (Kind::Ratio, Some(ratio), _) => number::ratio(ratio),
+        (Kind::Invalid, ..) => "no ratio".to_owned(),
+        _ => "–".to_owned(),
+    }
+}
+
+/// The classes of a cell.
+pub(super) fn classes(value: &Value, better: Better) -> String {
+    match (value.kind, value.ratio) {
+        (Kind::Ratio, Some(ratio)) => {
+            let span = if value.span.is_some() { "span " } else { "" };
+            format!("{span}{}", heat(ratio, better)).trim_end().to_owned()
+        }
+        (kind, _) => kind.name().to_owned(),
+    }
+}
+
+/// The ends of the hairline in percent of a cell, if anything is known of the ratio's span.
+pub(super) fn hairline(value: &Value) -> Option<String> {
+    let (low, high) = value.span?;
+    let place = |ratio: f64| {
+        let place = if ratio > 0.0 { 0.5 + ratio.ln() / HAIR.ln() / 2.0 } else { 0.0 };
+        (place.clamp(0.0, 1.0) * 100.0).round()
+    };
+    Some(format!("--l:{}%;--r:{}%", place(low), 100.0 - place(high)))
+}
+
+/// How the cell stands to its base, for the filter.
+pub(super) fn standing(value: &Value, better: Better) -> &'static str {
+    match value.kind {
+        Kind::Base => "",
+        Kind::Ratio => Standing::of(value.ratio, value.verdict, better).name(),
+        _ => Standing::Nothing.name(),
+    }
+}
+
+/// What is said of a cell on hover.
+pub(super) fn title(value: &Value, unit: &str) -> String {
+    let mut parts = Vec::new();
+    parts.extend(value.value.map(|number| format!("{} {unit}", number::value(number))));
+    parts.extend(value.span.map(|(low, high)| {
+        format!("blocks from {} to {}", number::ratio(low), number::ratio(high))
+    }));
+    if words::is_assessed(value.verdict) {
+        parts.push(value.verdict.replace('_', " "));
+    }
+    if !value.note.is_empty() {
+        parts.push(value.note.clone());
+    }
+    layout::text(&crate::document::Cell::Text(parts.join("; ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn colours_are_neutral_around_one_and_turn_with_the_direction() {
+        let check = |ratio: f64, better: Better, expected: &str| {
+            assert_eq!(heat(ratio, better), expected, "{ratio} {better:?}");
+        };
+        let (higher, lower) = (Better::Higher, Better::Lower);
+        check(1.0, higher, "");
+        check(1.019, higher, "");
+        check(1.02, higher, "b1");
+        check(0.98, higher, "w1");
+        check(0.94, higher, "w2 py");
+        check(1.06, higher, "b2 pb");
+        check(1.054, higher, "b2");
+        check(2.5, higher, "b6 pb");
+        check(0.3, higher, "w6 py");
+        check(1.6, lower, "w5 py");
+        check(0.0, lower, "b6 pb");
+        check(0.0, higher, "w6 py");
+        check(1.6, Better::Neither, "");
+        check(f64::NAN, higher, "");
+    }
+
+    #[test]
+    fn kinds_of_cells_look_different() {
+        let value = |kind, ratio, number| Value { kind, ratio, value: number, ..Value::default() };
+        let cases = [
+            (value(Kind::Base, None, Some(1000.0)), "1000", "base"),
+            (value(Kind::Ratio, Some(0.914), Some(1.0)), "0.91", "w2 py"),
+            (value(Kind::Failed, None, None), "failed", "failed"),
+            (value(Kind::Invalid, None, Some(3.0)), "no ratio", "invalid"),
+            (value(Kind::Missing, None, None), "–", "missing"),
+        ];
+        for (value, said, class) in cases {
+            assert_eq!(
+                (words(&value).as_str(), classes(&value, Better::Higher).as_str()),
+                (said, class)
+            );
+            assert_eq!(hairline(&value), None);
+        }
+        let span = Value { span: Some((0.5, 2.0)), ..value(Kind::Ratio, Some(1.0), Some(1.0)) };
+        assert_eq!(hairline(&span).as_deref(), Some("--l:0%;--r:0%"));
+        assert_eq!(classes(&span, Better::Higher), "span");
+    }
+}

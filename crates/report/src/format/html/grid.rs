@@ -1,0 +1,284 @@
+//! The table that can be switched, sorted and filtered, and its values for the script.
+
+use super::{cells, text};
+use crate::{
+    grid::{Grid, Kind, Row, Value},
+    number, words,
+};
+use maud::{Markup, PreEscaped, html};
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// Metrics of the switch, in its order; those that a comparison has not are left out.
+const SWITCH: [&str; 16] = [
+    "ops_per_second",
+    "foreground_user_instructions_per_op",
+    "server_user_instructions_per_op",
+    "background_user_instructions_per_op",
+    "foreground_cpu_us_per_op",
+    "server_cpu_us_per_op",
+    "client_cpu_us_per_op",
+    "context_switches_per_op",
+    "reads_per_op",
+    "read_kib_per_op",
+    "write_kib_per_op",
+    "latency_us_p50",
+    "latency_us_p95",
+    "latency_us_p99",
+    "server_rss_mib_peak",
+    "database_mib",
+];
+
+/// Where a cell is: column and row.
+type At<'a> = (usize, usize, &'a Value);
+
+/// The table under its switches. Without script it shows ratios of the first metric.
+pub(super) fn table(grid: &Grid, id: &str) -> Markup {
+    let metric = first(grid);
+    let notes = notes(grid, metric);
+    html! {
+        (switches(grid, id))
+        div class="wide" tabindex="0" role="group" aria-label="Table of all tests and variants" {
+            table class="grid" id={ (id) "-table" } data-grid=(id) data-metric=(metric) {
+                caption { (caption(grid, metric)) }
+                thead { tr {
+                    th scope="col" { (text::shown(&grid.row_keys.join(" · "))) }
+                    @for column in &grid.columns {
+                        @let unit = if column.is_base { grid.metrics[metric].unit } else { "ratio" };
+                        th scope="col" class=(if column.is_base { "num base" } else { "num" }) {
+                            span class="name" { (text::shown(&column.title)) }
+                            span class="unit" { (unit) }
+                        }
+                    }
+                } }
+                @for (group, rows) in grid.groups() {
+                    tbody {
+                        @if !group.is_empty() {
+                            tr class="group" {
+                                th scope="rowgroup" colspan=(grid.columns.len() + 1) { (text::shown(group)) }
+                            }
+                        }
+                        @for row in rows { (line(grid, (metric, row), &notes, id)) }
+                    }
+                }
+            }
+        }
+        p class="empty" hidden { "No test fits the filter." }
+        @if !notes.is_empty() {
+            ol class="notes" {
+                @for (number, note) in notes.iter().enumerate() {
+                    li id={ (id) "-note-" (number + 1) } { (text::inline(note)) }
+                }
+            }
+        }
+    }
+}
+
+fn first(grid: &Grid) -> usize {
+    SWITCH.iter().find_map(|name| grid.metric(name)).unwrap_or(0)
+}
+
+fn caption(grid: &Grid, metric: usize) -> String {
+    grid.metrics.get(metric).map_or_else(String::new, |metric| {
+        format!(
+            "{}: {}. Absolute values of the base, then ratios to it.",
+            words::title(metric),
+            metric.help
+        )
+    })
+}
+
+/// The controls; they appear when the script has started.
+fn switches(grid: &Grid, id: &str) -> Markup {
+    let known: Vec<usize> = SWITCH.iter().filter_map(|name| grid.metric(name)).collect();
+    let rest = (0..grid.metrics.len()).filter(|index| !known.contains(index));
+    let option = |index: usize| {
+        let metric = grid.metrics[index];
+        let short =
+            if metric.short.is_empty() { String::new() } else { format!(" {}", metric.short) };
+        format!("{}{short} ({})", words::title(metric), metric.unit)
+    };
+    html! {
+        form class="switches scripted" data-grid=(id) {
+            label { "Metric "
+                select name="metric" {
+                    optgroup label="usual" {
+                        @for index in &known { option value=(index) { (option(*index)) } }
+                    }
+                    optgroup label="more" {
+                        @for index in rest { option value=(index) { (option(index)) } }
+                    }
+                }
+            }
+            fieldset { legend { "Values" }
+                label { input type="radio" name="form" value="relative" checked; " relative" }
+                label { input type="radio" name="form" value="absolute"; " absolute" }
+            }
+            label { "Tests " input type="search" name="text" placeholder="filter by name"; }
+            label { "Show "
+                select name="standing" {
+                    option value="" { "all" }
+                    option value="worse" { "slower or dearer" }
+                    option value="better" { "faster or cheaper" }
+                    option value="same" { "about the same" }
+                    option value="undecided" { "undecided" }
+                    option value="nothing" { "failed or missing" }
+                }
+            }
+            label { "Colours "
+                select name="colours" {
+                    option value="" { "diverging" }
+                    option value="published" { "published" }
+                }
+            }
+        }
+    }
+}
+
+fn line(grid: &Grid, (metric, row): (usize, usize), notes: &[String], id: &str) -> Markup {
+    let head = &grid.rows[row];
+    let name = anchor(grid, row, id);
+    html! {
+        tr id=(name) data-row=(row) {
+            th scope="row" {
+                (text::shown(&head.title))
+                @if !head.note.is_empty() { span class="note" { (text::shown(&head.note)) } }
+                a class="link" href={ "#" (name) } aria-label={ "Link to " (text::shown(&head.title)) } { "#" }
+            }
+            @for (column, value) in grid.values[metric][row].iter().enumerate() {
+                (cell(grid, metric, (column, row, value), (notes, id)))
+            }
+        }
+    }
+}
+
+fn cell(
+    grid: &Grid,
+    metric: usize,
+    (_, _, value): At<'_>,
+    (notes, id): (&[String], &str),
+) -> Markup {
+    let metric = grid.metrics[metric];
+    let number = noted(value).and_then(|note| notes.iter().position(|known| known == note));
+    let title = cells::title(value, metric.unit);
+    html! {
+        td class=(cells::classes(value, metric.better)) style=[cells::hairline(value)]
+            data-s=(cells::standing(value, metric.better))
+            title=[Some(&title).filter(|title| !title.is_empty())] {
+            (cells::words(value))
+            @let symbol = words::symbol(value.verdict);
+            @if !symbol.is_empty() { i { (symbol) } }
+            @if let Some(number) = number {
+                a class="ref" href={ "#" (id) "-note-" (number + 1) } { (number + 1) }
+            }
+        }
+    }
+}
+
+/// Why a cell has no number to compare, if it has none.
+fn noted(value: &Value) -> Option<&String> {
+    let broken = matches!(value.kind, Kind::Failed | Kind::Invalid | Kind::Missing);
+    Some(&value.note).filter(|note| broken && !note.is_empty())
+}
+
+fn notes(grid: &Grid, metric: usize) -> Vec<String> {
+    let mut notes: Vec<String> = Vec::new();
+    for value in grid.values.get(metric).into_iter().flatten().flatten() {
+        if let Some(note) = noted(value).filter(|note| !notes.contains(note)) {
+            notes.push(note.clone());
+        }
+    }
+    notes
+}
+
+/// The anchor of a row, for links that last: its name, and a number if another has the same.
+fn anchor(grid: &Grid, row: usize, id: &str) -> String {
+    let slug = |row: &Row| text::slug(&row.title);
+    let own = slug(&grid.rows[row]);
+    let before = grid.rows[..row].iter().filter(|other| slug(other) == own).count();
+    let again = if before == 0 { String::new() } else { format!("-{}", before + 1) };
+    let prefix = id.strip_prefix("grid").unwrap_or(id);
+    format!("row{prefix}-{own}{again}")
+}
+
+#[derive(Serialize)]
+struct Data<'a> {
+    schema: u32,
+    row_keys: &'a [String],
+    column_keys: &'a [String],
+    metrics: Vec<Metric<'a>>,
+    columns: Vec<(&'a str, &'a [String], u8)>,
+    rows: Vec<(&'a str, &'a [String], &'a str)>,
+    words: Vec<&'a str>,
+    fields: [&'static str; 7],
+    values: Vec<Vec<Vec<Packed>>>,
+}
+
+#[derive(Serialize)]
+struct Metric<'a> {
+    name: &'a str,
+    title: String,
+    unit: &'a str,
+    better: &'static str,
+    help: &'a str,
+}
+
+/// Value, ratio, low, high, verdict, kind and note; the last three as indexes into the words.
+type Packed = (Option<f64>, Option<f64>, Option<f64>, Option<f64>, usize, usize, usize);
+
+/// All values of a grid as JSON that no text in it can end early.
+pub(super) fn data(grid: &Grid, id: &str) -> Markup {
+    let mut words: Vec<&str> = vec![""];
+    let mut known: BTreeMap<&str, usize> = BTreeMap::from([("", 0)]);
+    for value in grid.values.iter().flatten().flatten() {
+        for text in [value.verdict, value.kind.name(), value.note.as_str()] {
+            known.entry(text).or_insert_with(|| {
+                words.push(text);
+                words.len() - 1
+            });
+        }
+    }
+    let index = |text: &str| known.get(text).copied().unwrap_or(0);
+    let packed = |value: &Value| -> Packed {
+        let six = |number: Option<f64>| number.and_then(number::six_digits);
+        let (low, high) = value.span.unzip();
+        let (verdict, kind) = (index(value.verdict), index(value.kind.name()));
+        (six(value.value), six(value.ratio), six(low), six(high), verdict, kind, index(&value.note))
+    };
+    let lines = |plane: &Vec<Vec<Value>>| -> Vec<Vec<Packed>> {
+        plane.iter().map(|line| line.iter().map(packed).collect()).collect()
+    };
+    let values = grid.values.iter().map(lines).collect();
+    let data = Data {
+        schema: 1,
+        row_keys: &grid.row_keys,
+        column_keys: &grid.column_keys,
+        metrics: grid.metrics.iter().map(|metric| described(metric)).collect(),
+        columns: grid
+            .columns
+            .iter()
+            .map(|c| (c.title.as_str(), c.keys.as_slice(), u8::from(c.is_base)))
+            .collect(),
+        rows: grid
+            .rows
+            .iter()
+            .map(|r| (r.title.as_str(), r.keys.as_slice(), r.group.as_str()))
+            .collect(),
+        words,
+        fields: ["value", "ratio", "low", "high", "verdict", "kind", "note"],
+        values,
+    };
+    // Plain structures with text keys always serialize.
+    let json = serde_json::to_string(&data).unwrap_or_default().replace('<', "\\u003c");
+    html! { script type="application/json" id=(id) { (PreEscaped(json)) } }
+}
+
+fn described(metric: &'static model::metric::Metric) -> Metric<'static> {
+    Metric {
+        name: metric.name,
+        title: words::title(metric),
+        unit: metric.unit,
+        better: crate::page::better(metric.better),
+        help: metric.help,
+    }
+}

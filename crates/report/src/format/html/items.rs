@@ -1,0 +1,152 @@
+//! Items of a document as HTML.
+
+use super::{cells, grid, text};
+use crate::{
+    chart,
+    document::{Align, Cell, Column, Item, Row, Table},
+    grid::Grid,
+    layout,
+};
+use maud::{Markup, html};
+
+/// Writes the items of one comparison.
+pub(super) struct Writer {
+    index: usize,
+    grids: usize,
+    /// Keys of the grids that are in the page already, with their ids.
+    known: Vec<(String, Vec<String>, Vec<String>)>,
+}
+
+impl Writer {
+    pub(super) fn new(index: usize) -> Self {
+        Self { index, grids: 0, known: Vec::new() }
+    }
+
+    pub(super) fn items(&mut self, items: &[Item]) -> Markup {
+        let written: Vec<Markup> = items.iter().map(|item| self.item(item)).collect();
+        html! { @for item in written { (item) } }
+    }
+
+    fn item(&mut self, item: &Item) -> Markup {
+        match item {
+            Item::Heading { level, text } => heading(*level, text),
+            Item::Section { title, .. } => heading(2, title),
+            Item::Paragraph(text) => html! { p { (text::inline(text)) } },
+            Item::Warning(text) => html! { p class="warning" { (text::inline(text)) } },
+            Item::Code(code) => html! { pre tabindex="0" { code { (text::lines(code)) } } },
+            Item::Facts(facts) => html! {
+                dl class="facts" {
+                    @for (name, value) in facts {
+                        div { dt { (text::shown(name)) } dd { (text::shown(value)) } }
+                    }
+                }
+            },
+            Item::Fold { title, items } => {
+                let inner = self.items(items);
+                html! { details { summary { (text::inline(title)) } div class="inner" { (inner) } } }
+            }
+            Item::Table(found) => table(found),
+            Item::Chart(found) => chart::draw(found),
+            Item::Grid(found) => {
+                let (id, data) = self.embedded(found);
+                html! { (grid::table(found, &id)) @if let Some(data) = data { (data) } }
+            }
+            Item::Data { name, grid } => self.data(name, grid),
+        }
+    }
+
+    /// The id of a grid's values, and the values unless they are in the page already.
+    fn embedded(&mut self, grid: &Grid) -> (String, Option<Markup>) {
+        let same = |known: &&(String, Vec<String>, Vec<String>)| {
+            known.1 == grid.row_keys && known.2 == grid.column_keys
+        };
+        if let Some((id, ..)) = self.known.iter().find(same) {
+            return (id.clone(), None);
+        }
+        let id = match (self.index, self.grids) {
+            (0, 0) => "grid".to_owned(),
+            (index, grids) => format!("grid{}.{}", index + 1, grids + 1),
+        };
+        self.grids += 1;
+        self.known.push((id.clone(), grid.row_keys.clone(), grid.column_keys.clone()));
+        let data = grid::data(grid, &id);
+        (id, Some(data))
+    }
+
+    fn data(&mut self, name: &str, grid: &Grid) -> Markup {
+        let (id, data) = self.embedded(grid);
+        let name = text::slug(name);
+        html! {
+            @if let Some(data) = data { (data) }
+            p class="save scripted" {
+                button type="button" data-save="json" data-grid=(id) data-name=(name) { "Save as JSON" }
+                " "
+                button type="button" data-save="csv" data-grid=(id) data-name=(name) { "Save as CSV" }
+            }
+            noscript {
+                p { "Without script: the values are JSON in this file, in the element " code { (id) } "." }
+            }
+        }
+    }
+}
+
+fn heading(level: usize, text: &str) -> Markup {
+    html! {
+        @if level <= 2 { h2 { (text::inline(text)) } } @else { h3 { (text::inline(text)) } }
+    }
+}
+
+fn table(table: &Table) -> Markup {
+    let width = table.columns.len();
+    html! {
+        div class="wide" tabindex="0" role="group" aria-label="Table" {
+            table class="plain" {
+                thead { tr { @for column in &table.columns { (head(column)) } } }
+                tbody {
+                    @for row in &table.rows {
+                        @match row {
+                            Row::Section(name) => tr class="group" {
+                                th scope="rowgroup" colspan=(width) { (text::inline(name)) }
+                            },
+                            Row::Note(note) => tr class="remark" {
+                                td colspan=(width) { (text::inline(note)) }
+                            },
+                            Row::Cells(cells) => tr {
+                                @for (cell, column) in cells.iter().zip(&table.columns) {
+                                    (one(cell, column))
+                                }
+                            },
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn head(column: &Column) -> Markup {
+    html! {
+        th scope="col" class=[class(column)] {
+            (text::shown(&column.title))
+            @if !column.short.is_empty() { span class="unit" { (text::shown(&column.short)) } }
+            @if !column.unit.is_empty() { span class="unit" { (text::shown(&column.unit)) } }
+        }
+    }
+}
+
+fn class(column: &Column) -> Option<&'static str> {
+    (column.align == Align::Right).then_some("num")
+}
+
+fn one(cell: &Cell, column: &Column) -> Markup {
+    let heat = match (cell, column.heat) {
+        (Cell::Ratio(ratio) | Cell::PartialRatio { ratio, .. }, Some(better)) => {
+            cells::heat(*ratio, better)
+        }
+        (Cell::Failed, _) => "failed".to_owned(),
+        _ => String::new(),
+    };
+    let classes = format!("{} {heat}", class(column).unwrap_or_default());
+    let classes = Some(classes.trim()).filter(|classes| !classes.is_empty());
+    html! { td class=[classes] { (layout::text(cell)) } }
+}

@@ -1,0 +1,52 @@
+//! Texts as HTML: names in backticks become code, characters that steer become visible.
+
+use crate::escape;
+use maud::{Markup, html};
+
+/// A text whose control characters are shown and not obeyed. It is escaped where it is put in.
+pub(super) fn shown(text: &str) -> String {
+    escape::terminal(text)
+}
+
+/// A text of several lines.
+pub(super) fn lines(text: &str) -> String {
+    text.lines().map(|line| shown(&line.replace('\t', "    "))).collect::<Vec<_>>().join("\n")
+}
+
+/// A sentence; what stands between backticks becomes code.
+pub(super) fn inline(text: &str) -> Markup {
+    let parts: Vec<&str> = text.split('`').collect();
+    if parts.len() % 2 == 0 {
+        // A lone backtick belongs to a name from outside.
+        return html! { (shown(text)) };
+    }
+    html! {
+        @for (index, part) in parts.iter().enumerate() {
+            @if index % 2 == 1 { code { (shown(part)) } } @else { (shown(part)) }
+        }
+    }
+}
+
+/// A part of an anchor: letters, digits and `-`.
+pub(super) fn slug(text: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
+    let slug: String = text.to_lowercase().chars().map(plain).collect();
+    let words: Vec<&str> = slug.split('-').filter(|word| !word.is_empty()).collect();
+    words.join("-")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_from_outside_becomes_markup() {
+        let check = |text: &str, expected: &str| assert_eq!(inline(text).into_string(), expected);
+        check("a `b` c", "a <code>b</code> c");
+        check("`<script>` & \"x\"", "<code>&lt;script&gt;</code> &amp; &quot;x&quot;");
+        check("a ` <b>", "a ` &lt;b&gt;");
+        check("\u{202e}x\u{7}", "\\u{202e}x\\u{7}");
+        assert_eq!(slug("Read-Only <range> 10.pre"), "read-only-range-10.pre");
+        assert_eq!(lines("a\n\tb\u{1b}\n"), "a\n    b\\u{1b}");
+    }
+}

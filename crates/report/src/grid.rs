@@ -1,0 +1,326 @@
+//! A comparison projected onto rows and columns: what the table, the charts and the data show.
+
+use crate::words;
+use analysis::{Cell, Comparison, PhaseResult, geometric_mean};
+use model::metric::Metric;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Keys of rows and columns that every comparison has; the factors are keys too.
+pub const KEYS: [&str; 6] = ["phase", "workload", "group", "range", "clients", "variant"];
+
+/// Values of several metrics under rows and columns.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Grid {
+    /// Keys of the rows.
+    pub row_keys: Vec<String>,
+    /// Keys of the columns.
+    pub column_keys: Vec<String>,
+    /// The metrics.
+    pub metrics: Vec<&'static Metric>,
+    /// The columns in order.
+    pub columns: Vec<Column>,
+    /// The rows in order.
+    pub rows: Vec<Row>,
+    /// Values by metric, row and column.
+    pub values: Vec<Vec<Vec<Value>>>,
+    /// Keys that differ within cells although neither rows nor columns tell them.
+    pub residue: Vec<String>,
+}
+
+/// A column.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Column {
+    /// Values of the keys, joined.
+    pub title: String,
+    /// Values of the keys.
+    pub keys: Vec<String>,
+    /// Whether it holds nothing but bases.
+    pub is_base: bool,
+}
+
+/// A row.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Row {
+    /// Values of the keys, joined.
+    pub title: String,
+    /// Values of the keys.
+    pub keys: Vec<String>,
+    /// Report group, where all of the row's phases have the same.
+    pub group: String,
+    /// Range and clients, where they are no keys.
+    pub note: String,
+}
+
+/// What stands under a row and a column.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Value {
+    /// Value in the metric's unit; the geometric mean if there are several.
+    pub value: Option<f64>,
+    /// Relative to the base.
+    pub ratio: Option<f64>,
+    /// From where to where the ratio goes.
+    pub span: Option<(f64, f64)>,
+    /// Word of the verdict; `mean` for several cells, empty for none.
+    pub verdict: &'static str,
+    /// Cells behind it.
+    pub cells: usize,
+    /// Why there is no value or no ratio, or how far it may be trusted.
+    pub note: String,
+    /// What kind of cell it is.
+    pub kind: Kind,
+}
+
+/// Kinds of cells that readers must be able to tell apart.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Kind {
+    /// The base itself: an absolute value.
+    Base,
+    /// Compared with its base.
+    Ratio,
+    /// Something broke.
+    Failed,
+    /// There is a value and no base for it.
+    Invalid,
+    /// Nothing was measured.
+    #[default]
+    Missing,
+}
+
+impl Kind {
+    /// The word that the page's script reads.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Base => "base",
+            Self::Ratio => "ratio",
+            Self::Failed => "failed",
+            Self::Invalid => "invalid",
+            Self::Missing => "missing",
+        }
+    }
+}
+
+/// The keys that rows and columns of these comparisons may have.
+pub(crate) fn known_keys(comparisons: &[Comparison]) -> Vec<String> {
+    let phases = comparisons.iter().flat_map(|comparison| &comparison.phases);
+    let cells = phases.flat_map(|phase| &phase.cells);
+    let factors: BTreeSet<&String> = cells.flat_map(|cell| cell.factors.keys()).collect();
+    let fixed = KEYS.iter().map(|key| (*key).to_owned());
+    let others = factors.into_iter().filter(|name| !KEYS.contains(&name.as_str())).cloned();
+    fixed.chain(others).collect()
+}
+
+/// A phase and one of its cells.
+type Located<'a> = (&'a PhaseResult, &'a Cell);
+
+/// Cells by metric, row and column, as indexes.
+type Buckets<'a> = BTreeMap<(usize, usize, usize), Vec<Located<'a>>>;
+
+impl Grid {
+    /// The grid of a comparison with these keys for rows and columns; all metrics that it has.
+    pub fn of(comparison: &Comparison, rows: &[String], columns: &[String]) -> Self {
+        let or = |keys: &[String], usual: &str| match keys {
+            [] => vec![usual.to_owned()],
+            keys => keys.to_vec(),
+        };
+        let mut grid = Self {
+            row_keys: or(rows, "phase"),
+            column_keys: or(columns, "variant"),
+            metrics: metrics(comparison),
+            ..Self::default()
+        };
+        let buckets = grid.sort_in(comparison);
+        grid.values = grid
+            .metrics
+            .iter()
+            .enumerate()
+            .map(|(metric, _)| grid.plane(metric, &buckets))
+            .collect();
+        for (index, column) in grid.columns.iter_mut().enumerate() {
+            let mut own = buckets.iter().filter(|((_, _, c), _)| *c == index);
+            column.is_base =
+                own.all(|(_, cells)| cells.iter().all(|(_, cell)| cell.base.is_none()));
+        }
+        grid.residue = grid.residue(&buckets);
+        grid
+    }
+
+    /// Position of a metric.
+    pub fn metric(&self, name: &str) -> Option<usize> {
+        self.metrics.iter().position(|metric| metric.name == name)
+    }
+
+    /// The rows with their indexes by group, in order.
+    pub fn groups(&self) -> Vec<(&str, Vec<usize>)> {
+        let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
+        for (index, row) in self.rows.iter().enumerate() {
+            match groups.iter_mut().find(|(name, _)| *name == row.group) {
+                Some((_, rows)) => rows.push(index),
+                None => groups.push((&row.group, vec![index])),
+            }
+        }
+        groups
+    }
+
+    fn sort_in<'a>(&mut self, comparison: &'a Comparison) -> Buckets<'a> {
+        let order: BTreeMap<&str, usize> =
+            self.metrics.iter().enumerate().map(|(index, m)| (m.name, index)).collect();
+        let mut buckets = Buckets::new();
+        let (mut rows, mut columns) = (Positions::new(), Positions::new());
+        for phase in &comparison.phases {
+            for cell in &phase.cells {
+                let Some(metric) = order.get(cell.metric.name) else { continue };
+                let located = (phase, cell);
+                let row_keys = values(located, &self.row_keys);
+                let row = position(&mut rows, row_keys, |keys| {
+                    self.rows.push(row_of(phase, keys, &self.row_keys));
+                });
+                let column_keys = values(located, &self.column_keys);
+                let column = position(&mut columns, column_keys, |keys| {
+                    let (title, keys) = (joined(keys), keys.to_vec());
+                    self.columns.push(Column { title, keys, is_base: false });
+                });
+                if self.rows[row].group != phase.group {
+                    self.rows[row].group.clear();
+                }
+                buckets.entry((*metric, row, column)).or_default().push(located);
+            }
+        }
+        buckets
+    }
+
+    fn plane(&self, metric: usize, buckets: &Buckets<'_>) -> Vec<Vec<Value>> {
+        let cell = |row, column| {
+            buckets.get(&(metric, row, column)).map_or_else(Value::default, |found| value(found))
+        };
+        let line = |row| (0..self.columns.len()).map(|column| cell(row, column)).collect();
+        (0..self.rows.len()).map(line).collect()
+    }
+
+    fn residue(&self, buckets: &Buckets<'_>) -> Vec<String> {
+        let told = |key: &str| self.row_keys.iter().chain(&self.column_keys).any(|k| k == key);
+        let keys = ["phase", "variant"].into_iter().filter(|key| !told(key));
+        let differs = |key: &&str| {
+            buckets.values().any(|cells| {
+                let own: BTreeSet<String> = cells.iter().map(|c| key_value(*c, key)).collect();
+                own.len() > 1
+            })
+        };
+        keys.filter(differs).map(str::to_owned).collect()
+    }
+}
+
+/// Keys seen so far, with their positions.
+type Positions = BTreeMap<Vec<String>, usize>;
+
+fn position(seen: &mut Positions, keys: Vec<String>, mut add: impl FnMut(&[String])) -> usize {
+    if let Some(index) = seen.get(&keys) {
+        return *index;
+    }
+    add(&keys);
+    let index = seen.len();
+    seen.insert(keys, index);
+    index
+}
+
+fn row_of(phase: &PhaseResult, keys: &[String], names: &[String]) -> Row {
+    let is_key = |name: &str| names.iter().any(|key| key == name);
+    let mut note = Vec::new();
+    if is_key("phase") {
+        note.extend(phase.range.filter(|_| !is_key("range")).map(|range| format!("range {range}")));
+        if !is_key("clients") {
+            let word = if phase.clients == 1 { "client" } else { "clients" };
+            note.push(format!("{} {word}", phase.clients));
+        }
+    }
+    Row {
+        title: joined(keys),
+        keys: keys.to_vec(),
+        group: phase.group.clone(),
+        note: note.join(", "),
+    }
+}
+
+fn metrics(comparison: &Comparison) -> Vec<&'static Metric> {
+    let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
+    let names: BTreeSet<&str> = cells.map(|cell| cell.metric.name).collect();
+    analysis::METRICS.iter().filter(|metric| names.contains(metric.name)).collect()
+}
+
+fn joined(keys: &[String]) -> String {
+    let words: Vec<&str> = keys.iter().map(String::as_str).filter(|key| !key.is_empty()).collect();
+    words.join(" · ")
+}
+
+fn values(located: Located<'_>, keys: &[String]) -> Vec<String> {
+    keys.iter().map(|key| key_value(located, key)).collect()
+}
+
+fn key_value((phase, cell): Located<'_>, key: &str) -> String {
+    match key {
+        "phase" => phase.phase.clone(),
+        "workload" => phase.workload.clone(),
+        "group" => phase.group.clone(),
+        "range" => phase.range.map(|range| range.to_string()).unwrap_or_default(),
+        "clients" => phase.clients.to_string(),
+        "variant" => cell.subject.clone(),
+        factor => cell.factors.get(factor).cloned().unwrap_or_default(),
+    }
+}
+
+fn value(cells: &[Located<'_>]) -> Value {
+    match cells {
+        [(_, cell)] => one(cell),
+        several => mean(several),
+    }
+}
+
+fn one(cell: &Cell) -> Value {
+    let kind = match (cell.value, cell.ratio) {
+        _ if words::is_failed(cell) => Kind::Failed,
+        (None, _) => Kind::Missing,
+        (Some(_), _) if cell.base.is_none() => Kind::Base,
+        (Some(_), Some(_)) => Kind::Ratio,
+        (Some(_), None) => Kind::Invalid,
+    };
+    let mut note: Vec<String> = cell.reason.iter().cloned().collect();
+    note.extend(cell.marks.iter().cloned());
+    if kind == Kind::Invalid && cell.reason.is_none() {
+        note.insert(0, "the base is zero, so there is no ratio".to_owned());
+    }
+    Value {
+        value: cell.value,
+        ratio: cell.ratio,
+        span: cell.spread,
+        verdict: cell.verdict.name(),
+        cells: 1,
+        note: note.join("; "),
+        kind,
+    }
+}
+
+/// Several cells: their geometric means, as long as none of them broke.
+fn mean(cells: &[Located<'_>]) -> Value {
+    let broken = cells.iter().find(|(_, cell)| words::is_failed(cell));
+    if let Some((_, cell)) = broken {
+        return Value { cells: cells.len(), ..one(cell) };
+    }
+    let compared = cells.iter().filter(|(_, cell)| cell.base.is_some());
+    let ratios: Vec<f64> = compared.filter_map(|(_, cell)| cell.ratio).collect();
+    let values: Vec<f64> = cells.iter().filter_map(|(_, cell)| cell.value).collect();
+    let ratio = geometric_mean(&ratios);
+    let kind = match (ratio, values.is_empty()) {
+        (Some(_), _) => Kind::Ratio,
+        (None, true) => Kind::Missing,
+        (None, false) if cells.iter().all(|(_, cell)| cell.base.is_none()) => Kind::Base,
+        (None, false) => Kind::Invalid,
+    };
+    Value {
+        value: geometric_mean(&values),
+        ratio,
+        span: None,
+        verdict: "mean",
+        cells: cells.len(),
+        note: format!("geometric mean of {} cells", ratios.len().max(values.len())),
+        kind,
+    }
+}

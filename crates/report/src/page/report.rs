@@ -1,0 +1,42 @@
+//! The whole report: every section of every comparison.
+
+use super::Page;
+use crate::{Details, Report, document::Document, scope::Scope, section::SECTIONS, words};
+
+pub(super) struct ReportPage;
+
+impl Page for ReportPage {
+    fn name(&self) -> &'static str {
+        "report"
+    }
+
+    fn document(&self, report: &Report) -> Document {
+        let mut document = Document::default();
+        let nothing = Details::default();
+        for (index, comparison) in report.comparisons.iter().enumerate() {
+            let details = report.details.get(index).unwrap_or(&nothing);
+            let question = [&comparison.question, &comparison.experiment];
+            let title = question.into_iter().find(|text| !text.is_empty());
+            document.heading(1, title.map_or("", String::as_str));
+            document.paragraph(line(&comparison.experiment, details));
+            let scope = Scope::new(comparison, details, &report.view);
+            SECTIONS.iter().for_each(|section| section.write(&scope, &mut document));
+        }
+        if report.comparisons.is_empty() {
+            document.heading(1, "Nothing is recorded yet");
+            document.paragraph("Run an experiment first.");
+        }
+        document
+    }
+}
+
+/// Experiment, time and host, as far as they are known.
+fn line(experiment: &str, details: &Details) -> String {
+    let mut parts = vec![format!("`{experiment}`")];
+    parts.extend(details.started_us.map(words::date));
+    if let Some(trial) = details.trials.first() {
+        let host = &trial.environment;
+        parts.push(format!("{} CPUs, kernel {}", host.cpus, host.kernel));
+    }
+    parts.join(" · ")
+}

@@ -1,0 +1,255 @@
+//! The answer in a sentence per variant, then per group of tests.
+
+use super::Section;
+use crate::{
+    document::{Cell, Column, Document, Item, Row, Table},
+    number,
+    scope::Scope,
+    words::{self, MARGIN, Standing, THROUGHPUT},
+};
+use analysis::{Comparison, PhaseResult, geometric_mean};
+use model::metric::Better;
+
+pub(super) struct Answer;
+
+/// Variants that get sentences and rows of their own; more become columns.
+const FEW: usize = 3;
+
+/// Costs that the sentence may name, the most precise first, with their words.
+const COSTS: [(&str, &str); 3] = [
+    ("foreground_user_instructions_per_op", "user instructions per operation"),
+    ("server_user_instructions_per_op", "user instructions per operation"),
+    ("server_cpu_us_per_op", "CPU time per operation"),
+];
+
+impl Section for Answer {
+    fn name(&self) -> &'static str {
+        "answer"
+    }
+
+    fn write(&self, scope: &Scope<'_>, document: &mut Document) {
+        document.section("answer", "Answer");
+        let comparison = scope.comparison;
+        if comparison.phases.is_empty() {
+            document.paragraph("No slice was measured.");
+            return;
+        }
+        let compared = scope.compared();
+        if compared.len() <= FEW {
+            compared.iter().for_each(|subject| sentence(comparison, subject, document));
+            counts(comparison, &compared, document);
+        } else {
+            extremes(comparison, &compared, document);
+            means(comparison, &compared, document);
+            let mut inner = Document::default();
+            counts(comparison, &compared, &mut inner);
+            document.fold("How many tests are slower and faster, by variant", inner.items);
+        }
+        trust(comparison, document);
+    }
+}
+
+/// The ratios of a metric in some phases.
+fn ratios(phases: &[&PhaseResult], subject: &str, metric: &str) -> Vec<f64> {
+    let cells = phases.iter().filter_map(|phase| phase.cell(subject, metric));
+    cells.filter_map(|cell| cell.ratio).collect()
+}
+
+fn all(comparison: &Comparison) -> Vec<&PhaseResult> {
+    comparison.phases.iter().collect()
+}
+
+fn sentence(comparison: &Comparison, subject: &str, document: &mut Document) {
+    let phases = all(comparison);
+    let found = ratios(&phases, subject, THROUGHPUT);
+    let Some(mean) = geometric_mean(&found) else {
+        document.paragraph(format!("`{subject}` has no test in common with its base."));
+        return;
+    };
+    let base = phases.iter().find_map(|p| p.cell(subject, THROUGHPUT)?.base.as_deref());
+    let (low, high) = bounds(&found);
+    let mut text = format!(
+        "`{subject}` does {} of the throughput of `{}`: geometric mean of {} of {} tests, from {} \
+         to {}.",
+        number::ratio(mean),
+        base.unwrap_or("its base"),
+        found.len(),
+        phases.len(),
+        number::ratio(low),
+        number::ratio(high),
+    );
+    let cost = COSTS.iter().find_map(|(metric, words)| {
+        let found = ratios(&phases, subject, metric);
+        Some((geometric_mean(&found)?, found.len(), words))
+    });
+    if let Some((mean, count, words)) = cost {
+        let ratio = number::ratio(mean);
+        text.push_str(&format!(" It takes {ratio} of the {words} (mean of {count} tests)."));
+    }
+    document.paragraph(text);
+}
+
+fn bounds(values: &[f64]) -> (f64, f64) {
+    let low = values.iter().copied().fold(f64::INFINITY, f64::min);
+    (low, values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
+}
+
+/// The ends of many variants.
+fn extremes(comparison: &Comparison, compared: &[&str], document: &mut Document) {
+    let phases = all(comparison);
+    let mut found: Vec<(f64, &str)> = compared
+        .iter()
+        .filter_map(|subject| {
+            Some((geometric_mean(&ratios(&phases, subject, THROUGHPUT))?, *subject))
+        })
+        .collect();
+    found.sort_by(|a, b| a.0.total_cmp(&b.0));
+    let (Some(low), Some(high)) = (found.first(), found.last()) else {
+        document.paragraph("No variant has a test in common with its base.");
+        return;
+    };
+    document.paragraph(format!(
+        "Of {} variants `{}` does least, {} of the base's throughput, and `{}` most, {}: geometric \
+         means of up to {} tests.",
+        found.len(),
+        low.1,
+        number::ratio(low.0),
+        high.1,
+        number::ratio(high.0),
+        phases.len(),
+    ));
+}
+
+/// All tests, then each group if there are several.
+fn parts(comparison: &Comparison) -> Vec<(String, Vec<&PhaseResult>)> {
+    let mut parts = vec![("all tests".to_owned(), all(comparison))];
+    let groups = words::groups(comparison);
+    if groups.len() > 1 {
+        parts.extend(groups.into_iter().map(|(name, phases)| (name.to_owned(), phases)));
+    }
+    parts
+}
+
+/// Geometric means by group, variants as columns.
+fn means(comparison: &Comparison, compared: &[&str], document: &mut Document) {
+    let mut table = Table { columns: vec![Column::words("group")], ..Table::default() };
+    for subject in compared {
+        let column = Column::numbers(*subject, "");
+        table.columns.push(Column { heat: Some(Better::Higher), ..column });
+    }
+    for (name, phases) in parts(comparison) {
+        let mean = |subject: &&str| mean_cell(&phases, subject);
+        let cells = compared.iter().map(mean);
+        table.rows.push(Row::Cells(std::iter::once(Cell::Text(name)).chain(cells).collect()));
+    }
+    document.paragraph("Geometric means of throughput relative to the base:");
+    document.items.push(Item::Table(table));
+}
+
+fn mean_cell(phases: &[&PhaseResult], subject: &str) -> Cell {
+    let found = ratios(phases, subject, THROUGHPUT);
+    match geometric_mean(&found) {
+        None => Cell::Missing,
+        Some(ratio) if found.len() == phases.len() => Cell::Ratio(ratio),
+        Some(ratio) => Cell::PartialRatio { ratio, count: found.len(), all: phases.len() },
+    }
+}
+
+/// Per group: mean, ends, and how many tests are slower, the same and faster.
+fn counts(comparison: &Comparison, compared: &[&str], document: &mut Document) {
+    let assessed = is_assessed(comparison);
+    let (low, high) = (number::ratio(1.0 / MARGIN), number::ratio(MARGIN));
+    let heads = if assessed {
+        ["slower".to_owned(), "the same".to_owned(), "faster".to_owned(), "undecided".to_owned()]
+    } else {
+        [
+            format!("below {low}"),
+            format!("{low} to {high}"),
+            format!("above {high}"),
+            "undecided".to_owned(),
+        ]
+    };
+    let mut columns = vec![Column::words("throughput of")];
+    let mean = Column::numbers("geometric mean", "ratio");
+    columns.push(Column { heat: Some(Better::Higher), ..mean });
+    columns.extend(["least", "largest"].map(|title| Column::numbers(title, "ratio")));
+    columns.extend(heads.iter().map(|head| Column::numbers(head, "tests")));
+    columns.push(Column::numbers("no value", "tests"));
+    let mut table = Table { columns, rows: Vec::new() };
+    for subject in compared {
+        if compared.len() > 1 {
+            table.rows.push(Row::Section((*subject).to_owned()));
+        }
+        for (name, phases) in parts(comparison) {
+            table.rows.push(Row::Cells(count(&name, &phases, subject)));
+        }
+    }
+    if !assessed {
+        // Nothing can be undecided where nothing is decided.
+        drop_column(&mut table, 7);
+    }
+    if !compared.is_empty() {
+        document.items.push(Item::Table(table));
+    }
+}
+
+fn drop_column(table: &mut Table, index: usize) {
+    table.columns.remove(index);
+    for row in &mut table.rows {
+        if let Row::Cells(cells) = row {
+            cells.remove(index);
+        }
+    }
+}
+
+fn count(name: &str, phases: &[&PhaseResult], subject: &str) -> Vec<Cell> {
+    let found = ratios(phases, subject, THROUGHPUT);
+    let standing = |phase: &&PhaseResult| {
+        let cell = phase.cell(subject, THROUGHPUT);
+        let verdict = cell.map_or("", |cell| cell.verdict.name());
+        Standing::of(cell.and_then(|cell| cell.ratio), verdict, Better::Higher)
+    };
+    let standings: Vec<Standing> = phases.iter().map(standing).collect();
+    let count = |wanted| {
+        let number = standings.iter().filter(|standing| **standing == wanted).count();
+        Cell::Count(number as u64)
+    };
+    let end = |value: f64| if value.is_finite() { Cell::Ratio(value) } else { Cell::Missing };
+    let (low, high) = bounds(&found);
+    vec![
+        Cell::Text(name.to_owned()),
+        mean_cell(phases, subject),
+        end(low),
+        end(high),
+        count(Standing::Worse),
+        count(Standing::Same),
+        count(Standing::Better),
+        count(Standing::Undecided),
+        count(Standing::Nothing),
+    ]
+}
+
+fn is_assessed(comparison: &Comparison) -> bool {
+    let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
+    cells.into_iter().any(|cell| words::is_assessed(cell.verdict.name()))
+}
+
+/// What the numbers above may be taken for.
+fn trust(comparison: &Comparison, document: &mut Document) {
+    let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
+    let blocks = cells.map(|cell| cell.blocks).max().unwrap_or(0);
+    let text = match blocks {
+        _ if is_assessed(comparison) => return,
+        0 => return,
+        1 => "One block: nothing is repeated, so no ratio here is a verdict.".to_owned(),
+        _ => format!(
+            "Means of {blocks} blocks without intervals of confidence: a ratio near 1 may be \
+             noise. Hairlines go from the least to the largest ratio of a block.",
+        ),
+    };
+    document.paragraph(text);
+    let warnings = comparison.warnings.len();
+    if warnings > 0 {
+        document.paragraph(format!("Warnings: {warnings}, under what was compared."));
+    }
+}

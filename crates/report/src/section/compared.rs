@@ -1,0 +1,254 @@
+//! What was compared: settings, builds, host, plan, time, and what readers must be warned of.
+
+use super::Section;
+use crate::{
+    Details, Trial,
+    document::{Cell, Column, Document, Item, Row, Table},
+    scope::Scope,
+    words,
+};
+use analysis::SettingDifference;
+use model::{experiment::Design, plan::Plan, record::TrialHeader};
+
+pub(super) struct Compared;
+
+/// Settings with different values that are shown at once; the rest can be opened.
+const SETTINGS: usize = 15;
+
+impl Section for Compared {
+    fn name(&self) -> &'static str {
+        "compared"
+    }
+
+    fn write(&self, scope: &Scope<'_>, document: &mut Document) {
+        let details = scope.details;
+        document.section("compared", "What was compared");
+        warnings(scope, document);
+        settings(details, document);
+        builds(details, document);
+        host(details, document);
+        if let Some(plan) = &details.plan {
+            document.heading(3, "The plan");
+            document.items.push(Item::Facts(plan_facts(plan)));
+        }
+        time(details, document);
+        overhead(details, document);
+        left_out(details, document);
+        if details.trials.is_empty() {
+            document.paragraph("No records of trials are at hand: only values were imported.");
+        }
+    }
+}
+
+fn warnings(scope: &Scope<'_>, document: &mut Document) {
+    let warnings = &scope.comparison.warnings;
+    if warnings.is_empty() {
+        return;
+    }
+    document.heading(3, "Warnings");
+    document.items.extend(warnings.iter().cloned().map(Item::Warning));
+}
+
+/// The first trial of each subject.
+fn firsts(details: &Details) -> Vec<&Trial> {
+    let mut firsts: Vec<&Trial> = Vec::new();
+    for trial in &details.trials {
+        if !firsts.iter().any(|known| known.header.subject == trial.header.subject) {
+            firsts.push(trial);
+        }
+    }
+    firsts
+}
+
+fn settings(details: &Details, document: &mut Document) {
+    let headers: Vec<TrialHeader> =
+        firsts(details).into_iter().map(|trial| trial.header.clone()).collect();
+    if headers.is_empty() {
+        return;
+    }
+    document.heading(3, "Effective settings that differ");
+    let found = analysis::settings_differences(&headers);
+    let (missing, different): (Vec<_>, Vec<_>) =
+        found.into_iter().partition(SettingDifference::is_only_missing);
+    if different.is_empty() {
+        document.paragraph("All settings that the servers report are the same.");
+    }
+    let (shown, rest) = different.split_at(different.len().min(SETTINGS));
+    if !shown.is_empty() {
+        document.items.push(Item::Table(differences(&headers, shown)));
+    }
+    for (title, part) in [
+        (format!("{} more with different values", rest.len()), rest),
+        (format!("{} that not every server has", missing.len()), &missing),
+    ] {
+        if !part.is_empty() {
+            document.fold(title, vec![Item::Table(differences(&headers, part))]);
+        }
+    }
+    for header in &headers {
+        if !header.configuration.trim().is_empty() {
+            let title = format!("Configuration as given to `{}`", header.subject);
+            document.fold(title, vec![Item::Code(header.configuration.clone())]);
+        }
+    }
+}
+
+fn differences(headers: &[TrialHeader], found: &[SettingDifference]) -> Table {
+    let mut columns = vec![Column::words("setting")];
+    columns.extend(headers.iter().map(|header| Column::words(&header.subject)));
+    let row = |difference: &SettingDifference| {
+        let value = |value: &Option<String>| {
+            value.as_ref().map_or(Cell::Missing, |value| Cell::Text(value.clone()))
+        };
+        let name = std::iter::once(Cell::Text(difference.name.clone()));
+        Row::Cells(name.chain(difference.values.iter().map(value)).collect())
+    };
+    Table { columns, rows: found.iter().map(row).collect() }
+}
+
+fn builds(details: &Details, document: &mut Document) {
+    let firsts = firsts(details);
+    if firsts.is_empty() {
+        return;
+    }
+    document.heading(3, "Builds");
+    let columns = ["variant", "version", "binary (SHA-256)", "foreground", "ignored settings"];
+    let row = |trial: &&Trial| {
+        let header = &trial.header;
+        let ignored = header.ignored_settings.join(", ");
+        let texts = [
+            &header.subject,
+            &header.server_version,
+            &header.binary_sha256,
+            &header.foreground,
+            &ignored,
+        ];
+        Row::Cells(texts.into_iter().map(|text| Cell::Text(text.clone())).collect())
+    };
+    document.items.push(Item::Table(Table {
+        columns: columns.into_iter().map(Column::words).collect(),
+        rows: firsts.iter().map(row).collect(),
+    }));
+}
+
+fn host(details: &Details, document: &mut Document) {
+    let Some(trial) = details.trials.first() else { return };
+    let host = &trial.environment;
+    let or = |text: &str| if text.is_empty() { "not known".to_owned() } else { text.to_owned() };
+    document.heading(3, "Host");
+    let facts = [
+        ("CPU", format!("{}, {} online", or(&host.cpu), host.cpus)),
+        ("memory", words::bytes(host.memory_bytes)),
+        ("kernel", or(&host.kernel)),
+        ("virtualization", or(&host.virtualization)),
+        ("governor", or(&host.governor)),
+        ("huge pages", or(&host.huge_pages)),
+        ("data folders", format!("{} on {}", or(&host.filesystem), or(&host.device))),
+        ("counters permitted", or(&host.perf)),
+        ("idle servers frozen by", or(&host.freezer)),
+        ("mitigations", or(&host.mitigations.join("; "))),
+        ("host, hashed", or(&host.host)),
+        ("dbdyno", or(&host.dbdyno)),
+    ];
+    let owned = facts.map(|(name, value)| (name.to_owned(), value));
+    document.items.push(Item::Facts(owned.to_vec()));
+}
+
+fn plan_facts(plan: &Plan) -> Vec<(String, String)> {
+    let experiment = &plan.experiment;
+    let mut facts: Vec<(&str, String)> = Vec::new();
+    match experiment.design {
+        Design::Interleaved => {
+            facts.push((
+                "design",
+                "interleaved: all servers up, slices of fixed work in balanced turns".to_owned(),
+            ));
+            facts.push(("length of a slice on the base", words::seconds(experiment.slice_seconds)));
+        }
+        Design::Classic => {
+            facts.push(("design", "classic: one server at a time, by duration".to_owned()));
+            facts.push(("reading step", words::seconds(experiment.read_seconds)));
+            facts.push(("writing step", words::seconds(experiment.write_seconds)));
+        }
+    }
+    facts.extend([
+        ("discarded start of a slice", words::seconds(experiment.warmup_seconds)),
+        ("blocks", experiment.blocks.to_string()),
+        ("rounds in a block", experiment.rounds.to_string()),
+        ("independent loads", experiment.loads.to_string()),
+        ("seed", experiment.seed.to_string()),
+        ("tables", experiment.tables.to_string()),
+        ("rows of each", experiment.rows.to_string()),
+        ("base", plan.base.join(", ")),
+        ("plan (SHA-256)", plan.hash.clone()),
+    ]);
+    facts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn time(details: &Details, document: &mut Document) {
+    let Some(spent) = details.accounting.filter(|spent| spent.whole > 0.0) else { return };
+    document.heading(3, "Where the time went");
+    let parts = [
+        ("measured slices", spent.measured),
+        ("discarded slices, such as warm-up", spent.discarded),
+        ("failed slices", spent.failed),
+        ("drains: servers paying their debts after writes", spent.drained),
+        ("starts, copies, waiting for calm, freezing", spent.other),
+        ("first slice to last", spent.whole),
+    ];
+    let row = |(name, seconds): (&str, f64)| {
+        let share = Cell::Number(100.0 * seconds / spent.whole);
+        Row::Cells(vec![Cell::Text(name.to_owned()), Cell::Number(seconds), share])
+    };
+    let columns =
+        vec![Column::words("part"), Column::numbers("time", "s"), Column::numbers("share", "%")];
+    let rows = parts.into_iter().filter(|(_, seconds)| *seconds > 0.0).map(row).collect();
+    document.items.push(Item::Table(Table { columns, rows }));
+}
+
+fn overhead(details: &Details, document: &mut Document) {
+    if details.overhead.is_empty() {
+        return;
+    }
+    let number = |value: Option<f64>| value.map_or(Cell::Missing, Cell::Number);
+    let rows = details.overhead.iter().map(|found| {
+        let phase = Cell::Text(found.phase.clone());
+        Row::Cells(vec![phase, number(found.user_instructions), number(found.cpu_us)])
+    });
+    let columns = vec![
+        Column::words("test"),
+        Column::numbers("user instr", "1/op"),
+        Column::numbers("CPU", "us/op"),
+    ];
+    document.heading(3, "What the load engine itself costs");
+    document.paragraph("The same operations against nothing: the null client answers at once.");
+    document.items.push(Item::Table(Table { columns, rows: rows.collect() }));
+}
+
+fn left_out(details: &Details, document: &mut Document) {
+    let remarks = details.trials.iter().flat_map(|trial| {
+        let said = |remark: &String| {
+            let header = &trial.header;
+            Item::Paragraph(format!("`{}`, block {}: {remark}", header.subject, header.block))
+        };
+        trial.remarks.iter().map(said)
+    });
+    let remarks: Vec<Item> = remarks.collect();
+    if details.left_out.is_empty() && remarks.is_empty() {
+        return;
+    }
+    document.heading(3, "What was left out, and what happened");
+    if !details.left_out.is_empty() {
+        let row = |left: &crate::LeftOut| {
+            let texts = [&left.phase, &left.subject, &left.reason];
+            let texts = texts.into_iter().map(|text| Cell::Text(text.clone()));
+            Row::Cells(texts.chain([Cell::Count(left.slices)]).collect())
+        };
+        let mut columns: Vec<Column> =
+            ["test", "variant", "reason"].into_iter().map(Column::words).collect();
+        columns.push(Column::numbers("slices", ""));
+        let rows = details.left_out.iter().map(row).collect();
+        document.items.push(Item::Table(Table { columns, rows }));
+    }
+    document.fold(format!("{} remarks of the trials", remarks.len()), remarks);
+}

@@ -1,0 +1,169 @@
+//! Curves: load, time, latency and memory.
+
+use super::Section;
+use crate::{
+    chart::{Axis, Chart, Line, Lines, Scale},
+    document::{Document, Item},
+    number,
+    scope::Scope,
+    words::THROUGHPUT,
+};
+use analysis::{Curve, PhaseResult};
+
+pub(super) struct Curves;
+
+/// Title and scale of an axis.
+type AxisOf = (&'static str, Scale);
+
+/// A kind of charts, one chart per phase: what they are called and what their axes are.
+struct Form {
+    what: &'static str,
+    x: AxisOf,
+    y: AxisOf,
+}
+
+impl Section for Curves {
+    fn name(&self) -> &'static str {
+        "curves"
+    }
+
+    fn write(&self, scope: &Scope<'_>, document: &mut Document) {
+        let details = scope.details;
+        let mut inner = Document::default();
+        let ladders = ladders(scope);
+        add(&mut inner, "Throughput and latency over users; the peak is marked.", ladders);
+        let time = ("measured seconds of all slices, one after the other", Scale::Zero);
+        let form = Form { what: "throughput over time", x: time, y: ("1/s", Scale::Zero) };
+        let text = "Operations per second, second by second, all variants on one axis.";
+        add(&mut inner, text, charts(scope, &details.throughput, &form));
+        let form = Form { what: "largest latency over time", x: time, y: ("ms", Scale::Log10) };
+        let text = "The largest service time of each second: where it stands out, work stalled.";
+        fold(&mut inner, text, charts(scope, &details.stalls, &form));
+        let shares = ("share of operations that are not slower", Scale::Nines);
+        let form = Form { what: "latency", x: shares, y: ("us", Scale::Log10) };
+        let text = "Service times of all measured slices by percentile.";
+        add(&mut inner, text, charts(scope, &details.latency, &form));
+        let time = ("seconds of a trial", Scale::Zero);
+        let form = Form { what: "resident memory", x: time, y: ("MiB", Scale::Zero) };
+        let mut memory = charts(scope, &details.resident, &form);
+        let form = Form { what: "address space", x: time, y: ("MiB", Scale::Zero) };
+        memory.extend(charts(scope, &details.addressed, &form));
+        add(&mut inner, "Memory of the server over a trial; one line per block.", memory);
+        if !inner.items.is_empty() {
+            document.section("curves", "Curves");
+            document.items.extend(inner.items);
+        }
+    }
+}
+
+fn add(document: &mut Document, text: &str, charts: Vec<Lines>) {
+    if !charts.is_empty() {
+        document.paragraph(text);
+        document.chart(Chart::Lines(charts));
+    }
+}
+
+fn fold(document: &mut Document, text: &str, charts: Vec<Lines>) {
+    if !charts.is_empty() {
+        document.fold(text, vec![Item::Chart(Box::new(Chart::Lines(charts)))]);
+    }
+}
+
+/// One chart per phase in the order of the curves.
+fn charts(scope: &Scope<'_>, curves: &[Curve], form: &Form) -> Vec<Lines> {
+    let mut charts: Vec<(&str, Vec<&Curve>)> = Vec::new();
+    for curve in curves {
+        match charts.iter_mut().find(|(phase, _)| *phase == curve.phase) {
+            Some((_, own)) => own.push(curve),
+            None => charts.push((&curve.phase, vec![curve])),
+        }
+    }
+    let order = |curve: &&Curve| {
+        scope.comparison.subjects.iter().position(|subject| *subject == curve.subject)
+    };
+    let chart = |(phase, mut own): (&str, Vec<&Curve>)| {
+        own.sort_by_key(order);
+        let line = |curve: &&Curve| Line {
+            name: curve.subject.clone(),
+            class: scope.palette.class(&curve.subject),
+            segments: curve.segments.clone(),
+            peak: None,
+        };
+        Lines {
+            title: if phase.is_empty() { form.what.to_owned() } else { phase.to_owned() },
+            description: format!("{}: {}", form.what, ends(&own)),
+            x: axis(form.x),
+            y: axis(form.y),
+            lines: own.iter().map(line).collect(),
+        }
+    };
+    charts.into_iter().map(chart).collect()
+}
+
+fn axis((title, scale): AxisOf) -> Axis {
+    Axis { title: title.to_owned(), scale }
+}
+
+/// The least and the largest value of each curve, for readers who do not see them.
+fn ends(curves: &[&Curve]) -> String {
+    let said = |curve: &&Curve| {
+        let values = || curve.segments.iter().flatten().map(|point| point.1);
+        let (low, high) =
+            (values().fold(f64::INFINITY, f64::min), values().fold(f64::NEG_INFINITY, f64::max));
+        format!("{} from {} to {}", curve.subject, number::value(low), number::value(high))
+    };
+    curves.iter().map(said).collect::<Vec<_>>().join("; ")
+}
+
+/// Charts over the number of clients, for tests that were measured with several.
+fn ladders(scope: &Scope<'_>) -> Vec<Lines> {
+    let mut tests: Vec<(String, Vec<&PhaseResult>)> = Vec::new();
+    for phase in &scope.comparison.phases {
+        let range = phase.range.map(|range| format!(", range {range}")).unwrap_or_default();
+        let name = format!("{}{range}", phase.workload);
+        match tests.iter_mut().find(|(known, _)| *known == name) {
+            Some((_, phases)) => phases.push(phase),
+            None => tests.push((name, vec![phase])),
+        }
+    }
+    tests.retain(|(_, phases)| phases.iter().any(|p| p.clients != phases[0].clients));
+    let kinds = [(THROUGHPUT, "throughput", "1/s"), ("latency_us_p95", "95th percentile", "us")];
+    let charts = tests.iter().flat_map(|(name, phases)| {
+        kinds.iter().map(move |kind| ladder(scope, (name, phases), kind))
+    });
+    charts.filter(|chart| !chart.lines.is_empty()).collect()
+}
+
+fn ladder(
+    scope: &Scope<'_>,
+    (name, phases): (&str, &[&PhaseResult]),
+    (metric, what, unit): &(&str, &str, &str),
+) -> Lines {
+    let line = |subject: &String| {
+        let point = |phase: &&PhaseResult| {
+            Some((f64::from(phase.clients), phase.cell(subject, metric)?.value?))
+        };
+        let mut points: Vec<(f64, f64)> = phases.iter().filter_map(point).collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let peak = points.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1));
+        Line {
+            name: subject.clone(),
+            class: scope.palette.class(subject),
+            segments: vec![points],
+            peak: peak.filter(|_| *metric == THROUGHPUT),
+        }
+    };
+    let lines = scope.comparison.subjects.iter().map(line);
+    let lines: Vec<Line> = lines.filter(|line| !line.segments[0].is_empty()).collect();
+    let peaks = lines.iter().filter_map(|line| {
+        let (clients, value) = line.peak?;
+        Some(format!("{} peaks at {} with {clients} users", line.name, number::value(value)))
+    });
+    Lines {
+        title: format!("{name}: {what}"),
+        description: format!("{what} over users. {}", peaks.collect::<Vec<_>>().join("; ")),
+        x: axis(("users", Scale::Log2)),
+        y: Axis { title: (*unit).to_owned(), scale: Scale::Zero },
+        lines,
+    }
+}

@@ -1,0 +1,38 @@
+//! The data: to save, and to make again.
+
+use super::Section;
+use crate::{
+    document::{Document, Item},
+    grid::Grid,
+    scope::Scope,
+};
+
+pub(super) struct Data;
+
+impl Section for Data {
+    fn name(&self) -> &'static str {
+        "data"
+    }
+
+    fn write(&self, scope: &Scope<'_>, document: &mut Document) {
+        document.section("data", "Data");
+        document.paragraph(
+            "All values of this page are in it: every metric of every test and variant, with six \
+             digits. The records of the run have all digits.",
+        );
+        let comparison = scope.comparison;
+        document.items.push(Item::Data {
+            name: comparison.experiment.clone(),
+            grid: Box::new(Grid::of(comparison, &[], &[])),
+        });
+        if !scope.details.command.is_empty() {
+            document.heading(3, "To repeat it");
+            document.items.push(Item::Code(scope.details.command.clone()));
+        }
+        let text = scope.details.plan.as_ref().map(|plan| plan.experiment.text.as_str());
+        if let Some(text) = text.filter(|text| !text.is_empty()) {
+            document.heading(3, "The experiment file");
+            document.items.push(Item::Code(text.to_owned()));
+        }
+    }
+}

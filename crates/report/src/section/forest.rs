@@ -1,0 +1,100 @@
+//! Ratios to the base as pictures: dots on a logarithmic axis, and bars.
+
+use super::Section;
+use crate::{
+    chart::{self, Chart, Dot, ForestRow, Form},
+    document::{Document, Item},
+    grid::{Grid, Kind, Value},
+    number,
+    scope::Scope,
+    words::{self, THROUGHPUT},
+};
+
+pub(super) struct Forest;
+
+/// Costs that get a picture too, the first that is known.
+const COSTS: [&str; 3] = [
+    "foreground_user_instructions_per_op",
+    "server_user_instructions_per_op",
+    "server_cpu_us_per_op",
+];
+
+impl Section for Forest {
+    fn name(&self) -> &'static str {
+        "forest"
+    }
+
+    fn write(&self, scope: &Scope<'_>, document: &mut Document) {
+        if scope.grid.columns.iter().all(|column| column.is_base) {
+            return;
+        }
+        document.section("forest", "Forest plot");
+        document.items.extend(plot(scope, THROUGHPUT, Form::Dots));
+        let cost = COSTS.into_iter().find(|name| scope.grid.metric(name).is_some());
+        let mut more = Vec::new();
+        more.extend(cost.and_then(|name| plot(scope, name, Form::Dots)));
+        let known = scope.grid.metric("server_cpu_us_per_op").is_some();
+        if known && cost != Some("server_cpu_us_per_op") {
+            more.extend(plot(scope, "server_cpu_us_per_op", Form::Dots));
+        }
+        document.fold("The same for what an operation costs", more);
+        let from = scope.view.cut_bars.unwrap_or(0.0);
+        let bars = plot(scope, THROUGHPUT, Form::Bars { from });
+        document.fold("The same as bars", bars.into_iter().collect());
+    }
+}
+
+fn plot(scope: &Scope<'_>, metric: &str, form: Form) -> Option<Item> {
+    let grid = &scope.grid;
+    let plane = grid.metric(metric)?;
+    let compared: Vec<usize> =
+        (0..grid.columns.len()).filter(|index| !grid.columns[*index].is_base).collect();
+    let row = |index: &usize| ForestRow {
+        title: grid.rows[*index].title.clone(),
+        dots: dots(grid, (plane, *index), &compared),
+    };
+    let groups = grid.groups().into_iter();
+    let groups = groups.map(|(name, rows)| (name.to_owned(), rows.iter().map(row).collect()));
+    let title = words::title(grid.metrics[plane]);
+    let variant = |index: &usize| {
+        let title = &grid.columns[*index].title;
+        (title.clone(), scope.columns.class(title))
+    };
+    let start = match form {
+        Form::Bars { from } if from > 0.0 => {
+            format!(" Bars begin at {}: their lengths are not in proportion.", number::short(from))
+        }
+        _ => String::new(),
+    };
+    let better = match grid.metrics[plane].better {
+        model::metric::Better::Lower => "left is cheaper",
+        _ => "right is faster",
+    };
+    Some(Item::Chart(Box::new(Chart::Forest(chart::Forest {
+        title: format!("{title}, relative to the base"),
+        description: format!("1 is the base; {better}.{start}"),
+        variants: compared.iter().map(variant).collect(),
+        groups: groups.collect(),
+        form,
+    }))))
+}
+
+fn dots(grid: &Grid, (plane, row): (usize, usize), compared: &[usize]) -> Vec<Dot> {
+    let values = compared.iter().enumerate().filter_map(|(variant, column)| {
+        let value = &grid.values[plane][row][*column];
+        if matches!(value.kind, Kind::Missing | Kind::Base) && value.note.is_empty() {
+            return None;
+        }
+        let words = said(&grid.columns[*column].title, value);
+        Some(Dot { variant, ratio: value.ratio, span: value.span, words })
+    });
+    values.collect()
+}
+
+fn said(variant: &str, value: &Value) -> String {
+    let Some(ratio) = value.ratio else { return format!("{variant}: {}", value.note) };
+    let span = value.span.map(|(low, high)| {
+        format!(", blocks from {} to {}", number::ratio(low), number::ratio(high))
+    });
+    format!("{variant}: {}{}", number::ratio(ratio), span.unwrap_or_default())
+}

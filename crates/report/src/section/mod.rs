@@ -1,0 +1,33 @@
+//! Parts of the HTML report: one file each.
+
+mod answer;
+mod compared;
+mod costs;
+mod curves;
+mod data;
+mod forest;
+mod table;
+mod why;
+
+use crate::{document::Document, scope::Scope};
+
+/// One part.
+pub trait Section: Sync {
+    /// Name: the file's stem.
+    fn name(&self) -> &'static str;
+
+    /// Appends what it says, or nothing.
+    fn write(&self, scope: &Scope<'_>, document: &mut Document);
+}
+
+/// In the order in which a reader meets them.
+pub const SECTIONS: &[&dyn Section] = &[
+    &answer::Answer,
+    &table::Table,
+    &forest::Forest,
+    &why::Why,
+    &costs::Costs,
+    &curves::Curves,
+    &compared::Compared,
+    &data::Data,
+];

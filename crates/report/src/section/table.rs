@@ -1,0 +1,30 @@
+//! Every test under every variant, metric by metric.
+
+use super::Section;
+use crate::{
+    document::{Document, Item},
+    scope::Scope,
+};
+
+pub(super) struct Table;
+
+impl Section for Table {
+    fn name(&self) -> &'static str {
+        "table"
+    }
+
+    fn write(&self, scope: &Scope<'_>, document: &mut Document) {
+        let grid = &scope.grid;
+        if grid.rows.is_empty() {
+            return;
+        }
+        document.section("table", "Table");
+        if !grid.residue.is_empty() {
+            document.items.push(Item::Warning(format!(
+                "cells put together values of different {}: they are geometric means",
+                grid.residue.join(" and ")
+            )));
+        }
+        document.items.push(Item::Grid(Box::new(grid.clone())));
+    }
+}

@@ -1,0 +1,172 @@
+//! Words for metrics, verdicts and ratios that all pages share.
+
+use analysis::{Cell, Comparison, PhaseResult};
+use model::metric::{Better, Metric};
+
+/// Ratios nearer to 1 than this, up or down, are called about the same where there is no verdict.
+pub(crate) const MARGIN: f64 = analysis::MARGIN;
+
+/// The metric of the answer.
+pub(crate) const THROUGHPUT: &str = "ops_per_second";
+
+/// The unit is in the head already, so its words leave the title.
+pub(crate) fn title(metric: &Metric) -> String {
+    let name = metric.name.trim_end_matches("_per_op").trim_end_matches("_per_second");
+    let words = name.split('_').filter(|word| !["us", "kib", "mib"].contains(word));
+    words.collect::<Vec<_>>().join(" ").replace("instructions", "instr")
+}
+
+/// A symbol for a verdict; empty where nothing is claimed.
+pub(crate) fn symbol(verdict: &str) -> &'static str {
+    match verdict {
+        "regression" => "▼",
+        "improvement" => "▲",
+        "equivalent" => "=",
+        "layout_suspect" => "≈",
+        "inconclusive" => "?",
+        "code_cost" => "△",
+        _ => "",
+    }
+}
+
+/// Whether a verdict is more than that nothing was repeated or assessed.
+pub(crate) fn is_assessed(verdict: &str) -> bool {
+    !matches!(verdict, "base" | "invalid" | "unreplicated" | "unassessed" | "mean" | "")
+}
+
+/// How a cell stands to its base.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Standing {
+    /// Slower, or dearer.
+    Worse,
+    /// Within the margin, or equivalent.
+    Same,
+    /// Faster, or cheaper.
+    Better,
+    /// Not decided by enough blocks.
+    Undecided,
+    /// There is no ratio.
+    Nothing,
+}
+
+impl Standing {
+    /// The word that filters and scripts use.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::Worse => "worse",
+            Self::Same => "same",
+            Self::Better => "better",
+            Self::Undecided => "undecided",
+            Self::Nothing => "nothing",
+        }
+    }
+
+    /// By the verdict where there is one, else by the ratio and [`MARGIN`].
+    pub(crate) fn of(ratio: Option<f64>, verdict: &str, better: Better) -> Self {
+        match verdict {
+            "regression" | "code_cost" => return Self::Worse,
+            "improvement" => return Self::Better,
+            "equivalent" => return Self::Same,
+            "inconclusive" | "layout_suspect" => return Self::Undecided,
+            _ => {}
+        }
+        let Some(ratio) = ratio else { return Self::Nothing };
+        let gain = if better == Better::Lower { 1.0 / ratio } else { ratio };
+        match gain {
+            _ if better == Better::Neither => Self::Same,
+            gain if gain > MARGIN => Self::Better,
+            gain if gain < 1.0 / MARGIN => Self::Worse,
+            _ => Self::Same,
+        }
+    }
+}
+
+/// The phases by group, in the suite's order of the groups' first phases.
+pub(crate) fn groups(comparison: &Comparison) -> Vec<(&str, Vec<&PhaseResult>)> {
+    let mut groups: Vec<(&str, Vec<&PhaseResult>)> = Vec::new();
+    for phase in &comparison.phases {
+        match groups.iter_mut().find(|(name, _)| *name == phase.group) {
+            Some((_, phases)) => phases.push(phase),
+            None => groups.push((&phase.group, vec![phase])),
+        }
+    }
+    groups
+}
+
+/// Why a cell has no value or no ratio, and whether that is because something broke.
+pub(crate) fn is_failed(cell: &Cell) -> bool {
+    cell.value.is_none() && cell.reason.as_deref().is_some_and(|r| r.starts_with("failed"))
+}
+
+/// Seconds as people say them.
+pub(crate) fn seconds(seconds: f64) -> String {
+    let whole = seconds.round().max(0.0);
+    match whole {
+        _ if seconds < 9.95 => format!("{seconds:.1} s"),
+        _ if whole < 120.0 => format!("{whole:.0} s"),
+        _ if whole < 7200.0 => format!("{:.0} min {:.0} s", (whole / 60.0).floor(), whole % 60.0),
+        _ => {
+            format!("{:.0} h {:.0} min", (whole / 3600.0).floor(), (whole % 3600.0 / 60.0).floor())
+        }
+    }
+}
+
+/// Microseconds since 1970 as a date and time in UTC.
+///
+/// Days to civil date by Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms".
+pub(crate) fn date(wall_us: u64) -> String {
+    let minutes = wall_us / 60_000_000;
+    let days = minutes / 1440 + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    let (hour, minute) = (minutes / 60 % 24, minutes % 60);
+    format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
+}
+
+/// Bytes as people say them.
+pub(crate) fn bytes(bytes: u64) -> String {
+    let gib = bytes as f64 / 1_073_741_824.0;
+    if gib >= 1.0 { format!("{gib:.1} GiB") } else { format!("{:.0} MiB", gib * 1024.0) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_verdict_stands_above_a_ratio() {
+        let check = |ratio: Option<f64>, verdict: &str, better: Better, expected: Standing| {
+            assert_eq!(Standing::of(ratio, verdict, better), expected, "{ratio:?} {verdict}");
+        };
+        let (higher, lower) = (Better::Higher, Better::Lower);
+        check(Some(0.9), "unreplicated", higher, Standing::Worse);
+        check(Some(0.9), "unreplicated", lower, Standing::Better);
+        check(Some(1.03), "unassessed", higher, Standing::Same);
+        check(Some(1.04), "unassessed", higher, Standing::Better);
+        check(Some(1.04), "inconclusive", higher, Standing::Undecided);
+        check(Some(1.04), "equivalent", higher, Standing::Same);
+        check(Some(0.99), "regression", higher, Standing::Worse);
+        check(Some(5.0), "unassessed", Better::Neither, Standing::Same);
+        check(None, "invalid", higher, Standing::Nothing);
+    }
+
+    #[test]
+    fn times_are_said_as_people_say_them() {
+        let check = |value: f64, expected: &str| assert_eq!(seconds(value), expected);
+        check(0.53, "0.5 s");
+        check(61.4, "61 s");
+        check(125.0, "2 min 5 s");
+        check(7260.0, "2 h 1 min");
+        assert_eq!(date(0), "1970-01-01 00:00 UTC");
+        assert_eq!(date(951_827_696_000_000), "2000-02-29 12:34 UTC");
+        assert_eq!(date(1_795_303_032_251_508), "2026-11-21 23:17 UTC");
+        assert_eq!(bytes(512 << 20), "512 MiB");
+        assert_eq!(bytes(25_769_803_776), "24.0 GiB");
+    }
+}

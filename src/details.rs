@@ -1,0 +1,186 @@
+//! What the records of a run tell beside its slices' values: gathered for the HTML report.
+
+use analysis::Curve;
+use model::{
+    reading::{LatencyCounts, LatencyTime, Scope},
+    record::{SliceRecord, SliceState},
+};
+use report::{Details, LeftOut, Overhead, Trial};
+use std::collections::{BTreeMap, BTreeSet};
+use store::{Results, StoredSlice, StoredTrial};
+
+/// Everything that is known of the run of `slices` beside their values. What cannot be read is
+/// missing, and a remark says so.
+pub(crate) fn of(results: &Results, slices: &[StoredSlice]) -> anyhow::Result<Details> {
+    let run = slices.first().map_or("", |slice| slice.run.as_str());
+    let records = || slices.iter().map(|stored| &stored.slice);
+    let plan = results.plan_of(run).ok();
+    let command =
+        plan.as_ref().map(|plan| format!("dbdyno run {}.toml", file_name(&plan.experiment.name)));
+    let mut details = Details {
+        run: run.to_owned(),
+        started_us: results.runs()?.into_iter().find(|info| info.id == run).map(|i| i.started_us),
+        accounting: Some(analysis::account(records())),
+        throughput: analysis::throughput_curves(records()),
+        stalls: analysis::stall_curves(records()),
+        left_out: left_out(slices),
+        overhead: overhead(slices),
+        command: command.unwrap_or_default(),
+        plan,
+        ..Details::default()
+    };
+    let mut latencies = Latencies::of(slices);
+    for trial in results.trials(run)? {
+        add_trial(results, &trial, &mut details, &mut latencies)?;
+    }
+    details.latency = latencies.curves();
+    join(&mut details.resident);
+    join(&mut details.addressed);
+    Ok(details)
+}
+
+/// The name of a file for an experiment, whatever it is called.
+fn file_name(experiment: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+    experiment.chars().map(plain).collect()
+}
+
+fn add_trial(
+    results: &Results,
+    trial: &StoredTrial,
+    details: &mut Details,
+    latencies: &mut Latencies,
+) -> anyhow::Result<()> {
+    let header = &trial.header;
+    let mut remarks: Vec<String> = results
+        .events(trial)
+        .unwrap_or_default()
+        .into_iter()
+        .filter(|event| matches!(event.kind.as_str(), "warning" | "error"))
+        .map(|event| event.message)
+        .collect();
+    if !trial.complete {
+        remarks.push("the trial is going on or was cut short".to_owned());
+    }
+    let (rows, damaged_rows) = results.series(trial)?;
+    for (curves, counter) in
+        [(&mut details.resident, "rss_kib"), (&mut details.addressed, "vsz_kib")]
+    {
+        let points = analysis::memory_points(&rows, counter);
+        if !points.is_empty() {
+            let title = if counter == "rss_kib" { "resident memory" } else { "address space" };
+            let subject = header.subject.clone();
+            curves.push(Curve { subject, phase: title.to_owned(), segments: vec![points] });
+        }
+    }
+    let (counts, damaged_counts) = results.latencies(trial)?;
+    latencies.add(&header.trial, counts);
+    for (file, damaged) in [("series.csv", damaged_rows), ("ops.hlog", damaged_counts)] {
+        if damaged > 0 {
+            remarks.push(format!("{damaged} lines of {file} cannot be read and are left out"));
+        }
+    }
+    let (header, environment) = (header.clone(), trial.environment.clone());
+    details.trials.push(Trial { header, environment, remarks });
+    Ok(())
+}
+
+/// One curve per subject: the trials of a subject are segments of it.
+fn join(curves: &mut Vec<Curve>) {
+    let mut joined: Vec<Curve> = Vec::new();
+    for curve in curves.drain(..) {
+        match joined.iter_mut().find(|known| known.subject == curve.subject) {
+            Some(known) => known.segments.extend(curve.segments),
+            None => joined.push(curve),
+        }
+    }
+    *curves = joined;
+}
+
+/// Failed slices, and discarded ones that have a reason: those without were planned.
+fn left_out(slices: &[StoredSlice]) -> Vec<LeftOut> {
+    let mut found: BTreeMap<(u32, &str, &str, String), u64> = BTreeMap::new();
+    for slice in slices.iter().map(|stored| &stored.slice) {
+        let reason = match (slice.state, &slice.reason) {
+            (SliceState::Measured, _) | (SliceState::Discarded, None) => continue,
+            (_, Some(reason)) => reason.lines().next().unwrap_or_default().to_owned(),
+            (SliceState::Failed, None) => "no reason was recorded".to_owned(),
+        };
+        let key = (slice.position, slice.phase.as_str(), slice.subject.as_str(), reason);
+        *found.entry(key).or_default() += 1;
+    }
+    let left = |((_, phase, subject, reason), slices): ((u32, &str, &str, String), u64)| LeftOut {
+        subject: subject.to_owned(),
+        phase: phase.to_owned(),
+        reason,
+        slices,
+    };
+    found.into_iter().map(left).collect()
+}
+
+/// The null client's cost in each phase, from the first slice that has it.
+fn overhead(slices: &[StoredSlice]) -> Vec<Overhead> {
+    let mut seen = BTreeSet::new();
+    let mut found = Vec::new();
+    for slice in slices.iter().map(|stored| &stored.slice) {
+        let value = |counter: &str| {
+            let mut readings = slice.readings.iter();
+            let own = readings.find(|r| r.scope == Scope::Client && r.counter == counter);
+            own.map(|reading| reading.end)
+        };
+        let cpu_ns = value("null_cpu_ns_per_op").or_else(|| value("null_task_clock_ns_per_op"));
+        let user_instructions = value("null_user_instructions_per_op")
+            .or_else(|| value("null_stepped_user_instructions_per_op"));
+        if cpu_ns.is_none() && user_instructions.is_none() {
+            continue;
+        }
+        if seen.insert(slice.phase.clone()) {
+            let (phase, cpu_us) = (slice.phase.clone(), cpu_ns.map(|ns| ns / 1e3));
+            found.push(Overhead { phase, user_instructions, cpu_us });
+        }
+    }
+    found
+}
+
+/// Latencies of measured slices by position, phase and subject.
+#[derive(Default)]
+struct Latencies {
+    /// What a histogram belongs to: its trial and the millisecond in which its slice began.
+    slices: BTreeMap<(String, u64), (u32, String, String)>,
+    counts: BTreeMap<(u32, String, String), Vec<LatencyCounts>>,
+}
+
+impl Latencies {
+    fn of(slices: &[StoredSlice]) -> Self {
+        let measured = slices.iter().filter(|s| s.slice.state == SliceState::Measured);
+        let key =
+            |stored: &StoredSlice| (stored.trial.clone(), rounded(stored.slice.wall_start_us));
+        let place =
+            |slice: &SliceRecord| (slice.position, slice.phase.clone(), slice.subject.clone());
+        let slices = measured.map(|stored| (key(stored), place(&stored.slice))).collect();
+        Self { slices, ..Self::default() }
+    }
+
+    fn add(&mut self, trial: &str, counts: Vec<LatencyCounts>) {
+        for found in counts.into_iter().filter(|found| found.time == LatencyTime::Service) {
+            // The log keeps milliseconds, rounded either way.
+            let near = [found.wall_start_ms, found.wall_start_ms.saturating_sub(1)];
+            let key = near.map(|at| (trial.to_owned(), at));
+            let place = key.iter().find_map(|key| self.slices.get(key));
+            if let Some(place) = place {
+                self.counts.entry(place.clone()).or_default().push(found);
+            }
+        }
+    }
+
+    fn curves(self) -> Vec<Curve> {
+        let curve = |((_, phase, subject), counts): ((u32, String, String), Vec<LatencyCounts>)| {
+            Curve { subject, phase, segments: vec![analysis::latency_points(&counts)] }
+        };
+        self.counts.into_iter().map(curve).collect()
+    }
+}
+
+fn rounded(wall_us: u64) -> u64 {
+    wall_us / 1000
+}
