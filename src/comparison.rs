@@ -2,7 +2,10 @@
 
 use crate::{details, talk};
 use analysis::{Comparison, Design, Input, Observations};
-use model::imported::{ImportHeader, ImportedValue};
+use model::{
+    imported::{ImportHeader, ImportedValue},
+    mark,
+};
 use report::{Report, View, format::Format};
 use std::path::{Path, PathBuf};
 use store::{Results, Selection, StoredSlice};
@@ -89,6 +92,27 @@ pub(crate) fn write_report(
 ) -> anyhow::Result<()> {
     fs_err::write(out, rendered(results, selection, request)?)?;
     Ok(())
+}
+
+/// The phases that did not keep their set rate, one sentence each.
+pub(crate) fn missed_rates(
+    results: &Results,
+    selection: &Selection,
+) -> anyhow::Result<Vec<String>> {
+    let stored = results.slices(selection)?;
+    let mut missed = Vec::new();
+    for slices in by_run(&stored.slices) {
+        for measurement in observed(results, slices)?.1.measurements {
+            let marks = measurement.marks.iter();
+            for mark in marks.filter(|mark| mark.starts_with(mark::SLA_MISSED)) {
+                let sentence = format!("{} {}: {mark}", measurement.subject, measurement.phase);
+                if !missed.contains(&sentence) {
+                    missed.push(sentence);
+                }
+            }
+        }
+    }
+    Ok(missed)
 }
 
 /// The slices of each run, which the store gives one after the other.

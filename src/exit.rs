@@ -8,6 +8,8 @@ use std::process::ExitCode;
 pub(crate) enum Code {
     /// Everything asked for was done.
     Done = 0,
+    /// A set rate was not kept: its rows are marked, and not compared.
+    Missed = 1,
     /// Usage, bad input, or a failure.
     Failed = 2,
     /// The user stopped it; what was measured is kept.

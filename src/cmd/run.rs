@@ -88,7 +88,11 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
             outcome.failed_slices
         );
     }
-    Ok(Code::Done)
+    let missed = comparison::missed_rates(&results, &selection)?;
+    for sentence in &missed {
+        talk::say(&format!("missed: {sentence}"));
+    }
+    Ok(if missed.is_empty() { Code::Done } else { Code::Missed })
 }
 
 /// Where the time went, the largest part first, with the share of the machinery: what is neither
