@@ -32,6 +32,15 @@ pub(crate) fn rendered(
     selection: &Selection,
     request: &Request,
 ) -> anyhow::Result<String> {
+    Ok(report::render(&report(results, selection, request)?, &request.format)?)
+}
+
+/// The comparisons of the selected slices; warnings that the format cannot hold are said.
+pub(crate) fn report(
+    results: &Results,
+    selection: &Selection,
+    request: &Request,
+) -> anyhow::Result<Report> {
     let metrics = match request.metrics.as_slice() {
         [] => Vec::new(),
         names => analysis::select_metrics(names)?,
@@ -57,7 +66,7 @@ pub(crate) fn rendered(
             talk::say(&format!("warning: {warning}"));
         }
     }
-    Ok(report::render(&Report { comparisons, metrics }, &request.format)?)
+    Ok(Report { comparisons, metrics })
 }
 
 /// The slices of each run, which the store gives one after the other.
