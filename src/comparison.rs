@@ -41,6 +41,15 @@ pub(crate) fn rendered(
     selection: &Selection,
     request: &Request,
 ) -> anyhow::Result<String> {
+    Ok(report::render(&report(results, selection, request)?, &request.format)?)
+}
+
+/// The comparisons of the selected slices; warnings that the format cannot hold are said.
+pub(crate) fn report(
+    results: &Results,
+    selection: &Selection,
+    request: &Request,
+) -> anyhow::Result<Report> {
     let metrics = match request.metrics.as_slice() {
         [] => Vec::new(),
         names => analysis::select_metrics(names)?,
@@ -74,8 +83,7 @@ pub(crate) fn rendered(
         }
     }
     let view = request.view.clone();
-    let report = Report { comparisons, metrics, details: all_details, view };
-    Ok(report::render(&report, &request.format)?)
+    Ok(Report { comparisons, metrics, details: all_details, view })
 }
 
 /// Where the HTML report of a results folder lies.

@@ -8,7 +8,7 @@ use std::process::ExitCode;
 pub(crate) enum Code {
     /// Everything asked for was done.
     Done = 0,
-    /// A set rate was not kept: its rows are marked, and not compared.
+    /// What was asked about does not hold: a target was missed.
     Missed = 1,
     /// Usage, bad input, or a failure.
     Failed = 2,

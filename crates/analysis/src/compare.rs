@@ -344,7 +344,7 @@ fn is_missed(metric: &Metric, base: &Replicates<'_>, own: &Replicates<'_>) -> Op
         "insert_rows_per_second",
         "delete_rows_per_second",
         "insert_rows_per_second_target",
-        "seconds_on_target_percent",
+        "seconds_on_target_share",
         "lag_us_max",
     ];
     if OF_THE_RATE.contains(&metric.name) {

@@ -3,7 +3,7 @@
 use crate::{
     PhaseFacts,
     metrics::metric,
-    paced::RoleFacts,
+    roles::RoleFacts,
     parts::{EMBEDDED, Parts},
     sla,
 };
@@ -125,7 +125,7 @@ fn pace(work: &StretchReport, roles: &RoleFacts, values: &mut Vec<Value>) {
     values.push(("insert_rows_per_second_target", paced.target_per_second));
     values.extend(paced.lag_us_max.map(|lag| ("lag_us_max", lag)));
     let share = paced.seconds_on_target(sla::SECOND_SHARE);
-    values.extend(share.map(|share| ("seconds_on_target_percent", 100.0 * share)));
+    values.extend(share.map(|share| ("seconds_on_target_share", share)));
 }
 
 fn latencies(work: &StretchReport, facts: &PhaseFacts, values: &mut Vec<Value>) {

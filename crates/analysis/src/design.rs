@@ -1,6 +1,6 @@
 //! What a comparison needs to know of a plan.
 
-use crate::{Error, Result, paced::RoleFacts};
+use crate::{Error, Result, roles::RoleFacts};
 use model::{
     plan::{PhaseKind, Plan},
     workload::{Arrival, Counts},

@@ -15,6 +15,8 @@ pub struct PacedWork {
     pub rows_per_statement: u64,
     /// The phase second by second; empty where only averages are known.
     pub seconds: Vec<Second>,
+    /// Share of the seconds on target, where it is known without them.
+    pub seconds_on_target_share: Option<f64>,
 }
 
 /// One second of paced work.
@@ -78,11 +80,11 @@ impl Outcome {
 
 impl PacedWork {
     /// Seconds in which at least `share` of the target was inserted, and deleted where the phase
-    /// deletes, as a share of all seconds; absent without seconds. A second may lack the rows of
-    /// one statement, which fell into its neighbour.
+    /// deletes, as a share of all seconds; without seconds the share that is known, if any. A
+    /// second may lack the rows of one statement, which fell into its neighbour.
     pub fn seconds_on_target(&self, share: f64) -> Option<f64> {
         if self.seconds.is_empty() {
-            return None;
+            return self.seconds_on_target_share;
         }
         let least = share * self.target_per_second - self.rows_per_statement as f64;
         let enough = |rows: u64| rows as f64 >= least;

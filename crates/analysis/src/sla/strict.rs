@@ -101,6 +101,7 @@ mod tests {
             lag_us_max: None,
             rows_per_statement: 50,
             seconds,
+            seconds_on_target_share: None,
         }
     }
 

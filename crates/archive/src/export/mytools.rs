@@ -1,4 +1,5 @@
-//! `qps.abs.TAG`, `qps.rel.TAG` and `o.met.TAG`, byte for byte as the published scripts write them.
+//! `qps.abs.TAG`, `qps.rel.TAG` and `o.met.TAG`, byte for byte as the published scripts write them;
+//! for the Insert Benchmark `mrg.PHASE` and `rel.PHASE`.
 
 mod sections;
 mod tables;
@@ -7,6 +8,7 @@ use super::{Exported, Exporter, Input, Options, Study};
 use crate::{
     Error, Result,
     center::{Center, Centers, centers},
+    insert::insert_tables,
     step, variants,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -20,7 +22,7 @@ impl Exporter for Mytools {
     }
 
     fn help(&self) -> &'static str {
-        "qps.abs, qps.rel and o.met files in the published formats"
+        "qps.abs, qps.rel and o.met files, or mrg and rel files, in the published formats"
     }
 
     fn export(&self, input: &Input, options: &Options) -> Result<Vec<Exported>> {
@@ -61,6 +63,12 @@ struct PhaseName<'a> {
 
 fn export(study: &Study, options: &Options, folder: &str, files: &mut Vec<Exported>) -> Result<()> {
     let variants = variants::of(study, options)?;
+    let tables = insert_tables(study, options);
+    if !tables.is_empty() {
+        let inside = |file: Exported| Exported { path: format!("{folder}{}", file.path), ..file };
+        files.extend(tables.into_iter().map(inside));
+        return Ok(());
+    }
     let centers = centers(study);
     let phases = phases(&centers, &variants);
     let shared = |phase: &PhaseName<'_>| phase.test == step::LOAD || phase.test.contains("warm");

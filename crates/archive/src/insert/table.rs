@@ -38,12 +38,15 @@ pub(crate) fn check_columns(sheet: &Sheet, line: u32, found: &mut Found) {
     }
 }
 
-/// Adds the ratios of one row, which have no unit. `NA` and `inf` are no numbers and no faults.
+/// Adds the ratios of one row, under names of their own. `NA` and `inf` are no numbers and no faults.
 pub(crate) fn ratios(sheet: &Sheet, row: &Row, cell: &Cell, found: &mut Found) {
     for (name, text) in sheet.columns.iter().zip(&row.cells) {
         let usable = !matches!(text.as_str(), "NA" | "inf");
         if let Some(column) = columns::find(name).filter(|_| usable) {
             found.number(cell, column.metric, text, row.line);
+            if let Some(last) = found.values.last_mut().filter(|last| last.text == *text) {
+                last.metric = Cow::Owned(format!("{}_relative", column.metric));
+            }
         }
     }
 }
