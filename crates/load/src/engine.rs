@@ -2,9 +2,9 @@
 
 use crate::Error;
 use crate::client::{self, Failure, FailureKind, Protocol};
-use crate::program::Program;
-use crate::worker::{Job, Report, Start, Station, Tally, set_start};
-use model::drive::{Assignment, Connection, Stretch, StretchReport, Target};
+use crate::program::Cast;
+use crate::worker::{Job, Report, Seats, Start, Station, Tally, set_start};
+use model::drive::{Assignment, Connection, Stretch, StretchEnd, StretchReport, Target};
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier};
@@ -18,7 +18,7 @@ pub struct Engine {
     protocol: &'static Protocol,
     workers: Vec<Worker>,
     connections: Vec<Connection>,
-    program: Option<Arc<Program>>,
+    cast: Option<Cast>,
 }
 
 /// The engine's end of a worker thread. The fields are dropped in order: the thread ends when its
@@ -41,14 +41,13 @@ impl Engine {
             Error::Protocol { name: target.protocol.clone(), known: known.join("`, `") }
         })?;
         let mut engine =
-            Self { protocol, workers: Vec::new(), connections: Vec::new(), program: None };
+            Self { protocol, workers: Vec::new(), connections: Vec::new(), cast: None };
         for index in 0..clients {
             let (jobs, worker_jobs) = channel();
             let (worker_reports, reports) = channel();
             let station = Station {
                 target: target.clone(),
                 index,
-                clients,
                 jobs: worker_jobs,
                 reports: worker_reports,
             };
@@ -75,33 +74,53 @@ impl Engine {
     }
 
     /// Compiles a workload and prepares its statements on all connections, in place of the one
-    /// before.
+    /// before; on each those of its role, in the order of the roles.
     ///
     /// # Errors
     /// What is wrong with the workload, or the server's answer to its statements.
     pub fn compile(&mut self, assignment: &Assignment) -> Result<(), Error> {
-        self.program = None;
-        let program = Arc::new(Program::compile(assignment, self.protocol.name)?);
-        for worker in &self.workers {
-            worker.send(Job::Prepare(Arc::clone(&program)));
+        self.cast = None;
+        let cast = Cast::compile(assignment, self.protocol.name)?;
+        if let Some(needed) = cast.connections()
+            && needed != self.workers.len()
+        {
+            return Err(Error::Workload {
+                workload: cast.name,
+                place: String::new(),
+                reason: format!(
+                    "its roles have {needed} clients, but {} connections are open; connect with \
+                     as many as it needs",
+                    self.workers.len()
+                ),
+            });
         }
-        let what = format!("workload `{}` cannot be prepared", program.name);
+        for (index, worker) in (0..).zip(&self.workers) {
+            let (part, _) = cast.place(index);
+            let part = cast.parts.get(part).ok_or(Error::Worker { index })?;
+            worker.send(Job::Prepare(Arc::clone(&part.program)));
+        }
+        let what = format!("workload `{}` cannot be prepared", cast.name);
         self.done(&what)?;
-        self.program = Some(program);
+        self.cast = Some(cast);
         Ok(())
     }
 
     /// Executes the compiled workload on all connections from a common start.
     ///
     /// # Errors
-    /// No workload is compiled, all connections are lost, or a worker ended. Errors of single
-    /// operations are counts of the report.
+    /// No workload is compiled, it has no roles that could end, all connections are lost, or a
+    /// worker ended. Errors of single operations are counts of the report.
     pub fn run(&mut self, stretch: &Stretch) -> Result<StretchReport, Error> {
-        let Some(program) = &self.program else { return Err(Error::NoWorkload) };
+        let Some(cast) = &self.cast else { return Err(Error::NoWorkload) };
+        if stretch.end == StretchEnd::Roles && !cast.has_roles() {
+            return Err(Error::NoRoles { workload: cast.name.clone() });
+        }
+        let connections = self.workers.len();
         let start = Arc::new(Start {
             stretch: stretch.clone(),
-            barrier: Barrier::new(self.workers.len() + 1),
+            barrier: Barrier::new(connections + 1),
             start_ns: AtomicU64::new(0),
+            seats: Seats::new(cast, stretch, connections as u32),
         });
         // A worker that is gone would leave its place at the barrier empty for ever.
         for (index, worker) in (0..).zip(&self.workers) {
@@ -113,7 +132,7 @@ impl Engine {
             worker.send(Job::Run(Arc::clone(&start)));
         }
         start.barrier.wait();
-        let start_ns = set_start(&start);
+        set_start(&start);
         start.barrier.wait();
         let mut tallies = Vec::with_capacity(self.workers.len());
         for (index, worker) in (0..).zip(&self.workers) {
@@ -125,7 +144,7 @@ impl Engine {
         if let Some(failure) = all_lost(&tallies) {
             return Err(failed("every connection is lost".to_owned(), failure));
         }
-        crate::merge::report(program, start_ns, &tallies)
+        crate::merge::report(cast, &start, &tallies)
     }
 
     /// Executes as many trivial statements on one connection.

@@ -50,6 +50,8 @@ pub(crate) fn statement(sql: &str, args: Vec<Arg>) -> Statement {
         mode: Mode::Prepared,
         expect: Expect { rows: Some(Bounds { low: one(), high: one() }), changed: None },
         capture: None,
+        every: None,
+        advance: None,
     }
 }
 
@@ -81,6 +83,7 @@ pub(crate) fn assignment(ops: Vec<Op>, tables: i64) -> Assignment {
             parameters: Parameters::new(),
             ops,
             roles: Vec::new(),
+            lead: String::new(),
             source: String::new(),
         },
         schema: Schema { name: "s".to_owned(), help: String::new(), tables: vec![table] },

@@ -7,7 +7,7 @@ use crate::{
 };
 use model::{
     Parameters,
-    drive::{Endpoint, LoadJob, Target},
+    drive::{Endpoint, IndexJob, LoadIndexes, LoadJob, Target},
     expression::Expression,
     schema::{Column, ColumnValue, Schema, Table},
     workload::Generator,
@@ -52,7 +52,7 @@ fn job(rows: i64, threads: u32) -> LoadJob {
     };
     let schema = Schema { name: "classic".to_owned(), help: String::new(), tables: vec![table] };
     let parameters = Parameters::from([("tables".to_owned(), 2), ("rows".to_owned(), rows)]);
-    LoadJob { schema, parameters, engine: "none".to_owned(), threads, seed: 7 }
+    LoadJob { schema, parameters, engine: "none".to_owned(), threads, seed: 7, indexes: LoadIndexes::Created }
 }
 
 fn target(path: &Path) -> Target {

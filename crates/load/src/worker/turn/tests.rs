@@ -1,5 +1,7 @@
 use super::*;
-use crate::recorder::{OpenLoop, Recorder, Series};
+use crate::program::Cast;
+use crate::recorder::{OpenLoop, Recorder, Roles, Scope};
+use crate::worker::Seats;
 use crate::testing::*;
 use model::drive::{Assignment, Stretch, StretchEnd, Target};
 use model::workload::{Draw as ModelDraw, Generator, Mode, Op as ModelOp};
@@ -19,6 +21,14 @@ impl Clock for FakeClock {
 
     fn sleep_until(&mut self, deadline: u64) {
         self.now = self.now.max(deadline);
+    }
+
+    fn park_until(&mut self, deadline: u64) {
+        self.sleep_until(deadline);
+    }
+
+    fn wall(&mut self) -> u64 {
+        self.now / 1_000_000_000
     }
 }
 
@@ -75,6 +85,11 @@ impl Client for Scripted {
         &mut self.buffer
     }
 
+    fn varying(&mut self, head: &[u8], tail: &[u8]) {
+        self.keep_text();
+        self.given.push(String::from_utf8([head, tail].concat()).unwrap());
+    }
+
     fn execute(&mut self) -> Result<Answer, Failure> {
         self.keep_text();
         self.executions += 1;
@@ -107,15 +122,19 @@ fn executed(
     client: &mut Scripted,
     clock: &mut FakeClock,
 ) -> Tally {
-    let program = Program::compile(assignment, "null").unwrap();
-    client.prepare(&program).unwrap();
-    let schedule = Schedule::new(stretch, 0, 1);
-    let open = if schedule.is_open() { OpenLoop::Yes } else { OpenLoop::No };
-    let recorder = Recorder::new(program.ops.len(), open, Series::new(stretch.interval_ms));
-    let mut tally = Tally::new(recorder);
+    let cast = Cast::compile(assignment, "null").unwrap();
+    let program = &cast.parts[0].program;
+    client.prepare(program).unwrap();
+    let schedule = Schedule::new((stretch.arrival, stretch.seed), 0, 1);
+    let arrival = if schedule.is_open() { OpenLoop::Yes } else { OpenLoop::No };
+    let interval_ms = stretch.interval_ms;
+    let scope = Scope { ops: program.ops.len(), arrival, roles: Roles::No, interval_ms };
+    let mut tally = Tally::new(Recorder::new(scope));
     let random = Random::new(stretch.seed, 0);
     let counters = vec![0; program.sequences.len()];
-    let mut turn = Turn::new(&program, (0, 2), random, counters);
+    let seats = Seats::new(&cast, stretch, 2);
+    let seated = (seats.guide(0).unwrap(), seats.seat(0).unwrap());
+    let mut turn = Turn::new(program, seated, random, counters);
     let start = clock.now;
     turn.execute((client, clock), (schedule, Limit::new(stretch.end), start), &mut tally);
     tally
