@@ -235,10 +235,7 @@ pub enum Source {
 impl Source {
     /// Whether the value is a text.
     pub fn is_text(self) -> bool {
-        matches!(
-            self,
-            Self::Text(_) | Self::TextRegister { .. } | Self::Now | Self::Filler(_)
-        )
+        matches!(self, Self::Text(_) | Self::TextRegister { .. } | Self::Now | Self::Filler(_))
     }
 }
 

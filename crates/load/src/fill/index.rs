@@ -20,7 +20,8 @@ pub fn index(target: &Target, job: &IndexJob) -> Result<Vec<IndexTime>, Error> {
     let mut times = Vec::new();
     for copies in plan::indexes(&target.protocol, job)? {
         let stop = AtomicBool::new(false);
-        let open = |_: &IndexPlan| session::open(target).map_err(Error::sql("cannot open a session"));
+        let open =
+            |_: &IndexPlan| session::open(target).map_err(Error::sql("cannot open a session"));
         let sessions: Vec<_> = copies.iter().map(open).collect::<Result<_, _>>()?;
         let results: Vec<_> = thread::scope(|scope| {
             let works: Vec<_> = copies

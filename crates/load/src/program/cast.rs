@@ -67,13 +67,9 @@ impl Cast {
     /// [`Error::Workload`] names the role, operation and statement at fault and what to change.
     pub fn compile(assignment: &Assignment, dialect: &str) -> Result<Self, Error> {
         let workload = &assignment.workload;
-        parts(assignment, dialect)
-            .map(|parts| Self { name: workload.name.clone(), parts })
-            .map_err(|(place, reason)| Error::Workload {
-                workload: workload.name.clone(),
-                place,
-                reason,
-            })
+        parts(assignment, dialect).map(|parts| Self { name: workload.name.clone(), parts }).map_err(
+            |(place, reason)| Error::Workload { workload: workload.name.clone(), place, reason },
+        )
     }
 
     /// Connections that it needs; `None` if any number will do.

@@ -198,14 +198,7 @@ fn errors_of_the_whole_workload_are_told() {
 }
 
 fn role(name: &str, op: &str, end: RoleEnd) -> Role {
-    Role {
-        name: name.to_owned(),
-        ops: vec![op.to_owned()],
-        clients: expression("1"),
-        arrival: RoleArrival::Closed,
-        end,
-        pair: None,
-    }
+    Role { ops: vec![op.to_owned()], ..closed_role(name, end) }
 }
 
 fn operations(count: &str) -> RoleEnd {

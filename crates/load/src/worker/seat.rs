@@ -283,3 +283,6 @@ fn wake(seat: &Seat) {
         thread.unpark();
     }
 }
+
+#[cfg(test)]
+mod tests;
