@@ -101,6 +101,10 @@ impl Driver {
                 let target = self.target.as_ref().ok_or(Error::NotConnected)?;
                 fill::fill(target, &job).map(Reply::Loaded)
             }
+            Command::Index(job) => {
+                let target = self.target.as_ref().ok_or(Error::NotConnected)?;
+                fill::index(target, &job).map(Reply::Indexed)
+            }
             Command::Compile(assignment) => {
                 self.engine()?.compile(&assignment).map(|()| Reply::Done)
             }

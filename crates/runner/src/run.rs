@@ -125,6 +125,8 @@ impl<'a> Run<'a> {
             installed,
             environment,
             calibration: Calibration::default(),
+            ledger: Ledger::default(),
+            earlier: BTreeMap::new(),
             done: 0,
             failed: 0,
         })

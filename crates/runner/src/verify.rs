@@ -324,6 +324,8 @@ fn bracket(sql: &str) -> Statement {
         mode: Mode::Text,
         expect: Expect::default(),
         capture: None,
+        every: None,
+        advance: None,
         index: Vec::new(),
     }
 }

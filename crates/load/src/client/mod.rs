@@ -9,7 +9,7 @@ pub mod null;
 pub mod postgres;
 pub mod sqlite;
 
-use crate::program::Program;
+use crate::program::{Cast, Program};
 use crate::worker::{self, Station};
 use model::drive::{Stretch, Target, TracedStatement};
 
@@ -36,9 +36,14 @@ pub trait Client: Sized {
     fn integer(&mut self, value: i64);
 
     /// Gives the next argument, a text of exactly the length of `template`, which is the template
-    /// that [`crate::program::Parameter::Text`] names. The bytes returned hold the template with
-    /// earlier fillings; the caller overwrites those that are random.
+    /// that [`crate::program::Parameter::Text`] names, or [`crate::program::TIME_TEXT`]. The bytes
+    /// returned hold the template with earlier fillings; the caller overwrites those that are
+    /// random.
     fn text(&mut self, template: &[u8]) -> &mut [u8];
+
+    /// Gives the next argument, a text in two parts that is not longer than
+    /// [`crate::program::Parameter::Varying`] says.
+    fn varying(&mut self, head: &[u8], tail: &[u8]);
 
     /// Sends the statement and reads its whole answer.
     fn execute(&mut self) -> Result<Answer, Failure>;
@@ -58,7 +63,7 @@ pub struct Answer {
     /// Rows changed, as the server tells it.
     pub changed: u64,
     /// First column of the first row, where [`crate::program::Sql::capture`] asks for it and it is
-    /// an integer.
+    /// an integer; 0 if it is NULL.
     pub captured: Option<i64>,
 }
 
@@ -124,7 +129,7 @@ pub struct Protocol {
     /// Body of a worker thread with this protocol's client.
     pub work: fn(Station),
     /// Executes a program on a connection of its own and tells each statement.
-    pub trace: fn(&Target, &Program, &Stretch) -> Result<Vec<TracedStatement>, Failure>,
+    pub trace: fn(&Target, &Cast, &Stretch) -> Result<Vec<TracedStatement>, Failure>,
 }
 
 /// In the order in which messages list them.

@@ -3,34 +3,43 @@
 //! The loop and the client are those of every measured stretch. Between them stands a client that
 //! remembers what it is given and passes it on.
 
-use super::{Tally, turn::Turn};
-use crate::arrival::{Limit, Schedule};
+use super::{Seats, Tally, turn::Turn};
 use crate::client::{Answer, Client, Failure, FailureKind};
 use crate::clock::{Clock, Monotonic};
 use crate::keys::Random;
-use crate::program::Program;
-use crate::recorder::{OpenLoop, Recorder, Series};
+use crate::program::{Cast, Program};
+use crate::recorder::{OpenLoop, Recorder, Roles, Scope};
 use model::drive::{Argument, Stretch, Target, TracedStatement};
 
-/// Executes a stretch of `program` on a connection of its own and gives its statements in order. The
-/// last one has the error, if there was one.
+/// Executes a stretch of the only role of `cast` on a connection of its own and gives its statements
+/// in order. The last one has the error, if there was one.
 pub fn trace<C: Client>(
     target: &Target,
-    program: &Program,
+    cast: &Cast,
     stretch: &Stretch,
 ) -> Result<Vec<TracedStatement>, Failure> {
+    let seats = Seats::new(cast, stretch, 1);
+    let (Some(part), Some(guide), Some(seat)) =
+        (cast.parts.first(), seats.guide(0), seats.seat(0))
+    else {
+        return Ok(Vec::new());
+    };
+    let program = &part.program;
     let mut client = C::connect(target)?;
     client.prepare(program)?;
     let mut tracing = Tracing::new(&mut client, program);
-    let recorder = Recorder::new(program.ops.len(), OpenLoop::No, Series::new(stretch.interval_ms));
-    let mut tally = Tally::new(recorder);
+    let mut tally = Tally::new(Recorder::new(Scope {
+        ops: program.ops.len(),
+        arrival: OpenLoop::No,
+        roles: Roles::No,
+        interval_ms: stretch.interval_ms,
+    }));
     let random = Random::new(stretch.seed, 0);
-    let mut turn = Turn::new(program, (0, 1), random, vec![0; program.sequences.len()]);
-    let schedule = Schedule::new(stretch, 0, 1);
-    let limit = Limit::new(stretch.end);
+    let mut turn = Turn::new(program, (guide, seat), random, vec![0; program.sequences.len()]);
     let mut clock = Monotonic;
     let start_ns = clock.now();
-    turn.execute((&mut tracing, &mut clock), (schedule, limit, start_ns), &mut tally);
+    let when = (seat.schedule.clone(), seat.limit, start_ns);
+    turn.execute((&mut tracing, &mut clock), when, &mut tally);
     Ok(tracing.told)
 }
 
@@ -48,6 +57,7 @@ struct Tracing<'a, C> {
 enum Value {
     Integer(i64),
     Text { template: Vec<u8>, filled: Vec<u8> },
+    Varying { head: Vec<u8>, tail: Vec<u8> },
 }
 
 impl<'a, C: Client> Tracing<'a, C> {
@@ -61,6 +71,9 @@ impl<'a, C: Client> Tracing<'a, C> {
             Value::Integer(value) => Argument::Integer(*value),
             Value::Text { filled, .. } => {
                 Argument::Text(String::from_utf8_lossy(filled).into_owned())
+            }
+            Value::Varying { head, tail } => {
+                Argument::Text(String::from_utf8_lossy(&[&head[..], tail].concat()).into_owned())
             }
         };
         let done = answer.as_ref().ok().copied().unwrap_or_default();
@@ -105,6 +118,10 @@ impl<C: Client> Client for Tracing<'_, C> {
         }
     }
 
+    fn varying(&mut self, head: &[u8], tail: &[u8]) {
+        self.values.push(Value::Varying { head: head.to_vec(), tail: tail.to_vec() });
+    }
+
     fn execute(&mut self) -> Result<Answer, Failure> {
         if self.refused {
             // One error is enough to tell; nothing after it means anything.
@@ -117,6 +134,7 @@ impl<C: Client> Client for Tracing<'_, C> {
                 Value::Text { template, filled } => {
                     self.client.text(template).copy_from_slice(filled);
                 }
+                Value::Varying { head, tail } => self.client.varying(head, tail),
             }
         }
         let answer = self.client.execute();
@@ -151,7 +169,7 @@ mod tests {
         );
         let mut operation = op("o", vec![select]);
         operation.transaction = true;
-        let program = Program::compile(&assignment(vec![operation], 2), "mysql").unwrap();
+        let cast = Cast::compile(&assignment(vec![operation], 2), "mysql").unwrap();
         let target = Target {
             protocol: "null".to_owned(),
             endpoint: Endpoint::Nowhere,
@@ -160,7 +178,7 @@ mod tests {
             library: None,
             initial_sql: Vec::new(),
         };
-        let told = trace::<Null>(&target, &program, &closed(2)).unwrap();
+        let told = trace::<Null>(&target, &cast, &closed(2)).unwrap();
         let of_statements: Vec<&TracedStatement> =
             told.iter().filter(|one| one.origin.is_some()).collect();
         assert_eq!((told.len(), of_statements.len()), (6, 2));
