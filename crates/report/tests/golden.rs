@@ -110,7 +110,7 @@ fn comparison(subjects: &[(&str, f64)], blocks: u32, broken: Option<(&str, u32)>
 
 fn report(comparison: Comparison, metrics: &[&str]) -> Report {
     let metrics = metrics.iter().map(|name| metric(name).unwrap()).collect();
-    Report { comparisons: vec![comparison], metrics }
+    Report { comparisons: vec![comparison], metrics, ..Report::default() }
 }
 
 #[track_caller]
