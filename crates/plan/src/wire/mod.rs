@@ -7,6 +7,7 @@ pub(crate) mod config;
 pub(crate) mod experiment;
 pub(crate) mod generator;
 mod kept;
+mod partition;
 mod role;
 pub(crate) mod schema;
 pub(crate) mod sql;
