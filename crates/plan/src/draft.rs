@@ -80,7 +80,9 @@ pub fn load_experiment(
     let mut found = Found::default();
     let mut phases = found.phases(suite, &layers, catalog)?;
     keep_only(&mut phases, &found.workloads, &overrides.only)?;
-    let schemas = schemas(&found.workloads, catalog)?;
+    let values = preset::scope(&experiment, &chosen.parameters)
+        .map_err(|error| error.at(layers.place(&["suite"])))?;
+    let schemas = schemas(&found.workloads, catalog, &values)?;
     for workload in &mut found.workloads {
         name_of(&workload.schema).to_owned().clone_into(&mut workload.schema);
     }
@@ -378,12 +380,20 @@ fn keep_only(
     Ok(())
 }
 
-fn schemas(workloads: &[Workload], catalog: &Catalog) -> Result<Vec<Schema>, Error> {
+fn schemas(
+    workloads: &[Workload],
+    catalog: &Catalog,
+    values: &Parameters,
+) -> Result<Vec<Schema>, Error> {
     let mut schemas: Vec<Schema> = Vec::new();
     for workload in workloads {
         let place = Place { file: workload.source.clone(), line: None };
-        let schema = catalog.schema(&workload.schema).map_err(|error| error.at(place.clone()))?;
-        let dialects = schema.tables.iter().flat_map(|table| table.create.keys());
+        let schema = catalog
+            .schema_with(&workload.schema, values)
+            .map_err(|error| error.at(place.clone()))?;
+        // Partitions may take a dialect away; it is known all the same.
+        let whole = catalog.schema(&workload.schema).map_err(|error| error.at(place.clone()))?;
+        let dialects = whole.tables.iter().flat_map(|table| table.create.keys());
         let dialects: Vec<&str> = dialects.map(String::as_str).collect();
         let statements = workload.ops.iter().flat_map(|op| &op.statements);
         for dialect in statements.flat_map(|statement| statement.sql_for.keys()) {

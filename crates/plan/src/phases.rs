@@ -195,16 +195,12 @@ fn parameters(draft: &Draft, entry: &DraftPhase, levels: &Levels) -> Result<Para
     let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
     let levels_over =
         levels.iter().filter_map(|(name, level)| Some((name.clone(), level.parse().ok()?)));
-    // A phase that is not repeated for each level has the first one.
-    let first = || draft.levels("clients").and_then(|levels| levels.first());
-    let clients = levels.get("clients").or_else(first).and_then(|level| level.parse().ok());
-    let mut scope = Parameters::from([
-        ("tables".to_owned(), number(draft.experiment.tables)),
-        ("rows".to_owned(), number(draft.experiment.rows)),
-        ("clients".to_owned(), clients.unwrap_or(1)),
-    ]);
-    let everywhere = scope.clone();
-    preset::extend(&mut scope, &draft.suite_parameters)?;
+    let experiment = &draft.experiment;
+    let scope = match levels.get("clients").and_then(|level| level.parse().ok()) {
+        Some(clients) => preset::scope_at(experiment, &draft.suite_parameters, clients),
+        // A phase that is not repeated for each level has the first one.
+        None => preset::scope(experiment, &draft.suite_parameters),
+    }?;
     let mut of_phase = Parameters::new();
     for (name, expression) in &entry.suite.parameters {
         of_phase.insert(name.clone(), value(expression, &scope)?);
@@ -226,7 +222,6 @@ fn parameters(draft: &Draft, entry: &DraftPhase, levels: &Levels) -> Result<Para
     for (name, value) in scope {
         parameters.entry(name).or_insert(value);
     }
-    parameters.extend(everywhere);
     Ok(parameters)
 }
 
@@ -289,7 +284,8 @@ fn arrival_of(draft: &Draft, entry: &DraftPhase, loads: &[Load<'_>]) -> Result<A
 /// million rows, twenty minutes at most, and four times that for debts that stay.
 fn settle(draft: &Draft, entry: &DraftPhase, parameters: &Parameters) -> Result<Settle, Error> {
     let rows = draft.experiment.rows as f64 * draft.experiment.tables as f64;
-    let published = (SETTLE_SECONDS.0 + rows / SETTLE_ROWS_PER_SECOND).min(SETTLE_SECONDS.1);
+    let published = SETTLE_SECONDS.0 + rows / SETTLE_ROWS_PER_SECOND;
+    let published = published.min(SETTLE_SECONDS.1).round();
     let floor = match (&entry.suite.floor_seconds, draft.experiment.design) {
         (Some(floor), _) => value(floor, parameters)? as f64,
         (None, Design::Classic) => published,

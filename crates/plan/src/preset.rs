@@ -6,7 +6,7 @@ use crate::{
     layers::Layers,
     suggest,
 };
-use model::{Parameters, expression::Expression};
+use model::{Parameters, experiment::Experiment, expression::Expression};
 use std::collections::BTreeMap;
 
 /// What a suite and its preset say about an experiment.
@@ -63,18 +63,38 @@ pub(crate) fn choose(layers: &Layers, suite: &Suite) -> Result<Chosen, Error> {
     })
 }
 
-/// Adds the suite's parameters to those that every phase has.
+/// What expressions of a suite may name: `rows`, `tables`, `clients` and the suite's parameters,
+/// with the first level of `clients`.
 ///
 /// Errors: an expression without a value.
-pub(crate) fn extend(
-    scope: &mut Parameters,
+pub(crate) fn scope(
+    experiment: &Experiment,
     parameters: &[(String, Expression)],
-) -> Result<(), Error> {
+) -> Result<Parameters, Error> {
+    let mut factors = experiment.factors.iter();
+    let clients = factors.find(|factor| factor.name == "clients");
+    let first = clients.and_then(|factor| factor.levels.first());
+    let clients = first.and_then(|level| level.parse().ok()).unwrap_or(1);
+    scope_at(experiment, parameters, clients)
+}
+
+/// The same at a level of `clients`.
+pub(crate) fn scope_at(
+    experiment: &Experiment,
+    parameters: &[(String, Expression)],
+    clients: i64,
+) -> Result<Parameters, Error> {
+    let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
+    let mut scope = Parameters::from([
+        ("tables".to_owned(), number(experiment.tables)),
+        ("rows".to_owned(), number(experiment.rows)),
+        ("clients".to_owned(), clients),
+    ]);
     for (name, expression) in parameters {
         let value = expression
-            .evaluate(scope)
+            .evaluate(&scope)
             .map_err(|source| Error::Expression { place: Place::default(), source })?;
         scope.insert(name.clone(), value);
     }
-    Ok(())
+    Ok(scope)
 }

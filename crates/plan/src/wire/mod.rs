@@ -8,6 +8,7 @@ mod deviation;
 pub(crate) mod experiment;
 pub(crate) mod generator;
 mod kept;
+mod partition;
 mod role;
 pub(crate) mod schema;
 pub(crate) mod sql;
