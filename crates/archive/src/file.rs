@@ -79,6 +79,12 @@ impl<'a> File<'a> {
         self.place.summary_cell(subject)
     }
 
+    /// Whether the published averages of the same step, an `sb.met` file, lie beside this capture.
+    pub fn has_averages(&self) -> bool {
+        let averages = [".vm.", ".io."].iter().map(|kind| self.name.replacen(kind, ".met.", 1));
+        averages.into_iter().any(|name| name != self.name && self.has_sibling(&name))
+    }
+
     /// Whether the folder of this file holds a file of this name.
     pub fn has_sibling(&self, name: &str) -> bool {
         self.siblings.contains(name)

@@ -5,7 +5,7 @@ use crate::{
     assemble::{Assembly, Told},
     correct,
     file::File,
-    import as formats, number,
+    import as formats,
     place::Place,
 };
 use fs_err as fs;
@@ -240,9 +240,4 @@ fn place(root: &Path, path: &Path) -> Place {
     };
     let root = parts(root).len().saturating_sub(1);
     Place::of(&parts(path.parent().unwrap_or(path)), root)
-}
-
-/// The start of a text from outside, for messages.
-pub(crate) fn quoted(text: &str) -> String {
-    format!("`{}`", number::excerpt(text))
 }

@@ -1,12 +1,18 @@
 //! Formats of others that can be read. One file each.
 
+mod hammerdb;
+mod iostat;
 mod o_met;
+mod pgbench;
+mod ps;
 mod qps_abs;
 mod qps_rel;
 mod sb_met;
 mod sb_prepare;
 mod sb_r;
 mod sysbench;
+mod time;
+mod vmstat;
 
 use crate::{Fault, File, FileHead, Found};
 
@@ -30,12 +36,18 @@ pub trait Importer: Sync {
 /// is offered to them in this order.
 pub const IMPORTERS: &[&dyn Importer] = &[
     &sb_met::SbMet,
-    &sysbench::Sysbench,
     &sb_prepare::SbPrepare,
+    &sysbench::Sysbench,
     &sb_r::SbR,
     &o_met::OMet,
     &qps_abs::QpsAbs,
     &qps_rel::QpsRel,
+    &vmstat::Vmstat,
+    &iostat::Iostat,
+    &ps::Ps,
+    &time::Time,
+    &pgbench::Pgbench,
+    &hammerdb::Hammerdb,
 ];
 
 /// The importer that takes a file.
