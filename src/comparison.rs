@@ -5,6 +5,7 @@ use analysis::{Comparison, Design, Input, Observations};
 use model::{
     imported::{ImportHeader, ImportedValue},
     mark,
+    record::SliceState,
 };
 use report::{Report, View, format::Format};
 use std::path::{Path, PathBuf};
@@ -175,7 +176,9 @@ fn compare_imported(
         design = design.against(base)?;
     }
     let mut observations = Observations::default();
-    observations.measurements = values.iter().map(|value| value.measurement.clone()).collect();
+    let values = values.iter().map(|value| &value.measurement);
+    observations.measurements =
+        values.filter(|value| value.state == SliceState::Measured).cloned().collect();
     let mut comparison = analysis::compare(&observations, &design);
     if !header.warnings.is_empty() {
         comparison.warnings.push(format!(

@@ -65,6 +65,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     };
     let options = ExportOptions { variants: arguments.variant, groups, tag: arguments.tag };
     let input = archive::with_variants(Input { studies: studies(&results, stored)? }, &options)?;
+    let mut paths = Vec::new();
     for exporter in EXPORTERS.iter().filter(|e| e.name() == arguments.format) {
         for file in exporter.export(&input, &options)? {
             let path = arguments.out.join(&file.path);
@@ -72,9 +73,10 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
                 fs_err::create_dir_all(folder)?;
             }
             fs_err::write(&path, &file.bytes)?;
-            talk::data(&talk::printable(&path.display().to_string()))?;
+            paths.push(talk::printable(&path.display().to_string()));
         }
     }
+    talk::data(&paths.join("\n"))?;
     Ok(Code::Done)
 }
 
