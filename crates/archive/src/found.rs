@@ -100,11 +100,12 @@ impl Found {
         (text, factor): (&str, f64),
         line: u32,
     ) {
-        match crate::number::parse(text) {
+        let value = crate::number::parse(text).map(|value| value * factor);
+        match value.filter(|value| value.is_finite()) {
             Some(value) => self.values.push(Value {
                 cell: cell.clone(),
                 metric: Cow::Borrowed(metric),
-                value: value * factor,
+                value,
                 text: text.to_owned(),
                 line,
                 biases: biases(metric, cell),

@@ -53,7 +53,8 @@ pub(crate) fn row(row: &Row, cell: &Cell, (kind, unit): (&str, &str), found: &mu
             "gt" => (format!("{kind}_response_gt_16s_{unit}"), 1.0),
             bound => (format!("{kind}_response_le_{bound}_{unit}"), 1.0),
         };
-        let (value, biases) = match number::parse(text) {
+        let value = number::parse(text).filter(|value| (value * factor).is_finite());
+        let (value, biases) = match value {
             Some(value) => (value, Vec::new()),
             None if text == NONZERO.0 => (NONZERO.1, vec![BELOW]),
             None => {

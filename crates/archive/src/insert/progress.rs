@@ -71,6 +71,11 @@ impl Progress {
     /// Adds what follows from the lines, each at the last of them.
     pub(crate) fn values(&self, cell: &Cell, prefix: &str, found: &mut Found) {
         let Some(phase) = phase::of(&cell.phase) else { return };
+        let printed: Vec<String> = found
+            .values
+            .iter()
+            .map(|value| value.metric.strip_prefix(prefix).unwrap_or_default().to_owned())
+            .collect();
         let mut add = |metric: &str, value: Option<f64>| {
             if let Some(value) = value.filter(|value| value.is_finite()) {
                 found.values.push(Value {
@@ -96,7 +101,10 @@ impl Progress {
             ("delete_response_us_max", "max_d"),
             ("query_response_us_max", "max_q"),
         ] {
-            add(metric, self.each(column).reduce(f64::max));
+            // What the client printed at its end is more exact.
+            if !printed.contains(&metric.to_owned()) {
+                add(metric, self.each(column).reduce(f64::max));
+            }
         }
         for (metric, column) in [
             ("insert_retries", "retry_i"),

@@ -4,3 +4,5 @@
 #![allow(clippy::print_stdout, reason = "a skipped test says why, and figures are shown")]
 
 mod archive_2021;
+mod formats;
+mod hostile;
