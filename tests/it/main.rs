@@ -14,3 +14,4 @@ mod lab;
 mod quickstart;
 mod servers;
 mod survival;
+mod verify;

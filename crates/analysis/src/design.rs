@@ -30,13 +30,20 @@ pub struct PhaseFacts {
     pub counts: Counts,
     /// Rows that one operation examines where it returns none: the rows of a table.
     pub scanned_rows: f64,
+    /// Whether the workload has statements that are meant to change rows.
+    pub writes: bool,
     /// Closed or open loop.
     pub arrival: Arrival,
 }
 
 impl Default for PhaseFacts {
     fn default() -> Self {
-        Self { counts: Counts::Operations, scanned_rows: 0.0, arrival: Arrival::Closed }
+        Self {
+            counts: Counts::Operations,
+            scanned_rows: 0.0,
+            writes: false,
+            arrival: Arrival::Closed,
+        }
     }
 }
 
@@ -48,9 +55,10 @@ impl Design {
         let facts = |phase: &model::plan::Phase| {
             let rows = phase.parameters.get("rows").copied();
             let scanned_rows = rows.map_or(plan.experiment.rows as f64, |rows| rows as f64);
-            let counts =
-                plan.workloads.get(phase.workload).map_or(Counts::Operations, |w| w.counts);
-            PhaseFacts { counts, scanned_rows, arrival: phase.arrival }
+            let workload = plan.workloads.get(phase.workload);
+            let counts = workload.map_or(Counts::Operations, |w| w.counts);
+            let writes = workload.is_some_and(model::workload::Workload::writes);
+            PhaseFacts { counts, scanned_rows, writes, arrival: phase.arrival }
         };
         Self {
             experiment: plan.experiment.name.clone(),

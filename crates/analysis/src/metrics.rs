@@ -38,6 +38,11 @@ pub const METRICS: &[Metric] = &[
     rate("queries_per_second", "", "statements per second, BEGIN and COMMIT included"),
     rate("transactions_per_second", "", "operations of the workload per second"),
     rate("rows_per_second", "", "rows returned, changed or scanned, per second"),
+    rate(
+        "effective_ops_per_second",
+        "",
+        "writing workloads: statements that changed rows, per second",
+    ),
     time("latency_us_p50", "median service time of an operation, from send to reply"),
     time("latency_us_p95", "95th percentile of the service time"),
     time("latency_us_p99", "99th percentile of the service time"),
@@ -77,6 +82,7 @@ pub const METRICS: &[Metric] = &[
     cost("database_mib", "", "MiB", "size of tables and indexes"),
     cost("errors_per_op", "", "1/op", "errors that the server reported, retried ones included"),
     metric_of("rows_per_op", "", "1/op", Better::Neither, "rows returned or changed"),
+    metric_of("rows_changed_per_op", "", "1/op", Better::Neither, "rows changed"),
 ];
 
 /// The metric with this name.

@@ -59,7 +59,7 @@ fn value(slice: &SliceRecord, facts: &PhaseFacts, metric: &str) -> Option<f64> {
 }
 
 fn facts(counts: Counts) -> PhaseFacts {
-    PhaseFacts { counts, scanned_rows: 100.0, arrival: Arrival::Closed }
+    PhaseFacts { counts, scanned_rows: 100.0, writes: true, arrival: Arrival::Closed }
 }
 
 fn design(subjects: &[(&str, Option<&str>)]) -> Design {
