@@ -11,6 +11,7 @@
 pub mod document;
 pub mod format;
 pub mod page;
+pub mod sysbench;
 
 mod escape;
 mod layout;
