@@ -5,7 +5,7 @@ use crate::{
     args::{CatalogArgs, ExperimentArgs, HostArgs, ProgressStyle, ResultsArgs},
     comparison,
     exit::Code,
-    progress::Terminal,
+    progress::{Reports, Terminal},
     signals, talk,
 };
 use anyhow::Context;
@@ -36,6 +36,9 @@ struct Arguments {
     /// Do not count instructions by single steps where the host has no hardware counters.
     #[arg(long)]
     no_steps: bool,
+    /// Print each measured slice to stdout as sysbench 1.0.20 prints its final report.
+    #[arg(long)]
+    sysbench_report: bool,
     /// How progress is shown on stderr: a bar on a terminal, else plain lines.
     #[arg(long, value_enum)]
     progress: Option<ProgressStyle>,
@@ -68,7 +71,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         steps: if arguments.no_steps { Steps::Never } else { Steps::WhereNeeded },
     };
     talk::say(&plan.experiment.question);
-    let mut terminal = Terminal::new(arguments.progress);
+    let reports = if arguments.sysbench_report { Reports::Sysbench } else { Reports::None };
+    let mut terminal = Terminal::new(arguments.progress).with(reports);
     let outcome = runner::execute(&plan, &places, &options, &stop, &mut terminal)?;
     drop(terminal);
     if let Some(data) = &outcome.kept_data {

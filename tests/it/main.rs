@@ -15,3 +15,4 @@ mod lab;
 mod quickstart;
 mod servers;
 mod survival;
+mod verify;

@@ -37,6 +37,9 @@ pub fn derive(slice: &SliceRecord, facts: &PhaseFacts) -> Vec<(&'static str, f64
         throughput(work, facts, &mut values);
         latencies(work, facts, &mut values);
         if operations > 0.0 {
+            if facts.writes {
+                values.push(("rows_changed_per_op", work.rows_changed as f64 / operations));
+            }
             processor(&parts, operations, &mut values);
             traffic(&parts, operations, &mut values);
             outcomes(work, operations, &mut values);
@@ -111,6 +114,9 @@ fn throughput(work: &StretchReport, facts: &PhaseFacts, values: &mut Vec<Value>)
     values.push(("queries_per_second", statements(work) / seconds));
     values.push(("transactions_per_second", work.succeeded as f64 / seconds));
     values.push(("rows_per_second", rows(work, facts) / seconds));
+    if facts.writes {
+        values.push(("effective_ops_per_second", work.writes as f64 / seconds));
+    }
     if let Some(roles) = &facts.roles {
         let [inserted, deleted] = roles.changed_per_second(work);
         values.extend(inserted.map(|rate| ("insert_rows_per_second", rate)));

@@ -30,6 +30,8 @@ pub struct PhaseFacts {
     pub counts: Counts,
     /// Rows that one operation examines where it returns none: the rows of a table.
     pub scanned_rows: f64,
+    /// Whether the workload has statements that are meant to change rows.
+    pub writes: bool,
     /// Closed or open loop.
     pub arrival: Arrival,
     /// Who does what, for workloads with roles.
@@ -41,6 +43,7 @@ impl Default for PhaseFacts {
         Self {
             counts: Counts::Operations,
             scanned_rows: 0.0,
+            writes: false,
             arrival: Arrival::Closed,
             roles: None,
         }
@@ -65,7 +68,8 @@ impl Design {
                 PhaseKind::Index => None,
                 _ => workload.and_then(|w| RoleFacts::of(w, &phase.parameters)),
             };
-            PhaseFacts { counts, scanned_rows, arrival: phase.arrival, roles }
+            let writes = workload.is_some_and(model::workload::Workload::writes);
+            PhaseFacts { counts, scanned_rows, writes, arrival: phase.arrival, roles }
         };
         Self {
             experiment: plan.experiment.name.clone(),

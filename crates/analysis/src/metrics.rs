@@ -61,6 +61,11 @@ pub const METRICS: &[Metric] = &[
         Better::Higher,
         "seconds in which the inserts and deletes beside the queries kept their target",
     ),
+    rate(
+        "effective_ops_per_second",
+        "",
+        "writing workloads: statements that changed rows, per second",
+    ),
     time("latency_us_p50", "median service time of an operation, from send to reply"),
     time("latency_us_p95", "95th percentile of the service time"),
     time("latency_us_p99", "99th percentile of the service time"),
@@ -101,6 +106,7 @@ pub const METRICS: &[Metric] = &[
     cost("database_mib", "", "MiB", "size of tables and indexes"),
     cost("errors_per_op", "", "1/op", "errors that the server reported, retried ones included"),
     metric_of("rows_per_op", "", "1/op", Better::Neither, "rows returned or changed"),
+    metric_of("rows_changed_per_op", "", "1/op", Better::Neither, "rows changed"),
 ];
 
 /// The metric with this name.

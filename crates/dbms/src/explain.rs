@@ -2,7 +2,7 @@
 
 use model::{
     drive::Argument,
-    workload::{NONE, PRIMARY},
+    workload::{Mode, NONE, PRIMARY},
 };
 
 /// A statement with its values: the text around them has one piece more than there are values.
@@ -12,6 +12,8 @@ pub struct Explained<'a> {
     pub pieces: &'a [String],
     /// The values.
     pub arguments: &'a [Argument],
+    /// How it is sent: plans may depend on it.
+    pub mode: Mode,
 }
 
 impl Explained<'_> {
@@ -79,10 +81,33 @@ pub struct Access {
     pub whole: bool,
 }
 
-/// What both MySQL and MariaDB answer with one row per table.
+/// MySQL 9.7 has another form than the traditional one by default, and MySQL 5.6 the word for it.
 pub(crate) fn mysql_questions(statement: &Explained<'_>) -> Vec<Question> {
-    let sql = format!("EXPLAIN {}", statement.literal());
-    vec![Question::plan(sql, "the plan")]
+    mysql_family_questions("EXPLAIN FORMAT=TRADITIONAL", statement)
+}
+
+/// MariaDB has the traditional form by default.
+pub(crate) fn mariadb_questions(statement: &Explained<'_>) -> Vec<Question> {
+    mysql_family_questions("EXPLAIN", statement)
+}
+
+/// Prepared if the statement is: MariaDB makes a join of a list of 1,000 literals, and not of one of
+/// 1,000 values of a prepared statement.
+fn mysql_family_questions(explain: &str, statement: &Explained<'_>) -> Vec<Question> {
+    if statement.mode == Mode::Text || statement.arguments.is_empty() {
+        return vec![Question::plan(format!("{explain} {}", statement.literal()), "the plan")];
+    }
+    let body = statement.marked(|_| "?".to_owned()).replace('\\', "\\\\").replace('\'', "''");
+    let values = statement.arguments.iter().enumerate();
+    let values = values.map(|(at, value)| format!("@dbdyno_{at} = {}", literal(value)));
+    let names = (0..statement.arguments.len()).map(|at| format!("@dbdyno_{at}"));
+    let names = names.collect::<Vec<_>>().join(", ");
+    vec![
+        Question::step(format!("SET {}", values.collect::<Vec<_>>().join(", "))),
+        Question::step(format!("PREPARE dbdyno_verify FROM '{explain} {body}'")),
+        Question::plan(format!("EXECUTE dbdyno_verify USING {names}"), "the plan"),
+        Question::step("DEALLOCATE PREPARE dbdyno_verify".to_owned()),
+    ]
 }
 
 /// Reads the traditional form of EXPLAIN: columns `table`, `type` and `key`.
@@ -112,8 +137,8 @@ pub(crate) fn postgres_questions(statement: &Explained<'_>) -> Vec<Question> {
     const FIRST: &str = "the plan for these values";
     const LATER: &str = "the plan after six executions";
     let body = statement.marked(|position| format!("${}", position + 1));
-    if statement.arguments.is_empty() {
-        return vec![Question::plan(format!("EXPLAIN {body}"), "the plan")];
+    if statement.mode == Mode::Text || statement.arguments.is_empty() {
+        return vec![Question::plan(format!("EXPLAIN {}", statement.literal()), "the plan")];
     }
     let types = statement.arguments.iter().map(|value| match value {
         Argument::Integer(_) => "bigint",
@@ -291,7 +316,8 @@ mod tests {
         let pieces = ["UPDATE t SET c = ", " WHERE id IN (", ", ", ")"].map(str::to_owned);
         let arguments =
             [Argument::Text("it's".to_owned()), Argument::Integer(4), Argument::Integer(-5)];
-        let statement = Explained { pieces: &pieces, arguments: &arguments };
+        let mut statement =
+            Explained { pieces: &pieces, arguments: &arguments, mode: Mode::Prepared };
         assert_eq!(statement.literal(), "UPDATE t SET c = 'it''s' WHERE id IN (4, -5)");
         let questions = postgres_questions(&statement);
         assert_eq!(
@@ -301,5 +327,22 @@ mod tests {
         );
         let plans: Vec<_> = questions.iter().filter_map(|question| question.plan).collect();
         assert_eq!(plans, ["the plan for these values", "the plan after six executions"]);
+        let texts = |questions: Vec<Question>| {
+            questions.into_iter().map(|question| question.sql).collect::<Vec<String>>()
+        };
+        assert_eq!(
+            texts(mariadb_questions(&statement)),
+            [
+                "SET @dbdyno_0 = 'it''s', @dbdyno_1 = 4, @dbdyno_2 = -5",
+                "PREPARE dbdyno_verify FROM 'EXPLAIN UPDATE t SET c = ? WHERE id IN (?, ?)'",
+                "EXECUTE dbdyno_verify USING @dbdyno_0, @dbdyno_1, @dbdyno_2",
+                "DEALLOCATE PREPARE dbdyno_verify",
+            ]
+        );
+        statement.mode = Mode::Text;
+        assert_eq!(
+            texts(mysql_questions(&statement)),
+            ["EXPLAIN FORMAT=TRADITIONAL UPDATE t SET c = 'it''s' WHERE id IN (4, -5)"]
+        );
     }
 }

@@ -14,6 +14,7 @@ pub mod format;
 pub mod grid;
 pub mod page;
 pub mod section;
+pub mod sysbench;
 
 mod details;
 mod escape;

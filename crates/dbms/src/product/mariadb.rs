@@ -47,7 +47,7 @@ impl Dbms for Mariadb {
     }
 
     fn plan_questions(&self, statement: &Explained<'_>) -> Vec<Question> {
-        explain::mysql_questions(statement)
+        explain::mariadb_questions(statement)
     }
 
     fn plan_access(&self, answer: &PlanRows) -> Vec<Access> {

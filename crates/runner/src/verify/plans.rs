@@ -5,7 +5,7 @@ use crate::{Error, driver::unexpected, trial::Stand};
 use dbms::{Access, Explained, PlanRows};
 use model::{
     drive::{Command, Reply, TracedStatement},
-    workload::{Check, NONE},
+    workload::{Check, Mode, NONE},
 };
 
 /// Executions of each statement whose plans are looked at: values change plans.
@@ -32,7 +32,7 @@ pub(super) fn check(
         let copy = origin.copy.to_string();
         let meant: Vec<String> =
             statement.index.iter().map(|name| name.replace("{n}", &copy)).collect();
-        for (plan, seen) in plans(stand, case, one)? {
+        for (plan, seen) in plans(stand, case, (one, statement.mode))? {
             let seen = match seen {
                 Ok(seen) => seen,
                 Err(reason) => {
@@ -61,9 +61,13 @@ pub(super) fn check(
 type Seen = (&'static str, Result<Vec<Access>, String>);
 
 /// What the server says about one execution.
-fn plans(stand: &mut Stand, case: &Case<'_>, one: &TracedStatement) -> Result<Vec<Seen>, Error> {
+fn plans(
+    stand: &mut Stand,
+    case: &Case<'_>,
+    (one, mode): (&TracedStatement, Mode),
+) -> Result<Vec<Seen>, Error> {
     let product = dbms::find(&case.subject.build.server)?;
-    let explained = Explained { pieces: &one.pieces, arguments: &one.arguments };
+    let explained = Explained { pieces: &one.pieces, arguments: &one.arguments, mode };
     let mut seen = Vec::new();
     for question in product.plan_questions(&explained) {
         let answer = match stand.driver.ask(&Command::Query { sql: question.sql }) {
