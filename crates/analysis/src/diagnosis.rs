@@ -96,11 +96,6 @@ impl Evidence<'_> {
         found
     }
 
-    /// Whether a cost stayed within `margin` of the base's.
-    pub fn stayed(&self, metric: &str, margin: f64) -> Option<Moved> {
-        self.cost(metric).filter(|cost| cost.ratio < margin && cost.ratio > 1.0 / margin)
-    }
-
     /// `more` where costs rose and `less` where they fell.
     pub fn word<'w>(&self, more: &'w str, less: &'w str) -> &'w str {
         if self.effect < 1.0 { more } else { less }

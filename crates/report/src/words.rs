@@ -16,6 +16,14 @@ pub(crate) fn title(metric: &Metric) -> String {
     words.collect::<Vec<_>>().join(" ").replace("instructions", "instr")
 }
 
+/// [`title`] where there is room for whole words.
+pub(crate) fn long_title(metric: &Metric) -> String {
+    match metric.name {
+        THROUGHPUT => "throughput".to_owned(),
+        _ => title(metric).replace("instr", "instructions").replace("cpu", "CPU"),
+    }
+}
+
 /// A symbol for a verdict; empty where nothing is claimed.
 pub(crate) fn symbol(verdict: &str) -> &'static str {
     match verdict {

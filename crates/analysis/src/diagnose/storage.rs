@@ -7,8 +7,9 @@ pub(super) struct Storage;
 
 const MARGIN: f64 = 1.1;
 
-/// Requests or KiB per operation below which they cannot explain an operation's time.
-const FLOOR: f64 = 0.01;
+/// Requests and KiB per operation below which they cannot explain an operation's time.
+const REQUESTS: f64 = 0.02;
+const KIB: f64 = 0.5;
 
 impl Rule for Storage {
     fn name(&self) -> &'static str {
@@ -18,7 +19,8 @@ impl Rule for Storage {
     fn finding(&self, evidence: &Evidence<'_>) -> Option<Finding> {
         let metrics = ["reads_per_op", "read_kib_per_op", "writes_per_op", "write_kib_per_op"];
         let mut found = evidence.moved_with_effect(&metrics, MARGIN);
-        found.retain(|cost| cost.base.max(cost.value) >= FLOOR);
+        let floor = |cost: &crate::Moved| if cost.metric.unit == "KiB/op" { KIB } else { REQUESTS };
+        found.retain(|cost| cost.base.max(cost.value) >= floor(cost));
         finding(self, found, |first| {
             let what = match first.metric.name {
                 "reads_per_op" => "reads from storage",

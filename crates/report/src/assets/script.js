@@ -28,7 +28,7 @@
     if (size >= 9.995) return value.toFixed(1);
     if (size >= 0.9995) return value.toFixed(2);
     if (size >= 0.0005) return value.toFixed(3);
-    return value.toExponential(0).replace("e-", "e-");
+    return value.toExponential(0);
   };
 
   const gain = (ratio, better) => (better === "lower" ? 1 / ratio : ratio);
@@ -75,10 +75,10 @@
     else if (kind === "ratio") text = cell[RATIO].toFixed(2);
     else if (kind === "invalid") text = "no ratio";
     td.textContent = text;
-    if (cell[LOW] !== null && kind === "ratio") {
+    if (kind === "ratio" && cell[LOW] !== null && cell[LOW] < 2 && cell[HIGH] > 0.5) {
       td.classList.add("span");
-      td.style.setProperty("--l", place(cell[LOW]) + "%");
-      td.style.setProperty("--r", 100 - place(cell[HIGH]) + "%");
+      td.style.setProperty("--l", Math.min(98, place(cell[LOW])) + "%");
+      td.style.setProperty("--r", Math.min(98, 100 - place(cell[HIGH])) + "%");
     }
     if (SYMBOLS[verdict]) {
       const mark = document.createElement("i");

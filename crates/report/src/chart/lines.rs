@@ -74,6 +74,13 @@ fn drawn(line: &Line, x: &Range, y: &Range) -> Markup {
     html! {
         g class={ "line " (line.class) } {
             title { (line.name) }
+            @for pair in line.segments.windows(2) {
+                @if let (Some(end), Some(start)) = (pair[0].last(), pair[1].first()) {
+                    @if end.0 < start.0 {
+                        path class="gap" d=(path([end, start].into_iter().map(place))) {}
+                    }
+                }
+            }
             @for segment in &line.segments {
                 @if segment.len() > 1 { path d=(path(segment.iter().map(place))) {} }
                 @if segment.len() <= DOTS {
@@ -134,7 +141,8 @@ mod tests {
             lines: vec![high, line("low", &[&[(1.0, 10.0)]])],
         };
         let text = draw(&[chart]).into_string();
-        assert_eq!(text.matches("<path").count(), 1);
+        assert_eq!(text.matches("<path d=").count(), 1);
+        assert_eq!(text.matches("<path class=\"gap\"").count(), 1);
         assert_eq!(text.matches("<circle").count(), 5);
         // 100 of 100 is at the top, 0 at the bottom, and the one below stands near the bottom.
         assert!(text.contains("190L"), "{text}");

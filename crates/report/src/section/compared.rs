@@ -23,8 +23,8 @@ impl Section for Compared {
     fn write(&self, scope: &Scope<'_>, document: &mut Document) {
         let details = scope.details;
         document.section("compared", "What was compared");
-        warnings(scope, document);
         settings(details, document);
+        warnings(scope, document);
         builds(details, document);
         host(details, document);
         if let Some(plan) = &details.plan {
@@ -202,7 +202,7 @@ fn time(details: &Details, document: &mut Document) {
     };
     let columns =
         vec![Column::words("part"), Column::numbers("time", "s"), Column::numbers("share", "%")];
-    let rows = parts.into_iter().filter(|(_, seconds)| *seconds > 0.0).map(row).collect();
+    let rows = parts.into_iter().filter(|(_, seconds)| *seconds >= 0.05).map(row).collect();
     document.items.push(Item::Table(Table { columns, rows }));
 }
 

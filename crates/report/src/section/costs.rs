@@ -102,7 +102,7 @@ fn table(grid: &Grid, metrics: &[usize]) -> Table {
     let mut columns = vec![Column::words("test"), Column::words("variant")];
     for index in metrics {
         let metric = grid.metrics[*index];
-        let title = words::title(metric);
+        let title = words::long_title(metric);
         columns
             .push(Column { short: metric.short.to_owned(), ..Column::numbers(title, metric.unit) });
         columns.push(Column { heat: Some(metric.better), ..Column::numbers("", "ratio") });

@@ -55,7 +55,7 @@ fn plot(scope: &Scope<'_>, metric: &str, form: Form) -> Option<Item> {
     };
     let groups = grid.groups().into_iter();
     let groups = groups.map(|(name, rows)| (name.to_owned(), rows.iter().map(row).collect()));
-    let title = words::title(grid.metrics[plane]);
+    let title = words::long_title(grid.metrics[plane]);
     let variant = |index: &usize| {
         let title = &grid.columns[*index].title;
         (title.clone(), scope.columns.class(title))

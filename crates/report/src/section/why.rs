@@ -57,17 +57,22 @@ fn one(phase: &PhaseResult, diagnosis: &Diagnosis, document: &mut Document) {
         || "no cost that was measured moved with it.".to_owned(),
         |finding| finding.sentence.clone(),
     );
+    let spread = phase.cell(&diagnosis.subject, words::THROUGHPUT).and_then(|cell| cell.spread);
+    let unsure = spread.filter(|(low, high)| *low < 1.0 && *high > 1.0).map(|(low, high)| {
+        format!(" (unsure: blocks from {} to {})", number::ratio(low), number::ratio(high))
+    });
     let title = format!(
-        "`{}`, `{}`: {} of the throughput. {reason}",
+        "`{}`, `{}`: {} of the throughput{}. {reason}",
         phase.phase,
         diagnosis.subject,
-        number::ratio(diagnosis.effect)
+        number::ratio(diagnosis.effect),
+        unsure.unwrap_or_default(),
     );
     let mut items = Vec::new();
     for finding in &diagnosis.findings {
         items.push(Item::Paragraph(finding.sentence.clone()));
         let rows = finding.evidence.iter().map(|moved| {
-            let name = words::title(moved.metric);
+            let name = words::long_title(moved.metric);
             row(&name, moved.metric.unit, (Some(moved.base), Some(moved.value)))
         });
         items.push(Item::Table(Table { columns: columns(diagnosis), rows: rows.collect() }));

@@ -52,7 +52,7 @@ pub(super) fn words(value: &Value) -> String {
 pub(super) fn classes(value: &Value, better: Better) -> String {
     match (value.kind, value.ratio) {
         (Kind::Ratio, Some(ratio)) => {
-            let span = if value.span.is_some() { "span " } else { "" };
+            let span = if hairline(value).is_some() { "span " } else { "" };
             format!("{span}{}", heat(ratio, better)).trim_end().to_owned()
         }
         (kind, _) => kind.name().to_owned(),
@@ -61,12 +61,13 @@ pub(super) fn classes(value: &Value, better: Better) -> String {
 
 /// The ends of the hairline in percent of a cell, if anything is known of the ratio's span.
 pub(super) fn hairline(value: &Value) -> Option<String> {
-    let (low, high) = value.span?;
+    // A span that is wholly beyond the ends cannot be drawn, and colour says enough there.
+    let (low, high) = value.span.filter(|(low, high)| *low < HAIR && *high > 1.0 / HAIR)?;
     let place = |ratio: f64| {
         let place = if ratio > 0.0 { 0.5 + ratio.ln() / HAIR.ln() / 2.0 } else { 0.0 };
         (place.clamp(0.0, 1.0) * 100.0).round()
     };
-    Some(format!("--l:{}%;--r:{}%", place(low), 100.0 - place(high)))
+    Some(format!("--l:{}%;--r:{}%", place(low).min(98.0), (100.0 - place(high)).min(98.0)))
 }
 
 /// How the cell stands to its base, for the filter.

@@ -82,7 +82,7 @@ fn caption(grid: &Grid, metric: usize) -> String {
     grid.metrics.get(metric).map_or_else(String::new, |metric| {
         format!(
             "{}: {}. Absolute values of the base, then ratios to it.",
-            words::title(metric),
+            words::long_title(metric),
             metric.help
         )
     })
@@ -96,7 +96,7 @@ fn switches(grid: &Grid, id: &str) -> Markup {
         let metric = grid.metrics[index];
         let short =
             if metric.short.is_empty() { String::new() } else { format!(" {}", metric.short) };
-        format!("{}{short} ({})", words::title(metric), metric.unit)
+        format!("{}{short} ({})", words::long_title(metric), metric.unit)
     };
     html! {
         form class="switches scripted" data-grid=(id) {
@@ -276,7 +276,7 @@ pub(super) fn data(grid: &Grid, id: &str) -> Markup {
 fn described(metric: &'static model::metric::Metric) -> Metric<'static> {
     Metric {
         name: metric.name,
-        title: words::title(metric),
+        title: words::long_title(metric),
         unit: metric.unit,
         better: crate::page::better(metric.better),
         help: metric.help,

@@ -1,0 +1,210 @@
+//! The HTML report: what is in it, what is not, and how large it is.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod lab;
+
+use analysis::Comparison;
+use lab::{comparison, report};
+use report::{Colours, Details, Report, View, render};
+
+/// Most bytes that a report may have.
+const LARGEST: usize = 2_000_000;
+
+fn page(comparison: Comparison) -> String {
+    render(&report(comparison, &[]), "html").unwrap()
+}
+
+/// The values that are embedded in a page under an id.
+fn data(page: &str, id: &str) -> serde_json::Value {
+    let start = format!("<script type=\"application/json\" id=\"{id}\">");
+    let text = page.split_once(&start).unwrap().1.split_once("</script>").unwrap().0;
+    serde_json::from_str(text).unwrap()
+}
+
+/// The static row of the table with this anchor.
+fn row<'a>(page: &'a str, anchor: &str) -> &'a str {
+    let text = page.split_once(&format!("<tr id=\"{anchor}\"")).unwrap().1;
+    text.split_once("</tr>").unwrap().0
+}
+
+const TWO: [(&str, f64); 2] = [("mysql-5.6.24", 1.0), ("mysql-9.7.4", 1.6)];
+
+#[test]
+fn the_answer_comes_first_and_every_section_has_its_place() {
+    let page = page(comparison(&TWO, 1, None));
+    let mut places = Vec::new();
+    for text in [
+        "<h1>Did point queries become slower?</h1>",
+        "<code>mysql-9.7.4</code> does 0.62 of the throughput of <code>mysql-5.6.24</code>",
+        "It takes 1.60 of the user instructions per operation",
+        "One block: nothing is repeated",
+        "<section id=\"table\"",
+        "<section id=\"forest\"",
+        "<section id=\"why\"",
+        "executes 1.60 of the base's instructions",
+        "<section id=\"costs\"",
+        "<section id=\"compared\"",
+        "<section id=\"data\"",
+    ] {
+        places.push(page.find(text).unwrap_or_else(|| panic!("`{text}` is missing")));
+    }
+    assert!(places.is_sorted(), "{places:?}");
+    assert!(page.len() < 120_000, "{}", page.len());
+}
+
+#[test]
+fn a_row_can_be_linked_and_shows_the_base_then_coloured_ratios() {
+    let page = page(comparison(&TWO, 1, None));
+    let row = row(&page, "row-point-query.pre");
+    assert!(row.contains("href=\"#row-point-query.pre\""), "{row}");
+    assert!(row.contains("class=\"base\" data-s=\"\" title=\"1000 1/s\">1000</td>"), "{row}");
+    assert!(row.contains("class=\"w5 py\" data-s=\"worse\" title=\"625 1/s\">0.62</td>"), "{row}");
+    // One block has no span to draw.
+    assert!(!row.contains("--l:"), "{row}");
+}
+
+#[test]
+fn blocks_give_hairlines() {
+    let several = page(comparison(&TWO, 3, None));
+    assert!(row(&several, "row-scan").contains("class=\"span w5 py\" style=\"--l:16%;--r:84%\""));
+    assert!(several.contains("class=\"span\" x1="));
+}
+
+#[test]
+fn failures_look_like_nothing_else_and_say_why() {
+    let page = page(comparison(&TWO, 1, Some(("mysql-9.7.4", 1))));
+    let row = row(&page, "row-random-points.range10");
+    assert!(row.contains("class=\"failed\" data-s=\"nothing\""), "{row}");
+    assert!(row.contains(">failed<a class=\"ref\" href=\"#grid-note-1\">1</a></td>"), "{row}");
+    assert!(page.contains("<li id=\"grid-note-1\">failed: the server ended (signal 11)</li>"));
+    assert!(page.contains("mysql-9.7.4: failed: the server ended (signal 11)"));
+    let data = data(&page, "grid");
+    let cell = &data["values"][0][1][1];
+    assert_eq!((cell[0].as_f64(), cell[1].as_f64()), (None, None));
+    assert_eq!(data["words"][cell[5].as_u64().unwrap() as usize], "failed");
+}
+
+#[test]
+fn the_embedded_values_are_those_of_the_comparison() {
+    let comparison = comparison(&TWO, 1, None);
+    let data = data(&page(comparison.clone()), "grid");
+    let metrics = data["metrics"].as_array().unwrap();
+    let mut checked = 0;
+    for (m, metric) in metrics.iter().enumerate() {
+        for (p, phase) in comparison.phases.iter().enumerate() {
+            for (s, subject) in comparison.subjects.iter().enumerate() {
+                let cell = phase.cell(subject, metric["name"].as_str().unwrap()).unwrap();
+                let found = &data["values"][m][p][s];
+                for (index, expected) in [(0, cell.value), (1, cell.ratio)] {
+                    let near = match (found[index].as_f64(), expected) {
+                        (Some(a), Some(b)) => (a - b).abs() <= b.abs() * 1e-5,
+                        (a, b) => a.is_none() && b.is_none(),
+                    };
+                    assert!(near, "{metric} {}: {found} {expected:?}", phase.phase);
+                    checked += 1;
+                }
+            }
+        }
+    }
+    assert_eq!(checked, metrics.len() * 4 * 2 * 2);
+    assert!(metrics.len() > 10);
+}
+
+#[test]
+fn nothing_from_outside_is_interpreted() {
+    let name = "=cmd</script><img src=x onerror=alert(1)>\u{1b}[31m\"'`&\u{202e}";
+    let mut comparison = comparison(&[("base", 1.0), (name, 1.3)], 1, Some((name, 2)));
+    comparison.question = "<b>bold</b>? </title>".to_owned();
+    comparison.warnings.push("</style><script>alert(2)</script>".to_owned());
+    let page = page(comparison);
+    for bad in ["<img", "<b>", "<script>alert", "\u{1b}", "\u{202e}", "</title></title>"] {
+        assert!(!page.contains(bad), "{bad:?}");
+    }
+    // Our script, and nothing but it, may be executed.
+    assert_eq!(page.matches("<script>").count(), 1);
+    assert!(page.contains("script-src &#39;sha256-") || page.contains("script-src 'sha256-"));
+    // The embedded values are exact all the same.
+    assert_eq!(data(&page, "grid")["columns"][1][0], name);
+}
+
+#[test]
+fn nothing_is_fetched() {
+    let page = page(comparison(&TWO, 2, None));
+    for word in ["http:", "https:", "src=", "@import", "url("] {
+        let body = page.replace("default-src", "").replace("img-src", "");
+        assert!(!body.contains(word), "{word}");
+    }
+    assert_eq!(page.matches("<link ").count(), 1);
+    assert!(page.contains("<link rel=\"icon\" href=\"data:,\">"));
+}
+
+#[test]
+fn thirty_five_variants_fit() {
+    let names: Vec<String> = (0..35).map(|n| format!("mariadb-10.{n}.22-with-a-config")).collect();
+    let subjects: Vec<(&str, f64)> =
+        names.iter().enumerate().map(|(n, name)| (name.as_str(), 1.0 + n as f64 / 100.0)).collect();
+    let mut comparison = comparison(&subjects, 2, None);
+    // As many tests as the longest published list.
+    let phases = comparison.phases.clone();
+    for copy in 1..11 {
+        comparison.phases.extend(phases.iter().cloned().map(|mut phase| {
+            phase.phase.push_str(&format!(".{copy}"));
+            phase
+        }));
+    }
+    let page = page(comparison);
+    assert!(page.len() < LARGEST, "{}", page.len());
+    assert!(page.contains("Of 34 variants <code>mariadb-10.34.22-with-a-config</code> does least"));
+    assert!(page.contains("class=\"key q0\"") && page.contains("class=\"key q11\""));
+}
+
+#[test]
+fn rows_and_columns_can_be_other_keys() {
+    let mut report = report(comparison(&TWO, 1, None), &[]);
+    let view = |rows: &str, columns: &str| View {
+        rows: vec![rows.to_owned()],
+        columns: vec![columns.to_owned()],
+        ..View::default()
+    };
+    report.view = view("variant", "phase");
+    assert_eq!(report.view.check(&report.comparisons), Ok(()));
+    let page = render(&report, "html").unwrap();
+    assert!(row(&page, "row-mysql-9.7.4").contains(">0.62</td>"));
+    // The values to save are those of tests and variants, whatever the table shows.
+    assert_eq!(data(&page, "grid")["row_keys"][0], "variant");
+    assert_eq!(data(&page, "grid1.2")["row_keys"][0], "phase");
+
+    report.view = view("clients", "build");
+    let page = render(&report, "html").unwrap();
+    assert!(page.contains("cells put together values of different phase"));
+    assert!(row(&page, "row-1").contains("geometric mean of 3 cells"));
+
+    let error = view("phase", "colour").check(&report.comparisons).unwrap_err().to_string();
+    assert!(error.starts_with("`colour` is no key of rows or columns; choose from `phase`, "));
+}
+
+#[test]
+fn colours_and_bars_are_as_asked_for() {
+    let mut report = report(comparison(&TWO, 1, None), &[]);
+    let plain = render(&report, "html").unwrap();
+    assert!(!plain.contains("<body class=\"published\">") && !plain.contains("class=\"cut\""));
+    report.view = View { colours: Colours::Published, cut_bars: Some(0.5), ..View::default() };
+    let page = render(&report, "html").unwrap();
+    assert!(page.contains("<body class=\"published\">") && page.contains("class=\"cut\""));
+    assert!(page.contains("Bars begin at 0.5: their lengths are not in proportion."));
+}
+
+#[test]
+fn several_experiments_and_none_are_pages_too() {
+    let two = Report {
+        comparisons: vec![comparison(&TWO, 1, None), comparison(&TWO, 1, None)],
+        details: vec![Details::default()],
+        ..Report::default()
+    };
+    let page = render(&two, "html").unwrap();
+    assert!(page.contains("<section id=\"answer\"") && page.contains("<section id=\"e2-answer\""));
+    assert!(page.contains("id=\"row-scan\"") && page.contains("id=\"row2.1-scan\""));
+    assert!(page.contains("No records of trials are at hand"));
+    assert!(render(&Report::default(), "html").unwrap().contains("Nothing is recorded yet"));
+}
