@@ -52,8 +52,9 @@ impl Terminal {
     }
 
     /// The same with such reports.
-    pub(crate) fn with(self, reports: Reports) -> Self {
-        Self { reports, ..self }
+    pub(crate) fn with(mut self, reports: Reports) -> Self {
+        self.reports = reports;
+        self
     }
 
     fn say(&self, line: &str) {

@@ -8,9 +8,11 @@ mod sql;
 mod statement;
 mod values;
 
+use crate::client::Failure;
 use crate::keys::{Random, Template, Zipf};
 use model::drive::Origin;
 use model::workload::{Class, Mode, TableChoice};
+use std::collections::BTreeMap;
 
 /// A compiled workload, shared by all connections.
 #[derive(Debug, Clone)]
@@ -41,6 +43,19 @@ pub struct Program {
     pub text_registers: Vec<usize>,
     /// Copies of the table.
     pub tables: u64,
+    /// Where a statement stands, `file:line`, by operation and statement; for messages only.
+    pub places: BTreeMap<(u32, u32), String>,
+}
+
+impl Program {
+    /// A refused statement's failure, with the place of the statement if it is known.
+    #[cold]
+    pub fn located(&self, sql: &Sql, failure: Failure) -> Failure {
+        let place = sql.origin.and_then(|at| self.places.get(&(at.op, at.statement)));
+        let Some(place) = place else { return failure };
+        let message = format!("`{place}`: {}", failure.message());
+        Failure::new(failure.kind(), failure.code(), message)
+    }
 }
 
 /// A range of indexes into one of the program's tables.

@@ -55,6 +55,7 @@ pub(crate) fn statement(sql: &str, args: Vec<Arg>) -> Statement {
         },
         capture: None,
         index: Vec::new(),
+        line: None,
     }
 }
 

@@ -73,7 +73,7 @@ fn step(
         seed: run.plan.experiment.seed.wrapping_add(phase as u64 + 1),
         state,
     };
-    match trial.broken.clone() {
+    match trial.obstacle() {
         None => slice::execute(run, trial, &work),
         Some(reason) => slice::refuse(run, trial, &work, &reason),
     }

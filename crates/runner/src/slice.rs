@@ -68,7 +68,13 @@ pub(crate) fn execute(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Resu
     };
     let null = run.null_readings(work.phase);
     match measure(trial, phase, work, after) {
-        Ok(measured) => fill_in(&mut record, trial, measured),
+        Ok(measured) => {
+            fill_in(&mut record, trial, measured);
+            if let Some(reason) = &mut record.reason {
+                let source = &run.plan.workloads[phase.workload].source;
+                reason.push_str(&format!("; the workload is `{source}`"));
+            }
+        }
         Err(error) if error.is_of_one_subject() => {
             let reason = trial.stand.reason(&error);
             record.state = SliceState::Failed;
@@ -104,7 +110,10 @@ pub(crate) fn refuse(
     let mut record = blank(run, trial, work);
     record.state = SliceState::Failed;
     let first = reason.lines().next().unwrap_or_default();
-    record.reason = Some(format!("not executed, because of an earlier failure: {first}"));
+    record.reason = Some(match trial.broken {
+        Some(_) => format!("not executed, because of an earlier failure: {first}"),
+        None => first.to_owned(),
+    });
     trial.writer.slice(&record)?;
     run.slice_done(&record);
     Ok(())

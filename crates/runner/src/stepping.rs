@@ -99,7 +99,7 @@ pub(crate) fn of_trial(
     trial.stepped.clear();
     let phase = &run.plan.phases[phase];
     let operations = run.calibration.stepped.get(&phase.name).copied().unwrap_or(0);
-    if trial.broken.is_some() || operations == 0 {
+    if trial.obstacle().is_some() || operations == 0 {
         return Ok(());
     }
     let counted = trial.stand.thaw().and_then(|()| {

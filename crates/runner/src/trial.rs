@@ -58,6 +58,8 @@ pub(crate) struct Trial {
     pub(crate) marks: Vec<String>,
     /// Why the rest of the block goes on without this subject.
     pub(crate) broken: Option<String>,
+    /// Why the current phase goes on without it.
+    pub(crate) unable: Option<String>,
 }
 
 impl Stand {
@@ -239,6 +241,7 @@ impl Trial {
             stepped: Vec::new(),
             marks: Vec::new(),
             broken: None,
+            unable: None,
         };
         if !trial.stand.calm(CALM_CEILING)? {
             trial.marks.push(format!("not calm {} s after its start", CALM_CEILING.as_secs()));
@@ -256,19 +259,31 @@ impl Trial {
         Ok(())
     }
 
-    /// Opens the phase's connections and compiles its workload; what fails here breaks this subject
-    /// only.
+    /// Opens the phase's connections and compiles its workload. What fails here breaks this subject
+    /// only, and only in this phase if it is a statement that the server refuses.
     pub(crate) fn prepare(&mut self, clients: u32, assignment: &Assignment) -> Result<(), Error> {
         if self.broken.is_some() {
             return Ok(());
         }
+        self.unable = None;
         let prepared = self.set_clients(clients).and_then(|()| {
             self.stand.thaw()?;
-            self.stand.compile(assignment)?;
+            match self.stand.compile(assignment) {
+                Err(Error::Sql { message, lost: false }) => {
+                    self.event("error", &message, None)?;
+                    self.unable = Some(message);
+                }
+                other => other?,
+            }
             self.database_bytes = self.stand.database_bytes()?;
             self.stand.freeze()
         });
         self.keep_apart(prepared).map(drop)
+    }
+
+    /// Why slices of the current phase cannot be executed, if they cannot.
+    pub(crate) fn obstacle(&self) -> Option<String> {
+        self.broken.clone().or_else(|| self.unable.clone())
     }
 
     /// Reads tables and indexes into the cache, then freezes again.

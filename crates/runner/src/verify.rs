@@ -325,6 +325,7 @@ fn bracket(sql: &str) -> Statement {
         expect: Expect::default(),
         capture: None,
         index: Vec::new(),
+        line: None,
     }
 }
 

@@ -111,6 +111,10 @@ impl<'a> Compiler<'a> {
             let identity = format!("{}/{position}", op.name);
             let (op, position) = (self.program.ops.len() as u32, position as u32);
             let origin = Origin { op, statement: position, copy: 1 };
+            if let Some(line) = statement.line {
+                let place = format!("{}:{line}", self.assignment.workload.source);
+                self.program.places.insert((op, position), place);
+            }
             let compiled = self.statement(statement, (identity, origin), &scope).map_err(at)?;
             statements.extend(compiled);
         }
@@ -301,6 +305,7 @@ impl Program {
             registers: 0,
             text_registers: Vec::new(),
             tables: 1,
+            places: BTreeMap::new(),
         }
     }
 }

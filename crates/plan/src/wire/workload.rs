@@ -257,6 +257,7 @@ impl WireStatement {
             expect: expect(self.expect, known).under("expect")?,
             capture: self.capture,
             index: self.index.map(|OneOrMany(names)| names).unwrap_or_default(),
+            line: None,
         };
         captured.extend(statement.capture.clone());
         marks_fit(&statement)?;
