@@ -8,6 +8,8 @@ use std::process::ExitCode;
 pub(crate) enum Code {
     /// Everything asked for was done.
     Done = 0,
+    /// What was asked about does not hold: a target was missed.
+    Missed = 1,
     /// Usage, bad input, or a failure.
     Failed = 2,
     /// The user stopped it; what was measured is kept.

@@ -19,6 +19,16 @@ pub(crate) struct Terminal {
     bar: ProgressBar,
     start: Instant,
     compared_settings: bool,
+    reports: Reports,
+}
+
+/// Whether every measured slice is also printed to stdout as sysbench would.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Reports {
+    /// Only the progress is shown.
+    None,
+    /// sysbench's final report, one per measured slice.
+    Sysbench,
 }
 
 impl Terminal {
@@ -38,7 +48,13 @@ impl Terminal {
             bar.set_style(template);
         }
         bar.enable_steady_tick(Duration::from_millis(200));
-        Self { style, bar, start: Instant::now(), compared_settings: false }
+        Self { style, bar, start: Instant::now(), compared_settings: false, reports: Reports::None }
+    }
+
+    /// The same with such reports.
+    pub(crate) fn with(mut self, reports: Reports) -> Self {
+        self.reports = reports;
+        self
     }
 
     fn say(&self, line: &str) {
@@ -63,7 +79,25 @@ impl Terminal {
         }
     }
 
+    /// The report of a measured slice; where stdout is closed, there is nobody to tell.
+    fn report(&self, record: &SliceRecord) {
+        let counts = record.state == SliceState::Measured && self.reports == Reports::Sysbench;
+        let Some(text) = counts.then(|| report::sysbench::text(record)).flatten() else { return };
+        let head = format!(
+            "dbdyno {}: {} {}, block {}, round {}\n",
+            env!("CARGO_PKG_VERSION"),
+            record.subject,
+            record.phase,
+            record.block,
+            record.round
+        );
+        self.bar.suspend(|| {
+            let _ = talk::data(&talk::printable(&format!("{head}{text}")));
+        });
+    }
+
     fn slice(&self, record: &SliceRecord, done: u64, of: u64) {
+        self.report(record);
         self.bar.set_length(of);
         self.bar.set_position(done);
         self.bar.set_message(format!("{} {}", record.subject, talk::printable(&record.phase)));

@@ -4,7 +4,7 @@ use anyhow::{Context, ensure};
 use dbms::{Installed, Keeper, Launch, Places, RunPlace, Server};
 use model::{
     Parameters,
-    drive::{Command, Endpoint, LoadJob, LoadReport, Reply, Target},
+    drive::{Command, Endpoint, LoadIndexes, LoadJob, LoadReport, Reply, Target},
     schema::Schema,
     subject::{Build, Config, Setting},
 };
@@ -106,6 +106,7 @@ impl Rig {
             engine: "InnoDB".to_owned(),
             threads: u32::try_from(cpus)?,
             seed: 42,
+            indexes: LoadIndexes::Created,
         };
         match self.driver.ask(&Command::Load(job))? {
             Reply::Loaded(report) => Ok(report),

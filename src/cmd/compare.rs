@@ -20,6 +20,10 @@ struct Arguments {
     /// Form of the output: a name of `dbdyno list formats`.
     #[arg(long, default_value = comparison::TABLE)]
     format: String,
+    /// The summary tables of the Insert Benchmark instead, in this style: `marked` (missed targets
+    /// hold no comparable number) or `published`. A missed target gives exit code 1.
+    #[arg(long, value_name = "STYLE", num_args = 0..=1, default_missing_value = "marked")]
+    insert_benchmark: Option<String>,
     /// All runs in the folder, instead of the latest of each experiment.
     #[arg(long)]
     all: bool,
@@ -39,6 +43,13 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         format: arguments.format,
         ..comparison::Request::default()
     };
-    talk::data(&comparison::rendered(&results, &selection, &request)?)?;
-    Ok(Code::Done)
+    let Some(style) = arguments.insert_benchmark else {
+        talk::data(&comparison::rendered(&results, &selection, &request)?)?;
+        return Ok(Code::Done);
+    };
+    let report = comparison::report(&results, &selection, &request)?;
+    talk::data(&report::render_insert_benchmark(&report, &style, &request.format)?)?;
+    let columns = report.comparisons.iter().flat_map(analysis::phase_columns);
+    let missed = columns.flat_map(|column| column.cells).any(|cell| cell.missed().is_some());
+    Ok(if missed { Code::Missed } else { Code::Done })
 }

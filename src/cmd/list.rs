@@ -28,6 +28,7 @@ const SHELVES: &[Shelf] = &[
     Shelf { name: "probes", lines: probes },
     Shelf { name: "experiments", lines: |a| Ok(pairs(catalog(a)?.experiments()?)) },
     Shelf { name: "formats", lines: formats },
+    Shelf { name: "importers", lines: importers },
 ];
 
 #[derive(Debug, Args)]
@@ -118,4 +119,9 @@ fn probes(_: &Arguments) -> anyhow::Result<Lines> {
 fn formats(_: &Arguments) -> anyhow::Result<Lines> {
     let formats = report::format::FORMATS.iter();
     Ok(formats.map(|format| (format.name().to_owned(), format.help().to_owned())).collect())
+}
+
+fn importers(_: &Arguments) -> anyhow::Result<Lines> {
+    let importers = archive::import::IMPORTERS.iter();
+    Ok(importers.map(|importer| (importer.name().to_owned(), importer.help().to_owned())).collect())
 }

@@ -2,6 +2,8 @@
 
 mod compare;
 mod drive;
+mod export;
+mod import;
 mod install;
 mod keep;
 mod list;
@@ -10,6 +12,7 @@ mod report;
 mod run;
 mod show;
 mod up;
+mod verify;
 
 use crate::exit::Code;
 use clap::{ArgMatches, Command};
@@ -30,10 +33,13 @@ pub(crate) const COMMANDS: &[Verb] = &[
     plan::VERB,
     list::VERB,
     show::VERB,
+    verify::VERB,
     install::VERB,
     up::VERB,
     compare::VERB,
     report::VERB,
+    import::VERB,
+    export::VERB,
     drive::VERB,
     keep::VERB,
 ];
@@ -45,8 +51,8 @@ pub(crate) fn cli() -> Command {
         .about("Finds, proves and explains performance regressions of database engines")
         .subcommand_required(true)
         .after_help(
-            "stdout is data, stderr is talk. Exit codes: 0 done, 2 usage or failure, \
-             130 interrupted.",
+            "stdout is data, stderr is talk. Exit codes: 0 done, 1 a set rate was \
+             missed, 2 usage or failure, 130 interrupted.",
         );
     COMMANDS.iter().fold(cli, |cli, verb| cli.subcommand((verb.command)(Command::new(verb.name))))
 }

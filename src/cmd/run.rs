@@ -5,12 +5,13 @@ use crate::{
     args::{CatalogArgs, ExperimentArgs, HostArgs, ProgressStyle, ResultsArgs},
     comparison,
     exit::Code,
-    progress::Terminal,
+    progress::{Reports, Terminal},
     signals, talk,
 };
 use anyhow::Context;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use runner::{DataFolders, Options, Resume, Steps, Stop};
+use std::collections::BTreeMap;
 use store::{Results, Selection};
 
 pub(super) const VERB: Verb = Verb { name: "run", command, run };
@@ -35,6 +36,9 @@ struct Arguments {
     /// Do not count instructions by single steps where the host has no hardware counters.
     #[arg(long)]
     no_steps: bool,
+    /// Print each measured slice to stdout as sysbench 1.0.20 prints its final report.
+    #[arg(long)]
+    sysbench_report: bool,
     /// How progress is shown on stderr: a bar on a terminal, else plain lines.
     #[arg(long, value_enum)]
     progress: Option<ProgressStyle>,
@@ -67,12 +71,14 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         steps: if arguments.no_steps { Steps::Never } else { Steps::WhereNeeded },
     };
     talk::say(&plan.experiment.question);
-    let mut terminal = Terminal::new(arguments.progress);
+    let reports = if arguments.sysbench_report { Reports::Sysbench } else { Reports::None };
+    let mut terminal = Terminal::new(arguments.progress).with(reports);
     let outcome = runner::execute(&plan, &places, &options, &stop, &mut terminal)?;
     drop(terminal);
     if let Some(data) = &outcome.kept_data {
         talk::say(&format!("the data folders are kept under {}", data.display()));
     }
+    talk::say(&time_line(&outcome.time));
     let results = Results::open(&options.results)?;
     let selection = Selection::Run(outcome.run);
     talk::data(&comparison::rendered(&results, &selection, &comparison::Request::default())?)?;
@@ -86,5 +92,40 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
             outcome.failed_slices
         );
     }
-    Ok(Code::Done)
+    let missed = comparison::missed_rates(&results, &selection)?;
+    for sentence in &missed {
+        talk::say(&format!("missed: {sentence}"));
+    }
+    Ok(if missed.is_empty() { Code::Done } else { Code::Missed })
+}
+
+/// Where the time went, the largest part first, with the share of the machinery: what is neither
+/// load, warm-up, measurement nor the servers' maintenance, installation apart.
+fn time_line(seconds: &BTreeMap<String, f64>) -> String {
+    let mut parts: Vec<(&str, f64)> = seconds.iter().map(|(name, s)| (name.as_str(), *s)).collect();
+    parts.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let total: f64 = parts.iter().filter(|(name, _)| *name != "install").map(|(_, s)| s).sum();
+    let machinery = seconds.get("machinery").copied().unwrap_or(0.0);
+    let listed: Vec<String> =
+        parts.iter().map(|(name, seconds)| format!("{name} {seconds:.1} s")).collect();
+    format!(
+        "time: {}; machinery is {:.1} % of {total:.1} s",
+        listed.join(", "),
+        100.0 * machinery / total.max(f64::MIN_POSITIVE)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_account_of_time_names_every_part_and_the_share_of_the_machinery() {
+        let seconds =
+            [("install", 50.0), ("measurement", 70.0), ("load", 20.0), ("machinery", 10.0)];
+        let seconds = seconds.map(|(name, seconds)| (name.to_owned(), seconds)).into();
+        let expected = "time: measurement 70.0 s, install 50.0 s, load 20.0 s, machinery 10.0 s; \
+                        machinery is 10.0 % of 100.0 s";
+        assert_eq!(time_line(&seconds), expected);
+    }
 }

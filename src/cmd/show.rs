@@ -1,9 +1,14 @@
 //! `dbdyno show workload NAME`: its SQL per server, parameters, group, operation and expected rows.
+//! `dbdyno show suite NAME`: its phases, parameters and presets.
 
 use super::Verb;
 use crate::{args::CatalogArgs, exit::Code, talk};
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
-use model::workload::{Bounds, Counts, Mode, Statement, Workload};
+use model::{
+    plan::PhaseKind,
+    workload::{Bounds, Counts, Mode, Role, RoleArrival, RoleEnd, Statement, Workload},
+};
+use plan::Suite;
 use std::fmt::Write;
 
 pub(super) const VERB: Verb = Verb { name: "show", command, run };
@@ -22,10 +27,13 @@ struct Arguments {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum What {
     Workload,
+    Suite,
 }
 
 fn command(command: Command) -> Command {
-    Arguments::augment_args(command.about("Shows a workload: its SQL, parameters and expectations"))
+    Arguments::augment_args(
+        command.about("Shows a workload (SQL, roles, expectations) or a suite (phases, presets)"),
+    )
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
@@ -36,8 +44,45 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
             let workload = catalog.workload(&arguments.name)?;
             talk::data(&talk::printable(&described(&workload)))?;
         }
+        What::Suite => {
+            let suite = catalog.suite(&arguments.name)?;
+            talk::data(&talk::printable(&suite_described(&suite)))?;
+        }
     }
     Ok(Code::Done)
+}
+
+fn suite_described(suite: &Suite) -> String {
+    let mut text = format!("{}: {}\n", suite.name, suite.help);
+    // Writing to a string cannot fail.
+    if let Some(tables) = &suite.tables {
+        let _ = writeln!(text, "tables = {tables}");
+    }
+    for (name, value) in &suite.parameters {
+        let _ = writeln!(text, "parameter {name} = {value}");
+    }
+    for (name, preset) in &suite.presets {
+        let _ = writeln!(text, "\npreset {name}: {}", preset.help);
+        for (name, value) in &preset.values {
+            let _ = writeln!(text, "  {name} = {value}");
+        }
+    }
+    let _ = writeln!(text, "\nphases");
+    let wide = suite.phases.iter().map(|phase| phase.name.len()).max().unwrap_or(0);
+    for phase in &suite.phases {
+        let what = match phase.kind {
+            PhaseKind::Settle => "until calm",
+            PhaseKind::Index => "builds the secondary indexes",
+            PhaseKind::Measure | PhaseKind::Warmup => &phase.workload,
+        };
+        let _ = write!(text, "  {:wide$}  {what}", phase.name);
+        let values = phase.parameters.iter().map(|(name, value)| format!("{name} = {value}"));
+        let range = phase.range.map(|range| format!("range {range}"));
+        let warmup = (phase.kind == PhaseKind::Warmup).then(|| "warm-up".to_owned());
+        let more: Vec<String> = warmup.into_iter().chain(range).chain(values).collect();
+        let _ = writeln!(text, "{}{}", if more.is_empty() { "" } else { "; " }, more.join(", "));
+    }
+    text
 }
 
 fn described(workload: &Workload) -> String {
@@ -50,8 +95,14 @@ fn described(workload: &Workload) -> String {
         "{}: {}\nfrom {}\ngroup {}, schema {}\nper-operation values divide by: {counts}\n",
         workload.name, workload.help, workload.source, workload.group, workload.schema
     );
+    if !workload.lead.is_empty() {
+        let _ = writeln!(text, "of the role {}", workload.lead);
+    }
     for (name, value) in &workload.parameters {
         let _ = writeln!(text, "parameter {name} = {value}");
+    }
+    for role in &workload.roles {
+        describe_role(&mut text, role);
     }
     for op in &workload.ops {
         let transaction = if op.transaction { ", in a transaction" } else { "" };
@@ -66,9 +117,34 @@ fn described(workload: &Workload) -> String {
     text
 }
 
+/// Who executes what, how fast, and until when.
+fn describe_role(text: &mut String, role: &Role) {
+    let (name, ops) = (&role.name, role.ops.join(", "));
+    let _ = writeln!(text, "\nrole {name} executes {ops}; connections: {}", role.clients);
+    if let RoleArrival::Open { per_second, spacing } = &role.arrival {
+        let _ = writeln!(text, "  {per_second} operations per second, {spacing:?}");
+    }
+    let end = match &role.end {
+        RoleEnd::Operations(end) => format!("after {end} operations"),
+        RoleEnd::Rows(end) => format!("after {end} rows"),
+        RoleEnd::Seconds(end) => format!("after {end} seconds"),
+        RoleEnd::With(other) if other.is_empty() => "with the others, or the phase".to_owned(),
+        RoleEnd::With(other) => format!("with the role {other}"),
+    };
+    let _ = writeln!(text, "  ends {end}");
+    if let Some(pair) = &role.pair {
+        let _ = writeln!(text, "  never more than {} ahead of the role {}", pair.lead, pair.role);
+    }
+}
+
 fn describe(text: &mut String, statement: &Statement) {
     let mode = if statement.mode == Mode::Prepared { "prepared" } else { "text" };
-    let _ = writeln!(text, "  {:?}, {mode}, {} times", statement.class, statement.repeat);
+    let every = statement.every.as_ref().map(|every| format!(", in every {every}. execution"));
+    let every = every.unwrap_or_default();
+    let _ = writeln!(text, "  {:?}, {mode}, {} times{every}", statement.class, statement.repeat);
+    if let Some(rows) = &statement.rows_per_statement {
+        let _ = writeln!(text, "    rows in the statement: {rows}");
+    }
     let _ = writeln!(text, "    {}", statement.sql);
     for (dialect, sql) in &statement.sql_for {
         let _ = writeln!(text, "    {dialect}: {sql}");
@@ -76,6 +152,12 @@ fn describe(text: &mut String, statement: &Statement) {
     for arg in &statement.args {
         let list = arg.list.as_ref().map_or_else(String::new, |n| format!(" x {n}"));
         let _ = writeln!(text, "    ? = {:?}{list}", arg.value);
+    }
+    if let Some(name) = &statement.capture {
+        let _ = writeln!(text, "    keeps the first value as {name}");
+    }
+    if let Some(advance) = &statement.advance {
+        let _ = writeln!(text, "    then adds {} to {}", advance.by, advance.name);
     }
     let bounds = |bounds: &Bounds| format!("{} to {}", bounds.low, bounds.high);
     if let Some(rows) = &statement.expect.rows {

@@ -9,8 +9,10 @@
     reason = "a test that cannot go on fails, and says what it skips"
 )]
 
+mod archives;
 mod errors;
 mod lab;
 mod quickstart;
 mod servers;
 mod survival;
+mod verify;

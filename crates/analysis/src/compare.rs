@@ -7,7 +7,7 @@ use crate::{
     observe::one_line,
     warning::{Place, Warnings},
 };
-use model::{Levels, measurement::Measurement, metric::Metric};
+use model::{Levels, mark::SLA_MISSED, measurement::Measurement, metric::Metric};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What one experiment found.
@@ -302,6 +302,9 @@ impl<'a> Source<'a> {
                 cell.verdict = Verdict::Base;
             }
             Some(Side::Missing(reason)) => cell.reason = Some(format!("the base {reason}")),
+            Some(Side::Values(base)) if is_missed(metric, base, values).is_some() => {
+                cell.reason = is_missed(metric, base, values);
+            }
             Some(Side::Values(base)) => {
                 cell.ratio = values.ratio(base);
                 cell.spread = values.spread(base);
@@ -332,6 +335,25 @@ impl<'a> Source<'a> {
             warnings.add(place, text, alone as u64);
         }
     }
+}
+
+/// Why the values of two sides are not compared though both are there: one missed its SLA, and did
+/// less than it was asked to do meanwhile. What it was asked to do, and how it kept to it, still is.
+fn is_missed(metric: &Metric, base: &Replicates<'_>, own: &Replicates<'_>) -> Option<String> {
+    const OF_THE_RATE: [&str; 5] = [
+        "insert_rows_per_second",
+        "delete_rows_per_second",
+        "insert_rows_per_second_target",
+        "seconds_on_target_share",
+        "lag_us_max",
+    ];
+    if OF_THE_RATE.contains(&metric.name) {
+        return None;
+    }
+    let mark = |side: &Replicates<'_>| {
+        side.marks.iter().find(|mark| mark.starts_with(SLA_MISSED)).map(|mark| (*mark).to_owned())
+    };
+    mark(own).or_else(|| mark(base).map(|mark| format!("the base: {mark}")))
 }
 
 fn count(blocks: usize) -> u32 {

@@ -3,10 +3,12 @@
 use crate::{
     PhaseFacts,
     metrics::metric,
+    roles::RoleFacts,
     parts::{EMBEDDED, Parts},
+    sla,
 };
 use model::{
-    drive::{Percentiles, StretchReport},
+    drive::{OpReport, Percentiles, StretchReport},
     mark,
     reading::Scope,
     record::SliceRecord,
@@ -35,6 +37,9 @@ pub fn derive(slice: &SliceRecord, facts: &PhaseFacts) -> Vec<(&'static str, f64
         throughput(work, facts, &mut values);
         latencies(work, facts, &mut values);
         if operations > 0.0 {
+            if facts.writes {
+                values.push(("rows_changed_per_op", work.rows_changed as f64 / operations));
+            }
             processor(&parts, operations, &mut values);
             traffic(&parts, operations, &mut values);
             outcomes(work, operations, &mut values);
@@ -69,6 +74,13 @@ pub(crate) fn marks(slice: &SliceRecord) -> Vec<String> {
 
 /// What per-operation metrics divide by: as many as the workload counts.
 pub(crate) fn denominator(work: &StretchReport, facts: &PhaseFacts) -> f64 {
+    if let Some(roles) = &facts.roles {
+        let lead = roles.leading(work);
+        return match facts.counts {
+            Counts::Operations | Counts::Statements => lead.map(|op| op.count).sum::<u64>() as f64,
+            Counts::Rows => lead.map(|op| op.rows_read + op.rows_changed).sum::<u64>() as f64,
+        };
+    }
     match facts.counts {
         Counts::Operations => work.succeeded as f64,
         Counts::Statements => statements(work),
@@ -102,17 +114,41 @@ fn throughput(work: &StretchReport, facts: &PhaseFacts, values: &mut Vec<Value>)
     values.push(("queries_per_second", statements(work) / seconds));
     values.push(("transactions_per_second", work.succeeded as f64 / seconds));
     values.push(("rows_per_second", rows(work, facts) / seconds));
+    if facts.writes {
+        values.push(("effective_ops_per_second", work.writes as f64 / seconds));
+    }
+    if let Some(roles) = &facts.roles {
+        let [inserted, deleted] = roles.changed_per_second(work);
+        values.extend(inserted.map(|rate| ("insert_rows_per_second", rate)));
+        values.extend(deleted.map(|rate| ("delete_rows_per_second", rate)));
+        pace(work, roles, values);
+    }
+}
+
+/// How well a set rate was kept.
+fn pace(work: &StretchReport, roles: &RoleFacts, values: &mut Vec<Value>) {
+    let Some(paced) = roles.paced(work) else { return };
+    values.push(("insert_rows_per_second_target", paced.target_per_second));
+    values.extend(paced.lag_us_max.map(|lag| ("lag_us_max", lag)));
+    let share = paced.seconds_on_target(sla::SECOND_SHARE);
+    values.extend(share.map(|share| ("seconds_on_target_share", share)));
 }
 
 fn latencies(work: &StretchReport, facts: &PhaseFacts, values: &mut Vec<Value>) {
     // Percentiles of several operations cannot be made from those of each.
-    let only = match work.ops.as_slice() {
+    let lead: Vec<&OpReport> = match &facts.roles {
+        Some(roles) => roles.leading(work).collect(),
+        None => work.ops.iter().collect(),
+    };
+    let only = match lead.as_slice() {
         [op] => Some((op.service_us, op.response_us)),
         _ => None,
     };
     let unknown = Percentiles::default();
     let pick = |whole: Percentiles, of_one: Option<Percentiles>| {
-        if whole == unknown { of_one.filter(|one| *one != unknown) } else { Some(whole) }
+        // With roles the whole holds operations that nobody asked about.
+        let whole = Some(whole).filter(|whole| *whole != unknown && facts.roles.is_none());
+        whole.or(of_one.filter(|one| *one != unknown))
     };
     if let Some(service) = pick(work.service_us, only.map(|pair| pair.0)) {
         values.extend([

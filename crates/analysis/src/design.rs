@@ -1,8 +1,8 @@
 //! What a comparison needs to know of a plan.
 
-use crate::{Error, Result};
+use crate::{Error, Result, roles::RoleFacts};
 use model::{
-    plan::Plan,
+    plan::{PhaseKind, Plan},
     workload::{Arrival, Counts},
 };
 use std::collections::BTreeMap;
@@ -24,19 +24,29 @@ pub struct Design {
 }
 
 /// What the slices of a phase do not say themselves.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct PhaseFacts {
     /// What per-operation metrics divide by.
     pub counts: Counts,
     /// Rows that one operation examines where it returns none: the rows of a table.
     pub scanned_rows: f64,
+    /// Whether the workload has statements that are meant to change rows.
+    pub writes: bool,
     /// Closed or open loop.
     pub arrival: Arrival,
+    /// Who does what, for workloads with roles.
+    pub roles: Option<RoleFacts>,
 }
 
 impl Default for PhaseFacts {
     fn default() -> Self {
-        Self { counts: Counts::Operations, scanned_rows: 0.0, arrival: Arrival::Closed }
+        Self {
+            counts: Counts::Operations,
+            scanned_rows: 0.0,
+            writes: false,
+            arrival: Arrival::Closed,
+            roles: None,
+        }
     }
 }
 
@@ -48,9 +58,18 @@ impl Design {
         let facts = |phase: &model::plan::Phase| {
             let rows = phase.parameters.get("rows").copied();
             let scanned_rows = rows.map_or(plan.experiment.rows as f64, |rows| rows as f64);
-            let counts =
-                plan.workloads.get(phase.workload).map_or(Counts::Operations, |w| w.counts);
-            PhaseFacts { counts, scanned_rows, arrival: phase.arrival }
+            let workload = plan.workloads.get(phase.workload);
+            let counts = match phase.kind {
+                // The published figure of an index phase: rows of the tables per second.
+                PhaseKind::Index => Counts::Rows,
+                _ => workload.map_or(Counts::Operations, |workload| workload.counts),
+            };
+            let roles = match phase.kind {
+                PhaseKind::Index => None,
+                _ => workload.and_then(|w| RoleFacts::of(w, &phase.parameters)),
+            };
+            let writes = workload.is_some_and(model::workload::Workload::writes);
+            PhaseFacts { counts, scanned_rows, writes, arrival: phase.arrival, roles }
         };
         Self {
             experiment: plan.experiment.name.clone(),
@@ -82,7 +101,7 @@ impl Design {
 
     /// Facts of a phase; an unknown phase counts operations in a closed loop.
     pub fn facts(&self, phase: &str) -> PhaseFacts {
-        self.phases.get(phase).copied().unwrap_or_default()
+        self.phases.get(phase).cloned().unwrap_or_default()
     }
 }
 

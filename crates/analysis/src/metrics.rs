@@ -38,6 +38,34 @@ pub const METRICS: &[Metric] = &[
     rate("queries_per_second", "", "statements per second, BEGIN and COMMIT included"),
     rate("transactions_per_second", "", "operations of the workload per second"),
     rate("rows_per_second", "", "rows returned, changed or scanned, per second"),
+    metric_of(
+        "ops_per_second_relative",
+        "rQPS",
+        "",
+        Better::Higher,
+        "archives of ratios only: relative to the first variant",
+    ),
+    rate("insert_rows_per_second", "ips", "rows inserted per second, by all clients"),
+    rate("delete_rows_per_second", "dps", "rows deleted per second, by all clients"),
+    metric_of(
+        "insert_rows_per_second_target",
+        "",
+        "rows/s",
+        Better::Neither,
+        "rows to insert per second beside the queries, by all clients",
+    ),
+    metric_of(
+        "seconds_on_target_share",
+        "",
+        "share",
+        Better::Higher,
+        "seconds in which the inserts and deletes beside the queries kept their target",
+    ),
+    rate(
+        "effective_ops_per_second",
+        "",
+        "writing workloads: statements that changed rows, per second",
+    ),
     time("latency_us_p50", "median service time of an operation, from send to reply"),
     time("latency_us_p95", "95th percentile of the service time"),
     time("latency_us_p99", "99th percentile of the service time"),
@@ -66,6 +94,7 @@ pub const METRICS: &[Metric] = &[
     cost("client_cycles_per_op", "", "1/op", "cycles of the driver"),
     cost("client_cpu_us_per_op", "", "us/op", "CPU time of the driver"),
     cost("host_cpu_us_per_op", "", "us/op", "busy CPU time of the whole host"),
+    cost("host_cpu_percent_per_op", "cpu/o", "%s/op", "busy share of all CPUs per rate (archives)"),
     cost("context_switches_per_op", "cs/o", "1/op", "context switches of the server's tasks"),
     cost("page_faults_per_op", "", "1/op", "page faults of the server's tasks"),
     cost("reads_per_op", "r/o", "1/op", "reads from the block device of the data folder"),
@@ -77,6 +106,7 @@ pub const METRICS: &[Metric] = &[
     cost("database_mib", "", "MiB", "size of tables and indexes"),
     cost("errors_per_op", "", "1/op", "errors that the server reported, retried ones included"),
     metric_of("rows_per_op", "", "1/op", Better::Neither, "rows returned or changed"),
+    metric_of("rows_changed_per_op", "", "1/op", Better::Neither, "rows changed"),
 ];
 
 /// The metric with this name.

@@ -1,13 +1,14 @@
 //! Slices to measurements, failures and warnings.
 
 use crate::{
-    PhaseFacts, derive,
+    Outcome, PhaseFacts, derive,
     derive::{denominator, marks, slice_marks},
     parts::Parts,
+    sla::RULES,
     warning::{Place, Warnings},
 };
 use model::{
-    Levels,
+    Levels, mark,
     measurement::Measurement,
     record::{SliceRecord, SliceState},
 };
@@ -135,7 +136,8 @@ fn warn(slice: &SliceRecord, warnings: &mut Warnings) {
 
 fn measure(input: &Input<'_>, facts: &PhaseFacts, measurements: &mut Vec<Measurement>) {
     let slice = input.slice;
-    let marks = marks(slice);
+    let mut marks = marks(slice);
+    marks.extend(service_level_mark(slice, facts));
     for (metric, value) in derive(slice, facts) {
         measurements.push(Measurement {
             experiment: input.experiment.to_owned(),
@@ -156,6 +158,17 @@ fn measure(input: &Input<'_>, facts: &PhaseFacts, measurements: &mut Vec<Measure
             marks: marks.clone(),
         });
     }
+}
+
+/// The mark of a slice that missed a rule of its set rate.
+fn service_level_mark(slice: &SliceRecord, facts: &PhaseFacts) -> Option<String> {
+    let paced = facts.roles.as_ref()?.paced(slice.work.as_ref()?)?;
+    let levels = RULES.iter().map(|rule| rule.judge(&paced));
+    let missed: Vec<String> = levels
+        .filter(|level| level.outcome == Outcome::Missed)
+        .map(|level| format!("{} rule: {}", level.rule, level.words))
+        .collect();
+    (!missed.is_empty()).then(|| format!("{}: {}", mark::SLA_MISSED, missed.join("; ")))
 }
 
 fn failure(input: &Input<'_>, reason: String) -> Failure {

@@ -59,7 +59,7 @@ fn value(slice: &SliceRecord, facts: &PhaseFacts, metric: &str) -> Option<f64> {
 }
 
 fn facts(counts: Counts) -> PhaseFacts {
-    PhaseFacts { counts, scanned_rows: 100.0, arrival: Arrival::Closed }
+    PhaseFacts { counts, scanned_rows: 100.0, writes: true, ..PhaseFacts::default() }
 }
 
 fn design(subjects: &[(&str, Option<&str>)]) -> Design {
@@ -106,6 +106,21 @@ fn a_scan_that_returns_nothing_counts_the_rows_it_looks_at() {
     // An insert changes one row per operation and is no scan.
     work(&mut slice).rows_changed = 1000;
     assert_eq!(value(&slice, &facts(Counts::Rows), "ops_per_second"), Some(1000.0));
+}
+
+#[test]
+fn deletes_that_find_no_row_are_queries_and_not_effective_operations() {
+    // 2000 statements in a second, of which 300 found a row: a table that is nearly empty.
+    let mut slice = slice("old", 0, 0);
+    let work = work(&mut slice);
+    (work.reads, work.writes, work.others, work.rows_read) = (0, 300, 1700, 0);
+    work.rows_changed = 300;
+    let facts = facts(Counts::Statements);
+    assert_eq!(value(&slice, &facts, "queries_per_second"), Some(2000.0));
+    assert_eq!(value(&slice, &facts, "effective_ops_per_second"), Some(300.0));
+    assert_eq!(value(&slice, &facts, "rows_changed_per_op"), Some(0.15));
+    let reads = PhaseFacts { writes: false, ..facts };
+    assert_eq!(value(&slice, &reads, "effective_ops_per_second"), None);
 }
 
 #[test]
@@ -430,7 +445,7 @@ fn strange_numbers_are_left_out_and_nothing_panics() {
     work(&mut slice).end_ns = 0;
     let names: Vec<_> =
         derive(&slice, &facts(Counts::Operations)).into_iter().map(|(name, _)| name).collect();
-    assert_eq!(names, ["errors_per_op", "rows_per_op"]);
+    assert_eq!(names, ["rows_changed_per_op", "errors_per_op", "rows_per_op"]);
     slice.work = None;
     assert_eq!(derive(&slice, &facts(Counts::Operations)), []);
     assert_eq!(compared(&[slice]).phases.len(), 0);

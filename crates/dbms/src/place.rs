@@ -1,12 +1,13 @@
 //! Where builds, data folders, sockets and logs lie on this host, and who owns them.
 
-use crate::{Error, Result};
+use crate::{Error, Result, leftovers};
 use fs_err as fs;
 use rustix::fs::{Gid, Uid};
 use sha2::{Digest, Sha256};
 use std::{
     os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
+    sync::Arc,
 };
 
 const ROOT_OF_ROOT: &str = "/var/lib/dbdyno";
@@ -100,7 +101,9 @@ impl Places {
         for private in [&folder, &sockets] {
             self.make(private, 0o700)?;
         }
-        Ok(RunPlace { folder, sockets, user: self.user })
+        leftovers::sweep(&runs, &folder);
+        let lock = Arc::new(leftovers::lock(&folder)?);
+        Ok(RunPlace { folder, sockets, user: self.user, _lock: lock })
     }
 
     // Addresses of sockets end at 107 bytes, and caches may lie deep.
@@ -141,9 +144,16 @@ pub struct RunPlace {
     pub(crate) folder: PathBuf,
     pub(crate) sockets: PathBuf,
     pub(crate) user: Option<ServerUser>,
+    /// Held as long as anything of this run is: tells a folder in use from one that was left.
+    _lock: Arc<fs::File>,
 }
 
 impl RunPlace {
+    /// Leaves the data folders where they are, whatever happens to this run later.
+    pub fn keep(&self) -> Result<()> {
+        Ok(fs::write(self.folder.join(leftovers::KEPT), b"")?)
+    }
+
     /// Folder of data folders and logs; the caller removes it.
     pub fn data(&self) -> &Path {
         &self.folder

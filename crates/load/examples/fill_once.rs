@@ -5,7 +5,7 @@
 use load::fill::fill;
 use model::{
     Parameters,
-    drive::{Endpoint, LoadJob, Target},
+    drive::{Endpoint, LoadIndexes, LoadJob, Target},
     expression::Expression,
     schema::{Column, ColumnValue, Schema, Table},
     workload::Generator,
@@ -35,7 +35,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         Parameters::from([("tables".into(), tables.parse()?), ("rows".into(), rows.parse()?)]);
     let engine = engine.first().cloned().unwrap_or_else(|| "InnoDB".to_owned());
     let threads = threads.parse()?;
-    let job = LoadJob { schema: schema(), parameters, engine, threads, seed: 1 };
+    let indexes = LoadIndexes::Created;
+    let job = LoadJob { schema: schema(), parameters, engine, threads, seed: 1, indexes };
     writeln!(std::io::stdout(), "{:?}", fill(&target, &job)?)?;
     Ok(())
 }

@@ -5,7 +5,7 @@
 
 use crate::keys::Random;
 use model::{
-    drive::{Stretch, StretchEnd},
+    drive::StretchEnd,
     workload::{Arrival, Spacing},
 };
 
@@ -32,9 +32,10 @@ enum Pace {
 }
 
 impl Schedule {
-    /// The schedule of connection `index` of `clients`, which share the rate evenly.
-    pub fn new(stretch: &Stretch, index: u32, clients: u32) -> Self {
-        let Arrival::Open { per_second, spacing } = stretch.arrival else {
+    /// The schedule of connection `index` of `clients`, which share the rate evenly; `seed` is that
+    /// of the stretch.
+    pub fn new((arrival, seed): (Arrival, u64), index: u32, clients: u32) -> Self {
+        let Arrival::Open { per_second, spacing } = arrival else {
             return Self { pace: Pace::Closed, next: 0.0 };
         };
         let together = 1e9 / per_second;
@@ -44,7 +45,7 @@ impl Schedule {
             Spacing::Even => Self { pace: Pace::Even { gap }, next: together * f64::from(index) },
             Spacing::Poisson => {
                 let stream = ARRIVAL_STREAM + u64::from(index);
-                let mut random = Random::new(stretch.seed, stream);
+                let mut random = Random::new(seed, stream);
                 let next = exponential(gap, &mut random);
                 Self { pace: Pace::Poisson { gap_mean: gap, random }, next }
             }
@@ -84,6 +85,9 @@ pub struct Limit {
 }
 
 impl Limit {
+    /// No limit.
+    pub const NONE: Self = Self { operations: u64::MAX, time: u64::MAX };
+
     /// The limit of each connection in a stretch.
     pub fn new(end: StretchEnd) -> Self {
         match end {
@@ -91,6 +95,7 @@ impl Limit {
             StretchEnd::Seconds(seconds) => {
                 Self { operations: u64::MAX, time: (seconds * 1e9) as u64 }
             }
+            StretchEnd::Roles => Self::NONE,
         }
     }
 }
@@ -99,21 +104,15 @@ impl Limit {
 mod tests {
     use super::*;
 
-    fn stretch(per_second: f64, spacing: Spacing) -> Stretch {
-        Stretch {
-            end: StretchEnd::Seconds(1.0),
-            arrival: Arrival::Open { per_second, spacing },
-            seed: 3,
-            interval_ms: 1000,
-        }
+    fn open(per_second: f64, spacing: Spacing) -> (Arrival, u64) {
+        (Arrival::Open { per_second, spacing }, 3)
     }
 
     #[test]
     fn even_connections_take_turns() {
-        let stretch = stretch(1000.0, Spacing::Even);
         let mut times: Vec<u64> = (0..4)
             .flat_map(|index| {
-                let mut schedule = Schedule::new(&stretch, index, 4);
+                let mut schedule = Schedule::new(open(1000.0, Spacing::Even), index, 4);
                 (0..5).map(move |_| schedule.take())
             })
             .collect();
@@ -124,7 +123,7 @@ mod tests {
 
     #[test]
     fn poisson_gaps_have_their_mean_and_spread() {
-        let mut schedule = Schedule::new(&stretch(1000.0, Spacing::Poisson), 0, 2);
+        let mut schedule = Schedule::new(open(1000.0, Spacing::Poisson), 0, 2);
         let mut last = 0;
         let gaps: Vec<f64> = (0..50_000)
             .map(|_| {
@@ -142,9 +141,7 @@ mod tests {
 
     #[test]
     fn a_closed_loop_is_always_due() {
-        let mut closed = stretch(1.0, Spacing::Even);
-        closed.arrival = Arrival::Closed;
-        let mut schedule = Schedule::new(&closed, 0, 1);
+        let mut schedule = Schedule::new((Arrival::Closed, 3), 0, 1);
         assert!(!schedule.is_open());
         assert_eq!([schedule.take(), schedule.take()], [0, 0]);
     }

@@ -15,8 +15,8 @@ pub struct Calibration {
     pub ns_per_operation: f64,
 }
 
-/// Executes `operations` of a workload with the null client on one connection, after a tenth as
-/// many to warm up. A hundred thousand point queries take some milliseconds.
+/// Executes `operations` of a workload, whatever its roles are, with the null client on one
+/// connection, after a tenth as many to warm up. A hundred thousand point queries take some milliseconds.
 ///
 /// # Errors
 /// What is wrong with the workload.
@@ -30,7 +30,9 @@ pub fn calibrate(assignment: &Assignment, operations: u64) -> Result<Calibration
         initial_sql: Vec::new(),
     };
     let mut engine = Engine::connect(&target, 1)?;
-    engine.compile(assignment)?;
+    let mut alone = assignment.clone();
+    alone.workload.roles.clear();
+    engine.compile(&alone)?;
     let stretch = |operations| Stretch {
         end: StretchEnd::Operations(operations),
         arrival: Arrival::Closed,

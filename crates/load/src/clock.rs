@@ -13,6 +13,13 @@ pub trait Clock {
 
     /// Returns when the clock shows `deadline` or more.
     fn sleep_until(&mut self, deadline: u64);
+
+    /// Returns when the thread is unparked, when the clock shows `deadline` or more, or for no
+    /// reason.
+    fn park_until(&mut self, deadline: u64);
+
+    /// Seconds since 1970 of the wall clock.
+    fn wall(&mut self) -> u64;
 }
 
 /// CLOCK_MONOTONIC, read through the vDSO: no system call.
@@ -45,6 +52,24 @@ impl Clock for Monotonic {
             }
         }
     }
+
+    fn park_until(&mut self, deadline: u64) {
+        match deadline {
+            u64::MAX => std::thread::park(),
+            deadline => {
+                let rest = deadline.saturating_sub(self.now());
+                std::thread::park_timeout(std::time::Duration::from_nanos(rest));
+            }
+        }
+    }
+
+    fn wall(&mut self) -> u64 {
+        let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: `time` is valid for writes; this clock exists on every Linux, so there is no
+        // error.
+        unsafe { libc::clock_gettime(libc::CLOCK_REALTIME_COARSE, &mut time) };
+        time.tv_sec as u64
+    }
 }
 
 /// CLOCK_MONOTONIC in nanoseconds.
@@ -56,9 +81,48 @@ pub fn now_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
+/// Writes seconds since 1970 as `YYYY-MM-DD HH:MM:SS`, UTC, to a text of that length. Days to dates
+/// after Howard Hinnant, "chrono-compatible low-level date algorithms", `civil_from_days`.
+pub fn write_time(seconds: u64, text: &mut [u8; 19]) {
+    let days = seconds / 86_400 + 719_468;
+    let (era, day_of_era) = (days / 146_097, days % 146_097);
+    let year_of_era =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
+    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
+    let shifted = (5 * day_of_year + 2) / 153;
+    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
+    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
+    let year = year_of_era + era * 400 + u64::from(month <= 2);
+    let [hour, minute, second] = [seconds / 3600 % 24, seconds / 60 % 60, seconds % 60];
+    let numbers = [year / 100, year % 100, month, day, hour, minute, second];
+    for (start, number) in [0, 2, 5, 8, 11, 14, 17].into_iter().zip(numbers) {
+        text[start] = b'0' + (number / 10 % 10) as u8;
+        text[start + 1] = b'0' + (number % 10) as u8;
+    }
+    for (place, mark) in [(4, b'-'), (7, b'-'), (10, b' '), (13, b':'), (16, b':')] {
+        text[place] = mark;
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn seconds_become_dates() {
+        let check = |seconds, expected: &str| {
+            let mut text = [0; 19];
+            write_time(seconds, &mut text);
+            assert_eq!(std::str::from_utf8(&text).unwrap(), expected);
+        };
+        check(0, "1970-01-01 00:00:00");
+        check(951_782_399, "2000-02-28 23:59:59");
+        check(951_782_400, "2000-02-29 00:00:00");
+        check(951_868_800, "2000-03-01 00:00:00");
+        check(1_234_567_890, "2009-02-13 23:31:30");
+        check(4_102_444_799, "2099-12-31 23:59:59");
+        check(4_107_542_400, "2100-03-01 00:00:00");
+    }
 
     #[test]
     fn a_sleep_ends_after_its_deadline() {

@@ -2,9 +2,12 @@
 
 use crate::Error;
 use crate::client::{self, Failure, FailureKind, Protocol};
-use crate::program::Program;
-use crate::worker::{Job, Report, Start, Station, Tally, set_start};
-use model::drive::{Assignment, Connection, Stretch, StretchReport, Target};
+use crate::program::Cast;
+use crate::worker::{Job, Report, Seats, Start, Station, Tally, set_start};
+use model::drive::{
+    Assignment, Connection, Stretch, StretchEnd, StretchReport, Target, Trace, TracedStatement,
+};
+use model::workload::Arrival;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier};
@@ -18,7 +21,7 @@ pub struct Engine {
     protocol: &'static Protocol,
     workers: Vec<Worker>,
     connections: Vec<Connection>,
-    program: Option<Arc<Program>>,
+    cast: Option<Cast>,
 }
 
 /// The engine's end of a worker thread. The fields are dropped in order: the thread ends when its
@@ -36,19 +39,15 @@ impl Engine {
     /// # Errors
     /// An unknown protocol, or the first connection that failed.
     pub fn connect(target: &Target, clients: u32) -> Result<Self, Error> {
-        let protocol = client::find(&target.protocol).ok_or_else(|| {
-            let known: Vec<&str> = client::PROTOCOLS.iter().map(|known| known.name).collect();
-            Error::Protocol { name: target.protocol.clone(), known: known.join("`, `") }
-        })?;
+        let protocol = protocol_of(target)?;
         let mut engine =
-            Self { protocol, workers: Vec::new(), connections: Vec::new(), program: None };
+            Self { protocol, workers: Vec::new(), connections: Vec::new(), cast: None };
         for index in 0..clients {
             let (jobs, worker_jobs) = channel();
             let (worker_reports, reports) = channel();
             let station = Station {
                 target: target.clone(),
                 index,
-                clients,
                 jobs: worker_jobs,
                 reports: worker_reports,
             };
@@ -75,33 +74,53 @@ impl Engine {
     }
 
     /// Compiles a workload and prepares its statements on all connections, in place of the one
-    /// before.
+    /// before; on each those of its role, in the order of the roles.
     ///
     /// # Errors
     /// What is wrong with the workload, or the server's answer to its statements.
     pub fn compile(&mut self, assignment: &Assignment) -> Result<(), Error> {
-        self.program = None;
-        let program = Arc::new(Program::compile(assignment, self.protocol.name)?);
-        for worker in &self.workers {
-            worker.send(Job::Prepare(Arc::clone(&program)));
+        self.cast = None;
+        let cast = Cast::compile(assignment, self.protocol.name)?;
+        if let Some(needed) = cast.connections()
+            && needed != self.workers.len()
+        {
+            return Err(Error::Workload {
+                workload: cast.name,
+                place: String::new(),
+                reason: format!(
+                    "its roles have {needed} clients, but {} connections are open; connect with \
+                     as many as it needs",
+                    self.workers.len()
+                ),
+            });
         }
-        let what = format!("workload `{}` cannot be prepared", program.name);
+        for (index, worker) in (0..).zip(&self.workers) {
+            let (part, _) = cast.place(index);
+            let part = cast.parts.get(part).ok_or(Error::Worker { index })?;
+            worker.send(Job::Prepare(Arc::clone(&part.program)));
+        }
+        let what = format!("workload `{}` cannot be prepared", cast.name);
         self.done(&what)?;
-        self.program = Some(program);
+        self.cast = Some(cast);
         Ok(())
     }
 
     /// Executes the compiled workload on all connections from a common start.
     ///
     /// # Errors
-    /// No workload is compiled, all connections are lost, or a worker ended. Errors of single
-    /// operations are counts of the report.
+    /// No workload is compiled, it has no roles that could end, all connections are lost, or a
+    /// worker ended. Errors of single operations are counts of the report.
     pub fn run(&mut self, stretch: &Stretch) -> Result<StretchReport, Error> {
-        let Some(program) = &self.program else { return Err(Error::NoWorkload) };
+        let Some(cast) = &self.cast else { return Err(Error::NoWorkload) };
+        if stretch.end == StretchEnd::Roles && !cast.has_roles() {
+            return Err(Error::NoRoles { workload: cast.name.clone() });
+        }
+        let connections = self.workers.len();
         let start = Arc::new(Start {
             stretch: stretch.clone(),
-            barrier: Barrier::new(self.workers.len() + 1),
+            barrier: Barrier::new(connections + 1),
             start_ns: AtomicU64::new(0),
+            seats: Seats::new(cast, stretch, connections as u32),
         });
         // A worker that is gone would leave its place at the barrier empty for ever.
         for (index, worker) in (0..).zip(&self.workers) {
@@ -113,7 +132,7 @@ impl Engine {
             worker.send(Job::Run(Arc::clone(&start)));
         }
         start.barrier.wait();
-        let start_ns = set_start(&start);
+        set_start(&start);
         start.barrier.wait();
         let mut tallies = Vec::with_capacity(self.workers.len());
         for (index, worker) in (0..).zip(&self.workers) {
@@ -125,7 +144,7 @@ impl Engine {
         if let Some(failure) = all_lost(&tallies) {
             return Err(failed("every connection is lost".to_owned(), failure));
         }
-        crate::merge::report(program, start_ns, &tallies)
+        crate::merge::report(cast, &start, &tallies)
     }
 
     /// Executes as many trivial statements on one connection.
@@ -190,6 +209,35 @@ impl Worker {
     }
 }
 
+/// Executes a few operations on a connection of their own and tells each statement.
+///
+/// # Errors
+/// What is wrong with the workload, or the server's answer to the connection or to its statements'
+/// preparation. What it answers to an execution is told with the statement.
+pub fn trace(target: &Target, trace: &Trace) -> Result<Vec<TracedStatement>, Error> {
+    let protocol = protocol_of(target)?;
+    // One connection plays all roles, which then need not wait for each other.
+    let mut assignment = trace.assignment.clone();
+    assignment.workload.roles.clear();
+    let cast = Cast::compile(&assignment, protocol.name)?;
+    let stretch = Stretch {
+        end: StretchEnd::Operations(trace.operations),
+        arrival: Arrival::Closed,
+        seed: trace.seed,
+        interval_ms: 1000,
+    };
+    (protocol.trace)(target, &cast, &stretch).map_err(|failure| {
+        failed(format!("workload `{}` cannot be prepared", cast.name), &failure)
+    })
+}
+
+fn protocol_of(target: &Target) -> Result<&'static Protocol, Error> {
+    client::find(&target.protocol).ok_or_else(|| {
+        let known: Vec<&str> = client::PROTOCOLS.iter().map(|known| known.name).collect();
+        Error::Protocol { name: target.protocol.clone(), known: known.join("`, `") }
+    })
+}
+
 fn all_lost(tallies: &[Box<Tally>]) -> Option<&Failure> {
     let untouched = tallies.iter().all(|tally| tally.lost.is_some() && tally.statements() == 0);
     tallies.first().filter(|_| untouched).and_then(|tally| tally.lost.as_ref())
@@ -205,91 +253,4 @@ fn failed(context: String, failure: &Failure) -> Error {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::testing::*;
-    use model::drive::{Endpoint, Percentiles, StretchEnd};
-
-    fn null(clients: u32) -> Engine {
-        let target = target("null");
-        Engine::connect(&target, clients).unwrap()
-    }
-
-    fn target(protocol: &str) -> Target {
-        Target {
-            protocol: protocol.to_owned(),
-            endpoint: Endpoint::Nowhere,
-            user: String::new(),
-            database: String::new(),
-            library: None,
-            initial_sql: Vec::new(),
-        }
-    }
-
-    #[test]
-    fn the_null_client_executes_exact_counts_on_every_connection() {
-        let mut engine = null(4);
-        let tasks: std::collections::BTreeSet<u32> =
-            engine.connections().iter().map(|connection| connection.driver_task).collect();
-        assert_eq!(tasks.len(), 4);
-        engine.compile(&point_query()).unwrap();
-        let report = engine.run(&closed(1000)).unwrap();
-        assert_eq!((report.scheduled, report.succeeded, report.reads), (4000, 4000, 4000));
-        assert_eq!((report.rows_read, report.unexpected, report.failed), (4000, 0, 0));
-        assert_eq!((report.ops[0].name.as_str(), report.ops[0].count), ("point", 4000));
-        assert_eq!(report.ops[0].response, "");
-        assert_eq!(report.service_us, report.ops[0].service_us);
-        assert!(report.end_ns >= report.start_ns);
-        assert_eq!(report.series.iter().map(|interval| interval.statements).sum::<u64>(), 4000);
-        // A second stretch of the same program starts from zero.
-        assert_eq!(engine.run(&closed(10)).unwrap().succeeded, 40);
-    }
-
-    #[test]
-    fn histograms_travel_in_the_exchange_format() {
-        let mut engine = null(2);
-        engine.compile(&point_query()).unwrap();
-        let report = engine.run(&open(StretchEnd::Operations(50), 1e6)).unwrap();
-        for text in [&report.ops[0].service, &report.ops[0].response] {
-            use base64::Engine as _;
-            let bytes = base64::engine::general_purpose::STANDARD.decode(text).unwrap();
-            let histogram: hdrhistogram::Histogram<u64> =
-                hdrhistogram::serialization::Deserializer::new()
-                    .deserialize(&mut bytes.as_slice())
-                    .unwrap();
-            assert_eq!(histogram.len(), 100);
-        }
-        assert_ne!(report.response_us, Percentiles::default());
-    }
-
-    #[test]
-    fn misuse_is_told_in_a_sentence() {
-        let message = |result: Result<StretchReport, Error>| result.unwrap_err().to_string();
-        let mut engine = null(1);
-        assert_eq!(
-            message(engine.run(&closed(1))),
-            "no workload is compiled; send `compile` first"
-        );
-        let error = engine.burst(7, 1).unwrap_err().to_string();
-        assert_eq!(error, "there is no connection 7; 1 are open, counted from 0");
-        engine.burst(0, 10).unwrap();
-        let unknown = Engine::connect(&target("oracle"), 1).err().unwrap().to_string();
-        let known = "known: `mysql`, `postgres`, `sqlite`, `null`";
-        assert_eq!(unknown, format!("there is no protocol `oracle` ({known})"));
-        let mut broken = point_query();
-        broken.workload.ops.clear();
-        engine.compile(&point_query()).unwrap();
-        assert!(engine.compile(&broken).is_err());
-        assert!(message(engine.run(&closed(1))).contains("no workload"));
-    }
-
-    #[test]
-    fn a_server_that_is_not_there_is_named() {
-        let folder = tempfile::tempdir().unwrap();
-        let endpoint = Endpoint::Socket(folder.path().join("none"));
-        let target = Target { endpoint, ..target("mysql") };
-        let error = Engine::connect(&target, 1).err().unwrap();
-        assert!(error.lost());
-        assert!(error.to_string().starts_with("connection 0 cannot be opened"), "{error}");
-    }
-}
+mod tests;

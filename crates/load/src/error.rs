@@ -67,6 +67,15 @@ pub enum Error {
     /// A stretch or a query was asked for before its conditions were met.
     #[error("no workload is compiled; send `compile` first")]
     NoWorkload,
+    /// A stretch that ends with its roles, of a workload that has none.
+    #[error(
+        "workload `{workload}` has no roles that could end the stretch; end it after operations \
+         or seconds"
+    )]
+    NoRoles {
+        /// Name of the workload.
+        workload: String,
+    },
     /// A command needs open connections.
     #[error("no server is connected; send `connect` first")]
     NotConnected,

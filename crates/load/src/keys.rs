@@ -3,10 +3,12 @@
 //! Every connection owns one [`Random`], seeded from the stretch's seed and the connection's index,
 //! so that the same seed gives the same operations on every server and in every thread order.
 
+mod filler;
 mod random;
 mod template;
 mod zipf;
 
+pub use filler::{Filler, Pool};
 pub use random::Random;
 pub use template::Template;
 pub use zipf::Zipf;

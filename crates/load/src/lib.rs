@@ -16,6 +16,7 @@ pub mod error;
 pub mod fill;
 pub mod keys;
 mod merge;
+mod pieces;
 pub mod program;
 pub mod recorder;
 pub mod serve;

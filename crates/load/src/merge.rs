@@ -1,38 +1,53 @@
 //! From the counters of all connections to the report of a stretch.
 
 use crate::Error;
-use crate::program::Program;
+use crate::program::{Cast, Part};
 use crate::recorder::{Histogram, percentiles};
-use crate::worker::Tally;
+use crate::worker::{Start, Tally};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use model::drive::{OpReport, Percentiles, StretchReport};
+use model::workload::Arrival;
+use std::sync::atomic::Ordering;
 
-/// The report of a stretch that began at `start_ns`.
+/// The report of a stretch; `tallies` are those of its connections in order.
 ///
 /// # Errors
 /// A histogram that cannot be serialized, which its fixed bounds exclude.
 pub(crate) fn report(
-    program: &Program,
-    start_ns: u64,
+    cast: &Cast,
+    start: &Start,
     tallies: &[Box<Tally>],
 ) -> Result<StretchReport, Error> {
-    let mut tallies = tallies.iter();
-    let Some(first) = tallies.next() else {
+    let start_ns = start.start_ns.load(Ordering::Acquire);
+    let mut all: Option<Tally> = None;
+    let (mut ops, mut service, mut response) = (Vec::new(), Vec::new(), Vec::new());
+    for (index, part) in cast.parts.iter().enumerate() {
+        let Some(merged) = merged(index, start, tallies) else { continue };
+        merged.check();
+        let arrival = part.arrival.unwrap_or(start.stretch.arrival);
+        let first = ops.len();
+        for op in 0..part.program.ops.len() {
+            ops.push(op_report((part, arrival), op, &merged)?);
+        }
+        let recorded: u64 = ops.iter().skip(first).map(|op: &OpReport| op.count).sum();
+        assert_eq!(recorded, merged.succeeded, "every success is in one histogram");
+        service.extend(merged.recorder.service.iter().cloned());
+        // A closed role beside an open one: its response times are its service times.
+        let responses = [&merged.recorder.response, &merged.recorder.service];
+        let responses = responses.into_iter().find(|histograms| !histograms.is_empty());
+        response.extend(responses.into_iter().flatten().cloned());
+        match &mut all {
+            Some(all) => all.add(&merged),
+            None => all = Some(merged),
+        }
+    }
+    let Some(all) = all else {
         return Ok(StretchReport { start_ns, end_ns: start_ns, ..StretchReport::default() });
     };
-    let mut all = first.as_ref().clone();
-    tallies.for_each(|tally| all.merge(tally));
     all.check();
-    let mut ops = Vec::with_capacity(program.ops.len());
-    for (index, op) in program.ops.iter().enumerate() {
-        let service = all.recorder.service.get(index);
-        ops.push(op_report(&op.name, service, all.recorder.response.get(index))?);
-    }
-    let recorded: u64 = ops.iter().map(|op| op.count).sum();
-    assert_eq!(recorded, all.succeeded, "every success is in one histogram");
-    let service_us = together(&all.recorder.service)?.unwrap_or_default();
-    let response_us = together(&all.recorder.response)?.unwrap_or(service_us);
+    let service_us = together(&service)?.unwrap_or_default();
+    let response_us = together(&response)?.unwrap_or(service_us);
     Ok(StretchReport {
         start_ns,
         end_ns: all.end_ns.max(start_ns),
@@ -57,25 +72,52 @@ pub(crate) fn report(
     })
 }
 
+/// The connections of one role together; `None` if there are none.
+fn merged(part: usize, start: &Start, tallies: &[Box<Tally>]) -> Option<Tally> {
+    let mut of_the_part = (0..)
+        .zip(tallies)
+        .filter(|(index, _)| start.seats.seat(*index).is_some_and(|seat| seat.part == part))
+        .map(|(_, tally)| tally);
+    let mut all = of_the_part.next()?.as_ref().clone();
+    of_the_part.for_each(|tally| all.merge(tally));
+    Some(all)
+}
+
 fn op_report(
-    name: &str,
-    service: Option<&Histogram>,
-    response: Option<&Histogram>,
+    (part, arrival): (&Part, Arrival),
+    index: usize,
+    all: &Tally,
 ) -> Result<OpReport, Error> {
-    let Some(service) = service else {
-        return Ok(OpReport { name: name.to_owned(), ..OpReport::default() });
-    };
+    let program = &part.program;
+    let mut report = OpReport { role: program.role.clone(), ..OpReport::default() };
+    if let Some(op) = program.ops.get(index) {
+        report.name.clone_from(&op.name);
+        let before = index.checked_sub(1).and_then(|at| program.ops.get(at));
+        let weight = op.weight_end - before.map_or(0, |op| op.weight_end);
+        if let Arrival::Open { per_second, .. } = arrival {
+            report.intended_per_second = per_second * weight as f64 / program.weight_total as f64;
+        }
+    }
+    match all.recorder.details.get(index) {
+        Some(detail) => {
+            report.rows_read = detail.rows_read;
+            report.rows_changed = detail.rows_changed;
+            report.late = detail.late;
+            report.lag_us_max = detail.lag_ns_max / 1000;
+            report.series = detail.series.intervals();
+        }
+        // The only operation of a closed loop: the totals are its own.
+        None => (report.rows_read, report.rows_changed) = (all.rows_read, all.rows_changed),
+    }
+    let Some(service) = all.recorder.service.get(index) else { return Ok(report) };
     let service = hdr(service)?;
-    let response = response.map(hdr).transpose()?;
-    let service_us = percentiles(&service);
-    Ok(OpReport {
-        name: name.to_owned(),
-        count: service.len(),
-        response_us: response.as_ref().map_or(service_us, percentiles),
-        response: response.as_ref().map(encode).transpose()?.unwrap_or_default(),
-        service: encode(&service)?,
-        service_us,
-    })
+    let response = all.recorder.response.get(index).map(hdr).transpose()?;
+    report.count = service.len();
+    report.service_us = percentiles(&service);
+    report.response_us = response.as_ref().map_or(report.service_us, percentiles);
+    report.service = encode(&service)?;
+    report.response = response.as_ref().map(encode).transpose()?.unwrap_or_default();
+    Ok(report)
 }
 
 /// Percentiles over all operations; `None` if nothing of the kind is recorded.

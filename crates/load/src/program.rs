@@ -3,19 +3,26 @@
 //! [`Program::compile`] says in clear sentences what is wrong with a workload; after it, nothing
 //! about the workload can fail any more but the server. Read [`Program`], then [`Statement`].
 
+mod cast;
 mod compile;
 mod sql;
 mod statement;
 mod values;
 
-use crate::keys::{Random, Template, Zipf};
+use crate::decimal::DIGITS_MAX;
+use crate::keys::{Filler, Random, Template, Zipf};
+pub use cast::{Cast, Part, PartEnd, Partner};
+use model::drive::Origin;
 use model::workload::{Class, Mode, TableChoice};
 
-/// A compiled workload, shared by all connections.
+/// What one role of a workload executes, shared by its connections; a workload without roles is
+/// one program.
 #[derive(Debug, Clone)]
 pub struct Program {
     /// Name of the workload.
     pub name: String,
+    /// Name of the role; empty for a workload without roles.
+    pub role: String,
     /// The operations.
     pub ops: Vec<Op>,
     /// Sum of the operations' weights; at least 1.
@@ -32,10 +39,16 @@ pub struct Program {
     pub templates: Vec<Template>,
     /// Zipfian generators.
     pub zipfs: Vec<ZipfSource>,
+    /// Fillers.
+    pub fillers: Vec<Filler>,
     /// Counters of a connection.
     pub sequences: Vec<Sequence>,
-    /// Number of integers that a connection remembers: draws and captured values.
+    /// Number of integers that a connection draws and remembers.
     pub registers: usize,
+    /// Number of values kept from results; they have the same numbers in all roles.
+    pub kept: usize,
+    /// Number of statements that are not executed every time.
+    pub visits: usize,
     /// Length of every text that a connection remembers.
     pub text_registers: Vec<usize>,
     /// Copies of the table.
@@ -73,6 +86,10 @@ pub struct Op {
     pub statements: Span,
     /// Whether they are a transaction, to be rolled back after a failure.
     pub transaction: bool,
+    /// Whether any of them changes rows.
+    pub writes: bool,
+    /// Rows that its writing statements give to the server or take from it, by their definition.
+    pub rows: u64,
 }
 
 /// One statement of an operation.
@@ -80,8 +97,13 @@ pub struct Op {
 pub struct Statement {
     /// Its entry in [`Program::sql`] for the first copy of the table.
     pub sql: u32,
+    /// Whether there is anything to decide before it: which copy of the table, or whether it is
+    /// executed at all.
+    pub choice: bool,
     /// Copies of the table that it names; 1 also if it names none.
     pub copies: u64,
+    /// If it is not executed every time: how often.
+    pub every: Option<Every>,
     /// How the copy is chosen.
     pub table: TableChoice,
     /// Executions in a row, on the same copy.
@@ -92,6 +114,8 @@ pub struct Statement {
     pub slots: Span,
     /// The argument, if it is one integer and nothing else, as most statements have it.
     pub only: Option<Source>,
+    /// Whether the time is among the arguments.
+    pub timed: bool,
     /// Draws made before each execution.
     pub draws: Span,
     /// For the published counts.
@@ -100,8 +124,21 @@ pub struct Statement {
     pub expect_rows: Limits,
     /// Rows changed that are expected.
     pub expect_changed: Limits,
-    /// Register for the captured value, if any.
+    /// Whether a kept value changes when it has succeeded.
+    pub keeps: bool,
+    /// Number of the kept value that is captured, if any.
     pub capture: Option<u16>,
+    /// Number of the kept value that moves on, if any, and by how much.
+    pub advance: Option<(u16, i64)>,
+}
+
+/// A statement's turns: the first execution of its operation, and then every so many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Every {
+    /// Executions of the operation from one turn to the next; at least 2.
+    pub period: u64,
+    /// Which of the connection's [`Program::visits`] counts them.
+    pub visit: u16,
 }
 
 /// An inclusive interval of row counts.
@@ -166,6 +203,25 @@ pub enum Source {
         /// Added to it.
         plus: i64,
     },
+    /// A kept value, plus a constant.
+    Kept {
+        /// Its number.
+        index: u16,
+        /// Added to it.
+        plus: i64,
+    },
+    /// Uniform from one kept value up to, and without, another; the former if there is nothing in
+    /// between.
+    Between {
+        /// Number of the least.
+        low: u16,
+        /// Number of the bound.
+        high: u16,
+    },
+    /// The time as text; as long as [`TIME_TEXT`].
+    Now,
+    /// Index into [`Program::fillers`].
+    Filler(u16),
     /// Text made from an entry of [`Program::templates`].
     Text(u16),
     /// Text of a register, as long as an entry of [`Program::templates`].
@@ -180,7 +236,7 @@ pub enum Source {
 impl Source {
     /// Whether the value is a text.
     pub fn is_text(self) -> bool {
-        matches!(self, Self::Text(_) | Self::TextRegister { .. })
+        matches!(self, Self::Text(_) | Self::TextRegister { .. } | Self::Now | Self::Filler(_))
     }
 }
 
@@ -220,6 +276,8 @@ pub struct Sql {
     pub pieces: Vec<String>,
     /// The arguments in order.
     pub parameters: Vec<Parameter>,
+    /// Which statement of the workload it is; none for BEGIN and COMMIT. For traces only.
+    pub origin: Option<Origin>,
     /// Whether the first column of the first row is wanted.
     pub capture: bool,
     /// Rows returned and changed that are expected at least: what the null client answers.
@@ -227,6 +285,11 @@ pub struct Sql {
 }
 
 impl Sql {
+    /// Whether an argument is not always of the same length.
+    pub fn varies(&self) -> bool {
+        self.parameters.iter().any(|parameter| matches!(parameter, Parameter::Varying(_)))
+    }
+
     /// The text with `mark(position)` in place of each argument, positions from 0.
     pub fn marked(&self, mark: impl Fn(usize) -> String) -> String {
         let mut text = String::new();
@@ -247,7 +310,27 @@ pub enum Parameter {
     Integer,
     /// Text as long as this template. In text mode it has no quote and no backslash.
     Text(Vec<u8>),
+    /// Text as long as [`TIME_TEXT`], which the server takes as what its place needs: a time or a
+    /// text.
+    Time,
+    /// Text of at most so many bytes, without quote and backslash.
+    Varying(usize),
 }
+
+impl Parameter {
+    /// Bytes of its longest value as text, without quotes.
+    pub fn length_max(&self) -> usize {
+        match self {
+            Self::Integer => DIGITS_MAX,
+            Self::Text(template) => template.len(),
+            Self::Time => TIME_TEXT.len(),
+            Self::Varying(length) => *length,
+        }
+    }
+}
+
+/// The text of a time, UTC.
+pub const TIME_TEXT: &[u8; 19] = b"2000-01-01 00:00:00";
 
 #[cfg(test)]
 mod tests;

@@ -2,9 +2,11 @@
 //!
 //! Everything is allocated before the start barrier and merged after the end.
 
+mod detail;
 mod histogram;
 mod series;
 
+pub use detail::{Detail, OpSeries};
 pub use histogram::{Histogram, LATENCY_NS_MAX};
 pub use series::Series;
 
@@ -17,19 +19,59 @@ pub struct Recorder {
     pub service: Vec<Histogram>,
     /// From the intended start to the reply, per operation; empty in a closed loop.
     pub response: Vec<Histogram>,
+    /// More about each operation; empty where it would tell nothing that the totals do not.
+    pub details: Vec<Detail>,
     /// Counters per interval.
     pub series: Series,
 }
 
+/// What a recorder has to hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scope {
+    /// Operations.
+    pub ops: usize,
+    /// Whether they have intended start times.
+    pub arrival: OpenLoop,
+    /// Whether there are roles: then every operation has a series of its own.
+    pub roles: Roles,
+    /// Length of an interval, milliseconds.
+    pub interval_ms: u32,
+}
+
 impl Recorder {
-    /// A recorder for `ops` operations; `series` starts at the barrier.
-    pub fn new(ops: usize, open_loop: OpenLoop, series: Series) -> Self {
+    /// An empty recorder.
+    pub fn new(scope: Scope) -> Self {
+        let Scope { ops, arrival, roles, interval_ms } = scope;
+        let open = arrival == OpenLoop::Yes;
         let histograms = |n| (0..n).map(|_| Histogram::new()).collect();
-        let responses = if open_loop == OpenLoop::Yes { ops } else { 0 };
-        Self { service: histograms(ops), response: histograms(responses), series }
+        let detailed = open || roles == Roles::Yes || ops > 1;
+        let series = || match roles {
+            Roles::Yes => OpSeries::new(interval_ms),
+            Roles::No => OpSeries::none(),
+        };
+        let details = (0..if detailed { ops } else { 0 }).map(|_| Detail::new(series()));
+        Self {
+            service: histograms(ops),
+            response: histograms(if open { ops } else { 0 }),
+            details: details.collect(),
+            series: Series::new(interval_ms),
+        }
     }
 
-    /// Adds what another connection recorded.
+    /// The first intervals begin at `start_ns`.
+    pub fn start(&mut self, start_ns: u64) {
+        self.series.start(start_ns);
+        for detail in &mut self.details {
+            detail.series.start(start_ns);
+        }
+    }
+
+    /// Puts the unfinished intervals away.
+    pub fn finish(&mut self) {
+        self.series.finish();
+    }
+
+    /// Adds what another connection recorded of the same operations, but for the common series.
     pub fn merge(&mut self, other: &Self) {
         for (mine, theirs) in self.service.iter_mut().zip(&other.service) {
             mine.merge(theirs);
@@ -37,7 +79,9 @@ impl Recorder {
         for (mine, theirs) in self.response.iter_mut().zip(&other.response) {
             mine.merge(theirs);
         }
-        self.series.merge(&other.series);
+        for (mine, theirs) in self.details.iter_mut().zip(&other.details) {
+            mine.merge(theirs);
+        }
     }
 }
 
@@ -47,6 +91,15 @@ pub enum OpenLoop {
     /// They have.
     Yes,
     /// Closed loop.
+    No,
+}
+
+/// Whether the workload has roles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Roles {
+    /// It has.
+    Yes,
+    /// One role without a name.
     No,
 }
 

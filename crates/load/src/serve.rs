@@ -7,7 +7,7 @@
 #![allow(unsafe_code, reason = "prctl and _exit have no equivalent in std")]
 
 use crate::Error;
-use crate::engine::Engine;
+use crate::engine::{self, Engine};
 use crate::fill;
 use crate::session::{self, Session};
 use model::drive::{Command, Reply, Target};
@@ -101,6 +101,10 @@ impl Driver {
                 let target = self.target.as_ref().ok_or(Error::NotConnected)?;
                 fill::fill(target, &job).map(Reply::Loaded)
             }
+            Command::Index(job) => {
+                let target = self.target.as_ref().ok_or(Error::NotConnected)?;
+                fill::index(target, &job).map(Reply::Indexed)
+            }
             Command::Compile(assignment) => {
                 self.engine()?.compile(&assignment).map(|()| Reply::Done)
             }
@@ -109,6 +113,10 @@ impl Driver {
             }
             Command::Burst { connection, statements } => {
                 self.engine()?.burst(connection, statements).map(|()| Reply::Done)
+            }
+            Command::Trace(trace) => {
+                let target = self.target.as_ref().ok_or(Error::NotConnected)?;
+                engine::trace(target, &trace).map(Reply::Traced)
             }
             Command::Query { sql } => {
                 let control = self.control.as_mut().ok_or(Error::NotConnected)?;

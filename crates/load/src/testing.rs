@@ -5,8 +5,8 @@ use model::drive::{Assignment, Stretch, StretchEnd};
 use model::expression::Expression;
 use model::schema::{Schema, Table};
 use model::workload::{
-    Arg, Arrival, Bounds, Class, Counts, Expect, Generator, Mode, Op, Spacing, Statement,
-    TableChoice, Workload,
+    Arg, Arrival, Bounds, Class, Counts, Expect, Generator, Mode, Op, Role, RoleArrival, RoleEnd,
+    Spacing, Statement, TableChoice, Workload,
 };
 use std::collections::BTreeMap;
 
@@ -48,8 +48,15 @@ pub(crate) fn statement(sql: &str, args: Vec<Arg>) -> Statement {
         table: TableChoice::Fresh,
         class: Class::Read,
         mode: Mode::Prepared,
-        expect: Expect { rows: Some(Bounds { low: one(), high: one() }), changed: None },
+        expect: Expect {
+            rows: Some(Bounds { low: one(), high: one() }),
+            changed: None,
+            keys: None,
+        },
         capture: None,
+        index: Vec::new(),
+        every: None,
+        advance: None,
     }
 }
 
@@ -81,10 +88,24 @@ pub(crate) fn assignment(ops: Vec<Op>, tables: i64) -> Assignment {
             parameters: Parameters::new(),
             ops,
             roles: Vec::new(),
+            deviations: Vec::new(),
+            lead: String::new(),
             source: String::new(),
         },
         schema: Schema { name: "s".to_owned(), help: String::new(), tables: vec![table] },
         parameters: parameters.map(|(name, value)| (name.to_owned(), value)).into(),
+    }
+}
+
+/// A role of one client that executes the operation `point` in a closed loop.
+pub(crate) fn closed_role(name: &str, end: RoleEnd) -> Role {
+    Role {
+        name: name.to_owned(),
+        ops: vec!["point".to_owned()],
+        clients: expression("1"),
+        arrival: RoleArrival::Closed,
+        end,
+        pair: None,
     }
 }
 

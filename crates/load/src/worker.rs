@@ -4,18 +4,22 @@
 //! neither locks nor logs, and allocates only where an error is counted; its system calls are those
 //! of the client, and the sleep of an open loop. Read [`turn`] for the loop itself.
 
+mod kept;
+mod seat;
 mod tally;
+mod trace;
 mod turn;
 
+pub(crate) use seat::Seats;
 pub use tally::Tally;
+pub use trace::trace;
 pub use turn::{ERRORS_IN_A_ROW_MAX, LATE_NS, RETRIES_MAX};
 
-use crate::arrival::{Limit, Schedule};
 use crate::client::{Client, Failure, FailureKind};
 use crate::clock::{Clock, Monotonic};
 use crate::keys::Random;
 use crate::program::Program;
-use crate::recorder::{OpenLoop, Recorder, Series};
+use crate::recorder::{OpenLoop, Recorder, Roles, Scope};
 use model::drive::{Connection, Stretch, Target};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,8 +33,6 @@ pub struct Station {
     pub target: Target,
     /// Index of the connection.
     pub index: u32,
-    /// Number of connections.
-    pub clients: u32,
     /// What to do.
     pub jobs: Receiver<Job>,
     /// What was done: one report when the connection is open, then one for each job.
@@ -55,6 +57,8 @@ pub struct Start {
     pub barrier: Barrier,
     /// CLOCK_MONOTONIC of the start, nanoseconds.
     pub start_ns: AtomicU64,
+    /// What each connection is to do, and what they tell each other.
+    pub(crate) seats: Seats,
 }
 
 /// What a worker answers.
@@ -82,9 +86,11 @@ pub fn work<C: Client>(station: Station) {
         let report = match job {
             Job::Prepare(program) => Report::Done(worker.prepare(program)),
             Job::Burst(statements) => Report::Done(worker.burst(statements)),
-            Job::Run(start) => {
-                Report::Ran(Box::new(worker.run(&start, (station.index, station.clients))))
-            }
+            Job::Run(start) => match worker.run(&start, station.index) {
+                Some(tally) => Report::Ran(Box::new(tally)),
+                // The engine makes as many seats as there are workers.
+                None => return,
+            },
         };
         let Ok(()) = station.reports.send(report) else { return };
     }
@@ -119,42 +125,51 @@ impl<C: Client> Worker<C> {
     }
 
     /// Executes the program between the barrier and the end. A worker without program or connection
-    /// passes the barrier as well, because the others wait there for it.
-    fn run(&mut self, start: &Start, (index, clients): (u32, u32)) -> Tally {
-        let schedule = Schedule::new(&start.stretch, index, clients);
-        let open = if schedule.is_open() { OpenLoop::Yes } else { OpenLoop::No };
-        let series = Series::new(start.stretch.interval_ms);
+    /// passes the barrier as well, because the others wait there for it. `None` if it has no seat.
+    fn run(&mut self, start: &Start, index: u32) -> Option<Tally> {
+        let guide = start.seats.guide(index);
         let program = self.program.clone();
-        let ops = program.as_ref().map_or(0, |program| program.ops.len());
-        let mut tally = Tally::new(Recorder::new(ops, open, series));
         let ready = self.alive().and_then(|()| {
-            program.ok_or_else(|| {
+            program.as_ref().ok_or_else(|| {
                 Failure::new(FailureKind::Statement, "program", "no workload is compiled")
             })
         });
         let random = Random::new(start.stretch.seed, u64::from(index));
+        let prepared = guide.zip(start.seats.seat(index)).map(|(guide, seat)| {
+            let schedule = seat.schedule.clone();
+            let scope = Scope {
+                ops: program.as_ref().map_or(0, |program| program.ops.len()),
+                arrival: if schedule.is_open() { OpenLoop::Yes } else { OpenLoop::No },
+                roles: if seat.guided { Roles::Yes } else { Roles::No },
+                interval_ms: start.stretch.interval_ms,
+            };
+            (guide, seat, schedule, Tally::new(Recorder::new(scope)))
+        });
         start.barrier.wait();
         start.barrier.wait();
+        let (guide, seat, schedule, mut tally) = prepared?;
+        // However this ends, the others must not wait for it.
+        let _leave = Leave(guide);
         let start_ns = start.start_ns.load(Ordering::Acquire);
-        let limit = Limit::new(start.stretch.end);
         let program = match ready {
             Ok(program) => program,
             Err(failure) => {
-                tally.give_up(schedule, limit, &failure);
-                return tally;
+                tally.give_up(schedule, seat.limit, &failure);
+                return Some(tally);
             }
         };
         let executed = program
             .sequences
             .iter()
             .map(|sequence| self.sequences.get(&sequence.key).copied().unwrap_or_default());
-        let mut turn = Turn::new(&program, (index, clients), random, executed.collect());
-        turn.execute((&mut self.client, &mut Monotonic), (schedule, limit, start_ns), &mut tally);
+        let mut turn = Turn::new(program, (guide, seat), random, executed.collect());
+        let clocked = (&mut self.client, &mut Monotonic);
+        turn.execute(clocked, (schedule, seat.limit, start_ns), &mut tally);
         for (sequence, executed) in program.sequences.iter().zip(turn.executed()) {
             self.sequences.insert(sequence.key.clone(), *executed);
         }
         self.lost = tally.lost.clone();
-        tally
+        Some(tally)
     }
 
     fn alive(&self) -> Result<(), Failure> {
@@ -170,6 +185,15 @@ impl<C: Client> Worker<C> {
     }
 }
 
+/// Tells the other connections of a stretch that this one has ended, when it is dropped.
+struct Leave<'a>(seat::Guide<'a>);
+
+impl Drop for Leave<'_> {
+    fn drop(&mut self) {
+        self.0.leave(Monotonic.now());
+    }
+}
+
 /// Kernel task of the calling thread.
 #[allow(unsafe_code, reason = "gettid has no wrapper in std")]
 fn task() -> u32 {
@@ -178,8 +202,6 @@ fn task() -> u32 {
 }
 
 /// Time at which a stretch starts, for the engine: now.
-pub fn set_start(start: &Start) -> u64 {
-    let now = Monotonic.now();
-    start.start_ns.store(now, Ordering::Release);
-    now
+pub fn set_start(start: &Start) {
+    start.start_ns.store(Monotonic.now(), Ordering::Release);
 }

@@ -71,6 +71,11 @@ pub enum Command {
         /// Number of statements.
         statements: u32,
     },
+    /// Creates the secondary indexes of a schema whose load left them out, each timed; copies of a
+    /// table at the same time, each on a connection of its own.
+    Index(IndexJob),
+    /// Executes operations of a workload on a connection of their own and tells each statement.
+    Trace(Box<Trace>),
     /// Executes SQL on the control connection.
     Query {
         /// One statement.
@@ -93,10 +98,14 @@ pub enum Reply {
     },
     /// To [`Command::Load`].
     Loaded(LoadReport),
+    /// To [`Command::Index`], in the order of the statements.
+    Indexed(Vec<IndexTime>),
     /// To [`Command::Compile`] and [`Command::Burst`].
     Done,
     /// To [`Command::Run`].
     Ran(Box<StretchReport>),
+    /// To [`Command::Trace`].
+    Traced(Vec<TracedStatement>),
     /// To [`Command::Query`].
     Rows {
         /// Column names.
@@ -147,6 +156,40 @@ pub struct LoadJob {
     pub threads: u32,
     /// Seed of the rows.
     pub seed: u64,
+    /// Whether the secondary indexes are part of it.
+    #[serde(default)]
+    pub indexes: LoadIndexes,
+}
+
+/// Whether a load creates the secondary indexes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LoadIndexes {
+    /// After the rows.
+    #[default]
+    Created,
+    /// They are a phase of their own.
+    LeftOut,
+}
+
+/// Which indexes to create.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct IndexJob {
+    /// Whose indexes.
+    pub schema: Schema,
+    /// Values for its expressions (`rows`, `tables`).
+    pub parameters: Parameters,
+    /// Storage engine, or empty; indexes may be written per engine.
+    pub engine: String,
+}
+
+/// Time of one DDL statement.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct IndexTime {
+    /// The statement.
+    pub sql: String,
+    /// Wall time, seconds.
+    pub seconds: f64,
 }
 
 /// What loading did.
@@ -162,6 +205,55 @@ pub struct LoadReport {
     pub rows_seconds: f64,
     /// Seconds for the indexes and the finishing statements.
     pub index_seconds: f64,
+}
+
+/// What to execute and to tell in full.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Trace {
+    /// The workload.
+    pub assignment: Assignment,
+    /// Operations; they end at the first that fails.
+    pub operations: u64,
+    /// Seed of the operations, as of a stretch.
+    pub seed: u64,
+}
+
+/// One statement that was executed, with its values and what the server said.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TracedStatement {
+    /// Which statement of the workload; none for BEGIN and COMMIT.
+    pub origin: Option<Origin>,
+    /// The text around its arguments: one piece more than there are arguments.
+    pub pieces: Vec<String>,
+    /// Its arguments in order; constants of a statement in text mode are part of the pieces.
+    pub arguments: Vec<Argument>,
+    /// Rows returned.
+    pub rows: u64,
+    /// Rows changed, as the server tells it.
+    pub changed: u64,
+    /// The server's code and message, if it refused.
+    pub error: Option<String>,
+}
+
+/// A statement of a workload on one copy of its table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct Origin {
+    /// Position of the operation among those that are executed.
+    pub op: u32,
+    /// Position of the statement in the operation.
+    pub statement: u32,
+    /// Number of the table's copy, from 1; 1 where the statement names no table.
+    pub copy: u64,
+}
+
+/// A value that was sent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Argument {
+    /// An integer.
+    Integer(i64),
+    /// A text.
+    Text(String),
 }
 
 /// How much to execute.
@@ -185,6 +277,8 @@ pub enum StretchEnd {
     Operations(u64),
     /// After as many seconds; checked between operations.
     Seconds(f64),
+    /// As the roles of the workload say; only for workloads with roles.
+    Roles,
 }
 
 /// What a stretch did. Identity: `scheduled = succeeded + failed + dropped`.
@@ -261,6 +355,43 @@ pub struct OpReport {
     pub service_us: Percentiles,
     /// Percentiles of the response time; equal to the service time in a closed loop.
     pub response_us: Percentiles,
+    /// Role that executed it; empty for workloads without roles.
+    #[serde(default)]
+    pub role: String,
+    /// Rows returned by its statements.
+    #[serde(default)]
+    pub rows_read: u64,
+    /// Rows changed by its statements.
+    #[serde(default)]
+    pub rows_changed: u64,
+    /// Open loop: executions per second that were intended, over all connections; 0 in a closed
+    /// loop.
+    #[serde(default)]
+    pub intended_per_second: f64,
+    /// Open loop: executions that started later than intended by more than one millisecond.
+    #[serde(default)]
+    pub late: u64,
+    /// Open loop: the largest such lag, microseconds.
+    #[serde(default)]
+    pub lag_us_max: u64,
+    /// One entry per interval, from the barrier on, for workloads with several roles.
+    #[serde(default)]
+    pub series: Vec<OpInterval>,
+}
+
+/// One interval of one operation's series.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct OpInterval {
+    /// Executions whose intended start lies in it (closed loop: that started in it).
+    pub intended: u64,
+    /// Executions that were answered in it.
+    pub completed: u64,
+    /// Rows changed (or, for reading operations, returned) by those.
+    pub rows: u64,
+    /// Largest service time of those, microseconds.
+    pub service_us_max: u64,
+    /// Largest time from the intended start to the reply of those, microseconds.
+    pub response_us_max: u64,
 }
 
 /// The percentiles that tables show, microseconds.

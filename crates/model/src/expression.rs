@@ -1,10 +1,12 @@
-//! Integer expressions over parameters, as catalog files write them: `rows / 2 + 1`.
+//! Integer expressions over parameters, as catalog files write them: `rows / 2 + 1`,
+//! `min(1200, 60 + rows / 1000000)`.
 
 use crate::Parameters;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
-/// An integer expression with `+ - * /`, parentheses, unary minus, integers and parameter names.
+/// An integer expression with `+ - * /`, parentheses, unary minus, `min(a, b)`, `max(a, b)`,
+/// integers and parameter names.
 ///
 /// Kept as its source text, so that records and messages show what the author wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -156,6 +158,7 @@ impl Parser<'_> {
                 .replace('_', "")
                 .parse()
                 .map_err(|_| self.malformed(format!("`{word}` is not a number"))),
+            Some(_) if self.take(b"(").is_some() => self.call(&word),
             Some(_) => {
                 self.parameters.get(&word).copied().ok_or_else(|| ExpressionError::UnknownName {
                     expression: self.text.to_owned(),
@@ -163,6 +166,27 @@ impl Parser<'_> {
                     known: self.parameters.keys().cloned().collect::<Vec<_>>().join(", "),
                 })
             }
+        }
+    }
+
+    /// The value of `name(a, b)`; the parenthesis is taken already.
+    fn call(&mut self, name: &str) -> Result<i64, ExpressionError> {
+        let choose: fn(i64, i64) -> i64 = match name {
+            "min" => i64::min,
+            "max" => i64::max,
+            _ => {
+                let reason = format!("`{name}` is not a function; there are `min` and `max`");
+                return Err(self.malformed(reason));
+            }
+        };
+        let first = self.sum()?;
+        if self.take(b",").is_none() {
+            return Err(self.malformed(format!("`{name}` takes two values, `{name}(a, b)`")));
+        }
+        let second = self.sum()?;
+        match self.take(b")") {
+            Some(_) => Ok(choose(first, second)),
+            None => Err(self.malformed("a `)` is missing")),
         }
     }
 }
@@ -188,6 +212,9 @@ mod tests {
         check("2 + 3 * (range - 1)", Ok(299));
         check("-range+1_000", Ok(900));
         check("--3", Ok(3));
+        check("min(range, 50)", Ok(50));
+        check("max (range, rows / 2) + 1", Ok(501));
+        check("min(1200, 60 + max(rows, 2 * rows) / 100)", Ok(80));
     }
 
     #[test]
@@ -200,6 +227,11 @@ mod tests {
         check("1 / 0", Err("division by zero"));
         check("9223372036854775807 + 1", Err("overflow"));
         check("9x", Err("not a number"));
+        check("mim(1, 2)", Err("`mim` is not a function; there are `min` and `max`"));
+        check("min(1)", Err("`min` takes two values, `min(a, b)`"));
+        check("max(1, 2", Err("`)` is missing"));
+        check("min", Err("not a parameter"));
+        check(&"min(".repeat(100), Err("levels deep"));
         check(&"(".repeat(100), Err("levels deep"));
     }
 }

@@ -13,6 +13,7 @@ pub mod drive;
 pub mod environment;
 pub mod experiment;
 pub mod expression;
+pub mod imported;
 pub mod mark;
 pub mod measurement;
 pub mod metric;

@@ -7,5 +7,8 @@ pub const NO_HARDWARE: &str = "no hardware counters: neither instructions nor cy
 pub const NO_HARDWARE_BUT_STEPS: &str =
     "no hardware counters: neither kernel instructions nor cycles";
 
+/// The step did not keep its set rate; its throughput is not comparable. Words of the rules follow.
+pub const SLA_MISSED: &str = "SLA missed";
+
 /// User instructions are those of a few operations, executed step by step outside the slices.
 pub const STEPPED: &str = "user instructions counted by single steps";

@@ -44,19 +44,34 @@ pub struct Phase {
     pub group: String,
     /// Published range of the row, if the suite has one.
     pub range: Option<u64>,
-    /// Connections.
+    /// Clients: the factor's level, or the suite's rule. Their connections are
+    /// [`Workload::connections`].
     pub clients: u32,
     /// Values for the workload's expressions: its defaults, the suite's and the experiment's over
     /// them.
     pub parameters: Parameters,
     /// Closed or open loop.
     pub arrival: Arrival,
-    /// Length: seconds of the slice on the base (interleaved) or of the step (classic).
+    /// Length: seconds of the slice on the base (interleaved) or of the step (classic). Where the
+    /// roles of the workload say when it ends, the length that they aim at, or 0 if that depends on
+    /// the server.
     pub seconds: f64,
     /// Measured, warm-up or maintenance.
     pub kind: PhaseKind,
     /// Levels of the factors that need no restart.
     pub levels: Levels,
+    /// How long a settle phase waits; absent for others, and in plans from before there was a rule.
+    #[serde(default)]
+    pub settle: Option<Settle>,
+}
+
+/// Least and greatest length of a settle phase, counted from its start.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct Settle {
+    /// Waits as long even if all debts are paid earlier, seconds.
+    pub floor_seconds: f64,
+    /// Waits no longer even if debts are left, seconds; at least the floor.
+    pub ceiling_seconds: f64,
 }
 
 /// What a phase is for.
@@ -69,6 +84,8 @@ pub enum PhaseKind {
     Warmup,
     /// The server pays its debts: flush, compaction, vacuum.
     Settle,
+    /// Creates the secondary indexes that the load left out; a row of the tables.
+    Index,
 }
 
 /// One fresh start of every subject: the unit of inference and of resume.

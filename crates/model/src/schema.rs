@@ -29,8 +29,8 @@ pub struct Table {
     pub create: BTreeMap<String, String>,
     /// The loaded columns in order, with how row `row` (from 1) gets its value.
     pub columns: Vec<Column>,
-    /// Statements after the rows, by dialect or `any`: secondary indexes. `{table}`, `{n}`,
-    /// `{rows}`.
+    /// Statements after the rows: secondary indexes. By storage engine in lower case (`rocksdb`),
+    /// else by dialect, else `any`. `{table}`, `{n}`, `{rows}`.
     pub indexes: BTreeMap<String, Vec<String>>,
     /// Statements after the indexes, by dialect or `any`: sequences, statistics.
     pub finish: BTreeMap<String, Vec<String>>,

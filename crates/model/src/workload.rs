@@ -1,7 +1,10 @@
 //! What one slice executes: operations made of statements, their arguments and what they are
 //! expected to do.
 
-use crate::{Parameters, expression::Expression};
+use crate::{
+    Parameters,
+    expression::{Expression, ExpressionError},
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -26,11 +29,34 @@ pub struct Workload {
     pub ops: Vec<Op>,
     /// Who executes which operations; empty means one role that executes all of them.
     pub roles: Vec<Role>,
+    /// Name of the role whose operations the per-operation metrics divide by; empty means all.
+    #[serde(default)]
+    pub lead: String,
+    /// What servers are known to do in another way than the statements expect.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deviations: Vec<Deviation>,
     /// Where the text came from, for messages: a path, or `catalog/…` for a shipped file.
     pub source: String,
 }
 
 impl Workload {
+    /// Connections of a phase: those of all roles, or `clients` where there are no roles.
+    ///
+    /// # Errors
+    /// The expression of a role's clients has no value.
+    pub fn connections(&self, parameters: &Parameters) -> Result<i64, ExpressionError> {
+        match self.roles.as_slice() {
+            [] => Expression::new("clients").evaluate(parameters),
+            roles => roles.iter().map(|role| role.clients.evaluate(parameters)).sum(),
+        }
+    }
+
+    /// Whether its roles say when a phase ends: at least one of them ends by itself. Otherwise the
+    /// phase has a length.
+    pub fn ends_by_roles(&self) -> bool {
+        self.roles.iter().any(|role| !matches!(role.end, RoleEnd::With(_)))
+    }
+
     /// Whether any statement may change data: such workloads run after the reading ones, and drain.
     pub fn writes(&self) -> bool {
         self.ops.iter().flat_map(|op| &op.statements).any(|s| s.class == Class::Write)
@@ -97,8 +123,64 @@ pub struct Statement {
     pub mode: Mode,
     /// What the server must have done; checked in every slice.
     pub expect: Expect,
-    /// Name under which the first column of the first returned row is kept for later arguments.
+    /// Name under which the first column of the first returned row is kept for later arguments;
+    /// NULL is 0. All roles of a workload share it: connection `n` of one role sees what connection `n`
+    /// of another kept.
     pub capture: Option<String>,
+    /// Executed in the first execution of its operation by a connection, and then in every so many;
+    /// in every one if absent.
+    #[serde(default)]
+    pub every: Option<Expression>,
+    /// A kept value that grows when the statement has succeeded.
+    #[serde(default)]
+    pub advance: Option<Advance>,
+    /// Indexes that the server is meant to use, `{n}` being the copy's number: [`PRIMARY`], [`NONE`]
+    /// for a full scan, or names. Empty means not checked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub index: Vec<String>,
+}
+
+/// A kept value that moves on without asking the server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Advance {
+    /// Name given by `capture`.
+    pub name: String,
+    /// Added to it.
+    pub by: Expression,
+}
+
+/// The index of the primary key, whatever the server calls it.
+pub const PRIMARY: &str = "primary";
+/// No index: the whole table is read.
+pub const NONE: &str = "none";
+
+/// A known difference between what a workload expects and what one server does.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Deviation {
+    /// Name of the server product.
+    pub server: String,
+    /// Storage engine; any if absent.
+    pub engine: Option<String>,
+    /// What differs.
+    pub check: Check,
+    /// Why, and why it is right to measure it all the same.
+    pub reason: String,
+}
+
+/// A check of `dbdyno verify` on each statement of a workload.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Check {
+    /// Rows returned and changed are those that the workload expects.
+    Rows,
+    /// The server uses the index that the workload names.
+    Plan,
+    /// A statement asks for as many keys as the workload says, and gets their rows.
+    Keys,
+    /// Prepared statements and text do the same.
+    Modes,
+    /// The tables have as many rows afterwards as the changes told.
+    Effect,
 }
 
 /// One argument, or an in-list of them.
@@ -157,6 +239,27 @@ pub enum Generator {
         /// The value.
         value: String,
     },
+    /// The driver's wall clock (UTC) when the statement is built: `YYYY-MM-DD HH:MM:SS`.
+    Now,
+    /// Text of a uniform random length in `[low, high]`: `a`s, then
+    /// `length * 3 / 4 * random_percent / 100` random characters of the base64 alphabet, which a
+    /// compressor cannot shorten.
+    Filler {
+        /// Least length, characters.
+        low: Expression,
+        /// Greatest length, inclusive.
+        high: Expression,
+        /// Share of random characters, percent of three quarters of the length.
+        random_percent: u32,
+    },
+    /// Uniform integer from one kept value up to, and without, another; the former where there is
+    /// nothing between them.
+    Between {
+        /// Name of the kept value that is the least.
+        low: String,
+        /// Name of the kept value that is the bound.
+        high: String,
+    },
     /// A named draw of the operation or statement, plus a constant.
     Draw {
         /// Name of the draw.
@@ -214,6 +317,10 @@ pub struct Expect {
     pub rows: Option<Bounds>,
     /// Rows changed.
     pub changed: Option<Bounds>,
+    /// Keys that one execution asks for: the length of its list, or of its interval with both ends
+    /// included. Checked by `dbdyno verify` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys: Option<Expression>,
 }
 
 /// An inclusive interval.
@@ -235,9 +342,38 @@ pub struct Role {
     /// Connections of this role.
     pub clients: Expression,
     /// Closed or open loop.
-    pub arrival: Arrival,
+    pub arrival: RoleArrival,
     /// When the role ends.
     pub end: RoleEnd,
+    /// Another role that this one goes hand in hand with, connection `n` with connection `n`.
+    #[serde(default)]
+    pub pair: Option<Pair>,
+}
+
+/// Two roles in step: an operation starts when the partner has completed at least as many
+/// operations, less `lead`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Pair {
+    /// Name of the other role.
+    pub role: String,
+    /// Operations by which this role may be ahead of the partner.
+    pub lead: u32,
+}
+
+/// Closed or open loop of one role.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RoleArrival {
+    /// The next operation starts when the last one is answered.
+    Closed,
+    /// Operations have intended start times, on an absolute schedule from the start of the stretch:
+    /// time lost is caught up and counted.
+    Open {
+        /// Operations per second over all connections of the role.
+        per_second: Expression,
+        /// Distance of the intended start times.
+        spacing: Spacing,
+    },
 }
 
 /// Closed or open loop.

@@ -13,7 +13,7 @@ use crate::{
     },
 };
 use include_dir::{Dir, include_dir};
-use model::{schema::Schema, subject::Config, workload::Workload};
+use model::{Parameters, schema::Schema, subject::Config, workload::Workload};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -69,7 +69,7 @@ impl Catalog {
 
     /// All schemas by name. Errors: a file of them is wrong.
     pub fn schemas(&self) -> Result<Vec<Listing>, Error> {
-        self.list("schemas/", |source| Ok(schema(source)?.help))
+        self.list("schemas/", |source| Ok(schema(source, &Parameters::new())?.help))
     }
 
     /// All suites by name. Errors: a file of them is wrong.
@@ -101,7 +101,16 @@ impl Catalog {
 
     /// A schema by name or path, as [`Catalog::workload`].
     pub fn schema(&self, name_or_path: &str) -> Result<Schema, Error> {
-        schema(&self.source("schema", "schemas/", name_or_path)?)
+        self.schema_with(name_or_path, &Parameters::new())
+    }
+
+    /// The same, with the values of an experiment over the schema's parameters.
+    pub(crate) fn schema_with(
+        &self,
+        name_or_path: &str,
+        values: &Parameters,
+    ) -> Result<Schema, Error> {
+        schema(&self.source("schema", "schemas/", name_or_path)?, values)
     }
 
     /// A suite by name or path, as [`Catalog::workload`].
@@ -245,9 +254,9 @@ fn workload(source: &Source) -> Result<Workload, Error> {
     Ok(workload)
 }
 
-fn schema(source: &Source) -> Result<Schema, Error> {
+fn schema(source: &Source, values: &Parameters) -> Result<Schema, Error> {
     let wire: WireSchema = source.parse()?;
-    wire.check(source.stem()).map_err(|fault| source.locate(fault))
+    wire.check(source.stem(), values).map_err(|fault| source.locate(fault))
 }
 
 fn suite(source: &Source) -> Result<Suite, Error> {

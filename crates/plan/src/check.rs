@@ -1,7 +1,7 @@
 //! Whether the factors, the parameters and the baseline of an experiment fit each other.
 
-use crate::{Draft, error::Error, suggest, wire::value::EVERYWHERE};
-use model::experiment::Factor;
+use crate::{Draft, draft::ONE_LEVEL, error::Error, suggest, wire::value::EVERYWHERE};
+use model::{experiment::Factor, plan::PhaseKind};
 
 /// The factors that are no parameters of workloads.
 const FACTORS: [&str; 3] = ["build", "config", "clients"];
@@ -26,13 +26,51 @@ impl Draft {
             self.check_factor_name(factor, &parameters)?;
             self.check_levels(factor)?;
         }
+        self.check_order()?;
         if self.levels("build").is_none() {
             let place = self.places.of(&["factors"]);
             let reason = "no server to measure; add `build = [\"mysql@9\"]` to `[factors]`";
             return Err(Error::Invalid { place, reason: reason.to_owned() });
         }
+        let suite = self.suite_parameters.iter().map(|(name, _)| name.as_str());
+        let parameters: Vec<&str> = parameters.into_iter().chain(suite).collect();
         self.check_parameters(&parameters)?;
+        self.check_server_configs()?;
         self.check_baseline()
+    }
+
+    /// Where indexes are a phase, every phase finds what the ones before it left.
+    fn check_order(&self) -> Result<(), Error> {
+        if !self.phases.iter().any(|phase| phase.suite.kind == PhaseKind::Index) {
+            return Ok(());
+        }
+        let restarted = ["build", "config"];
+        let mut factors = self.experiment.factors.iter();
+        let several = factors
+            .find(|factor| factor.levels.len() > 1 && !restarted.contains(&factor.name.as_str()));
+        match several {
+            Some(factor) => {
+                let place = self.places.of(&["factors", &factor.name]);
+                Err(Error::Invalid { place, reason: ONE_LEVEL.to_owned() })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// A server has its configuration from the factor or from itself.
+    fn check_server_configs(&self) -> Result<(), Error> {
+        let own = self.server_configs.keys().next();
+        match (self.levels("config"), own) {
+            (Some(_), Some(name)) => {
+                let place = self.places.of(&["servers", name, "config"]);
+                let reason = format!(
+                    "the server `{name}` has a `config` and the experiment the factor `config`; \
+                     remove one"
+                );
+                Err(Error::Invalid { place, reason })
+            }
+            _ => Ok(()),
+        }
     }
 
     fn known_parameters(&self) -> Vec<&str> {

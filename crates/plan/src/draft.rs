@@ -5,12 +5,18 @@ use crate::{
     Catalog, Suite, SuiteOrder, SuitePhase,
     error::{Error, Place},
     layers::{Layers, Places, check_only, name_of},
+    preset::{self, Chosen},
     suggest,
-    wire::{config::WireConfig, experiment::WireExperiment, value::OneOrMany},
+    wire::{
+        config::WireConfig,
+        experiment::{WireExperiment, WireServer},
+        value::OneOrMany,
+    },
 };
 use model::{
     Parameters,
     experiment::{Design, Experiment, Factor},
+    expression::Expression,
     plan::PhaseKind,
     schema::Schema,
     subject::Build,
@@ -36,9 +42,14 @@ pub struct Draft {
     pub(crate) phases: Vec<DraftPhase>,
     pub(crate) workloads: Vec<Workload>,
     pub(crate) schemas: Vec<Schema>,
+    /// The experiment's values for parameters.
     pub(crate) parameters: Parameters,
+    /// The parameters of the suite in order, with the expression that holds.
+    pub(crate) suite_parameters: Vec<(String, Expression)>,
     pub(crate) arrival: Option<Arrival>,
     pub(crate) servers: BTreeMap<String, Build>,
+    /// Configurations of servers that have one of their own, by name of the server.
+    pub(crate) server_configs: BTreeMap<String, String>,
     pub(crate) configs: BTreeMap<String, WireConfig>,
     pub(crate) places: Places,
 }
@@ -47,7 +58,8 @@ pub struct Draft {
 #[derive(Debug)]
 pub(crate) struct DraftPhase {
     pub(crate) suite: SuitePhase,
-    /// Index into [`Draft::workloads`]; for a settle phase, of the phase before it.
+    /// Index into [`Draft::workloads`]; of the phase before it, for a phase without a workload of
+    /// its own.
     pub(crate) workload: usize,
 }
 
@@ -61,20 +73,29 @@ pub fn load_experiment(
     overrides: &Overrides,
 ) -> Result<Draft, Error> {
     let layers = Layers::read(name_or_path, catalog, overrides)?;
-    let experiment = experiment(&layers)?;
-    let mut found = Found::default();
+    question(&layers)?;
     let suite = suite(&layers, catalog)?;
+    let chosen = preset::choose(&layers, &suite)?;
+    let experiment = experiment(&layers, &chosen)?;
+    let mut found = Found::default();
     let mut phases = found.phases(suite, &layers, catalog)?;
     keep_only(&mut phases, &found.workloads, &overrides.only)?;
-    let schemas = schemas(&found.workloads, catalog)?;
+    let values = preset::scope(&experiment, &chosen.parameters)
+        .map_err(|error| error.at(layers.place(&["suite"])))?;
+    let schemas = schemas(&found.workloads, catalog, &values)?;
     for workload in &mut found.workloads {
         name_of(&workload.schema).to_owned().clone_into(&mut workload.schema);
     }
     let wire = &layers.wire;
+    let own_config = |(name, server): (&String, &WireServer)| {
+        server.config.clone().map(|config| (name.clone(), config))
+    };
     let draft = Draft {
         arrival: arrival(&layers)?,
         parameters: wire.parameters.clone(),
+        suite_parameters: chosen.parameters,
         servers: servers(&layers)?,
+        server_configs: wire.servers.iter().filter_map(own_config).collect(),
         configs: wire.configs.clone(),
         places: layers.places(),
         experiment,
@@ -86,22 +107,27 @@ pub fn load_experiment(
     Ok(draft)
 }
 
+fn question(layers: &Layers) -> Result<String, Error> {
+    let question = layers.wire.question.clone().filter(|text| !text.trim().is_empty());
+    question.ok_or_else(|| {
+        let place = layers.places().file();
+        let reason = "the experiment has no `question`; write it in one sentence".to_owned();
+        Error::Invalid { place, reason }
+    })
+}
+
 /// The scalar keys with their defaults and limits.
-fn experiment(layers: &Layers) -> Result<Experiment, Error> {
+fn experiment(layers: &Layers, chosen: &Chosen) -> Result<Experiment, Error> {
     let wire = &layers.wire;
     let design = wire.design.unwrap_or(Design::Interleaved);
     let warmup_seconds = match design {
         Design::Interleaved => 0.3,
         Design::Classic => 5.0,
     };
-    let Some(question) = wire.question.clone().filter(|text| !text.trim().is_empty()) else {
-        let place = layers.places().file();
-        let reason = "the experiment has no `question`; write it in one sentence".to_owned();
-        return Err(Error::Invalid { place, reason });
-    };
+    let factors = factors(wire, chosen);
     let experiment = Experiment {
         name: layers.name.clone(),
-        question,
+        question: question(layers)?,
         suite: wire.suite.clone().unwrap_or_else(|| layers.name.clone()),
         design,
         blocks: wire.blocks.unwrap_or(8),
@@ -109,9 +135,9 @@ fn experiment(layers: &Layers) -> Result<Experiment, Error> {
         rounds: wire.rounds.unwrap_or(2),
         seed: wire.seed.unwrap_or(42),
         baseline: wire.baseline.iter().map(|(k, v)| (k.clone(), v.0.clone())).collect(),
-        factors: factors(wire),
-        tables: wire.tables.unwrap_or(1),
-        rows: wire.rows.unwrap_or(1_000_000),
+        tables: tables(layers, chosen, &factors)?,
+        factors,
+        rows: wire.rows.or(chosen.rows).unwrap_or(1_000_000),
         slice_seconds: wire.slice_seconds.unwrap_or(2.0),
         read_seconds: wire.read_seconds.unwrap_or(180.0),
         write_seconds: wire.write_seconds.unwrap_or(300.0),
@@ -123,13 +149,48 @@ fn experiment(layers: &Layers) -> Result<Experiment, Error> {
     Ok(experiment)
 }
 
-fn factors(wire: &WireExperiment) -> Vec<Factor> {
+fn factors(wire: &WireExperiment, chosen: &Chosen) -> Vec<Factor> {
     let factor = |(name, OneOrMany(levels)): &(String, OneOrMany)| Factor {
         name: name.clone(),
         levels: levels.clone(),
     };
-    wire.factors.0.iter().map(factor).collect()
+    let mut factors: Vec<Factor> = wire.factors.0.iter().map(factor).collect();
+    if let (Some(clients), false) = (chosen.clients, has(&factors, "clients")) {
+        factors.push(Factor { name: "clients".to_owned(), levels: vec![clients.to_string()] });
+    }
+    factors
 }
+
+fn has(factors: &[Factor], name: &str) -> bool {
+    factors.iter().any(|factor| factor.name == name)
+}
+
+/// Number of tables: the experiment's, or the suite's rule over the only level of `clients`.
+fn tables(layers: &Layers, chosen: &Chosen, factors: &[Factor]) -> Result<u64, Error> {
+    let Some(rule) = &chosen.tables else { return Ok(layers.wire.tables.unwrap_or(1)) };
+    let invalid =
+        |key: &[&str], reason: String| Err(Error::Invalid { place: layers.place(key), reason });
+    if layers.wire.tables.is_some() {
+        let reason = format!("the suite has `{rule}` tables; leave `tables` out");
+        return invalid(&["tables"], reason);
+    }
+    let clients = factors.iter().find(|factor| factor.name == "clients");
+    let clients = match clients.map_or(&[][..], |factor| factor.levels.as_slice()) {
+        [] => 1,
+        // A level that is no number is refused with the other factors.
+        [only] => only.parse().unwrap_or(1),
+        _ => return invalid(&["factors", "clients"], ONE_LEVEL.to_owned()),
+    };
+    let value = rule
+        .evaluate(&Parameters::from([("clients".to_owned(), clients)]))
+        .map_err(|source| Error::Expression { place: layers.place(&["suite"]), source })?;
+    Ok(u64::try_from(value).unwrap_or(0))
+}
+
+/// Why a factor without restart has one level in suites that load or build as they go.
+pub(crate) const ONE_LEVEL: &str = "the phases of this suite build on each other, so that each \
+                                    level needs a load of its own; write one experiment for each \
+                                    and let them `extends` a common one";
 
 /// Largest count of blocks, rounds and the like: far beyond use, and small enough to plan at once.
 const COUNT_MAX: u64 = 10_000;
@@ -193,6 +254,9 @@ fn suite(layers: &Layers, catalog: &Catalog) -> Result<Suite, Error> {
             name: String::new(),
             help: String::new(),
             order: SuiteOrder::ReadsFirst,
+            tables: None,
+            parameters: Vec::new(),
+            presets: BTreeMap::new(),
             phases: workloads.iter().map(|workload| listed(workload)).collect(),
         }),
         (Some(_), Some(_)) => Err(Error::Invalid {
@@ -216,9 +280,11 @@ fn listed(workload: &str) -> SuitePhase {
         kind: PhaseKind::Measure,
         length: None,
         seconds: None,
+        floor_seconds: None,
+        ceiling_seconds: None,
         group: None,
         clients: None,
-        parameters: Parameters::new(),
+        parameters: BTreeMap::new(),
         arrival: None,
     }
 }
@@ -243,7 +309,7 @@ impl Found {
                 Some(_) => layers.place(&["workloads", &index.to_string()]),
                 None => layers.place(&["suite"]),
             };
-            let workload = if entry.kind == PhaseKind::Settle {
+            let workload = if entry.workload.is_empty() {
                 phases.last().map_or(0, |phase| phase.workload)
             } else {
                 self.find(&entry.workload, catalog).map_err(|error| error.at(place))?
@@ -284,6 +350,11 @@ fn keep_only(
     if only.is_empty() {
         return Ok(());
     }
+    if phases.iter().any(|phase| phase.suite.kind == PhaseKind::Index) {
+        let place = Place { file: format!("--only {}", only.join(",")), line: None };
+        let reason = "the phases of this suite build on each other; leave `--only` out".to_owned();
+        return Err(Error::Invalid { place, reason });
+    }
     let measured = phases.iter().filter(|phase| phase.suite.kind == PhaseKind::Measure);
     let known = measured
         .flat_map(|phase| [workloads[phase.workload].name.as_str(), phase.suite.name.as_str()]);
@@ -303,18 +374,26 @@ fn keep_only(
     for phase in phases.iter_mut() {
         match phase.suite.kind {
             PhaseKind::Settle => phase.workload = before,
-            PhaseKind::Measure | PhaseKind::Warmup => before = phase.workload,
+            _ => before = phase.workload,
         }
     }
     Ok(())
 }
 
-fn schemas(workloads: &[Workload], catalog: &Catalog) -> Result<Vec<Schema>, Error> {
+fn schemas(
+    workloads: &[Workload],
+    catalog: &Catalog,
+    values: &Parameters,
+) -> Result<Vec<Schema>, Error> {
     let mut schemas: Vec<Schema> = Vec::new();
     for workload in workloads {
         let place = Place { file: workload.source.clone(), line: None };
-        let schema = catalog.schema(&workload.schema).map_err(|error| error.at(place.clone()))?;
-        let dialects = schema.tables.iter().flat_map(|table| table.create.keys());
+        let schema = catalog
+            .schema_with(&workload.schema, values)
+            .map_err(|error| error.at(place.clone()))?;
+        // Partitions may take a dialect away; it is known all the same.
+        let whole = catalog.schema(&workload.schema).map_err(|error| error.at(place.clone()))?;
+        let dialects = whole.tables.iter().flat_map(|table| table.create.keys());
         let dialects: Vec<&str> = dialects.map(String::as_str).collect();
         let statements = workload.ops.iter().flat_map(|op| &op.statements);
         for dialect in statements.flat_map(|statement| statement.sql_for.keys()) {

@@ -5,11 +5,14 @@
 //! - Loading takes a second per 80,000 rows. It happens once per subject and load.
 //! - A fresh start takes 2 seconds and the time to copy the data at 300 MB/s.
 //! - A slice takes its length, its discarded start, and a second to thaw and to drain if it writes.
+//! - What a phase takes whose roles or indexes say when it ends, and the rows that it leaves, is in
+//!   `growth`.
 //! - A subject keeps a template per load and one copy, each with its log, where the configuration
-//!   sizes it, and 200 MB beside the rows.
+//!   sizes it, and 200 MB beside the rows. In the classic design only one subject has its copy.
 //! - A server takes its caches, as far as they fill, and 200 MB. Interleaved servers are up
 //!   together.
 
+use crate::growth::{Growth, growth};
 use model::{
     Parameters,
     experiment::Design,
@@ -30,6 +33,44 @@ const PAGE_FILL: f64 = 1.25;
 
 /// The cost of a plan whose other parts are complete.
 pub(crate) fn estimate(plan: &Plan) -> Estimate {
+    let (rows, row_bytes) = loaded(plan);
+    let growth = growth(plan);
+    let data = row_bytes * PAGE_FILL;
+    let peak = data + growth.peak_bytes * PAGE_FILL;
+    let subjects = plan.subjects.len() as f64;
+    let loads = f64::from(plan.experiment.loads);
+    let turns = plan.phases.iter().enumerate();
+    let block: f64 = turns.map(|(index, _)| turn(plan, index, &growth)).sum();
+    let start = START_SECONDS + data / COPY_BYTES_PER_SECOND;
+    let seconds = subjects
+        * (loads * (rows / LOAD_ROWS_PER_SECOND + START_SECONDS)
+            + plan.blocks.len() as f64 * (start + block));
+    let memory = plan
+        .subjects
+        .iter()
+        .map(|subject| SERVER_BYTES + cache_bytes(&subject.config).min(2.0 * peak));
+    let templates: f64 = plan.subjects.iter().map(|one| folder(&one.config, data)).sum();
+    let copies = plan.subjects.iter().map(|subject| {
+        folder(&subject.config, peak) + kept_log_bytes(&subject.config).min(growth.log_bytes)
+    });
+    let (memory, copies) = match plan.experiment.design {
+        Design::Interleaved => (memory.sum(), copies.sum::<f64>()),
+        Design::Classic => (memory.fold(0.0, f64::max), copies.fold(0.0, f64::max)),
+    };
+    Estimate {
+        seconds: seconds.round(),
+        disk_bytes: (loads * templates + copies).round() as u64,
+        memory_bytes: memory.round() as u64,
+    }
+}
+
+/// A data folder with so many bytes of rows.
+fn folder(config: &Config, data: f64) -> f64 {
+    data + log_bytes(config) + BESIDE_ROWS_BYTES
+}
+
+/// Rows that the load creates, and their bytes.
+fn loaded(plan: &Plan) -> (f64, f64) {
     let (mut rows, mut row_bytes) = (0.0, 0.0);
     let parameters = Parameters::from([
         ("tables".to_owned(), whole(plan.experiment.tables)),
@@ -43,47 +84,27 @@ pub(crate) fn estimate(plan: &Plan) -> Estimate {
         rows += all;
         row_bytes += all * bytes_per_row(table);
     }
-    let data = row_bytes * PAGE_FILL;
-    let subjects = plan.subjects.len() as f64;
-    let loads = f64::from(plan.experiment.loads);
-    let block: f64 = plan.phases.iter().enumerate().map(|(index, _)| turn(plan, index)).sum();
-    let start = START_SECONDS + data / COPY_BYTES_PER_SECOND;
-    let seconds = subjects
-        * (loads * (rows / LOAD_ROWS_PER_SECOND + START_SECONDS)
-            + plan.blocks.len() as f64 * (start + block));
-    let memory = plan
-        .subjects
-        .iter()
-        .map(|subject| SERVER_BYTES + cache_bytes(&subject.config).min(2.0 * data));
-    let memory = match plan.experiment.design {
-        Design::Interleaved => memory.sum(),
-        Design::Classic => memory.fold(0.0, f64::max),
-    };
-    let folders: f64 = plan
-        .subjects
-        .iter()
-        .map(|subject| data + log_bytes(&subject.config) + BESIDE_ROWS_BYTES)
-        .sum();
-    Estimate {
-        seconds: seconds.round(),
-        disk_bytes: ((loads + 1.0) * folders).round() as u64,
-        memory_bytes: memory.round() as u64,
-    }
+    (rows, row_bytes)
 }
 
 /// Seconds that one subject spends in one phase of one block.
-fn turn(plan: &Plan, index: usize) -> f64 {
+fn turn(plan: &Plan, index: usize, growth: &Growth) -> f64 {
     let phase = &plan.phases[index];
+    let workload = &plan.workloads[phase.workload];
     let rounds = plan.blocks.first().map_or(0, |block| block.orders[index].len()) as f64;
     let drain = match phase.kind {
         PhaseKind::Settle => return phase.seconds + DRAIN_SECONDS,
-        _ if plan.workloads[phase.workload].writes() => DRAIN_SECONDS,
+        PhaseKind::Index => return growth.seconds[index],
+        _ if workload.writes() => DRAIN_SECONDS,
         _ => 0.0,
     };
+    if workload.ends_by_roles() {
+        return growth.seconds[index] + drain;
+    }
     rounds * (phase.seconds + plan.experiment.warmup_seconds + drain + TURN_SECONDS)
 }
 
-fn bytes_per_row(table: &Table) -> f64 {
+pub(crate) fn bytes_per_row(table: &Table) -> f64 {
     let indexes: usize = table.indexes.values().map(Vec::len).max().unwrap_or(0);
     let columns: usize = table.columns.iter().map(|column| bytes_of(&column.value)).sum();
     (columns + 24 + 16 * (indexes + 1)) as f64
@@ -93,6 +114,10 @@ fn bytes_of(value: &ColumnValue) -> usize {
     match value {
         ColumnValue::Drawn(Generator::Template { template }) => template.len(),
         ColumnValue::Drawn(Generator::Text { value }) => value.len(),
+        // Where a row is of an uncertain length, its longest one.
+        ColumnValue::Drawn(Generator::Filler { high, .. }) => {
+            high.evaluate(&Parameters::new()).map_or(8, |high| usize::try_from(high).unwrap_or(8))
+        }
         ColumnValue::RowNumber | ColumnValue::Drawn(_) => 8,
     }
 }
@@ -115,6 +140,13 @@ fn log_bytes(config: &Config) -> f64 {
         ["log_file_size", "log_capacity"].iter().any(|end| setting.name.ends_with(end))
     });
     logs.map(|setting| size(&setting.value)).fold(0.0, f64::max)
+}
+
+/// The log that a configuration lets grow between checkpoints, where it is not set aside at the
+/// start.
+fn kept_log_bytes(config: &Config) -> f64 {
+    let logs = config.settings.iter().filter(|setting| setting.name == "max_wal_size");
+    logs.map(|setting| size(&setting.value)).sum()
 }
 
 /// Bytes of `1G`, `512MB`, `4096`; a negative number counts KiB, as SQLite's does.

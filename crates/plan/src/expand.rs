@@ -25,7 +25,7 @@ const PLAN_FORMAT: u32 = 1;
 /// it.
 ///
 /// Errors: an unknown server, version or configuration, a phase whose expressions have no value,
-/// and what cannot be executed yet (several roles), each by name.
+/// and a phase that the design cannot execute, each by name.
 pub fn plan(draft: &Draft, catalog: &Catalog, versions: &dyn Versions) -> Result<Plan, Error> {
     let Subjects { subjects, build_labels } = subjects(draft, catalog, versions)?;
     let mut experiment = draft.experiment.clone();
@@ -42,7 +42,7 @@ pub fn plan(draft: &Draft, catalog: &Catalog, versions: &dyn Versions) -> Result
     }
     let rounds = phases.iter().map(|phase| match phase.kind {
         PhaseKind::Measure => experiment.rounds,
-        PhaseKind::Warmup | PhaseKind::Settle => 1,
+        PhaseKind::Warmup | PhaseKind::Settle | PhaseKind::Index => 1,
     });
     let blocks = order::blocks(Shape {
         seed: experiment.seed,

@@ -181,12 +181,17 @@ fn resolve_paths(layer: &mut Table, source: &Source) {
 }
 
 /// Puts `upper` over `lower`: tables are merged, anything else is replaced. A suite replaces a list
-/// of workloads, and the other way round.
+/// of workloads, and the other way round; either takes the preset of the old suite away.
 fn merge(lower: &mut Table, upper: Table) {
     for (one, other) in [("suite", "workloads"), ("workloads", "suite")] {
         if upper.contains_key(one) && !upper.contains_key(other) {
             lower.remove(other);
         }
+    }
+    // A preset belongs to its suite.
+    let replaced = ["suite", "workloads"].iter().any(|key| upper.contains_key(*key));
+    if replaced && !upper.contains_key("preset") {
+        lower.remove("preset");
     }
     merge_values(lower, upper);
 }

@@ -15,14 +15,18 @@ mod draft;
 mod error;
 mod estimate;
 mod expand;
+mod growth;
 mod layers;
+mod loads;
 mod order;
 mod phases;
+mod preset;
 mod random;
 mod render;
 mod source;
 mod subjects;
 mod suggest;
+mod values;
 mod wire;
 
 pub use catalog::{Catalog, Listing};
@@ -30,7 +34,7 @@ pub use draft::{Draft, Overrides, load_experiment};
 pub use error::{Error, Place};
 pub use expand::plan;
 pub use render::render;
-pub use wire::suite::{Length, Suite, SuiteOrder, SuitePhase};
+pub use wire::suite::{Length, Preset, Suite, SuiteOrder, SuitePhase};
 
 /// Which server builds exist: told by whoever knows the products.
 pub trait Versions {

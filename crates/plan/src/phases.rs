@@ -4,20 +4,24 @@ use crate::{
     Draft, Length,
     draft::DraftPhase,
     error::{Error, Place},
+    loads::{CONNECTIONS_MAX, Load, loads},
+    preset,
+    values::check_values,
 };
 use model::{
     Levels, Parameters,
     experiment::{Design, Factor},
-    plan::{Phase, PhaseKind},
-    workload::{Arrival, Bounds, Generator, Workload},
+    expression::Expression,
+    plan::{Phase, PhaseKind, Settle},
+    workload::{Arrival, RoleArrival, Workload},
 };
 
 /// Longest settle of the classic design and its shortest, seconds: the published waiting rule.
 const SETTLE_SECONDS: (f64, f64) = (60.0, 1200.0);
 /// Rows per second of waiting beyond the shortest settle.
 const SETTLE_ROWS_PER_SECOND: f64 = 1e6;
-/// Connections of one phase, at most: beyond this nothing on one machine is measured.
-const CLIENTS_MAX: i64 = 65_536;
+/// The longest wait is as many of the shortest, if the suite says nothing else.
+const SETTLE_CEILING_FLOORS: f64 = 4.0;
 
 /// All phases in order: for each entry of the suite every combination of levels, clients innermost.
 pub(crate) fn phases(draft: &Draft) -> Result<Vec<Phase>, Error> {
@@ -67,6 +71,7 @@ fn cells(draft: &Draft, entry: &DraftPhase) -> Vec<Levels> {
     let workload = &draft.workloads[entry.workload];
     let parameters = draft.parameter_factors();
     let parameters = parameters.filter(|factor| workload.parameters.contains_key(&factor.name));
+    let parameters = parameters.filter(|_| entry.suite.kind != PhaseKind::Index);
     // A warm-up with connections of its own warms the same at every level.
     let fixed_clients = entry.suite.kind == PhaseKind::Warmup && entry.suite.clients.is_some();
     let clients = draft.experiment.factors.iter();
@@ -90,12 +95,24 @@ fn phase(draft: &Draft, entry: &DraftPhase, levels: Levels) -> Result<Phase, Err
     let workload = &draft.workloads[entry.workload];
     let suite = &entry.suite;
     let place = Place { file: workload.source.clone(), line: None };
-    let mut parameters = parameters(draft, entry, &levels);
-    let (clients, arrival) = load_of(draft, entry, &parameters)?;
+    let in_suite = || draft.places.of(&["suite"]);
+    let mut parameters = parameters(draft, entry, &levels).map_err(|error| error.at(in_suite()))?;
+    let clients = clients(entry, &parameters).map_err(|error| error.at(in_suite()))?;
     parameters.insert("clients".to_owned(), i64::from(clients));
-    if suite.kind != PhaseKind::Settle {
-        check_values(workload, &parameters).map_err(|error| error.at(place))?;
+    let mut arrival = Arrival::Closed;
+    let mut loads = Vec::new();
+    if executes(suite.kind) {
+        check_values(workload, &parameters).map_err(|error| error.at(place.clone()))?;
+        loads = roles(workload, &parameters).map_err(|error| error.at(place))?;
+        arrival = arrival_of(draft, entry, &loads)?;
     }
+    check_kind(draft, entry)?;
+    let settle = match suite.kind {
+        PhaseKind::Settle => {
+            Some(settle(draft, entry, &parameters).map_err(|error| error.at(in_suite()))?)
+        }
+        _ => None,
+    };
     let range_factor = levels.get("range").and_then(|level| level.parse().ok());
     Ok(Phase {
         name: name(draft, entry, &levels),
@@ -103,16 +120,57 @@ fn phase(draft: &Draft, entry: &DraftPhase, levels: Levels) -> Result<Phase, Err
         group: match (&suite.group, suite.kind) {
             (_, PhaseKind::Settle) => String::new(),
             (Some(group), _) => group.clone(),
+            (None, PhaseKind::Index) => "index".to_owned(),
             (None, _) => workload.group.clone(),
         },
         range: range_factor.or(suite.range),
         clients,
+        seconds: match settle {
+            Some(settle) => settle.floor_seconds,
+            None => {
+                seconds(draft, entry, &parameters, &loads).map_err(|error| error.at(in_suite()))?
+            }
+        },
         parameters,
         arrival,
-        seconds: seconds(draft, entry),
         kind: suite.kind,
         levels,
+        settle,
     })
+}
+
+/// Whether a phase executes operations.
+fn executes(kind: PhaseKind) -> bool {
+    matches!(kind, PhaseKind::Measure | PhaseKind::Warmup)
+}
+
+/// What the schema and the design must have for a phase.
+fn check_kind(draft: &Draft, entry: &DraftPhase) -> Result<(), Error> {
+    let workload = &draft.workloads[entry.workload];
+    let name = &entry.suite.name;
+    let once = match entry.suite.kind {
+        PhaseKind::Index => "builds indexes once",
+        PhaseKind::Measure | PhaseKind::Warmup if workload.ends_by_roles() => {
+            "ends when its roles have done their work"
+        }
+        _ => return Ok(()),
+    };
+    if draft.experiment.design == Design::Interleaved {
+        let place = draft.places.of(&["design"]);
+        let reason = format!(
+            "the phase `{name}` {once}, which equal slices in turns cannot do; \
+             write `design = \"classic\"`"
+        );
+        return Err(Error::Invalid { place, reason });
+    }
+    let mut schemas = draft.schemas.iter().filter(|schema| schema.name == workload.schema);
+    let has_indexes = schemas.any(|one| one.tables.iter().any(|table| !table.indexes.is_empty()));
+    if entry.suite.kind == PhaseKind::Index && !has_indexes {
+        let schema = &workload.schema;
+        let reason = format!("the phase `{name}` has no index to build in the schema `{schema}`");
+        return Err(Error::Invalid { place: draft.places.of(&["suite"]), reason });
+    }
+    Ok(())
 }
 
 /// The suite's name and what the levels add to it, where a factor has several.
@@ -130,17 +188,30 @@ fn name(draft: &Draft, entry: &DraftPhase, levels: &Levels) -> String {
     name
 }
 
-/// The workload's defaults, the suite's range and values over them, then the experiment's, then the
-/// levels.
-fn parameters(draft: &Draft, entry: &DraftPhase, levels: &Levels) -> Parameters {
-    let mut parameters = draft.workloads[entry.workload].parameters.clone();
+/// The workload's defaults, the suite's values over them, then the phase's range and values, then
+/// the experiment's, then the levels; beside them the parameters of the suite, and those that every
+/// phase has.
+fn parameters(draft: &Draft, entry: &DraftPhase, levels: &Levels) -> Result<Parameters, Error> {
     let number = |value: u64| i64::try_from(value).unwrap_or(i64::MAX);
     let levels_over =
         levels.iter().filter_map(|(name, level)| Some((name.clone(), level.parse().ok()?)));
+    let experiment = &draft.experiment;
+    let scope = match levels.get("clients").and_then(|level| level.parse().ok()) {
+        Some(clients) => preset::scope_at(experiment, &draft.suite_parameters, clients),
+        // A phase that is not repeated for each level has the first one.
+        None => preset::scope(experiment, &draft.suite_parameters),
+    }?;
+    let mut of_phase = Parameters::new();
+    for (name, expression) in &entry.suite.parameters {
+        of_phase.insert(name.clone(), value(expression, &scope)?);
+    }
+    let mut parameters = draft.workloads[entry.workload].parameters.clone();
     let range = entry.suite.range.map(|range| ("range".to_owned(), number(range)));
-    let over = range
+    let over = scope
+        .clone()
         .into_iter()
-        .chain(entry.suite.parameters.clone())
+        .chain(range)
+        .chain(of_phase)
         .chain(draft.parameters.clone())
         .chain(levels_over);
     for (name, value) in over {
@@ -148,143 +219,132 @@ fn parameters(draft: &Draft, entry: &DraftPhase, levels: &Levels) -> Parameters 
             *old = value;
         }
     }
-    parameters.insert("tables".to_owned(), number(draft.experiment.tables));
-    parameters.insert("rows".to_owned(), number(draft.experiment.rows));
-    // A phase that is not repeated for each level has the first one.
-    let first = || draft.levels("clients").and_then(|levels| levels.first());
-    let clients = levels.get("clients").or_else(first).and_then(|level| level.parse().ok());
-    parameters.insert("clients".to_owned(), clients.unwrap_or(1));
-    parameters
+    for (name, value) in scope {
+        parameters.entry(name).or_insert(value);
+    }
+    Ok(parameters)
 }
 
-/// Connections and arrival: the suite's rule over the workload's only role over the experiment's.
-fn load_of(
-    draft: &Draft,
-    entry: &DraftPhase,
-    parameters: &Parameters,
-) -> Result<(u32, Arrival), Error> {
-    let workload = &draft.workloads[entry.workload];
-    let place = Place { file: workload.source.clone(), line: None };
-    let role = match workload.roles.as_slice() {
-        [] => None,
-        [role] => Some(role),
-        roles => {
-            let names: Vec<&str> = roles.iter().map(|role| role.name.as_str()).collect();
-            let names = crate::suggest::quoted(&names);
-            let reason = format!(
-                "the workload `{}` has several roles ({names}), which cannot be executed yet; \
-                 leave one",
-                workload.name
-            );
-            return Err(Error::Invalid { place, reason });
-        }
-    };
-    let rule = entry.suite.clients.as_ref().or(role.map(|role| &role.clients));
-    let clients = match rule {
-        Some(rule) => rule
-            .evaluate(parameters)
-            .map_err(|source| Error::Expression { place: place.clone(), source })?,
+/// Clients of a phase: the suite's rule over the level.
+fn clients(entry: &DraftPhase, parameters: &Parameters) -> Result<u32, Error> {
+    let clients = match &entry.suite.clients {
+        Some(rule) => value(rule, parameters)?,
         None => parameters["clients"],
     };
-    let arrival = draft
-        .arrival
-        .or(entry.suite.arrival)
-        .or(role.map(|role| role.arrival))
-        .unwrap_or(Arrival::Closed);
     match u32::try_from(clients) {
-        Ok(count) if (1..=CLIENTS_MAX).contains(&clients) => Ok((count, arrival)),
+        Ok(count) if (1..=CONNECTIONS_MAX).contains(&clients) => Ok(count),
         _ => {
             let name = &entry.suite.name;
             let reason = format!(
-                "the phase `{name}` has {clients} clients; 1 to {CLIENTS_MAX} are possible"
+                "the phase `{name}` has {clients} clients; 1 to {CONNECTIONS_MAX} are possible"
             );
-            Err(Error::Invalid { place, reason })
+            Err(Error::Invalid { place: Place::default(), reason })
         }
     }
 }
 
-fn seconds(draft: &Draft, entry: &DraftPhase) -> f64 {
-    let experiment = &draft.experiment;
-    let writes = draft.workloads[entry.workload].writes();
-    match (experiment.design, entry.suite.kind) {
-        (Design::Interleaved, PhaseKind::Settle) => 0.0,
-        (Design::Interleaved, _) => experiment.slice_seconds,
-        (Design::Classic, PhaseKind::Settle) => {
-            let rows = experiment.rows as f64 * experiment.tables as f64;
-            (SETTLE_SECONDS.0 + rows / SETTLE_ROWS_PER_SECOND).min(SETTLE_SECONDS.1)
-        }
-        (Design::Classic, _) => entry.suite.seconds.unwrap_or(match (entry.suite.length, writes) {
-            (Some(Length::Read), _) | (None, false) => experiment.read_seconds,
-            (Some(Length::Write), _) | (None, true) => experiment.write_seconds,
+/// The roles of a phase, not too many of them.
+fn roles<'a>(workload: &'a Workload, parameters: &Parameters) -> Result<Vec<Load<'a>>, Error> {
+    let loads = loads(workload, parameters)?;
+    let connections = loads.iter().fold(0_i64, |sum, one| sum.saturating_add(one.connections));
+    if connections > CONNECTIONS_MAX {
+        let reason =
+            format!("the roles have {connections} clients; {CONNECTIONS_MAX} are possible");
+        return Err(Error::Invalid { place: Place::default(), reason });
+    }
+    Ok(loads)
+}
+
+/// The experiment's arrival over the suite's over that of the only role. Several roles have their
+/// own.
+fn arrival_of(draft: &Draft, entry: &DraftPhase, loads: &[Load<'_>]) -> Result<Arrival, Error> {
+    let over = draft.arrival.or(entry.suite.arrival);
+    match (loads, over) {
+        ([] | [_], Some(over)) => Ok(over),
+        ([only], None) => Ok(match (only.per_second, &only.role.arrival) {
+            (Some(rate), RoleArrival::Open { spacing, .. }) => {
+                Arrival::Open { per_second: rate as f64, spacing: *spacing }
+            }
+            _ => Arrival::Closed,
         }),
+        (_, None) => Ok(Arrival::Closed),
+        (_, Some(_)) => {
+            let key = if draft.arrival.is_some() { "arrival" } else { "suite" };
+            let name = &entry.suite.name;
+            let reason = format!(
+                "the phase `{name}` has several roles, each with an `arrival` of its own; \
+                 change them in the workload"
+            );
+            Err(Error::Invalid { place: draft.places.of(&[key]), reason })
+        }
     }
 }
 
-/// Every expression has a value, and every interval a member, under the phase's own parameters.
-fn check_values(workload: &Workload, parameters: &Parameters) -> Result<(), Error> {
-    for op in &workload.ops {
-        let statements = op.statements.iter();
-        let draws = op.draws.iter().chain(statements.clone().flat_map(|one| &one.draws));
-        for draw in draws {
-            check_value(&draw.value, parameters)?;
-        }
-        for statement in statements {
-            for arg in &statement.args {
-                check_value(&arg.value, parameters)?;
-                check_least(arg.list.as_ref(), 1, parameters)?;
-            }
-            check_least(statement.rows_per_statement.as_ref(), 1, parameters)?;
-            check_least(Some(&statement.repeat), 0, parameters)?;
-            for Bounds { low, high } in
-                statement.expect.rows.iter().chain(&statement.expect.changed)
-            {
-                check_pair((low, high), parameters)?;
-            }
-        }
+/// The published rule for the wait, unless the suite has its own: a minute and a second for each
+/// million rows, twenty minutes at most, and four times that for debts that stay.
+fn settle(draft: &Draft, entry: &DraftPhase, parameters: &Parameters) -> Result<Settle, Error> {
+    let rows = draft.experiment.rows as f64 * draft.experiment.tables as f64;
+    let published = SETTLE_SECONDS.0 + rows / SETTLE_ROWS_PER_SECOND;
+    let published = published.min(SETTLE_SECONDS.1).round();
+    let floor = match (&entry.suite.floor_seconds, draft.experiment.design) {
+        (Some(floor), _) => value(floor, parameters)? as f64,
+        (None, Design::Classic) => published,
+        // Slices drain on their own.
+        (None, Design::Interleaved) => 0.0,
+    };
+    let ceiling = match &entry.suite.ceiling_seconds {
+        Some(ceiling) => value(ceiling, parameters)? as f64,
+        None if floor > 0.0 => SETTLE_CEILING_FLOORS * floor,
+        None => SETTLE_CEILING_FLOORS * published,
+    };
+    if floor < 0.0 || ceiling < floor {
+        let name = &entry.suite.name;
+        let reason = format!(
+            "the phase `{name}` waits {floor} to {ceiling} seconds; \
+             `floor_seconds` is 0 at least, and `ceiling_seconds` not below it"
+        );
+        return Err(Error::Invalid { place: Place::default(), reason });
     }
-    Ok(())
+    Ok(Settle { floor_seconds: floor, ceiling_seconds: ceiling })
 }
 
-type Expression = model::expression::Expression;
-
-fn check_value(value: &Generator, parameters: &Parameters) -> Result<(), Error> {
-    match value {
-        Generator::Uniform { low, high } | Generator::Zipf { low, high, .. } => {
-            check_pair((low, high), parameters)
-        }
-        Generator::Consecutive { first: value }
-        | Generator::Sequence { first: value }
-        | Generator::Integer { value }
-        | Generator::Draw { plus: value, .. }
-        | Generator::Captured { plus: value, .. } => check_least(Some(value), i64::MIN, parameters),
-        Generator::Template { .. } | Generator::Text { .. } => Ok(()),
-    }
-}
-
-fn check_pair(
-    (low, high): (&Expression, &Expression),
+fn seconds(
+    draft: &Draft,
+    entry: &DraftPhase,
     parameters: &Parameters,
-) -> Result<(), Error> {
-    let (least, most) = (value(low, parameters)?, value(high, parameters)?);
-    if least <= most {
-        return Ok(());
+    loads: &[Load<'_>],
+) -> Result<f64, Error> {
+    let experiment = &draft.experiment;
+    let workload = &draft.workloads[entry.workload];
+    if entry.suite.kind == PhaseKind::Index {
+        return Ok(0.0);
     }
-    let reason = format!("from `{low}` to `{high}` is from {least} to {most}, which holds nothing");
-    Err(Error::Invalid { place: Place::default(), reason })
-}
-
-fn check_least(
-    expression: Option<&Expression>,
-    least: i64,
-    parameters: &Parameters,
-) -> Result<(), Error> {
-    let Some(expression) = expression else { return Ok(()) };
-    let number = value(expression, parameters)?;
-    if number >= least {
-        return Ok(());
+    if workload.ends_by_roles() {
+        if entry.suite.seconds.is_some() || entry.suite.length.is_some() {
+            let name = &entry.suite.name;
+            let reason = format!(
+                "the phase `{name}` ends when its roles say so; \
+                 leave `seconds` and `length` out"
+            );
+            return Err(Error::Invalid { place: Place::default(), reason });
+        }
+        return Ok(loads.iter().filter_map(Load::seconds).fold(0.0, f64::max));
     }
-    let reason = format!("`{expression}` is {number}; it must be {least} at least");
-    Err(Error::Invalid { place: Place::default(), reason })
+    if experiment.design == Design::Interleaved {
+        return Ok(experiment.slice_seconds);
+    }
+    if let Some(seconds) = &entry.suite.seconds {
+        let seconds = value(seconds, parameters)?;
+        if seconds < 1 {
+            let reason = format!("`seconds` is {seconds}; it must be 1 at least");
+            return Err(Error::Invalid { place: Place::default(), reason });
+        }
+        return Ok(seconds as f64);
+    }
+    Ok(match (entry.suite.length, workload.writes()) {
+        (Some(Length::Read), _) | (None, false) => experiment.read_seconds,
+        (Some(Length::Write), _) | (None, true) => experiment.write_seconds,
+    })
 }
 
 fn value(expression: &Expression, parameters: &Parameters) -> Result<i64, Error> {

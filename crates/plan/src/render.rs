@@ -1,9 +1,11 @@
 //! The text of `dbdyno plan`: blocks, trials and slices in order, and what they will cost.
 
+use crate::loads::{Amount, Load, loads};
 use model::{
     experiment::Design,
     plan::{Block, Phase, PhaseKind, Plan},
-    workload::Arrival,
+    schema::Table,
+    workload::{Arrival, RoleEnd},
 };
 use std::fmt::Write;
 
@@ -24,7 +26,7 @@ fn head(text: &mut String, plan: &Plan) -> std::fmt::Result {
     writeln!(text, "{}: {}", experiment.name, experiment.question)?;
     let design = match experiment.design {
         Design::Interleaved => "interleaved, all servers up, slices of fixed work in turns",
-        Design::Classic => "classic, one server at a time, by duration",
+        Design::Classic => "classic, one server at a time, all phases in order",
     };
     let hash = plan.hash.get(..12).unwrap_or(&plan.hash);
     writeln!(text, "plan {hash}, seed {}, {design}", experiment.seed)?;
@@ -51,34 +53,95 @@ fn phases(text: &mut String, plan: &Plan) -> std::fmt::Result {
     writeln!(text, "\nphases, in this order for every subject")?;
     let wide = plan.phases.iter().map(|phase| phase.name.len()).max().unwrap_or(0);
     for (index, phase) in plan.phases.iter().enumerate() {
-        let rounds = plan.blocks.first().map_or(0, |block| block.orders[index].len());
-        let Phase { name, group, .. } = phase;
-        let what = match phase.kind {
-            PhaseKind::Measure => group,
-            PhaseKind::Warmup => "warm-up",
-            PhaseKind::Settle => "until calm",
-        };
-        if phase.kind == PhaseKind::Settle {
-            let least = match phase.seconds {
-                0.0 => String::new(),
-                seconds => format!(", {} at least", duration(seconds)),
-            };
-            writeln!(text, "  {:>3}  {name:wide$}  {what}{least}", index + 1)?;
-            continue;
+        let name = &phase.name;
+        write!(text, "  {:>3}  {name:wide$}  ", index + 1)?;
+        match phase.kind {
+            PhaseKind::Settle => writeln!(text, "until calm{}", wait(phase))?,
+            PhaseKind::Index => writeln!(text, "{:10}  {}", phase.group, indexes(plan, phase))?,
+            PhaseKind::Measure => executed(text, plan, index, &phase.group)?,
+            PhaseKind::Warmup => executed(text, plan, index, "warm-up")?,
         }
-        write!(text, "  {:>3}  {name:wide$}  {what:10}", index + 1)?;
-        let clients = counted(phase.clients.into(), "client");
-        let length = format!("{rounds} x {}", duration(phase.seconds));
-        write!(text, "  {clients:>11}  {length:>9}")?;
-        if let Arrival::Open { per_second, .. } = phase.arrival {
-            write!(text, "  {per_second} per second")?;
-        }
-        if let Some(range) = phase.range {
-            write!(text, "  range {range}")?;
-        }
-        writeln!(text)?;
     }
     Ok(())
+}
+
+fn wait(phase: &Phase) -> String {
+    match phase.settle {
+        Some(settle) if settle.floor_seconds > 0.0 => format!(
+            ", {} at least, {} at most",
+            duration(settle.floor_seconds),
+            duration(settle.ceiling_seconds)
+        ),
+        _ => String::new(),
+    }
+}
+
+/// The indexes of a table, as far as all dialects agree on their number.
+fn indexes(plan: &Plan, phase: &Phase) -> String {
+    let schema = &plan.workloads[phase.workload].schema;
+    let copies = |table: &Table| table.copies.evaluate(&phase.parameters).unwrap_or(0);
+    let schema = plan.schemas.iter().find(|other| other.name == *schema);
+    let tables: i64 = schema.iter().flat_map(|schema| &schema.tables).map(copies).sum();
+    let tables = counted(whole(tables), "table");
+    format!("the secondary indexes of {tables}")
+}
+
+/// A phase that executes operations, by its length or by what its roles do.
+fn executed(text: &mut String, plan: &Plan, index: usize, what: &str) -> std::fmt::Result {
+    let phase = &plan.phases[index];
+    let workload = &plan.workloads[phase.workload];
+    let rounds = plan.blocks.first().map_or(0, |block| block.orders[index].len());
+    let clients = counted(phase.clients.into(), "client");
+    let length = match phase.seconds {
+        0.0 => String::new(),
+        seconds => format!("{rounds} x {}", duration(seconds)),
+    };
+    write!(text, "{what:10}  {clients:>11}  {length:>9}")?;
+    if let Arrival::Open { per_second, .. } = phase.arrival {
+        write!(text, "  {per_second} per second")?;
+    }
+    if let Some(range) = phase.range {
+        write!(text, "  range {range}")?;
+    }
+    // A plan is made of roles that have values.
+    let loads = loads(workload, &phase.parameters).unwrap_or_default();
+    if !workload.ends_by_roles() && loads.len() < 2 {
+        return writeln!(text);
+    }
+    let connections: i64 = loads.iter().map(|load| load.connections).sum();
+    let connections = counted(whole(connections), "connection");
+    let roles: Vec<String> = loads.iter().map(|load| role(load, &loads)).collect();
+    writeln!(text, "  {connections:>14}: {}", roles.join(", "))
+}
+
+/// `insert 1,500 rows at 100 rows per second`, for each connection.
+fn role(load: &Load<'_>, loads: &[Load<'_>]) -> String {
+    let name = &load.role.name;
+    // Of two roles in step the second one says so.
+    let place = |name: &str| loads.iter().position(|other| other.role.name == name);
+    let behind = load.role.pair.as_ref().filter(|pair| place(&pair.role) < place(name));
+    if let Some(pair) = behind {
+        return format!("{name} in step with `{}` ({} apart at most)", pair.role, pair.lead);
+    }
+    let amount = match (load.amount, &load.role.end) {
+        (Amount::Rows(rows), _) => counted(whole(rows), "row"),
+        (Amount::Operations(operations), _) => counted(whole(operations), "operation"),
+        (Amount::Seconds(seconds), _) => duration(seconds as f64),
+        (_, RoleEnd::With(other)) if !other.is_empty() => format!("until `{other}` ends"),
+        _ => "until the end".to_owned(),
+    };
+    let rate = load.per_second.map(|rate| match load.amount {
+        Amount::Rows(_) => {
+            let rows = rate.saturating_mul(load.rows_per_operation) / load.connections.max(1);
+            format!(" at {} per second", counted(whole(rows), "row"))
+        }
+        _ => format!(" at {} per second", rate as f64 / load.connections as f64),
+    });
+    format!("{name} {amount}{}", rate.unwrap_or_default())
+}
+
+fn whole(number: i64) -> u64 {
+    u64::try_from(number).unwrap_or(0)
 }
 
 fn blocks(text: &mut String, plan: &Plan) -> std::fmt::Result {

@@ -41,10 +41,12 @@ pub(crate) fn subjects(
             );
             return Err(Error::Invalid { place: place(), reason });
         }
-        for (index, name) in configs.unwrap_or(&base).iter().enumerate() {
-            let place = match configs {
-                Some(_) => draft.places.of(&["factors", "config", &index.to_string()]),
-                None => draft.places.of(&["factors", "build"]),
+        let own = draft.server_configs.get(level).map(std::slice::from_ref);
+        for (index, name) in configs.or(own).unwrap_or(&base).iter().enumerate() {
+            let place = match (configs, own) {
+                (Some(_), _) => draft.places.of(&["factors", "config", &index.to_string()]),
+                (None, Some(_)) => draft.places.of(&["servers", level, "config"]),
+                (None, None) => draft.places.of(&["factors", "build"]),
             };
             let server = &named.build.server;
             let config = catalog.config_with(server, name, &draft.configs, &place)?;

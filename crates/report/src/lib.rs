@@ -14,6 +14,7 @@ pub mod format;
 pub mod grid;
 pub mod page;
 pub mod section;
+pub mod sysbench;
 
 mod details;
 mod escape;
@@ -99,14 +100,42 @@ pub enum Error {
         /// The keys that exist.
         known: String,
     },
+    /// No style has this name.
+    #[error("no style is named `{name}`; choose one of {known}")]
+    UnknownStyle {
+        /// What was asked for.
+        name: String,
+        /// The names that exist.
+        known: String,
+    },
 }
 
 /// The report in the format with this name. Fails for an unknown name.
 pub fn render(report: &Report, format: &str) -> Result<String, Error> {
-    let Some(format) = format::find(format) else {
-        let known: Vec<_> = format::FORMATS.iter().map(|f| format!("`{}`", f.name())).collect();
-        return Err(Error::UnknownFormat { name: format.to_owned(), known: known.join(", ") });
-    };
+    let format = known_format(format)?;
     let document = format.page().document(report);
     Ok(format.text(report, &document))
+}
+
+/// The summary tables of the Insert Benchmark in a style of [`analysis::style::STYLES`] and a
+/// format. Fails for unknown names.
+pub fn render_insert_benchmark(
+    report: &Report,
+    style: &str,
+    format: &str,
+) -> Result<String, Error> {
+    let format = known_format(format)?;
+    let Some(style) = analysis::style::find(style) else {
+        let known = analysis::style::STYLES.iter().map(|style| format!("`{}`", style.name()));
+        let known = known.collect::<Vec<_>>().join(", ");
+        return Err(Error::UnknownStyle { name: style.to_owned(), known });
+    };
+    Ok(format.text(report, &page::insert_benchmark(report, style)))
+}
+
+fn known_format(name: &str) -> Result<&'static dyn format::Format, Error> {
+    format::find(name).ok_or_else(|| {
+        let known: Vec<_> = format::FORMATS.iter().map(|f| format!("`{}`", f.name())).collect();
+        Error::UnknownFormat { name: name.to_owned(), known: known.join(", ") }
+    })
 }

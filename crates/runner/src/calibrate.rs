@@ -20,8 +20,13 @@ use std::collections::BTreeMap;
 const PROBE_SECONDS: f64 = 1.0;
 /// Operations of the null client that tell its cost.
 const NULL_OPERATIONS: u64 = 20_000;
-/// Operations of the null client that are stepped.
-const NULL_STEPPED: u64 = 100;
+/// Operations of the null client that are stepped, at most.
+const NULL_STEPPED_MAX: f64 = 100.0;
+/// Seconds that stepping the null client through one phase may take, about.
+const NULL_STEPPED_SECONDS: f64 = 0.5;
+
+/// Key of the calibration in a run's state.
+pub(crate) const STATE: &str = "calibration";
 
 /// What calibration found, by phase name.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -37,26 +42,31 @@ pub(crate) struct Calibration {
 
 /// Reads the calibration from the run's state, or makes it.
 pub(crate) fn calibration(run: &mut Run<'_>) -> Result<Calibration, Error> {
-    if let Some(known) = run.writer.state("calibration")? {
+    if let Some(known) = run.writer.state(STATE)? {
         return Ok(known);
     }
     run.step("calibrating: the rate of the base, and the cost of the load engine itself");
     let mut found = Calibration::default();
     null_costs(run, &mut found)?;
     rates(run, &mut found)?;
-    run.writer.note_state("calibration", &found)?;
+    run.writer.note_state(STATE, &found)?;
     Ok(found)
 }
 
 /// The load engine's own cost only: what the classic design needs, whose steps have durations.
 pub(crate) fn null_calibration(run: &mut Run<'_>) -> Result<Calibration, Error> {
-    if let Some(known) = run.writer.state("calibration")? {
+    if let Some(known) = run.writer.state(STATE)? {
         return Ok(known);
     }
     let mut found = Calibration::default();
     null_costs(run, &mut found)?;
-    run.writer.note_state("calibration", &found)?;
+    run.writer.note_state(STATE, &found)?;
     Ok(found)
+}
+
+/// Whether the length of a phase's slices follows from a rate: its roles do not say it themselves.
+fn by_rate(run: &Run<'_>, phase: &Phase) -> bool {
+    phase.kind == PhaseKind::Measure && run.plan.workloads[phase.workload].roles.is_empty()
 }
 
 /// Runs every phase for a moment on a throw-away copy of the base's data, so that no measured state
@@ -67,7 +77,7 @@ fn rates(run: &mut Run<'_>, found: &mut Calibration) -> Result<(), Error> {
     let data = template::copy_for_block(run, base, 0)?;
     let mut stand = Stand::start(run, base, &data, 1)?;
     template::warm(run, &mut stand)?;
-    for phase in run.plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure) {
+    for phase in run.plan.phases.iter().filter(|phase| by_rate(run, phase)) {
         if stand.connections.len() != phase.clients as usize {
             stand.connect(phase.clients)?;
         }
@@ -92,7 +102,7 @@ fn rates(run: &mut Run<'_>, found: &mut Calibration) -> Result<(), Error> {
 fn null_costs(run: &mut Run<'_>, found: &mut Calibration) -> Result<(), Error> {
     let mut driver = Driver::spawn(&run.options.exe, run.stop)?;
     run.keeper.adopt(driver.pid())?;
-    for phase in run.plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure) {
+    for phase in run.plan.phases.iter().filter(|phase| by_rate(run, phase)) {
         let target = Target {
             protocol: "null".to_owned(),
             endpoint: Endpoint::Nowhere,
@@ -119,7 +129,9 @@ fn null_costs(run: &mut Run<'_>, found: &mut Calibration) -> Result<(), Error> {
         let costs = readings.iter().filter(|reading| reading.scope == Scope::Client);
         let costs = costs.map(|reading| (reading.counter.clone(), reading.delta() / operations));
         let mut costs: BTreeMap<String, f64> = costs.collect();
-        if let Some(task) = task.filter(|_| run.steps()) {
+        // Only an embedded engine's cost is the driver's less the null client's.
+        let embedded = run.installed.iter().any(Option::is_none);
+        if let Some(task) = task.filter(|_| embedded && run.steps()) {
             costs.insert(stepping::STEPPED[0].to_owned(), null_steps(&mut driver, phase, task)?);
         }
         found.null.insert(phase.name.clone(), costs);
@@ -129,12 +141,16 @@ fn null_costs(run: &mut Run<'_>, found: &mut Calibration) -> Result<(), Error> {
 
 /// User instructions per operation of the null client, by single steps.
 fn null_steps(driver: &mut Driver, phase: &Phase, task: u32) -> Result<f64, Error> {
-    let stepper = Stepper::attach(&[task])?;
-    let report = run_stretch(driver, phase, StretchEnd::Operations(NULL_STEPPED), 3);
-    let counts = stepper.stop()?;
-    report?;
-    let steps: u64 = counts.iter().map(|count| count.instructions).sum();
-    Ok(steps as f64 / NULL_STEPPED as f64)
+    let mut step = |operations: u64| -> Result<f64, Error> {
+        let stepper = Stepper::attach(&[task])?;
+        let report = run_stretch(driver, phase, StretchEnd::Operations(operations), 3);
+        let counts = stepper.stop()?;
+        report?;
+        let steps: u64 = counts.iter().map(|count| count.instructions).sum();
+        Ok(steps as f64 / operations as f64)
+    };
+    let seconds = step(1)? / probe::steps_per_second();
+    step((NULL_STEPPED_SECONDS / seconds).clamp(1.0, NULL_STEPPED_MAX) as u64)
 }
 
 /// The workload of a phase with everything needed to compile it.

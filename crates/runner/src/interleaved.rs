@@ -3,23 +3,29 @@
 
 use crate::{
     Error, Progress, calibrate, copy,
+    ledger::Activity,
+    roles,
     run::{Run, slices_per_trial},
-    slice::{self, Work},
+    slice::{self, After, Work},
     stepping, template,
     trial::Trial,
 };
 use model::{
     drive::StretchEnd,
-    plan::{Block, PhaseKind},
+    plan::{Block, Phase, PhaseKind},
     record::SliceState,
 };
 
-/// Slices' worth of work that each subject does, discarded, before the first round of a reading
-/// phase. Caches are full by then, but InnoDB's adaptive hash index serves a page only after
-/// several accesses to it: until it does, MySQL 5.6 spends 49,700 instead of 34,000 user
-/// instructions on a point query.
-const FIRST_DISCARD_READING: f64 = 6.0;
-/// The same before a writing phase, whose state is not to be used up before it is measured.
+/// Operations per row of the tables that each subject does, discarded, before the first round of a
+/// reading phase. Caches are full by then, but InnoDB's adaptive hash index serves a page only after
+/// several accesses to it: until it does, MySQL 5.6 spends 49,700 instead of 35,000 user
+/// instructions on a point query. With 1M rows 115,000 operations left it at 45,500, and 167,000
+/// were enough.
+const FIRST_DISCARD_PER_ROW: f64 = 0.3;
+/// The same, at least and at most, in slices' worth of work: what takes longer costs more than it
+/// tells.
+const FIRST_DISCARD_READING: (f64, f64) = (1.0, 12.0);
+/// Slices' worth before a writing phase, whose state is not to be used up before it is measured.
 const FIRST_DISCARD_WRITING: f64 = 0.5;
 
 /// Number, beyond all rounds, of the stretch in single steps.
@@ -58,11 +64,16 @@ fn execute(run: &mut Run<'_>, block: &Block) -> Result<(), Error> {
     run.observer.tell(&Progress::Ready { block: block.index, headers: &headers });
     copy::sync_file_system(run.place.data())?;
     for trial in &mut trials {
-        trial.warm(run)?;
+        run.during(Activity::WarmUp, |run| trial.warm(run))?;
     }
     for phase in 0..run.plan.phases.len() {
-        if run.plan.phases[phase].kind == PhaseKind::Measure {
-            rounds(run, block, phase, &mut trials)?;
+        match run.plan.phases[phase].kind {
+            PhaseKind::Index => pieces(run, block, phase, &mut trials)?,
+            PhaseKind::Measure if roles::end_themselves(run, phase) => {
+                pieces(run, block, phase, &mut trials)?;
+            }
+            PhaseKind::Measure => rounds(run, block, phase, &mut trials)?,
+            PhaseKind::Warmup | PhaseKind::Settle => {}
         }
     }
     for trial in trials {
@@ -70,6 +81,7 @@ fn execute(run: &mut Run<'_>, block: &Block) -> Result<(), Error> {
         trial.end()?;
         copy::remove_folder(&data)?;
     }
+    run.note_time()?;
     Ok(())
 }
 
@@ -91,9 +103,10 @@ fn rounds(
         trial.prepare(about.clients, &assignment)?;
     }
     let first: Vec<usize> = orders.first().cloned().unwrap_or_default();
-    let discard = match run.plan.workloads[about.workload].writes() {
-        true => FIRST_DISCARD_WRITING,
-        false => FIRST_DISCARD_READING,
+    let after = After::of(&run.plan.workloads[about.workload]);
+    let discard = match after {
+        After::Drain => FIRST_DISCARD_WRITING,
+        After::Freeze => first_discard(about, operations),
     };
     let discarded = std::iter::once((0, first, part(discard), SliceState::Discarded));
     let full = part(1.0);
@@ -113,12 +126,65 @@ fn rounds(
                 phase,
                 round: u32::try_from(round).unwrap_or(u32::MAX),
                 order: u32::try_from(place).unwrap_or(u32::MAX),
-                warmup,
+                warmup: Some(warmup),
                 end,
                 seed,
                 state,
+                after,
             };
             slice_of(run, &mut trials[subject], &work)?;
+        }
+    }
+    Ok(())
+}
+
+/// Slices' worth of discarded work before a reading phase whose slices have as many operations per
+/// connection.
+fn first_discard(phase: &Phase, operations: u64) -> f64 {
+    let parameter = |name: &str| phase.parameters.get(name).copied().unwrap_or(0).max(0) as f64;
+    let rows = parameter("rows") * parameter("tables").max(1.0);
+    let of_a_slice = operations.max(1) as f64 * f64::from(phase.clients.max(1));
+    let (least, most) = FIRST_DISCARD_READING;
+    (FIRST_DISCARD_PER_ROW * rows / of_a_slice).clamp(least, most)
+}
+
+/// A phase whose work is fixed by its roles, cut into as many pieces as there are rounds, so that
+/// each piece of one subject has its pair at the same state of the tables; every piece counts.
+/// Indexes are created at once.
+fn pieces(
+    run: &mut Run<'_>,
+    block: &Block,
+    phase: usize,
+    trials: &mut [Trial],
+) -> Result<(), Error> {
+    let about = &run.plan.phases[phase];
+    let workload = &run.plan.workloads[about.workload];
+    let whole = calibrate::assignment(run, about)?;
+    let connections = roles::connections(run, about)?;
+    let mut orders = block.orders.get(phase).cloned().unwrap_or_default();
+    if about.kind == PhaseKind::Index {
+        orders.truncate(1);
+    }
+    let of = orders.len() as u64;
+    for trial in trials.iter_mut() {
+        trial.stepped.clear();
+    }
+    for (round, order) in orders.into_iter().enumerate() {
+        let piece = roles::piece(&whole, round as u64, of)?;
+        for (place, subject) in order.into_iter().enumerate() {
+            let trial = &mut trials[subject];
+            trial.prepare(connections, &piece)?;
+            let work = Work {
+                phase,
+                round: u32::try_from(round).unwrap_or(u32::MAX),
+                order: u32::try_from(place).unwrap_or(u32::MAX),
+                warmup: None,
+                end: StretchEnd::Roles,
+                seed: stretch_seed(block.seed, phase, round),
+                state: SliceState::Measured,
+                after: After::of(workload),
+            };
+            slice_of(run, trial, &work)?;
         }
     }
     Ok(())

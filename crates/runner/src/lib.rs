@@ -5,7 +5,8 @@
 //! a value and tells an [`Observer`].
 //!
 //! Read [`execute`] first, then `interleaved` and `classic` (the two designs), then `trial` (one
-//! subject in one block) and `slice` (one stretch of work).
+//! subject in one block) and `slice` (one stretch of work). [`verify`] looks at what workloads do
+//! instead of how fast.
 
 #![forbid(unsafe_code)]
 
@@ -17,18 +18,24 @@ mod driver;
 mod environment;
 mod error;
 mod foreground;
+mod indexes;
 mod interleaved;
+mod ledger;
 mod observer;
 mod preflight;
+mod roles;
+mod rows;
 mod run;
 mod slice;
 mod stepping;
 mod stop;
 mod template;
 mod trial;
+mod verify;
 
 pub use driver::Driver;
 pub use error::Error;
 pub use observer::{Observer, Progress};
-pub use run::{DataFolders, Options, Outcome, Resume, Steps, execute};
+pub use run::{DataFolders, Options, Outcome, Resume, Steps, TIME, execute};
 pub use stop::Stop;
+pub use verify::{Discrepancy, Facts, Verified, VerifiedPhase, verify};

@@ -9,6 +9,13 @@ pub(crate) fn check(plan: &Plan, places: &Places) -> Result<(), Error> {
     for demand in &plan.experiment.require {
         require(demand)?;
     }
+    if let Some(subject) = plan.subjects.iter().find(|s| s.build.attach.is_some()) {
+        return Err(Error::Preflight(format!(
+            "`{}` is to be attached to, which is not possible yet: let dbdyno start it, by the \
+             `basedir` of its installation",
+            subject.label
+        )));
+    }
     let free = copy::free_bytes(&places.root)?;
     enough_disk(plan.estimate.disk_bytes, free, &places.root.display().to_string())
 }

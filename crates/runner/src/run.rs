@@ -1,8 +1,11 @@
 //! One execution of a plan, from the first check to the last record.
 
 use crate::{
-    Error, Observer, Progress, Stop, calibrate::Calibration, classic, copy, environment,
-    interleaved, preflight, stepping,
+    Error, Observer, Progress, Stop,
+    calibrate::Calibration,
+    classic, copy, environment, interleaved,
+    ledger::{Activity, Ledger},
+    preflight, stepping,
 };
 use dbms::{Installed, Keeper, Places, RunPlace};
 use model::{
@@ -13,7 +16,7 @@ use model::{
     schema::Schema,
     subject::Subject,
 };
-use std::path::PathBuf;
+use std::{collections::BTreeMap, path::PathBuf};
 use store::{Results, RunWriter};
 
 /// How to execute, beside what.
@@ -59,7 +62,7 @@ pub enum DataFolders {
 }
 
 /// How a run ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct Outcome {
     /// Identifier of the run.
     pub run: String,
@@ -67,7 +70,12 @@ pub struct Outcome {
     pub failed_slices: u64,
     /// Where the data folders are, if they were to be kept.
     pub kept_data: Option<PathBuf>,
+    /// Wall time by activity over all executions of the run, seconds.
+    pub time: BTreeMap<String, f64>,
 }
+
+/// Key of the account of time in a run's state.
+pub const TIME: &str = "time";
 
 /// Everything that the parts of a run share.
 pub(crate) struct Run<'a> {
@@ -82,8 +90,53 @@ pub(crate) struct Run<'a> {
     pub(crate) installed: Vec<Option<Installed>>,
     pub(crate) environment: Environment,
     pub(crate) calibration: Calibration,
+    pub(crate) ledger: Ledger,
+    /// What earlier executions of this run took, seconds by activity.
+    earlier: BTreeMap<String, f64>,
     done: u64,
     failed: u64,
+}
+
+impl<'a> Run<'a> {
+    /// A run whose records are removed with its data: for looking at servers without measuring.
+    pub(crate) fn without_records(
+        plan: &'a Plan,
+        places: &Places,
+        options: &'a Options,
+        stop: &'a Stop,
+        observer: &'a mut dyn Observer,
+    ) -> Result<Self, Error> {
+        preflight::check(plan, places)?;
+        let installed = install(plan, places, observer)?;
+        let environment = environment::of(&places.root);
+        let now = crate::trial::wall_us();
+        let place = places.new_run(&format!("verify-{now}-{}", std::process::id()))?;
+        let results = Results::open_or_create(place.data().join("records"))?;
+        let writer = results.start_run(plan, &environment)?;
+        let keeper = Keeper::start(&options.exe, &place)?;
+        Ok(Self {
+            plan,
+            options,
+            stop,
+            observer,
+            place,
+            keeper,
+            writer,
+            installed,
+            environment,
+            calibration: Calibration::default(),
+            ledger: Ledger::default(),
+            earlier: BTreeMap::new(),
+            done: 0,
+            failed: 0,
+        })
+    }
+
+    /// Ends a run without records; nothing of it stays.
+    pub(crate) fn leave(self) -> Result<(), Error> {
+        self.keeper.end()?;
+        copy::remove_folder(self.place.data())
+    }
 }
 
 /// Executes `plan` and leaves its records in `options.results`. Errors keep what was measured.
@@ -95,8 +148,9 @@ pub fn execute(
     observer: &mut dyn Observer,
 ) -> Result<Outcome, Error> {
     probe::raise_file_limit();
+    let mut ledger = Ledger::default();
     preflight::check(plan, places)?;
-    let installed = install(plan, places, observer)?;
+    let installed = ledger.during(Activity::Install, || install(plan, places, observer))?;
     let environment = environment::of(&places.root);
     let results = Results::open_or_create(&options.results)?;
     let writer = match options.resume {
@@ -112,6 +166,7 @@ pub fn execute(
     let place = places.new_run(writer.id())?;
     let keeper = Keeper::start(&options.exe, &place)?;
     let environment = Environment { freezer: keeper.freezer_name().to_owned(), ..environment };
+    let earlier = writer.state(TIME)?.unwrap_or_default();
     let mut run = Run {
         plan,
         options,
@@ -123,6 +178,8 @@ pub fn execute(
         installed,
         environment,
         calibration: Calibration::default(),
+        ledger,
+        earlier,
         done: 0,
         failed: 0,
     };
@@ -165,6 +222,21 @@ impl Run<'_> {
         self.options.steps == Steps::WhereNeeded && stepping::wanted()
     }
 
+    /// Executes `work`, whose time belongs to `activity`.
+    pub(crate) fn during<T>(&mut self, activity: Activity, work: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.ledger.enter(activity);
+        let done = work(self);
+        self.ledger.enter(before);
+        done
+    }
+
+    /// Writes the account of time until now into the run's state.
+    pub(crate) fn note_time(&mut self) -> Result<BTreeMap<String, f64>, Error> {
+        let seconds = self.ledger.seconds(&self.earlier);
+        self.writer.note_state(TIME, &seconds)?;
+        Ok(seconds)
+    }
+
     pub(crate) fn step(&mut self, text: &str) {
         self.observer.tell(&Progress::Step(text));
     }
@@ -201,26 +273,32 @@ impl Run<'_> {
     }
 
     /// Removes the data folders of a run that broke; a resume loads again what it needs.
-    fn abandon(self) {
+    fn abandon(mut self) {
+        // What broke the run is told; that its account could not be written as well would hide it.
+        let _ = self.note_time();
         if self.options.data == DataFolders::Remove {
-            // What broke the run is told; that its folders are still there would only hide it.
+            // The same goes for folders that are still there.
             let _ = self.keeper.end();
             let _ = copy::remove_folder(self.place.data());
         }
     }
 
-    fn finish(self) -> Result<Outcome, Error> {
+    fn finish(mut self) -> Result<Outcome, Error> {
         let run = self.writer.id().to_owned();
+        let time = self.note_time()?;
         self.writer.finish()?;
         self.keeper.end()?;
         let kept_data = match self.options.data {
-            DataFolders::Keep => Some(self.place.data().to_owned()),
+            DataFolders::Keep => {
+                self.place.keep()?;
+                Some(self.place.data().to_owned())
+            }
             DataFolders::Remove => {
                 copy::remove_folder(self.place.data())?;
                 None
             }
         };
-        Ok(Outcome { run, failed_slices: self.failed, kept_data })
+        Ok(Outcome { run, failed_slices: self.failed, kept_data, time })
     }
 }
 

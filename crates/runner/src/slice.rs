@@ -3,14 +3,18 @@
 use crate::{
     Error, copy,
     driver::unexpected,
+    indexes,
+    ledger::Activity,
+    rows,
     run::Run,
     trial::{Trial, is_embedded, wall_us},
 };
 use model::{
     drive::{Command, Reply, Stretch, StretchEnd, StretchReport},
-    plan::Phase,
+    plan::{Phase, PhaseKind},
     reading::{Reading, Scope},
     record::{SliceRecord, SliceState},
+    workload::Workload,
 };
 use probe::{Meter, Sampler, Snapshot};
 use std::time::{Duration, Instant};
@@ -30,23 +34,32 @@ pub(crate) struct Work {
     pub(crate) round: u32,
     /// Place in the round.
     pub(crate) order: u32,
-    /// The discarded start.
-    pub(crate) warmup: StretchEnd,
+    /// The discarded start, if any.
+    pub(crate) warmup: Option<StretchEnd>,
     /// The measured stretch.
     pub(crate) end: StretchEnd,
     /// Seed of the measured stretch; the start has one of its own.
     pub(crate) seed: u64,
     /// State of the record if nothing breaks.
     pub(crate) state: SliceState,
+    /// What follows the measured stretch.
+    pub(crate) after: After,
 }
 
 /// What follows the measured stretch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum After {
-    /// The slice only read.
+pub(crate) enum After {
+    /// Nothing: the slice only read, or the design lets the next one pay (classic).
     Freeze,
-    /// The slice wrote, and the server pays for it first.
+    /// The slice wrote, and the server pays for it before anything else is measured.
     Drain,
+}
+
+impl After {
+    /// What the interleaved design does after a slice of `workload`.
+    pub(crate) fn of(workload: &Workload) -> Self {
+        if workload.writes() { After::Drain } else { After::Freeze }
+    }
 }
 
 /// What a slice gave before it became a record.
@@ -61,22 +74,20 @@ struct Measured {
 /// Executes a slice and records it. Only errors that are not the subject's own end the run.
 pub(crate) fn execute(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Result<(), Error> {
     let mut record = blank(run, trial, work);
-    let phase = &run.plan.phases[work.phase];
-    let after = match run.plan.workloads[phase.workload].writes() {
-        true => After::Drain,
-        false => After::Freeze,
-    };
     let null = run.null_readings(work.phase);
-    match measure(trial, phase, work, after) {
-        Ok(measured) => fill_in(&mut record, trial, measured),
-        Err(error) if error.is_of_one_subject() => {
-            let reason = trial.stand.reason(&error);
-            record.state = SliceState::Failed;
-            record.reason = Some(reason.clone());
-            trial.event("error", &reason, None)?;
-            trial.broken = Some(reason);
+    let measured = measured_and_counted(run, trial, work);
+    match trial.keep_apart(measured)? {
+        Some((measured, miscount)) => {
+            fill_in(&mut record, trial, measured);
+            if let Some(reason) = miscount {
+                record.state = SliceState::Failed;
+                record.reason.get_or_insert(reason);
+            }
         }
-        Err(error) => return Err(error),
+        None => {
+            record.state = SliceState::Failed;
+            record.reason.clone_from(&trial.broken);
+        }
     }
     let embedded = is_embedded(&trial.stand.target);
     if embedded {
@@ -92,6 +103,29 @@ pub(crate) fn execute(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Resu
     trial.writer.slice(&record)?;
     run.slice_done(&record);
     Ok(())
+}
+
+/// A slice, and what is wrong with the rows that it left, where its roles insert and delete.
+fn measured_and_counted(
+    run: &mut Run<'_>,
+    trial: &mut Trial,
+    work: &Work,
+) -> Result<(Measured, Option<String>), Error> {
+    let phase = &run.plan.phases[work.phase];
+    let workload = &run.plan.workloads[phase.workload];
+    let counted = phase.kind == PhaseKind::Index || !workload.roles.is_empty();
+    trial.stand.thaw()?;
+    if counted && trial.rows.is_none() {
+        trial.rows = Some(rows::count(run, trial, phase)?);
+    }
+    let measured = measure(run, trial, work)?;
+    let Some(before) = trial.rows.filter(|_| counted) else { return Ok((measured, None)) };
+    trial.stand.thaw()?;
+    let found = rows::count(run, trial, phase)?;
+    trial.stand.freeze()?;
+    trial.rows = Some(found);
+    let expected = rows::expected(before, workload, &measured.work);
+    Ok((measured, rows::mismatch(expected, found)))
 }
 
 /// Records a slice that cannot be executed because its subject broke earlier in the block.
@@ -130,18 +164,23 @@ fn fill_in(record: &mut SliceRecord, trial: &Trial, measured: Measured) {
     record.work = Some(measured.work);
 }
 
-fn measure(
-    trial: &mut Trial,
-    phase: &Phase,
-    work: &Work,
-    after_it: After,
-) -> Result<Measured, Error> {
+fn measure(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Result<Measured, Error> {
+    let phase = &run.plan.phases[work.phase];
     trial.stand.thaw()?;
     let sampler = Sampler::start(&trial.stand.counted(), SERIES_INTERVAL)?;
-    stretch(trial, phase, work.warmup, work.seed ^ WARMUP_SEED)?;
+    if let Some(warmup) = work.warmup {
+        run.during(Activity::WarmUp, |_| stretch(trial, phase, warmup, work.seed ^ WARMUP_SEED))?;
+    }
     let from_us = wall_us();
     let before = snapshot(trial)?;
-    let report = stretch(trial, phase, work.end, work.seed)?;
+    let activity = match work.state {
+        SliceState::Measured => Activity::Measurement,
+        SliceState::Discarded | SliceState::Failed => Activity::WarmUp,
+    };
+    let report = run.during(activity, |run| match phase.kind {
+        PhaseKind::Index => indexes::create(run, trial, phase),
+        _ => stretch(trial, phase, work.end, work.seed),
+    })?;
     let after = snapshot(trial)?;
     let rows = sampler.stop();
     trial.writer.series(&rows)?;
@@ -162,11 +201,11 @@ fn measure(
         drain_seconds: 0.0,
         marks: trial.meter.as_ref().map(Meter::marks).unwrap_or_default(),
     };
-    if after_it == After::Drain {
-        drain(trial, &before, &mut measured)?;
+    if work.after == After::Drain {
+        run.during(Activity::Maintenance, |_| drain(trial, &before, &mut measured))?;
     }
     trial.stand.freeze()?;
-    if after_it == After::Drain {
+    if work.after == After::Drain {
         copy::sync_file_system(&trial.stand.data)?;
     }
     Ok(measured)

@@ -7,6 +7,7 @@
 
 use crate::{
     Error,
+    ledger::Activity,
     run::Run,
     slice::run_stretch,
     trial::{Stand, Trial, is_embedded},
@@ -21,6 +22,8 @@ use std::time::Duration;
 
 /// Seconds of stepping that a workload may take on each subject in each block, about.
 const SECONDS: f64 = 6.0;
+/// A workload that would take longer for the fewest operations is not stepped.
+const SECONDS_AFFORDABLE: f64 = 12.0;
 /// After as many seconds a stretch is given up: it says nothing then, and the slices go on.
 const SECONDS_MAX: u64 = 45;
 /// More operations than this add nothing to the precision of the mean.
@@ -47,7 +50,7 @@ pub(crate) fn operations(stand: &mut Stand, phase: &Phase, seed: u64) -> Result<
 /// How many operations fit, if one takes as many seconds; none if that is too long, or not a
 /// number.
 fn fitting(seconds: f64) -> u64 {
-    let affordable = OPERATIONS_MIN * seconds < SECONDS_MAX as f64 / 2.0;
+    let affordable = OPERATIONS_MIN * seconds <= SECONDS_AFFORDABLE;
     if affordable { (SECONDS / seconds).clamp(OPERATIONS_MIN, OPERATIONS_MAX) as u64 } else { 0 }
 }
 
@@ -96,6 +99,13 @@ pub(crate) fn of_trial(
     phase: usize,
     seed: u64,
 ) -> Result<(), Error> {
+    let before = run.ledger.enter(Activity::SingleSteps);
+    let stepped = step(run, trial, phase, seed);
+    run.ledger.enter(before);
+    stepped
+}
+
+fn step(run: &Run<'_>, trial: &mut Trial, phase: usize, seed: u64) -> Result<(), Error> {
     trial.stepped.clear();
     let phase = &run.plan.phases[phase];
     let operations = run.calibration.stepped.get(&phase.name).copied().unwrap_or(0);
@@ -122,7 +132,8 @@ mod tests {
     fn the_stretch_is_as_long_as_the_time_allows() {
         assert_eq!(fitting(0.01), 100);
         assert_eq!(fitting(1.0), 6);
-        assert_eq!(fitting(8.0), 2);
+        assert_eq!(fitting(6.0), 2);
+        assert_eq!(fitting(8.0), 0);
         assert_eq!(fitting(30.0), 0);
         assert_eq!(fitting(0.0), 100);
         assert_eq!(fitting(f64::NAN), 0);

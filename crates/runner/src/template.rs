@@ -1,11 +1,12 @@
 //! Data folders that are loaded once per subject, settled, stopped cleanly, and copied for every
 //! block.
 
-use crate::{Error, copy, driver::unexpected, run::Run, trial::Stand};
+use crate::{Error, copy, driver::unexpected, ledger::Activity, run::Run, trial::Stand};
 use dbms::Launch;
 use fs_err as fs;
 use model::{
-    drive::{Command, LoadJob, LoadReport, Reply},
+    drive::{Command, LoadIndexes, LoadJob, LoadReport, Reply},
+    plan::PhaseKind,
     schema::Table,
 };
 use std::{
@@ -41,9 +42,10 @@ pub(crate) fn make(run: &mut Run<'_>, subject: usize, load: u32) -> Result<(), E
     run.step(&format!("loading {label} (load {load})"));
     initialise(run, subject, &folder)?;
     let mut stand = Stand::start(run, subject, &folder, 0)?;
-    let report = fill(run, subject, load, &mut stand)?;
+    let report = run.during(Activity::Load, |run| fill(run, subject, load, &mut stand))?;
     let start = Instant::now();
-    let left = settle(run, subject, &mut stand, SETTLE_CEILING)?;
+    let left =
+        run.during(Activity::Maintenance, |run| settle(run, subject, &mut stand, SETTLE_CEILING))?;
     let settle_seconds = start.elapsed().as_secs_f64();
     stand.end()?;
     let folder_bytes = copy::folder_bytes(&folder);
@@ -74,11 +76,34 @@ pub(crate) fn copy_for_block(
     subject: usize,
     load: u32,
 ) -> Result<PathBuf, Error> {
-    let copy = run.place.data().join("block").join(folder_name(run, subject));
+    let copy = block_path(run, subject);
     copy::remove_folder(&copy)?;
     make_parent(&copy)?;
     copy::copy_folder(&path(run, subject, load), &copy)?;
     Ok(copy)
+}
+
+/// The data folder of a trial of the classic design: a copy, unless nobody else will need the
+/// template.
+pub(crate) fn take_for_trial(
+    run: &mut Run<'_>,
+    subject: usize,
+    load: u32,
+) -> Result<PathBuf, Error> {
+    let users = run.plan.blocks.iter().filter(|block| block.load == load).count();
+    if users > 1 {
+        return copy_for_block(run, subject, load);
+    }
+    let (template, taken) = (path(run, subject, load), block_path(run, subject));
+    copy::remove_folder(&taken)?;
+    make_parent(&taken)?;
+    fs::remove_file(template.with_extension("complete"))?;
+    fs::rename(template, &taken)?;
+    Ok(taken)
+}
+
+fn block_path(run: &Run<'_>, subject: usize) -> PathBuf {
+    run.place.data().join("block").join(folder_name(run, subject))
 }
 
 fn path(run: &Run<'_>, subject: usize, load: u32) -> PathBuf {
@@ -140,6 +165,7 @@ pub(crate) fn fill(
             engine: engine.clone(),
             threads: u32::try_from(cpus.min(LOAD_THREADS_MAX)).unwrap_or(1),
             seed: run.plan.experiment.seed.wrapping_add(u64::from(load)),
+            indexes: indexes(run, &schema.name),
         };
         match stand.driver.ask(&Command::Load(job))? {
             Reply::Loaded(report) => {
@@ -153,6 +179,13 @@ pub(crate) fn fill(
         }
     }
     Ok(total)
+}
+
+/// A schema whose indexes are a phase of their own is loaded without them.
+fn indexes(run: &Run<'_>, schema: &str) -> LoadIndexes {
+    let phases = run.plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Index);
+    let mut schemas = phases.map(|phase| &run.plan.workloads[phase.workload].schema);
+    if schemas.any(|name| name == schema) { LoadIndexes::LeftOut } else { LoadIndexes::Created }
 }
 
 /// Makes the server pay its debts; gives what was left when the ceiling was hit.

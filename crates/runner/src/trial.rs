@@ -25,6 +25,11 @@ use store::TrialWriter;
 /// How long a fresh server may take to become calm before slices are marked.
 const CALM_CEILING: Duration = Duration::from_secs(45);
 
+/// How often, and how far apart, a server that is alive is asked to let us in again: one that
+/// recovers from the death of a backend refuses for some seconds.
+const RECOVERY_ATTEMPTS: u32 = 60;
+const RECOVERY_PAUSE: Duration = Duration::from_millis(500);
+
 /// Lines of a dead server's log that the record of the broken slice quotes.
 pub(crate) const LOG_LINES: usize = 20;
 
@@ -54,11 +59,18 @@ pub(crate) struct Trial {
     pub(crate) database_bytes: Option<f64>,
     /// Readings of single steps, for the slices of the current phase.
     pub(crate) stepped: Vec<Reading>,
+    /// Rows of the tables as last counted; none before a phase that needs them.
+    pub(crate) rows: Option<u64>,
     /// Marks that every slice of this trial carries.
     pub(crate) marks: Vec<String>,
-    /// Why the rest of the block goes on without this subject.
+    /// Why the rest of the phase goes on without this subject; the next phase tries to reach its
+    /// server again.
     pub(crate) broken: Option<String>,
 }
+
+/// Mark of slices that come after a failed one: their tables hold something else than those of the
+/// other subjects.
+pub(crate) const AFTER_FAILURE: &str = "after a failed slice";
 
 impl Stand {
     /// Starts the server of a subject on `data` and connects a driver with `clients` measured
@@ -146,6 +158,17 @@ impl Stand {
             left.push("background work".to_owned());
         }
         Ok(left)
+    }
+
+    /// What the server owes now, one entry per debt that it knows.
+    pub(crate) fn owed(&mut self) -> Result<Vec<String>, Error> {
+        let mut owed = Vec::new();
+        for debt in &self.debts {
+            if let Some(amount) = calm::owed_amount(&mut self.driver, debt)? {
+                owed.push(format!("{} {amount}", debt.name));
+            }
+        }
+        Ok(owed)
     }
 
     pub(crate) fn freeze(&mut self) -> Result<(), Error> {
@@ -237,6 +260,7 @@ impl Trial {
             meter: None,
             database_bytes: None,
             stepped: Vec::new(),
+            rows: None,
             marks: Vec::new(),
             broken: None,
         };
@@ -259,7 +283,7 @@ impl Trial {
     /// Opens the phase's connections and compiles its workload; what fails here breaks this subject
     /// only.
     pub(crate) fn prepare(&mut self, clients: u32, assignment: &Assignment) -> Result<(), Error> {
-        if self.broken.is_some() {
+        if self.broken.is_some() && !self.recover(clients)? {
             return Ok(());
         }
         let prepared = self.set_clients(clients).and_then(|()| {
@@ -269,6 +293,34 @@ impl Trial {
             self.stand.freeze()
         });
         self.keep_apart(prepared).map(drop)
+    }
+
+    /// Reaches a server again that has lost connections and is alive: its next slices are marked.
+    fn recover(&mut self, clients: u32) -> Result<bool, Error> {
+        let Some(reason) = self.broken.take() else { return Ok(true) };
+        if !self.stand.server.as_ref().is_some_and(Server::is_alive) {
+            self.broken = Some(reason);
+            return Ok(false);
+        }
+        self.meter = None;
+        let mut connected = self.stand.thaw().and_then(|()| self.stand.connect(clients));
+        for _ in 0..RECOVERY_ATTEMPTS {
+            if connected.is_ok() {
+                break;
+            }
+            self.stand.stop.sleep(RECOVERY_PAUSE)?;
+            connected = self.stand.connect(clients);
+        }
+        if connected.and_then(|()| self.attach()).is_err() {
+            self.broken = Some(reason);
+            return Ok(false);
+        }
+        self.event("warning", "connected again after a failed slice", None)?;
+        self.rows = None;
+        if !self.marks.iter().any(|mark| mark == AFTER_FAILURE) {
+            self.marks.push(AFTER_FAILURE.to_owned());
+        }
+        Ok(true)
     }
 
     /// Reads tables and indexes into the cache, then freezes again.

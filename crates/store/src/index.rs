@@ -4,11 +4,12 @@ use crate::{
     Error, Result, Results, Selection, Stored, StoredSlice, layout, reader, results::RunInfo,
 };
 use fs_err as fs;
+use model::{imported::ImportedValue, record::SliceRecord};
 use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
 use std::{collections::BTreeSet, os::unix::fs::MetadataExt, path::Path, time::Duration};
 
 /// Grows with each change of the tables; another number in the file means rebuild.
-const VERSION: i64 = 1;
+const VERSION: i64 = 2;
 
 const TABLES: &str = "
     CREATE TABLE runs(
@@ -22,6 +23,9 @@ const TABLES: &str = "
         trial TEXT NOT NULL, line INTEGER NOT NULL, phase TEXT NOT NULL,
         position INTEGER NOT NULL, clients INTEGER NOT NULL, round INTEGER NOT NULL,
         place INTEGER NOT NULL, state TEXT NOT NULL, record TEXT NOT NULL,
+        PRIMARY KEY(trial, line)) WITHOUT ROWID;
+    CREATE TABLE imported(
+        trial TEXT NOT NULL, line INTEGER NOT NULL, record TEXT NOT NULL,
         PRIMARY KEY(trial, line)) WITHOUT ROWID;
     CREATE TABLE warnings(trial TEXT NOT NULL, message TEXT NOT NULL);
     CREATE INDEX warnings_trial ON warnings(trial);
@@ -103,7 +107,7 @@ fn prepare(mut connection: Connection) -> rusqlite::Result<Connection> {
         connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     if version != VERSION {
-        for table in ["runs", "trials", "slices", "warnings"] {
+        for table in ["runs", "trials", "slices", "imported", "warnings"] {
             transaction.execute_batch(&format!("DROP TABLE IF EXISTS {table}"))?;
         }
         transaction.execute_batch(TABLES)?;
@@ -156,12 +160,13 @@ fn stamp(dir: &Path) -> String {
         Ok(meta) => format!("{}@{}.{}", meta.len(), meta.mtime(), meta.mtime_nsec()),
         Err(_) => "-".to_owned(),
     };
-    [layout::TRIAL, layout::SLICES, layout::COMPLETE].map(part).join(" ")
+    [layout::TRIAL, layout::SLICES, layout::IMPORTED, layout::COMPLETE].map(part).join(" ")
 }
 
 fn forget(connection: &Connection, id: &str) -> rusqlite::Result<()> {
     for statement in [
         "DELETE FROM slices WHERE trial = ?",
+        "DELETE FROM imported WHERE trial = ?",
         "DELETE FROM warnings WHERE trial = ?",
         "DELETE FROM trials WHERE id = ?",
     ] {
@@ -175,8 +180,8 @@ fn ingest(connection: &Connection, dir: &Path, stamp: &str) -> rusqlite::Result<
     let id = layout::stem(dir);
     let mut trial = connection.prepare_cached("INSERT INTO trials VALUES (?, ?, ?, ?, ?, ?, ?)")?;
     let mut warn = connection.prepare_cached("INSERT INTO warnings VALUES (?, ?)")?;
-    let read = reader::header(dir).and_then(|header| Ok((header, reader::slices(dir)?)));
-    let (header, slices) = match read {
+    let read = reader::header(dir).and_then(|header| Ok((header, Holding::of(dir)?)));
+    let (header, holding) = match read {
         Ok(read) => read,
         Err(error) => {
             trial.execute(params![id, "", "", 0, "", "", stamp])?;
@@ -187,9 +192,51 @@ fn ingest(connection: &Connection, dir: &Path, stamp: &str) -> rusqlite::Result<
     let (version, block) = (&header.server_version, header.block);
     let keys = params![id, header.run, header.experiment, block, header.subject, version, stamp];
     trial.execute(keys)?;
-    for warning in &slices.warnings {
+    let warnings = match &holding {
+        Holding::Imported(values) => &values.warnings,
+        Holding::Slices(slices) => &slices.warnings,
+    };
+    for warning in warnings {
         warn.execute(params![id, warning])?;
     }
+    match holding {
+        Holding::Imported(values) => ingest_values(connection, &id, &values),
+        Holding::Slices(slices) => ingest_slices(connection, &id, &slices),
+    }
+}
+
+/// What a record holds.
+enum Holding {
+    Slices(reader::Content<SliceRecord>),
+    Imported(reader::Content<ImportedValue>),
+}
+
+impl Holding {
+    fn of(dir: &Path) -> Result<Self> {
+        match reader::imported(dir)? {
+            Some(values) => Ok(Self::Imported(values)),
+            None => reader::slices(dir).map(Self::Slices),
+        }
+    }
+}
+
+fn ingest_values(
+    connection: &Connection,
+    id: &str,
+    values: &reader::Content<ImportedValue>,
+) -> rusqlite::Result<()> {
+    let mut insert = connection.prepare_cached("INSERT INTO imported VALUES (?, ?, ?)")?;
+    for (number, (line, _)) in values.lines.iter().enumerate() {
+        insert.execute(params![id, i64::try_from(number).unwrap_or(i64::MAX), line])?;
+    }
+    Ok(())
+}
+
+fn ingest_slices(
+    connection: &Connection,
+    id: &str,
+    slices: &reader::Content<SliceRecord>,
+) -> rusqlite::Result<()> {
     let mut insert =
         connection.prepare_cached("INSERT INTO slices VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
     for (number, (line, slice)) in slices.lines.iter().enumerate() {
@@ -218,7 +265,8 @@ fn condition(selection: &Selection) -> (&'static str, Option<&str>) {
         Selection::LatestPerExperiment => (
             "?1 IS NULL AND t.run = (SELECT max(l.run) FROM trials l
              WHERE l.experiment = t.experiment
-             AND EXISTS (SELECT 1 FROM slices m WHERE m.trial = l.id))",
+             AND (EXISTS (SELECT 1 FROM slices m WHERE m.trial = l.id)
+                 OR EXISTS (SELECT 1 FROM imported m WHERE m.trial = l.id)))",
             None,
         ),
     }
@@ -250,6 +298,15 @@ fn query(connection: &Connection, selection: &Selection) -> std::result::Result<
             trial: row.get(2)?,
             slice,
         });
+    }
+    let mut statement = connection.prepare(&format!(
+        "SELECT v.record FROM imported v JOIN trials t ON t.id = v.trial
+         WHERE v.trial IN ({chosen}) ORDER BY t.run, v.trial, v.line"
+    ))?;
+    let mut rows = statement.query(params![run])?;
+    while let Some(row) = rows.next()? {
+        let line = row.get_ref(0)?.as_bytes().unwrap_or_default();
+        stored.imported.extend(serde_json::from_slice::<ImportedValue>(line));
     }
     Ok(stored)
 }

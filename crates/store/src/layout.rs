@@ -16,6 +16,7 @@ pub(crate) const INDEX: &str = "index.sqlite";
 
 pub(crate) const RUN: &str = "run.json";
 pub(crate) const PLAN: &str = "plan.json";
+pub(crate) const IMPORT: &str = "import.json";
 pub(crate) const EXPERIMENT: &str = "experiment.toml";
 pub(crate) const STATE: &str = "state.json";
 pub(crate) const LOCK: &str = "lock";
@@ -25,6 +26,7 @@ pub(crate) const TRIAL: &str = "trial.toml";
 pub(crate) const ENVIRONMENT: &str = "environment.toml";
 pub(crate) const EVENTS: &str = "events.jsonl";
 pub(crate) const SLICES: &str = "slices.jsonl";
+pub(crate) const IMPORTED: &str = "imported.jsonl";
 pub(crate) const HISTOGRAMS: &str = "ops.hlog";
 pub(crate) const SERIES: &str = "series.csv";
 pub(crate) const LOGS: &str = "logs";

@@ -5,6 +5,9 @@
 //! is derived from the records and may be deleted at any time. Nothing here knows what a metric is,
 //! what a ratio is, or how a server is started; raw readings go in and come out unchanged.
 //!
+//! A foreign archive is another producer of records: [`Results::import`] writes a run whose records
+//! hold printed values (`imported.jsonl`) instead of slices.
+//!
 //! Read [`Results`] first, then [`RunWriter`] and [`TrialWriter`], which are the only writers.
 
 #![forbid(unsafe_code)]
@@ -12,6 +15,7 @@
 mod error;
 mod histograms;
 mod ids;
+mod imports;
 mod index;
 mod layout;
 mod reader;

@@ -3,18 +3,27 @@
 use crate::{Result, histograms, layout, series};
 use fs_err as fs;
 use model::{
+    imported::ImportedValue,
     reading::{LatencyCounts, SeriesRow},
     record::{Event, SliceRecord, TrialHeader},
 };
+use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
 
-/// The slices of one record.
-#[derive(Debug, Default)]
-pub(crate) struct Slices {
+/// What one record holds: slices, or imported values.
+#[derive(Debug)]
+pub(crate) struct Content<T> {
     /// Each with the line it was read from.
-    pub(crate) lines: Vec<(String, SliceRecord)>,
+    pub(crate) lines: Vec<(String, T)>,
     /// What had to be left out.
     pub(crate) warnings: Vec<String>,
+}
+
+/// A kind of content: the file, what a line is, and what the marker of a complete record says.
+struct Kind {
+    file: &'static str,
+    line: &'static str,
+    marker: &'static str,
 }
 
 /// Folders of the records that count, oldest first.
@@ -32,33 +41,48 @@ pub(crate) fn header(dir: &Path) -> Result<TrialHeader> {
 }
 
 /// The slices of a record. Fails only if the file cannot be read at all.
-pub(crate) fn slices(dir: &Path) -> Result<Slices> {
-    let bytes = fs::read(dir.join(layout::SLICES))?;
-    let mut found = Slices::default();
+pub(crate) fn slices(dir: &Path) -> Result<Content<SliceRecord>> {
+    content(dir, &Kind { file: layout::SLICES, line: "slice", marker: "slices = " })
+}
+
+/// The imported values of a record; `None` if it is one of a trial.
+pub(crate) fn imported(dir: &Path) -> Result<Option<Content<ImportedValue>>> {
+    if !dir.join(layout::IMPORTED).exists() {
+        return Ok(None);
+    }
+    content(dir, &Kind { file: layout::IMPORTED, line: "value", marker: "values = " }).map(Some)
+}
+
+fn content<T: DeserializeOwned>(dir: &Path, kind: &Kind) -> Result<Content<T>> {
+    let bytes = fs::read(dir.join(kind.file))?;
+    let mut found = Content { lines: Vec::new(), warnings: Vec::new() };
     let trial = layout::stem(dir);
     let mut lines = bytes.split(|byte| *byte == b'\n').enumerate().peekable();
     while let Some((number, line)) = lines.next() {
         if line.is_empty() {
             continue;
         }
-        match serde_json::from_slice::<SliceRecord>(line) {
-            Ok(slice) => found.lines.push((String::from_utf8_lossy(line).into_owned(), slice)),
+        match serde_json::from_slice::<T>(line) {
+            Ok(value) => found.lines.push((String::from_utf8_lossy(line).into_owned(), value)),
             // Only the last line has nothing after it, not even a line end.
-            Err(_) if lines.peek().is_none() => found
-                .warnings
-                .push(format!("record `{trial}` ends in the middle of a slice, which is left out")),
+            Err(_) if lines.peek().is_none() => found.warnings.push(format!(
+                "record `{trial}` ends in the middle of a {}, which is left out",
+                kind.line
+            )),
             Err(error) => found.warnings.push(format!(
-                "record `{trial}`: line {} of slices.jsonl is left out: {error}",
-                number + 1
+                "record `{trial}`: line {} of {} is left out: {error}",
+                number + 1,
+                kind.file
             )),
         }
     }
-    match expected(dir) {
+    match expected(dir, kind.marker) {
         None => found.warnings.push(format!(
             "record `{trial}` is not complete: its trial is going on or was cut short"
         )),
         Some(count) if count != found.lines.len() => found.warnings.push(format!(
-            "record `{trial}` should hold {count} slices, and {} are readable",
+            "record `{trial}` should hold {count} {}s, and {} are readable",
+            kind.line,
             found.lines.len()
         )),
         Some(_) => {}
@@ -90,10 +114,10 @@ fn whole(path: &Path) -> Result<Vec<u8>> {
     if path.exists() { Ok(fs::read(path)?) } else { Ok(Vec::new()) }
 }
 
-/// How many slices the marker of a complete record promises; `None` without marker.
-fn expected(dir: &Path) -> Option<usize> {
+/// How many lines the marker of a complete record promises; `None` without marker.
+fn expected(dir: &Path, marker: &str) -> Option<usize> {
     let text = fs::read_to_string(dir.join(layout::COMPLETE)).ok()?;
-    text.trim().strip_prefix("slices = ")?.parse().ok()
+    text.trim().strip_prefix(marker)?.parse().ok()
 }
 
 #[cfg(test)]

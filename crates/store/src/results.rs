@@ -1,8 +1,9 @@
 //! A results folder: what is in it.
 
-use crate::{Error, Result, RunWriter, index, layout, reader};
+use crate::{Error, Result, RunWriter, imports, index, layout, reader};
 use model::{
     environment::Environment,
+    imported::{ImportHeader, ImportedValue},
     plan::Plan,
     reading::{LatencyCounts, SeriesRow},
     record::{Event, SliceRecord, TrialHeader},
@@ -52,6 +53,8 @@ pub enum Selection {
 pub struct Stored {
     /// The slices by run, block, phase, round and place in the round.
     pub slices: Vec<StoredSlice>,
+    /// The values of imported archives by run, then as they were imported.
+    pub imported: Vec<ImportedValue>,
     /// One sentence for each thing that had to be left out or that is not complete.
     pub warnings: Vec<String>,
 }
@@ -142,7 +145,18 @@ impl Results {
         Ok(runs)
     }
 
-    /// Slices through the index, which is brought up to date first. Records that cannot be read
+    /// Writes an imported archive as a run of its own, whose identifier it gives. The values get
+    /// that run.
+    pub fn import(&self, header: &ImportHeader, values: &[ImportedValue]) -> Result<String> {
+        imports::write(self, header, values)
+    }
+
+    /// What the import of a run was; `None` for a run that was measured.
+    pub fn import_of(&self, run: &str) -> Result<Option<ImportHeader>> {
+        imports::header(&self.run_folder(run)?)
+    }
+
+    /// Slices and imported values through the index, which is brought up to date first. Records that cannot be read
     /// become warnings. Fails for an unknown run.
     pub fn slices(&self, selection: &Selection) -> Result<Stored> {
         if let Selection::Run(run) = selection {

@@ -173,7 +173,8 @@ impl RunWriter {
     }
 }
 
-fn create_fresh(parent: &Path) -> Result<(String, PathBuf)> {
+/// Creates a folder with a fresh identifier as its name.
+pub(crate) fn create_fresh(parent: &Path) -> Result<(String, PathBuf)> {
     let mut attempt = 0;
     loop {
         let id = ids::fresh();

@@ -17,6 +17,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("dbdyno-probe", &["dbdyno-model"]),
     ("dbdyno-dbms", &["dbdyno-model"]),
     ("dbdyno-store", &["dbdyno-model"]),
+    ("dbdyno-archive", &["dbdyno-model"]),
     ("dbdyno-analysis", &["dbdyno-model"]),
     ("dbdyno-runner", &["dbdyno-model", "dbdyno-dbms", "dbdyno-probe", "dbdyno-store"]),
     ("dbdyno-report", &["dbdyno-model", "dbdyno-analysis"]),

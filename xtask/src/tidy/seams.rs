@@ -8,6 +8,10 @@ pub(super) struct Seams;
 
 /// Folder and table.
 const SEAMS: &[(&str, &str)] = &[
+    ("crates/analysis/src/sla", "RULES"),
+    ("crates/analysis/src/style", "STYLES"),
+    ("crates/archive/src/export", "EXPORTERS"),
+    ("crates/archive/src/import", "IMPORTERS"),
     ("crates/dbms/src/product", "DBMSES"),
     ("crates/dbms/src/registry", "REGISTRIES"),
     ("crates/load/src/client", "PROTOCOLS"),

@@ -2,7 +2,7 @@
 
 use super::Dbms;
 use crate::{
-    Debt, Maintenance, Rendered, Result,
+    Access, Debt, Explained, Maintenance, PlanRows, Question, Rendered, Result, explain,
     installed::Program,
     launch::{Ground, Step},
     mysql_family, mysql_layout,
@@ -44,6 +44,14 @@ impl Dbms for Mariadb {
 
     fn settings_sql(&self) -> &'static str {
         mysql_family::SETTINGS_SQL
+    }
+
+    fn plan_questions(&self, statement: &Explained<'_>) -> Vec<Question> {
+        explain::mariadb_questions(statement)
+    }
+
+    fn plan_access(&self, answer: &PlanRows) -> Vec<Access> {
+        explain::mysql_access(answer)
     }
 
     fn size_sql(&self) -> &'static str {

@@ -1,7 +1,7 @@
 //! Server products: what differs between them, as data and text.
 
 use crate::{
-    Debt, Error, Maintenance, Rendered, Result,
+    Access, Debt, Error, Explained, Maintenance, PlanRows, Question, Rendered, Result,
     installed::Program,
     launch::{Ground, Step},
     package::Release,
@@ -36,6 +36,18 @@ pub trait Dbms: Sync {
 
     /// A query whose rows are name and value of every setting.
     fn settings_sql(&self) -> &'static str;
+
+    /// A query of the same form whose values are as a configuration writes them, as far as the
+    /// server can say so.
+    fn readback_sql(&self) -> &'static str {
+        self.settings_sql()
+    }
+
+    /// How to ask for the plan of a statement.
+    fn plan_questions(&self, statement: &Explained<'_>) -> Vec<Question>;
+
+    /// What an answer to such a question says, one entry per table that the plan reads.
+    fn plan_access(&self, answer: &PlanRows) -> Vec<Access>;
 
     /// A query whose first row is the size of tables and indexes, in MiB.
     fn size_sql(&self) -> &'static str;

@@ -2,7 +2,7 @@
 
 use super::Dbms;
 use crate::{
-    Debt, Maintenance, Rendered, Result, archive,
+    Access, Debt, Explained, Maintenance, PlanRows, Question, Rendered, Result, archive, explain,
     installed::Program,
     launch::{Ground, Step},
     mysql_family, mysql_layout,
@@ -35,6 +35,14 @@ impl Dbms for Mysql {
 
     fn settings_sql(&self) -> &'static str {
         mysql_family::SETTINGS_SQL
+    }
+
+    fn plan_questions(&self, statement: &Explained<'_>) -> Vec<Question> {
+        explain::mysql_questions(statement)
+    }
+
+    fn plan_access(&self, answer: &PlanRows) -> Vec<Access> {
+        explain::mysql_access(answer)
     }
 
     fn size_sql(&self) -> &'static str {

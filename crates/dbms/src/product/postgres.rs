@@ -2,7 +2,8 @@
 
 use super::Dbms;
 use crate::{
-    Debt, Error, Installed, Maintenance, Rendered, Result, archive, client,
+    Access, Debt, Error, Explained, Installed, Maintenance, PlanRows, Question, Rendered, Result,
+    archive, client, explain,
     installed::Program,
     launch::{Ground, Step},
     package::{Moves, Package, Release},
@@ -66,6 +67,18 @@ impl Dbms for Postgres {
 
     fn settings_sql(&self) -> &'static str {
         "SELECT name, setting FROM pg_settings ORDER BY name"
+    }
+
+    fn readback_sql(&self) -> &'static str {
+        "SELECT name, current_setting(name) FROM pg_settings ORDER BY name"
+    }
+
+    fn plan_questions(&self, statement: &Explained<'_>) -> Vec<Question> {
+        explain::postgres_questions(statement)
+    }
+
+    fn plan_access(&self, answer: &PlanRows) -> Vec<Access> {
+        explain::postgres_access(answer)
     }
 
     fn size_sql(&self) -> &'static str {

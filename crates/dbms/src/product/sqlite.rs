@@ -1,7 +1,7 @@
 //! SQLite: a library inside the driver, bundled or by path; its settings are pragmas.
 
 use super::Dbms;
-use crate::{Debt, Maintenance, Result};
+use crate::{Access, Debt, Explained, Maintenance, PlanRows, Question, Result, explain};
 use model::{
     drive::{Endpoint, Target},
     subject::{Build, Config},
@@ -39,6 +39,14 @@ impl Dbms for Sqlite {
          UNION ALL SELECT 'page_size', page_size FROM pragma_page_size \
          UNION ALL SELECT 'synchronous', synchronous FROM pragma_synchronous \
          UNION ALL SELECT 'temp_store', temp_store FROM pragma_temp_store"
+    }
+
+    fn plan_questions(&self, statement: &Explained<'_>) -> Vec<Question> {
+        explain::sqlite_questions(statement)
+    }
+
+    fn plan_access(&self, answer: &PlanRows) -> Vec<Access> {
+        explain::sqlite_access(answer)
     }
 
     fn size_sql(&self) -> &'static str {

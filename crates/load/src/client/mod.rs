@@ -9,16 +9,16 @@ pub mod null;
 pub mod postgres;
 pub mod sqlite;
 
-use crate::program::Program;
+use crate::program::{Cast, Program};
 use crate::worker::{self, Station};
-use model::drive::Target;
+use model::drive::{Stretch, Target, TracedStatement};
 
 /// One connection to a server, or to nothing.
 ///
 /// The worker calls, for each statement: [`Client::begin`], then [`Client::integer`] or
 /// [`Client::text`] once per entry of [`crate::program::Sql::parameters`] and in their order, then
 /// [`Client::execute`]. A client may therefore patch an encoded packet in place, left to right.
-pub trait Client: Sized + 'static {
+pub trait Client: Sized {
     /// Opens a connection and executes the target's initial statements.
     fn connect(target: &Target) -> Result<Self, Failure>;
 
@@ -36,9 +36,14 @@ pub trait Client: Sized + 'static {
     fn integer(&mut self, value: i64);
 
     /// Gives the next argument, a text of exactly the length of `template`, which is the template
-    /// that [`crate::program::Parameter::Text`] names. The bytes returned hold the template with
-    /// earlier fillings; the caller overwrites those that are random.
+    /// that [`crate::program::Parameter::Text`] names, or [`crate::program::TIME_TEXT`]. The bytes
+    /// returned hold the template with earlier fillings; the caller overwrites those that are
+    /// random.
     fn text(&mut self, template: &[u8]) -> &mut [u8];
+
+    /// Gives the next argument, a text in two parts that is not longer than
+    /// [`crate::program::Parameter::Varying`] says.
+    fn varying(&mut self, head: &[u8], tail: &[u8]);
 
     /// Sends the statement and reads its whole answer.
     fn execute(&mut self) -> Result<Answer, Failure>;
@@ -58,7 +63,7 @@ pub struct Answer {
     /// Rows changed, as the server tells it.
     pub changed: u64,
     /// First column of the first row, where [`crate::program::Sql::capture`] asks for it and it is
-    /// an integer.
+    /// an integer; 0 if it is NULL.
     pub captured: Option<i64>,
 }
 
@@ -123,15 +128,21 @@ pub struct Protocol {
     pub name: &'static str,
     /// Body of a worker thread with this protocol's client.
     pub work: fn(Station),
+    /// Executes a program on a connection of its own and tells each statement.
+    pub trace: fn(&Target, &Cast, &Stretch) -> Result<Vec<TracedStatement>, Failure>,
 }
 
 /// In the order in which messages list them.
 pub const PROTOCOLS: &[Protocol] = &[
-    Protocol { name: "mysql", work: worker::work::<mysql::Mysql> },
-    Protocol { name: "postgres", work: worker::work::<postgres::Postgres> },
-    Protocol { name: "sqlite", work: worker::work::<sqlite::Sqlite> },
-    Protocol { name: "null", work: worker::work::<null::Null> },
+    protocol::<mysql::Mysql>("mysql"),
+    protocol::<postgres::Postgres>("postgres"),
+    protocol::<sqlite::Sqlite>("sqlite"),
+    protocol::<null::Null>("null"),
 ];
+
+const fn protocol<C: Client>(name: &'static str) -> Protocol {
+    Protocol { name, work: worker::work::<C>, trace: worker::trace::<C> }
+}
 
 /// The protocol with this name.
 pub fn find(name: &str) -> Option<&'static Protocol> {

@@ -46,7 +46,8 @@ pub struct Mysql {
     current: usize,
     /// Where the next argument goes: place in the arena, or number of the piece that follows it.
     cursor: usize,
-    in_text: bool,
+    /// Whether arguments are appended to the scratch, and not put in their place in the arena.
+    appends: bool,
 }
 
 impl Client for Mysql {
@@ -67,7 +68,7 @@ impl Client for Mysql {
             scratch: Vec::new(),
             current: 0,
             cursor: 0,
-            in_text: false,
+            appends: false,
         })
     }
 
@@ -89,7 +90,7 @@ impl Client for Mysql {
             };
             self.statements.push(encoded);
         }
-        let longest = self.statements.iter().map(|statement| statement.length_max(program));
+        let longest = self.statements.iter().map(Encoded::length_max);
         self.scratch = Vec::with_capacity(longest.max().unwrap_or_default());
         Ok(())
     }
@@ -99,22 +100,26 @@ impl Client for Mysql {
         self.current = index;
         match &self.statements[index] {
             Encoded::Prepared(prepared) => {
-                self.in_text = false;
+                self.appends = false;
                 self.cursor = prepared.arguments;
             }
+            Encoded::Varying(prepared) => {
+                self.appends = true;
+                prepared.begin(&self.arena, &mut self.scratch);
+            }
             Encoded::Text { pieces, .. } => {
-                self.in_text = true;
+                self.appends = true;
                 self.cursor = 1;
                 self.scratch.clear();
-                self.scratch.extend_from_slice(&pieces[0]);
+                self.scratch.extend_from_slice(pieces.get(0));
             }
         }
     }
 
     #[inline(always)]
     fn integer(&mut self, value: i64) {
-        if self.in_text {
-            self.literal(value);
+        if self.appends {
+            self.append_integer(value);
         } else {
             let end = self.cursor + 8;
             self.arena[self.cursor..end].copy_from_slice(&value.to_le_bytes());
@@ -124,17 +129,18 @@ impl Client for Mysql {
 
     #[inline]
     fn text(&mut self, template: &[u8]) -> &mut [u8] {
-        if self.in_text {
-            self.scratch.push(b'\'');
-            let start = self.scratch.len();
-            self.scratch.extend_from_slice(template);
-            self.scratch.push(b'\'');
-            self.piece();
+        if self.appends {
+            let start = self.append_text(template, &[]);
             return &mut self.scratch[start..start + template.len()];
         }
         let start = self.cursor + packet::prefix_length(template.len());
         self.cursor = start + template.len();
         &mut self.arena[start..self.cursor]
+    }
+
+    #[inline]
+    fn varying(&mut self, head: &[u8], tail: &[u8]) {
+        self.append_text(head, tail);
     }
 
     #[inline]
@@ -146,6 +152,12 @@ impl Client for Mysql {
             }
             Encoded::Prepared(prepared) => {
                 prepared.first(&self.arena, &mut self.scratch);
+                self.channel.send(&self.scratch)?;
+                prepared.bound = true;
+                prepared.capture
+            }
+            Encoded::Varying(prepared) => {
+                packet::finish(&mut self.scratch)?;
                 self.channel.send(&self.scratch)?;
                 prepared.bound = true;
                 prepared.capture
@@ -169,19 +181,42 @@ impl Client for Mysql {
 }
 
 impl Mysql {
-    /// Appends an integer to the text; apart, to keep the path of prepared statements short.
+    /// Appends an integer; apart, to keep the path of prepared statements short.
     #[inline(never)]
-    fn literal(&mut self, value: i64) {
-        packet::decimal(&mut self.scratch, value);
-        self.piece();
+    fn append_integer(&mut self, value: i64) {
+        match &self.statements[self.current] {
+            Encoded::Prepared(_) | Encoded::Varying(_) => {
+                self.scratch.extend_from_slice(&value.to_le_bytes());
+            }
+            Encoded::Text { pieces, .. } => {
+                packet::decimal(&mut self.scratch, value);
+                self.scratch.extend_from_slice(pieces.get(self.cursor));
+                self.cursor += 1;
+            }
+        }
     }
 
-    /// Appends the piece of text that follows the argument just given.
-    #[inline]
-    fn piece(&mut self) {
-        if let Encoded::Text { pieces, .. } = &self.statements[self.current] {
-            self.scratch.extend_from_slice(&pieces[self.cursor]);
-            self.cursor += 1;
+    /// Appends a text in two parts and returns where it starts.
+    #[inline(never)]
+    fn append_text(&mut self, head: &[u8], tail: &[u8]) -> usize {
+        match &self.statements[self.current] {
+            Encoded::Prepared(_) | Encoded::Varying(_) => {
+                packet::push_length(&mut self.scratch, head.len() + tail.len());
+                let start = self.scratch.len();
+                self.scratch.extend_from_slice(head);
+                self.scratch.extend_from_slice(tail);
+                start
+            }
+            Encoded::Text { pieces, .. } => {
+                self.scratch.push(b'\'');
+                let start = self.scratch.len();
+                self.scratch.extend_from_slice(head);
+                self.scratch.extend_from_slice(tail);
+                self.scratch.push(b'\'');
+                self.scratch.extend_from_slice(pieces.get(self.cursor));
+                self.cursor += 1;
+                start
+            }
         }
     }
 
@@ -255,7 +290,9 @@ impl Mysql {
             Some(first) if sql.capture => packet::capture(columns, first, self.definition_texts),
             _ => Capture::No,
         };
-        Prepared::encode(&mut self.arena, id, (sql, capture)).map(Encoded::Prepared)
+        let prepared = Prepared::encode(&mut self.arena, id, (sql, capture))?;
+        let encoded = if sql.varies() { Encoded::Varying } else { Encoded::Prepared };
+        Ok(encoded(prepared))
     }
 
     fn packets(&mut self, count: usize) -> Result<Vec<Vec<u8>>, Failure> {

@@ -3,7 +3,7 @@
 //! What an operation costs with it is the engine's own cost.
 
 use super::{Answer, Client, Failure};
-use crate::program::{Parameter, Program};
+use crate::program::{Parameter, Program, TIME_TEXT};
 use model::drive::Target;
 use std::hint::black_box;
 
@@ -29,8 +29,9 @@ impl Client for Null {
         self.answers = program.sql.iter().map(|sql| answer(sql.expected)).collect();
         let texts = program.sql.iter().flat_map(|sql| &sql.parameters);
         let longest = texts.map(|parameter| match parameter {
-            Parameter::Integer => 0,
+            Parameter::Integer | Parameter::Varying(_) => 0,
             Parameter::Text(template) => template.len(),
+            Parameter::Time => TIME_TEXT.len(),
         });
         self.text = vec![0; longest.max().unwrap_or_default()];
         Ok(())
@@ -49,6 +50,11 @@ impl Client for Null {
     #[inline]
     fn text(&mut self, template: &[u8]) -> &mut [u8] {
         &mut self.text[..template.len()]
+    }
+
+    #[inline]
+    fn varying(&mut self, head: &[u8], tail: &[u8]) {
+        black_box((head, tail));
     }
 
     #[inline]

@@ -33,7 +33,8 @@ pub struct Postgres {
     current: usize,
     /// Where the next argument goes: place in the arena, or number of the piece that follows it.
     cursor: usize,
-    in_text: bool,
+    /// Whether arguments are appended to the scratch, and not put in their place in the arena.
+    appends: bool,
 }
 
 impl Client for Postgres {
@@ -50,7 +51,7 @@ impl Client for Postgres {
             scratch: Vec::new(),
             current: 0,
             cursor: 0,
-            in_text: false,
+            appends: false,
         })
     }
 
@@ -72,7 +73,7 @@ impl Client for Postgres {
             };
             self.statements.push(encoded);
         }
-        let longest = self.statements.iter().map(|statement| statement.length_max(program));
+        let longest = self.statements.iter().map(Encoded::length_max);
         self.scratch = Vec::with_capacity(longest.max().unwrap_or_default());
         Ok(())
     }
@@ -82,22 +83,27 @@ impl Client for Postgres {
         self.current = index;
         match &self.statements[index] {
             Encoded::Prepared(place) => {
-                self.in_text = false;
+                self.appends = false;
                 self.cursor = place.arguments;
             }
+            Encoded::Varying(place) => {
+                self.appends = true;
+                self.scratch.clear();
+                self.scratch.extend_from_slice(&self.arena[place.start..place.arguments]);
+            }
             Encoded::Text { pieces, .. } => {
-                self.in_text = true;
+                self.appends = true;
                 self.cursor = 1;
                 self.scratch.clear();
-                self.scratch.extend_from_slice(&pieces[0]);
+                self.scratch.extend_from_slice(pieces.get(0));
             }
         }
     }
 
     #[inline(always)]
     fn integer(&mut self, value: i64) {
-        if self.in_text {
-            self.literal(value);
+        if self.appends {
+            self.append_integer(value);
         } else {
             let (start, end) = (self.cursor + 4, self.cursor + 12);
             self.arena[start..end].copy_from_slice(&value.to_be_bytes());
@@ -107,12 +113,8 @@ impl Client for Postgres {
 
     #[inline]
     fn text(&mut self, template: &[u8]) -> &mut [u8] {
-        if self.in_text {
-            self.scratch.push(b'\'');
-            let start = self.scratch.len();
-            self.scratch.extend_from_slice(template);
-            self.scratch.push(b'\'');
-            self.piece();
+        if self.appends {
+            let start = self.append_text(template, &[]);
             return &mut self.scratch[start..start + template.len()];
         }
         let start = self.cursor + 4;
@@ -121,11 +123,20 @@ impl Client for Postgres {
     }
 
     #[inline]
+    fn varying(&mut self, head: &[u8], tail: &[u8]) {
+        self.append_text(head, tail);
+    }
+
+    #[inline]
     fn execute(&mut self) -> Result<Answer, Failure> {
         let (sent, capture) = match &self.statements[self.current] {
             Encoded::Prepared(Place { start, end, capture, .. }) => {
                 let sent = self.channel.send(&self.arena[*start..*end]);
                 (sent, *capture)
+            }
+            Encoded::Varying(Place { arguments, end, capture, .. }) => {
+                message::complete(&mut self.scratch, &self.arena[*arguments..*end]);
+                (self.channel.send(&self.scratch), *capture)
             }
             Encoded::Text { capture, .. } => {
                 self.scratch.extend_from_slice(&[0]);
@@ -149,19 +160,44 @@ impl Client for Postgres {
 }
 
 impl Postgres {
-    /// Appends an integer to the text; apart, to keep the path of prepared statements short.
+    /// Appends an integer; apart, to keep the path of prepared statements short.
     #[inline(never)]
-    fn literal(&mut self, value: i64) {
-        message::decimal(&mut self.scratch, value);
-        self.piece();
+    fn append_integer(&mut self, value: i64) {
+        match &self.statements[self.current] {
+            Encoded::Prepared(_) | Encoded::Varying(_) => {
+                self.scratch.extend_from_slice(&8_u32.to_be_bytes());
+                self.scratch.extend_from_slice(&value.to_be_bytes());
+            }
+            Encoded::Text { pieces, .. } => {
+                message::decimal(&mut self.scratch, value);
+                self.scratch.extend_from_slice(pieces.get(self.cursor));
+                self.cursor += 1;
+            }
+        }
     }
 
-    /// Appends the piece of text that follows the argument just given.
-    #[inline]
-    fn piece(&mut self) {
-        if let Encoded::Text { pieces, .. } = &self.statements[self.current] {
-            self.scratch.extend_from_slice(&pieces[self.cursor]);
-            self.cursor += 1;
+    /// Appends a text in two parts and returns where it starts.
+    #[inline(never)]
+    fn append_text(&mut self, head: &[u8], tail: &[u8]) -> usize {
+        match &self.statements[self.current] {
+            Encoded::Prepared(_) | Encoded::Varying(_) => {
+                let length = (head.len() + tail.len()) as u32;
+                self.scratch.extend_from_slice(&length.to_be_bytes());
+                let start = self.scratch.len();
+                self.scratch.extend_from_slice(head);
+                self.scratch.extend_from_slice(tail);
+                start
+            }
+            Encoded::Text { pieces, .. } => {
+                self.scratch.push(b'\'');
+                let start = self.scratch.len();
+                self.scratch.extend_from_slice(head);
+                self.scratch.extend_from_slice(tail);
+                self.scratch.push(b'\'');
+                self.scratch.extend_from_slice(pieces.get(self.cursor));
+                self.cursor += 1;
+                start
+            }
         }
     }
 
@@ -219,7 +255,8 @@ impl Postgres {
             Failure::new(failure.kind(), failure.code(), message)
         })?;
         self.prepared += 1;
-        message::execution(&mut self.arena, number, sql).map(Encoded::Prepared)
+        let encoded = if sql.varies() { Encoded::Varying } else { Encoded::Prepared };
+        message::execution(&mut self.arena, number, sql).map(encoded)
     }
 }
 

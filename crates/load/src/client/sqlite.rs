@@ -7,7 +7,8 @@
 use super::{Answer, Client, Failure, FailureKind};
 use crate::{
     decimal::decimal,
-    program::{Parameter, Program, Sql},
+    pieces::Pieces,
+    program::{Parameter, Program, Sql, TIME_TEXT},
     session::SqlError,
     sqlite::{Database, Refused, Statement, Value},
 };
@@ -36,7 +37,7 @@ pub struct Sqlite {
 /// An entry of [`Program::sql`].
 enum Encoded {
     Prepared { statement: Statement, capture: Capture },
-    Text { pieces: Vec<Vec<u8>>, capture: Capture },
+    Text { pieces: Pieces, capture: Capture },
 }
 
 impl Client for Sqlite {
@@ -64,7 +65,7 @@ impl Client for Sqlite {
             let encoded = match sql.mode {
                 Mode::Prepared => self.prepare_one(sql)?,
                 Mode::Text => Encoded::Text {
-                    pieces: sql.pieces.iter().map(|piece| piece.as_bytes().to_vec()).collect(),
+                    pieces: Pieces::new(&[], &sql.pieces),
                     capture: Capture::of(sql),
                 },
             };
@@ -81,7 +82,7 @@ impl Client for Sqlite {
         self.refused = false;
         if let Encoded::Text { pieces, .. } = &self.statements[index] {
             self.scratch.clear();
-            self.scratch.extend_from_slice(&pieces[0]);
+            self.scratch.extend_from_slice(pieces.get(0));
         }
     }
 
@@ -94,7 +95,7 @@ impl Client for Sqlite {
             }
             Encoded::Text { pieces, .. } => {
                 decimal(&mut self.scratch, value);
-                self.scratch.extend_from_slice(&pieces[self.given]);
+                self.scratch.extend_from_slice(pieces.get(self.given));
             }
         }
     }
@@ -112,8 +113,28 @@ impl Client for Sqlite {
                 let start = self.scratch.len();
                 self.scratch.extend_from_slice(template);
                 self.scratch.push(b'\'');
-                self.scratch.extend_from_slice(&pieces[self.given]);
+                self.scratch.extend_from_slice(pieces.get(self.given));
                 &mut self.scratch[start..start + template.len()]
+            }
+        }
+    }
+
+    #[inline]
+    fn varying(&mut self, head: &[u8], tail: &[u8]) {
+        self.given += 1;
+        match &mut self.statements[self.current] {
+            Encoded::Prepared { statement, .. } => {
+                self.scratch.clear();
+                self.scratch.extend_from_slice(head);
+                self.scratch.extend_from_slice(tail);
+                self.refused |= statement.bind_text(self.given as i32, &self.scratch).is_err();
+            }
+            Encoded::Text { pieces, .. } => {
+                self.scratch.push(b'\'');
+                self.scratch.extend_from_slice(head);
+                self.scratch.extend_from_slice(tail);
+                self.scratch.push(b'\'');
+                self.scratch.extend_from_slice(pieces.get(self.given));
             }
         }
     }
@@ -170,11 +191,14 @@ impl Sqlite {
             return Err(in_statement(SqlError::own("a statement is empty")));
         };
         for (place, parameter) in (1..).zip(&sql.parameters) {
-            if let Parameter::Text(template) = parameter {
-                statement
-                    .bind_buffer(place, template)
-                    .map_err(|Refused| in_statement(self.database.error()))?;
-            }
+            let template = match parameter {
+                Parameter::Text(template) => template.as_slice(),
+                Parameter::Time => TIME_TEXT.as_slice(),
+                Parameter::Integer | Parameter::Varying(_) => continue,
+            };
+            statement
+                .bind_buffer(place, template)
+                .map_err(|Refused| in_statement(self.database.error()))?;
         }
         Ok(Encoded::Prepared { statement, capture: Capture::of(sql) })
     }
@@ -238,7 +262,11 @@ fn take_row(statement: &mut Statement, capture: Capture, answer: &mut Answer) {
             Value::Real(value) => {
                 black_box(value);
             }
-            Value::Null => {}
+            Value::Null => {
+                if capture == Capture::First && column == 0 && answer.rows == 0 {
+                    answer.captured = Some(0);
+                }
+            }
         }
     }
     answer.rows += 1;
@@ -284,6 +312,7 @@ mod tests {
             mode,
             pieces: pieces.iter().map(|&piece| piece.to_owned()).collect(),
             parameters: parameters.to_vec(),
+            origin: None,
             capture: true,
             expected: (0, 0),
         }

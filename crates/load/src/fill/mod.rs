@@ -6,6 +6,7 @@
 //! rows, indexes, finishing statements; within a phase the sessions take tasks from one list.
 
 mod crew;
+mod index;
 mod plan;
 mod rows;
 #[cfg(test)]
@@ -16,7 +17,8 @@ use crate::{
     session::{self, Destination, Loading, Session, Split},
 };
 use crew::Crew;
-use model::drive::{LoadJob, LoadReport, Target};
+pub use index::index;
+use model::drive::{LoadIndexes, LoadJob, LoadReport, Target};
 use plan::{Lane, TablePlan};
 use rows::TableRows;
 use std::time::Instant;
@@ -51,7 +53,9 @@ pub fn fill(target: &Target, job: &LoadJob) -> Result<LoadReport, Error> {
     report.rows_seconds = start.elapsed().as_secs_f64();
 
     let start = Instant::now();
-    crew.work(&tables, |session, table| execute(session, table, &table.indexes))?;
+    if job.indexes == LoadIndexes::Created {
+        crew.work(&tables, |session, table| execute(session, table, &table.indexes))?;
+    }
     crew.work(&tables, |session, table| execute(session, table, &table.finish))?;
     report.index_seconds = start.elapsed().as_secs_f64();
     Ok(report)

@@ -3,7 +3,10 @@
 
 use super::rows::Values;
 use crate::{Error, session::Split};
-use model::{drive::LoadJob, schema::Table};
+use model::{
+    drive::{IndexJob, LoadJob},
+    schema::Table,
+};
 use std::collections::BTreeMap;
 
 /// Least rows of a lane where several sessions load one table. Where lanes meet, the server
@@ -60,6 +63,28 @@ pub(super) fn tables(dialect: &str, job: &LoadJob) -> Result<Vec<TablePlan>, Err
     Ok(plans)
 }
 
+/// The index statements of one copy of a table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct IndexPlan {
+    pub(super) table: String,
+    pub(super) statements: Vec<String>,
+}
+
+/// The index statements of a job: for each table of the schema, those of its copies.
+pub(super) fn indexes(dialect: &str, job: &IndexJob) -> Result<Vec<Vec<IndexPlan>>, Error> {
+    let of_table = |table: &Table| {
+        let copies = count(table, "copies", table.copies.evaluate(&job.parameters)?)?;
+        let rows = count(table, "rows", table.rows.evaluate(&job.parameters)?)?;
+        let of_copy = |copy| {
+            let place = Place { dialect, copy, rows, engine: &job.engine };
+            let name = place.name(table);
+            IndexPlan { statements: place.indexes(table, &name), table: name }
+        };
+        Ok((1..=copies).map(of_copy).collect())
+    };
+    job.schema.tables.iter().map(of_table).collect()
+}
+
 /// The rows of all tables in lanes, in order.
 pub(super) fn lanes(tables: &[TablePlan], split: Split, threads: u32) -> Vec<Lane> {
     let mut lanes = Vec::new();
@@ -97,6 +122,14 @@ impl Place<'_> {
             .replace("{engine}", self.engine)
     }
 
+    /// The index statements for the storage engine, else for the dialect, else for any.
+    fn indexes(&self, table: &Table, name: &str) -> Vec<String> {
+        let engine = self.engine.to_lowercase();
+        let written = [engine.as_str(), self.dialect, "any"];
+        let found = written.into_iter().find_map(|key| table.indexes.get(key));
+        found.into_iter().flatten().map(|sql| self.resolve(sql, name)).collect()
+    }
+
     /// The statements for every dialect, then those for this one.
     fn statements(&self, by_dialect: &BTreeMap<String, Vec<String>>, name: &str) -> Vec<String> {
         let groups = ["any", self.dialect].into_iter().filter_map(|key| by_dialect.get(key));
@@ -125,7 +158,7 @@ fn plan(table: &Table, place: &Place<'_>, seed: u64, job: &LoadJob) -> Result<Ta
         columns: table.columns.iter().map(|column| column.name.clone()).collect(),
         values,
         create,
-        indexes: place.statements(&table.indexes, &name),
+        indexes: place.indexes(table, &name),
         finish: place.statements(&table.finish, &name),
         name,
     })

@@ -2,7 +2,7 @@
 
 use crate::{
     Error,
-    keys::{Random, Template, Zipf},
+    keys::{Filler, Pool, Random, Template, Zipf},
     session::{RowSink, RowSource},
 };
 use model::{
@@ -25,6 +25,7 @@ enum Value {
     Zipf(i64, Zipf),
     Integer(i64),
     Text(Template),
+    Filler(Filler),
 }
 
 impl Values {
@@ -77,7 +78,26 @@ fn value(generator: &Generator, parameters: &Parameters, place: &str) -> Result<
         Generator::Template { template } => Value::Text(Template::new(template)),
         Generator::Integer { value } => Value::Integer(value.evaluate(parameters)?),
         Generator::Text { value } => Value::Text(Template::fixed(value)),
-        Generator::Draw { name, .. } | Generator::Captured { name, .. } => {
+        Generator::Filler { low, high, random_percent } => {
+            let interval = (low.evaluate(parameters)?, high.evaluate(parameters)?);
+            let filler = Filler::new(interval, *random_percent, &Pool::new()).ok_or_else(|| {
+                Error::Schema(format!(
+                    "{place} has a filler of `{low}` to `{high}` characters, {random_percent} % of \
+                     them random; give lengths from 0 to {} and at most 100 %",
+                    Filler::LENGTH_MAX
+                ))
+            })?;
+            Value::Filler(filler)
+        }
+        Generator::Now => {
+            return Err(Error::Schema(format!(
+                "{place} is the time of its insertion, but the same seed loads the same rows; \
+                 give a fixed time"
+            )));
+        }
+        Generator::Draw { name, .. }
+        | Generator::Captured { name, .. }
+        | Generator::Between { low: name, .. } => {
             return Err(Error::Schema(format!(
                 "{place} refers to `{name}`, which only a statement can; give its own generator"
             )));
@@ -120,6 +140,13 @@ impl RowSource for TableRows<'_> {
                     sink.integer(plus.wrapping_add_unsigned(zipf.draw(&mut random)));
                 }
                 Value::Integer(value) => sink.integer(*value),
+                Value::Filler(filler) => {
+                    let (plain, varied) = filler.cut(&mut random);
+                    self.text.clear();
+                    self.text.extend_from_slice(plain);
+                    self.text.extend_from_slice(varied);
+                    sink.text(&self.text);
+                }
                 Value::Text(template) => {
                     self.text.clear();
                     self.text.extend_from_slice(template.text());

@@ -1,13 +1,13 @@
 //! Loads into SQLite, and what the loaded rows must be whatever loads them.
 
-use super::{fill, plan, rows::TableRows};
+use super::{fill, index, plan, rows::TableRows};
 use crate::{
     Error,
     session::{self, RowSink, RowSource, Session, Split},
 };
 use model::{
     Parameters,
-    drive::{Endpoint, LoadJob, Target},
+    drive::{Endpoint, IndexJob, LoadIndexes, LoadJob, Target},
     expression::Expression,
     schema::{Column, ColumnValue, Schema, Table},
     workload::Generator,
@@ -52,7 +52,14 @@ fn job(rows: i64, threads: u32) -> LoadJob {
     };
     let schema = Schema { name: "classic".to_owned(), help: String::new(), tables: vec![table] };
     let parameters = Parameters::from([("tables".to_owned(), 2), ("rows".to_owned(), rows)]);
-    LoadJob { schema, parameters, engine: "none".to_owned(), threads, seed: 7 }
+    LoadJob {
+        schema,
+        parameters,
+        engine: "none".to_owned(),
+        threads,
+        seed: 7,
+        indexes: LoadIndexes::Created,
+    }
 }
 
 fn target(path: &Path) -> Target {
@@ -89,6 +96,47 @@ fn a_load_makes_tables_rows_indexes_and_finishes() {
     check("SELECT count(*) FROM sbtest1 WHERE k < 1 OR k > 3000", "0");
     check("SELECT count(*) FROM sbtest1 JOIN sbtest2 USING (id) WHERE sbtest1.c = sbtest2.c", "0");
     check("SELECT typeof(k) || typeof(c) FROM sbtest1", "integertext");
+}
+
+#[test]
+fn indexes_are_created_by_the_load_or_as_a_phase() {
+    let folder = tempfile::tempdir().unwrap();
+    let target = target(&folder.path().join("a.db"));
+    let job = LoadJob { indexes: LoadIndexes::LeftOut, ..job(0, 2) };
+    let report = fill(&target, &job).unwrap();
+    assert_eq!((report.rows, report.threads), (0, 1));
+    let mut session = session::open(&target).unwrap();
+    let indexes = "SELECT count(*) FROM sqlite_master WHERE name IN ('k_1', 'k_2')";
+    assert_eq!(one(session.as_mut(), "SELECT count(*) FROM sbtest2"), "0");
+    assert_eq!(one(session.as_mut(), indexes), "0");
+    let LoadJob { schema, parameters, engine, .. } = job;
+    let phase = IndexJob { schema, parameters, engine };
+    let times = index(&target, &phase).unwrap();
+    let statements: Vec<&str> = times.iter().map(|time| time.sql.as_str()).collect();
+    let expected = ["CREATE INDEX k_1 ON sbtest1 (k)", "CREATE INDEX k_2 ON sbtest2 (k)"];
+    assert_eq!(statements, expected);
+    assert!(times.iter().all(|time| time.seconds > 0.0), "{times:?}");
+    assert_eq!(one(session.as_mut(), indexes), "2");
+    let refused = index(&target, &phase).unwrap_err().to_string();
+    assert!(refused.contains("failed: index k_1 already exists"), "{refused}");
+}
+
+#[test]
+fn indexes_are_those_of_the_engine_else_of_the_dialect_else_of_any() {
+    let mut job = job(1, 1);
+    let key = |key: &str, sql: &str| (key.to_owned(), vec![sql.to_owned()]);
+    job.schema.tables[0].indexes =
+        [key("rocksdb", "R {n}"), key("mysql", "M {table}"), key("any", "A {rows}")].into();
+    let check = |dialect: &str, engine: &str, expected: &str| {
+        let LoadJob { schema, parameters, .. } = job.clone();
+        let job = IndexJob { schema, parameters, engine: engine.to_owned() };
+        let plans = plan::indexes(dialect, &job).unwrap();
+        assert_eq!(plans[0][1].statements, [expected], "{dialect} {engine}");
+    };
+    check("mysql", "RocksDB", "R 2");
+    check("mysql", "InnoDB", "M sbtest2");
+    check("mysql", "", "M sbtest2");
+    check("postgres", "", "A 1");
 }
 
 #[test]

@@ -1,35 +1,28 @@
 //! From the model's workload to the program.
 
 use super::values::{Scope, Values, index};
-use super::{Limits, Op, Program, Span, Sql, Statement, statement};
-use crate::Error;
+use super::{Every, Limits, Op, Program, Source, Span, Sql, Statement, statement};
+use crate::keys::Pool;
 use model::{
     Parameters,
-    drive::Assignment,
-    workload::{self, Class, Mode, TableChoice, Workload},
+    drive::{Assignment, Origin},
+    workload::{self, Class, Mode, Role, TableChoice, Workload},
 };
 use std::collections::BTreeMap;
 
-impl Program {
-    /// Compiles a workload for a dialect (`mysql`, `postgres`, `sqlite`; any other takes the common
-    /// SQL).
-    ///
-    /// # Errors
-    /// [`Error::Workload`] names the operation and statement at fault and what to change.
-    pub fn compile(assignment: &Assignment, dialect: &str) -> Result<Self, Error> {
-        let workload = &assignment.workload;
-        let mut compiler = Compiler::new(assignment, dialect);
-        compiler.whole().map_err(|(place, reason)| Error::Workload {
-            workload: workload.name.clone(),
-            place,
-            reason,
-        })?;
-        Ok(compiler.program)
-    }
+/// Compiles what a role executes, or all operations where there are no roles.
+pub(super) fn compile(
+    assignment: &Assignment,
+    dialect: &str,
+    role: Option<&Role>,
+) -> Result<Program, Refusal> {
+    let mut compiler = Compiler::new(assignment, dialect);
+    compiler.whole(role)?;
+    Ok(compiler.program)
 }
 
 /// Where in the workload and why.
-type Refusal = (String, String);
+pub(super) type Refusal = (String, String);
 
 /// State of one compilation.
 pub(super) struct Compiler<'a> {
@@ -37,6 +30,8 @@ pub(super) struct Compiler<'a> {
     pub(super) dialect: &'a str,
     pub(super) parameters: Parameters,
     captures: BTreeMap<String, u16>,
+    /// Characters of all fillers, once there is one.
+    pool: Option<Pool>,
     pub(super) program: Program,
     /// Name of the table with `{n}` for the copy.
     pub(super) table: String,
@@ -51,24 +46,30 @@ impl<'a> Compiler<'a> {
             dialect,
             parameters,
             captures: BTreeMap::new(),
+            pool: None,
             program: Program::empty(&assignment.workload.name),
             table: String::new(),
         }
     }
 
-    fn whole(&mut self) -> Result<(), Refusal> {
+    fn whole(&mut self, role: Option<&Role>) -> Result<(), Refusal> {
         let workload = &self.assignment.workload;
         let nowhere = |reason: String| (String::new(), reason);
         self.table().map_err(nowhere)?;
-        let ops = ops_of_the_role(workload).map_err(nowhere)?;
+        let ops = ops_of(workload, role).map_err(nowhere)?;
         if ops.is_empty() {
-            return Err(nowhere("it has no operation; add an `[[op]]`".to_owned()));
+            let what = role.map_or("it".to_owned(), |role| format!("role `{}`", role.name));
+            return Err(nowhere(format!("{what} has no operation; add an `[[op]]`")));
         }
-        for statement in ops.iter().flat_map(|op| &op.statements) {
-            if let Some(name) = &statement.capture {
-                let register = index(self.program.registers).map_err(nowhere)?;
-                self.captures.insert(name.clone(), register);
-                self.program.registers += 1;
+        self.program.role = role.map(|role| role.name.clone()).unwrap_or_default();
+        // Of all operations, so that a value has the same number in every role.
+        for statement in workload.ops.iter().flat_map(|op| &op.statements) {
+            if let Some(name) = &statement.capture
+                && !self.captures.contains_key(name)
+            {
+                let number = index(self.program.kept).map_err(nowhere)?;
+                self.captures.insert(name.clone(), number);
+                self.program.kept += 1;
             }
         }
         ops.into_iter().try_for_each(|op| self.op(op))
@@ -101,6 +102,7 @@ impl<'a> Compiler<'a> {
         let draws =
             values.draws(&op.draws, &mut scope).map_err(|reason| (place.clone(), reason))?;
         let mut statements = Vec::new();
+        let mut rows = 0;
         for (position, statement) in op.statements.iter().enumerate() {
             let at = |reason| (format!("{place}, statement {}", position + 1), reason);
             if position == 0 && statement.table == TableChoice::Same {
@@ -109,7 +111,14 @@ impl<'a> Compiler<'a> {
                     .to_owned()));
             }
             let identity = format!("{}/{position}", op.name);
-            let compiled = self.statement(statement, identity, &scope).map_err(at)?;
+            let (op, position) = (self.program.ops.len() as u32, position as u32);
+            let origin = Origin { op, statement: position, copy: 1 };
+            let compiled = self.statement(statement, (identity, origin), &scope).map_err(at)?;
+            if let Some(compiled) = &compiled
+                && compiled.class == Class::Write
+            {
+                rows += compiled.repeat * u64::from(compiled.rows);
+            }
             statements.extend(compiled);
         }
         if statements.is_empty() {
@@ -122,6 +131,7 @@ impl<'a> Compiler<'a> {
         {
             first.table = TableChoice::Fresh;
         }
+        let writes = statements.iter().any(|statement| statement.class == Class::Write);
         if op.transaction {
             statements.insert(0, self.bracket("BEGIN"));
             statements.push(self.bracket("COMMIT"));
@@ -136,6 +146,8 @@ impl<'a> Compiler<'a> {
             draws,
             statements: Span { start, end },
             transaction: op.transaction,
+            writes,
+            rows,
         });
         Ok(())
     }
@@ -144,7 +156,7 @@ impl<'a> Compiler<'a> {
     fn statement(
         &mut self,
         from: &workload::Statement,
-        identity: String,
+        (identity, origin): (String, Origin),
         scope: &Scope,
     ) -> Result<Option<Statement>, String> {
         let repeat = self.values(identity.clone()).number(&from.repeat)?;
@@ -163,12 +175,16 @@ impl<'a> Compiler<'a> {
             Limits { low, .. } => low,
         };
         let copies = if text.names_the_table() { self.program.tables } else { 1 };
+        let every = self.every(from)?;
+        let capture = from.capture.as_ref().and_then(|name| self.captures.get(name).copied());
+        let advance = self.advance(from)?;
         let sql = self.program.sql.len() as u32;
         for copy in 1..=copies {
             self.program.sql.push(Sql {
                 mode: from.mode,
                 pieces: text.pieces(&self.table, copy),
                 parameters: text.parameters(),
+                origin: Some(Origin { copy, ..origin }),
                 capture: from.capture.is_some(),
                 expected: (expect_rows.low, changed),
             });
@@ -181,20 +197,46 @@ impl<'a> Compiler<'a> {
             }
             _ => None,
         };
+        let timed = text.slots().any(|slot| slot.source == Source::Now);
         Ok(Some(Statement {
             sql,
+            choice: copies > 1 || every.is_some(),
             copies,
+            every,
             table: from.table,
             repeat,
             rows: text.rows,
             slots: Span { start, end: self.program.slots.len() as u32 },
             only,
+            timed,
             draws,
             class: from.class,
             expect_rows,
             expect_changed,
-            capture: from.capture.as_ref().and_then(|name| self.captures.get(name).copied()),
+            keeps: capture.is_some() || advance.is_some(),
+            capture,
+            advance,
         }))
+    }
+
+    fn every(&mut self, from: &workload::Statement) -> Result<Option<Every>, String> {
+        let Some(every) = &from.every else { return Ok(None) };
+        let period = self.values(String::new()).number(every)?;
+        let period = u64::try_from(period).ok().filter(|period| *period > 0);
+        let period = period.ok_or_else(|| format!("`every` is `{every}`; it must be above 0"))?;
+        if period == 1 {
+            return Ok(None);
+        }
+        let visit = index(self.program.visits)?;
+        self.program.visits += 1;
+        Ok(Some(Every { period, visit }))
+    }
+
+    fn advance(&mut self, from: &workload::Statement) -> Result<Option<(u16, i64)>, String> {
+        let Some(advance) = &from.advance else { return Ok(None) };
+        let values = self.values(String::new());
+        let number = values.kept(&advance.name)?;
+        Ok(Some((number, values.number(&advance.by)?)))
     }
 
     /// BEGIN or COMMIT, of which the program has one text each.
@@ -209,6 +251,7 @@ impl<'a> Compiler<'a> {
                 mode: Mode::Prepared,
                 pieces: vec![word.to_owned()],
                 parameters: Vec::new(),
+                origin: None,
                 capture: false,
                 expected: (0, 0),
             });
@@ -216,17 +259,22 @@ impl<'a> Compiler<'a> {
         });
         Statement {
             sql: sql as u32,
+            choice: false,
             copies: 1,
+            every: None,
             table: TableChoice::Same,
             repeat: 1,
             rows: 1,
             slots: Span::default(),
             only: None,
+            timed: false,
             draws: Span::default(),
             class: Class::Other,
             expect_rows: Limits::NONE,
             expect_changed: Limits::NONE,
+            keeps: false,
             capture: None,
+            advance: None,
         }
     }
 
@@ -247,25 +295,18 @@ impl<'a> Compiler<'a> {
             program: &mut self.program,
             parameters: &self.parameters,
             captures: &self.captures,
+            pool: &mut self.pool,
             place,
         }
     }
 }
 
-/// The operations of the only role, or all of them where there are no roles.
-fn ops_of_the_role(workload: &Workload) -> Result<Vec<&workload::Op>, String> {
-    let role = match workload.roles.as_slice() {
-        [] => return Ok(workload.ops.iter().collect()),
-        [role] => role,
-        roles => {
-            let names: Vec<String> = roles.iter().map(|role| format!("`{}`", role.name)).collect();
-            return Err(format!(
-                "it has {} roles ({}), but only workloads of one role can be executed yet",
-                roles.len(),
-                names.join(", ")
-            ));
-        }
-    };
+/// The operations of a role, or all of them where there are no roles.
+fn ops_of<'a>(
+    workload: &'a Workload,
+    role: Option<&Role>,
+) -> Result<Vec<&'a workload::Op>, String> {
+    let Some(role) = role else { return Ok(workload.ops.iter().collect()) };
     let find = |name: &String| {
         workload.ops.iter().find(|op| op.name == *name).ok_or_else(|| {
             let known: Vec<String> =
@@ -285,6 +326,7 @@ impl Program {
     pub(crate) fn empty(name: &str) -> Self {
         Self {
             name: name.to_owned(),
+            role: String::new(),
             ops: Vec::new(),
             weight_total: 0,
             statements: Vec::new(),
@@ -293,8 +335,11 @@ impl Program {
             sql: Vec::new(),
             templates: Vec::new(),
             zipfs: Vec::new(),
+            fillers: Vec::new(),
             sequences: Vec::new(),
             registers: 0,
+            kept: 0,
+            visits: 0,
             text_registers: Vec::new(),
             tables: 1,
         }

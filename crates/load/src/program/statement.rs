@@ -185,6 +185,10 @@ fn argument(
             }
             Parameter::Text(text.to_vec())
         }
+        Source::Now => Parameter::Time,
+        Source::Filler(at) => {
+            Parameter::Varying(values.program.fillers[usize::from(at)].length_max())
+        }
         _ => Parameter::Integer,
     };
     Ok(Argument { slot: Slot { source, count }, parameter, list: arg.list.is_some(), literals })

@@ -1,11 +1,20 @@
 use super::*;
 use crate::testing::*;
-use model::workload::{Arg, Draw as ModelDraw, Generator, Op as ModelOp, Role, RoleEnd};
+use model::workload::{
+    Arg, Arrival, Draw as ModelDraw, Generator, Op as ModelOp, Pair, Role, RoleArrival, RoleEnd,
+    Spacing,
+};
+
+/// The program of a workload, or of its first role.
+fn compiled(assignment: &model::drive::Assignment, dialect: &str) -> Result<Program, crate::Error> {
+    let mut cast = Cast::compile(assignment, dialect)?;
+    Ok(cast.parts.remove(0).program.as_ref().clone())
+}
 
 /// Compiles one statement for a dialect and shows what is sent: arguments as `<i>` or `<text>`.
 fn sent(statement: model::workload::Statement, dialect: &str) -> Result<Vec<String>, String> {
     let assignment = assignment(vec![op("o", vec![statement])], 2);
-    let program = Program::compile(&assignment, dialect).map_err(|error| error.to_string())?;
+    let program = compiled(&assignment, dialect).map_err(|error| error.to_string())?;
     let shown = program.sql.iter().map(|sql| {
         let marks: Vec<String> = sql
             .parameters
@@ -13,6 +22,8 @@ fn sent(statement: model::workload::Statement, dialect: &str) -> Result<Vec<Stri
             .map(|parameter| match parameter {
                 Parameter::Integer => "<i>".to_owned(),
                 Parameter::Text(text) => format!("<{}>", String::from_utf8_lossy(text)),
+                Parameter::Time => "<time>".to_owned(),
+                Parameter::Varying(length) => format!("<{length} at most>"),
             })
             .collect();
         sql.marked(|position| marks[position].clone())
@@ -25,7 +36,7 @@ fn check(statement: model::workload::Statement, expected: &[&str]) {
 }
 
 fn refused(assignment: &model::drive::Assignment, expected: &str) {
-    match Program::compile(assignment, "mysql") {
+    match compiled(assignment, "mysql") {
         Ok(_) => panic!("compiled, expected: {expected}"),
         Err(error) => assert_eq!(error.to_string(), expected),
     }
@@ -99,7 +110,7 @@ fn transactions_share_their_brackets() {
     let one = || statement("SELECT 1", vec![]);
     let transaction = |name| ModelOp { transaction: true, ..op(name, vec![one()]) };
     let both = assignment(vec![transaction("a"), transaction("b")], 1);
-    let program = Program::compile(&both, "mysql").unwrap();
+    let program = compiled(&both, "mysql").unwrap();
     let texts: Vec<&str> = program.sql.iter().map(|sql| sql.pieces[0].as_str()).collect();
     assert_eq!(texts, ["SELECT 1", "BEGIN", "COMMIT", "SELECT 1"]);
     let order: Vec<u32> = program.statements.iter().map(|statement| statement.sql).collect();
@@ -113,7 +124,7 @@ fn a_statement_repeated_zero_times_is_left_out() {
     let mut same = statement("SELECT 1 FROM {table}", vec![]);
     same.table = TableChoice::Same;
     let left = assignment(vec![op("o", vec![none.clone(), same])], 2);
-    let program = Program::compile(&left, "mysql").unwrap();
+    let program = compiled(&left, "mysql").unwrap();
     assert_eq!(program.statements.len(), 1);
     assert_eq!(program.statements[0].table, TableChoice::Fresh);
     let empty = assignment(vec![op("o", vec![none])], 2);
@@ -184,27 +195,129 @@ fn errors_of_the_whole_workload_are_told() {
     let mut none = point_query();
     none.parameters.insert("tables".to_owned(), 0);
     refused(&none, "workload `w`: table `t{n}` of schema `s` has 0 copies; it needs at least one");
-    let role = |name: &str, op: &str| Role {
-        name: name.to_owned(),
-        ops: vec![op.to_owned()],
-        clients: expression("1"),
-        arrival: model::workload::Arrival::Closed,
-        end: RoleEnd::Operations(expression("1")),
+}
+
+fn role(name: &str, op: &str, end: RoleEnd) -> Role {
+    Role { ops: vec![op.to_owned()], ..closed_role(name, end) }
+}
+
+fn operations(count: &str) -> RoleEnd {
+    RoleEnd::Operations(expression(count))
+}
+
+fn with(name: &str) -> RoleEnd {
+    RoleEnd::With(name.to_owned())
+}
+
+/// A workload of two operations, `read` and `write`, with these roles.
+fn with_roles(roles: Vec<Role>) -> model::drive::Assignment {
+    let mut write = statement("INSERT INTO {table} VALUES {rows}", vec![row()]);
+    write.rows_per_statement = Some(expression("30"));
+    write.class = Class::Write;
+    let read = statement("SELECT 1", vec![]);
+    let mut all = assignment(vec![op("read", vec![read]), op("write", vec![write])], 1);
+    all.workload.roles = roles;
+    all
+}
+
+#[test]
+fn every_role_is_a_program_of_its_operations() {
+    let mut writers = role("writers", "write", RoleEnd::Rows(expression("rows")));
+    writers.clients = expression("range");
+    writers.arrival =
+        RoleArrival::Open { per_second: expression("range * 2"), spacing: Spacing::Even };
+    let mut readers = role("readers", "read", with("writers"));
+    readers.ops.push("write".to_owned());
+    let cast = Cast::compile(&with_roles(vec![writers, readers]), "mysql").unwrap();
+    assert_eq!(cast.connections(), Some(11));
+    // 1000 rows in statements of 30.
+    assert_eq!(cast.parts[0].end, PartEnd::Operations(34));
+    assert_eq!(cast.parts[1].end, PartEnd::With(0));
+    let arrival = Arrival::Open { per_second: 20.0, spacing: Spacing::Even };
+    assert_eq!(cast.parts[0].arrival, Some(arrival));
+    let ops: Vec<Vec<&str>> = cast
+        .parts
+        .iter()
+        .map(|part| part.program.ops.iter().map(|op| op.name.as_str()).collect())
+        .collect();
+    assert_eq!(ops, [vec!["write"], vec!["read", "write"]]);
+    let places = [(0, 0), (9, 0), (10, 1)];
+    for (index, part) in places {
+        assert_eq!(cast.place(index).0, part, "connection {index}");
+    }
+    assert_eq!((cast.place(9).1, cast.place(10).1), (9, 0));
+}
+
+#[test]
+fn roles_that_cannot_be_played_are_refused() {
+    let check = |roles: Vec<Role>, expected: &str| {
+        refused(&with_roles(roles), &format!("workload `w`{expected}"));
     };
-    let mut roles = point_query();
-    roles.workload.roles = vec![role("readers", "point"), role("writers", "point")];
-    refused(
-        &roles,
-        "workload `w`: it has 2 roles (`readers`, `writers`), but only workloads of one role \
-         can be executed yet",
+    let one = || operations("1");
+    check(
+        vec![role("a", "pint", one())],
+        ": role `a` names the op `pint`, which does not exist (known: `read`, `write`)",
     );
-    roles.workload.roles = vec![role("readers", "pint")];
-    refused(
-        &roles,
-        "workload `w`: role `readers` names the op `pint`, which does not exist (known: `point`)",
+    check(
+        vec![role("a", "read", one()), role("a", "write", one())],
+        ", role `a`: another role has the same name; give each its own",
     );
-    roles.workload.roles = vec![role("readers", "point")];
-    assert_eq!(Program::compile(&roles, "mysql").unwrap().ops.len(), 1);
+    check(
+        vec![role("a", "read", with("b")), role("c", "write", one())],
+        ", role `a`: there is no other role `b` (known: `c`)",
+    );
+    check(
+        vec![role("a", "read", with("b")), role("b", "read", with("a"))],
+        ", role `a`: it ends when others end, and they never do; end one of them after \
+         operations, rows or seconds",
+    );
+    check(
+        vec![role("a", "read", with("")), role("b", "read", with(""))],
+        ", role `a`: it ends when others end, and they never do; end one of them after \
+         operations, rows or seconds",
+    );
+    check(
+        vec![role("a", "read", RoleEnd::Rows(expression("9")))],
+        ", role `a`: it ends after a number of rows, but its operations write none; end it after \
+         operations or seconds",
+    );
+    check(
+        vec![role("a", "read", operations("0"))],
+        ", role `a`: `operations` is 0; it must be at least 1",
+    );
+    let pair = Some(Pair { role: "b".to_owned(), lead: 0 });
+    let many = Role { clients: expression("3"), ..role("b", "write", one()) };
+    check(
+        vec![Role { pair, ..role("a", "read", one()) }, many],
+        ", role `a`: it is paired with role `b`, which has 3 clients and not 1; a pair needs \
+         equally many",
+    );
+}
+
+#[test]
+fn times_and_fillers_are_arguments_of_their_own_kind() {
+    let filler = |high: &str, random_percent| {
+        arg(Generator::Filler { low: expression("10"), high: expression(high), random_percent })
+    };
+    let mut insert = statement("INSERT INTO t VALUES {rows}", vec![]);
+    insert.args = vec![arg(Generator::Now), row(), filler("20", 50)];
+    insert.rows_per_statement = Some(expression("2"));
+    for mode in [Mode::Prepared, Mode::Text] {
+        insert.mode = mode;
+        let row = "(<time>, <i>, <20 at most>)";
+        check(insert.clone(), &[&format!("INSERT INTO t VALUES {row}, {row}")]);
+    }
+    refused_statement(
+        statement("SELECT ?", vec![filler("20", 101)]),
+        "argument 1: a filler of 10 to 20 characters, 101 % of them random, cannot be made; give \
+         lengths from 0 to 65535 and at most 100 %",
+    );
+    let mut drawn = statement("SELECT 1", vec![]);
+    drawn.draws = vec![ModelDraw { name: "t".to_owned(), value: Generator::Now }];
+    refused_statement(
+        drawn,
+        "draw `t`: a time or a filler is made where it is used; write it there",
+    );
 }
 
 #[test]
@@ -219,7 +332,7 @@ fn draws_are_found_where_they_are_declared() {
     let mut shared = op("o", vec![range]);
     shared.draws =
         vec![draw("y", ids()), draw("z", Generator::Template { template: "##".to_owned() })];
-    let program = Program::compile(&assignment(vec![shared.clone()], 1), "mysql").unwrap();
+    let program = compiled(&assignment(vec![shared.clone()], 1), "mysql").unwrap();
     let sources: Vec<Source> = program.slots.iter().map(|slot| slot.source).collect();
     let register = |index, plus| Source::Register { index, plus };
     let text = Source::TextRegister { index: 0, template: 0 };

@@ -1,7 +1,7 @@
 //! Generators of the model turned into sources of the program.
 
 use super::{Program, Sequence, Source, ZipfSource, sql};
-use crate::keys::{Template, Zipf};
+use crate::keys::{Filler, Pool, Template, Zipf};
 use model::{
     Parameters,
     expression::Expression,
@@ -27,6 +27,7 @@ pub(super) struct Values<'a> {
     pub(super) program: &'a mut Program,
     pub(super) parameters: &'a Parameters,
     pub(super) captures: &'a BTreeMap<String, u16>,
+    pub(super) pool: &'a mut Option<Pool>,
     /// Start of the identity of counters: operation and statement.
     pub(super) place: String,
 }
@@ -49,6 +50,12 @@ impl Values<'_> {
                     let register = index(self.program.text_registers.len())?;
                     self.program.text_registers.push(length);
                     Place::Text { register, template }
+                }
+                Source::Now | Source::Filler(_) => {
+                    return Err(format!(
+                        "draw `{}`: a time or a filler is made where it is used; write it there",
+                        draw.name
+                    ));
                 }
                 _ => {
                     let register = index(self.program.registers)?;
@@ -88,12 +95,43 @@ impl Values<'_> {
             Generator::Text { value } => self.text(Template::fixed(value))?,
             Generator::Draw { name, plus } => self.draw(name, plus, scope)?,
             Generator::Captured { name, plus } => {
-                let register = self.captures.get(name).ok_or_else(|| {
-                    unknown("captured value", name, self.captures.keys(), "`capture`")
-                })?;
-                Source::Register { index: *register, plus: self.number(plus)? }
+                Source::Kept { index: self.kept(name)?, plus: self.number(plus)? }
+            }
+            Generator::Between { low, high } => {
+                Source::Between { low: self.kept(low)?, high: self.kept(high)? }
+            }
+            Generator::Now => Source::Now,
+            Generator::Filler { low, high, random_percent } => {
+                self.filler((low, high), *random_percent)?
             }
         })
+    }
+
+    /// The number of a kept value.
+    pub(super) fn kept(&self, name: &str) -> Result<u16, String> {
+        self.captures
+            .get(name)
+            .copied()
+            .ok_or_else(|| unknown("captured value", name, self.captures.keys(), "`capture`"))
+    }
+
+    fn filler(
+        &mut self,
+        (low, high): (&Expression, &Expression),
+        percent: u32,
+    ) -> Result<Source, String> {
+        let (least, most) = self.interval(low, high)?;
+        let pool = self.pool.get_or_insert_with(Pool::new);
+        let filler = Filler::new((least, most), percent, pool).ok_or_else(|| {
+            format!(
+                "a filler of {least} to {most} characters, {percent} % of them random, cannot be \
+                 made; give lengths from 0 to {} and at most 100 %",
+                Filler::LENGTH_MAX
+            )
+        })?;
+        let at = index(self.program.fillers.len())?;
+        self.program.fillers.push(filler);
+        Ok(Source::Filler(at))
     }
 
     /// The values of a constant source as literals, one per argument; `None` if it is not constant.

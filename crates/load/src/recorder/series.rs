@@ -4,7 +4,7 @@ use model::drive::Interval;
 
 /// Intervals that are told apart at most; all later answers count in the last one. At one second
 /// each this is nine hours, and memory that is not reached is never touched.
-const INTERVALS_MAX: usize = 32_768;
+pub(super) const INTERVALS_MAX: usize = 32_768;
 
 /// Intervals of equal width from the barrier on.
 #[derive(Debug, Clone)]

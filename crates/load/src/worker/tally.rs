@@ -92,17 +92,18 @@ impl Tally {
     /// Counts everything that is still due as dropped, for a connection that does not go on.
     pub fn give_up(&mut self, mut schedule: Schedule, limit: Limit, failure: &Failure) {
         self.error(failure);
-        self.drop_rest(&mut schedule, limit);
+        let end = if limit.time < u64::MAX { limit.time } else { 0 };
+        self.drop_rest(&mut schedule, limit.operations, end);
     }
 
-    /// Counts as dropped what is due between now and the end. A closed loop that ends by time has
-    /// nothing due before the last answer, so nothing is dropped there.
-    pub fn drop_rest(&mut self, schedule: &mut Schedule, limit: Limit) {
-        let rest = if limit.operations < u64::MAX {
-            limit.operations.saturating_sub(self.scheduled)
+    /// Counts as dropped what is due between now and the end, of which `end` is the time from the
+    /// barrier on, nanoseconds. A closed loop that ends by time has nothing due before the last
+    /// answer, so nothing is dropped there.
+    pub fn drop_rest(&mut self, schedule: &mut Schedule, operations: u64, end: u64) {
+        let rest = if operations < u64::MAX {
+            operations.saturating_sub(self.scheduled)
         } else if schedule.is_open() {
-            std::iter::from_fn(|| Some(schedule.take())).take_while(|due| *due < limit.time).count()
-                as u64
+            std::iter::from_fn(|| Some(schedule.take())).take_while(|due| *due < end).count() as u64
         } else {
             0
         };
@@ -115,8 +116,14 @@ impl Tally {
         assert_eq!(self.scheduled, self.succeeded + self.failed + self.dropped, "{self:?}");
     }
 
-    /// Adds the counts of another connection.
+    /// Adds the counts of another connection of the same role.
     pub fn merge(&mut self, other: &Self) {
+        self.recorder.merge(&other.recorder);
+        self.add(other);
+    }
+
+    /// Adds the counts of another role, but for what is told per operation.
+    pub fn add(&mut self, other: &Self) {
         self.scheduled += other.scheduled;
         self.succeeded += other.succeeded;
         self.failed += other.failed;
@@ -134,7 +141,7 @@ impl Tally {
         for error in &other.errors {
             count(&mut self.errors, &error.code, &error.message, error.count);
         }
-        self.recorder.merge(&other.recorder);
+        self.recorder.series.merge(&other.recorder.series);
     }
 }
 

@@ -1,11 +1,15 @@
 //! The loop of a connection within one stretch: a state machine over preallocated state.
 
+mod guided;
+mod values;
+
 use super::Tally;
+use super::seat::{Guide, Seat};
 use crate::arrival::{Limit, Schedule};
 use crate::client::{Answer, Client, Failure, FailureKind};
 use crate::clock::Clock;
 use crate::keys::Random;
-use crate::program::{Draw, Op, Program, Source, Span, Statement};
+use crate::program::{Every, Op, Program, Statement, TIME_TEXT};
 use model::workload::{Class, TableChoice};
 
 /// Failures in a row after which a connection gives up.
@@ -20,9 +24,10 @@ pub const LATE_NS: u64 = 1_000_000;
 enum State {
     /// No operation in hand. At the end of the stretch: `Done`. Otherwise one becomes due:
     /// `Scheduled` in an open loop, where a backlog at the end is counted as dropped, `Executing`
-    /// in a closed one.
+    /// in a closed one, where a role that is paired first waits for its partner.
     Idle,
-    /// An operation has an intended start. Sleeps until then, notes the lag: `Executing`.
+    /// An operation has an intended start. Sleeps until then, waits for the partner, notes the
+    /// lag: `Executing`. The end may come in the meantime: `Idle`.
     Scheduled,
     /// Sends the statements one after the other and waits for each answer. All answered:
     /// `Answered`. A deadlock, lock timeout or serialization failure: `Retrying`. Any other error:
@@ -45,14 +50,28 @@ enum State {
 pub(super) struct Turn<'a> {
     // Configuration:
     program: &'a Program,
+    guide: Guide<'a>,
     index: u64,
     clients: u64,
+    /// Whether operations start by a schedule, or with an eye on other roles.
+    guided: bool,
+    open: bool,
+    /// Whether more is recorded than service times.
+    detailed: bool,
+    /// When it ends by itself, nanoseconds.
+    deadline: u64,
+    /// The barrier, nanoseconds.
+    start: u64,
     // Values:
     random: Random,
     registers: Box<[i64]>,
     texts: Box<[Box<[u8]>]>,
     /// Executions so far of each counter.
     sequences: Box<[u64]>,
+    /// Turns of the statements that are not executed every time.
+    visits: Box<[Visit]>,
+    /// The time as text, and the second that it tells.
+    time: ([u8; 19], u64),
     /// Copy of the table that the last statement used, from 0.
     copy: u64,
     // The operation in hand:
@@ -69,26 +88,45 @@ pub(super) struct Turn<'a> {
     errors_in_a_row: u32,
     /// All statements when the operation before it was answered.
     statements_before: u64,
+    /// All rows, returned and changed, when the operation before it ended.
+    rows_before: (u64, u64),
     /// The error of the states `Retrying` and `Failed`.
     failure: Option<Failure>,
 }
 
+/// The turns of one statement.
+#[derive(Debug, Clone, Copy, Default)]
+struct Visit {
+    /// The last operation that came by, counted from 1; its restarts count as the same.
+    operation: u64,
+    /// Operations that came by before it.
+    before: u64,
+}
+
 impl<'a> Turn<'a> {
-    /// A turn of connection `index` of `clients`; `executed` are the positions of its counters.
+    /// A turn at a seat; `executed` are the positions of its counters.
     pub(super) fn new(
         program: &'a Program,
-        (index, clients): (u32, u32),
+        (guide, seat): (Guide<'a>, &Seat),
         random: Random,
         executed: Vec<u64>,
     ) -> Self {
         Self {
             program,
-            index: u64::from(index),
-            clients: u64::from(clients),
+            guide,
+            index: u64::from(seat.index),
+            clients: u64::from(seat.clients),
+            guided: seat.guided,
+            open: false,
+            detailed: false,
+            deadline: 0,
+            start: 0,
             random,
             registers: vec![0; program.registers].into(),
             texts: program.text_registers.iter().map(|length| vec![0; *length].into()).collect(),
             sequences: executed.into(),
+            visits: vec![Visit::default(); program.visits].into(),
+            time: (*TIME_TEXT, 0),
             copy: 0,
             op: 0,
             intended: 0,
@@ -97,6 +135,7 @@ impl<'a> Turn<'a> {
             attempts: 0,
             errors_in_a_row: 0,
             statements_before: 0,
+            rows_before: (0, 0),
             failure: None,
         }
     }
@@ -113,18 +152,19 @@ impl<'a> Turn<'a> {
         (mut schedule, limit, start_ns): (Schedule, Limit, u64),
         tally: &mut Tally,
     ) {
-        let deadline = start_ns.saturating_add(limit.time);
-        let open = schedule.is_open();
-        tally.recorder.series.start(start_ns);
+        self.start = start_ns;
+        self.deadline = start_ns.saturating_add(limit.time);
+        self.open = schedule.is_open();
+        self.guided |= self.open;
+        self.detailed = !tally.recorder.details.is_empty();
+        let (deadline, guided) = (self.deadline, self.guided);
+        tally.recorder.start(start_ns);
         self.now = clock.now();
         let mut state = State::Idle;
         loop {
             state = match state {
                 State::Idle if tally.scheduled >= limit.operations => State::Done,
-                State::Idle if open => {
-                    self.intended = start_ns.saturating_add(schedule.take());
-                    self.due(deadline, tally)
-                }
+                State::Idle if guided => self.guided(&mut schedule, clock, tally),
                 State::Idle if self.now >= deadline => State::Done,
                 State::Idle => {
                     tally.scheduled += 1;
@@ -132,11 +172,8 @@ impl<'a> Turn<'a> {
                     self.started = self.now;
                     State::Executing
                 }
-                State::Scheduled => {
-                    self.wait(clock, tally);
-                    State::Executing
-                }
-                State::Executing => match self.operation(client, tally) {
+                State::Scheduled => self.wait(clock, tally),
+                State::Executing => match self.operation((client, clock), tally) {
                     Ok(()) => State::Answered,
                     Err(failure) => self.after(failure),
                 },
@@ -153,25 +190,11 @@ impl<'a> Turn<'a> {
                 State::Done => break,
             }
         }
-        tally.drop_rest(&mut schedule, limit);
+        let end = self.end_of_the_due(limit, tally);
+        tally.drop_rest(&mut schedule, limit.operations, end);
         tally.end_ns = self.now;
-        tally.recorder.series.finish();
+        tally.recorder.finish();
         tally.check();
-    }
-
-    /// What becomes of an operation of an open loop that is due at `self.intended`.
-    #[inline(never)]
-    fn due(&mut self, deadline: u64, tally: &mut Tally) -> State {
-        if self.intended >= deadline {
-            return State::Done;
-        }
-        tally.scheduled += 1;
-        if self.now >= deadline {
-            tally.dropped += 1;
-            return State::Idle;
-        }
-        self.choose();
-        State::Scheduled
     }
 
     /// Draws the next operation.
@@ -185,20 +208,6 @@ impl<'a> Turn<'a> {
         }
     }
 
-    /// Waits for the intended start. Where that has passed, the clock reading of the last answer
-    /// will do.
-    #[inline(never)]
-    fn wait<K: Clock>(&mut self, clock: &mut K, tally: &mut Tally) {
-        if self.now < self.intended {
-            clock.sleep_until(self.intended);
-            self.now = clock.now();
-        }
-        let lag = self.now.saturating_sub(self.intended);
-        tally.lag_ns_max = tally.lag_ns_max.max(lag);
-        tally.late += u64::from(lag > LATE_NS);
-        self.started = self.now;
-    }
-
     #[inline(always)]
     fn record(&mut self, tally: &mut Tally) {
         tally.succeeded += 1;
@@ -208,9 +217,8 @@ impl<'a> Turn<'a> {
         if let Some(histogram) = tally.recorder.service.get_mut(self.op) {
             histogram.record(service);
         }
-        // There is none in a closed loop.
-        if let Some(histogram) = tally.recorder.response.get_mut(self.op) {
-            histogram.record(self.now - self.intended);
+        if self.detailed {
+            self.record_more(service, tally);
         }
         let statements = tally.statements();
         let since = statements - self.statements_before;
@@ -252,6 +260,7 @@ impl<'a> Turn<'a> {
     #[cold]
     fn fail<C: Client>(&mut self, client: &mut C, tally: &mut Tally) -> State {
         tally.failed += 1;
+        self.rows(tally);
         self.attempts = 0;
         self.errors_in_a_row += 1;
         let mut lost = false;
@@ -274,32 +283,56 @@ impl<'a> Turn<'a> {
 
     /// Executes all statements of the operation in hand.
     #[inline(always)]
-    fn operation<C: Client>(&mut self, client: &mut C, tally: &mut Tally) -> Result<(), Failure> {
+    fn operation<C: Client, K: Clock>(
+        &mut self,
+        (client, clock): (&mut C, &mut K),
+        tally: &mut Tally,
+    ) -> Result<(), Failure> {
         let program = self.program;
         let Op { draws, statements, .. } = program.ops[self.op];
         self.draw(draws);
         for statement in statements.of(&program.statements) {
-            if statement.copies > 1 {
-                match statement.table {
-                    TableChoice::Fresh => self.copy = self.random.below(statement.copies),
-                    TableChoice::Same => {}
-                    TableChoice::Connection => self.copy = self.index % statement.copies,
+            if statement.choice {
+                if statement.copies > 1 {
+                    match statement.table {
+                        TableChoice::Fresh => self.copy = self.random.below(statement.copies),
+                        TableChoice::Same => {}
+                        TableChoice::Connection => self.copy = self.index % statement.copies,
+                    }
+                }
+                if let Some(every) = statement.every
+                    && !self.visit(every, tally.scheduled)
+                {
+                    continue;
                 }
             }
             let mut left = statement.repeat;
             while left > 0 {
-                self.statement(client, statement, tally)?;
+                self.statement((client, clock), statement, tally)?;
                 left -= 1;
             }
         }
         Ok(())
     }
 
+    /// Whether it is the turn of a statement in the operation with this number.
+    #[inline(never)]
+    fn visit(&mut self, every: Every, operation: u64) -> bool {
+        let visit = &mut self.visits[usize::from(every.visit)];
+        if visit.operation == 0 {
+            visit.operation = operation;
+        } else if visit.operation != operation {
+            visit.operation = operation;
+            visit.before += 1;
+        }
+        visit.before % every.period == 0
+    }
+
     /// Executes one statement once and counts what it did.
     #[inline(always)]
-    fn statement<C: Client>(
+    fn statement<C: Client, K: Clock>(
         &mut self,
-        client: &mut C,
+        (client, clock): (&mut C, &mut K),
         statement: &Statement,
         tally: &mut Tally,
     ) -> Result<(), Failure> {
@@ -308,7 +341,12 @@ impl<'a> Turn<'a> {
         client.begin(statement.sql as usize + copy);
         match &statement.only {
             Some(source) => client.integer(self.integer(source, 0)),
-            None => self.arguments(client, statement),
+            None => {
+                if statement.timed {
+                    self.tell_time(clock.wall());
+                }
+                self.arguments(client, statement);
+            }
         }
         let answer = client.execute()?;
         self.count(statement, answer, tally);
@@ -327,100 +365,21 @@ impl<'a> Turn<'a> {
         let expected =
             statement.expect_rows.hold(answer.rows) & statement.expect_changed.hold(answer.changed);
         tally.unexpected += u64::from(!expected);
-        if let Some(register) = statement.capture
+        if statement.keeps {
+            self.keep(statement, answer);
+        }
+    }
+
+    /// Keeps what the statement found, and moves on what it left behind.
+    #[inline(never)]
+    fn keep(&mut self, statement: &Statement, answer: Answer) {
+        if let Some(number) = statement.capture
             && let Some(value) = answer.captured
         {
-            self.registers[usize::from(register)] = value;
+            self.guide.kept.set(number, value);
         }
-    }
-
-    /// Gives the values of all slots to the client.
-    #[inline(never)]
-    fn arguments<C: Client>(&mut self, client: &mut C, statement: &Statement) {
-        let program = self.program;
-        for _ in 0..statement.rows {
-            for slot in statement.slots.of(&program.slots) {
-                match slot.source {
-                    Source::Text(template) => {
-                        let template = &program.templates[usize::from(template)];
-                        for _ in 0..slot.count {
-                            template.fill(&mut self.random, client.text(template.text()));
-                        }
-                    }
-                    Source::TextRegister { index, template } => {
-                        let template = &program.templates[usize::from(template)];
-                        let text = &self.texts[usize::from(index)];
-                        for _ in 0..slot.count {
-                            client.text(template.text()).copy_from_slice(text);
-                        }
-                    }
-                    source => {
-                        for place in 0..slot.count {
-                            client.integer(self.integer(&source, place));
-                        }
-                    }
-                }
-            }
-        }
-    }
-
-    /// Makes named draws. Most operations have none, and should not pay for a call.
-    #[inline(always)]
-    fn draw(&mut self, draws: Span) {
-        if draws.start < draws.end {
-            self.draw_all(draws);
-        }
-    }
-
-    #[inline(never)]
-    fn draw_all(&mut self, draws: Span) {
-        let program = self.program;
-        for Draw { source, register } in draws.of(&program.draws) {
-            let register = usize::from(*register);
-            match source {
-                Source::Text(template) => {
-                    let template = &program.templates[usize::from(*template)];
-                    self.texts[register].copy_from_slice(template.text());
-                    template.fill(&mut self.random, &mut self.texts[register]);
-                }
-                Source::TextRegister { index, .. } => {
-                    let text = std::mem::take(&mut self.texts[usize::from(*index)]);
-                    self.texts[register].copy_from_slice(&text);
-                    self.texts[usize::from(*index)] = text;
-                }
-                source => self.registers[register] = self.integer(source, 0),
-            }
-        }
-    }
-
-    /// The next value of an integer source at a place of its list.
-    #[inline(always)]
-    fn integer(&mut self, source: &Source, place: u32) -> i64 {
-        match source {
-            Source::Uniform { low, span } => low.wrapping_add(self.random.below(*span) as i64),
-            source => self.other_integer(*source, place),
-        }
-    }
-
-    /// The sources that are rarer than uniform ones; apart, to keep the usual path short.
-    #[inline(never)]
-    fn other_integer(&mut self, source: Source, place: u32) -> i64 {
-        match source {
-            Source::Zipf(at) => self.program.zipfs[usize::from(at)].draw(&mut self.random),
-            Source::Ascending(first) => first.wrapping_add(i64::from(place)),
-            Source::Sequence(at) => {
-                let at = usize::from(at);
-                let executed = self.sequences[at];
-                self.sequences[at] += 1;
-                let distance = self.index.wrapping_add(self.clients.wrapping_mul(executed));
-                self.program.sequences[at].first.wrapping_add(distance as i64)
-            }
-            Source::Register { index, plus } => {
-                self.registers[usize::from(index)].wrapping_add(plus)
-            }
-            // The first has its own place; texts are never asked for as integers: the program tells
-            // them apart.
-            Source::Uniform { .. } | Source::Text(_) | Source::TextRegister { .. } => 0,
+        if let Some((number, by)) = statement.advance {
+            self.guide.kept.add(number, by);
         }
     }
 }

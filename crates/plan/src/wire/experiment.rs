@@ -16,6 +16,7 @@ pub(crate) struct WireExperiment {
     pub(crate) question: Option<String>,
     pub(crate) extends: Option<String>,
     pub(crate) suite: Option<String>,
+    pub(crate) preset: Option<String>,
     pub(crate) workloads: Option<Vec<String>>,
     pub(crate) design: Option<Design>,
     pub(crate) blocks: Option<u32>,
@@ -44,6 +45,7 @@ pub(crate) struct WireServer {
     pub(crate) server: String,
     #[serde(default)]
     version: String,
+    pub(crate) config: Option<String>,
     basedir: Option<PathBuf>,
     attach: Option<WireAttach>,
     #[serde(default)]

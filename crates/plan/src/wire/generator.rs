@@ -23,12 +23,19 @@ pub(crate) struct WireGenerator {
     text: Option<String>,
     draw: Option<String>,
     captured: Option<String>,
+    now: Option<bool>,
+    filler: Option<[Formula; 2]>,
+    random_percent: Option<u32>,
+    between: Option<[String; 2]>,
     plus: Option<Formula>,
     list: Option<Formula>,
 }
 
 const KINDS: &str = "`uniform`, `zipf`, `consecutive`, `sequence`, `template`, `integer`, `text`, \
-                     `draw` or `captured`";
+                     `now`, `filler`, `between`, `draw` or `captured`";
+
+/// Share of random characters in a filler, as published.
+const RANDOM_PERCENT: u32 = 50;
 
 /// Exponent of the published zipfian workloads.
 const EXPONENT: f64 = 0.8;
@@ -44,24 +51,18 @@ impl WireGenerator {
     }
 
     /// The value where only a single one makes sense.
-    pub(crate) fn value(self, parameters: &Parameters) -> Result<Generator, Fault> {
+    pub(crate) fn value(mut self, parameters: &Parameters) -> Result<Generator, Fault> {
         if self.list.is_some() {
             return Err(Fault::invalid("`list` belongs to an argument of a statement only"));
         }
         self.only_one_kind()?;
         self.modifiers_fit()?;
-        let plus = match self.plus {
+        let plus = match self.plus.take() {
             Some(plus) => plus.check(parameters).under("plus")?,
             None => Expression::from(0),
         };
-        if let Some([low, high]) = self.uniform {
-            let (low, high) = pair(low, high, parameters).under("uniform")?;
-            return Ok(Generator::Uniform { low, high });
-        }
-        if let Some([low, high]) = self.zipf {
-            let (low, high) = pair(low, high, parameters).under("zipf")?;
-            let exponent = self.exponent.unwrap_or(EXPONENT);
-            return Ok(Generator::Zipf { low, high, exponent });
+        if let Some(interval) = self.interval(parameters)? {
+            return Ok(interval);
         }
         if let Some(first) = self.consecutive {
             let first = first.check(parameters).under("consecutive")?;
@@ -74,14 +75,37 @@ impl WireGenerator {
         if let Some(value) = self.integer {
             return Ok(Generator::Integer { value: value.check(parameters).under("integer")? });
         }
+        if let Some([low, high]) = self.between {
+            return Ok(Generator::Between { low, high });
+        }
         match (self.template, self.text, self.draw, self.captured) {
             (Some(template), ..) if template.is_ascii() => Ok(Generator::Template { template }),
             (Some(_), ..) => Err(Fault::invalid("a template must be ASCII")).under("template"),
             (_, Some(value), ..) => Ok(Generator::Text { value }),
             (_, _, Some(name), _) => Ok(Generator::Draw { name, plus }),
             (_, _, _, Some(name)) => Ok(Generator::Captured { name, plus }),
-            _ => Err(Fault::invalid(format!("a value needs one of {KINDS}"))),
+            _ if self.now == Some(true) => Ok(Generator::Now),
+            _ => Err(Fault::invalid("`now` is true or left out")).under("now"),
         }
+    }
+
+    /// The kinds that lie between two expressions.
+    fn interval(&mut self, parameters: &Parameters) -> Result<Option<Generator>, Fault> {
+        if let Some([low, high]) = self.uniform.take() {
+            let (low, high) = pair(low, high, parameters).under("uniform")?;
+            return Ok(Some(Generator::Uniform { low, high }));
+        }
+        if let Some([low, high]) = self.zipf.take() {
+            let (low, high) = pair(low, high, parameters).under("zipf")?;
+            let exponent = self.exponent.unwrap_or(EXPONENT);
+            return Ok(Some(Generator::Zipf { low, high, exponent }));
+        }
+        if let Some([low, high]) = self.filler.take() {
+            let (low, high) = pair(low, high, parameters).under("filler")?;
+            let random_percent = self.random_percent.unwrap_or(RANDOM_PERCENT);
+            return Ok(Some(Generator::Filler { low, high, random_percent }));
+        }
+        Ok(None)
     }
 
     fn only_one_kind(&self) -> Result<(), Fault> {
@@ -95,6 +119,9 @@ impl WireGenerator {
             ("text", self.text.is_some()),
             ("draw", self.draw.is_some()),
             ("captured", self.captured.is_some()),
+            ("now", self.now.is_some()),
+            ("filler", self.filler.is_some()),
+            ("between", self.between.is_some()),
         ];
         let kinds: Vec<_> =
             given.iter().filter(|(_, given)| *given).map(|(kind, _)| kind).collect();
@@ -107,8 +134,18 @@ impl WireGenerator {
         }
     }
 
-    /// `exponent` and `plus` mean something to some kinds only.
+    /// `exponent`, `plus` and `random_percent` mean something to some kinds only.
     fn modifiers_fit(&self) -> Result<(), Fault> {
+        match self.random_percent {
+            Some(_) if self.filler.is_none() => {
+                return Err(Fault::invalid("`random_percent` belongs to `filler` only"));
+            }
+            Some(percent @ 101..) => {
+                let reason = format!("`random_percent` is {percent}; it lies between 0 and 100");
+                return Err(Fault::invalid(reason)).under("random_percent");
+            }
+            _ => {}
+        }
         if self.plus.is_some() && self.draw.is_none() && self.captured.is_none() {
             return Err(Fault::invalid("`plus` belongs to `draw` or `captured` only"));
         }

@@ -4,8 +4,12 @@
 //! return a [`crate::source::Fault`], which the owner of the text turns into file and line.
 
 pub(crate) mod config;
+mod deviation;
 pub(crate) mod experiment;
 pub(crate) mod generator;
+mod kept;
+mod partition;
+mod role;
 pub(crate) mod schema;
 pub(crate) mod sql;
 pub(crate) mod suite;

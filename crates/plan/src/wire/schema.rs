@@ -2,6 +2,7 @@
 
 use super::{
     generator::WireGenerator,
+    partition::{self, WirePartitions},
     value::{Formula, Ordered, with_everywhere},
 };
 use crate::source::{Fault, Under};
@@ -17,6 +18,8 @@ use std::{collections::BTreeMap, fmt};
 #[serde(deny_unknown_fields)]
 pub(crate) struct WireSchema {
     help: String,
+    #[serde(default)]
+    parameters: Parameters,
     table: Vec<WireTable>,
 }
 
@@ -27,6 +30,7 @@ struct WireTable {
     copies: Option<Formula>,
     rows: Formula,
     create: BTreeMap<String, String>,
+    partitions: Option<WirePartitions>,
     column: Ordered<WireColumn>,
     #[serde(default)]
     index: BTreeMap<String, Vec<String>>,
@@ -44,12 +48,19 @@ enum WireColumn {
 }
 
 impl WireSchema {
-    /// The checked schema. `name` is the file's stem.
-    pub(crate) fn check(self, name: String) -> Result<Schema, Fault> {
+    /// The checked schema, written out for a plan: `values` are those that every phase has, where
+    /// they are known, over the schema's own parameters. `name` is the file's stem.
+    pub(crate) fn check(self, name: String, values: &Parameters) -> Result<Schema, Fault> {
         let known = with_everywhere(&Parameters::new());
+        let mut parameters = with_everywhere(&self.parameters);
+        for (name, value) in values {
+            if let Some(old) = parameters.get_mut(name) {
+                *old = *value;
+            }
+        }
         let mut tables = Vec::new();
         for (index, table) in self.table.into_iter().enumerate() {
-            tables.push(table.check(&known).under(index).under("table")?);
+            tables.push(table.check(&known, &parameters).under(index).under("table")?);
         }
         if tables.is_empty() {
             return Err(Fault::invalid("a schema needs at least one `[[table]]`"));
@@ -59,7 +70,7 @@ impl WireSchema {
 }
 
 impl WireTable {
-    fn check(self, known: &Parameters) -> Result<Table, Fault> {
+    fn check(self, known: &Parameters, parameters: &Parameters) -> Result<Table, Fault> {
         if self.copies.is_some() && !self.name.contains("{n}") {
             let reason = "with `copies` the name needs `{n}`, the number of the copy";
             return Err(Fault::invalid(reason)).under("name");
@@ -85,7 +96,8 @@ impl WireTable {
             rows: self.rows.check(known).under("rows")?,
             name: self.name,
             copies,
-            create: self.create,
+            create: partition::expand(self.partitions, self.create, parameters)
+                .under("partitions")?,
             columns,
             indexes: self.index,
             finish: self.finish,

@@ -1,7 +1,11 @@
 //! Suite files: `catalog/suites/*.toml`, phases in their order.
 
-use super::value::{Formula, WireArrival, with_everywhere};
-use crate::source::{Fault, Source, Under};
+use super::value::{EVERYWHERE, Formula, Ordered, WireArrival, with_everywhere};
+use crate::{
+    error::{Error, Place},
+    source::{Fault, Source, Under},
+    suggest,
+};
 use model::{Parameters, expression::Expression, plan::PhaseKind, workload::Arrival};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,8 +19,25 @@ pub struct Suite {
     pub help: String,
     /// Whether the order of the file must be kept.
     pub order: SuiteOrder,
+    /// Number of tables over `clients`, where the experiment does not choose it.
+    pub tables: Option<Expression>,
+    /// Parameters of the suite in order with their defaults, over `rows`, `tables`, `clients` and
+    /// the parameters before.
+    pub parameters: Vec<(String, Expression)>,
+    /// Sets of values by name.
+    pub presets: BTreeMap<String, Preset>,
     /// The phases in order.
     pub phases: Vec<SuitePhase>,
+}
+
+/// A named set of values: parameters of the suite, `rows`, and `clients` for experiments without
+/// that factor.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Preset {
+    /// One line of help.
+    pub help: String,
+    /// Values by name.
+    pub values: BTreeMap<String, Expression>,
 }
 
 /// Who decides the order of a suite's phases.
@@ -34,7 +55,8 @@ pub enum SuiteOrder {
 pub struct SuitePhase {
     /// Name without what the factors of an experiment add.
     pub name: String,
-    /// Name or path of the workload; empty for a settle phase.
+    /// Name or path of the workload; empty for that of the phase before, as always for a settle
+    /// phase.
     pub workload: String,
     /// Range that published tables name, whether the workload uses it or not.
     pub range: Option<u64>,
@@ -43,13 +65,17 @@ pub struct SuitePhase {
     /// Length class of the classic design; by what the workload does, if absent.
     pub length: Option<Length>,
     /// Length in the classic design, seconds, instead of a class.
-    pub seconds: Option<f64>,
+    pub seconds: Option<Expression>,
+    /// Of a settle phase: the shortest wait, seconds; the published rule, if absent.
+    pub floor_seconds: Option<Expression>,
+    /// Of a settle phase: the longest wait, seconds; four times the shortest, if absent.
+    pub ceiling_seconds: Option<Expression>,
     /// Report group; the workload's, if absent.
     pub group: Option<String>,
     /// Connections whatever the experiment says, over `tables`, `rows` and `clients`.
     pub clients: Option<Expression>,
-    /// Values of the workload's parameters.
-    pub parameters: Parameters,
+    /// Values of the workload's parameters, over those of the suite.
+    pub parameters: BTreeMap<String, Expression>,
     /// Closed or open loop; the workload's, if absent.
     pub arrival: Option<Arrival>,
 }
@@ -70,7 +96,20 @@ pub enum Length {
 pub(crate) struct WireSuite {
     help: String,
     order: Option<SuiteOrder>,
+    tables: Option<Formula>,
+    #[serde(default)]
+    parameters: Ordered<Formula>,
+    #[serde(default)]
+    preset: BTreeMap<String, WirePreset>,
     phase: Vec<WirePhase>,
+}
+
+/// `help` and values; which names there are is checked later, with the suite's parameters.
+#[derive(Debug, Deserialize)]
+struct WirePreset {
+    help: Option<String>,
+    #[serde(flatten)]
+    values: BTreeMap<String, Formula>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -81,11 +120,13 @@ struct WirePhase {
     range: Option<u64>,
     kind: Option<PhaseKind>,
     length: Option<Length>,
-    seconds: Option<f64>,
+    seconds: Option<Formula>,
+    floor_seconds: Option<Formula>,
+    ceiling_seconds: Option<Formula>,
     group: Option<String>,
     clients: Option<Formula>,
     #[serde(default)]
-    parameters: Parameters,
+    parameters: BTreeMap<String, Formula>,
     arrival: Option<WireArrival>,
 }
 
@@ -93,11 +134,25 @@ impl WireSuite {
     /// The checked suite; `source` is its text.
     pub(crate) fn check(self, source: &Source) -> Result<Suite, Fault> {
         let order = self.order.unwrap_or(SuiteOrder::ReadsFirst);
-        let mut phases = Vec::new();
+        let tables = match self.tables {
+            Some(tables) => Some(tables.check(&only_clients()).under("tables")?),
+            None => None,
+        };
+        let (parameters, known) = parameters(self.parameters)?;
+        let mut presets = BTreeMap::new();
+        for (name, preset) in self.preset {
+            let checked = preset.check(&known).under(&name).under("preset")?;
+            presets.insert(name, checked);
+        }
+        let mut phases: Vec<SuitePhase> = Vec::new();
         for (index, phase) in self.phase.into_iter().enumerate() {
-            let phase = phase.check(source).under(index).under("phase")?;
-            if phase.kind == PhaseKind::Settle && order != SuiteOrder::Fixed {
-                let reason = "a suite with settle phases needs `order = \"fixed\"`";
+            let phase = phase.check(source, &known).under(index).under("phase")?;
+            if let (Some(word), SuiteOrder::ReadsFirst) = (bound_to_order(phase.kind), order) {
+                let reason = format!("a suite with {word} phases needs `order = \"fixed\"`");
+                return Err(Fault::invalid(reason)).under(index).under("phase");
+            }
+            if phase.kind == PhaseKind::Index && phase.workload.is_empty() && phases.is_empty() {
+                let reason = "no phase is before it; name the `workload` whose indexes are built";
                 return Err(Fault::invalid(reason)).under(index).under("phase");
             }
             phases.push(phase);
@@ -106,7 +161,61 @@ impl WireSuite {
             return Err(Fault::invalid("a suite needs at least one `[[phase]]`"));
         }
         name_ranges(&mut phases);
-        Ok(Suite { name: source.stem(), help: self.help, order, phases })
+        let name = source.stem();
+        Ok(Suite { name, help: self.help, order, tables, parameters, presets, phases })
+    }
+}
+
+/// How phases are called that mean something at their own place only.
+fn bound_to_order(kind: PhaseKind) -> Option<&'static str> {
+    match kind {
+        PhaseKind::Settle => Some("settle"),
+        PhaseKind::Index => Some("index"),
+        PhaseKind::Measure | PhaseKind::Warmup => None,
+    }
+}
+
+fn only_clients() -> Parameters {
+    Parameters::from([("clients".to_owned(), 1)])
+}
+
+/// The suite's parameters, and plausible values of everything that its expressions may name.
+fn parameters(wire: Ordered<Formula>) -> Result<(Vec<(String, Expression)>, Parameters), Fault> {
+    let mut known = with_everywhere(&Parameters::new());
+    let mut parameters = Vec::new();
+    for (name, formula) in wire.0 {
+        if EVERYWHERE.contains(&name.as_str()) {
+            let reason = format!("every phase has a parameter `{name}`; use another name");
+            return Err(Fault::invalid(reason)).under(name).under("parameters");
+        }
+        let expression = formula.check(&known).under(&name).under("parameters")?;
+        // It has a value, as `check` has found.
+        known.insert(name.clone(), expression.evaluate(&known).unwrap_or_default());
+        parameters.push((name, expression));
+    }
+    Ok((parameters, known))
+}
+
+/// What a preset may say beside the suite's parameters.
+const OF_PRESETS: [&str; 2] = ["clients", "rows"];
+
+impl WirePreset {
+    fn check(self, known: &Parameters) -> Result<Preset, Fault> {
+        let mut values = BTreeMap::new();
+        for (name, formula) in self.values {
+            if name == "tables" || !known.contains_key(&name) {
+                let names = known.keys().map(String::as_str).filter(|name| *name != "tables");
+                let (what, hint) = ("parameter of the suite", suggest::hint(&name, names));
+                let error =
+                    Error::UnknownName { place: Place::default(), what, name: name.clone(), hint };
+                return Err(error.into()).under(name);
+            }
+            let constant = OF_PRESETS.contains(&name.as_str());
+            let scope = if constant { &Parameters::new() } else { known };
+            let expression = formula.check(scope).under(&name)?;
+            values.insert(name, expression);
+        }
+        Ok(Preset { help: self.help.unwrap_or_default(), values })
     }
 }
 
@@ -124,36 +233,50 @@ fn name_ranges(phases: &mut [SuitePhase]) {
 }
 
 impl WirePhase {
-    fn check(self, source: &Source) -> Result<SuitePhase, Fault> {
+    fn check(self, source: &Source, known: &Parameters) -> Result<SuitePhase, Fault> {
         let kind = self.kind.unwrap_or(PhaseKind::Measure);
         let workload = match (self.workload, kind) {
-            (Some(workload), PhaseKind::Measure | PhaseKind::Warmup) => workload,
-            (None, PhaseKind::Settle) => String::new(),
             (Some(_), PhaseKind::Settle) => {
                 return Err(Fault::invalid("a settle phase has no workload")).under("workload");
             }
+            (Some(workload), _) => workload,
+            (None, PhaseKind::Settle | PhaseKind::Index) => String::new(),
             (None, _) => return Err(Fault::invalid("the phase needs a `workload`")),
         };
-        if self.seconds.is_some_and(|seconds| !(seconds > 0.0 && seconds.is_finite())) {
-            return Err(Fault::invalid("`seconds` must be above 0")).under("seconds");
+        let waits =
+            [("floor_seconds", &self.floor_seconds), ("ceiling_seconds", &self.ceiling_seconds)];
+        for (key, given) in waits {
+            if given.is_some() && kind != PhaseKind::Settle {
+                let reason = format!("`{key}` belongs to a settle phase only");
+                return Err(Fault::invalid(reason)).under(key);
+            }
         }
-        let known = with_everywhere(&Parameters::new());
         let stem = workload.rsplit('/').next().unwrap_or_default();
         let stem = stem.strip_suffix(".toml").unwrap_or(stem);
-        let clients = self.clients.map(|clients| clients.check(&known)).transpose();
+        let checked = |formula: Option<Formula>, key: &str| {
+            formula.map(|formula| formula.check(known)).transpose().under(key)
+        };
+        let mut parameters = BTreeMap::new();
+        for (name, formula) in self.parameters {
+            let value = formula.check(known).under(&name).under("parameters")?;
+            parameters.insert(name, value);
+        }
         Ok(SuitePhase {
             name: self.name.unwrap_or_else(|| match kind {
                 PhaseKind::Settle => "settle".to_owned(),
+                PhaseKind::Index => "index".to_owned(),
                 PhaseKind::Measure | PhaseKind::Warmup => stem.to_owned(),
             }),
             workload: source.reference(&workload),
             range: self.range,
             kind,
             length: self.length,
-            seconds: self.seconds,
+            seconds: checked(self.seconds, "seconds")?,
+            floor_seconds: checked(self.floor_seconds, "floor_seconds")?,
+            ceiling_seconds: checked(self.ceiling_seconds, "ceiling_seconds")?,
             group: self.group,
-            clients: clients.under("clients")?,
-            parameters: self.parameters,
+            clients: checked(self.clients, "clients")?,
+            parameters,
             arrival: self.arrival.map(WireArrival::check).transpose().under("arrival")?,
         })
     }

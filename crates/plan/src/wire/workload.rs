@@ -1,9 +1,12 @@
 //! Workload files: `catalog/workloads/*.toml` and those of the user.
 
 use super::{
+    deviation::WireDeviation,
     generator::WireGenerator,
+    kept,
+    role::{self, WireRole},
     sql,
-    value::{EVERYWHERE, Formula, Interval, Ordered, WireArrival, with_everywhere},
+    value::{EVERYWHERE, Formula, Interval, OneOrMany, Ordered, with_everywhere},
 };
 use crate::{
     error::{Error, Place},
@@ -14,8 +17,8 @@ use model::{
     Parameters,
     expression::Expression,
     workload::{
-        Arrival, Bounds, Class, Counts, Draw, Expect, Generator, Mode, Op, Role, RoleEnd,
-        Statement, TableChoice, Workload,
+        Advance, Bounds, Class, Counts, Draw, Expect, Generator, Mode, Op, Statement, TableChoice,
+        Workload,
     },
 };
 use serde::Deserialize;
@@ -29,11 +32,14 @@ pub(crate) struct WireWorkload {
     group: Option<String>,
     schema: String,
     counts: Option<Counts>,
+    lead: Option<String>,
     #[serde(default)]
     parameters: Parameters,
     op: Vec<WireOp>,
     #[serde(default)]
     role: Vec<WireRole>,
+    #[serde(default)]
+    deviation: Vec<WireDeviation>,
 }
 
 /// One operation; with `sql` it is its own only statement.
@@ -59,6 +65,9 @@ struct WireOp {
     mode: Option<Mode>,
     expect: Option<WireExpect>,
     capture: Option<String>,
+    index: Option<OneOrMany>,
+    every: Option<Formula>,
+    advance: Option<WireAdvance>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -78,6 +87,16 @@ struct WireStatement {
     mode: Option<Mode>,
     expect: Option<WireExpect>,
     capture: Option<String>,
+    index: Option<OneOrMany>,
+    every: Option<Formula>,
+    advance: Option<WireAdvance>,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct WireAdvance {
+    name: String,
+    by: Formula,
 }
 
 #[derive(Debug, Deserialize)]
@@ -85,25 +104,7 @@ struct WireStatement {
 struct WireExpect {
     rows: Option<Interval>,
     changed: Option<Interval>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WireRole {
-    name: String,
-    ops: Vec<String>,
-    clients: Option<Formula>,
-    arrival: Option<WireArrival>,
-    end: Option<WireEnd>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct WireEnd {
-    operations: Option<Formula>,
-    rows: Option<Formula>,
-    seconds: Option<Formula>,
-    with: Option<String>,
+    keys: Option<Formula>,
 }
 
 impl WireWorkload {
@@ -128,7 +129,9 @@ impl WireWorkload {
         if ops.is_empty() {
             return Err(Fault::invalid("a workload needs at least one `[[op]]`"));
         }
-        let roles = roles(self.role, &known, &ops)?;
+        let roles = role::roles(self.role, &known, &ops)?;
+        let lead = role::lead(self.lead, &roles)?;
+        kept::check(&ops, &roles)?;
         let mut workload = Workload {
             name,
             help: self.help,
@@ -138,6 +141,8 @@ impl WireWorkload {
             parameters: self.parameters,
             ops,
             roles,
+            deviations: self.deviation.into_iter().map(WireDeviation::read).collect(),
+            lead,
             source,
         };
         if workload.group.is_empty() {
@@ -155,13 +160,12 @@ impl WireOp {
         let own = self.own_statement()?;
         let draws = draws(std::mem::take(&mut self.draw), known)?;
         let mut names: BTreeSet<String> = draws.iter().map(|draw| draw.name.clone()).collect();
-        let mut captured = BTreeSet::new();
         let mut statements = Vec::new();
         if let Some(statement) = own {
-            statements.push(statement.check(known, &mut names, &mut captured)?);
+            statements.push(statement.check(known, &mut names)?);
         }
         for (index, statement) in self.statement.into_iter().enumerate() {
-            let statement = statement.check(known, &mut names, &mut captured);
+            let statement = statement.check(known, &mut names);
             statements.push(statement.under(index).under("statement")?);
         }
         Ok(Op {
@@ -187,6 +191,9 @@ impl WireOp {
             mode: self.mode.take(),
             expect: self.expect.take(),
             capture: self.capture.take(),
+            index: self.index.take(),
+            every: self.every.take(),
+            advance: self.advance.take(),
         };
         match (own.is_empty(), self.statement.is_empty()) {
             (true, true) => Err(Fault::invalid("an operation needs `sql` or `[[op.statement]]`")),
@@ -212,14 +219,12 @@ impl WireStatement {
             && self.mode.is_none()
             && self.expect.is_none()
             && self.capture.is_none()
+            && self.index.is_none()
+            && self.every.is_none()
+            && self.advance.is_none()
     }
 
-    fn check(
-        self,
-        known: &Parameters,
-        names: &mut BTreeSet<String>,
-        captured: &mut BTreeSet<String>,
-    ) -> Result<Statement, Fault> {
+    fn check(self, known: &Parameters, names: &mut BTreeSet<String>) -> Result<Statement, Fault> {
         if self.sql.trim().is_empty() {
             return Err(Fault::invalid("the statement has no `sql`"));
         }
@@ -228,7 +233,7 @@ impl WireStatement {
         let mut args = Vec::new();
         for (index, arg) in self.args.into_iter().enumerate() {
             let arg = arg.argument(known).and_then(|arg| {
-                refers(&arg.value, names, captured)?;
+                refers(&arg.value, names)?;
                 Ok(arg)
             });
             args.push(arg.under(index).under("args")?);
@@ -247,8 +252,10 @@ impl WireStatement {
             mode: self.mode.unwrap_or(Mode::Prepared),
             expect: expect(self.expect, known).under("expect")?,
             capture: self.capture,
+            index: self.index.map(|OneOrMany(names)| names).unwrap_or_default(),
+            every: optional(self.every, known).under("every")?,
+            advance: advance(self.advance, known).under("advance")?,
         };
-        captured.extend(statement.capture.clone());
         marks_fit(&statement)?;
         Ok(statement)
     }
@@ -306,25 +313,26 @@ fn draws(wire: Ordered<WireGenerator>, known: &Parameters) -> Result<Vec<Draw>, 
     Ok(draws)
 }
 
-/// A value refers only to draws and captures that come before it.
-fn refers(
-    value: &Generator,
-    draws: &BTreeSet<String>,
-    captured: &BTreeSet<String>,
-) -> Result<(), Fault> {
-    let (what, name, known) = match value {
-        Generator::Draw { name, .. } => ("draw", name, draws),
-        Generator::Captured { name, .. } => ("captured value", name, captured),
-        _ => return Ok(()),
-    };
-    if known.contains(name) {
+/// A value refers only to draws that come before it.
+fn refers(value: &Generator, draws: &BTreeSet<String>) -> Result<(), Fault> {
+    let Generator::Draw { name, .. } = value else { return Ok(()) };
+    if draws.contains(name) {
         return Ok(());
     }
-    let hint = suggest::hint(name, known.iter().map(String::as_str));
-    Err(Error::UnknownName { place: Place::default(), what, name: name.clone(), hint }.into())
+    let hint = suggest::hint(name, draws.iter().map(String::as_str));
+    let (place, what, name) = (Place::default(), "draw", name.clone());
+    Err(Error::UnknownName { place, what, name, hint }.into())
 }
 
-fn optional(formula: Option<Formula>, known: &Parameters) -> Result<Option<Expression>, Fault> {
+fn advance(wire: Option<WireAdvance>, known: &Parameters) -> Result<Option<Advance>, Fault> {
+    let Some(WireAdvance { name, by }) = wire else { return Ok(None) };
+    Ok(Some(Advance { name, by: by.check(known).under("by")? }))
+}
+
+pub(super) fn optional(
+    formula: Option<Formula>,
+    known: &Parameters,
+) -> Result<Option<Expression>, Fault> {
     formula.map(|formula| formula.check(known)).transpose()
 }
 
@@ -339,7 +347,8 @@ fn expect(wire: Option<WireExpect>, known: &Parameters) -> Result<Expect, Fault>
     };
     let rows = bounds(wire.rows).under("rows")?;
     let changed = bounds(wire.changed).under("changed")?;
-    Ok(Expect { rows, changed })
+    let keys = optional(wire.keys, known).under("keys")?;
+    Ok(Expect { rows, changed, keys })
 }
 
 /// What the first word of a statement says about its class.
@@ -349,65 +358,5 @@ fn class_of(sql: &str) -> Class {
         "SELECT" | "WITH" | "SHOW" | "VALUES" | "TABLE" | "EXPLAIN" => Class::Read,
         "INSERT" | "UPDATE" | "DELETE" | "REPLACE" | "MERGE" => Class::Write,
         _ => Class::Other,
-    }
-}
-
-fn roles(wire: Vec<WireRole>, known: &Parameters, ops: &[Op]) -> Result<Vec<Role>, Fault> {
-    let mut roles: Vec<Role> = Vec::new();
-    for (index, role) in wire.into_iter().enumerate() {
-        let role = role.check(known, ops).under(index).under("role")?;
-        if roles.iter().any(|other| other.name == role.name) {
-            let reason = format!("two roles are named `{}`; rename one", role.name);
-            return Err(Fault::invalid(reason)).under("name").under(index).under("role");
-        }
-        roles.push(role);
-    }
-    for (index, role) in roles.iter().enumerate() {
-        let RoleEnd::With(name) = &role.end else { continue };
-        if !name.is_empty() && !roles.iter().any(|other| other.name == *name) {
-            let hint = suggest::hint(name, roles.iter().map(|role| role.name.as_str()));
-            let (place, name) = (Place::default(), name.clone());
-            let error = Error::UnknownName { place, what: "role", name, hint };
-            return Err(error.into()).under("end").under(index).under("role");
-        }
-    }
-    Ok(roles)
-}
-
-impl WireRole {
-    fn check(self, known: &Parameters, ops: &[Op]) -> Result<Role, Fault> {
-        for (index, name) in self.ops.iter().enumerate() {
-            if !ops.iter().any(|op| op.name == *name) {
-                let hint = suggest::hint(name, ops.iter().map(|op| op.name.as_str()));
-                let (place, name) = (Place::default(), name.clone());
-                let error = Error::UnknownName { place, what: "operation", name, hint };
-                return Err(error.into()).under(index).under("ops");
-            }
-        }
-        let clients = optional(self.clients, known).under("clients")?;
-        let arrival = match self.arrival {
-            Some(arrival) => arrival.check().under("arrival")?,
-            None => Arrival::Closed,
-        };
-        let end = match self.end {
-            Some(end) => end.check(known).under("end")?,
-            // Nobody's end but that of the phase.
-            None => RoleEnd::With(String::new()),
-        };
-        let clients = clients.unwrap_or_else(|| Expression::new("clients"));
-        Ok(Role { name: self.name, ops: self.ops, clients, arrival, end })
-    }
-}
-
-impl WireEnd {
-    fn check(self, known: &Parameters) -> Result<RoleEnd, Fault> {
-        let one = "`end` has exactly one of `operations`, `rows`, `seconds` and `with`";
-        match (self.operations, self.rows, self.seconds, self.with) {
-            (Some(end), None, None, None) => Ok(RoleEnd::Operations(end.check(known)?)),
-            (None, Some(end), None, None) => Ok(RoleEnd::Rows(end.check(known)?)),
-            (None, None, Some(end), None) => Ok(RoleEnd::Seconds(end.check(known)?)),
-            (None, None, None, Some(role)) => Ok(RoleEnd::With(role)),
-            _ => Err(Fault::invalid(one)),
-        }
     }
 }

@@ -47,7 +47,7 @@ fn every_example_is_read() {
         result.unwrap_or_else(|error| panic!("{path}: {error}"));
         read += 1;
     }
-    assert!(read >= 8, "only {read} examples were found");
+    assert!(read >= 12, "only {read} examples were found");
 }
 
 #[test]

@@ -4,7 +4,10 @@
 mod catalog;
 mod errors;
 mod format;
+mod insert_benchmark;
 mod plans;
+mod roles;
+mod suites;
 
 use plan::{Catalog, Draft, Error, Overrides, Versions, load_experiment};
 use std::path::Path;

@@ -1,11 +1,13 @@
 //! Pages: what is said. One file each.
 
 mod comparison;
+mod insert_benchmark;
 mod records;
 mod report;
 
 use crate::{Report, document::Document};
 
+pub(crate) use insert_benchmark::document as insert_benchmark;
 pub(crate) use records::{better, is_asked};
 
 /// One page.
@@ -18,8 +20,12 @@ pub trait Page: Sync {
 }
 
 /// In the order in which a reader meets them.
-pub const PAGES: &[&dyn Page] =
-    &[&comparison::ComparisonPage, &report::ReportPage, &records::RecordsPage];
+pub const PAGES: &[&dyn Page] = &[
+    &comparison::ComparisonPage,
+    &insert_benchmark::InsertBenchmarkPage,
+    &report::ReportPage,
+    &records::RecordsPage,
+];
 
 /// The tables for people.
 pub(crate) const COMPARISON: &dyn Page = &comparison::ComparisonPage;

@@ -3,9 +3,9 @@
 use super::COM_QUERY;
 use super::reply::{Capture, integer};
 use crate::client::{Failure, FailureKind};
-use crate::decimal::DIGITS_MAX;
 pub(super) use crate::decimal::decimal;
-use crate::program::{Parameter, Program, Sql};
+use crate::pieces::Pieces;
+use crate::program::{Parameter, Sql, TIME_TEXT};
 
 /// Longest body of a packet that needs no continuation, bytes.
 const BODY_MAX: usize = 0xff_fffe;
@@ -18,10 +18,15 @@ const TYPE_VAR_STRING: [u8; 2] = [253, 0];
 pub(super) enum Encoded {
     /// A prepared statement in the arena.
     Prepared(Prepared),
+    /// One with an argument that is not always of the same length: its arguments are not in the
+    /// arena, and each packet is put together anew.
+    Varying(Prepared),
     /// Pieces of a text around its arguments; the first has the packet's head before it.
     Text {
         /// The pieces.
-        pieces: Vec<Vec<u8>>,
+        pieces: Pieces,
+        /// Bytes of the longest packet.
+        length_max: usize,
         /// The captured value.
         capture: Capture,
     },
@@ -30,26 +35,18 @@ pub(super) enum Encoded {
 impl Encoded {
     /// A statement sent as text.
     pub(super) fn text(sql: &Sql) -> Self {
-        let mut pieces: Vec<Vec<u8>> =
-            sql.pieces.iter().map(|piece| piece.as_bytes().to_vec()).collect();
-        let mut head = vec![0, 0, 0, 0, COM_QUERY];
-        if let Some(first) = pieces.first_mut() {
-            head.append(first);
-            *first = head;
-        }
+        let pieces = Pieces::new(&[0, 0, 0, 0, COM_QUERY], &sql.pieces);
+        let arguments: usize = sql.parameters.iter().map(|one| one.length_max() + 2).sum();
+        let length_max = pieces.length() + arguments;
         let capture = if sql.capture { Capture::Text } else { Capture::No };
-        Self::Text { pieces, capture }
+        Self::Text { pieces, length_max, capture }
     }
 
     /// Bytes of the longest packet that this statement can need besides the arena.
-    pub(super) fn length_max(&self, program: &Program) -> usize {
+    pub(super) fn length_max(&self) -> usize {
         match self {
-            Self::Prepared(prepared) => prepared.end - prepared.start + prepared.types.len(),
-            Self::Text { pieces, .. } => {
-                let texts = program.templates.iter().map(|template| template.text().len());
-                let argument = texts.max().unwrap_or_default().max(DIGITS_MAX) + 2;
-                pieces.iter().map(|piece| piece.len() + argument).sum()
-            }
+            Self::Prepared(prepared) | Self::Varying(prepared) => prepared.length_max,
+            Self::Text { length_max, .. } => *length_max,
         }
     }
 }
@@ -63,6 +60,8 @@ pub(super) struct Prepared {
     pub(super) end: usize,
     /// The first argument.
     pub(super) arguments: usize,
+    /// Bytes of the longest packet.
+    length_max: usize,
     /// Types of the arguments, sent once.
     types: Vec<u8>,
     /// Whether the types have been sent.
@@ -91,23 +90,43 @@ impl Prepared {
         let arguments = arena.len();
         let mut types = Vec::with_capacity(2 * count);
         for parameter in &sql.parameters {
+            types.extend_from_slice(match parameter {
+                Parameter::Integer => &TYPE_LONGLONG,
+                _ => &TYPE_VAR_STRING,
+            });
             match parameter {
-                Parameter::Integer => {
-                    types.extend_from_slice(&TYPE_LONGLONG);
-                    arena.extend_from_slice(&[0; 8]);
-                }
-                Parameter::Text(template) => {
-                    types.extend_from_slice(&TYPE_VAR_STRING);
-                    push_length(arena, template.len());
-                    arena.extend_from_slice(template);
+                Parameter::Integer => arena.extend_from_slice(&[0; 8]),
+                Parameter::Text(template) => push_text(arena, template),
+                Parameter::Time => push_text(arena, TIME_TEXT),
+                Parameter::Varying(length) => {
+                    push_length(arena, *length);
+                    arena.resize(arena.len() + length, 0);
                 }
             }
         }
+        let length_max = arena.len() - start + types.len();
+        length_bytes(length_max - 4)?;
+        if sql.varies() {
+            arena.truncate(arguments);
+        }
         let body = arena.len() - start - 4;
-        length_bytes(body + types.len())?;
         arena[start..start + 3].copy_from_slice(&length_bytes(body)?);
         let bound = count == 0;
-        Ok(Self { start, end: arena.len(), arguments, types, bound, capture })
+        let end = arena.len();
+        Ok(Self { start, end, arguments, length_max, types, bound, capture })
+    }
+
+    /// Begins a packet whose arguments are appended one by one.
+    #[inline]
+    pub(super) fn begin(&self, arena: &[u8], packet: &mut Vec<u8>) {
+        packet.clear();
+        packet.extend_from_slice(&arena[self.start..self.arguments]);
+        if !self.bound {
+            if let Some(new_types) = packet.last_mut() {
+                *new_types = 1;
+            }
+            packet.extend_from_slice(&self.types);
+        }
     }
 
     /// Writes the packet of the first execution, with the types, to `packet`.
@@ -162,7 +181,15 @@ pub(super) fn prefix_length(length: usize) -> usize {
     }
 }
 
-fn push_length(bytes: &mut Vec<u8>, length: usize) {
+/// Appends a text with its length.
+fn push_text(bytes: &mut Vec<u8>, text: &[u8]) {
+    push_length(bytes, text.len());
+    bytes.extend_from_slice(text);
+}
+
+/// Appends the length of a text.
+#[inline]
+pub(super) fn push_length(bytes: &mut Vec<u8>, length: usize) {
     let [a, b, c, ..] = length.to_le_bytes();
     match prefix_length(length) {
         1 => bytes.push(a),
@@ -194,7 +221,14 @@ mod tests {
 
     fn sql(parameters: Vec<Parameter>) -> Sql {
         let pieces = vec![String::new(); parameters.len() + 1];
-        Sql { mode: Mode::Prepared, pieces, parameters, capture: false, expected: (0, 0) }
+        Sql {
+            mode: Mode::Prepared,
+            pieces,
+            parameters,
+            origin: None,
+            capture: false,
+            expected: (0, 0),
+        }
     }
 
     #[test]

@@ -238,9 +238,13 @@ pub(super) fn integer(bytes: &[u8]) -> Option<(u64, &[u8])> {
     Some((u64::from_le_bytes(value), &rest[width..]))
 }
 
-/// The first column of a row as an integer, if it is one.
+/// The first column of a row as an integer, if it is one; NULL is 0.
 fn captured(capture: Capture, row: &[u8]) -> Option<i64> {
     let text = |bytes: &[u8]| {
+        // NULL.
+        if bytes.first() == Some(&0xfb) {
+            return Some(0);
+        }
         let (length, rest) = integer(bytes)?;
         std::str::from_utf8(rest.get(..usize::try_from(length).ok()?)?).ok()?.parse().ok()
     };
@@ -252,7 +256,7 @@ fn captured(capture: Capture, row: &[u8]) -> Option<i64> {
             let value = row.get(1 + nulls.len()..)?;
             // The first two bits of the bitmap are reserved.
             if nulls.first()? & 0b100 != 0 {
-                return None;
+                return Some(0);
             }
             let width = match kind {
                 1 => 1,

@@ -2,16 +2,19 @@
 
 use super::reply::Capture;
 use crate::client::{Failure, FailureKind};
-use crate::decimal::DIGITS_MAX;
 pub(super) use crate::decimal::decimal;
-use crate::program::{Parameter, Program, Sql};
+use crate::pieces::Pieces;
+use crate::program::{Parameter, Sql, TIME_TEXT};
 use model::workload::Mode;
 
 /// Longest message, bytes; the server's own limit is a little higher.
 const LENGTH_MAX: usize = 0x3fff_ff00;
 const OID_INT8: u32 = 20;
 const OID_VARCHAR: u32 = 1043;
-/// Format code of binary values.
+/// The server takes what the place of the argument needs.
+const OID_UNKNOWN: u32 = 0;
+/// Format codes of values.
+const TEXT: u16 = 0;
 const BINARY: u16 = 1;
 
 /// A statement ready to be sent.
@@ -19,10 +22,15 @@ const BINARY: u16 = 1;
 pub(super) enum Encoded {
     /// A prepared statement in the arena.
     Prepared(Place),
+    /// One with an argument that is not always of the same length: its arguments are not in the
+    /// arena, and each message is put together anew.
+    Varying(Place),
     /// Pieces of a text around its arguments; the first has the message's head before it.
     Text {
         /// The pieces.
-        pieces: Vec<Vec<u8>>,
+        pieces: Pieces,
+        /// Bytes of the longest message.
+        length_max: usize,
         /// The captured value.
         capture: Capture,
     },
@@ -37,31 +45,30 @@ pub(super) struct Place {
     pub(super) end: usize,
     /// Length of the first argument, which its value follows.
     pub(super) arguments: usize,
+    /// Bytes of the longest messages.
+    length_max: usize,
     /// The captured value.
     pub(super) capture: Capture,
 }
 
 impl Encoded {
     /// Bytes of the longest message that this statement can need besides the arena.
-    pub(super) fn length_max(&self, program: &Program) -> usize {
-        let Self::Text { pieces, .. } = self else { return 0 };
-        let texts = program.templates.iter().map(|template| template.text().len());
-        let argument = texts.max().unwrap_or_default().max(DIGITS_MAX) + 2;
-        pieces.iter().map(|piece| piece.len() + argument).sum()
+    pub(super) fn length_max(&self) -> usize {
+        match self {
+            Self::Prepared(place) | Self::Varying(place) => place.length_max,
+            Self::Text { length_max, .. } => *length_max,
+        }
     }
 }
 
 /// A statement sent as text.
 pub(super) fn text(sql: &Sql) -> Encoded {
-    let mut pieces: Vec<Vec<u8>> =
-        sql.pieces.iter().map(|piece| piece.as_bytes().to_vec()).collect();
-    let mut head = vec![b'Q', 0, 0, 0, 0];
-    if let Some(first) = pieces.first_mut() {
-        head.append(first);
-        *first = head;
-    }
+    let pieces = Pieces::new(&[b'Q', 0, 0, 0, 0], &sql.pieces);
+    let arguments: usize = sql.parameters.iter().map(|one| one.length_max() + 2).sum();
+    // And the byte at its end.
+    let length_max = pieces.length() + arguments + 1;
     let capture = if sql.capture { Capture::First(Mode::Text) } else { Capture::No };
-    Encoded::Text { pieces, capture }
+    Encoded::Text { pieces, length_max, capture }
 }
 
 /// Parse of statement number `number`, and Sync.
@@ -75,7 +82,8 @@ pub(super) fn parse(number: usize, text: &str, sql: &Sql) -> Vec<u8> {
         for parameter in &sql.parameters {
             let oid = match parameter {
                 Parameter::Integer => OID_INT8,
-                Parameter::Text(_) => OID_VARCHAR,
+                Parameter::Text(_) | Parameter::Varying(_) => OID_VARCHAR,
+                Parameter::Time => OID_UNKNOWN,
             };
             out.extend_from_slice(&oid.to_be_bytes());
         }
@@ -105,40 +113,65 @@ pub(super) fn query(sql: &[u8]) -> Vec<u8> {
     out
 }
 
-/// Appends Bind, Describe, Execute and Sync of a prepared statement to the arena.
+/// Appends Bind, Describe, Execute and Sync of a prepared statement to the arena; without arguments
+/// if they vary.
 pub(super) fn execution(arena: &mut Vec<u8>, number: usize, sql: &Sql) -> Result<Place, Failure> {
     let start = arena.len();
     let mut arguments = 0;
+    let varies = sql.varies();
     message(arena, b'B', |out| {
         // The unnamed portal.
         out.push(0);
         name(out, number);
-        if sql.parameters.is_empty() {
-            out.extend_from_slice(&[0, 0]);
-        } else {
-            out.extend_from_slice(&[0, 1]);
-            out.extend_from_slice(&BINARY.to_be_bytes());
-        }
+        formats(out, &sql.parameters);
         out.extend_from_slice(&(sql.parameters.len() as u16).to_be_bytes());
         arguments = out.len();
-        for parameter in &sql.parameters {
+        for parameter in sql.parameters.iter().filter(|_| !varies) {
             let value: &[u8] = match parameter {
                 Parameter::Integer => &[0; 8],
                 Parameter::Text(template) => template,
+                Parameter::Time => TIME_TEXT,
+                Parameter::Varying(_) => &[],
             };
             out.extend_from_slice(&(value.len() as u32).to_be_bytes());
             out.extend_from_slice(value);
         }
-        out.extend_from_slice(&[0, 1]);
-        out.extend_from_slice(&BINARY.to_be_bytes());
+        out.extend_from_slice(&RESULTS);
     });
     message(arena, b'D', |out| out.extend_from_slice(b"P\0"));
     message(arena, b'E', |out| out.extend_from_slice(&[0; 5]));
     message(arena, b'S', |_| {});
     let end = arena.len();
-    length(end - start)?;
+    let values: usize = sql.parameters.iter().map(|one| one.length_max().max(8) + 4).sum();
+    let length_max = end - start + if varies { values } else { 0 };
+    length(length_max)?;
     let capture = if sql.capture { Capture::First(Mode::Prepared) } else { Capture::No };
-    Ok(Place { start, end, arguments, capture })
+    Ok(Place { start, end, arguments, length_max, capture })
+}
+
+/// Formats of the results, at the end of Bind: all in binary.
+const RESULTS: [u8; 4] = [0, 1, 0, BINARY as u8];
+
+/// Formats of the arguments: one for all, or one each where a time is among them, whose type is the
+/// server's choice.
+fn formats(out: &mut Vec<u8>, parameters: &[Parameter]) {
+    let timed = parameters.iter().any(|parameter| *parameter == Parameter::Time);
+    let count = if timed { parameters.len() } else { parameters.len().min(1) };
+    out.extend_from_slice(&(count as u16).to_be_bytes());
+    for parameter in parameters.iter().take(count) {
+        let format = if *parameter == Parameter::Time { TEXT } else { BINARY };
+        out.extend_from_slice(&format.to_be_bytes());
+    }
+}
+
+/// Completes messages whose arguments were appended one by one: what follows them, and the length
+/// of Bind.
+#[inline]
+pub(super) fn complete(bytes: &mut Vec<u8>, tail: &[u8]) {
+    // The byte of its kind is not part of it. The whole was checked when it was encoded.
+    let bind = (bytes.len() + RESULTS.len() - 1) as u32;
+    bytes[1..5].copy_from_slice(&bind.to_be_bytes());
+    bytes.extend_from_slice(tail);
 }
 
 /// Writes the length of a message that is the whole of `bytes` into its head.
@@ -183,6 +216,7 @@ mod tests {
             mode: Mode::Prepared,
             pieces: vec![String::new(); 3],
             parameters: vec![Parameter::Integer, Parameter::Text(b"ab".to_vec())],
+            origin: None,
             capture: false,
             expected: (0, 0),
         };
@@ -201,14 +235,15 @@ mod tests {
             mode: Mode::Text,
             pieces: vec!["SELECT ".to_owned(), String::new()],
             parameters: vec![Parameter::Integer],
+            origin: None,
             capture: true,
             expected: (0, 0),
         };
-        let Encoded::Text { pieces, capture } = text(&sql) else { panic!("a text") };
+        let Encoded::Text { pieces, capture, .. } = text(&sql) else { panic!("a text") };
         assert_eq!(capture, Capture::First(Mode::Text));
-        let mut bytes = pieces[0].clone();
+        let mut bytes = pieces.get(0).to_vec();
         decimal(&mut bytes, -42);
-        bytes.extend_from_slice(&pieces[1]);
+        bytes.extend_from_slice(pieces.get(1));
         bytes.push(0);
         finish(&mut bytes).unwrap();
         assert_eq!(bytes, b"Q\0\0\0\x0fSELECT -42\0");

@@ -134,10 +134,11 @@ impl Reply {
         Ok(())
     }
 
-    /// The first column of a row as an integer, if it is one.
+    /// The first column of a row as an integer, if it is one; NULL is 0.
     fn captured(&self, row: &[u8]) -> Option<i64> {
         let &[_, _, a, b, c, d, ref rest @ ..] = row else { return None };
-        let length = usize::try_from(i32::from_be_bytes([a, b, c, d])).ok()?;
+        // A negative length is NULL.
+        let Ok(length) = usize::try_from(i32::from_be_bytes([a, b, c, d])) else { return Some(0) };
         let value = rest.get(..length)?;
         let binary = self.capture == Capture::First(Mode::Prepared);
         match (value, self.column) {

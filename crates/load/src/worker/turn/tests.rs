@@ -1,8 +1,10 @@
 use super::*;
-use crate::recorder::{OpenLoop, Recorder, Series};
+use crate::program::Cast;
+use crate::recorder::{OpenLoop, Recorder, Roles, Scope};
 use crate::testing::*;
+use crate::worker::Seats;
 use model::drive::{Assignment, Stretch, StretchEnd, Target};
-use model::workload::{Draw as ModelDraw, Generator, Mode, Op as ModelOp};
+use model::workload::{Advance, Draw as ModelDraw, Generator, Mode, Op as ModelOp};
 
 /// A clock that only moves when it is read or slept on.
 struct FakeClock {
@@ -19,6 +21,14 @@ impl Clock for FakeClock {
 
     fn sleep_until(&mut self, deadline: u64) {
         self.now = self.now.max(deadline);
+    }
+
+    fn park_until(&mut self, deadline: u64) {
+        self.sleep_until(deadline);
+    }
+
+    fn wall(&mut self) -> u64 {
+        self.now / 1_000_000_000
     }
 }
 
@@ -75,6 +85,11 @@ impl Client for Scripted {
         &mut self.buffer
     }
 
+    fn varying(&mut self, head: &[u8], tail: &[u8]) {
+        self.keep_text();
+        self.given.push(String::from_utf8([head, tail].concat()).unwrap());
+    }
+
     fn execute(&mut self) -> Result<Answer, Failure> {
         self.keep_text();
         self.executions += 1;
@@ -107,15 +122,19 @@ fn executed(
     client: &mut Scripted,
     clock: &mut FakeClock,
 ) -> Tally {
-    let program = Program::compile(assignment, "null").unwrap();
-    client.prepare(&program).unwrap();
-    let schedule = Schedule::new(stretch, 0, 1);
-    let open = if schedule.is_open() { OpenLoop::Yes } else { OpenLoop::No };
-    let recorder = Recorder::new(program.ops.len(), open, Series::new(stretch.interval_ms));
-    let mut tally = Tally::new(recorder);
+    let cast = Cast::compile(assignment, "null").unwrap();
+    let program = &cast.parts[0].program;
+    client.prepare(program).unwrap();
+    let schedule = Schedule::new((stretch.arrival, stretch.seed), 0, 1);
+    let arrival = if schedule.is_open() { OpenLoop::Yes } else { OpenLoop::No };
+    let interval_ms = stretch.interval_ms;
+    let scope = Scope { ops: program.ops.len(), arrival, roles: Roles::No, interval_ms };
+    let mut tally = Tally::new(Recorder::new(scope));
     let random = Random::new(stretch.seed, 0);
     let counters = vec![0; program.sequences.len()];
-    let mut turn = Turn::new(&program, (0, 2), random, counters);
+    let seats = Seats::new(&cast, stretch, 2);
+    let seated = (seats.guide(0).unwrap(), seats.seat(0).unwrap());
+    let mut turn = Turn::new(program, seated, random, counters);
     let start = clock.now;
     turn.execute((client, clock), (schedule, Limit::new(stretch.end), start), &mut tally);
     tally
@@ -339,4 +358,85 @@ fn the_seed_fixes_the_operations() {
     };
     assert_eq!(log(5), log(5));
     assert_ne!(log(5), log(6));
+}
+
+fn number(name: &str) -> model::workload::Arg {
+    arg(Generator::Captured { name: name.to_owned(), plus: expression("0") })
+}
+
+fn advance(name: &str, by: &str) -> Option<Advance> {
+    Some(Advance { name: name.to_owned(), by: expression(by) })
+}
+
+#[test]
+fn a_statement_of_every_third_time_is_executed_first_and_then_in_every_third_operation() {
+    let mut oldest = statement("MIN", vec![]);
+    oldest.capture = Some("oldest".to_owned());
+    oldest.every = Some(expression("3"));
+    let mut delete = statement("DELETE ?", vec![number("oldest")]);
+    delete.advance = advance("oldest", "range");
+    let both = assignment(vec![op("o", vec![oldest, delete])], 1);
+    let rounds = ["MIN", "DELETE 77", "DELETE 87", "DELETE 97"];
+    assert_eq!(closed_log(&both, 7), [&rounds[..], &rounds, &rounds[..2]].concat());
+    // A restart is the same operation: what was its turn is its turn again.
+    let failures = vec![(2, FailureKind::Retry)];
+    let mut client = Scripted { failures, ..Scripted::default() };
+    let mut clock = FakeClock { now: 0, step: 1000 };
+    executed(&both, &closed(4), &mut client, &mut clock);
+    let expected = ["MIN", "DELETE 77", "MIN", "DELETE 77", "DELETE 87", "DELETE 97"];
+    assert_eq!(client.log, [&expected[..], &rounds[..2]].concat());
+}
+
+#[test]
+fn a_value_between_two_kept_ones_is_below_the_bound() {
+    let mut low = statement("LOW", vec![]);
+    low.capture = Some("low".to_owned());
+    let mut high = statement("HIGH", vec![]);
+    high.capture = Some("high".to_owned());
+    let between = Generator::Between { low: "low".to_owned(), high: "high".to_owned() };
+    let mut point = statement("{list}", vec![list(between, "2")]);
+    point.advance = advance("high", "0 - 4");
+    let mut empty = point.clone();
+    empty.advance = advance("high", "14");
+    // Bounds of 77 and 77, then of 77 and 73, then of 77 and 87.
+    let ops = vec![low, high, point.clone(), empty, point];
+    let log = closed_log(&assignment(vec![op("o", ops)], 1), 200);
+    let mut seen = std::collections::BTreeSet::new();
+    for statements in log.chunks(5) {
+        assert_eq!(statements[2..4], ["77, 77", "77, 77"]);
+        seen.extend(statements[4].split(", ").map(|text| text.parse::<i64>().unwrap()));
+    }
+    assert_eq!(seen, (77..87).collect());
+}
+
+#[test]
+fn all_rows_of_a_statement_have_the_time_at_which_it_is_built() {
+    let filler =
+        Generator::Filler { low: expression("3"), high: expression("3"), random_percent: 0 };
+    let mut insert = statement("{rows}", vec![arg(Generator::Now), arg(filler)]);
+    insert.rows_per_statement = Some(expression("2"));
+    let mut client = Scripted::default();
+    let mut clock = FakeClock { now: 1_234_567_890_000_000_000, step: 600_000_000 };
+    let inserts = assignment(vec![op("o", vec![insert])], 1);
+    executed(&inserts, &closed(3), &mut client, &mut clock);
+    let row =
+        |time: &str| format!("(2009-02-13 23:31:{time}, aaa), (2009-02-13 23:31:{time}, aaa)");
+    // The clock is at .6, 1.2 and 1.8 seconds.
+    assert_eq!(client.log, [row("30"), row("31"), row("31")]);
+}
+
+#[test]
+fn rows_and_lags_are_told_by_operation() {
+    let named = |name: &str| op(name, vec![statement(name, vec![])]);
+    let mut client = Scripted::default();
+    let mut clock = FakeClock { now: 0, step: 2_000_000 };
+    let stretch = open(StretchEnd::Operations(50), 1000.0);
+    let both = assignment(vec![named("a"), named("b")], 1);
+    let tally = executed(&both, &stretch, &mut client, &mut clock);
+    let [a, b] = &tally.recorder.details[..] else { panic!("two operations") };
+    assert_eq!(a.rows_read + b.rows_read, 50);
+    assert_eq!(a.rows_read, client.log.iter().filter(|sql| *sql == "a").count() as u64);
+    assert_eq!(a.late + b.late, tally.late);
+    assert_eq!(a.lag_ns_max.max(b.lag_ns_max), tally.lag_ns_max);
+    assert!(tally.late > 40, "{}", tally.late);
 }

@@ -128,10 +128,10 @@ fn captured_values_are_read_by_type() {
     check(&row(b"\x02no"), binary(253, false), Ok((1, 0, None)));
     check(&row(&[]), binary(8, false), Ok((1, 0, None)));
     let null = packets(&[&[1], COLUMN, EOF, &[0, 0b100], EOF]);
-    check(&null, binary(8, false), Ok((1, 0, None)));
+    check(&null, binary(8, false), Ok((1, 0, Some(0))));
     let two = packets(&[&[1], COLUMN, EOF, b"\x019", b"\x018", EOF]);
     check(&two, Capture::Text, Ok((2, 0, Some(9))));
-    check(&packets(&[&[1], COLUMN, EOF, &[0xfb], EOF]), Capture::Text, Ok((1, 0, None)));
+    check(&packets(&[&[1], COLUMN, EOF, &[0xfb], EOF]), Capture::Text, Ok((1, 0, Some(0))));
 }
 
 #[test]

@@ -131,7 +131,7 @@ fn captured_values_are_read_by_type() {
     let null = b"\0\x01\xff\xff\xff\xff";
     let columns = columns(20);
     let bytes = messages(&[(b'T', &columns), (b'D', null), (b'C', b"SELECT 1\0"), READY]);
-    check(&bytes, binary, Ok((1, 0, None)));
+    check(&bytes, binary, Ok((1, 0, Some(0))));
 }
 
 #[test]

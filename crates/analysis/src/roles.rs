@@ -1,0 +1,195 @@
+//! Workloads with roles: whose operations count, and how well a set rate was kept.
+
+use crate::service_level::{PacedWork, Second};
+use model::{
+    Parameters,
+    drive::{OpReport, StretchReport},
+    workload::{Op, Role, RoleArrival, Workload},
+};
+
+/// What a phase's workload says of its operations.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct RoleFacts {
+    /// Operations that the per-operation metrics divide by.
+    pub lead: Vec<String>,
+    /// Operations that insert.
+    pub inserts: Vec<String>,
+    /// Operations that delete.
+    pub deletes: Vec<String>,
+    /// Rows to insert per second; 0 where no rate is set.
+    pub target_per_second: f64,
+    /// Rows of one inserting statement.
+    pub rows_per_statement: u64,
+}
+
+impl RoleFacts {
+    /// The facts of a workload; none if it has no roles.
+    pub fn of(workload: &Workload, parameters: &Parameters) -> Option<Self> {
+        let (roles, ops) = (&workload.roles, &workload.ops);
+        if roles.is_empty() {
+            return None;
+        }
+        let names = |does: &dyn Fn(&Op) -> bool| -> Vec<String> {
+            ops.iter().filter(|op| does(op)).map(|op| op.name.clone()).collect()
+        };
+        let lead = roles.iter().find(|role| role.name == workload.lead);
+        let inserts = names(&|op| begins(op, "INSERT"));
+        let inserting = ops.iter().find(|op| inserts.contains(&op.name));
+        let rows = inserting.map_or(1, |op| rows_of(op, parameters));
+        let paced = roles.iter().filter(|role| role.ops.iter().any(|op| inserts.contains(op)));
+        let per_second = paced.map(|role| per_second(role, parameters)).fold(0.0, f64::max);
+        Some(Self {
+            lead: lead.map_or_else(|| names(&|_| true), |role| role.ops.clone()),
+            deletes: names(&|op| begins(op, "DELETE")),
+            inserts,
+            target_per_second: per_second * rows as f64,
+            rows_per_statement: rows,
+        })
+    }
+
+    /// The operations of a report that per-operation metrics divide by.
+    pub(crate) fn leading<'a>(
+        &'a self,
+        work: &'a StretchReport,
+    ) -> impl Iterator<Item = &'a OpReport> {
+        work.ops.iter().filter(|op| self.lead.contains(&op.name))
+    }
+
+    /// How well the set rate was kept; none where no rate is set.
+    pub fn paced(&self, work: &StretchReport) -> Option<PacedWork> {
+        let seconds = work.end_ns.saturating_sub(work.start_ns) as f64 / 1e9;
+        if self.target_per_second <= 0.0 || seconds <= 0.0 {
+            return None;
+        }
+        let inserts = these(work, &self.inserts);
+        let deletes = these(work, &self.deletes);
+        let rows = |ops: &[&OpReport]| ops.iter().map(|op| op.rows_changed).sum::<u64>() as f64;
+        let lag = inserts.iter().chain(&deletes).map(|op| op.lag_us_max).max();
+        Some(PacedWork {
+            target_per_second: self.target_per_second,
+            inserted_per_second: rows(&inserts) / seconds,
+            deleted_per_second: (!deletes.is_empty()).then(|| rows(&deletes) / seconds),
+            lag_us_max: lag.map(|lag| lag as f64),
+            rows_per_statement: self.rows_per_statement,
+            seconds: by_second(&inserts, &deletes, seconds),
+            seconds_on_target_share: None,
+        })
+    }
+
+    /// Rows inserted per second, and deleted where anything deletes.
+    pub(crate) fn changed_per_second(&self, work: &StretchReport) -> [Option<f64>; 2] {
+        let seconds = work.end_ns.saturating_sub(work.start_ns) as f64 / 1e9;
+        [&self.inserts, &self.deletes].map(|names| {
+            let ops = these(work, names);
+            let rows: u64 = ops.iter().map(|op| op.rows_changed).sum();
+            (!ops.is_empty() && seconds > 0.0).then(|| rows as f64 / seconds)
+        })
+    }
+}
+
+fn these<'a>(work: &'a StretchReport, names: &[String]) -> Vec<&'a OpReport> {
+    work.ops.iter().filter(|op| names.contains(&op.name)).collect()
+}
+
+/// The whole seconds of a stretch; what began in the last, cut one is left out.
+fn by_second(inserts: &[&OpReport], deletes: &[&OpReport], seconds: f64) -> Vec<Second> {
+    let intervals = inserts.iter().chain(deletes).map(|op| op.series.len()).max().unwrap_or(0);
+    let rows = |ops: &[&OpReport], at: usize| -> u64 {
+        ops.iter().filter_map(|op| op.series.get(at)).map(|interval| interval.rows).sum()
+    };
+    // A stretch that keeps its rate ends within its last second.
+    let whole = intervals.min(seconds.round().max(0.0) as usize);
+    (0..whole)
+        .map(|at| Second {
+            inserted: rows(inserts, at),
+            deleted: (!deletes.is_empty()).then(|| rows(deletes, at)),
+            lag_us: inserts
+                .iter()
+                .chain(deletes)
+                .filter_map(|op| op.series.get(at))
+                .map(|interval| interval.response_us_max.saturating_sub(interval.service_us_max))
+                .max()
+                .unwrap_or(0),
+        })
+        .collect()
+}
+
+/// Whether any statement of an operation begins with this verb.
+fn begins(op: &Op, verb: &str) -> bool {
+    op.statements.iter().any(|statement| {
+        let first = statement.sql.split_whitespace().next().unwrap_or_default();
+        first.eq_ignore_ascii_case(verb)
+    })
+}
+
+fn rows_of(op: &Op, parameters: &Parameters) -> u64 {
+    let rows = op.statements.iter().filter_map(|statement| statement.rows_per_statement.as_ref());
+    let rows = rows.filter_map(|rows| rows.evaluate(parameters).ok()).max();
+    rows.and_then(|rows| u64::try_from(rows).ok()).unwrap_or(1)
+}
+
+fn per_second(role: &Role, parameters: &Parameters) -> f64 {
+    match &role.arrival {
+        RoleArrival::Closed => 0.0,
+        RoleArrival::Open { per_second, .. } => {
+            per_second.evaluate(parameters).map_or(0.0, |rate| rate as f64)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::drive::OpInterval;
+
+    fn op(name: &str, rows: &[u64]) -> OpReport {
+        let interval = |rows: &u64| OpInterval { completed: 1, rows: *rows, ..Default::default() };
+        OpReport {
+            name: name.to_owned(),
+            rows_changed: rows.iter().sum(),
+            series: rows.iter().map(interval).collect(),
+            lag_us_max: 7,
+            ..Default::default()
+        }
+    }
+
+    fn facts() -> RoleFacts {
+        RoleFacts {
+            lead: vec!["query".to_owned()],
+            inserts: vec!["insert".to_owned()],
+            deletes: vec!["delete".to_owned()],
+            target_per_second: 100.0,
+            rows_per_statement: 50,
+        }
+    }
+
+    #[test]
+    fn seconds_rates_and_lags_come_from_the_paced_operations() {
+        let mut work = StretchReport { end_ns: 3_000_000_000, ..Default::default() };
+        work.ops = vec![op("insert", &[100, 50, 150]), op("delete", &[100, 100, 100])];
+        let paced = facts().paced(&work).unwrap();
+        assert_eq!(paced.inserted_per_second, 100.0);
+        assert_eq!(paced.deleted_per_second, Some(100.0));
+        assert_eq!(paced.lag_us_max, Some(7.0));
+        let inserted: Vec<u64> = paced.seconds.iter().map(|second| second.inserted).collect();
+        assert_eq!(inserted, [100, 50, 150]);
+        assert_eq!(paced.seconds[2].deleted, Some(100));
+    }
+
+    #[test]
+    fn a_closed_loop_has_no_target_to_keep() {
+        let facts = RoleFacts { target_per_second: 0.0, ..facts() };
+        let work = StretchReport { end_ns: 1, ops: vec![op("insert", &[1])], ..Default::default() };
+        assert_eq!(facts.paced(&work), None);
+    }
+
+    #[test]
+    fn the_lead_is_what_the_workload_says() {
+        let work = StretchReport {
+            ops: vec![op("insert", &[1]), op("query", &[2])],
+            ..Default::default()
+        };
+        let names: Vec<_> = facts().leading(&work).map(|op| op.name.clone()).collect();
+        assert_eq!(names, ["query"]);
+    }
+}

@@ -1,0 +1,252 @@
+//! From what single files told to archives: one value per cell and metric, named and ordered.
+
+use crate::{Cell, Fault, Found, Value, Warning, correct, derive, import, number, step};
+use model::{
+    imported::{ImportedValue, Source},
+    measurement::Measurement,
+    record::SliceState,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A foreign archive as values.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Archive {
+    /// Its name: folders from the imported one on, without those of subjects and clients.
+    pub experiment: String,
+    /// Labels of the subjects in the archive's own order, else by name.
+    pub subjects: Vec<String>,
+    /// The values by subject, phase and metric. The run is empty.
+    pub values: Vec<ImportedValue>,
+}
+
+/// What one file told.
+pub(crate) struct Told {
+    pub(crate) file: String,
+    pub(crate) importer: &'static str,
+    pub(crate) found: Found,
+}
+
+/// A value with its file; the keys are with it in a map.
+#[derive(Debug, Clone)]
+pub(crate) struct Kept {
+    /// The value and its cell.
+    pub(crate) value: Value,
+    /// Path of its file.
+    pub(crate) file: String,
+    /// Place of its importer in the table: less is more exact.
+    pub(crate) rank: usize,
+}
+
+/// The values of one cell by metric.
+pub(crate) type Metrics = BTreeMap<String, Kept>;
+
+/// What makes a cell one of its own.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Key {
+    pub(crate) subject: String,
+    pub(crate) phase: String,
+    pub(crate) range: Option<u64>,
+    pub(crate) clients: Option<u32>,
+    pub(crate) round: u32,
+}
+
+/// The values of one archive by cell.
+pub(crate) type Cells = BTreeMap<Key, Metrics>;
+
+/// All that was told so far, by archive.
+#[derive(Default)]
+pub(crate) struct Assembly {
+    told: BTreeMap<String, Vec<Told>>,
+}
+
+impl Assembly {
+    pub(crate) fn add(&mut self, told: Told) {
+        let Some(first) = told.found.values.first() else { return };
+        let experiment = first.cell.experiment.clone();
+        self.told.entry(experiment).or_default().push(told);
+    }
+
+    /// The archives by name.
+    pub(crate) fn archives(
+        &mut self,
+        corrections: &[String],
+        warnings: &mut Vec<Warning>,
+    ) -> Vec<Archive> {
+        let told = std::mem::take(&mut self.told);
+        told.into_iter()
+            .map(|(experiment, told)| archive(&experiment, told, corrections, warnings))
+            .filter(|archive| !archive.values.is_empty())
+            .collect()
+    }
+}
+
+fn archive(
+    experiment: &str,
+    told: Vec<Told>,
+    corrections: &[String],
+    warnings: &mut Vec<Warning>,
+) -> Archive {
+    let lists: Vec<Vec<String>> = told.iter().map(|t| t.found.subjects.clone()).collect();
+    let mut cells = cells(told, warnings);
+    correct::apply(corrections, experiment, &mut cells, warnings);
+    derive::all(&mut cells);
+    let subjects = subjects(lists, &cells);
+    Archive { experiment: experiment.to_owned(), values: values(experiment, cells), subjects }
+}
+
+/// One value per cell and metric: of the most exact importer, of the first file.
+fn cells(told: Vec<Told>, warnings: &mut Vec<Warning>) -> Cells {
+    let clients = only_clients(&told);
+    let rank = |name| import::IMPORTERS.iter().position(|i| i.name() == name).unwrap_or(usize::MAX);
+    let mut all: Vec<Kept> = Vec::new();
+    for Told { file, importer, found } in told {
+        let rank = rank(importer);
+        all.extend(found.values.into_iter().map(|value| Kept { value, file: file.clone(), rank }));
+    }
+    // Stable: files stay in the order of the walk.
+    all.sort_by_key(|kept| kept.rank);
+    let mut cells = Cells::new();
+    for mut kept in all {
+        let cell = &mut kept.value.cell;
+        cell.clients = cell.clients.or(clients);
+        let metrics = cells.entry(key(cell)).or_default();
+        match metrics.get(kept.value.metric.as_ref()) {
+            None => {
+                metrics.insert(kept.value.metric.clone().into_owned(), kept);
+            }
+            Some(first) if !same(&first.value, &kept.value) => {
+                let (here, there) = (shown(&kept.value), shown(&first.value));
+                let place = format!("`{}`:{}", first.file, first.value.line);
+                let reason = format!(
+                    "`{}` is {here} here and {there} in {place}, which is kept",
+                    kept.value.metric
+                );
+                warnings.push(Warning::new(&kept.file, Fault::new(kept.value.line, reason)));
+            }
+            Some(_) => {}
+        }
+    }
+    cells
+}
+
+fn key(cell: &Cell) -> Key {
+    Key {
+        subject: cell.subject.clone(),
+        phase: cell.phase.clone(),
+        range: cell.range,
+        clients: cell.clients,
+        round: cell.round,
+    }
+}
+
+/// The number of clients where the archive knows a single one.
+fn only_clients(told: &[Told]) -> Option<u32> {
+    let values = told.iter().flat_map(|told| &told.found.values);
+    // The load and the warm-up have clients of their own.
+    let counts = |cell: &Cell| cell.phase != step::LOAD && !cell.phase.contains("warm");
+    let known: BTreeSet<u32> =
+        values.filter(|v| counts(&v.cell)).filter_map(|v| v.cell.clients).collect();
+    (known.len() == 1).then(|| known.first().copied()).flatten()
+}
+
+fn same(first: &Value, second: &Value) -> bool {
+    if first.text.is_empty() || second.text.is_empty() {
+        let scale = first.value.abs().max(second.value.abs());
+        return (first.value - second.value).abs() <= scale * 1e-3;
+    }
+    number::agree(&first.text, &second.text)
+}
+
+fn shown(value: &Value) -> String {
+    match value.text.as_str() {
+        "" => format!("{:.6}", value.value),
+        text => text.to_owned(),
+    }
+}
+
+/// The longest list of a summary, then the subjects of the others, then those in no list by name.
+fn subjects(mut lists: Vec<Vec<String>>, cells: &Cells) -> Vec<String> {
+    lists.sort_by_key(|list| std::cmp::Reverse(list.len()));
+    let known: BTreeSet<&String> = cells.keys().map(|key| &key.subject).collect();
+    let mut subjects: Vec<String> = Vec::new();
+    for subject in lists.iter().flatten().chain(known.iter().copied()) {
+        if known.contains(subject) && !subjects.contains(subject) {
+            subjects.push(subject.clone());
+        }
+    }
+    subjects
+}
+
+/// The values with the names and positions of their phases.
+fn values(experiment: &str, cells: Cells) -> Vec<ImportedValue> {
+    let phases: BTreeSet<(&String, Option<u64>)> =
+        cells.keys().map(|key| (&key.phase, key.range)).collect();
+    let mut ordered: Vec<(String, Option<u64>)> =
+        phases.into_iter().map(|(phase, range)| (phase.clone(), range)).collect();
+    ordered.sort_by_cached_key(|(phase, range)| step::order(phase, *range));
+    let several = |phase: &str| ordered.iter().filter(|(name, _)| name == phase).count() > 1;
+    let clients: BTreeSet<u32> = cells
+        .keys()
+        .filter(|key| key.phase != step::LOAD && !key.phase.contains("warm"))
+        .filter_map(|key| key.clients)
+        .collect();
+    let mut places: BTreeMap<(String, Option<u64>), (u32, String)> = BTreeMap::new();
+    for (place, phase) in (0_u32..).zip(&ordered) {
+        let name = match phase.1 {
+            Some(range) if several(&phase.0) => format!("{}.range{range}", phase.0),
+            _ => phase.0.clone(),
+        };
+        places.insert(phase.clone(), (place, name));
+    }
+    let mut values = Vec::new();
+    for (key, metrics) in cells {
+        let (place, name) =
+            places.get(&(key.phase.clone(), key.range)).cloned().unwrap_or_default();
+        let level = key.clients.and_then(|own| clients.iter().position(|known| *known == own));
+        let level = level.and_then(|level| u32::try_from(level).ok()).unwrap_or(0);
+        let count = u32::try_from(clients.len().max(1)).unwrap_or(1);
+        let name = match key.clients {
+            Some(clients) if count > 1 => format!("{name}.clients{clients}"),
+            _ => name,
+        };
+        let position = place.saturating_mul(count).saturating_add(level);
+        values.extend(
+            metrics.into_values().map(|kept| imported(experiment, (&name, position), kept)),
+        );
+    }
+    values
+}
+
+fn imported(experiment: &str, (phase, position): (&str, u32), kept: Kept) -> ImportedValue {
+    let Kept { value, file, .. } = kept;
+    let cell = value.cell;
+    // What warms up runs, and is in no table.
+    let warm = cell.phase.ends_with(".warm") || cell.phase.ends_with(".warmpre");
+    let state = if warm { SliceState::Discarded } else { SliceState::Measured };
+    let mut levels = cell.levels;
+    if let Some(clients) = cell.clients {
+        levels.insert("clients".to_owned(), clients.to_string());
+    }
+    ImportedValue {
+        measurement: Measurement {
+            experiment: experiment.to_owned(),
+            run: String::new(),
+            subject: cell.subject,
+            phase: phase.to_owned(),
+            workload: cell.workload,
+            group: cell.group,
+            position,
+            range: cell.range,
+            clients: cell.clients.unwrap_or(0),
+            levels,
+            block: 0,
+            round: cell.round,
+            metric: value.metric.into_owned(),
+            value: value.value,
+            state,
+            marks: value.biases.iter().map(|bias| (*bias).to_owned()).collect(),
+        },
+        text: value.text,
+        source: Source { file, line: value.line },
+    }
+}

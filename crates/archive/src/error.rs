@@ -1,0 +1,65 @@
+//! What can go wrong between archives and values.
+
+/// Result of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// Why nothing was imported or exported.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file operation failed; the message names the path.
+    #[error(transparent)]
+    Io(#[from] std::io::Error),
+    /// A file that the user named is broken.
+    #[error("{place}: {reason}")]
+    Broken {
+        /// File and line.
+        place: String,
+        /// What is wrong, and where it stands.
+        reason: String,
+    },
+    /// No file was of a known format.
+    #[error(
+        "nothing was imported: none of {files} files under `{path}` is of a known format \
+         (see `dbdyno list importers`)"
+    )]
+    NothingKnown {
+        /// What was walked.
+        path: String,
+        /// Files that were looked at.
+        files: u64,
+    },
+    /// No correction has this name.
+    #[error("`{name}` is no correction; there are: {known}")]
+    UnknownCorrection {
+        /// The name.
+        name: String,
+        /// Those that exist, comma separated.
+        known: String,
+    },
+    /// No exporter has this name.
+    #[error("`{name}` is no format of exports; there are: {known}")]
+    UnknownFormat {
+        /// The name.
+        name: String,
+        /// Those that exist, comma separated.
+        known: String,
+    },
+    /// No subject has this label.
+    #[error("`{name}` is no variant of `{experiment}`; there are: {known}")]
+    UnknownVariant {
+        /// The label.
+        name: String,
+        /// Where it was looked for.
+        experiment: String,
+        /// Those that exist, comma separated.
+        known: String,
+    },
+    /// There is nothing that the format could say.
+    #[error("nothing can be exported as `{format}`: {reason}")]
+    NothingToExport {
+        /// Name of the exporter.
+        format: String,
+        /// What is missing.
+        reason: String,
+    },
+}

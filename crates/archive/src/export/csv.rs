@@ -1,0 +1,102 @@
+//! Tidy values: one row per value with all its keys, for spreadsheets and data frames.
+
+use super::{Exported, Exporter, Input, Options};
+use crate::{Error, Result, variants};
+use model::{imported::ImportedValue, record::SliceState};
+use std::collections::BTreeSet;
+
+pub(super) struct Csv;
+
+const HEADER: &str = "experiment,run,variant,phase,workload,group,position,range,clients,block,\
+                      round,state,metric,value,text,marks,levels,file,line\n";
+
+impl Exporter for Csv {
+    fn name(&self) -> &'static str {
+        "csv"
+    }
+
+    fn help(&self) -> &'static str {
+        "values.TAG.csv: one row per value with all its keys (RFC 4180)"
+    }
+
+    fn export(&self, input: &Input, options: &Options) -> Result<Vec<Exported>> {
+        let mut text = HEADER.to_owned();
+        for study in &input.studies {
+            let chosen: BTreeSet<&str> = variants::of(study, options)?.into_iter().collect();
+            let values = study.values.iter();
+            for value in values.filter(|v| chosen.contains(v.measurement.subject.as_str())) {
+                row(value, &mut text);
+            }
+        }
+        if text.len() == HEADER.len() {
+            let reason = "there are no values".to_owned();
+            return Err(Error::NothingToExport { format: "csv".to_owned(), reason });
+        }
+        Ok(vec![Exported { path: format!("values.{}.csv", options.tag), bytes: text.into_bytes() }])
+    }
+}
+
+fn row(value: &ImportedValue, text: &mut String) {
+    let m = &value.measurement;
+    let levels: Vec<String> =
+        m.levels.iter().map(|(name, level)| format!("{name}={level}")).collect();
+    let line = if value.source.line > 0 { value.source.line.to_string() } else { String::new() };
+    let cells = [
+        quoted(&m.experiment),
+        quoted(&m.run),
+        quoted(&m.subject),
+        quoted(&m.phase),
+        quoted(&m.workload),
+        quoted(&m.group),
+        m.position.to_string(),
+        m.range.map(|range| range.to_string()).unwrap_or_default(),
+        m.clients.to_string(),
+        m.block.to_string(),
+        m.round.to_string(),
+        state(m.state).to_owned(),
+        quoted(&m.metric),
+        m.value.to_string(),
+        quoted(&value.text),
+        quoted(&m.marks.join("; ")),
+        quoted(&levels.join("; ")),
+        quoted(&value.source.file),
+        line,
+    ];
+    text.push_str(&cells.join(","));
+    text.push('\n');
+}
+
+fn state(state: SliceState) -> &'static str {
+    match state {
+        SliceState::Measured => "measured",
+        SliceState::Discarded => "discarded",
+        SliceState::Failed => "failed",
+    }
+}
+
+/// A text cell: quoted where it must be, and never a formula of a spreadsheet.
+fn quoted(text: &str) -> String {
+    let formula = text.starts_with(['=', '+', '@', '\t', '\r', '\n'])
+        || (text.starts_with('-') && crate::number::parse(text).is_none());
+    let text = if formula { format!("'{text}") } else { text.to_owned() };
+    if text.contains([',', '"', '\n', '\r']) {
+        return format!("\"{}\"", text.replace('"', "\"\""));
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::quoted;
+
+    #[test]
+    fn cells_are_quoted_and_never_formulas() {
+        let check = |text: &str, expected: &str| assert_eq!(quoted(text), expected);
+        check("x.my5651", "x.my5651");
+        check("a,\"b\"", "\"a,\"\"b\"\"\"");
+        check("=1+1", "'=1+1");
+        check("-3.5", "-3.5");
+        check("-3.5+x", "'-3.5+x");
+        check("two\nlines", "\"two\nlines\"");
+    }
+}

@@ -1,0 +1,69 @@
+//! Formats of others that can be written. One file each.
+
+mod bmf;
+mod csv;
+mod mytools;
+
+use crate::Result;
+use model::imported::ImportedValue;
+use std::collections::BTreeMap;
+
+/// A format of exports. Exporters are pure: values in, files out.
+pub trait Exporter: Sync {
+    /// Name: the file's stem.
+    fn name(&self) -> &'static str;
+
+    /// One line of help.
+    fn help(&self) -> &'static str;
+
+    /// The files of this format. Fails where the format can say nothing of the values.
+    fn export(&self, input: &Input, options: &Options) -> Result<Vec<Exported>>;
+}
+
+/// In the order of the command's help.
+pub const EXPORTERS: &[&dyn Exporter] = &[&mytools::Mytools, &bmf::Bmf, &csv::Csv];
+
+/// What is exported.
+#[derive(Debug, Clone, Default)]
+pub struct Input {
+    /// One per experiment.
+    pub studies: Vec<Study>,
+}
+
+/// The values of one experiment: of an imported archive, or dbdyno's own with empty texts.
+#[derive(Debug, Clone, Default)]
+pub struct Study {
+    /// Name of the experiment.
+    pub experiment: String,
+    /// Labels of the subjects in the plan's or the archive's order.
+    pub subjects: Vec<String>,
+    /// CPUs of the host by subject, where known.
+    pub cpus: BTreeMap<String, u32>,
+    /// The values.
+    pub values: Vec<ImportedValue>,
+}
+
+/// How it is exported.
+#[derive(Debug, Clone, Default)]
+pub struct Options {
+    /// Labels of the variants, in the order of columns and rows; all by name if empty.
+    pub variants: Vec<String>,
+    /// Groups of variants, for formats that have groups; none if empty.
+    pub groups: Vec<Vec<String>>,
+    /// Part of the names of files.
+    pub tag: String,
+}
+
+/// A file to be written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Exported {
+    /// Path below the folder of the export, with plain parts.
+    pub path: String,
+    /// Content.
+    pub bytes: Vec<u8>,
+}
+
+/// The exporter with this name.
+pub fn find(name: &str) -> Option<&'static dyn Exporter> {
+    EXPORTERS.iter().copied().find(|exporter| exporter.name() == name)
+}

@@ -1,0 +1,163 @@
+//! `qps.abs.TAG`, `qps.rel.TAG` and `o.met.TAG`, byte for byte as the published scripts write them;
+//! for the Insert Benchmark `mrg.PHASE` and `rel.PHASE`.
+
+mod sections;
+mod tables;
+
+use super::{Exported, Exporter, Input, Options, Study};
+use crate::{
+    Error, Result,
+    center::{Center, Centers, centers},
+    insert::insert_tables,
+    step, variants,
+};
+use std::collections::{BTreeMap, BTreeSet};
+use tables::{csv, relative_row};
+
+pub(super) struct Mytools;
+
+impl Exporter for Mytools {
+    fn name(&self) -> &'static str {
+        "mytools"
+    }
+
+    fn help(&self) -> &'static str {
+        "qps.abs, qps.rel and o.met files, or mrg and rel files, in the published formats"
+    }
+
+    fn export(&self, input: &Input, options: &Options) -> Result<Vec<Exported>> {
+        let mut files = Vec::new();
+        for study in &input.studies {
+            let folder = match input.studies.len() {
+                1 => String::new(),
+                _ => format!("{}/", variants::folder(&study.experiment)),
+            };
+            export(study, options, &folder, &mut files)?;
+        }
+        if files.is_empty() {
+            let reason = "no measured phase has `ops_per_second`".to_owned();
+            return Err(Error::NothingToExport { format: "mytools".to_owned(), reason });
+        }
+        Ok(files)
+    }
+}
+
+/// What a file is made from: the values of one number of clients.
+struct Sheet<'a> {
+    centers: &'a Centers<'a>,
+    variants: &'a [&'a str],
+    cpus: &'a BTreeMap<String, u32>,
+    phases: Vec<PhaseName<'a>>,
+}
+
+/// A phase with the names that published files give it.
+struct PhaseName<'a> {
+    phase: &'a str,
+    position: u32,
+    /// Step without range: `point-query.pre`.
+    test: String,
+    range: u64,
+    clients: u32,
+    pk: &'a str,
+}
+
+fn export(study: &Study, options: &Options, folder: &str, files: &mut Vec<Exported>) -> Result<()> {
+    let variants = variants::of(study, options)?;
+    let tables = insert_tables(study, options);
+    if !tables.is_empty() {
+        let inside = |file: Exported| Exported { path: format!("{folder}{}", file.path), ..file };
+        files.extend(tables.into_iter().map(inside));
+        return Ok(());
+    }
+    let centers = centers(study);
+    let phases = phases(&centers, &variants);
+    let shared = |phase: &PhaseName<'_>| phase.test == step::LOAD || phase.test.contains("warm");
+    let clients: BTreeSet<u32> = phases.iter().filter(|p| !shared(p)).map(|p| p.clients).collect();
+    for own in &clients {
+        let phases = phases_of(&centers, &variants, *own, clients.len() == 1);
+        let sheet = Sheet { centers: &centers, variants: &variants, cpus: &study.cpus, phases };
+        let folder = match clients.len() {
+            1 => folder.to_owned(),
+            _ => format!("{folder}dop{own}/"),
+        };
+        sheet.files(&folder, &options.tag, files);
+    }
+    Ok(())
+}
+
+fn phases_of<'a>(
+    centers: &Centers<'a>,
+    variants: &[&str],
+    clients: u32,
+    alone: bool,
+) -> Vec<PhaseName<'a>> {
+    let mut phases = phases(centers, variants);
+    phases.retain(|phase| alone || phase.clients == clients);
+    phases
+}
+
+/// The phases that any of the variants has, in the suite's order.
+fn phases<'a>(centers: &Centers<'a>, variants: &[&str]) -> Vec<PhaseName<'a>> {
+    let mut phases: Vec<PhaseName<'a>> = Vec::new();
+    for ((phase, subject, _), center) in centers {
+        let known = phases.last().is_some_and(|last| last.phase == *phase);
+        if known || !variants.contains(subject) {
+            continue;
+        }
+        let m = center.first;
+        let range = m.range.unwrap_or(100);
+        let test = phase.strip_suffix(&format!(".clients{}", m.clients)).unwrap_or(phase);
+        let test = test.strip_suffix(&format!(".range{range}")).unwrap_or(test).to_owned();
+        phases.push(PhaseName {
+            phase,
+            position: m.position,
+            test,
+            range,
+            clients: m.clients,
+            pk: m.levels.get("pk").map_or("1", String::as_str),
+        });
+    }
+    phases.sort_by_key(|phase| (phase.position, phase.phase));
+    phases
+}
+
+impl Sheet<'_> {
+    fn files(&self, folder: &str, tag: &str, files: &mut Vec<Exported>) {
+        let mut add = |name: &str, text: String| {
+            if !text.is_empty() {
+                let path = format!("{folder}{name}");
+                files.push(Exported { path, bytes: text.into_bytes() });
+            }
+        };
+        let rows = self.rows();
+        add(&format!("qps.abs.{tag}.tsv"), self.table(&rows, None));
+        add(&format!("qps.abs.{tag}.csv"), csv(&rows));
+        if let Some((base, _)) = self.variants.split_first() {
+            let rows: Vec<tables::Row> = rows.iter().map(relative_row).collect();
+            add(&format!("qps.rel.{tag}.tsv"), self.table(&rows, Some(base)));
+            add(&format!("qps.rel.{tag}.csv"), csv(&rows));
+        }
+        add(&format!("o.met.{tag}"), self.sections());
+    }
+
+    fn center<'s>(
+        &'s self,
+        phase: &'s str,
+        subject: &'s str,
+        metric: &'s str,
+    ) -> Option<&'s Center<'s>> {
+        self.centers.get(&(phase, subject, metric))
+    }
+}
+
+/// What stands where a variant has no value: nothing is shifted.
+pub(super) const MISSING: &str = "NA";
+
+pub(super) fn shown(cell: &Option<String>) -> &str {
+    cell.as_deref().unwrap_or(MISSING)
+}
+
+/// Names from outside cannot break a line or a column, nor steer a terminal.
+pub(super) fn plain(text: &str) -> String {
+    text.chars().map(|c| if c.is_control() || c == ',' { '_' } else { c }).collect()
+}

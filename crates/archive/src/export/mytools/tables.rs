@@ -1,0 +1,80 @@
+//! `qps.abs` and `qps.rel`: one row per phase, one column per variant.
+
+use super::{PhaseName, Sheet, plain, shown};
+use crate::{number, step};
+use std::fmt::Write as _;
+
+/// A row of a table.
+pub(super) struct Row {
+    pub(super) name: String,
+    pub(super) cells: Vec<Option<String>>,
+}
+
+/// The row relative to its first cell: ratios of the numbers as they are printed.
+pub(super) fn relative_row(row: &Row) -> Row {
+    let base = row.cells.first().and_then(|cell| number::parse(cell.as_ref()?));
+    let ratio = |cell: &Option<String>| {
+        let value = number::parse(cell.as_ref()?)?;
+        Some(format!("{:.2}", value / base?))
+    };
+    Row { name: row.name.clone(), cells: row.cells.iter().skip(1).map(ratio).collect() }
+}
+
+/// The form with commas: the name first, no header.
+pub(super) fn csv(rows: &[Row]) -> String {
+    let mut text = String::new();
+    for row in rows.iter().filter(|row| !row.cells.is_empty()) {
+        let cells: Vec<&str> = row.cells.iter().map(shown).collect();
+        let _ = writeln!(text, "{},{}", row.name, cells.join(","));
+    }
+    text
+}
+
+impl Sheet<'_> {
+    /// Rows of the tables: point queries, ranges, writes, each part as `ls` sorts it.
+    pub(super) fn rows(&self) -> Vec<Row> {
+        let mut phases: Vec<(u8, String, &PhaseName<'_>)> = Vec::new();
+        for phase in &self.phases {
+            if let Some(part) = step::part(&phase.test) {
+                phases.push((part, step::collation(&phase.test, phase.range), phase));
+            }
+        }
+        phases.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+        let row = |phase: &PhaseName<'_>| {
+            let cell = |subject: &&str| {
+                let center = self.center(phase.phase, subject, "ops_per_second")?;
+                Some(format!("{:.0}", center.value))
+            };
+            let cells: Vec<Option<String>> = self.variants.iter().map(cell).collect();
+            let some = cells.iter().any(Option::is_some);
+            let name = format!("{}_range={}", plain(&phase.test), phase.range);
+            some.then_some(Row { name, cells })
+        };
+        phases.into_iter().filter_map(|(_, _, phase)| row(phase)).collect()
+    }
+
+    /// The form with tabs; relative to `base` if there is one.
+    pub(super) fn table(&self, rows: &[Row], base: Option<&str>) -> String {
+        let columns = match base {
+            Some(_) => &self.variants[1..],
+            None => self.variants,
+        };
+        if rows.is_empty() || columns.is_empty() {
+            return String::new();
+        }
+        let mut text = String::new();
+        if let Some(base) = base {
+            let _ = writeln!(text, "Relative to: {}", plain(base));
+        }
+        for (index, variant) in columns.iter().enumerate() {
+            let _ = writeln!(text, "col-{} : {}", index + 1, plain(variant));
+        }
+        let header: Vec<String> = (1..=columns.len()).map(|n| format!("col-{n}")).collect();
+        let _ = writeln!(text, "\n{}", header.join("\t"));
+        for row in rows {
+            let cells: Vec<&str> = row.cells.iter().map(shown).collect();
+            let _ = writeln!(text, "{}\t{}", cells.join("\t"), row.name);
+        }
+        text
+    }
+}

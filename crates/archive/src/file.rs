@@ -1,0 +1,119 @@
+//! A file of an archive, as importers see it.
+
+use crate::{Cell, place::Place};
+use std::{borrow::Cow, collections::BTreeSet};
+
+/// The beginning of a file, by which importers know their own.
+#[derive(Debug, Clone, Copy)]
+pub struct FileHead<'a> {
+    /// File name, without folder and without `.gz`.
+    pub name: &'a str,
+    /// The first bytes, at most [`FileHead::BYTES`].
+    pub start: &'a [u8],
+}
+
+/// A whole file.
+#[derive(Debug, Clone, Copy)]
+pub struct File<'a> {
+    /// Path from the imported folder on, which is its first part.
+    pub path: &'a str,
+    /// File name, without folder and without `.gz`.
+    pub name: &'a str,
+    /// The content, uncompressed. It holds no zero byte.
+    pub bytes: &'a [u8],
+    pub(crate) place: &'a Place,
+    pub(crate) siblings: &'a BTreeSet<String>,
+}
+
+/// A line of a file.
+#[derive(Debug, Clone)]
+pub struct Line<'a> {
+    /// From 1.
+    pub number: u32,
+    /// The text without line end; bytes that are no UTF-8 are replaced.
+    pub text: Cow<'a, str>,
+}
+
+impl<'a> FileHead<'a> {
+    /// How much of a file importers see before they take it.
+    pub const BYTES: usize = 4096;
+
+    /// The lines of the beginning; the last one may be cut.
+    pub fn lines(&self) -> impl Iterator<Item = Line<'a>> + use<'a> {
+        lines(self.start)
+    }
+
+    /// Whether the beginning holds `text`.
+    pub fn holds(&self, text: &str) -> bool {
+        self.start.windows(text.len()).any(|window| window == text.as_bytes())
+    }
+}
+
+impl<'a> File<'a> {
+    /// A file of its own, in an imported folder `folder`: for tests and fuzzing.
+    pub fn alone(path: &'a str, bytes: &'a [u8], scene: &'a Scene) -> Self {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        Self { path, name, bytes, place: &scene.place, siblings: &scene.siblings }
+    }
+
+    /// Its lines.
+    pub fn lines(&self) -> impl Iterator<Item = Line<'a>> + use<'a> {
+        lines(self.bytes)
+    }
+
+    /// The cell of a file that belongs to one subject and one step: both are told by the file's
+    /// name and folder.
+    pub fn cell(&self) -> Cell {
+        self.place.cell(self.name)
+    }
+
+    /// The cell of a file that has no place in a known archive: in a folder of its own the folder
+    /// is the subject and the file's name is the phase; otherwise the name is the subject and
+    /// `kind`, which the file itself tells, is the phase.
+    pub fn loose_cell(&self, kind: &str) -> Cell {
+        self.place.loose_cell(self.name, kind)
+    }
+
+    /// A cell of a file that sums up several subjects.
+    pub fn summary_cell(&self, subject: &str) -> Cell {
+        self.place.summary_cell(subject)
+    }
+
+    /// Whether the published averages of the same step, an `sb.met` file, lie beside this capture.
+    pub fn has_averages(&self) -> bool {
+        let averages = [".vm.", ".io."].iter().map(|kind| self.name.replacen(kind, ".met.", 1));
+        averages.into_iter().any(|name| name != self.name && self.has_sibling(&name))
+    }
+
+    /// Whether the folder of this file holds a file of this name.
+    pub fn has_sibling(&self, name: &str) -> bool {
+        self.siblings.contains(name)
+    }
+}
+
+/// Where a file lies: see [`File::alone`].
+#[derive(Debug, Clone, Default)]
+pub struct Scene {
+    place: Place,
+    siblings: BTreeSet<String>,
+}
+
+impl Scene {
+    /// The folder `path`, whose first part is the imported folder, with these files in it.
+    pub fn new(path: &str, siblings: &[&str]) -> Self {
+        let parts: Vec<String> = path.split('/').map(str::to_owned).collect();
+        let siblings = siblings.iter().map(|name| (*name).to_owned()).collect();
+        Self { place: Place::of(&parts, 0), siblings }
+    }
+}
+
+fn lines(bytes: &[u8]) -> impl Iterator<Item = Line<'_>> {
+    let end = if bytes.ends_with(b"\n") { bytes.len() - 1 } else { bytes.len() };
+    // An empty file has no line, not an empty one.
+    let count = if bytes.is_empty() { 0 } else { usize::MAX };
+    let lines = bytes[..end].split(|byte| *byte == b'\n').take(count).zip(1_u32..);
+    lines.map(|(line, number)| {
+        let line = line.strip_suffix(b"\r").unwrap_or(line);
+        Line { number, text: String::from_utf8_lossy(line) }
+    })
+}

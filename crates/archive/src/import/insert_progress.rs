@@ -1,0 +1,100 @@
+//! `o.ib.*` of the Insert Benchmark: what one client printed every second, and its response times
+//! at the end.
+
+use super::Importer;
+use crate::{
+    Cell, Fault, File, FileHead, Found,
+    insert::{
+        histogram::{self, KINDS},
+        phase,
+        progress::{Interval, Progress, columns},
+        table::{self, Context},
+    },
+    number,
+};
+
+pub(super) struct InsertProgress;
+
+/// Number of clients and of this client in `o.ib.dop4.2`.
+fn named(name: &str) -> Option<(u32, u32)> {
+    let (clients, client) = name.strip_prefix("o.ib.dop")?.split_once('.')?;
+    let number = |text: &str| {
+        let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        text.parse::<u32>().ok().filter(|number| digits && *number > 0)
+    };
+    Some((number(clients)?, number(client)?))
+}
+
+impl Importer for InsertProgress {
+    fn name(&self) -> &'static str {
+        "insert_progress"
+    }
+
+    fn help(&self) -> &'static str {
+        "o.ib output of the Insert Benchmark's client: rates of every second, response times"
+    }
+
+    fn recognises(&self, head: &FileHead<'_>) -> bool {
+        named(head.name).is_some() || head.holds("i_sec\tt_sec\ti_ips\t")
+    }
+
+    fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
+        let (clients, client) = named(file.name).unwrap_or((1, 1));
+        let mut folders = file.path.rsplit('/').skip(1);
+        let phase = folders.next().and_then(phase::of_folder);
+        let (Some(phase), Some(tag)) = (phase, folders.next()) else {
+            return Err(Fault::new(0, "its folder is not that of a phase of a variant"));
+        };
+        let context = Context { file, clients: Some(clients) };
+        let cell = table::cell(context, &phase, tag);
+        // Metrics of several clients are told apart; those of a lone one are the phase's.
+        let prefix = if clients > 1 { format!("client{client}_") } else { String::new() };
+        let mut progress = Progress::default();
+        let mut header: Option<Vec<&'static str>> = None;
+        for line in file.lines() {
+            let text = line.text.as_ref();
+            if text.starts_with("i_sec\t") {
+                header = columns(text);
+                if header.is_none() {
+                    return Err(Fault::new(line.number, "the columns are not known"));
+                }
+            } else if text.starts_with(|c: char| c.is_ascii_digit()) && text.contains('\t') {
+                match header.as_deref().map(|header| Interval::read(header, text)) {
+                    Some(Ok(interval)) => progress.add(interval, line.number),
+                    Some(Err(reason)) => found.warn(line.number, reason),
+                    None => found.warn(line.number, "numbers before their header are left out"),
+                }
+            } else {
+                response_times(text, (&cell, &prefix), line.number, found);
+            }
+        }
+        if progress.is_empty() {
+            return Err(Fault::new(0, "no line of progress was found"));
+        }
+        progress.values(&cell, &prefix, found);
+        Ok(())
+    }
+}
+
+/// `Insert rt:` and ten counts with the largest time; the line before it holds the bounds.
+fn response_times(text: &str, (cell, prefix): (&Cell, &str), line: u32, found: &mut Found) {
+    let Some((name, rest)) = text.split_once(" rt:") else { return };
+    let name = name.to_ascii_lowercase();
+    let Some(kind) = KINDS.into_iter().find(|kind| *kind == name) else { return };
+    let fields: Vec<&str> = rest.split_whitespace().collect();
+    if fields.first() == Some(&histogram::COLUMNS[0]) {
+        return;
+    }
+    if fields.len() != 11 {
+        let shown = number::excerpt(text);
+        found.warn(line, format!("`{shown}` is not ten counts and a time; it is left out"));
+        return;
+    }
+    let cells = fields.into_iter().map(str::to_owned).collect();
+    let row = crate::insert::Row { line, cells };
+    let first = found.values.len();
+    histogram::row(&row, cell, (kind, "count"), found);
+    for value in &mut found.values[first..] {
+        value.metric = format!("{prefix}{}", value.metric).into();
+    }
+}

@@ -1,0 +1,167 @@
+//! The report that sysbench prints, 1.0 and 1.1, with or without the lines that the published
+//! archives put before it.
+
+use super::Importer;
+use crate::{Cell, Fault, File, FileHead, Found, Line, number};
+
+pub(super) struct Sysbench;
+
+const START: &str = "SQL statistics:";
+const END: &str = "execution time (avg/stddev):";
+
+impl Importer for Sysbench {
+    fn name(&self) -> &'static str {
+        "sysbench"
+    }
+
+    fn help(&self) -> &'static str {
+        "reports of sysbench 1.0 and 1.1 (also sb.o files): rates, counts, latencies"
+    }
+
+    fn recognises(&self, head: &FileHead<'_>) -> bool {
+        let banner = |line: &Line<'_>| line.text.starts_with("sysbench 1.");
+        head.lines().take(64).any(|line| banner(&line)) || head.holds(START)
+    }
+
+    fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
+        let lines: Vec<Line<'_>> = file.lines().collect();
+        let start = lines.iter().rposition(|line| line.text == START);
+        let last = lines.last().map_or(0, |line| line.number);
+        let Some(start) = start else {
+            let reason = format!("`{START}` is missing: the test failed or was cut short");
+            return Err(Fault::new(last, reason));
+        };
+        let (before, report) = lines.split_at(start);
+        if !report.iter().any(|line| line.text.trim_start().starts_with(END)) {
+            return Err(Fault::new(
+                last,
+                format!("the report ends before `{END}`: it is cut short"),
+            ));
+        }
+        let mut cell = file.loose_cell(script(before).unwrap_or("sysbench"));
+        before_the_report(before, &mut cell, found);
+        let mut reader = Report { cell: &cell, found, events: None, queries: false };
+        for line in report {
+            reader.line(line)?;
+        }
+        if reader.events.is_none() || !reader.queries {
+            let reason = "the report lacks `transactions:` or `queries:`";
+            return Err(Fault::new(lines[start].number, reason));
+        }
+        Ok(())
+    }
+}
+
+/// Name of the script on the command line: `oltp_point_select`.
+fn script<'a>(before: &'a [Line<'_>]) -> Option<&'a str> {
+    let command = before.first()?;
+    let word = command
+        .text
+        .split_whitespace()
+        .find(|word| word.ends_with(".lua") && !word.contains(';') && !word.contains('?'));
+    let named = word.and_then(|word| word.rsplit('/').next()?.strip_suffix(".lua"));
+    named.or_else(|| command.text.split_whitespace().find(|word| word.starts_with("oltp_")))
+}
+
+fn before_the_report(before: &[Line<'_>], cell: &mut Cell, found: &mut Found) {
+    for line in before.iter().take(200) {
+        if let Some(threads) = line.text.strip_prefix("Number of threads: ") {
+            cell.clients = threads.parse().ok().filter(|n| *n > 0).or(cell.clients);
+        }
+    }
+    for line in before.iter().take(8) {
+        let Some(cpus) = line.text.strip_suffix(" CPUs") else { continue };
+        if cpus.parse().is_ok_and(|cpus: u32| cpus > 0) {
+            found.number(cell, "host_cpus", cpus, line.number);
+        }
+    }
+}
+
+struct Report<'a> {
+    cell: &'a Cell,
+    found: &'a mut Found,
+    events: Option<f64>,
+    queries: bool,
+}
+
+impl Report<'_> {
+    fn line(&mut self, line: &Line<'_>) -> Result<(), Fault> {
+        let Some((title, rest)) = line.text.trim().split_once(':') else { return Ok(()) };
+        let (rest, at) = (rest.trim(), line.number);
+        match title {
+            "read" => self.number("read_statements", rest, at),
+            "write" => self.number("write_statements", rest, at),
+            "other" => self.number("other_statements", rest, at),
+            "total" => self.number("statements", rest, at),
+            "transactions" => {
+                let (count, rate) = rated(rest, at)?;
+                self.events = number::parse(count);
+                self.number("transactions_per_second", rate, at);
+            }
+            "queries" => {
+                let (_, rate) = rated(rest, at)?;
+                self.queries = true;
+                self.number("queries_per_second", rate, at);
+                // A scan counts rows, and its report does not say how many there are.
+                if self.cell.workload != "scan" {
+                    self.number("ops_per_second", rate, at);
+                }
+            }
+            "ignored errors" => {
+                let (count, _) = rated(rest, at)?;
+                if let (Some(errors), Some(events)) = (number::parse(count), self.events) {
+                    self.found.computed(self.cell, "errors_per_op", errors / events, at);
+                }
+            }
+            "total time" | "time elapsed" => {
+                self.number("seconds", rest.strip_suffix('s').unwrap_or(rest), at);
+            }
+            "min" => self.milliseconds("latency_us_min", rest, at),
+            "avg" => self.milliseconds("latency_us_mean", rest, at),
+            "max" => self.milliseconds("latency_us_max", rest, at),
+            _ => {
+                if let Some(percentile) = title.strip_suffix("th percentile") {
+                    match percentiles(percentile) {
+                        Some(metric) => self.milliseconds(metric, rest, at),
+                        None => self.found.warn(
+                            at,
+                            format!("the percentile {percentile} has no metric and is left out"),
+                        ),
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn number(&mut self, metric: &'static str, text: &str, line: u32) {
+        self.found.number(self.cell, metric, text, line);
+    }
+
+    fn milliseconds(&mut self, metric: &'static str, text: &str, line: u32) {
+        self.found.scaled(self.cell, metric, (text, 1000.0), line);
+    }
+}
+
+/// `597927 (664.36 per sec.)`: the count and the rate.
+fn rated(text: &str, line: u32) -> Result<(&str, &str), Fault> {
+    let parts = text
+        .split_once('(')
+        .and_then(|(count, rest)| Some((count.trim(), rest.strip_suffix("per sec.)")?.trim())));
+    let numbers = parts.filter(|(a, b)| number::parse(a).is_some() && number::parse(b).is_some());
+    numbers.ok_or_else(|| {
+        let shown = number::excerpt(text);
+        Fault::new(line, format!("`{shown}` is not a count with its rate"))
+    })
+}
+
+fn percentiles(percentile: &str) -> Option<&'static str> {
+    match percentile {
+        "50" => Some("latency_us_p50"),
+        "75" => Some("latency_us_p75"),
+        "90" => Some("latency_us_p90"),
+        "95" => Some("latency_us_p95"),
+        "99" => Some("latency_us_p99"),
+        _ => None,
+    }
+}

@@ -1,0 +1,20 @@
+//! The published files of the Insert Benchmark: names of phases, tables, and what they say.
+//!
+//! Everything that is derived from a table is derived from what was printed in it, so that the
+//! rounding of published tables is kept.
+
+pub(crate) mod columns;
+pub(crate) mod histogram;
+mod merge;
+pub(crate) mod phase;
+pub(crate) mod progress;
+mod row;
+mod sheet;
+pub(crate) mod table;
+pub(crate) mod tables;
+
+pub use merge::{merged, relative, some, without_size};
+pub use phase::{PHASES_2021, PHASES_2024, SOME_PHASES, phases};
+pub use row::{COLUMNS, PhaseRates, Work, published_row};
+pub use sheet::{Line, Row, Sheet};
+pub use tables::insert_tables;

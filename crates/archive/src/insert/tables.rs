@@ -1,0 +1,141 @@
+//! Values to published tables: `mrg.*`, `rel.*` and the short forms of them.
+
+use super::{
+    columns,
+    merge::{merged, relative, some},
+    phase::{self, SOME_PHASES},
+    row::{COLUMNS, PhaseRates, Work, published_row},
+    sheet::{Row, Sheet},
+};
+use crate::{ExportOptions, Exported, Study, number};
+use model::imported::ImportedValue;
+use std::collections::BTreeMap;
+
+/// The values of one variant in one phase by metric.
+type Metrics<'a> = BTreeMap<&'a str, &'a ImportedValue>;
+
+/// The tables of a study that has phases of the Insert Benchmark; nothing for others. Groups follow
+/// each other between lines of `-`; without groups all variants are one. Numbers are printed as they
+/// were imported; those that dbdyno measured are printed in the same way.
+pub fn insert_tables(study: &Study, options: &ExportOptions) -> Vec<Exported> {
+    let cells = cells(study);
+    let mut phases: Vec<&str> = cells.keys().map(|(phase, _)| *phase).collect();
+    phases.dedup();
+    phases.sort_by_key(|name| phase::order(name));
+    let groups = groups(study, options);
+    let names: Vec<String> = COLUMNS.iter().map(|name| (*name).to_owned()).collect();
+    let mut sheets: Vec<(&str, Sheet, Sheet)> = Vec::new();
+    for phase in phases {
+        let rows: Vec<Vec<Row>> = groups
+            .iter()
+            .map(|group| {
+                let cells = group.iter().filter_map(|subject| {
+                    let metrics = cells.get(&(phase, subject.as_str()))?;
+                    Some(Row { line: 0, cells: row(study, phase, subject, metrics).to_vec() })
+                });
+                cells.collect()
+            })
+            .collect();
+        let mut lines: Vec<Option<&Row>> = Vec::new();
+        for (index, group) in rows.iter().enumerate() {
+            lines.extend((index > 0).then_some(None));
+            lines.extend(group.iter().map(Some));
+        }
+        let absolute = merged(&names, lines);
+        let ratios = relative(&absolute);
+        sheets.push((phase, absolute, ratios));
+    }
+    files(&sheets)
+}
+
+fn files(sheets: &[(&str, Sheet, Sheet)]) -> Vec<Exported> {
+    let file = |path: String, text: String| Exported { path, bytes: text.into_bytes() };
+    let mut files = Vec::new();
+    for (phase, absolute, ratios) in sheets {
+        files.push(file(format!("mrg.{phase}"), absolute.text()));
+        files.push(file(format!("rel.{phase}"), ratios.text()));
+    }
+    let picked = |name: &&str| sheets.iter().find(|(phase, ..)| phase == name);
+    let short: Vec<_> = SOME_PHASES.iter().filter_map(|name| picked(name)).collect();
+    if short.len() == SOME_PHASES.len() {
+        let absolute = some(short.iter().map(|(phase, absolute, _)| (*phase, absolute)));
+        files.push(file("mrg.some".to_owned(), absolute));
+        let ratios = some(short.iter().map(|(phase, _, ratios)| (*phase, ratios)));
+        files.push(file("rel.some".to_owned(), ratios));
+    }
+    files
+}
+
+/// The first value of each phase, variant and metric.
+fn cells(study: &Study) -> BTreeMap<(&str, &str), Metrics<'_>> {
+    let mut cells: BTreeMap<(&str, &str), Metrics<'_>> = BTreeMap::new();
+    for value in &study.values {
+        let m = &value.measurement;
+        if phase::of(&m.phase).is_some() {
+            let metrics = cells.entry((&m.phase, &m.subject)).or_default();
+            metrics.entry(&m.metric).or_insert(value);
+        }
+    }
+    cells
+}
+
+fn groups(study: &Study, options: &ExportOptions) -> Vec<Vec<String>> {
+    if !options.groups.is_empty() {
+        return options.groups.clone();
+    }
+    let all = if options.variants.is_empty() { &study.subjects } else { &options.variants };
+    vec![all.clone()]
+}
+
+fn row(study: &Study, phase: &str, subject: &str, metrics: &Metrics<'_>) -> [String; 21] {
+    let mut row = published_row(&rates(study, phase, subject, metrics), subject);
+    let imported = metrics.values().any(|value| !value.text.is_empty());
+    for (name, cell) in COLUMNS.iter().zip(&mut row).take(20) {
+        let column = columns::find(name);
+        let printed = column.and_then(|column| printed(metrics.get(column.metric)?, column.factor));
+        match printed {
+            Some(text) => *cell = text.to_owned(),
+            // What an archive leaves out was `NA` in it.
+            None if imported => *cell = "NA".to_owned(),
+            None => {}
+        }
+    }
+    row
+}
+
+/// The text of a value, if it is the value in the unit of the column.
+fn printed(value: &ImportedValue, factor: f64) -> Option<&str> {
+    let expected = number::parse(&value.text)? * factor;
+    let near = (expected - value.measurement.value).abs() <= expected.abs() * 1e-9;
+    near.then_some(&value.text)
+}
+
+/// What dbdyno measured, in the terms of a published row.
+fn rates(study: &Study, phase: &str, subject: &str, metrics: &Metrics<'_>) -> PhaseRates {
+    let value = |metric: &str| metrics.get(metric).map(|value| value.measurement.value);
+    let queries = phase::of(phase).is_some_and(|phase| phase.kind.queries());
+    let operations = value("ops_per_second");
+    let inserts = value("insert_rows_per_second").or_else(|| value("rows_per_second"));
+    let per_second = |metric: &str| value(metric).zip(operations).map(|(per_op, ops)| per_op * ops);
+    let gib = |metric: &str| value(metric).map(|mib| mib / 1024.0);
+    let cpus = study.cpus.get(subject).copied();
+    let busy = per_second("host_cpu_us_per_op").zip(cpus);
+    PhaseRates {
+        work: if queries { Work::Query } else { Work::Insert },
+        inserts_per_second: inserts.unwrap_or(0.0),
+        queries_per_second: operations.filter(|_| queries).unwrap_or(0.0),
+        reads_per_second: per_second("reads_per_op"),
+        read_kib_per_second: per_second("read_kib_per_op"),
+        writes_per_second: per_second("writes_per_op"),
+        write_kib_per_second: per_second("write_kib_per_op"),
+        switches_per_second: per_second("context_switches_per_op"),
+        cpu_percent: busy.map(|(us, cpus)| us / 1e6 / f64::from(cpus) * 100.0),
+        cpus,
+        database_gib: gib("database_mib"),
+        folder_gib: gib("folder_mib"),
+        resident_gib: gib("server_rss_mib_peak"),
+        response_s_max: value("latency_us_max").map(|us| us / 1e6),
+        seconds: None,
+        client_rates: Vec::new(),
+    }
+}

@@ -1,0 +1,36 @@
+//! Foreign result archives in, published formats out.
+//!
+//! An importer turns one file of others into printed values with their place; [`import`] walks
+//! folders, offers each file to the importers, and joins what they found to archives. An exporter
+//! turns values, imported ones or dbdyno's own, into files that other tools read. Nothing here
+//! knows records, statistics or the terminal. Foreign files are never trusted: what is irregular
+//! becomes a warning with file and line, and never a shifted or an invented row.
+//!
+//! Read [`import::Importer`] and [`export::Exporter`] first, then [`Found`].
+
+#![forbid(unsafe_code)]
+
+mod assemble;
+mod center;
+pub mod correct;
+mod derive;
+mod error;
+pub mod export;
+mod file;
+mod found;
+pub mod import;
+pub mod insert;
+mod number;
+mod place;
+pub mod samples;
+mod step;
+mod variants;
+mod walk;
+
+pub use assemble::Archive;
+pub use error::{Error, Result};
+pub use export::{Exported, Input, Options as ExportOptions, Study};
+pub use file::{File, FileHead, Line, Scene};
+pub use found::{Cell, Fault, Found, Value, bias};
+pub use variants::{groups, with_variants};
+pub use walk::{Imported, Options, Warning, import};

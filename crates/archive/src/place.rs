@@ -1,0 +1,150 @@
+//! What a file's folder tells: the archive, the subject, the number of clients.
+
+use crate::{Cell, step};
+use model::Levels;
+
+/// The folders above a file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// From the root of the file system, or of a test.
+    folders: Vec<String>,
+    /// Which of them was imported.
+    root: usize,
+}
+
+impl Place {
+    /// A file in `folders`, of which the one with index `root` was imported.
+    pub(crate) fn of(folders: &[String], root: usize) -> Self {
+        Self { folders: folders.to_vec(), root: root.min(folders.len().saturating_sub(1)) }
+    }
+
+    /// The cell of a file that belongs to one subject: its folder is the subject.
+    pub(crate) fn cell(&self, name: &str) -> Cell {
+        let (subject, above) = match self.folders.split_last() {
+            Some((subject, above)) => (subject.clone(), above.len()),
+            None => (String::new(), 0),
+        };
+        let mut cell = self.archived(above);
+        cell.levels.extend(levels_of(&subject));
+        cell.subject = subject;
+        match step::of_file(name) {
+            Some(step) => step.fill(&mut cell),
+            None => step::fill_unknown(&mut cell, stem(name)),
+        }
+        cell
+    }
+
+    /// See [`crate::File::loose_cell`].
+    pub(crate) fn loose_cell(&self, name: &str, kind: &str) -> Cell {
+        if step::of_file(name).is_some() {
+            return self.cell(name);
+        }
+        let below = self.folders.len() > self.root + 1;
+        let end = self.folders.len() - usize::from(below);
+        let mut cell = self.archived(end);
+        let folder = self.folders.last().cloned().unwrap_or_default();
+        let (subject, phase) = match below {
+            true => (folder, stem(name)),
+            false => (stem(name).to_owned(), kind),
+        };
+        cell.levels.extend(levels_of(&subject));
+        cell.subject = subject;
+        step::fill_unknown(&mut cell, phase);
+        cell
+    }
+
+    /// See [`crate::File::summary_cell`].
+    pub(crate) fn summary_cell(&self, subject: &str) -> Cell {
+        let mut cell = self.archived(self.folders.len());
+        cell.levels.extend(levels_of(subject));
+        cell.subject = subject.to_owned();
+        cell
+    }
+
+    /// A cell with the archive's name and the clients that a folder `dop8` tells; `end` is the
+    /// number of folders that belong to the archive.
+    fn archived(&self, end: usize) -> Cell {
+        let mut end = end.min(self.folders.len());
+        let mut clients = None;
+        if let Some(dop) = end.checked_sub(1).and_then(|last| step::dop(&self.folders[last])) {
+            clients = Some(dop);
+            end -= 1;
+        }
+        let start = self.root.min(end.saturating_sub(1));
+        let experiment = self.folders.get(start..end).unwrap_or_default().join("/");
+        Cell { experiment, clients, ..Cell::default() }
+    }
+}
+
+/// File name without its ending.
+fn stem(name: &str) -> &str {
+    match name.rsplit_once('.') {
+        Some((stem, _)) if !stem.is_empty() => stem,
+        _ => name,
+    }
+}
+
+/// Build, configuration and kind of primary key of a folder `x.BUILD.CONFIG.pk1`.
+pub(crate) fn levels_of(subject: &str) -> Levels {
+    let mut levels = Levels::new();
+    let inner = subject.strip_prefix("x.").and_then(|rest| {
+        let (inner, pk) = rest.rsplit_once(".pk")?;
+        matches!(pk, "0" | "1").then_some((inner, pk))
+    });
+    let Some((inner, pk)) = inner else { return levels };
+    let (build, config) = inner.split_once('.').unwrap_or((inner, ""));
+    levels.insert("build".to_owned(), build.to_owned());
+    levels.insert("config".to_owned(), config.to_owned());
+    levels.insert("pk".to_owned(), pk.to_owned());
+    levels
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn place(path: &str, root: usize) -> Place {
+        let folders: Vec<String> = path.split('/').map(str::to_owned).collect();
+        Place::of(&folders, root)
+    }
+
+    #[test]
+    fn folders_tell_archive_subject_and_clients() {
+        let check = |path: &str, root: usize, expected: (&str, &str, Option<u32>)| {
+            let cell = place(path, root).cell("sb.met.scan.range100.pk1");
+            let found = (cell.experiment.as_str(), cell.subject.as_str(), cell.clients);
+            assert_eq!(found, expected, "{path} {root}");
+        };
+        let subject = "x.my5651_rel.z12a_c8r32.pk1";
+        let below = |parent: &str| format!("{parent}/{subject}");
+        check(&below("nov25/dop1"), 0, ("nov25", subject, Some(1)));
+        // The root may be the folder of the clients or of the subject: the archive is above it.
+        check(&below("data/nov25/dop1"), 2, ("nov25", subject, Some(1)));
+        check(&below("data/nov25/dop1"), 3, ("nov25", subject, Some(1)));
+        check(&below("data/nov25/dop1"), 0, ("data/nov25", subject, Some(1)));
+        check(&below("data/apr25/inno"), 1, ("apr25/inno", subject, None));
+        check("mysql57", 0, ("", "mysql57", None));
+    }
+
+    #[test]
+    fn loose_files_are_subjects_or_phases() {
+        let check = |path: &str, root: usize, expected: (&str, &str, &str)| {
+            let cell = place(path, root).loose_cell("run.1.txt", "tpcb-like");
+            let found = (cell.experiment.as_str(), cell.subject.as_str(), cell.phase.as_str());
+            assert_eq!(found, expected, "{path} {root}");
+        };
+        check("home/tests", 1, ("tests", "run.1", "tpcb-like"));
+        check("home/tests/pg17", 1, ("tests", "pg17", "run.1"));
+        check("home/tests/pg17", 2, ("pg17", "run.1", "tpcb-like"));
+    }
+
+    #[test]
+    fn names_of_folders_have_parts() {
+        let levels = levels_of("x.fbmy8032_rel_971.za4_jemalloc_c32r128.pk1");
+        assert_eq!(levels["build"], "fbmy8032_rel_971");
+        assert_eq!(levels["config"], "za4_jemalloc_c32r128");
+        assert_eq!(levels["pk"], "1");
+        assert!(levels_of("mysql57").is_empty());
+        assert!(levels_of("x.a.b.pk2").is_empty());
+    }
+}

@@ -1,0 +1,88 @@
+//! The archive of January 2021: all its derived files come from its summaries byte for byte.
+
+use archive::{ExportOptions, Options, Study, import, insert::insert_tables};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+
+/// Published data beside the repository; not everyone has it.
+fn data(path: &str) -> Option<PathBuf> {
+    let root = PathBuf::from(concat!(env!("CARGO_MANIFEST_DIR"), "/../../../shared/data"));
+    let path = root.join(path);
+    if path.exists() {
+        return Some(path);
+    }
+    println!("skipped: there is no {}", path.display());
+    None
+}
+
+/// The groups of a folder, as one of its tables has them.
+fn groups(folder: &Path) -> Vec<Vec<String>> {
+    let text = fs::read_to_string(folder.join("mrg.l.i0")).unwrap();
+    let lines: Vec<&str> = text.lines().skip(1).collect();
+    let tag = |line: &&str| line.rsplit('\t').next().unwrap().to_owned();
+    lines.split(|line| *line == "-").map(|group| group.iter().map(tag).collect()).collect()
+}
+
+fn summaries(folder: &Path) -> Vec<PathBuf> {
+    let paths = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let named =
+        |path: &PathBuf| path.file_name().unwrap().to_str().unwrap().starts_with("o.sum.t.");
+    paths.filter(named).collect()
+}
+
+#[test]
+fn all_tables_are_made_from_imported_summaries_byte_for_byte() {
+    let Some(root) = data("archives/ibench.jan2021") else { return };
+    let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+    for size in ["20m", "100m", "500m"] {
+        let folder = root.join(size);
+        let imported = import(&summaries(&folder), &Options::default()).unwrap();
+        assert_eq!((imported.archives.len(), imported.warnings.len()), (1, 0));
+        let archive = &imported.archives[0];
+        let study = Study {
+            experiment: archive.experiment.clone(),
+            subjects: archive.subjects.clone(),
+            values: archive.values.clone(),
+            ..Study::default()
+        };
+        for group in ["a", "a2", "in", "pg", "rx", "latest", "badcnf"] {
+            let group = folder.join(format!("res.{group}"));
+            if !group.exists() {
+                continue;
+            }
+            let options = ExportOptions { groups: groups(&group), ..ExportOptions::default() };
+            for file in insert_tables(&study, &options) {
+                let Ok(published) = fs::read(group.join(&file.path)) else { continue };
+                assert!(file.bytes == published, "{} {}", group.display(), file.path);
+                let kind = ["some", "mrg", "rel"].into_iter().find(|kind| file.path.contains(kind));
+                *counts.entry(kind.unwrap()).or_default() += 1;
+            }
+        }
+    }
+    println!("equal files: {counts:?}");
+    assert_eq!((counts["mrg"], counts["rel"], counts["some"]), (285, 270, 18));
+}
+
+#[test]
+fn summaries_and_derived_tables_of_the_whole_archive_agree() {
+    let Some(root) = data("archives/ibench.jan2021") else { return };
+    let imported = import(&[root], &Options::default()).unwrap();
+    let names: Vec<&str> =
+        imported.archives.iter().map(|archive| archive.experiment.as_str()).collect();
+    assert_eq!(names, ["ibench.jan2021/100m", "ibench.jan2021/20m", "ibench.jan2021/500m"]);
+    let warnings: Vec<String> = imported.warnings.iter().map(ToString::to_string).collect();
+    assert!(warnings.is_empty(), "{warnings:#?}");
+    println!("taken: {:?}, unknown: {}", imported.taken, imported.unknown.len());
+    assert_eq!(imported.taken["insert_summary"], 33);
+    assert_eq!(imported.taken["insert_table"], 285 + 270 + 18);
+    let archive = &imported.archives[1];
+    assert_eq!(archive.subjects.len(), 11);
+    let targets = archive
+        .values
+        .iter()
+        .filter(|value| value.measurement.metric == "insert_rows_per_second_target");
+    assert_eq!(targets.count(), 11 * 12);
+}

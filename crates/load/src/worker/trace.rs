@@ -1,0 +1,193 @@
+//! A few operations, told statement by statement: what `dbdyno verify` looks at.
+//!
+//! The loop and the client are those of every measured stretch. Between them stands a client that
+//! remembers what it is given and passes it on.
+
+use super::{Seats, Tally, turn::Turn};
+use crate::client::{Answer, Client, Failure, FailureKind};
+use crate::clock::{Clock, Monotonic};
+use crate::keys::Random;
+use crate::program::{Cast, Program};
+use crate::recorder::{OpenLoop, Recorder, Roles, Scope};
+use model::drive::{Argument, Stretch, Target, TracedStatement};
+
+/// Executes a stretch of the only role of `cast` on a connection of its own and gives its statements
+/// in order. The last one has the error, if there was one.
+pub fn trace<C: Client>(
+    target: &Target,
+    cast: &Cast,
+    stretch: &Stretch,
+) -> Result<Vec<TracedStatement>, Failure> {
+    let seats = Seats::new(cast, stretch, 1);
+    let (Some(part), Some(guide), Some(seat)) =
+        (cast.parts.first(), seats.guide(0), seats.seat(0))
+    else {
+        return Ok(Vec::new());
+    };
+    let program = &part.program;
+    let mut client = C::connect(target)?;
+    client.prepare(program)?;
+    let mut tracing = Tracing::new(&mut client, program);
+    let mut tally = Tally::new(Recorder::new(Scope {
+        ops: program.ops.len(),
+        arrival: OpenLoop::No,
+        roles: Roles::No,
+        interval_ms: stretch.interval_ms,
+    }));
+    let random = Random::new(stretch.seed, 0);
+    let mut turn = Turn::new(program, (guide, seat), random, vec![0; program.sequences.len()]);
+    let mut clock = Monotonic;
+    let start_ns = clock.now();
+    let when = (seat.schedule.clone(), seat.limit, start_ns);
+    turn.execute((&mut tracing, &mut clock), when, &mut tally);
+    Ok(tracing.told)
+}
+
+/// A client that remembers.
+struct Tracing<'a, C> {
+    client: &'a mut C,
+    program: &'a Program,
+    /// The statement in hand: its entry of [`Program::sql`] and its values so far.
+    sql: usize,
+    values: Vec<Value>,
+    told: Vec<TracedStatement>,
+    refused: bool,
+}
+
+enum Value {
+    Integer(i64),
+    Text { template: Vec<u8>, filled: Vec<u8> },
+    Varying { head: Vec<u8>, tail: Vec<u8> },
+}
+
+impl<'a, C: Client> Tracing<'a, C> {
+    fn new(client: &'a mut C, program: &'a Program) -> Self {
+        Self { client, program, sql: 0, values: Vec::new(), told: Vec::new(), refused: false }
+    }
+
+    fn tell(&mut self, answer: &Result<Answer, Failure>) {
+        let Some(sql) = self.program.sql.get(self.sql) else { return };
+        let argument = |value: &Value| match value {
+            Value::Integer(value) => Argument::Integer(*value),
+            Value::Text { filled, .. } => {
+                Argument::Text(String::from_utf8_lossy(filled).into_owned())
+            }
+            Value::Varying { head, tail } => {
+                Argument::Text(String::from_utf8_lossy(&[&head[..], tail].concat()).into_owned())
+            }
+        };
+        let done = answer.as_ref().ok().copied().unwrap_or_default();
+        self.told.push(TracedStatement {
+            origin: sql.origin,
+            pieces: sql.pieces.clone(),
+            arguments: self.values.iter().map(argument).collect(),
+            rows: done.rows,
+            changed: done.changed,
+            error: answer.as_ref().err().map(|f| format!("{}: {}", f.code(), f.message())),
+        });
+    }
+}
+
+impl<C: Client> Client for Tracing<'_, C> {
+    fn connect(_: &Target) -> Result<Self, Failure> {
+        Err(Failure::lost("a trace has its connection already"))
+    }
+
+    fn server_id(&self) -> u64 {
+        self.client.server_id()
+    }
+
+    fn prepare(&mut self, program: &Program) -> Result<(), Failure> {
+        self.client.prepare(program)
+    }
+
+    fn begin(&mut self, index: usize) {
+        self.sql = index;
+        self.values.clear();
+    }
+
+    fn integer(&mut self, value: i64) {
+        self.values.push(Value::Integer(value));
+    }
+
+    fn text(&mut self, template: &[u8]) -> &mut [u8] {
+        self.values.push(Value::Text { template: template.to_vec(), filled: template.to_vec() });
+        match self.values.last_mut() {
+            Some(Value::Text { filled, .. }) => filled,
+            _ => &mut [],
+        }
+    }
+
+    fn varying(&mut self, head: &[u8], tail: &[u8]) {
+        self.values.push(Value::Varying { head: head.to_vec(), tail: tail.to_vec() });
+    }
+
+    fn execute(&mut self) -> Result<Answer, Failure> {
+        if self.refused {
+            // One error is enough to tell; nothing after it means anything.
+            return Err(Failure::lost("the trace ended at an earlier error"));
+        }
+        self.client.begin(self.sql);
+        for value in &self.values {
+            match value {
+                Value::Integer(value) => self.client.integer(*value),
+                Value::Text { template, filled } => {
+                    self.client.text(template).copy_from_slice(filled);
+                }
+                Value::Varying { head, tail } => self.client.varying(head, tail),
+            }
+        }
+        let answer = self.client.execute();
+        self.tell(&answer);
+        answer.map_err(|failure| {
+            self.refused = failure.kind() != FailureKind::Retry;
+            failure
+        })
+    }
+
+    fn rollback(&mut self) -> Result<(), Failure> {
+        self.client.rollback()
+    }
+
+    fn trivial(&mut self) -> Result<(), Failure> {
+        self.client.trivial()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::null::Null;
+    use crate::testing::*;
+    use model::drive::{Endpoint, Origin};
+
+    #[test]
+    fn a_trace_tells_every_statement_with_its_values() {
+        let select = statement(
+            "SELECT c FROM {table} WHERE id IN ({list})",
+            vec![list(model::workload::Generator::Consecutive { first: expression("5") }, "3")],
+        );
+        let mut operation = op("o", vec![select]);
+        operation.transaction = true;
+        let cast = Cast::compile(&assignment(vec![operation], 2), "mysql").unwrap();
+        let target = Target {
+            protocol: "null".to_owned(),
+            endpoint: Endpoint::Nowhere,
+            user: String::new(),
+            database: String::new(),
+            library: None,
+            initial_sql: Vec::new(),
+        };
+        let told = trace::<Null>(&target, &cast, &closed(2)).unwrap();
+        let of_statements: Vec<&TracedStatement> =
+            told.iter().filter(|one| one.origin.is_some()).collect();
+        assert_eq!((told.len(), of_statements.len()), (6, 2));
+        let values = [5, 6, 7].map(Argument::Integer);
+        for one in of_statements {
+            let Some(Origin { op: 0, statement: 0, copy }) = one.origin else { panic!("{one:?}") };
+            assert_eq!(one.arguments, values);
+            assert_eq!(one.pieces[0], format!("SELECT c FROM t{copy} WHERE id IN ("));
+            assert_eq!((one.rows, one.changed, &one.error), (1, 0, &None));
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! The values of a connection's statements: drawn, remembered, kept.
+
+use super::Turn;
+use crate::client::Client;
+use crate::clock::write_time;
+use crate::program::{Draw, Source, Span, Statement, TIME_TEXT};
+
+impl Turn<'_> {
+    /// Notes the wall clock, seconds since 1970, for all rows of a statement.
+    #[inline]
+    pub(super) fn tell_time(&mut self, seconds: u64) {
+        if seconds != self.time.1 {
+            self.time.1 = seconds;
+            write_time(seconds, &mut self.time.0);
+        }
+    }
+
+    /// Gives the values of all slots to the client.
+    #[inline(never)]
+    pub(super) fn arguments<C: Client>(&mut self, client: &mut C, statement: &Statement) {
+        let program = self.program;
+        for _ in 0..statement.rows {
+            for slot in statement.slots.of(&program.slots) {
+                match slot.source {
+                    Source::Text(template) => {
+                        let template = &program.templates[usize::from(template)];
+                        for _ in 0..slot.count {
+                            template.fill(&mut self.random, client.text(template.text()));
+                        }
+                    }
+                    Source::TextRegister { index, template } => {
+                        let template = &program.templates[usize::from(template)];
+                        let text = &self.texts[usize::from(index)];
+                        for _ in 0..slot.count {
+                            client.text(template.text()).copy_from_slice(text);
+                        }
+                    }
+                    Source::Now => {
+                        for _ in 0..slot.count {
+                            client.text(TIME_TEXT).copy_from_slice(&self.time.0);
+                        }
+                    }
+                    Source::Filler(filler) => {
+                        let filler = &program.fillers[usize::from(filler)];
+                        for _ in 0..slot.count {
+                            let (plain, varied) = filler.cut(&mut self.random);
+                            client.varying(plain, varied);
+                        }
+                    }
+                    source => {
+                        for place in 0..slot.count {
+                            client.integer(self.integer(&source, place));
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    /// Makes named draws. Most operations have none, and should not pay for a call.
+    #[inline(always)]
+    pub(super) fn draw(&mut self, draws: Span) {
+        if draws.start < draws.end {
+            self.draw_all(draws);
+        }
+    }
+
+    #[inline(never)]
+    fn draw_all(&mut self, draws: Span) {
+        let program = self.program;
+        for Draw { source, register } in draws.of(&program.draws) {
+            let register = usize::from(*register);
+            match source {
+                Source::Text(template) => {
+                    let template = &program.templates[usize::from(*template)];
+                    self.texts[register].copy_from_slice(template.text());
+                    template.fill(&mut self.random, &mut self.texts[register]);
+                }
+                Source::TextRegister { index, .. } => {
+                    let text = std::mem::take(&mut self.texts[usize::from(*index)]);
+                    self.texts[register].copy_from_slice(&text);
+                    self.texts[usize::from(*index)] = text;
+                }
+                source => self.registers[register] = self.integer(source, 0),
+            }
+        }
+    }
+
+    /// The next value of an integer source at a place of its list.
+    #[inline(always)]
+    pub(super) fn integer(&mut self, source: &Source, place: u32) -> i64 {
+        match source {
+            Source::Uniform { low, span } => low.wrapping_add(self.random.below(*span) as i64),
+            source => self.other_integer(*source, place),
+        }
+    }
+
+    /// The sources that are rarer than uniform ones; apart, to keep the usual path short.
+    #[inline(never)]
+    fn other_integer(&mut self, source: Source, place: u32) -> i64 {
+        match source {
+            Source::Zipf(at) => self.program.zipfs[usize::from(at)].draw(&mut self.random),
+            Source::Ascending(first) => first.wrapping_add(i64::from(place)),
+            Source::Sequence(at) => {
+                let at = usize::from(at);
+                let executed = self.sequences[at];
+                self.sequences[at] += 1;
+                let distance = self.index.wrapping_add(self.clients.wrapping_mul(executed));
+                self.program.sequences[at].first.wrapping_add(distance as i64)
+            }
+            Source::Register { index, plus } => {
+                self.registers[usize::from(index)].wrapping_add(plus)
+            }
+            Source::Kept { index, plus } => self.guide.kept.get(index).wrapping_add(plus),
+            Source::Between { low, high } => {
+                let (low, high) = (self.guide.kept.get(low), self.guide.kept.get(high));
+                match high.checked_sub(low) {
+                    Some(span @ 1..) => low + self.random.below(span as u64) as i64,
+                    _ => low,
+                }
+            }
+            // The first has its own place; texts are never asked for as integers: the program tells
+            // them apart.
+            Source::Uniform { .. }
+            | Source::Text(_)
+            | Source::TextRegister { .. }
+            | Source::Now
+            | Source::Filler(_) => 0,
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! Values that others measured and printed: what a foreign archive becomes.
+
+use crate::measurement::Measurement;
+use serde::{Deserialize, Serialize};
+
+/// One printed value: a line of `imported.jsonl`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ImportedValue {
+    /// The value with its keys. Its marks name the known biases of the format it came from, and
+    /// what was corrected.
+    pub measurement: Measurement,
+    /// The number exactly as it was printed, which may be in another unit; empty for values that
+    /// were computed from several printed ones.
+    pub text: String,
+    /// Where it was printed.
+    pub source: Source,
+}
+
+/// A line of a file of a foreign archive.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Source {
+    /// Path from the imported folder on, which is its first part.
+    pub file: String,
+    /// Line, from 1; 0 for the file as a whole.
+    pub line: u32,
+}
+
+/// What an import was: `import.json` of its run.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct ImportHeader {
+    /// Version of the format.
+    pub format: u32,
+    /// Name of the archive, the experiment of the tables.
+    pub experiment: String,
+    /// Labels of the subjects in the archive's own order; the first one is the base.
+    pub subjects: Vec<String>,
+    /// Names of the corrections that were asked for.
+    pub corrections: Vec<String>,
+    /// What was irregular in the archive, one sentence each.
+    pub warnings: Vec<String>,
+}

@@ -1,0 +1,71 @@
+//! Kept values: who may use what a `capture` has kept.
+
+use crate::{
+    error::{Error, Place},
+    source::{Fault, Under},
+    suggest,
+};
+use model::workload::{Generator, Op, Role, Statement};
+use std::collections::BTreeSet;
+
+/// A kept value comes from an earlier statement of the same operation, or from an operation that
+/// another role executes.
+pub(super) fn check(ops: &[Op], roles: &[Role]) -> Result<(), Fault> {
+    for (index, op) in ops.iter().enumerate() {
+        check_op(op, from_others(op, ops, roles)).under(index).under("op")?;
+    }
+    Ok(())
+}
+
+/// What operations of other roles keep for `op`.
+fn from_others<'a>(op: &Op, ops: &'a [Op], roles: &[Role]) -> BTreeSet<&'a str> {
+    let others = roles.iter().filter(|role| !role.ops.contains(&op.name));
+    let names: BTreeSet<&str> = others.flat_map(|role| &role.ops).map(String::as_str).collect();
+    let theirs = ops.iter().filter(|other| names.contains(other.name.as_str()));
+    theirs.flat_map(|other| &other.statements).filter_map(|one| one.capture.as_deref()).collect()
+}
+
+fn check_op<'a>(op: &'a Op, mut known: BTreeSet<&'a str>) -> Result<(), Fault> {
+    for draw in &op.draws {
+        check_value(&draw.value, &known).under(&draw.name).under("draw")?;
+    }
+    for (index, statement) in op.statements.iter().enumerate() {
+        // The statement of an operation that has only one may be written on the operation itself,
+        // whose place is the nearest one then.
+        check_statement(statement, &known).under(index).under("statement")?;
+        known.extend(statement.capture.as_deref());
+    }
+    Ok(())
+}
+
+fn check_statement(statement: &Statement, known: &BTreeSet<&str>) -> Result<(), Fault> {
+    for draw in &statement.draws {
+        check_value(&draw.value, known).under(&draw.name).under("draw")?;
+    }
+    for (index, arg) in statement.args.iter().enumerate() {
+        check_value(&arg.value, known).under(index).under("args")?;
+    }
+    match &statement.advance {
+        Some(advance) => check_name(&advance.name, known).under("name").under("advance"),
+        None => Ok(()),
+    }
+}
+
+fn check_value(value: &Generator, known: &BTreeSet<&str>) -> Result<(), Fault> {
+    match value {
+        Generator::Captured { name, .. } => check_name(name, known),
+        Generator::Between { low, high } => {
+            check_name(low, known).and_then(|()| check_name(high, known))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn check_name(name: &str, known: &BTreeSet<&str>) -> Result<(), Fault> {
+    if known.contains(name) {
+        return Ok(());
+    }
+    let hint = suggest::hint(name, known.iter().copied());
+    let (place, name) = (Place::default(), name.to_owned());
+    Err(Error::UnknownName { place, what: "captured value", name, hint }.into())
+}

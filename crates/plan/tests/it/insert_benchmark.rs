@@ -1,0 +1,239 @@
+//! The shipped Insert Benchmark is the published one.
+
+use crate::{catalog, shipped};
+use model::{
+    plan::{PhaseKind, Plan},
+    workload::{Generator, RoleArrival, RoleEnd, Spacing, Workload},
+};
+use plan::render;
+
+fn tiny() -> Plan {
+    shipped("insert-benchmark", &[]).unwrap()
+}
+
+fn names(plan: &Plan) -> Vec<&str> {
+    plan.phases.iter().map(|phase| phase.name.as_str()).collect()
+}
+
+/// The amounts of one phase: rows of an insert, operations of a delete, rate of the inserts.
+fn amounts(plan: &Plan, phase: &str) -> (Option<i64>, Option<i64>, Option<i64>) {
+    let phase = plan.phases.iter().find(|other| other.name == phase).unwrap();
+    let roles = &plan.workloads[phase.workload].roles;
+    let role = |name: &str| roles.iter().find(|role| role.name == name);
+    let value = |expression: &model::expression::Expression| {
+        expression.evaluate(&phase.parameters).unwrap()
+    };
+    let rows = role("insert").map(|role| match &role.end {
+        RoleEnd::Rows(rows) => value(rows),
+        other => panic!("{other:?}"),
+    });
+    let deletes = role("delete").map(|role| match &role.end {
+        RoleEnd::Operations(operations) => value(operations),
+        other => panic!("{other:?}"),
+    });
+    let rate = role("insert").and_then(|role| match &role.arrival {
+        RoleArrival::Closed => None,
+        RoleArrival::Open { per_second, spacing } => {
+            assert_eq!(*spacing, Spacing::Even);
+            Some(value(per_second))
+        }
+    });
+    (rows, deletes, rate)
+}
+
+#[test]
+fn the_steps_have_their_published_names_and_order() {
+    let expected = [
+        "l.i0", "l.x", "l.i1", "l.i2", "settle", "qr100", "qp100", "qr500", "qp500", "qr1000",
+        "qp1000",
+    ];
+    assert_eq!(names(&tiny()), expected);
+    let early = shipped("insert-benchmark", &["suite=insert-benchmark-2021"]).unwrap();
+    let rates = [100, 200, 400, 600, 800, 1000];
+    let queries = rates.iter().flat_map(|rate| [1, 2].map(|turn| format!("q{rate}.{turn}")));
+    let expected = ["l.i0", "l.x", "l.i1"].map(str::to_owned).into_iter().chain(queries);
+    assert_eq!(names(&early), expected.collect::<Vec<_>>());
+    let index = &tiny().phases[1];
+    assert_eq!((index.kind, index.group.as_str()), (PhaseKind::Index, "load"));
+}
+
+#[test]
+fn the_published_amounts_are_those_of_the_presets() {
+    let plan = |set: &str| shipped("insert-benchmark", &[&format!("preset={set}")]).unwrap();
+    let check = |plan: &Plan, phase: &str, expected| {
+        assert_eq!(amounts(plan, phase), expected, "{phase}");
+    };
+    let small = plan("cached-small");
+    check(&small, "l.i0", (Some(30_000_000), None, None));
+    check(&small, "l.i1", (Some(40_000_000), Some(800_000), None));
+    check(&small, "l.i2", (Some(10_000_000), Some(2_000_000), None));
+    check(&small, "qr100", (Some(180_000), Some(3_600), Some(2)));
+    check(&small, "qp1000", (Some(1_800_000), Some(36_000), Some(20)));
+    assert_eq!(small.phases[5].seconds, 1800.0);
+    let large = plan("cached-large");
+    assert_eq!((large.experiment.tables, large.experiment.rows), (20, 10_000_000));
+    assert_eq!(large.phases[0].clients, 20);
+    check(&large, "l.i1", (Some(16_000_000), Some(320_000), None));
+    // Rates are of each client; those of a role are over all its connections.
+    check(&large, "qr500", (Some(900_000), Some(18_000), Some(200)));
+    assert_eq!(large.phases[7].seconds, 1800.0);
+    let io = plan("io-bound");
+    check(&io, "l.i1", (Some(4_000_000), Some(80_000), None));
+    let early = shipped("insert-benchmark", &["suite=insert-benchmark-2021", "preset=500m"]);
+    check(&early.unwrap(), "l.i1", (Some(10_000_000), None, None));
+}
+
+#[test]
+fn every_server_of_the_wide_example_does_the_same() {
+    let plan = shipped("insert-benchmark-all", &[]).unwrap();
+    assert_eq!(amounts(&plan, "l.i0").0, Some(2_000_000));
+    assert_eq!(amounts(&plan, "l.i1").0, Some(400_000));
+    assert_eq!(amounts(&plan, "l.i2").0, Some(100_000));
+    assert_eq!(amounts(&plan, "qp500").0, Some(30_000));
+    let engine = |label: &str| {
+        let subject = plan.subjects.iter().find(|subject| subject.label == label).unwrap();
+        subject.config.engine.clone()
+    };
+    assert_eq!(engine("mariadb-10.11.19").as_deref(), Some("innodb"));
+    assert_eq!(engine("mariadb-10.11.19-myrocks").as_deref(), Some("rocksdb"));
+    assert_eq!(engine("postgres-18.6"), None);
+    assert_eq!(plan.base, ["mysql-5.6.24"]);
+}
+
+#[test]
+fn the_wait_follows_the_published_rule() {
+    let settle = |set: &[&str]| {
+        let plan = shipped("insert-benchmark", set).unwrap();
+        let phase = plan.phases.into_iter().find(|phase| phase.kind == PhaseKind::Settle);
+        let settle = phase.unwrap().settle.unwrap();
+        (settle.floor_seconds, settle.ceiling_seconds)
+    };
+    assert_eq!(settle(&[]), (5.0, 60.0));
+    assert_eq!(settle(&["preset=cached-small"]), (90.0, 360.0));
+    assert_eq!(settle(&["preset=cached-large"]), (260.0, 1040.0));
+    assert_eq!(settle(&["preset=io-bound"]), (860.0, 3440.0));
+    assert_eq!(settle(&["preset=io-bound", "rows=5000000000"]), (1200.0, 4800.0));
+    assert_eq!(settle(&["parameters.settle_seconds=30"]), (30.0, 60.0));
+}
+
+/// The first op of that name.
+fn generators(workload: &Workload, op: &str) -> Vec<Generator> {
+    let op = workload.ops.iter().find(|other| other.name == op).unwrap();
+    op.statements.iter().flat_map(|one| &one.args).map(|arg| arg.value.clone()).collect()
+}
+
+#[test]
+fn rows_deletes_and_queries_are_the_published_ones() {
+    let churn = catalog().workload("ibench-churn").unwrap();
+    let uniform = |high: i64| Generator::Uniform { low: 0.into(), high: high.into() };
+    let filler = Generator::Filler { low: 10.into(), high: 20.into(), random_percent: 50 };
+    let row = [Generator::Now, uniform(999), uniform(99_999), uniform(9_999), uniform(499), filler];
+    assert_eq!(generators(&churn, "insert"), row);
+    let delete = churn.ops.iter().find(|op| op.name == "delete").unwrap();
+    let [min, delete] = delete.statements.as_slice() else { panic!("{delete:?}") };
+    assert_eq!(min.capture.as_deref(), Some("min_id"));
+    assert_eq!(min.every, Some(1001.into()));
+    let advance = delete.advance.as_ref().unwrap();
+    assert_eq!((advance.name.as_str(), advance.by.0.as_str()), ("min_id", "batch"));
+    assert!(delete.sql_for["mysql"].ends_with("ORDER BY transactionid ASC LIMIT ?"));
+    assert_eq!(churn.lead, "insert");
+    let pairs = churn.roles.iter().map(|role| role.pair.as_ref().unwrap());
+    let pairs: Vec<_> = pairs.map(|pair| (pair.role.as_str(), pair.lead)).collect();
+    assert_eq!(pairs, [("delete", 8), ("insert", 8)]);
+    let point = catalog().workload("ibench-point").unwrap();
+    let between = Generator::Between { low: "min_id".to_owned(), high: "max_id".to_owned() };
+    assert_eq!(generators(&point, "point"), [between]);
+    assert_eq!((point.lead.as_str(), point.roles[2].name.as_str()), ("query", "query"));
+    let range = catalog().workload("ibench-range").unwrap();
+    for (op, index) in
+        [("market", "marketsegment"), ("register", "registersegment"), ("pdc", "pdc")]
+    {
+        let op = range.ops.iter().find(|other| other.name == op).unwrap();
+        let forced = format!("FORCE INDEX ({{table}}_{index})");
+        assert!(op.statements[0].sql_for["mysql"].contains(&forced), "{op:?}");
+    }
+}
+
+#[test]
+fn indexes_are_built_as_each_engine_can() {
+    for name in ["ibench", "ibench-2021"] {
+        let schema = catalog().schema(name).unwrap();
+        let count = |engine: &str| schema.tables[0].indexes[engine].len();
+        assert_eq!(["mysql", "rocksdb", "postgres", "sqlite"].map(count), [1, 3, 3, 3], "{name}");
+        let all = &schema.tables[0].indexes["mysql"][0];
+        assert_eq!(all.matches("ADD INDEX").count(), 3);
+        assert!(!schema.tables[0].create["mysql"].contains("{partitions}"), "{name}");
+    }
+}
+
+#[test]
+fn tables_have_the_partitions_that_are_asked_for() {
+    let set = ["parameters.partitions=8", "preset=cached-small"];
+    let plan = shipped("insert-benchmark", &set).unwrap();
+    let create = &plan.schemas[0].tables[0].create;
+    // A part has an eighth of 30 M + 50 M + 100 + 2 * 1600 * 1800 rows.
+    let first = "(PARTITION p0 VALUES LESS THAN (10720012), ";
+    assert!(create["mysql"].contains(first), "{}", create["mysql"]);
+    assert!(create["mysql"].ends_with("PARTITION p7 VALUES LESS THAN MAXVALUE)"));
+    assert_eq!(create["postgres"].matches("PARTITION OF {table}").count(), 8);
+    assert!(!create.contains_key("sqlite"), "it has none");
+}
+
+#[test]
+fn the_first_try_takes_five_minutes_and_the_published_sizes_hours() {
+    let estimate = |set: &[&str]| shipped("insert-benchmark", set).unwrap().estimate;
+    let tiny = estimate(&[]);
+    assert!((200.0..300.0).contains(&tiny.seconds), "{tiny:?}");
+    let small = estimate(&["preset=cached-small"]);
+    // Six phases of 1800 seconds are three hours for each of two servers.
+    assert!((6.5..12.0).contains(&(small.seconds / 3600.0)), "{small:?}");
+    let io = estimate(&["preset=io-bound"]);
+    let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
+    assert!((80.0..250.0).contains(&gib(io.disk_bytes)), "{io:?}");
+    let one =
+        shipped("insert-benchmark", &["factors.build=[\"mysql@9\"]", "baseline.build=mysql@9"]);
+    let half = one.unwrap().estimate.seconds / tiny.seconds;
+    assert!((0.45..0.55).contains(&half), "{half}");
+}
+
+#[test]
+fn the_plan_is_shown_as_it_will_happen() {
+    let shown = render(&tiny());
+    let shown: Vec<&str> = shown.lines().filter(|line| !line.starts_with("plan ")).collect();
+    let expected = include_str!("golden/insert-benchmark.txt");
+    assert_eq!(shown, expected.lines().collect::<Vec<_>>(), "\n{}", shown.join("\n"));
+}
+
+#[test]
+fn the_design_and_the_factors_must_suit_phases_that_build_on_each_other() {
+    let check = |set: &[&str], expected: &str| {
+        let error = shipped("insert-benchmark", set).unwrap_err().to_string();
+        assert!(error.contains(expected), "{set:?}:\n  got {error}");
+    };
+    check(
+        &["design=interleaved"],
+        "`--set design=interleaved`: the phase `l.i0` ends when its roles have done their work, \
+         which equal slices in turns cannot do; write `design = \"classic\"`",
+    );
+    check(
+        &["factors.clients=[1,2]"],
+        "`--set factors.clients=[1,2]`: the phases of this suite build on each other",
+    );
+    check(&["factors.batch=[5,50]"], "the phases of this suite build on each other");
+    check(&["tables=4"], "`--set tables=4`: the suite has `clients` tables; leave `tables` out");
+    check(
+        &["preset=tny"],
+        "`--set preset=tny`: unknown preset of the suite `tny`; did you mean `tiny`?",
+    );
+    check(
+        &["parameters.inserts_per_secnd=5"],
+        "unknown parameter `inserts_per_secnd`; did you mean `inserts_per_second`?",
+    );
+    check(&["parameters.inserted=0"], "`inserts`, the end of the role `insert`, is 0");
+    check(&["parameters.partitions=-1"], "-1 partitions; 0 to 8192 are possible");
+    check(&["parameters.settle_seconds=90"], "the phase `settle` waits 90 to 60 seconds");
+    check(
+        &["arrival={ per_second = 5 }", "suite=insert-benchmark-2021"],
+        "several roles, each with an `arrival` of its own",
+    );
+}

@@ -1,0 +1,157 @@
+//! Parameters, presets, index and settle phases of suites.
+
+use crate::{Host, catalog, draft};
+use model::plan::{PhaseKind, Plan};
+
+const SUITE: &str = r#"help = "h"
+order = "fixed"
+[parameters]
+base = 10
+twice = "2 * base"
+[preset.small]
+help = "less of it"
+base = 3
+rows = 500
+[preset.many]
+clients = 4
+twice = "max(base, 100)"
+[[phase]]
+workload = "random-points"
+parameters = { range = "twice" }
+seconds = "60 + base"
+[[phase]]
+name = "make"
+kind = "index"
+[[phase]]
+kind = "settle"
+floor_seconds = "base"
+"#;
+
+fn planned(suite: &str, experiment: &str) -> Result<Plan, plan::Error> {
+    let folder = tempfile::tempdir().unwrap();
+    fs_err::write(folder.path().join("own.toml"), suite).unwrap();
+    let text = format!(
+        "question = \"Which?\"\ndesign = \"classic\"\nsuite = \"./own.toml\"\n{experiment}\n\
+         [factors]\nbuild = [\"sqlite\"]\n"
+    );
+    plan::plan(&draft(folder.path(), &text)?, &catalog(), &Host)
+}
+
+#[test]
+fn the_experiment_is_over_the_preset_over_the_suite() {
+    let check = |experiment: &str, expected: (i64, f64, u64, u32)| {
+        let plan = planned(SUITE, experiment).unwrap();
+        let phase = &plan.phases[0];
+        let got = (phase.parameters["range"], phase.seconds, plan.experiment.rows, phase.clients);
+        assert_eq!(got, expected, "{experiment}");
+    };
+    check("", (20, 70.0, 1_000_000, 1));
+    check("preset = \"small\"", (6, 63.0, 500, 1));
+    check("preset = \"many\"", (100, 70.0, 1_000_000, 4));
+    check("preset = \"small\"\nrows = 7\nparameters = { base = 5 }", (10, 65.0, 7, 1));
+    check("parameters = { twice = 1 }", (1, 70.0, 1_000_000, 1));
+    check("preset = \"small\"\nparameters = { range = 8 }", (8, 63.0, 500, 1));
+}
+
+#[test]
+fn index_and_settle_phases_belong_to_the_phase_before_them() {
+    let plan = planned(SUITE, "preset = \"small\"").unwrap();
+    let [points, index, settle] = plan.phases.as_slice() else { panic!("{:?}", plan.phases) };
+    assert_eq!((index.name.as_str(), index.kind), ("make", PhaseKind::Index));
+    assert_eq!((index.workload, settle.workload), (points.workload, points.workload));
+    assert_eq!((index.group.as_str(), index.seconds), ("index", 0.0));
+    let waits = settle.settle.unwrap();
+    assert_eq!((waits.floor_seconds, waits.ceiling_seconds), (3.0, 12.0));
+    assert_eq!((settle.seconds, points.settle), (3.0, None));
+    assert_eq!(plan.blocks[0].orders[1], [[0]], "it is built once");
+}
+
+#[test]
+fn the_values_of_a_suite_are_in_the_plan_of_every_phase() {
+    let plan = planned(SUITE, "").unwrap();
+    assert!(plan.phases.iter().all(|phase| phase.parameters["twice"] == 20));
+}
+
+#[test]
+fn mistakes_in_suites_are_named() {
+    let check = |name: &str, (old, new): (&str, &str), expected: &str| {
+        assert!(SUITE.contains(old), "{old}");
+        let planned = planned(&SUITE.replacen(old, new, 1), "preset = \"small\"");
+        let got = planned.map_or_else(|error| error.to_string(), |_| String::new());
+        assert!(got.contains(expected), "{name}:\n  got      {got}\n  expected {expected}");
+        assert!(!got.is_empty() && !got.contains('\n') && !got.ends_with('.'), "{name}: {got}");
+    };
+    check(
+        "later parameter",
+        ("base = 10", "base = \"twice\""),
+        "own.toml:4`: `twice` names `twice`, which is not a parameter",
+    );
+    check(
+        "reserved",
+        ("base = 10", "rows = 10"),
+        "own.toml:4`: every phase has a parameter `rows`",
+    );
+    check(
+        "preset's parameter",
+        ("base = 3", "bas = 3"),
+        "own.toml:8`: unknown parameter of the suite `bas`; did you mean `base`?",
+    );
+    check("preset's rows", ("rows = 500", "rows = 0"), "the preset's `rows` is 0; it must be 1");
+    check(
+        "preset's tables",
+        ("rows = 500", "tables = 5"),
+        "own.toml:9`: unknown parameter of the suite `tables`",
+    );
+    check("preset", ("[preset.small]", "[preset.smaller]"), "unknown preset of the suite `small`");
+    check("key", ("order =", "ordr ="), "own.toml:2`: unknown key `ordr`; did you mean `order`?");
+    check(
+        "key of a phase",
+        ("floor_seconds", "flor_seconds"),
+        "unknown key `flor_seconds`; did you mean `floor_seconds`?",
+    );
+    check(
+        "kind",
+        ("kind = \"index\"", "kind = \"idex\""),
+        "unknown word `idex`; did you mean `index`?",
+    );
+    check(
+        "floor of another phase",
+        ("seconds = \"60 + base\"", "floor_seconds = 1"),
+        "own.toml:16`: `floor_seconds` belongs to a settle phase only",
+    );
+    check("order", ("order = \"fixed\"\n", ""), "with index phases needs `order = \"fixed\"`");
+    check("seconds", ("60 + base", "base - 3"), "`seconds` is 0; it must be 1 at least");
+    check(
+        "ceiling",
+        ("floor_seconds = \"base\"", "ceiling_seconds = 5"),
+        "the phase `settle` waits 60 to 5 seconds",
+    );
+    let first = SUITE.find("[[phase]]").unwrap()..SUITE.find("[[phase]]\nname = \"make\"").unwrap();
+    check(
+        "index first",
+        (&SUITE[first], ""),
+        "no phase is before it; name the `workload` whose indexes are built",
+    );
+}
+
+#[test]
+fn servers_may_have_configurations_of_their_own() {
+    let text = |extra: &str| {
+        format!(
+            "question = \"Which?\"\nsuite = \"quick\"\n{extra}\n[servers.rocks]\n\
+             server = \"mariadb\"\nversion = \"10.11\"\nconfig = \"myrocks\"\n"
+        )
+    };
+    let factors = "[factors]\nbuild = [\"sqlite\", \"rocks\"]\n";
+    let plan = crate::plan_of(&text(factors)).unwrap();
+    let configs: Vec<&str> = plan.subjects.iter().map(|one| one.config.name.as_str()).collect();
+    assert_eq!(configs, ["base", "myrocks"]);
+    assert_eq!(plan.subjects[1].label, "rocks");
+    let both = crate::plan_of(&text(&format!("{factors}config = [\"base\"]\n"))).unwrap_err();
+    let expected = "the server `rocks` has a `config` and the experiment the factor `config`";
+    assert!(both.to_string().contains(expected), "{both}");
+    let unknown = text(factors).replace("myrocks", "myrock");
+    let unknown = crate::plan_of(&unknown).unwrap_err().to_string();
+    let expected = "mine.toml:9`: unknown config `myrock`; did you mean `myrocks`?";
+    assert!(unknown.contains(expected), "{unknown}");
+}

@@ -1,0 +1,146 @@
+//! The summary tables of the Insert Benchmark: rates of all phases, the same relative to the first
+//! variant, and the inserts beside queries with their targets.
+
+use super::Page;
+use crate::{
+    Report,
+    document::{Cell, Column, Document, Item, Row, Table},
+    number,
+};
+use analysis::{
+    Comparison, Content, PhaseColumn, Shade, Shown, phase_columns,
+    style::{STYLES, Style},
+};
+
+pub(super) struct InsertBenchmarkPage;
+
+impl Page for InsertBenchmarkPage {
+    fn name(&self) -> &'static str {
+        "insert_benchmark"
+    }
+
+    /// In the first style.
+    fn document(&self, report: &Report) -> Document {
+        document(report, STYLES[0])
+    }
+}
+
+/// The tables of every comparison that has paced work, in a style.
+pub(crate) fn document(report: &Report, style: &dyn Style) -> Document {
+    let mut document = Document::default();
+    for comparison in &report.comparisons {
+        let columns = phase_columns(comparison);
+        if !columns.is_empty() {
+            tables(comparison, &columns, style, &mut document);
+        }
+    }
+    if document.items.is_empty() {
+        document.paragraph("nothing recorded here inserts at a set rate beside queries");
+    }
+    document
+}
+
+fn tables(
+    comparison: &Comparison,
+    columns: &[PhaseColumn],
+    style: &dyn Style,
+    document: &mut Document,
+) {
+    let question = [&comparison.question, &comparison.experiment];
+    let title = question.into_iter().find(|text| !text.is_empty());
+    document.heading(1, title.map_or("", String::as_str));
+    let [absolute, relative, inserts] = style.legends();
+    document.heading(2, "Rates: rows inserted or indexed in loads, queries in other phases (1/s)");
+    let all: Vec<&PhaseColumn> = columns.iter().collect();
+    let cells = |show: &dyn Fn(&PhaseColumn) -> Vec<Shown>, columns: &[&PhaseColumn]| {
+        columns.iter().map(|column| show(column)).collect::<Vec<_>>()
+    };
+    let shown = cells(&|column| style.absolute(column), &all);
+    document.items.push(Item::Table(table(comparison, &all, &shown)));
+    document.paragraph(absolute);
+    document.heading(2, "The same relative to the first variant");
+    let shown = cells(&|column| style.relative(column), &all);
+    document.items.push(Item::Table(table(comparison, &all, &shown)));
+    document.paragraph(relative);
+    document.heading(2, "Rows inserted beside queries (1/s)");
+    let paced: Vec<&PhaseColumn> =
+        columns.iter().filter(|column| column.target_per_second.is_some()).collect();
+    let shown = cells(&|column| style.inserts(column), &paced);
+    let mut table = table(comparison, &paced, &shown);
+    let targets = paced.iter().map(|column| column.target_per_second.map_or(Cell::Missing, count));
+    let target = Cell::Text("target".to_owned());
+    table.rows.push(Row::Cells(std::iter::once(target).chain(targets).collect()));
+    document.items.push(Item::Table(table));
+    document.paragraph(inserts);
+    warnings(comparison, columns, document);
+}
+
+fn table(comparison: &Comparison, columns: &[&PhaseColumn], shown: &[Vec<Shown>]) -> Table {
+    let mut table = Table { columns: vec![Column::words("variant")], ..Table::default() };
+    table.columns.extend(columns.iter().map(|column| Column::numbers(title(&column.phase), "")));
+    for (index, subject) in comparison.subjects.iter().enumerate() {
+        let cells = shown.iter().map(|cells| cells.get(index).map_or(Cell::Missing, cell));
+        let name = Cell::Text(subject.clone());
+        table.rows.push(Row::Cells(std::iter::once(name).chain(cells).collect()));
+    }
+    table
+}
+
+/// The phase without the number that says which of all it is: `qr100` of `qr100.L1`.
+fn title(phase: &str) -> &str {
+    let counted = |number: &str| {
+        let digits = number.strip_prefix('L').unwrap_or_default();
+        !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    match phase.rsplit_once('.') {
+        Some((name, number)) if counted(number) => name,
+        _ => phase,
+    }
+}
+
+/// Numbers stay numbers where nothing is to be said beside them.
+fn cell(shown: &Shown) -> Cell {
+    let sign = shown.shade.sign();
+    match (shown.content, shown.shade) {
+        (Content::Rate(rate), Shade::Plain) => count(rate),
+        (Content::Ratio(ratio), Shade::Plain) => Cell::Ratio(ratio),
+        (Content::Rate(rate), _) => Cell::Text(format!("{rate:.0} {sign}")),
+        (Content::Ratio(ratio), _) => Cell::Text(format!("{} {sign}", number::ratio(ratio))),
+        (Content::Missed(Some(rate)), _) => Cell::Text(format!("missed ({rate:.0})")),
+        (Content::Missed(None), _) => Cell::Text("missed".to_owned()),
+        (Content::Missing, _) => Cell::Missing,
+    }
+}
+
+/// A rate as whole rows or queries; small ones keep their decimals.
+fn count(rate: f64) -> Cell {
+    let whole = rate.round_ties_even();
+    if (whole - rate).abs() < 1e-9 || rate >= 100.0 {
+        return Cell::Count(whole.max(0.0) as u64);
+    }
+    Cell::Number(rate)
+}
+
+/// Why targets were missed, and what is assumed of them.
+fn warnings(comparison: &Comparison, columns: &[PhaseColumn], document: &mut Document) {
+    for (index, subject) in comparison.subjects.iter().enumerate() {
+        for column in columns {
+            let Some(missed) = column.cells.get(index).and_then(|cell| cell.missed()) else {
+                continue;
+            };
+            document.items.push(Item::Warning(format!(
+                "`{subject}` missed the target of `{}` by the `{}` rule: {}",
+                column.phase, missed.rule, missed.words
+            )));
+        }
+    }
+    let marks = comparison.phases.iter().flat_map(|phase| &phase.cells);
+    let marks = marks.filter(|cell| cell.metric.name == "insert_rows_per_second_target");
+    let mut told: Vec<&String> = Vec::new();
+    for mark in marks.flat_map(|cell| &cell.marks) {
+        if !told.contains(&mark) {
+            told.push(mark);
+            document.items.push(Item::Warning(format!("targets: {mark}")));
+        }
+    }
+}

@@ -1,0 +1,105 @@
+//! The summary tables of the Insert Benchmark from measurements, in both styles and several formats.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use analysis::{Design, Observations, compare};
+use model::{measurement::Measurement, record::SliceState};
+use report::{Report, render_insert_benchmark};
+
+/// Phase, metric, and the values of two variants.
+const VALUES: [(&str, &str, [f64; 2]); 14] = [
+    ("l.i0", "insert_rows_per_second", [256_410.2, 198_461.7]),
+    ("l.x", "rows_per_second", [316_206.0, 52_934.0]),
+    ("l.x", "insert_rows_per_second", [316_206.0, 52_934.0]),
+    ("l.i1", "insert_rows_per_second", [2502.0, 55.25]),
+    ("l.i1", "rows_per_second", [5004.0, 110.5]),
+    ("qr100.L1", "ops_per_second", [14_863.4, 16_817.0]),
+    ("qr100.L1", "insert_rows_per_second", [399.0, 399.2]),
+    ("qr100.L1", "insert_rows_per_second_target", [400.0, 400.0]),
+    ("qp1000.L6", "ops_per_second", [733.0, 1175.0]),
+    ("qp1000.L6", "insert_rows_per_second", [3989.0, 2940.4]),
+    ("qp1000.L6", "insert_rows_per_second_target", [4000.0, 4000.0]),
+    ("qp1000.L6", "delete_rows_per_second", [3989.0, 2940.4]),
+    ("qp1000.L6", "lag_us_max", [20_000.0, 480e6]),
+    ("qp1000.L6", "seconds_on_target_share", [1.0, 0.02]),
+];
+
+fn report() -> Report {
+    let mut phases: Vec<&str> = VALUES.iter().map(|(phase, ..)| *phase).collect();
+    phases.dedup();
+    let mut observations = Observations::default();
+    for (phase, metric, values) in VALUES {
+        for (subject, value) in ["a-1", "b-2"].into_iter().zip(values) {
+            observations.measurements.push(Measurement {
+                experiment: "ib".into(),
+                run: "r".into(),
+                subject: subject.into(),
+                phase: phase.into(),
+                workload: phase.into(),
+                group: String::new(),
+                position: u32::try_from(phases.iter().position(|p| *p == phase).unwrap()).unwrap(),
+                range: None,
+                clients: 4,
+                levels: Default::default(),
+                block: 0,
+                round: 0,
+                metric: metric.into(),
+                value,
+                state: SliceState::Measured,
+                marks: Vec::new(),
+            });
+        }
+    }
+    let design = Design {
+        experiment: "ib".into(),
+        question: "Is b slower?".into(),
+        suite: "insert_benchmark".into(),
+        subjects: vec![("a-1".into(), None), ("b-2".into(), Some("a-1".into()))],
+        phases: Default::default(),
+    };
+    Report { comparisons: vec![compare(&observations, &design)], ..Report::default() }
+}
+
+#[test]
+fn our_style_shows_no_comparable_number_of_a_missed_target() {
+    let text = render_insert_benchmark(&report(), "marked", "markdown").unwrap();
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
+    assert_eq!(
+        rows,
+        [
+            "| variant | l.i0 | l.x | l.i1 | qr100 | qp1000 |",
+            "| :-- | --: | --: | --: | --: | --: |",
+            "| a-1 | 256410 | 316206 | 2502 | 14863 | 733 |",
+            "| b-2 | 198462 | 52934 | 55.2 | 16817 | missed (1175) |",
+            "| variant | l.i0 | l.x | l.i1 | qr100 | qp1000 |",
+            "| :-- | --: | --: | --: | --: | --: |",
+            "| a-1 | 1.00 | 1.00 | 1.00 | 1.00 | 1.00 |",
+            "| b-2 | 0.77 − | 0.17 − | 0.02 − | 1.13 + | missed |",
+            "| variant | qr100 | qp1000 |",
+            "| :-- | --: | --: |",
+            "| a-1 | 399 | 3989 |",
+            "| b-2 | 399 | missed (2940) |",
+            "| target | 400 | 4000 |",
+        ]
+    );
+    assert!(text.contains("2940 of 4000 rows/s inserted, 3800 sustain it"), "{text}");
+}
+
+#[test]
+fn the_published_style_shows_its_colours_as_signs() {
+    let text = render_insert_benchmark(&report(), "published", "tsv").unwrap();
+    let rows: Vec<&str> = text.lines().collect();
+    assert_eq!(rows[1], "a-1\t256410 ▲\t316206 ▲\t2502 ▲\t14863\t733 ▲");
+    assert_eq!(rows[2], "b-2\t198462 ▼\t52934 ▼\t55 ▼\t16817 ▲\t1175 ○");
+    assert_eq!(rows[5], "b-2\t0.77 −\t0.17 −\t0.02 −\t1.13 +\t1.60 +");
+    assert_eq!(rows[8], "b-2\t399\t2940 ▼");
+    assert_eq!(rows[9], "target\t400\t4000");
+}
+
+#[test]
+fn unknown_styles_and_other_results_are_told() {
+    let error = render_insert_benchmark(&report(), "x", "table").unwrap_err().to_string();
+    assert_eq!(error, "no style is named `x`; choose one of `marked`, `published`");
+    let text = render_insert_benchmark(&Report::default(), "marked", "table").unwrap();
+    assert_eq!(text, "nothing recorded here inserts at a set rate beside queries\n");
+}

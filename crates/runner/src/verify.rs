@@ -1,0 +1,339 @@
+//! What every workload does on every subject, instead of how fast: rows, plans, keys, prepared
+//! statements beside text, and what is left in the tables.
+//!
+//! Every phase is executed three times on one connection, a few operations each: prepared and as
+//! text, each operation rolled back, so that both meet the same rows; then as it is written, with
+//! its commits. What is compared is in the modules below, one check each.
+
+mod effect;
+mod keys;
+mod modes;
+mod plans;
+mod rows;
+mod settings;
+
+use crate::{Error, Observer, Options, Stop, driver::unexpected, run::Run, template, trial::Stand};
+use dbms::Places;
+use model::{
+    drive::{Assignment, Command, Origin, Reply, Trace, TracedStatement},
+    plan::{Phase, PhaseKind, Plan},
+    schema::Schema,
+    subject::Subject,
+    workload::{Check, Class, Expect, Mode, Op, Statement, TableChoice, Workload},
+};
+use std::{collections::BTreeMap, time::Duration};
+
+/// What a verification found.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Verified {
+    /// One entry per phase and subject, phase by phase.
+    pub phases: Vec<VerifiedPhase>,
+    /// Settings that a server reports with another value than was asked for, by subject.
+    pub settings: BTreeMap<String, Vec<Discrepancy>>,
+}
+
+/// One phase on one subject.
+#[derive(Debug, Clone, PartialEq)]
+pub struct VerifiedPhase {
+    /// Name of the phase.
+    pub phase: String,
+    /// Label of the subject.
+    pub subject: String,
+    /// What is not as the workload says.
+    pub discrepancies: Vec<Discrepancy>,
+    /// What was seen.
+    pub facts: Facts,
+}
+
+/// One thing that is not as it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Discrepancy {
+    /// The check that found it; none where a statement failed.
+    pub check: Option<Check>,
+    /// One sentence.
+    pub text: String,
+    /// The reason, if the workload's file documents it.
+    pub documented: Option<String>,
+}
+
+/// What the statements of a phase did, as it is written.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Facts {
+    /// Statements, BEGIN and COMMIT included.
+    pub statements: u64,
+    /// Statements that were meant to change rows and changed none.
+    pub idle_writes: u64,
+    /// Rows returned.
+    pub rows: u64,
+    /// Rows changed.
+    pub changed: u64,
+    /// Indexes that the checked statements use.
+    pub indexes: Vec<String>,
+}
+
+impl Verified {
+    /// Whether something differs that no workload's file documents.
+    pub fn failed(&self) -> bool {
+        let of_phases = self.phases.iter().flat_map(|phase| &phase.discrepancies);
+        of_phases.chain(self.settings.values().flatten()).any(|one| one.documented.is_none())
+    }
+}
+
+/// Executes a few operations of every phase of `plan` on every subject, one after the other, and
+/// compares what they do with what their workloads say. Errors are those of hosts and servers; a
+/// statement that fails is a [`Discrepancy`].
+pub fn verify(
+    plan: &Plan,
+    places: &Places,
+    (options, operations): (&Options, u64),
+    stop: &Stop,
+    observer: &mut dyn Observer,
+) -> Result<Verified, Error> {
+    let mut run = Run::without_records(plan, places, options, stop, observer)?;
+    let mut verified = Verified::default();
+    let mut done = Ok(());
+    for subject in 0..plan.subjects.len() {
+        done = subject_of(&mut run, subject, operations, &mut verified);
+        if done.is_err() {
+            break;
+        }
+    }
+    let order = |name: &str| plan.phases.iter().position(|phase| phase.name == name);
+    verified.phases.sort_by_key(|phase| order(&phase.phase));
+    let left = run.leave();
+    done.and(left).map(|()| verified)
+}
+
+/// How long a server may take to settle after its load.
+const SETTLE_CEILING: Duration = Duration::from_secs(60);
+
+fn subject_of(
+    run: &mut Run<'_>,
+    subject: usize,
+    operations: u64,
+    verified: &mut Verified,
+) -> Result<(), Error> {
+    let plan = run.plan;
+    let about = &plan.subjects[subject];
+    run.step(&format!("verifying {}", about.label));
+    let data = run.place.data().join(format!("verify-{subject}"));
+    template::initialise(run, subject, &data)?;
+    let mut stand = Stand::start(run, subject, &data, 0)?;
+    template::fill(run, subject, 0, &mut stand)?;
+    template::settle(run, subject, &mut stand, SETTLE_CEILING)?;
+    verified.settings.insert(about.label.clone(), settings::check(&mut stand, about)?);
+    for phase in plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure) {
+        run.stop.check()?;
+        let workload = &plan.workloads[phase.workload];
+        let mut parameters = phase.parameters.clone();
+        parameters.insert("clients".to_owned(), 1);
+        let schema = run.schema_of(phase)?;
+        let assignment =
+            Assignment { workload: workload.clone(), schema: schema.clone(), parameters };
+        let case =
+            Case { assignment: &assignment, subject: about, operations, seed: seed(plan, phase) };
+        let mut found = examine(&mut stand, &case)?;
+        found.phase.clone_from(&phase.name);
+        verified.phases.push(found);
+    }
+    stand.end()?;
+    crate::copy::remove_folder(&data)
+}
+
+/// The same for all subjects.
+fn seed(plan: &Plan, phase: &Phase) -> u64 {
+    phase.name.bytes().fold(plan.experiment.seed, |seed, byte| {
+        (seed ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
+    })
+}
+
+/// One phase on one subject, to be examined.
+struct Case<'a> {
+    assignment: &'a Assignment,
+    subject: &'a Subject,
+    operations: u64,
+    seed: u64,
+}
+
+impl Case<'_> {
+    fn workload(&self) -> &Workload {
+        &self.assignment.workload
+    }
+
+    fn schema(&self) -> &Schema {
+        &self.assignment.schema
+    }
+
+    /// The statement of the workload that was executed.
+    fn statement(&self, origin: Option<Origin>) -> Option<&Statement> {
+        let origin = origin?;
+        let op = executed(self.workload()).into_iter().nth(origin.op as usize)?;
+        op.statements.get(origin.statement as usize)
+    }
+
+    /// The value of an expression in this phase.
+    fn number(&self, expression: &model::expression::Expression) -> Option<i64> {
+        expression.evaluate(&self.assignment.parameters).ok()
+    }
+
+    fn discrepancy(&self, check: Option<Check>, text: String) -> Discrepancy {
+        let config = &self.subject.config;
+        let documented = self.workload().deviations.iter().find(|known| {
+            let engine = |engine: &String| {
+                config.engine.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(engine))
+            };
+            known.server == self.subject.build.server
+                && known.engine.as_ref().is_none_or(engine)
+                && Some(known.check) == check
+        });
+        Discrepancy { check, text, documented: documented.map(|known| known.reason.clone()) }
+    }
+}
+
+/// The operations in the order of their compiled form.
+fn executed(workload: &Workload) -> Vec<&Op> {
+    let named = |name: &String| workload.ops.iter().find(|op| op.name == *name);
+    match workload.roles.as_slice() {
+        [role] => role.ops.iter().filter_map(named).collect(),
+        _ => workload.ops.iter().collect(),
+    }
+}
+
+fn examine(stand: &mut Stand, case: &Case<'_>) -> Result<VerifiedPhase, Error> {
+    let mut found = VerifiedPhase {
+        phase: String::new(),
+        subject: case.subject.label.clone(),
+        discrepancies: Vec::new(),
+        facts: Facts::default(),
+    };
+    let notes = &mut found.discrepancies;
+    let prepared = trace(stand, case, Form::RolledBack(Mode::Prepared))?;
+    let text = trace(stand, case, Form::RolledBack(Mode::Text))?;
+    match (&prepared, &text) {
+        (Ok(prepared), Ok(text)) => {
+            notes.extend(rows::check(case, prepared));
+            notes.extend(modes::check(case, prepared, text));
+            notes.extend(keys::check(stand, case, prepared)?);
+            let (indexes, wrong) = plans::check(stand, case, prepared)?;
+            found.facts.indexes = indexes;
+            notes.extend(wrong);
+        }
+        // What the author sends as text need not be possible as a prepared statement.
+        (Err(_), Ok(text)) if sends_text(case.workload()) => notes.extend(rows::check(case, text)),
+        (Err(reason), _) | (_, Err(reason)) => {
+            notes.push(case.discrepancy(None, reason.clone()));
+            return Ok(found);
+        }
+    }
+    let before = effect::counts(stand, case)?;
+    match trace(stand, case, Form::AsWritten)? {
+        Ok(told) => {
+            let more = rows::check(case, &told);
+            notes.extend(
+                more.into_iter().filter(|one| !found_before(notes, one)).collect::<Vec<_>>(),
+            );
+            notes.extend(effect::check(stand, case, (&before, &told))?);
+            facts(case, &told, &mut found.facts);
+        }
+        Err(reason) => notes.push(case.discrepancy(None, reason)),
+    }
+    Ok(found)
+}
+
+fn found_before(known: &[Discrepancy], one: &Discrepancy) -> bool {
+    known.iter().any(|other| other.check == one.check)
+}
+
+fn sends_text(workload: &Workload) -> bool {
+    workload.ops.iter().flat_map(|op| &op.statements).any(|one| one.mode == Mode::Text)
+}
+
+fn facts(case: &Case<'_>, told: &[TracedStatement], facts: &mut Facts) {
+    facts.statements = told.len() as u64;
+    for one in told {
+        facts.rows += one.rows;
+        facts.changed += one.changed;
+        let writes = case.statement(one.origin).is_some_and(|s| s.class == Class::Write);
+        facts.idle_writes += u64::from(writes && one.changed == 0);
+    }
+}
+
+/// How a workload is executed.
+enum Form {
+    AsWritten,
+    /// All statements in one mode, every operation rolled back.
+    RolledBack(Mode),
+}
+
+/// The statements that a phase executes, or why one of them failed.
+fn trace(
+    stand: &mut Stand,
+    case: &Case<'_>,
+    form: Form,
+) -> Result<Result<Vec<TracedStatement>, String>, Error> {
+    let mut assignment = case.assignment.clone();
+    let mut shift = 0;
+    if let Form::RolledBack(mode) = form {
+        rolled_back(&mut assignment.workload, mode);
+        shift = 1;
+    }
+    let trace = Trace { assignment, operations: case.operations, seed: case.seed };
+    let mut told = match stand.driver.ask(&Command::Trace(Box::new(trace))) {
+        Ok(Reply::Traced(told)) => told,
+        Ok(other) => return Err(unexpected("trace", &other)),
+        Err(Error::Sql { message, lost: false }) => return Ok(Err(message)),
+        Err(error) => return Err(error),
+    };
+    if let Some(failed) = told.iter().find(|one| one.error.is_some()) {
+        let error = failed.error.clone().unwrap_or_default();
+        return Ok(Err(format!("`{}` failed: {error}", shown(failed))));
+    }
+    // The statements in their places in the workload's file: BEGIN was put before them.
+    for one in &mut told {
+        one.origin = one.origin.and_then(|origin| {
+            Some(Origin { statement: origin.statement.checked_sub(shift)?, ..origin })
+        });
+        if case.statement(one.origin).is_none() {
+            one.origin = None;
+        }
+    }
+    Ok(Ok(told))
+}
+
+fn rolled_back(workload: &mut Workload, mode: Mode) {
+    for op in &mut workload.ops {
+        op.transaction = false;
+        for statement in &mut op.statements {
+            statement.mode = mode;
+        }
+        op.statements.insert(0, bracket("BEGIN"));
+        op.statements.push(bracket("ROLLBACK"));
+    }
+}
+
+fn bracket(sql: &str) -> Statement {
+    Statement {
+        sql: sql.to_owned(),
+        sql_for: BTreeMap::new(),
+        args: Vec::new(),
+        rows_per_statement: None,
+        repeat: 1.into(),
+        draws: Vec::new(),
+        table: TableChoice::Fresh,
+        class: Class::Other,
+        mode: Mode::Text,
+        expect: Expect::default(),
+        capture: None,
+        every: None,
+        advance: None,
+        index: Vec::new(),
+    }
+}
+
+/// A statement as messages show it: its text with `?`, not longer than a line.
+fn shown(one: &TracedStatement) -> String {
+    const WIDTH: usize = 100;
+    let text = one.pieces.join("?");
+    let short: String = text.chars().take(WIDTH).collect();
+    if short.len() < text.len() { format!("{short}…") } else { short }
+}

@@ -1,0 +1,150 @@
+//! `dbdyno export`: files that other tools read.
+
+use super::Verb;
+use crate::{args::ResultsArgs, comparison, exit::Code, talk};
+use archive::{ExportOptions, Input, Study, export::EXPORTERS};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use model::imported::{ImportedValue, Source};
+use std::{collections::BTreeMap, path::PathBuf};
+use store::{Results, Selection, Stored, StoredSlice};
+
+pub(super) const VERB: Verb = Verb { name: "export", command, run };
+
+#[derive(Debug, Args)]
+struct Arguments {
+    /// Format of the files.
+    #[arg(long, value_name = "FORMAT", value_parser = EXPORTERS.iter().map(|e| e.name()).collect::<Vec<_>>())]
+    format: String,
+    /// Folder that the files are written to; it is created, and files of the same name are replaced.
+    #[arg(long, value_name = "DIR")]
+    out: PathBuf,
+    #[command(flatten)]
+    results: ResultsArgs,
+    /// These variants in this order, separated by commas; the first is the base. All by name if left
+    /// out.
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    variant: Vec<String>,
+    /// Part of the files' names.
+    #[arg(long, value_name = "NAME", default_value = "all", value_parser = tag)]
+    tag: String,
+    /// File with one variant per line, `-` between groups.
+    #[arg(long, value_name = "FILE")]
+    groups: Option<PathBuf>,
+    /// All runs in the folder, instead of the latest of each experiment.
+    #[arg(long)]
+    all: bool,
+}
+
+/// A tag is a part of file names.
+fn tag(text: &str) -> Result<String, String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
+    match !text.is_empty() && text.chars().all(plain) {
+        true => Ok(text.to_owned()),
+        false => Err("use letters, digits, `.`, `_` and `-`".to_owned()),
+    }
+}
+
+fn command(command: Command) -> Command {
+    let formats: Vec<String> =
+        EXPORTERS.iter().map(|e| format!("  {:8}  {}", e.name(), e.help())).collect();
+    Arguments::augment_args(command.about("Writes results in the formats of other tools"))
+        .after_help(format!("Formats:\n{}", formats.join("\n")))
+}
+
+fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
+    let arguments = Arguments::from_arg_matches(matches)?;
+    let results = Results::open(&arguments.results.results)?;
+    let selection = if arguments.all { Selection::All } else { Selection::LatestPerExperiment };
+    let stored = results.slices(&selection)?;
+    for warning in &stored.warnings {
+        talk::say(&format!("warning: {warning}"));
+    }
+    let groups = match &arguments.groups {
+        Some(file) => archive::groups(&fs_err::read_to_string(file)?),
+        None => Vec::new(),
+    };
+    let options = ExportOptions { variants: arguments.variant, groups, tag: arguments.tag };
+    let input = archive::with_variants(Input { studies: studies(&results, stored)? }, &options)?;
+    let mut paths = Vec::new();
+    for exporter in EXPORTERS.iter().filter(|e| e.name() == arguments.format) {
+        for file in exporter.export(&input, &options)? {
+            let path = arguments.out.join(&file.path);
+            if let Some(folder) = path.parent() {
+                fs_err::create_dir_all(folder)?;
+            }
+            fs_err::write(&path, &file.bytes)?;
+            paths.push(talk::printable(&path.display().to_string()));
+        }
+    }
+    talk::data(&paths.join("\n"))?;
+    Ok(Code::Done)
+}
+
+/// The values of each experiment.
+fn studies(results: &Results, stored: Stored) -> anyhow::Result<Vec<Study>> {
+    let mut studies: BTreeMap<String, Study> = BTreeMap::new();
+    for slices in comparison::by_run(&stored.slices) {
+        measured(results, slices, &mut studies)?;
+    }
+    for values in comparison::by_import(&stored.imported) {
+        imported(results, values, &mut studies)?;
+    }
+    anyhow::ensure!(
+        !studies.is_empty(),
+        "no results are in `{}`: run an experiment or import an archive first",
+        results.dir().display()
+    );
+    Ok(studies.into_values().collect())
+}
+
+/// The study of an experiment with these subjects.
+fn study<'a>(
+    studies: &'a mut BTreeMap<String, Study>,
+    experiment: &str,
+    subjects: impl Iterator<Item = String>,
+) -> &'a mut Study {
+    let study = studies.entry(experiment.to_owned()).or_default();
+    study.experiment = experiment.to_owned();
+    for subject in subjects {
+        if !study.subjects.contains(&subject) {
+            study.subjects.push(subject);
+        }
+    }
+    study
+}
+
+fn measured(
+    results: &Results,
+    slices: &[StoredSlice],
+    studies: &mut BTreeMap<String, Study>,
+) -> anyhow::Result<()> {
+    let Some(first) = slices.first() else { return Ok(()) };
+    let (design, observations) = comparison::observed(results, slices)?;
+    let labels = design.subjects.iter().map(|(label, _)| label.clone());
+    let study = study(studies, &first.experiment, labels);
+    for trial in results.trials(&first.run)? {
+        study.cpus.insert(trial.header.subject, trial.environment.cpus);
+    }
+    let value =
+        |measurement| ImportedValue { measurement, text: String::new(), source: Source::default() };
+    study.values.extend(observations.measurements.into_iter().map(value));
+    Ok(())
+}
+
+fn imported(
+    results: &Results,
+    values: &[ImportedValue],
+    studies: &mut BTreeMap<String, Study>,
+) -> anyhow::Result<()> {
+    let Some(first) = values.first() else { return Ok(()) };
+    let header = results.import_of(&first.measurement.run)?.unwrap_or_default();
+    let study = study(studies, &first.measurement.experiment, header.subjects.into_iter());
+    for value in values {
+        let m = &value.measurement;
+        if m.metric == "host_cpus" {
+            study.cpus.insert(m.subject.clone(), m.value as u32);
+        }
+    }
+    study.values.extend_from_slice(values);
+    Ok(())
+}

@@ -1,0 +1,89 @@
+//! `dbdyno import`: foreign result archives into records.
+
+use super::Verb;
+use crate::{args::ResultsArgs, exit::Code, talk};
+use archive::{Imported, correct::CORRECTIONS};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use model::imported::ImportHeader;
+use std::path::PathBuf;
+use store::Results;
+
+pub(super) const VERB: Verb = Verb { name: "import", command, run };
+
+/// Warnings that are shown; all of them are in the record.
+const SHOWN: usize = 20;
+
+/// Warnings that the record of an import keeps.
+const KEPT: usize = 1000;
+
+#[derive(Debug, Args)]
+struct Arguments {
+    /// Files, and folders that are walked.
+    #[arg(value_name = "PATH", required = true)]
+    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    results: ResultsArgs,
+    /// Undoes a known bias of the archive's numbers; may be given several times.
+    #[arg(long, value_name = "NAME", help = correct_help())]
+    correct: Vec<String>,
+}
+
+fn correct_help() -> String {
+    let lines: Vec<String> =
+        CORRECTIONS.iter().map(|c| format!("`{}`: {}", c.name, c.help)).collect();
+    format!("Undoes a known bias exactly: {}", lines.join("; "))
+}
+
+fn command(command: Command) -> Command {
+    Arguments::augment_args(command.about("Reads result archives of other tools into records"))
+        .after_help(
+            "`dbdyno list importers` names the formats. Files of other formats are counted and \
+             left alone. Exit codes: 0 something was imported, 2 nothing could be.",
+        )
+}
+
+fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
+    let arguments = Arguments::from_arg_matches(matches)?;
+    let options = archive::Options { corrections: arguments.correct };
+    let imported = archive::import(&arguments.paths, &options)?;
+    talk_of(&imported);
+    let results = Results::open_or_create(&arguments.results.results)?;
+    let warnings: Vec<String> =
+        imported.warnings.iter().take(KEPT).map(ToString::to_string).collect();
+    for archive in &imported.archives {
+        let header = ImportHeader {
+            format: 0,
+            experiment: archive.experiment.clone(),
+            subjects: archive.subjects.clone(),
+            corrections: options.corrections.clone(),
+            warnings: warnings.clone(),
+        };
+        let run = results.import(&header, &archive.values)?;
+        let line = format!(
+            "{}: {} values of {} variants, run {run}",
+            archive.experiment,
+            archive.values.len(),
+            archive.subjects.len()
+        );
+        talk::data(&talk::printable(&line))?;
+    }
+    Ok(Code::Done)
+}
+
+/// What was found, what was not known, what was irregular.
+fn talk_of(imported: &Imported) {
+    for warning in imported.warnings.iter().take(SHOWN) {
+        talk::say(&format!("warning: {warning}"));
+    }
+    if imported.warnings.len() > SHOWN {
+        let more = imported.warnings.len() - SHOWN;
+        talk::say(&format!("warning: and {more} more, all of them in the record's `import.json`"));
+    }
+    let taken: Vec<String> =
+        imported.taken.iter().map(|(name, count)| format!("{count} {name}")).collect();
+    talk::say(&format!("{} files: {}", imported.files, taken.join(", ")));
+    if let Some(first) = imported.unknown.first() {
+        let count = imported.unknown.len();
+        talk::say(&format!("{count} files of no known format, such as `{first}`"));
+    }
+}

@@ -1,0 +1,200 @@
+//! `dbdyno verify`: what every workload does on every subject, instead of how fast.
+
+use super::Verb;
+use crate::{
+    args::{CatalogArgs, ExperimentArgs, HostArgs, ProgressStyle},
+    exit::Code,
+    progress::Terminal,
+    signals, talk,
+};
+use anyhow::Context;
+use clap::{ArgMatches, Args, Command, FromArgMatches};
+use model::plan::Plan;
+use report::{
+    Report,
+    document::{Cell, Column, Document, Item, Row, Table},
+    format,
+};
+use runner::{DataFolders, Discrepancy, Options, Resume, Steps, Stop, Verified, VerifiedPhase};
+
+pub(super) const VERB: Verb = Verb { name: "verify", command, run };
+
+/// The experiment that is verified where none is named: every published row on embedded SQLite.
+const SHIPPED: &str = "verify";
+
+#[derive(Debug, Args)]
+struct Arguments {
+    #[command(flatten)]
+    experiment: ExperimentArgs,
+    #[command(flatten)]
+    catalog: CatalogArgs,
+    #[command(flatten)]
+    host: HostArgs,
+    /// Rows of each table, whatever the experiment says. Servers scan small tables where they would
+    /// use an index of a larger one, so plans need some.
+    #[arg(long, default_value_t = 100_000)]
+    rows: u64,
+    /// Operations of each phase, in each of its three executions.
+    #[arg(long, default_value_t = 10)]
+    operations: u64,
+    /// Also print what every phase did on every subject.
+    #[arg(long)]
+    details: bool,
+    /// How progress is shown on stderr: a bar on a terminal, else plain lines.
+    #[arg(long, value_enum)]
+    progress: Option<ProgressStyle>,
+}
+
+fn command(command: Command) -> Command {
+    Arguments::augment_args(
+        command
+            .about("Executes every workload a few times on every subject and checks what it does")
+            .after_long_help(
+                "Rows returned and changed, the index that is used, the number of keys, prepared \
+                 statements beside text, what is left in the tables, and settings. Exit code 2 if \
+                 anything differs that the workload's file does not document.\n\n\
+                 Examples:\n  dbdyno verify                          every published row on \
+                 embedded SQLite\n  \
+                 dbdyno verify --set factors.build=[\"postgres@18\",\"mysql@9\"]\n  \
+                 dbdyno verify mine.toml --details",
+            ),
+    )
+}
+
+fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
+    let mut arguments = Arguments::from_arg_matches(matches)?;
+    let catalog = arguments.catalog.open()?;
+    let places = arguments.host.places()?;
+    arguments.experiment.experiment.get_or_insert_with(|| SHIPPED.to_owned());
+    if !arguments.experiment.set.iter().any(|set| set.trim_start().starts_with("rows=")) {
+        arguments.experiment.set.push(format!("rows={}", arguments.rows));
+    }
+    let plan = arguments.experiment.plan(&catalog, &places)?;
+    let stop = Stop::default();
+    signals::connect(&stop).context("cannot listen for Ctrl-C")?;
+    let options = Options {
+        exe: std::env::current_exe().context("cannot find the path of this program")?,
+        results: std::path::PathBuf::new(),
+        resume: Resume::No,
+        data: DataFolders::Remove,
+        steps: Steps::Never,
+    };
+    let mut terminal = Terminal::new(arguments.progress);
+    let work = (&options, arguments.operations);
+    let verified = runner::verify(&plan, &places, work, &stop, &mut terminal)?;
+    drop(terminal);
+    let document = document(&plan, &verified, arguments.details);
+    let table = format::find(crate::comparison::TABLE).context("there is no format `table`")?;
+    talk::data(&table.text(&Report::default(), &document))?;
+    if verified.failed() {
+        let count = failures(&verified).count();
+        anyhow::bail!("{count} checks failed that no workload's file documents");
+    }
+    Ok(Code::Done)
+}
+
+fn all(verified: &Verified) -> impl Iterator<Item = &Discrepancy> {
+    let of_phases = verified.phases.iter().flat_map(|phase| &phase.discrepancies);
+    of_phases.chain(verified.settings.values().flatten())
+}
+
+fn failures(verified: &Verified) -> impl Iterator<Item = &Discrepancy> {
+    all(verified).filter(|one| one.documented.is_none())
+}
+
+/// A table of phases and subjects, then one line for each thing that differs.
+fn document(plan: &Plan, verified: &Verified, details: bool) -> Document {
+    let mut document = Document::default();
+    document.items.push(Item::Table(overview(plan, verified)));
+    let mut lines: Vec<String> = Vec::new();
+    for (subject, found) in &verified.settings {
+        lines.extend(found.iter().map(|one| line(("settings", subject), one)));
+    }
+    for phase in &verified.phases {
+        let at = (phase.phase.as_str(), phase.subject.as_str());
+        lines.extend(phase.discrepancies.iter().map(|one| line(at, one)));
+    }
+    for line in lines {
+        document.paragraph(line);
+    }
+    if details {
+        document.items.push(Item::Table(seen(&verified.phases)));
+    }
+    let documented = all(verified).filter(|one| one.documented.is_some()).count();
+    document.paragraph(format!(
+        "{} phases on {} subjects with {} rows per table: {} failures, {documented} documented \
+         deviations.",
+        plan.phases.iter().filter(|phase| is_measured(phase)).count(),
+        plan.subjects.len(),
+        plan.experiment.rows,
+        failures(verified).count()
+    ));
+    document
+}
+
+fn is_measured(phase: &model::plan::Phase) -> bool {
+    phase.kind == model::plan::PhaseKind::Measure
+}
+
+fn line((phase, subject): (&str, &str), one: &Discrepancy) -> String {
+    match &one.documented {
+        None => format!("FAILED {phase} on {subject}: {}", one.text),
+        Some(reason) => format!("deviates {phase} on {subject}: {} ({reason})", one.text),
+    }
+}
+
+fn overview(plan: &Plan, verified: &Verified) -> Table {
+    let mut columns = vec![Column::words("workload")];
+    columns.extend(plan.subjects.iter().map(|subject| Column::words(&subject.label)));
+    let mut rows = vec![row("settings", plan, |subject| verified.settings.get(subject))];
+    for phase in plan.phases.iter().filter(|phase| is_measured(phase)) {
+        let of = |subject: &str| {
+            let one = |one: &&VerifiedPhase| one.phase == phase.name && one.subject == subject;
+            verified.phases.iter().find(one).map(|one| &one.discrepancies)
+        };
+        rows.push(row(&phase.name, plan, of));
+    }
+    Table { columns, rows }
+}
+
+fn row<'a>(name: &str, plan: &Plan, of: impl Fn(&str) -> Option<&'a Vec<Discrepancy>>) -> Row {
+    let mut cells = vec![Cell::Text(name.to_owned())];
+    cells.extend(plan.subjects.iter().map(|subject| match of(&subject.label) {
+        None => Cell::Missing,
+        Some(found) => Cell::Text(word(found)),
+    }));
+    Row::Cells(cells)
+}
+
+/// `ok`, or which checks found something: in capitals what nobody documents.
+fn word(found: &[Discrepancy]) -> String {
+    let mut words: Vec<String> = Vec::new();
+    for one in found {
+        let check = one.check.map_or_else(|| "failed".to_owned(), |c| format!("{c:?}"));
+        let word = match one.documented {
+            None => check.to_uppercase(),
+            Some(_) => format!("{} deviates", check.to_lowercase()),
+        };
+        if !words.contains(&word) {
+            words.push(word);
+        }
+    }
+    if words.is_empty() { "ok".to_owned() } else { words.join(", ") }
+}
+
+/// What every phase did, as it is written.
+fn seen(phases: &[VerifiedPhase]) -> Table {
+    let counts = ["statements", "rows", "changed", "idle writes"];
+    let mut columns = vec![Column::words("workload"), Column::words("subject")];
+    columns.extend(counts.map(|title| Column::numbers(title, "")));
+    columns.push(Column::words("indexes"));
+    let cells = |one: &VerifiedPhase| {
+        let facts = &one.facts;
+        let counts = [facts.statements, facts.rows, facts.changed, facts.idle_writes];
+        let mut cells = vec![Cell::Text(one.phase.clone()), Cell::Text(one.subject.clone())];
+        cells.extend(counts.map(Cell::Count));
+        cells.push(Cell::Text(facts.indexes.join(", ")));
+        Row::Cells(cells)
+    };
+    Table { columns, rows: phases.iter().map(cells).collect() }
+}

@@ -1,0 +1,141 @@
+//! `dbdyno verify`: all published rows do what they say, and what does not is told.
+
+use crate::lab::{Lab, text};
+
+/// Every line of the table must end in as many `ok` as there are subjects.
+fn check_published(factors: &[&str], subjects: usize) {
+    let lab = Lab::new();
+    let mut arguments = vec!["verify", "--operations", "4"];
+    for factor in factors {
+        arguments.extend(["--set", factor]);
+    }
+    let out = lab.succeed(&arguments);
+    let good =
+        |line: &&str| line.split_whitespace().filter(|word| *word == "ok").count() == subjects;
+    assert_eq!(out.lines().filter(good).count(), 48, "47 rows and the settings\n{out}");
+    assert!(out.contains("0 failures, 0 documented deviations"), "{out}");
+}
+
+#[test]
+fn every_published_row_does_what_it_says_on_sqlite() {
+    check_published(&[], 1);
+    check_published(&["factors.config=[\"rollback\",\"wal\"]"], 2);
+}
+
+#[test]
+fn every_published_row_does_what_it_says_on_postgres() {
+    check_published(&["factors.build=[\"postgres@18\",\"postgres@11\"]"], 2);
+}
+
+#[test]
+fn every_published_row_does_what_it_says_on_mysql() {
+    check_published(&["factors.build=[\"mysql@5.6.24\",\"mysql@9\"]"], 2);
+}
+
+#[test]
+fn every_published_row_does_what_it_says_on_innodb_and_myrocks_of_mariadb() {
+    let factors =
+        ["factors.build=[\"mariadb@10.11.19\"]", "factors.config=[\"innodb\",\"myrocks\"]"];
+    check_published(&factors, 2);
+}
+
+const STOCK: &str = "
+question = \"Do the workloads of stock sysbench do what they say?\"
+workloads = [\"oltp_point_select\", \"oltp_read_only\", \"oltp_read_write\", \"oltp_update_index\",
+  \"oltp_update_non_index\", \"oltp_write_only\", \"oltp_delete\", \"oltp_insert\"]
+blocks = 1
+[factors]
+build = [\"sqlite\", \"postgres@18\", \"mysql@9\"]
+";
+
+#[test]
+fn the_workloads_of_stock_sysbench_do_what_they_say() {
+    let lab = Lab::new();
+    lab.write("stock.toml", STOCK);
+    let out = lab.succeed(&["verify", "stock.toml", "--operations", "4"]);
+    assert!(out.contains("8 phases on 3 subjects"), "{out}");
+    assert!(out.contains("0 failures"), "{out}");
+}
+
+/// Keys of a workload's statement, and parts of what must be said about them.
+struct Case {
+    name: &'static str,
+    lines: &'static str,
+    more: &'static str,
+    code: i32,
+    parts: &'static [&'static str],
+}
+
+const POINT: &str =
+    "sql = \"SELECT c FROM {table} WHERE id = ?\"\nargs = [{ uniform = [1, \"rows\"] }]";
+
+const CASES: &[Case] = &[
+    Case {
+        name: "rows",
+        lines: "expect = { rows = 2 }",
+        more: "",
+        code: 2,
+        parts: &["ROWS", "FAILED own on sqlite", "returned 1 rows instead of 2"],
+    },
+    Case {
+        name: "plan",
+        lines: "index = \"k_{n}\"",
+        more: "",
+        code: 2,
+        parts: &["PLAN", "uses the index `primary` instead of `k_1`"],
+    },
+    Case {
+        name: "keys",
+        lines: "expect = { keys = 5 }",
+        more: "",
+        code: 2,
+        parts: &["KEYS", "neither a list nor two ends of a range"],
+    },
+    Case {
+        name: "documented",
+        lines: "index = \"k_{n}\"",
+        more: "[[deviation]]\nserver = \"sqlite\"\ncheck = \"plan\"\nreason = \"it knows better\"",
+        code: 0,
+        parts: &["plan deviates", "(it knows better)", "0 failures, 1 documented deviations"],
+    },
+    Case {
+        name: "documented for another server",
+        lines: "index = \"k_{n}\"",
+        more: "[[deviation]]\nserver = \"mysql\"\ncheck = \"plan\"\nreason = \"it knows better\"",
+        code: 2,
+        parts: &["PLAN"],
+    },
+];
+
+#[test]
+fn what_is_not_as_the_file_says_is_told_and_fails() {
+    for case in CASES {
+        let lab = Lab::new();
+        let op = format!("[[op]]\nname = \"a\"\n{POINT}\n{}\n{}", case.lines, case.more);
+        lab.write("own.toml", &format!("help = \"h\"\nschema = \"sbtest\"\n{op}\n"));
+        let head = "question = \"?\"\nworkloads = [\"./own.toml\"]\n";
+        lab.write("mine.toml", &format!("{head}factors.build = [\"sqlite\"]\n"));
+        let output = lab.run(&["verify", "mine.toml", "--rows", "1000"]);
+        let out = text(&output.stdout);
+        assert_eq!(output.status.code(), Some(case.code), "{}: {out}", case.name);
+        for part in case.parts {
+            assert!(out.contains(part), "{}: `{part}` is not in\n{out}", case.name);
+        }
+    }
+}
+
+#[test]
+fn a_list_that_is_not_as_long_as_it_says_is_told() {
+    let lab = Lab::new();
+    lab.write(
+        "own.toml",
+        "help = \"h\"\nschema = \"sbtest\"\n[[op]]\nname = \"a\"\nindex = \"primary\"\n\
+         sql = \"SELECT c FROM {table} WHERE id IN ({list})\"\n\
+         args = [{ uniform = [1, \"rows\"], list = 10 }]\nexpect = { rows = [1, 100], keys = 100 }\n",
+    );
+    let head = "question = \"?\"\nworkloads = [\"./own.toml\"]\n";
+    lab.write("mine.toml", &format!("{head}factors.build = [\"sqlite\"]\n"));
+    let output = lab.run(&["verify", "mine.toml"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stdout).contains("asks for 10 keys instead of 100"));
+}
