@@ -15,6 +15,20 @@ pub(crate) fn terminal(text: &str) -> String {
     out
 }
 
+/// JSON inside a page: nothing in it can end its element or reorder what a reader sees.
+pub(crate) fn embedded_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c == '<' || reorders(c) {
+            // Characters that reorder are in the first plane, so one escape is enough.
+            out.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
 /// Marks of direction, invisible separators and the byte order mark: they show other text than
 /// there is.
 fn reorders(c: char) -> bool {
@@ -68,6 +82,14 @@ mod tests {
         check("\u{1b}[31mred", "\\u{1b}[31mred");
         check("a\nb\r\t\u{7}\u{9b}", "a\\nb\\r\\t\\u{7}\\u{9b}");
         check("\u{202e}txt\u{feff}", "\\u{202e}txt\\u{feff}");
+    }
+
+    #[test]
+    fn embedded_json_stays_the_same_value() {
+        let value = serde_json::json!({ "a<b": "</script>\u{202e}x\u{feff}" });
+        let text = embedded_json(&value.to_string());
+        assert!(!text.contains(['<', '\u{202e}', '\u{feff}']), "{text}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! Ratios to the base: a table whose cells hold the marks, so that names stay text and widths fit.
 
 use super::{Dot, Forest, ForestRow, Form, scale::RatioScale};
-use crate::{number, words};
+use crate::{escape::terminal, number, words};
 use maud::{Markup, html};
 
 /// Variants that get a line of their own in a row; more share one.
@@ -33,7 +33,7 @@ pub(super) fn draw(forest: &Forest) -> Markup {
                     @for (group, rows) in &forest.groups {
                         tbody {
                             @if !group.is_empty() && forest.groups.len() > 1 {
-                                tr class="group" { th scope="rowgroup" colspan="2" { (group) } }
+                                tr class="group" { th scope="rowgroup" colspan="2" { (terminal(group)) } }
                             }
                             @for row in rows { (line(forest, row, &places)) }
                         }
@@ -50,7 +50,7 @@ pub(super) fn legend(entries: &[(String, String)]) -> Markup {
     html! {
         ul class="legend" {
             @for (name, class) in entries {
-                li { span class={ "key " (class) } {} (name) }
+                li { span class={ "key " (class) } {} (terminal(name)) }
             }
         }
     }
@@ -79,14 +79,14 @@ impl Places {
             Self::Ratios(scale) => scale.place(ratio),
             Self::Bars { from, to } => ((ratio - from) / (to - from)).clamp(0.0, 1.0),
         };
-        (place * 1e4).round() / 1e2
+        round(place * 100.0)
     }
 
     fn marks(&self) -> Vec<(f64, String)> {
         match self {
             Self::Ratios(scale) => {
                 let marks = scale.marks().into_iter();
-                marks.map(|(place, word)| ((place * 1e4).round() / 1e2, word)).collect()
+                marks.map(|(place, word)| (round(place * 100.0), word)).collect()
             }
             Self::Bars { from, to } => {
                 let step = [0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 50.0, 100.0, 500.0];
@@ -120,15 +120,14 @@ fn line(forest: &Forest, row: &ForestRow, places: &Places) -> Markup {
     let height = lanes * LANE + 6;
     let lane = |dot: &Dot| if lanes == 1 { 0 } else { dot.variant };
     let middle = |dot: &Dot| 3 + lane(dot) * LANE + LANE / 2;
-    let words: Vec<&str> = row.dots.iter().map(|dot| dot.words.as_str()).collect();
     html! {
         tr {
-            th scope="row" { (row.title) }
+            th scope="row" { (terminal(&row.title)) }
             td {
                 svg class="strip" width="100%" height=(height) role="img" data-marks=(row.dots.len())
                 {
-                    title { (row.title) }
-                    desc { (words.join("; ")) }
+                    title { (terminal(&row.title)) }
+                    desc { (terminal(&described(row))) }
                     (ground(forest.form, places))
                     @for dot in &row.dots {
                         (mark(forest, dot, (places, middle(dot))))
@@ -136,6 +135,22 @@ fn line(forest: &Forest, row: &ForestRow, places: &Places) -> Markup {
                 }
             }
         }
+    }
+}
+
+/// All marks of a row in words; the ends, if there are too many to be listened to.
+fn described(row: &ForestRow) -> String {
+    if row.dots.len() <= 2 * LANES {
+        let words: Vec<&str> = row.dots.iter().map(|dot| dot.words.as_str()).collect();
+        return words.join("; ");
+    }
+    let known = || row.dots.iter().filter(|dot| dot.ratio.is_some());
+    let order = |a: &&Dot, b: &&Dot| a.ratio.unwrap_or(0.0).total_cmp(&b.ratio.unwrap_or(0.0));
+    match (known().min_by(order), known().max_by(order)) {
+        (Some(low), Some(high)) => {
+            format!("{} variants, from {} to {}", row.dots.len(), low.words, high.words)
+        }
+        _ => "no variant has a ratio".to_owned(),
     }
 }
 
@@ -158,7 +173,7 @@ fn mark(forest: &Forest, dot: &Dot, (places, y): (&Places, usize)) -> Markup {
     let Some(ratio) = dot.ratio else {
         return html! {
             g class="broken" {
-                title { (dot.words) }
+                title { (terminal(&dot.words)) }
                 text x={ (places.percent(1.0)) "%" } y=(y + 4) { "✕" }
             }
         };
@@ -166,7 +181,7 @@ fn mark(forest: &Forest, dot: &Dot, (places, y): (&Places, usize)) -> Markup {
     let at = places.percent(ratio);
     html! {
         g class=(class) {
-            title { (dot.words) }
+            title { (terminal(&dot.words)) }
             @match forest.form {
                 Form::Dots => {
                     @if let Some((low, high)) = dot.span {
@@ -194,7 +209,7 @@ fn cut(y: usize) -> Markup {
 }
 
 fn round(value: f64) -> f64 {
-    (value * 100.0).round() / 100.0
+    (value * 10.0).round() / 10.0
 }
 
 #[cfg(test)]
@@ -235,7 +250,7 @@ mod tests {
         assert_eq!(text.matches("class=\"bar\"").count(), 2);
         assert!(!text.contains("class=\"cut\""));
         // 1 / 1.06 of the width.
-        assert!(text.contains(r#"width="94.34%""#), "{text}");
+        assert!(text.contains(r#"width="94.3%""#), "{text}");
         let cut = draw(&forest(Form::Bars { from: 0.4 })).into_string();
         assert_eq!(cut.matches("class=\"cut\"").count(), 4);
     }

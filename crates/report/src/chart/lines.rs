@@ -1,7 +1,7 @@
 //! Lines on two axes, as small charts side by side.
 
 use super::{Line, Lines, forest::legend, scale::Range};
-use crate::number;
+use crate::{escape::terminal, number};
 use maud::{Markup, html};
 
 /// Size of a chart in its own units; the page scales it.
@@ -37,10 +37,10 @@ fn one(chart: &Lines) -> Markup {
     let count = points().count();
     html! {
         figure class="plot" data-chart="lines" {
-            figcaption { (chart.title) }
+            figcaption { (terminal(&chart.title)) }
             svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" data-marks=(count) {
-                title { (chart.title) }
-                desc { (chart.description) }
+                title { (terminal(&chart.title)) }
+                desc { (terminal(&chart.description)) }
                 (axes(&x, &y))
                 text class="title" x=(LEFT + (WIDTH - LEFT - RIGHT) / 2.0) y=(HEIGHT - 6.0) {
                     (chart.x.title)
@@ -73,7 +73,7 @@ fn drawn(line: &Line, x: &Range, y: &Range) -> Markup {
     let place = |(a, b): &(f64, f64)| (across(x.place(*a)), height(y.place(*b)));
     html! {
         g class={ "line " (line.class) } {
-            title { (line.name) }
+            title { (terminal(&line.name)) }
             @for pair in line.segments.windows(2) {
                 @if let (Some(end), Some(start)) = (pair[0].last(), pair[1].first()) {
                     @if end.0 < start.0 {

@@ -19,6 +19,9 @@ const COSTS: [&str; 3] = [
     "server_cpu_us_per_op",
 ];
 
+/// Variants beyond which only throughput gets a picture: the file would be too large.
+const MANY: usize = 12;
+
 impl Section for Forest {
     fn name(&self) -> &'static str {
         "forest"
@@ -30,6 +33,9 @@ impl Section for Forest {
         }
         document.section("forest", "Forest plot");
         document.items.extend(plot(scope, THROUGHPUT, Form::Dots));
+        if scope.grid.columns.iter().filter(|column| !column.is_base).count() > MANY {
+            return;
+        }
         let cost = COSTS.into_iter().find(|name| scope.grid.metric(name).is_some());
         let mut more = Vec::new();
         more.extend(cost.and_then(|name| plot(scope, name, Form::Dots)));

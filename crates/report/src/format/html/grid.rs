@@ -2,6 +2,7 @@
 
 use super::{cells, text};
 use crate::{
+    escape,
     grid::{Grid, Kind, Row, Value},
     number, words,
 };
@@ -269,7 +270,7 @@ pub(super) fn data(grid: &Grid, id: &str) -> Markup {
         values,
     };
     // Plain structures with text keys always serialize.
-    let json = serde_json::to_string(&data).unwrap_or_default().replace('<', "\\u003c");
+    let json = escape::embedded_json(&serde_json::to_string(&data).unwrap_or_default());
     html! { script type="application/json" id=(id) { (PreEscaped(json)) } }
 }
 
