@@ -118,8 +118,11 @@ impl PhaseResult {
 
     /// Why a subject has no value at all here, one line.
     pub fn failure(&self, subject: &str) -> Option<&str> {
-        let mut own = self.cells.iter().filter(|cell| cell.subject == subject);
-        own.find(|cell| cell.value.is_none()).and_then(|cell| cell.reason.as_deref())
+        let own = || self.cells.iter().filter(|cell| cell.subject == subject);
+        if own().any(|cell| cell.value.is_some()) {
+            return None;
+        }
+        own().find_map(|cell| cell.reason.as_deref())
     }
 }
 

@@ -57,11 +57,11 @@ impl RoleFacts {
 
     /// How well the set rate was kept; none where no rate is set.
     pub fn paced(&self, work: &StretchReport) -> Option<PacedWork> {
-        let seconds = work.end_ns.saturating_sub(work.start_ns) as f64 / 1e9;
+        let inserts = these(work, &self.inserts);
+        let seconds = seconds(work, &inserts);
         if self.target_per_second <= 0.0 || seconds <= 0.0 {
             return None;
         }
-        let inserts = these(work, &self.inserts);
         let deletes = these(work, &self.deletes);
         let rows = |ops: &[&OpReport]| ops.iter().map(|op| op.rows_changed).sum::<u64>() as f64;
         let lag = inserts.iter().chain(&deletes).map(|op| op.lag_us_max).max();
@@ -78,13 +78,21 @@ impl RoleFacts {
 
     /// Rows inserted per second, and deleted where anything deletes.
     pub(crate) fn changed_per_second(&self, work: &StretchReport) -> [Option<f64>; 2] {
-        let seconds = work.end_ns.saturating_sub(work.start_ns) as f64 / 1e9;
+        let seconds = seconds(work, &these(work, &self.inserts));
         [&self.inserts, &self.deletes].map(|names| {
             let ops = these(work, names);
             let rows: u64 = ops.iter().map(|op| op.rows_changed).sum();
             (!ops.is_empty() && seconds > 0.0).then(|| rows as f64 / seconds)
         })
     }
+}
+
+/// Length of a stretch, or of the schedule of its paced operations, if that is longer: the last one
+/// starts before its interval is over.
+fn seconds(work: &StretchReport, paced: &[&OpReport]) -> f64 {
+    let whole = work.end_ns.saturating_sub(work.start_ns) as f64 / 1e9;
+    let scheduled = paced.iter().filter(|op| op.intended_per_second > 0.0);
+    scheduled.map(|op| op.count as f64 / op.intended_per_second).fold(whole, f64::max)
 }
 
 fn these<'a>(work: &'a StretchReport, names: &[String]) -> Vec<&'a OpReport> {
@@ -174,6 +182,16 @@ mod tests {
         let inserted: Vec<u64> = paced.seconds.iter().map(|second| second.inserted).collect();
         assert_eq!(inserted, [100, 50, 150]);
         assert_eq!(paced.seconds[2].deleted, Some(100));
+    }
+
+    #[test]
+    fn a_schedule_is_as_long_as_its_last_interval() {
+        let mut work = StretchReport { end_ns: 1_500_000_000, ..Default::default() };
+        let paced = OpReport { count: 4, intended_per_second: 2.0, ..op("insert", &[100, 100]) };
+        work.ops = vec![paced];
+        assert_eq!(facts().paced(&work).unwrap().inserted_per_second, 100.0);
+        work.end_ns = 4_000_000_000;
+        assert_eq!(facts().paced(&work).unwrap().inserted_per_second, 50.0);
     }
 
     #[test]

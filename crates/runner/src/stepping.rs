@@ -21,7 +21,7 @@ use probe::{Permission, Stepper};
 use std::time::Duration;
 
 /// Seconds of stepping that a workload may take on each subject in each block, about.
-const SECONDS: f64 = 6.0;
+const SECONDS: f64 = 4.0;
 /// A workload that would take longer for the fewest operations is not stepped.
 const SECONDS_AFFORDABLE: f64 = 12.0;
 /// After as many seconds a stretch is given up: it says nothing then, and the slices go on.
@@ -131,7 +131,7 @@ mod tests {
     #[test]
     fn the_stretch_is_as_long_as_the_time_allows() {
         assert_eq!(fitting(0.01), 100);
-        assert_eq!(fitting(1.0), 6);
+        assert_eq!(fitting(1.0), 4);
         assert_eq!(fitting(6.0), 2);
         assert_eq!(fitting(8.0), 0);
         assert_eq!(fitting(30.0), 0);
