@@ -5,6 +5,7 @@ use analysis::{Comparison, Design, Input, Observations};
 use model::{
     imported::{ImportHeader, ImportedValue},
     mark,
+    measurement::Measurement,
     record::SliceState,
 };
 use report::{Report, View, format::Format};
@@ -71,8 +72,14 @@ pub(crate) fn report(
             all_details.push(details::of(results, slices)?);
         }
     }
-    for values in by_import(&stored.imported) {
-        comparisons.push(compare_imported(results, values, request)?);
+    let mut imported = stored.imported.into_iter().peekable();
+    while let Some(first) = imported.next() {
+        let run = first.measurement.run.clone();
+        let mut measurements = vec![first.measurement];
+        while let Some(next) = imported.next_if(|value| value.measurement.run == run) {
+            measurements.push(next.measurement);
+        }
+        comparisons.push(compare_imported(results, (&run, measurements), request)?);
     }
     request.view.check(&comparisons)?;
     if let Some(first) = comparisons.first_mut() {
@@ -166,19 +173,17 @@ fn compare(
 
 fn compare_imported(
     results: &Results,
-    values: &[ImportedValue],
+    (run, mut measurements): (&str, Vec<Measurement>),
     request: &Request,
 ) -> anyhow::Result<Comparison> {
-    let run = values.first().map_or("", |value| value.measurement.run.as_str());
     let header = results.import_of(run)?.unwrap_or_default();
     let mut design = design_of(&header);
     if let Some(base) = &request.base {
         design = design.against(base)?;
     }
     let mut observations = Observations::default();
-    let values = values.iter().map(|value| &value.measurement);
-    observations.measurements =
-        values.filter(|value| value.state == SliceState::Measured).cloned().collect();
+    measurements.retain(|value| value.state == SliceState::Measured);
+    observations.measurements = measurements;
     let mut comparison = analysis::compare(&observations, &design);
     if !header.warnings.is_empty() {
         comparison.warnings.push(format!(

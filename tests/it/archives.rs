@@ -32,7 +32,7 @@ fn an_archive_is_imported_compared_and_exported() {
     let talk = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{talk}");
     assert!(talk.contains("5 files: 4 sb_met"), "{talk}");
-    assert!(talk.contains("1 files of no known format, such as `mine/dop4/notes`"), "{talk}");
+    assert!(talk.contains("1 file of no known format, such as `mine/dop4/notes`"), "{talk}");
 
     let comparison = lab.comparison();
     let rows = comparison["comparisons"].as_array().unwrap();
@@ -127,5 +127,54 @@ fn published_files_come_out_as_they_went_in() {
     for name in ["qps.abs.all.tsv", "qps.rel.all.tsv", "o.met.all"] {
         let ours = std::fs::read(lab.path("out").join(name)).unwrap();
         assert!(ours == std::fs::read(archive.join(name)).unwrap(), "{name}");
+    }
+}
+
+#[test]
+fn results_of_our_own_are_exported_and_can_be_imported_again() {
+    let lab = Lab::new();
+    let small = ["rows=2000", "slice_seconds=0.05", "blocks=2", "rounds=1"];
+    let mut arguments = vec!["run", "--no-steps"];
+    arguments.extend(small.iter().flat_map(|set| ["--set", set]));
+    lab.succeed(&arguments);
+    for format in ["mytools", "bmf", "csv"] {
+        lab.succeed(&["export", "--format", format, "--out", "ours"]);
+    }
+    let read = |name: &str| std::fs::read_to_string(lab.path("ours").join(name)).unwrap();
+    let table = read("qps.abs.all.tsv");
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .filter(|line| line.contains("_range="))
+        .map(|line| line.split('\t').collect())
+        .collect();
+    assert_eq!(rows.len(), 4, "{table}");
+    assert!(rows.iter().flatten().all(|cell| *cell != "NA"), "{table}");
+    assert!(read("o.met.all").contains("--- relative to first result"));
+    // Two blocks have bounds, with the value between them.
+    let bmf: serde_json::Value = serde_json::from_str(&read("bmf.all.json")).unwrap();
+    let bounded = bmf.as_object().unwrap().iter().filter_map(|(name, measures)| {
+        let ops = &measures["ops_per_second"];
+        let low = ops["lower_value"].as_f64()?;
+        Some((
+            name,
+            low <= ops["value"].as_f64()?
+                && ops["value"].as_f64()? <= ops["upper_value"].as_f64()?,
+        ))
+    });
+    let bounded: Vec<_> = bounded.collect();
+    assert!(bounded.len() >= 8 && bounded.iter().all(|(_, inside)| *inside), "{bounded:?}");
+
+    lab.succeed(&["import", "ours", "--results", "again"]);
+    let again = lab.succeed(&["compare", "--results", "again", "--format", "json"]);
+    let again: serde_json::Value = serde_json::from_str(&again).unwrap();
+    let rate = |workload: &str| {
+        let rows = again["comparisons"].as_array().unwrap();
+        let row =
+            rows.iter().find(|r| r["workload"] == workload && r["metric"] == "ops_per_second");
+        row.map(|row| format!("{:.0}", row["base_value"].as_f64().unwrap()))
+    };
+    for row in &rows {
+        let workload = row.last().unwrap().split("_range=").next().unwrap();
+        assert_eq!(rate(workload).as_deref(), Some(row[0]), "{workload}");
     }
 }

@@ -1,7 +1,10 @@
 //! Which keys make rows and columns, and which others differ unnoticed.
 
 use model::measurement::Measurement;
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+};
 
 /// Names of all keys but the factors; those are `level.<factor>`.
 const KEYS: [&str; 8] =
@@ -36,28 +39,36 @@ impl Projection {
 
     /// The row of a measurement: one value per key, empty where it has none.
     pub fn row(&self, measurement: &Measurement) -> Vec<String> {
-        self.rows.iter().map(|key| value(measurement, key)).collect()
+        self.rows.iter().map(|key| value(measurement, key).into_owned()).collect()
     }
 
     /// The column of a measurement.
     pub fn column(&self, measurement: &Measurement) -> Vec<String> {
-        self.columns.iter().map(|key| value(measurement, key)).collect()
+        self.columns.iter().map(|key| value(measurement, key).into_owned()).collect()
     }
 
     /// Keys that are in no row and no column and yet differ inside a cell.
     pub fn residue(&self, measurements: &[Measurement]) -> Vec<Difference> {
-        let mut cells: BTreeMap<_, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
+        let mut cells: BTreeMap<Vec<Cow<'_, str>>, Vec<&Measurement>> = BTreeMap::new();
         for measurement in measurements {
-            let cell = (self.row(measurement), self.column(measurement));
-            let seen = cells.entry(cell).or_default();
-            for key in self.other_keys(measurement) {
-                let value = value(measurement, &key);
-                seen.entry(key).or_default().insert(value);
-            }
+            let keys = self.rows.iter().chain(&self.columns);
+            let cell = keys.map(|key| value(measurement, key)).collect();
+            cells.entry(cell).or_default().push(measurement);
         }
         let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
-        for (key, values) in cells.into_values().flatten().filter(|(_, v)| v.len() > 1) {
-            found.entry(key).or_default().extend(values);
+        // Most cells hold measurements with equal keys, of which no key has to be looked at.
+        let mixed = cells.into_values().filter(|cell| cell.windows(2).any(|m| !alike(m[0], m[1])));
+        for cell in mixed {
+            let mut seen: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+            for measurement in cell {
+                for key in self.other_keys(measurement) {
+                    let value = value(measurement, &key).into_owned();
+                    seen.entry(key).or_default().insert(value);
+                }
+            }
+            for (key, values) in seen.into_iter().filter(|(_, values)| values.len() > 1) {
+                found.entry(key).or_default().extend(values);
+            }
         }
         let difference = |(key, values): (String, BTreeSet<String>)| Difference {
             key,
@@ -74,19 +85,32 @@ impl Projection {
     }
 }
 
-fn value(measurement: &Measurement, key: &str) -> String {
+/// Whether all keys of two measurements are equal.
+fn alike(a: &Measurement, b: &Measurement) -> bool {
+    a.position == b.position
+        && a.range == b.range
+        && a.clients == b.clients
+        && a.subject == b.subject
+        && a.phase == b.phase
+        && a.workload == b.workload
+        && a.group == b.group
+        && a.experiment == b.experiment
+        && a.levels == b.levels
+}
+
+fn value<'a>(measurement: &'a Measurement, key: &str) -> Cow<'a, str> {
     match key {
-        "experiment" => measurement.experiment.clone(),
-        "subject" => measurement.subject.clone(),
-        "phase" => measurement.phase.clone(),
-        "workload" => measurement.workload.clone(),
-        "group" => measurement.group.clone(),
-        "position" => measurement.position.to_string(),
-        "range" => measurement.range.map(|range| range.to_string()).unwrap_or_default(),
-        "clients" => measurement.clients.to_string(),
+        "experiment" => Cow::Borrowed(&measurement.experiment),
+        "subject" => Cow::Borrowed(&measurement.subject),
+        "phase" => Cow::Borrowed(&measurement.phase),
+        "workload" => Cow::Borrowed(&measurement.workload),
+        "group" => Cow::Borrowed(&measurement.group),
+        "position" => Cow::Owned(measurement.position.to_string()),
+        "range" => Cow::Owned(measurement.range.map(|range| range.to_string()).unwrap_or_default()),
+        "clients" => Cow::Owned(measurement.clients.to_string()),
         other => {
             let factor = other.strip_prefix("level.").unwrap_or(other);
-            measurement.levels.get(factor).cloned().unwrap_or_default()
+            Cow::Borrowed(measurement.levels.get(factor).map_or("", String::as_str))
         }
     }
 }

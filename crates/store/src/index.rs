@@ -299,14 +299,30 @@ fn query(connection: &Connection, selection: &Selection) -> std::result::Result<
             slice,
         });
     }
-    let mut statement = connection.prepare(&format!(
-        "SELECT v.record FROM imported v JOIN trials t ON t.id = v.trial
-         WHERE v.trial IN ({chosen}) ORDER BY t.run, v.trial, v.line"
-    ))?;
-    let mut rows = statement.query(params![run])?;
-    while let Some(row) = rows.next()? {
-        let line = row.get_ref(0)?.as_bytes().unwrap_or_default();
-        stored.imported.extend(serde_json::from_slice::<ImportedValue>(line));
-    }
+    stored.imported = imported(connection, &chosen, run)?;
     Ok(stored)
+}
+
+/// The imported values of the chosen trials. Trial by trial, so that nothing has to be sorted.
+fn imported(
+    connection: &Connection,
+    chosen: &str,
+    run: Option<&str>,
+) -> rusqlite::Result<Vec<ImportedValue>> {
+    let mut trials = connection.prepare(&format!(
+        "SELECT t.id FROM trials t WHERE t.id IN ({chosen}) ORDER BY t.run, t.id"
+    ))?;
+    let trials: Vec<String> =
+        trials.query_map(params![run], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
+    let mut lines =
+        connection.prepare("SELECT record FROM imported WHERE trial = ? ORDER BY line")?;
+    let mut values = Vec::new();
+    for trial in trials {
+        let mut rows = lines.query(params![trial])?;
+        while let Some(row) = rows.next()? {
+            let line = row.get_ref(0)?.as_bytes().unwrap_or_default();
+            values.extend(serde_json::from_slice::<ImportedValue>(line));
+        }
+    }
+    Ok(values)
 }
