@@ -2,7 +2,10 @@
 
 use crate::talk;
 use analysis::{Comparison, Design, Input, Observations};
-use model::imported::{ImportHeader, ImportedValue};
+use model::{
+    imported::{ImportHeader, ImportedValue},
+    record::SliceState,
+};
 use report::{Report, format::Format};
 use store::{Results, Selection, StoredSlice};
 
@@ -121,7 +124,9 @@ fn compare_imported(
         design = design.against(base)?;
     }
     let mut observations = Observations::default();
-    observations.measurements = values.iter().map(|value| value.measurement.clone()).collect();
+    let values = values.iter().map(|value| &value.measurement);
+    observations.measurements =
+        values.filter(|value| value.state == SliceState::Measured).cloned().collect();
     let mut comparison = analysis::compare(&observations, &design);
     if !header.warnings.is_empty() {
         comparison.warnings.push(format!(

@@ -81,9 +81,13 @@ fn talk_of(imported: &Imported) {
     }
     let taken: Vec<String> =
         imported.taken.iter().map(|(name, count)| format!("{count} {name}")).collect();
-    talk::say(&format!("{} files: {}", imported.files, taken.join(", ")));
+    talk::say(&format!("{}: {}", files(imported.files), taken.join(", ")));
     if let Some(first) = imported.unknown.first() {
-        let count = imported.unknown.len();
-        talk::say(&format!("{count} files of no known format, such as `{first}`"));
+        let unknown = files(imported.unknown.len() as u64);
+        talk::say(&format!("{unknown} of no known format, such as `{first}`"));
     }
+}
+
+fn files(count: u64) -> String {
+    if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
 }

@@ -9,6 +9,7 @@
     reason = "a test that cannot go on fails, and says what it skips"
 )]
 
+mod archives;
 mod errors;
 mod lab;
 mod quickstart;

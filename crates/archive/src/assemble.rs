@@ -47,6 +47,7 @@ pub(crate) struct Key {
     pub(crate) phase: String,
     pub(crate) range: Option<u64>,
     pub(crate) clients: Option<u32>,
+    pub(crate) round: u32,
 }
 
 /// The values of one archive by cell.
@@ -134,6 +135,7 @@ fn key(cell: &Cell) -> Key {
         phase: cell.phase.clone(),
         range: cell.range,
         clients: cell.clients,
+        round: cell.round,
     }
 }
 
@@ -218,6 +220,9 @@ fn values(experiment: &str, cells: Cells) -> Vec<ImportedValue> {
 fn imported(experiment: &str, (phase, position): (&str, u32), kept: Kept) -> ImportedValue {
     let Kept { value, file, .. } = kept;
     let cell = value.cell;
+    // What warms up runs, and is in no table.
+    let warm = cell.phase.ends_with(".warm") || cell.phase.ends_with(".warmpre");
+    let state = if warm { SliceState::Discarded } else { SliceState::Measured };
     let mut levels = cell.levels;
     if let Some(clients) = cell.clients {
         levels.insert("clients".to_owned(), clients.to_string());
@@ -235,10 +240,10 @@ fn imported(experiment: &str, (phase, position): (&str, u32), kept: Kept) -> Imp
             clients: cell.clients.unwrap_or(0),
             levels,
             block: 0,
-            round: 0,
+            round: cell.round,
             metric: value.metric.into_owned(),
             value: value.value,
-            state: SliceState::Measured,
+            state,
             marks: value.biases.iter().map(|bias| (*bias).to_owned()).collect(),
         },
         text: value.text,

@@ -23,12 +23,13 @@ pub(crate) struct Center<'a> {
 /// Keys of a cell: phase, subject, metric.
 pub(crate) type Centers<'a> = BTreeMap<(&'a str, &'a str, &'a str), Center<'a>>;
 
-/// The values of a study by phase, subject and metric.
+/// The values of a study by phase, subject and metric; those of warm-ups too, which some published
+/// files hold.
 pub(crate) fn centers(study: &Study) -> Centers<'_> {
     let mut cells: BTreeMap<_, Vec<&ImportedValue>> = BTreeMap::new();
     for value in &study.values {
         let m = &value.measurement;
-        if m.state == SliceState::Measured && m.value.is_finite() {
+        if m.state != SliceState::Failed && m.value.is_finite() {
             let key = (m.phase.as_str(), m.subject.as_str(), m.metric.as_str());
             cells.entry(key).or_default().push(value);
         }

@@ -1,6 +1,10 @@
 //! Known biases that can be undone exactly, on request.
 
-use crate::{Error, Fault, Result, Warning, assemble::Cells, found::bias};
+use crate::{
+    Error, Fault, Result, Warning,
+    assemble::{Cells, Metrics},
+    found::bias,
+};
 
 /// A correction.
 pub struct Correction {
@@ -58,6 +62,7 @@ pub fn vmstat_rows(samples: u64) -> Option<u64> {
 fn vmstat(experiment: &str, cells: &mut Cells, warnings: &mut Vec<Warning>) {
     let mut without: u64 = 0;
     for metrics in cells.values_mut() {
+        from_rows(metrics);
         let samples = metrics.get("vmstat_samples").map(|kept| kept.value.value as u64);
         let rows = samples.filter(|n| *n > 0 && *n < 1 << 40).and_then(vmstat_rows);
         let factor = samples.zip(rows).map(|(samples, rows)| samples as f64 / rows as f64);
@@ -81,6 +86,29 @@ fn vmstat(experiment: &str, cells: &mut Cells, warnings: &mut Vec<Warning>) {
              not in the archive or not possible"
         );
         warnings.push(Warning::new(experiment, Fault::new(0, reason)));
+    }
+}
+
+/// What the rows of a raw capture say themselves, with the metrics that it replaces.
+const EXACT: [(&str, &str, &str); 2] = [
+    ("host_cpu_percent_exact", "host_cpu_percent", "host_cpu_percent_per_op"),
+    ("context_switches_per_second_exact", "context_switches_per_second", "context_switches_per_op"),
+];
+
+/// Where the rows are there, they say it better than any factor: without the first one too, which
+/// is since boot.
+fn from_rows(metrics: &mut Metrics) {
+    let ops = metrics.get("ops_per_second").map(|kept| kept.value.value).filter(|ops| *ops > 0.0);
+    for (exact, rate, per_op) in EXACT {
+        let Some(value) = metrics.get(exact).map(|kept| kept.value.value) else { continue };
+        let per_op = ops.map(|ops| (per_op, value / ops));
+        for (metric, value) in [Some((rate, value)), per_op].into_iter().flatten() {
+            if let Some(kept) = metrics.get_mut(metric) {
+                kept.value.value = value;
+                kept.value.biases.retain(|bias| *bias != bias::VMSTAT_HEADERS);
+                kept.value.biases.push(CORRECTED);
+            }
+        }
     }
 }
 

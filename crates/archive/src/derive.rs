@@ -15,7 +15,39 @@ pub(crate) fn all(cells: &mut Cells) {
         }
     }
     for (key, metrics) in cells.iter_mut() {
+        per_operation(metrics);
+        client_cpu(metrics);
         host_cpu(metrics, cpus.get(&key.subject).copied());
+    }
+}
+
+/// Rates of captures, with the metrics per operation that follow from them.
+const RATES: [(&str, &str); 6] = [
+    ("host_cpu_percent", "host_cpu_percent_per_op"),
+    ("context_switches_per_second", "context_switches_per_op"),
+    ("reads_per_second", "reads_per_op"),
+    ("read_kib_per_second", "read_kib_per_op"),
+    ("writes_per_second", "writes_per_op"),
+    ("write_kib_per_second", "write_kib_per_op"),
+];
+
+/// Rates of the host over the rate of operations, where no archive printed that.
+fn per_operation(metrics: &mut Metrics) {
+    let ops = metrics.get("ops_per_second").map(|kept| kept.value.value);
+    let Some(ops) = ops.filter(|ops| *ops > 0.0) else { return };
+    for (rate, per_op) in RATES {
+        if let Some(value) = metrics.get(rate).map(|kept| kept.value.value / ops) {
+            add(metrics, rate, per_op, value);
+        }
+    }
+}
+
+/// CPU time of the load generator per second, over the rate of operations: its warm-up is in both.
+fn client_cpu(metrics: &mut Metrics) {
+    let get = |name: &str| metrics.get(name).map(|kept| kept.value.value);
+    let known = (get("client_cpu_seconds"), get("client_elapsed_seconds"), get("ops_per_second"));
+    if let (Some(cpu), Some(elapsed), Some(ops)) = known {
+        add(metrics, "client_cpu_seconds", "client_cpu_us_per_op", cpu * 1e6 / elapsed / ops);
     }
 }
 

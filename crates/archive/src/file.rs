@@ -79,6 +79,12 @@ impl<'a> File<'a> {
         self.place.summary_cell(subject)
     }
 
+    /// Whether the published averages of the same step, an `sb.met` file, lie beside this capture.
+    pub fn has_averages(&self) -> bool {
+        let averages = [".vm.", ".io."].iter().map(|kind| self.name.replacen(kind, ".met.", 1));
+        averages.into_iter().any(|name| name != self.name && self.has_sibling(&name))
+    }
+
     /// Whether the folder of this file holds a file of this name.
     pub fn has_sibling(&self, name: &str) -> bool {
         self.siblings.contains(name)
@@ -103,7 +109,9 @@ impl Scene {
 
 fn lines(bytes: &[u8]) -> impl Iterator<Item = Line<'_>> {
     let end = if bytes.ends_with(b"\n") { bytes.len() - 1 } else { bytes.len() };
-    let lines = bytes[..end].split(|byte| *byte == b'\n').zip(1_u32..);
+    // An empty file has no line, not an empty one.
+    let count = if bytes.is_empty() { 0 } else { usize::MAX };
+    let lines = bytes[..end].split(|byte| *byte == b'\n').take(count).zip(1_u32..);
     lines.map(|(line, number)| {
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         Line { number, text: String::from_utf8_lossy(line) }

@@ -12,6 +12,8 @@ pub mod bias {
     pub const WHOLE_HOST: &str = "whole host, load generator included";
     /// The unit of an operation of a scan changed twice over the years.
     pub const SCAN_UNIT: &str = "operations of scans are thousands of rows";
+    /// Several processes share memory, so that a sum would count it several times.
+    pub const LARGEST_PROCESS: &str = "of the largest process";
     /// Ratios only: the base has the value 1.
     pub const RELATIVE: &str = "relative to the first variant";
 }
@@ -62,6 +64,8 @@ pub struct Cell {
     pub range: Option<u64>,
     /// Connections, where the archive tells.
     pub clients: Option<u32>,
+    /// Repetition of the same cell in one file, from 0.
+    pub round: u32,
     /// Other keys by name.
     pub levels: Levels,
 }

@@ -22,7 +22,7 @@ pub mod import;
 pub mod insert;
 mod number;
 mod place;
-mod samples;
+pub mod samples;
 mod step;
 mod variants;
 mod walk;

@@ -1,1 +1,205 @@
-//! Averages of raw samplers.
+//! Averages of raw samplers, as they should be and as the published scripts make them.
+
+use crate::{Fault, Line, number};
+use std::collections::BTreeMap;
+
+/// The rows of a vmstat capture.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Vmstat {
+    /// Rows with numbers.
+    pub rows: u64,
+    /// What the published scripts count: the rows, and the first line of every repeated header.
+    pub samples: u64,
+    /// Context switches per second: sum over the rows, and the first row, which is since boot.
+    pub switches: Sum,
+    /// User and system time in percent of all CPUs.
+    pub cpu_percent: Sum,
+}
+
+/// A sum over rows.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Sum {
+    /// Of all rows.
+    pub all: f64,
+    /// The first row alone.
+    pub first: f64,
+}
+
+impl Vmstat {
+    /// Reads a capture. Rows that are not complete are left out and become faults.
+    pub fn read<'a>(
+        lines: impl Iterator<Item = Line<'a>>,
+        faults: &mut Vec<Fault>,
+    ) -> Result<Self, Fault> {
+        let mut found = Self::default();
+        let mut columns: Option<[usize; 4]> = None;
+        let mut headers: u64 = 0;
+        let mut last = 0;
+        for line in lines {
+            last = line.number;
+            let words: Vec<&str> = line.text.split_whitespace().collect();
+            match words.first() {
+                None => {}
+                Some(&"procs") => headers += 1,
+                Some(&"r") => {
+                    let place = |name| words.iter().position(|word| *word == name);
+                    let named = ["cs", "us", "sy"].map(place);
+                    let [Some(cs), Some(us), Some(sy)] = named else {
+                        let reason = "the header lacks `cs`, `us` or `sy`";
+                        return Err(Fault::new(line.number, reason));
+                    };
+                    columns = Some([cs, us, sy, words.len()]);
+                }
+                Some(_) => match columns.and_then(|columns| row(&words, columns)) {
+                    Some(numbers) => found.add(numbers),
+                    None => faults.push(Fault::new(
+                        line.number,
+                        "the row does not have a number in every column; it is left out",
+                    )),
+                },
+            }
+        }
+        if found.rows == 0 {
+            return Err(Fault::new(last, "the capture has no rows with numbers"));
+        }
+        found.samples = found.rows + headers.saturating_sub(1);
+        Ok(found)
+    }
+
+    fn add(&mut self, [switches, user, system]: [f64; 3]) {
+        for (sum, value) in [(&mut self.switches, switches), (&mut self.cpu_percent, user + system)]
+        {
+            if self.rows == 0 {
+                sum.first = value;
+            }
+            sum.all += value;
+        }
+        self.rows += 1;
+    }
+
+    /// The mean as the published scripts compute it: repeated headers count as samples of zeros,
+    /// and the first row, which is since boot, counts too.
+    pub fn published(&self, sum: Sum) -> f64 {
+        sum.all / self.samples as f64
+    }
+
+    /// The mean over the rows without the first one.
+    pub fn exact(&self, sum: Sum) -> Option<f64> {
+        (self.rows > 1).then(|| (sum.all - sum.first) / (self.rows - 1) as f64)
+    }
+}
+
+fn row(words: &[&str], [cs, us, sy, count]: [usize; 4]) -> Option<[f64; 3]> {
+    if words.len() < count || !words[..count].iter().all(|word| number::parse(word).is_some()) {
+        return None;
+    }
+    Some([number::parse(words[cs])?, number::parse(words[us])?, number::parse(words[sy])?])
+}
+
+/// The rows of one device in an iostat capture: sums over the reports.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Device {
+    /// Reports that hold the device.
+    pub samples: u64,
+    /// Reads per second.
+    pub reads: f64,
+    /// KiB read per second.
+    pub read_kib: f64,
+    /// Writes per second.
+    pub writes: f64,
+    /// KiB written per second.
+    pub write_kib: f64,
+}
+
+/// Columns of iostat that are read: old and new layouts name them alike.
+const IOSTAT: [&str; 4] = ["r/s", "rkB/s", "w/s", "wkB/s"];
+
+/// Reads an iostat capture (`-kx`), by device. Rows that are not complete are left out and become
+/// faults.
+pub fn iostat<'a>(
+    lines: impl Iterator<Item = Line<'a>>,
+    faults: &mut Vec<Fault>,
+) -> Result<BTreeMap<String, Device>, Fault> {
+    let mut devices: BTreeMap<String, Device> = BTreeMap::new();
+    let mut columns: Option<([usize; 4], usize)> = None;
+    let mut last = 0;
+    for line in lines {
+        last = line.number;
+        let words: Vec<&str> = line.text.split_whitespace().collect();
+        let Some((name, _)) = words.split_first() else {
+            columns = None;
+            continue;
+        };
+        if name.trim_end_matches(':') == "Device" {
+            let places = IOSTAT.map(|name| words.iter().position(|word| *word == name));
+            let [Some(reads), Some(read_kib), Some(writes), Some(write_kib)] = places else {
+                let names = IOSTAT.join("`, `");
+                return Err(Fault::new(last, format!("the header lacks one of `{names}`")));
+            };
+            columns = Some(([reads, read_kib, writes, write_kib], words.len()));
+            continue;
+        }
+        let Some((places, count)) = columns else { continue };
+        let numbers = places.map(|place| words.get(place).and_then(|word| number::parse(word)));
+        match numbers {
+            [Some(reads), Some(read_kib), Some(writes), Some(write_kib)]
+                if words.len() == count =>
+            {
+                let device = devices.entry((*name).to_owned()).or_default();
+                device.samples += 1;
+                device.reads += reads;
+                device.read_kib += read_kib;
+                device.writes += writes;
+                device.write_kib += write_kib;
+            }
+            _ => faults.push(Fault::new(
+                last,
+                "the row does not have a number in every column; it is left out",
+            )),
+        }
+    }
+    if devices.is_empty() {
+        return Err(Fault::new(last, "the capture has no rows of devices"));
+    }
+    Ok(devices)
+}
+
+/// The device that a server most likely used: an array before its members, then the one with the
+/// most traffic.
+pub fn likely_device(devices: &BTreeMap<String, Device>) -> Option<&str> {
+    let traffic = |device: &Device| device.read_kib + device.write_kib;
+    let arrays =
+        devices.iter().filter(|(name, device)| name.starts_with("md") && traffic(device) > 0.0);
+    let busiest = |a: &(&String, &Device), b: &(&String, &Device)| {
+        traffic(a.1).total_cmp(&traffic(b.1)).then(b.0.cmp(a.0))
+    };
+    let found = arrays.max_by(busiest).or_else(|| devices.iter().max_by(busiest));
+    found.map(|(name, _)| name.as_str())
+}
+
+/// The six lines of a published `sb.met` file from raw captures, with its biases; `rate` is the
+/// printed operations per second.
+pub fn published_averages(device: &Device, vmstat: &Vmstat, rate: &str) -> Option<String> {
+    let ops = number::parse(rate)?;
+    let io = |sum: f64| sum / device.samples as f64;
+    let (reads, read, writes, write) =
+        (io(device.reads), io(device.read_kib), io(device.writes), io(device.write_kib));
+    let cs = vmstat.published(vmstat.switches);
+    let cpu = vmstat.published(vmstat.cpu_percent);
+    Some(format!(
+        "iostat, vmstat normalized by operation rate\n\
+         samp\tr/s\trMB/s\tw/s\twMB/s\tr/o\trKB/o\twKB/o\to/s\n\
+         {}\t{reads:.1}\t{:.1}\t{writes:.1}\t{:.1}\t{:.3}\t{:.3}\t{:.3}\t{rate}\n\n\
+         samp\tcs/s\tcpu/s\tcs/o\tcpu/o\n\
+         {}\t{cs:.0}\t{cpu:.1}\t{:.3}\t{:.6}\n",
+        device.samples,
+        read / 1024.0,
+        write / 1024.0,
+        reads / ops,
+        read / ops,
+        write / ops,
+        vmstat.samples,
+        cs / ops,
+        cpu / ops,
+    ))
+}

@@ -5,7 +5,7 @@ use crate::{
     assemble::{Assembly, Told},
     correct,
     file::File,
-    import as formats, number,
+    import as formats,
     place::Place,
 };
 use fs_err as fs;
@@ -81,23 +81,22 @@ pub fn import(paths: &[PathBuf], options: &Options) -> Result<Imported> {
         walk.root(path)?;
     }
     let Walk { mut imported, mut assembly, .. } = walk;
-    if imported.taken.is_empty() {
-        let path = paths.first().map(|path| path.display().to_string()).unwrap_or_default();
-        return Err(Error::NothingKnown { path, files: imported.files });
-    }
     imported.archives = assembly.archives(&options.corrections, &mut imported.warnings);
     if imported.archives.is_empty() {
-        let first = imported.warnings.first();
-        let (place, reason) = match first {
-            Some(first) if first.line > 0 => {
-                (format!("`{}`:{}", first.file, first.line), &first.reason)
-            }
-            Some(first) => (format!("`{}`", first.file), &first.reason),
-            None => return Err(Error::NothingKnown { path: String::new(), files: imported.files }),
-        };
-        return Err(Error::Broken { place, reason: reason.clone() });
+        let path = paths.first().map(|path| path.display().to_string()).unwrap_or_default();
+        let files = imported.files;
+        let first = imported.warnings.into_iter().next();
+        return Err(first.map_or(Error::NothingKnown { path, files }, broken));
     }
     Ok(imported)
+}
+
+fn broken(warning: Warning) -> Error {
+    let place = match warning.line {
+        0 => format!("`{}`", warning.file),
+        line => format!("`{}`:{line}", warning.file),
+    };
+    Error::Broken { place, reason: warning.reason }
 }
 
 #[derive(Default)]
@@ -114,12 +113,7 @@ impl Walk {
             let folder = root.parent().unwrap_or(Path::new("/")).to_owned();
             let names = BTreeSet::from([name_of(&root)]);
             if let Some(fault) = self.file(&root, &folder, &names)? {
-                let warning = Warning::new(&name_of(&root), fault);
-                let place = match warning.line {
-                    0 => format!("`{}`", path.display()),
-                    line => format!("`{}`:{line}", path.display()),
-                };
-                return Err(Error::Broken { place, reason: warning.reason });
+                return Err(broken(Warning::new(&path.display().to_string(), fault)));
             }
             return Ok(());
         }
@@ -240,9 +234,4 @@ fn place(root: &Path, path: &Path) -> Place {
     };
     let root = parts(root).len().saturating_sub(1);
     Place::of(&parts(path.parent().unwrap_or(path)), root)
-}
-
-/// The start of a text from outside, for messages.
-pub(crate) fn quoted(text: &str) -> String {
-    format!("`{}`", number::excerpt(text))
 }

@@ -7,7 +7,7 @@
     reason = "a test that cannot go on fails, and says what it skips"
 )]
 
-use archive::{ExportOptions, Input, Study, export};
+use archive::{ExportOptions, File, Input, Scene, Study, export, samples};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -88,4 +88,160 @@ fn tables_and_sections_of_steps_are_byte_for_byte_those_published() {
         }
     }
     assert_eq!((ours.len(), theirs.len()), (37, 38));
+}
+
+#[test]
+fn a_whole_folder_gives_its_own_summary_back() {
+    let Some(folder) = archive_folder("nov25.sb.mysql/dop1") else { return };
+    let imported = imported(std::slice::from_ref(&folder), &[]);
+    // Steps and summaries tell the same values, so nothing contradicts.
+    assert_eq!(imported.warnings, []);
+    assert_eq!((imported.files, imported.unknown.len()), (752, 63));
+    let files = exported("mytools", vec![study(&imported.archives[0])], &EIGHT);
+    let published = std::fs::read_to_string(folder.join("o.met.all")).unwrap();
+    assert_eq!(files["o.met.all"], published);
+}
+
+#[test]
+fn folders_of_clients_become_one_archive_with_curves() {
+    let Some(folder) = archive_folder("mar25.sb.in.c48") else { return };
+    let imported = imported(std::slice::from_ref(&folder), &[]);
+    assert_eq!(imported.warnings, []);
+    let [archive] = imported.archives.as_slice() else { panic!("one archive") };
+    let curve = |subject: &str| -> Vec<(u32, f64)> {
+        let mut points: Vec<(u32, f64)> = archive
+            .values
+            .iter()
+            .map(|value| &value.measurement)
+            .filter(|m| m.metric == "ops_per_second" && m.workload == "point-query")
+            .filter(|m| m.subject.contains(subject) && m.phase.starts_with("point-query.clients"))
+            .map(|m| (m.clients, m.value))
+            .collect();
+        points.sort_by_key(|(clients, _)| *clients);
+        points
+    };
+    let clients: Vec<u32> = curve("my5651").iter().map(|(clients, _)| *clients).collect();
+    assert_eq!(clients, [1, 4, 6, 8, 10, 20, 40]);
+    // More clients than the old version can use: it falls behind.
+    let (old, new) = (curve("my5651"), curve("my5744"));
+    assert!(old[0].1 > new[0].1 && old[6].1 < new[6].1, "{old:?} {new:?}");
+
+    let names: Vec<&str> = archive.subjects.iter().map(String::as_str).collect();
+    let files = exported("mytools", vec![study(archive)], &names);
+    for clients in clients {
+        for name in ["qps.abs", "qps.rel"] {
+            let published = folder.join(format!("dop{clients}/{name}.in.tsv"));
+            let published = std::fs::read_to_string(published).unwrap();
+            // The summary of steps knows one row more than the table: a warm-up.
+            let ours: Vec<&str> = files[&format!("dop{clients}/{name}.all.tsv")]
+                .lines()
+                .filter(|line| !line.ends_with("scan.warm_range=100"))
+                .collect();
+            assert_eq!(ours, published.lines().collect::<Vec<_>>(), "{clients} {name}");
+        }
+    }
+}
+
+#[test]
+fn the_allocators_give_the_table_of_their_publication() {
+    let Some(folder) = archive_folder("apr25.c48.malloc") else { return };
+    let imported = imported(std::slice::from_ref(&folder), &[]);
+    let named = |name: &str| imported.archives.iter().find(|a| a.experiment.ends_with(name));
+    let archive = named("inno.conf").unwrap();
+    // The archive's own order is glibc, tcmalloc, jemalloc.
+    let names: Vec<&str> = archive.subjects.iter().map(String::as_str).collect();
+    let files = exported("mytools", vec![study(archive)], &names);
+    let rows: Vec<&str> = files["qps.rel.all.tsv"].lines().skip(4).collect();
+    assert_eq!(rows.len(), 33);
+    for row in [
+        "0.99\t1.02\thot-points_range=100",
+        "1.28\t1.09\tread-only_range=10000",
+        "1.15\t0.98\tupdate-inlist_range=100",
+        "1.18\t1.05\twrite-only_range=10000",
+    ] {
+        assert!(rows.contains(&row), "{row}");
+    }
+    let published = folder.join("25apr.c48.inno.conf/qps.rel.in.tsv");
+    assert_eq!(files["qps.rel.all.tsv"], std::fs::read_to_string(published).unwrap());
+}
+
+/// A file of the sample of raw captures.
+fn sample(name: &str) -> Option<String> {
+    let folder = archive_folder("feb25.pg.flat.sample/x.pg1110_o2nofp.x10a_c32r128.pk1")?;
+    Some(std::fs::read_to_string(folder.join(name)).unwrap())
+}
+
+#[test]
+fn raw_captures_give_the_published_averages_and_the_right_ones() {
+    // Step and published percent of CPU.
+    let steps = [
+        ("point-query.range100.pk1.dop40", "81.2"),
+        ("point-query.warm.range100.pk1.dop8", "17.2"),
+        ("read-only.range10.pk1.dop40", "81.0"),
+    ];
+    for (step, published_cpu) in steps {
+        let read = |kind: &str| sample(&format!("sb.{kind}.{step}"));
+        let (Some(vm), Some(io), Some(met)) = (read("vm"), read("io"), read("met")) else { return };
+        let scene = Scene::new("feb25", &[]);
+        let mut faults = Vec::new();
+        let file = |text| File::alone("feb25/x", text, &scene);
+        let rows = samples::Vmstat::read(file(vm.as_bytes()).lines(), &mut faults).unwrap();
+        let devices = samples::iostat(file(io.as_bytes()).lines(), &mut faults).unwrap();
+        assert_eq!((faults.len(), rows.rows, rows.samples), (0, 335, 350));
+        let name = samples::likely_device(&devices).unwrap();
+        let rate = met.lines().nth(2).unwrap().rsplit('\t').next().unwrap();
+        assert_eq!(
+            samples::published_averages(&devices[name], &rows, rate).unwrap(),
+            met,
+            "{step}"
+        );
+
+        let (biased, right) =
+            (rows.published(rows.cpu_percent), rows.exact(rows.cpu_percent).unwrap());
+        println!("{step} on {name}: {biased:.2} % published, {right:.2} % without headers");
+        assert_eq!(format!("{biased:.1}"), published_cpu);
+        if step.starts_with("read-only") {
+            // By awk over the 334 rows after the one since boot.
+            assert_eq!(format!("{right:.4}"), "84.8114");
+        }
+    }
+}
+
+#[test]
+fn a_correction_undoes_the_bias_of_headers() {
+    let Some(folder) = archive_folder("feb25.pg.flat.sample") else { return };
+    let value = |corrections: &[&str], metric: &str| {
+        let imported = imported(std::slice::from_ref(&folder), corrections);
+        let values = &imported.archives[0].values;
+        let found = values
+            .iter()
+            .find(|v| v.measurement.workload == "read-only" && v.measurement.metric == metric);
+        let found = found.unwrap_or_else(|| panic!("{metric}")).clone();
+        (found.measurement.value, found.measurement.marks)
+    };
+    let (biased, marks) = value(&[], "host_cpu_percent_per_op");
+    assert_eq!(biased, 0.000_096);
+    assert!(marks.iter().any(|mark| mark.contains("headers counted")));
+    let (right, marks) = value(&["vmstat"], "host_cpu_percent_per_op");
+    // 84.8114 % over 841228.00 operations per second.
+    assert!((right - 0.000_100_818_5).abs() < 1e-10, "{right}");
+    assert!(marks.iter().any(|mark| mark.contains("corrected")));
+    // 819.63 s user and 3381.92 s system of 335.03 s, 48 CPUs in the host.
+    let (client, _) = value(&[], "client_cpu_us_per_op");
+    assert!((client - 14.907).abs() < 0.01, "{client}");
+    let (host, _) = value(&["vmstat"], "host_cpu_us_per_op");
+    assert!((host - 48.393).abs() < 0.01, "{host}");
+
+    // Without captures the number of samples says how many of them were headers.
+    let Some(folder) = archive_folder("nov25.sb.mysql/dop1") else { return };
+    let folder = folder.join(EIGHT[7]);
+    let scan = |corrections: &[&str]| {
+        let imported = imported(std::slice::from_ref(&folder), corrections);
+        let values = imported.archives[0].values.clone();
+        let scan = values.into_iter().find(|v| {
+            v.measurement.phase == "delete" && v.measurement.metric == "host_cpu_percent_per_op"
+        });
+        scan.unwrap().measurement.value
+    };
+    assert!((scan(&["vmstat"]) / scan(&[]) - 948.0 / 905.0).abs() < 1e-9);
 }

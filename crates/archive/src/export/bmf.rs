@@ -2,6 +2,7 @@
 
 use super::{Exported, Exporter, Input, Options};
 use crate::{Error, Result, center::centers, variants};
+use model::record::SliceState;
 use serde_json::{Map, Value, json};
 
 pub(super) struct Bmf;
@@ -20,7 +21,8 @@ impl Exporter for Bmf {
         for study in &input.studies {
             let chosen = variants::of(study, options)?;
             for ((phase, subject, metric), center) in centers(study) {
-                if !chosen.contains(&subject) {
+                let warm_up = center.first.state == SliceState::Discarded;
+                if warm_up || !chosen.contains(&subject) {
                     continue;
                 }
                 let name = match input.studies.len() {

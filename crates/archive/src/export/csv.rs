@@ -2,13 +2,13 @@
 
 use super::{Exported, Exporter, Input, Options};
 use crate::{Error, Result, variants};
-use model::imported::ImportedValue;
+use model::{imported::ImportedValue, record::SliceState};
 use std::collections::BTreeSet;
 
 pub(super) struct Csv;
 
 const HEADER: &str = "experiment,run,variant,phase,workload,group,position,range,clients,block,\
-                      round,metric,value,text,marks,levels,file,line\n";
+                      round,state,metric,value,text,marks,levels,file,line\n";
 
 impl Exporter for Csv {
     fn name(&self) -> &'static str {
@@ -53,6 +53,7 @@ fn row(value: &ImportedValue, text: &mut String) {
         m.clients.to_string(),
         m.block.to_string(),
         m.round.to_string(),
+        state(m.state).to_owned(),
         quoted(&m.metric),
         m.value.to_string(),
         quoted(&value.text),
@@ -63,6 +64,14 @@ fn row(value: &ImportedValue, text: &mut String) {
     ];
     text.push_str(&cells.join(","));
     text.push('\n');
+}
+
+fn state(state: SliceState) -> &'static str {
+    match state {
+        SliceState::Measured => "measured",
+        SliceState::Discarded => "discarded",
+        SliceState::Failed => "failed",
+    }
 }
 
 /// A text cell: quoted where it must be, and never a formula of a spreadsheet.

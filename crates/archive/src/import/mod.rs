@@ -1,17 +1,23 @@
 //! Formats of others that can be read. One file each.
 
+mod hammerdb;
 mod insert_histogram;
 mod insert_progress;
 mod insert_report;
 mod insert_summary;
 mod insert_table;
+mod iostat;
 mod o_met;
+mod pgbench;
+mod ps;
 mod qps_abs;
 mod qps_rel;
 mod sb_met;
 mod sb_prepare;
 mod sb_r;
 mod sysbench;
+mod time;
+mod vmstat;
 
 use crate::{Fault, File, FileHead, Found};
 
@@ -35,8 +41,8 @@ pub trait Importer: Sync {
 /// is offered to them in this order.
 pub const IMPORTERS: &[&dyn Importer] = &[
     &sb_met::SbMet,
-    &sysbench::Sysbench,
     &sb_prepare::SbPrepare,
+    &sysbench::Sysbench,
     &sb_r::SbR,
     &o_met::OMet,
     &qps_abs::QpsAbs,
@@ -46,6 +52,12 @@ pub const IMPORTERS: &[&dyn Importer] = &[
     &insert_report::InsertReport,
     &insert_table::InsertTable,
     &insert_histogram::InsertHistogram,
+    &vmstat::Vmstat,
+    &iostat::Iostat,
+    &ps::Ps,
+    &time::Time,
+    &pgbench::Pgbench,
+    &hammerdb::Hammerdb,
 ];
 
 /// The importer that takes a file.

@@ -114,7 +114,7 @@ fn section_name(phase: &PhaseName<'_>) -> String {
 /// The ratio of two printed numbers as the published scripts print it.
 fn ratio(own: &str, base: &str) -> String {
     match (number::parse(own), number::parse(base)) {
-        (Some(own), Some(base)) if base == 0.0 => {
+        (Some(own), Some(0.0)) => {
             if own == 0.0 {
                 "1".to_owned()
             } else {

@@ -1,0 +1,127 @@
+//! What pgbench prints at its end, for all scripts together and for each.
+
+use super::Importer;
+use crate::{Cell, Fault, File, FileHead, Found, Line, number};
+
+pub(super) struct Pgbench;
+
+const TYPE: &str = "transaction type: ";
+const SCRIPT: &str = "SQL script ";
+
+impl Importer for Pgbench {
+    fn name(&self) -> &'static str {
+        "pgbench"
+    }
+
+    fn help(&self) -> &'static str {
+        "output of pgbench: rate and latencies, for each script too"
+    }
+
+    fn recognises(&self, head: &FileHead<'_>) -> bool {
+        let own = |line: &Line<'_>| {
+            let text = &line.text;
+            text.starts_with("pgbench (")
+                || text.starts_with(TYPE)
+                || text.starts_with("progress: ") && text.contains(" tps, lat ")
+        };
+        head.lines().take(40).any(|line| own(&line))
+    }
+
+    fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
+        let lines: Vec<Line<'_>> = file.lines().collect();
+        let last = lines.last().map_or(0, |line| line.number);
+        let Some(start) = lines.iter().rposition(|line| line.text.starts_with(TYPE)) else {
+            let reason = format!("`{TYPE}…` is missing: the run was cut short");
+            return Err(Fault::new(last, reason));
+        };
+        let name = name_of(lines[start].text.strip_prefix(TYPE).unwrap_or_default());
+        let mut reader = Reader { cell: file.loose_cell(&name), rated: false, processed: None };
+        reader.cell.workload.clone_from(&name);
+        for line in &lines[start..] {
+            if let Some(script) = line.text.strip_prefix(SCRIPT) {
+                reader = reader.next_script(script, line.number)?;
+            } else {
+                reader.line(line, found)?;
+            }
+        }
+        reader.check(last)
+    }
+}
+
+/// `<builtin: TPC-B (sort of)>` without its brackets.
+fn name_of(text: &str) -> String {
+    let inner = text.trim().trim_start_matches('<').trim_end_matches('>');
+    inner.strip_prefix("builtin: ").unwrap_or(inner).to_owned()
+}
+
+/// Reads one block: all scripts, or one of them.
+struct Reader {
+    cell: Cell,
+    rated: bool,
+    processed: Option<f64>,
+}
+
+impl Reader {
+    /// A block must end with a rate, else it is cut.
+    fn check(&self, line: u32) -> Result<(), Fault> {
+        match self.rated {
+            true => Ok(()),
+            false => Err(Fault::new(line, "`tps = …` is missing: the output is cut short")),
+        }
+    }
+
+    /// `1: <builtin: …>`: the cell of one script.
+    fn next_script(self, script: &str, line: u32) -> Result<Self, Fault> {
+        self.check(line)?;
+        let (number, name) = script.split_once(": ").unwrap_or((script, ""));
+        let mut cell = self.cell;
+        let phase = cell.phase.split(" script ").next().unwrap_or_default().to_owned();
+        cell.phase = format!("{phase} script {number}");
+        cell.workload = name_of(name);
+        Ok(Self { cell, rated: false, processed: None })
+    }
+
+    fn line(&mut self, line: &Line<'_>, found: &mut Found) -> Result<(), Fault> {
+        let text = line.text.trim_start_matches(" - ").trim();
+        let at = line.number;
+        if let Some(clients) = text.strip_prefix("number of clients: ") {
+            self.cell.clients = clients.parse().ok().filter(|clients| *clients > 0);
+        } else if let Some(count) = text.strip_prefix("number of transactions actually processed: ")
+        {
+            self.processed = number::leading(count).map(|(count, _)| count);
+        } else if let Some(count) = text.strip_prefix("number of failed transactions: ") {
+            let failed = number::leading(count).map(|(count, _)| count);
+            if let (Some(failed), Some(done)) = (failed, self.processed.filter(|n| *n > 0.0)) {
+                found.computed(&self.cell, "errors_per_op", failed / done, at);
+            }
+        } else if let Some(rest) = text.strip_prefix("latency average = ") {
+            self.milliseconds("latency_us_mean", rest, at, found);
+        } else if let Some(rest) = text.strip_prefix("latency stddev = ") {
+            self.milliseconds("latency_us_stddev", rest, at, found);
+        } else if let Some(rate) = text.strip_prefix("tps = ") {
+            // Old versions print two rates; the one with connections being made comes first.
+            if !rate.contains("(including") {
+                self.rate(rate.split(' ').next().unwrap_or_default(), at, found)?;
+            }
+        } else if let Some((_, rate)) = text.split_once("of total, tps = ") {
+            self.rate(rate.trim_end_matches(')'), at, found)?;
+        }
+        Ok(())
+    }
+
+    fn rate(&mut self, text: &str, line: u32, found: &mut Found) -> Result<(), Fault> {
+        if number::parse(text).is_none() {
+            let shown = number::excerpt(text);
+            return Err(Fault::new(line, format!("`{shown}` is not a rate")));
+        }
+        found.number(&self.cell, "ops_per_second", text, line);
+        found.number(&self.cell, "transactions_per_second", text, line);
+        self.rated = true;
+        Ok(())
+    }
+
+    fn milliseconds(&self, metric: &'static str, text: &str, line: u32, found: &mut Found) {
+        let number = text.strip_suffix(" ms").unwrap_or(text);
+        found.scaled(&self.cell, metric, (number, 1000.0), line);
+    }
+}

@@ -1,0 +1,46 @@
+//! Raw vmstat captures: `sb.vm.*`, or any other with its headers.
+
+use super::Importer;
+use crate::{Fault, File, FileHead, Found, bias, samples::Vmstat as Rows};
+
+pub(super) struct Vmstat;
+
+impl Importer for Vmstat {
+    fn name(&self) -> &'static str {
+        "vmstat"
+    }
+
+    fn help(&self) -> &'static str {
+        "raw vmstat captures: CPU and context switches of the host"
+    }
+
+    fn recognises(&self, head: &FileHead<'_>) -> bool {
+        head.start.starts_with(b"procs ---")
+    }
+
+    fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
+        let rows = Rows::read(file.lines(), &mut found.warnings)?;
+        let cell = file.loose_cell("vmstat");
+        let at = 1;
+        // Kept beside the published averages, which a correction replaces by these.
+        for (metric, sum) in [
+            ("host_cpu_percent_exact", rows.cpu_percent),
+            ("context_switches_per_second_exact", rows.switches),
+        ] {
+            if let Some(exact) = rows.exact(sum) {
+                found.computed(&cell, metric, exact, at);
+            }
+        }
+        found.computed(&cell, "vmstat_rows", rows.rows as f64, at);
+        if file.has_averages() {
+            return Ok(());
+        }
+        let (cpu, cs) = (rows.published(rows.cpu_percent), rows.published(rows.switches));
+        found.computed(&cell, "host_cpu_percent", cpu, at);
+        found.computed(&cell, "context_switches_per_second", cs, at);
+        found.computed(&cell, "vmstat_samples", rows.samples as f64, at);
+        found.bias("host_cpu_percent", bias::VMSTAT_HEADERS);
+        found.bias("context_switches_per_second", bias::VMSTAT_HEADERS);
+        Ok(())
+    }
+}

@@ -1,0 +1,249 @@
+//! Every importer on a small file of its own, and on what such a file must not be.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use archive::{Fault, File, FileHead, Found, Scene, import};
+use std::{collections::BTreeMap, path::Path};
+
+fn data(name: &str) -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    std::fs::read(folder.join(name)).unwrap()
+}
+
+/// What the importer that takes a file of this name finds in it, as `tests/s1/NAME`.
+fn found(name: &str, bytes: &[u8]) -> Result<(&'static str, Found), Fault> {
+    let start = &bytes[..bytes.len().min(FileHead::BYTES)];
+    let importer = import::find(&FileHead { name, start }).unwrap();
+    let scene = Scene::new("tests/s1", &[]);
+    let path = format!("tests/s1/{name}");
+    let mut found = Found::default();
+    importer.import(&File::alone(&path, bytes, &scene), &mut found)?;
+    Ok((importer.name(), found))
+}
+
+/// Values as `SUBJECT PHASE CLIENTS METRIC` with the value and the text.
+fn values(found: &Found) -> BTreeMap<String, (f64, String)> {
+    let line = |v: &archive::Value| {
+        let clients = v.cell.clients.unwrap_or(0);
+        let round = if v.cell.round > 0 { format!("#{}", v.cell.round) } else { String::new() };
+        let (subject, phase) = (&v.cell.subject, &v.cell.phase);
+        (format!("{subject} {phase} {clients}{round} {}", v.metric), (v.value, v.text.clone()))
+    };
+    found.values.iter().map(line).collect()
+}
+
+fn check(name: &str, importer: &str, expected: &[(&str, f64, &str)]) {
+    let (taken, found) = found(name, &data(name)).unwrap();
+    assert_eq!((taken, found.warnings.as_slice()), (importer, [].as_slice()), "{name}");
+    let values = values(&found);
+    for (key, value, text) in expected {
+        let (own, own_text) = values.get(*key).unwrap_or_else(|| panic!("{key}: {values:?}"));
+        assert!((own - value).abs() <= value.abs() * 1e-12, "{name} {key}: {own}");
+        assert_eq!(own_text, text, "{name} {key}");
+    }
+}
+
+#[test]
+fn reports_and_averages_of_steps_are_read() {
+    check(
+        "sysbench-1.0.txt",
+        "sysbench",
+        &[
+            ("s1 sysbench-1.0 8 queries_per_second", 8121.98, "8121.98"),
+            ("s1 sysbench-1.0 8 transactions_per_second", 406.1, "406.10"),
+            ("s1 sysbench-1.0 8 latency_us_p95", 29190.0, "29.19"),
+            ("s1 sysbench-1.0 8 errors_per_op", 1.0 / 8125.0, ""),
+            ("s1 sysbench-1.0 8 seconds", 20.007, "20.0070"),
+        ],
+    );
+    check(
+        "sb.met.read-only.range10.pk1.dop4",
+        "sb_met",
+        &[
+            ("s1 read-only 4 host_cpu_percent_per_op", 0.044, "0.044000"),
+            ("s1 read-only 4 ops_per_second", 1000.0, "1000.00"),
+            ("s1 read-only 4 vmstat_samples", 31.0, "31"),
+        ],
+    );
+    check(
+        "sb.o.read-only.range10.pk1.dop4",
+        "sysbench",
+        &[("s1 read-only 4 host_cpus", 4.0, "4"), ("s1 read-only 4 statements", 30000.0, "30000")],
+    );
+}
+
+#[test]
+fn summaries_are_read() {
+    check(
+        "sb.prepare.o.point-query.warm.range100.pk1",
+        "sb_prepare",
+        &[("s1 load 0 ops_per_second", 100_000.0, "100000")],
+    );
+    check(
+        "sb.r.qps.read-only.range10.pk1",
+        "sb_r",
+        &[("s1 read-only 0 ops_per_second", 1000.0, "1000")],
+    );
+    check(
+        "o.met.two",
+        "o_met",
+        &[
+            ("old scan 1 host_cpu_percent_per_op", 0.00051, "0.000510"),
+            ("new scan 1 ops_per_second", 21740.0, "21740"),
+        ],
+    );
+    check("o.met.short", "o_met", &[("new scan 1 write_kib_per_op", 4.0, "4")]);
+    check(
+        "qps.abs.two.tsv",
+        "qps_abs",
+        &[
+            ("new scan 0 ops_per_second", 900.0, "900"),
+            ("old read-only 0 ops_per_second", 50.0, "50"),
+        ],
+    );
+    check(
+        "qps.rel.alone.tsv",
+        "qps_rel",
+        &[
+            ("old scan 0 ops_per_second_relative", 1.0, ""),
+            ("new read-only 0 ops_per_second_relative", 1.1, "1.10"),
+        ],
+    );
+}
+
+#[test]
+fn raw_captures_are_read() {
+    check(
+        "vmstat.txt",
+        "vmstat",
+        &[
+            ("s1 vmstat 0 host_cpu_percent_exact", 40.0, ""),
+            ("s1 vmstat 0 context_switches_per_second_exact", 2000.0, ""),
+            ("s1 vmstat 0 host_cpu_percent", 91.0 / 3.0, ""),
+        ],
+    );
+    check(
+        "iostat.txt",
+        "iostat",
+        &[
+            ("s1 iostat 0 reads_per_second", 15.0, ""),
+            ("s1 iostat 0 write_kib_per_second", 160.0, ""),
+            ("s1 iostat 0 iostat_samples", 2.0, ""),
+        ],
+    );
+    check(
+        "sb.ps.read-only.range10.pk1.dop4",
+        "ps",
+        &[
+            ("s1 read-only 4 server_vsz_mib_peak", 4000.0, ""),
+            ("s1 read-only 4 server_rss_mib_peak", 200.0, ""),
+        ],
+    );
+    check(
+        "sb.time.read-only.range10.pk1.dop4",
+        "time",
+        &[
+            ("s1 read-only 4 client_cpu_seconds", 5.0, ""),
+            ("s1 read-only 4 client_elapsed_seconds", 100.0, ""),
+        ],
+    );
+}
+
+#[test]
+fn output_of_pgbench_is_read() {
+    check(
+        "pgbench.txt",
+        "pgbench",
+        &[
+            ("s1 pgbench 4 ops_per_second", 1496.204815, "1496.204815"),
+            ("s1 pgbench 4 latency_us_mean", 2669.0, "2.669"),
+            ("s1 pgbench 4 errors_per_op", 374.0 / 14960.0, ""),
+            ("s1 pgbench script 1 4 ops_per_second", 747.402131, "747.402131"),
+            ("s1 pgbench script 2 4 latency_us_mean", 240.0, "0.240"),
+        ],
+    );
+    check(
+        "pgbench-old.txt",
+        "pgbench",
+        &[("s1 pgbench-old 2 ops_per_second", 726.811975, "726.811975")],
+    );
+}
+
+#[test]
+fn results_of_hammerdb_repeat_and_broken_ones_are_told() {
+    let (_, found) = found("hammerdb.txt", &data("hammerdb.txt")).unwrap();
+    let values = values(&found);
+    assert_eq!(values["s1 hammerdb 8 ops_per_second"], (61230.0 / 60.0, "61230".to_owned()));
+    assert_eq!(values["s1 hammerdb 16 ops_per_second"].1, "98400");
+    assert_eq!(values["s1 hammerdb 16#1 transactions_per_second"].1, "226500");
+    assert_eq!((values.len(), found.warnings.len(), found.warnings[0].line), (6, 1, 11));
+}
+
+/// The sample with line `line` (from 1) replaced; `None` cuts the file before it.
+fn with_line(name: &str, line: usize, text: Option<&str>) -> Vec<u8> {
+    let original = String::from_utf8(data(name)).unwrap();
+    let mut lines: Vec<&str> = original.lines().collect();
+    match text {
+        Some(text) => lines[line - 1] = text,
+        None => lines.truncate(line - 1),
+    }
+    (lines.join("\n") + "\n").into_bytes()
+}
+
+#[test]
+fn a_broken_file_tells_nothing_but_where_it_is_broken() {
+    let check = |name: &str, line: usize, text: Option<&str>, place: u32, word: &str| {
+        let fault = found(name, &with_line(name, line, text)).unwrap_err();
+        assert_eq!(fault.line, place, "{name}: {}", fault.reason);
+        assert!(fault.reason.contains(word), "{name}: {}", fault.reason);
+        assert!(!fault.reason.ends_with('.') && fault.reason.lines().count() == 1);
+    };
+    let met = "sb.met.read-only.range10.pk1.dop4";
+    check(met, 3, None, 2, "before the numbers");
+    check(met, 4, None, 3, "before its second table");
+    check(met, 3, Some("29\t12.5"), 3, "2 columns instead of 9");
+    check(met, 5, Some("samp\tcs/s"), 5, "samp cs/s cpu/s");
+    check(met, 1, Some("something else"), 1, "something else");
+    let report = "sb.o.read-only.range10.pk1.dop4";
+    check(report, 9, None, 8, "cut short");
+    check(report, 27, None, 26, "cut short");
+    check(report, 16, Some("    queries:              30000"), 16, "count with its rate");
+    check("sb.prepare.o.point-query.warm.range100.pk1", 3, None, 2, "cut short");
+    check("sb.r.qps.read-only.range10.pk1", 1, Some("1\t2\tx range=1"), 1, "several numbers");
+    check("sb.r.qps.read-only.range10.pk1", 1, Some("1000"), 1, "not a number, a tab");
+    check("o.met.two", 3, None, 1, "no section");
+    check("qps.abs.two.tsv", 2, Some("col-2 : "), 2, "does not name");
+    check("qps.abs.two.tsv", 2, Some("col-2 : old"), 2, "does not name");
+    check("qps.abs.two.tsv", 2, Some("col-3 : new"), 2, "does not name");
+    check("qps.abs.two.tsv", 4, Some("col-1"), 4, "header");
+    check("qps.abs.two.tsv", 5, None, 4, "no rows");
+    check("qps.rel.alone.tsv", 1, Some("Relative to: "), 1, "no name");
+    check("vmstat.txt", 3, None, 2, "no rows");
+    check("vmstat.txt", 2, Some(" r  b   swpd"), 2, "lacks");
+    check("iostat.txt", 6, Some("Device tps"), 6, "lacks");
+    check("sb.ps.read-only.range10.pk1.dop4", 2, None, 1, "no process");
+    check("sb.time.read-only.range10.pk1.dop4", 1, Some("3.50user"), 2, "elapsed");
+    check("pgbench.txt", 5, None, 4, "cut short");
+    check("pgbench.txt", 17, None, 16, "cut short");
+    check("hammerdb.txt", 6, None, 5, "no line says");
+}
+
+#[test]
+fn a_broken_row_is_left_out_and_shifts_nothing() {
+    let check = |name: &str, line: usize, text: &str, rows: usize, word: &str| {
+        let whole = found(name, &data(name)).unwrap().1.values.len();
+        let (_, found) = found(name, &with_line(name, line, Some(text))).unwrap();
+        assert_eq!(found.values.len() + rows, whole, "{name}: {:?}", found.values);
+        let [warning] = found.warnings.as_slice() else { panic!("{:?}", found.warnings) };
+        assert_eq!(warning.line as usize, line);
+        assert!(warning.reason.contains(word), "{}", warning.reason);
+    };
+    check("o.met.two", 4, "0.000510\t3.825\t0\t0.003\t24733\told", 6, "6 columns instead of 7");
+    check("o.met.two", 4, "0.000510\t3.825\t-\t0\t0.003\t24733\told", 1, "`-` is not a number");
+    check("qps.abs.two.tsv", 5, "1000\tscan_range=100", 2, "2 columns instead of 3");
+    check("qps.abs.two.tsv", 5, "1000\t900\tscan_range=100\tslow", 2, "4 columns instead of 3");
+    check("qps.abs.two.tsv", 5, "1000\t900\tscan", 2, "names no step");
+    check("qps.abs.two.tsv", 5, "inf\t900\tscan_range=100", 1, "`inf` is not a number");
+    check("vmstat.txt", 4, " 2  0      0 100000", 0, "left out");
+    check("iostat.txt", 7, "nvme0n1  10.00", 0, "left out");
+}

@@ -1,0 +1,136 @@
+//! Folders that nobody should send: broken, huge and lying files among good ones.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use archive::{Imported, Options};
+use std::path::{Path, PathBuf};
+
+fn data(name: &str) -> Vec<u8> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    std::fs::read(folder.join(name)).unwrap()
+}
+
+const MET: &str = "sb.met.read-only.range10.pk1.dop4";
+const OUT: &str = "sb.o.read-only.range10.pk1.dop4";
+
+/// A folder `bad` with files at these paths.
+fn folder(files: &[(&str, &[u8])]) -> (tempfile::TempDir, PathBuf) {
+    let parent = tempfile::tempdir().unwrap();
+    let root = parent.path().join("bad");
+    for (path, bytes) in files {
+        let path = root.join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, bytes).unwrap();
+    }
+    (parent, root)
+}
+
+fn import(files: &[(&str, &[u8])]) -> Result<Imported, String> {
+    let (_parent, root) = folder(files);
+    archive::import(&[root], &Options::default()).map_err(|error| error.to_string())
+}
+
+#[test]
+fn a_folder_of_broken_files_is_an_error_with_file_and_line() {
+    let met = data(MET);
+    let long = [b"x".repeat(1 << 20).as_slice(), b"\n"].concat();
+    let utf16: Vec<u8> = met.iter().flat_map(|byte| [*byte, 0]).collect();
+    let check = |bytes: &[u8], place: &str| {
+        let message = import(&[("s1/sb.met.read-only.range10.pk1.dop4", bytes)]).unwrap_err();
+        assert!(message.contains(place), "{message}");
+        assert!(message.starts_with("`bad/s1/sb.met.read-only.range10.pk1.dop4`"), "{message}");
+        assert!(message.len() < 300 && message.lines().count() == 1, "{message}");
+    };
+    check(b"", "is empty");
+    check(&met[..80], ":2: ");
+    check(&met[..60], ":2: ");
+    check(&long, ":1: ");
+    check(&[met.as_slice(), b"\0"].concat(), ":7: the line holds a zero byte");
+    check(&utf16, ":1: the line holds a zero byte");
+    check(b"\xff\xfe\x80", ":1: ");
+}
+
+#[test]
+fn a_named_file_that_is_broken_is_an_error_beside_good_ones() {
+    let (_parent, root) = folder(&[(MET, &data(MET)), (OUT, &data(OUT)[..400])]);
+    let broken = root.join(OUT);
+    let message = archive::import(&[root.join(MET), broken], &Options::default()).unwrap_err();
+    assert!(message.to_string().contains(&format!("{OUT}`:")), "{message}");
+    let imported = archive::import(&[root], &Options::default()).unwrap();
+    let [warning] = imported.warnings.as_slice() else { panic!("{:?}", imported.warnings) };
+    assert_eq!(warning.file, format!("bad/{OUT}"));
+    assert!(warning.line > 0 && warning.reason.contains("cut short"), "{warning}");
+}
+
+#[test]
+fn nothing_known_is_an_error_that_names_the_remedy() {
+    let message = import(&[("a.txt", b"hello"), ("b/c.bin", &[0, 159, 146, 150])]).unwrap_err();
+    assert!(message.contains("none of 2 files") && message.contains("list importers"), "{message}");
+    let missing = archive::import(&[PathBuf::from("/no/such")], &Options::default()).unwrap_err();
+    assert!(missing.to_string().contains("/no/such"), "{missing}");
+    let options = Options { corrections: vec!["iostat".into()] };
+    let message = archive::import(&[], &options).unwrap_err().to_string();
+    assert_eq!(message, "`iostat` is no correction; there are: `vmstat`");
+}
+
+#[test]
+fn strange_names_stay_names() {
+    let met = data(MET);
+    let names = [
+        "x.<script>alert(1)<_script>.c.pk1",
+        "x.\u{1b}[31mred.c.pk1",
+        "x.=1+1,\"q\".c.pk1",
+        "x.a\tb.c.pk1",
+    ];
+    let paths: Vec<String> = names.iter().map(|name| format!("{name}/{MET}")).collect();
+    let files: Vec<(&str, &[u8])> = paths.iter().map(|p| (p.as_str(), met.as_slice())).collect();
+    let imported = import(&files).unwrap();
+    let [archive] = imported.archives.as_slice() else { panic!("one archive") };
+    assert_eq!(archive.subjects.len(), 4);
+    let study = archive::Study {
+        experiment: archive.experiment.clone(),
+        subjects: archive.subjects.clone(),
+        values: archive.values.clone(),
+        ..archive::Study::default()
+    };
+    let options = archive::ExportOptions { tag: "t".into(), ..Default::default() };
+    let input = archive::Input { studies: vec![study] };
+    for exporter in archive::export::EXPORTERS {
+        for file in exporter.export(&input, &options).unwrap() {
+            let text = String::from_utf8(file.bytes).unwrap();
+            assert!(file.path.starts_with(|c: char| c.is_ascii_lowercase()), "{}", file.path);
+            if exporter.name() == "mytools" {
+                assert!(!text.contains('\u{1b}'), "{}: {text}", file.path);
+                let table = text.lines().rfind(|line| line.ends_with("_range=10"));
+                let columns = table.map_or(5, |row| row.split(['\t', ',']).count());
+                assert!((4..=5).contains(&columns), "{text}");
+            }
+        }
+    }
+}
+
+#[test]
+fn contradictions_are_told_and_the_more_exact_file_counts() {
+    let other = String::from_utf8(data(OUT)).unwrap().replace("(1000.00 per", "(1003.00 per");
+    let imported = import(&[(MET, &data(MET)), (OUT, other.as_bytes())]).unwrap();
+    let [warning] = imported.warnings.as_slice() else { panic!("{:?}", imported.warnings) };
+    let expected = format!("`ops_per_second` is 1003.00 here and 1000.00 in `bad/{MET}`:3");
+    assert!(warning.reason.starts_with(&expected), "{warning}");
+    let values = &imported.archives[0].values;
+    let ops = values.iter().find(|v| v.measurement.metric == "ops_per_second").unwrap();
+    assert_eq!((ops.measurement.value, ops.source.line), (1000.0, 3));
+}
+
+#[test]
+fn compressed_files_are_read_and_passwords_are_not_kept() {
+    use std::io::Write;
+    let mut coder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    coder.write_all(&data(OUT)).unwrap();
+    let packed = coder.finish().unwrap();
+    let imported = import(&[(&format!("s1/{OUT}.gz"), packed.as_slice())]).unwrap();
+    assert_eq!(imported.warnings, []);
+    let text = format!("{:?}", imported.archives);
+    assert!(text.contains("1000.00") && !text.contains("secret"));
+    let cut = import(&[(&format!("s1/{OUT}.gz"), &packed[..packed.len() / 2])]).unwrap_err();
+    assert!(cut.contains("cannot be read"), "{cut}");
+}

@@ -1,0 +1,180 @@
+//! `import`, `export` and `compare` of foreign archives, as users see them.
+
+use crate::lab::{Lab, text};
+use std::path::{Path, PathBuf};
+
+/// Two variants of one archive with two steps each, made for this test.
+fn write_archive(lab: &Lab) -> PathBuf {
+    let root = lab.path("mine/dop4");
+    for (variant, factor) in [("x.my1.c.pk1", 1.0), ("x.my2.c.pk1", 0.8)] {
+        std::fs::create_dir_all(root.join(variant)).unwrap();
+        for (step, ops) in [("point-query.range100", 2000.0), ("scan.range100", 500.0)] {
+            let ops = ops * factor;
+            let met = format!(
+                "iostat, vmstat normalized by operation rate\n\
+                 samp\tr/s\trMB/s\tw/s\twMB/s\tr/o\trKB/o\twKB/o\to/s\n\
+                 30\t0.0\t0.0\t1.0\t0.1\t0.000\t0.000\t0.005\t{ops:.2}\n\n\
+                 samp\tcs/s\tcpu/s\tcs/o\tcpu/o\n31\t4000\t20.0\t2.000\t0.010000\n"
+            );
+            std::fs::write(root.join(variant).join(format!("sb.met.{step}.pk1.dop4")), met)
+                .unwrap();
+        }
+    }
+    std::fs::write(root.join("notes"), "not a result").unwrap();
+    lab.path("mine")
+}
+
+#[test]
+fn an_archive_is_imported_compared_and_exported() {
+    let lab = Lab::new();
+    write_archive(&lab);
+    let output = lab.run(&["import", "mine"]);
+    let talk = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{talk}");
+    assert!(talk.contains("5 files: 4 sb_met"), "{talk}");
+    assert!(talk.contains("1 file of no known format, such as `mine/dop4/notes`"), "{talk}");
+
+    let comparison = lab.comparison();
+    let rows = comparison["comparisons"].as_array().unwrap();
+    let row = rows
+        .iter()
+        .find(|row| row["workload"] == "point-query" && row["metric"] == "ops_per_second");
+    let row = row.unwrap();
+    assert_eq!((row["verdict"].as_str(), row["clients"].as_u64()), (Some("unreplicated"), Some(4)));
+    assert_eq!((row["base_value"].as_f64(), row["ratio"].as_f64()), (Some(2000.0), Some(0.8)));
+    assert!(row["ratio_low"].is_null() && row["blocks"] == 1);
+    assert_eq!(comparison["base"], "x.my1.c.pk1");
+
+    lab.succeed(&[
+        "export",
+        "--format",
+        "mytools",
+        "--out",
+        "out",
+        "--tag",
+        "t",
+        "--variant",
+        "my2.c,my1.c",
+    ]);
+    let read = |name: &str| std::fs::read_to_string(lab.path("out").join(name)).unwrap();
+    assert_eq!(
+        read("qps.rel.t.tsv"),
+        "Relative to: x.my2.c.pk1\ncol-1 : x.my1.c.pk1\n\ncol-1\n\
+         1.25\tpoint-query_range=100\n1.25\tscan_range=100\n"
+    );
+    assert!(read("o.met.t").starts_with("sb.met.point-query.range100.pk1.dop4\n--- absolute\n"));
+
+    // Another import replaces the first one in tables; the marks say what was corrected.
+    lab.succeed(&["import", "mine", "--correct", "vmstat"]);
+    lab.succeed(&["export", "--format", "csv", "--out", "out"]);
+    let values = read("values.all.csv");
+    assert!(values.contains("corrected for vmstat headers"), "{values}");
+    let corrected = values.lines().filter(|line| line.contains(",host_cpu_percent_per_op,"));
+    assert_eq!(corrected.count(), 4);
+    lab.succeed(&["export", "--format", "bmf", "--out", "out"]);
+    let bmf: serde_json::Value = serde_json::from_str(&read("bmf.all.json")).unwrap();
+    assert_eq!(bmf["x.my2.c.pk1/point-query"]["ops_per_second"]["value"], 1600.0);
+    assert!(lab.succeed(&["list", "importers"]).contains("hammerdb"));
+}
+
+#[test]
+fn what_cannot_be_imported_or_exported_is_said_in_one_sentence() {
+    let lab = Lab::new();
+    let met = "iostat, vmstat normalized by operation rate\nsamp\tr/s\n";
+    lab.write("sb.met.scan.range100.pk1.dop1", met);
+    lab.write("nothing.txt", "nothing");
+    let check = |arguments: &[&str], words: &[&str]| {
+        let output = lab.run(arguments);
+        let talk = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?} {talk}");
+        assert!(words.iter().all(|word| talk.contains(word)), "{talk}");
+        assert!(!talk.contains("panicked") && !talk.contains('\u{1b}'), "{talk}");
+    };
+    check(&["import", "sb.met.scan.range100.pk1.dop1"], &["`sb.met.scan.range100.pk1.dop1`:2: "]);
+    check(&["import", "nothing.txt"], &["nothing was imported", "list importers"]);
+    check(&["import", "a\u{1b}[31mb"], &["\\u{1b}[31mb"]);
+    check(&["import", "nothing.txt", "--correct", "all"], &["`all` is no correction", "`vmstat`"]);
+    check(&["export", "--format", "csv", "--out", "o"], &["dbdyno-results"]);
+    write_archive(&lab);
+    lab.succeed(&["import", "mine"]);
+    let export = ["export", "--format", "mytools", "--out", "o", "--variant", "my3"];
+    check(&export, &["`my3` is no variant of `mine`", "`x.my1.c.pk1`"]);
+    check(&["export", "--format", "csv", "--out", "o", "--tag", "../x"], &["letters, digits"]);
+    check(&["export", "--format", "xml", "--out", "o"], &["mytools"]);
+}
+
+#[test]
+fn published_files_come_out_as_they_went_in() {
+    let archive =
+        Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/archives/nov25.sb.mysql/dop1");
+    if !archive.is_dir() {
+        println!("skipped: `{}` is not there", archive.display());
+        return;
+    }
+    let lab = Lab::new();
+    lab.succeed(&["import", archive.to_str().unwrap()]);
+    let groups =
+        ["my5651", "my5744", "-", "my8043", "my8044", "my8406", "my8407", "-", "my9400", "my9500"];
+    let lines: Vec<String> = groups
+        .iter()
+        .map(|name| match *name {
+            "-" => "-\n".to_owned(),
+            name => format!("x.{name}_rel_o2nofp.z12a_c8r32.pk1\n"),
+        })
+        .collect();
+    lab.write("groups", &lines.concat());
+    lab.succeed(&["export", "--format", "mytools", "--out", "out", "--groups", "groups"]);
+    for name in ["qps.abs.all.tsv", "qps.rel.all.tsv", "o.met.all"] {
+        let ours = std::fs::read(lab.path("out").join(name)).unwrap();
+        assert!(ours == std::fs::read(archive.join(name)).unwrap(), "{name}");
+    }
+}
+
+#[test]
+fn results_of_our_own_are_exported_and_can_be_imported_again() {
+    let lab = Lab::new();
+    let small = ["rows=2000", "slice_seconds=0.05", "blocks=2", "rounds=1"];
+    let mut arguments = vec!["run", "--no-steps"];
+    arguments.extend(small.iter().flat_map(|set| ["--set", set]));
+    lab.succeed(&arguments);
+    for format in ["mytools", "bmf", "csv"] {
+        lab.succeed(&["export", "--format", format, "--out", "ours"]);
+    }
+    let read = |name: &str| std::fs::read_to_string(lab.path("ours").join(name)).unwrap();
+    let table = read("qps.abs.all.tsv");
+    let rows: Vec<Vec<&str>> = table
+        .lines()
+        .filter(|line| line.contains("_range="))
+        .map(|line| line.split('\t').collect())
+        .collect();
+    assert_eq!(rows.len(), 4, "{table}");
+    assert!(rows.iter().flatten().all(|cell| *cell != "NA"), "{table}");
+    assert!(read("o.met.all").contains("--- relative to first result"));
+    // Two blocks have bounds, with the value between them.
+    let bmf: serde_json::Value = serde_json::from_str(&read("bmf.all.json")).unwrap();
+    let bounded = bmf.as_object().unwrap().iter().filter_map(|(name, measures)| {
+        let ops = &measures["ops_per_second"];
+        let low = ops["lower_value"].as_f64()?;
+        Some((
+            name,
+            low <= ops["value"].as_f64()?
+                && ops["value"].as_f64()? <= ops["upper_value"].as_f64()?,
+        ))
+    });
+    let bounded: Vec<_> = bounded.collect();
+    assert!(bounded.len() >= 8 && bounded.iter().all(|(_, inside)| *inside), "{bounded:?}");
+
+    lab.succeed(&["import", "ours", "--results", "again"]);
+    let again = lab.succeed(&["compare", "--results", "again", "--format", "json"]);
+    let again: serde_json::Value = serde_json::from_str(&again).unwrap();
+    let rate = |workload: &str| {
+        let rows = again["comparisons"].as_array().unwrap();
+        let row =
+            rows.iter().find(|r| r["workload"] == workload && r["metric"] == "ops_per_second");
+        row.map(|row| format!("{:.0}", row["base_value"].as_f64().unwrap()))
+    };
+    for row in &rows {
+        let workload = row.last().unwrap().split("_range=").next().unwrap();
+        assert_eq!(rate(workload).as_deref(), Some(row[0]), "{workload}");
+    }
+}
