@@ -1,4 +1,4 @@
-//! The summary tables of the Insert Benchmark from measurements, in both styles and several formats.
+//! The summary tables of the Insert Benchmark from measurements, in both styles.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 

@@ -3,9 +3,9 @@
 use crate::columns::{column, load_column, printed};
 use analysis::{Outcome, PhaseColumn, sla::PUBLISHED, style};
 use archive::{Archive, Options, import};
+use fs_err as fs;
 use std::{
     collections::BTreeMap,
-    fs,
     path::{Path, PathBuf},
 };
 

@@ -128,8 +128,8 @@ fn clients_of_folder(folder: &str) -> Option<u32> {
     matches!(tables, "yes" | "no").then(|| number(count)).flatten()
 }
 
-/// Puts what is known of a phase and a variant into a cell. Folders of single runs and of groups are
-/// no part of the archive's name.
+/// Puts what is known of a phase and a variant into a cell. Folders of single runs and of groups
+/// are no part of the archive's name.
 pub(crate) fn fill(cell: &mut Cell, name: &str, subject: &str) {
     cell.phase = name.to_owned();
     cell.workload = name.split('.').next().unwrap_or_default().to_owned();

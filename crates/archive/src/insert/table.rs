@@ -38,7 +38,8 @@ pub(crate) fn check_columns(sheet: &Sheet, line: u32, found: &mut Found) {
     }
 }
 
-/// Adds the ratios of one row, under names of their own. `NA` and `inf` are no numbers and no faults.
+/// Adds the ratios of one row, under names of their own. `NA` and `inf` are no numbers and no
+/// faults.
 pub(crate) fn ratios(sheet: &Sheet, row: &Row, cell: &Cell, found: &mut Found) {
     for (name, text) in sheet.columns.iter().zip(&row.cells) {
         let usable = !matches!(text.as_str(), "NA" | "inf");

@@ -15,8 +15,8 @@ use std::collections::BTreeMap;
 type Metrics<'a> = BTreeMap<&'a str, &'a ImportedValue>;
 
 /// The tables of a study that has phases of the Insert Benchmark; nothing for others. Groups follow
-/// each other between lines of `-`; without groups all variants are one. Numbers are printed as they
-/// were imported; those that dbdyno measured are printed in the same way.
+/// each other between lines of `-`; without groups all variants are one. Numbers are printed as
+/// they were imported; those that dbdyno measured are printed in the same way.
 pub fn insert_tables(study: &Study, options: &ExportOptions) -> Vec<Exported> {
     let cells = cells(study);
     let mut phases: Vec<&str> = cells.keys().map(|(phase, _)| *phase).collect();

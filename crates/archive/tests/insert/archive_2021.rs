@@ -1,9 +1,9 @@
 //! The archive of January 2021: all its derived files come from its summaries byte for byte.
 
 use archive::{ExportOptions, Options, Study, import, insert::insert_tables};
+use fs_err as fs;
 use std::{
     collections::BTreeMap,
-    fs,
     path::{Path, PathBuf},
 };
 

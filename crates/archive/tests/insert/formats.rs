@@ -3,7 +3,8 @@
 use archive::{
     Archive, ExportOptions, Imported, Input, Options, Study, export, import, insert::Sheet,
 };
-use std::{fs, path::Path};
+use fs_err as fs;
+use std::path::Path;
 
 /// Imports samples that lie at these paths below one folder.
 fn imported(files: &[(&str, &str)]) -> Imported {

@@ -2,7 +2,7 @@
 
 use crate::formats::sample_text;
 use archive::{File, Found, Options, Scene, import, import::IMPORTERS};
-use std::fs;
+use fs_err as fs;
 
 /// Samples and a path at which each of them is a file of its format.
 const SAMPLES: [(&str, &str, &str); 6] = [
