@@ -114,9 +114,9 @@ pub struct Statement {
     pub mode: Mode,
     /// What the server must have done; checked in every slice.
     pub expect: Expect,
-    /// Name under which the first column of the first returned row is kept for later arguments; NULL
-    /// is 0. All roles of a workload share it: connection `n` of one role sees what connection `n`
-    /// of another kept.
+    /// Name under which the first column of the first returned row is kept for later arguments;
+    /// NULL is 0. All roles of a workload share it: connection `n` of one role sees what
+    /// connection `n` of another kept.
     pub capture: Option<String>,
     /// Executed in the first execution of its operation by a connection, and then in every so many;
     /// in every one if absent.

@@ -1,8 +1,8 @@
 //! Where the connections of a stretch meet: who may go on, who has ended, who waits.
 //!
 //! A connection publishes how many operations have succeeded if another one is paired with it. One
-//! that is too far ahead of its partner spins for a moment and then parks; the partner wakes it with
-//! its next operation, or when it ends, however it ends. Connections that end with others are
+//! that is too far ahead of its partner spins for a moment and then parks; the partner wakes it
+//! with its next operation, or when it ends, however it ends. Connections that end with others are
 //! stopped by the last of those.
 
 use super::kept::Kept;

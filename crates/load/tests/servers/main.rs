@@ -1,4 +1,4 @@
-//! Roles on real servers: rows that come and go in step, at a rate, and a connection that is killed.
+//! Roles on real servers: rows that come and go in step, at a rate, and a killed connection.
 //!
 //! A program with a `main` of its own, because it is also the keeper of its servers. `cargo test
 //! --test servers -- WORD` executes those whose name holds the word.
