@@ -125,7 +125,8 @@ fn roles_end_as_they_say_and_are_told_apart() {
     assert_eq!((insert.count, insert.rows_changed, insert.rows_read), (2000, 2000, 0));
     // Each pair did the same number, but for the one that a follower may be ahead.
     assert!((2000..=2002).contains(&delete.count), "{}", delete.count);
-    assert!(point.count > 0 && point.rows_read == point.count && point.rows_changed == 0);
+    // On a busy machine the reader may not have begun before the others have ended.
+    assert_eq!((point.rows_read, point.rows_changed), (point.count, 0));
     assert_eq!(report.succeeded, insert.count + delete.count + point.count);
     assert_eq!((report.scheduled, report.dropped, report.failed), (report.succeeded, 0, 0));
     for op in &report.ops {
