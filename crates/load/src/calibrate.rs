@@ -16,7 +16,8 @@ pub struct Calibration {
 }
 
 /// Executes `operations` of a workload, whatever its roles are, with the null client on one
-/// connection, after a tenth as many to warm up. A hundred thousand point queries take some milliseconds.
+/// connection, after a tenth as many to warm up. A hundred thousand point queries take some
+/// milliseconds.
 ///
 /// # Errors
 /// What is wrong with the workload.

@@ -2,7 +2,8 @@
 //!
 //! Between stretches the thread is parked on its channel. Within a stretch, after the barrier, it
 //! neither locks nor logs, and allocates only where an error is counted; its system calls are those
-//! of the client, and the sleep of an open loop. Read [`turn`] for the loop itself.
+//! of the client, the sleep of an open loop, and the parking of a role that waits for another. Read
+//! [`turn`] for the loop itself.
 
 mod kept;
 mod seat;

@@ -191,8 +191,7 @@ impl Mysql {
                 self.scratch.extend_from_slice(&value.to_le_bytes());
             }
             Encoded::Text { pieces, .. } => {
-                packet::decimal(&mut self.scratch, value);
-                self.scratch.extend_from_slice(pieces.get(self.cursor));
+                pieces.append_number(&mut self.scratch, value, self.cursor);
                 self.cursor += 1;
             }
         }
@@ -215,7 +214,7 @@ impl Mysql {
                 self.scratch.extend_from_slice(head);
                 self.scratch.extend_from_slice(tail);
                 self.scratch.push(b'\'');
-                self.scratch.extend_from_slice(pieces.get(self.cursor));
+                pieces.append(&mut self.scratch, self.cursor);
                 self.cursor += 1;
                 start
             }

@@ -171,8 +171,7 @@ impl Postgres {
                 self.scratch.extend_from_slice(&value.to_be_bytes());
             }
             Encoded::Text { pieces, .. } => {
-                message::decimal(&mut self.scratch, value);
-                self.scratch.extend_from_slice(pieces.get(self.cursor));
+                pieces.append_number(&mut self.scratch, value, self.cursor);
                 self.cursor += 1;
             }
         }
@@ -196,7 +195,7 @@ impl Postgres {
                 self.scratch.extend_from_slice(head);
                 self.scratch.extend_from_slice(tail);
                 self.scratch.push(b'\'');
-                self.scratch.extend_from_slice(pieces.get(self.cursor));
+                pieces.append(&mut self.scratch, self.cursor);
                 self.cursor += 1;
                 start
             }

@@ -6,7 +6,6 @@
 
 use super::{Answer, Client, Failure, FailureKind};
 use crate::{
-    decimal::decimal,
     pieces::Pieces,
     program::{Parameter, Program, Sql, TIME_TEXT},
     session::SqlError,
@@ -96,8 +95,7 @@ impl Client for Sqlite {
                 self.refused |= statement.bind_integer(self.given as i32, value).is_err();
             }
             Encoded::Text { pieces, .. } => {
-                decimal(&mut self.scratch, value);
-                self.scratch.extend_from_slice(pieces.get(self.given));
+                pieces.append_number(&mut self.scratch, value, self.given);
             }
         }
     }

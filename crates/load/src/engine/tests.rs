@@ -123,9 +123,9 @@ fn roles_end_as_they_say_and_are_told_apart() {
     assert_eq!(named, [("writers", "insert"), ("deleters", "delete"), ("readers", "point")]);
     let [insert, delete, point] = &report.ops[..] else { panic!("three operations") };
     assert_eq!((insert.count, insert.rows_changed, insert.rows_read), (2000, 2000, 0));
-    // Each pair did the same number, but for the one that a follower may be ahead.
-    assert!((2000..=2002).contains(&delete.count), "{}", delete.count);
-    assert!(point.count > 0 && point.rows_read == point.count && point.rows_changed == 0);
+    assert_eq!(delete.count, 2000);
+    // On a busy machine the reader may not have begun before the others have ended.
+    assert_eq!((point.rows_read, point.rows_changed), (point.count, 0));
     assert_eq!(report.succeeded, insert.count + delete.count + point.count);
     assert_eq!((report.scheduled, report.dropped, report.failed), (report.succeeded, 0, 0));
     for op in &report.ops {
@@ -137,7 +137,7 @@ fn roles_end_as_they_say_and_are_told_apart() {
     // Cut short, the writers stop and the others with them.
     let report = engine.run(&closed(30)).unwrap();
     assert_eq!(report.ops[0].count, 60);
-    assert!((60..=62).contains(&report.ops[1].count));
+    assert_eq!(report.ops[1].count, 60);
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! Texts of fixed length in which some places are random digits or letters.
 
 use super::Random;
+use crate::decimal::PAIRS;
 
 /// A compiled template: `#` is a random digit, `@` a random lower-case letter, all else stands for
 /// itself.
@@ -23,17 +24,6 @@ enum Kind {
     Digits,
     Letters,
 }
-
-/// All two-digit texts, so that one multiplication gives two digits.
-const PAIRS: [[u8; 2]; 100] = {
-    let mut pairs = [[0; 2]; 100];
-    let mut n = 0;
-    while n < 100 {
-        pairs[n] = [b'0' + (n / 10) as u8, b'0' + (n % 10) as u8];
-        n += 1;
-    }
-    pairs
-};
 
 /// Digits taken from one 64-bit number: 10^12 / 2^64 leaves a bias below one in ten million.
 const DIGITS_PER_DRAW: usize = 12;

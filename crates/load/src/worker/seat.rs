@@ -1,8 +1,8 @@
 //! Where the connections of a stretch meet: who may go on, who has ended, who waits.
 //!
 //! A connection publishes how many operations have succeeded if another one is paired with it. One
-//! that is too far ahead of its partner spins for a moment and then parks; the partner wakes it with
-//! its next operation, or when it ends, however it ends. Connections that end with others are
+//! that is too far ahead of its partner spins for a moment and then parks; the partner wakes it
+//! with its next operation, or when it ends, however it ends. Connections that end with others are
 //! stopped by the last of those.
 
 use super::kept::Kept;
@@ -43,7 +43,8 @@ pub(crate) struct Seat {
     /// Intended starts.
     pub(crate) schedule: Schedule,
     partner: Option<Seatmate>,
-    /// Whether it ends when its partner has ended and both did the same number of operations.
+    /// Whether it ends when its partner has ended and both did the same number of operations; where
+    /// the partner ends by time, it may be ahead by one more than the lead.
     follows: bool,
     /// Whether others stop it.
     stopped_by_others: bool,
@@ -187,8 +188,12 @@ impl Guide<'_> {
     pub(crate) fn is_over(&self, time: u64, limit: u64, completed: u64) -> bool {
         let seat = self.seat;
         match seat.partner.filter(|_| seat.follows).map(|mate| &self.seats[mate.seat]) {
-            // What the partner has done is final once it has ended.
-            Some(mate) => mate.ended.load(Acquire) && completed >= mate.completed.load(Acquire),
+            // The partner's last operation may be done before its end is seen: a known number of
+            // them is never exceeded. Else, what it has done is final once it has ended.
+            Some(mate) => {
+                completed >= mate.limit.operations
+                    || mate.ended.load(Acquire) && completed >= mate.completed.load(Acquire)
+            }
             None => time >= limit.min(seat.stopped.load(Acquire)),
         }
     }

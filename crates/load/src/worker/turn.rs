@@ -325,7 +325,7 @@ impl<'a> Turn<'a> {
             visit.operation = operation;
             visit.before += 1;
         }
-        visit.before % every.period == 0
+        visit.before.is_multiple_of(every.period)
     }
 
     /// Executes one statement once and counts what it did.

@@ -1,4 +1,4 @@
-//! Roles on real servers: rows that come and go in step, at a rate, and a connection that is killed.
+//! Roles on real servers: rows that come and go in step, at a rate, and a killed connection.
 //!
 //! A program with a `main` of its own, because it is also the keeper of its servers. `cargo test
 //! --test servers -- WORD` executes those whose name holds the word.
@@ -13,8 +13,10 @@ mod bench;
 mod roles;
 mod workload;
 
+type Test = fn(&bench::Ground);
+
 /// Name and body of each.
-const TESTS: &[(&str, fn(&bench::Ground))] = &[
+const TESTS: &[(&str, Test)] = &[
     ("an_empty_table_loads_and_its_least_key_is_zero", roles::empty_table),
     ("rows_are_loaded_and_indexed_in_two_phases", roles::load_and_index),
     ("a_table_that_is_a_queue_keeps_its_rows", roles::queue),

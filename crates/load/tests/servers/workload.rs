@@ -36,7 +36,8 @@ pub(crate) fn schema() -> Schema {
             "name": "pi{n}", "copies": "tables", "rows": "rows", "columns": [], "finish": {},
             "create": {
                 "mysql": format!("CREATE TABLE {{table}} (transactionid BIGINT NOT NULL \
-                    AUTO_INCREMENT PRIMARY KEY, dateandtime DATETIME, {columns}) ENGINE = {{engine}}"),
+                    AUTO_INCREMENT PRIMARY KEY, dateandtime DATETIME, {columns}) \
+                    ENGINE = {{engine}}"),
                 "postgres": format!("CREATE TABLE {{table}} (transactionid BIGSERIAL PRIMARY KEY, \
                     dateandtime TIMESTAMP WITHOUT TIME ZONE, {columns})"),
             },
@@ -152,7 +153,8 @@ fn point(mode: &str) -> Value {
     let keys = json!({"value": {"between": {"low": "oldest", "high": "newest"}}, "list": "10"});
     let sql = "SELECT transactionid, productid, data FROM {table} WHERE transactionid IN ({list})";
     let with = json!({
-        "args": [keys], "mode": mode, "expect": {"rows": {"low": "0", "high": "10"}, "changed": null},
+        "args": [keys], "mode": mode,
+        "expect": {"rows": {"low": "0", "high": "10"}, "changed": null},
     });
     op("point", &[newest, statement(sql, with)])
 }

@@ -3,8 +3,7 @@
 use super::COM_QUERY;
 use super::reply::{Capture, integer};
 use crate::client::{Failure, FailureKind};
-pub(super) use crate::decimal::decimal;
-use crate::pieces::Pieces;
+use crate::pieces::{Pieces, SLACK};
 use crate::program::{Parameter, Sql, TIME_TEXT};
 
 /// Longest body of a packet that needs no continuation, bytes.
@@ -37,7 +36,7 @@ impl Encoded {
     pub(super) fn text(sql: &Sql) -> Self {
         let pieces = Pieces::new(&[0, 0, 0, 0, COM_QUERY], &sql.pieces);
         let arguments: usize = sql.parameters.iter().map(|one| one.length_max() + 2).sum();
-        let length_max = pieces.length() + arguments;
+        let length_max = pieces.length() + arguments + SLACK;
         let capture = if sql.capture { Capture::Text } else { Capture::No };
         Self::Text { pieces, length_max, capture }
     }

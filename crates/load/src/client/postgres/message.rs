@@ -2,8 +2,7 @@
 
 use super::reply::Capture;
 use crate::client::{Failure, FailureKind};
-pub(super) use crate::decimal::decimal;
-use crate::pieces::Pieces;
+use crate::pieces::{Pieces, SLACK};
 use crate::program::{Parameter, Sql, TIME_TEXT};
 use model::workload::Mode;
 
@@ -66,7 +65,7 @@ pub(super) fn text(sql: &Sql) -> Encoded {
     let pieces = Pieces::new(&[b'Q', 0, 0, 0, 0], &sql.pieces);
     let arguments: usize = sql.parameters.iter().map(|one| one.length_max() + 2).sum();
     // And the byte at its end.
-    let length_max = pieces.length() + arguments + 1;
+    let length_max = pieces.length() + arguments + SLACK + 1;
     let capture = if sql.capture { Capture::First(Mode::Text) } else { Capture::No };
     Encoded::Text { pieces, length_max, capture }
 }
@@ -155,7 +154,7 @@ const RESULTS: [u8; 4] = [0, 1, 0, BINARY as u8];
 /// Formats of the arguments: one for all, or one each where a time is among them, whose type is the
 /// server's choice.
 fn formats(out: &mut Vec<u8>, parameters: &[Parameter]) {
-    let timed = parameters.iter().any(|parameter| *parameter == Parameter::Time);
+    let timed = parameters.contains(&Parameter::Time);
     let count = if timed { parameters.len() } else { parameters.len().min(1) };
     out.extend_from_slice(&(count as u16).to_be_bytes());
     for parameter in parameters.iter().take(count) {
@@ -209,6 +208,7 @@ fn name(out: &mut Vec<u8>, number: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::decimal::decimal;
 
     #[test]
     fn an_execution_is_four_messages_with_the_arguments_in_their_places() {
