@@ -121,10 +121,7 @@ impl<C: Client> Client for Tracing<'_, C> {
         }
         let answer = self.client.execute();
         self.tell(&answer);
-        answer.map_err(|failure| {
-            self.refused = failure.kind() != FailureKind::Retry;
-            failure
-        })
+        answer.inspect_err(|failure| self.refused = failure.kind() != FailureKind::Retry)
     }
 
     fn rollback(&mut self) -> Result<(), Failure> {
