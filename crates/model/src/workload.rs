@@ -102,8 +102,8 @@ pub struct Statement {
     pub expect: Expect,
     /// Name under which the first column of the first returned row is kept for later arguments.
     pub capture: Option<String>,
-    /// Indexes that the server is meant to use, `{n}` being the copy's number: [`PRIMARY`], [`NONE`]
-    /// for a full scan, or names. Empty means not checked.
+    /// Indexes that the server is meant to use, `{n}` being the copy's number: [`PRIMARY`],
+    /// [`NONE`] for a full scan, or names. Empty means not checked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub index: Vec<String>,
     /// Line of its SQL in the workload's file, for messages.

@@ -12,8 +12,8 @@ use crate::program::Program;
 use crate::recorder::{OpenLoop, Recorder, Series};
 use model::drive::{Argument, Stretch, Target, TracedStatement};
 
-/// Executes a stretch of `program` on a connection of its own and gives its statements in order. The
-/// last one has the error, if there was one.
+/// Executes a stretch of `program` on a connection of its own and gives its statements in order.
+/// The last one has the error, if there was one.
 pub fn trace<C: Client>(
     target: &Target,
     program: &Program,
