@@ -3,6 +3,8 @@
 //! `cargo bench --bench side_by_side -- load  [SERVER@VERSION …]`: loading one table of 1M rows
 //! with its index `cargo bench --bench side_by_side -- point [SERVER@VERSION …]`: server user
 //! instructions per point-select
+//! `cargo bench --bench side_by_side -- statements [SERVER@VERSION …]`: statements per event and
+//! server user instructions by single steps, of ten workloads
 //!
 //! A bench: it prints figures and asserts nothing. It needs the program `sysbench` and, for
 //! counters, root.
@@ -12,6 +14,7 @@
 mod load;
 mod point;
 mod rig;
+mod statements;
 
 const SERVERS: [&str; 3] = ["mysql@5.6.24", "mysql@9", "postgres@18"];
 
@@ -29,6 +32,9 @@ fn main() -> anyhow::Result<()> {
         }
         if matches!(what, "point" | "all") {
             point::compare(&mut rig, build)?;
+        }
+        if matches!(what, "statements" | "all") {
+            statements::compare(&mut rig, build)?;
         }
         rig.end()?;
     }

@@ -71,6 +71,11 @@ impl Rig {
 
     /// sysbench with the connection's options and one table of [`ROWS`] rows.
     pub(crate) fn sysbench(&self, words: &[&str]) -> anyhow::Result<String> {
+        text(self.sysbench_command(words)?)
+    }
+
+    /// The command alone, to be executed by [`text`].
+    pub(crate) fn sysbench_command(&self, words: &[&str]) -> anyhow::Result<std::process::Command> {
         let Endpoint::Socket(socket) = &self.target.endpoint else {
             anyhow::bail!("the bench's server has no socket")
         };
@@ -86,10 +91,7 @@ impl Rig {
         }
         command.args(["--tables=1", &format!("--table-size={ROWS}"), "--rand-type=uniform"]);
         command.args(words);
-        let output = command.output().context("cannot start sysbench: install it first")?;
-        let text = String::from_utf8_lossy(&output.stdout).into_owned();
-        ensure!(output.status.success(), "sysbench failed:\n{text}");
-        Ok(text)
+        Ok(command)
     }
 
     pub(crate) fn parameters(&self) -> Parameters {
@@ -146,6 +148,14 @@ impl Rig {
         self.keeper.end()?;
         Ok(std::fs::remove_dir_all(self.place.data())?)
     }
+}
+
+/// What sysbench prints.
+pub(crate) fn text(mut command: std::process::Command) -> anyhow::Result<String> {
+    let output = command.output().context("cannot start sysbench: install it first")?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    ensure!(output.status.success(), "sysbench failed:\n{text}");
+    Ok(text)
 }
 
 /// Connections get threads of their own, and nothing but our connections is born: see `point.rs`.

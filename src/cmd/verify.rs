@@ -83,7 +83,11 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let work = (&options, arguments.operations);
     let verified = runner::verify(&plan, &places, work, &stop, &mut terminal)?;
     drop(terminal);
-    let document = document(&plan, &verified, arguments.details);
+    let mut document = document(&plan, &verified);
+    if arguments.details {
+        document.items.push(Item::Table(seen(&verified.phases)));
+    }
+    document.paragraph(total(&plan, &verified));
     let table = format::find(crate::comparison::TABLE).context("there is no format `table`")?;
     talk::data(&table.text(&Report::default(), &document))?;
     if verified.failed() {
@@ -103,7 +107,7 @@ fn failures(verified: &Verified) -> impl Iterator<Item = &Discrepancy> {
 }
 
 /// A table of phases and subjects, then one line for each thing that differs.
-fn document(plan: &Plan, verified: &Verified, details: bool) -> Document {
+fn document(plan: &Plan, verified: &Verified) -> Document {
     let mut document = Document::default();
     document.items.push(Item::Table(overview(plan, verified)));
     let mut lines: Vec<String> = Vec::new();
@@ -117,19 +121,19 @@ fn document(plan: &Plan, verified: &Verified, details: bool) -> Document {
     for line in lines {
         document.paragraph(line);
     }
-    if details {
-        document.items.push(Item::Table(seen(&verified.phases)));
-    }
+    document
+}
+
+fn total(plan: &Plan, verified: &Verified) -> String {
     let documented = all(verified).filter(|one| one.documented.is_some()).count();
-    document.paragraph(format!(
+    format!(
         "{} phases on {} subjects with {} rows per table: {} failures, {documented} documented \
          deviations.",
         plan.phases.iter().filter(|phase| is_measured(phase)).count(),
         plan.subjects.len(),
         plan.experiment.rows,
         failures(verified).count()
-    ));
-    document
+    )
 }
 
 fn is_measured(phase: &model::plan::Phase) -> bool {

@@ -168,7 +168,8 @@ const WORKLOADS: &[Workload] = &[
     Workload {
         name: "too many arguments",
         schema: "sbtest",
-        op: "sql = \"SELECT c FROM {table} WHERE id = ?\"\nargs = [{ integer = 1 }, { integer = 2 }]",
+        op: "sql = \"SELECT c FROM {table} WHERE id = ?\"\nargs = [{ integer = 1 }, \
+             { integer = 2 }]",
         parts: &["own.toml:5", "1 placeholders", "2 entries"],
     },
     Workload {
@@ -186,7 +187,8 @@ const WORKLOADS: &[Workload] = &[
     Workload {
         name: "unknown check of a deviation",
         schema: "sbtest",
-        op: "sql = \"SELECT 1\"\n[[deviation]]\nserver = \"mysql\"\ncheck = \"plans\"\nreason = \"\"",
+        op: "sql = \"SELECT 1\"\n[[deviation]]\nserver = \"mysql\"\ncheck = \"plans\"\n\
+             reason = \"\"",
         parts: &["own.toml:8", "unknown word `plans`", "`plan`"],
     },
 ];

@@ -131,7 +131,8 @@ fn a_list_that_is_not_as_long_as_it_says_is_told() {
         "own.toml",
         "help = \"h\"\nschema = \"sbtest\"\n[[op]]\nname = \"a\"\nindex = \"primary\"\n\
          sql = \"SELECT c FROM {table} WHERE id IN ({list})\"\n\
-         args = [{ uniform = [1, \"rows\"], list = 10 }]\nexpect = { rows = [1, 100], keys = 100 }\n",
+         args = [{ uniform = [1, \"rows\"], list = 10 }]\n\
+         expect = { rows = [1, 100], keys = 100 }\n",
     );
     let head = "question = \"?\"\nworkloads = [\"./own.toml\"]\n";
     lab.write("mine.toml", &format!("{head}factors.build = [\"sqlite\"]\n"));

@@ -91,8 +91,8 @@ pub(crate) fn mariadb_questions(statement: &Explained<'_>) -> Vec<Question> {
     mysql_family_questions("EXPLAIN", statement)
 }
 
-/// Prepared if the statement is: MariaDB makes a join of a list of 1,000 literals, and not of one of
-/// 1,000 values of a prepared statement.
+/// Prepared if the statement is: MariaDB makes a join of a list of 1,000 literals, and not of one
+/// of 1,000 values of a prepared statement.
 fn mysql_family_questions(explain: &str, statement: &Explained<'_>) -> Vec<Question> {
     if statement.mode == Mode::Text || statement.arguments.is_empty() {
         return vec![Question::plan(format!("{explain} {}", statement.literal()), "the plan")];

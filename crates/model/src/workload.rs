@@ -134,8 +134,8 @@ pub struct Statement {
     /// A kept value that grows when the statement has succeeded.
     #[serde(default)]
     pub advance: Option<Advance>,
-    /// Indexes that the server is meant to use, `{n}` being the copy's number: [`PRIMARY`], [`NONE`]
-    /// for a full scan, or names. Empty means not checked.
+    /// Indexes that the server is meant to use, `{n}` being the copy's number: [`PRIMARY`],
+    /// [`NONE`] for a full scan, or names. Empty means not checked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub index: Vec<String>,
     /// Line of its SQL in the workload's file, for messages.

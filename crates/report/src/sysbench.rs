@@ -1,8 +1,8 @@
-//! One slice in the words of sysbench 1.0.20's final report, so that programs which read that report
-//! read this one too.
+//! One slice in the words of sysbench 1.0.20's final report, so that programs which read that
+//! report read this one too.
 //!
-//! What sysbench counts and dbdyno does not is shown as it is here: an operation that met a deadlock
-//! is restarted, which are its "ignored errors"; lost connections are not opened again.
+//! What sysbench counts and dbdyno does not is shown as it is here: an operation that met a
+//! deadlock is restarted, which are its "ignored errors"; lost connections are not opened again.
 
 use model::{drive::StretchReport, record::SliceRecord};
 use std::fmt::Write;

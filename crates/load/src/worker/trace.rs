@@ -11,8 +11,8 @@ use crate::program::{Cast, Program};
 use crate::recorder::{OpenLoop, Recorder, Roles, Scope};
 use model::drive::{Argument, Stretch, Target, TracedStatement};
 
-/// Executes a stretch of the only role of `cast` on a connection of its own and gives its statements
-/// in order. The last one has the error, if there was one.
+/// Executes a stretch of the only role of `cast` on a connection of its own and gives its
+/// statements in order. The last one has the error, if there was one.
 pub fn trace<C: Client>(
     target: &Target,
     cast: &Cast,
@@ -139,10 +139,7 @@ impl<C: Client> Client for Tracing<'_, C> {
         }
         let answer = self.client.execute();
         self.tell(&answer);
-        answer.map_err(|failure| {
-            self.refused = failure.kind() != FailureKind::Retry;
-            failure
-        })
+        answer.inspect_err(|failure| self.refused = failure.kind() != FailureKind::Retry)
     }
 
     fn rollback(&mut self) -> Result<(), Failure> {
