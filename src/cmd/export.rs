@@ -13,15 +13,16 @@ pub(super) const VERB: Verb = Verb { name: "export", command, run };
 #[derive(Debug, Args)]
 struct Arguments {
     /// Format of the files.
-    #[arg(long, value_name = "FORMAT", value_parser = EXPORTERS.iter().map(|e| e.name()).collect::<Vec<_>>())]
+    #[arg(long, value_name = "FORMAT", value_parser = names())]
     format: String,
-    /// Folder that the files are written to; it is created, and files of the same name are replaced.
+    /// Folder that the files are written to; it is created, and files of the same name are
+    /// replaced.
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     #[command(flatten)]
     results: ResultsArgs,
-    /// These variants in this order, separated by commas; the first is the base. All by name if left
-    /// out.
+    /// These variants in this order, separated by commas; the first is the base. All by name if
+    /// left out.
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     variant: Vec<String>,
     /// Part of the files' names.
@@ -33,6 +34,10 @@ struct Arguments {
     /// All runs in the folder, instead of the latest of each experiment.
     #[arg(long)]
     all: bool,
+}
+
+fn names() -> Vec<&'static str> {
+    EXPORTERS.iter().map(|exporter| exporter.name()).collect()
 }
 
 /// A tag is a part of file names.

@@ -1,6 +1,6 @@
 //! Bad input: one clear sentence and exit code 2, as tables.
 
-use crate::lab::{Lab, text};
+use crate::lab::{Lab, text, value};
 use std::{os::unix::process::CommandExt, process::Command};
 
 /// Lines of an experiment, and parts of the sentence that refuses it.
@@ -154,4 +154,108 @@ fn perf_that_is_demanded_and_not_permitted_ends_the_run_before_it_starts() {
     let Some(mut command) = as_nobody(&lab, &["run", "bad.toml"]) else { return };
     let err = refusal(&mut command, "perf");
     assert!(err.contains("requires `perf`") && err.contains("perf_event_paranoid"), "{err}");
+}
+
+/// A workload file of the user's own, and parts of the sentence that refuses it.
+struct Workload {
+    name: &'static str,
+    schema: &'static str,
+    op: &'static str,
+    parts: &'static [&'static str],
+}
+
+const WORKLOADS: &[Workload] = &[
+    Workload {
+        name: "too many arguments",
+        schema: "sbtest",
+        op: "sql = \"SELECT c FROM {table} WHERE id = ?\"\nargs = [{ integer = 1 }, { integer = 2 }]",
+        parts: &["own.toml:5", "1 placeholders", "2 entries"],
+    },
+    Workload {
+        name: "unknown distribution",
+        schema: "sbtest",
+        op: "sql = \"SELECT c FROM {table} WHERE id = ?\"\nargs = [{ gauss = [1, 2] }]",
+        parts: &["own.toml:6", "unknown key `gauss`", "`uniform`"],
+    },
+    Workload {
+        name: "unknown schema",
+        schema: "sbtets",
+        op: "sql = \"SELECT 1\"",
+        parts: &["own.toml:2", "unknown schema `sbtets`", "`sbtest`"],
+    },
+    Workload {
+        name: "unknown check of a deviation",
+        schema: "sbtest",
+        op: "sql = \"SELECT 1\"\n[[deviation]]\nserver = \"mysql\"\ncheck = \"plans\"\nreason = \"\"",
+        parts: &["own.toml:8", "unknown word `plans`", "`plan`"],
+    },
+];
+
+#[test]
+fn workload_files_that_are_wrong_are_refused_with_file_and_line() {
+    for case in WORKLOADS {
+        let lab = Lab::new();
+        let head = format!("help = \"h\"\nschema = \"{}\"\n", case.schema);
+        lab.write("own.toml", &format!("{head}[[op]]\nname = \"a\"\n{}\n", case.op));
+        lab.write("bad.toml", &[QUESTION, "workloads = [\"./own.toml\"]", SQLITE].join("\n"));
+        for verb in ["run", "plan", "verify"] {
+            let err = refusal(&mut lab.command(&[verb, "bad.toml"]), case.name);
+            for part in case.parts {
+                assert!(err.contains(part), "{} {verb}: `{part}` is not in: {err}", case.name);
+            }
+        }
+    }
+}
+
+const ONE_SERVER_ONLY: &str = "help = \"h\"
+schema = \"sbtest\"
+[[op]]
+name = \"a\"
+sql = \"SELECT c FROM {table} WHERE id = ?\"
+sql_for.postgres = \"SELECT missing FROM {table} WHERE id = ?\"
+args = [{ uniform = [1, \"rows\"] }]
+";
+
+/// Runs a workload that only Postgres refuses, beside one that both execute.
+fn one_server_refuses(workload: &str, baseline: &str) {
+    let lab = Lab::new();
+    lab.write("own.toml", workload);
+    let lines = [
+        QUESTION,
+        "workloads = [\"./own.toml\", \"point-query\"]",
+        "rows = 2000\nblocks = 1\nrounds = 1\nslice_seconds = 0.2",
+        baseline,
+        "factors.build = [\"sqlite\", \"postgres@18\"]",
+    ];
+    lab.write("bad.toml", &lines.join("\n"));
+    let output = lab.run(&["run", "bad.toml", "--no-steps"]);
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(2), "{out}\n{err}");
+    assert!(err.contains("failed: postgres-18") && err.contains("missing"), "{err}");
+    assert!(err.contains("own.toml"), "{err}");
+    assert!(out.contains("failed"), "the failure stands in the table\n{out}");
+    let comparison = lab.comparison();
+    let rate = |workload, variant| value(&comparison, workload, variant, "ops_per_second");
+    assert!(rate("point-query", "sqlite").unwrap() > 0.0);
+    assert!(rate("point-query", "postgres").unwrap() > 0.0, "the other phase still ran\n{out}");
+    assert_eq!(rate("own", "postgres"), None, "{out}");
+}
+
+#[test]
+fn a_statement_that_one_server_refuses_fails_its_own_slices_only() {
+    one_server_refuses(ONE_SERVER_ONLY, "baseline.build = \"sqlite\"");
+    one_server_refuses(ONE_SERVER_ONLY, "baseline.build = \"postgres@18\"");
+    let as_text = ONE_SERVER_ONLY.replace("sql =", "mode = \"text\"\nsql =");
+    one_server_refuses(&as_text, "baseline.build = \"sqlite\"");
+}
+
+#[test]
+fn a_refused_statement_is_named_with_its_line() {
+    let lab = Lab::new();
+    lab.write("own.toml", &ONE_SERVER_ONLY.replace("SELECT c", "SELECT absent"));
+    lab.write("bad.toml", &[QUESTION, "workloads = [\"./own.toml\"]", SQLITE].join("\n"));
+    let output = lab.run(&["verify", "bad.toml", "--rows", "1000"]);
+    assert_eq!(output.status.code(), Some(2));
+    let out = text(&output.stdout);
+    assert!(out.contains("own.toml:5`: no such column: absent"), "{out}");
 }

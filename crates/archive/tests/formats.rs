@@ -32,18 +32,19 @@ fn values(found: &Found) -> BTreeMap<String, (f64, String)> {
     found.values.iter().map(line).collect()
 }
 
+fn check(name: &str, importer: &str, expected: &[(&str, f64, &str)]) {
+    let (taken, found) = found(name, &data(name)).unwrap();
+    assert_eq!((taken, found.warnings.as_slice()), (importer, [].as_slice()), "{name}");
+    let values = values(&found);
+    for (key, value, text) in expected {
+        let (own, own_text) = values.get(*key).unwrap_or_else(|| panic!("{key}: {values:?}"));
+        assert!((own - value).abs() <= value.abs() * 1e-12, "{name} {key}: {own}");
+        assert_eq!(own_text, text, "{name} {key}");
+    }
+}
+
 #[test]
-fn every_importer_reads_its_own_format() {
-    let check = |name: &str, importer: &str, expected: &[(&str, f64, &str)]| {
-        let (taken, found) = found(name, &data(name)).unwrap();
-        assert_eq!((taken, found.warnings.as_slice()), (importer, [].as_slice()), "{name}");
-        let values = values(&found);
-        for (key, value, text) in expected {
-            let (own, own_text) = values.get(*key).unwrap_or_else(|| panic!("{key}: {values:?}"));
-            assert!((own - value).abs() <= value.abs() * 1e-12, "{name} {key}: {own}");
-            assert_eq!(own_text, text, "{name} {key}");
-        }
-    };
+fn reports_and_averages_of_steps_are_read() {
     check(
         "sysbench-1.0.txt",
         "sysbench",
@@ -69,6 +70,10 @@ fn every_importer_reads_its_own_format() {
         "sysbench",
         &[("s1 read-only 4 host_cpus", 4.0, "4"), ("s1 read-only 4 statements", 30000.0, "30000")],
     );
+}
+
+#[test]
+fn summaries_are_read() {
     check(
         "sb.prepare.o.point-query.warm.range100.pk1",
         "sb_prepare",
@@ -104,6 +109,10 @@ fn every_importer_reads_its_own_format() {
             ("new read-only 0 ops_per_second_relative", 1.1, "1.10"),
         ],
     );
+}
+
+#[test]
+fn raw_captures_are_read() {
     check(
         "vmstat.txt",
         "vmstat",
@@ -138,6 +147,10 @@ fn every_importer_reads_its_own_format() {
             ("s1 read-only 4 client_elapsed_seconds", 100.0, ""),
         ],
     );
+}
+
+#[test]
+fn output_of_pgbench_is_read() {
     check(
         "pgbench.txt",
         "pgbench",

@@ -101,7 +101,7 @@ fn strange_names_stay_names() {
             assert!(file.path.starts_with(|c: char| c.is_ascii_lowercase()), "{}", file.path);
             if exporter.name() == "mytools" {
                 assert!(!text.contains('\u{1b}'), "{}: {text}", file.path);
-                let table = text.lines().filter(|line| line.ends_with("_range=10")).last();
+                let table = text.lines().filter(|line| line.ends_with("_range=10")).next_back();
                 let columns = table.map_or(5, |row| row.split(['\t', ',']).count());
                 assert!((4..=5).contains(&columns), "{text}");
             }

@@ -5,15 +5,18 @@
 //!
 //! ```text
 //! cargo bench -p dbdyno-load --bench cost                    the null client, and a bare ping-pong
-//! cargo bench -p dbdyno-load --bench cost -- mysql SOCKET USER DATABASE [CLIENTS]
-//! cargo bench -p dbdyno-load --bench cost -- postgres SOCKET USER DATABASE [CLIENTS]
+//! cargo bench -p dbdyno-load --bench cost -- mysql SOCKET USER DATABASE [CLIENTS [WORKLOAD]]
+//! cargo bench -p dbdyno-load --bench cost -- postgres SOCKET USER DATABASE [CLIENTS [WORKLOAD]]
 //! ```
 //!
-//! The servers need a table `sbtest1` as sysbench makes it, of at least [`ROWS`] rows.
+//! Workloads: `point` (one row by its key, the default), `insert100` and `insert100-prepared` (a
+//! statement of a hundred rows of six columns, as text and prepared; also shown per row). The
+//! servers need a table `sbtest1` as sysbench makes it, of at least [`ROWS`] rows, for the first;
+//! for the others a table `pi1` is made anew.
 
 #![allow(clippy::print_stdout, reason = "printing figures is what this program is for")]
 
-use load::engine::Engine;
+use load::{engine::Engine, session};
 use model::drive::{Assignment, Endpoint, Stretch, StretchEnd, Target};
 use model::workload::Arrival;
 use std::io::{Error, Read, Write};
@@ -26,6 +29,9 @@ const REQUEST_BYTES: usize = 24;
 const ANSWER_BYTES: usize = 197;
 /// Operations of the shorter execution, on all connections together.
 const OPERATIONS: u64 = 100_000;
+/// The same of inserts, and their rows.
+const INSERTS: u64 = 2_000;
+const INSERTED: u64 = 100;
 
 fn main() {
     let arguments: Vec<String> = std::env::args().skip(1).filter(|a| a != "--bench").collect();
@@ -33,8 +39,12 @@ fn main() {
     let result = match words.as_slice() {
         ["child", "ping-pong", operations] => ping_pong(operations),
         ["child", operations, rest @ ..] => stretch(operations, rest),
-        [] => all(&[&["ping-pong"], &["null", "", "", "", "1"]]),
-        ["mysql" | "postgres", _, _, _] | ["mysql" | "postgres", _, _, _, _] => all(&[&words]),
+        [] => all(&[
+            &["ping-pong"],
+            &["null", "", "", "", "1"],
+            &["null", "", "", "", "1", "insert100"],
+        ]),
+        ["mysql" | "postgres", _, _, _, rest @ ..] if rest.len() <= 2 => all(&[&words]),
         _ => Err(Error::other(format!("`{}` is not understood", words.join(" ")))),
     };
     if let Err(error) = result {
@@ -47,16 +57,22 @@ fn all(cases: &[&[&str]]) -> Result<(), Error> {
     println!("{:<44} {:>12} {:>12} {:>12}", "per operation", "instr. user", "kernel", "cpu ns");
     for case in cases {
         let shown = case.join(" ");
-        match (count(case, OPERATIONS), count(case, 3 * OPERATIONS)) {
+        let inserts = case.get(5).is_some_and(|workload| workload.starts_with("insert"));
+        let operations = if inserts { INSERTS } else { OPERATIONS };
+        match (count(case, operations), count(case, 3 * operations)) {
             (Some(once), Some(thrice)) => {
                 let shares = once.iter().zip(&thrice).map(|(once, thrice)| {
                     let both = once.zip(*thrice);
                     both.map_or("-".to_owned(), |(once, thrice)| {
-                        format!("{:.1}", (thrice - once) / (2 * OPERATIONS) as f64)
+                        format!("{:.1}", (thrice - once) / (2 * operations) as f64)
                     })
                 });
                 let [user, kernel, ns] = &shares.collect::<Vec<_>>()[..] else { continue };
                 println!("{shown:<44} {user:>12} {kernel:>12} {ns:>12}");
+                if let (true, Ok(ns)) = (inserts, ns.parse::<f64>()) {
+                    let us = ns / 1000.0 / INSERTED as f64;
+                    println!("{:<44} {:>12} {:>12} {us:>9.3} us", "  per row", "", "");
+                }
             }
             _ => return Err(Error::other("`perf stat` failed; is perf installed?")),
         }
@@ -146,7 +162,13 @@ fn stretch(operations: &str, words: &[&str]) -> Result<(), Error> {
         initial_sql: Vec::new(),
     };
     let mut engine = Engine::connect(&target, clients).map_err(Error::other)?;
-    engine.compile(&point_query()?).map_err(Error::other)?;
+    let workload = match rest.get(1).unwrap_or(&"point") {
+        &"point" => point_query()?,
+        &"insert100" => insert(&target, "text")?,
+        &"insert100-prepared" => insert(&target, "prepared")?,
+        other => return Err(Error::other(format!("there is no workload `{other}`"))),
+    };
+    engine.compile(&workload).map_err(Error::other)?;
     let report = engine
         .run(&Stretch {
             end: StretchEnd::Operations(operations / u64::from(clients)),
@@ -178,4 +200,46 @@ fn point_query() -> Result<Assignment, Error> {
       "parameters": {}
     }"#;
     serde_json::from_str(&text.replace("ROWS", &ROWS.to_string())).map_err(Error::other)
+}
+
+/// A hundred rows per statement into an empty table without secondary indexes.
+fn insert(target: &Target, mode: &str) -> Result<Assignment, Error> {
+    let mut control = session::open(target).map_err(Error::other)?;
+    let (key, time) = match target.protocol.as_str() {
+        "postgres" => ("BIGSERIAL", "TIMESTAMP"),
+        _ => ("BIGINT AUTO_INCREMENT", "DATETIME"),
+    };
+    let create = format!(
+        "CREATE TABLE pi1 (transactionid {key} PRIMARY KEY, dateandtime {time}, cashregisterid INT \
+         NOT NULL, customerid INT NOT NULL, productid INT NOT NULL, price INT NOT NULL, data \
+         VARCHAR(4000))"
+    );
+    for sql in ["DROP TABLE IF EXISTS pi1", &create] {
+        control.query(sql).map_err(Error::other)?;
+    }
+    let text = r#"{
+      "workload": {"name": "insert100", "help": "", "group": "write", "schema": "ibench",
+        "counts": "operations", "parameters": {"rows": 0, "tables": 1}, "roles": [],
+        "source": "", "ops": [{"name": "insert", "weight": 1, "transaction": false,
+          "draws": [], "statements": [{"sql": "INSERT INTO {table} (COLUMNS) VALUES {rows}",
+            "sql_for": {}, "args": [
+              {"value": "now", "list": null},
+              {"value": {"uniform": {"low": "0", "high": "999"}}, "list": null},
+              {"value": {"uniform": {"low": "0", "high": "99999"}}, "list": null},
+              {"value": {"uniform": {"low": "0", "high": "9999"}}, "list": null},
+              {"value": {"uniform": {"low": "0", "high": "499"}}, "list": null},
+              {"value": {"filler": {"low": "10", "high": "20", "random_percent": 50}},
+               "list": null}],
+            "rows_per_statement": "INSERTED", "repeat": "1", "draws": [], "table": "connection",
+            "class": "write", "mode": "MODE", "capture": null,
+            "expect": {"rows": null, "changed": {"low": "INSERTED", "high": "INSERTED"}}}]}]},
+      "schema": {"name": "ibench", "help": "", "tables": [{"name": "pi{n}",
+        "copies": "tables", "rows": "rows", "create": {}, "columns": [], "indexes": {},
+        "finish": {}}]},
+      "parameters": {}
+    }"#;
+    let text = text.replace("INSERTED", &INSERTED.to_string()).replace("MODE", mode);
+    let columns = "dateandtime, cashregisterid, customerid, productid, price, data";
+    let text = text.replace("COLUMNS", columns);
+    serde_json::from_str(&text).map_err(Error::other)
 }

@@ -9,11 +9,13 @@ mod sql;
 mod statement;
 mod values;
 
+use crate::client::Failure;
 use crate::decimal::DIGITS_MAX;
 use crate::keys::{Filler, Random, Template, Zipf};
 pub use cast::{Cast, Part, PartEnd, Partner};
 use model::drive::Origin;
 use model::workload::{Class, Mode, TableChoice};
+use std::collections::BTreeMap;
 
 /// What one role of a workload executes, shared by its connections; a workload without roles is
 /// one program.
@@ -53,6 +55,19 @@ pub struct Program {
     pub text_registers: Vec<usize>,
     /// Copies of the table.
     pub tables: u64,
+    /// Where a statement stands, `file:line`, by operation and statement; for messages only.
+    pub places: BTreeMap<(u32, u32), String>,
+}
+
+impl Program {
+    /// A refused statement's failure, with the place of the statement if it is known.
+    #[cold]
+    pub fn located(&self, sql: &Sql, failure: Failure) -> Failure {
+        let place = sql.origin.and_then(|at| self.places.get(&(at.op, at.statement)));
+        let Some(place) = place else { return failure };
+        let message = format!("`{place}`: {}", failure.message());
+        Failure::new(failure.kind(), failure.code(), message)
+    }
 }
 
 /// A range of indexes into one of the program's tables.

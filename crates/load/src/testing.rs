@@ -57,6 +57,7 @@ pub(crate) fn statement(sql: &str, args: Vec<Arg>) -> Statement {
         index: Vec::new(),
         every: None,
         advance: None,
+        line: None,
     }
 }
 

@@ -138,6 +138,9 @@ pub struct Statement {
     /// for a full scan, or names. Empty means not checked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub index: Vec<String>,
+    /// Line of its SQL in the workload's file, for messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
 }
 
 /// A kept value that moves on without asking the server.

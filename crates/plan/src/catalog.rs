@@ -96,7 +96,10 @@ impl Catalog {
     /// Errors: unknown (the nearest name is given), unreadable, or wrong (with file and line).
     pub fn workload(&self, name_or_path: &str) -> Result<Workload, Error> {
         let source = self.source("workload", "workloads/", name_or_path)?;
-        workload(&source)
+        let workload = workload(&source)?;
+        let schema = self.source("schema", "schemas/", &workload.schema);
+        schema.map_err(|error| error.at(source.place(&["schema".to_owned()])))?;
+        Ok(workload)
     }
 
     /// A schema by name or path, as [`Catalog::workload`].
@@ -251,6 +254,15 @@ fn workload(source: &Source) -> Result<Workload, Error> {
     let checked = wire.check(source.stem(), source.label.clone());
     let mut workload = checked.map_err(|fault| source.locate(fault))?;
     workload.schema = source.reference(&workload.schema);
+    for (index, op) in workload.ops.iter_mut().enumerate() {
+        let of_op = ["op".to_owned(), index.to_string()];
+        for (number, statement) in op.statements.iter_mut().enumerate() {
+            let listed = [&of_op[..], &["statement".to_owned(), number.to_string()]].concat();
+            let path = if source.has(&listed) { listed } else { of_op.to_vec() };
+            let line = source.place(&[&path[..], &["sql".to_owned()]].concat()).line;
+            statement.line = line.and_then(|line| u32::try_from(line).ok());
+        }
+    }
     Ok(workload)
 }
 

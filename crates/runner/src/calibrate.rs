@@ -70,22 +70,50 @@ fn by_rate(run: &Run<'_>, phase: &Phase) -> bool {
 }
 
 /// Runs every phase for a moment on a throw-away copy of the base's data, so that no measured state
-/// is touched.
+/// is touched. A phase whose statements the base refuses is tried on the next subject.
 fn rates(run: &mut Run<'_>, found: &mut Calibration) -> Result<(), Error> {
     let is_base = |label: &String| run.plan.base.contains(label);
     let base = run.plan.subjects.iter().position(|s| is_base(&s.label)).unwrap_or(0);
-    let data = template::copy_for_block(run, base, 0)?;
-    let mut stand = Stand::start(run, base, &data, 1)?;
+    let others = (0..run.plan.subjects.len()).filter(|subject| *subject != base);
+    for subject in std::iter::once(base).chain(others) {
+        let plan = run.plan;
+        let measured = plan.phases.iter().filter(|phase| by_rate(run, phase));
+        let open: Vec<&Phase> =
+            measured.filter(|phase| !found.operations.contains_key(&phase.name)).collect();
+        if open.is_empty() {
+            break;
+        }
+        rates_of(run, subject, &open, found)?;
+    }
+    Ok(())
+}
+
+/// The rates of these phases on one subject, as far as it executes them.
+fn rates_of(
+    run: &mut Run<'_>,
+    subject: usize,
+    phases: &[&Phase],
+    found: &mut Calibration,
+) -> Result<(), Error> {
+    let data = template::copy_for_block(run, subject, 0)?;
+    let mut stand = Stand::start(run, subject, &data, 1)?;
     template::warm(run, &mut stand)?;
-    for phase in run.plan.phases.iter().filter(|phase| by_rate(run, phase)) {
+    for phase in phases {
         if stand.connections.len() != phase.clients as usize {
             stand.connect(phase.clients)?;
         }
-        stand.compile(&assignment(run, phase)?)?;
+        match stand.compile(&assignment(run, phase)?) {
+            // Its slices will say so.
+            Err(Error::Sql { lost: false, .. }) => continue,
+            other => other?,
+        }
         let seed = run.plan.experiment.seed ^ 0xca1b;
         run_stretch(&mut stand.driver, phase, StretchEnd::Seconds(PROBE_SECONDS), seed)?;
         let report =
             run_stretch(&mut stand.driver, phase, StretchEnd::Seconds(PROBE_SECONDS), seed + 1)?;
+        if report.succeeded == 0 && report.failed > 0 {
+            continue;
+        }
         let seconds = report.end_ns.saturating_sub(report.start_ns).max(1) as f64 / 1e9;
         let per_client = report.succeeded as f64 / seconds / f64::from(phase.clients.max(1));
         let operations = (per_client * phase.seconds).round().max(1.0) as u64;

@@ -90,7 +90,7 @@ fn step(
         // The design lets the next step pay, as published; its maintenance is a phase.
         after: After::Freeze,
     };
-    match trial.broken.clone() {
+    match trial.obstacle() {
         None => slice::execute(run, trial, &work),
         Some(reason) => slice::refuse(run, trial, &work, &reason),
     }
@@ -102,7 +102,7 @@ const STEPPED_SEED: u64 = 0x5eed_0000_0000_0002;
 /// Counts instructions by single steps, over as many operations for every subject as fit for the
 /// first. A warm-up comes before, because the first operations on cold rows cost more.
 fn steps(run: &mut Run<'_>, trial: &mut Trial, phase: usize, seed: u64) -> Result<(), Error> {
-    if !run.steps() || trial.broken.is_some() {
+    if !run.steps() || trial.obstacle().is_some() {
         return Ok(());
     }
     let about = &run.plan.phases[phase];

@@ -79,6 +79,11 @@ pub(crate) fn execute(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Resu
     match trial.keep_apart(measured)? {
         Some((measured, miscount)) => {
             fill_in(&mut record, trial, measured);
+            if let Some(reason) = &mut record.reason {
+                let workload = run.plan.phases[work.phase].workload;
+                let source = &run.plan.workloads[workload].source;
+                reason.push_str(&format!("; the workload is `{source}`"));
+            }
             if let Some(reason) = miscount {
                 record.state = SliceState::Failed;
                 record.reason.get_or_insert(reason);
@@ -138,7 +143,10 @@ pub(crate) fn refuse(
     let mut record = blank(run, trial, work);
     record.state = SliceState::Failed;
     let first = reason.lines().next().unwrap_or_default();
-    record.reason = Some(format!("not executed, because of an earlier failure: {first}"));
+    record.reason = Some(match trial.broken {
+        Some(_) => format!("not executed, because of an earlier failure: {first}"),
+        None => first.to_owned(),
+    });
     trial.writer.slice(&record)?;
     run.slice_done(&record);
     Ok(())

@@ -109,7 +109,7 @@ fn step(run: &Run<'_>, trial: &mut Trial, phase: usize, seed: u64) -> Result<(),
     trial.stepped.clear();
     let phase = &run.plan.phases[phase];
     let operations = run.calibration.stepped.get(&phase.name).copied().unwrap_or(0);
-    if trial.broken.is_some() || operations == 0 {
+    if trial.obstacle().is_some() || operations == 0 {
         return Ok(());
     }
     let counted = trial.stand.thaw().and_then(|()| {

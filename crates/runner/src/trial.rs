@@ -66,6 +66,8 @@ pub(crate) struct Trial {
     /// Why the rest of the phase goes on without this subject; the next phase tries to reach its
     /// server again.
     pub(crate) broken: Option<String>,
+    /// Why the current phase goes on without it.
+    pub(crate) unable: Option<String>,
 }
 
 /// Mark of slices that come after a failed one: their tables hold something else than those of the
@@ -263,6 +265,7 @@ impl Trial {
             rows: None,
             marks: Vec::new(),
             broken: None,
+            unable: None,
         };
         if !trial.stand.calm(CALM_CEILING)? {
             trial.marks.push(format!("not calm {} s after its start", CALM_CEILING.as_secs()));
@@ -280,15 +283,22 @@ impl Trial {
         Ok(())
     }
 
-    /// Opens the phase's connections and compiles its workload; what fails here breaks this subject
-    /// only.
+    /// Opens the phase's connections and compiles its workload. What fails here breaks this subject
+    /// only, and only in this phase if it is a statement that the server refuses.
     pub(crate) fn prepare(&mut self, clients: u32, assignment: &Assignment) -> Result<(), Error> {
         if self.broken.is_some() && !self.recover(clients)? {
             return Ok(());
         }
+        self.unable = None;
         let prepared = self.set_clients(clients).and_then(|()| {
             self.stand.thaw()?;
-            self.stand.compile(assignment)?;
+            match self.stand.compile(assignment) {
+                Err(Error::Sql { message, lost: false }) => {
+                    self.event("error", &message, None)?;
+                    self.unable = Some(message);
+                }
+                other => other?,
+            }
             self.database_bytes = self.stand.database_bytes()?;
             self.stand.freeze()
         });
@@ -321,6 +331,11 @@ impl Trial {
             self.marks.push(AFTER_FAILURE.to_owned());
         }
         Ok(true)
+    }
+
+    /// Why slices of the current phase cannot be executed, if they cannot.
+    pub(crate) fn obstacle(&self) -> Option<String> {
+        self.broken.clone().or_else(|| self.unable.clone())
     }
 
     /// Reads tables and indexes into the cache, then freezes again.

@@ -327,6 +327,7 @@ fn bracket(sql: &str) -> Statement {
         every: None,
         advance: None,
         index: Vec::new(),
+        line: None,
     }
 }
 

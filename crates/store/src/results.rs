@@ -156,8 +156,8 @@ impl Results {
         imports::header(&self.run_folder(run)?)
     }
 
-    /// Slices and imported values through the index, which is brought up to date first. Records that cannot be read
-    /// become warnings. Fails for an unknown run.
+    /// Slices and imported values through the index, which is brought up to date first. Records that
+    /// cannot be read become warnings. Fails for an unknown run.
     pub fn slices(&self, selection: &Selection) -> Result<Stored> {
         if let Selection::Run(run) = selection {
             self.run_folder(run)?;

@@ -70,11 +70,12 @@ fn export(study: &Study, options: &Options, folder: &str, files: &mut Vec<Export
         return Ok(());
     }
     let centers = centers(study);
-    let phases = phases(&centers, &variants);
     let shared = |phase: &PhaseName<'_>| phase.test == step::LOAD || phase.test.contains("warm");
-    let clients: BTreeSet<u32> = phases.iter().filter(|p| !shared(p)).map(|p| p.clients).collect();
+    let measured = phases(&centers, &variants).into_iter().filter(|phase| !shared(phase));
+    let clients: BTreeSet<u32> = measured.map(|phase| phase.clients).collect();
     for own in &clients {
-        let phases = phases_of(&centers, &variants, *own, clients.len() == 1);
+        let mut phases = phases(&centers, &variants);
+        phases.retain(|phase| clients.len() == 1 || phase.clients == *own);
         let sheet = Sheet { centers: &centers, variants: &variants, cpus: &study.cpus, phases };
         let folder = match clients.len() {
             1 => folder.to_owned(),
@@ -83,17 +84,6 @@ fn export(study: &Study, options: &Options, folder: &str, files: &mut Vec<Export
         sheet.files(&folder, &options.tag, files);
     }
     Ok(())
-}
-
-fn phases_of<'a>(
-    centers: &Centers<'a>,
-    variants: &[&str],
-    clients: u32,
-    alone: bool,
-) -> Vec<PhaseName<'a>> {
-    let mut phases = phases(centers, variants);
-    phases.retain(|phase| alone || phase.clients == clients);
-    phases
 }
 
 /// The phases that any of the variants has, in the suite's order.
@@ -105,6 +95,7 @@ fn phases<'a>(centers: &Centers<'a>, variants: &[&str]) -> Vec<PhaseName<'a>> {
             continue;
         }
         let m = center.first;
+        // Every published row has a range; where the workload has none it is the scripts' default.
         let range = m.range.unwrap_or(100);
         let test = phase.strip_suffix(&format!(".clients{}", m.clients)).unwrap_or(phase);
         let test = test.strip_suffix(&format!(".range{range}")).unwrap_or(test).to_owned();

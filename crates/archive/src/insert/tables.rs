@@ -56,7 +56,7 @@ fn files(sheets: &[(&str, Sheet, Sheet)]) -> Vec<Exported> {
         files.push(file(format!("rel.{phase}"), ratios.text()));
     }
     let picked = |name: &&str| sheets.iter().find(|(phase, ..)| phase == name);
-    let short: Vec<_> = SOME_PHASES.iter().filter_map(|name| picked(name)).collect();
+    let short: Vec<_> = SOME_PHASES.iter().filter_map(picked).collect();
     if short.len() == SOME_PHASES.len() {
         let absolute = some(short.iter().map(|(phase, absolute, _)| (*phase, absolute)));
         files.push(file("mrg.some".to_owned(), absolute));

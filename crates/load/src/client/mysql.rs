@@ -86,7 +86,9 @@ impl Client for Mysql {
         for sql in &program.sql {
             let encoded = match sql.mode {
                 Mode::Text => Encoded::text(sql),
-                Mode::Prepared => self.prepare_one(sql)?,
+                Mode::Prepared => {
+                    self.prepare_one(sql).map_err(|failure| program.located(sql, failure))?
+                }
             };
             self.statements.push(encoded);
         }

@@ -69,7 +69,9 @@ impl Client for Postgres {
         for sql in &program.sql {
             let encoded = match sql.mode {
                 Mode::Text => message::text(sql),
-                Mode::Prepared => self.prepare_one(sql)?,
+                Mode::Prepared => {
+                    self.prepare_one(sql).map_err(|failure| program.located(sql, failure))?
+                }
             };
             self.statements.push(encoded);
         }

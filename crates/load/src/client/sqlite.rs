@@ -63,7 +63,9 @@ impl Client for Sqlite {
         self.statements.clear();
         for sql in &program.sql {
             let encoded = match sql.mode {
-                Mode::Prepared => self.prepare_one(sql)?,
+                Mode::Prepared => {
+                    self.prepare_one(sql).map_err(|failure| program.located(sql, failure))?
+                }
                 Mode::Text => Encoded::Text {
                     pieces: Pieces::new(&[], &sql.pieces),
                     capture: Capture::of(sql),

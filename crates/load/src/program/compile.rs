@@ -113,6 +113,10 @@ impl<'a> Compiler<'a> {
             let identity = format!("{}/{position}", op.name);
             let (op, position) = (self.program.ops.len() as u32, position as u32);
             let origin = Origin { op, statement: position, copy: 1 };
+            if let Some(line) = statement.line {
+                let place = format!("{}:{line}", self.assignment.workload.source);
+                self.program.places.insert((op, position), place);
+            }
             let compiled = self.statement(statement, (identity, origin), &scope).map_err(at)?;
             if let Some(compiled) = &compiled
                 && compiled.class == Class::Write
@@ -342,6 +346,7 @@ impl Program {
             visits: 0,
             text_registers: Vec::new(),
             tables: 1,
+            places: BTreeMap::new(),
         }
     }
 }

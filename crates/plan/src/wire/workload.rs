@@ -255,6 +255,7 @@ impl WireStatement {
             index: self.index.map(|OneOrMany(names)| names).unwrap_or_default(),
             every: optional(self.every, known).under("every")?,
             advance: advance(self.advance, known).under("advance")?,
+            line: None,
         };
         marks_fit(&statement)?;
         Ok(statement)

@@ -1,0 +1,96 @@
+//! How long a results folder with 100,000 imported values takes: written, indexed, compared.
+//!
+//! `cargo run --release -p dbdyno-store --example compare_many`
+
+#![allow(clippy::print_stdout, reason = "an example talks")]
+
+use model::{
+    imported::{ImportHeader, ImportedValue, Source},
+    measurement::Measurement,
+    record::SliceState,
+};
+use std::time::Instant;
+use store::{Results, Selection};
+
+const SUBJECTS: u32 = 40;
+const PHASES: u32 = 100;
+const METRICS: u32 = 25;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let folder = tempfile::tempdir()?;
+    let results = Results::open_or_create(folder.path().join("results"))?;
+    let subjects: Vec<String> = (0..SUBJECTS).map(|n| format!("x.my{n:04}.c8r32.pk1")).collect();
+    let header = ImportHeader {
+        experiment: "many".into(),
+        subjects: subjects.clone(),
+        ..ImportHeader::default()
+    };
+    let values = values(&subjects);
+    timed("import", || results.import(&header, &values))?;
+    let first = timed("first reading, index built", || results.slices(&Selection::All))?;
+    let second = timed("next reading", || results.slices(&Selection::LatestPerExperiment))?;
+    assert_eq!((first.imported.len(), second.imported.len()), (values.len(), values.len()));
+    let design = analysis::Design {
+        experiment: "many".into(),
+        question: String::new(),
+        suite: String::new(),
+        subjects: subjects
+            .iter()
+            .map(|label| (label.clone(), (*label != subjects[0]).then(|| subjects[0].clone())))
+            .collect(),
+        phases: Default::default(),
+    };
+    let comparison = timed("comparison", || {
+        let mut observations = analysis::Observations::default();
+        observations.measurements = second.imported.into_iter().map(|v| v.measurement).collect();
+        Ok::<_, store::Error>(analysis::compare(&observations, &design))
+    })?;
+    let cells: usize = comparison.phases.iter().map(|phase| phase.cells.len()).sum();
+    println!("{} values, {} phases, {cells} cells", values.len(), comparison.phases.len());
+    Ok(())
+}
+
+fn timed<T, E>(name: &str, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> {
+    let start = Instant::now();
+    let result = work()?;
+    println!("{name}: {:.0} ms", start.elapsed().as_secs_f64() * 1e3);
+    Ok(result)
+}
+
+fn values(subjects: &[String]) -> Vec<ImportedValue> {
+    let metrics: Vec<&str> =
+        analysis::METRICS.iter().take(METRICS as usize).map(|metric| metric.name).collect();
+    let mut values = Vec::new();
+    for (index, subject) in subjects.iter().enumerate() {
+        for position in 0..PHASES {
+            for (number, metric) in metrics.iter().enumerate() {
+                let value = 1000.0 + (index * 7 + number) as f64 + f64::from(position);
+                values.push(ImportedValue {
+                    measurement: Measurement {
+                        experiment: "many".into(),
+                        run: String::new(),
+                        subject: subject.clone(),
+                        phase: format!("phase-{position}"),
+                        workload: format!("phase-{position}"),
+                        group: "point".into(),
+                        position,
+                        range: Some(100),
+                        clients: 40,
+                        levels: [("build", subject.as_str()), ("clients", "40"), ("pk", "1")]
+                            .map(|(name, level)| (name.to_owned(), level.to_owned()))
+                            .into(),
+                        block: 0,
+                        round: 0,
+                        metric: (*metric).to_owned(),
+                        value,
+                        state: SliceState::Measured,
+                        marks: vec!["whole host, load generator included".into()],
+                    },
+                    text: format!("{value:.2}"),
+                    source: Source { file: format!("many/{subject}/sb.met.{position}"), line: 3 },
+                });
+            }
+        }
+    }
+    values
+}

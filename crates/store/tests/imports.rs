@@ -1,0 +1,101 @@
+//! Imports: written, found, selected, damaged.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use model::{
+    imported::{ImportHeader, ImportedValue, Source},
+    measurement::Measurement,
+    record::SliceState,
+};
+use store::{Results, Selection};
+
+fn value(subject: &str, metric: &str, value: f64) -> ImportedValue {
+    ImportedValue {
+        measurement: Measurement {
+            experiment: "nov".into(),
+            run: String::new(),
+            subject: subject.into(),
+            phase: "scan".into(),
+            workload: "scan".into(),
+            group: "range".into(),
+            position: 3,
+            range: Some(100),
+            clients: 1,
+            levels: [("pk".to_owned(), "1".to_owned())].into(),
+            block: 0,
+            round: 0,
+            metric: metric.into(),
+            value,
+            state: SliceState::Measured,
+            marks: vec!["a bias".into()],
+        },
+        text: "0.000510".into(),
+        source: Source { file: "nov/x/sb.met".into(), line: 6 },
+    }
+}
+
+fn header(experiment: &str) -> ImportHeader {
+    ImportHeader {
+        format: 0,
+        experiment: experiment.into(),
+        subjects: vec!["b".into(), "a".into()],
+        corrections: vec!["vmstat".into()],
+        warnings: vec!["`f`:1: is broken".into()],
+    }
+}
+
+fn results() -> (tempfile::TempDir, Results) {
+    let dir = tempfile::tempdir().unwrap();
+    let results = Results::open_or_create(dir.path().join("results")).unwrap();
+    (dir, results)
+}
+
+#[test]
+fn imported_values_come_back_as_they_were_with_their_run() {
+    let (_dir, results) = results();
+    let mut values =
+        vec![value("a", "x", 0.1 + 0.2), value("a", "y", 1e300), value("b", "x", 5e-324)];
+    let run = results.import(&header("nov"), &values).unwrap();
+    let stored = results.slices(&Selection::Run(run.clone())).unwrap();
+    values.iter_mut().for_each(|value| value.measurement.run.clone_from(&run));
+    assert_eq!((stored.imported, stored.warnings, stored.slices), (values, vec![], vec![]));
+    let found = results.import_of(&run).unwrap().unwrap();
+    assert_eq!(found, ImportHeader { format: model::record::RECORD_FORMAT, ..header("nov") });
+    let runs = results.runs().unwrap();
+    assert!(runs[0].finished && runs[0].experiment == "nov");
+    assert_eq!(results.trials(&run).unwrap().len(), 2);
+}
+
+#[test]
+fn the_latest_import_of_an_experiment_counts() {
+    let (_dir, results) = results();
+    let first = results.import(&header("nov"), &[value("a", "x", 1.0)]).unwrap();
+    let second = results.import(&header("nov"), &[value("a", "x", 2.0)]).unwrap();
+    let other = results.import(&header("dec"), &[value("a", "x", 3.0)]).unwrap();
+    let runs = |selection| -> Vec<String> {
+        let stored = results.slices(&selection).unwrap();
+        stored.imported.into_iter().map(|value| value.measurement.run).collect()
+    };
+    assert_eq!(runs(Selection::All), [first, second.clone(), other.clone()]);
+    assert_eq!(runs(Selection::LatestPerExperiment), [second, other]);
+}
+
+#[test]
+fn a_damaged_import_tells_and_keeps_the_rest() {
+    let (_dir, results) = results();
+    let run =
+        results.import(&header("nov"), &[value("a", "x", 1.0), value("a", "y", 2.0)]).unwrap();
+    let file = results.trials(&run).unwrap()[0].dir.join("imported.jsonl");
+    let text = std::fs::read_to_string(&file).unwrap();
+    let check = |text: &str, values: usize, word: &str| {
+        std::fs::write(&file, text).unwrap();
+        let stored = results.slices(&Selection::All).unwrap();
+        assert_eq!(stored.imported.len(), values, "{:?}", stored.warnings);
+        assert!(stored.warnings.iter().any(|warning| warning.contains(word)), "{word}");
+    };
+    check(&text[..text.len() - 20], 1, "middle of a value");
+    check(&text.replacen("\"line\":6", "\"line\":-6", 1), 1, "line 1 of imported.jsonl");
+    check("", 0, "should hold 2 values");
+    std::fs::remove_file(file.with_file_name("complete")).unwrap();
+    check(&text, 2, "not complete");
+}
