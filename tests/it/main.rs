@@ -10,9 +10,11 @@
 )]
 
 mod archives;
+mod browser;
 mod errors;
 mod lab;
 mod quickstart;
+mod report;
 mod servers;
 mod survival;
 mod verify;

@@ -106,6 +106,11 @@ pub(crate) fn is_failed(cell: &Cell) -> bool {
     cell.value.is_none() && cell.reason.as_deref().is_some_and(|r| r.starts_with("failed"))
 }
 
+/// A number of tests, as people say it.
+pub(crate) fn tests(count: usize) -> String {
+    if count == 1 { "1 test".to_owned() } else { format!("{count} tests") }
+}
+
 /// Seconds as people say them.
 pub(crate) fn seconds(seconds: f64) -> String {
     let whole = seconds.round().max(0.0);

@@ -70,7 +70,7 @@
     if (kind === "ratio") td.classList.add(...heat(cell[RATIO], metric.better));
     else td.classList.add(kind);
     let text = "–";
-    if (kind === "failed") text = "failed";
+    if (kind === "failed" || kind === "missed") text = kind;
     else if (absolute || kind === "base") text = shown(cell[VALUE]);
     else if (kind === "ratio") text = cell[RATIO].toFixed(2);
     else if (kind === "invalid") text = "no ratio";

@@ -5,7 +5,10 @@ use crate::{escape::terminal, number, words};
 use maud::{Markup, html};
 
 /// Variants that get a line of their own in a row; more share one.
-const LANES: usize = 6;
+const LANES: usize = 3;
+
+/// Marks of a row that are told one by one to readers who do not see them.
+const SPOKEN: usize = 12;
 
 /// Height of a lane [px].
 const LANE: usize = 16;
@@ -33,7 +36,9 @@ pub(super) fn draw(forest: &Forest) -> Markup {
                     @for (group, rows) in &forest.groups {
                         tbody {
                             @if !group.is_empty() && forest.groups.len() > 1 {
-                                tr class="group" { th scope="rowgroup" colspan="2" { (terminal(group)) } }
+                                tr class="group" {
+                                    th scope="rowgroup" colspan="2" { (terminal(group)) }
+                                }
                             }
                             @for row in rows { (line(forest, row, &places)) }
                         }
@@ -124,8 +129,8 @@ fn line(forest: &Forest, row: &ForestRow, places: &Places) -> Markup {
         tr {
             th scope="row" { (terminal(&row.title)) }
             td {
-                svg class="strip" width="100%" height=(height) role="img" data-marks=(row.dots.len())
-                {
+                svg class="strip" width="100%" height=(height) role="img"
+                    data-marks=(row.dots.len()) {
                     title { (terminal(&row.title)) }
                     desc { (terminal(&described(row))) }
                     (ground(forest.form, places))
@@ -140,7 +145,7 @@ fn line(forest: &Forest, row: &ForestRow, places: &Places) -> Markup {
 
 /// All marks of a row in words; the ends, if there are too many to be listened to.
 fn described(row: &ForestRow) -> String {
-    if row.dots.len() <= 2 * LANES {
+    if row.dots.len() <= SPOKEN {
         let words: Vec<&str> = row.dots.iter().map(|dot| dot.words.as_str()).collect();
         return words.join("; ");
     }
@@ -159,7 +164,8 @@ fn ground(form: Form, places: &Places) -> Markup {
     let (low, high) = (places.percent(1.0 / words::MARGIN), places.percent(words::MARGIN));
     html! {
         @if form == Form::Dots {
-            rect class="margin" x={ (low) "%" } width={ (round(high - low)) "%" } y="0" height="100%" {}
+            @let width = round(high - low);
+            rect class="margin" x={ (low) "%" } width={ (width) "%" } y="0" height="100%" {}
         }
         @for (at, word) in places.marks() {
             line class=(if word == "1" { "one" } else { "grid" })

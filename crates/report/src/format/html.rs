@@ -147,7 +147,8 @@ impl Article<'_> {
                     section id=(part.id) aria-labelledby={ (part.id) "-title" } {
                         h2 id={ (part.id) "-title" } {
                             (text::inline(part.title))
-                            a class="link" href={ "#" (part.id) } aria-label="Link to this section" { "#" }
+                            a class="link" href={ "#" (part.id) }
+                                aria-label="Link to this section" { "#" }
                         }
                         (writer.items(part.items))
                     }
@@ -180,12 +181,16 @@ fn foot() -> Markup {
     html! {
         footer {
             p {
-                "A ratio is a value divided by the base's. Operations per second above 1 and costs "
-                "below 1 are blue, the contrary is orange, what lies within 2 % of 1 is not coloured. "
-                "▼ regression, ▲ improvement, = equivalent, ≈ suspect of code layout, ? not decided; "
-                "no symbol: no verdict. Hatched: failed, and no number stands for it."
+                "A ratio is a value divided by the base's. Operations per second above 1 and "
+                "costs below 1 are blue, the contrary is orange, what lies within 2 % of 1 is "
+                "not coloured. ▼ regression, ▲ improvement, = equivalent, ≈ suspect of code "
+                "layout, △ dearer without proof of slower, ? not decided; no symbol: no verdict. "
+                "Hatched: failed or missed, and no number stands for it."
             }
-            p { "Made by dbdyno " (env!("CARGO_PKG_VERSION")) ". This file asks the network for nothing." }
+            p {
+                "Made by dbdyno " (env!("CARGO_PKG_VERSION")) ". "
+                "This file asks the network for nothing."
+            }
         }
     }
 }

@@ -69,22 +69,21 @@ fn sentence(comparison: &Comparison, subject: &str, document: &mut Document) {
     let base = phases.iter().find_map(|p| p.cell(subject, THROUGHPUT)?.base.as_deref());
     let (low, high) = bounds(&found);
     let mut text = format!(
-        "`{subject}` does {} of the throughput of `{}`: geometric mean of {} of {} tests, from {} \
-         to {}.",
+        "`{subject}` does {} of the throughput of `{}`: geometric mean of {} of {}, from {} to {}.",
         number::ratio(mean),
         base.unwrap_or("its base"),
         found.len(),
-        phases.len(),
+        words::tests(phases.len()),
         number::ratio(low),
         number::ratio(high),
     );
-    let cost = COSTS.iter().find_map(|(metric, words)| {
+    let cost = COSTS.iter().find_map(|(metric, what)| {
         let found = ratios(&phases, subject, metric);
-        Some((geometric_mean(&found)?, found.len(), words))
+        Some((geometric_mean(&found)?, words::tests(found.len()), what))
     });
-    if let Some((mean, count, words)) = cost {
+    if let Some((mean, count, what)) = cost {
         let ratio = number::ratio(mean);
-        text.push_str(&format!(" It takes {ratio} of the {words} (mean of {count} tests)."));
+        text.push_str(&format!(" It takes {ratio} of the {what} (mean of {count})."));
     }
     document.paragraph(text);
 }
@@ -110,13 +109,13 @@ fn extremes(comparison: &Comparison, compared: &[&str], document: &mut Document)
     };
     document.paragraph(format!(
         "Of {} variants `{}` does least, {} of the base's throughput, and `{}` most, {}: geometric \
-         means of up to {} tests.",
+         means of up to {}.",
         found.len(),
         low.1,
         number::ratio(low.0),
         high.1,
         number::ratio(high.0),
-        phases.len(),
+        words::tests(phases.len()),
     ));
 }
 

@@ -116,6 +116,7 @@ fn table(grid: &Grid, metrics: &[usize]) -> Table {
                 [
                     match value.kind {
                         Kind::Failed => Cell::Failed,
+                        Kind::Missed => Cell::Text("missed".to_owned()),
                         _ => value.value.map_or(Cell::Missing, Cell::Number),
                     },
                     ratio.map_or_else(|| Cell::Text(String::new()), Cell::Ratio),

@@ -6,6 +6,7 @@ mod costs;
 mod curves;
 mod data;
 mod forest;
+mod rates;
 mod table;
 mod why;
 
@@ -24,6 +25,7 @@ pub trait Section: Sync {
 pub const SECTIONS: &[&dyn Section] = &[
     &answer::Answer,
     &table::Table,
+    &rates::Rates,
     &forest::Forest,
     &why::Why,
     &costs::Costs,

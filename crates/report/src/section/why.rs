@@ -37,10 +37,10 @@ impl Section for Why {
         }
         found.sort_by(|a, b| b.1.effect.ln().abs().total_cmp(&a.1.effect.ln().abs()));
         document.paragraph(format!(
-            "Which cost per operation moved with the throughput, for the {} tests that moved by \
+            "Which cost per operation moved with the throughput, for {} that moved by \
              more than a factor of {margin}; the largest effects first. What moves together need \
              not be a cause: these are places to look.",
-            found.len()
+            words::tests(found.len())
         ));
         for (phase, diagnosis) in found.iter().take(SHOWN) {
             one(phase, diagnosis, document);

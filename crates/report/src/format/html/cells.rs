@@ -44,6 +44,7 @@ pub(super) fn words(value: &Value) -> String {
         (Kind::Base, _, Some(number)) => number::value(number),
         (Kind::Ratio, Some(ratio), _) => number::ratio(ratio),
         (Kind::Invalid, ..) => "no ratio".to_owned(),
+        (Kind::Missed, ..) => "missed".to_owned(),
         _ => "–".to_owned(),
     }
 }
@@ -129,6 +130,7 @@ mod tests {
             (value(Kind::Ratio, Some(0.914), Some(1.0)), "0.91", "w2 py"),
             (value(Kind::Failed, None, None), "failed", "failed"),
             (value(Kind::Invalid, None, Some(3.0)), "no ratio", "invalid"),
+            (value(Kind::Missed, None, Some(3.0)), "missed", "missed"),
             (value(Kind::Missing, None, None), "–", "missing"),
         ];
         for (value, said, class) in cases {

@@ -45,9 +45,10 @@ pub(super) fn table(grid: &Grid, id: &str) -> Markup {
                 thead { tr {
                     th scope="col" { (text::shown(&grid.row_keys.join(" · "))) }
                     @for column in &grid.columns {
-                        @let unit = if column.is_base { grid.metrics[metric].unit } else { "ratio" };
+                        @let own = grid.metrics[metric].unit;
+                        @let unit = if column.is_base { own } else { "ratio" };
                         th scope="col" class=(if column.is_base { "num base" } else { "num" }) {
-                            span class="name" { (text::shown(&column.title)) }
+                            span class="name" { (text::name(&column.title)) }
                             span class="unit" { (unit) }
                         }
                     }
@@ -56,7 +57,9 @@ pub(super) fn table(grid: &Grid, id: &str) -> Markup {
                     tbody {
                         @if !group.is_empty() {
                             tr class="group" {
-                                th scope="rowgroup" colspan=(grid.columns.len() + 1) { (text::shown(group)) }
+                                th scope="rowgroup" colspan=(grid.columns.len() + 1) {
+                                    (text::shown(group))
+                                }
                             }
                         }
                         @for row in rows { (line(grid, (metric, row), &notes, id)) }
@@ -144,7 +147,8 @@ fn line(grid: &Grid, (metric, row): (usize, usize), notes: &[String], id: &str) 
             th scope="row" {
                 (text::shown(&head.title))
                 @if !head.note.is_empty() { span class="note" { (text::shown(&head.note)) } }
-                a class="link" href={ "#" (name) } aria-label={ "Link to " (text::shown(&head.title)) } { "#" }
+                a class="link" href={ "#" (name) }
+                    aria-label={ "Link to " (text::shown(&head.title)) } { "#" }
             }
             @for (column, value) in grid.values[metric][row].iter().enumerate() {
                 (cell(grid, metric, (column, row, value), (notes, id)))
@@ -178,7 +182,7 @@ fn cell(
 
 /// Why a cell has no number to compare, if it has none.
 fn noted(value: &Value) -> Option<&String> {
-    let broken = matches!(value.kind, Kind::Failed | Kind::Invalid | Kind::Missing);
+    let broken = !matches!(value.kind, Kind::Base | Kind::Ratio);
     Some(&value.note).filter(|note| broken && !note.is_empty())
 }
 

@@ -43,7 +43,12 @@ impl Writer {
             },
             Item::Fold { title, items } => {
                 let inner = self.items(items);
-                html! { details { summary { (text::inline(title)) } div class="inner" { (inner) } } }
+                html! {
+                    details {
+                        summary { (text::inline(title)) }
+                        div class="inner" { (inner) }
+                    }
+                }
             }
             Item::Table(found) => table(found),
             Item::Chart(found) => chart::draw(found),
@@ -79,12 +84,17 @@ impl Writer {
         html! {
             @if let Some(data) = data { (data) }
             p class="save scripted" {
-                button type="button" data-save="json" data-grid=(id) data-name=(name) { "Save as JSON" }
-                " "
-                button type="button" data-save="csv" data-grid=(id) data-name=(name) { "Save as CSV" }
+                @for (kind, words) in [("json", "Save as JSON"), ("csv", "Save as CSV")] {
+                    button type="button" data-save=(kind) data-grid=(id) data-name=(name) {
+                        (words)
+                    }
+                }
             }
             noscript {
-                p { "Without script: the values are JSON in this file, in the element " code { (id) } "." }
+                p {
+                    "Without script: the values are JSON in this file, in the element "
+                    code { (id) } "."
+                }
             }
         }
     }
@@ -127,7 +137,7 @@ fn table(table: &Table) -> Markup {
 fn head(column: &Column) -> Markup {
     html! {
         th scope="col" class=[class(column)] {
-            (text::shown(&column.title))
+            (text::name(&column.title))
             @if !column.short.is_empty() { span class="unit" { (text::shown(&column.short)) } }
             @if !column.unit.is_empty() { span class="unit" { (text::shown(&column.unit)) } }
         }

@@ -8,6 +8,18 @@ pub(super) fn shown(text: &str) -> String {
     escape::terminal(text)
 }
 
+/// A name that may be broken where its parts end.
+pub(super) fn name(text: &str) -> Markup {
+    let shown = shown(text);
+    let parts: Vec<&str> = shown.split_inclusive(['.', '-', '_']).collect();
+    html! {
+        @for (index, part) in parts.iter().enumerate() {
+            @if index > 0 { wbr; }
+            (part)
+        }
+    }
+}
+
 /// A text of several lines.
 pub(super) fn lines(text: &str) -> String {
     text.lines().map(|line| shown(&line.replace('\t', "    "))).collect::<Vec<_>>().join("\n")
@@ -47,6 +59,7 @@ mod tests {
         check("a ` <b>", "a ` &lt;b&gt;");
         check("\u{202e}x\u{7}", "\\u{202e}x\\u{7}");
         assert_eq!(slug("Read-Only <range> 10.pre"), "read-only-range-10.pre");
+        assert_eq!(name("a.b-<c").into_string(), "a.<wbr>b-<wbr>&lt;c");
         assert_eq!(lines("a\n\tb\u{1b}\n"), "a\n    b\\u{1b}");
     }
 }
