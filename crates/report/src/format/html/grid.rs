@@ -30,6 +30,9 @@ const SWITCH: [&str; 16] = [
     "database_mib",
 ];
 
+/// Columns beyond which they are narrow.
+const MANY: usize = 5;
+
 /// Where a cell is: column and row.
 type At<'a> = (usize, usize, &'a Value);
 
@@ -40,7 +43,8 @@ pub(super) fn table(grid: &Grid, id: &str) -> Markup {
     html! {
         (switches(grid, id))
         div class="wide" tabindex="0" role="group" aria-label="Table of all tests and variants" {
-            table class="grid" id={ (id) "-table" } data-grid=(id) data-metric=(metric) {
+            @let class = if grid.columns.len() > MANY { "grid many" } else { "grid" };
+            table class=(class) id={ (id) "-table" } data-grid=(id) data-metric=(metric) {
                 caption { (caption(grid, metric)) }
                 thead { tr {
                     th scope="col" { (text::shown(&grid.row_keys.join(" · "))) }

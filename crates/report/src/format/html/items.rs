@@ -9,6 +9,9 @@ use crate::{
 };
 use maud::{Markup, html};
 
+/// Columns beyond which they are narrow.
+const MANY: usize = 6;
+
 /// Writes the items of one comparison.
 pub(super) struct Writer {
     index: usize,
@@ -110,7 +113,7 @@ fn table(table: &Table) -> Markup {
     let width = table.columns.len();
     html! {
         div class="wide" tabindex="0" role="group" aria-label="Table" {
-            table class="plain" {
+            table class=(if width > MANY { "plain many" } else { "plain" }) {
                 thead { tr { @for column in &table.columns { (head(column)) } } }
                 tbody {
                     @for row in &table.rows {
