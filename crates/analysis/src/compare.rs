@@ -341,7 +341,8 @@ impl<'a> Source<'a> {
 }
 
 /// Why the values of two sides are not compared though both are there: one missed its SLA, and did
-/// less than it was asked to do meanwhile. What it was asked to do, and how it kept to it, still is.
+/// less than it was asked to do meanwhile. What it was asked to do, and how it kept to it, still
+/// is.
 fn is_missed(metric: &Metric, base: &Replicates<'_>, own: &Replicates<'_>) -> Option<String> {
     const OF_THE_RATE: [&str; 5] = [
         "insert_rows_per_second",

@@ -3,8 +3,8 @@
 use crate::{
     PhaseFacts,
     metrics::metric,
-    roles::RoleFacts,
     parts::{EMBEDDED, Parts},
+    roles::RoleFacts,
     sla,
 };
 use model::{

@@ -18,8 +18,8 @@ pub(crate) fn lock(folder: &Path) -> Result<fs::File> {
     Ok(file)
 }
 
-/// Removes every folder below `runs` whose process is gone, but for `own` and kept ones. What cannot
-/// be removed stays: it harms nobody but the disk.
+/// Removes every folder below `runs` whose process is gone, but for `own` and kept ones. What
+/// cannot be removed stays: it harms nobody but the disk.
 pub(crate) fn sweep(runs: &Path, own: &Path) {
     let Ok(entries) = fs::read_dir(runs) else { return };
     for folder in entries.flatten().map(|entry| entry.path()) {

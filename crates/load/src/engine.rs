@@ -226,9 +226,8 @@ pub fn trace(target: &Target, trace: &Trace) -> Result<Vec<TracedStatement>, Err
         seed: trace.seed,
         interval_ms: 1000,
     };
-    (protocol.trace)(target, &cast, &stretch).map_err(|failure| {
-        failed(format!("workload `{}` cannot be prepared", cast.name), &failure)
-    })
+    (protocol.trace)(target, &cast, &stretch)
+        .map_err(|failure| failed(format!("workload `{}` cannot be prepared", cast.name), &failure))
 }
 
 fn protocol_of(target: &Target) -> Result<&'static Protocol, Error> {

@@ -75,7 +75,7 @@ mod tests {
         check(50_000.0, "50k");
         check(1_500_000.0, "1.5M");
         check(93_697.0, "93.7k");
-        assert_eq!(six_digits(1234.567_89), Some(1234.57));
+        assert_eq!(six_digits(1_234.567_89), Some(1234.57));
         assert_eq!(six_digits(f64::NAN), None);
         assert_eq!((ratio(0.914), ratio(f64::INFINITY)), ("0.91".into(), "-".into()));
     }

@@ -17,8 +17,8 @@ use model::{
 };
 
 /// Operations per row of the tables that each subject does, discarded, before the first round of a
-/// reading phase. Caches are full by then, but InnoDB's adaptive hash index serves a page only after
-/// several accesses to it: until it does, MySQL 5.6 spends 49,700 instead of 35,000 user
+/// reading phase. Caches are full by then, but InnoDB's adaptive hash index serves a page only
+/// after several accesses to it: until it does, MySQL 5.6 spends 49,700 instead of 35,000 user
 /// instructions on a point query. With 1M rows 115,000 operations left it at 45,500, and 167,000
 /// were enough.
 const FIRST_DISCARD_PER_ROW: f64 = 0.3;

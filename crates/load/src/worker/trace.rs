@@ -19,8 +19,7 @@ pub fn trace<C: Client>(
     stretch: &Stretch,
 ) -> Result<Vec<TracedStatement>, Failure> {
     let seats = Seats::new(cast, stretch, 1);
-    let (Some(part), Some(guide), Some(seat)) =
-        (cast.parts.first(), seats.guide(0), seats.seat(0))
+    let (Some(part), Some(guide), Some(seat)) = (cast.parts.first(), seats.guide(0), seats.seat(0))
     else {
         return Ok(Vec::new());
     };

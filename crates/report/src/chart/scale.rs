@@ -27,7 +27,7 @@ const RATIO_WORDS: [(&str, &str); 13] = [
 /// Shares that the axis of nines marks.
 const NINES: [(f64, &str); 8] = [
     (0.0, "0 %"),
-    (0.301_03, "50 %"),
+    (std::f64::consts::LOG10_2, "50 %"),
     (1.0, "90 %"),
     (2.0, "99 %"),
     (3.0, "99.9 %"),

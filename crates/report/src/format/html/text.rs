@@ -28,7 +28,7 @@ pub(super) fn lines(text: &str) -> String {
 /// A sentence; what stands between backticks becomes code.
 pub(super) fn inline(text: &str) -> Markup {
     let parts: Vec<&str> = text.split('`').collect();
-    if parts.len() % 2 == 0 {
+    if parts.len().is_multiple_of(2) {
         // A lone backtick belongs to a name from outside.
         return html! { (shown(text)) };
     }
