@@ -144,28 +144,16 @@ fn executes(kind: PhaseKind) -> bool {
     matches!(kind, PhaseKind::Measure | PhaseKind::Warmup)
 }
 
-/// What the schema and the design must have for a phase.
+/// What the schema must have for a phase.
 fn check_kind(draft: &Draft, entry: &DraftPhase) -> Result<(), Error> {
     let workload = &draft.workloads[entry.workload];
     let name = &entry.suite.name;
-    let once = match entry.suite.kind {
-        PhaseKind::Index => "builds indexes once",
-        PhaseKind::Measure | PhaseKind::Warmup if workload.ends_by_roles() => {
-            "ends when its roles have done their work"
-        }
-        _ => return Ok(()),
-    };
-    if draft.experiment.design == Design::Interleaved {
-        let place = draft.places.of(&["design"]);
-        let reason = format!(
-            "the phase `{name}` {once}, which equal slices in turns cannot do; \
-             write `design = \"classic\"`"
-        );
-        return Err(Error::Invalid { place, reason });
+    if entry.suite.kind != PhaseKind::Index {
+        return Ok(());
     }
     let mut schemas = draft.schemas.iter().filter(|schema| schema.name == workload.schema);
     let has_indexes = schemas.any(|one| one.tables.iter().any(|table| !table.indexes.is_empty()));
-    if entry.suite.kind == PhaseKind::Index && !has_indexes {
+    if !has_indexes {
         let schema = &workload.schema;
         let reason = format!("the phase `{name}` has no index to build in the schema `{schema}`");
         return Err(Error::Invalid { place: draft.places.of(&["suite"]), reason });

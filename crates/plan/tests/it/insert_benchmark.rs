@@ -205,16 +205,22 @@ fn the_plan_is_shown_as_it_will_happen() {
 }
 
 #[test]
-fn the_design_and_the_factors_must_suit_phases_that_build_on_each_other() {
+fn interleaved_phases_are_cut_into_as_many_pieces_as_rounds() {
+    let plan = shipped("insert-benchmark", &["design=interleaved", "rounds=5"]).unwrap();
+    let orders = &plan.blocks[0].orders;
+    let rounds = |name: &str| {
+        let phase = plan.phases.iter().position(|phase| phase.name == name).unwrap();
+        orders[phase].len()
+    };
+    assert_eq!(["l.i0", "l.x", "l.i1", "qp1000"].map(rounds), [5, 1, 5, 5]);
+}
+
+#[test]
+fn the_factors_must_suit_phases_that_build_on_each_other() {
     let check = |set: &[&str], expected: &str| {
         let error = shipped("insert-benchmark", set).unwrap_err().to_string();
         assert!(error.contains(expected), "{set:?}:\n  got {error}");
     };
-    check(
-        &["design=interleaved"],
-        "`--set design=interleaved`: the phase `l.i0` ends when its roles have done their work, \
-         which equal slices in turns cannot do; write `design = \"classic\"`",
-    );
     check(
         &["factors.clients=[1,2]"],
         "`--set factors.clients=[1,2]`: the phases of this suite build on each other",
