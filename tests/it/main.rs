@@ -12,6 +12,7 @@
 mod archives;
 mod browser;
 mod errors;
+mod insert_benchmark;
 mod lab;
 mod quickstart;
 mod report;

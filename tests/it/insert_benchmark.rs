@@ -1,0 +1,104 @@
+//! The Insert Benchmark end to end, with little data: rows are accounted for on every server, and a
+//! server that stalls is told.
+
+use crate::lab::{Lab, processes_naming, text};
+use std::{
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+
+/// Rates are kept by servers of any speed here, but not by hosts that are busy otherwise: such a
+/// step is marked, and the command ends with 1.
+const DONE_OR_MISSED: [Option<i32>; 2] = [Some(0), Some(1)];
+
+fn experiment(lab: &Lab, build: &str, more: &str) {
+    let text = format!(
+        "question = \"are all rows there?\"\nsuite = \"insert-benchmark\"\nrows = 20000\n\
+         blocks = 1\nrounds = 2\n{more}\n[parameters]\ninserted = 2000\nquery_seconds = 2\n\
+         settle_seconds = 1\nsettle_seconds_max = 5\n[factors]\nbuild = [{build}]\n"
+    );
+    lab.write("ibench.toml", &text);
+}
+
+/// Every slice of every record.
+fn slices(lab: &Lab) -> Vec<serde_json::Value> {
+    let records = std::fs::read_dir(lab.path("dbdyno-results/records")).unwrap().flatten();
+    let texts = records.map(|record| std::fs::read_to_string(record.path().join("slices.jsonl")));
+    let lines: Vec<String> = texts.map(Result::unwrap).collect();
+    lines.iter().flat_map(|text| text.lines()).map(|l| serde_json::from_str(l).unwrap()).collect()
+}
+
+/// Runs it and checks that every phase has its rows: a slice whose tables hold another number of
+/// rows than the engine counted would have failed.
+fn check(build: &str, more: &str) {
+    let lab = Lab::new();
+    experiment(&lab, build, more);
+    let output = lab.run(&["run", "ibench.toml", "--no-steps", "--progress", "none"]);
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert!(DONE_OR_MISSED.contains(&output.status.code()), "{build}\n{out}\n{err}");
+    let mut phases = Vec::new();
+    for slice in slices(&lab) {
+        assert_eq!(slice["state"], "measured", "{build}: {slice}");
+        assert_eq!(slice["work"]["unexpected"], 0, "{build}: {slice}");
+        phases.push(slice["phase"].as_str().unwrap().to_owned());
+    }
+    for phase in ["l.i0", "l.x", "l.i1", "l.i2", "qr100", "qp100", "qr1000", "qp1000"] {
+        assert!(phases.iter().any(|found| found == phase), "{build}: {phase} of {phases:?}");
+    }
+    let tables = lab.run(&["compare", "--insert-benchmark"]);
+    assert!(DONE_OR_MISSED.contains(&tables.status.code()));
+    assert!(text(&tables.stdout).contains("qp1000"), "{}", text(&tables.stdout));
+}
+
+#[test]
+fn rows_are_accounted_for_step_by_step() {
+    check("\"sqlite\", \"postgres@18\", \"mysql@9\"", "design = \"classic\"");
+}
+
+#[test]
+fn rows_are_accounted_for_piece_by_piece() {
+    check("\"postgres@11\", \"postgres@18\"", "design = \"interleaved\"");
+}
+
+#[test]
+fn a_server_that_stalls_misses_both_rules_and_says_for_how_long() {
+    let lab = Lab::new();
+    experiment(&lab, "\"postgres@18\"", "design = \"classic\"");
+    let stderr = lab.path("stderr");
+    let mut child = lab
+        .command(&["run", "ibench.toml", "--no-steps", "--progress", "plain"])
+        .stdout(Stdio::null())
+        .stderr(std::fs::File::create(&stderr).unwrap())
+        .spawn()
+        .unwrap();
+    let said = || std::fs::read_to_string(&stderr).unwrap_or_default();
+    let limit = Instant::now() + Duration::from_secs(600);
+    while !said().contains(" l.i2") {
+        assert!(child.try_wait().unwrap().is_none() && Instant::now() < limit, "{}", said());
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // Bursts of silence until the run is through its first steps with a rate.
+    while child.try_wait().unwrap().is_none() && !said().contains(" qr500") {
+        assert!(Instant::now() < limit, "{}", said());
+        let ours = probe::process_tree(&[child.id()]);
+        let mut servers = processes_naming("postgres-18");
+        servers.retain(|pid| ours.contains(pid));
+        let servers = probe::process_tree(&servers);
+        let servers: Vec<String> = servers.iter().map(ToString::to_string).collect();
+        let signal = |name: &str| Command::new("kill").arg(name).args(&servers).output().unwrap();
+        signal("-STOP");
+        std::thread::sleep(Duration::from_secs(3));
+        signal("-CONT");
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    let status = child.wait().unwrap();
+    assert_eq!(status.code(), Some(1), "{}", said());
+    let missed = |rule: &str| {
+        let said = said();
+        let missed = said.lines().filter(|line| line.starts_with("missed:"));
+        missed.filter(|line| line.contains(rule)).count()
+    };
+    assert!(missed("published rule") >= 1 && missed("strict rule") >= 1, "{}", said());
+    let lags = slices(&lab).into_iter().filter_map(|slice| slice["work"]["lag_us_max"].as_f64());
+    assert!(lags.fold(0.0, f64::max) > 2e6, "{}", said());
+}
