@@ -52,7 +52,8 @@ pub(crate) fn compare(rig: &mut Rig, build: &str) -> anyhow::Result<()> {
         let (mut log_ratio, mut shown) = (0.0, String::new());
         for round in 0..ROUNDS {
             let theirs = with_sysbench(rig, case)?;
-            // A seed of its own for each turn: equal ids would meet the rows that another case left.
+            // Each turn has a seed of its own: equal ids would meet the rows that another case
+            // left.
             let seed = 100 * number + 2 * round as u64;
             let ours = with_driver(rig, case, seed)?;
             ensure!(
