@@ -9,6 +9,8 @@ use crate::{
 
 const TARGET: &str = "insert_rows_per_second_target";
 const INSERTED: &str = "insert_rows_per_second";
+/// Group of the phases that load or index.
+const LOAD: &str = "load";
 
 /// The phases that load, and those with paced work, in the comparison's order; none if nothing was
 /// paced. Cells are those of the comparison's subjects, whose first one is the base of ratios.
@@ -19,7 +21,9 @@ pub fn phase_columns(comparison: &Comparison) -> Vec<PhaseColumn> {
     if !comparison.phases.iter().any(|phase| paced(&phase)) {
         return Vec::new();
     }
-    let loads = |phase: &&PhaseResult| phase.cells.iter().any(|c| c.metric.name == INSERTED);
+    let loads = |phase: &&PhaseResult| {
+        phase.group == LOAD || phase.cells.iter().any(|cell| cell.metric.name == INSERTED)
+    };
     let phases = comparison.phases.iter().filter(|phase| paced(phase) || loads(phase));
     phases
         .map(|phase| PhaseColumn {

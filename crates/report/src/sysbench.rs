@@ -68,7 +68,7 @@ fn latency(text: &mut String, work: &StretchReport) {
         ("         min:", service.min),
         ("         avg:", service.mean),
         ("         max:", service.max),
-        ("        95th percentile:", service.p95),
+        ("         95th percentile:", service.p95),
         ("         sum:", sum),
     ];
     // All numbers end in one column.
