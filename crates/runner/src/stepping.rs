@@ -20,8 +20,10 @@ use model::{
 use probe::{Permission, Stepper};
 use std::time::Duration;
 
-/// Seconds of stepping that a workload may take on each subject in each block, about.
-const SECONDS: f64 = 4.0;
+/// Seconds of stepping that a workload may take on each subject in each block, about: as many as
+/// this many of its slices, within bounds, so that a short run stays short.
+const SLICES: f64 = 3.0;
+const SECONDS: (f64, f64) = (1.0, 4.0);
 /// A workload that would take longer for the fewest operations is not stepped.
 const SECONDS_AFFORDABLE: f64 = 12.0;
 /// After as many seconds a stretch is given up: it says nothing then, and the slices go on.
@@ -44,14 +46,15 @@ pub(crate) fn operations(stand: &mut Stand, phase: &Phase, seed: u64) -> Result<
     let readings = count(stand, phase, 1, seed)?;
     let steps = readings.iter().filter(|reading| reading.counter == STEPPED[0]);
     let steps = steps.map(|reading| reading.end).fold(0.0, f64::max);
-    Ok(fitting(steps / probe::steps_per_second()))
+    let budget = (SLICES * phase.seconds).clamp(SECONDS.0, SECONDS.1);
+    Ok(fitting(steps / probe::steps_per_second(), budget))
 }
 
-/// How many operations fit, if one takes as many seconds; none if that is too long, or not a
-/// number.
-fn fitting(seconds: f64) -> u64 {
+/// How many operations fit into a budget of seconds, if one takes as many; none if that is too
+/// long, or not a number.
+fn fitting(seconds: f64, budget: f64) -> u64 {
     let affordable = OPERATIONS_MIN * seconds <= SECONDS_AFFORDABLE;
-    if affordable { (SECONDS / seconds).clamp(OPERATIONS_MIN, OPERATIONS_MAX) as u64 } else { 0 }
+    if affordable { (budget / seconds).clamp(OPERATIONS_MIN, OPERATIONS_MAX) as u64 } else { 0 }
 }
 
 fn driver_tasks(stand: &Stand) -> Vec<u32> {
@@ -130,13 +133,14 @@ mod tests {
 
     #[test]
     fn the_stretch_is_as_long_as_the_time_allows() {
-        assert_eq!(fitting(0.01), 100);
-        assert_eq!(fitting(1.0), 4);
-        assert_eq!(fitting(6.0), 2);
-        assert_eq!(fitting(8.0), 0);
-        assert_eq!(fitting(30.0), 0);
-        assert_eq!(fitting(0.0), 100);
-        assert_eq!(fitting(f64::NAN), 0);
-        assert_eq!(fitting(f64::INFINITY), 0);
+        assert_eq!(fitting(0.01, 4.0), 100);
+        assert_eq!(fitting(0.1, 1.0), 10);
+        assert_eq!(fitting(1.0, 4.0), 4);
+        assert_eq!(fitting(6.0, 4.0), 2);
+        assert_eq!(fitting(8.0, 4.0), 0);
+        assert_eq!(fitting(30.0, 4.0), 0);
+        assert_eq!(fitting(0.0, 4.0), 100);
+        assert_eq!(fitting(f64::NAN, 4.0), 0);
+        assert_eq!(fitting(f64::INFINITY, 4.0), 0);
     }
 }
