@@ -305,10 +305,11 @@ impl<'a> Source<'a> {
                 cell.verdict = Verdict::Base;
             }
             Some(Side::Missing(reason)) => cell.reason = Some(format!("the base {reason}")),
-            Some(Side::Values(base)) if is_missed(metric, base, values).is_some() => {
-                cell.reason = is_missed(metric, base, values);
-            }
             Some(Side::Values(base)) => {
+                cell.reason = missed(metric, base, values);
+                if cell.reason.is_some() {
+                    return cell;
+                }
                 cell.ratio = values.ratio(base);
                 cell.spread = values.spread(base);
                 cell.blocks = count(values.common_blocks(base));
@@ -343,7 +344,7 @@ impl<'a> Source<'a> {
 /// Why the values of two sides are not compared though both are there: one missed its SLA, and did
 /// less than it was asked to do meanwhile. What it was asked to do, and how it kept to it, still
 /// is.
-fn is_missed(metric: &Metric, base: &Replicates<'_>, own: &Replicates<'_>) -> Option<String> {
+fn missed(metric: &Metric, base: &Replicates<'_>, own: &Replicates<'_>) -> Option<String> {
     const OF_THE_RATE: [&str; 5] = [
         "insert_rows_per_second",
         "delete_rows_per_second",

@@ -33,14 +33,14 @@ impl RoleFacts {
             ops.iter().filter(|op| does(op)).map(|op| op.name.clone()).collect()
         };
         let lead = roles.iter().find(|role| role.name == workload.lead);
-        let inserts = names(&|op| begins(op, "INSERT"));
+        let inserts = names(&|op| op.begins_with("INSERT"));
         let inserting = ops.iter().find(|op| inserts.contains(&op.name));
         let rows = inserting.map_or(1, |op| rows_of(op, parameters));
         let paced = roles.iter().filter(|role| role.ops.iter().any(|op| inserts.contains(op)));
         let per_second = paced.map(|role| per_second(role, parameters)).fold(0.0, f64::max);
         Some(Self {
             lead: lead.map_or_else(|| names(&|_| true), |role| role.ops.clone()),
-            deletes: names(&|op| begins(op, "DELETE")),
+            deletes: names(&|op| op.begins_with("DELETE")),
             inserts,
             target_per_second: per_second * rows as f64,
             rows_per_statement: rows,
@@ -120,14 +120,6 @@ fn by_second(inserts: &[&OpReport], deletes: &[&OpReport], seconds: f64) -> Vec<
                 .unwrap_or(0),
         })
         .collect()
-}
-
-/// Whether any statement of an operation begins with this verb.
-fn begins(op: &Op, verb: &str) -> bool {
-    op.statements.iter().any(|statement| {
-        let first = statement.sql.split_whitespace().next().unwrap_or_default();
-        first.eq_ignore_ascii_case(verb)
-    })
 }
 
 fn rows_of(op: &Op, parameters: &Parameters) -> u64 {

@@ -90,6 +90,16 @@ pub struct Op {
     pub statements: Vec<Statement>,
 }
 
+impl Op {
+    /// Whether any of its statements begins with this verb, in any case: `INSERT`.
+    pub fn begins_with(&self, verb: &str) -> bool {
+        self.statements.iter().any(|statement| {
+            let first = statement.sql.split_whitespace().next().unwrap_or_default();
+            first.eq_ignore_ascii_case(verb)
+        })
+    }
+}
+
 /// A named value that several arguments share.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Draw {

@@ -66,7 +66,7 @@ pub(crate) fn null_calibration(run: &mut Run<'_>) -> Result<Calibration, Error> 
 
 /// Whether the length of a phase's slices follows from a rate: its roles do not say it themselves.
 fn by_rate(run: &Run<'_>, phase: &Phase) -> bool {
-    phase.kind == PhaseKind::Measure && run.plan.workloads[phase.workload].roles.is_empty()
+    phase.kind == PhaseKind::Measure && !run.plan.workloads[phase.workload].ends_by_roles()
 }
 
 /// Runs every phase for a moment on a throw-away copy of the base's data, so that no measured state

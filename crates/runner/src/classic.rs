@@ -75,7 +75,7 @@ fn step(
     trial.prepare(roles::connections(run, about)?, &assignment)?;
     let seed = run.plan.experiment.seed.wrapping_add(phase as u64 + 1);
     trial.stepped.clear();
-    let by_duration = workload.roles.is_empty() && about.kind != PhaseKind::Index;
+    let by_duration = !workload.ends_by_roles() && about.kind != PhaseKind::Index;
     if state == SliceState::Measured && by_duration {
         steps(run, trial, phase, seed ^ STEPPED_SEED)?;
     }

@@ -23,12 +23,12 @@ pub(crate) fn connections(run: &Run<'_>, phase: &Phase) -> Result<u32, Error> {
 
 /// Whether the roles of a phase's workload say when it ends.
 pub(crate) fn end_themselves(run: &Run<'_>, phase: usize) -> bool {
-    !run.plan.workloads[run.plan.phases[phase].workload].roles.is_empty()
+    run.plan.workloads[run.plan.phases[phase].workload].ends_by_roles()
 }
 
 /// When a measured stretch of a phase ends: as its roles say, or as the design does.
 pub(crate) fn end(workload: &Workload, otherwise: StretchEnd) -> StretchEnd {
-    if workload.roles.is_empty() { otherwise } else { StretchEnd::Roles }
+    if workload.ends_by_roles() { StretchEnd::Roles } else { otherwise }
 }
 
 /// Part `index` of `of` equal parts of an assignment's work: each role ends after its share, and

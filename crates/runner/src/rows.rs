@@ -1,11 +1,7 @@
 //! Row accounting: what the load engine counted must be what the tables hold.
 
 use crate::{Error, run::Run, trial::Trial};
-use model::{
-    drive::StretchReport,
-    plan::Phase,
-    workload::{Op, Workload},
-};
+use model::{drive::StretchReport, plan::Phase, workload::Workload};
 
 /// Rows of all tables of a phase's schema, counted by the server itself.
 pub(crate) fn count(run: &Run<'_>, trial: &mut Trial, phase: &Phase) -> Result<u64, Error> {
@@ -25,20 +21,13 @@ pub(crate) fn count(run: &Run<'_>, trial: &mut Trial, phase: &Phase) -> Result<u
 /// Rows that the tables must hold after `work`, if they held `before`.
 pub(crate) fn expected(before: u64, workload: &Workload, work: &StretchReport) -> i128 {
     let changed = |verb: &str| -> i128 {
-        let names = workload.ops.iter().filter(|op| does(op, verb)).map(|op| op.name.as_str());
+        let names =
+            workload.ops.iter().filter(|op| op.begins_with(verb)).map(|op| op.name.as_str());
         let names: Vec<&str> = names.collect();
         let ops = work.ops.iter().filter(|op| names.contains(&op.name.as_str()));
         ops.map(|op| i128::from(op.rows_changed)).sum()
     };
     i128::from(before) + changed("INSERT") - changed("DELETE")
-}
-
-/// Whether the statements of an operation that change rows begin with this verb.
-fn does(op: &Op, verb: &str) -> bool {
-    op.statements.iter().any(|statement| {
-        let first = statement.sql.split_whitespace().next().unwrap_or_default();
-        first.eq_ignore_ascii_case(verb)
-    })
 }
 
 /// One sentence where the tables hold another number of rows than the engine's counts say.

@@ -118,7 +118,7 @@ fn measured_and_counted(
 ) -> Result<(Measured, Option<String>), Error> {
     let phase = &run.plan.phases[work.phase];
     let workload = &run.plan.workloads[phase.workload];
-    let counted = phase.kind == PhaseKind::Index || !workload.roles.is_empty();
+    let counted = phase.kind == PhaseKind::Index || workload.ends_by_roles();
     trial.stand.thaw()?;
     if counted && trial.rows.is_none() {
         trial.rows = Some(rows::count(run, trial, phase)?);
