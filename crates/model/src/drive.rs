@@ -30,6 +30,20 @@ pub struct Target {
     pub initial_sql: Vec<String>,
 }
 
+impl Target {
+    /// No server at all: the null client, by which the load engine measures itself.
+    pub fn null() -> Self {
+        Self {
+            protocol: "null".to_owned(),
+            endpoint: Endpoint::Nowhere,
+            user: String::new(),
+            database: String::new(),
+            library: None,
+            initial_sql: Vec::new(),
+        }
+    }
+}
+
 /// An address on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
