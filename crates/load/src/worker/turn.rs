@@ -348,9 +348,24 @@ impl<'a> Turn<'a> {
                 self.arguments(client, statement);
             }
         }
-        let answer = client.execute()?;
+        let answer = match client.execute() {
+            Ok(answer) => answer,
+            Err(failure) => return Err(self.located(statement, copy, failure)),
+        };
         self.count(statement, answer, tally);
         Ok(())
+    }
+
+    /// A refused statement's error with its place; what is repeated or lost needs none.
+    #[cold]
+    fn located(&self, statement: &Statement, copy: usize, failure: Failure) -> Failure {
+        if failure.kind() != FailureKind::Statement {
+            return failure;
+        }
+        match self.program.sql.get(statement.sql as usize + copy) {
+            Some(sql) => self.program.located(sql, failure),
+            None => failure,
+        }
     }
 
     #[inline(always)]
