@@ -4,7 +4,10 @@ use crate::{
     Error, Target, Values,
     source::{self, PROBES, Purpose, Reader},
 };
-use model::{metric::Kind, reading::Reading};
+use model::{
+    metric::Kind,
+    reading::{Reading, Scope},
+};
 
 /// The open probes of one target.
 ///
@@ -83,6 +86,16 @@ impl Meter {
         readings
     }
 
+    /// The same counters of each task of the foreground by itself, with the task's number.
+    pub fn task_readings(start: &Snapshot, end: &Snapshot) -> Vec<(u32, Reading)> {
+        let reading = |((task, counter), value): (&(u32, &'static str), &f64)| {
+            let before = start.values.tasks().get(&(*task, *counter))?;
+            let (counter, scope) = ((*counter).to_owned(), Scope::Foreground);
+            Some((*task, Reading { scope, counter, start: *before, end: *value }))
+        };
+        end.values.tasks().iter().filter_map(reading).collect()
+    }
+
     /// What a reader of the values must know, e.g. `user mode only`; empty on a host that permits
     /// everything.
     pub fn marks(&self) -> Vec<String> {
@@ -106,7 +119,6 @@ pub(crate) fn is_gauge(counter: &str) -> bool {
 mod tests {
     use super::*;
     use crate::fake::FakeProc;
-    use model::reading::Scope;
 
     fn snapshot(values: &[(Scope, &'static str, f64)]) -> Snapshot {
         let mut snapshot = Snapshot::default();
@@ -131,6 +143,29 @@ mod tests {
         let readings = Meter::readings(&start, &end);
         let found: Vec<_> = readings.iter().map(|r| (&*r.counter, r.start, r.end)).collect();
         assert_eq!(found, [("cpu_ns", 5.0, 8.0), ("rss_kib", 90.0, 90.0)]);
+    }
+
+    #[test]
+    fn tasks_of_the_foreground_are_told_apart_too() {
+        let fake = FakeProc::new();
+        fake.task(10, 10, "1000 0 1").task(10, 11, "200 0 1").task(10, 12, "30 0 1");
+        for task in [10, 11, 12] {
+            fake.moves(10, task, [0; 4]);
+        }
+        let mut target = fake.target();
+        target.server_pids = vec![10];
+        target.foreground = vec![12, 11];
+        let mut meter = Meter::open(&target).unwrap();
+        let before = meter.snapshot().unwrap();
+        fake.task(10, 11, "700 0 1").task(10, 12, "31 0 1").moves(10, 11, [4, 2, 0, 0]);
+        let after = meter.snapshot().unwrap();
+        let found = Meter::task_readings(&before, &after);
+        let moved = |task: u32, counter: &str| {
+            let own = found.iter().find(|(own, r)| *own == task && r.counter == counter);
+            own.map(|(_, reading)| reading.delta())
+        };
+        assert_eq!([10, 11, 12].map(|task| moved(task, "cpu_ns")), [None, Some(500.0), Some(1.0)]);
+        assert_eq!(moved(11, "context_switches"), Some(6.0));
     }
 
     #[test]

@@ -106,8 +106,11 @@ impl Reader for Open {
         }
         let mut sums = [Sums::default(); METRICS.len()];
         for (member, known) in &self.known {
-            for (sum, count) in sums.iter_mut().zip(known.total()) {
+            for (index, (sum, count)) in sums.iter_mut().zip(known.total()).enumerate() {
                 sum.add(member.part, count as f64);
+                if member.part == Part::Foreground && self.purpose == Purpose::Window {
+                    values.push_task(member.tid, METRICS[index].name, count as f64);
+                }
             }
         }
         if self.purpose == Purpose::Window {
