@@ -88,8 +88,8 @@ fn the_report_of_an_insert_benchmark_has_its_tables_and_steps() {
         "ib.toml",
         "question = \"does the journal matter?\"\nsuite = \"insert-benchmark\"\nrows = 5000\n\
          design = \"classic\"\nblocks = 1\nbaseline = { config = \"rollback\" }\n[parameters]\n\
-         inserted = 1000\nquery_seconds = 3\nsettle_seconds = 0\nsettle_seconds_max = 1\n[factors]\n\
-         build = [\"sqlite\"]\nconfig = [\"rollback\", \"wal\"]\n",
+         inserted = 1000\nquery_seconds = 3\nsettle_seconds = 0\nsettle_seconds_max = 1\n\
+         [factors]\nbuild = [\"sqlite\"]\nconfig = [\"rollback\", \"wal\"]\n",
     );
     // A busy host may miss a rate, which is a result too.
     let output = lab.run(&["run", "ib.toml", "--no-steps"]);

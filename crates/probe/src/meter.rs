@@ -147,25 +147,23 @@ mod tests {
 
     #[test]
     fn tasks_of_the_foreground_are_told_apart_too() {
-        let fake = FakeProc::new();
-        fake.task(10, 10, "1000 0 1").task(10, 11, "200 0 1").task(10, 12, "30 0 1");
-        for task in [10, 11, 12] {
-            fake.moves(10, task, [0; 4]);
-        }
-        let mut target = fake.target();
-        target.server_pids = vec![10];
-        target.foreground = vec![12, 11];
-        let mut meter = Meter::open(&target).unwrap();
-        let before = meter.snapshot().unwrap();
-        fake.task(10, 11, "700 0 1").task(10, 12, "31 0 1").moves(10, 11, [4, 2, 0, 0]);
-        let after = meter.snapshot().unwrap();
-        let found = Meter::task_readings(&before, &after);
-        let moved = |task: u32, counter: &str| {
-            let own = found.iter().find(|(own, r)| *own == task && r.counter == counter);
-            own.map(|(_, reading)| reading.delta())
+        let snapshot = |values: &[(u32, &'static str, f64)]| {
+            let mut snapshot = Snapshot::default();
+            for (task, counter, value) in values {
+                snapshot.values.push_task(*task, counter, *value);
+            }
+            snapshot
         };
-        assert_eq!([10, 11, 12].map(|task| moved(task, "cpu_ns")), [None, Some(500.0), Some(1.0)]);
-        assert_eq!(moved(11, "context_switches"), Some(6.0));
+        let start = snapshot(&[(12, "cpu_ns", 30.0), (11, "cpu_ns", 5.0)]);
+        let end = snapshot(&[
+            (11, "cpu_ns", 505.0),
+            (12, "cpu_ns", 31.0),
+            (12, "cpu_ns", 9e9),
+            (13, "cpu_ns", 1.0),
+        ]);
+        let readings = Meter::task_readings(&start, &end);
+        let moved: Vec<_> = readings.iter().map(|(task, r)| (*task, r.delta())).collect();
+        assert_eq!(moved, [(11, 500.0), (12, 1.0)]);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! The steps of the Insert Benchmark one by one: rates and service levels, what each role did second
-//! by second, its response times, costs and sizes.
+//! The steps of the Insert Benchmark one by one: rates and service levels, what each role did
+//! second by second, its response times, costs and sizes.
 
 mod charts;
 mod tables;
