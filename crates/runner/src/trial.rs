@@ -5,7 +5,7 @@ use crate::{
     driver::unexpected,
     foreground::{self, Foreground},
     run::Run,
-    template,
+    template, thaw,
 };
 use dbms::{Debt, Launch, Server};
 use model::{
@@ -181,6 +181,14 @@ impl Stand {
         self.server.as_mut().map_or(Ok(()), Server::thaw).map_err(Error::from)
     }
 
+    /// Does `work` with the server thawed, and freezes it again however that ends.
+    pub(crate) fn thawed<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        thaw::between(self, (Self::thaw, Self::freeze), work)
+    }
+
     /// Size of tables and indexes as the server tells it.
     fn database_bytes(&mut self) -> Result<Option<f64>, Error> {
         let rows = self.driver.query(self.size_sql)?;
@@ -291,16 +299,17 @@ impl Trial {
         }
         self.unable = None;
         let prepared = self.set_clients(clients).and_then(|()| {
-            self.stand.thaw()?;
-            match self.stand.compile(assignment) {
-                Err(Error::Sql { message, lost: false }) => {
-                    self.event("error", &message, None)?;
-                    self.unable = Some(message);
+            self.thawed(|trial| {
+                match trial.stand.compile(assignment) {
+                    Err(Error::Sql { message, lost: false }) => {
+                        trial.event("error", &message, None)?;
+                        trial.unable = Some(message);
+                    }
+                    other => other?,
                 }
-                other => other?,
-            }
-            self.database_bytes = self.stand.database_bytes()?;
-            self.stand.freeze()
+                trial.database_bytes = trial.stand.database_bytes()?;
+                Ok(())
+            })
         });
         self.keep_apart(prepared).map(drop)
     }
@@ -322,6 +331,7 @@ impl Trial {
             connected = self.stand.connect(clients);
         }
         if connected.and_then(|()| self.attach()).is_err() {
+            let _ = self.stand.freeze();
             self.broken = Some(reason);
             return Ok(false);
         }
@@ -333,6 +343,14 @@ impl Trial {
         Ok(true)
     }
 
+    /// Does `work` with the server thawed, and freezes it again however that ends.
+    pub(crate) fn thawed<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        thaw::between(self, (|trial| trial.stand.thaw(), |trial| trial.stand.freeze()), work)
+    }
+
     /// Why slices of the current phase cannot be executed, if they cannot.
     pub(crate) fn obstacle(&self) -> Option<String> {
         self.broken.clone().or_else(|| self.unable.clone())
@@ -340,10 +358,7 @@ impl Trial {
 
     /// Reads tables and indexes into the cache, then freezes again.
     pub(crate) fn warm(&mut self, run: &mut Run<'_>) -> Result<(), Error> {
-        let warmed = self.stand.thaw().and_then(|()| {
-            template::warm(run, &mut self.stand)?;
-            self.stand.freeze()
-        });
+        let warmed = self.stand.thawed(|stand| template::warm(run, stand));
         self.keep_apart(warmed).map(drop)
     }
 
@@ -354,6 +369,8 @@ impl Trial {
                 let reason = self.stand.reason(&error);
                 self.event("error", &reason, None)?;
                 self.broken = Some(reason);
+                // It may have been on its way back; what cannot be frozen is gone.
+                let _ = self.stand.freeze();
                 Ok(None)
             }
             other => other.map(Some),
@@ -365,9 +382,8 @@ impl Trial {
         if self.stand.connections.len() == clients as usize {
             return Ok(());
         }
-        self.stand.thaw()?;
         self.meter = None;
-        self.stand.connect(clients)?;
+        self.stand.thawed(|stand| stand.connect(clients))?;
         self.attach()
     }
 
