@@ -32,6 +32,7 @@ mod slice;
 mod stepping;
 mod stop;
 mod template;
+mod thaw;
 mod trial;
 mod verify;
 

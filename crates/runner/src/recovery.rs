@@ -36,16 +36,17 @@ impl Trial {
 
     fn prepared(&mut self, clients: u32, assignment: &Assignment) -> Result<(), Error> {
         self.set_clients(clients)?;
-        self.stand.thaw()?;
-        match self.stand.compile(assignment) {
-            Err(Error::Sql { message, lost: false }) => {
-                self.event("error", &message, None)?;
-                self.unable = Some(message);
+        self.thawed(|trial| {
+            match trial.stand.compile(assignment) {
+                Err(Error::Sql { message, lost: false }) => {
+                    trial.event("error", &message, None)?;
+                    trial.unable = Some(message);
+                }
+                other => other?,
             }
-            other => other?,
-        }
-        self.database_bytes = self.stand.database_bytes()?;
-        self.stand.freeze()
+            trial.database_bytes = trial.stand.database_bytes()?;
+            Ok(())
+        })
     }
 
     /// Whether the subject can go on. Where it broke, its server is asked again if it is alive, by
@@ -74,6 +75,7 @@ impl Trial {
                 Err(_) => {}
             }
         }
+        let _ = self.stand.freeze();
         self.broken = Some(reason);
         Ok(false)
     }

@@ -5,7 +5,7 @@ use crate::{
     driver::unexpected,
     foreground::{self, Foreground},
     run::Run,
-    template,
+    template, thaw,
 };
 use dbms::{Debt, Keeper, Launch, NotReady, Server};
 use model::{
@@ -191,6 +191,14 @@ impl Stand {
         self.server.as_mut().map_or(Ok(()), Server::thaw).map_err(Error::from)
     }
 
+    /// Does `work` with the server thawed, and freezes it again however that ends.
+    pub(crate) fn thawed<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        thaw::between(self, (Self::thaw, Self::freeze), work)
+    }
+
     /// Size of tables and indexes as the server tells it.
     pub(crate) fn database_bytes(&mut self) -> Result<Option<f64>, Error> {
         let rows = self.driver.query(self.size_sql)?;
@@ -299,6 +307,14 @@ impl Trial {
         Ok(())
     }
 
+    /// Does `work` with the server thawed, and freezes it again however that ends.
+    pub(crate) fn thawed<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        thaw::between(self, (|trial| trial.stand.thaw(), |trial| trial.stand.freeze()), work)
+    }
+
     /// Why slices of the current phase cannot be executed, if they cannot.
     pub(crate) fn obstacle(&self) -> Option<String> {
         self.broken.clone().or_else(|| self.unable.clone())
@@ -306,10 +322,7 @@ impl Trial {
 
     /// Reads tables and indexes into the cache, then freezes again.
     pub(crate) fn warm(&mut self, run: &mut Run<'_>) -> Result<(), Error> {
-        let warmed = self.stand.thaw().and_then(|()| {
-            template::warm(run, &mut self.stand)?;
-            self.stand.freeze()
-        });
+        let warmed = self.stand.thawed(|stand| template::warm(run, stand));
         self.keep_apart(warmed).map(drop)
     }
 
@@ -320,6 +333,8 @@ impl Trial {
                 let reason = self.stand.reason(&error);
                 self.event("error", &reason, None)?;
                 self.broken = Some(reason);
+                // It may have been on its way back; what cannot be frozen is gone.
+                let _ = self.stand.freeze();
                 Ok(None)
             }
             other => other.map(Some),
@@ -331,9 +346,8 @@ impl Trial {
         if self.stand.connections.len() == clients as usize {
             return Ok(());
         }
-        self.stand.thaw()?;
         self.meter = None;
-        self.stand.connect(clients)?;
+        self.stand.thawed(|stand| stand.connect(clients))?;
         self.attach()
     }
 
