@@ -10,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+mod by_role;
 mod calibrate;
 mod calm;
 mod classic;
@@ -23,6 +24,7 @@ mod interleaved;
 mod ledger;
 mod observer;
 mod preflight;
+mod recovery;
 mod roles;
 mod rows;
 mod run;
@@ -36,6 +38,6 @@ mod verify;
 pub use driver::Driver;
 pub use error::Error;
 pub use observer::{Observer, Progress};
-pub use run::{DataFolders, Options, Outcome, Resume, Steps, TIME, execute};
+pub use run::{COMMAND, DataFolders, Options, Outcome, Resume, Steps, TIME, execute};
 pub use stop::Stop;
 pub use verify::{Discrepancy, Facts, Verified, VerifiedPhase, verify};
