@@ -21,6 +21,7 @@ mod error;
 mod histogram_shade;
 mod mean;
 mod metrics;
+mod missed;
 mod observe;
 mod paced;
 mod parts;

@@ -122,6 +122,8 @@ pub enum Cell {
         /// How many there should be.
         all: usize,
     },
+    /// A set rate was missed: whatever rate [1/s] there was compares with nothing.
+    Missed(Option<f64>),
     /// Nothing was measured.
     Missing,
     /// Something broke; a note or the verdict says what.

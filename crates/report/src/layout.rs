@@ -60,6 +60,8 @@ pub(crate) fn text(cell: &Cell) -> String {
         Cell::PartialRatio { ratio, count, all } => {
             format!("{} ({count}/{all})", number::ratio(*ratio))
         }
+        Cell::Missed(Some(rate)) => format!("missed ({})", number::value(*rate)),
+        Cell::Missed(None) => "missed".to_owned(),
         Cell::Missing => "-".to_owned(),
         Cell::Failed => "failed".to_owned(),
     }

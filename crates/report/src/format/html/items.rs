@@ -157,6 +157,7 @@ fn one(cell: &Cell, column: &Column) -> Markup {
             cells::heat(*ratio, better)
         }
         (Cell::Failed, _) => "failed".to_owned(),
+        (Cell::Missed(_), _) => "missed".to_owned(),
         _ => String::new(),
     };
     let classes = format!("{} {heat}", class(column).unwrap_or_default());
