@@ -6,6 +6,7 @@ mod args;
 mod cmd;
 mod comparison;
 mod details;
+mod doctor;
 mod exit;
 mod progress;
 mod signals;

@@ -2,7 +2,7 @@
 
 use crate::mean::{geometric_mean, mean_of_ratios};
 use model::{Levels, measurement::Measurement};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A block of a run.
 type Block<'a> = (&'a str, u32);
@@ -94,6 +94,7 @@ type Metrics<'a> = BTreeMap<&'a str, Replicates<'a>>;
 #[derive(Debug, Default)]
 pub(crate) struct Cells<'a> {
     cells: BTreeMap<&'a str, BTreeMap<&'a str, Metrics<'a>>>,
+    blocks: BTreeSet<Block<'a>>,
 }
 
 impl<'a> Cells<'a> {
@@ -104,8 +105,15 @@ impl<'a> Cells<'a> {
             let phase = cells.cells.entry(&measurement.phase).or_default();
             let metrics = phase.entry(&measurement.subject).or_default();
             metrics.entry(&measurement.metric).or_default().add(measurement);
+            cells.blocks.insert((&measurement.run, measurement.block));
         }
         cells
+    }
+
+    /// The mean over rounds in each block of all cells, in order; absent where there is none.
+    pub(crate) fn by_block(&self, values: &Replicates<'_>) -> Vec<Option<f64>> {
+        let of = |block| values.blocks.get(block).and_then(mean_of_rounds);
+        self.blocks.iter().map(of).collect()
     }
 
     /// Every factor's level in a cell.

@@ -64,6 +64,8 @@ pub struct Cell {
     pub base_value: Option<f64>,
     /// Value in the metric's unit; absent if anything in the cell failed.
     pub value: Option<f64>,
+    /// The same for each block of the comparison, in order; absent where the cell has none there.
+    pub by_block: Vec<Option<f64>>,
     /// Value relative to the base.
     pub ratio: Option<f64>,
     /// Least and largest ratio of a single block: what repetition gave, not an interval of
@@ -280,6 +282,7 @@ impl<'a> Source<'a> {
             metric,
             base_value: None,
             value: None,
+            by_block: Vec::new(),
             ratio: None,
             spread: None,
             blocks: 0,
@@ -299,6 +302,7 @@ impl<'a> Source<'a> {
             }
         };
         cell.value = values.value();
+        cell.by_block = self.cells.by_block(values);
         cell.marks = values.marks.iter().map(|mark| (*mark).to_owned()).collect();
         match base_side {
             None => {

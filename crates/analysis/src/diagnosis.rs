@@ -135,6 +135,7 @@ mod tests {
             metric: metric(name).unwrap(),
             base_value: Some(*base),
             value: Some(*value),
+            by_block: vec![Some(*value)],
             ratio: Some(value / base),
             spread: None,
             blocks: 1,

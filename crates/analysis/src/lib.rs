@@ -52,6 +52,6 @@ pub use paced::phase_columns;
 pub use projection::{Difference, Projection};
 pub use residue::residue;
 pub use roles::RoleFacts;
-pub use service_level::{Figure, Outcome, PacedWork, Second, ServiceLevel};
+pub use service_level::{Figure, Outcome, PacedWork, Second, ServiceLevel, Side};
 pub use settings::{SettingDifference, settings_differences};
 pub use shade::{Content, PhaseCell, PhaseColumn, Shade, Shown};

@@ -2,9 +2,9 @@
 
 use crate::{
     Cell, Comparison, PhaseResult,
-    service_level::PacedWork,
+    service_level::{PacedWork, ServiceLevel},
     shade::{PhaseCell, PhaseColumn},
-    sla::RULES,
+    sla::{RULES, Rule},
 };
 
 const TARGET: &str = "insert_rows_per_second_target";
@@ -15,7 +15,8 @@ const LOAD: &str = "load";
 /// The phases that load, and those with paced work, in the comparison's order; none if nothing was
 /// paced. Cells are those of the comparison's subjects, whose first one is the base of ratios.
 ///
-/// Values are means over blocks, and rules judge those means.
+/// Values are means over blocks. Rules judge every block by itself, and the worst is what they say:
+/// one good block does not make up for a bad one.
 pub fn phase_columns(comparison: &Comparison) -> Vec<PhaseColumn> {
     let paced = |phase: &&PhaseResult| target(phase).is_some();
     if !comparison.phases.iter().any(|phase| paced(&phase)) {
@@ -48,18 +49,109 @@ fn cell(phase: &PhaseResult, subject: &str) -> PhaseCell {
         let rate = if target(phase).is_some() { value("ops_per_second") } else { rate };
         return PhaseCell { rate, inserted_per_second: value(INSERTED), levels: Vec::new() };
     };
-    let inserted_per_second = value(INSERTED);
-    let work = PacedWork {
-        target_per_second,
-        inserted_per_second: inserted_per_second.unwrap_or(f64::NAN),
-        deleted_per_second: value("delete_rows_per_second"),
-        lag_us_max: value("lag_us_max"),
-        seconds_on_target_share: value("seconds_on_target_share"),
-        ..PacedWork::default()
-    };
     PhaseCell {
         rate: value("ops_per_second"),
-        inserted_per_second,
-        levels: RULES.iter().map(|rule| rule.judge(&work)).collect(),
+        inserted_per_second: value(INSERTED),
+        levels: levels(&blocks(phase, subject, target_per_second)),
+    }
+}
+
+/// Paced work of every block in which the subject did any, with the number of the block from 1.
+fn blocks(phase: &PhaseResult, subject: &str, target_per_second: f64) -> Vec<(usize, PacedWork)> {
+    let of = |metric: &str| phase.cell(subject, metric).map(|cell| cell.by_block.as_slice());
+    let at = |metric: &str, block: usize| of(metric)?.get(block).copied().flatten();
+    let count = of(TARGET).unwrap_or_default().len();
+    let done = (0..count).filter_map(|block| {
+        let work = PacedWork {
+            target_per_second: at(TARGET, block)?,
+            inserted_per_second: at(INSERTED, block).unwrap_or(f64::NAN),
+            deleted_per_second: at("delete_rows_per_second", block),
+            lag_us_max: at("lag_us_max", block),
+            seconds_on_target_share: at("seconds_on_target_share", block),
+            ..PacedWork::default()
+        };
+        Some((block + 1, work))
+    });
+    let mut done: Vec<_> = done.collect();
+    if done.is_empty() {
+        let inserted_per_second = f64::NAN;
+        done.push((1, PacedWork { target_per_second, inserted_per_second, ..Default::default() }));
+    }
+    done
+}
+
+/// What every rule says of the blocks: the worst, with the block where there are several.
+fn levels(blocks: &[(usize, PacedWork)]) -> Vec<ServiceLevel> {
+    let of = |rule: &&dyn Rule| {
+        let levels = blocks.iter().map(|(_, work)| rule.judge(work)).collect();
+        let (worst, mut level) = ServiceLevel::worst(levels)?;
+        if let ([_, _, ..], Some((number, _))) = (blocks, blocks.get(worst)) {
+            level.words = format!("block {number}: {}", level.words);
+        }
+        Some(level)
+    };
+    RULES.iter().filter_map(of).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Outcome, Verdict, metric};
+
+    /// A phase of one subject at 1000 rows/s, with these values of its blocks.
+    fn phase(metrics: &[(&str, &[f64])]) -> PhaseResult {
+        let cell = |(name, values): &(&str, &[f64])| Cell {
+            subject: "s".into(),
+            base: None,
+            factors: Default::default(),
+            metric: metric(name).unwrap(),
+            base_value: None,
+            value: Some(values.iter().sum::<f64>() / values.len() as f64),
+            by_block: values.iter().map(|value| Some(*value)).collect(),
+            ratio: None,
+            spread: None,
+            blocks: values.len() as u32,
+            verdict: Verdict::Base,
+            reason: None,
+            marks: Vec::new(),
+        };
+        PhaseResult {
+            phase: "qr1000".into(),
+            workload: "ibench-range".into(),
+            group: "range".into(),
+            position: 0,
+            range: None,
+            clients: 1,
+            cells: metrics.iter().map(cell).collect(),
+        }
+    }
+
+    fn strict(shares: &[f64], lags: &[f64]) -> ServiceLevel {
+        let same = |value: f64| vec![value; shares.len()];
+        let phase = phase(&[
+            (TARGET, &same(1000.0)),
+            (INSERTED, &same(1000.0)),
+            ("ops_per_second", &same(50.0)),
+            ("seconds_on_target_share", shares),
+            ("lag_us_max", lags),
+        ]);
+        let cell = cell(&phase, "s");
+        cell.levels.into_iter().find(|level| level.rule == "strict").unwrap()
+    }
+
+    #[test]
+    fn every_block_has_to_sustain_the_target() {
+        let check = |shares: &[f64], lags: &[f64], outcome: Outcome, start: &str| {
+            let level = strict(shares, lags);
+            assert_eq!(level.outcome, outcome, "{level:?}");
+            assert!(level.words.starts_with(start), "{}", level.words);
+        };
+        let (sustained, missed) = (Outcome::Sustained, Outcome::Missed);
+        check(&[1.0], &[10.0], sustained, "inserted rows per second 1000.0");
+        // The mean of the shares is 0.96, and of the lags half a second.
+        check(&[1.0, 0.92, 0.96], &[10.0; 3], missed, "block 2: share of seconds on target 0.920");
+        check(&[1.0; 3], &[0.0, 0.0, 1.5e6], missed, "block 3: largest lag 1.50 s");
+        check(&[0.9, 0.5, 0.6], &[10.0; 3], missed, "block 2: share of seconds on target 0.500");
+        check(&[1.0, 0.96], &[0.0, 0.0], sustained, "block 2: inserted rows per second");
     }
 }

@@ -65,6 +65,48 @@ pub struct Figure {
     pub unit: &'static str,
     /// The bound that it had to keep, in the same unit.
     pub bound: f64,
+    /// On which side of it.
+    pub side: Side,
+}
+
+/// On which side of a bound a figure has to be; the bound itself is allowed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// At least the bound.
+    Above,
+    /// At most the bound.
+    Below,
+}
+
+impl Figure {
+    /// How many times better than its bound it is: below 1 it is out of bounds.
+    fn margin(&self) -> f64 {
+        match self.side {
+            Side::Above => self.value / self.bound,
+            // Nothing late at all is as good as can be.
+            Side::Below => self.bound / self.value,
+        }
+    }
+}
+
+impl ServiceLevel {
+    /// The worst of what one rule says of several blocks, and which of them, from 0: missed before
+    /// unknown before sustained, then the one with the figure nearest to its bound, or farthest
+    /// beyond it. A target is sustained only if every block sustained it.
+    pub fn worst(levels: Vec<Self>) -> Option<(usize, Self)> {
+        let badness = |level: &Self| match level.outcome {
+            Outcome::Sustained => 0,
+            Outcome::Unknown => 1,
+            Outcome::Missed => 2,
+        };
+        let margin =
+            |level: &Self| level.figures.iter().map(Figure::margin).fold(f64::INFINITY, f64::min);
+        levels.into_iter().enumerate().reduce(|worst, next| {
+            let (before, now) = (badness(&worst.1), badness(&next.1));
+            let worse = now > before || now == before && margin(&next.1) < margin(&worst.1);
+            if worse { next } else { worst }
+        })
+    }
 }
 
 impl Outcome {

@@ -5,6 +5,8 @@
     reason = "system calls for the clock, which std offers without absolute sleep"
 )]
 
+use model::civil::Civil;
+
 /// A clock in nanoseconds. Workers are generic over it, so that schedules are tested without
 /// waiting.
 pub trait Clock {
@@ -81,19 +83,9 @@ pub fn now_ns() -> u64 {
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Writes seconds since 1970 as `YYYY-MM-DD HH:MM:SS`, UTC, to a text of that length. Days to dates
-/// after Howard Hinnant, "chrono-compatible low-level date algorithms", `civil_from_days`.
+/// Writes seconds since 1970 as `YYYY-MM-DD HH:MM:SS`, UTC, to a text of that length.
 pub fn write_time(seconds: u64, text: &mut [u8; 19]) {
-    let days = seconds / 86_400 + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    let [hour, minute, second] = [seconds / 3600 % 24, seconds / 60 % 60, seconds % 60];
+    let Civil { year, month, day, hour, minute, second } = Civil::of(seconds);
     let numbers = [year / 100, year % 100, month, day, hour, minute, second];
     for (start, number) in [0, 2, 5, 8, 11, 14, 17].into_iter().zip(numbers) {
         text[start] = b'0' + (number / 10 % 10) as u8;
@@ -116,11 +108,7 @@ mod tests {
             assert_eq!(std::str::from_utf8(&text).unwrap(), expected);
         };
         check(0, "1970-01-01 00:00:00");
-        check(951_782_399, "2000-02-28 23:59:59");
-        check(951_782_400, "2000-02-29 00:00:00");
-        check(951_868_800, "2000-03-01 00:00:00");
         check(1_234_567_890, "2009-02-13 23:31:30");
-        check(4_102_444_799, "2099-12-31 23:59:59");
         check(4_107_542_400, "2100-03-01 00:00:00");
     }
 

@@ -6,7 +6,6 @@
 //! a server is asked), then [`fill::fill`] (how its tables get their rows).
 
 pub mod arrival;
-pub mod calibrate;
 pub mod channel;
 pub mod client;
 pub mod clock;

@@ -6,7 +6,7 @@ use crate::recorder::{Histogram, percentiles};
 use crate::worker::{Start, Tally};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
-use model::drive::{OpReport, Percentiles, StretchReport};
+use model::drive::{ClientShare, OpReport, Percentiles, StretchReport};
 use model::workload::Arrival;
 use std::sync::atomic::Ordering;
 
@@ -69,7 +69,14 @@ pub(crate) fn report(
         service_us,
         response_us,
         series: all.recorder.series.intervals().to_vec(),
+        shares: tallies.iter().map(|tally| share(tally)).collect(),
     })
+}
+
+/// What one connection did.
+fn share(tally: &Tally) -> ClientShare {
+    let service_ns: f64 = tally.recorder.service.iter().map(Histogram::total_ns).sum();
+    ClientShare { succeeded: tally.succeeded, service_seconds: service_ns / 1e9 }
 }
 
 /// The connections of one role together; `None` if there are none.

@@ -153,21 +153,12 @@ fn die_with_the_parent() {
 mod tests {
     use super::*;
     use crate::testing::*;
-    use model::drive::Endpoint;
     use std::io::{BufReader, Cursor};
     use std::os::unix::net::UnixStream;
     use std::sync::mpsc;
 
     fn null(clients: u32) -> Command {
-        let target = Target {
-            protocol: "null".to_owned(),
-            endpoint: Endpoint::Nowhere,
-            user: String::new(),
-            database: String::new(),
-            library: None,
-            initial_sql: Vec::new(),
-        };
-        Command::Connect { target, clients }
+        Command::Connect { target: Target::null(), clients }
     }
 
     fn lines(commands: &[Command]) -> String {

@@ -30,6 +30,20 @@ pub struct Target {
     pub initial_sql: Vec<String>,
 }
 
+impl Target {
+    /// No server at all: the null client, by which the load engine measures itself.
+    pub fn null() -> Self {
+        Self {
+            protocol: "null".to_owned(),
+            endpoint: Endpoint::Nowhere,
+            user: String::new(),
+            database: String::new(),
+            library: None,
+            initial_sql: Vec::new(),
+        }
+    }
+}
+
 /// An address on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -326,6 +340,18 @@ pub struct StretchReport {
     pub response_us: Percentiles,
     /// One entry per interval, from the barrier on.
     pub series: Vec<Interval>,
+    /// What each connection did, in their order; empty in records from before it was told.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub shares: Vec<ClientShare>,
+}
+
+/// One connection's share of a stretch: how even the shares are tells whether the server was fair.
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+pub struct ClientShare {
+    /// Operations that did all their statements.
+    pub succeeded: u64,
+    /// Their service times together, seconds.
+    pub service_seconds: f64,
 }
 
 /// Errors with one code.

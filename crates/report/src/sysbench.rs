@@ -80,13 +80,32 @@ fn latency(text: &mut String, work: &StretchReport) {
     text.push('\n');
 }
 
-/// What each connection did is not recorded, so only one connection has a known deviation.
+/// How even the connections' shares are; records from before they were told have no deviation but
+/// that of one connection.
 fn fairness(text: &mut String, work: &StretchReport, clients: u32) {
     let threads = f64::from(clients.max(1));
-    let deviation = if clients <= 1 { "0.00" } else { "nan" };
-    let events = work.succeeded as f64 / threads;
-    let seconds = work.service_us.mean * work.succeeded as f64 / 1e6 / threads;
+    let (events, seconds) = if work.shares.is_empty() {
+        let deviation = if clients <= 1 { 0.0 } else { f64::NAN };
+        let seconds = work.service_us.mean * work.succeeded as f64 / 1e6;
+        ((work.succeeded as f64 / threads, deviation), (seconds / threads, deviation))
+    } else {
+        let events: Vec<f64> = work.shares.iter().map(|share| share.succeeded as f64).collect();
+        let seconds: Vec<f64> = work.shares.iter().map(|share| share.service_seconds).collect();
+        (spread(&events), spread(&seconds))
+    };
     text.push_str("Threads fairness:\n");
-    let _ = writeln!(text, "    events (avg/stddev):           {events:.4}/{deviation}");
-    let _ = writeln!(text, "    execution time (avg/stddev):   {seconds:.4}/{deviation}");
+    for (name, (mean, deviation)) in [("events", events), ("execution time", seconds)] {
+        let name = format!("    {name} (avg/stddev):");
+        // Rust writes NaN where C writes nan.
+        let deviation = format!("{deviation:.2}").to_lowercase();
+        let _ = writeln!(text, "{name:<35}{mean:.4}/{deviation}");
+    }
+}
+
+/// Mean and standard deviation of a whole population, as sysbench has it.
+fn spread(values: &[f64]) -> (f64, f64) {
+    let count = values.len().max(1) as f64;
+    let mean = values.iter().sum::<f64>() / count;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    (mean, (squares / count).sqrt())
 }

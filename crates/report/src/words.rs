@@ -1,7 +1,10 @@
 //! Words for metrics, verdicts and ratios that all pages share.
 
 use analysis::{Cell, Comparison, PhaseResult};
-use model::metric::{Better, Metric};
+use model::{
+    civil::Civil,
+    metric::{Better, Metric},
+};
 
 /// Ratios nearer to 1 than this, up or down, are called about the same where there is no verdict.
 pub(crate) const MARGIN: f64 = analysis::MARGIN;
@@ -125,20 +128,8 @@ pub(crate) fn seconds(seconds: f64) -> String {
 }
 
 /// Microseconds since 1970 as a date and time in UTC.
-///
-/// Days to civil date by Howard Hinnant's "chrono-Compatible Low-Level Date Algorithms".
 pub(crate) fn date(wall_us: u64) -> String {
-    let minutes = wall_us / 60_000_000;
-    let days = minutes / 1440 + 719_468;
-    let (era, day_of_era) = (days / 146_097, days % 146_097);
-    let year_of_era =
-        (day_of_era - day_of_era / 1460 + day_of_era / 36_524 - day_of_era / 146_096) / 365;
-    let day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-    let shifted = (5 * day_of_year + 2) / 153;
-    let day = day_of_year - (153 * shifted + 2) / 5 + 1;
-    let month = if shifted < 10 { shifted + 3 } else { shifted - 9 };
-    let year = year_of_era + era * 400 + u64::from(month <= 2);
-    let (hour, minute) = (minutes / 60 % 24, minutes % 60);
+    let Civil { year, month, day, hour, minute, .. } = Civil::of(wall_us / 1_000_000);
     format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
 }
 

@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use model::{
-    drive::{Percentiles, StretchReport},
+    drive::{ClientShare, Percentiles, StretchReport},
     record::{SliceRecord, SliceState},
 };
 
@@ -106,6 +106,19 @@ fn the_ways_of_published_scripts_find_their_numbers() {
     assert_eq!(field(&text, "other:", 2), "1195853");
     assert_eq!(field(&text, "total time:", 3), "900.0010s");
     assert_eq!(field(&text, "total number of events:", 5), "597927");
+}
+
+#[test]
+fn the_deviation_is_that_of_all_connections() {
+    let mut slice = slice(4);
+    let share = |succeeded, service_seconds| ClientShare { succeeded, service_seconds };
+    if let Some(work) = &mut slice.work {
+        // Deviations by hand: events 4, 2, 2, 0 from their mean, seconds 0.5 each.
+        work.shares = vec![share(104, 10.5), share(98, 9.5), share(98, 10.5), share(100, 9.5)];
+    }
+    let text = report::sysbench::text(&slice).unwrap();
+    assert!(text.contains("events (avg/stddev):           100.0000/2.45\n"), "{text}");
+    assert!(text.contains("execution time (avg/stddev):   10.0000/0.50\n"), "{text}");
 }
 
 #[test]

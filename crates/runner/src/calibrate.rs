@@ -8,7 +8,7 @@ use crate::{
     trial::Stand,
 };
 use model::{
-    drive::{Assignment, Command, Endpoint, Reply, StretchEnd, Target},
+    drive::{Assignment, Command, Reply, StretchEnd, Target},
     plan::{Phase, PhaseKind},
     reading::{Reading, Scope},
 };
@@ -131,15 +131,7 @@ fn null_costs(run: &mut Run<'_>, found: &mut Calibration) -> Result<(), Error> {
     let mut driver = Driver::spawn(&run.options.exe, run.stop)?;
     run.keeper.adopt(driver.pid())?;
     for phase in run.plan.phases.iter().filter(|phase| by_rate(run, phase)) {
-        let target = Target {
-            protocol: "null".to_owned(),
-            endpoint: Endpoint::Nowhere,
-            user: String::new(),
-            database: String::new(),
-            library: None,
-            initial_sql: Vec::new(),
-        };
-        let command = Command::Connect { target, clients: phase.clients };
+        let command = Command::Connect { target: Target::null(), clients: phase.clients };
         let task = match driver.ask(&command)? {
             Reply::Connected { connections, .. } => connections.first().map(|c| c.driver_task),
             other => return Err(unexpected("connect", &other)),

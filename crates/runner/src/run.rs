@@ -97,6 +97,15 @@ pub(crate) struct Run<'a> {
     failed: u64,
 }
 
+/// What has to be there before a run's keeper starts.
+struct Parts {
+    place: RunPlace,
+    writer: RunWriter,
+    installed: Vec<Option<Installed>>,
+    environment: Environment,
+    ledger: Ledger,
+}
+
 impl<'a> Run<'a> {
     /// A run whose records are removed with its data: for looking at servers without measuring.
     pub(crate) fn without_records(
@@ -113,7 +122,22 @@ impl<'a> Run<'a> {
         let place = places.new_run(&format!("verify-{now}-{}", std::process::id()))?;
         let results = Results::open_or_create(place.data().join("records"))?;
         let writer = results.start_run(plan, &environment)?;
+        let parts = Parts { place, writer, installed, environment, ledger: Ledger::default() };
+        Self::new(plan, options, stop, observer, parts)
+    }
+
+    /// Starts the keeper of a run whose place and records are there.
+    fn new(
+        plan: &'a Plan,
+        options: &'a Options,
+        stop: &'a Stop,
+        observer: &'a mut dyn Observer,
+        parts: Parts,
+    ) -> Result<Self, Error> {
+        let Parts { place, writer, installed, environment, ledger } = parts;
         let keeper = Keeper::start(&options.exe, &place)?;
+        let environment = Environment { freezer: keeper.freezer_name().to_owned(), ..environment };
+        let earlier = writer.state(TIME)?.unwrap_or_default();
         Ok(Self {
             plan,
             options,
@@ -125,8 +149,8 @@ impl<'a> Run<'a> {
             installed,
             environment,
             calibration: Calibration::default(),
-            ledger: Ledger::default(),
-            earlier: BTreeMap::new(),
+            ledger,
+            earlier,
             done: 0,
             failed: 0,
         })
@@ -164,25 +188,8 @@ pub fn execute(
         })?,
     };
     let place = places.new_run(writer.id())?;
-    let keeper = Keeper::start(&options.exe, &place)?;
-    let environment = Environment { freezer: keeper.freezer_name().to_owned(), ..environment };
-    let earlier = writer.state(TIME)?.unwrap_or_default();
-    let mut run = Run {
-        plan,
-        options,
-        stop,
-        observer,
-        place,
-        keeper,
-        writer,
-        installed,
-        environment,
-        calibration: Calibration::default(),
-        ledger,
-        earlier,
-        done: 0,
-        failed: 0,
-    };
+    let parts = Parts { place, writer, installed, environment, ledger };
+    let mut run = Run::new(plan, options, stop, observer, parts)?;
     let done = match plan.experiment.design {
         Design::Interleaved => interleaved::run(&mut run),
         Design::Classic => classic::run(&mut run),

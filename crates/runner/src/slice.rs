@@ -82,7 +82,10 @@ pub(crate) fn execute(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Resu
             if let Some(reason) = &mut record.reason {
                 let workload = run.plan.phases[work.phase].workload;
                 let source = &run.plan.workloads[workload].source;
-                reason.push_str(&format!("; the workload is `{source}`"));
+                // The load engine has named the line where it knows it.
+                if !reason.contains(source.as_str()) {
+                    reason.push_str(&format!("; the workload is `{source}`"));
+                }
             }
             if let Some(reason) = miscount {
                 record.state = SliceState::Failed;

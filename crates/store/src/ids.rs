@@ -1,5 +1,6 @@
 //! Identifiers that sort by time: UTC to the millisecond, then four random digits.
 
+use model::civil::Civil;
 use std::{
     hash::{BuildHasher, Hasher, RandomState},
     time::{Duration, SystemTime},
@@ -24,9 +25,7 @@ fn since_epoch(time: SystemTime) -> Duration {
 
 fn identifier(time: SystemTime, entropy: u64) -> String {
     let elapsed = since_epoch(time);
-    let seconds = elapsed.as_secs();
-    let (year, month, day) = civil(seconds / 86_400);
-    let (hour, minute, second) = (seconds / 3600 % 24, seconds / 60 % 60, seconds % 60);
+    let Civil { year, month, day, hour, minute, second } = Civil::of(elapsed.as_secs());
     format!(
         "{year:04}{month:02}{day:02}T{hour:02}{minute:02}{second:02}.{:03}Z-{:04x}",
         elapsed.subsec_millis(),
@@ -34,43 +33,9 @@ fn identifier(time: SystemTime, entropy: u64) -> String {
     )
 }
 
-/// Year, month and day of a day number since 1970 in the Gregorian calendar.
-fn civil(days: u64) -> (u64, u64, u64) {
-    let leap = |year: u64| {
-        year.is_multiple_of(4) && (!year.is_multiple_of(100) || year.is_multiple_of(400))
-    };
-    let mut rest = days;
-    let mut year = 1970;
-    while rest >= 365 + u64::from(leap(year)) {
-        rest -= 365 + u64::from(leap(year));
-        year += 1;
-    }
-    let february = 28 + u64::from(leap(year));
-    let mut month = 1;
-    for length in [31, february, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31] {
-        if rest < length {
-            break;
-        }
-        rest -= length;
-        month += 1;
-    }
-    (year, month, rest + 1)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn days_become_dates() {
-        let check = |days: u64, expected: (u64, u64, u64)| assert_eq!(civil(days), expected);
-        check(0, (1970, 1, 1));
-        check(59, (1970, 3, 1));
-        check(11_016, (2000, 2, 29));
-        check(11_017, (2000, 3, 1));
-        check(20_453, (2025, 12, 31));
-        check(20_454, (2026, 1, 1));
-    }
 
     #[test]
     fn identifiers_sort_by_time() {

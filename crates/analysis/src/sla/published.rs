@@ -3,7 +3,7 @@
 use super::Rule;
 use crate::{
     rounding::{rate, whole},
-    service_level::{Figure, Outcome, PacedWork, ServiceLevel},
+    service_level::{Figure, Outcome, PacedWork, ServiceLevel, Side},
 };
 
 pub(super) struct Published;
@@ -40,7 +40,13 @@ impl Rule for Published {
         } else {
             "no target rate or no insert rate is known".to_owned()
         };
-        let figure = Figure { name: "inserted rows per second", value, unit: "1/s", bound: least };
+        let figure = Figure {
+            name: "inserted rows per second",
+            value,
+            unit: "1/s",
+            bound: least,
+            side: Side::Above,
+        };
         ServiceLevel { rule: self.name(), outcome, figures: vec![figure], words }
     }
 }

@@ -1,7 +1,7 @@
 //! Our own rule: the target holds in the seconds, for deletes too, and nothing waits for long.
 
 use super::Rule;
-use crate::service_level::{Figure, Outcome, PacedWork, ServiceLevel};
+use crate::service_level::{Figure, Outcome, PacedWork, ServiceLevel, Side};
 
 pub(super) struct Strict;
 
@@ -31,7 +31,7 @@ impl Rule for Strict {
             return self.level(Outcome::Unknown, Vec::new(), words);
         }
         let bound = SHARE * work.target_per_second;
-        let rate = |name, value| Figure { name, value, unit: "1/s", bound };
+        let rate = |name, value| Figure { name, value, unit: "1/s", bound, side: Side::Above };
         let lag = work.lag_us_max.or_else(|| {
             let lags = work.seconds.iter().map(|second| second.lag_us as f64);
             lags.reduce(f64::max)
@@ -39,11 +39,22 @@ impl Rule for Strict {
         let seconds = work.seconds_on_target(SHARE);
         let mut least = vec![rate("inserted rows per second", work.inserted_per_second)];
         least.extend(work.deleted_per_second.map(|value| rate("deleted rows per second", value)));
-        let on_target =
-            |value| Figure { name: "share of seconds on target", value, unit: "", bound: SECONDS };
+        let on_target = |value| Figure {
+            name: "share of seconds on target",
+            value,
+            unit: "",
+            bound: SECONDS,
+            side: Side::Above,
+        };
         least.extend(seconds.map(on_target));
         let most: Vec<Figure> = lag
-            .map(|value| Figure { name: "largest lag", value, unit: "us", bound: LAG_US })
+            .map(|value| Figure {
+                name: "largest lag",
+                value,
+                unit: "us",
+                bound: LAG_US,
+                side: Side::Below,
+            })
             .into_iter()
             .collect();
         let missed = least.iter().filter(|figure| figure.value < figure.bound);

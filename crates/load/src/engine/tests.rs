@@ -9,14 +9,7 @@ fn null(clients: u32) -> Engine {
 }
 
 fn target(protocol: &str) -> Target {
-    Target {
-        protocol: protocol.to_owned(),
-        endpoint: Endpoint::Nowhere,
-        user: String::new(),
-        database: String::new(),
-        library: None,
-        initial_sql: Vec::new(),
-    }
+    Target { protocol: protocol.to_owned(), ..Target::null() }
 }
 
 #[test]

@@ -257,12 +257,7 @@ fn drawn_values_are_uniform_over_the_rows() {
 
 #[test]
 fn nothing_is_created_for_the_null_protocol() {
-    let target = Target {
-        protocol: "null".to_owned(),
-        endpoint: Endpoint::Nowhere,
-        ..target(Path::new(""))
-    };
-    let report = fill(&target, &job(5000, 2)).unwrap();
+    let report = fill(&Target::null(), &job(5000, 2)).unwrap();
     assert_eq!((report.rows, report.threads), (10_000, 2));
 }
 

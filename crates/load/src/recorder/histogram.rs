@@ -60,6 +60,13 @@ impl Histogram {
         }
     }
 
+    /// All latencies together, nanoseconds, each taken as the middle of its bucket.
+    pub fn total_ns(&self) -> f64 {
+        let counted = self.counts.iter().enumerate().filter(|(_, count)| **count > 0);
+        let middle = |index| (value_of(index) + value_of(index + 1) - 1) as f64 / 2.0;
+        counted.map(|(index, count)| middle(index) * *count as f64).sum()
+    }
+
     /// The same counts in the exchange format's own type.
     ///
     /// # Errors
@@ -99,6 +106,20 @@ mod tests {
         assert_eq!(converted, hdr);
         assert_eq!(converted.max(), hdr.max());
         assert_eq!(converted.value_at_quantile(0.99), hdr.value_at_quantile(0.99));
+    }
+
+    #[test]
+    fn the_total_is_that_of_the_values_within_a_thousandth() {
+        let (mut random, mut own) = (Random::new(3, 0), Histogram::new());
+        assert_eq!(own.total_ns(), 0.0);
+        let values: Vec<u64> = (0..1000).map(|_| random.below(1_000_000_000)).collect();
+        values.iter().for_each(|value| own.record(*value));
+        let exact = values.iter().sum::<u64>() as f64;
+        assert!((own.total_ns() / exact - 1.0).abs() < 1e-3, "{} {exact}", own.total_ns());
+        // Below 2^11 nanoseconds every bucket holds one value.
+        let mut small = Histogram::new();
+        [3, 5, 2047].into_iter().for_each(|value| small.record(value));
+        assert_eq!(small.total_ns(), 2055.0);
     }
 
     #[test]

@@ -155,7 +155,7 @@ mod tests {
     use super::*;
     use crate::client::null::Null;
     use crate::testing::*;
-    use model::drive::{Endpoint, Origin};
+    use model::drive::Origin;
 
     #[test]
     fn a_trace_tells_every_statement_with_its_values() {
@@ -166,15 +166,7 @@ mod tests {
         let mut operation = op("o", vec![select]);
         operation.transaction = true;
         let cast = Cast::compile(&assignment(vec![operation], 2), "mysql").unwrap();
-        let target = Target {
-            protocol: "null".to_owned(),
-            endpoint: Endpoint::Nowhere,
-            user: String::new(),
-            database: String::new(),
-            library: None,
-            initial_sql: Vec::new(),
-        };
-        let told = trace::<Null>(&target, &cast, &closed(2)).unwrap();
+        let told = trace::<Null>(&Target::null(), &cast, &closed(2)).unwrap();
         let of_statements: Vec<&TracedStatement> =
             told.iter().filter(|one| one.origin.is_some()).collect();
         assert_eq!((told.len(), of_statements.len()), (6, 2));

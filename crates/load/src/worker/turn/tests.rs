@@ -301,6 +301,24 @@ fn a_connection_on_which_nothing_works_gives_up() {
 }
 
 #[test]
+fn a_refused_statement_is_named_with_its_line_and_a_repeated_or_lost_one_is_not() {
+    let check = |mode: Mode, kind: FailureKind, expected: &str| {
+        let mut assignment = point_query();
+        assignment.workload.source = "mine.toml".to_owned();
+        let statement = &mut assignment.workload.ops[0].statements[0];
+        (statement.mode, statement.line) = (mode, Some(7));
+        let mut client = Scripted { failures: vec![(2, kind)], ..Scripted::default() };
+        let mut clock = FakeClock { now: 0, step: 1000 };
+        let tally = executed(&assignment, &closed(3), &mut client, &mut clock);
+        assert_eq!(tally.errors[0].message, expected);
+    };
+    check(Mode::Text, FailureKind::Statement, "`mine.toml:7`: scripted");
+    check(Mode::Prepared, FailureKind::Statement, "`mine.toml:7`: scripted");
+    check(Mode::Text, FailureKind::Retry, "scripted");
+    check(Mode::Text, FailureKind::Lost, "scripted");
+}
+
+#[test]
 fn a_lost_connection_ends_its_stretch() {
     let mut client = Scripted { failures: vec![(4, FailureKind::Lost)], ..Scripted::default() };
     let mut clock = FakeClock { now: 0, step: 1000 };
