@@ -10,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+mod by_role;
 mod calibrate;
 mod calm;
 mod classic;

@@ -55,7 +55,8 @@ pub(crate) struct Trial {
     pub(crate) header: TrialHeader,
     pub(crate) writer: TrialWriter,
     pub(crate) meter: Option<Meter>,
-    /// Tables and indexes before the current phase, bytes, where the server tells.
+    /// Tables and indexes as last looked at, bytes, where the server tells: before a phase, and
+    /// after each slice that inserts or builds indexes.
     pub(crate) database_bytes: Option<f64>,
     /// Readings of single steps, for the slices of the current phase.
     pub(crate) stepped: Vec<Reading>,
@@ -182,7 +183,7 @@ impl Stand {
     }
 
     /// Size of tables and indexes as the server tells it.
-    fn database_bytes(&mut self) -> Result<Option<f64>, Error> {
+    pub(crate) fn database_bytes(&mut self) -> Result<Option<f64>, Error> {
         let rows = self.driver.query(self.size_sql)?;
         let value = rows.first().and_then(|row| row.last().cloned()).flatten();
         let mib = value.and_then(|text| text.trim().parse::<f64>().ok());
