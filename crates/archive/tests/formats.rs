@@ -315,6 +315,8 @@ fn the_numbers_of_clients_of_one_step_are_as_many_as_its_columns() {
     let report = |clients: u32| {
         let name = format!("x.a.c1.pk1/sb.o.read-only.range10.pk1.dop{clients}");
         let text = String::from_utf8(data("sb.o.read-only.range10.pk1.dop4")).unwrap();
+        let text = text.replace("--threads=4", &format!("--threads={clients}"));
+        let text = text.replace("threads: 4", &format!("threads: {clients}"));
         (name, text)
     };
     let (one, four) = (report(1), report(4));
