@@ -21,6 +21,7 @@ mod foreground;
 mod indexes;
 mod interleaved;
 mod ledger;
+mod null_client;
 mod observer;
 mod preflight;
 mod roles;

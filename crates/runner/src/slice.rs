@@ -74,7 +74,6 @@ struct Measured {
 /// Executes a slice and records it. Only errors that are not the subject's own end the run.
 pub(crate) fn execute(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Result<(), Error> {
     let mut record = blank(run, trial, work);
-    let null = run.null_readings(work.phase);
     let measured = measured_and_counted(run, trial, work);
     match trial.keep_apart(measured)? {
         Some((measured, miscount)) => {
@@ -99,6 +98,8 @@ pub(crate) fn execute(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Resu
     }
     let embedded = is_embedded(&trial.stand.target);
     if embedded {
+        let (phase, report) = (&run.plan.phases[work.phase], record.work.as_ref());
+        let null = run.calibration.null_readings(phase, &record.readings, report);
         record.readings.extend(null);
     }
     record.readings.extend(trial.stepped.iter().cloned());

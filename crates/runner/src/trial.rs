@@ -10,6 +10,7 @@ use crate::{
 use dbms::{Debt, Launch, Server};
 use model::{
     drive::{Assignment, Command, Connection, Endpoint, Reply, Target},
+    mark,
     reading::Reading,
     record::{Event, TrialHeader},
     subject::Subject,
@@ -133,7 +134,7 @@ impl Stand {
         }
         self.foreground = match &self.server {
             Some(server) => foreground::find(&mut self.driver, &self.connections, server.pid())?,
-            None => Foreground { tasks: Vec::new(), how: "driver less null client".to_owned() },
+            None => Foreground { tasks: Vec::new(), how: mark::EMBEDDED.to_owned() },
         };
         Ok(())
     }
@@ -275,6 +276,9 @@ impl Trial {
             broken: None,
             unable: None,
         };
+        if is_embedded(&trial.stand.target) {
+            trial.marks.push(mark::EMBEDDED.to_owned());
+        }
         if !trial.stand.calm(CALM_CEILING)? {
             trial.marks.push(format!("not calm {} s after its start", CALM_CEILING.as_secs()));
         }
