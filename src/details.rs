@@ -1,6 +1,6 @@
 //! What the records of a run tell beside its slices' values: gathered for the HTML report.
 
-use analysis::Curve;
+use analysis::{Curve, RoleTimes};
 use model::{
     reading::{LatencyCounts, LatencyTime, Scope},
     record::{SliceRecord, SliceState},
@@ -15,14 +15,16 @@ pub(crate) fn of(results: &Results, slices: &[StoredSlice]) -> anyhow::Result<De
     let run = slices.first().map_or("", |slice| slice.run.as_str());
     let records = || slices.iter().map(|stored| &stored.slice);
     let plan = results.plan_of(run).ok();
-    let command =
-        plan.as_ref().map(|plan| format!("dbdyno run {}.toml", file_name(&plan.experiment.name)));
+    let words: Vec<String> = results.state_of(run, runner::COMMAND)?.unwrap_or_default();
+    let command = plan.as_ref().map(|plan| command_line(&plan.experiment.name, &words));
     let mut details = Details {
         run: run.to_owned(),
         started_us: results.runs()?.into_iter().find(|info| info.id == run).map(|i| i.started_us),
         accounting: Some(analysis::account(records())),
         throughput: analysis::throughput_curves(records()),
         stalls: analysis::stall_curves(records()),
+        roles: analysis::role_curves(records()),
+        role_costs: analysis::role_costs(records()),
         left_out: left_out(slices),
         overhead: overhead(slices),
         command: command.unwrap_or_default(),
@@ -33,10 +35,31 @@ pub(crate) fn of(results: &Results, slices: &[StoredSlice]) -> anyhow::Result<De
     for trial in results.trials(run)? {
         add_trial(results, &trial, &mut details, &mut latencies)?;
     }
+    details.role_times = latencies.role_times();
     details.latency = latencies.curves();
     join(&mut details.resident);
     join(&mut details.addressed);
     Ok(details)
+}
+
+/// The command that repeats a run: the experiment's file, and the options that shaped it.
+fn command_line(experiment: &str, words: &[String]) -> String {
+    let file = format!("{}.toml", file_name(experiment));
+    let mut line = format!("dbdyno run {}", quoted(&file));
+    for word in words {
+        line.push(' ');
+        line.push_str(&quoted(word));
+    }
+    line
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=@,:+%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// The name of a file for an experiment, whatever it is called.
@@ -142,12 +165,24 @@ fn overhead(slices: &[StoredSlice]) -> Vec<Overhead> {
     found
 }
 
+/// Phase and subject, behind the phase's position.
+type Place = (u32, String, String);
+
+/// A measured slice that histograms belong to.
+struct Slice {
+    place: Place,
+    /// The operations with their roles, as the workload has them.
+    roles: Vec<(String, String)>,
+}
+
 /// Latencies of measured slices by position, phase and subject.
 #[derive(Default)]
 struct Latencies {
     /// What a histogram belongs to: its trial and the millisecond in which its slice began.
-    slices: BTreeMap<(String, u64), (u32, String, String)>,
-    counts: BTreeMap<(u32, String, String), Vec<LatencyCounts>>,
+    slices: BTreeMap<(String, u64), Slice>,
+    counts: BTreeMap<Place, Vec<LatencyCounts>>,
+    /// Behind each place the role's place in the workload, and its name.
+    roles: BTreeMap<(Place, usize, String), Vec<LatencyCounts>>,
 }
 
 impl Latencies {
@@ -155,32 +190,89 @@ impl Latencies {
         let measured = slices.iter().filter(|s| s.slice.state == SliceState::Measured);
         let key =
             |stored: &StoredSlice| (stored.trial.clone(), rounded(stored.slice.wall_start_us));
-        let place =
-            |slice: &SliceRecord| (slice.position, slice.phase.clone(), slice.subject.clone());
-        let slices = measured.map(|stored| (key(stored), place(&stored.slice))).collect();
+        let known = |slice: &SliceRecord| Slice {
+            place: (slice.position, slice.phase.clone(), slice.subject.clone()),
+            roles: roles(slice),
+        };
+        let slices = measured.map(|stored| (key(stored), known(&stored.slice))).collect();
         Self { slices, ..Self::default() }
     }
 
     fn add(&mut self, trial: &str, counts: Vec<LatencyCounts>) {
-        for found in counts.into_iter().filter(|found| found.time == LatencyTime::Service) {
-            // The log keeps milliseconds, rounded either way.
+        // The log keeps milliseconds, rounded either way.
+        let keys = |found: &LatencyCounts| {
             let near = [found.wall_start_ms, found.wall_start_ms.saturating_sub(1)];
-            let key = near.map(|at| (trial.to_owned(), at));
-            let place = key.iter().find_map(|key| self.slices.get(key));
-            if let Some(place) = place {
-                self.counts.entry(place.clone()).or_default().push(found);
+            near.map(|at| (trial.to_owned(), at))
+        };
+        let response = |found: &LatencyCounts| found.time == LatencyTime::Response;
+        let open: BTreeSet<(u64, String)> = counts
+            .iter()
+            .filter(|found| response(found))
+            .map(|found| (found.wall_start_ms, found.operation.clone()))
+            .collect();
+        for found in counts {
+            let Some(slice) = keys(&found).iter().find_map(|key| self.slices.get(key)) else {
+                continue;
+            };
+            // In a closed loop the service times are the response times.
+            let counts =
+                response(&found) || !open.contains(&(found.wall_start_ms, found.operation.clone()));
+            let own = slice.roles.iter().find(|(name, _)| *name == found.operation);
+            match own.map(|(_, role)| role).filter(|role| !role.is_empty()) {
+                // Roles do different things: together their times mean nothing.
+                Some(role) if counts => {
+                    let place = slice.roles.iter().position(|(_, other)| other == role);
+                    let key = (slice.place.clone(), place.unwrap_or(0), role.clone());
+                    self.roles.entry(key).or_default().push(found);
+                }
+                None if !response(&found) => {
+                    self.counts.entry(slice.place.clone()).or_default().push(found);
+                }
+                _ => {}
             }
         }
     }
 
+    fn role_times(&self) -> Vec<RoleTimes> {
+        let times = self.roles.iter().map(|(((_, phase, subject), _, role), counts)| RoleTimes {
+            phase: phase.clone(),
+            subject: subject.clone(),
+            role: role.clone(),
+            ..RoleTimes::of(counts)
+        });
+        times.collect()
+    }
+
     fn curves(self) -> Vec<Curve> {
-        let curve = |((_, phase, subject), counts): ((u32, String, String), Vec<LatencyCounts>)| {
-            Curve { subject, phase, segments: vec![analysis::latency_points(&counts)] }
+        let curve = |((_, phase, subject), counts): (Place, Vec<LatencyCounts>)| Curve {
+            subject,
+            phase,
+            segments: vec![analysis::latency_points(&counts)],
         };
         self.counts.into_iter().map(curve).collect()
     }
 }
 
+/// The operations of a slice as the log names them, with their roles.
+fn roles(slice: &SliceRecord) -> Vec<(String, String)> {
+    let ops = slice.work.iter().flat_map(|work| &work.ops);
+    ops.map(|op| (store::latency_tag(&op.name), op.role.clone())).collect()
+}
+
 fn rounded(wall_us: u64) -> u64 {
     wall_us / 1000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::command_line;
+
+    #[test]
+    fn the_command_that_repeats_a_run_can_be_pasted_into_a_shell() {
+        let words = ["--only", "scan,insert", "--set", "factors.build=[\"a\"]", "--set", "x=it's"];
+        let words = words.map(str::to_owned);
+        let expected = "dbdyno run my_test.toml --only scan,insert \
+                        --set 'factors.build=[\"a\"]' --set 'x=it'\\''s'";
+        assert_eq!(command_line("my test", &words), expected);
+    }
 }

@@ -5,7 +5,9 @@
 mod args;
 mod cmd;
 mod comparison;
+mod credentials;
 mod details;
+mod doctor;
 mod exit;
 mod progress;
 mod signals;

@@ -1,6 +1,7 @@
 //! One file per command, and the table of them.
 
 mod compare;
+mod doctor;
 mod drive;
 mod export;
 mod import;
@@ -36,6 +37,7 @@ pub(crate) const COMMANDS: &[Verb] = &[
     verify::VERB,
     install::VERB,
     up::VERB,
+    doctor::VERB,
     compare::VERB,
     report::VERB,
     import::VERB,

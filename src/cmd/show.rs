@@ -121,8 +121,10 @@ fn described(workload: &Workload) -> String {
 fn describe_role(text: &mut String, role: &Role) {
     let (name, ops) = (&role.name, role.ops.join(", "));
     let _ = writeln!(text, "\nrole {name} executes {ops}; connections: {}", role.clients);
-    if let RoleArrival::Open { per_second, spacing } = &role.arrival {
-        let _ = writeln!(text, "  {per_second} operations per second, {spacing:?}");
+    if let RoleArrival::Open { per_second, rows, spacing } = &role.arrival {
+        let each = rows.as_ref().map(|rows| format!("rows per second, {rows} in an operation"));
+        let what = each.unwrap_or_else(|| "operations per second".to_owned());
+        let _ = writeln!(text, "  {per_second} {what}, {spacing:?}");
     }
     let end = match &role.end {
         RoleEnd::Operations(end) => format!("after {end} operations"),
@@ -138,7 +140,10 @@ fn describe_role(text: &mut String, role: &Role) {
 }
 
 fn describe(text: &mut String, statement: &Statement) {
-    let mode = if statement.mode == Mode::Prepared { "prepared" } else { "text" };
+    let word = |mode: Mode| if mode == Mode::Prepared { "prepared" } else { "text" };
+    let others = statement.mode_for.iter();
+    let others = others.map(|(dialect, mode)| format!(" ({dialect}: {})", word(*mode)));
+    let mode = format!("{}{}", word(statement.mode), others.collect::<String>());
     let every = statement.every.as_ref().map(|every| format!(", in every {every}. execution"));
     let every = every.unwrap_or_default();
     let _ = writeln!(text, "  {:?}, {mode}, {} times{every}", statement.class, statement.repeat);
@@ -148,6 +153,9 @@ fn describe(text: &mut String, statement: &Statement) {
     let _ = writeln!(text, "    {}", statement.sql);
     for (dialect, sql) in &statement.sql_for {
         let _ = writeln!(text, "    {dialect}: {sql}");
+    }
+    for draw in &statement.row_draws {
+        let _ = writeln!(text, "    draw per row {} = {:?}", draw.name, draw.value);
     }
     for arg in &statement.args {
         let list = arg.list.as_ref().map_or_else(String::new, |n| format!(" x {n}"));

@@ -8,12 +8,15 @@ use crate::{
 /// What a reader does, as a script: it presses the page's own switches and tells what came of it.
 const READER: &str = include_str!("reader.js");
 
-/// What the reader told; its script stands in a copy of the page without the page's policy, which
+/// The same for the steps of the Insert Benchmark.
+const STEPS: &str = include_str!("steps.js");
+
+/// What a reader told; its script stands in a copy of the page without the page's policy, which
 /// would rightly refuse it.
-fn told(lab: &Lab, program: &str, page: &str) -> serde_json::Value {
+fn told(lab: &Lab, program: &str, (page, reader): (&str, &str)) -> serde_json::Value {
     let start = page.find("<meta http-equiv").unwrap();
     let end = start + page[start..].find('>').unwrap() + 1;
-    let copy = format!("{}{}<script>{READER}</script>\n", &page[..start], &page[end..]);
+    let copy = format!("{}{}<script>{reader}</script>\n", &page[..start], &page[end..]);
     let file = lab.write("reader.html", &copy);
     let shown = browser::open(program, &file, &lab.path("profile-reader"));
     assert_eq!(shown.console, Vec::<String>::new());
@@ -21,6 +24,23 @@ fn told(lab: &Lab, program: &str, page: &str) -> serde_json::Value {
     let text = text.split_once("</pre>").unwrap().0;
     let text = text.replace("&lt;", "<").replace("&gt;", ">").replace("&amp;", "&");
     serde_json::from_str(&text).unwrap()
+}
+
+#[test]
+fn the_command_in_a_report_has_every_option_that_shaped_the_run() {
+    let lab = Lab::new();
+    let catalog = lab.path("own");
+    std::fs::create_dir(&catalog).unwrap();
+    let shaping = ["--only", "scan,point-query", "--set", "rows=2000", "--set", "blocks=1"];
+    let shaping = [&shaping[..], &["--catalog", "own", "--no-steps"]].concat();
+    let other = ["run", "verify", "--set", "slice_seconds=0.05", "--progress", "none"];
+    lab.succeed(&[&other[..], &shaping].concat());
+    let page = std::fs::read_to_string(lab.path("dbdyno-results/report.html")).unwrap();
+    let line = page.lines().find(|line| line.contains("dbdyno run verify.toml")).unwrap();
+    for words in ["--only scan,point-query", "--set rows=2000", "--catalog own", "--no-steps"] {
+        assert!(line.contains(words), "{words}: {line}");
+    }
+    assert!(!line.contains("--progress"), "what shapes nothing is left out: {line}");
 }
 
 #[test]
@@ -46,7 +66,7 @@ fn the_report_of_a_run_can_be_read_switched_sorted_and_saved_offline() {
     assert_eq!(shown.console, Vec::<String>::new());
     assert!(shown.html.contains("<html lang=\"en\" class=\"js\">"), "the script was executed");
 
-    let told = told(&lab, program, &page);
+    let told = told(&lab, program, (&page, READER));
     let names = serde_json::json!(["point-query", "range-covered-pk", "update-nonindex", "insert"]);
     assert_eq!((&told["all"], &told["unsorted"]), (&names, &names));
     assert_eq!(told["filtered"], serde_json::json!(["insert"]));
@@ -76,4 +96,68 @@ fn the_report_of_a_run_can_be_read_switched_sorted_and_saved_offline() {
     let widths: Vec<u64> =
         told["csv"].as_array().unwrap().iter().map(|n| n.as_u64().unwrap()).collect();
     assert!(widths.len() > 100 && widths[..50].iter().all(|w| *w == widths[0]), "{widths:?}");
+}
+
+#[test]
+fn the_report_of_an_insert_benchmark_has_its_tables_and_steps() {
+    let lab = Lab::new();
+    lab.write(
+        "ib.toml",
+        "question = \"does the journal matter?\"\nsuite = \"insert-benchmark\"\nrows = 5000\n\
+         design = \"classic\"\nblocks = 1\nbaseline = { config = \"rollback\" }\n[parameters]\n\
+         inserted = 1000\nquery_seconds = 3\nsettle_seconds = 0\nsettle_seconds_max = 1\n\
+         [factors]\nbuild = [\"sqlite\"]\nconfig = [\"rollback\", \"wal\"]\n",
+    );
+    // A busy host may miss a rate, which is a result too.
+    let output = lab.run(&["run", "ib.toml", "--no-steps"]);
+    assert!(matches!(output.status.code(), Some(0 | 1)), "{}", text(&output.stderr));
+    let page = std::fs::read_to_string(lab.path("dbdyno-results/report.html")).unwrap();
+    assert!(page.len() < 2_000_000, "{}", page.len());
+    let Some(program) = browser::program() else {
+        println!("skipped: a browser is needed, such as Debian's package `chromium`");
+        return;
+    };
+    let shown = browser::open(program, &lab.path("dbdyno-results/report.html"), &lab.path("p"));
+    assert_eq!(shown.console, Vec::<String>::new());
+
+    let told = told(&lab, program, (&page, STEPS));
+    let json = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+    assert_eq!((&told["tables"], &told["closed"]), (&json("3"), &json("true")));
+    assert_eq!(
+        told["heads"],
+        json(
+            r#"["variant", "l.i0", "l.x", "l.i1", "l.i2",
+                "qr100", "qp100", "qr500", "qp500", "qr1000", "qp1000"]"#
+        )
+    );
+    assert_eq!(told["targets"], "target10010050050010001000");
+    assert_eq!((&told["before"], &told["after"]), (&json("[true, false]"), &json("[true, false]")));
+    assert_eq!(told["published"], json(r#"[[false, true], true, "published"]"#));
+    let numbers = |key: &str| -> Vec<f64> {
+        told[key].as_array().unwrap().iter().map(|n| n.as_f64().unwrap()).collect()
+    };
+    assert!(numbers("ascending").is_sorted(), "{told}");
+    assert!(numbers("descending").iter().rev().is_sorted(), "{told}");
+    assert_eq!(told["targetLast"], "target");
+    assert_eq!(told["filtered"].as_array().unwrap().len(), 2, "{told}");
+    assert_eq!(told["opened"], true);
+    assert_eq!(told["wide"], true, "the page is as wide as its window");
+    assert_eq!(told["steps"].as_array().unwrap().len(), 10, "{told}");
+
+    let charts: Vec<usize> = told["charts"].as_array().unwrap().iter().map(charts_of).collect();
+    // Loading has one role, the churn two, and queries three; an index phase has none.
+    assert_eq!(charts[..4], [3, 0, 6, 6], "{told}");
+    assert!(charts[4..].iter().all(|count| *count == 9), "{told}");
+}
+
+/// The charts of a step, each of which has points and shows something.
+fn charts_of(step: &serde_json::Value) -> usize {
+    let charts = step.as_array().unwrap();
+    for chart in charts {
+        let marks = chart[0].as_u64().unwrap();
+        assert!(marks >= 2, "{chart}");
+        // Two seconds and more make a line.
+        assert!(marks <= 4 || chart[1].as_f64().unwrap() > 0.0, "{chart}");
+    }
+    charts.len()
 }

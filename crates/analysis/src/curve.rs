@@ -18,10 +18,10 @@ pub struct Curve {
 }
 
 /// Length of an interval of the series [s].
-const INTERVAL: f64 = 1.0;
+pub(crate) const INTERVAL: f64 = 1.0;
 
 /// A last interval that is shorter than this [s] says nothing about a rate.
-const SHORTEST: f64 = 0.2;
+pub(crate) const SHORTEST: f64 = 0.2;
 
 /// Points of a memory curve, at most.
 const MEMORY_POINTS: usize = 120;

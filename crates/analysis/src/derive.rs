@@ -1,6 +1,6 @@
 //! One raw slice to the values of all metrics that it can tell.
 
-use crate::{PhaseFacts, metrics::metric, parts::Parts, roles::RoleFacts, sla};
+use crate::{PhaseFacts, metrics::metric, parts::Parts, role_cost, roles::RoleFacts, sla};
 use model::{
     drive::{OpReport, Percentiles, StretchReport},
     mark,
@@ -35,6 +35,7 @@ pub fn derive(slice: &SliceRecord, facts: &PhaseFacts) -> Vec<(&'static str, f64
                 values.push(("rows_changed_per_op", work.rows_changed as f64 / operations));
             }
             processor(&parts, operations, &mut values);
+            lead(slice, facts, operations, &mut values);
             traffic(&parts, operations, &mut values);
             outcomes(work, operations, &mut values);
         }
@@ -198,6 +199,23 @@ fn processor(parts: &Parts<'_>, operations: f64, values: &mut Vec<Value>) {
     }
 }
 
+/// What the tasks that serve the lead role alone did, per operation of it.
+fn lead(slice: &SliceRecord, facts: &PhaseFacts, operations: f64, values: &mut Vec<Value>) {
+    let work = slice.work.as_ref();
+    let op = facts.roles.as_ref().zip(work).and_then(|(roles, work)| roles.leading(work).next());
+    let Some(op) = op.filter(|op| !op.role.is_empty()) else { return };
+    let moved = |counter| role_cost::total(slice, &op.role, counter);
+    let totals = [
+        ("lead_user_instructions_per_op", moved("user_instructions")),
+        ("lead_kernel_instructions_per_op", moved("kernel_instructions")),
+        ("lead_cycles_per_op", sum_of_known(["user_cycles", "kernel_cycles"].map(moved))),
+        ("lead_cpu_us_per_op", role_cost::cpu_ns(slice, &op.role).map(|ns| ns / 1e3)),
+    ];
+    for (name, total) in totals {
+        values.extend(total.map(|total| (name, total / operations)));
+    }
+}
+
 fn sum_of_known(values: [Option<f64>; 2]) -> Option<f64> {
     values.into_iter().flatten().reduce(|a, b| a + b)
 }
@@ -230,6 +248,7 @@ fn sizes(parts: &Parts<'_>, values: &mut Vec<Value>) {
         ("server_rss_mib_peak", mib("rss_kib", 1024.0)),
         ("server_vsz_mib_peak", mib("vsz_kib", 1024.0)),
         ("database_mib", mib("database_bytes", 1024.0 * 1024.0)),
+        ("data_folder_mib", mib("data_folder_bytes", 1024.0 * 1024.0)),
     ];
     values.extend(found.into_iter().filter_map(|(name, value)| Some((name, value?))));
 }

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod accounting;
+mod cache;
 mod cells;
 mod compare;
 mod curve;
@@ -26,6 +27,9 @@ mod paced;
 mod parts;
 mod projection;
 mod residue;
+mod role_cost;
+mod role_curve;
+mod role_times;
 mod roles;
 mod rounding;
 mod service_level;
@@ -37,6 +41,7 @@ pub mod style;
 mod warning;
 
 pub use accounting::{Accounting, account};
+pub use cache::cache_bytes;
 pub use compare::{Cell, Comparison, PhaseResult, Verdict, compare};
 pub use curve::{Curve, latency_points, memory_points, stall_curves, throughput_curves};
 pub use derive::derive;
@@ -50,6 +55,9 @@ pub use observe::{Failure, Input, Observations, observe};
 pub use paced::phase_columns;
 pub use projection::{Difference, Projection};
 pub use residue::residue;
+pub use role_cost::{RoleCost, role_costs};
+pub use role_curve::{RoleCurve, role_curves};
+pub use role_times::{BUCKETS, RoleTimes};
 pub use roles::RoleFacts;
 pub use service_level::{Figure, Outcome, PacedWork, Second, ServiceLevel, Side};
 pub use settings::{SettingDifference, settings_differences};

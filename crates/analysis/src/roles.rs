@@ -4,7 +4,7 @@ use crate::service_level::{PacedWork, Second};
 use model::{
     Parameters,
     drive::{OpReport, StretchReport},
-    workload::{Op, Role, RoleArrival, Workload},
+    workload::{Op, Role, Workload},
 };
 
 /// What a phase's workload says of its operations.
@@ -129,12 +129,7 @@ fn rows_of(op: &Op, parameters: &Parameters) -> u64 {
 }
 
 fn per_second(role: &Role, parameters: &Parameters) -> f64 {
-    match &role.arrival {
-        RoleArrival::Closed => 0.0,
-        RoleArrival::Open { per_second, .. } => {
-            per_second.evaluate(parameters).map_or(0.0, |rate| rate as f64)
-        }
-    }
+    role.arrival.per_second(parameters).ok().flatten().unwrap_or(0.0)
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@
 
 mod cast;
 mod compile;
+mod decimal;
 mod sql;
 mod statement;
 mod values;
@@ -13,6 +14,7 @@ use crate::client::Failure;
 use crate::decimal::DIGITS_MAX;
 use crate::keys::{Filler, Random, Template, Zipf};
 pub use cast::{Cast, Part, PartEnd, Partner};
+pub use decimal::Decimal;
 use model::drive::Origin;
 use model::workload::{Class, Mode, TableChoice};
 use std::collections::BTreeMap;
@@ -43,6 +45,8 @@ pub struct Program {
     pub zipfs: Vec<ZipfSource>,
     /// Fillers.
     pub fillers: Vec<Filler>,
+    /// Decimal texts.
+    pub decimals: Vec<Decimal>,
     /// Counters of a connection.
     pub sequences: Vec<Sequence>,
     /// Number of integers that a connection draws and remembers.
@@ -133,6 +137,8 @@ pub struct Statement {
     pub timed: bool,
     /// Draws made before each execution.
     pub draws: Span,
+    /// Draws made before each row.
+    pub row_draws: Span,
     /// For the published counts.
     pub class: Class,
     /// Rows returned that are expected.
@@ -237,6 +243,8 @@ pub enum Source {
     Now,
     /// Index into [`Program::fillers`].
     Filler(u16),
+    /// Index into [`Program::decimals`].
+    Decimal(u16),
     /// Text made from an entry of [`Program::templates`].
     Text(u16),
     /// Text of a register, as long as an entry of [`Program::templates`].
@@ -251,7 +259,14 @@ pub enum Source {
 impl Source {
     /// Whether the value is a text.
     pub fn is_text(self) -> bool {
-        matches!(self, Self::Text(_) | Self::TextRegister { .. } | Self::Now | Self::Filler(_))
+        matches!(
+            self,
+            Self::Text(_)
+                | Self::TextRegister { .. }
+                | Self::Now
+                | Self::Filler(_)
+                | Self::Decimal(_)
+        )
     }
 }
 

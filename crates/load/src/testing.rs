@@ -45,9 +45,11 @@ pub(crate) fn statement(sql: &str, args: Vec<Arg>) -> Statement {
         rows_per_statement: None,
         repeat: one(),
         draws: Vec::new(),
+        row_draws: Vec::new(),
         table: TableChoice::Fresh,
         class: Class::Read,
         mode: Mode::Prepared,
+        mode_for: BTreeMap::new(),
         expect: Expect {
             rows: Some(Bounds { low: one(), high: one() }),
             changed: None,

@@ -125,12 +125,18 @@ pub struct Statement {
     pub repeat: Expression,
     /// Values drawn once per execution of this statement.
     pub draws: Vec<Draw>,
+    /// Values drawn once per row of a multi-row INSERT.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub row_draws: Vec<Draw>,
     /// How the table is chosen.
     pub table: TableChoice,
     /// read, write or other, for the published counts.
     pub class: Class,
     /// Whether a prepared statement or text is sent.
     pub mode: Mode,
+    /// The same for one dialect where it differs.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub mode_for: BTreeMap<String, Mode>,
     /// What the server must have done; checked in every slice.
     pub expect: Expect,
     /// Name under which the first column of the first returned row is kept for later arguments;
@@ -151,6 +157,13 @@ pub struct Statement {
     /// Line of its SQL in the workload's file, for messages.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub line: Option<u32>,
+}
+
+impl Statement {
+    /// Whether a prepared statement or text is sent in a dialect.
+    pub fn mode_on(&self, dialect: &str) -> Mode {
+        self.mode_for.get(dialect).copied().unwrap_or(self.mode)
+    }
 }
 
 /// A kept value that moves on without asking the server.
@@ -251,6 +264,13 @@ pub enum Generator {
     Text {
         /// The value.
         value: String,
+    },
+    /// The sum of named integer draws as a decimal text: 12345 with two digits is `123.45`.
+    Decimal {
+        /// Names of the draws.
+        sum: Vec<String>,
+        /// Digits after the point, 1 to 9.
+        digits: u32,
     },
     /// The driver's wall clock (UTC) when the statement is built: `YYYY-MM-DD HH:MM:SS`.
     Now,
@@ -382,11 +402,30 @@ pub enum RoleArrival {
     /// Operations have intended start times, on an absolute schedule from the start of the stretch:
     /// time lost is caught up and counted.
     Open {
-        /// Operations per second over all connections of the role.
+        /// Operations per second over all connections of the role, or rows, as `rows` says.
         per_second: Expression,
+        /// Rows of an operation where `per_second` counts rows; the rate need not be a multiple.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        rows: Option<Expression>,
         /// Distance of the intended start times.
         spacing: Spacing,
     },
+}
+
+impl RoleArrival {
+    /// Operations per second over all connections of the role; none in a closed loop. Nothing that
+    /// is not above 0 is a rate, which whoever executes it refuses.
+    ///
+    /// # Errors
+    /// An expression has no value.
+    pub fn per_second(&self, parameters: &Parameters) -> Result<Option<f64>, ExpressionError> {
+        let Self::Open { per_second, rows, .. } = self else { return Ok(None) };
+        let rate = per_second.evaluate(parameters)? as f64;
+        Ok(Some(match rows {
+            Some(rows) => rate / (rows.evaluate(parameters)? as f64),
+            None => rate,
+        }))
+    }
 }
 
 /// Closed or open loop.

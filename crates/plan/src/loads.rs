@@ -17,7 +17,7 @@ pub(crate) struct Load<'a> {
     pub(crate) role: &'a Role,
     pub(crate) connections: i64,
     /// Operations per second over all connections; none in a closed loop.
-    pub(crate) per_second: Option<i64>,
+    pub(crate) per_second: Option<f64>,
     pub(crate) amount: Amount,
     /// Rows that an operation changes, by definition of its statements.
     pub(crate) rows_per_operation: i64,
@@ -44,7 +44,9 @@ impl Load<'_> {
                 Some(rows / each + i64::from(rows % each > 0))
             }
             Amount::Seconds(seconds) => {
-                self.per_second.map(|rate| rate.saturating_mul(seconds) / self.connections.max(1))
+                // As many as fit: a conversion to an integer saturates.
+                let each = |rate: f64| (rate * seconds as f64) as i64 / self.connections.max(1);
+                self.per_second.map(each)
             }
             Amount::Open => None,
         }
@@ -55,7 +57,7 @@ impl Load<'_> {
         match (self.amount, self.per_second, self.operations()) {
             (Amount::Seconds(seconds), ..) => Some(seconds as f64),
             (_, Some(rate), Some(operations)) => {
-                Some(operations as f64 * self.connections as f64 / rate as f64)
+                Some(operations as f64 * self.connections as f64 / rate)
             }
             _ => None,
         }
@@ -106,7 +108,11 @@ fn load<'a>(
         connections: least("clients", &role.clients)?,
         per_second: match &role.arrival {
             RoleArrival::Closed => None,
-            RoleArrival::Open { per_second, .. } => Some(least("rate", per_second)?),
+            RoleArrival::Open { per_second, rows, .. } => {
+                let rate = least("rate", per_second)? as f64;
+                let rows = rows.as_ref().map(|rows| least("rows of an operation", rows));
+                Some(rate / rows.transpose()?.unwrap_or(1) as f64)
+            }
         },
         amount: match &role.end {
             RoleEnd::Operations(end) => Amount::Operations(least("end", end)?),

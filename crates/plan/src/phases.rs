@@ -251,7 +251,7 @@ fn arrival_of(draft: &Draft, entry: &DraftPhase, loads: &[Load<'_>]) -> Result<A
         ([] | [_], Some(over)) => Ok(over),
         ([only], None) => Ok(match (only.per_second, &only.role.arrival) {
             (Some(rate), RoleArrival::Open { spacing, .. }) => {
-                Arrival::Open { per_second: rate as f64, spacing: *spacing }
+                Arrival::Open { per_second: rate, spacing: *spacing }
             }
             _ => Arrival::Closed,
         }),

@@ -52,6 +52,7 @@ fn check_value(value: &Generator, parameters: &Parameters) -> Result<(), Error> 
         Generator::Template { .. }
         | Generator::Text { .. }
         | Generator::Now
+        | Generator::Decimal { .. }
         | Generator::Between { .. } => Ok(()),
     }
 }

@@ -4,7 +4,10 @@ use crate::{
     Error, Target, Values,
     source::{self, PROBES, Purpose, Reader},
 };
-use model::{metric::Kind, reading::Reading};
+use model::{
+    metric::Kind,
+    reading::{Reading, Scope},
+};
 
 /// The open probes of one target.
 ///
@@ -83,6 +86,16 @@ impl Meter {
         readings
     }
 
+    /// The same counters of each task of the foreground by itself, with the task's number.
+    pub fn task_readings(start: &Snapshot, end: &Snapshot) -> Vec<(u32, Reading)> {
+        let reading = |((task, counter), value): (&(u32, &'static str), &f64)| {
+            let before = start.values.tasks().get(&(*task, *counter))?;
+            let (counter, scope) = ((*counter).to_owned(), Scope::Foreground);
+            Some((*task, Reading { scope, counter, start: *before, end: *value }))
+        };
+        end.values.tasks().iter().filter_map(reading).collect()
+    }
+
     /// What a reader of the values must know, e.g. `user mode only`; empty on a host that permits
     /// everything.
     pub fn marks(&self) -> Vec<String> {
@@ -106,7 +119,6 @@ pub(crate) fn is_gauge(counter: &str) -> bool {
 mod tests {
     use super::*;
     use crate::fake::FakeProc;
-    use model::reading::Scope;
 
     fn snapshot(values: &[(Scope, &'static str, f64)]) -> Snapshot {
         let mut snapshot = Snapshot::default();
@@ -131,6 +143,27 @@ mod tests {
         let readings = Meter::readings(&start, &end);
         let found: Vec<_> = readings.iter().map(|r| (&*r.counter, r.start, r.end)).collect();
         assert_eq!(found, [("cpu_ns", 5.0, 8.0), ("rss_kib", 90.0, 90.0)]);
+    }
+
+    #[test]
+    fn tasks_of_the_foreground_are_told_apart_too() {
+        let snapshot = |values: &[(u32, &'static str, f64)]| {
+            let mut snapshot = Snapshot::default();
+            for (task, counter, value) in values {
+                snapshot.values.push_task(*task, counter, *value);
+            }
+            snapshot
+        };
+        let start = snapshot(&[(12, "cpu_ns", 30.0), (11, "cpu_ns", 5.0)]);
+        let end = snapshot(&[
+            (11, "cpu_ns", 505.0),
+            (12, "cpu_ns", 31.0),
+            (12, "cpu_ns", 9e9),
+            (13, "cpu_ns", 1.0),
+        ]);
+        let readings = Meter::task_readings(&start, &end);
+        let moved: Vec<_> = readings.iter().map(|(task, r)| (*task, r.delta())).collect();
+        assert_eq!(moved, [(11, 500.0), (12, 1.0)]);
     }
 
     #[test]

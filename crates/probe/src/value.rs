@@ -1,6 +1,7 @@
 //! What readers fill: one value per scope and counter.
 
 use model::reading::Scope;
+use std::collections::BTreeMap;
 
 /// One raw value.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -12,15 +13,24 @@ pub(crate) struct Value {
 
 /// The values of one reading of all probes.
 #[derive(Debug, Clone, Default)]
-pub struct Values(Vec<Value>);
+pub struct Values {
+    all: Vec<Value>,
+    /// Values of single tasks of the foreground, by task and counter.
+    tasks: BTreeMap<(u32, &'static str), f64>,
+}
 
 impl Values {
     /// Adds a value. Where two probes offer the same counter of the same scope, the first one in
     /// the table of probes wins, because the table begins with the most exact.
     pub fn push(&mut self, scope: Scope, counter: &'static str, value: f64) {
         if self.get(scope, counter).is_none() {
-            self.0.push(Value { scope, counter, value });
+            self.all.push(Value { scope, counter, value });
         }
+    }
+
+    /// Adds a value of one task of the foreground, which its scope holds too; the first one wins.
+    pub(crate) fn push_task(&mut self, task: u32, counter: &'static str, value: f64) {
+        self.tasks.entry((task, counter)).or_insert(value);
     }
 
     /// The value of a counter, if a probe gave one.
@@ -29,7 +39,12 @@ impl Values {
     }
 
     pub(crate) fn iter(&self) -> std::slice::Iter<'_, Value> {
-        self.0.iter()
+        self.all.iter()
+    }
+
+    /// Values of single tasks of the foreground, by task and counter.
+    pub(crate) fn tasks(&self) -> &BTreeMap<(u32, &'static str), f64> {
+        &self.tasks
     }
 }
 

@@ -1,6 +1,6 @@
 //! What a report knows beside the comparison: the plan, the hosts, the readings over time.
 
-use analysis::{Accounting, Curve};
+use analysis::{Accounting, Curve, RoleCost, RoleCurve, RoleTimes};
 use model::{environment::Environment, plan::Plan, record::TrialHeader};
 
 /// Everything beside the comparison of one experiment. All of it may be missing: an imported
@@ -21,6 +21,12 @@ pub struct Details {
     pub throughput: Vec<Curve>,
     /// Largest service time of each measured second [ms].
     pub stalls: Vec<Curve>,
+    /// What each role did in each second, for workloads with roles.
+    pub roles: Vec<RoleCurve>,
+    /// What the tasks that serve each role did, where tasks were told apart.
+    pub role_costs: Vec<RoleCost>,
+    /// Response times of each role, for workloads with roles.
+    pub role_times: Vec<RoleTimes>,
     /// Service times: nines against microseconds.
     pub latency: Vec<Curve>,
     /// Resident memory over the seconds of a trial [MiB].

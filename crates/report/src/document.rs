@@ -1,6 +1,7 @@
 //! What a page says, before any format.
 
 use crate::{chart::Chart, grid::Grid};
+use analysis::Shade;
 use model::metric::Better;
 
 /// A page's content in reading order.
@@ -31,12 +32,18 @@ pub enum Item {
     },
     /// A table.
     Table(Table),
+    /// A table whose rows mean the same in any order.
+    Sortable(Table),
+    /// The same in several styles, of which a reader sees one.
+    Styles(Vec<Styled>),
     /// Names and values.
     Facts(Vec<(String, String)>),
     /// Text that is shown as it is.
     Code(String),
     /// What only some readers want.
     Fold {
+        /// Name for links, unique in its report; empty for none.
+        anchor: String,
         /// What is inside.
         title: String,
         /// The items.
@@ -55,6 +62,15 @@ pub enum Item {
     },
     /// Something the reader must know before believing a number.
     Warning(String),
+}
+
+/// Items in one style.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Styled {
+    /// Name of the style.
+    pub name: &'static str,
+    /// The items.
+    pub items: Vec<Item>,
 }
 
 /// A table.
@@ -122,6 +138,12 @@ pub enum Cell {
         /// How many there should be.
         all: usize,
     },
+    /// A cell that stands out.
+    Shaded(Box<Cell>, Shade),
+    /// A set rate was missed: whatever rate [1/s] there was compares with nothing.
+    Missed(Option<f64>),
+    /// A part of a whole, from 0 to 1.
+    Share(f64),
     /// Nothing was measured.
     Missing,
     /// Something broke; a note or the verdict says what.
@@ -142,7 +164,14 @@ impl Document {
     /// Appends what only some readers want, if there is any.
     pub fn fold(&mut self, title: impl Into<String>, items: Vec<Item>) {
         if !items.is_empty() {
-            self.items.push(Item::Fold { title: title.into(), items });
+            self.items.push(Item::Fold { anchor: String::new(), title: title.into(), items });
+        }
+    }
+
+    /// The same with a name for links.
+    pub fn named_fold(&mut self, anchor: String, title: impl Into<String>, items: Vec<Item>) {
+        if !items.is_empty() {
+            self.items.push(Item::Fold { anchor, title: title.into(), items });
         }
     }
 

@@ -60,6 +60,10 @@ pub(crate) fn text(cell: &Cell) -> String {
         Cell::PartialRatio { ratio, count, all } => {
             format!("{} ({count}/{all})", number::ratio(*ratio))
         }
+        Cell::Shaded(inner, shade) => format!("{} {}", text(inner), shade.sign()),
+        Cell::Missed(Some(rate)) => format!("missed ({rate:.0})"),
+        Cell::Missed(None) => "missed".to_owned(),
+        Cell::Share(share) => number::percent(*share),
         Cell::Missing => "-".to_owned(),
         Cell::Failed => "failed".to_owned(),
     }

@@ -21,6 +21,16 @@ pub(crate) fn ratio(ratio: f64) -> String {
     if ratio.is_finite() { format!("{ratio:.2}") } else { "-".to_owned() }
 }
 
+/// A share as percent with three decimals, as published tables have it: nothing for none, and
+/// `nonzero` for less than can be shown.
+pub(crate) fn percent(share: f64) -> String {
+    match share * 100.0 {
+        percent if percent <= 0.0 || !percent.is_finite() => String::new(),
+        percent if percent < 0.0005 => "nonzero".to_owned(),
+        percent => format!("{percent:.3}"),
+    }
+}
+
 /// A value for the mark of an axis: `95k`, `1.5M`, `0.25`.
 pub(crate) fn short(value: f64) -> String {
     let (scaled, ending) = match value.abs() {
@@ -77,6 +87,7 @@ mod tests {
         check(93_697.0, "93.7k");
         assert_eq!(six_digits(1_234.567_89), Some(1234.57));
         assert_eq!(six_digits(f64::NAN), None);
+        assert_eq!([0.0, 1e-9, 0.5, 1.0].map(percent), ["", "nonzero", "50.000", "100.000"]);
         assert_eq!((ratio(0.914), ratio(f64::INFINITY)), ("0.91".into(), "-".into()));
     }
 }

@@ -1,6 +1,10 @@
 //! What the sections of one experiment's report are made from.
 
-use crate::{Details, View, chart::Palette, grid::Grid};
+use crate::{
+    Details, View,
+    chart::{Budget, Palette},
+    grid::Grid,
+};
 use analysis::Comparison;
 
 /// One comparison with everything that its sections need.
@@ -29,6 +33,13 @@ impl<'a> Scope<'a> {
         let bases: Vec<String> = bases.map(|column| column.title.clone()).collect();
         let columns = Palette::of(&titles, &bases);
         Self { comparison, details, view, grid, palette, columns }
+    }
+
+    /// How many points each curve over time may have, so that the report keeps its size.
+    pub(crate) fn budget(&self) -> Budget {
+        let details = self.details;
+        let curves = details.throughput.len() + details.stalls.len() + 2 * details.roles.len();
+        Budget::of(curves)
     }
 
     /// Labels of the subjects that are compared with a base.

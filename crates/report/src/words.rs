@@ -114,6 +114,19 @@ pub(crate) fn tests(count: usize) -> String {
     if count == 1 { "1 test".to_owned() } else { format!("{count} tests") }
 }
 
+/// A number of variants, as people say it.
+pub(crate) fn variants(count: usize) -> String {
+    if count == 1 { "1 variant".to_owned() } else { format!("{count} variants") }
+}
+
+/// A part of an anchor: letters, digits, `.` and `-`.
+pub(crate) fn slug(text: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
+    let slug: String = text.to_lowercase().chars().map(plain).collect();
+    let words: Vec<&str> = slug.split('-').filter(|word| !word.is_empty()).collect();
+    words.join("-")
+}
+
 /// Seconds as people say them.
 pub(crate) fn seconds(seconds: f64) -> String {
     let whole = seconds.round().max(0.0);

@@ -58,7 +58,7 @@ fn execute(run: &mut Run<'_>, block: &Block, subject: usize) -> Result<(), Error
             PhaseKind::Warmup => step(run, &mut trial, phase, SliceState::Discarded)?,
         }
     }
-    trial.end()?;
+    trial.end(run)?;
     copy::remove_folder(&data)?;
     run.note_time()?;
     Ok(())
@@ -137,9 +137,15 @@ fn steps(run: &mut Run<'_>, trial: &mut Trial, phase: usize, seed: u64) -> Resul
 /// Maintenance after writes: waits for the condition, with a floor and a ceiling; both are
 /// recorded.
 fn settle(run: &mut Run<'_>, trial: &mut Trial, phase: usize) -> Result<(), Error> {
-    if trial.broken.is_some() {
+    let clients = u32::try_from(trial.stand.connections.len()).unwrap_or(1);
+    if !trial.recover(clients)? {
         return Ok(());
     }
+    let settled = maintain(run, trial, phase);
+    trial.keep_apart(settled).map(drop)
+}
+
+fn maintain(run: &mut Run<'_>, trial: &mut Trial, phase: usize) -> Result<(), Error> {
     let about = &run.plan.phases[phase];
     let settle = about.settle.unwrap_or_else(|| published_wait(about));
     let floor = settle.floor_seconds.max(0.0);

@@ -10,6 +10,7 @@
 
 #![forbid(unsafe_code)]
 
+mod by_role;
 mod calibrate;
 mod calm;
 mod classic;
@@ -24,6 +25,7 @@ mod ledger;
 mod null_client;
 mod observer;
 mod preflight;
+mod recovery;
 mod roles;
 mod rows;
 mod run;
@@ -38,6 +40,6 @@ mod verify;
 pub use driver::Driver;
 pub use error::Error;
 pub use observer::{Observer, Progress};
-pub use run::{DataFolders, Options, Outcome, Resume, Steps, TIME, execute};
+pub use run::{COMMAND, DataFolders, Options, Outcome, Resume, Steps, TIME, execute};
 pub use stop::Stop;
 pub use verify::{Discrepancy, Facts, Verified, VerifiedPhase, verify};

@@ -1,7 +1,7 @@
 //! One slice: thaw, a discarded start, the measured stretch, the drain, freeze.
 
 use crate::{
-    Error, copy,
+    Error, by_role, copy,
     driver::unexpected,
     indexes,
     ledger::Activity,
@@ -103,11 +103,13 @@ pub(crate) fn execute(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Resu
         record.readings.extend(null);
     }
     record.readings.extend(trial.stepped.iter().cloned());
-    record.readings.extend(trial.database_bytes.map(|bytes| Reading {
-        scope: if embedded { Scope::Client } else { Scope::Server },
-        counter: "database_bytes".to_owned(),
-        start: 0.0,
-        end: bytes,
+    let sizes = [
+        ("database_bytes", trial.database_bytes),
+        ("data_folder_bytes", Some(copy::folder_bytes(&trial.stand.data) as f64)),
+    ];
+    record.readings.extend(sizes.into_iter().filter_map(|(counter, bytes)| {
+        let scope = if embedded { Scope::Client } else { Scope::Server };
+        Some(Reading { scope, counter: counter.to_owned(), start: 0.0, end: bytes? })
     }));
     trial.writer.slice(&record)?;
     run.slice_done(&record);
@@ -131,7 +133,11 @@ fn measured_and_counted(
         copy::sync_file_system(&trial.stand.data)?;
     }
     let Some(before) = trial.rows.filter(|_| counted) else { return Ok((measured, None)) };
-    let found = trial.thawed(|trial| rows::count(run, trial, phase))?;
+    let (found, bytes) = trial.thawed(|trial| {
+        Ok((rows::count(run, trial, phase)?, trial.stand.database_bytes()?))
+    })?;
+    // What inserts grows: its size is that of its end.
+    trial.database_bytes = bytes;
     trial.rows = Some(found);
     let expected = rows::expected(before, workload, &measured.work);
     Ok((measured, rows::mismatch(expected, found)))
@@ -197,6 +203,10 @@ fn measure(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Result<Measured
     trial.writer.series(&rows)?;
     let mut readings = Meter::readings(&before, &after);
     probe::raise_peaks(&mut readings, &rows, from_us, wall_us());
+    let workload = &run.plan.workloads[phase.workload];
+    let tasks = Meter::task_readings(&before, &after);
+    let serving = &trial.stand.foreground.tasks;
+    readings.extend(by_role::readings(workload, &phase.parameters, serving, &tasks));
     let lost = report.errors.iter().find(|error| error.code == "lost");
     if let Some(error) = lost {
         return Err(Error::Sql { message: error.message.clone(), lost: true });

@@ -26,8 +26,11 @@ const SLICES: f64 = 3.0;
 const SECONDS: (f64, f64) = (1.0, 4.0);
 /// A workload that would take longer for the fewest operations is not stepped.
 const SECONDS_AFFORDABLE: f64 = 12.0;
-/// After as many seconds a stretch is given up: it says nothing then, and the slices go on.
-const SECONDS_MAX: u64 = 45;
+/// After as much time a stretch is given up: it says nothing then, and the slices go on.
+const SECONDS_MAX: Duration = Duration::from_secs(45);
+/// The same for the one operation that tells how many fit: twice what is affordable, because a busy
+/// host steps more slowly.
+const SECONDS_FINDING: Duration = Duration::from_secs(12);
 /// More operations than this add nothing to the precision of the mean.
 const OPERATIONS_MAX: f64 = 100.0;
 /// A mean of one operation says little; this many are stepped even if they take longer.
@@ -35,6 +38,14 @@ const OPERATIONS_MIN: f64 = 2.0;
 
 /// Counter of the steps of a task, and of the operations that they belong to.
 pub(crate) const STEPPED: [&str; 2] = ["stepped_user_instructions", "stepped_operations"];
+
+/// What is stepped through.
+struct Stretch {
+    operations: u64,
+    seed: u64,
+    /// After as much time it is given up.
+    limit: Duration,
+}
 
 /// Whether this host needs single steps and permits them.
 pub(crate) fn wanted() -> bool {
@@ -45,18 +56,19 @@ pub(crate) fn wanted() -> bool {
 /// none.
 pub(crate) type Counted = Result<Vec<Reading>, String>;
 
-/// How many operations of a workload are stepped, found by stepping one of the base's; or why that
-/// one tells nothing.
+/// How many operations of a workload are stepped, found by stepping one of the base's, none if that
+/// one was given up; or why it tells nothing.
 pub(crate) fn operations(
     stand: &mut Stand,
     phase: &Phase,
     seed: u64,
 ) -> Result<Result<u64, String>, Error> {
-    Ok(count(stand, phase, 1, seed)?.map(|readings| {
+    let one = Stretch { operations: 1, seed, limit: SECONDS_FINDING };
+    Ok(count(stand, phase, &one)?.map(|readings| {
         let steps = readings.iter().filter(|reading| reading.counter == STEPPED[0]);
-        let steps = steps.map(|reading| reading.end).fold(0.0, f64::max);
+        let most = steps.map(|reading| reading.end).reduce(f64::max);
         let budget = (SLICES * phase.seconds).clamp(SECONDS.0, SECONDS.1);
-        fitting(steps / probe::steps_per_second(), budget)
+        most.map_or(0, |steps| fitting(steps / probe::steps_per_second(), budget))
     }))
 }
 
@@ -71,13 +83,9 @@ fn driver_tasks(stand: &Stand) -> Vec<u32> {
     stand.connections.iter().map(|connection| connection.driver_task).collect()
 }
 
-/// Steps through `operations` operations of the compiled workload.
-pub(crate) fn count(
-    stand: &mut Stand,
-    phase: &Phase,
-    operations: u64,
-    seed: u64,
-) -> Result<Counted, Error> {
+/// Steps through a stretch of the compiled workload; without readings if it was given up.
+fn count(stand: &mut Stand, phase: &Phase, stretch: &Stretch) -> Result<Counted, Error> {
+    let operations = stretch.operations;
     let serving = stand.foreground.tasks.first().copied();
     let driving = driver_tasks(stand).first().copied();
     let scopes = [(Scope::Foreground, serving), (Scope::Client, driving)];
@@ -85,8 +93,9 @@ pub(crate) fn count(
     if operations == 0 || tasks.is_empty() {
         return Ok(Ok(Vec::new()));
     }
-    let stepper = Stepper::attach_within(&tasks, Duration::from_secs(SECONDS_MAX))?;
-    let report = run_stretch(&mut stand.driver, phase, StretchEnd::Operations(operations), seed);
+    let stepper = Stepper::attach_within(&tasks, stretch.limit)?;
+    let end = StretchEnd::Operations(operations);
+    let report = run_stretch(&mut stand.driver, phase, end, stretch.seed);
     let counts = match stepper.stop() {
         Err(probe::Error::StepsTooMany { .. }) => Vec::new(),
         other => other?,
@@ -147,7 +156,8 @@ fn step(run: &Run<'_>, trial: &mut Trial, phase: usize, seed: u64) -> Result<(),
     if trial.obstacle().is_some() || operations == 0 {
         return Ok(());
     }
-    let counted = trial.stand.thawed(|stand| count(stand, phase, operations, seed));
+    let stretch = Stretch { operations, seed, limit: SECONDS_MAX };
+    let counted = trial.stand.thawed(|stand| count(stand, phase, &stretch));
     match trial.keep_apart(counted)? {
         None => return Ok(()),
         Some(Ok(readings)) => trial.stepped = readings,

@@ -305,6 +305,7 @@ fn rolled_back(workload: &mut Workload, mode: Mode) {
         op.transaction = false;
         for statement in &mut op.statements {
             statement.mode = mode;
+            statement.mode_for.clear();
         }
         op.statements.insert(0, bracket("BEGIN"));
         op.statements.push(bracket("ROLLBACK"));
@@ -319,9 +320,11 @@ fn bracket(sql: &str) -> Statement {
         rows_per_statement: None,
         repeat: 1.into(),
         draws: Vec::new(),
+        row_draws: Vec::new(),
         table: TableChoice::Fresh,
         class: Class::Other,
         mode: Mode::Text,
+        mode_for: BTreeMap::new(),
         expect: Expect::default(),
         capture: None,
         every: None,

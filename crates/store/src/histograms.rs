@@ -104,8 +104,9 @@ fn line(h: &Histogram<u64>, tag: &str, (at, span): (Duration, Duration)) -> Opti
     Some(bytes)
 }
 
-/// The characters that the log format forbids in a tag become `_`.
-fn tag(name: &str) -> String {
+/// The name by which the log of latencies knows an operation: the characters that its format
+/// forbids become `_`.
+pub fn tag(name: &str) -> String {
     let plain = |c: char| if c == ',' || c == ' ' || c.is_control() { '_' } else { c };
     name.chars().map(plain).collect()
 }

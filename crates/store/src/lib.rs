@@ -25,6 +25,7 @@ mod series;
 mod trial_writer;
 
 pub use error::{Error, Result};
+pub use histograms::tag as latency_tag;
 pub use results::{Results, RunInfo, Selection, Stored, StoredSlice, StoredTrial};
 pub use run_writer::RunWriter;
 pub use trial_writer::TrialWriter;

@@ -16,12 +16,14 @@ impl Rule for Code {
 
     fn finding(&self, evidence: &Evidence<'_>) -> Option<Finding> {
         let instructions = [
+            "lead_user_instructions_per_op",
             "foreground_user_instructions_per_op",
             "server_user_instructions_per_op",
+            "lead_kernel_instructions_per_op",
             "foreground_kernel_instructions_per_op",
             "server_kernel_instructions_per_op",
         ];
-        let time = ["foreground_cpu_us_per_op", "server_cpu_us_per_op"];
+        let time = ["lead_cpu_us_per_op", "foreground_cpu_us_per_op", "server_cpu_us_per_op"];
         let mut found = evidence.moved_with_effect(&instructions, INSTRUCTIONS);
         let counted = instructions.iter().any(|metric| evidence.cost(metric).is_some());
         if counted && found.is_empty() {
@@ -31,6 +33,7 @@ impl Rule for Code {
         found.extend(evidence.moved_with_effect(&time, TIME));
         finding(self, found, |first| {
             let who = match first.metric.name {
+                name if name.starts_with("lead") => "The task that serves the leading role",
                 name if name.starts_with("foreground") => "The connection's task",
                 _ => "The server",
             };

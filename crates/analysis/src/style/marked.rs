@@ -18,8 +18,12 @@ impl Style for Marked {
     }
 
     fn legends(&self) -> [&'static str; 3] {
-        let missed = "Where the target insert rate was missed there is no comparable number.";
-        [missed, missed, missed]
+        [
+            "Where the target insert rate was missed there is no comparable number.",
+            "+ more than 1.05, − less than 0.95 of the first row; where the target insert rate was \
+             missed there is no ratio.",
+            "Rates that missed their target are marked.",
+        ]
     }
 
     fn absolute(&self, column: &PhaseColumn) -> Vec<Shown> {

@@ -95,6 +95,11 @@ fn value(generator: &Generator, parameters: &Parameters, place: &str) -> Result<
                  give a fixed time"
             )));
         }
+        Generator::Decimal { .. } => {
+            return Err(Error::Schema(format!(
+                "{place} is a sum of draws, which only a statement has; give its own generator"
+            )));
+        }
         Generator::Draw { name, .. }
         | Generator::Captured { name, .. }
         | Generator::Between { low: name, .. } => {

@@ -139,10 +139,11 @@ fn part(
     let clients = positive("clients", &role.clients, parameters)?;
     let arrival = match &role.arrival {
         RoleArrival::Closed => Arrival::Closed,
-        RoleArrival::Open { per_second, spacing } => Arrival::Open {
-            per_second: positive("per_second", per_second, parameters)? as f64,
-            spacing: *spacing,
-        },
+        RoleArrival::Open { per_second, rows, spacing } => {
+            let rate = positive("per_second", per_second, parameters)? as f64;
+            let rows = rows.as_ref().map(|rows| positive("rows", rows, parameters)).transpose()?;
+            Arrival::Open { per_second: rate / rows.unwrap_or(1) as f64, spacing: *spacing }
+        }
     };
     let end = match &role.end {
         RoleEnd::Operations(count) => {

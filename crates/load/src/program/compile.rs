@@ -171,6 +171,7 @@ impl<'a> Compiler<'a> {
         }
         let mut scope = scope.clone();
         let draws = self.values(identity.clone()).draws(&from.draws, &mut scope)?;
+        let row_draws = self.values(identity.clone()).draws(&from.row_draws, &mut scope)?;
         let text = statement::Text::new(self, from, (identity, &scope))?;
         let expect_rows = self.limits(from.expect.rows.as_ref())?;
         let expect_changed = self.limits(from.expect.changed.as_ref())?;
@@ -185,7 +186,7 @@ impl<'a> Compiler<'a> {
         let sql = self.program.sql.len() as u32;
         for copy in 1..=copies {
             self.program.sql.push(Sql {
-                mode: from.mode,
+                mode: from.mode_on(self.dialect),
                 pieces: text.pieces(&self.table, copy),
                 parameters: text.parameters(),
                 origin: Some(Origin { copy, ..origin }),
@@ -197,7 +198,7 @@ impl<'a> Compiler<'a> {
         self.program.slots.extend(text.slots());
         let only = match &self.program.slots[start as usize..] {
             [slot] if slot.count == 1 && text.rows == 1 && !slot.source.is_text() => {
-                Some(slot.source)
+                Some(slot.source).filter(|_| from.row_draws.is_empty())
             }
             _ => None,
         };
@@ -214,6 +215,7 @@ impl<'a> Compiler<'a> {
             only,
             timed,
             draws,
+            row_draws,
             class: from.class,
             expect_rows,
             expect_changed,
@@ -273,6 +275,7 @@ impl<'a> Compiler<'a> {
             only: None,
             timed: false,
             draws: Span::default(),
+            row_draws: Span::default(),
             class: Class::Other,
             expect_rows: Limits::NONE,
             expect_changed: Limits::NONE,
@@ -340,6 +343,7 @@ impl Program {
             templates: Vec::new(),
             zipfs: Vec::new(),
             fillers: Vec::new(),
+            decimals: Vec::new(),
             sequences: Vec::new(),
             registers: 0,
             kept: 0,

@@ -3,7 +3,7 @@
 use super::compile::Compiler;
 use super::sql::{self, Token};
 use super::values::Scope;
-use super::{Parameter, Slot, Source};
+use super::{Decimal, Parameter, Slot, Source};
 use model::workload::{self, Mode};
 
 /// Arguments of one statement at most: both wire protocols count them in 16 bits.
@@ -35,10 +35,11 @@ impl Text {
     ) -> Result<Self, String> {
         let source = sql_of(from, compiler.dialect)?;
         let tokens = sql::tokens(source).map_err(|reason| format!("in `{source}`, {reason}"))?;
+        let mode = from.mode_on(compiler.dialect);
         let mut arguments = Vec::with_capacity(from.args.len());
         for (position, arg) in from.args.iter().enumerate() {
             let identity = format!("{identity}/{position}");
-            let argument = argument(compiler, (from.mode, arg), (identity, scope))
+            let argument = argument(compiler, (mode, arg), (identity, scope))
                 .map_err(|reason| format!("argument {}: {reason}", position + 1))?;
             arguments.push(argument);
         }
@@ -185,6 +186,12 @@ fn argument(
             }
             Parameter::Text(text.to_vec())
         }
+        Source::Decimal(_) if mode == Mode::Prepared => {
+            return Err("a decimal has no type of its own to be prepared with; send the \
+                        statement as text"
+                .to_owned());
+        }
+        Source::Decimal(_) => Parameter::Varying(Decimal::LENGTH_MAX),
         Source::Now => Parameter::Time,
         Source::Filler(at) => {
             Parameter::Varying(values.program.fillers[usize::from(at)].length_max())

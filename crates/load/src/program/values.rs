@@ -1,6 +1,6 @@
 //! Generators of the model turned into sources of the program.
 
-use super::{Program, Sequence, Source, ZipfSource, sql};
+use super::{Decimal, Program, Sequence, Source, ZipfSource, sql};
 use crate::keys::{Filler, Pool, Template, Zipf};
 use model::{
     Parameters,
@@ -51,9 +51,9 @@ impl Values<'_> {
                     self.program.text_registers.push(length);
                     Place::Text { register, template }
                 }
-                Source::Now | Source::Filler(_) => {
+                Source::Now | Source::Filler(_) | Source::Decimal(_) => {
                     return Err(format!(
-                        "draw `{}`: a time or a filler is made where it is used; write it there",
+                        "draw `{}`: a time, a filler or a decimal is made where it is used; write it there",
                         draw.name
                     ));
                 }
@@ -100,6 +100,7 @@ impl Values<'_> {
             Generator::Between { low, high } => {
                 Source::Between { low: self.kept(low)?, high: self.kept(high)? }
             }
+            Generator::Decimal { sum, digits } => self.decimal(sum, *digits, scope)?,
             Generator::Now => Source::Now,
             Generator::Filler { low, high, random_percent } => {
                 self.filler((low, high), *random_percent)?
@@ -132,6 +133,21 @@ impl Values<'_> {
         let at = index(self.program.fillers.len())?;
         self.program.fillers.push(filler);
         Ok(Source::Filler(at))
+    }
+
+    fn decimal(&mut self, sum: &[String], digits: u32, scope: &Scope) -> Result<Source, String> {
+        let mut registers = Vec::with_capacity(sum.len());
+        for name in sum {
+            match self.draw(name, &Expression::from(0), scope)? {
+                Source::Register { index, .. } => registers.push(index),
+                _ => return Err(format!("draw `{name}` is a text, of which there is no sum")),
+            }
+        }
+        let decimal = Decimal::new(registers, digits)
+            .ok_or_else(|| format!("a decimal has 1 to 9 digits after the point, not {digits}"))?;
+        let at = index(self.program.decimals.len())?;
+        self.program.decimals.push(decimal);
+        Ok(Source::Decimal(at))
     }
 
     /// The values of a constant source as literals, one per argument; `None` if it is not constant.

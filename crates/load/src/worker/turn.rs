@@ -9,7 +9,7 @@ use crate::arrival::{Limit, Schedule};
 use crate::client::{Answer, Client, Failure, FailureKind};
 use crate::clock::Clock;
 use crate::keys::Random;
-use crate::program::{Every, Op, Program, Statement, TIME_TEXT};
+use crate::program::{Decimal, Every, Op, Program, Statement, TIME_TEXT};
 use model::workload::{Class, TableChoice};
 
 /// Failures in a row after which a connection gives up.
@@ -72,6 +72,8 @@ pub(super) struct Turn<'a> {
     visits: Box<[Visit]>,
     /// The time as text, and the second that it tells.
     time: ([u8; 19], u64),
+    /// A decimal in the making.
+    decimal: [u8; Decimal::LENGTH_MAX],
     /// Copy of the table that the last statement used, from 0.
     copy: u64,
     // The operation in hand:
@@ -127,6 +129,7 @@ impl<'a> Turn<'a> {
             sequences: executed.into(),
             visits: vec![Visit::default(); program.visits].into(),
             time: (*TIME_TEXT, 0),
+            decimal: [0; Decimal::LENGTH_MAX],
             copy: 0,
             op: 0,
             intended: 0,

@@ -27,15 +27,20 @@ pub(crate) struct WireGenerator {
     filler: Option<[Formula; 2]>,
     random_percent: Option<u32>,
     between: Option<[String; 2]>,
+    decimal: Option<Vec<String>>,
+    digits: Option<u32>,
     plus: Option<Formula>,
     list: Option<Formula>,
 }
 
 const KINDS: &str = "`uniform`, `zipf`, `consecutive`, `sequence`, `template`, `integer`, `text`, \
-                     `now`, `filler`, `between`, `draw` or `captured`";
+                     `now`, `filler`, `between`, `decimal`, `draw` or `captured`";
 
 /// Share of random characters in a filler, as published.
 const RANDOM_PERCENT: u32 = 50;
+
+/// Digits of a decimal after the point, as of most money.
+const DIGITS: u32 = 2;
 
 /// Exponent of the published zipfian workloads.
 const EXPONENT: f64 = 0.8;
@@ -77,6 +82,9 @@ impl WireGenerator {
         }
         if let Some([low, high]) = self.between {
             return Ok(Generator::Between { low, high });
+        }
+        if let Some(sum) = self.decimal {
+            return Ok(Generator::Decimal { sum, digits: self.digits.unwrap_or(DIGITS) });
         }
         match (self.template, self.text, self.draw, self.captured) {
             (Some(template), ..) if template.is_ascii() => Ok(Generator::Template { template }),
@@ -122,6 +130,7 @@ impl WireGenerator {
             ("now", self.now.is_some()),
             ("filler", self.filler.is_some()),
             ("between", self.between.is_some()),
+            ("decimal", self.decimal.is_some()),
         ];
         let kinds: Vec<_> =
             given.iter().filter(|(_, given)| *given).map(|(kind, _)| kind).collect();
@@ -143,6 +152,16 @@ impl WireGenerator {
             Some(percent @ 101..) => {
                 let reason = format!("`random_percent` is {percent}; it lies between 0 and 100");
                 return Err(Fault::invalid(reason)).under("random_percent");
+            }
+            _ => {}
+        }
+        match self.digits {
+            Some(_) if self.decimal.is_none() => {
+                return Err(Fault::invalid("`digits` belongs to `decimal` only"));
+            }
+            Some(digits) if !(1..=9).contains(&digits) => {
+                let reason = format!("`digits` is {digits}; it lies between 1 and 9");
+                return Err(Fault::invalid(reason)).under("digits");
             }
             _ => {}
         }

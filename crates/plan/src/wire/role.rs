@@ -41,11 +41,11 @@ struct WirePair {
     lead: u32,
 }
 
-/// `"closed"`, or `{ per_second = "rate * clients", spacing = "even" }`.
+/// `"closed"`, or `{ per_second = "rate * clients", rows = 1, spacing = "even" }`.
 #[derive(Debug)]
 enum WireRoleArrival {
     Closed,
-    Open { per_second: Formula, spacing: Spacing },
+    Open(WireOpen),
 }
 
 /// The checked roles.
@@ -130,10 +130,11 @@ impl WireRole {
         }
         let clients = optional(self.clients, known).under("clients")?;
         let arrival = match self.arrival {
-            Some(WireRoleArrival::Open { per_second, spacing }) => {
-                let per_second = per_second.check(known).under("per_second").under("arrival")?;
-                RoleArrival::Open { per_second, spacing }
-            }
+            Some(WireRoleArrival::Open(open)) => RoleArrival::Open {
+                per_second: open.per_second.check(known).under("per_second").under("arrival")?,
+                rows: optional(open.rows, known).under("rows").under("arrival")?,
+                spacing: open.spacing.unwrap_or(Spacing::Even),
+            },
             Some(WireRoleArrival::Closed) | None => RoleArrival::Closed,
         };
         let end = match self.end {
@@ -165,10 +166,11 @@ impl WireEnd {
     }
 }
 
-#[derive(serde::Deserialize)]
+#[derive(Debug, serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WireOpen {
     per_second: Formula,
+    rows: Option<Formula>,
     spacing: Option<Spacing>,
 }
 
@@ -189,9 +191,7 @@ impl<'de> Visitor<'de> for ArrivalVisitor {
     }
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<WireRoleArrival, A::Error> {
-        let open = WireOpen::deserialize(de::value::MapAccessDeserializer::new(map))?;
-        let spacing = open.spacing.unwrap_or(Spacing::Even);
-        Ok(WireRoleArrival::Open { per_second: open.per_second, spacing })
+        WireOpen::deserialize(de::value::MapAccessDeserializer::new(map)).map(WireRoleArrival::Open)
     }
 }
 

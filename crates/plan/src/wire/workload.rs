@@ -58,11 +58,15 @@ struct WireOp {
     #[serde(default)]
     sql_for: BTreeMap<String, String>,
     args: Option<Vec<WireGenerator>>,
+    #[serde(default)]
+    row_draw: Ordered<WireGenerator>,
     rows_per_statement: Option<Formula>,
     repeat: Option<Formula>,
     table: Option<TableChoice>,
     class: Option<Class>,
     mode: Option<Mode>,
+    #[serde(default)]
+    mode_for: BTreeMap<String, Mode>,
     expect: Option<WireExpect>,
     capture: Option<String>,
     index: Option<OneOrMany>,
@@ -82,9 +86,13 @@ struct WireStatement {
     repeat: Option<Formula>,
     #[serde(default)]
     draw: Ordered<WireGenerator>,
+    #[serde(default)]
+    row_draw: Ordered<WireGenerator>,
     table: Option<TableChoice>,
     class: Option<Class>,
     mode: Option<Mode>,
+    #[serde(default)]
+    mode_for: BTreeMap<String, Mode>,
     expect: Option<WireExpect>,
     capture: Option<String>,
     index: Option<OneOrMany>,
@@ -158,7 +166,7 @@ impl WireOp {
             return Err(Fault::invalid("a weight is at least 1")).under("weight");
         }
         let own = self.own_statement()?;
-        let draws = draws(std::mem::take(&mut self.draw), known)?;
+        let draws = draws(std::mem::take(&mut self.draw), known).under("draw")?;
         let mut names: BTreeSet<String> = draws.iter().map(|draw| draw.name.clone()).collect();
         let mut statements = Vec::new();
         if let Some(statement) = own {
@@ -186,9 +194,11 @@ impl WireOp {
             rows_per_statement: self.rows_per_statement.take(),
             repeat: self.repeat.take(),
             draw: Ordered::default(),
+            row_draw: std::mem::take(&mut self.row_draw),
             table: self.table.take(),
             class: self.class.take(),
             mode: self.mode.take(),
+            mode_for: std::mem::take(&mut self.mode_for),
             expect: self.expect.take(),
             capture: self.capture.take(),
             index: self.index.take(),
@@ -217,6 +227,8 @@ impl WireStatement {
             && self.table.is_none()
             && self.class.is_none()
             && self.mode.is_none()
+            && self.mode_for.is_empty()
+            && self.row_draw.0.is_empty()
             && self.expect.is_none()
             && self.capture.is_none()
             && self.index.is_none()
@@ -228,8 +240,16 @@ impl WireStatement {
         if self.sql.trim().is_empty() {
             return Err(Fault::invalid("the statement has no `sql`"));
         }
-        let draws = draws(self.draw, known)?;
-        names.extend(draws.iter().map(|draw| draw.name.clone()));
+        let own_draws = draws(self.draw, known).under("draw")?;
+        names.extend(own_draws.iter().map(|draw| draw.name.clone()));
+        if !self.row_draw.0.is_empty() && self.rows_per_statement.is_none() {
+            let reason = "without `rows_per_statement` there is one row: write `draw`";
+            return Err(Fault::invalid(reason)).under("row_draw");
+        }
+        let row_draws = draws(self.row_draw, known).under("row_draw")?;
+        // Other statements have other rows.
+        let names = &mut names.clone();
+        names.extend(row_draws.iter().map(|draw| draw.name.clone()));
         let mut args = Vec::new();
         for (index, arg) in self.args.into_iter().enumerate() {
             let arg = arg.argument(known).and_then(|arg| {
@@ -246,10 +266,12 @@ impl WireStatement {
             sql: self.sql,
             sql_for: self.sql_for,
             args,
-            draws,
+            draws: own_draws,
+            row_draws,
             table: self.table.unwrap_or(TableChoice::Fresh),
             class,
             mode: self.mode.unwrap_or(Mode::Prepared),
+            mode_for: self.mode_for,
             expect: expect(self.expect, known).under("expect")?,
             capture: self.capture,
             index: self.index.map(|OneOrMany(names)| names).unwrap_or_default(),
@@ -308,7 +330,7 @@ fn check_marks(text: &str, statement: &Statement) -> Result<(), Fault> {
 fn draws(wire: Ordered<WireGenerator>, known: &Parameters) -> Result<Vec<Draw>, Fault> {
     let mut draws: Vec<Draw> = Vec::new();
     for (name, value) in wire.0 {
-        let value = value.value(known).under(&name).under("draw")?;
+        let value = value.value(known).under(&name)?;
         draws.push(Draw { name, value });
     }
     Ok(draws)
@@ -316,10 +338,12 @@ fn draws(wire: Ordered<WireGenerator>, known: &Parameters) -> Result<Vec<Draw>, 
 
 /// A value refers only to draws that come before it.
 fn refers(value: &Generator, draws: &BTreeSet<String>) -> Result<(), Fault> {
-    let Generator::Draw { name, .. } = value else { return Ok(()) };
-    if draws.contains(name) {
-        return Ok(());
-    }
+    let named = match value {
+        Generator::Draw { name, .. } => std::slice::from_ref(name),
+        Generator::Decimal { sum, .. } => sum,
+        _ => &[],
+    };
+    let Some(name) = named.iter().find(|name| !draws.contains(*name)) else { return Ok(()) };
     let hint = suggest::hint(name, draws.iter().map(String::as_str));
     let (place, what, name) = (Place::default(), "draw", name.clone());
     Err(Error::UnknownName { place, what, name, hint }.into())

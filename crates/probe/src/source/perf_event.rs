@@ -87,6 +87,7 @@ fn is_refusal(error: &io::Error) -> bool {
 
 struct Attached {
     counter: Counter,
+    task: u32,
     part: Part,
     /// Index in the set of events.
     event: usize,
@@ -101,7 +102,8 @@ fn attach_all(events: &[Event], members: &[Member]) -> Result<Vec<Attached>, Err
             match attach::attach(*event, member.tid) {
                 Ok(counter) => {
                     let times = [Duration::ZERO; 2];
-                    attached.push(Attached { counter, part: member.part, event: index, times });
+                    let (task, part) = (member.tid, member.part);
+                    attached.push(Attached { counter, task, part, event: index, times });
                 }
                 // The task ended meanwhile.
                 Err(error)
@@ -131,11 +133,14 @@ impl Reader for Open {
     fn read(&mut self, values: &mut Values) -> Result<(), Error> {
         let mut sums = vec![Sums::default(); self.events.len()];
         self.whole = true;
-        for Attached { counter, part, event, times } in &mut self.attached {
+        for Attached { counter, task, part, event, times } in &mut self.attached {
             let name = self.events[*event].name;
             let data =
                 counter.read_full().map_err(|reason| Error::Read { counter: name, reason })?;
             sums[*event].add(*part, data.count() as f64);
+            if *part == Part::Foreground {
+                values.push_task(*task, name, data.count() as f64);
+            }
             let now = [data.time_enabled(), data.time_running()].map(Option::unwrap_or_default);
             let [enabled, running] = [0, 1].map(|i| now[i].saturating_sub(times[i]));
             self.whole &= counted_whole(enabled, running);

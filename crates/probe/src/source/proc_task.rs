@@ -106,8 +106,11 @@ impl Reader for Open {
         }
         let mut sums = [Sums::default(); METRICS.len()];
         for (member, known) in &self.known {
-            for (sum, count) in sums.iter_mut().zip(known.total()) {
+            for (index, (sum, count)) in sums.iter_mut().zip(known.total()).enumerate() {
                 sum.add(member.part, count as f64);
+                if member.part == Part::Foreground && self.purpose == Purpose::Window {
+                    values.push_task(member.tid, METRICS[index].name, count as f64);
+                }
             }
         }
         if self.purpose == Purpose::Window {
@@ -200,6 +203,9 @@ mod tests {
         ] {
             assert_eq!(values.get(scope, counter), Some(expected), "{scope:?} {counter}");
         }
+        let tasks = values.tasks();
+        assert_eq!(tasks.get(&(11, "cpu_ns")), Some(&2000.0));
+        assert!(tasks.keys().all(|(task, _)| *task == 11), "{tasks:?}");
         fake.remove("10/task/10").task(10, 12, "400 0 1").moves(10, 12, [0; 4]);
         assert_eq!(read(&mut reader).get(Scope::Server, "cpu_ns"), Some(3400.0));
     }

@@ -94,6 +94,49 @@
     td.dataset.order = String((absolute || kind === "base" ? cell[VALUE] : cell[RATIO]) ?? "");
   };
 
+  // A button in a head, which turns through ascending, descending and the order of the page.
+  const NEXT = { "": "ascending", ascending: "descending", descending: "" };
+  const buttons = (heads, sorted, sort) => heads.forEach((head, column) => {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "sort";
+    button.title = "Sort by this column";
+    if (!head.querySelector(".name")) {
+      const name = document.createElement("span");
+      name.className = "name";
+      name.append(...[...head.childNodes].filter((node) => !(node.classList && node.classList.contains("unit"))));
+      head.prepend(name);
+    }
+    button.append(...head.childNodes);
+    head.append(button);
+    button.addEventListener("click", () => {
+      const before = sorted.column === column ? sorted.direction : "";
+      sorted.column = column;
+      sorted.direction = NEXT[before];
+      heads.forEach((other, index) => {
+        if (index === column && sorted.direction) other.setAttribute("aria-sort", sorted.direction);
+        else other.removeAttribute("aria-sort");
+      });
+      sort();
+    });
+  });
+
+  // Rows by the text or the number of a cell; what has neither comes last.
+  const ordered = (rows, sorted, key) => {
+    const turn = sorted.direction === "ascending" ? 1 : -1;
+    return [...rows].sort((a, b) => {
+      const [x, y] = [key(a), key(b)];
+      if (typeof x === "string") return turn * x.localeCompare(y, "en", { numeric: true });
+      if (Number.isNaN(x) || Number.isNaN(y)) return Number(Number.isNaN(x)) - Number(Number.isNaN(y));
+      return turn * (x - y);
+    });
+  };
+
+  const paint = (colours) => {
+    document.body.classList.toggle("published", colours === "published");
+    for (const other of document.querySelectorAll("select[name=colours]")) other.value = colours;
+  };
+
   for (const form of document.querySelectorAll("form.switches")) {
     const id = form.dataset.grid;
     const table = document.getElementById(id + "-table");
@@ -104,7 +147,7 @@
     const field = (name) => form.elements[name];
     const original = heads.slice(1).map((head) => head.querySelector(".unit").textContent);
     const firstMetric = table.dataset.metric;
-    let sorted = { column: -1, direction: "" };
+    const sorted = { column: -1, direction: "" };
     field("metric").value = firstMetric;
     field("colours").value = document.body.classList.contains("published") ? "published" : "";
 
@@ -147,59 +190,25 @@
 
     // Sorting looks across groups: the worst test is the worst of all.
     const sort = () => {
-      heads.forEach((head, column) => {
-        if (column === sorted.column && sorted.direction) head.setAttribute("aria-sort", sorted.direction);
-        else head.removeAttribute("aria-sort");
-      });
       if (!sorted.direction) {
         rows.forEach((row, index) => homes[index].append(row));
         return filter();
       }
-      const turn = sorted.direction === "ascending" ? 1 : -1;
       const key = (row) => {
         const cell = row.cells[sorted.column];
         if (sorted.column === 0) return cell.textContent;
         return cell.dataset.order ? Number(cell.dataset.order) : NaN;
       };
-      const order = [...rows].sort((a, b) => {
-        const [x, y] = [key(a), key(b)];
-        if (typeof x === "string") return turn * x.localeCompare(y, "en", { numeric: true });
-        if (Number.isNaN(x) || Number.isNaN(y)) return Number(Number.isNaN(x)) - Number(Number.isNaN(y));
-        return turn * (x - y);
-      });
-      order.forEach((row) => groups[0].append(row));
+      ordered(rows, sorted, key).forEach((row) => groups[0].append(row));
       filter();
     };
 
-    heads.forEach((head, column) => {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.className = "sort";
-      button.title = "Sort by this column";
-      if (!head.querySelector(".name")) {
-        const name = document.createElement("span");
-        name.className = "name";
-        name.append(...head.childNodes);
-        head.append(name);
-      }
-      button.append(...head.childNodes);
-      head.append(button);
-      button.addEventListener("click", () => {
-        const next = { "": "ascending", ascending: "descending", descending: "" };
-        const before = sorted.column === column ? sorted.direction : "";
-        sorted = { column, direction: next[before] };
-        sort();
-      });
-    });
+    buttons(heads, sorted, sort);
 
     form.addEventListener("submit", (event) => event.preventDefault());
     form.addEventListener("input", (event) => {
       const name = event.target.name;
-      if (name === "colours") {
-        document.body.classList.toggle("published", field("colours").value === "published");
-        for (const other of document.querySelectorAll("select[name=colours]")) other.value = field("colours").value;
-        return;
-      }
+      if (name === "colours") return paint(field("colours").value);
       if (name === "metric" || name === "form") {
         draw();
         sort();
@@ -208,6 +217,37 @@
     });
     draw();
     filter();
+  }
+
+  // Plain tables whose rows mean the same in any order. Targets stay at the end.
+  for (const table of document.querySelectorAll("table.sortable")) {
+    const heads = [...table.tHead.rows[0].cells];
+    const body = table.tBodies[0];
+    const rows = [...body.rows];
+    const ends = rows.filter((row) => row.cells[0].textContent === "target");
+    const sorted = { column: -1, direction: "" };
+    buttons(heads, sorted, () => {
+      const words = !heads[sorted.column].classList.contains("num");
+      const key = (row) => {
+        const text = row.cells[sorted.column].textContent;
+        return words ? text : Number.parseFloat(text);
+      };
+      body.append(...(sorted.direction ? ordered(rows, sorted, key) : rows), ...ends);
+    });
+  }
+
+  for (const form of document.querySelectorAll("form.styling")) {
+    const rows = [...form.parentElement.querySelectorAll("tbody tr")];
+    form.elements.colours.value = document.body.classList.contains("published") ? "published" : "";
+    form.addEventListener("submit", (event) => event.preventDefault());
+    form.addEventListener("input", (event) => {
+      if (event.target.name === "colours") return paint(form.elements.colours.value);
+      const text = form.elements.text.value.trim().toLowerCase();
+      for (const row of rows) {
+        const name = row.cells[0].textContent.toLowerCase();
+        row.hidden = name !== "target" && !name.includes(text);
+      }
+    });
   }
 
   const quoted = (value) => {

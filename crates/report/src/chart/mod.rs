@@ -6,8 +6,10 @@ mod forest;
 mod lines;
 mod palette;
 mod scale;
+mod thin;
 
 pub(crate) use palette::Palette;
+pub(crate) use thin::{Budget, thinned};
 
 use maud::Markup;
 

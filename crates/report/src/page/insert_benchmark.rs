@@ -5,7 +5,6 @@ use super::Page;
 use crate::{
     Report,
     document::{Cell, Column, Document, Item, Row, Table},
-    number,
 };
 use analysis::{
     Comparison, Content, PhaseColumn, Shade, Shown, phase_columns,
@@ -31,7 +30,15 @@ pub(crate) fn document(report: &Report, style: &dyn Style) -> Document {
     for comparison in &report.comparisons {
         let columns = phase_columns(comparison);
         if !columns.is_empty() {
-            tables(comparison, &columns, style, &mut document);
+            let question = [&comparison.question, &comparison.experiment];
+            let title = question.into_iter().find(|text| !text.is_empty());
+            document.heading(1, title.map_or("", String::as_str));
+            for (title, table, legend) in tables(comparison, &columns, style) {
+                document.heading(2, title);
+                document.items.push(Item::Table(table));
+                document.paragraph(legend);
+            }
+            document.items.extend(warnings(comparison, &columns));
         }
     }
     if document.items.is_empty() {
@@ -40,39 +47,35 @@ pub(crate) fn document(report: &Report, style: &dyn Style) -> Document {
     document
 }
 
-fn tables(
+/// Rates, ratios, and inserts beside queries: each with its title and its legend.
+pub(crate) fn tables(
     comparison: &Comparison,
     columns: &[PhaseColumn],
     style: &dyn Style,
-    document: &mut Document,
-) {
-    let question = [&comparison.question, &comparison.experiment];
-    let title = question.into_iter().find(|text| !text.is_empty());
-    document.heading(1, title.map_or("", String::as_str));
+) -> [(&'static str, Table, &'static str); 3] {
     let [absolute, relative, inserts] = style.legends();
-    document.heading(2, "Rates: rows inserted or indexed in loads, queries in other phases (1/s)");
     let all: Vec<&PhaseColumn> = columns.iter().collect();
     let cells = |show: &dyn Fn(&PhaseColumn) -> Vec<Shown>, columns: &[&PhaseColumn]| {
         columns.iter().map(|column| show(column)).collect::<Vec<_>>()
     };
-    let shown = cells(&|column| style.absolute(column), &all);
-    document.items.push(Item::Table(table(comparison, &all, &shown)));
-    document.paragraph(absolute);
-    document.heading(2, "The same relative to the first variant");
-    let shown = cells(&|column| style.relative(column), &all);
-    document.items.push(Item::Table(table(comparison, &all, &shown)));
-    document.paragraph(relative);
-    document.heading(2, "Rows inserted beside queries (1/s)");
+    let rates = table(comparison, &all, &cells(&|column| style.absolute(column), &all));
+    let ratios = table(comparison, &all, &cells(&|column| style.relative(column), &all));
     let paced: Vec<&PhaseColumn> =
         columns.iter().filter(|column| column.target_per_second.is_some()).collect();
     let shown = cells(&|column| style.inserts(column), &paced);
-    let mut table = table(comparison, &paced, &shown);
+    let mut beside = table(comparison, &paced, &shown);
     let targets = paced.iter().map(|column| column.target_per_second.map_or(Cell::Missing, count));
     let target = Cell::Text("target".to_owned());
-    table.rows.push(Row::Cells(std::iter::once(target).chain(targets).collect()));
-    document.items.push(Item::Table(table));
-    document.paragraph(inserts);
-    warnings(comparison, columns, document);
+    beside.rows.push(Row::Cells(std::iter::once(target).chain(targets).collect()));
+    [
+        (
+            "Rates: rows inserted or indexed in loads, queries in other phases (1/s)",
+            rates,
+            absolute,
+        ),
+        ("The same relative to the first variant", ratios, relative),
+        ("Rows inserted beside queries (1/s)", beside, inserts),
+    ]
 }
 
 fn table(comparison: &Comparison, columns: &[&PhaseColumn], shown: &[Vec<Shown>]) -> Table {
@@ -87,7 +90,7 @@ fn table(comparison: &Comparison, columns: &[&PhaseColumn], shown: &[Vec<Shown>]
 }
 
 /// The phase without the number that says which of all it is: `qr100` of `qr100.L1`.
-fn title(phase: &str) -> &str {
+pub(crate) fn title(phase: &str) -> &str {
     let counted = |number: &str| {
         let digits = number.strip_prefix('L').unwrap_or_default();
         !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit())
@@ -98,17 +101,18 @@ fn title(phase: &str) -> &str {
     }
 }
 
-/// Numbers stay numbers where nothing is to be said beside them.
+/// Numbers stay numbers, whatever stands out.
 fn cell(shown: &Shown) -> Cell {
-    let sign = shown.shade.sign();
-    match (shown.content, shown.shade) {
-        (Content::Rate(rate), Shade::Plain) => count(rate),
-        (Content::Ratio(ratio), Shade::Plain) => Cell::Ratio(ratio),
-        (Content::Rate(rate), _) => Cell::Text(format!("{rate:.0} {sign}")),
-        (Content::Ratio(ratio), _) => Cell::Text(format!("{} {sign}", number::ratio(ratio))),
-        (Content::Missed(Some(rate)), _) => Cell::Text(format!("missed ({rate:.0})")),
-        (Content::Missed(None), _) => Cell::Text("missed".to_owned()),
-        (Content::Missing, _) => Cell::Missing,
+    let plain = match shown.content {
+        Content::Rate(rate) if shown.shade == Shade::Plain => count(rate),
+        Content::Rate(rate) => Cell::Count(rate.round_ties_even().max(0.0) as u64),
+        Content::Ratio(ratio) => Cell::Ratio(ratio),
+        Content::Missed(rate) => return Cell::Missed(rate),
+        Content::Missing => return Cell::Missing,
+    };
+    match shown.shade {
+        Shade::Plain => plain,
+        shade => Cell::Shaded(Box::new(plain), shade),
     }
 }
 
@@ -122,13 +126,14 @@ fn count(rate: f64) -> Cell {
 }
 
 /// Why targets were missed, and what is assumed of them.
-fn warnings(comparison: &Comparison, columns: &[PhaseColumn], document: &mut Document) {
+pub(crate) fn warnings(comparison: &Comparison, columns: &[PhaseColumn]) -> Vec<Item> {
+    let mut warnings = Vec::new();
     for (index, subject) in comparison.subjects.iter().enumerate() {
         for column in columns {
             let Some(missed) = column.cells.get(index).and_then(|cell| cell.missed()) else {
                 continue;
             };
-            document.items.push(Item::Warning(format!(
+            warnings.push(Item::Warning(format!(
                 "`{subject}` missed the target of `{}` by the `{}` rule: {}",
                 column.phase, missed.rule, missed.words
             )));
@@ -140,7 +145,8 @@ fn warnings(comparison: &Comparison, columns: &[PhaseColumn], document: &mut Doc
     for mark in marks.flat_map(|cell| &cell.marks) {
         if !told.contains(&mark) {
             told.push(mark);
-            document.items.push(Item::Warning(format!("targets: {mark}")));
+            warnings.push(Item::Warning(format!("targets: {mark}")));
         }
     }
+    warnings
 }

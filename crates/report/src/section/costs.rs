@@ -15,6 +15,7 @@ const TABLES: [(&str, &[&str]); 5] = [
     (
         "Work: user instructions per operation",
         &[
+            "lead_user_instructions_per_op",
             "foreground_user_instructions_per_op",
             "background_user_instructions_per_op",
             "server_user_instructions_per_op",
@@ -24,6 +25,7 @@ const TABLES: [(&str, &[&str]); 5] = [
     (
         "CPU time per operation",
         &[
+            "lead_cpu_us_per_op",
             "foreground_cpu_us_per_op",
             "background_cpu_us_per_op",
             "server_cpu_us_per_op",
@@ -61,6 +63,7 @@ const TABLES: [(&str, &[&str]); 5] = [
             "server_rss_mib_peak",
             "server_vsz_mib_peak",
             "database_mib",
+            "data_folder_mib",
         ],
     ),
 ];

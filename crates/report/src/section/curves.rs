@@ -2,13 +2,13 @@
 
 use super::Section;
 use crate::{
-    chart::{Axis, Chart, Line, Lines, Scale},
+    chart::{Axis, Chart, Line, Lines, Scale, thinned},
     document::{Document, Item},
     number,
     scope::Scope,
     words::THROUGHPUT,
 };
-use analysis::{Curve, PhaseResult};
+use analysis::{Curve, PhaseColumn, PhaseResult};
 
 pub(super) struct Curves;
 
@@ -31,14 +31,15 @@ impl Section for Curves {
         let details = scope.details;
         let mut inner = Document::default();
         let ladders = ladders(scope);
+        let told = analysis::phase_columns(scope.comparison);
         add(&mut inner, "Throughput and latency over users; the peak is marked.", ladders);
         let time = ("measured seconds of all slices, one after the other", Scale::Zero);
         let form = Form { what: "throughput over time", x: time, y: ("1/s", Scale::Zero) };
         let text = "Operations per second, second by second, all variants on one axis.";
-        add(&mut inner, text, charts(scope, &details.throughput, &form));
+        add(&mut inner, text, charts(scope, &untold(&told, &details.throughput), &form));
         let form = Form { what: "largest latency over time", x: time, y: ("ms", Scale::Log10) };
         let text = "The largest service time of each second: where it stands out, work stalled.";
-        fold(&mut inner, text, charts(scope, &details.stalls, &form));
+        fold(&mut inner, text, charts(scope, &untold(&told, &details.stalls), &form));
         let shares = ("share of operations that are not slower", Scale::Nines);
         let form = Form { what: "latency", x: shares, y: ("us", Scale::Log10) };
         let text = "Service times of all measured slices by percentile.";
@@ -54,6 +55,12 @@ impl Section for Curves {
             document.items.extend(inner.items);
         }
     }
+}
+
+/// The curves of phases that are not told step by step.
+fn untold(told: &[PhaseColumn], curves: &[Curve]) -> Vec<Curve> {
+    let told = |curve: &&Curve| told.iter().any(|column| column.phase == curve.phase);
+    curves.iter().filter(|curve| !told(curve)).cloned().collect()
 }
 
 fn add(document: &mut Document, text: &str, charts: Vec<Lines>) {
@@ -86,7 +93,7 @@ fn charts(scope: &Scope<'_>, curves: &[Curve], form: &Form) -> Vec<Lines> {
         let line = |curve: &&Curve| Line {
             name: curve.subject.clone(),
             class: scope.palette.class(&curve.subject),
-            segments: curve.segments.clone(),
+            segments: thinned(&curve.segments, scope.budget()),
             peak: None,
         };
         Lines {
@@ -105,7 +112,7 @@ fn axis((title, scale): AxisOf) -> Axis {
 }
 
 /// The least and the largest value of each curve, for readers who do not see them.
-fn ends(curves: &[&Curve]) -> String {
+pub(super) fn ends(curves: &[&Curve]) -> String {
     let said = |curve: &&Curve| {
         let values = || curve.segments.iter().flatten().map(|point| point.1);
         let (low, high) =

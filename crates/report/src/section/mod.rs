@@ -7,6 +7,7 @@ mod curves;
 mod data;
 mod forest;
 mod rates;
+mod steps;
 mod table;
 mod why;
 
@@ -26,6 +27,7 @@ pub const SECTIONS: &[&dyn Section] = &[
     &answer::Answer,
     &table::Table,
     &rates::Rates,
+    &steps::Steps,
     &forest::Forest,
     &why::Why,
     &costs::Costs,

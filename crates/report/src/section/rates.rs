@@ -2,12 +2,11 @@
 
 use super::Section;
 use crate::{
-    Colours, Report,
-    document::{Document, Item},
+    document::{Document, Item, Styled},
     page,
     scope::Scope,
 };
-use analysis::style::{self, STYLES};
+use analysis::style::{STYLES, Style};
 
 pub(super) struct Rates;
 
@@ -17,25 +16,21 @@ impl Section for Rates {
     }
 
     fn write(&self, scope: &Scope<'_>, document: &mut Document) {
-        if analysis::phase_columns(scope.comparison).is_empty() {
+        let columns = analysis::phase_columns(scope.comparison);
+        if columns.is_empty() {
             return;
         }
-        let published = match scope.view.colours {
-            Colours::Published => style::find("published"),
-            Colours::Diverging => None,
-        };
-        let report = Report { comparisons: vec![scope.comparison.clone()], ..Report::default() };
         document.section("rates", "Set rates");
-        let tables = page::insert_benchmark(&report, published.unwrap_or(STYLES[0]));
-        document.items.extend(tables.items.into_iter().filter_map(lowered));
-    }
-}
-
-/// The page's headings, one level below the section's.
-fn lowered(item: Item) -> Option<Item> {
-    match item {
-        Item::Heading { level: 1, .. } => None,
-        Item::Heading { level, text } => Some(Item::Heading { level: level + 1, text }),
-        other => Some(other),
+        let styled = |style: &&dyn Style| {
+            let mut inner = Document::default();
+            for (title, table, legend) in page::summary_tables(scope.comparison, &columns, *style) {
+                inner.heading(3, title);
+                inner.items.push(Item::Sortable(table));
+                inner.paragraph(legend);
+            }
+            Styled { name: style.name(), items: inner.items }
+        };
+        document.items.push(Item::Styles(STYLES.iter().map(styled).collect()));
+        document.items.extend(page::summary_warnings(scope.comparison, &columns));
     }
 }

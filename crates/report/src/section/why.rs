@@ -124,7 +124,8 @@ fn identity(phase: &PhaseResult, diagnosis: &Diagnosis) -> Vec<Row> {
         row(name, unit, (Some(base), Some(value)))
     };
     let mut rows = vec![told("time of an operation, of one client", "us", whole)];
-    let server = pair("foreground_cpu_us_per_op").or_else(|| pair("server_cpu_us_per_op"));
+    let serving = ["lead_cpu_us_per_op", "foreground_cpu_us_per_op", "server_cpu_us_per_op"];
+    let server = serving.into_iter().find_map(pair);
     let client = pair("client_cpu_us_per_op");
     rows.extend(server.map(|pair| told("CPU time of the tasks that serve it", "us", pair)));
     rows.extend(client.map(|pair| told("CPU time of the client", "us", pair)));

@@ -32,7 +32,8 @@ pub(super) fn check(
         let copy = origin.copy.to_string();
         let meant: Vec<String> =
             statement.index.iter().map(|name| name.replace("{n}", &copy)).collect();
-        for (plan, seen) in plans(stand, case, (one, statement.mode))? {
+        let mode = statement.mode_on(&stand.target.protocol);
+        for (plan, seen) in plans(stand, case, (one, mode))? {
             let seen = match seen {
                 Ok(seen) => seen,
                 Err(reason) => {

@@ -20,6 +20,7 @@ impl Turn<'_> {
     pub(super) fn arguments<C: Client>(&mut self, client: &mut C, statement: &Statement) {
         let program = self.program;
         for _ in 0..statement.rows {
+            self.draw(statement.row_draws);
             for slot in statement.slots.of(&program.slots) {
                 match slot.source {
                     Source::Text(template) => {
@@ -45,6 +46,13 @@ impl Turn<'_> {
                         for _ in 0..slot.count {
                             let (plain, varied) = filler.cut(&mut self.random);
                             client.varying(plain, varied);
+                        }
+                    }
+                    Source::Decimal(decimal) => {
+                        let decimal = &program.decimals[usize::from(decimal)];
+                        let sum = decimal.sum(&self.registers);
+                        for _ in 0..slot.count {
+                            client.varying(decimal.write(sum, &mut self.decimal), &[]);
                         }
                     }
                     source => {
@@ -125,7 +133,8 @@ impl Turn<'_> {
             | Source::Text(_)
             | Source::TextRegister { .. }
             | Source::Now
-            | Source::Filler(_) => 0,
+            | Source::Filler(_)
+            | Source::Decimal(_) => 0,
         }
     }
 }

@@ -202,7 +202,7 @@ fn notes(grid: &Grid, metric: usize) -> Vec<String> {
 
 /// The anchor of a row, for links that last: its name, and a number if another has the same.
 fn anchor(grid: &Grid, row: usize, id: &str) -> String {
-    let slug = |row: &Row| text::slug(&row.title);
+    let slug = |row: &Row| words::slug(&row.title);
     let own = slug(&grid.rows[row]);
     let before = grid.rows[..row].iter().filter(|other| slug(other) == own).count();
     let again = if before == 0 { String::new() } else { format!("-{}", before + 1) };

@@ -3,9 +3,9 @@
 use super::{cells, grid, text};
 use crate::{
     chart,
-    document::{Align, Cell, Column, Item, Row, Table},
+    document::{Align, Cell, Column, Item, Row, Styled, Table},
     grid::Grid,
-    layout,
+    layout, words,
 };
 use maud::{Markup, html};
 
@@ -44,22 +44,55 @@ impl Writer {
                     }
                 }
             },
-            Item::Fold { title, items } => {
+            Item::Fold { anchor, title, items } => {
                 let inner = self.items(items);
+                let id = Some(super::prefixed(self.index, anchor)).filter(|_| !anchor.is_empty());
                 html! {
-                    details {
-                        summary { (text::inline(title)) }
+                    details id=[&id] {
+                        summary {
+                            (text::inline(title))
+                            @if let Some(id) = &id {
+                                a class="link" href={ "#" (id) } aria-label="Link to this part" {
+                                    "#"
+                                }
+                            }
+                        }
                         div class="inner" { (inner) }
                     }
                 }
             }
-            Item::Table(found) => table(found),
+            Item::Table(found) => table(found, "plain"),
+            Item::Sortable(found) => table(found, "plain sortable"),
+            Item::Styles(styles) => self.styles(styles),
             Item::Chart(found) => chart::draw(found),
             Item::Grid(found) => {
                 let (id, data) = self.embedded(found);
                 html! { (grid::table(found, &id)) @if let Some(data) = data { (data) } }
             }
             Item::Data { name, grid } => self.data(name, grid),
+        }
+    }
+
+    /// The same in all styles, of which the page's class shows one, under the switch that changes
+    /// that class and a filter of the rows.
+    fn styles(&mut self, styles: &[Styled]) -> Markup {
+        let written: Vec<(&str, Markup)> =
+            styles.iter().map(|style| (style.name, self.items(&style.items))).collect();
+        html! {
+            div class="styles" {
+                form class="styling scripted" {
+                    label { "Colours "
+                        select name="colours" {
+                            option value="" { "own: missed targets are marked" }
+                            option value="published" { "published" }
+                        }
+                    }
+                    label { "Variants "
+                        input type="search" name="text" placeholder="filter by name";
+                    }
+                }
+                @for (name, items) in written { div class={ "style-" (name) } { (items) } }
+            }
         }
     }
 
@@ -83,7 +116,7 @@ impl Writer {
 
     fn data(&mut self, name: &str, grid: &Grid) -> Markup {
         let (id, data) = self.embedded(grid);
-        let name = text::slug(name);
+        let name = words::slug(name);
         html! {
             @if let Some(data) = data { (data) }
             p class="save scripted" {
@@ -109,11 +142,12 @@ fn heading(level: usize, text: &str) -> Markup {
     }
 }
 
-fn table(table: &Table) -> Markup {
+fn table(table: &Table, class: &str) -> Markup {
     let width = table.columns.len();
+    let many = if width > MANY { " many" } else { "" };
     html! {
         div class="wide" tabindex="0" role="group" aria-label="Table" {
-            table class=(if width > MANY { "plain many" } else { "plain" }) {
+            table class={ (class) (many) } {
                 thead { tr { @for column in &table.columns { (head(column)) } } }
                 tbody {
                     @for row in &table.rows {
@@ -157,9 +191,16 @@ fn one(cell: &Cell, column: &Column) -> Markup {
             cells::heat(*ratio, better)
         }
         (Cell::Failed, _) => "failed".to_owned(),
+        (Cell::Missed(_), _) => "missed".to_owned(),
+        (Cell::Shaded(_, shade), _) => shade.class().unwrap_or_default().to_owned(),
+        (Cell::Share(share), _) if *share > 0.0 => "share".to_owned(),
         _ => String::new(),
+    };
+    let style = match cell {
+        Cell::Share(share) if *share > 0.0 => Some(format!("--p:{:.0}%", share * 100.0)),
+        _ => None,
     };
     let classes = format!("{} {heat}", class(column).unwrap_or_default());
     let classes = Some(classes.trim()).filter(|classes| !classes.is_empty());
-    html! { td class=[classes] { (layout::text(cell)) } }
+    html! { td class=[classes] style=[style] { (layout::text(cell)) } }
 }

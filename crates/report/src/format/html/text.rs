@@ -39,14 +39,6 @@ pub(super) fn inline(text: &str) -> Markup {
     }
 }
 
-/// A part of an anchor: letters, digits and `-`.
-pub(super) fn slug(text: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '.' { c } else { '-' };
-    let slug: String = text.to_lowercase().chars().map(plain).collect();
-    let words: Vec<&str> = slug.split('-').filter(|word| !word.is_empty()).collect();
-    words.join("-")
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -58,7 +50,7 @@ mod tests {
         check("`<script>` & \"x\"", "<code>&lt;script&gt;</code> &amp; &quot;x&quot;");
         check("a ` <b>", "a ` &lt;b&gt;");
         check("\u{202e}x\u{7}", "\\u{202e}x\\u{7}");
-        assert_eq!(slug("Read-Only <range> 10.pre"), "read-only-range-10.pre");
+        assert_eq!(crate::words::slug("Read-Only <range> 10.pre"), "read-only-range-10.pre");
         assert_eq!(name("a.b-<c").into_string(), "a.<wbr>b-<wbr>&lt;c");
         assert_eq!(lines("a\n\tb\u{1b}\n"), "a\n    b\\u{1b}");
     }

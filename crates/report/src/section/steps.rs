@@ -1,0 +1,86 @@
+//! The steps of the Insert Benchmark one by one: rates and service levels, what each role did
+//! second by second, its response times, costs and sizes.
+
+mod charts;
+mod tables;
+
+use super::Section;
+use crate::{
+    document::{Document, Item},
+    number, page,
+    scope::Scope,
+    words,
+};
+use analysis::{PhaseColumn, PhaseResult};
+
+pub(super) struct Steps;
+
+/// One step: its rates, and everything else that was measured in it.
+struct Step<'a> {
+    column: &'a PhaseColumn,
+    phase: &'a PhaseResult,
+}
+
+impl Section for Steps {
+    fn name(&self) -> &'static str {
+        "steps"
+    }
+
+    fn write(&self, scope: &Scope<'_>, document: &mut Document) {
+        let columns = analysis::phase_columns(scope.comparison);
+        let steps: Vec<Step<'_>> = columns.iter().filter_map(|c| step(scope, c)).collect();
+        if steps.is_empty() {
+            return;
+        }
+        document.section("steps", "Steps");
+        document.paragraph(
+            "Each step by itself: its rates, whether the target insert rate was sustained, what \
+             each role did second by second, response times, costs and sizes.",
+        );
+        for step in &steps {
+            let name = page::step_title(&step.column.phase);
+            let anchor = format!("step-{}", words::slug(&step.column.phase));
+            document.named_fold(anchor, title(name, step), items(scope, step));
+        }
+    }
+}
+
+fn step<'a>(scope: &Scope<'a>, column: &'a PhaseColumn) -> Option<Step<'a>> {
+    let phase = scope.comparison.phases.iter().find(|phase| phase.phase == column.phase)?;
+    Some(Step { column, phase })
+}
+
+/// The step in a line: what it is about, from where to where, and how many kept the rate.
+fn title(name: &str, step: &Step<'_>) -> String {
+    let rates = || step.column.cells.iter().filter_map(|cell| cell.rate);
+    let low = rates().fold(f64::INFINITY, f64::min);
+    let high = rates().fold(f64::NEG_INFINITY, f64::max);
+    let what = if step.column.target_per_second.is_some() { "queries" } else { "rows" };
+    let range = match rates().count() {
+        0 => "nothing was measured".to_owned(),
+        1 => format!("{} {what} per second", number::value(high)),
+        _ => format!("{} to {} {what} per second", number::value(low), number::value(high)),
+    };
+    let missed = step.column.cells.iter().filter(|cell| cell.missed().is_some()).count();
+    let level = match (step.column.target_per_second, missed) {
+        (None, _) => String::new(),
+        (Some(target), 0) => format!(", {} rows per second inserted beside", number::value(target)),
+        (Some(target), missed) => format!(
+            "; {} missed the {} rows per second to insert beside",
+            words::variants(missed),
+            number::value(target)
+        ),
+    };
+    format!("`{name}`: {range}{level}")
+}
+
+fn items(scope: &Scope<'_>, step: &Step<'_>) -> Vec<Item> {
+    let mut inner = Document::default();
+    inner.items.push(Item::Sortable(tables::rates(scope, step)));
+    inner.items.extend(tables::levels(scope, step));
+    charts::add(scope, step, &mut inner);
+    tables::times(scope, step, &mut inner);
+    tables::costs(scope, step, &mut inner);
+    tables::sizes(scope, step, &mut inner);
+    inner.items
+}

@@ -1,0 +1,276 @@
+//! The tables of a step, a line per variant, or per role and variant.
+
+use super::Step;
+use crate::{
+    document::{Cell, Column, Document, Item, Row, Table},
+    scope::Scope,
+    words,
+};
+use analysis::{
+    BUCKETS, Outcome, PhaseCell, RoleCost, RoleTimes, ServiceLevel, cache_bytes, sla::RULES,
+};
+use model::metric::{Better, Metric};
+
+/// Costs of an operation, in the order of the columns.
+const COSTS: &[&str] = &[
+    "lead_user_instructions_per_op",
+    "lead_cpu_us_per_op",
+    "foreground_user_instructions_per_op",
+    "foreground_cpu_us_per_op",
+    "background_cpu_us_per_op",
+    "server_user_instructions_per_op",
+    "server_cpu_us_per_op",
+    "client_cpu_us_per_op",
+    "host_cpu_us_per_op",
+    "context_switches_per_op",
+    "reads_per_op",
+    "read_kib_per_op",
+    "writes_per_op",
+    "write_kib_per_op",
+];
+
+const SIZES: &[&str] =
+    &["database_mib", "data_folder_mib", "server_rss_mib_peak", "server_vsz_mib_peak"];
+
+const RESIDENT: &str = "server_rss_mib_peak";
+
+/// Rates and what the rules say of the paced ones.
+pub(super) fn rates(scope: &Scope<'_>, step: &Step<'_>) -> Table {
+    let paced = step.column.target_per_second.is_some();
+    let what = if paced { "queries" } else { "rows" };
+    let ratio = Column { heat: Some(Better::Higher), ..Column::numbers("relative", "ratio") };
+    let mut columns = vec![Column::words("variant"), Column::numbers(what, "1/s"), ratio];
+    if paced {
+        columns.push(Column::numbers("inserted", "rows/s"));
+    }
+    let deletes = !known(step, &[DELETED]).is_empty();
+    if deletes {
+        columns.push(Column::numbers("deleted", "rows/s"));
+    }
+    if paced {
+        columns.push(Column::numbers("target", "rows/s"));
+        columns.push(Column::numbers("seconds on target", "share"));
+        columns.push(Column::numbers("largest lag", "ms"));
+        columns.extend(RULES.iter().map(|rule| Column::words(format!("{} rule", rule.name()))));
+    }
+    let base = step.column.cells.first().filter(|cell| cell.missed().is_none());
+    let base = base.and_then(|cell| cell.rate).filter(|rate| *rate > 0.0);
+    let row = |(subject, cell): (&String, &PhaseCell)| {
+        let value = |metric: &str| step.phase.cell(subject, metric).and_then(|cell| cell.value);
+        let missed = cell.missed().is_some();
+        let mut cells = vec![Cell::Text(subject.clone()), number(cell.rate)];
+        cells.push(match cell.rate.zip(base) {
+            _ if missed => Cell::Missed(None),
+            Some((rate, base)) => Cell::Ratio(rate / base),
+            None => Cell::Missing,
+        });
+        if paced {
+            cells.push(number(cell.inserted_per_second));
+        }
+        if deletes {
+            cells.push(number(value(DELETED)));
+        }
+        if paced {
+            cells.push(number(step.column.target_per_second));
+            cells.push(number(value("seconds_on_target_share")));
+            cells.push(number(value("lag_us_max").map(|us| us / 1e3)));
+            cells.extend(RULES.iter().map(|rule| outcome(cell, rule.name())));
+        }
+        Row::Cells(cells)
+    };
+    let rows = scope.comparison.subjects.iter().zip(&step.column.cells).map(row);
+    Table { columns, rows: rows.collect() }
+}
+
+const DELETED: &str = "delete_rows_per_second";
+
+fn number(value: Option<f64>) -> Cell {
+    value.map_or(Cell::Missing, Cell::Number)
+}
+
+fn outcome(cell: &PhaseCell, rule: &str) -> Cell {
+    match cell.outcome(rule) {
+        None => Cell::Missing,
+        Some(Outcome::Missed) => Cell::Missed(None),
+        Some(outcome) => Cell::Text(outcome.name().to_owned()),
+    }
+}
+
+/// The figures behind the rules, a line for each; warnings where they were missed.
+pub(super) fn levels(scope: &Scope<'_>, step: &Step<'_>) -> Vec<Item> {
+    let pairs = scope.comparison.subjects.iter().zip(&step.column.cells);
+    let levels = pairs.flat_map(|(subject, cell)| cell.levels.iter().map(move |l| (subject, l)));
+    let said = |(subject, level): (&String, &ServiceLevel)| {
+        let text =
+            format!("`{subject}`, {} rule: {}. {}.", level.rule, level.outcome.name(), level.words);
+        match level.outcome {
+            Outcome::Missed => (Some(Item::Warning(text)), None),
+            Outcome::Sustained | Outcome::Unknown => (None, Some(Item::Paragraph(text))),
+        }
+    };
+    let (missed, others): (Vec<_>, Vec<_>) = levels.map(said).unzip();
+    let mut items: Vec<Item> = missed.into_iter().flatten().collect();
+    let others: Vec<Item> = others.into_iter().flatten().collect();
+    let mut inner = Document::default();
+    inner.fold("The figures of the rules", others);
+    items.extend(inner.items);
+    items
+}
+
+/// Percentiles by role and variant, and the published buckets.
+pub(super) fn times(scope: &Scope<'_>, step: &Step<'_>, document: &mut Document) {
+    let own = |times: &&RoleTimes| times.phase == step.column.phase;
+    let mut found: Vec<&RoleTimes> = scope.details.role_times.iter().filter(own).collect();
+    if found.is_empty() {
+        return;
+    }
+    let mut roles: Vec<&str> = Vec::new();
+    for times in &found {
+        if !roles.contains(&times.role.as_str()) {
+            roles.push(&times.role);
+        }
+    }
+    let place = |times: &&RoleTimes| {
+        let role = roles.iter().position(|role| *role == times.role);
+        (role, scope.comparison.subjects.iter().position(|subject| *subject == times.subject))
+    };
+    found.sort_by_cached_key(place);
+    let mut columns = vec![Column::words("role"), Column::words("variant")];
+    let shares = columns.clone();
+    columns.push(Column::numbers("operations", ""));
+    columns.extend(["p50", "p95", "p99", "p99.9", "largest"].map(|p| Column::numbers(p, "us")));
+    let row = |times: &&RoleTimes| {
+        let values = times.percentiles_us.into_iter().chain([times.max_us]).map(Cell::Number);
+        let counts = [Cell::Count(times.operations)].into_iter().chain(values);
+        Row::Cells(names(times).into_iter().chain(counts).collect())
+    };
+    document.paragraph("Response times by role, of all measured slices.");
+    document.items.push(Item::Sortable(Table { columns, rows: found.iter().map(row).collect() }));
+    document.fold("Share of operations by response time (%)", vec![buckets(shares, &found)]);
+}
+
+fn names(times: &RoleTimes) -> [Cell; 2] {
+    [Cell::Text(times.role.clone()), Cell::Text(times.subject.clone())]
+}
+
+fn buckets(mut columns: Vec<Column>, found: &[&RoleTimes]) -> Item {
+    columns.extend(BUCKETS.iter().map(|name| Column::numbers(*name, "")));
+    columns.push(Column::numbers("largest", "s"));
+    let row = |times: &&RoleTimes| {
+        let share = |count: &u64| Cell::Share(*count as f64 / times.operations.max(1) as f64);
+        let cells = names(times).into_iter().chain(times.buckets.iter().map(share));
+        Row::Cells(cells.chain([Cell::Number(times.max_us / 1e6)]).collect())
+    };
+    Item::Sortable(Table { columns, rows: found.iter().map(row).collect() })
+}
+
+/// What an operation of the step costs.
+pub(super) fn costs(scope: &Scope<'_>, step: &Step<'_>, document: &mut Document) {
+    let known = known(step, COSTS);
+    if known.is_empty() {
+        return;
+    }
+    let what = if step.column.target_per_second.is_some() {
+        "Costs of a query, inserts and deletes beside it included; what the tasks that serve the \
+         queries alone take is named lead."
+    } else {
+        "Costs of a row."
+    };
+    document.paragraph(what);
+    document.items.push(Item::Sortable(table(scope, step, &known)));
+    let own = |cost: &&RoleCost| cost.phase == step.column.phase;
+    let costs: Vec<&RoleCost> = scope.details.role_costs.iter().filter(own).collect();
+    if !costs.is_empty() {
+        document.paragraph("What the tasks that serve each role took, per operation of the role.");
+        document.items.push(Item::Sortable(by_role(&costs)));
+    }
+}
+
+fn by_role(costs: &[&RoleCost]) -> Table {
+    let counted = |of: fn(&RoleCost) -> Option<f64>| costs.iter().any(|cost| of(cost).is_some());
+    let instructions = counted(|cost| cost.user_instructions);
+    let mut columns = vec![
+        Column::words("role"),
+        Column::words("variant"),
+        Column::numbers("operations", ""),
+        Column::numbers("CPU time", "us/op"),
+        Column::numbers("CPU time", "us/row"),
+        Column::numbers("context switches", "1/op"),
+    ];
+    if instructions {
+        columns.push(Column::numbers("user instructions", "1/op"));
+    }
+    let row = |cost: &&RoleCost| {
+        let per = |value: Option<f64>, count: u64| {
+            number(value.filter(|_| count > 0).map(|value| value / count as f64))
+        };
+        let mut cells = vec![
+            Cell::Text(cost.role.clone()),
+            Cell::Text(cost.subject.clone()),
+            Cell::Count(cost.operations),
+            per(cost.cpu_us, cost.operations),
+            per(cost.cpu_us, cost.rows_changed),
+            per(cost.context_switches, cost.operations),
+        ];
+        if instructions {
+            cells.push(per(cost.user_instructions, cost.operations));
+        }
+        Row::Cells(cells)
+    };
+    Table { columns, rows: costs.iter().map(row).collect() }
+}
+
+/// Sizes and memory; the peak of resident memory beside the cache that the settings ask for.
+pub(super) fn sizes(scope: &Scope<'_>, step: &Step<'_>, document: &mut Document) {
+    let known = known(step, SIZES);
+    if known.is_empty() {
+        return;
+    }
+    let mut table = table(scope, step, &known);
+    let cache = |subject: &String| {
+        let mut trials = scope.details.trials.iter();
+        let trial = trials.find(|trial| trial.header.subject == *subject)?;
+        cache_bytes(&trial.header.settings)
+    };
+    let caches: Vec<Option<f64>> = scope.comparison.subjects.iter().map(cache).collect();
+    if caches.iter().any(Option::is_some) {
+        table.columns.push(Column::numbers("cache", "MiB"));
+        table.columns.push(Column::numbers("RSS of cache", "ratio"));
+        let subjects = scope.comparison.subjects.iter();
+        for ((row, subject), cache) in table.rows.iter_mut().zip(subjects).zip(caches) {
+            let Row::Cells(cells) = row else { continue };
+            let mib = cache.map(|bytes| bytes / f64::from(1 << 20));
+            let resident = step.phase.cell(subject, RESIDENT).and_then(|cell| cell.value);
+            cells.push(number(mib));
+            cells.push(match resident.zip(mib) {
+                Some((resident, mib)) => Cell::Ratio(resident / mib),
+                None => Cell::Missing,
+            });
+        }
+    }
+    document.paragraph("Sizes at the step, and the most memory that the server had in it.");
+    document.items.push(Item::Sortable(table));
+}
+
+/// Those of the metrics that any variant has here.
+fn known(step: &Step<'_>, names: &[&str]) -> Vec<&'static Metric> {
+    let cells = &step.phase.cells;
+    let has = |name: &&&str| cells.iter().any(|c| c.metric.name == **name && c.value.is_some());
+    names.iter().filter(has).filter_map(|name| analysis::metric(name)).collect()
+}
+
+/// A line per variant, a column per metric.
+fn table(scope: &Scope<'_>, step: &Step<'_>, metrics: &[&'static Metric]) -> Table {
+    let mut columns = vec![Column::words("variant")];
+    columns.extend(metrics.iter().map(|metric| Column {
+        short: metric.short.to_owned(),
+        ..Column::numbers(words::long_title(metric), metric.unit)
+    }));
+    let row = |subject: &String| {
+        let value =
+            |metric: &&Metric| number(step.phase.cell(subject, metric.name).and_then(|c| c.value));
+        let name = Cell::Text(subject.clone());
+        Row::Cells(std::iter::once(name).chain(metrics.iter().map(value)).collect())
+    };
+    Table { columns, rows: scope.comparison.subjects.iter().map(row).collect() }
+}

@@ -1,0 +1,287 @@
+//! The checks, each with its remedy.
+
+use super::{Check, Finding, Host};
+use probe::Permission;
+
+/// In the order in which they are told.
+pub(crate) const CHECKS: &[Check] = &[
+    Check { name: "counters", look: counters },
+    Check { name: "single-steps", look: single_steps },
+    Check { name: "watchdog", look: watchdog },
+    Check { name: "clock", look: clock },
+    Check { name: "governor", look: governor },
+    Check { name: "boost", look: boost },
+    Check { name: "siblings", look: siblings },
+    Check { name: "huge-pages", look: huge_pages },
+    Check { name: "swap", look: swap },
+    Check { name: "autogroup", look: autogroup },
+    Check { name: "files", look: files },
+    Check { name: "processes", look: processes },
+    Check { name: "disk", look: disk },
+    Check { name: "memory", look: memory },
+    Check { name: "load", look: load },
+    Check { name: "stolen", look: stolen },
+];
+
+/// Share of the CPU time that others may use.
+const LOAD: f64 = 0.02;
+/// Share of the CPU time that a hypervisor may take away.
+const STOLEN: f64 = 0.005;
+/// Open files that the counters of some hundred connections need, with a server's own.
+const FILES: u64 = 8192;
+/// Processes and threads of a server with some hundred connections, its driver and the rest.
+const PROCESSES: u64 = 4096;
+/// Free bytes below which only small experiments fit.
+const DISK: u64 = 20 << 30;
+
+fn counters(host: &Host) -> Option<Finding> {
+    let paranoid = host.setting("kernel.perf_event_paranoid");
+    let setting =
+        paranoid.map_or(String::new(), |n| format!("; `kernel.perf_event_paranoid` is {n}"));
+    let finding = match (host.perf, paranoid) {
+        (Permission::Full, _) => {
+            Finding::good(format!("hardware counters count user and kernel mode{setting}"))
+        }
+        (Permission::UserOnly, _) => Finding::limits(
+            format!("hardware counters count user mode only{setting}"),
+            "run as root, or `sysctl kernel.perf_event_paranoid=1`",
+        ),
+        (Permission::None, Some(3..)) => Finding::limits(
+            format!("hardware counters are forbidden{setting}"),
+            "run as root, or `sysctl kernel.perf_event_paranoid=1`",
+        ),
+        (Permission::None, _) if host.virtualization.is_empty() => Finding::limits(
+            format!("there are no hardware counters, or this process may not use them{setting}"),
+            "in a container, allow `perf_event_open` (a capability `CAP_PERFMON` and a seccomp \
+             profile with it)",
+        ),
+        (Permission::None, _) => Finding::limits(
+            format!(
+                "this virtual machine ({}) has no hardware counters: neither instructions nor \
+                 cycles",
+                host.virtualization
+            ),
+            "have the hypervisor pass them through (KVM: `-cpu host,pmu=on`), or take a whole \
+             machine",
+        ),
+    };
+    if host.demands_perf && host.perf != Permission::Full {
+        let remedy = finding.remedy.unwrap_or_default();
+        let what = format!("{}, which the experiment requires", finding.what);
+        return Some(Finding::blocks(what, &format!("{remedy}, or remove `perf` from `require`")));
+    }
+    Some(finding)
+}
+
+/// Asked for only where there is nothing better.
+fn single_steps(host: &Host) -> Option<Finding> {
+    if host.perf != Permission::None {
+        return None;
+    }
+    Some(if host.steps {
+        Finding::good("user instructions are counted by single steps instead")
+    } else {
+        Finding::limits(
+            "single steps, which would count user instructions instead, are forbidden too",
+            "run as root, or `sysctl kernel.yama.ptrace_scope=1`; in a container, allow `ptrace`",
+        )
+    })
+}
+
+fn watchdog(host: &Host) -> Option<Finding> {
+    if host.perf == Permission::None {
+        return None;
+    }
+    Some(match host.setting("kernel.nmi_watchdog")? {
+        0 => Finding::good("the watchdog of the kernel takes no hardware counter"),
+        _ => Finding::limits(
+            "the watchdog of the kernel takes a hardware counter",
+            "`sysctl kernel.nmi_watchdog=0`",
+        ),
+    })
+}
+
+fn clock(host: &Host) -> Option<Finding> {
+    let clock = host.sys("devices/system/clocksource/clocksource0/current_clocksource")?;
+    // These are read without a system call.
+    Some(match clock.as_str() {
+        "tsc" | "kvm-clock" | "arch_sys_counter" | "hyperv_clocksource_tsc_page" => {
+            Finding::good(format!("the clock is `{clock}`, read without a system call"))
+        }
+        _ => Finding::spoils(
+            format!("the clock is `{clock}`: each reading is a system call"),
+            "boot with `tsc=reliable` if the processor's clock is stable, or take another machine",
+        ),
+    })
+}
+
+fn governor(host: &Host) -> Option<Finding> {
+    if host.governor.is_empty() {
+        return None;
+    }
+    let what = format!("the frequency governor is `{}`", host.governor);
+    Some(match host.governor.as_str() {
+        "performance" => Finding::good(what),
+        _ => Finding::spoils(
+            format!("{what}: the same work takes longer after a rest"),
+            "`cpupower frequency-set --governor performance`",
+        ),
+    })
+}
+
+fn boost(host: &Host) -> Option<Finding> {
+    let cpus = "devices/system/cpu";
+    let is = |file: &str, on: &str, off: &str| match host.sys(&format!("{cpus}/{file}")) {
+        Some(text) if text == on => Some(true),
+        Some(text) if text == off => Some(false),
+        _ => None,
+    };
+    let (turbo, boost) = (is("intel_pstate/no_turbo", "0", "1"), is("cpufreq/boost", "1", "0"));
+    let (on, remedy) = match (turbo, boost) {
+        (Some(on), _) => (on, "`echo 1 > /sys/devices/system/cpu/intel_pstate/no_turbo`"),
+        (None, Some(on)) => (on, "`echo 0 > /sys/devices/system/cpu/cpufreq/boost`"),
+        (None, None) => return None,
+    };
+    Some(if on {
+        Finding::spoils("boost is on: the frequency follows heat and other load", remedy)
+    } else {
+        Finding::good("boost is off")
+    })
+}
+
+fn siblings(host: &Host) -> Option<Finding> {
+    Some(match host.sys("devices/system/cpu/smt/active")?.as_str() {
+        "1" => Finding::spoils(
+            "two CPUs share a core (SMT): what one does slows the other down",
+            "`echo off > /sys/devices/system/cpu/smt/control`, or leave siblings idle by `prefix`",
+        ),
+        "0" => Finding::good("no CPUs share a core, as far as this host tells"),
+        _ => return None,
+    })
+}
+
+fn huge_pages(host: &Host) -> Option<Finding> {
+    let list = host.sys("kernel/mm/transparent_hugepage/enabled")?;
+    let (_, rest) = list.split_once('[')?;
+    let (chosen, _) = rest.split_once(']')?;
+    Some(match chosen {
+        "always" => Finding::spoils(
+            "transparent huge pages are `always`: who gets them depends on chance",
+            "`echo madvise > /sys/kernel/mm/transparent_hugepage/enabled`",
+        ),
+        _ => Finding::good(format!("transparent huge pages are `{chosen}`")),
+    })
+}
+
+fn swap(host: &Host) -> Option<Finding> {
+    let total = host.memory("SwapTotal")?;
+    if total == 0 {
+        return Some(Finding::good("swap is off"));
+    }
+    let used = total.saturating_sub(host.memory("SwapFree").unwrap_or(total));
+    Some(Finding::spoils(
+        format!("swap is on ({}, {} used): idle servers may leave memory", size(total), size(used)),
+        "`swapoff --all` while measuring",
+    ))
+}
+
+fn autogroup(host: &Host) -> Option<Finding> {
+    Some(match host.setting("kernel.sched_autogroup_enabled")? {
+        0 => Finding::good("priorities count between sessions"),
+        _ => Finding::spoils(
+            "every session gets an equal share of the CPUs: `nice` and idle priority do nothing \
+             between sessions",
+            "`sysctl kernel.sched_autogroup_enabled=0`",
+        ),
+    })
+}
+
+fn files(host: &Host) -> Option<Finding> {
+    let limit = host.hard_limit("Max open files")?;
+    Some(if limit >= FILES {
+        Finding::good("enough files may be open for counters and servers")
+    } else {
+        Finding::limits(
+            format!("only {limit} files may be open: too few for counters of many connections"),
+            "raise the hard limit, such as by `ulimit -Hn 65536` as root",
+        )
+    })
+}
+
+fn processes(host: &Host) -> Option<Finding> {
+    let limit = host.hard_limit("Max processes")?;
+    Some(if limit >= PROCESSES {
+        Finding::good("enough processes may run")
+    } else {
+        Finding::limits(
+            format!("only {limit} processes and threads may run: too few for many connections"),
+            "raise the hard limit, such as by `ulimit -Hu 65536` as root",
+        )
+    })
+}
+
+fn disk(host: &Host) -> Option<Finding> {
+    let free = host.free_bytes?;
+    let place = format!("{} are free under `{}`", size(free), host.folder);
+    let memory_file_system = matches!(host.filesystem.as_str(), "tmpfs" | "ramfs");
+    Some(match host.needed.map(|needed| needed.disk_bytes) {
+        Some(needed) if needed > free => Finding::blocks(
+            format!("{place}, and the experiment needs about {}", size(needed)),
+            "free some space, or choose fewer rows or tables",
+        ),
+        Some(needed) => Finding::good(format!("{place}, the experiment needs {}", size(needed))),
+        None if memory_file_system => Finding::spoils(
+            format!("{place}, which is memory: files cost nothing there"),
+            "put a disk there, unless that is what you want to measure",
+        ),
+        None if free < DISK => Finding::limits(
+            format!("{place}: small experiments only"),
+            "free some space; `dbdyno plan EXPERIMENT` tells how much one needs",
+        ),
+        None => Finding::good(place),
+    })
+}
+
+fn memory(host: &Host) -> Option<Finding> {
+    let free = host.memory("MemAvailable")?;
+    let place = format!("{} of memory are available", size(free));
+    Some(match host.needed.map(|needed| needed.memory_bytes) {
+        Some(needed) if needed > free => Finding::spoils(
+            format!("{place}, and the servers of the experiment may use {}", size(needed)),
+            "stop what uses it, or choose a config with a smaller cache",
+        ),
+        Some(needed) => Finding::good(format!("{place}, the servers may use {}", size(needed))),
+        None => Finding::good(place),
+    })
+}
+
+fn load(host: &Host) -> Option<Finding> {
+    let share = host.load.busy_share()?;
+    let what = format!("{:.1} % of the CPU time is used by others", share * 100.0);
+    if share <= LOAD {
+        return Some(Finding::good(what));
+    }
+    let most = host.load.busiest();
+    let most = most.map_or(String::new(), |(pid, name)| format!(", most by `{name}` ({pid})"));
+    Some(Finding::spoils(format!("{what}{most}"), "stop it, or measure at another time"))
+}
+
+/// Bare metal has nobody who could steal.
+fn stolen(host: &Host) -> Option<Finding> {
+    let share = host.load.stolen_share()?;
+    let what = format!("{:.1} % of the CPU time goes to other virtual machines", share * 100.0);
+    match share <= STOLEN {
+        true if host.virtualization.is_empty() => None,
+        true => Some(Finding::good(what)),
+        false => Some(Finding::spoils(what, "take a machine whose CPUs are not shared")),
+    }
+}
+
+/// Bytes as people say them.
+fn size(bytes: u64) -> String {
+    let gib = bytes as f64 / (1_u64 << 30) as f64;
+    if gib >= 1.0 { format!("{gib:.1} GiB") } else { format!("{:.0} MiB", gib * 1024.0) }
+}
+
+#[cfg(test)]
+mod tests;

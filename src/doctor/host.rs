@@ -1,0 +1,102 @@
+//! The facts about a host that checks look at.
+
+use super::load::Load;
+use model::plan::{Estimate, Plan};
+use probe::{Permission, Roots};
+use std::{path::Path, thread, time::Duration};
+
+/// For so long other load is watched.
+const WATCH: Duration = Duration::from_secs(2);
+
+/// A host, or what a test says that one is.
+#[derive(Debug)]
+pub(crate) struct Host {
+    /// Where the kernel tells about itself.
+    pub(crate) roots: Roots,
+    /// What perf lets this process count.
+    pub(crate) perf: Permission,
+    /// Whether tasks may be executed in single steps.
+    pub(crate) steps: bool,
+    /// Hypervisor, or empty.
+    pub(crate) virtualization: String,
+    /// Frequency governors, or empty where none is visible.
+    pub(crate) governor: String,
+    /// Where data folders lie.
+    pub(crate) folder: String,
+    /// Its file system's kind.
+    pub(crate) filesystem: String,
+    /// Free bytes there, if they can be told.
+    pub(crate) free_bytes: Option<u64>,
+    /// What the experiment needs, if one is named.
+    pub(crate) needed: Option<Estimate>,
+    /// Whether the experiment demands hardware counters.
+    pub(crate) demands_perf: bool,
+    /// CPU time over a moment in which dbdyno did nothing.
+    pub(crate) load: Load,
+}
+
+impl Host {
+    /// This host, with the data folders in `root`; takes about two seconds.
+    pub(crate) fn here(root: &Path, plan: Option<&Plan>) -> Self {
+        let roots = Roots::default();
+        let before = Load::at(&roots.proc);
+        thread::sleep(WATCH);
+        let load = Load::at(&roots.proc).since(&before);
+        let runs = root.join("run");
+        // It may be a file system of its own.
+        let folder = if runs.is_dir() { &runs } else { root };
+        let environment = probe::environment(folder);
+        let free = rustix::fs::statvfs(folder).ok();
+        Self {
+            perf: probe::permission(),
+            steps: probe::stepping_permitted(),
+            virtualization: environment.virtualization,
+            governor: environment.governor,
+            folder: folder.display().to_string(),
+            filesystem: environment.filesystem,
+            free_bytes: free.map(|free| free.f_bavail.saturating_mul(free.f_frsize)),
+            needed: plan.map(|plan| plan.estimate),
+            demands_perf: plan
+                .is_some_and(|plan| plan.experiment.require.iter().any(|demand| demand == "perf")),
+            load,
+            roots,
+        }
+    }
+
+    /// The text of a small file below `/proc`, without its end of line; none if there is none.
+    pub(crate) fn proc(&self, path: &str) -> Option<String> {
+        text(&self.roots.proc.join(path))
+    }
+
+    /// The same below `/sys`.
+    pub(crate) fn sys(&self, path: &str) -> Option<String> {
+        text(&self.roots.sys.join(path))
+    }
+
+    /// A setting of the kernel that is a number: `kernel.perf_event_paranoid` and the like.
+    pub(crate) fn setting(&self, name: &str) -> Option<i64> {
+        self.proc(&format!("sys/{}", name.replace('.', "/")))?.parse().ok()
+    }
+
+    /// A field of `/proc/meminfo` in bytes.
+    pub(crate) fn memory(&self, field: &str) -> Option<u64> {
+        let meminfo = self.proc("meminfo")?;
+        let line = meminfo.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'))?;
+        let kib: u64 = line.trim().trim_end_matches(" kB").parse().ok()?;
+        kib.checked_mul(1024)
+    }
+
+    /// The hard limit of this process for a line of `/proc/self/limits`; `u64::MAX` if unlimited.
+    pub(crate) fn hard_limit(&self, name: &str) -> Option<u64> {
+        let limits = self.proc("self/limits")?;
+        let line = limits.lines().find_map(|line| line.strip_prefix(name))?;
+        match line.split_whitespace().nth(1)? {
+            "unlimited" => Some(u64::MAX),
+            number => number.parse().ok(),
+        }
+    }
+}
+
+fn text(path: &Path) -> Option<String> {
+    fs_err::read_to_string(path).ok().map(|text| text.trim().to_owned())
+}
