@@ -168,11 +168,6 @@ impl<'a> Ground<'a> {
     }
 }
 
-/// The configuration that a start would use. Its paths are those of the run.
-pub fn render(launch: &Launch<'_>) -> Result<Rendered> {
-    find(&launch.installed.server)?.render(&Ground::of(*launch)?)
-}
-
 /// Makes the data folder, with an empty database that the target of [`start`] names. Refuses a
 /// folder that is not empty; its parent must exist.
 pub fn initialise(launch: &Launch<'_>, keeper: &Keeper) -> Result<()> {
