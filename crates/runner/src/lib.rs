@@ -16,7 +16,6 @@ mod calm;
 mod classic;
 mod copy;
 mod driver;
-mod environment;
 mod error;
 mod foreground;
 mod indexes;
