@@ -21,7 +21,7 @@ struct Arguments {
     #[arg(long, default_value = comparison::TABLE)]
     format: String,
     /// The summary tables of the Insert Benchmark instead, in this style: `marked` (missed targets
-    /// hold no comparable number) or `published`. A missed target gives exit code 1.
+    /// hold no comparable number) or `published`.
     #[arg(long, value_name = "STYLE", num_args = 0..=1, default_missing_value = "marked")]
     insert_benchmark: Option<String>,
     /// All runs in the folder, instead of the latest of each experiment.
@@ -30,7 +30,9 @@ struct Arguments {
 }
 
 fn command(command: Command) -> Command {
-    Arguments::augment_args(command.about("Compares what the results folder holds"))
+    Arguments::augment_args(command.about(
+        "Compares what the results folder holds; a set rate that was missed gives exit code 1",
+    ))
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
@@ -43,13 +45,16 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         format: arguments.format,
         ..comparison::Request::default()
     };
-    let Some(style) = arguments.insert_benchmark else {
-        talk::data(&comparison::rendered(&results, &selection, &request)?)?;
-        return Ok(Code::Done);
-    };
     let report = comparison::report(&results, &selection, &request)?;
-    talk::data(&report::render_insert_benchmark(&report, &style, &request.format)?)?;
-    let columns = report.comparisons.iter().flat_map(analysis::phase_columns);
-    let missed = columns.flat_map(|column| column.cells).any(|cell| cell.missed().is_some());
+    let text = match &arguments.insert_benchmark {
+        Some(style) => report::render_insert_benchmark(&report, style, &request.format)?,
+        None => report::render(&report, &request.format)?,
+    };
+    talk::data(&text)?;
+    let mut columns = report.comparisons.iter().flat_map(analysis::phase_columns);
+    let mut judged = || columns.any(|c| c.cells.iter().any(|cell| cell.missed().is_some()));
+    // Tables that do not judge show no cell as missed, and archives have no marks of their own.
+    let missed = report.comparisons.iter().any(analysis::Comparison::has_missed)
+        || arguments.insert_benchmark.is_some() && judged();
     Ok(if missed { Code::Missed } else { Code::Done })
 }

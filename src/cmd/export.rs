@@ -4,7 +4,10 @@ use super::Verb;
 use crate::{args::ResultsArgs, comparison, exit::Code, talk};
 use archive::{ExportOptions, Input, Study, export::EXPORTERS};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use model::imported::{ImportedValue, Source};
+use model::{
+    imported::{ImportedValue, Source},
+    mark::SLA_MISSED,
+};
 use std::{collections::BTreeMap, path::PathBuf};
 use store::{Results, Selection, Stored, StoredSlice};
 
@@ -69,7 +72,9 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         None => Vec::new(),
     };
     let options = ExportOptions { variants: arguments.variant, groups, tag: arguments.tag };
-    let input = archive::with_variants(Input { studies: studies(&results, stored)? }, &options)?;
+    let studies = studies(&results, stored)?;
+    let missed = studies.iter().flat_map(|study| &study.values).any(is_missed);
+    let input = archive::with_variants(Input { studies }, &options)?;
     let mut paths = Vec::new();
     for exporter in EXPORTERS.iter().filter(|e| e.name() == arguments.format) {
         for file in exporter.export(&input, &options)? {
@@ -82,7 +87,12 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         }
     }
     talk::data(&paths.join("\n"))?;
-    Ok(Code::Done)
+    Ok(if missed { Code::Missed } else { Code::Done })
+}
+
+/// Whether the step did not keep its set rate: its rates are written, and compare with nothing.
+fn is_missed(value: &ImportedValue) -> bool {
+    value.measurement.marks.iter().any(|mark| mark.starts_with(SLA_MISSED))
 }
 
 /// The values of each experiment.
@@ -132,7 +142,11 @@ fn measured(
     }
     let value =
         |measurement| ImportedValue { measurement, text: String::new(), source: Source::default() };
-    study.values.extend(observations.measurements.into_iter().map(value));
+    for failure in observations.failed_cells() {
+        let (subject, phase) = (&failure.subject, &failure.phase);
+        talk::say(&format!("failed: {subject} {phase}, left out: {}", failure.line()));
+    }
+    study.values.extend(observations.sound_measurements().into_iter().map(value));
     Ok(())
 }
 

@@ -4,10 +4,11 @@ use crate::{
     Design, Failure, METRICS, Observations, Projection,
     cells::{Cells, Replicates},
     metric,
+    missed::{is_miss, is_spoilt},
     observe::one_line,
     warning::{Place, Warnings},
 };
-use model::{Levels, mark::SLA_MISSED, measurement::Measurement, metric::Metric};
+use model::{Levels, measurement::Measurement, metric::Metric};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What one experiment found.
@@ -349,18 +350,11 @@ impl<'a> Source<'a> {
 /// less than it was asked to do meanwhile. What it was asked to do, and how it kept to it, still
 /// is.
 fn missed(metric: &Metric, base: &Replicates<'_>, own: &Replicates<'_>) -> Option<String> {
-    const OF_THE_RATE: [&str; 5] = [
-        "insert_rows_per_second",
-        "delete_rows_per_second",
-        "insert_rows_per_second_target",
-        "seconds_on_target_share",
-        "lag_us_max",
-    ];
-    if OF_THE_RATE.contains(&metric.name) {
+    if !is_spoilt(metric) {
         return None;
     }
     let mark = |side: &Replicates<'_>| {
-        side.marks.iter().find(|mark| mark.starts_with(SLA_MISSED)).map(|mark| (*mark).to_owned())
+        side.marks.iter().find(|mark| is_miss(mark)).map(|mark| (*mark).to_owned())
     };
     mark(own).or_else(|| mark(base).map(|mark| format!("the base: {mark}")))
 }

@@ -22,6 +22,7 @@ mod error;
 mod histogram_shade;
 mod mean;
 mod metrics;
+mod missed;
 mod observe;
 mod paced;
 mod parts;

@@ -1,7 +1,7 @@
 //! Slices to measurements, failures and warnings.
 
 use crate::{
-    Outcome, PhaseFacts, derive,
+    Outcome, PhaseFacts, ServiceLevel, derive,
     derive::{denominator, marks, slice_marks},
     parts::Parts,
     sla::RULES,
@@ -12,6 +12,7 @@ use model::{
     measurement::Measurement,
     record::{SliceRecord, SliceState},
 };
+use std::collections::BTreeSet;
 
 /// A slice with where it came from.
 #[derive(Debug, Clone, Copy)]
@@ -65,7 +66,31 @@ pub struct Failure {
     pub reason: String,
 }
 
+impl Failure {
+    /// The first line of the reason, which may quote a log.
+    pub fn line(&self) -> &str {
+        self.reason.lines().next().unwrap_or_default()
+    }
+}
+
 impl Observations {
+    /// The first failure of each cell that has one, in the slices' order.
+    pub fn failed_cells(&self) -> Vec<&Failure> {
+        let mut seen = BTreeSet::new();
+        let mut found: Vec<&Failure> = self.failures.iter().collect();
+        found.retain(|failure| seen.insert((&failure.phase, &failure.subject)));
+        found
+    }
+
+    /// The values of cells in which nothing failed: those that may be shown. What is left of a cell
+    /// in which a block failed is no value of that cell.
+    pub fn sound_measurements(self) -> Vec<Measurement> {
+        let failed = self.failures.iter().map(|f| (f.phase.as_str(), f.subject.as_str()));
+        let failed: BTreeSet<(&str, &str)> = failed.collect();
+        let sound = |m: &Measurement| !failed.contains(&(m.phase.as_str(), m.subject.as_str()));
+        self.measurements.into_iter().filter(sound).collect()
+    }
+
     /// What readers of any table of these values must know, one sentence each.
     pub fn warnings(&self) -> Vec<String> {
         self.warnings.sentences()
@@ -91,8 +116,9 @@ pub fn observe<'a>(
             }
             (_, Some(reason)) => found.failures.push(failure(&input, reason)),
             (_, None) => {
-                warn(slice, &mut found.warnings);
-                measure(&input, &facts, &mut found.measurements);
+                let missed = missed_rules(slice, &facts);
+                warn(slice, &missed, &mut found.warnings);
+                measure(&input, &facts, &missed, &mut found.measurements);
             }
         }
     }
@@ -112,7 +138,7 @@ fn place(slice: &SliceRecord) -> Place<'_> {
     Place { subject: &slice.subject, phase: &slice.phase, position: slice.position }
 }
 
-fn warn(slice: &SliceRecord, warnings: &mut Warnings) {
+fn warn(slice: &SliceRecord, missed: &[ServiceLevel], warnings: &mut Warnings) {
     let marks = slice_marks(slice);
     // What an embedded engine's costs mean stands beside each of them.
     for mark in marks.iter().filter(|found| *found != mark::EMBEDDED) {
@@ -121,6 +147,15 @@ fn warn(slice: &SliceRecord, warnings: &mut Warnings) {
     let known = marks.iter().any(|mark| mark.contains("foreground"));
     if Parts::new(slice, 0.0).lacks_foreground() && !known {
         warnings.add(place(slice), "foreground missing", 1);
+    }
+    if !missed.is_empty() {
+        let rules: Vec<&str> = missed.iter().map(|level| level.rule).collect();
+        let text = format!(
+            "{}: {{count}} slices did not keep their set rate, by the {} rule",
+            mark::SLA_MISSED,
+            rules.join(" and the ")
+        );
+        warnings.add(place(slice), &text, 1);
     }
     let Some(work) = &slice.work else { return };
     let errors: u64 = work.errors.iter().map(|error| error.count).sum();
@@ -135,10 +170,15 @@ fn warn(slice: &SliceRecord, warnings: &mut Warnings) {
     }
 }
 
-fn measure(input: &Input<'_>, facts: &PhaseFacts, measurements: &mut Vec<Measurement>) {
+fn measure(
+    input: &Input<'_>,
+    facts: &PhaseFacts,
+    missed: &[ServiceLevel],
+    measurements: &mut Vec<Measurement>,
+) {
     let slice = input.slice;
     let mut marks = marks(slice);
-    marks.extend(service_level_mark(slice, facts));
+    marks.extend(service_level_mark(missed));
     for (metric, value) in derive(slice, facts) {
         measurements.push(Measurement {
             experiment: input.experiment.to_owned(),
@@ -161,15 +201,21 @@ fn measure(input: &Input<'_>, facts: &PhaseFacts, measurements: &mut Vec<Measure
     }
 }
 
-/// The mark of a slice that missed a rule of its set rate.
-fn service_level_mark(slice: &SliceRecord, facts: &PhaseFacts) -> Option<String> {
-    let paced = facts.roles.as_ref()?.paced(slice.work.as_ref()?)?;
+/// The rules that a slice missed with its set rate.
+fn missed_rules(slice: &SliceRecord, facts: &PhaseFacts) -> Vec<ServiceLevel> {
+    let paced = facts.roles.as_ref().zip(slice.work.as_ref());
+    let Some(paced) = paced.and_then(|(roles, work)| roles.paced(work)) else {
+        return Vec::new();
+    };
     let levels = RULES.iter().map(|rule| rule.judge(&paced));
-    let missed: Vec<String> = levels
-        .filter(|level| level.outcome == Outcome::Missed)
-        .map(|level| format!("{} rule: {}", level.rule, level.words))
-        .collect();
-    (!missed.is_empty()).then(|| format!("{}: {}", mark::SLA_MISSED, missed.join("; ")))
+    levels.filter(|level| level.outcome == Outcome::Missed).collect()
+}
+
+/// The mark of a slice that missed rules of its set rate.
+fn service_level_mark(missed: &[ServiceLevel]) -> Option<String> {
+    let words = missed.iter().map(|level| format!("{} rule: {}", level.rule, level.words));
+    let words: Vec<String> = words.collect();
+    (!words.is_empty()).then(|| format!("{}: {}", mark::SLA_MISSED, words.join("; ")))
 }
 
 fn failure(input: &Input<'_>, reason: String) -> Failure {

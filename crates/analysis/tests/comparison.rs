@@ -460,3 +460,22 @@ fn strange_numbers_are_left_out_and_nothing_panics() {
     assert_eq!(compared(&[slice]).phases.len(), 0);
     assert_eq!(compared(&[]).phases, []);
 }
+
+#[test]
+fn what_is_left_of_a_failed_cell_is_no_value_of_it() {
+    let failed = SliceRecord {
+        state: SliceState::Failed,
+        reason: Some("the server ended\nits log".into()),
+        ..slice("new", 1, 0)
+    };
+    let again = SliceRecord { round: 1, ..failed.clone() };
+    let slices = [slice("old", 0, 0), slice("new", 0, 0), failed, again];
+    let input = |slice| Input { experiment: "one", run: "r", slice };
+    let observations = observe(slices.iter().map(input), &|_, _| PhaseFacts::default());
+    let told: Vec<_> =
+        observations.failed_cells().iter().map(|f| (&*f.subject, f.line())).collect();
+    assert_eq!(told, [("new", "the server ended")]);
+    let subjects: Vec<String> =
+        observations.sound_measurements().into_iter().map(|m| m.subject).collect();
+    assert!(!subjects.is_empty() && subjects.iter().all(|s| s == "old"), "{subjects:?}");
+}

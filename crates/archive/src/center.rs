@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 pub(crate) struct Center<'a> {
     /// The first of the values: its keys are those of all.
     pub(crate) first: &'a Measurement,
+    /// The first of the values as it was imported, and whether it is the only one.
+    pub(crate) source: (&'a ImportedValue, bool),
     /// The number as it was printed, where the value is still that number.
     pub(crate) text: Option<&'a str>,
     /// Geometric mean over blocks of the geometric means over rounds; the arithmetic mean where a
@@ -50,6 +52,7 @@ fn center<'a>(values: &[&'a ImportedValue]) -> Option<Center<'a>> {
     let printed = crate::number::parse(&first.text) == Some(first.measurement.value);
     Some(Center {
         first: &first.measurement,
+        source: (first, values.len() == 1),
         text: (printed && values.len() == 1).then_some(first.text.as_str()),
         value: mean(&means),
         range: (low, high),

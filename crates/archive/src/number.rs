@@ -59,7 +59,8 @@ fn half_step(text: &str) -> f64 {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let decimals = mantissa.split_once('.').map_or(0, |(_, digits)| digits.len());
     let exponent = exponent.parse::<i32>().unwrap_or(0);
-    0.5 * 10_f64.powi(exponent - i32::try_from(decimals).unwrap_or(i32::MAX))
+    let decimals = i32::try_from(decimals).unwrap_or(i32::MAX);
+    0.5 * 10_f64.powi(exponent.saturating_sub(decimals))
 }
 
 #[cfg(test)]
@@ -105,5 +106,8 @@ mod tests {
         check("1.23457e+06", "1234567", true);
         check("0.5", "1", true);
         check("0.000510", "0.000511", false);
+        // Exponents beyond all numbers.
+        check("1.5e-2147483648", "0", true);
+        check("1.5e-2147483648", "7", false);
     }
 }

@@ -281,7 +281,7 @@ fn one(cell: &Cell) -> Value {
     let kind = match (cell.value, cell.ratio) {
         _ if words::is_failed(cell) => Kind::Failed,
         (None, _) => Kind::Missing,
-        (Some(_), None) if is_missed(cell) => Kind::Missed,
+        (Some(_), _) if cell.missed().is_some() => Kind::Missed,
         (Some(_), _) if cell.base.is_none() => Kind::Base,
         (Some(_), Some(_)) => Kind::Ratio,
         (Some(_), None) => Kind::Invalid,
@@ -299,15 +299,6 @@ fn one(cell: &Cell) -> Value {
         cells: 1,
         note: note.join("; "),
         kind,
-    }
-}
-
-/// Whether a rate that was set for the phase was not kept, by the subject or by its base.
-fn is_missed(cell: &Cell) -> bool {
-    let said = |text: &String| text.contains(model::mark::SLA_MISSED);
-    match cell.base {
-        Some(_) => cell.reason.as_ref().is_some_and(said),
-        None => cell.marks.iter().any(said),
     }
 }
 

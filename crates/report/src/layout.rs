@@ -61,7 +61,7 @@ pub(crate) fn text(cell: &Cell) -> String {
             format!("{} ({count}/{all})", number::ratio(*ratio))
         }
         Cell::Shaded(inner, shade) => format!("{} {}", text(inner), shade.sign()),
-        Cell::Missed(Some(rate)) => format!("missed ({rate:.0})"),
+        Cell::Missed(Some(rate)) => format!("missed ({})", number::value(*rate)),
         Cell::Missed(None) => "missed".to_owned(),
         Cell::Share(share) => number::percent(*share),
         Cell::Missing => "-".to_owned(),

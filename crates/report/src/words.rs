@@ -104,9 +104,9 @@ pub(crate) fn groups(comparison: &Comparison) -> Vec<(&str, Vec<&PhaseResult>)> 
     groups
 }
 
-/// Why a cell has no value or no ratio, and whether that is because something broke.
+/// Whether anything broke in the subject's own cell.
 pub(crate) fn is_failed(cell: &Cell) -> bool {
-    cell.value.is_none() && cell.reason.as_deref().is_some_and(|r| r.starts_with("failed"))
+    cell.failed().is_some()
 }
 
 /// A number of tests, as people say it.

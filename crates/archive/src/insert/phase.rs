@@ -92,6 +92,25 @@ pub(crate) fn of(name: &str) -> Option<Phase> {
     Some(Phase { kind, rate: number(rate)?, ordinal, global })
 }
 
+/// The published names of phases by their own, which may lack the number: the query phases without
+/// one get theirs in the order in which they are given.
+pub(crate) fn published<'a>(names: &[&'a str]) -> Vec<(&'a str, String)> {
+    let mut count = 0;
+    let name = |own: &&'a str| {
+        if of(own).is_some() {
+            return Some((*own, (*own).to_owned()));
+        }
+        let numbered = format!("{own}.L{}", count + 1);
+        let known = of(&numbered).is_some_and(|phase| phase.kind.queries());
+        // A name with a number that is no ordinal, such as `q100.x`, is no phase's.
+        known.then(|| {
+            count += 1;
+            (*own, numbered)
+        })
+    };
+    names.iter().filter_map(name).collect()
+}
+
 /// The phase of a folder: a phase's name, or of the early form `q.L4.ips200`, which is `q200.2`.
 pub(crate) fn of_folder(folder: &str) -> Option<String> {
     if of(folder).is_some() {
@@ -99,7 +118,7 @@ pub(crate) fn of_folder(folder: &str) -> Option<String> {
     }
     let (ordinal, rate) = folder.strip_prefix("q.L")?.split_once(".ips")?;
     let (ordinal, rate) = (number(ordinal)?, number(rate)?);
-    Some(format!("q{rate}.{}", (ordinal + 1) % 2 + 1))
+    Some(format!("q{rate}.{}", (ordinal - 1) % 2 + 1))
 }
 
 /// A number from 1 on in digits.
@@ -177,7 +196,17 @@ mod tests {
         }
         assert_eq!(of_folder("q.L4.ips200").as_deref(), Some("q200.2"));
         assert_eq!(of_folder("q.L1.ips100").as_deref(), Some("q100.1"));
+        assert_eq!(of_folder("q.L4294967295.ips100").as_deref(), Some("q100.1"));
+        assert_eq!(of_folder("q.L4294967296.ips100"), None);
+        assert_eq!(of_folder("q.L0.ips100"), None);
         assert_eq!(of_folder("q.L1"), None);
+    }
+
+    #[test]
+    fn own_names_get_the_number_of_their_place() {
+        let found = published(&["l.i0", "l.x", "qr100", "warm", "q.x", "qp100", "qr500.L7"]);
+        let names: Vec<&str> = found.iter().map(|(_, name)| name.as_str()).collect();
+        assert_eq!(names, ["l.i0", "l.x", "qr100.L1", "qp100.L2", "qr500.L7"]);
     }
 
     #[test]

@@ -7,19 +7,26 @@ use super::{
     row::{COLUMNS, PhaseRates, Work, published_row},
     sheet::{Row, Sheet},
 };
-use crate::{ExportOptions, Exported, Study, number};
-use model::imported::ImportedValue;
+use crate::{
+    ExportOptions, Exported, Study,
+    center::{Center, centers},
+    number,
+};
 use std::collections::BTreeMap;
 
 /// The values of one variant in one phase by metric.
-type Metrics<'a> = BTreeMap<&'a str, &'a ImportedValue>;
+type Metrics<'a> = BTreeMap<&'a str, Center<'a>>;
+
+/// The values of variants by the published name of the phase, and by variant.
+type Cells<'a> = BTreeMap<(String, &'a str), Metrics<'a>>;
 
 /// The tables of a study that has phases of the Insert Benchmark; nothing for others. Groups follow
 /// each other between lines of `-`; without groups all variants are one. Numbers are printed as
-/// they were imported; those that dbdyno measured are printed in the same way.
+/// they were imported; those that dbdyno measured, in pieces and blocks, are printed in the same way.
+/// Our own query phases get the ordinal that published names have.
 pub fn insert_tables(study: &Study, options: &ExportOptions) -> Vec<Exported> {
     let cells = cells(study);
-    let mut phases: Vec<&str> = cells.keys().map(|(phase, _)| *phase).collect();
+    let mut phases: Vec<&str> = cells.keys().map(|(phase, _)| phase.as_str()).collect();
     phases.dedup();
     phases.sort_by_key(|name| phase::order(name));
     let groups = groups(study, options);
@@ -30,7 +37,7 @@ pub fn insert_tables(study: &Study, options: &ExportOptions) -> Vec<Exported> {
             .iter()
             .map(|group| {
                 let cells = group.iter().filter_map(|subject| {
-                    let metrics = cells.get(&(phase, subject.as_str()))?;
+                    let metrics = cells.get(&(phase.to_owned(), subject.as_str()))?;
                     Some(Row { line: 0, cells: row(study, phase, subject, metrics).to_vec() })
                 });
                 cells.collect()
@@ -66,14 +73,25 @@ fn files(sheets: &[(&str, Sheet, Sheet)]) -> Vec<Exported> {
     files
 }
 
-/// The first value of each phase, variant and metric.
-fn cells(study: &Study) -> BTreeMap<(&str, &str), Metrics<'_>> {
-    let mut cells: BTreeMap<(&str, &str), Metrics<'_>> = BTreeMap::new();
-    for value in &study.values {
-        let m = &value.measurement;
-        if phase::of(&m.phase).is_some() {
-            let metrics = cells.entry((&m.phase, &m.subject)).or_default();
-            metrics.entry(&m.metric).or_insert(value);
+/// One value of each phase, variant and metric: that of all blocks and pieces.
+fn cells(study: &Study) -> Cells<'_> {
+    let centers = centers(study);
+    let mut order: BTreeMap<(u32, &str), ()> = BTreeMap::new();
+    for ((phase, ..), center) in &centers {
+        order.insert((center.first.position, phase), ());
+    }
+    let mut phases: Vec<&str> = Vec::new();
+    for (_, phase) in order.into_keys() {
+        // Runs of different plans may give one phase different positions; its first one counts.
+        if !phases.contains(&phase) {
+            phases.push(phase);
+        }
+    }
+    let names: BTreeMap<&str, String> = phase::published(&phases).into_iter().collect();
+    let mut cells = Cells::new();
+    for ((phase, subject, metric), center) in centers {
+        if let Some(name) = names.get(phase) {
+            cells.entry((name.clone(), subject)).or_default().insert(metric, center);
         }
     }
     cells
@@ -89,12 +107,12 @@ fn groups(study: &Study, options: &ExportOptions) -> Vec<Vec<String>> {
 
 fn row(study: &Study, phase: &str, subject: &str, metrics: &Metrics<'_>) -> [String; 21] {
     let mut row = published_row(&rates(study, phase, subject, metrics), subject);
-    let imported = metrics.values().any(|value| !value.text.is_empty());
+    let imported = metrics.values().any(|center| !center.source.0.text.is_empty());
     for (name, cell) in COLUMNS.iter().zip(&mut row).take(20) {
         let column = columns::find(name);
         let printed = column.and_then(|column| printed(metrics.get(column.metric)?, column.factor));
         match printed {
-            Some(text) => *cell = text.to_owned(),
+            Some(text) => *cell = text,
             // What an archive leaves out was `NA` in it.
             None if imported => *cell = "NA".to_owned(),
             None => {}
@@ -103,16 +121,20 @@ fn row(study: &Study, phase: &str, subject: &str, metrics: &Metrics<'_>) -> [Str
     row
 }
 
-/// The text of a value, if it is the value in the unit of the column.
-fn printed(value: &ImportedValue, factor: f64) -> Option<&str> {
+/// The text of a value, if it is the value in the unit of the column; the mean of several texts.
+fn printed(center: &Center<'_>, factor: f64) -> Option<String> {
+    let (value, alone) = center.source;
     let expected = number::parse(&value.text)? * factor;
     let near = (expected - value.measurement.value).abs() <= expected.abs() * 1e-9;
-    near.then_some(&value.text)
+    near.then(|| match alone {
+        true => value.text.clone(),
+        false => number::general(center.value / factor),
+    })
 }
 
 /// What dbdyno measured, in the terms of a published row.
 fn rates(study: &Study, phase: &str, subject: &str, metrics: &Metrics<'_>) -> PhaseRates {
-    let value = |metric: &str| metrics.get(metric).map(|value| value.measurement.value);
+    let value = |metric: &str| metrics.get(metric).map(|center| center.value);
     let queries = phase::of(phase).is_some_and(|phase| phase.kind.queries());
     let operations = value("ops_per_second");
     let inserts = value("insert_rows_per_second").or_else(|| value("rows_per_second"));

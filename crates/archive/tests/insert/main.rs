@@ -6,3 +6,4 @@
 mod archive_2021;
 mod formats;
 mod hostile;
+mod own;

@@ -63,8 +63,9 @@ fn relative(comparison: &Comparison, lines: &mut Vec<String>) {
     lines.push((1..=compared.len()).map(|n| format!("col-{n}")).collect::<Vec<_>>().join("\t"));
     for phase in &comparison.phases {
         let ratio = |subject: &&String| {
-            let ratio = phase.cell(subject, THROUGHPUT).and_then(|cell| cell.ratio);
-            ratio.map_or_else(|| "-".to_owned(), number::ratio)
+            let cell = phase.cell(subject, THROUGHPUT);
+            let known = cell.and_then(|cell| missed(cell).or(cell.ratio.map(number::ratio)));
+            known.unwrap_or_else(|| "-".to_owned())
         };
         let ratios: Vec<String> = compared.iter().map(ratio).collect();
         lines.push(format!("{}\t{}", ratios.join("\t"), escape::terminal(&phase.phase)));
@@ -82,7 +83,7 @@ fn costs(comparison: &Comparison, phase: &PhaseResult, lines: &mut Vec<String>) 
             cells.map(|cell| cell.and_then(value).unwrap_or_else(|| "-".to_owned())).collect();
         format!("{}\t{}", texts.join("\t"), escape::terminal(subject))
     };
-    let absolute = |cell: &analysis::Cell| cell.value.map(number::value);
+    let absolute = |cell: &analysis::Cell| missed(cell).or(cell.value.map(number::value));
     lines.extend(comparison.subjects.iter().map(|subject| line(subject, absolute)));
     let compared = comparison.subjects.iter().filter(|s| !comparison.bases.contains(s));
     let relative: Vec<String> = compared.map(|subject| line(subject, ratio)).collect();
@@ -92,9 +93,19 @@ fn costs(comparison: &Comparison, phase: &PhaseResult, lines: &mut Vec<String>) 
     }
 }
 
+/// Less was done than was asked for, so no number stands for it.
+fn missed(cell: &analysis::Cell) -> Option<String> {
+    cell.missed().map(|_| "missed".to_owned())
+}
+
 /// As published: nothing relative to nothing is 1, something relative to nothing is infinite.
 fn ratio(cell: &analysis::Cell) -> Option<String> {
+    if cell.missed().is_some() {
+        return missed(cell);
+    }
     match (cell.base_value?, cell.value?) {
+        // Why there is no ratio is told elsewhere.
+        _ if cell.reason.is_some() => None,
         (0.0, 0.0) => Some("1".to_owned()),
         (0.0, _) => Some("inf".to_owned()),
         _ => cell.ratio.map(number::ratio),

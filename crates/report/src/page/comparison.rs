@@ -156,6 +156,7 @@ fn names(comparison: &Comparison, document: &mut Document) -> Vec<String> {
 fn glance(phase: &PhaseResult, subject: &str) -> Cell {
     let Some(cell) = phase.cell(subject, OVERVIEW) else { return Cell::Missing };
     match (&cell.base, cell.value, cell.ratio) {
+        (_, Some(value), _) if cell.missed().is_some() => Cell::Missed(Some(value)),
         (None, Some(value), _) => Cell::Number(value),
         (Some(_), Some(_), Some(ratio)) => Cell::Ratio(ratio),
         _ => broken(cell),
@@ -163,8 +164,7 @@ fn glance(phase: &PhaseResult, subject: &str) -> Cell {
 }
 
 fn broken(cell: &analysis::Cell) -> Cell {
-    let failed = cell.reason.as_deref().is_some_and(|reason| reason.contains("failed"));
-    if failed { Cell::Failed } else { Cell::Missing }
+    if words::is_failed(cell) { Cell::Failed } else { Cell::Missing }
 }
 
 /// Geometric mean of a variant's ratios in a group. A group that lacks some says how many it has.
@@ -224,6 +224,10 @@ fn rows(
 ) -> Vec<Row> {
     let cells: Vec<_> = metrics.iter().map(|metric| phase.cell(subject, metric.name)).collect();
     let value = |cell: &Option<&analysis::Cell>| match cell {
+        // The rate says how much was done; of the costs of less work nothing is to be said.
+        Some(cell) if cell.missed().is_some() => {
+            Cell::Missed(cell.value.filter(|_| cell.metric.name == OVERVIEW))
+        }
         Some(cell) => cell.value.map_or_else(|| broken(cell), Cell::Number),
         None => phase.failure(subject).map_or(Cell::Missing, |_| Cell::Failed),
     };
@@ -237,8 +241,18 @@ fn rows(
     if cells.iter().flatten().any(|cell| cell.ratio.is_some()) {
         rows.push(line("    relative", &mut cells.iter().map(ratio)));
     }
-    let reason = cells.iter().flatten().find_map(|cell| cell.reason.as_ref());
-    let told = reason.filter(|reason| reason.contains("failed"));
-    rows.extend(told.map(|reason| Row::Note(reason.clone())));
+    rows.extend(told(phase, subject).map(Row::Note));
     rows
+}
+
+/// Why a subject has no value or no ratio in a phase, beyond that nothing was measured.
+fn told(phase: &PhaseResult, subject: &str) -> Option<String> {
+    let cells = phase.cells.iter().filter(|cell| cell.subject == subject);
+    let said = |cell: &analysis::Cell| {
+        let reason = cell.failed().or_else(|| cell.missed());
+        reason
+            .or_else(|| cell.reason.as_deref().filter(|r| r.starts_with("the base")))
+            .map(str::to_owned)
+    };
+    cells.into_iter().find_map(said)
 }

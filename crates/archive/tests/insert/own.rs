@@ -1,0 +1,58 @@
+//! Tables of what dbdyno measured itself: phases without published numbers, in pieces and blocks.
+
+use archive::{ExportOptions, Input, Study, export};
+use model::{imported::ImportedValue, measurement::Measurement, record::SliceState};
+
+fn value(phase: &str, position: u32, (block, round): (u32, u32), value: f64) -> ImportedValue {
+    let measurement = Measurement {
+        experiment: "ib".into(),
+        run: "r".into(),
+        subject: "postgres-18".into(),
+        phase: phase.into(),
+        workload: phase.into(),
+        group: String::new(),
+        position,
+        range: None,
+        clients: 1,
+        levels: Default::default(),
+        block,
+        round,
+        metric: "ops_per_second".into(),
+        value,
+        state: SliceState::Measured,
+        marks: Vec::new(),
+    };
+    ImportedValue { measurement, text: String::new(), source: Default::default() }
+}
+
+#[test]
+fn query_phases_are_told_and_every_piece_and_block_counts() {
+    let values = vec![
+        value("l.i0", 0, (0, 0), 50_000.0),
+        value("qp100", 2, (0, 0), 900.0),
+        // Two pieces of one block, one of another: 100 and 400 are 200, and 200 and 800 are 400.
+        value("qr100", 1, (0, 0), 100.0),
+        value("qr100", 1, (0, 1), 400.0),
+        value("qr100", 1, (1, 0), 800.0),
+    ];
+    let subjects = vec!["postgres-18".to_owned()];
+    let study = Study { experiment: "ib".into(), subjects, values, ..Study::default() };
+    let options = ExportOptions { tag: "all".into(), ..ExportOptions::default() };
+    let mytools = export::find("mytools").unwrap();
+    let files = mytools.export(&Input { studies: vec![study] }, &options).unwrap();
+    let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
+    let expected =
+        ["mrg.l.i0", "rel.l.i0", "mrg.qr100.L1", "rel.qr100.L1", "mrg.qp100.L2", "rel.qp100.L2"];
+    assert_eq!(names, expected);
+    let queries = |path: &str| -> String {
+        let file = files.iter().find(|file| file.path == path).unwrap();
+        let text = String::from_utf8(file.bytes.clone()).unwrap();
+        let cell = |line: Option<&str>, index| -> String {
+            line.unwrap().split('\t').nth(index).unwrap().to_owned()
+        };
+        let mut lines = text.lines();
+        assert_eq!(cell(lines.next(), 1), "qps");
+        cell(lines.next(), 1)
+    };
+    assert_eq!((queries("mrg.qr100.L1"), queries("mrg.qp100.L2")), ("400".into(), "900".into()));
+}
