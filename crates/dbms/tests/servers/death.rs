@@ -135,7 +135,7 @@ fn check_no_traces(pids: &[u32], during: &Traces) {
     for path in during.shared_files.iter().chain(&during.groups) {
         assert!(!path.exists(), "`{}` is left", path.display());
     }
-    assert!(traces(&parent.pids, &BTreeSet::new()).segments.is_empty(), "segments are left");
+    assert!(traces(pids, &BTreeSet::new()).segments.is_empty(), "segments are left");
     let semaphores: Vec<String> = semaphores().intersection(&during.semaphores).cloned().collect();
     assert!(semaphores.is_empty(), "semaphores {semaphores:?} are left");
 }
