@@ -8,7 +8,7 @@ use model::{
 use rustix::time::{ClockId, clock_gettime};
 
 /// Creates them and reports each DDL statement as an operation whose service time is its wall time.
-/// The `rows` that the tables hold count as changed: the published figure is indexed rows per second.
+/// The `rows` of the tables count as changed: the published figure is indexed rows per second.
 pub(crate) fn create(
     run: &Run<'_>,
     (trial, rows): (&mut Trial, u64),

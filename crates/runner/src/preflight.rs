@@ -7,7 +7,8 @@ use std::path::Path;
 use store::Results;
 
 /// Refuses what cannot end well: perf demanded but not permitted, settings that are not the user's
-/// to make, too little disk. `left` bytes of what the plan needs are there from an earlier execution.
+/// to make, too little disk. `left` bytes of what the plan needs are there from an earlier
+/// execution.
 pub(crate) fn check(plan: &Plan, places: &Places, left: u64) -> Result<(), Error> {
     for demand in &plan.experiment.require {
         require(demand)?;
