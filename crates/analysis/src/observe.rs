@@ -140,7 +140,8 @@ fn place(slice: &SliceRecord) -> Place<'_> {
 
 fn warn(slice: &SliceRecord, missed: &[ServiceLevel], warnings: &mut Warnings) {
     let marks = slice_marks(slice);
-    for mark in &marks {
+    // What an embedded engine's costs mean stands beside each of them.
+    for mark in marks.iter().filter(|found| *found != mark::EMBEDDED) {
         warnings.add(place(slice), &one_line(mark), 1);
     }
     let known = marks.iter().any(|mark| mark.contains("foreground"));

@@ -192,6 +192,15 @@ fn an_embedded_engine_is_the_driver_less_the_null_client() {
     let found = compared(&[slice.clone()]);
     let cell = found.cell("point-query", "old", "server_cpu_us_per_op").unwrap();
     assert_eq!(cell.marks, ["driver less null client"]);
+    // Without the null client's cost, neither is known: the driver's is not the client's.
+    slice.marks = vec![mark::EMBEDDED.into()];
+    slice.readings.truncate(2);
+    for part in ["server", "foreground", "background", "client"] {
+        let metric = format!("{part}_cpu_us_per_op");
+        assert_eq!(value(&slice, &facts(Counts::Operations), &metric), None, "{metric}");
+    }
+    let found = compared(&[slice]);
+    assert!(!found.warnings.iter().any(|warning| warning.contains("null client")));
 }
 
 #[test]
