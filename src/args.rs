@@ -31,11 +31,14 @@ impl CatalogArgs {
     }
 }
 
+/// The user of servers where none is named.
+pub(crate) const DEFAULT_SERVER_USER: &str = "nobody";
+
 /// Who the servers belong to.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct HostArgs {
     /// System user that servers run as when dbdyno is started by root.
-    #[arg(long, value_name = "USER", default_value = "nobody")]
+    #[arg(long, value_name = "USER", default_value = DEFAULT_SERVER_USER)]
     pub(crate) server_user: String,
 }
 

@@ -15,8 +15,8 @@ pub(crate) fn of(results: &Results, slices: &[StoredSlice]) -> anyhow::Result<De
     let run = slices.first().map_or("", |slice| slice.run.as_str());
     let records = || slices.iter().map(|stored| &stored.slice);
     let plan = results.plan_of(run).ok();
-    let command =
-        plan.as_ref().map(|plan| format!("dbdyno run {}.toml", file_name(&plan.experiment.name)));
+    let words: Vec<String> = results.state_of(run, runner::COMMAND)?.unwrap_or_default();
+    let command = plan.as_ref().map(|plan| command_line(&plan.experiment.name, &words));
     let mut details = Details {
         run: run.to_owned(),
         started_us: results.runs()?.into_iter().find(|info| info.id == run).map(|i| i.started_us),
@@ -40,6 +40,26 @@ pub(crate) fn of(results: &Results, slices: &[StoredSlice]) -> anyhow::Result<De
     join(&mut details.resident);
     join(&mut details.addressed);
     Ok(details)
+}
+
+/// The command that repeats a run: the experiment's file, and the options that shaped it.
+fn command_line(experiment: &str, words: &[String]) -> String {
+    let file = format!("{}.toml", file_name(experiment));
+    let mut line = format!("dbdyno run {}", quoted(&file));
+    for word in words {
+        line.push(' ');
+        line.push_str(&quoted(word));
+    }
+    line
+}
+
+/// A word as a shell reads it.
+fn quoted(word: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=@,:+%".contains(c);
+    if !word.is_empty() && word.chars().all(plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// The name of a file for an experiment, whatever it is called.
@@ -241,4 +261,18 @@ fn roles(slice: &SliceRecord) -> Vec<(String, String)> {
 
 fn rounded(wall_us: u64) -> u64 {
     wall_us / 1000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::command_line;
+
+    #[test]
+    fn the_command_that_repeats_a_run_can_be_pasted_into_a_shell() {
+        let words = ["--only", "scan,insert", "--set", "factors.build=[\"a\"]", "--set", "x=it's"];
+        let words = words.map(str::to_owned);
+        let expected = "dbdyno run my_test.toml --only scan,insert \
+                        --set 'factors.build=[\"a\"]' --set 'x=it'\\''s'";
+        assert_eq!(command_line("my test", &words), expected);
+    }
 }

@@ -5,6 +5,7 @@
 mod args;
 mod cmd;
 mod comparison;
+mod credentials;
 mod details;
 mod doctor;
 mod exit;

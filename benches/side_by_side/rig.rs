@@ -57,7 +57,7 @@ impl Rig {
         let mut driver = Driver::spawn(&exe, &Stop::default())?;
         let mut ready = |target: &Target| {
             let connect = Command::Connect { target: target.clone(), clients: 0 };
-            driver.ask(&connect).map(drop).map_err(|error| error.to_string())
+            driver.ask(&connect).map(drop).map_err(|error| dbms::NotReady::Yet(error.to_string()))
         };
         let server = dbms::start(&launch, &keeper, &mut ready)?;
         let target = server.target().clone();

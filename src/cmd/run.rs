@@ -2,8 +2,10 @@
 
 use super::Verb;
 use crate::{
-    args::{CatalogArgs, ExperimentArgs, HostArgs, ProgressStyle, ResultsArgs},
-    comparison,
+    args::{
+        CatalogArgs, DEFAULT_SERVER_USER, ExperimentArgs, HostArgs, ProgressStyle, ResultsArgs,
+    },
+    comparison, credentials,
     exit::Code,
     progress::{Reports, Terminal},
     signals, talk,
@@ -58,6 +60,7 @@ fn command(command: Command) -> Command {
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
+    credentials::check()?;
     let catalog = arguments.catalog.open()?;
     let places = arguments.host.places()?;
     let plan = arguments.experiment.plan(&catalog, &places)?;
@@ -69,6 +72,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         resume: if arguments.resume { Resume::Yes } else { Resume::No },
         data: if arguments.keep_data { DataFolders::Keep } else { DataFolders::Remove },
         steps: if arguments.no_steps { Steps::Never } else { Steps::WhereNeeded },
+        command: shaping(&arguments),
     };
     talk::say(&plan.experiment.question);
     let reports = if arguments.sysbench_report { Reports::Sysbench } else { Reports::None };
@@ -97,6 +101,28 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         talk::say(&format!("missed: {sentence}"));
     }
     Ok(if missed.is_empty() { Code::Done } else { Code::Missed })
+}
+
+/// The options that shape a run, beside its experiment and its folders, as words of a command line.
+fn shaping(arguments: &Arguments) -> Vec<String> {
+    let mut words: Vec<String> = Vec::new();
+    let mut add = |flag: &str, value: String| words.extend([flag.to_owned(), value]);
+    if !arguments.experiment.only.is_empty() {
+        add("--only", arguments.experiment.only.join(","));
+    }
+    for set in &arguments.experiment.set {
+        add("--set", set.clone());
+    }
+    if let Some(folder) = &arguments.catalog.catalog {
+        add("--catalog", folder.display().to_string());
+    }
+    if arguments.host.server_user != DEFAULT_SERVER_USER {
+        add("--server-user", arguments.host.server_user.clone());
+    }
+    if arguments.no_steps {
+        words.push("--no-steps".to_owned());
+    }
+    words
 }
 
 /// Where the time went, the largest part first, with the share of the machinery: what is neither

@@ -3,15 +3,19 @@
 use super::Verb;
 use crate::{
     args::{CatalogArgs, HostArgs},
+    credentials,
     exit::Code,
     signals, talk, versions,
 };
 use anyhow::Context;
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use dbms::{Keeper, Launch};
-use model::drive::{self, Endpoint, Target};
+use dbms::{Keeper, Launch, NotReady};
+use model::{
+    drive::{self, Endpoint, Target},
+    subject::{Config, Setting, Transport},
+};
 use runner::{Driver, Stop};
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 pub(super) const VERB: Verb = Verb { name: "up", command, run };
 
@@ -23,6 +27,9 @@ struct Arguments {
     /// Named configuration of the server (`dbdyno list configs`).
     #[arg(long, value_name = "NAME", default_value = "base")]
     config: String,
+    /// Listen at this port of 127.0.0.1, and not at a socket in a private folder.
+    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    port: Option<u16>,
     #[command(flatten)]
     catalog: CatalogArgs,
     #[command(flatten)]
@@ -37,11 +44,16 @@ fn command(command: Command) -> Command {
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
+    credentials::check()?;
     let (server, version) = arguments.build.split_once('@').unwrap_or((&arguments.build, ""));
     if dbms::is_embedded(server) {
         anyhow::bail!("`{server}` is embedded in the driver process: there is no server to start");
     }
-    let config = arguments.catalog.open()?.config(server, &arguments.config)?;
+    let mut config = arguments.catalog.open()?.config(server, &arguments.config)?;
+    if let Some(port) = arguments.port {
+        listen_at(&mut config, port);
+    }
+    dbms::check_settings(server, &config)?;
     let places = arguments.host.places()?;
     let build = versions::build(server, version);
     let resolved = dbms::resolve(&build, &places)?;
@@ -60,23 +72,48 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         place: &place,
         label: &arguments.build,
     };
-    dbms::initialise(&launch, &keeper)?;
-    let mut driver = Driver::spawn(&exe, &stop)?;
+    let served = serve(&launch, (&keeper, &exe), &stop);
+    let ended = keeper.end();
+    fs_err::remove_dir_all(place.data())?;
+    served?;
+    ended?;
+    Ok(Code::Done)
+}
+
+/// A server from its first moment to Ctrl-C.
+fn serve(launch: &Launch<'_>, (keeper, exe): (&Keeper, &Path), stop: &Stop) -> anyhow::Result<()> {
+    dbms::initialise(launch, keeper)?;
+    let mut driver = Driver::spawn(exe, stop)?;
+    keeper.adopt(driver.pid())?;
     let mut ready = |target: &Target| {
         let connect = drive::Command::Connect { target: target.clone(), clients: 0 };
-        driver.ask(&connect).map(drop).map_err(|error| error.to_string())
+        driver.ask(&connect).map(drop).map_err(|error| match error {
+            runner::Error::Sql { message, .. } => NotReady::Yet(message),
+            other => NotReady::Never(other.to_string()),
+        })
     };
-    let server = dbms::start(&launch, &keeper, &mut ready)?;
+    let started = dbms::start(launch, keeper, &mut ready);
     drop(driver);
+    stop.check()?;
+    let server = started?;
     talk::data(&how_to_connect(server.target()))?;
     talk::say("Ctrl-C stops the server and removes its data");
     while server.is_alive() && !stop.is_raised() {
         std::thread::sleep(Duration::from_millis(100));
     }
-    server.stop()?;
-    keeper.end()?;
-    fs_err::remove_dir_all(place.data())?;
-    Ok(Code::Done)
+    Ok(server.stop()?)
+}
+
+/// Makes a configuration listen at a port and not at a socket.
+fn listen_at(config: &mut Config, port: u16) {
+    config.transport = Transport::Tcp;
+    config.settings.retain(|setting| !setting.name.eq_ignore_ascii_case("port"));
+    config.settings.push(Setting {
+        name: "port".to_owned(),
+        value: port.to_string(),
+        reason: "`--port`".to_owned(),
+        optional: false,
+    });
 }
 
 /// The command line of the server's own client.
@@ -86,7 +123,8 @@ fn how_to_connect(target: &Target) -> String {
             format!("-h {}", path.parent().unwrap_or(path).display())
         }
         Endpoint::Socket(path) => format!("--socket={}", path.display()),
-        Endpoint::Port(port) => format!("-h 127.0.0.1 -p {port}"),
+        Endpoint::Port(port) if target.protocol == "postgres" => format!("-h 127.0.0.1 -p {port}"),
+        Endpoint::Port(port) => format!("-h 127.0.0.1 -P {port}"),
         Endpoint::File(path) => path.display().to_string(),
         Endpoint::Nowhere => String::new(),
     };
@@ -115,5 +153,9 @@ mod tests {
         assert_eq!(how_to_connect(&postgres), "psql -h /s -U u d");
         let mysql = target("mysql", Endpoint::Socket("/s/mysql".into()));
         assert_eq!(how_to_connect(&mysql), "mysql --no-defaults --socket=/s/mysql -u u d");
+        let mysql = target("mysql", Endpoint::Port(3307));
+        assert_eq!(how_to_connect(&mysql), "mysql --no-defaults -h 127.0.0.1 -P 3307 -u u d");
+        let postgres = target("postgres", Endpoint::Port(5433));
+        assert_eq!(how_to_connect(&postgres), "psql -h 127.0.0.1 -p 5433 -U u d");
     }
 }

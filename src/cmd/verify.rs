@@ -3,6 +3,7 @@
 use super::Verb;
 use crate::{
     args::{CatalogArgs, ExperimentArgs, HostArgs, ProgressStyle},
+    credentials,
     exit::Code,
     progress::Terminal,
     signals, talk,
@@ -63,6 +64,7 @@ fn command(command: Command) -> Command {
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let mut arguments = Arguments::from_arg_matches(matches)?;
+    credentials::check()?;
     let catalog = arguments.catalog.open()?;
     let places = arguments.host.places()?;
     arguments.experiment.experiment.get_or_insert_with(|| SHIPPED.to_owned());
@@ -78,6 +80,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         resume: Resume::No,
         data: DataFolders::Remove,
         steps: Steps::Never,
+        command: Vec::new(),
     };
     let mut terminal = Terminal::new(arguments.progress);
     let work = (&options, arguments.operations);

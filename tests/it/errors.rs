@@ -52,6 +52,26 @@ const CASES: &[Case] = &[
         parts: &["no space", "MiB"],
     },
     Case {
+        name: "a data folder of the user's own",
+        lines: &[
+            QUESTION,
+            SUITE,
+            "factors = { build = [\"postgres@18\"], config = [\"mine\"] }",
+            "configs.mine = { extends = \"base\", settings = { data_directory = \"/srv/pg\" } }",
+        ],
+        parts: &["`mine`", "`data_directory`", "leave it out"],
+    },
+    Case {
+        name: "a port without TCP",
+        lines: &[
+            QUESTION,
+            SUITE,
+            "factors = { build = [\"mysql@9\"], config = [\"mine\"] }",
+            "configs.mine = { extends = \"base\", settings = { port = 3306 } }",
+        ],
+        parts: &["`mine`", "`port`", "`transport = \"tcp\"`"],
+    },
+    Case {
         name: "an unknown demand",
         lines: &[QUESTION, SUITE, "require = [\"speed\"]", SQLITE],
         parts: &["`speed`", "`perf`"],
@@ -89,6 +109,8 @@ fn arguments_that_name_nothing_are_named() {
         (&["show", "workload", "point-qery"], "`point-query`"),
         (&["install", "mysqll@9"], "`mysqll`"),
         (&["up", "sqlite"], "embedded"),
+        (&["up", "postgres@8.1"], "8.1"),
+        (&["up", "mysql@9", "--port", "0"], "0"),
         (&["compare"], "dbdyno-results"),
         (&["run", "--resume"], "no unfinished run"),
         (&["run", "--set", "rows=many"], "rows"),
@@ -108,6 +130,50 @@ fn a_results_folder_that_is_a_file_is_named() {
     let file = file.to_string_lossy();
     let err = refusal(&mut lab.command(&["run", "--results", &file]), "results");
     assert!(err.contains("taken"), "{err}");
+}
+
+#[test]
+fn a_results_folder_that_holds_something_else_is_named() {
+    let lab = Lab::new();
+    lab.write("letter", "dear reader");
+    let folder = lab.path(".");
+    let err = refusal(&mut lab.command(&["run", "--results", &folder.to_string_lossy()]), "used");
+    assert!(err.contains("is not empty") && err.contains("`--results`"), "{err}");
+    assert!(!lab.path("runs").exists(), "nothing may be added to it");
+}
+
+#[test]
+fn a_port_in_use_is_named() {
+    let lab = Lab::new();
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port().to_string();
+    let lines = [
+        QUESTION,
+        SUITE,
+        "factors = { build = [\"postgres@18\"], config = [\"mine\"] }",
+        &format!(
+            "configs.mine = {{ extends = \"base\", transport = \"tcp\", settings.port = {port} }}"
+        ),
+    ];
+    lab.write("bad.toml", &lines.join("\n"));
+    for arguments in [&["up", "postgres@18", "--port", &port][..], &["run", "bad.toml"]] {
+        let err = refusal(&mut lab.command(arguments), "port");
+        assert!(err.contains(&format!("port `{port}`")) && err.contains("in use"), "{err}");
+    }
+}
+
+#[test]
+fn a_password_in_the_environment_is_refused_with_a_safer_way() {
+    let lab = Lab::new();
+    for arguments in [&["run"][..], &["verify"], &["up", "mysql@9"]] {
+        let err = refusal(lab.command(arguments).env("MYSQL_PWD", "hush-hush"), "password");
+        assert!(err.contains("`MYSQL_PWD`") && err.contains("`--defaults-file`"), "{err}");
+        assert!(!err.contains("hush"), "{err}");
+    }
+    assert!(!lab.path("dbdyno-results").exists());
+    // Nobody enters a server by it here.
+    let mut list = lab.command(&["list", "suites"]);
+    assert!(list.env("MYSQL_PWD", "hush-hush").output().unwrap().status.success());
 }
 
 /// A command as a user without rights and with a cache of its own; `None` where that is impossible.

@@ -60,6 +60,55 @@ fn rows_are_accounted_for_piece_by_piece() {
     check("\"postgres@11\", \"postgres@18\"", "design = \"interleaved\"");
 }
 
+/// Rows of all clients that the operations of one name changed in a step.
+fn changed(slice: &serde_json::Value, op: &str) -> u64 {
+    let ops = slice["work"]["ops"].as_array().unwrap().iter();
+    ops.filter(|found| found["name"] == op).map(|op| op["rows_changed"].as_u64().unwrap()).sum()
+}
+
+#[test]
+fn sixteen_clients_on_few_cores_do_all_their_rows() {
+    const CLIENTS: u64 = 16;
+    let lab = Lab::new();
+    let experiment = "question = \"are all rows there?\"\nsuite = \"insert-benchmark\"\nrows = 5000\n\
+        blocks = 1\ndesign = \"classic\"\n[parameters]\ninserted = 1000\nquery_seconds = 2\n\
+        settle_seconds = 1\nsettle_seconds_max = 5\n[factors]\n\
+        build = [\"postgres@18\", \"mysql@9\"]\nclients = 16\n";
+    lab.write("ibench.toml", experiment);
+    let output = lab.run(&["run", "ibench.toml", "--no-steps", "--progress", "none"]);
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert!(DONE_OR_MISSED.contains(&output.status.code()), "{out}\n{err}");
+    // Rows that each client inserts, step by step.
+    let rows = [
+        ("l.i0", 5000),
+        ("l.i1", 800),
+        ("l.i2", 200),
+        ("qr100", 200),
+        ("qp100", 200),
+        ("qr500", 1000),
+        ("qp500", 1000),
+        ("qr1000", 2000),
+        ("qp1000", 2000),
+    ];
+    let slices = slices(&lab);
+    for (phase, rows) in rows {
+        let of_it: Vec<_> = slices.iter().filter(|slice| slice["phase"] == phase).collect();
+        assert_eq!(of_it.len(), 2, "{phase}");
+        for slice in of_it {
+            assert_eq!(slice["state"], "measured", "{slice}");
+            assert_eq!(slice["clients"], CLIENTS, "{slice}");
+            assert_eq!(slice["work"]["errors"].as_array().unwrap().len(), 0, "{slice}");
+            assert_eq!(changed(slice, "insert"), CLIENTS * rows, "{phase}");
+            let deleted = changed(slice, "delete");
+            let range = if phase == "l.i0" { 0..=0 } else { 1..=CLIENTS * rows };
+            assert!(range.contains(&deleted), "{phase}: {deleted} rows deleted");
+        }
+    }
+    let tables = lab.run(&["compare", "--insert-benchmark"]);
+    let told = text(&tables.stdout);
+    assert!(told.contains("qp1000") && !told.contains("failed"), "{told}");
+}
+
 #[test]
 fn a_server_that_stalls_misses_both_rules_and_says_for_how_long() {
     let lab = Lab::new();

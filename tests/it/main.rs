@@ -12,10 +12,12 @@
 mod archives;
 mod browser;
 mod errors;
+mod failures;
 mod insert_benchmark;
 mod lab;
 mod quickstart;
 mod report;
+mod running;
 mod servers;
 mod survival;
 mod verify;

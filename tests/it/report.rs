@@ -27,6 +27,23 @@ fn told(lab: &Lab, program: &str, (page, reader): (&str, &str)) -> serde_json::V
 }
 
 #[test]
+fn the_command_in_a_report_has_every_option_that_shaped_the_run() {
+    let lab = Lab::new();
+    let catalog = lab.path("own");
+    std::fs::create_dir(&catalog).unwrap();
+    let shaping = ["--only", "scan,point-query", "--set", "rows=2000", "--set", "blocks=1"];
+    let shaping = [&shaping[..], &["--catalog", "own", "--no-steps"]].concat();
+    let other = ["run", "verify", "--set", "slice_seconds=0.05", "--progress", "none"];
+    lab.succeed(&[&other[..], &shaping].concat());
+    let page = std::fs::read_to_string(lab.path("dbdyno-results/report.html")).unwrap();
+    let line = page.lines().find(|line| line.contains("dbdyno run verify.toml")).unwrap();
+    for words in ["--only scan,point-query", "--set rows=2000", "--catalog own", "--no-steps"] {
+        assert!(line.contains(words), "{words}: {line}");
+    }
+    assert!(!line.contains("--progress"), "what shapes nothing is left out: {line}");
+}
+
+#[test]
 fn the_report_of_a_run_can_be_read_switched_sorted_and_saved_offline() {
     let lab = Lab::new();
     let output = lab.run(&["run", "--set", "rows=5000", "--set", "slice_seconds=0.1"]);

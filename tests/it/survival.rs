@@ -1,9 +1,12 @@
 //! Nothing is lost and nothing is left: `kill -9` of dbdyno, of a server; interrupt; resume.
 
-use crate::lab::{Lab, only_child, processes_naming, segments_of, text};
+use crate::{
+    lab::{Lab, only_child, processes_naming, segments_of, text},
+    running::eventually,
+};
 use std::{
     process::{Child, Stdio},
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 const EXPERIMENT: &str = "
@@ -17,18 +20,6 @@ warmup_seconds = 0.1
 [factors]
 build = [\"postgres@18\", \"postgres@11\"]
 ";
-
-/// Waits until `condition` gives something; the limit only ends a test that hangs.
-fn eventually<T>(what: &str, mut condition: impl FnMut() -> Option<T>) -> T {
-    let limit = Instant::now() + Duration::from_secs(900);
-    loop {
-        if let Some(found) = condition() {
-            return found;
-        }
-        assert!(Instant::now() < limit, "never happened: {what}");
-        std::thread::sleep(Duration::from_millis(20));
-    }
-}
 
 fn start(lab: &Lab, more: &[&str]) -> Child {
     lab.write("survival.toml", EXPERIMENT);

@@ -1,6 +1,8 @@
 //! From what single files told to archives: one value per cell and metric, named and ordered.
 
-use crate::{Cell, Fault, Found, Value, Warning, correct, derive, import, number, step};
+use crate::{
+    Cell, Column, Fault, Found, Value, Warning, correct, derive, import, number, step, unnamed,
+};
 use model::{
     imported::{ImportedValue, Source},
     measurement::Measurement,
@@ -47,6 +49,7 @@ pub(crate) struct Key {
     pub(crate) phase: String,
     pub(crate) range: Option<u64>,
     pub(crate) clients: Option<u32>,
+    pub(crate) column: Option<Column>,
     pub(crate) round: u32,
 }
 
@@ -96,7 +99,6 @@ fn archive(
 
 /// One value per cell and metric: of the most exact importer, of the first file.
 fn cells(told: Vec<Told>, warnings: &mut Vec<Warning>) -> Cells {
-    let clients = only_clients(&told);
     let rank = |name| import::IMPORTERS.iter().position(|i| i.name() == name).unwrap_or(usize::MAX);
     let mut all: Vec<Kept> = Vec::new();
     for Told { file, importer, found } in told {
@@ -105,10 +107,14 @@ fn cells(told: Vec<Told>, warnings: &mut Vec<Warning>) -> Cells {
     }
     // Stable: files stay in the order of the walk.
     all.sort_by_key(|kept| kept.rank);
+    unnamed::name(&mut all, warnings);
+    let clients = only_clients(&all);
     let mut cells = Cells::new();
     for mut kept in all {
         let cell = &mut kept.value.cell;
-        cell.clients = cell.clients.or(clients);
+        if cell.column.is_none() {
+            cell.clients = cell.clients.or(clients);
+        }
         let metrics = cells.entry(key(cell)).or_default();
         match metrics.get(kept.value.metric.as_ref()) {
             None => {
@@ -135,18 +141,21 @@ fn key(cell: &Cell) -> Key {
         phase: cell.phase.clone(),
         range: cell.range,
         clients: cell.clients,
+        column: cell.column,
         round: cell.round,
     }
 }
 
 /// The number of clients where the archive knows a single one.
-fn only_clients(told: &[Told]) -> Option<u32> {
-    let values = told.iter().flat_map(|told| &told.found.values);
-    // The load and the warm-up have clients of their own.
-    let counts = |cell: &Cell| cell.phase != step::LOAD && !cell.phase.contains("warm");
-    let known: BTreeSet<u32> =
-        values.filter(|v| counts(&v.cell)).filter_map(|v| v.cell.clients).collect();
-    (known.len() == 1).then(|| known.first().copied()).flatten()
+fn only_clients(all: &[Kept]) -> Option<u32> {
+    let known = unnamed::known(all);
+    let columns = all.iter().any(|kept| kept.value.cell.column.is_some());
+    (known.len() == 1 && !columns).then(|| known.first().copied()).flatten()
+}
+
+/// Whether the clients of a cell are those of the archive: the load and the warm-up have their own.
+pub(crate) fn counts_clients(cell: &Cell) -> bool {
+    cell.phase != step::LOAD && !cell.phase.contains("warm")
 }
 
 fn same(first: &Value, second: &Value) -> bool {
@@ -198,15 +207,18 @@ fn values(experiment: &str, cells: Cells) -> Vec<ImportedValue> {
         };
         places.insert(phase.clone(), (place, name));
     }
+    let columns = cells.keys().filter_map(|key| key.column).map(|column| column.of).max();
+    let count = u32::try_from(clients.len()).unwrap_or(u32::MAX).max(columns.unwrap_or(1)).max(1);
     let mut values = Vec::new();
     for (key, metrics) in cells {
         let (place, name) =
             places.get(&(key.phase.clone(), key.range)).cloned().unwrap_or_default();
         let level = key.clients.and_then(|own| clients.iter().position(|known| *known == own));
         let level = level.and_then(|level| u32::try_from(level).ok()).unwrap_or(0);
-        let count = u32::try_from(clients.len().max(1)).unwrap_or(1);
-        let name = match key.clients {
-            Some(clients) if count > 1 => format!("{name}.clients{clients}"),
+        let level = key.column.map_or(level, |column| column.number.saturating_sub(1));
+        let name = match (key.clients, key.column) {
+            (_, Some(Column { number, of })) => format!("{name}.clients-{number}-of-{of}"),
+            (Some(clients), None) if count > 1 => format!("{name}.clients{clients}"),
             _ => name,
         };
         let position = place.saturating_mul(count).saturating_add(level);

@@ -1,5 +1,6 @@
 //! What an importer finds in a file.
 
+use crate::unnamed::Column;
 use model::Levels;
 use std::borrow::Cow;
 
@@ -64,6 +65,8 @@ pub struct Cell {
     pub range: Option<u64>,
     /// Connections, where the archive tells.
     pub clients: Option<u32>,
+    /// Which of several numbers of clients that the file does not name.
+    pub column: Option<Column>,
     /// Repetition of the same cell in one file, from 0.
     pub round: u32,
     /// Other keys by name.

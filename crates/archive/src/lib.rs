@@ -24,6 +24,7 @@ mod number;
 mod place;
 pub mod samples;
 mod step;
+mod unnamed;
 mod variants;
 mod walk;
 
@@ -32,5 +33,6 @@ pub use error::{Error, Result};
 pub use export::{Exported, Input, Options as ExportOptions, Study};
 pub use file::{File, FileHead, Line, Scene};
 pub use found::{Cell, Fault, Found, Value, bias};
+pub use unnamed::Column;
 pub use variants::{groups, with_variants};
 pub use walk::{Imported, Options, Warning, import};

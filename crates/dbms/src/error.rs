@@ -149,6 +149,40 @@ pub enum Error {
         /// Path.
         path: PathBuf,
     },
+    /// A living process listens on the socket of a server that is to be started.
+    #[error(
+        "the socket `{path}` is in use by another process; end that process, or start another run",
+        path = path.display()
+    )]
+    SocketInUse {
+        /// Path.
+        path: PathBuf,
+    },
+    /// The port that a configuration names is taken.
+    #[error("port `{port}` of 127.0.0.1 is in use by another process; name another port")]
+    PortInUse {
+        /// Port.
+        port: u16,
+    },
+    /// A configuration names no port where it should.
+    #[error("`{value}` is no port; write a number from 1 to 65535")]
+    NoPort {
+        /// The value of the setting.
+        value: String,
+    },
+    /// A configuration has a setting that each start has its own value for.
+    #[error(
+        "the configuration `{config}` sets `{name}`, which dbdyno itself sets for each start, to a \
+         folder or an address of the run's own; leave it out{remedy}"
+    )]
+    OwnSetting {
+        /// Name of the configuration.
+        config: String,
+        /// The setting.
+        name: String,
+        /// What else can be done, or empty.
+        remedy: &'static str,
+    },
     /// A data folder is not empty.
     #[error("data folder `{path}` is not empty; remove it or name another", path = path.display())]
     DataNotEmpty {

@@ -4,7 +4,8 @@
 use crate::{
     Error, Installed, Keeper, Result, RunPlace, Server, access, find,
     keeper::Spawn,
-    place::{create_private_folder, own, own_like_parent},
+    own_settings::PORT,
+    place::{create_private_folder, living_socket, own, own_like_parent},
     product::Dbms,
     server::{ended_within, last_words, open},
     task,
@@ -68,6 +69,37 @@ pub struct Ground<'a> {
     pub port: Option<u16>,
 }
 
+/// The port on 127.0.0.1 that a configuration names, or any that is free.
+fn free_port(config: &Config) -> Result<u16> {
+    let named = config.settings.iter().find(|setting| setting.name.eq_ignore_ascii_case(PORT));
+    let wanted: u16 = match named {
+        None => 0,
+        Some(setting) => {
+            let number = setting.value.trim().parse().ok().filter(|port| *port > 0);
+            number.ok_or_else(|| Error::NoPort { value: setting.value.clone() })?
+        }
+    };
+    match TcpListener::bind(("127.0.0.1", wanted)) {
+        Ok(listener) => Ok(listener.local_addr()?.port()),
+        Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {
+            Err(Error::PortInUse { port: wanted })
+        }
+        Err(error) => {
+            let text = format!("cannot use port `{wanted}` of 127.0.0.1: {error}");
+            Err(std::io::Error::new(error.kind(), text).into())
+        }
+    }
+}
+
+/// Why a server is not ready.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NotReady {
+    /// It may answer later.
+    Yet(String),
+    /// Nobody will wait for it any longer.
+    Never(String),
+}
+
 /// A command that helps to make a data folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
@@ -82,7 +114,7 @@ impl<'a> Ground<'a> {
         let temporary = launch.place.beside("tmp", launch.label)?;
         let port = match launch.config.transport {
             Transport::Socket => None,
-            Transport::Tcp => Some(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port()),
+            Transport::Tcp => Some(free_port(launch.config)?),
         };
         Ok(Self {
             launch,
@@ -120,6 +152,9 @@ impl<'a> Ground<'a> {
     // A server that was killed leaves its socket and a file with its process, and a new server that
     // finds that process number in use by anything refuses to start.
     fn clear_sockets(&self) -> Result<()> {
+        if let Some(path) = living_socket(&self.sockets) {
+            return Err(Error::SocketInUse { path });
+        }
         for entry in fs::read_dir(&self.sockets)? {
             fs::remove_file(entry?.path())?;
         }
@@ -179,12 +214,13 @@ fn to_end(keeper: &Keeper, spawn: Spawn) -> Result<std::result::Result<(), Strin
     })
 }
 
-/// Starts a server and returns when `ready` says that it answers. `ready` is asked again and again;
-/// what it says last is part of the error of a server that never answers.
+/// Starts a server and returns when `ready` says that it answers. `ready` is asked again and again,
+/// unless it says [`NotReady::Never`]; what it says last is part of the error of a server that never
+/// answers.
 pub fn start(
     launch: &Launch<'_>,
     keeper: &Keeper,
-    ready: &mut dyn FnMut(&Target) -> std::result::Result<(), String>,
+    ready: &mut dyn FnMut(&Target) -> std::result::Result<(), NotReady>,
 ) -> Result<Server> {
     let product = find(&launch.installed.server)?;
     let ground = Ground::of(*launch)?;
@@ -239,21 +275,16 @@ pub fn attach(server: &str, socket: &Path) -> Result<Server> {
 
 fn wait_until_ready(
     server: &Server,
-    ready: &mut dyn FnMut(&Target) -> std::result::Result<(), String>,
+    ready: &mut dyn FnMut(&Target) -> std::result::Result<(), NotReady>,
 ) -> std::result::Result<(), String> {
     let start = Instant::now();
     let mut pause = Duration::from_millis(5);
-    let mut last = "no socket".to_owned();
+    let mut last = String::new();
     while start.elapsed() < READY_LIMIT {
-        let there = match &server.target().endpoint {
-            Endpoint::Socket(path) => path.exists(),
-            _ => true,
-        };
-        if there {
-            match ready(server.target()) {
-                Ok(()) => return Ok(()),
-                Err(reason) => last = reason,
-            }
+        match ready(server.target()) {
+            Ok(()) => return Ok(()),
+            Err(NotReady::Yet(reason)) => last = reason,
+            Err(NotReady::Never(reason)) => return Err(reason),
         }
         if !server.is_alive() {
             break;

@@ -22,6 +22,16 @@ pub(crate) const SETTINGS_SQL: &str = "SHOW GLOBAL VARIABLES";
 pub(crate) const SIZE_SQL: &str = "SELECT COALESCE(SUM(data_length + index_length), 0) / 1048576 \
      FROM information_schema.tables WHERE table_schema = 'dbdyno'";
 
+/// Where data lie, and who can enter a server whose user has no password.
+pub(crate) const OWN_SETTINGS: &[&str] = &[
+    "datadir",
+    "innodb_data_home_dir",
+    "innodb_log_group_home_dir",
+    "innodb_undo_directory",
+    "socket",
+    "bind_address",
+];
+
 const INNODB_DEBTS: &[Debt] = &[
     Debt {
         name: "dirty_pages",

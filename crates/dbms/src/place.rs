@@ -5,12 +5,19 @@ use fs_err as fs;
 use rustix::fs::{Gid, Uid};
 use sha2::{Digest, Sha256};
 use std::{
-    os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt},
+    os::unix::{
+        fs::{DirBuilderExt, MetadataExt, PermissionsExt},
+        net::UnixStream,
+    },
     path::{Path, PathBuf},
     sync::Arc,
+    time::{Duration, Instant},
 };
 
 const ROOT_OF_ROOT: &str = "/var/lib/dbdyno";
+
+/// A keeper whose run was killed has ended all servers within this time.
+const KEEPER_LIMIT: Duration = Duration::from_secs(10);
 
 /// The user that server processes run as when dbdyno is root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -82,6 +89,11 @@ impl Places {
         self.root.join("builds")
     }
 
+    /// Data folders, one folder for each run.
+    pub fn runs(&self) -> PathBuf {
+        self.root.join("run")
+    }
+
     /// Private states of registry clients.
     pub(crate) fn registry(&self, name: &str) -> Result<PathBuf> {
         let folder = self.root.join("registry").join(name);
@@ -89,15 +101,17 @@ impl Places {
         Ok(folder)
     }
 
-    /// The folders of one execution of an experiment; they may exist already (resumed).
+    /// The folders of one execution of an experiment; they may exist already (resumed). Fails where
+    /// a process listens on one of its sockets.
     pub fn new_run(&self, id: &str) -> Result<RunPlace> {
-        let runs = self.root.join("run");
+        let runs = self.runs();
         self.make(&runs, if self.user.is_some() { 0o711 } else { 0o700 })?;
         let folder = runs.join(id);
         let sockets = self.socket_base().join(format!("dbdyno-{}", short_hash(&folder)));
         if let Some(parent) = sockets.parent().filter(|parent| parent.starts_with(&self.root)) {
             self.make(parent, 0o711)?;
         }
+        nobody_listens(&sockets)?;
         for private in [&folder, &sockets] {
             self.make(private, 0o700)?;
         }
@@ -183,6 +197,30 @@ impl RunPlace {
         create_private_folder(&folder)?;
         Ok(folder)
     }
+}
+
+/// Waits until no process listens on any socket in the folders of `sockets`, in case the keeper of
+/// a killed run is at work there, and fails if that does not come.
+fn nobody_listens(sockets: &Path) -> Result<()> {
+    let start = Instant::now();
+    while let Some(path) = living_socket(sockets) {
+        if start.elapsed() > KEEPER_LIMIT {
+            return Err(Error::SocketInUse { path });
+        }
+        std::thread::sleep(Duration::from_millis(50));
+    }
+    Ok(())
+}
+
+/// A socket below a folder that somebody listens on.
+pub(crate) fn living_socket(folder: &Path) -> Option<PathBuf> {
+    let entries = fs::read_dir(folder).ok()?;
+    entries.flatten().map(|entry| entry.path()).find_map(|path| {
+        if path.is_dir() {
+            return living_socket(&path);
+        }
+        UnixStream::connect(&path).is_ok().then_some(path)
+    })
 }
 
 /// Makes a folder of mode 0700 and the missing ones above it, each owned like the folder that holds
@@ -284,6 +322,20 @@ mod tests {
         assert!(socket.as_os_str().len() < 107, "{}", socket.display());
         assert_ne!(run.sockets_of("a").unwrap(), run.sockets_of("b").unwrap());
         fs::remove_dir_all(run.sockets()).unwrap();
+    }
+
+    #[test]
+    fn a_socket_is_living_as_long_as_somebody_listens() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("a")).unwrap();
+        fs::write(folder.path().join("a/pid"), "1").unwrap();
+        let path = folder.path().join("a/s");
+        assert_eq!(living_socket(folder.path()), None);
+        let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        assert_eq!(living_socket(folder.path()), Some(path.clone()));
+        drop(listener);
+        assert!(path.exists());
+        assert_eq!(living_socket(folder.path()), None);
     }
 
     #[test]

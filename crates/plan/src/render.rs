@@ -132,10 +132,10 @@ fn role(load: &Load<'_>, loads: &[Load<'_>]) -> String {
     };
     let rate = load.per_second.map(|rate| match load.amount {
         Amount::Rows(_) => {
-            let rows = rate.saturating_mul(load.rows_per_operation) / load.connections.max(1);
-            format!(" at {} per second", counted(whole(rows), "row"))
+            let rows = rate * load.rows_per_operation as f64 / load.connections.max(1) as f64;
+            format!(" at {} per second", counted(whole(rows.round() as i64), "row"))
         }
-        _ => format!(" at {} per second", rate as f64 / load.connections as f64),
+        _ => format!(" at {} per second", rate / load.connections as f64),
     });
     format!("{name} {amount}{}", rate.unwrap_or_default())
 }

@@ -119,8 +119,13 @@ fn rates_of(
         let operations = (per_client * phase.seconds).round().max(1.0) as u64;
         found.operations.insert(phase.name.clone(), operations);
         if run.steps() {
-            let stepped = stepping::operations(&mut stand, phase, seed + 2)?;
-            found.stepped.insert(phase.name.clone(), stepped);
+            match stepping::operations(&mut stand, phase, seed + 2)? {
+                Ok(stepped) => drop(found.stepped.insert(phase.name.clone(), stepped)),
+                Err(reason) => {
+                    let name = &phase.name;
+                    run.warn(&format!("`{name}` is not counted by single steps: {reason}"));
+                }
+            }
         }
     }
     stand.end()

@@ -1,13 +1,13 @@
 //! The classic design: one server at a time, all phases in the suite's order, by duration.
 
 use crate::{
-    Error, Progress, calibrate,
+    Error, Progress, calibrate, copy,
     ledger::Activity,
     roles,
     run::{Run, slices_per_trial},
-    slice::{self, After, Work},
+    slice::{self, After, Work, run_stretch},
     stepping, template,
-    trial::Trial,
+    trial::{Stand, Trial},
 };
 use model::{
     drive::StretchEnd,
@@ -41,6 +41,8 @@ pub(crate) fn run(run: &mut Run<'_>) -> Result<(), Error> {
 fn execute(run: &mut Run<'_>, block: &Block, subject: usize) -> Result<(), Error> {
     template::make(run, subject, block.load)?;
     let data = template::take_for_trial(run, subject, block.load)?;
+    // Else the first steps pay for the load or the copy.
+    copy::sync_file_system(&data)?;
     let mut trial = Trial::begin(run, subject, block.index, &data)?;
     let headers = [trial.header.clone()];
     run.observer.tell(&Progress::Ready { block: block.index, headers: &headers });
@@ -56,8 +58,8 @@ fn execute(run: &mut Run<'_>, block: &Block, subject: usize) -> Result<(), Error
             PhaseKind::Warmup => step(run, &mut trial, phase, SliceState::Discarded)?,
         }
     }
-    trial.end()?;
-    crate::copy::remove_folder(&data)?;
+    trial.end(run)?;
+    copy::remove_folder(&data)?;
     run.note_time()?;
     Ok(())
 }
@@ -77,7 +79,7 @@ fn step(
     trial.stepped.clear();
     let by_duration = !workload.ends_by_roles() && about.kind != PhaseKind::Index;
     if state == SliceState::Measured && by_duration {
-        steps(run, trial, phase, seed ^ STEPPED_SEED)?;
+        steps(run, trial, phase, seed)?;
     }
     let work = Work {
         phase,
@@ -96,8 +98,11 @@ fn step(
     }
 }
 
-/// Single steps draw from a stream of their own.
-const STEPPED_SEED: u64 = 0x5eed_0000_0000_0002;
+/// The stretches before a step draw from streams of their own: the warm-up, the search for the
+/// number of operations, and the single steps. Those that repeat operations would delete what is
+/// gone and write what is there.
+const STEPPED_SEEDS: [u64; 3] =
+    [0x5eed_0002_0000_0000, 0x5eed_0003_0000_0000, 0x5eed_0004_0000_0000];
 
 /// Counts instructions by single steps, over as many operations for every subject as fit for the
 /// first. A warm-up comes before, because the first operations on cold rows cost more.
@@ -106,35 +111,41 @@ fn steps(run: &mut Run<'_>, trial: &mut Trial, phase: usize, seed: u64) -> Resul
         return Ok(());
     }
     let about = &run.plan.phases[phase];
+    let [warming, finding, stepped] = STEPPED_SEEDS.map(|stream| seed ^ stream);
     let warmup = StretchEnd::Seconds(run.plan.experiment.warmup_seconds);
     let warmed = run.during(Activity::WarmUp, |_| {
-        trial.stand.thaw()?;
-        slice::stretch(trial, about, warmup, seed)?;
-        trial.stand.freeze()
+        let work = |stand: &mut Stand| run_stretch(&mut stand.driver, about, warmup, warming);
+        trial.stand.thawed(work)
     });
     if trial.keep_apart(warmed)?.is_none() {
         return Ok(());
     }
     if !run.calibration.stepped.contains_key(&about.name) {
         let fitting = run.during(Activity::SingleSteps, |_| {
-            trial.stand.thaw()?;
-            let fitting = stepping::operations(&mut trial.stand, about, seed)?;
-            trial.stand.freeze()?;
-            Ok(fitting)
+            trial.stand.thawed(|stand| stepping::operations(stand, about, finding))
         });
-        let Some(fitting) = trial.keep_apart(fitting)? else { return Ok(()) };
-        run.calibration.stepped.insert(about.name.clone(), fitting);
+        match trial.keep_apart(fitting)? {
+            None => return Ok(()),
+            Some(Err(reason)) => return stepping::not_counted(trial, about, &reason),
+            Some(Ok(fitting)) => run.calibration.stepped.insert(about.name.clone(), fitting),
+        };
         run.writer.note_state(calibrate::STATE, &run.calibration)?;
     }
-    stepping::of_trial(run, trial, phase, seed)
+    stepping::of_trial(run, trial, phase, stepped)
 }
 
 /// Maintenance after writes: waits for the condition, with a floor and a ceiling; both are
 /// recorded.
 fn settle(run: &mut Run<'_>, trial: &mut Trial, phase: usize) -> Result<(), Error> {
-    if trial.broken.is_some() {
+    let clients = u32::try_from(trial.stand.connections.len()).unwrap_or(1);
+    if !trial.recover(clients)? {
         return Ok(());
     }
+    let settled = maintain(run, trial, phase);
+    trial.keep_apart(settled).map(drop)
+}
+
+fn maintain(run: &mut Run<'_>, trial: &mut Trial, phase: usize) -> Result<(), Error> {
     let about = &run.plan.phases[phase];
     let settle = about.settle.unwrap_or_else(|| published_wait(about));
     let floor = settle.floor_seconds.max(0.0);
@@ -172,4 +183,19 @@ fn published_wait(phase: &Phase) -> Settle {
     let rows = parameter("rows") * parameter("tables");
     let floor_seconds = (60.0 + rows / 1e6).min(SETTLE_FLOOR_SECONDS_MAX);
     Settle { floor_seconds, ceiling_seconds: floor_seconds * SETTLE_CEILING_FLOORS }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::STEPPED_SEEDS;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn no_stretch_before_a_step_repeats_the_operations_of_another() {
+        // The measured stretches have the seeds themselves.
+        let streams = STEPPED_SEEDS.into_iter().chain([0]);
+        let seeds: BTreeSet<u64> =
+            streams.flat_map(|stream| (0..100_u64).map(move |phase| (42 + phase) ^ stream)).collect();
+        assert_eq!(seeds.len(), 400);
+    }
 }

@@ -57,6 +57,11 @@ impl Driver {
         self.child.id()
     }
 
+    /// Whether the process has not ended.
+    pub(crate) fn is_alive(&mut self) -> bool {
+        matches!(self.child.try_wait(), Ok(None))
+    }
+
     /// Sends `command` and waits for its reply. A reply that the command failed is
     /// `Err(Error::Sql)`.
     pub fn ask(&mut self, command: &Command) -> Result<Reply, Error> {
@@ -80,10 +85,9 @@ impl Driver {
             .map_err(|error| Error::Driver(format!("a command has no JSON form: {error}")))?;
         line.push(b'\n');
         let input = self.input.as_mut().ok_or_else(|| ended("its input is closed"))?;
-        input
-            .write_all(&line)
-            .and_then(|()| input.flush())
-            .map_err(|error| ended(&error.to_string()))
+        let sent = input.write_all(&line).and_then(|()| input.flush());
+        // A terminal interrupts the driver as well: then its end is not unexpected.
+        sent.map_err(|error| self.stop.check().err().unwrap_or_else(|| ended(&error.to_string())))
     }
 
     fn receive(&mut self) -> Result<Reply, Error> {
@@ -98,6 +102,7 @@ impl Driver {
                 Ok(Err(error)) => return Err(ended(&error.to_string())),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => {
+                    self.stop.check()?;
                     let status =
                         self.child.wait().map_or_else(|e| e.to_string(), |s| s.to_string());
                     return Err(ended(&status));

@@ -31,8 +31,11 @@ pub enum Error {
     /// A file or folder could not be used; the message names it.
     #[error(transparent)]
     Files(#[from] std::io::Error),
-    /// A folder that has to be empty is not.
-    #[error("`{0}` is not empty: remove it, or name another folder")]
+    /// A folder that is to take results holds something else.
+    #[error(
+        "`{path}` is not empty and holds no results of dbdyno: name another folder by `--results`",
+        path = .0.display()
+    )]
     NotEmpty(PathBuf),
     /// The user asked to stop; what was measured is kept.
     #[error("interrupted; what was measured is kept, and `dbdyno run --resume` goes on from there")]

@@ -78,7 +78,7 @@ fn execute(run: &mut Run<'_>, block: &Block) -> Result<(), Error> {
     }
     for trial in trials {
         let data = trial.stand.data.clone();
-        trial.end()?;
+        trial.end(run)?;
         copy::remove_folder(&data)?;
     }
     run.note_time()?;

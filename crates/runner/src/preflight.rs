@@ -3,6 +3,8 @@
 use crate::{Error, copy};
 use dbms::Places;
 use model::plan::Plan;
+use std::path::Path;
+use store::Results;
 
 /// Refuses what cannot end well: perf demanded but not permitted, too little disk or memory.
 pub(crate) fn check(plan: &Plan, places: &Places) -> Result<(), Error> {
@@ -16,8 +18,23 @@ pub(crate) fn check(plan: &Plan, places: &Places) -> Result<(), Error> {
             subject.label
         )));
     }
-    let free = copy::free_bytes(&places.root)?;
-    enough_disk(plan.estimate.disk_bytes, free, &places.root.display().to_string())
+    for subject in &plan.subjects {
+        dbms::check_settings(&subject.build.server, &subject.config)?;
+    }
+    let runs = places.runs();
+    // It may be a file system of its own.
+    let folder = if runs.is_dir() { &runs } else { &places.root };
+    let free = copy::free_bytes(folder)?;
+    enough_disk(plan.estimate.disk_bytes, free, &folder.display().to_string())
+}
+
+/// Refuses a folder for results that holds something else.
+pub(crate) fn check_results(folder: &Path) -> Result<(), Error> {
+    let Ok(mut entries) = fs_err::read_dir(folder) else { return Ok(()) };
+    if entries.next().is_none() || Results::open(folder).is_ok() {
+        return Ok(());
+    }
+    Err(Error::NotEmpty(folder.to_owned()))
 }
 
 fn require(demand: &str) -> Result<(), Error> {
@@ -61,6 +78,23 @@ mod tests {
             error,
             "no space: the plan needs about 30 MiB under `/data`, and 10 MiB are free"
         );
+    }
+
+    #[test]
+    fn results_go_into_an_empty_folder_or_beside_other_results() {
+        let lab = tempfile::tempdir().unwrap();
+        let folder = lab.path().join("results");
+        assert!(check_results(&folder).is_ok(), "it is made");
+        fs_err::create_dir(&folder).unwrap();
+        assert!(check_results(&folder).is_ok());
+        fs_err::write(folder.join("letter"), "").unwrap();
+        let error = check_results(&folder).unwrap_err().to_string();
+        assert!(
+            error.contains("results` is not empty") && error.contains("`--results`"),
+            "{error}"
+        );
+        Results::open_or_create(&folder).unwrap();
+        assert!(check_results(&folder).is_ok());
     }
 
     #[test]

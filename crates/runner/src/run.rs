@@ -32,6 +32,8 @@ pub struct Options {
     pub data: DataFolders,
     /// Whether instructions are counted by single steps where the host has no hardware counters.
     pub steps: Steps,
+    /// Words of the command line, beside the experiment, that shape the run: for the record.
+    pub command: Vec<String>,
 }
 
 /// Whether instructions are counted by single steps where the host has no hardware counters.
@@ -76,6 +78,9 @@ pub struct Outcome {
 
 /// Key of the account of time in a run's state.
 pub const TIME: &str = "time";
+
+/// Key of [`Options::command`] in a run's state.
+pub const COMMAND: &str = "command";
 
 /// Everything that the parts of a run share.
 pub(crate) struct Run<'a> {
@@ -174,6 +179,7 @@ pub fn execute(
     probe::raise_file_limit();
     let mut ledger = Ledger::default();
     preflight::check(plan, places)?;
+    preflight::check_results(&options.results)?;
     let installed = ledger.during(Activity::Install, || install(plan, places, observer))?;
     let environment = environment::of(&places.root);
     let results = Results::open_or_create(&options.results)?;
@@ -187,6 +193,7 @@ pub fn execute(
             ))
         })?,
     };
+    writer.note_state(COMMAND, &options.command)?;
     let place = places.new_run(writer.id())?;
     let parts = Parts { place, writer, installed, environment, ledger };
     let mut run = Run::new(plan, options, stop, observer, parts)?;

@@ -124,17 +124,19 @@ fn measured_and_counted(
     let phase = &run.plan.phases[work.phase];
     let workload = &run.plan.workloads[phase.workload];
     let counted = phase.kind == PhaseKind::Index || workload.ends_by_roles();
-    trial.stand.thaw()?;
     if counted && trial.rows.is_none() {
-        trial.rows = Some(rows::count(run, trial, phase)?);
+        trial.rows = Some(trial.thawed(|trial| rows::count(run, trial, phase))?);
     }
-    let measured = measure(run, trial, work)?;
+    let measured = trial.thawed(|trial| measure(run, trial, work))?;
+    if work.after == After::Drain {
+        copy::sync_file_system(&trial.stand.data)?;
+    }
     let Some(before) = trial.rows.filter(|_| counted) else { return Ok((measured, None)) };
-    trial.stand.thaw()?;
-    let found = rows::count(run, trial, phase)?;
+    let (found, bytes) = trial.thawed(|trial| {
+        Ok((rows::count(run, trial, phase)?, trial.stand.database_bytes()?))
+    })?;
     // What inserts grows: its size is that of its end.
-    trial.database_bytes = trial.stand.database_bytes()?;
-    trial.stand.freeze()?;
+    trial.database_bytes = bytes;
     trial.rows = Some(found);
     let expected = rows::expected(before, workload, &measured.work);
     Ok((measured, rows::mismatch(expected, found)))
@@ -181,7 +183,6 @@ fn fill_in(record: &mut SliceRecord, trial: &Trial, measured: Measured) {
 
 fn measure(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Result<Measured, Error> {
     let phase = &run.plan.phases[work.phase];
-    trial.stand.thaw()?;
     let sampler = Sampler::start(&trial.stand.counted(), SERIES_INTERVAL)?;
     if let Some(warmup) = work.warmup {
         run.during(Activity::WarmUp, |_| stretch(trial, phase, warmup, work.seed ^ WARMUP_SEED))?;
@@ -222,10 +223,6 @@ fn measure(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Result<Measured
     };
     if work.after == After::Drain {
         run.during(Activity::Maintenance, |_| drain(trial, &before, &mut measured))?;
-    }
-    trial.stand.freeze()?;
-    if work.after == After::Drain {
-        copy::sync_file_system(&trial.stand.data)?;
     }
     Ok(measured)
 }

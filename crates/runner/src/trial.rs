@@ -5,9 +5,9 @@ use crate::{
     driver::unexpected,
     foreground::{self, Foreground},
     run::Run,
-    template,
+    template, thaw,
 };
-use dbms::{Debt, Launch, Server};
+use dbms::{Debt, Keeper, Launch, NotReady, Server};
 use model::{
     drive::{Assignment, Command, Connection, Endpoint, Reply, Target},
     reading::Reading,
@@ -25,13 +25,11 @@ use store::TrialWriter;
 /// How long a fresh server may take to become calm before slices are marked.
 const CALM_CEILING: Duration = Duration::from_secs(45);
 
-/// How often, and how far apart, a server that is alive is asked to let us in again: one that
-/// recovers from the death of a backend refuses for some seconds.
-const RECOVERY_ATTEMPTS: u32 = 60;
-const RECOVERY_PAUSE: Duration = Duration::from_millis(500);
-
 /// Lines of a dead server's log that the record of the broken slice quotes.
 pub(crate) const LOG_LINES: usize = 20;
+
+/// The same where a connection was lost and the server lives.
+const LOST_LINES: usize = 8;
 
 /// A server, or an embedded engine, with a driver connected to it.
 pub(crate) struct Stand {
@@ -45,7 +43,9 @@ pub(crate) struct Stand {
     pub(crate) foreground: Foreground,
     pub(crate) debts: Vec<Debt>,
     size_sql: &'static str,
-    stop: Stop,
+    pub(crate) stop: Stop,
+    exe: PathBuf,
+    keeper: Keeper,
 }
 
 /// A stand whose work is recorded.
@@ -70,10 +70,6 @@ pub(crate) struct Trial {
     /// Why the current phase goes on without it.
     pub(crate) unable: Option<String>,
 }
-
-/// Mark of slices that come after a failed one: their tables hold something else than those of the
-/// other subjects.
-pub(crate) const AFTER_FAILURE: &str = "after a failed slice";
 
 impl Stand {
     /// Starts the server of a subject on `data` and connects a driver with `clients` measured
@@ -101,7 +97,9 @@ impl Stand {
                     label: &about.label,
                 };
                 let mut ready = |target: &Target| answers(&mut driver, target);
-                let server = dbms::start(&launch, &run.keeper, &mut ready)?;
+                // Interrupted, nobody waits for it any longer.
+                let server = dbms::start(&launch, &run.keeper, &mut ready)
+                    .or_else(|error| run.stop.check().and(Err(error.into())))?;
                 let target = server.target().clone();
                 (Some(server), target)
             }
@@ -117,6 +115,8 @@ impl Stand {
             debts: product.debts(&about.config),
             size_sql: product.size_sql(),
             stop: run.stop.clone(),
+            exe: run.options.exe.clone(),
+            keeper: run.keeper.clone(),
         };
         stand.connect(clients)?;
         Ok(stand)
@@ -136,6 +136,15 @@ impl Stand {
             Some(server) => foreground::find(&mut self.driver, &self.connections, server.pid())?,
             None => Foreground { tasks: Vec::new(), how: "driver less null client".to_owned() },
         };
+        Ok(())
+    }
+
+    /// Starts another driver where it has ended.
+    pub(crate) fn revive_driver(&mut self) -> Result<(), Error> {
+        if !self.driver.is_alive() {
+            self.driver = Driver::spawn(&self.exe, &self.stop)?;
+            self.keeper.adopt(self.driver.pid())?;
+        }
         Ok(())
     }
 
@@ -182,6 +191,14 @@ impl Stand {
         self.server.as_mut().map_or(Ok(()), Server::thaw).map_err(Error::from)
     }
 
+    /// Does `work` with the server thawed, and freezes it again however that ends.
+    pub(crate) fn thawed<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        thaw::between(self, (Self::thaw, Self::freeze), work)
+    }
+
     /// Size of tables and indexes as the server tells it.
     pub(crate) fn database_bytes(&mut self) -> Result<Option<f64>, Error> {
         let rows = self.driver.query(self.size_sql)?;
@@ -207,12 +224,17 @@ impl Stand {
         target
     }
 
-    /// What the record says of an error: for a dead server, the last lines of its log.
+    /// What the record says of an error: for a dead server or a lost connection, the last lines of
+    /// the server's log with it.
     pub(crate) fn reason(&self, error: &Error) -> String {
         match &self.server {
             Some(server) if !server.is_alive() => {
                 let log = server.log_tail(LOG_LINES);
                 format!("the server ended in mid-slice ({error}); its log ends with:\n{log}")
+            }
+            Some(server) if matches!(error, Error::Sql { lost: true, .. }) => {
+                let log = server.log_tail(LOST_LINES);
+                format!("{error}; the server goes on, and its log ends with:\n{log}")
             }
             _ => error.to_string(),
         }
@@ -232,12 +254,13 @@ impl Stand {
 }
 
 /// Whether the server answers on its control connection.
-fn answers(driver: &mut Driver, target: &Target) -> Result<(), String> {
+fn answers(driver: &mut Driver, target: &Target) -> Result<(), NotReady> {
     let connect = Command::Connect { target: target.clone(), clients: 0 };
     match driver.ask(&connect) {
         Ok(Reply::Connected { .. }) => Ok(()),
-        Ok(other) => Err(unexpected("connect", &other).to_string()),
-        Err(error) => Err(error.to_string()),
+        Ok(other) => Err(NotReady::Never(unexpected("connect", &other).to_string())),
+        Err(error @ Error::Sql { .. }) => Err(NotReady::Yet(error.to_string())),
+        Err(error) => Err(NotReady::Never(error.to_string())),
     }
 }
 
@@ -284,54 +307,12 @@ impl Trial {
         Ok(())
     }
 
-    /// Opens the phase's connections and compiles its workload. What fails here breaks this subject
-    /// only, and only in this phase if it is a statement that the server refuses.
-    pub(crate) fn prepare(&mut self, clients: u32, assignment: &Assignment) -> Result<(), Error> {
-        if self.broken.is_some() && !self.recover(clients)? {
-            return Ok(());
-        }
-        self.unable = None;
-        let prepared = self.set_clients(clients).and_then(|()| {
-            self.stand.thaw()?;
-            match self.stand.compile(assignment) {
-                Err(Error::Sql { message, lost: false }) => {
-                    self.event("error", &message, None)?;
-                    self.unable = Some(message);
-                }
-                other => other?,
-            }
-            self.database_bytes = self.stand.database_bytes()?;
-            self.stand.freeze()
-        });
-        self.keep_apart(prepared).map(drop)
-    }
-
-    /// Reaches a server again that has lost connections and is alive: its next slices are marked.
-    fn recover(&mut self, clients: u32) -> Result<bool, Error> {
-        let Some(reason) = self.broken.take() else { return Ok(true) };
-        if !self.stand.server.as_ref().is_some_and(Server::is_alive) {
-            self.broken = Some(reason);
-            return Ok(false);
-        }
-        self.meter = None;
-        let mut connected = self.stand.thaw().and_then(|()| self.stand.connect(clients));
-        for _ in 0..RECOVERY_ATTEMPTS {
-            if connected.is_ok() {
-                break;
-            }
-            self.stand.stop.sleep(RECOVERY_PAUSE)?;
-            connected = self.stand.connect(clients);
-        }
-        if connected.and_then(|()| self.attach()).is_err() {
-            self.broken = Some(reason);
-            return Ok(false);
-        }
-        self.event("warning", "connected again after a failed slice", None)?;
-        self.rows = None;
-        if !self.marks.iter().any(|mark| mark == AFTER_FAILURE) {
-            self.marks.push(AFTER_FAILURE.to_owned());
-        }
-        Ok(true)
+    /// Does `work` with the server thawed, and freezes it again however that ends.
+    pub(crate) fn thawed<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        thaw::between(self, (|trial| trial.stand.thaw(), |trial| trial.stand.freeze()), work)
     }
 
     /// Why slices of the current phase cannot be executed, if they cannot.
@@ -341,10 +322,7 @@ impl Trial {
 
     /// Reads tables and indexes into the cache, then freezes again.
     pub(crate) fn warm(&mut self, run: &mut Run<'_>) -> Result<(), Error> {
-        let warmed = self.stand.thaw().and_then(|()| {
-            template::warm(run, &mut self.stand)?;
-            self.stand.freeze()
-        });
+        let warmed = self.stand.thawed(|stand| template::warm(run, stand));
         self.keep_apart(warmed).map(drop)
     }
 
@@ -355,6 +333,8 @@ impl Trial {
                 let reason = self.stand.reason(&error);
                 self.event("error", &reason, None)?;
                 self.broken = Some(reason);
+                // It may have been on its way back; what cannot be frozen is gone.
+                let _ = self.stand.freeze();
                 Ok(None)
             }
             other => other.map(Some),
@@ -362,13 +342,12 @@ impl Trial {
     }
 
     /// Opens another number of connections, if it differs, and attaches the counters anew.
-    fn set_clients(&mut self, clients: u32) -> Result<(), Error> {
+    pub(crate) fn set_clients(&mut self, clients: u32) -> Result<(), Error> {
         if self.stand.connections.len() == clients as usize {
             return Ok(());
         }
-        self.stand.thaw()?;
         self.meter = None;
-        self.stand.connect(clients)?;
+        self.stand.thawed(|stand| stand.connect(clients))?;
         self.attach()
     }
 
@@ -378,29 +357,39 @@ impl Trial {
         message: &str,
         seconds: Option<f64>,
     ) -> Result<(), Error> {
-        let event = Event {
-            wall_us: wall_us(),
-            kind: kind.to_owned(),
-            message: message.to_owned(),
-            seconds,
-        };
-        Ok(self.writer.event(&event)?)
+        note(&mut self.writer, kind, message, seconds)
     }
 
-    /// Ends the server and finishes the record.
-    pub(crate) fn end(mut self) -> Result<(), Error> {
+    /// Ends the server and finishes the record. All slices are done then, so a server that cannot
+    /// stop in peace is worth a warning and not the run.
+    pub(crate) fn end(mut self, run: &mut Run<'_>) -> Result<(), Error> {
         if let Some(server) = &self.stand.server {
             let log = server.log_tail(usize::MAX);
             self.writer.file("server.log", log.as_bytes())?;
         }
         self.meter = None;
-        let broken = self.broken.is_some();
-        let ended = self.stand.end();
-        if !broken {
-            ended?;
+        let known = self.broken.is_some();
+        if let Err(error) = self.stand.end() {
+            run.stop.check()?;
+            let message = error.to_string();
+            if !known {
+                run.warn(&format!("{}: {message}", self.header.subject));
+            }
+            note(&mut self.writer, "error", &message, None)?;
         }
         Ok(self.writer.finish()?)
     }
+}
+
+/// Appends an event of now.
+fn note(
+    writer: &mut TrialWriter,
+    kind: &str,
+    message: &str,
+    seconds: Option<f64>,
+) -> Result<(), Error> {
+    let (kind, message) = (kind.to_owned(), message.to_owned());
+    Ok(writer.event(&Event { wall_us: wall_us(), kind, message, seconds })?)
 }
 
 /// Microseconds since 1970.

@@ -8,8 +8,11 @@ use model::{
     reading::{LatencyCounts, SeriesRow},
     record::{Event, SliceRecord, TrialHeader},
 };
-use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 /// A results folder, by default `dbdyno-results`.
 #[derive(Debug, Clone)]
@@ -168,6 +171,17 @@ impl Results {
     /// The plan that a run executed.
     pub fn plan_of(&self, run: &str) -> Result<Plan> {
         layout::read_json(&self.run_folder(run)?.join(layout::PLAN))
+    }
+
+    /// A value that the run remembered of itself by [`RunWriter::note_state`], if it did.
+    pub fn state_of<T: DeserializeOwned>(&self, run: &str, key: &str) -> Result<Option<T>> {
+        let path = self.run_folder(run)?.join(layout::STATE);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let mut state: BTreeMap<String, serde_json::Value> = layout::read_json(&path)?;
+        let value = state.remove(key).map(serde_json::from_value).transpose();
+        value.map_err(|error| layout::malformed(&path, &error))
     }
 
     /// The records of a run, oldest first, those of trials that were cut short included.

@@ -140,12 +140,7 @@ impl RunWriter {
 
     /// A value that [`RunWriter::note_state`] remembered.
     pub fn state<T: DeserializeOwned>(&self, key: &str) -> Result<Option<T>> {
-        let path = self.dir.join(layout::STATE);
-        let value = self.all_state()?.remove(key);
-        value
-            .map(serde_json::from_value)
-            .transpose()
-            .map_err(|error| layout::malformed(&path, &error))
+        self.results.state_of(&self.info.id, key)
     }
 
     /// Marks the run as finished, durably.

@@ -8,6 +8,7 @@ mod insert_summary;
 mod insert_table;
 mod iostat;
 mod o_met;
+mod o_qps;
 mod pgbench;
 mod ps;
 mod qps_abs;
@@ -45,6 +46,7 @@ pub const IMPORTERS: &[&dyn Importer] = &[
     &sysbench::Sysbench,
     &sb_r::SbR,
     &o_met::OMet,
+    &o_qps::OQps,
     &qps_abs::QpsAbs,
     &qps_rel::QpsRel,
     &insert_summary::InsertSummary,

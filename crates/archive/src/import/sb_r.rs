@@ -1,9 +1,24 @@
 //! `sb.r.*`: one line with the result of a step for each number of clients, which it does not name.
 
 use super::Importer;
-use crate::{Fault, File, FileHead, Found};
+use crate::{Cell, Column, Fault, File, FileHead, Found};
 
 pub(super) struct SbR;
+
+/// Adds a row of numbers, one for each number of clients; a lone one has no place to tell.
+pub(super) fn columns(
+    texts: &[&str],
+    cell: &Cell,
+    (metric, factor, line): (&'static str, f64, u32),
+    found: &mut Found,
+) {
+    let of = u32::try_from(texts.len()).unwrap_or(u32::MAX);
+    for (number, text) in (1..).zip(texts) {
+        let column = (of > 1).then_some(Column { number, of });
+        let cell = Cell { column, ..cell.clone() };
+        found.scaled(&cell, metric, (text, factor), line);
+    }
+}
 
 /// Beginnings of file names, with the metric and the factor to its unit.
 const KINDS: &[(&str, &str, f64)] = &[
@@ -20,7 +35,7 @@ impl Importer for SbR {
     }
 
     fn help(&self) -> &'static str {
-        "sb.r files of the published sysbench archives: one number per step"
+        "sb.r files of the published sysbench archives: one number per step and number of clients"
     }
 
     fn recognises(&self, head: &FileHead<'_>) -> bool {
@@ -33,18 +48,12 @@ impl Importer for SbR {
             return Err(Fault::new(0, "the file is empty"));
         };
         let fields: Vec<&str> = line.text.split('\t').collect();
-        match fields.as_slice() {
-            [text, name] if name.contains("range=") => {
-                found.scaled(&file.cell(), metric, (text, *factor), line.number);
+        match fields.split_last() {
+            Some((name, texts)) if name.contains("range=") && !texts.is_empty() => {
+                columns(texts, &file.cell(), (metric, *factor, line.number), found);
                 Ok(())
             }
-            [_, _, ..] => Err(Fault::new(
-                line.number,
-                "several numbers of clients are in one line, which does not name them",
-            )),
-            _ => {
-                Err(Fault::new(line.number, "the line is not a number, a tab and the step's name"))
-            }
+            _ => Err(Fault::new(line.number, "the line is not numbers, a tab and the step's name")),
         }
     }
 }

@@ -106,6 +106,10 @@ impl Dbms for Mariadb {
         Ok(mysql_family::render(ground))
     }
 
+    fn own_settings(&self) -> &'static [&'static str] {
+        mysql_family::OWN_SETTINGS
+    }
+
     fn arguments(&self, ground: &Ground<'_>) -> Vec<String> {
         mysql_family::arguments(ground)
     }

@@ -96,6 +96,12 @@ pub trait Dbms: Sync {
         Err(Error::Embedded { server: self.name().to_owned() })
     }
 
+    /// Settings, in lower case, that a configuration may not have: see
+    /// [`crate::check_settings`].
+    fn own_settings(&self) -> &'static [&'static str] {
+        &[]
+    }
+
     /// Arguments after the program.
     fn arguments(&self, _ground: &Ground<'_>) -> Vec<String> {
         Vec::new()

@@ -38,6 +38,15 @@ const MINORS: &[(&str, &[u32])] = &[
     ("18", &[0, 1, 2, 3, 4, 6]),
 ];
 
+/// Where data lie, and who can enter a server that trusts everybody.
+const OWN_SETTINGS: &[&str] = &[
+    "data_directory",
+    "hba_file",
+    "unix_socket_directories",
+    "unix_socket_directory",
+    "listen_addresses",
+];
+
 const DEBTS: &[Debt] = &[
     Debt {
         name: "autovacuum_workers",
@@ -186,6 +195,10 @@ impl Dbms for Postgres {
             }
         }
         Ok(Rendered { text, ignored })
+    }
+
+    fn own_settings(&self) -> &'static [&'static str] {
+        OWN_SETTINGS
     }
 
     fn arguments(&self, ground: &Ground<'_>) -> Vec<String> {

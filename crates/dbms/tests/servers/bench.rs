@@ -1,7 +1,7 @@
 //! What every test of a server needs: a run's place, a keeper, a build, a configuration.
 
 use crate::wire::Connection;
-use dbms::{Installed, Keeper, Launch, Places, RunPlace, Server};
+use dbms::{Installed, Keeper, Launch, NotReady, Places, RunPlace, Server};
 use model::{
     drive::Target,
     subject::{Build, Config, Setting, Transport},
@@ -107,6 +107,6 @@ impl Bench {
 }
 
 /// Whether one can log in.
-pub(crate) fn answers(target: &Target) -> Result<(), String> {
-    Connection::open(target).map(drop)
+pub(crate) fn answers(target: &Target) -> Result<(), NotReady> {
+    Connection::open(target).map(drop).map_err(NotReady::Yet)
 }

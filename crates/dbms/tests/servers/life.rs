@@ -187,6 +187,27 @@ pub(crate) fn data_folder_in_use() {
     assert!(message.contains("mysql did not start"), "{message}");
 }
 
+pub(crate) fn socket_or_port_in_use() {
+    let bench = bench("taken");
+    let mut subject = bench.subject("postgres@18", &[]);
+    bench.initialise(&subject);
+    let server = bench.start(&subject).unwrap();
+    let message = bench.start(&subject).unwrap_err().to_string();
+    assert!(message.contains(".s.PGSQL.5432` is in use"), "{message}");
+    assert!(server.is_alive());
+    server.stop().unwrap();
+    let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+    let port = listener.local_addr().unwrap().port();
+    subject.config = crate::bench::config(&[&format!("port={port}")]);
+    subject.config.transport = Transport::Tcp;
+    let message = bench.start(&subject).unwrap_err().to_string();
+    assert!(message.contains(&format!("port `{port}` of 127.0.0.1 is in use")), "{message}");
+    drop(listener);
+    let server = bench.start(&subject).unwrap();
+    assert_eq!(server.target().endpoint, model::drive::Endpoint::Port(port));
+    server.stop().unwrap();
+}
+
 pub(crate) fn allocator() {
     let bench = bench("allocator");
     let mut subject = bench.subject("postgres@18", &[]);

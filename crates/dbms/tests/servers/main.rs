@@ -29,6 +29,7 @@ const TESTS: &[(&str, fn())] = &[
     ("tcp_listens_on_this_machine_only", life::tcp),
     ("a_wrong_setting_is_shown_with_the_log", life::wrong_setting),
     ("a_data_folder_in_use_is_refused", life::data_folder_in_use),
+    ("a_socket_or_port_in_use_is_refused", life::socket_or_port_in_use),
     ("an_allocator_that_is_not_loaded_is_an_error", life::allocator),
     ("prefix_and_environment_reach_the_server_alone", life::prefix),
     ("a_tarball_of_the_users_becomes_a_build", life::import),

@@ -136,7 +136,11 @@ fn roles_end_as_they_say_and_are_told_apart() {
 #[test]
 fn a_rate_hits_every_interval_exactly() {
     let mut engine = null(5);
-    let rate = RoleArrival::Open { per_second: expression("rows * 2"), spacing: Spacing::Even };
+    let rate = RoleArrival::Open {
+        per_second: expression("rows * 2"),
+        rows: None,
+        spacing: Spacing::Even,
+    };
     engine.compile(&roles(rate)).unwrap();
     let report = engine.run(&Stretch { interval_ms: 100, ..by_roles() }).unwrap();
     let insert = &report.ops[0];

@@ -224,8 +224,11 @@ fn with_roles(roles: Vec<Role>) -> model::drive::Assignment {
 fn every_role_is_a_program_of_its_operations() {
     let mut writers = role("writers", "write", RoleEnd::Rows(expression("rows")));
     writers.clients = expression("range");
-    writers.arrival =
-        RoleArrival::Open { per_second: expression("range * 2"), spacing: Spacing::Even };
+    writers.arrival = RoleArrival::Open {
+        per_second: expression("range * 2"),
+        rows: None,
+        spacing: Spacing::Even,
+    };
     let mut readers = role("readers", "read", with("writers"));
     readers.ops.push("write".to_owned());
     let cast = Cast::compile(&with_roles(vec![writers, readers]), "mysql").unwrap();
@@ -246,6 +249,33 @@ fn every_role_is_a_program_of_its_operations() {
         assert_eq!(cast.place(index).0, part, "connection {index}");
     }
     assert_eq!((cast.place(9).1, cast.place(10).1), (9, 0));
+}
+
+#[test]
+fn a_rate_in_rows_need_not_be_a_multiple_of_the_statement() {
+    let mut writers = role("writers", "write", RoleEnd::Rows(expression("rows")));
+    writers.arrival = RoleArrival::Open {
+        per_second: expression("120"),
+        rows: Some(expression("50")),
+        spacing: Spacing::Even,
+    };
+    let cast = Cast::compile(&with_roles(vec![writers.clone()]), "mysql").unwrap();
+    let arrival = Arrival::Open { per_second: 2.4, spacing: Spacing::Even };
+    assert_eq!(cast.parts[0].arrival, Some(arrival));
+    if let RoleArrival::Open { rows, .. } = &mut writers.arrival {
+        *rows = Some(expression("0"));
+    }
+    let expected = "workload `w`, role `writers`: `rows` is 0; it must be at least 1";
+    refused(&with_roles(vec![writers]), expected);
+}
+
+#[test]
+fn a_mode_of_its_own_counts_in_one_dialect() {
+    let mut select = statement("SELECT ?", vec![uniform("1", "9")]);
+    select.mode_for = [("mysql".to_owned(), Mode::Text)].into();
+    let assignment = assignment(vec![op("o", vec![select])], 1);
+    let mode = |dialect| Cast::compile(&assignment, dialect).unwrap().parts[0].program.sql[0].mode;
+    assert_eq!(["mysql", "postgres"].map(mode), [Mode::Text, Mode::Prepared]);
 }
 
 #[test]

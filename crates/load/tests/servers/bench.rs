@@ -1,6 +1,6 @@
 //! A server for all tests of a product.
 
-use dbms::{Keeper, Launch, Places, RunPlace, Server};
+use dbms::{Keeper, Launch, NotReady, Places, RunPlace, Server};
 use load::session::{self, Session};
 use model::{
     drive::Target,
@@ -82,8 +82,10 @@ impl Bench {
             label: server,
         };
         dbms::initialise(&launch, &keeper).unwrap();
-        let mut answers =
-            |target: &Target| session::open(target).map(drop).map_err(|error| error.to_string());
+        let mut answers = |target: &Target| {
+            let opened = session::open(target).map(drop);
+            opened.map_err(|error| NotReady::Yet(error.to_string()))
+        };
         let server = dbms::start(&launch, &keeper, &mut answers).unwrap();
         let ground = Ground { target: server.target().clone() };
         Self { place, keeper, server: Some(server), ground }

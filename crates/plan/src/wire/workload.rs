@@ -240,8 +240,8 @@ impl WireStatement {
         if self.sql.trim().is_empty() {
             return Err(Fault::invalid("the statement has no `sql`"));
         }
-        let draws = draws(self.draw, known).under("draw")?;
-        names.extend(draws.iter().map(|draw| draw.name.clone()));
+        let own_draws = draws(self.draw, known).under("draw")?;
+        names.extend(own_draws.iter().map(|draw| draw.name.clone()));
         if !self.row_draw.0.is_empty() && self.rows_per_statement.is_none() {
             let reason = "without `rows_per_statement` there is one row: write `draw`";
             return Err(Fault::invalid(reason)).under("row_draw");
@@ -266,7 +266,7 @@ impl WireStatement {
             sql: self.sql,
             sql_for: self.sql_for,
             args,
-            draws,
+            draws: own_draws,
             row_draws,
             table: self.table.unwrap_or(TableChoice::Fresh),
             class,

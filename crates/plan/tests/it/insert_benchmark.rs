@@ -16,7 +16,7 @@ fn names(plan: &Plan) -> Vec<&str> {
 }
 
 /// The amounts of one phase: rows of an insert, operations of a delete, rate of the inserts.
-fn amounts(plan: &Plan, phase: &str) -> (Option<i64>, Option<i64>, Option<i64>) {
+fn amounts(plan: &Plan, phase: &str) -> (Option<i64>, Option<i64>, Option<f64>) {
     let phase = plan.phases.iter().find(|other| other.name == phase).unwrap();
     let roles = &plan.workloads[phase.workload].roles;
     let role = |name: &str| roles.iter().find(|role| role.name == name);
@@ -31,12 +31,11 @@ fn amounts(plan: &Plan, phase: &str) -> (Option<i64>, Option<i64>, Option<i64>) 
         RoleEnd::Operations(operations) => value(operations),
         other => panic!("{other:?}"),
     });
-    let rate = role("insert").and_then(|role| match &role.arrival {
-        RoleArrival::Closed => None,
-        RoleArrival::Open { per_second, spacing } => {
+    let rate = role("insert").and_then(|role| {
+        if let RoleArrival::Open { spacing, .. } = &role.arrival {
             assert_eq!(*spacing, Spacing::Even);
-            Some(value(per_second))
         }
+        role.arrival.per_second(&phase.parameters).unwrap()
     });
     (rows, deletes, rate)
 }
@@ -44,16 +43,17 @@ fn amounts(plan: &Plan, phase: &str) -> (Option<i64>, Option<i64>, Option<i64>) 
 #[test]
 fn the_steps_have_their_published_names_and_order() {
     let expected = [
-        "l.i0", "l.x", "l.i1", "l.i2", "settle", "qr100", "qp100", "qr500", "qp500", "qr1000",
-        "qp1000",
+        "l.i0", "l.x.rows", "l.x", "l.i1", "l.i2", "settle", "qr100", "qp100", "qr500", "qp500",
+        "qr1000", "qp1000",
     ];
     assert_eq!(names(&tiny()), expected);
     let early = shipped("insert-benchmark", &["suite=insert-benchmark-2021"]).unwrap();
     let rates = [100, 200, 400, 600, 800, 1000];
     let queries = rates.iter().flat_map(|rate| [1, 2].map(|turn| format!("q{rate}.{turn}")));
-    let expected = ["l.i0", "l.x", "l.i1"].map(str::to_owned).into_iter().chain(queries);
+    let expected =
+        ["l.i0", "l.x.rows", "l.x", "l.i1"].map(str::to_owned).into_iter().chain(queries);
     assert_eq!(names(&early), expected.collect::<Vec<_>>());
-    let index = &tiny().phases[1];
+    let index = &tiny().phases[2];
     assert_eq!((index.kind, index.group.as_str()), (PhaseKind::Index, "load"));
 }
 
@@ -67,16 +67,16 @@ fn the_published_amounts_are_those_of_the_presets() {
     check(&small, "l.i0", (Some(30_000_000), None, None));
     check(&small, "l.i1", (Some(40_000_000), Some(800_000), None));
     check(&small, "l.i2", (Some(10_000_000), Some(2_000_000), None));
-    check(&small, "qr100", (Some(180_000), Some(3_600), Some(2)));
-    check(&small, "qp1000", (Some(1_800_000), Some(36_000), Some(20)));
-    assert_eq!(small.phases[5].seconds, 1800.0);
+    check(&small, "qr100", (Some(180_000), Some(3_600), Some(2.0)));
+    check(&small, "qp1000", (Some(1_800_000), Some(36_000), Some(20.0)));
+    assert_eq!(small.phases[6].seconds, 1800.0);
     let large = plan("cached-large");
     assert_eq!((large.experiment.tables, large.experiment.rows), (20, 10_000_000));
     assert_eq!(large.phases[0].clients, 20);
     check(&large, "l.i1", (Some(16_000_000), Some(320_000), None));
     // Rates are of each client; those of a role are over all its connections.
-    check(&large, "qr500", (Some(900_000), Some(18_000), Some(200)));
-    assert_eq!(large.phases[7].seconds, 1800.0);
+    check(&large, "qr500", (Some(900_000), Some(18_000), Some(200.0)));
+    assert_eq!(large.phases[8].seconds, 1800.0);
     let io = plan("io-bound");
     check(&io, "l.i1", (Some(4_000_000), Some(80_000), None));
     let early = shipped("insert-benchmark", &["suite=insert-benchmark-2021", "preset=500m"]);

@@ -250,6 +250,32 @@ fn sequences_texts_and_captured_values_are_given() {
 }
 
 #[test]
+fn every_row_has_its_own_draws_and_decimals_follow_them() {
+    let draw = |name: &str, high: &str| ModelDraw {
+        name: name.to_owned(),
+        value: Generator::Uniform { low: expression("0"), high: expression(high) },
+    };
+    let of = || arg(Generator::Draw { name: "customer".to_owned(), plus: expression("0") });
+    let sum = vec!["customer".to_owned(), "cents".to_owned()];
+    let price = arg(Generator::Decimal { sum, digits: 2 });
+    let mut insert = statement("{rows}", vec![of(), price]);
+    insert.rows_per_statement = Some(expression("3"));
+    insert.row_draws = vec![draw("customer", "99999"), draw("cents", "499")];
+    insert.mode = Mode::Text;
+    let mut customers = std::collections::BTreeSet::new();
+    for sql in closed_log(&assignment(vec![op("o", vec![insert])], 1), 20) {
+        for row in sql.trim_matches(['(', ')']).split("), (") {
+            let (customer, price) = row.split_once(", ").unwrap();
+            let (customer, price): (f64, f64) = (customer.parse().unwrap(), price.parse().unwrap());
+            let cents = price * 100.0 - customer;
+            assert!((-0.001..499.001).contains(&cents), "{row}");
+            customers.insert(customer as u64);
+        }
+    }
+    assert!(customers.len() > 50, "{customers:?}");
+}
+
+#[test]
 fn a_shared_text_is_the_same_in_both_places() {
     let mut both = statement("? ?", vec![]);
     let of = || arg(Generator::Draw { name: "c".to_owned(), plus: expression("0") });

@@ -1,0 +1,75 @@
+//! Settings that no configuration may have, because each start has values of its own for them.
+
+use crate::{Error, Result, find};
+use model::subject::{Config, Transport};
+
+/// The setting that names a port, in every product that has one.
+pub(crate) const PORT: &str = "port";
+
+/// Refuses a configuration that would lead a server out of the folders of its run, or let others
+/// enter it: where its data and sockets lie and whom it listens to is dbdyno's to say. A port may
+/// be named where the transport is TCP.
+pub fn check_settings(server: &str, config: &Config) -> Result<()> {
+    let own = find(server)?.own_settings();
+    for setting in &config.settings {
+        let name = plain(&setting.name);
+        let is_port = !own.is_empty() && name == PORT && config.transport == Transport::Socket;
+        if is_port || own.contains(&name.as_str()) {
+            let remedy = if is_port { ", or add `transport = \"tcp\"`" } else { "" };
+            let (config, name) = (config.name.clone(), setting.name.clone());
+            return Err(Error::OwnSetting { config, name, remedy });
+        }
+    }
+    Ok(())
+}
+
+/// As servers compare names: `-` is `_`, and MySQL ignores a `loose_` before them.
+fn plain(name: &str) -> String {
+    let name = name.trim().to_lowercase().replace('-', "_");
+    name.strip_prefix("loose_").map(str::to_owned).unwrap_or(name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::subject::Setting;
+
+    fn check(server: &str, transport: Transport, setting: &str) -> std::result::Result<(), String> {
+        let config = Config {
+            name: "mine".to_owned(),
+            help: String::new(),
+            engine: None,
+            transport,
+            settings: vec![Setting {
+                name: setting.to_owned(),
+                value: "1".to_owned(),
+                reason: String::new(),
+                optional: false,
+            }],
+        };
+        check_settings(server, &config).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn a_configuration_cannot_move_data_sockets_or_listeners() {
+        let cases = [
+            ("mysql", "datadir"),
+            ("mysql", "loose-innodb-data-home-dir"),
+            ("mariadb", "Bind-Address"),
+            ("mariadb", "socket"),
+            ("postgres", "data_directory"),
+            ("postgres", "listen_addresses"),
+        ];
+        for (server, setting) in cases {
+            for transport in [Transport::Socket, Transport::Tcp] {
+                let said = check(server, transport, setting).unwrap_err();
+                assert!(said.contains(&format!("`mine` sets `{setting}`")), "{said}");
+            }
+        }
+        assert_eq!(check("mysql", Transport::Socket, "innodb_flush_method"), Ok(()));
+        assert_eq!(check("postgres", Transport::Tcp, "port"), Ok(()));
+        let said = check("postgres", Transport::Socket, "port").unwrap_err();
+        assert!(said.ends_with("or add `transport = \"tcp\"`"), "{said}");
+        assert_eq!(check("sqlite", Transport::Socket, "port"), Ok(()));
+    }
+}

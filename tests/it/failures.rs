@@ -1,0 +1,294 @@
+//! Failures in the middle of the Insert Benchmark, on real servers: what was complete is kept, what
+//! was not is marked, and nothing is left running.
+
+use crate::{
+    lab::{Lab, text},
+    running::{Guest, Running, Server, send},
+};
+use std::{os::unix::net::UnixListener, process::Command};
+
+/// The steps of the Insert Benchmark with two query steps: one long enough to be struck, one that
+/// comes after it.
+const SUITE: &str = r#"
+help = "a short Insert Benchmark"
+order = "fixed"
+tables = "clients"
+[parameters]
+inserted = 2000
+partitions = 0
+partition_rows = 1
+[[phase]]
+name = "l.i0"
+workload = "ibench-load"
+parameters = { inserts = "rows", batch = 100 }
+[[phase]]
+name = "l.x"
+kind = "index"
+group = "load"
+[[phase]]
+name = "l.i1"
+workload = "ibench-churn"
+parameters = { inserts = "inserted", batch = 50 }
+[[phase]]
+kind = "settle"
+floor_seconds = 0
+ceiling_seconds = 5
+[[phase]]
+name = "qr100"
+workload = "ibench-range"
+parameters = { inserts_per_second = 100, query_seconds = 6 }
+[[phase]]
+name = "qp100"
+workload = "ibench-point"
+parameters = { inserts_per_second = 100, query_seconds = 1 }
+"#;
+
+const BEFORE: [&str; 3] = ["l.i0", "l.x", "l.i1"];
+
+fn lab(build: &str) -> Lab {
+    let lab = Lab::new();
+    lab.write("short.toml", SUITE);
+    let experiment = format!(
+        "question = \"what survives?\"\nsuite = \"./short.toml\"\nrows = 5000\nblocks = 1\n\
+         rounds = 1\ndesign = \"classic\"\nfactors.build = [\"{build}\"]\n"
+    );
+    lab.write("strike.toml", &experiment);
+    lab
+}
+
+fn run(lab: &Lab, more: &[&str]) -> Command {
+    let arguments = ["run", "strike.toml", "--no-steps", "--progress", "plain"];
+    lab.command(&[&arguments, more].concat())
+}
+
+/// Waits until rows are inserted after what was said last is `words`: in mid-step.
+fn mid_step(running: &mut Running<'_>, words: &str) -> (Server, Guest) {
+    running.wait_for(words);
+    let server = running.server();
+    let mut guest = server.enter();
+    let mut greatest = || guest.column("SELECT MAX(transactionid) FROM pi1")[0];
+    let first = greatest();
+    running.wait("rows are inserted", |_| (greatest() > first + 50).then_some(()));
+    (server, guest)
+}
+
+/// The slices of the run's only record, in order.
+fn slices(lab: &Lab) -> Vec<serde_json::Value> {
+    let record = crate::lab::only_child(&lab.path("dbdyno-results/records")).unwrap();
+    let text = std::fs::read_to_string(record.join("slices.jsonl")).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn state<'a>(slices: &'a [serde_json::Value], phase: &str) -> &'a str {
+    let slice = slices.iter().find(|slice| slice["phase"] == phase);
+    slice.map_or("missing", |slice| slice["state"].as_str().unwrap())
+}
+
+/// Strikes in `qr100` and checks that this step alone fails, with a reason that holds `reason`, and
+/// that the step after it is measured and marked.
+fn one_step_fails(
+    build: &str,
+    reason: &str,
+    strike: impl FnOnce(&mut Running<'_>, &Server, &mut Guest),
+) {
+    let lab = lab(build);
+    let mut running = Running::start(&lab, run(&lab, &[]));
+    let (server, mut guest) = mid_step(&mut running, " maintenance, at least");
+    strike(&mut running, &server, &mut guest);
+    drop(guest);
+    let (code, said) = running.end();
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("1 slices failed"), "{said}");
+    let slices = slices(&lab);
+    for phase in BEFORE {
+        assert_eq!(state(&slices, phase), "measured", "{phase}: {said}");
+    }
+    assert_eq!(state(&slices, "qr100"), "failed", "{said}");
+    let failed = slices.iter().find(|slice| slice["phase"] == "qr100").unwrap();
+    assert!(failed["reason"].as_str().unwrap().contains(reason), "{failed}");
+    assert_eq!(state(&slices, "qp100"), "measured", "{said}");
+    let after = slices.iter().find(|slice| slice["phase"] == "qp100").unwrap();
+    let marks = after["marks"].to_string();
+    assert!(marks.contains("after a failed slice"), "{marks}");
+    assert_eq!(after["work"]["failed"], 0);
+    assert_eq!(after["work"]["unexpected"], 0);
+    let table = lab.succeed(&["compare", "--insert-benchmark"]);
+    assert!(table.contains("failed"), "{table}");
+}
+
+#[test]
+fn a_killed_insert_connection_of_mysql_fails_its_step_only() {
+    one_step_fails("mysql@9", "", |_, _, guest| {
+        let connections = guest.connections();
+        assert_eq!(connections.len(), 4, "{connections:?}");
+        guest.end_connection(connections[1]);
+    });
+}
+
+#[test]
+fn a_terminated_query_backend_of_postgres_fails_its_step_only() {
+    one_step_fails("postgres@18", "terminating connection", |_, _, guest| {
+        let connections = guest.connections();
+        assert_eq!(connections.len(), 4, "{connections:?}");
+        guest.end_connection(connections[3]);
+    });
+}
+
+#[test]
+fn a_killed_control_connection_fails_its_step_only() {
+    one_step_fails("mysql@9", "", |_, _, guest| {
+        let connections = guest.connections();
+        guest.end_connection(connections[0]);
+    });
+}
+
+#[test]
+fn kill_9_of_a_backend_of_postgres_fails_the_step_in_which_it_recovers() {
+    one_step_fails("postgres@18", "signal 9", |_, server, guest| {
+        let backend = guest.connections()[2];
+        send("-9", &backend.to_string());
+        assert!(std::fs::exists(format!("/proc/{}", server.pid)).unwrap());
+    });
+}
+
+#[test]
+fn kill_9_of_the_driver_fails_its_step_and_the_next_has_another_driver() {
+    one_step_fails("postgres@18", "the driver process ended", |running, _, _| {
+        let drivers = running.drivers();
+        assert_eq!(drivers.len(), 1, "{drivers:?}");
+        send("-9", &drivers[0].to_string());
+    });
+}
+
+#[test]
+fn ctrl_c_in_a_query_step_keeps_the_steps_before_and_the_trial_can_be_resumed() {
+    let lab = lab("postgres@18");
+    let mut running = Running::start(&lab, run(&lab, &[]));
+    let (_, guest) = mid_step(&mut running, " maintenance, at least");
+    drop(guest);
+    // A terminal sends it to the whole group, the driver included.
+    send("-INT", &format!("-{}", running.pid()));
+    let (code, said) = running.end();
+    assert_eq!(code, Some(130), "{said}");
+    assert!(said.contains("`dbdyno run --resume`"), "{said}");
+    assert!(!said.contains("failed:"), "nothing failed: {said}");
+    let slices = slices(&lab);
+    assert!(slices.iter().all(|slice| slice["state"] == "measured"));
+    assert_eq!(slices.len(), BEFORE.len());
+    let table = lab.run(&["compare"]);
+    let (out, err) = (text(&table.stdout), text(&table.stderr));
+    assert!(format!("{out}{err}").contains("is not complete"), "{out}\n{err}");
+    let resumed = run(&lab, &["--resume"]).output().unwrap();
+    assert!([Some(0), Some(1)].contains(&resumed.status.code()), "{}", text(&resumed.stderr));
+    assert!(text(&resumed.stdout).contains("qp100"), "{}", text(&resumed.stdout));
+}
+
+#[test]
+fn ctrl_c_while_a_server_does_not_answer_ends_the_run_at_once() {
+    let lab = lab("postgres@18");
+    let mut running = Running::start(&lab, run(&lab, &[]));
+    let server = running.server();
+    send("-STOP", &server.pid.to_string());
+    send("-INT", &running.pid().to_string());
+    let (code, said) = running.end();
+    assert_eq!(code, Some(130), "{said}");
+}
+
+#[test]
+fn a_socket_that_another_process_listens_on_is_named_and_left_alone() {
+    let lab = lab("postgres@18");
+    let mut running = Running::start(&lab, run(&lab, &[]));
+    let socket = running.server().socket;
+    send("-INT", &running.pid().to_string());
+    let (code, said) = running.end();
+    assert_eq!(code, Some(130), "{said}");
+    std::fs::create_dir_all(socket.parent().unwrap()).unwrap();
+    let listener = UnixListener::bind(&socket).unwrap();
+    let resumed = run(&lab, &["--resume"]).output().unwrap();
+    let said = text(&resumed.stderr);
+    assert_eq!(resumed.status.code(), Some(2), "{said}");
+    assert!(said.contains(&format!("`{}` is in use", socket.display())), "{said}");
+    assert!(socket.exists(), "it belongs to another process");
+    drop(listener);
+    std::fs::remove_dir_all(socket.parent().unwrap().parent().unwrap()).unwrap();
+}
+
+/// A command in a private view of the file systems, where `folder` is one of its own in memory, of
+/// a size such as `3g`; `None`, with the reason printed, where that is not permitted.
+fn on_own_disk(lab: &Lab, inner: &Command, (folder, size): (&str, &str)) -> Option<Command> {
+    if !rustix::process::geteuid().is_root() {
+        println!("skipped: only root can mount a small file system");
+        return None;
+    }
+    std::fs::create_dir_all(folder).unwrap();
+    let mount = format!("mount -t tmpfs -o size={size},mode=711 tmpfs {folder}");
+    let tried = Command::new("unshare").args(["-m", "sh", "-c", &mount]).output();
+    if !tried.as_ref().is_ok_and(|tried| tried.status.success()) {
+        println!("skipped: mounting is not permitted here ({tried:?})");
+        return None;
+    }
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-c", &format!("{mount} && exec \"$@\""), "sh"]);
+    command.arg(inner.get_program()).args(inner.get_args()).current_dir(lab.path("."));
+    Some(command)
+}
+
+/// Leaves hardly any room on the file system of `folder`, as the run sees it.
+fn fill(running: &Running<'_>, folder: &str) {
+    let script = format!(
+        "used=$(df --output=used -k {folder} | tail -n 1) && \
+         mount -o remount,size=$((used + 1024))k {folder}"
+    );
+    let pid = running.pid().to_string();
+    let filled = Command::new("nsenter").args(["-t", &pid, "-m", "sh", "-c", &script]).output();
+    let filled = filled.unwrap();
+    assert!(filled.status.success(), "{}", text(&filled.stderr));
+}
+
+/// Where the data folders lie of runs that root starts.
+const RUNS: &str = "/var/lib/dbdyno/run";
+
+#[test]
+fn a_full_disk_fails_the_steps_that_need_room() {
+    let lab = lab("postgres@18");
+    let inner = run(&lab, &["--set", "parameters.inserted=60000"]);
+    let Some(command) = on_own_disk(&lab, &inner, (RUNS, "3g")) else { return };
+    let mut running = Running::start(&lab, command);
+    let (_, guest) = mid_step(&mut running, " l.i0");
+    drop(guest);
+    fill(&running, RUNS);
+    let (code, said) = running.end();
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("slices failed"), "{said}");
+    let record = crate::lab::only_child(&lab.path("dbdyno-results/records")).unwrap();
+    let log = std::fs::read_to_string(record.join("logs/server.log")).unwrap();
+    assert!(log.contains("No space left on device"), "{log}");
+    let slices = slices(&lab);
+    assert_eq!(state(&slices, "l.i0"), "measured", "{said}");
+    assert_eq!(state(&slices, "l.i1"), "failed", "{said}");
+    for slice in slices.iter().filter(|slice| slice["phase"].as_str().unwrap().starts_with('q')) {
+        let is_marked = slice["marks"].to_string().contains("after a failed slice");
+        assert!(slice["state"] == "failed" || is_marked, "{slice}");
+    }
+}
+
+#[test]
+fn a_full_disk_for_results_ends_the_run_and_names_the_file() {
+    let lab = Lab::new();
+    let experiment = "question = \"?\"\nsuite = \"quick\"\nrows = 1000\nblocks = 60\nrounds = 1\n\
+                      slice_seconds = 0.05\nfactors.build = [\"sqlite\"]\n";
+    lab.write("strike.toml", experiment);
+    let results = lab.path("dbdyno-results").display().to_string();
+    let inner = run(&lab, &[]);
+    let Some(mut command) = on_own_disk(&lab, &inner, (&results, "600k")) else { return };
+    // It returns when every process that holds its stderr has ended, the driver included.
+    let output = command.output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    let error = said.lines().find(|line| line.starts_with("error: ")).unwrap();
+    assert!(
+        error.contains("No space left on device") && error.contains("dbdyno-results"),
+        "{said}"
+    );
+    assert!(said.contains("block 1: starting"), "it was full from the start: {said}");
+}
