@@ -75,7 +75,7 @@ fn columns(measurements: Vec<Measurement>, failures: Vec<Failure>) -> Vec<PhaseC
     phase_columns(&compare(&observations, &design))
 }
 
-fn cell<'a>(columns: &'a [PhaseColumn], subject: usize) -> &'a PhaseCell {
+fn cell(columns: &[PhaseColumn], subject: usize) -> &PhaseCell {
     &columns[0].cells[subject]
 }
 
