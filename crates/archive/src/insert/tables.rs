@@ -22,8 +22,8 @@ type Cells<'a> = BTreeMap<(String, &'a str), Metrics<'a>>;
 
 /// The tables of a study that has phases of the Insert Benchmark; nothing for others. Groups follow
 /// each other between lines of `-`; without groups all variants are one. Numbers are printed as
-/// they were imported; those that dbdyno measured, in pieces and blocks, are printed the same way.
-/// Our own query phases get the ordinal that published names have.
+/// they were imported; those that dbdyno measured, in pieces and blocks, are printed in the same
+/// way. Our own query phases get the ordinal that published names have.
 pub fn insert_tables(study: &Study, options: &ExportOptions) -> Vec<Exported> {
     let cells = cells(study);
     let mut phases: Vec<&str> = cells.keys().map(|(phase, _)| phase.as_str()).collect();
