@@ -8,10 +8,12 @@ use std::process::ExitCode;
 pub(crate) enum Code {
     /// Everything asked for was done.
     Done = 0,
-    /// What was asked about does not hold: a target was missed.
+    /// What was asked about does not hold: a target was missed, or there is a regression.
     Missed = 1,
     /// Usage, bad input, or a failure.
     Failed = 2,
+    /// Whether there is a regression was asked, and no verdict is decided.
+    Undecided = 3,
     /// The user stopped it; what was measured is kept.
     Interrupted = 130,
 }

@@ -2,7 +2,7 @@
 
 use super::Verb;
 use crate::{args::ResultsArgs, comparison, exit::Code, talk};
-use clap::{ArgMatches, Args, Command, FromArgMatches};
+use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use store::{Results, Selection};
 
 pub(super) const VERB: Verb = Verb { name: "compare", command, run };
@@ -27,6 +27,15 @@ struct Arguments {
     /// All runs in the folder, instead of the latest of each experiment.
     #[arg(long)]
     all: bool,
+    /// Exit code 1 if any cell has this verdict, and 3 if no verdict is decided: with one block, or
+    /// without intervals, none is.
+    #[arg(long, value_enum, value_name = "VERDICT")]
+    fail_on: Option<FailOn>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum FailOn {
+    Regression,
 }
 
 fn command(command: Command) -> Command {
@@ -56,5 +65,51 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     // Tables that do not judge show no cell as missed, and archives have no marks of their own.
     let missed = report.comparisons.iter().any(analysis::Comparison::has_missed)
         || arguments.insert_benchmark.is_some() && judged();
-    Ok(if missed { Code::Missed } else { Code::Done })
+    Ok(match arguments.fail_on {
+        _ if missed => Code::Missed,
+        None => Code::Done,
+        Some(FailOn::Regression) => {
+            let phases = report.comparisons.iter().flat_map(|comparison| &comparison.phases);
+            let cells = phases.flat_map(|phase| &phase.cells);
+            let code = decided(cells.map(|cell| cell.verdict.name()));
+            if code == Code::Undecided {
+                talk::say(
+                    "nothing is decided: `unreplicated` says that there is one block, \
+                     `unassessed` that there is no interval",
+                );
+            }
+            code
+        }
+    })
+}
+
+/// What verdicts say together: one regression is enough, and without any verdict that is decided
+/// it is not known that there is none.
+fn decided<'a>(verdicts: impl Iterator<Item = &'a str>) -> Code {
+    let mut code = Code::Undecided;
+    for verdict in verdicts {
+        match verdict {
+            "regression" => return Code::Missed,
+            "improvement" | "equivalent" => code = Code::Done,
+            _ => {}
+        }
+    }
+    code
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_regression_is_enough_and_undecided_verdicts_are_no_all_clear() {
+        let check = |verdicts: &[&str], expected: Code| {
+            assert_eq!(decided(verdicts.iter().copied()), expected, "{verdicts:?}");
+        };
+        check(&["base", "equivalent", "regression", "inconclusive"], Code::Missed);
+        check(&["base", "equivalent", "inconclusive"], Code::Done);
+        check(&["base", "improvement"], Code::Done);
+        check(&["base", "unreplicated", "unassessed", "invalid", "inconclusive"], Code::Undecided);
+        check(&[], Code::Undecided);
+    }
 }

@@ -47,7 +47,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let of = |weight| findings.iter().filter(|(_, found)| found.weight == weight).count();
     let (blocks, spoils, limits) = (of(Weight::Blocks), of(Weight::Spoils), of(Weight::Limits));
     talk::say(&format!(
-        "{} checks: {blocks} block the experiment, {spoils} spoil measurements, {limits} limit them",
+        "{} checks: {blocks} block the experiment, {spoils} spoil measurements, {limits} limit \
+         them",
         findings.len()
     ));
     Ok(if blocks > 0 { Code::Failed } else { Code::Done })

@@ -54,7 +54,7 @@ pub(crate) fn cli() -> Command {
         .subcommand_required(true)
         .after_help(
             "stdout is data, stderr is talk. Exit codes: 0 done, 1 a set rate was \
-             missed, 2 usage or failure, 130 interrupted.",
+             missed, 2 usage or failure, 3 nothing decided under `--fail-on`, 130 interrupted.",
         );
     COMMANDS.iter().fold(cli, |cli, verb| cli.subcommand((verb.command)(Command::new(verb.name))))
 }

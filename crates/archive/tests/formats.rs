@@ -268,7 +268,8 @@ fn throughput(files: &[(&str, &str)]) -> (Vec<String>, Vec<String>) {
     (of_metric.map(line).collect(), warnings)
 }
 
-const EARLY: &str = "sb.prepare.o.point-query.warm.range100.pk1\n700\tx.a.c1.pk1\n800\tx.b.c1.pk1\n\n\
+const EARLY: &str = "sb.prepare.o.point-query.warm.range100.pk1\n700\tx.a.c1.pk1\n\
+                     800\tx.b.c1.pk1\n\n\
                      sb.r.qps.read-only.range10.pk1\n10\t20\tx.a.c1.pk1\n11\t21\tx.b.c1.pk1\n\n\
                      sb.r.qps.scan.range100.pk1\n2.5\tx.a.c1.pk1\n1.9\tx.b.c1.pk1\n\n";
 
@@ -315,6 +316,8 @@ fn the_numbers_of_clients_of_one_step_are_as_many_as_its_columns() {
     let report = |clients: u32| {
         let name = format!("x.a.c1.pk1/sb.o.read-only.range10.pk1.dop{clients}");
         let text = String::from_utf8(data("sb.o.read-only.range10.pk1.dop4")).unwrap();
+        let text = text.replace("--threads=4", &format!("--threads={clients}"));
+        let text = text.replace("threads: 4", &format!("threads: {clients}"));
         (name, text)
     };
     let (one, four) = (report(1), report(4));

@@ -194,8 +194,9 @@ mod tests {
     fn no_stretch_before_a_step_repeats_the_operations_of_another() {
         // The measured stretches have the seeds themselves.
         let streams = STEPPED_SEEDS.into_iter().chain([0]);
-        let seeds: BTreeSet<u64> =
-            streams.flat_map(|stream| (0..100_u64).map(move |phase| (42 + phase) ^ stream)).collect();
+        let seeds: BTreeSet<u64> = streams
+            .flat_map(|stream| (0..100_u64).map(move |phase| (42 + phase) ^ stream))
+            .collect();
         assert_eq!(seeds.len(), 400);
     }
 }

@@ -132,9 +132,8 @@ fn measured_and_counted(
         copy::sync_file_system(&trial.stand.data)?;
     }
     let Some(before) = trial.rows.filter(|_| counted) else { return Ok((measured, None)) };
-    let (found, bytes) = trial.thawed(|trial| {
-        Ok((rows::count(run, trial, phase)?, trial.stand.database_bytes()?))
-    })?;
+    let (found, bytes) = trial
+        .thawed(|trial| Ok((rows::count(run, trial, phase)?, trial.stand.database_bytes()?)))?;
     // What inserts grows: its size is that of its end.
     trial.database_bytes = bytes;
     trial.rows = Some(found);

@@ -70,8 +70,8 @@ impl Importer for OQps {
     }
 }
 
-/// The version at the end of a row, and the numbers before it and before the name of the step, which
-/// some summaries repeat.
+/// The version at the end of a row, and the numbers before it and before the name of the step,
+/// which some summaries repeat.
 fn row<'a, 'b>(fields: &'b [&'a str]) -> Option<(&'a str, &'b [&'a str])> {
     let (subject, rest) = fields.split_last()?;
     let numbers = match rest.split_last() {

@@ -346,7 +346,7 @@ fn times_and_fillers_are_arguments_of_their_own_kind() {
     drawn.draws = vec![ModelDraw { name: "t".to_owned(), value: Generator::Now }];
     refused_statement(
         drawn,
-        "draw `t`: a time or a filler is made where it is used; write it there",
+        "draw `t`: a time, a filler or a decimal is made where it is used; write it there",
     );
 }
 

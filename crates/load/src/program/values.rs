@@ -53,7 +53,8 @@ impl Values<'_> {
                 }
                 Source::Now | Source::Filler(_) | Source::Decimal(_) => {
                     return Err(format!(
-                        "draw `{}`: a time, a filler or a decimal is made where it is used; write it there",
+                        "draw `{}`: a time, a filler or a decimal is made where it is used; write \
+                         it there",
                         draw.name
                     ));
                 }
