@@ -3,6 +3,7 @@
 use crate::{
     Outcome, PhaseFacts, ServiceLevel, derive,
     derive::{denominator, marks, slice_marks},
+    missed::mark_of,
     parts::Parts,
     sla::RULES,
     warning::{Place, Warnings},
@@ -178,7 +179,7 @@ fn measure(
 ) {
     let slice = input.slice;
     let mut marks = marks(slice);
-    marks.extend(service_level_mark(missed));
+    marks.extend(mark_of(missed));
     for (metric, value) in derive(slice, facts) {
         measurements.push(Measurement {
             experiment: input.experiment.to_owned(),
@@ -209,13 +210,6 @@ fn missed_rules(slice: &SliceRecord, facts: &PhaseFacts) -> Vec<ServiceLevel> {
     };
     let levels = RULES.iter().map(|rule| rule.judge(&paced));
     levels.filter(|level| level.outcome == Outcome::Missed).collect()
-}
-
-/// The mark of a slice that missed rules of its set rate.
-fn service_level_mark(missed: &[ServiceLevel]) -> Option<String> {
-    let words = missed.iter().map(|level| format!("{} rule: {}", level.rule, level.words));
-    let words: Vec<String> = words.collect();
-    (!words.is_empty()).then(|| format!("{}: {}", mark::SLA_MISSED, words.join("; ")))
 }
 
 fn failure(input: &Input<'_>, reason: String) -> Failure {
