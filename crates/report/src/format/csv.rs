@@ -4,7 +4,7 @@ use super::Format;
 use crate::{
     Report,
     document::{Cell, Document, Item, Row, Table},
-    escape,
+    escape, layout,
     page::{self, Page},
 };
 
