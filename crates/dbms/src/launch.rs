@@ -215,8 +215,8 @@ fn to_end(keeper: &Keeper, spawn: Spawn) -> Result<std::result::Result<(), Strin
 }
 
 /// Starts a server and returns when `ready` says that it answers. `ready` is asked again and again,
-/// unless it says [`NotReady::Never`]; what it says last is part of the error of a server that never
-/// answers.
+/// unless it says [`NotReady::Never`]; what it says last is part of the error of a server that
+/// never answers.
 pub fn start(
     launch: &Launch<'_>,
     keeper: &Keeper,
