@@ -124,6 +124,7 @@ pub fn latency_points<'a>(counts: impl IntoIterator<Item = &'a LatencyCounts>) -
     let steps = (last / 0.1).floor() as usize;
     let mut nines: Vec<f64> = (0..=steps).map(|step| step as f64 * 0.1).collect();
     nines.push(last);
+    let largest = merged.keys().next_back().copied().unwrap_or(0);
     let mut entries = merged.into_iter().peekable();
     let mut below = 0;
     let mut points: Vec<(f64, f64)> = Vec::new();
@@ -141,6 +142,10 @@ pub fn latency_points<'a>(counts: impl IntoIterator<Item = &'a LatencyCounts>) -
         points.push((nines, latest as f64 / 1e3));
     }
     points.dedup_by(|b, a| a.0 == b.0);
+    // A share of all but one operation would leave the very largest out.
+    if let Some(last) = points.last_mut() {
+        last.1 = largest as f64 / 1e3;
+    }
     points
 }
 

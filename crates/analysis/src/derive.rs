@@ -244,11 +244,14 @@ fn outcomes(work: &StretchReport, operations: f64, values: &mut Vec<Value>) {
 
 fn sizes(parts: &Parts<'_>, values: &mut Vec<Value>) {
     let mib = |counter, divisor| parts.peak(Scope::Server, counter).map(|v: f64| v / divisor);
+    // The driver has the sizes of an embedded engine, and of nothing else.
+    let own = |scope, counter| parts.peak(scope, counter).map(|bytes| bytes / (1024.0 * 1024.0));
+    let size = |counter| own(Scope::Server, counter).or_else(|| own(Scope::Client, counter));
     let found = [
         ("server_rss_mib_peak", mib("rss_kib", 1024.0)),
         ("server_vsz_mib_peak", mib("vsz_kib", 1024.0)),
-        ("database_mib", mib("database_bytes", 1024.0 * 1024.0)),
-        ("data_folder_mib", mib("data_folder_bytes", 1024.0 * 1024.0)),
+        ("database_mib", size("database_bytes")),
+        ("data_folder_mib", size("data_folder_bytes")),
     ];
     values.extend(found.into_iter().filter_map(|(name, value)| Some((name, value?))));
 }

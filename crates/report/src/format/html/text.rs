@@ -14,10 +14,15 @@ pub(super) fn name(text: &str) -> Markup {
     let parts: Vec<&str> = shown.split_inclusive(['.', '-', '_']).collect();
     html! {
         @for (index, part) in parts.iter().enumerate() {
-            @if index > 0 { wbr; }
+            @if index > 0 && !within_number(parts[index - 1], part) { wbr; }
             (part)
         }
     }
+}
+
+/// Whether two parts are those of one number: `99.9`.
+fn within_number(before: &str, after: &str) -> bool {
+    before.ends_with('.') && after.starts_with(|c: char| c.is_ascii_digit())
 }
 
 /// A text of several lines.
@@ -52,6 +57,7 @@ mod tests {
         check("\u{202e}x\u{7}", "\\u{202e}x\\u{7}");
         assert_eq!(crate::words::slug("Read-Only <range> 10.pre"), "read-only-range-10.pre");
         assert_eq!(name("a.b-<c").into_string(), "a.<wbr>b-<wbr>&lt;c");
+        assert_eq!(name("p99.9 of x-9.7").into_string(), "p99.9 of x-<wbr>9.7");
         assert_eq!(lines("a\n\tb\u{1b}\n"), "a\n    b\\u{1b}");
     }
 }

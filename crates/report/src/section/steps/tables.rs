@@ -173,16 +173,24 @@ pub(super) fn costs(scope: &Scope<'_>, step: &Step<'_>, document: &mut Document)
     if known.is_empty() {
         return;
     }
-    let what = if step.column.target_per_second.is_some() {
-        "Costs of a query, inserts and deletes beside it included; what the tasks that serve the \
-         queries alone take is named lead."
-    } else {
-        "Costs of a row."
+    let lead = known.iter().any(|metric| metric.name.starts_with("lead_"));
+    let what = match (step.column.target_per_second, lead) {
+        (Some(_), true) => {
+            "Costs of a query, inserts and deletes beside it included; what the tasks that serve \
+             the queries alone take is named lead."
+        }
+        (Some(_), false) => "Costs of a query, inserts and deletes beside it included.",
+        (None, _) => "Costs of a row.",
     };
     document.paragraph(what);
     document.items.push(Item::Sortable(table(scope, step, &known)));
     let own = |cost: &&RoleCost| cost.phase == step.column.phase;
-    let costs: Vec<&RoleCost> = scope.details.role_costs.iter().filter(own).collect();
+    let mut costs: Vec<&RoleCost> = scope.details.role_costs.iter().filter(own).collect();
+    let roles: Vec<String> = costs.iter().map(|cost| cost.role.clone()).collect();
+    costs.sort_by_key(|cost| {
+        let role = roles.iter().position(|role| *role == cost.role);
+        (role, scope.comparison.subjects.iter().position(|subject| *subject == cost.subject))
+    });
     if !costs.is_empty() {
         document.paragraph("What the tasks that serve each role took, per operation of the role.");
         document.items.push(Item::Sortable(by_role(&costs)));
