@@ -73,7 +73,8 @@ fn sixteen_clients_on_few_cores_do_all_their_rows() {
     const CLIENTS: u64 = 16;
     let lab = Lab::new();
     let experiment = "question = \"are all rows there?\"\nsuite = \"insert-benchmark\"\n\
-        rows = 5000\nblocks = 1\ndesign = \"classic\"\n[parameters]\ninserted = 1000\nquery_seconds = 2\n\
+        rows = 5000\nblocks = 1\ndesign = \"classic\"\n\
+        [parameters]\ninserted = 1000\nquery_seconds = 2\n\
         settle_seconds = 1\nsettle_seconds_max = 5\n[factors]\n\
         build = [\"postgres@18\", \"mysql@9\"]\nclients = 16\n";
     lab.write("ibench.toml", experiment);
