@@ -17,12 +17,15 @@ pub(crate) fn of(results: &Results, slices: &[StoredSlice]) -> anyhow::Result<De
     let plan = results.plan_of(run).ok();
     let words: Vec<String> = results.state_of(run, runner::COMMAND)?.unwrap_or_default();
     let command = plan.as_ref().map(|plan| command_line(&plan.experiment.name, &words));
+    let design = plan.as_ref().map(analysis::Design::of);
+    let facts = |phase: &str| design.as_ref().map(|d| d.facts(phase)).unwrap_or_default();
     let mut details = Details {
         run: run.to_owned(),
         started_us: results.runs()?.into_iter().find(|info| info.id == run).map(|i| i.started_us),
+        ledger: results.state_of(run, runner::TIME)?.unwrap_or_default(),
         accounting: Some(analysis::account(records())),
-        throughput: analysis::throughput_curves(records()),
-        stalls: analysis::stall_curves(records()),
+        throughput: analysis::throughput_curves(records(), &facts),
+        stalls: analysis::stall_curves(records(), &facts),
         roles: analysis::role_curves(records()),
         role_costs: analysis::role_costs(records()),
         left_out: left_out(slices),

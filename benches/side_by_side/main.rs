@@ -1,10 +1,11 @@
 //! dbdyno and sysbench 1.0.20, side by side on the same started server, in turn.
 //!
-//! `cargo bench --bench side_by_side -- load  [SERVER@VERSION …]`: loading one table of 1M rows
-//! with its index `cargo bench --bench side_by_side -- point [SERVER@VERSION …]`: server user
-//! instructions per point-select
-//! `cargo bench --bench side_by_side -- statements [SERVER@VERSION …]`: statements per event and
-//! server user instructions by single steps, of ten workloads
+//! - `cargo bench --bench side_by_side -- load [SERVER@VERSION …]`: loading one table of 1M rows with
+//!   its index
+//! - `cargo bench --bench side_by_side -- point [SERVER@VERSION …]`: server user instructions per
+//!   point-select
+//! - `cargo bench --bench side_by_side -- statements [SERVER@VERSION …] [oltp_SCRIPT …]`: statements
+//!   per event and server user instructions by single steps, of ten workloads or those of the scripts
 //!
 //! A bench: it prints figures and asserts nothing. It needs the program `sysbench` and, for
 //! counters, root.
@@ -20,10 +21,12 @@ const SERVERS: [&str; 3] = ["mysql@5.6.24", "mysql@9", "postgres@18"];
 
 fn main() -> anyhow::Result<()> {
     let words: Vec<String> = std::env::args().skip(1).filter(|word| word != "--bench").collect();
-    let (what, builds) = match words.split_first() {
-        Some((what, builds)) => (what.as_str(), builds.to_vec()),
+    let (what, words) = match words.split_first() {
+        Some((what, words)) => (what.as_str(), words.to_vec()),
         None => ("all", Vec::new()),
     };
+    let (scripts, builds): (Vec<String>, Vec<String>) =
+        words.into_iter().partition(|word| word.starts_with("oltp_"));
     let builds = if builds.is_empty() { SERVERS.map(String::from).to_vec() } else { builds };
     for build in &builds {
         let mut rig = rig::Rig::start(build)?;
@@ -34,7 +37,7 @@ fn main() -> anyhow::Result<()> {
             point::compare(&mut rig, build)?;
         }
         if matches!(what, "statements" | "all") {
-            statements::compare(&mut rig, build)?;
+            statements::compare(&mut rig, build, &scripts)?;
         }
         rig.end()?;
     }

@@ -44,11 +44,15 @@ struct Cost {
     instructions: f64,
 }
 
-pub(crate) fn compare(rig: &mut Rig, build: &str) -> anyhow::Result<()> {
+/// Compares the cases of `scripts`, or all if none is named.
+pub(crate) fn compare(rig: &mut Rig, build: &str, scripts: &[String]) -> anyhow::Result<()> {
     if rig.driver.query("SELECT COUNT(*) FROM sbtest1").is_err() {
         rig.load()?;
     }
     for (number, case) in (0_u64..).zip(CASES) {
+        if !scripts.is_empty() && !scripts.iter().any(|script| script == case.script) {
+            continue;
+        }
         let (mut log_ratio, mut shown) = (0.0, String::new());
         for round in 0..ROUNDS {
             let theirs = with_sysbench(rig, case)?;

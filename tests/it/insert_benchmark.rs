@@ -72,12 +72,16 @@ fn changed(slice: &serde_json::Value, op: &str) -> u64 {
 fn sixteen_clients_on_few_cores_do_all_their_rows() {
     const CLIENTS: u64 = 16;
     let lab = Lab::new();
-    let experiment = "question = \"are all rows there?\"\nsuite = \"insert-benchmark\"\n\
-        rows = 5000\nblocks = 1\ndesign = \"classic\"\n\
-        [parameters]\ninserted = 1000\nquery_seconds = 2\n\
-        settle_seconds = 1\nsettle_seconds_max = 5\n[factors]\n\
-        build = [\"postgres@18\", \"mysql@9\"]\nclients = 16\n";
-    lab.write("ibench.toml", experiment);
+    let lines = [
+        "question = \"are all rows there?\"",
+        "suite = \"insert-benchmark\"",
+        "design = \"classic\"",
+        "rows = 5000",
+        "blocks = 1",
+        "parameters = { inserted = 1000, query_seconds = 2, settle_seconds = 1 }",
+        "factors = { build = [\"postgres@18\", \"mysql@9\"], clients = 16 }",
+    ];
+    lab.write("ibench.toml", &lines.join("\n"));
     let output = lab.run(&["run", "ibench.toml", "--no-steps", "--progress", "none"]);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert!(DONE_OR_MISSED.contains(&output.status.code()), "{out}\n{err}");

@@ -15,6 +15,7 @@ mod errors;
 mod failures;
 mod insert_benchmark;
 mod lab;
+mod marks;
 mod quickstart;
 mod report;
 mod running;

@@ -36,6 +36,16 @@ const metric = [...form.elements.metric.options].find((option) => option.text.st
 set("metric", metric.value);
 tell("caption", table.caption.textContent);
 tell("units", [...table.tHead.rows[0].cells].slice(1).map((head) => head.querySelector(".unit").textContent));
+// Under every metric each cell that lacks a number has a footnote, and the footnote is there.
+const footnotes = [...form.elements.metric.options].map((option) => {
+  set("metric", option.value);
+  const cells = [...table.querySelectorAll("td.failed, td.missed, td.invalid, td.missing")];
+  const refs = [...table.querySelectorAll("td a.ref")];
+  const dead = refs.filter((ref) => !document.getElementById(ref.hash.slice(1))?.textContent);
+  return [cells.filter((cell) => cell.title !== "").length, refs.length, dead.length];
+});
+tell("footnotes", footnotes);
+set("metric", metric.value);
 set("colours", "published");
 tell("published", document.body.classList.contains("published"));
 const saved = [];

@@ -82,6 +82,9 @@ fn the_report_of_a_run_can_be_read_switched_sorted_and_saved_offline() {
     assert!(numbers("absolute").iter().zip(numbers("relative")).all(|(a, r)| *a > 10.0 * r));
     assert!(told["caption"].as_str().unwrap().contains("CPU time of the driver"), "{told}");
     assert_eq!(told["units"], serde_json::json!(["us/op", "ratio"]));
+    let footnotes: Vec<[u64; 3]> = serde_json::from_value(told["footnotes"].clone()).unwrap();
+    assert!(footnotes.iter().all(|[cells, refs, dead]| cells == refs && *dead == 0), "{told}");
+    assert!(footnotes.iter().any(|[cells, ..]| *cells > 0), "{told}");
     assert_eq!(told["published"], true);
     assert_eq!(told["kinds"], serde_json::json!(["application/json", "text/csv"]));
     assert_eq!(told["requests"], serde_json::json!([]));

@@ -15,7 +15,7 @@ pub struct Accounting {
     pub failed: f64,
     /// In drains, in which a server pays its debts.
     pub drained: f64,
-    /// The rest: starts, copies of data, waiting for calm, freezing and thawing.
+    /// The rest, loading among it: slices do not tell what it was.
     pub other: f64,
 }
 

@@ -3,6 +3,7 @@
 use crate::{
     Design, Failure, METRICS, Observations, Projection,
     cells::{Cells, Replicates},
+    marks::untold,
     metric,
     missed::{is_miss, is_spoilt},
     observe::one_line,
@@ -16,6 +17,8 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct Comparison {
     /// Experiment name.
     pub experiment: String,
+    /// Identifiers of the runs that the values come from, in order.
+    pub runs: Vec<String>,
     /// The question.
     pub question: String,
     /// Name of the suite.
@@ -139,13 +142,16 @@ pub fn compare(observations: &Observations, design: &Design) -> Comparison {
     let mut warnings = observations.warnings.clone();
     let results: Vec<PhaseResult> =
         phases.into_iter().map(|phase| source.phase(phase, &mut warnings)).collect();
+    let untold = untold(&observations.measurements, &warnings);
     let mut warnings = warnings.sentences();
+    warnings.extend(untold);
     warnings.extend(residue(&observations.measurements));
     if subjects.len() == 1 {
         warnings.push("there is only one variant, so nothing is compared".to_owned());
     }
     Comparison {
         experiment: design.experiment.clone(),
+        runs: runs(observations),
         question: design.question.clone(),
         suite: design.suite.clone(),
         bases: design.bases().into_iter().map(str::to_owned).collect(),
@@ -153,6 +159,13 @@ pub fn compare(observations: &Observations, design: &Design) -> Comparison {
         phases: results,
         warnings,
     }
+}
+
+fn runs(observations: &Observations) -> Vec<String> {
+    let measured = observations.measurements.iter().map(|measurement| &measurement.run);
+    let failed = observations.failures.iter().map(|failure| &failure.run);
+    let runs: BTreeSet<&String> = measured.chain(failed).collect();
+    runs.into_iter().cloned().collect()
 }
 
 /// The design's subjects, then any that only the records know, against the first base.

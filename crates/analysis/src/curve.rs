@@ -1,6 +1,8 @@
 //! Points of the curves that a report draws: throughput, latency and memory over time.
 
+use crate::{PhaseFacts, derive::denominator};
 use model::{
+    drive::{OpReport, StretchReport},
     reading::{LatencyCounts, Scope, SeriesRow},
     record::{SliceRecord, SliceState},
 };
@@ -26,21 +28,55 @@ pub(crate) const SHORTEST: f64 = 0.2;
 /// Points of a memory curve, at most.
 const MEMORY_POINTS: usize = 120;
 
-/// Operations per second over the measured seconds, by phase and subject; a segment per slice.
+/// What the workload counts per second over the measured seconds, by phase and subject; a segment
+/// per slice. `facts` are those of a phase. Where statements or rows count, the operations of an
+/// interval stand for as many as an operation has on average.
 ///
 /// The slices of a subject follow each other on one axis: the time between them, in which others
 /// are measured, is left out.
-pub fn throughput_curves<'a>(slices: impl IntoIterator<Item = &'a SliceRecord>) -> Vec<Curve> {
-    over_time(slices, |operations, _, width| operations / width)
+pub fn throughput_curves<'a>(
+    slices: impl IntoIterator<Item = &'a SliceRecord>,
+    facts: &dyn Fn(&str) -> PhaseFacts,
+) -> Vec<Curve> {
+    over_time(slices, facts, |operations, _, width| operations / width)
 }
 
-/// The largest service time [ms] of each measured second, by phase and subject.
-pub fn stall_curves<'a>(slices: impl IntoIterator<Item = &'a SliceRecord>) -> Vec<Curve> {
-    over_time(slices, |_, largest_us, _| largest_us / 1e3)
+/// The largest service time [ms] of each measured second, by phase and subject; with roles that of
+/// the operations that the workload is about.
+pub fn stall_curves<'a>(
+    slices: impl IntoIterator<Item = &'a SliceRecord>,
+    facts: &dyn Fn(&str) -> PhaseFacts,
+) -> Vec<Curve> {
+    over_time(slices, facts, |_, largest_us, _| largest_us / 1e3)
+}
+
+/// What the workload counts and the largest service time [us] of each interval.
+fn intervals(work: &StretchReport, facts: &PhaseFacts) -> Vec<(f64, f64)> {
+    let found: Vec<(f64, f64)> = match &facts.roles {
+        None => {
+            let own = work.series.iter();
+            own.map(|i| (i.operations as f64, i.service_us_max as f64)).collect()
+        }
+        Some(roles) => {
+            let lead: Vec<&OpReport> = roles.leading(work).collect();
+            let length = lead.iter().map(|op| op.series.len()).max().unwrap_or(0);
+            let at = |place: usize| {
+                let own = || lead.iter().filter_map(|op| op.series.get(place));
+                let done: u64 = own().map(|interval| interval.completed).sum();
+                let largest = own().map(|interval| interval.service_us_max).max();
+                (done as f64, largest.unwrap_or(0) as f64)
+            };
+            (0..length).map(at).collect()
+        }
+    };
+    let all: f64 = found.iter().map(|(operations, _)| operations).sum();
+    let each = if all > 0.0 { denominator(work, facts) / all } else { 0.0 };
+    found.into_iter().map(|(operations, largest)| (operations * each, largest)).collect()
 }
 
 fn over_time<'a>(
     slices: impl IntoIterator<Item = &'a SliceRecord>,
+    facts: &dyn Fn(&str) -> PhaseFacts,
     value: fn(f64, f64, f64) -> f64,
 ) -> Vec<Curve> {
     let mut curves: BTreeMap<(u32, &str, &str), (f64, Curve)> = BTreeMap::new();
@@ -52,17 +88,16 @@ fn over_time<'a>(
         curve.subject.clone_from(&slice.subject);
         curve.phase.clone_from(&slice.phase);
         let mut points = Vec::new();
-        for (index, interval) in work.series.iter().enumerate() {
+        for (index, (count, largest_us)) in
+            intervals(work, &facts(&slice.phase)).into_iter().enumerate()
+        {
             let from = index as f64 * INTERVAL;
             let width = (seconds - from).min(INTERVAL);
             if width < SHORTEST && index > 0 || width <= 0.0 {
                 continue;
             }
             let at = *start + from + width / 2.0;
-            points.push((
-                at,
-                value(interval.operations as f64, interval.service_us_max as f64, width),
-            ));
+            points.push((at, value(count, largest_us, width)));
         }
         *start += seconds;
         if !points.is_empty() {
@@ -94,7 +129,11 @@ pub fn latency_points<'a>(counts: impl IntoIterator<Item = &'a LatencyCounts>) -
     let mut points: Vec<(f64, f64)> = Vec::new();
     let mut latest = 0;
     for nines in nines {
-        let needed = (all as f64 * (1.0 - 10_f64.powf(-nines))).ceil() as u64;
+        // One of all operations is the largest, however its share rounds.
+        let needed = match nines {
+            nines if nines >= last => all,
+            nines => (all as f64 * (1.0 - 10_f64.powf(-nines))).ceil() as u64,
+        };
         while let Some((value, count)) = entries.next_if(|_| below < needed.max(1)) {
             below += count;
             latest = value;
@@ -127,9 +166,11 @@ pub fn memory_points(rows: &[SeriesRow], counter: &str) -> Vec<(f64, f64)> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use crate::RoleFacts;
     use model::{
-        drive::{Interval, StretchReport},
+        drive::{Interval, OpInterval},
         reading::LatencyTime,
+        workload::Counts,
     };
 
     pub(crate) fn slice(subject: &str, seconds: f64, operations: &[u64]) -> SliceRecord {
@@ -157,6 +198,7 @@ pub(crate) mod tests {
             wall_start_us: 0,
             work: Some(StretchReport {
                 end_ns: (seconds * 1e9) as u64,
+                succeeded: operations.iter().sum(),
                 series: operations.iter().map(interval).collect(),
                 ..StretchReport::default()
             }),
@@ -175,15 +217,43 @@ pub(crate) mod tests {
             slice("a", 1.1, &[50, 5]),
             slice("b", 0.5, &[10]),
         ];
-        let curves = throughput_curves(&slices);
+        let facts = |_: &str| PhaseFacts::default();
+        let curves = throughput_curves(&slices, &facts);
         let expected = [
             vec![vec![(0.5, 100.0), (1.5, 200.0), (2.25, 120.0)], vec![(3.0, 50.0)]],
             vec![vec![(0.25, 20.0)]],
         ];
         let found: Vec<_> = curves.into_iter().map(|curve| curve.segments).collect();
         assert_eq!(found, expected);
-        assert_eq!(stall_curves(&slices)[1].segments, [[(0.25, 2.5)]]);
-        assert_eq!(throughput_curves(&[slice("a", 0.0, &[])]), []);
+        assert_eq!(stall_curves(&slices, &facts)[1].segments, [[(0.25, 2.5)]]);
+        assert_eq!(throughput_curves(&[slice("a", 0.0, &[])], &facts), []);
+    }
+
+    #[test]
+    fn a_curve_counts_what_the_table_counts() {
+        let mut slice = slice("a", 2.0, &[100, 300]);
+        let work = slice.work.as_mut().unwrap();
+        (work.reads, work.others) = (2800, 800);
+        let op = |name: &str, completed: [u64; 2], service_us_max| OpReport {
+            name: name.into(),
+            count: completed.iter().sum(),
+            series: completed
+                .map(|completed| OpInterval { completed, service_us_max, ..Default::default() })
+                .to_vec(),
+            ..OpReport::default()
+        };
+        work.ops = vec![op("query", [70, 230], 1000), op("insert", [30, 70], 9000)];
+        let rates = |facts: PhaseFacts| {
+            let curves = throughput_curves([&slice], &|_| facts.clone());
+            curves[0].segments[0].iter().map(|point| point.1).collect::<Vec<_>>()
+        };
+        let statements = PhaseFacts { counts: Counts::Statements, ..PhaseFacts::default() };
+        assert_eq!(rates(statements), [900.0, 2700.0]);
+        let roles = RoleFacts { lead: vec!["query".into()], ..RoleFacts::default() };
+        let queries = PhaseFacts { roles: Some(roles), ..PhaseFacts::default() };
+        assert_eq!(rates(queries.clone()), [70.0, 230.0]);
+        let stalls = stall_curves([&slice], &|_| queries.clone());
+        assert_eq!(stalls[0].segments[0], [(0.5, 1.0), (1.5, 1.0)]);
     }
 
     #[test]

@@ -1,13 +1,6 @@
 //! One raw slice to the values of all metrics that it can tell.
 
-use crate::{
-    PhaseFacts,
-    metrics::metric,
-    parts::{EMBEDDED, Parts},
-    role_cost,
-    roles::RoleFacts,
-    sla,
-};
+use crate::{PhaseFacts, metrics::metric, parts::Parts, role_cost, roles::RoleFacts, sla};
 use model::{
     drive::{OpReport, Percentiles, StretchReport},
     mark,
@@ -68,8 +61,8 @@ pub(crate) fn slice_marks(slice: &SliceRecord) -> Vec<String> {
 /// Marks of values: those of the slice, and those of their meaning.
 pub(crate) fn marks(slice: &SliceRecord) -> Vec<String> {
     let mut marks = slice_marks(slice);
-    if Parts::new(slice, 0.0).is_embedded() && !marks.iter().any(|mark| mark == EMBEDDED) {
-        marks.push(EMBEDDED.to_owned());
+    if Parts::new(slice, 0.0).is_embedded() && !marks.iter().any(|own| own == mark::EMBEDDED) {
+        marks.push(mark::EMBEDDED.to_owned());
     }
     marks
 }

@@ -1,6 +1,6 @@
 //! Set rates that were missed: which values they spoil, and how a cell says so.
 
-use crate::{Cell, Comparison};
+use crate::{Cell, Comparison, ServiceLevel, sla::RULES};
 use model::{mark::SLA_MISSED, metric::Metric};
 
 /// Metrics that say how a set rate was kept. They stay what they are where it was missed; all
@@ -21,6 +21,25 @@ pub(crate) fn is_spoilt(metric: &Metric) -> bool {
 /// Whether a mark says that a set rate was missed.
 pub(crate) fn is_miss(mark: &str) -> bool {
     mark.starts_with(SLA_MISSED)
+}
+
+/// The mark of a slice that missed these rules; none if there are none.
+pub(crate) fn mark_of(missed: &[ServiceLevel]) -> Option<String> {
+    let words = missed.iter().map(|level| format!("{}{}", head(level.rule), level.words));
+    let words: Vec<String> = words.collect();
+    (!words.is_empty()).then(|| format!("{SLA_MISSED}: {}", words.join("; ")))
+}
+
+/// What such a mark says of a rule, if that is one of those missed.
+pub(crate) fn missed_words<'a>(mark: &'a str, rule: &str) -> Option<&'a str> {
+    let said = mark.strip_prefix(SLA_MISSED)?;
+    let (_, words) = said.split_once(&head(rule))?;
+    let others = RULES.iter().filter_map(|other| words.find(&format!("; {}", head(other.name()))));
+    Some(&words[..others.min().unwrap_or(words.len())])
+}
+
+fn head(rule: &str) -> String {
+    format!("{rule} rule: ")
 }
 
 impl Cell {
@@ -45,5 +64,28 @@ impl Comparison {
     pub fn has_missed(&self) -> bool {
         let mut cells = self.phases.iter().flat_map(|phase| &phase.cells);
         cells.any(|cell| cell.missed().is_some())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Outcome;
+
+    #[test]
+    fn a_mark_tells_what_each_rule_said() {
+        let level = |rule, words: &str| ServiceLevel {
+            rule,
+            outcome: Outcome::Missed,
+            figures: Vec::new(),
+            words: words.to_owned(),
+        };
+        let mark = mark_of(&[level("published", "a; b"), level("strict", "c, d")]).unwrap();
+        assert_eq!(mark, "SLA missed: published rule: a; b; strict rule: c, d");
+        assert_eq!(missed_words(&mark, "published"), Some("a; b"));
+        assert_eq!(missed_words(&mark, "strict"), Some("c, d"));
+        assert_eq!(missed_words(&mark, "other"), None);
+        assert_eq!(missed_words("not calm, strict rule: x", "strict"), None);
+        assert_eq!(mark_of(&[]), None);
     }
 }

@@ -3,6 +3,7 @@
 use crate::{
     Outcome, PhaseFacts, ServiceLevel, derive,
     derive::{denominator, marks, slice_marks},
+    missed::mark_of,
     parts::Parts,
     sla::RULES,
     warning::{Place, Warnings},
@@ -140,7 +141,8 @@ fn place(slice: &SliceRecord) -> Place<'_> {
 
 fn warn(slice: &SliceRecord, missed: &[ServiceLevel], warnings: &mut Warnings) {
     let marks = slice_marks(slice);
-    for mark in &marks {
+    // What an embedded engine's costs mean stands beside each of them.
+    for mark in marks.iter().filter(|found| *found != mark::EMBEDDED) {
         warnings.add(place(slice), &one_line(mark), 1);
     }
     let known = marks.iter().any(|mark| mark.contains("foreground"));
@@ -177,7 +179,7 @@ fn measure(
 ) {
     let slice = input.slice;
     let mut marks = marks(slice);
-    marks.extend(service_level_mark(missed));
+    marks.extend(mark_of(missed));
     for (metric, value) in derive(slice, facts) {
         measurements.push(Measurement {
             experiment: input.experiment.to_owned(),
@@ -208,13 +210,6 @@ fn missed_rules(slice: &SliceRecord, facts: &PhaseFacts) -> Vec<ServiceLevel> {
     };
     let levels = RULES.iter().map(|rule| rule.judge(&paced));
     levels.filter(|level| level.outcome == Outcome::Missed).collect()
-}
-
-/// The mark of a slice that missed rules of its set rate.
-fn service_level_mark(missed: &[ServiceLevel]) -> Option<String> {
-    let words = missed.iter().map(|level| format!("{} rule: {}", level.rule, level.words));
-    let words: Vec<String> = words.collect();
-    (!words.is_empty()).then(|| format!("{}: {}", mark::SLA_MISSED, words.join("; ")))
 }
 
 fn failure(input: &Input<'_>, reason: String) -> Failure {

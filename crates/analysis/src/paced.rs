@@ -1,7 +1,8 @@
 //! The phases of a comparison as columns of the summary tables.
 
 use crate::{
-    Cell, Comparison, PhaseResult,
+    Cell, Comparison, Outcome, PhaseResult,
+    missed::missed_words,
     service_level::{PacedWork, ServiceLevel},
     shade::{PhaseCell, PhaseColumn},
     sla::{RULES, Rule},
@@ -13,10 +14,10 @@ const INSERTED: &str = "insert_rows_per_second";
 const LOAD: &str = "load";
 
 /// The phases that load, and those with paced work, in the comparison's order; none if nothing was
-/// paced. Cells are those of the comparison's subjects, whose first one is the base of ratios.
+/// paced. Cells are those of the comparison's subjects, each with its base.
 ///
 /// Values are means over blocks. Rules judge every block by itself, and the worst is what they say:
-/// one good block does not make up for a bad one.
+/// one good block does not make up for a bad one, nor good pieces of a block for one that missed.
 pub fn phase_columns(comparison: &Comparison) -> Vec<PhaseColumn> {
     let paced = |phase: &&PhaseResult| target(phase).is_some();
     if !comparison.phases.iter().any(|phase| paced(&phase)) {
@@ -25,14 +26,33 @@ pub fn phase_columns(comparison: &Comparison) -> Vec<PhaseColumn> {
     let loads = |phase: &&PhaseResult| {
         phase.group == LOAD || phase.cells.iter().any(|cell| cell.metric.name == INSERTED)
     };
-    let phases = comparison.phases.iter().filter(|phase| paced(phase) || loads(phase));
+    // What a phase was to do is not known where it failed for all.
+    let failed = |phase: &&PhaseResult| {
+        let nothing = phase.cells.iter().all(|cell| cell.value.is_none());
+        nothing && phase.cells.iter().any(|cell| cell.failed().is_some())
+    };
+    let shown = |phase: &&PhaseResult| paced(phase) || loads(phase) || failed(phase);
+    let phases = comparison.phases.iter().filter(shown);
     phases
-        .map(|phase| PhaseColumn {
-            phase: phase.phase.clone(),
-            target_per_second: target(phase),
-            cells: comparison.subjects.iter().map(|subject| cell(phase, subject)).collect(),
+        .map(|phase| {
+            let cells = comparison.subjects.iter().map(|subject| PhaseCell {
+                base: base(comparison, phase, subject),
+                ..cell(phase, subject)
+            });
+            PhaseColumn {
+                phase: phase.phase.clone(),
+                target_per_second: target(phase),
+                cells: cells.collect(),
+            }
         })
         .collect()
+}
+
+/// Where the base of a subject stands among the subjects: its own place for a base.
+fn base(comparison: &Comparison, phase: &PhaseResult, subject: &str) -> usize {
+    let own = phase.cells.iter().find(|cell| cell.subject == subject);
+    let base = own.and_then(|cell| cell.base.as_deref()).unwrap_or(subject);
+    comparison.subjects.iter().position(|label| label == base).unwrap_or(0)
 }
 
 /// The target of the first subject that has one [1/s].
@@ -43,16 +63,36 @@ fn target(phase: &PhaseResult) -> Option<f64> {
 
 fn cell(phase: &PhaseResult, subject: &str) -> PhaseCell {
     let value = |metric: &str| phase.cell(subject, metric).and_then(|cell: &Cell| cell.value);
+    let failed = || phase.cells.iter().filter(|cell| cell.subject == subject);
+    let failure = failed().find_map(Cell::failed).map(str::to_owned);
+    let inserted_per_second = value(INSERTED);
     let Some(target_per_second) = value(TARGET) else {
         let rate = value(INSERTED).or_else(|| value("rows_per_second"));
         // Beside subjects with a target a rate of inserts is not what the phase is about.
         let rate = if target(phase).is_some() { value("ops_per_second") } else { rate };
-        return PhaseCell { rate, inserted_per_second: value(INSERTED), levels: Vec::new() };
+        return PhaseCell { rate, inserted_per_second, failure, ..PhaseCell::default() };
     };
+    let mut levels = levels(&blocks(phase, subject, target_per_second));
+    for mark in phase.cell(subject, TARGET).into_iter().flat_map(|cell| &cell.marks) {
+        levels.iter_mut().for_each(|level| obey(level, mark));
+    }
     PhaseCell {
         rate: value("ops_per_second"),
-        inserted_per_second: value(INSERTED),
-        levels: levels(&blocks(phase, subject, target_per_second)),
+        inserted_per_second,
+        levels,
+        failure,
+        ..PhaseCell::default()
+    }
+}
+
+/// A rule that a slice missed is missed, whatever means over slices say.
+fn obey(level: &mut ServiceLevel, mark: &str) {
+    if level.outcome == Outcome::Missed {
+        return;
+    }
+    if let Some(words) = missed_words(mark, level.rule) {
+        level.outcome = Outcome::Missed;
+        level.words = words.to_owned();
     }
 }
 
@@ -96,7 +136,7 @@ fn levels(blocks: &[(usize, PacedWork)]) -> Vec<ServiceLevel> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Outcome, Verdict, metric};
+    use crate::{Verdict, metric};
 
     /// A phase of one subject at 1000 rows/s, with these values of its blocks.
     fn phase(metrics: &[(&str, &[f64])]) -> PhaseResult {

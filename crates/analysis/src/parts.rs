@@ -1,14 +1,12 @@
 //! Which readings belong to the server, its parts and the driver.
 
 use model::{
+    mark,
     reading::{Reading, Scope},
     record::SliceRecord,
 };
 
 const USER_INSTRUCTIONS: &str = "user_instructions";
-
-/// Mark of values of an embedded engine, which shares the driver's process.
-pub(crate) const EMBEDDED: &str = "driver less null client";
 
 /// Counters of one slice by scope.
 ///
@@ -33,8 +31,12 @@ impl<'a> Parts<'a> {
         Self { slice, operations }
     }
 
-    /// Whether the engine shares the driver's process.
+    /// Whether the engine shares the driver's process. Records from before it was marked show it by
+    /// the null client's costs.
     pub(crate) fn is_embedded(&self) -> bool {
+        if self.slice.marks.iter().any(|found| found == mark::EMBEDDED) {
+            return true;
+        }
         let readings = &self.slice.readings;
         let own = |reading: &Reading| matches!(reading.scope, Scope::Server | Scope::Foreground);
         let null = |reading: &Reading| reading.counter.starts_with("null_");

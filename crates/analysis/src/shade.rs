@@ -9,7 +9,7 @@ pub struct PhaseColumn {
     pub phase: String,
     /// Rows to insert per second beside the queries [1/s]; absent in phases that only load.
     pub target_per_second: Option<f64>,
-    /// One cell per variant; the first one is the base.
+    /// One cell per variant.
     pub cells: Vec<PhaseCell>,
 }
 
@@ -22,6 +22,10 @@ pub struct PhaseCell {
     pub inserted_per_second: Option<f64>,
     /// What the rules say of them; empty in phases that only load.
     pub levels: Vec<ServiceLevel>,
+    /// Why there are no rates, one line: something broke.
+    pub failure: Option<String>,
+    /// Which cell of the column is its base: its own place for a base.
+    pub base: usize,
 }
 
 /// What a style shows in a cell.
@@ -42,6 +46,8 @@ pub enum Content {
     Ratio(f64),
     /// The target was missed: whatever the rate [1/s] was, it compares with nothing.
     Missed(Option<f64>),
+    /// Something broke.
+    Failed,
     /// Nothing was measured.
     Missing,
 }
@@ -64,6 +70,13 @@ pub enum Shade {
     Faster,
 }
 
+impl PhaseColumn {
+    /// The base of a cell of this column.
+    pub fn base(&self, cell: &PhaseCell) -> Option<&PhaseCell> {
+        self.cells.get(cell.base)
+    }
+}
+
 impl PhaseCell {
     /// The outcome of the rule with this name, if it was asked.
     pub fn outcome(&self, rule: &str) -> Option<Outcome> {
@@ -77,6 +90,11 @@ impl PhaseCell {
 }
 
 impl Shown {
+    /// The content of a cell without a number.
+    pub(crate) fn nothing(cell: &PhaseCell) -> Self {
+        Self::plain(if cell.failure.is_some() { Content::Failed } else { Content::Missing })
+    }
+
     /// A content without background.
     pub fn plain(content: Content) -> Self {
         Self { content, shade: Shade::Plain }
@@ -86,22 +104,13 @@ impl Shown {
 impl Shade {
     /// The name of its class in published reports.
     pub fn class(self) -> Option<&'static str> {
-        self.published().map(|(class, _)| class)
-    }
-
-    /// Its colour in published reports.
-    pub fn colour(self) -> Option<&'static str> {
-        self.published().map(|(_, colour)| colour)
-    }
-
-    fn published(self) -> Option<(&'static str, &'static str)> {
         match self {
             Self::Plain => None,
-            Self::Bottom => Some(("cmin", "#FF9A9A")),
-            Self::Top => Some(("cmax", "#81FFA6")),
-            Self::Ignored => Some(("cgray", "#D7D7D7")),
-            Self::Slower => Some(("clo", "#FFDD81")),
-            Self::Faster => Some(("chi", "#81FFF9")),
+            Self::Bottom => Some("cmin"),
+            Self::Top => Some("cmax"),
+            Self::Ignored => Some("cgray"),
+            Self::Slower => Some("clo"),
+            Self::Faster => Some("chi"),
         }
     }
 

@@ -37,6 +37,11 @@ impl Warnings {
         found.phases.insert((place.position, place.phase.to_owned()));
     }
 
+    /// Whether this text is told of any subject.
+    pub(crate) fn hold(&self, text: &str) -> bool {
+        self.found.keys().any(|(known, _)| known == text)
+    }
+
     /// One sentence per text and subject; `{count}` in the text stands for the number of cases.
     pub(crate) fn sentences(&self) -> Vec<String> {
         let sentence = |((text, subject), found): (&(String, String), &Found)| {

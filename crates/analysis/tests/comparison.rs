@@ -192,6 +192,15 @@ fn an_embedded_engine_is_the_driver_less_the_null_client() {
     let found = compared(&[slice.clone()]);
     let cell = found.cell("point-query", "old", "server_cpu_us_per_op").unwrap();
     assert_eq!(cell.marks, ["driver less null client"]);
+    // Without the null client's cost, neither is known: the driver's is not the client's.
+    slice.marks = vec![mark::EMBEDDED.into()];
+    slice.readings.truncate(2);
+    for part in ["server", "foreground", "background", "client"] {
+        let metric = format!("{part}_cpu_us_per_op");
+        assert_eq!(value(&slice, &facts(Counts::Operations), &metric), None, "{metric}");
+    }
+    let found = compared(&[slice]);
+    assert!(!found.warnings.iter().any(|warning| warning.contains("null client")));
 }
 
 #[test]
@@ -469,4 +478,29 @@ fn what_is_left_of_a_failed_cell_is_no_value_of_it() {
     let subjects: Vec<String> =
         observations.sound_measurements().into_iter().map(|m| m.subject).collect();
     assert!(!subjects.is_empty() && subjects.iter().all(|s| s == "old"), "{subjects:?}");
+}
+
+#[test]
+fn a_mark_that_no_slice_warned_of_is_told_once() {
+    let mut slices = [slice("old", 0, 0), slice("new", 0, 0), slice("new", 1, 0)];
+    slices[1].marks.push("not calm 9 s after its start".into());
+    let input = |slice| Input { experiment: "one", run: "r", slice };
+    let mut observations = observe(slices.iter().map(input), &|_, _| PhaseFacts::default());
+    for measurement in &mut observations.measurements {
+        measurement.marks.push("driver less null client".into());
+        if measurement.metric == "rows_per_second" {
+            measurement.marks.push("a bias of the format".into());
+        }
+    }
+    let design = design(&[("old", None), ("new", Some("old"))]);
+    let mut warnings = compare(&observations, &design).warnings;
+    warnings.sort_unstable();
+    let expected = [
+        "`new`: not calm 9 s after its start (`point-query`)",
+        "a bias of the format (`new`, `old`, `rows_per_second`)",
+        "driver less null client (`new`, `old`)",
+    ];
+    // Another sentence tells that a block has no partner.
+    warnings.retain(|warning| !warning.contains("no partner"));
+    assert_eq!(warnings, expected);
 }

@@ -168,11 +168,6 @@ impl<'a> Ground<'a> {
     }
 }
 
-/// The configuration that a start would use. Its paths are those of the run.
-pub fn render(launch: &Launch<'_>) -> Result<Rendered> {
-    find(&launch.installed.server)?.render(&Ground::of(*launch)?)
-}
-
 /// Makes the data folder, with an empty database that the target of [`start`] names. Refuses a
 /// folder that is not empty; its parent must exist.
 pub fn initialise(launch: &Launch<'_>, keeper: &Keeper) -> Result<()> {
@@ -215,8 +210,8 @@ fn to_end(keeper: &Keeper, spawn: Spawn) -> Result<std::result::Result<(), Strin
 }
 
 /// Starts a server and returns when `ready` says that it answers. `ready` is asked again and again,
-/// unless it says [`NotReady::Never`]; what it says last is part of the error of a server that never
-/// answers.
+/// unless it says [`NotReady::Never`]; what it says last is part of the error of a server that
+/// never answers.
 pub fn start(
     launch: &Launch<'_>,
     keeper: &Keeper,

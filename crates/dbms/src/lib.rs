@@ -38,7 +38,7 @@ pub use explain::{Access, Explained, PlanRows, Question};
 pub use install::{import_tarball, install, installed};
 pub use installed::{Installed, Program};
 pub use keeper::{Keeper, keep};
-pub use launch::{Ground, Launch, NotReady, Rendered, Step, attach, initialise, render, start};
+pub use launch::{Ground, Launch, NotReady, Rendered, Step, attach, initialise, start};
 pub use own_settings::check_settings;
 pub use package::{Moves, Package, Release};
 pub use place::{Places, RunPlace, ServerUser, create_private_folder};

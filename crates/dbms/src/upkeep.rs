@@ -8,8 +8,16 @@ pub struct Debt {
     /// One statement; the last column of its first row is the amount. Servers that cannot tell fail
     /// or return no row, and then owe nothing.
     pub sql: &'static str,
-    /// The amount at which the debt counts as paid.
+    /// The amount at which the debt counts as paid; below 1, the amount counts works that go on.
     pub floor: f64,
+}
+
+impl Debt {
+    /// Whether the amount counts works that go on, such as a checkpoint or a compaction, and not
+    /// what is left to do: it then stays the same until they are done.
+    pub fn counts_works(&self) -> bool {
+        self.floor < 1.0
+    }
 }
 
 /// A statement that maintains a server.

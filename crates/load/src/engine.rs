@@ -3,7 +3,7 @@
 use crate::Error;
 use crate::client::{self, Failure, FailureKind, Protocol};
 use crate::program::Cast;
-use crate::worker::{Job, Report, Seats, Start, Station, Tally, set_start};
+use crate::worker::{Counters, Job, Report, Seats, Start, Station, Tally, set_start};
 use model::drive::{
     Assignment, Connection, Stretch, StretchEnd, StretchReport, Target, Trace, TracedStatement,
 };
@@ -39,6 +39,18 @@ impl Engine {
     /// # Errors
     /// An unknown protocol, or the first connection that failed.
     pub fn connect(target: &Target, clients: u32) -> Result<Self, Error> {
+        Self::connect_again(target, clients, &Counters::default())
+    }
+
+    /// The same, where `counters` tell how far earlier connections have come.
+    ///
+    /// # Errors
+    /// As those of [`Engine::connect`].
+    pub fn connect_again(
+        target: &Target,
+        clients: u32,
+        counters: &Counters,
+    ) -> Result<Self, Error> {
         let protocol = protocol_of(target)?;
         let mut engine =
             Self { protocol, workers: Vec::new(), connections: Vec::new(), cast: None };
@@ -48,6 +60,7 @@ impl Engine {
             let station = Station {
                 target: target.clone(),
                 index,
+                counters: counters.clone(),
                 jobs: worker_jobs,
                 reports: worker_reports,
             };

@@ -6,7 +6,7 @@ use crate::recorder::{Histogram, percentiles};
 use crate::worker::{Start, Tally};
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
-use model::drive::{ClientShare, OpReport, Percentiles, StretchReport};
+use model::drive::{ClientShare, ErrorCount, OpReport, Percentiles, StretchReport};
 use model::workload::Arrival;
 use std::sync::atomic::Ordering;
 
@@ -65,12 +65,21 @@ pub(crate) fn report(
         rows_changed: all.rows_changed,
         unexpected: all.unexpected,
         errors: all.errors,
+        lost: lost(tallies),
         ops,
         service_us,
         response_us,
         series: all.recorder.series.intervals().to_vec(),
         shares: tallies.iter().map(|tally| share(tally)).collect(),
     })
+}
+
+/// How many connections were lost, and why the first one was.
+fn lost(tallies: &[Box<Tally>]) -> Option<ErrorCount> {
+    let mut lost = tallies.iter().filter_map(|tally| tally.lost.as_ref());
+    let first = lost.next()?;
+    let (code, message) = (first.code().to_owned(), first.message().to_owned());
+    Some(ErrorCount { code, message, count: 1 + lost.count() as u64 })
 }
 
 /// What one connection did.
@@ -146,4 +155,27 @@ fn encode(histogram: &hdrhistogram::Histogram<u64>) -> Result<String, Error> {
         .serialize(histogram, &mut bytes)
         .map_err(|error| Error::Histogram(error.to_string()))?;
     Ok(STANDARD.encode(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::client::{Failure, FailureKind};
+    use crate::recorder::{OpenLoop, Recorder, Roles, Scope};
+
+    #[test]
+    fn a_lost_connection_is_counted_whatever_its_code_is() {
+        let tally = |kind: FailureKind| {
+            let (arrival, roles) = (OpenLoop::No, Roles::No);
+            let scope = Scope { ops: 1, arrival, roles, interval_ms: 1000 };
+            let mut tally = Tally::new(Recorder::new(scope));
+            tally.error(&Failure::new(kind, "57P01", "terminating connection"));
+            Box::new(tally)
+        };
+        let [refused, gone] = [FailureKind::Statement, FailureKind::Lost];
+        assert_eq!(lost(&[tally(refused)]), None);
+        let found = lost(&[tally(refused), tally(gone), tally(gone)]).unwrap();
+        assert_eq!((found.code.as_str(), found.count), ("57P01", 2));
+        assert_eq!(found.message, "terminating connection");
+    }
 }

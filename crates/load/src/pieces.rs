@@ -1,34 +1,42 @@
 //! The text around the arguments of a statement, packed so that a hundred rows stay in the cache.
 
-use crate::decimal::{self, DIGITS_MAX};
+use crate::decimal::DIGITS_MAX;
+use crate::program::{Parameter, Sql};
 use std::collections::HashMap;
 
 /// A piece of at most this length is copied as one register, whatever its length.
-const SHORT: usize = 16;
+pub(crate) const SHORT: usize = 16;
+/// A text of at most this length is copied as one or two registers, whatever its length.
+pub(crate) const BRIEF: usize = 32;
+/// Bytes that a text may need for a moment beyond its length.
+const SLACK: usize = 2 * BRIEF + SHORT + DIGITS_MAX;
 
-/// Pieces of a text, of which equal ones are stored once.
+/// Pieces of a text, of which equal ones are stored once. The quotes around texts belong to them.
 #[derive(Debug)]
 pub(crate) struct Pieces {
     /// The texts, and as many more bytes as a copy of [`SHORT`] from the last one may reach.
     bytes: Box<[u8]>,
-    /// Start and end of each.
+    /// Start and length of each.
     spans: Box<[(u32, u32)]>,
+    /// Bytes of all of them with the longest arguments.
+    length_max: usize,
 }
 
 impl Pieces {
-    /// The pieces, `head` in front of the first.
-    pub(crate) fn new(head: &[u8], pieces: &[String]) -> Self {
+    /// The pieces of a statement, `head` in front of the first.
+    pub(crate) fn new(head: &[u8], sql: &Sql) -> Self {
+        let pieces = quoted(sql);
         let mut bytes = head.to_vec();
         let mut known: HashMap<&str, (u32, u32)> = HashMap::new();
         let mut spans = Vec::with_capacity(pieces.len());
-        for piece in pieces {
+        for piece in &pieces {
             let first = spans.is_empty();
-            let start = if first { 0 } else { bytes.len() as u32 };
+            let start = if first { 0 } else { bytes.len() };
             let span = match known.get(piece.as_str()) {
                 Some(span) if !first => *span,
                 _ => {
                     bytes.extend_from_slice(piece.as_bytes());
-                    (start, bytes.len() as u32)
+                    (start as u32, (bytes.len() - start) as u32)
                 }
             };
             if !first {
@@ -37,83 +45,234 @@ impl Pieces {
             spans.push(span);
         }
         bytes.extend_from_slice(&[0; SHORT]);
-        Self { bytes: bytes.into(), spans: spans.into() }
+        let arguments: usize = sql.parameters.iter().map(Parameter::length_max).sum();
+        let length: usize = spans.iter().map(|(_, length)| *length as usize).sum();
+        Self { bytes: bytes.into(), spans: spans.into(), length_max: length + arguments }
     }
 
-    /// Piece number `index`; empty if there is none.
+    /// Start and length of piece number `index` within [`Pieces::bytes`].
     #[inline]
-    pub(crate) fn get(&self, index: usize) -> &[u8] {
-        let (start, end) = self.spans.get(index).copied().unwrap_or_default();
-        self.bytes.get(start as usize..end as usize).unwrap_or_default()
+    fn span(&self, index: usize) -> (usize, usize) {
+        let (start, length) = self.spans[index];
+        (start as usize, length as usize)
     }
 
-    /// Appends an integer as decimal text and piece number `index`.
-    #[inline]
-    pub(crate) fn append_number(&self, text: &mut Vec<u8>, value: i64, index: usize) {
-        let mut digits = [0; DIGITS_MAX];
-        let start = decimal::write(&mut digits, value);
-        let mut shifted = [0; 2 * DIGITS_MAX];
-        shifted[..DIGITS_MAX].copy_from_slice(&digits);
-        append_short::<DIGITS_MAX>(text, &shifted[start..], DIGITS_MAX - start);
-        self.append(text, index);
+    /// Bytes that a [`Draft`] of the longest text needs.
+    pub(crate) fn room(&self) -> usize {
+        self.length_max + SLACK
     }
+}
 
-    /// Appends piece number `index`.
-    #[inline]
-    pub(crate) fn append(&self, text: &mut Vec<u8>, index: usize) {
-        let (start, end) = self.spans.get(index).copied().unwrap_or_default();
-        let (start, length) = (start as usize, (end - start) as usize);
-        if length <= SHORT {
-            append_short::<SHORT>(text, self.bytes.get(start..).unwrap_or_default(), length);
-        } else {
-            text.extend_from_slice(self.get(index));
+/// The pieces of a statement with the quotes of its texts.
+fn quoted(sql: &Sql) -> Vec<String> {
+    let mut pieces = sql.pieces.clone();
+    for (place, parameter) in sql.parameters.iter().enumerate() {
+        if !matches!(parameter, Parameter::Integer) {
+            if let Some(before) = pieces.get_mut(place) {
+                before.push('\'');
+            }
+            if let Some(behind) = pieces.get_mut(place + 1) {
+                behind.insert(0, '\'');
+            }
         }
     }
+    pieces
+}
 
-    /// Bytes of all of them one after the other.
-    pub(crate) fn length(&self) -> usize {
-        self.spans.iter().map(|(start, end)| (end - start) as usize).sum()
+/// Where the texts of a connection are put together, one after the other.
+#[derive(Debug, Default)]
+pub(crate) struct Sheet {
+    bytes: Vec<u8>,
+    length: usize,
+}
+
+impl Sheet {
+    /// Makes room for the texts of these pieces; the only thing that allocates.
+    pub(crate) fn fit<'a>(&mut self, pieces: impl Iterator<Item = &'a Pieces>) {
+        let room = pieces.map(Pieces::room).max().unwrap_or_default();
+        self.length = 0;
+        self.bytes.clear();
+        self.bytes.resize(room, 0);
+    }
+
+    /// Writes a text around the arguments that `write` gives.
+    #[inline(always)]
+    pub(crate) fn write(&mut self, pieces: &Pieces, write: impl FnOnce(&mut Draft<'_>)) {
+        let mut draft = Draft { bytes: &mut self.bytes, end: 0, pieces, next: 0 };
+        draft.piece();
+        write(&mut draft);
+        self.length = draft.end;
+    }
+
+    /// The text.
+    #[inline]
+    pub(crate) fn text(&mut self) -> &mut [u8] {
+        &mut self.bytes[..self.length]
     }
 }
 
-/// Appends the first `length` of `bytes`, at most `N` of which there must be as many. They are
-/// copied as if they were all wanted, in one or two registers: for so few, a call of `memcpy` costs
-/// more than everything else.
-#[inline]
-fn append_short<const N: usize>(text: &mut Vec<u8>, bytes: &[u8], length: usize) {
-    if let Some(all) = bytes.first_chunk::<N>() {
-        let end = text.len() + length.min(N);
-        text.extend_from_slice(all);
-        text.truncate(end);
-    }
+/// A text under construction: the arguments are given from left to right, and each is followed by
+/// its piece.
+///
+/// What is short is copied as if it were longer, in one or two registers, and overwritten by what
+/// follows: for so few bytes, a call of `memcpy` or a branch on the length costs more than
+/// everything else.
+pub struct Draft<'a> {
+    bytes: &'a mut [u8],
+    end: usize,
+    pieces: &'a Pieces,
+    next: usize,
 }
 
-/// Bytes that a text may need for a moment beyond its length.
-pub(crate) const SLACK: usize = DIGITS_MAX + SHORT;
+impl Draft<'_> {
+    /// Gives the next argument, an integer.
+    #[inline(always)]
+    pub(crate) fn integer(&mut self, value: i64) {
+        let (text, length) = match u32::try_from(value) {
+            Ok(value @ ..100_000_000) => crate::decimal::small(value),
+            _ => return self.any_integer(value),
+        };
+        self.bytes[self.end..][..8].copy_from_slice(&text);
+        self.end += length;
+        self.piece();
+    }
+
+    #[inline(never)]
+    fn any_integer(&mut self, value: i64) {
+        let mut digits = [0; DIGITS_MAX];
+        let start = crate::decimal::write(&mut digits, value);
+        let length = DIGITS_MAX - start;
+        self.bytes[self.end..][..length].copy_from_slice(&digits[start..]);
+        self.end += length;
+        self.piece();
+    }
+
+    /// Gives the next argument, a text.
+    #[inline]
+    pub(crate) fn text(&mut self, text: &[u8]) {
+        self.filled(text, |_| ());
+    }
+
+    /// Gives the next argument, a template that is filled in its place.
+    #[inline]
+    pub(crate) fn filled(&mut self, template: &[u8], fill: impl FnOnce(&mut [u8])) {
+        let place = &mut self.bytes[self.end..][..template.len()];
+        place.copy_from_slice(template);
+        fill(place);
+        self.end += template.len();
+        self.piece();
+    }
+
+    /// Gives the next argument, the first `length` bytes of a brief text.
+    #[inline]
+    pub(crate) fn brief(&mut self, text: &[u8; BRIEF], length: usize) {
+        self.bytes[self.end..][..BRIEF].copy_from_slice(text);
+        self.end += length.min(BRIEF);
+        self.piece();
+    }
+
+    /// Gives the next argument, a text of two brief parts.
+    #[inline]
+    pub(crate) fn two_brief(&mut self, parts: [(&[u8; BRIEF], usize); 2]) {
+        for (text, length) in parts {
+            self.bytes[self.end..][..BRIEF].copy_from_slice(text);
+            self.end += length.min(BRIEF);
+        }
+        self.piece();
+    }
+
+    /// Gives the next argument, a text in two parts.
+    #[inline(never)]
+    pub(crate) fn varying(&mut self, head: &[u8], tail: &[u8]) {
+        for part in [head, tail] {
+            self.bytes[self.end..][..part.len()].copy_from_slice(part);
+            self.end += part.len();
+        }
+        self.piece();
+    }
+
+    /// Appends the next piece.
+    #[inline(always)]
+    fn piece(&mut self) {
+        let (start, length) = self.pieces.span(self.next);
+        self.next += 1;
+        let from = &self.pieces.bytes[start..];
+        if let (true, Some(from)) = (length <= SHORT, from.first_chunk::<SHORT>()) {
+            self.bytes[self.end..][..SHORT].copy_from_slice(from);
+        } else {
+            self.bytes[self.end..][..length].copy_from_slice(&from[..length]);
+        }
+        self.end += length;
+    }
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use model::workload::Mode;
+
+    fn pieces(head: &[u8], texts: &[&str], parameters: Vec<Parameter>) -> Pieces {
+        let pieces = texts.iter().map(|text| (*text).to_owned()).collect();
+        let sql = Sql {
+            mode: Mode::Text,
+            pieces,
+            parameters,
+            origin: None,
+            capture: false,
+            expected: (0, 0),
+        };
+        Pieces::new(head, &sql)
+    }
+
+    fn written(pieces: &Pieces, write: impl FnOnce(&mut Draft<'_>)) -> String {
+        let mut sheet = Sheet::default();
+        sheet.fit([pieces].into_iter());
+        sheet.write(pieces, write);
+        String::from_utf8(sheet.text().to_vec()).unwrap()
+    }
 
     #[test]
     fn equal_pieces_are_stored_once_and_the_head_is_part_of_the_first() {
-        let texts = ["x", ", ", "), (", ", ", "x", ")"].map(str::to_owned);
-        let pieces = Pieces::new(b"\0\0", &texts);
-        let all: Vec<&[u8]> = (0..7).map(|index| pieces.get(index)).collect();
-        assert_eq!(all, [&b"\0\0x"[..], b", ", b"), (", b", ", b"x", b")", b""]);
+        let pieces =
+            pieces(b"\0\0", &["x", ", ", "), (", ", ", "x", ")"], vec![Parameter::Integer; 5]);
+        let text = written(&pieces, |draft| (1..6).for_each(|value| draft.integer(value)));
+        assert_eq!(text, "\0\0x1, 2), (3, 4x5)");
         assert_eq!(pieces.bytes.len(), 3 + 2 + 4 + 1 + 1 + SHORT);
-        assert_eq!(pieces.length(), 3 + 2 + 4 + 2 + 1 + 1);
+        assert_eq!(pieces.length_max, 3 + 2 + 4 + 2 + 1 + 1 + 5 * DIGITS_MAX);
     }
 
     #[test]
     fn numbers_are_followed_by_pieces_of_any_length() {
         let texts = ["", "), (", "", " WHERE a longer text follows it", "0123456789abcdef", "."];
-        let pieces = Pieces::new(&[], &texts.map(str::to_owned));
-        for (index, value) in [(1, 0), (2, -7), (3, i64::MIN), (4, i64::MAX), (5, 123), (9, 1)] {
-            let mut text = b"x".to_vec();
-            pieces.append_number(&mut text, value, index);
-            let piece = texts.get(index).unwrap_or(&"");
-            assert_eq!(String::from_utf8(text).unwrap(), format!("x{value}{piece}"));
-        }
+        let pieces = pieces(&[], &texts, vec![Parameter::Integer; 5]);
+        let values = [0, -7, i64::MIN, i64::MAX, 99_999_999];
+        let text = written(&pieces, |draft| values.iter().for_each(|value| draft.integer(*value)));
+        let expected: String =
+            values.iter().zip(&texts[1..]).map(|(v, t)| format!("{v}{t}")).collect();
+        assert_eq!(text, expected);
+    }
+
+    #[test]
+    fn texts_are_quoted_and_the_longest_ones_fit() {
+        let long = [b'x'; 119];
+        let parameters = vec![
+            Parameter::Time,
+            Parameter::Varying(2 * BRIEF),
+            Parameter::Text(long.to_vec()),
+            Parameter::Integer,
+            Parameter::Varying(3),
+        ];
+        let pieces = pieces(&[], &["(", ", ", ", ", ", ", ", ", ")"], parameters);
+        let brief = [b'y'; BRIEF];
+        let text = written(&pieces, |draft| {
+            draft.brief(&brief, 19);
+            draft.two_brief([(&brief, BRIEF), (&brief, BRIEF)]);
+            draft.filled(&long, |text| text[0] = b'z');
+            draft.integer(i64::MIN);
+            draft.varying(b"a", b"bc");
+        });
+        let (nineteen, all, long) = ("y".repeat(19), "y".repeat(64), "x".repeat(118));
+        let integer = i64::MIN;
+        assert_eq!(text, format!("('{nineteen}', '{all}', 'z{long}', {integer}, 'abc')"));
     }
 }

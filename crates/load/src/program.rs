@@ -131,7 +131,8 @@ pub struct Statement {
     pub rows: u32,
     /// Arguments, of one row if there are several.
     pub slots: Span,
-    /// The argument, if it is one integer and nothing else, as most statements have it.
+    /// The argument of a prepared statement, if it is one integer and nothing else, as most have
+    /// it.
     pub only: Option<Source>,
     /// Whether the time is among the arguments.
     pub timed: bool,

@@ -10,6 +10,7 @@ use crate::Error;
 use crate::engine::{self, Engine};
 use crate::fill;
 use crate::session::{self, Session};
+use crate::worker::Counters;
 use model::drive::{Command, Reply, Target};
 use std::io::{BufRead, Write};
 use std::sync::mpsc::{Receiver, channel};
@@ -91,6 +92,8 @@ struct Driver {
     target: Option<Target>,
     control: Option<Box<dyn Session>>,
     engine: Option<Engine>,
+    /// How far counters have come on the last target, also where it could not be reached since.
+    counters: (Option<Target>, Counters),
 }
 
 impl Driver {
@@ -128,13 +131,17 @@ impl Driver {
     }
 
     fn connect(&mut self, target: Target, clients: u32) -> Result<Reply, Error> {
-        *self = Self::default();
+        let mut counters = std::mem::take(&mut self.counters);
+        if counters.0.as_ref() != Some(&target) {
+            counters = (Some(target.clone()), Counters::default());
+        }
+        *self = Self { counters, ..Self::default() };
         let control =
             session::open(&target).map_err(Error::sql("the control session cannot be opened"))?;
         let server_version = control.server_version().to_owned();
-        let engine = Engine::connect(&target, clients)?;
+        let engine = Engine::connect_again(&target, clients, &self.counters.1)?;
         let connections = engine.connections().to_vec();
-        *self = Self { target: Some(target), control: Some(control), engine: Some(engine) };
+        (self.target, self.control, self.engine) = (Some(target), Some(control), Some(engine));
         Ok(Reply::Connected { connections, server_version })
     }
 
@@ -189,6 +196,40 @@ mod tests {
         assert_eq!(connections.len(), 3);
         assert_eq!(report.succeeded, 300);
         assert_eq!(rest, [Reply::Done, Reply::Done]);
+    }
+
+    #[test]
+    fn counters_go_on_where_others_connect() {
+        let folder = tempfile::tempdir().unwrap();
+        let endpoint = model::drive::Endpoint::File(folder.path().join("db"));
+        let target = Target { protocol: "sqlite".to_owned(), endpoint, ..Target::null() };
+        let connect = |clients| Command::Connect { target: target.clone(), clients };
+        let query = |sql: &str| Command::Query { sql: sql.to_owned() };
+        let first = model::workload::Generator::Sequence { first: expression("1") };
+        let mut insert = statement("INSERT INTO t VALUES (?)", vec![arg(first)]);
+        insert.class = model::workload::Class::Write;
+        insert.expect = model::workload::Expect::default();
+        let compile = Command::Compile(Box::new(assignment(vec![op("insert", vec![insert])], 1)));
+        let replies = talk(lines(&[
+            connect(1),
+            query("CREATE TABLE t (id INTEGER PRIMARY KEY)"),
+            compile.clone(),
+            Command::Run(closed(7)),
+            connect(2),
+            compile.clone(),
+            Command::Run(closed(5)),
+            connect(1),
+            compile,
+            Command::Run(closed(6)),
+            query("SELECT COUNT(*) FROM t"),
+        ]));
+        for reply in &replies {
+            if let Reply::Ran(report) = reply {
+                assert_eq!((report.failed, &report.errors[..]), (0, &[][..]));
+            }
+        }
+        let Some(Reply::Rows { rows, .. }) = replies.last() else { panic!("{replies:?}") };
+        assert_eq!(rows[0][0].as_deref(), Some("23"));
     }
 
     #[test]

@@ -5,12 +5,14 @@
 //! of the client, the sleep of an open loop, and the parking of a role that waits for another. Read
 //! [`turn`] for the loop itself.
 
+mod counters;
 mod kept;
 mod seat;
 mod tally;
 mod trace;
 mod turn;
 
+pub use counters::Counters;
 pub(crate) use seat::Seats;
 pub use tally::Tally;
 pub use trace::trace;
@@ -34,6 +36,8 @@ pub struct Station {
     pub target: Target,
     /// Index of the connection.
     pub index: u32,
+    /// How far the counters of earlier connections have come.
+    pub counters: Counters,
     /// What to do.
     pub jobs: Receiver<Job>,
     /// What was done: one report when the connection is open, then one for each job.
@@ -82,7 +86,9 @@ pub fn work<C: Client>(station: Station) {
     // The engine's end is gone only when the whole engine is: then there is nobody to tell.
     let Ok(()) = station.reports.send(Report::Connected(connected)) else { return };
     let Ok(client) = client else { return };
-    let mut worker = Worker { client, lost: None, program: None, sequences: BTreeMap::new() };
+    let counters = station.counters;
+    let mut worker =
+        Worker { client, lost: None, program: None, sequences: BTreeMap::new(), counters };
     while let Ok(job) = station.jobs.recv() {
         let report = match job {
             Job::Prepare(program) => Report::Done(worker.prepare(program)),
@@ -103,8 +109,10 @@ struct Worker<C> {
     /// Why the connection is lost, if it is.
     lost: Option<Failure>,
     program: Option<Arc<Program>>,
-    /// Next values of counters by their identity, so that keys stay unique from stretch to stretch.
-    sequences: BTreeMap<String, u64>,
+    /// Executions of counters by their identity, so that keys stay unique from stretch to stretch,
+    /// and among how many connections they were executed.
+    sequences: BTreeMap<String, (u64, u64)>,
+    counters: Counters,
 }
 
 impl<C: Client> Worker<C> {
@@ -136,6 +144,10 @@ impl<C: Client> Worker<C> {
             })
         });
         let random = Random::new(start.stretch.seed, u64::from(index));
+        let executed = match (&program, start.seats.seat(index)) {
+            (Some(program), Some(seat)) => self.executed(program, u64::from(seat.clients)),
+            _ => Vec::new(),
+        };
         let prepared = guide.zip(start.seats.seat(index)).map(|(guide, seat)| {
             let schedule = seat.schedule.clone();
             let scope = Scope {
@@ -159,18 +171,27 @@ impl<C: Client> Worker<C> {
                 return Some(tally);
             }
         };
-        let executed = program
-            .sequences
-            .iter()
-            .map(|sequence| self.sequences.get(&sequence.key).copied().unwrap_or_default());
-        let mut turn = Turn::new(program, (guide, seat), random, executed.collect());
+        let mut turn = Turn::new(program, (guide, seat), random, executed);
         let clocked = (&mut self.client, &mut Monotonic);
         turn.execute(clocked, (schedule, seat.limit, start_ns), &mut tally);
+        let clients = u64::from(seat.clients);
         for (sequence, executed) in program.sequences.iter().zip(turn.executed()) {
-            self.sequences.insert(sequence.key.clone(), *executed);
+            let reached = executed.saturating_mul(clients).saturating_add(u64::from(seat.index));
+            self.counters.note(&sequence.key, reached);
+            self.sequences.insert(sequence.key.clone(), (clients, *executed));
         }
         self.lost = tally.lost.clone();
         Some(tally)
+    }
+
+    /// Where the counters of a program stand: where this connection left them, or behind all that
+    /// others reached.
+    fn executed(&self, program: &Program, clients: u64) -> Vec<u64> {
+        let of = |key: &String| match self.sequences.get(key) {
+            Some((among, executed)) if *among == clients => *executed,
+            _ => self.counters.start(key, clients),
+        };
+        program.sequences.iter().map(|sequence| of(&sequence.key)).collect()
     }
 
     fn alive(&self) -> Result<(), Failure> {

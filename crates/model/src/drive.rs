@@ -330,6 +330,10 @@ pub struct StretchReport {
     pub unexpected: u64,
     /// Errors by code, with the first message of each.
     pub errors: Vec<ErrorCount>,
+    /// Connections that were lost, with the code and the message of the first one; absent where
+    /// none was. The code may be any: a server may say why it closes a connection.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lost: Option<ErrorCount>,
     /// Per operation name: count and latencies.
     pub ops: Vec<OpReport>,
     /// Service times of all operations together.

@@ -12,3 +12,7 @@ pub const SLA_MISSED: &str = "SLA missed";
 
 /// User instructions are those of a few operations, executed step by step outside the slices.
 pub const STEPPED: &str = "user instructions counted by single steps";
+
+/// The engine is embedded: it shares the driver's process, so its cost is the driver's less that of
+/// a client without a server.
+pub const EMBEDDED: &str = "driver less null client";

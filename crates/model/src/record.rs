@@ -39,7 +39,8 @@ pub struct SliceRecord {
     pub reason: Option<String>,
     /// Marks that tables must show, e.g. `user mode only` or `not calm`.
     pub marks: Vec<String>,
-    /// Wall clock at the start, microseconds since 1970.
+    /// Wall clock at the start of the measured stretch, microseconds since 1970; of one that never
+    /// began, when it was to.
     pub wall_start_us: u64,
     /// What the load engine did; absent where it could not tell.
     pub work: Option<StretchReport>,

@@ -10,7 +10,6 @@
 //! processor counts no instructions, a [`Stepper`] counts those of a few operations.
 
 mod attach;
-mod calm;
 mod environment;
 mod error;
 #[cfg(test)]
@@ -29,7 +28,6 @@ mod task;
 mod unseen;
 mod value;
 
-pub use calm::{Calm, background_share};
 pub use environment::{Roots, environment, environment_at};
 pub use error::Error;
 pub use limit::raise_file_limit;

@@ -2,6 +2,7 @@
 
 use analysis::{Accounting, Curve, RoleCost, RoleCurve, RoleTimes};
 use model::{environment::Environment, plan::Plan, record::TrialHeader};
+use std::collections::BTreeMap;
 
 /// Everything beside the comparison of one experiment. All of it may be missing: an imported
 /// archive has neither plan nor trials.
@@ -15,7 +16,9 @@ pub struct Details {
     pub plan: Option<Plan>,
     /// The trials, oldest first.
     pub trials: Vec<Trial>,
-    /// Where the time went.
+    /// Where the time went by the run's own account, in seconds by activity; empty if it kept none.
+    pub ledger: BTreeMap<String, f64>,
+    /// Where the time went as far as slices tell.
     pub accounting: Option<Accounting>,
     /// Operations per second over the measured seconds.
     pub throughput: Vec<Curve>,

@@ -2,7 +2,7 @@
 
 use crate::words;
 use analysis::{Cell, Comparison, PhaseResult, geometric_mean};
-use model::metric::Metric;
+use model::{mark::SLA_MISSED, metric::Metric};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Keys of rows and columns that every comparison has; the factors are keys too.
@@ -302,21 +302,30 @@ fn one(cell: &Cell) -> Value {
     }
 }
 
-/// Several cells: their geometric means, as long as none of them broke.
+/// Several cells: their geometric means, as long as none of them broke. What is of less work than
+/// was asked for is in no mean.
 fn mean(cells: &[Located<'_>]) -> Value {
     let broken = cells.iter().find(|(_, cell)| words::is_failed(cell));
     if let Some((_, cell)) = broken {
         return Value { cells: cells.len(), ..one(cell) };
     }
-    let compared = cells.iter().filter(|(_, cell)| cell.base.is_some());
-    let ratios: Vec<f64> = compared.filter_map(|(_, cell)| cell.ratio).collect();
-    let values: Vec<f64> = cells.iter().filter_map(|(_, cell)| cell.value).collect();
+    let compared: Vec<&Cell> =
+        cells.iter().map(|(_, cell)| *cell).filter(|cell| cell.base.is_some()).collect();
+    let ratios: Vec<f64> = compared.iter().filter_map(|cell| cell.ratio).collect();
+    let kept = cells.iter().filter(|(_, cell)| cell.missed().is_none());
+    let values: Vec<f64> = kept.filter_map(|(_, cell)| cell.value).collect();
     let ratio = geometric_mean(&ratios);
+    let missed = cells.iter().filter(|(_, cell)| cell.missed().is_some()).count();
     let kind = match (ratio, values.is_empty()) {
         (Some(_), _) => Kind::Ratio,
+        (None, true) if missed > 0 => Kind::Missed,
         (None, true) => Kind::Missing,
-        (None, false) if cells.iter().all(|(_, cell)| cell.base.is_none()) => Kind::Base,
+        (None, false) if compared.is_empty() => Kind::Base,
         (None, false) => Kind::Invalid,
+    };
+    let (count, all) = match compared.len() {
+        0 => (values.len(), cells.len()),
+        all => (ratios.len(), all),
     };
     Value {
         value: geometric_mean(&values),
@@ -324,7 +333,30 @@ fn mean(cells: &[Located<'_>]) -> Value {
         span: None,
         verdict: "mean",
         cells: cells.len(),
-        note: format!("geometric mean of {} cells", ratios.len().max(values.len())),
+        note: note(cells, (count, all, missed)),
         kind,
     }
+}
+
+/// Of how many cells a mean is, what became of the others, and the marks of all of them.
+fn note(cells: &[Located<'_>], (count, all, missed): (usize, usize, usize)) -> String {
+    let mut parts = vec![match all - count.min(all) {
+        0 => format!("geometric mean of {all} cells"),
+        _ => format!("geometric mean of {count} of {all} cells"),
+    }];
+    if missed > 0 {
+        parts.push(format!("{missed} missed a set rate"));
+    }
+    let unmeasured = cells.iter().filter(|(_, cell)| cell.value.is_none()).count();
+    if unmeasured > 0 {
+        parts.push(format!("{unmeasured} not measured"));
+    }
+    let mut told: Vec<&str> = Vec::new();
+    for mark in cells.iter().flat_map(|(_, cell)| &cell.marks) {
+        if !mark.starts_with(SLA_MISSED) && !told.contains(&mark.as_str()) {
+            told.push(mark);
+        }
+    }
+    parts.extend(told.into_iter().map(str::to_owned));
+    parts.join("; ")
 }

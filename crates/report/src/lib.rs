@@ -21,6 +21,7 @@ mod escape;
 mod layout;
 mod number;
 mod scope;
+mod status;
 mod words;
 
 pub use details::{Details, LeftOut, Overhead, Trial};

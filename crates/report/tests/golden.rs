@@ -95,7 +95,8 @@ fn an_empty_report_says_so() {
     check("table", "nothing is recorded yet\n");
     check(
         "json",
-        "{\n  \"schema\": 1,\n  \"base\": \"\",\n  \"comparisons\": [],\n  \"warnings\": []\n}\n",
+        "{\n  \"schema\": 1,\n  \"base\": \"\",\n  \"comparisons\": [],\n  \"bases\": [],\n  \
+         \"warnings\": []\n}\n",
     );
     let error = render(&Report::default(), "xml").unwrap_err().to_string();
     assert!(error.starts_with("no format is named `xml`; choose one of `table`, "), "{error}");

@@ -208,3 +208,111 @@ fn several_experiments_and_none_are_pages_too() {
     assert!(page.contains("No records of trials are at hand"));
     assert!(render(&Report::default(), "html").unwrap().contains("Nothing is recorded yet"));
 }
+
+#[test]
+fn tables_name_their_rows_and_what_can_be_scrolled_and_cells_their_spans() {
+    let page = page(comparison(&TWO, 3, Some(("mysql-9.7.4", 1))));
+    assert!(page.contains("aria-label=\"Table: Answer\""), "tables are called after headings");
+    assert!(!page.contains("aria-label=\"Table\""));
+    assert!(page.contains("<th scope=\"row\">all tests</th>"));
+    assert!(page.contains("<p class=\"empty\" role=\"status\" hidden>"));
+    let scan = row(&page, "row-scan");
+    let aside = "<span class=\"aside\"> (blocks from 0.62 to 0.63)</span>";
+    assert!(scan.contains(aside) || scan.contains("(blocks from 0.62 to 0.62)"), "{scan}");
+    // Marks of values that compare are texts too; what failed has its footnote.
+    assert!(row(&page, "row-update-index").contains("not calm 45 s after its start)</span>"));
+    assert!(!row(&page, "row-random-points.range10").contains("(failed"));
+}
+
+#[test]
+fn the_top_says_how_many_tests_there_are_numbers_of() {
+    let text =
+        render(&report(comparison(&TWO, 1, Some(("mysql-9.7.4", 1))), &[]), "table").unwrap();
+    let status = "Tests: 3 compared, 1 failed, 0 missed a set rate, 0 not measured.";
+    assert!(
+        text.contains(status) && text.contains("`mysql-9.7.4` failed in 1 of 4 tests."),
+        "{text}"
+    );
+    let page = page(comparison(&TWO, 1, Some(("mysql-5.6.24", 1))));
+    assert!(page.contains(status), "a test whose base failed compares nothing");
+}
+
+#[test]
+fn a_variant_whose_tests_all_failed_is_said_to_have_failed() {
+    let mut comparison = comparison(&TWO, 1, Some(("mysql-9.7.4", 1)));
+    comparison.phases.retain(|phase| phase.phase == "random-points.range10");
+    let told = "<code>mysql-9.7.4</code> failed in 1 of 1 test: nothing of it can be compared.";
+    assert!(page(comparison).contains(told));
+}
+
+#[test]
+fn means_over_cells_say_which_are_missing_and_keep_their_marks() {
+    let subjects = [("a", 1.0), ("b", 1.6)];
+    let mut comparison = comparison(&subjects, 1, None);
+    for phase in &mut comparison.phases {
+        for cell in phase.cells.iter_mut().filter(|cell| cell.subject == "b") {
+            match phase.phase.as_str() {
+                "scan" => cell.marks.push("SLA missed: strict rule: late".into()),
+                "update-index" => (),
+                _ => continue,
+            }
+            cell.ratio = None;
+            if phase.phase == "update-index" {
+                cell.value = None;
+                cell.reason = Some("not measured".into());
+            }
+        }
+    }
+    let keys = |keys: &str| vec![keys.to_owned()];
+    let grid = report::grid::Grid::of(&comparison, &keys("variant"), &keys("suite-wide"));
+    let own = &grid.values[0][1][0];
+    let note = "geometric mean of 2 of 4 cells; 1 missed a set rate; 1 not measured; not calm 45 s \
+                after its start";
+    assert_eq!((own.note.as_str(), own.cells), (note, 4));
+    assert!((own.ratio.unwrap() - 0.625).abs() < 0.001, "{:?}", own.ratio);
+}
+
+#[test]
+fn the_account_of_the_run_itself_stands_above_what_slices_tell() {
+    let accounting = Some(analysis::Accounting { whole: 10.0, other: 4.0, ..Default::default() });
+    let details = |ledger: &[(&str, f64)]| Details {
+        ledger: ledger.iter().map(|(name, seconds)| ((*name).to_owned(), *seconds)).collect(),
+        accounting,
+        ..Details::default()
+    };
+    let shown = |details| {
+        let mut report = report(comparison(&TWO, 1, None), &[]);
+        report.details = vec![details];
+        render(&report, "html").unwrap()
+    };
+    let own = shown(details(&[("load", 30.0), ("measurement", 90.0)]));
+    assert!(own.contains(">measurement</th>") && own.contains(">all of it</th>"));
+    assert!(!own.contains("everything else"));
+    assert!(shown(details(&[])).contains(">everything else</th>"));
+}
+
+#[test]
+fn cpu_time_of_a_whole_server_is_not_called_that_of_serving_tasks() {
+    let serving = "CPU time of the tasks that serve it";
+    let with = |foreground: bool| {
+        let mut comparison = comparison(&TWO, 1, None);
+        for phase in &mut comparison.phases {
+            let is_foreground = |name: &str| name.starts_with("foreground");
+            phase.cells.retain(|cell| !is_foreground(cell.metric.name));
+            let mut own: Vec<_> = phase
+                .cells
+                .iter()
+                .filter(|c| c.metric.name == "server_cpu_us_per_op")
+                .cloned()
+                .collect();
+            let metric = analysis::metric("foreground_cpu_us_per_op").unwrap();
+            own.iter_mut().for_each(|cell| cell.metric = metric);
+            phase.cells.extend(own.into_iter().filter(|_| foreground));
+        }
+        page(comparison)
+    };
+    assert!(with(true).contains(serving) && with(true).contains("the rest: waiting"));
+    let without = with(false);
+    assert!(without.contains("CPU time of the whole server, background included"));
+    assert!(!without.contains(serving) && !without.contains("the rest: waiting"));
+}

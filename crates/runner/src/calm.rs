@@ -61,8 +61,32 @@ fn used_between(before: &BTreeMap<u32, u64>, after: &BTreeMap<u32, u64>) -> u64 
     after.iter().map(|(tid, ns)| ns.saturating_sub(before.get(tid).copied().unwrap_or(0))).sum()
 }
 
-/// Time after which a debt that has not become smaller will not be paid while the server is idle.
+/// Time after which an amount that has not become smaller will not be paid while the server is
+/// idle.
 const NO_PROGRESS: Duration = Duration::from_secs(3);
+
+/// Which debts a server still pays: an amount has to become smaller now and then, a work that goes
+/// on has only to end.
+#[derive(Debug, Default)]
+struct Progress {
+    /// The least amount of each debt, and when it was found.
+    least: BTreeMap<&'static str, (f64, Duration)>,
+}
+
+impl Progress {
+    /// Whether any of the debts `owed` at `now` is being paid.
+    fn is_made(&mut self, owed: &[(&Debt, f64)], now: Duration) -> bool {
+        let mut made = false;
+        for (debt, amount) in owed {
+            let least = self.least.entry(debt.name).or_insert((*amount, now));
+            if *amount < least.0 {
+                *least = (*amount, now);
+            }
+            made |= debt.counts_works() || now.saturating_sub(least.1) <= NO_PROGRESS;
+        }
+        made
+    }
+}
 
 /// Waits until every debt of the server is at or below its floor. Gives those that are not, when
 /// the ceiling is hit or when the server has stopped paying. Debts that it does not have count as
@@ -73,25 +97,35 @@ pub(crate) fn until_paid(
     ceiling: Duration,
     stop: &Stop,
 ) -> Result<Vec<String>, Error> {
-    let end = Instant::now() + ceiling;
-    let (mut least, mut progress) = (f64::INFINITY, Instant::now());
+    let start = Instant::now();
+    let mut progress = Progress::default();
     loop {
-        let mut owed = Vec::new();
-        let mut total = 0.0;
-        for debt in debts {
-            if let Some(amount) = owed_amount(driver, debt)?.filter(|amount| *amount > debt.floor) {
-                owed.push(format!("{} {amount}", debt.name));
-                total += amount;
-            }
-        }
-        if total < least {
-            (least, progress) = (total, Instant::now());
-        }
-        if owed.is_empty() || Instant::now() > end || progress.elapsed() > NO_PROGRESS {
-            return Ok(owed);
+        let owed = owed(driver, debts)?;
+        let now = start.elapsed();
+        if now > ceiling || !progress.is_made(&owed, now) {
+            return Ok(words(&owed));
         }
         stop.sleep(WINDOW)?;
     }
+}
+
+/// The debts above their floors, with their amounts.
+fn owed<'a>(driver: &mut Driver, debts: &'a [Debt]) -> Result<Vec<(&'a Debt, f64)>, Error> {
+    let mut owed = Vec::new();
+    for debt in debts {
+        let amount = owed_amount(driver, debt)?.filter(|amount| *amount > debt.floor);
+        owed.extend(amount.map(|amount| (debt, amount)));
+    }
+    Ok(owed)
+}
+
+fn words(owed: &[(&Debt, f64)]) -> Vec<String> {
+    owed.iter().map(|(debt, amount)| format!("{} {amount}", debt.name)).collect()
+}
+
+/// The debts above their floors now.
+pub(crate) fn left(driver: &mut Driver, debts: &[Debt]) -> Result<Vec<String>, Error> {
+    owed(driver, debts).map(|owed| words(&owed))
 }
 
 /// The amount of one debt now, or `None` where this server does not know it.
@@ -108,6 +142,25 @@ pub(crate) fn owed_amount(driver: &mut Driver, debt: &Debt) -> Result<Option<f64
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn amounts_have_to_become_smaller_and_works_only_to_end() {
+        let debt = |name, floor| Debt { name, sql: "", floor };
+        let (pages, history) = (debt("dirty_pages", 100.0), debt("history", 100.0));
+        let checkpoint = debt("checkpoints_in_progress", 0.0);
+        let seconds = Duration::from_secs;
+        let mut progress = Progress::default();
+        let mut made = |owed: &[(&Debt, f64)], second| progress.is_made(owed, seconds(second));
+        assert!(made(&[(&pages, 900.0), (&history, 500.0)], 0));
+        assert!(made(&[(&pages, 900.0), (&history, 500.0)], 3));
+        // One that shrinks is enough, even if the other one grows by more.
+        assert!(made(&[(&pages, 5000.0), (&history, 499.0)], 4));
+        assert!(made(&[(&pages, 5000.0), (&history, 600.0)], 7));
+        assert!(!made(&[(&pages, 5000.0), (&history, 600.0)], 8));
+        // A long checkpoint is one all the time.
+        assert!(made(&[(&pages, 5000.0), (&checkpoint, 1.0)], 300));
+        assert!(!made(&[], 301));
+    }
 
     #[test]
     fn a_task_that_was_born_in_the_window_counts_whole() {

@@ -11,15 +11,10 @@ use crate::{
 };
 use model::{
     drive::StretchEnd,
-    plan::{Block, Phase, PhaseKind, Settle},
+    plan::{Block, PhaseKind, Settle},
     record::SliceState,
 };
 use std::time::{Duration, Instant};
-
-/// Floor of the wait for maintenance, seconds, as published: `min(1200, 60 + rows / 1e6)`.
-const SETTLE_FLOOR_SECONDS_MAX: f64 = 1200.0;
-/// The ceiling is as many floors.
-const SETTLE_CEILING_FLOORS: f64 = 4.0;
 
 /// Executes every trial that is not complete yet.
 pub(crate) fn run(run: &mut Run<'_>) -> Result<(), Error> {
@@ -147,24 +142,27 @@ fn settle(run: &mut Run<'_>, trial: &mut Trial, phase: usize) -> Result<(), Erro
 
 fn maintain(run: &mut Run<'_>, trial: &mut Trial, phase: usize) -> Result<(), Error> {
     let about = &run.plan.phases[phase];
-    let settle = about.settle.unwrap_or_else(|| published_wait(about));
+    let as_long = Settle { floor_seconds: about.seconds, ceiling_seconds: about.seconds };
+    let settle = about.settle.unwrap_or(as_long);
     let floor = settle.floor_seconds.max(0.0);
     let ceiling = Duration::from_secs_f64(settle.ceiling_seconds.max(floor));
     let label = trial.header.subject.clone();
     run.step(&format!("{label}: maintenance, at least {floor:.0} s"));
     let start = Instant::now();
-    trial.stand.thaw()?;
-    let before = trial.stand.owed()?;
-    let left = template::settle(run, trial.subject, &mut trial.stand, ceiling)?;
-    let condition = start.elapsed();
-    run.stop.sleep(Duration::from_secs_f64(floor).saturating_sub(condition))?;
-    let after = trial.stand.owed()?;
-    trial.stand.freeze()?;
+    let subject = trial.subject;
+    let (before, left, condition, after) = trial.stand.thawed(|stand| {
+        let before = stand.owed()?;
+        let left = template::settle(run, subject, stand, ceiling)?;
+        let condition = start.elapsed();
+        run.stop.sleep(Duration::from_secs_f64(floor).saturating_sub(condition))?;
+        Ok((before, left, condition, stand.owed()?))
+    })?;
     let how = match left.as_slice() {
         [] => "all debts paid".to_owned(),
         left => {
             trial.marks.push(format!("debts left after `{}`", about.name));
-            format!("the server stopped paying with debts left ({})", left.join(", "))
+            let why = if condition < ceiling { "stopped paying" } else { "was not done" };
+            format!("the server {why} with debts left ({})", left.join(", "))
         }
     };
     let message = format!(
@@ -175,14 +173,6 @@ fn maintain(run: &mut Run<'_>, trial: &mut Trial, phase: usize) -> Result<(), Er
         after.join(", ")
     );
     trial.event("settled", &message, Some(start.elapsed().as_secs_f64()))
-}
-
-/// The published wait, for plans that say nothing: `min(1200, 60 + rows / 1e6)` seconds.
-fn published_wait(phase: &Phase) -> Settle {
-    let parameter = |name: &str| phase.parameters.get(name).copied().unwrap_or(0) as f64;
-    let rows = parameter("rows") * parameter("tables");
-    let floor_seconds = (60.0 + rows / 1e6).min(SETTLE_FLOOR_SECONDS_MAX);
-    Settle { floor_seconds, ceiling_seconds: floor_seconds * SETTLE_CEILING_FLOORS }
 }
 
 #[cfg(test)]

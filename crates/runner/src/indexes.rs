@@ -8,10 +8,10 @@ use model::{
 use rustix::time::{ClockId, clock_gettime};
 
 /// Creates them and reports each DDL statement as an operation whose service time is its wall time.
-/// The rows that the tables hold count as changed: the published figure is indexed rows per second.
+/// The `rows` of the tables count as changed: the published figure is indexed rows per second.
 pub(crate) fn create(
     run: &Run<'_>,
-    trial: &mut Trial,
+    (trial, rows): (&mut Trial, u64),
     phase: &Phase,
 ) -> Result<StretchReport, Error> {
     let engine = run.subject(trial.subject).config.engine.clone().unwrap_or_default();
@@ -26,7 +26,7 @@ pub(crate) fn create(
     report.scheduled = times.len() as u64;
     report.succeeded = report.scheduled;
     report.others = report.scheduled;
-    report.rows_changed = trial.rows.unwrap_or(0);
+    report.rows_changed = rows;
     report.ops = times.iter().map(operation).collect();
     Ok(report)
 }

@@ -6,8 +6,10 @@ use model::plan::Plan;
 use std::path::Path;
 use store::Results;
 
-/// Refuses what cannot end well: perf demanded but not permitted, too little disk or memory.
-pub(crate) fn check(plan: &Plan, places: &Places) -> Result<(), Error> {
+/// Refuses what cannot end well: perf demanded but not permitted, settings that are not the user's
+/// to make, too little disk. `left` bytes of what the plan needs are there from an earlier
+/// execution.
+pub(crate) fn check(plan: &Plan, places: &Places, left: u64) -> Result<(), Error> {
     for demand in &plan.experiment.require {
         require(demand)?;
     }
@@ -25,7 +27,30 @@ pub(crate) fn check(plan: &Plan, places: &Places) -> Result<(), Error> {
     // It may be a file system of its own.
     let folder = if runs.is_dir() { &runs } else { &places.root };
     let free = copy::free_bytes(folder)?;
-    enough_disk(plan.estimate.disk_bytes, free, &folder.display().to_string())
+    let needed = plan.estimate.disk_bytes.saturating_sub(left);
+    enough_disk(needed, free, &folder.display().to_string())
+}
+
+/// A warning where the servers may need more memory than is available. The estimate is good to a
+/// factor of two, so it refuses nothing.
+pub(crate) fn scarce_memory(plan: &Plan) -> Option<String> {
+    let available = available_bytes(&fs_err::read_to_string("/proc/meminfo").ok()?)?;
+    let needed = plan.estimate.memory_bytes;
+    (needed > available).then(|| {
+        format!(
+            "the servers may need {} MiB of memory, and {} MiB are available: if this host swaps, \
+             choose smaller caches or fewer subjects",
+            needed >> 20,
+            available >> 20
+        )
+    })
+}
+
+/// What the kernel calls available in `/proc/meminfo`.
+fn available_bytes(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib << 10)
 }
 
 /// Refuses a folder for results that holds something else.
@@ -78,6 +103,14 @@ mod tests {
             error,
             "no space: the plan needs about 30 MiB under `/data`, and 10 MiB are free"
         );
+    }
+
+    #[test]
+    fn available_memory_is_the_kernels() {
+        let text = "MemTotal:       16265112 kB\nMemFree: 1 kB\nMemAvailable:    2048 kB\n";
+        assert_eq!(available_bytes(text), Some(2 << 20));
+        assert_eq!(available_bytes("MemTotal: 5 kB\n"), None);
+        assert_eq!(available_bytes("MemAvailable: many kB\n"), None);
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! How a trial goes on after a failure: a phase that broke keeps its mark, and the next one tries to
-//! reach the server again.
+//! How a trial goes on after a failure: a phase that broke keeps its mark, and the next one tries
+//! to reach the server again.
 
 use crate::{Error, trial::Trial};
 use dbms::Server;

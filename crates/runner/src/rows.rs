@@ -1,19 +1,34 @@
 //! Row accounting: what the load engine counted must be what the tables hold.
 
 use crate::{Error, run::Run, trial::Trial};
-use model::{drive::StretchReport, plan::Phase, workload::Workload};
+use model::{
+    Parameters,
+    drive::StretchReport,
+    plan::Phase,
+    schema::{Schema, Table},
+    workload::Workload,
+};
+
+/// Names of all tables of a phase's schema.
+pub(crate) fn tables(run: &Run<'_>, phase: &Phase) -> Result<Vec<String>, Error> {
+    Ok(names(run.schema_of(phase)?, &phase.parameters))
+}
+
+fn names(schema: &Schema, parameters: &Parameters) -> Vec<String> {
+    let of = |table: &Table| -> Vec<String> {
+        let copies = table.copies.evaluate(parameters).unwrap_or(1);
+        (1..=copies).map(|n| table.name.replace("{n}", &n.to_string())).collect()
+    };
+    schema.tables.iter().flat_map(of).collect()
+}
 
 /// Rows of all tables of a phase's schema, counted by the server itself.
 pub(crate) fn count(run: &Run<'_>, trial: &mut Trial, phase: &Phase) -> Result<u64, Error> {
-    let schema = run.schema_of(phase)?;
     let mut rows = 0;
-    for table in &schema.tables {
-        for n in 1..=table.copies.evaluate(&phase.parameters).unwrap_or(1) {
-            let name = table.name.replace("{n}", &n.to_string());
-            let counted = trial.stand.driver.query(&format!("SELECT COUNT(*) FROM {name}"))?;
-            let first = counted.into_iter().flatten().flatten().next();
-            rows += first.and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(0);
-        }
+    for name in tables(run, phase)? {
+        let counted = trial.stand.driver.query(&format!("SELECT COUNT(*) FROM {name}"))?;
+        let first = counted.into_iter().flatten().flatten().next();
+        rows += first.and_then(|text| text.trim().parse::<u64>().ok()).unwrap_or(0);
     }
     Ok(rows)
 }

@@ -3,7 +3,7 @@
 use crate::{
     Error, Observer, Progress, Stop,
     calibrate::Calibration,
-    classic, copy, environment, interleaved,
+    classic, copy, interleaved,
     ledger::{Activity, Ledger},
     preflight, stepping,
 };
@@ -120,9 +120,9 @@ impl<'a> Run<'a> {
         stop: &'a Stop,
         observer: &'a mut dyn Observer,
     ) -> Result<Self, Error> {
-        preflight::check(plan, places)?;
+        preflight::check(plan, places, 0)?;
         let installed = install(plan, places, observer)?;
-        let environment = environment::of(&places.root);
+        let environment = probe::environment(&places.root);
         let now = crate::trial::wall_us();
         let place = places.new_run(&format!("verify-{now}-{}", std::process::id()))?;
         let results = Results::open_or_create(place.data().join("records"))?;
@@ -178,20 +178,21 @@ pub fn execute(
 ) -> Result<Outcome, Error> {
     probe::raise_file_limit();
     let mut ledger = Ledger::default();
-    preflight::check(plan, places)?;
     preflight::check_results(&options.results)?;
+    let resumed = match options.resume {
+        Resume::No => None,
+        Resume::Yes => Some(unfinished(plan, options)?),
+    };
+    let left = resumed.as_ref().map(|writer| places.runs().join(writer.id()));
+    preflight::check(plan, places, left.map_or(0, |folder| copy::folder_bytes(&folder)))?;
+    if let Some(warning) = preflight::scarce_memory(plan) {
+        observer.tell(&Progress::Warning(&warning));
+    }
     let installed = ledger.during(Activity::Install, || install(plan, places, observer))?;
-    let environment = environment::of(&places.root);
-    let results = Results::open_or_create(&options.results)?;
-    let writer = match options.resume {
-        Resume::No => results.start_run(plan, &environment)?,
-        Resume::Yes => results.unfinished(&plan.hash)?.ok_or_else(|| {
-            Error::Preflight(format!(
-                "no unfinished run of `{}` with this plan is in `{}`: run without `--resume`",
-                plan.experiment.name,
-                options.results.display()
-            ))
-        })?,
+    let environment = probe::environment(&places.root);
+    let writer = match resumed {
+        Some(writer) => writer,
+        None => Results::open_or_create(&options.results)?.start_run(plan, &environment)?,
     };
     writer.note_state(COMMAND, &options.command)?;
     let place = places.new_run(writer.id())?;
@@ -208,6 +209,18 @@ pub fn execute(
             Err(error)
         }
     }
+}
+
+/// The run that is to be continued.
+fn unfinished(plan: &Plan, options: &Options) -> Result<RunWriter, Error> {
+    let found = Results::open_or_create(&options.results)?.unfinished(&plan.hash)?;
+    found.ok_or_else(|| {
+        Error::Preflight(format!(
+            "no unfinished run of `{}` with this plan is in `{}`: run without `--resume`",
+            plan.experiment.name,
+            options.results.display()
+        ))
+    })
 }
 
 /// Makes every build of the plan ready on this host.
@@ -286,14 +299,19 @@ impl Run<'_> {
         self.done += slices;
     }
 
-    /// Removes the data folders of a run that broke; a resume loads again what it needs.
+    /// Removes the data folders of a run that broke, unless they are to be kept; a resume loads
+    /// again what it needs.
     fn abandon(mut self) {
         // What broke the run is told; that its account could not be written as well would hide it.
         let _ = self.note_time();
-        if self.options.data == DataFolders::Remove {
-            // The same goes for folders that are still there.
-            let _ = self.keeper.end();
-            let _ = copy::remove_folder(self.place.data());
+        match self.options.data {
+            // Else the next run would take them for those of a run that was killed.
+            DataFolders::Keep => drop(self.place.keep()),
+            DataFolders::Remove => {
+                // The same goes for folders that are still there.
+                let _ = self.keeper.end();
+                let _ = copy::remove_folder(self.place.data());
+            }
         }
     }
 

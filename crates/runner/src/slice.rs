@@ -64,6 +64,8 @@ impl After {
 
 /// What a slice gave before it became a record.
 struct Measured {
+    /// Wall clock at the start of the measured stretch, microseconds since 1970.
+    from_us: u64,
     work: StretchReport,
     readings: Vec<Reading>,
     drained: Vec<Reading>,
@@ -74,7 +76,6 @@ struct Measured {
 /// Executes a slice and records it. Only errors that are not the subject's own end the run.
 pub(crate) fn execute(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Result<(), Error> {
     let mut record = blank(run, trial, work);
-    let null = run.null_readings(work.phase);
     let measured = measured_and_counted(run, trial, work);
     match trial.keep_apart(measured)? {
         Some((measured, miscount)) => {
@@ -99,6 +100,8 @@ pub(crate) fn execute(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Resu
     }
     let embedded = is_embedded(&trial.stand.target);
     if embedded {
+        let (phase, report) = (&run.plan.phases[work.phase], record.work.as_ref());
+        let null = run.calibration.null_readings(phase, &record.readings, report);
         record.readings.extend(null);
     }
     record.readings.extend(trial.stepped.iter().cloned());
@@ -124,21 +127,35 @@ fn measured_and_counted(
     let phase = &run.plan.phases[work.phase];
     let workload = &run.plan.workloads[phase.workload];
     let counted = phase.kind == PhaseKind::Index || workload.ends_by_roles();
-    if counted && trial.rows.is_none() {
-        trial.rows = Some(trial.thawed(|trial| rows::count(run, trial, phase))?);
+    let before = match counted {
+        true => Some(rows_before(run, trial, phase)?),
+        false => None,
+    };
+    if workload.writes() {
+        // Whatever comes of it, the tables do not hold what was counted.
+        trial.rows = None;
     }
-    let measured = trial.thawed(|trial| measure(run, trial, work))?;
+    let measured = trial.thawed(|trial| measure(run, trial, (work, before)))?;
     if work.after == After::Drain {
         copy::sync_file_system(&trial.stand.data)?;
     }
-    let Some(before) = trial.rows.filter(|_| counted) else { return Ok((measured, None)) };
+    let Some(before) = before else { return Ok((measured, None)) };
     let (found, bytes) = trial
         .thawed(|trial| Ok((rows::count(run, trial, phase)?, trial.stand.database_bytes()?)))?;
     // What inserts grows: its size is that of its end.
     trial.database_bytes = bytes;
-    trial.rows = Some(found);
+    trial.rows = Some((rows::tables(run, phase)?, found));
     let expected = rows::expected(before, workload, &measured.work);
     Ok((measured, rows::mismatch(expected, found)))
+}
+
+/// Rows of a phase's tables: as last counted, if these were counted and nothing has written since.
+fn rows_before(run: &Run<'_>, trial: &mut Trial, phase: &Phase) -> Result<u64, Error> {
+    let tables = rows::tables(run, phase)?;
+    match &trial.rows {
+        Some((known, rows)) if *known == tables => Ok(*rows),
+        _ => trial.thawed(|trial| rows::count(run, trial, phase)),
+    }
 }
 
 /// Records a slice that cannot be executed because its subject broke earlier in the block.
@@ -161,6 +178,7 @@ pub(crate) fn refuse(
 }
 
 fn fill_in(record: &mut SliceRecord, trial: &Trial, measured: Measured) {
+    record.wall_start_us = measured.from_us;
     record.marks.extend(measured.marks);
     record.readings = measured.readings;
     record.drained = measured.drained;
@@ -180,7 +198,11 @@ fn fill_in(record: &mut SliceRecord, trial: &Trial, measured: Measured) {
     record.work = Some(measured.work);
 }
 
-fn measure(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Result<Measured, Error> {
+fn measure(
+    run: &mut Run<'_>,
+    trial: &mut Trial,
+    (work, rows): (&Work, Option<u64>),
+) -> Result<Measured, Error> {
     let phase = &run.plan.phases[work.phase];
     let sampler = Sampler::start(&trial.stand.counted(), SERIES_INTERVAL)?;
     if let Some(warmup) = work.warmup {
@@ -193,27 +215,29 @@ fn measure(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Result<Measured
         SliceState::Discarded | SliceState::Failed => Activity::WarmUp,
     };
     let report = run.during(activity, |run| match phase.kind {
-        PhaseKind::Index => indexes::create(run, trial, phase),
+        PhaseKind::Index => indexes::create(run, (trial, rows.unwrap_or(0)), phase),
         _ => stretch(trial, phase, work.end, work.seed),
     })?;
     let after = snapshot(trial)?;
-    let rows = sampler.stop();
-    trial.writer.series(&rows)?;
+    let series = sampler.stop();
+    trial.writer.series(&series)?;
     let mut readings = Meter::readings(&before, &after);
-    probe::raise_peaks(&mut readings, &rows, from_us, wall_us());
+    probe::raise_peaks(&mut readings, &series, from_us, wall_us());
     let workload = &run.plan.workloads[phase.workload];
     let tasks = Meter::task_readings(&before, &after);
     let serving = &trial.stand.foreground.tasks;
     readings.extend(by_role::readings(workload, &phase.parameters, serving, &tasks));
-    let lost = report.errors.iter().find(|error| error.code == "lost");
-    if let Some(error) = lost {
-        return Err(Error::Sql { message: error.message.clone(), lost: true });
+    if let Some(lost) = &report.lost {
+        let message =
+            format!("{} connections were lost ({}: {})", lost.count, lost.code, lost.message);
+        return Err(Error::Sql { message, lost: true });
     }
     if let Some(server) = trial.stand.server.as_ref().filter(|server| !server.is_alive()) {
         let message = format!("the server with process {} is gone", server.pid());
         return Err(Error::Sql { message, lost: true });
     }
     let mut measured = Measured {
+        from_us,
         work: report,
         readings,
         drained: Vec::new(),

@@ -61,8 +61,8 @@ pub(crate) fn make(run: &mut Run<'_>, subject: usize, load: u32) -> Result<(), E
         folder_bytes >> 20
     ));
     if !left.is_empty() {
-        let (seconds, left) = (SETTLE_CEILING.as_secs(), left.join(", "));
-        run.warn(&format!("{label} still had debts {seconds} s after its load: {left}"));
+        let left = left.join(", ");
+        run.warn(&format!("{label} still had debts {settle_seconds:.1} s after its load: {left}"));
     }
     let subject = label.clone();
     let loaded = Loaded { subject, load, report, settle_seconds, left, folder_bytes };

@@ -10,6 +10,7 @@ use crate::{
 use dbms::{Debt, Keeper, Launch, NotReady, Server};
 use model::{
     drive::{Assignment, Command, Connection, Endpoint, Reply, Target},
+    mark,
     reading::Reading,
     record::{Event, TrialHeader},
     subject::Subject,
@@ -18,12 +19,15 @@ use probe::Meter;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    time::Duration,
+    time::{Duration, Instant},
 };
 use store::TrialWriter;
 
 /// How long a fresh server may take to become calm before slices are marked.
 const CALM_CEILING: Duration = Duration::from_secs(45);
+
+/// How long a server may take at least to become calm where its debts have used up the time.
+const CALM_AFTER_DEBTS: Duration = Duration::from_secs(2);
 
 /// Lines of a dead server's log that the record of the broken slice quotes.
 pub(crate) const LOG_LINES: usize = 20;
@@ -60,8 +64,8 @@ pub(crate) struct Trial {
     pub(crate) database_bytes: Option<f64>,
     /// Readings of single steps, for the slices of the current phase.
     pub(crate) stepped: Vec<Reading>,
-    /// Rows of the tables as last counted; none before a phase that needs them.
-    pub(crate) rows: Option<u64>,
+    /// Which tables were counted last, and their rows; none if anything may have written since.
+    pub(crate) rows: Option<(Vec<String>, u64)>,
     /// Marks that every slice of this trial carries.
     pub(crate) marks: Vec<String>,
     /// Why the rest of the phase goes on without this subject; the next phase tries to reach its
@@ -134,7 +138,7 @@ impl Stand {
         }
         self.foreground = match &self.server {
             Some(server) => foreground::find(&mut self.driver, &self.connections, server.pid())?,
-            None => Foreground { tasks: Vec::new(), how: "driver less null client".to_owned() },
+            None => Foreground { tasks: Vec::new(), how: mark::EMBEDDED.to_owned() },
         };
         Ok(())
     }
@@ -160,16 +164,25 @@ impl Stand {
         }
     }
 
-    /// Waits until the server's debts are paid and background work is at its floor. Gives what was
-    /// left when the ceiling was hit; nothing if all went well.
+    /// Waits until the server's debts are paid and background work is at its floor, both at once:
+    /// what becomes calm may owe again. Gives what was left when the ceiling was hit or the server
+    /// had stopped paying; nothing if all went well.
     pub(crate) fn drain(&mut self, ceiling: Duration) -> Result<Vec<String>, Error> {
-        let start = std::time::Instant::now();
-        let mut left = calm::until_paid(&mut self.driver, &self.debts, ceiling, &self.stop)?;
-        let rest = ceiling.saturating_sub(start.elapsed()).max(Duration::from_secs(2));
-        if !self.calm(rest)? {
-            left.push("background work".to_owned());
+        let start = Instant::now();
+        loop {
+            let rest = ceiling.saturating_sub(start.elapsed());
+            let unpaid = calm::until_paid(&mut self.driver, &self.debts, rest, &self.stop)?;
+            let rest = ceiling.saturating_sub(start.elapsed());
+            let calm = self.calm(rest.max(CALM_AFTER_DEBTS))?;
+            let mut left = calm::left(&mut self.driver, &self.debts)?;
+            if calm && unpaid.is_empty() && !left.is_empty() && start.elapsed() < ceiling {
+                continue;
+            }
+            if !calm {
+                left.push("background work".to_owned());
+            }
+            return Ok(left);
         }
-        Ok(left)
     }
 
     /// What the server owes now, one entry per debt that it knows.
@@ -291,6 +304,9 @@ impl Trial {
             broken: None,
             unable: None,
         };
+        if is_embedded(&trial.stand.target) {
+            trial.marks.push(mark::EMBEDDED.to_owned());
+        }
         if !trial.stand.calm(CALM_CEILING)? {
             trial.marks.push(format!("not calm {} s after its start", CALM_CEILING.as_secs()));
         }

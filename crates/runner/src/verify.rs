@@ -19,7 +19,7 @@ use model::{
     plan::{Phase, PhaseKind, Plan},
     schema::Schema,
     subject::Subject,
-    workload::{Check, Class, Expect, Mode, Op, Statement, TableChoice, Workload},
+    workload::{Check, Class, Expect, Mode, Statement, TableChoice, Workload},
 };
 use std::{collections::BTreeMap, time::Duration};
 
@@ -167,7 +167,8 @@ impl Case<'_> {
     /// The statement of the workload that was executed.
     fn statement(&self, origin: Option<Origin>) -> Option<&Statement> {
         let origin = origin?;
-        let op = executed(self.workload()).into_iter().nth(origin.op as usize)?;
+        // A trace plays all roles on one connection, so its operations are the workload's.
+        let op = self.workload().ops.get(origin.op as usize)?;
         op.statements.get(origin.statement as usize)
     }
 
@@ -187,15 +188,6 @@ impl Case<'_> {
                 && Some(known.check) == check
         });
         Discrepancy { check, text, documented: documented.map(|known| known.reason.clone()) }
-    }
-}
-
-/// The operations in the order of their compiled form.
-fn executed(workload: &Workload) -> Vec<&Op> {
-    let named = |name: &String| workload.ops.iter().find(|op| op.name == *name);
-    match workload.roles.as_slice() {
-        [role] => role.ops.iter().filter_map(named).collect(),
-        _ => workload.ops.iter().collect(),
     }
 }
 

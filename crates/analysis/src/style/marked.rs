@@ -20,7 +20,7 @@ impl Style for Marked {
     fn legends(&self) -> [&'static str; 3] {
         [
             "Where the target insert rate was missed there is no comparable number.",
-            "+ more than 1.05, − less than 0.95 of the first row; where the target insert rate was \
+            "+ more than 1.05, − less than 0.95 of the base; where the target insert rate was \
              missed there is no ratio.",
             "Rates that missed their target are marked.",
         ]
@@ -30,11 +30,11 @@ impl Style for Marked {
         column.cells.iter().map(|cell| shown(cell, cell.rate)).collect()
     }
 
-    /// A base that missed its target leaves the whole column without ratios.
+    /// A base that missed its target leaves the cells that it is the base of without ratios.
     fn relative(&self, column: &PhaseColumn) -> Vec<Shown> {
-        let first = column.cells.first();
-        let base = first.filter(|cell| cell.missed().is_none()).and_then(|cell| cell.rate);
         let ratio = |cell: &PhaseCell| {
+            let base = column.base(cell).filter(|base| base.missed().is_none());
+            let base = base.and_then(|base| base.rate);
             if cell.missed().is_some() {
                 return Shown { content: Content::Missed(None), shade: Shade::Ignored };
             }
@@ -48,7 +48,7 @@ impl Style for Marked {
                     };
                     Shown { content: Content::Ratio(ratio), shade }
                 }
-                None => Shown::plain(Content::Missing),
+                None => Shown::nothing(cell),
             }
         };
         column.cells.iter().map(ratio).collect()
@@ -63,6 +63,6 @@ fn shown(cell: &PhaseCell, rate: Option<f64>) -> Shown {
     match (cell.missed(), rate) {
         (Some(_), _) => Shown { content: Content::Missed(rate), shade: Shade::Ignored },
         (None, Some(rate)) => Shown::plain(Content::Rate(rate)),
-        (None, None) => Shown::plain(Content::Missing),
+        (None, None) => Shown::nothing(cell),
     }
 }

@@ -19,7 +19,7 @@ pub trait Style: Sync {
     /// Rates as they are.
     fn absolute(&self, column: &PhaseColumn) -> Vec<Shown>;
 
-    /// Rates relative to those of the first cell.
+    /// Rates relative to those of the base.
     fn relative(&self, column: &PhaseColumn) -> Vec<Shown>;
 
     /// Rates of the inserts beside queries.

@@ -24,7 +24,7 @@ impl Style for Published {
         [
             "▲ top and ▼ bottom quarter of the range; ○ the target insert rate was missed, and the \
              bottom quarter hides it.",
-            "+ more than 1.05, − less than 0.95 of the first row; missed targets are not marked \
+            "+ more than 1.05, − less than 0.95 of the base; missed targets are not marked \
              here.",
             "▼ less than 95 % of the target on average.",
         ]
@@ -41,18 +41,18 @@ impl Style for Published {
                         range.map_or(Shade::Plain, |range| range.shade(value, ignored(cell)));
                     Shown { content: Content::Rate(value), shade }
                 }
-                None => Shown::plain(Content::Missing),
+                None => Shown::nothing(cell),
             })
             .collect()
     }
 
     /// Whether a target was missed is not looked at, neither in a cell nor in the base.
     fn relative(&self, column: &PhaseColumn) -> Vec<Shown> {
-        let base = column.cells.first().and_then(|cell| cell.rate).map(rate);
+        let base = |cell| column.base(cell).and_then(|base| base.rate).map(rate);
         column
             .cells
             .iter()
-            .map(|cell| match (cell.rate.map(rate), base) {
+            .map(|cell| match (cell.rate.map(rate), base(cell)) {
                 (Some(value), Some(base)) if base > 0.0 => {
                     let shade = match whole(value / base * 100.0) {
                         percent if percent > 105.0 => Shade::Faster,
@@ -61,7 +61,7 @@ impl Style for Published {
                     };
                     Shown { content: Content::Ratio(value / base), shade }
                 }
-                _ => Shown::plain(Content::Missing),
+                _ => Shown::nothing(cell),
             })
             .collect()
     }
@@ -75,7 +75,7 @@ impl Style for Published {
                     let shade = if ignored(cell).is_some() { Shade::Bottom } else { Shade::Plain };
                     Shown { content: Content::Rate(value), shade }
                 }
-                None => Shown::plain(Content::Missing),
+                None => Shown::nothing(cell),
             })
             .collect()
     }

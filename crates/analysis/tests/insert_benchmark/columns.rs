@@ -14,6 +14,7 @@ pub(crate) fn column(phase: &str, target: f64, cells: &[(f64, f64)]) -> PhaseCol
             rate: Some(queries),
             inserted_per_second: Some(inserts),
             levels: RULES.iter().map(|rule| rule.judge(&work)).collect(),
+            ..PhaseCell::default()
         }
     };
     PhaseColumn {
@@ -39,6 +40,7 @@ pub(crate) fn printed(shown: &Shown) -> (String, String) {
         Content::Rate(rate) => format!("{rate:.0}"),
         Content::Ratio(ratio) => format!("{ratio:.2}"),
         Content::Missed(_) => "missed".to_owned(),
+        Content::Failed => "failed".to_owned(),
         Content::Missing => String::new(),
     };
     (text, shown.shade.class().unwrap_or_default().to_owned())

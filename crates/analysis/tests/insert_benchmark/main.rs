@@ -5,4 +5,5 @@
 
 mod archive_2021;
 mod columns;
+mod judged;
 mod published_2024;

@@ -125,14 +125,19 @@ fn check_all_gone(parent: &Parent, during: &Traces) {
     println!("  all gone after {:?}", start.elapsed());
     let left: Vec<&u32> = parent.pids.iter().filter(alive).collect();
     assert!(left.is_empty(), "processes {left:?} are left");
+    check_no_traces(&parent.pids, during);
+    assert!(!parent.sockets.exists(), "the sockets are left");
+    let _ = std::fs::remove_dir_all(&parent.data);
+}
+
+/// Nothing is left of what these processes had in the system.
+fn check_no_traces(pids: &[u32], during: &Traces) {
     for path in during.shared_files.iter().chain(&during.groups) {
         assert!(!path.exists(), "`{}` is left", path.display());
     }
-    assert!(traces(&parent.pids, &BTreeSet::new()).segments.is_empty(), "segments are left");
+    assert!(traces(pids, &BTreeSet::new()).segments.is_empty(), "segments are left");
     let semaphores: Vec<String> = semaphores().intersection(&during.semaphores).cloned().collect();
     assert!(semaphores.is_empty(), "semaphores {semaphores:?} are left");
-    assert!(!parent.sockets.exists(), "the sockets are left");
-    let _ = std::fs::remove_dir_all(&parent.data);
 }
 
 fn kill(pid: u32) {
@@ -178,6 +183,7 @@ pub(crate) fn parent_without_groups() {
 
 /// Who kills the keeper itself kills the servers, and the next keeper sweeps.
 pub(crate) fn keeper() {
+    let before = semaphores();
     let bench: Bench = bench("orphans");
     let subject = bench.subject("mysql@5.6", &[]);
     bench.initialise(&subject);
@@ -185,6 +191,9 @@ pub(crate) fn keeper() {
     server.freeze().unwrap();
     let keeper = bench.keeper.pid();
     let group = server.group().map(Path::to_owned);
+    let pids: Vec<u32> = server.processes().into_iter().chain([keeper]).collect();
+    let during = traces(&pids, &before);
+    assert_eq!(during.groups.is_empty(), group.is_none(), "{during:?}");
     kill(keeper);
     let start = Instant::now();
     while server.is_alive() && start.elapsed() < LIMIT {
@@ -199,5 +208,5 @@ pub(crate) fn keeper() {
     drop(bench);
     drop(crate::bench::bench("after"));
     assert!(group.is_none_or(|group| !group.exists()), "the group is left");
-    assert_eq!(traces(&[keeper], &semaphores()), Traces::default());
+    check_no_traces(&pids, &during);
 }

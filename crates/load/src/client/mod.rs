@@ -9,15 +9,17 @@ pub mod null;
 pub mod postgres;
 pub mod sqlite;
 
+pub use crate::pieces::Draft;
 use crate::program::{Cast, Program};
 use crate::worker::{self, Station};
 use model::drive::{Stretch, Target, TracedStatement};
 
 /// One connection to a server, or to nothing.
 ///
-/// The worker calls, for each statement: [`Client::begin`], then [`Client::integer`] or
-/// [`Client::text`] once per entry of [`crate::program::Sql::parameters`] and in their order, then
-/// [`Client::execute`]. A client may therefore patch an encoded packet in place, left to right.
+/// The worker calls, for each statement: [`Client::begin`], then [`Client::compose`] or, for each
+/// entry of [`crate::program::Sql::parameters`] in their order, [`Client::integer`],
+/// [`Client::text`] or [`Client::varying`], then [`Client::execute`]. A client may therefore patch
+/// an encoded packet in place, left to right.
 pub trait Client: Sized {
     /// Opens a connection and executes the target's initial statements.
     fn connect(target: &Target) -> Result<Self, Failure>;
@@ -31,6 +33,10 @@ pub trait Client: Sized {
 
     /// Starts the arguments of entry `index` of [`Program::sql`].
     fn begin(&mut self, index: usize);
+
+    /// Lets `write` give all arguments, if the statement begun is sent as text; returns whether it
+    /// is. Otherwise they are given one by one.
+    fn compose(&mut self, write: impl FnOnce(&mut Draft<'_>)) -> bool;
 
     /// Gives the next argument, an integer.
     fn integer(&mut self, value: i64);

@@ -8,8 +8,9 @@ mod packet;
 mod reply;
 mod whole;
 
-use super::{Answer, Client, Failure, FailureKind};
+use super::{Answer, Client, Draft, Failure, FailureKind};
 use crate::channel::Channel;
+use crate::pieces::Sheet;
 use crate::program::{Program, Sql};
 use crate::session::{SqlError, mysql as session};
 use model::drive::Target;
@@ -40,11 +41,13 @@ pub struct Mysql {
     prepared: Vec<u32>,
     /// All prepared packets, one behind the other.
     arena: Vec<u8>,
-    /// The text packet, or the first execution of a prepared one, under construction.
+    /// The first execution of a prepared packet, or one that varies, under construction.
     scratch: Vec<u8>,
+    /// The text packet under construction.
+    sheet: Sheet,
     /// The statement whose arguments are being given.
     current: usize,
-    /// Where the next argument goes: place in the arena, or number of the piece that follows it.
+    /// Place of the next argument in the arena.
     cursor: usize,
     /// Whether arguments are appended to the scratch, and not put in their place in the arena.
     appends: bool,
@@ -66,6 +69,7 @@ impl Client for Mysql {
             prepared: Vec::new(),
             arena: Vec::new(),
             scratch: Vec::new(),
+            sheet: Sheet::default(),
             current: 0,
             cursor: 0,
             appends: false,
@@ -94,6 +98,7 @@ impl Client for Mysql {
         }
         let longest = self.statements.iter().map(Encoded::length_max);
         self.scratch = Vec::with_capacity(longest.max().unwrap_or_default());
+        self.sheet.fit(self.statements.iter().filter_map(Encoded::pieces));
         Ok(())
     }
 
@@ -109,13 +114,15 @@ impl Client for Mysql {
                 self.appends = true;
                 prepared.begin(&self.arena, &mut self.scratch);
             }
-            Encoded::Text { pieces, .. } => {
-                self.appends = true;
-                self.cursor = 1;
-                self.scratch.clear();
-                self.scratch.extend_from_slice(pieces.get(0));
-            }
+            Encoded::Text { .. } => {}
         }
+    }
+
+    #[inline(always)]
+    fn compose(&mut self, write: impl FnOnce(&mut Draft<'_>)) -> bool {
+        let Encoded::Text { pieces, .. } = &self.statements[self.current] else { return false };
+        self.sheet.write(pieces, write);
+        true
     }
 
     #[inline(always)]
@@ -165,8 +172,9 @@ impl Client for Mysql {
                 prepared.capture
             }
             Encoded::Text { capture, .. } => {
-                packet::finish(&mut self.scratch)?;
-                self.channel.send(&self.scratch)?;
+                let packet = self.sheet.text();
+                packet::finish(packet)?;
+                self.channel.send(packet)?;
                 *capture
             }
         };
@@ -186,39 +194,17 @@ impl Mysql {
     /// Appends an integer; apart, to keep the path of prepared statements short.
     #[inline(never)]
     fn append_integer(&mut self, value: i64) {
-        match &self.statements[self.current] {
-            Encoded::Prepared(_) | Encoded::Varying(_) => {
-                self.scratch.extend_from_slice(&value.to_le_bytes());
-            }
-            Encoded::Text { pieces, .. } => {
-                pieces.append_number(&mut self.scratch, value, self.cursor);
-                self.cursor += 1;
-            }
-        }
+        self.scratch.extend_from_slice(&value.to_le_bytes());
     }
 
     /// Appends a text in two parts and returns where it starts.
     #[inline(never)]
     fn append_text(&mut self, head: &[u8], tail: &[u8]) -> usize {
-        match &self.statements[self.current] {
-            Encoded::Prepared(_) | Encoded::Varying(_) => {
-                packet::push_length(&mut self.scratch, head.len() + tail.len());
-                let start = self.scratch.len();
-                self.scratch.extend_from_slice(head);
-                self.scratch.extend_from_slice(tail);
-                start
-            }
-            Encoded::Text { pieces, .. } => {
-                self.scratch.push(b'\'');
-                let start = self.scratch.len();
-                self.scratch.extend_from_slice(head);
-                self.scratch.extend_from_slice(tail);
-                self.scratch.push(b'\'');
-                pieces.append(&mut self.scratch, self.cursor);
-                self.cursor += 1;
-                start
-            }
-        }
+        packet::push_length(&mut self.scratch, head.len() + tail.len());
+        let start = self.scratch.len();
+        self.scratch.extend_from_slice(head);
+        self.scratch.extend_from_slice(tail);
+        start
     }
 
     #[inline]

@@ -2,15 +2,19 @@
 //!
 //! What an operation costs with it is the engine's own cost.
 
-use super::{Answer, Client, Failure};
-use crate::program::{Parameter, Program, TIME_TEXT};
-use model::drive::Target;
+use super::{Answer, Client, Draft, Failure};
+use crate::pieces::{Pieces, Sheet};
+use crate::program::{Parameter, Program, Sql, TIME_TEXT};
+use model::{drive::Target, workload::Mode};
 use std::hint::black_box;
 
 /// The null client.
 #[derive(Debug, Default)]
 pub struct Null {
     answers: Vec<Answer>,
+    /// The pieces of the statements that are sent as text.
+    pieces: Vec<Option<Pieces>>,
+    sheet: Sheet,
     text: Vec<u8>,
     current: usize,
 }
@@ -27,6 +31,9 @@ impl Client for Null {
     fn prepare(&mut self, program: &Program) -> Result<(), Failure> {
         let answer = |(rows, changed)| Answer { rows, changed, captured: Some(1) };
         self.answers = program.sql.iter().map(|sql| answer(sql.expected)).collect();
+        let text = |sql: &Sql| (sql.mode == Mode::Text).then(|| Pieces::new(&[], sql));
+        self.pieces = program.sql.iter().map(text).collect();
+        self.sheet.fit(self.pieces.iter().flatten());
         let texts = program.sql.iter().flat_map(|sql| &sql.parameters);
         let longest = texts.map(|parameter| match parameter {
             Parameter::Integer | Parameter::Varying(_) => 0,
@@ -40,6 +47,14 @@ impl Client for Null {
     #[inline]
     fn begin(&mut self, index: usize) {
         self.current = index;
+    }
+
+    #[inline(always)]
+    fn compose(&mut self, write: impl FnOnce(&mut Draft<'_>)) -> bool {
+        let Some(pieces) = &self.pieces[self.current] else { return false };
+        self.sheet.write(pieces, write);
+        black_box(self.sheet.text());
+        true
     }
 
     #[inline]

@@ -9,8 +9,9 @@ mod message;
 mod reply;
 mod whole;
 
-use super::{Answer, Client, Failure, FailureKind};
+use super::{Answer, Client, Draft, Failure, FailureKind};
 use crate::channel::Channel;
+use crate::pieces::Sheet;
 use crate::program::{Program, Sql};
 use crate::session::{SqlError, postgres as session};
 use message::{Encoded, Place};
@@ -27,11 +28,13 @@ pub struct Postgres {
     prepared: usize,
     /// All prepared messages, one behind the other.
     arena: Vec<u8>,
-    /// The text message under construction.
+    /// Messages that vary, under construction.
     scratch: Vec<u8>,
+    /// The text message under construction.
+    sheet: Sheet,
     /// The statement whose arguments are being given.
     current: usize,
-    /// Where the next argument goes: place in the arena, or number of the piece that follows it.
+    /// Place of the next argument in the arena.
     cursor: usize,
     /// Whether arguments are appended to the scratch, and not put in their place in the arena.
     appends: bool,
@@ -49,6 +52,7 @@ impl Client for Postgres {
             prepared: 0,
             arena: Vec::new(),
             scratch: Vec::new(),
+            sheet: Sheet::default(),
             current: 0,
             cursor: 0,
             appends: false,
@@ -77,6 +81,7 @@ impl Client for Postgres {
         }
         let longest = self.statements.iter().map(Encoded::length_max);
         self.scratch = Vec::with_capacity(longest.max().unwrap_or_default());
+        self.sheet.fit(self.statements.iter().filter_map(Encoded::pieces));
         Ok(())
     }
 
@@ -93,13 +98,15 @@ impl Client for Postgres {
                 self.scratch.clear();
                 self.scratch.extend_from_slice(&self.arena[place.start..place.arguments]);
             }
-            Encoded::Text { pieces, .. } => {
-                self.appends = true;
-                self.cursor = 1;
-                self.scratch.clear();
-                self.scratch.extend_from_slice(pieces.get(0));
-            }
+            Encoded::Text { .. } => {}
         }
+    }
+
+    #[inline(always)]
+    fn compose(&mut self, write: impl FnOnce(&mut Draft<'_>)) -> bool {
+        let Encoded::Text { pieces, .. } = &self.statements[self.current] else { return false };
+        self.sheet.write(pieces, write);
+        true
     }
 
     #[inline(always)]
@@ -141,9 +148,9 @@ impl Client for Postgres {
                 (self.channel.send(&self.scratch), *capture)
             }
             Encoded::Text { capture, .. } => {
-                self.scratch.extend_from_slice(&[0]);
-                message::finish(&mut self.scratch)?;
-                (self.channel.send(&self.scratch), *capture)
+                let message = self.sheet.text();
+                message::finish(message)?;
+                (self.channel.send(message), *capture)
             }
         };
         match sent {
@@ -165,41 +172,19 @@ impl Postgres {
     /// Appends an integer; apart, to keep the path of prepared statements short.
     #[inline(never)]
     fn append_integer(&mut self, value: i64) {
-        match &self.statements[self.current] {
-            Encoded::Prepared(_) | Encoded::Varying(_) => {
-                self.scratch.extend_from_slice(&8_u32.to_be_bytes());
-                self.scratch.extend_from_slice(&value.to_be_bytes());
-            }
-            Encoded::Text { pieces, .. } => {
-                pieces.append_number(&mut self.scratch, value, self.cursor);
-                self.cursor += 1;
-            }
-        }
+        self.scratch.extend_from_slice(&8_u32.to_be_bytes());
+        self.scratch.extend_from_slice(&value.to_be_bytes());
     }
 
     /// Appends a text in two parts and returns where it starts.
     #[inline(never)]
     fn append_text(&mut self, head: &[u8], tail: &[u8]) -> usize {
-        match &self.statements[self.current] {
-            Encoded::Prepared(_) | Encoded::Varying(_) => {
-                let length = (head.len() + tail.len()) as u32;
-                self.scratch.extend_from_slice(&length.to_be_bytes());
-                let start = self.scratch.len();
-                self.scratch.extend_from_slice(head);
-                self.scratch.extend_from_slice(tail);
-                start
-            }
-            Encoded::Text { pieces, .. } => {
-                self.scratch.push(b'\'');
-                let start = self.scratch.len();
-                self.scratch.extend_from_slice(head);
-                self.scratch.extend_from_slice(tail);
-                self.scratch.push(b'\'');
-                pieces.append(&mut self.scratch, self.cursor);
-                self.cursor += 1;
-                start
-            }
-        }
+        let length = (head.len() + tail.len()) as u32;
+        self.scratch.extend_from_slice(&length.to_be_bytes());
+        let start = self.scratch.len();
+        self.scratch.extend_from_slice(head);
+        self.scratch.extend_from_slice(tail);
+        start
     }
 
     #[inline]

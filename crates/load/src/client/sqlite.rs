@@ -4,9 +4,9 @@
 //! thread. A row is taken over column by column, as an application does, because the engine fetches
 //! a column only when it is asked for.
 
-use super::{Answer, Client, Failure, FailureKind};
+use super::{Answer, Client, Draft, Failure, FailureKind};
 use crate::{
-    pieces::Pieces,
+    pieces::{Pieces, Sheet},
     program::{Parameter, Program, Sql, TIME_TEXT},
     session::SqlError,
     sqlite::{Database, Refused, Statement, Value},
@@ -22,6 +22,8 @@ pub struct Sqlite {
     /// The statement of [`Client::trivial`].
     trivial: Option<Statement>,
     /// The text statement under construction.
+    sheet: Sheet,
+    /// A varying argument under construction.
     scratch: Vec<u8>,
     /// The statement whose arguments are being given.
     current: usize,
@@ -46,6 +48,7 @@ impl Client for Sqlite {
             database,
             statements: Vec::new(),
             trivial: None,
+            sheet: Sheet::default(),
             scratch: Vec::new(),
             current: 0,
             given: 0,
@@ -65,13 +68,16 @@ impl Client for Sqlite {
                 Mode::Prepared => {
                     self.prepare_one(sql).map_err(|failure| program.located(sql, failure))?
                 }
-                Mode::Text => Encoded::Text {
-                    pieces: Pieces::new(&[], &sql.pieces),
-                    capture: Capture::of(sql),
-                },
+                Mode::Text => {
+                    Encoded::Text { pieces: Pieces::new(&[], sql), capture: Capture::of(sql) }
+                }
             };
             self.statements.push(encoded);
         }
+        self.sheet.fit(self.statements.iter().filter_map(|statement| match statement {
+            Encoded::Prepared { .. } => None,
+            Encoded::Text { pieces, .. } => Some(pieces),
+        }));
         Ok(())
     }
 
@@ -81,61 +87,44 @@ impl Client for Sqlite {
         self.given = 0;
         self.buffers = 0;
         self.refused = false;
-        if let Encoded::Text { pieces, .. } = &self.statements[index] {
-            self.scratch.clear();
-            self.scratch.extend_from_slice(pieces.get(0));
-        }
+    }
+
+    #[inline(always)]
+    fn compose(&mut self, write: impl FnOnce(&mut Draft<'_>)) -> bool {
+        let Encoded::Text { pieces, .. } = &self.statements[self.current] else { return false };
+        self.sheet.write(pieces, write);
+        true
     }
 
     #[inline]
     fn integer(&mut self, value: i64) {
         self.given += 1;
-        match &mut self.statements[self.current] {
-            Encoded::Prepared { statement, .. } => {
-                self.refused |= statement.bind_integer(self.given as i32, value).is_err();
-            }
-            Encoded::Text { pieces, .. } => {
-                pieces.append_number(&mut self.scratch, value, self.given);
-            }
+        if let Encoded::Prepared { statement, .. } = &mut self.statements[self.current] {
+            self.refused |= statement.bind_integer(self.given as i32, value).is_err();
         }
     }
 
     #[inline]
-    fn text(&mut self, template: &[u8]) -> &mut [u8] {
+    fn text(&mut self, _template: &[u8]) -> &mut [u8] {
         self.given += 1;
         match &mut self.statements[self.current] {
             Encoded::Prepared { statement, .. } => {
                 self.buffers += 1;
                 statement.buffer(self.buffers - 1)
             }
-            Encoded::Text { pieces, .. } => {
-                self.scratch.push(b'\'');
-                let start = self.scratch.len();
-                self.scratch.extend_from_slice(template);
-                self.scratch.push(b'\'');
-                self.scratch.extend_from_slice(pieces.get(self.given));
-                &mut self.scratch[start..start + template.len()]
-            }
+            // Composed, and not given one by one.
+            Encoded::Text { .. } => &mut [],
         }
     }
 
     #[inline]
     fn varying(&mut self, head: &[u8], tail: &[u8]) {
         self.given += 1;
-        match &mut self.statements[self.current] {
-            Encoded::Prepared { statement, .. } => {
-                self.scratch.clear();
-                self.scratch.extend_from_slice(head);
-                self.scratch.extend_from_slice(tail);
-                self.refused |= statement.bind_text(self.given as i32, &self.scratch).is_err();
-            }
-            Encoded::Text { pieces, .. } => {
-                self.scratch.push(b'\'');
-                self.scratch.extend_from_slice(head);
-                self.scratch.extend_from_slice(tail);
-                self.scratch.push(b'\'');
-                self.scratch.extend_from_slice(pieces.get(self.given));
-            }
+        if let Encoded::Prepared { statement, .. } = &mut self.statements[self.current] {
+            self.scratch.clear();
+            self.scratch.extend_from_slice(head);
+            self.scratch.extend_from_slice(tail);
+            self.refused |= statement.bind_text(self.given as i32, &self.scratch).is_err();
         }
     }
 
@@ -149,7 +138,7 @@ impl Client for Sqlite {
                 execute(&mut self.database, statement, *capture)
             }
             Encoded::Text { capture, .. } => {
-                let sql = str::from_utf8(&self.scratch)
+                let sql = str::from_utf8(self.sheet.text())
                     .map_err(|_| failure(SqlError::own("a statement is not UTF-8")))?;
                 let prepared = self.database.prepare(sql).map_err(failure)?;
                 prepared.map_or(Ok(Answer::default()), |(mut statement, _)| {
@@ -325,6 +314,18 @@ mod tests {
         client
     }
 
+    /// Gives integers, and perhaps a text of which only the last byte is free, in either way.
+    fn give(client: &mut Sqlite, integers: &[i64], last: Option<u8>) {
+        let composed = client.compose(|draft| {
+            integers.iter().for_each(|value| draft.integer(*value));
+            last.iter().for_each(|last| draft.filled(b"a-#", |text| text[2] = *last));
+        });
+        if !composed {
+            integers.iter().for_each(|value| client.integer(*value));
+            last.iter().for_each(|last| client.text(b"a-#")[2] = *last);
+        }
+    }
+
     /// Writes and reads in both modes; the same for the bundled library and a foreign one.
     fn check_statements(library: Option<PathBuf>) {
         let folder = tempfile::tempdir().unwrap();
@@ -346,19 +347,17 @@ mod tests {
         for mode in [0, 3] {
             for id in 1..=3 {
                 client.begin(mode);
-                client.integer(id);
-                client.text(b"a-#")[2] = b'6' + id as u8;
+                give(&mut client, &[id], Some(b'6' + id as u8));
                 let inserted = client.execute().unwrap();
                 assert_eq!(inserted, Answer { changed: 1, ..Answer::default() });
             }
             client.begin(mode + 1);
-            client.integer(2);
-            client.integer(9);
+            give(&mut client, &[2, 9], None);
             let read = client.execute().unwrap();
             assert_eq!(read, Answer { rows: 2, changed: 0, captured: Some(2) });
             for (last, changed) in [(b'8', 1), (b'8', 0), (b'7', 1), (b'9', 1)] {
                 client.begin(mode + 2);
-                client.text(b"a-#")[2] = last;
+                give(&mut client, &[], Some(last));
                 assert_eq!(client.execute().unwrap().changed, changed);
             }
         }

@@ -48,7 +48,7 @@ pub fn fill(target: &Target, job: &LoadJob) -> Result<LoadReport, Error> {
     let start = Instant::now();
     crew.each(|session| session.begin_load(&load))?;
     crew.work(&lanes, |session, lane| load_lane(session, &tables[lane.table], *lane))?;
-    crew.each(|session| session.end_load(&load))?;
+    crew.each(|session| session.end_rows(&load))?;
     report.rows = tables.iter().map(|table| table.rows).sum();
     report.rows_seconds = start.elapsed().as_secs_f64();
 
@@ -56,6 +56,7 @@ pub fn fill(target: &Target, job: &LoadJob) -> Result<LoadReport, Error> {
     if job.indexes == LoadIndexes::Created {
         crew.work(&tables, |session, table| execute(session, table, &table.indexes))?;
     }
+    crew.each(|session| session.end_load(&load))?;
     crew.work(&tables, |session, table| execute(session, table, &table.finish))?;
     report.index_seconds = start.elapsed().as_secs_f64();
     Ok(report)

@@ -1,6 +1,7 @@
 //! Texts of random length that a compressor can shorten by a chosen share only.
 
 use super::Random;
+use crate::pieces::BRIEF;
 use std::sync::Arc;
 
 /// Characters that the random parts are cut from. Long enough that two rows of one page or block
@@ -19,8 +20,10 @@ impl Pool {
     /// The characters; takes about a millisecond.
     pub fn new() -> Self {
         let mut random = Random::new(POOL_SEED, 0);
-        let mut characters = Vec::with_capacity(POOL_LENGTH);
-        while characters.len() < POOL_LENGTH {
+        // A brief text is copied with what follows it.
+        let length = POOL_LENGTH + BRIEF;
+        let mut characters = Vec::with_capacity(length + 10);
+        while characters.len() < length {
             let bits = random.bits();
             characters.extend((0..10).map(|at| ALPHABET[(bits >> (6 * at)) as usize & 63]));
         }
@@ -42,7 +45,8 @@ pub struct Filler {
     span: u64,
     /// Share of random characters, percent of three quarters of the length.
     percent: u64,
-    /// As many `a`s as the longest text has.
+    length_max: usize,
+    /// As many `a`s as the longest text has, and at least as many as a brief one is copied with.
     plain: Box<[u8]>,
     pool: Pool,
     /// Places of the pool that a random part may start at.
@@ -54,7 +58,7 @@ impl Filler {
     /// [`Filler::LENGTH_MAX`], or if `random_percent` is above 100.
     pub fn new((low, high): (i64, i64), random_percent: u32, pool: &Pool) -> Option<Self> {
         let (low, high) = (u64::try_from(low).ok()?, u64::try_from(high).ok()?);
-        let starts = (pool.0.len() as u64).checked_sub(high)?;
+        let starts = (POOL_LENGTH as u64).checked_sub(high)?;
         if low > high || high > Self::LENGTH_MAX || random_percent > 100 {
             return None;
         }
@@ -62,7 +66,8 @@ impl Filler {
             low,
             span: high - low + 1,
             percent: u64::from(random_percent),
-            plain: vec![b'a'; high as usize].into(),
+            length_max: high as usize,
+            plain: vec![b'a'; BRIEF.max(high as usize)].into(),
             pool: pool.clone(),
             starts,
         })
@@ -73,18 +78,34 @@ impl Filler {
 
     /// Length of the longest text.
     pub fn length_max(&self) -> usize {
-        self.plain.len()
+        self.length_max
     }
 
     /// The next text in two parts: the plain one and the random one.
     #[inline]
     pub fn cut(&self, random: &mut Random) -> (&[u8], &[u8]) {
+        let (plain, start, varied) = self.draw(random);
+        let plain = self.plain.get(..plain).unwrap_or_default();
+        (plain, self.pool.0.get(start..start + varied).unwrap_or_default())
+    }
+
+    /// The same two parts, each with its length and some bytes more, if no text is longer than
+    /// [`BRIEF`]; nothing is drawn otherwise.
+    #[inline]
+    pub(crate) fn cut_brief(&self, random: &mut Random) -> Option<[(&[u8; BRIEF], usize); 2]> {
+        let head = self.plain.first_chunk().filter(|_| self.length_max <= BRIEF)?;
+        let (plain, start, varied) = self.draw(random);
+        Some([(head, plain), (self.pool.0[start..].first_chunk()?, varied)])
+    }
+
+    /// Length of the plain part; start in the pool and length of the random part.
+    #[inline]
+    fn draw(&self, random: &mut Random) -> (usize, usize, usize) {
         let length = self.low + random.below(self.span);
         // Three quarters: bytes that were encoded in base64 carry six bits of eight.
-        let varied = (length * 3 * self.percent / 400) as usize;
-        let start = random.below(self.starts) as usize;
-        let plain = self.plain.get(..length as usize - varied).unwrap_or_default();
-        (plain, self.pool.0.get(start..start + varied).unwrap_or_default())
+        let varied = length * 3 * self.percent / 400;
+        let start = random.below(self.starts);
+        ((length - varied) as usize, start as usize, varied as usize)
     }
 }
 
@@ -128,6 +149,22 @@ mod tests {
         };
         assert_eq!(all(1), all(1));
         assert_ne!(all(1), all(2));
+    }
+
+    #[test]
+    fn brief_texts_are_the_same_in_another_form() {
+        let pool = Pool::new();
+        for (low, high) in [(10, 20), (0, 0), (32, 32)] {
+            let filler = Filler::new((low, high), 50, &pool).unwrap();
+            let (mut one, mut other) = (Random::new(1, 0), Random::new(1, 0));
+            for _ in 0..1000 {
+                let parts = filler.cut_brief(&mut one).unwrap();
+                let brief = parts.map(|(text, length)| &text[..length]).concat();
+                assert_eq!(String::from_utf8(brief).unwrap(), text(&filler, &mut other));
+            }
+        }
+        let filler = Filler::new((10, 33), 50, &pool).unwrap();
+        assert_eq!(filler.cut_brief(&mut Random::new(1, 0)), None);
     }
 
     #[test]

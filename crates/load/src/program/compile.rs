@@ -197,7 +197,12 @@ impl<'a> Compiler<'a> {
         let start = self.program.slots.len() as u32;
         self.program.slots.extend(text.slots());
         let only = match &self.program.slots[start as usize..] {
-            [slot] if slot.count == 1 && text.rows == 1 && !slot.source.is_text() => {
+            [slot]
+                if slot.count == 1
+                    && text.rows == 1
+                    && !slot.source.is_text()
+                    && from.mode == Mode::Prepared =>
+            {
                 Some(slot.source).filter(|_| from.row_draws.is_empty())
             }
             _ => None,

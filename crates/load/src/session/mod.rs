@@ -35,7 +35,10 @@ pub trait Session: Send {
     /// nothing that is stored.
     fn begin_load(&mut self, load: &Loading<'_>) -> Result<(), SqlError>;
 
-    /// Makes all loaded rows visible and takes the settings back.
+    /// Makes all loaded rows visible: indexes follow, or nothing.
+    fn end_rows(&mut self, load: &Loading<'_>) -> Result<(), SqlError>;
+
+    /// Takes the settings of [`Session::begin_load`] back.
     fn end_load(&mut self, load: &Loading<'_>) -> Result<(), SqlError>;
 
     /// Loads all rows of `rows` into a table in one transaction and returns how many the server

@@ -30,6 +30,10 @@ impl Session for NullSession {
         Ok(())
     }
 
+    fn end_rows(&mut self, _: &Loading<'_>) -> Result<(), SqlError> {
+        Ok(())
+    }
+
     fn end_load(&mut self, _: &Loading<'_>) -> Result<(), SqlError> {
         Ok(())
     }

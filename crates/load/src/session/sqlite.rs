@@ -47,6 +47,10 @@ impl Session for SqliteSession {
         Ok(())
     }
 
+    fn end_rows(&mut self, _: &Loading<'_>) -> Result<(), SqlError> {
+        Ok(())
+    }
+
     fn end_load(&mut self, _: &Loading<'_>) -> Result<(), SqlError> {
         Ok(())
     }

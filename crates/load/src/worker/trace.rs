@@ -4,7 +4,7 @@
 //! remembers what it is given and passes it on.
 
 use super::{Seats, Tally, turn::Turn};
-use crate::client::{Answer, Client, Failure, FailureKind};
+use crate::client::{Answer, Client, Draft, Failure, FailureKind};
 use crate::clock::{Clock, Monotonic};
 use crate::keys::Random;
 use crate::program::{Cast, Program};
@@ -105,6 +105,10 @@ impl<C: Client> Client for Tracing<'_, C> {
         self.values.clear();
     }
 
+    fn compose(&mut self, _: impl FnOnce(&mut Draft<'_>)) -> bool {
+        false
+    }
+
     fn integer(&mut self, value: i64) {
         self.values.push(Value::Integer(value));
     }
@@ -127,13 +131,25 @@ impl<C: Client> Client for Tracing<'_, C> {
             return Err(Failure::lost("the trace ended at an earlier error"));
         }
         self.client.begin(self.sql);
-        for value in &self.values {
-            match value {
-                Value::Integer(value) => self.client.integer(*value),
-                Value::Text { template, filled } => {
-                    self.client.text(template).copy_from_slice(filled);
+        let values = &self.values;
+        let compose = |draft: &mut Draft<'_>| {
+            for value in values {
+                match value {
+                    Value::Integer(value) => draft.integer(*value),
+                    Value::Text { filled, .. } => draft.text(filled),
+                    Value::Varying { head, tail } => draft.varying(head, tail),
                 }
-                Value::Varying { head, tail } => self.client.varying(head, tail),
+            }
+        };
+        if !self.client.compose(compose) {
+            for value in values {
+                match value {
+                    Value::Integer(value) => self.client.integer(*value),
+                    Value::Text { template, filled } => {
+                        self.client.text(template).copy_from_slice(filled);
+                    }
+                    Value::Varying { head, tail } => self.client.varying(head, tail),
+                }
             }
         }
         let answer = self.client.execute();

@@ -9,6 +9,7 @@ use crate::arrival::{Limit, Schedule};
 use crate::client::{Answer, Client, Failure, FailureKind};
 use crate::clock::Clock;
 use crate::keys::Random;
+use crate::pieces::BRIEF;
 use crate::program::{Decimal, Every, Op, Program, Statement, TIME_TEXT};
 use model::workload::{Class, TableChoice};
 
@@ -70,8 +71,8 @@ pub(super) struct Turn<'a> {
     sequences: Box<[u64]>,
     /// Turns of the statements that are not executed every time.
     visits: Box<[Visit]>,
-    /// The time as text, and the second that it tells.
-    time: ([u8; 19], u64),
+    /// The time as text at the start of some bytes, and the second that it tells.
+    time: ([u8; BRIEF], u64),
     /// A decimal in the making.
     decimal: [u8; Decimal::LENGTH_MAX],
     /// Copy of the table that the last statement used, from 0.
@@ -128,7 +129,7 @@ impl<'a> Turn<'a> {
             texts: program.text_registers.iter().map(|length| vec![0; *length].into()).collect(),
             sequences: executed.into(),
             visits: vec![Visit::default(); program.visits].into(),
-            time: (*TIME_TEXT, 0),
+            time: (values::brief(TIME_TEXT), 0),
             decimal: [0; Decimal::LENGTH_MAX],
             copy: 0,
             op: 0,

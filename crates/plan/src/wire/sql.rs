@@ -1,4 +1,4 @@
-//! The marks in a statement: `?`, `{list}`, `{rows}`, `{table}`. Marks in quotes are text.
+//! The marks in a statement: `?`, `{list}`, `{rows}`, `{table}`, `{n}`. Marks in quotes are text.
 
 /// What a statement's SQL asks for.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -7,12 +7,12 @@ pub(crate) struct Marks {
     pub(crate) arguments: Vec<bool>,
     /// Number of `{rows}`.
     pub(crate) rows: usize,
-    /// A `{word}` that means nothing.
+    /// A `{word}` that means nothing: the load engine refuses it.
     pub(crate) unknown: Option<String>,
 }
 
 /// Marks that are replaced by text.
-const REPLACED: [&str; 1] = ["table"];
+const REPLACED: [&str; 2] = ["table", "n"];
 
 /// Finds the marks of `sql`.
 pub(crate) fn marks(sql: &str) -> Marks {
@@ -33,20 +33,16 @@ pub(crate) fn marks(sql: &str) -> Marks {
     marks
 }
 
-/// Reads the word after a `{`; anything that is not `{word}` is left to the server.
+/// Reads the word after a `{`; one without an end is a mark without a meaning, too.
 fn braced<'a>(rest: &'a str, marks: &mut Marks) -> &'a str {
-    let Some(end) = rest.find('}') else { return rest };
-    let word = &rest[..end];
-    if word.is_empty() || !word.bytes().all(|byte| byte.is_ascii_lowercase() || byte == b'_') {
-        return rest;
-    }
+    let (word, rest) = rest.split_once('}').unwrap_or((rest, ""));
     match word {
         "list" => marks.arguments.push(true),
         "rows" => marks.rows += 1,
         word if REPLACED.contains(&word) => {}
         word => marks.unknown = Some(word.to_owned()),
     }
-    &rest[end + 1..]
+    rest
 }
 
 #[cfg(test)]
@@ -65,8 +61,11 @@ mod tests {
         check("INSERT INTO t (a) VALUES {rows}", &[], 1, None);
         check("SELECT '?', \"{list}\", ? FROM `?`", &[false], 0, None);
         check("SELECT c FROM {tabel}", &[], 0, Some("tabel"));
-        check("SELECT '{1,2}', {1}", &[], 0, None);
+        check("SELECT '{1,2}', '{1}', c FROM sbtest{n}", &[], 0, None);
+        check("SELECT {1}", &[], 0, Some("1"));
+        check("SELECT {n }, ?", &[false], 0, Some("n "));
         check("SELECT 'open", &[], 0, None);
-        check("{", &[], 0, None);
+        check("SELECT {list", &[], 0, Some("list"));
+        check("{", &[], 0, Some(""));
     }
 }

@@ -296,7 +296,7 @@ fn marks_fit(statement: &Statement) -> Result<(), Fault> {
 fn check_marks(text: &str, statement: &Statement) -> Result<(), Fault> {
     let marks = sql::marks(text);
     if let Some(name) = marks.unknown {
-        let hint = suggest::hint(&name, ["table", "list", "rows"]);
+        let hint = suggest::hint(&name, ["table", "n", "list", "rows"]);
         let error = Error::UnknownName { place: Place::default(), what: "mark", name, hint };
         return Err(error.into());
     }

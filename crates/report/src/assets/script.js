@@ -59,6 +59,28 @@
     return Math.round(Math.min(1, Math.max(0, at)) * 100);
   };
 
+  // Characters that steer or reorder are shown and not obeyed.
+  const STEERING = /[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u2028-\u202e\u2060-\u2069\ufeff]/g;
+  const harmless = (text) => text.replace(STEERING, (c) => `\\u{${c.codePointAt(0).toString(16)}}`);
+
+  // A sentence; what stands between backticks becomes code.
+  const prose = (text) => {
+    const parts = harmless(text).split("`");
+    if (parts.length % 2 === 0) return [harmless(text)];
+    return parts.map((part, index) => {
+      if (index % 2 === 0) return part;
+      const code = document.createElement("code");
+      code.textContent = part;
+      return code;
+    });
+  };
+
+  // Why a cell has no number to compare, if it has none: these are the footnotes of the table.
+  const noted = (cell, data) => {
+    const kind = data.words[cell[KIND]];
+    return kind === "base" || kind === "ratio" ? "" : data.words[cell[NOTE]];
+  };
+
   const fill = (td, cell, data, metric, form) => {
     const kind = data.words[cell[KIND]];
     const verdict = data.words[cell[VERDICT]];
@@ -89,8 +111,16 @@
     if (cell[VALUE] !== null) parts.push(shown(cell[VALUE]) + " " + metric.unit);
     if (cell[RATIO] !== null && absolute) parts.push(cell[RATIO].toFixed(2) + " of the base");
     if (cell[LOW] !== null) parts.push(`blocks from ${cell[LOW].toFixed(2)} to ${cell[HIGH].toFixed(2)}`);
-    if (note) parts.push(note);
+    if (note) parts.push(harmless(note));
     td.title = parts.join("; ");
+    const said = cell[LOW] === null ? [] : [`blocks from ${cell[LOW].toFixed(2)} to ${cell[HIGH].toFixed(2)}`];
+    if (note && !noted(cell, data)) said.push(harmless(note));
+    if (said.length > 0) {
+      const aside = document.createElement("span");
+      aside.className = "aside";
+      aside.textContent = ` (${said.join("; ")})`;
+      td.append(aside);
+    }
     td.dataset.order = String((absolute || kind === "base" ? cell[VALUE] : cell[RATIO]) ?? "");
   };
 
@@ -156,10 +186,29 @@
       const index = Number(field("metric").value);
       const metric = data.metrics[index];
       const how = field("form").value;
+      const notes = [...new Set(data.values[index].flat().map((cell) => noted(cell, data)))].filter((note) => note);
       for (const row of rows) {
         const line = data.values[index][Number(row.dataset.row)];
-        line.forEach((cell, column) => fill(row.cells[column + 1], cell, data, metric, how));
+        line.forEach((cell, column) => {
+          const td = row.cells[column + 1];
+          fill(td, cell, data, metric, how);
+          const number = notes.indexOf(noted(cell, data)) + 1;
+          if (number === 0) return;
+          const link = document.createElement("a");
+          link.className = "ref";
+          link.href = `#${id}-note-${number}`;
+          link.textContent = String(number);
+          td.append(link);
+        });
       }
+      const list = document.getElementById(id + "-notes");
+      list.hidden = notes.length === 0;
+      list.replaceChildren(...notes.map((note, place) => {
+        const item = document.createElement("li");
+        item.id = `${id}-note-${place + 1}`;
+        item.append(...prose(note));
+        return item;
+      }));
       heads.slice(1).forEach((head, column) => {
         const absolute = how === "absolute" || data.columns[column][2] === 1;
         head.querySelector(".unit").textContent = absolute ? metric.unit : "ratio";

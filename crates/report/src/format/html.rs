@@ -150,7 +150,7 @@ impl Article<'_> {
                             a class="link" href={ "#" (part.id) }
                                 aria-label="Link to this section" { "#" }
                         }
-                        (writer.items(part.items))
+                        (writer.section(part.title, part.items))
                     }
                 }
             }

@@ -6,7 +6,7 @@ use crate::{
     document::Document,
     page::{self, Page, better, is_asked},
 };
-use analysis::{Comparison, PhaseResult, Verdict};
+use analysis::{Comparison, PhaseResult};
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -19,12 +19,17 @@ pub(super) struct Json;
 struct Output<'a> {
     schema: u32,
     base: String,
+    /// The cells of variants, with the value of their base.
     comparisons: Vec<Record<'a>>,
+    /// The cells of the bases themselves.
+    bases: Vec<Record<'a>>,
     warnings: Vec<&'a str>,
 }
 
 #[derive(Serialize)]
 struct Record<'a> {
+    experiment: &'a str,
+    run: String,
     suite: &'a str,
     workload: &'a str,
     phase: &'a str,
@@ -46,6 +51,7 @@ struct Record<'a> {
     blocks: u32,
     verdict: &'static str,
     reason: Option<&'a str>,
+    marks: &'a [String],
 }
 
 impl Format for Json {
@@ -67,6 +73,7 @@ impl Format for Json {
             schema: SCHEMA,
             base: String::new(),
             comparisons: Vec::new(),
+            bases: Vec::new(),
             warnings: Vec::new(),
         };
         for comparison in &report.comparisons {
@@ -78,7 +85,12 @@ impl Format for Json {
             output.warnings.extend(comparison.warnings.iter().map(String::as_str));
             for phase in &comparison.phases {
                 let asked = phase.cells.iter().filter(|cell| is_asked(report, cell));
-                output.comparisons.extend(asked.filter_map(|cell| record(comparison, phase, cell)));
+                for cell in asked {
+                    let record = record(comparison, phase, cell);
+                    let is_base = cell.base.is_none();
+                    (if is_base { &mut output.bases } else { &mut output.comparisons })
+                        .push(record);
+                }
             }
         }
         output.base = bases.join(", ");
@@ -87,16 +99,14 @@ impl Format for Json {
     }
 }
 
-/// A variant's cell; bases are in the `base_value` of their variants.
 fn record<'a>(
     comparison: &'a Comparison,
     phase: &'a PhaseResult,
     cell: &'a analysis::Cell,
-) -> Option<Record<'a>> {
-    if cell.verdict == Verdict::Base {
-        return None;
-    }
-    Some(Record {
+) -> Record<'a> {
+    Record {
+        experiment: &comparison.experiment,
+        run: comparison.runs.join(", "),
         suite: &comparison.suite,
         workload: &phase.workload,
         phase: &phase.phase,
@@ -104,7 +114,7 @@ fn record<'a>(
         range: phase.range,
         clients: phase.clients,
         variant: &cell.subject,
-        base: cell.base.as_deref()?,
+        base: cell.base.as_deref().unwrap_or(&cell.subject),
         factors: cell
             .factors
             .iter()
@@ -122,7 +132,8 @@ fn record<'a>(
         blocks: cell.blocks,
         verdict: cell.verdict.name(),
         reason: cell.reason.as_deref(),
-    })
+        marks: &cell.marks,
+    }
 }
 
 /// Levels that are integers are numbers, except the names of builds and configs.

@@ -5,7 +5,7 @@ use crate::{
     Report,
     document::{Cell, Column, Document, Item, Row, Table},
     layout::PAGE_WIDTH,
-    number,
+    number, status,
     words::{self, groups},
 };
 use analysis::{Comparison, PhaseResult, geometric_mean};
@@ -67,25 +67,9 @@ fn head(comparison: &Comparison, document: &mut Document) {
     let question = [&comparison.question, &comparison.experiment];
     let title = question.into_iter().find(|text| !text.is_empty());
     document.heading(1, title.map_or("", String::as_str));
+    status::line(comparison).into_iter().for_each(|line| document.paragraph(line));
     for subject in &comparison.subjects {
-        let mut ratios = Vec::new();
-        let mut base = None;
-        for cell in comparison.phases.iter().filter_map(|phase| phase.cell(subject, OVERVIEW)) {
-            ratios.extend(cell.ratio);
-            base = base.or(cell.base.as_ref());
-        }
-        let (Some(base), Some(mean)) = (base, geometric_mean(&ratios)) else { continue };
-        let low = ratios.iter().copied().fold(f64::INFINITY, f64::min);
-        let high = ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-        document.paragraph(format!(
-            "`{subject}` does {} of the throughput of `{base}`: geometric mean of {} of {} phases, \
-             from {} to {}.",
-            number::ratio(mean),
-            ratios.len(),
-            comparison.phases.len(),
-            number::ratio(low),
-            number::ratio(high),
-        ));
+        document.items.extend(answer(comparison, subject).into_iter().map(Item::Paragraph));
     }
     let blocks = comparison.phases.iter().flat_map(|phase| &phase.cells).map(|cell| cell.blocks);
     match blocks.max() {
@@ -101,6 +85,39 @@ fn head(comparison: &Comparison, document: &mut Document) {
     if warnings > 0 {
         document.paragraph(format!("Warnings: {warnings}, at the end."));
     }
+}
+
+/// How a variant stands to its base, and how often it broke.
+fn answer(comparison: &Comparison, subject: &str) -> Vec<String> {
+    let mut ratios = Vec::new();
+    let mut base = None;
+    for cell in comparison.phases.iter().filter_map(|phase| phase.cell(subject, OVERVIEW)) {
+        ratios.extend(cell.ratio);
+        base = base.or(cell.base.as_ref());
+    }
+    let broken = status::broken(comparison, subject);
+    let (Some(base), Some(mean)) = (base, geometric_mean(&ratios)) else {
+        // A base is told too, since nothing compares where it broke.
+        return match broken.as_str() {
+            "" => Vec::new(),
+            broken => vec![format!("`{subject}` {broken}: nothing of that can be compared.")],
+        };
+    };
+    let low = ratios.iter().copied().fold(f64::INFINITY, f64::min);
+    let high = ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+    let mut said = vec![format!(
+        "`{subject}` does {} of the throughput of `{base}`: geometric mean of {} of {} phases, \
+         from {} to {}.",
+        number::ratio(mean),
+        ratios.len(),
+        comparison.phases.len(),
+        number::ratio(low),
+        number::ratio(high),
+    )];
+    if !broken.is_empty() {
+        said.push(format!("`{subject}` {broken}."));
+    }
+    said
 }
 
 /// Throughput: phases by variants, each group under its geometric mean.

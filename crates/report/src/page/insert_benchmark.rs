@@ -10,6 +10,7 @@ use analysis::{
     Comparison, Content, PhaseColumn, Shade, Shown, phase_columns,
     style::{STYLES, Style},
 };
+use model::mark::SLA_MISSED;
 
 pub(super) struct InsertBenchmarkPage;
 
@@ -73,7 +74,7 @@ pub(crate) fn tables(
             rates,
             absolute,
         ),
-        ("The same relative to the first variant", ratios, relative),
+        ("The same relative to the base", ratios, relative),
         ("Rows inserted beside queries (1/s)", beside, inserts),
     ]
 }
@@ -108,6 +109,7 @@ fn cell(shown: &Shown) -> Cell {
         Content::Rate(rate) => Cell::Count(rate.round_ties_even().max(0.0) as u64),
         Content::Ratio(ratio) => Cell::Ratio(ratio),
         Content::Missed(rate) => return Cell::Missed(rate),
+        Content::Failed => return Cell::Failed,
         Content::Missing => return Cell::Missing,
     };
     match shown.shade {
@@ -125,24 +127,26 @@ fn count(rate: f64) -> Cell {
     Cell::Number(rate)
 }
 
-/// Why targets were missed, and what is assumed of them.
+/// What failed, why targets were missed, and what is assumed of them.
 pub(crate) fn warnings(comparison: &Comparison, columns: &[PhaseColumn]) -> Vec<Item> {
     let mut warnings = Vec::new();
     for (index, subject) in comparison.subjects.iter().enumerate() {
         for column in columns {
-            let Some(missed) = column.cells.get(index).and_then(|cell| cell.missed()) else {
-                continue;
-            };
-            warnings.push(Item::Warning(format!(
-                "`{subject}` missed the target of `{}` by the `{}` rule: {}",
-                column.phase, missed.rule, missed.words
-            )));
+            let Some(cell) = column.cells.get(index) else { continue };
+            let phase = &column.phase;
+            let failed = cell.failure.iter().map(|why| format!("`{subject}`, `{phase}`: {why}"));
+            let missed = cell.missed().map(|missed| {
+                let (rule, words) = (missed.rule, &missed.words);
+                format!("`{subject}` missed the target of `{phase}` by the `{rule}` rule: {words}")
+            });
+            warnings.extend(failed.chain(missed).map(Item::Warning));
         }
     }
     let marks = comparison.phases.iter().flat_map(|phase| &phase.cells);
     let marks = marks.filter(|cell| cell.metric.name == "insert_rows_per_second_target");
     let mut told: Vec<&String> = Vec::new();
-    for mark in marks.flat_map(|cell| &cell.marks) {
+    let marks = marks.flat_map(|cell| &cell.marks);
+    for mark in marks.filter(|mark| !mark.starts_with(SLA_MISSED)) {
         if !told.contains(&mark) {
             told.push(mark);
             warnings.push(Item::Warning(format!("targets: {mark}")));

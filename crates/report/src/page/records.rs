@@ -68,6 +68,9 @@ fn columns(factors: &[String]) -> Vec<Column> {
         "blocks",
         "verdict",
         "reason",
+        "marks",
+        "experiment",
+        "run",
     ];
     let names = before.map(str::to_owned).into_iter().chain(factors);
     names.chain(after.map(str::to_owned)).map(Column::words).collect()
@@ -106,6 +109,9 @@ fn row(
         Cell::Count(cell.blocks.into()),
         text(cell.verdict.name()),
         text(cell.reason.as_deref().unwrap_or_default()),
+        text(&cell.marks.join("; ")),
+        text(&comparison.experiment),
+        text(&comparison.runs.join(", ")),
     ]);
     row
 }

@@ -5,6 +5,7 @@ use crate::{
     document::{Cell, Column, Document, Item, Row, Table},
     number,
     scope::Scope,
+    status,
     words::{self, MARGIN, Standing, THROUGHPUT},
 };
 use analysis::{Comparison, PhaseResult, geometric_mean};
@@ -34,6 +35,7 @@ impl Section for Answer {
             document.paragraph("No slice was measured.");
             return;
         }
+        status::line(comparison).into_iter().for_each(|line| document.paragraph(line));
         let compared = scope.compared();
         if compared.len() <= FEW {
             compared.iter().for_each(|subject| sentence(comparison, subject, document));
@@ -62,8 +64,12 @@ fn all(comparison: &Comparison) -> Vec<&PhaseResult> {
 fn sentence(comparison: &Comparison, subject: &str, document: &mut Document) {
     let phases = all(comparison);
     let found = ratios(&phases, subject, THROUGHPUT);
+    let broken = status::broken(comparison, subject);
     let Some(mean) = geometric_mean(&found) else {
-        document.paragraph(format!("`{subject}` has no test in common with its base."));
+        document.paragraph(match broken.as_str() {
+            "" => format!("`{subject}` has no test in common with its base."),
+            broken => format!("`{subject}` {broken}: nothing of it can be compared."),
+        });
         return;
     };
     let base = phases.iter().find_map(|p| p.cell(subject, THROUGHPUT)?.base.as_deref());
@@ -84,6 +90,9 @@ fn sentence(comparison: &Comparison, subject: &str, document: &mut Document) {
     if let Some((mean, count, what)) = cost {
         let ratio = number::ratio(mean);
         text.push_str(&format!(" It takes {ratio} of the {what} (mean of {count})."));
+    }
+    if !broken.is_empty() {
+        text.push_str(&format!(" It {broken}."));
     }
     document.paragraph(text);
 }

@@ -7,7 +7,7 @@ use crate::{
     scope::Scope,
     words,
 };
-use analysis::SettingDifference;
+use analysis::{Accounting, SettingDifference};
 use model::{experiment::Design, plan::Plan, record::TrialHeader};
 
 pub(super) struct Compared;
@@ -186,24 +186,39 @@ fn plan_facts(plan: &Plan) -> Vec<(String, String)> {
 }
 
 fn time(details: &Details, document: &mut Document) {
-    let Some(spent) = details.accounting.filter(|spent| spent.whole > 0.0) else { return };
+    let mut parts: Vec<(&str, f64)> =
+        details.ledger.iter().map(|(activity, seconds)| (activity.as_str(), *seconds)).collect();
+    parts.sort_by(|a, b| b.1.total_cmp(&a.1));
+    let whole: f64 = parts.iter().map(|(_, seconds)| seconds).sum();
+    let (parts, whole) = match (whole > 0.0, details.accounting) {
+        (true, _) => {
+            parts.push(("all of it", whole));
+            (parts, whole)
+        }
+        (false, Some(spent)) if spent.whole > 0.0 => (by_slices(&spent), spent.whole),
+        _ => return,
+    };
     document.heading(3, "Where the time went");
-    let parts = [
-        ("measured slices", spent.measured),
-        ("discarded slices, such as warm-up", spent.discarded),
-        ("failed slices", spent.failed),
-        ("drains: servers paying their debts after writes", spent.drained),
-        ("starts, copies, waiting for calm, freezing", spent.other),
-        ("first slice to last", spent.whole),
-    ];
     let row = |(name, seconds): (&str, f64)| {
-        let share = Cell::Number(100.0 * seconds / spent.whole);
+        let share = Cell::Number(100.0 * seconds / whole);
         Row::Cells(vec![Cell::Text(name.to_owned()), Cell::Number(seconds), share])
     };
     let columns =
         vec![Column::words("part"), Column::numbers("time", "s"), Column::numbers("share", "%")];
     let rows = parts.into_iter().filter(|(_, seconds)| *seconds >= 0.05).map(row).collect();
     document.items.push(Item::Table(Table { columns, rows }));
+}
+
+/// The account of runs that kept none of their own: what is not in slices may be anything.
+fn by_slices(spent: &Accounting) -> Vec<(&'static str, f64)> {
+    vec![
+        ("measured slices", spent.measured),
+        ("discarded slices, such as warm-up", spent.discarded),
+        ("failed slices", spent.failed),
+        ("drains: servers paying their debts after writes", spent.drained),
+        ("everything else", spent.other),
+        ("first slice to last", spent.whole),
+    ]
 }
 
 fn overhead(details: &Details, document: &mut Document) {

@@ -35,7 +35,7 @@ impl Section for Curves {
         add(&mut inner, "Throughput and latency over users; the peak is marked.", ladders);
         let time = ("measured seconds of all slices, one after the other", Scale::Zero);
         let form = Form { what: "throughput over time", x: time, y: ("1/s", Scale::Zero) };
-        let text = "Operations per second, second by second, all variants on one axis.";
+        let text = "What the table counts, second by second, all variants on one axis.";
         add(&mut inner, text, charts(scope, &untold(&told, &details.throughput), &form));
         let form = Form { what: "largest latency over time", x: time, y: ("ms", Scale::Log10) };
         let text = "The largest service time of each second: where it stands out, work stalled.";

@@ -124,12 +124,15 @@ fn identity(phase: &PhaseResult, diagnosis: &Diagnosis) -> Vec<Row> {
         row(name, unit, (Some(base), Some(value)))
     };
     let mut rows = vec![told("time of an operation, of one client", "us", whole)];
-    let serving = ["lead_cpu_us_per_op", "foreground_cpu_us_per_op", "server_cpu_us_per_op"];
-    let server = serving.into_iter().find_map(pair);
+    let serving = pair("lead_cpu_us_per_op").or_else(|| pair("foreground_cpu_us_per_op"));
     let client = pair("client_cpu_us_per_op");
-    rows.extend(server.map(|pair| told("CPU time of the tasks that serve it", "us", pair)));
+    rows.extend(serving.map(|pair| told("CPU time of the tasks that serve it", "us", pair)));
+    // What of the whole server served the operation is not known, and so no rest either.
+    let whole_server = pair("server_cpu_us_per_op").filter(|_| serving.is_none());
+    let words = "CPU time of the whole server, background included";
+    rows.extend(whole_server.map(|pair| told(words, "us", pair)));
     rows.extend(client.map(|pair| told("CPU time of the client", "us", pair)));
-    if let (Some(server), Some(client)) = (server, client) {
+    if let (Some(server), Some(client)) = (serving, client) {
         let rest = |whole: f64, parts: f64| (whole - parts).max(0.0);
         let pair = (rest(whole.0, server.0 + client.0), rest(whole.1, server.1 + client.1));
         rows.push(told("the rest: waiting, waking, storage", "us", pair));

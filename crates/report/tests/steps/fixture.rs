@@ -211,8 +211,8 @@ pub fn report(subjects: usize, seconds: usize) -> Report {
     let details = Details {
         run: "r".into(),
         trials: labels.iter().map(|label| trial(label)).collect(),
-        throughput: analysis::throughput_curves(&slices),
-        stalls: analysis::stall_curves(&slices),
+        throughput: analysis::throughput_curves(&slices, &|phase| facts(phase)),
+        stalls: analysis::stall_curves(&slices, &|phase| facts(phase)),
         roles: analysis::role_curves(&slices),
         role_costs: analysis::role_costs(&slices),
         role_times: times(&slices),

@@ -30,7 +30,7 @@ fn both_styles_are_in_the_page_and_a_missed_target_is_marked_in_all_tables_of_ou
     let own = between(&page, "<div class=\"style-marked\">", "<div class=\"style-published\">");
     let row = |part: &str| part.matches("<td class=\"num missed\">missed").count();
     assert_eq!(row(own), 3, "{own}");
-    assert!(own.contains("<td>target</td><td class=\"num\">100</td>"), "{own}");
+    assert!(own.contains("<th scope=\"row\">target</th><td class=\"num\">100</td>"), "{own}");
     let published = between(&page, "<div class=\"style-published\">", "</section>");
     assert_eq!(row(published), 0);
     for class in ["cmin", "cmax", "cgray", "chi"] {

@@ -3,7 +3,7 @@
 use super::COM_QUERY;
 use super::reply::{Capture, integer};
 use crate::client::{Failure, FailureKind};
-use crate::pieces::{Pieces, SLACK};
+use crate::pieces::Pieces;
 use crate::program::{Parameter, Sql, TIME_TEXT};
 
 /// Longest body of a packet that needs no continuation, bytes.
@@ -24,8 +24,6 @@ pub(super) enum Encoded {
     Text {
         /// The pieces.
         pieces: Pieces,
-        /// Bytes of the longest packet.
-        length_max: usize,
         /// The captured value.
         capture: Capture,
     },
@@ -34,18 +32,20 @@ pub(super) enum Encoded {
 impl Encoded {
     /// A statement sent as text.
     pub(super) fn text(sql: &Sql) -> Self {
-        let pieces = Pieces::new(&[0, 0, 0, 0, COM_QUERY], &sql.pieces);
-        let arguments: usize = sql.parameters.iter().map(|one| one.length_max() + 2).sum();
-        let length_max = pieces.length() + arguments + SLACK;
-        let capture = if sql.capture { Capture::Text } else { Capture::No };
-        Self::Text { pieces, length_max, capture }
+        let pieces = Pieces::new(&[0, 0, 0, 0, COM_QUERY], sql);
+        Self::Text { pieces, capture: if sql.capture { Capture::Text } else { Capture::No } }
     }
 
-    /// Bytes of the longest packet that this statement can need besides the arena.
+    /// The pieces of a text.
+    pub(super) fn pieces(&self) -> Option<&Pieces> {
+        if let Self::Text { pieces, .. } = self { Some(pieces) } else { None }
+    }
+
+    /// Bytes of the longest packet of a prepared statement that is put together outside the arena.
     pub(super) fn length_max(&self) -> usize {
         match self {
             Self::Prepared(prepared) | Self::Varying(prepared) => prepared.length_max,
-            Self::Text { length_max, .. } => *length_max,
+            Self::Text { .. } => 0,
         }
     }
 }

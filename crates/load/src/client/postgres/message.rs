@@ -2,7 +2,7 @@
 
 use super::reply::Capture;
 use crate::client::{Failure, FailureKind};
-use crate::pieces::{Pieces, SLACK};
+use crate::pieces::Pieces;
 use crate::program::{Parameter, Sql, TIME_TEXT};
 use model::workload::Mode;
 
@@ -28,8 +28,6 @@ pub(super) enum Encoded {
     Text {
         /// The pieces.
         pieces: Pieces,
-        /// Bytes of the longest message.
-        length_max: usize,
         /// The captured value.
         capture: Capture,
     },
@@ -51,23 +49,30 @@ pub(super) struct Place {
 }
 
 impl Encoded {
-    /// Bytes of the longest message that this statement can need besides the arena.
+    /// The pieces of a text.
+    pub(super) fn pieces(&self) -> Option<&Pieces> {
+        if let Self::Text { pieces, .. } = self { Some(pieces) } else { None }
+    }
+
+    /// Bytes of the longest messages of a prepared statement that are put together outside the
+    /// arena.
     pub(super) fn length_max(&self) -> usize {
         match self {
             Self::Prepared(place) | Self::Varying(place) => place.length_max,
-            Self::Text { length_max, .. } => *length_max,
+            Self::Text { .. } => 0,
         }
     }
 }
 
-/// A statement sent as text.
+/// A statement sent as text, with the byte at its end.
 pub(super) fn text(sql: &Sql) -> Encoded {
-    let pieces = Pieces::new(&[b'Q', 0, 0, 0, 0], &sql.pieces);
-    let arguments: usize = sql.parameters.iter().map(|one| one.length_max() + 2).sum();
-    // And the byte at its end.
-    let length_max = pieces.length() + arguments + SLACK + 1;
+    let mut ended = sql.clone();
+    if let Some(last) = ended.pieces.last_mut() {
+        last.push('\0');
+    }
+    let pieces = Pieces::new(&[b'Q', 0, 0, 0, 0], &ended);
     let capture = if sql.capture { Capture::First(Mode::Text) } else { Capture::No };
-    Encoded::Text { pieces, length_max, capture }
+    Encoded::Text { pieces, capture }
 }
 
 /// Parse of statement number `number`, and Sync.
@@ -208,7 +213,7 @@ fn name(out: &mut Vec<u8>, number: usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::decimal::decimal;
+    use crate::pieces::Sheet;
 
     #[test]
     fn an_execution_is_four_messages_with_the_arguments_in_their_places() {
@@ -241,11 +246,10 @@ mod tests {
         };
         let Encoded::Text { pieces, capture, .. } = text(&sql) else { panic!("a text") };
         assert_eq!(capture, Capture::First(Mode::Text));
-        let mut bytes = pieces.get(0).to_vec();
-        decimal(&mut bytes, -42);
-        bytes.extend_from_slice(pieces.get(1));
-        bytes.push(0);
-        finish(&mut bytes).unwrap();
-        assert_eq!(bytes, b"Q\0\0\0\x0fSELECT -42\0");
+        let mut sheet = Sheet::default();
+        sheet.fit([&pieces].into_iter());
+        sheet.write(&pieces, |draft| draft.integer(-42));
+        finish(sheet.text()).unwrap();
+        assert_eq!(sheet.text(), b"Q\0\0\0\x0fSELECT -42\0");
     }
 }

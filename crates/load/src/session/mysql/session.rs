@@ -55,10 +55,14 @@ impl Session for MysqlConnection {
         Ok(())
     }
 
-    fn end_load(&mut self, load: &Loading<'_>) -> Result<(), SqlError> {
+    fn end_rows(&mut self, load: &Loading<'_>) -> Result<(), SqlError> {
         if is_rocksdb(load.engine) {
             self.query("SET SESSION rocksdb_bulk_load = 0")?;
         }
+        Ok(())
+    }
+
+    fn end_load(&mut self, _: &Loading<'_>) -> Result<(), SqlError> {
         Ok(())
     }
 

@@ -40,6 +40,10 @@ impl Session for PostgresConnection {
         Ok(())
     }
 
+    fn end_rows(&mut self, _: &Loading<'_>) -> Result<(), SqlError> {
+        Ok(())
+    }
+
     fn end_load(&mut self, _: &Loading<'_>) -> Result<(), SqlError> {
         self.query("RESET maintenance_work_mem")?;
         Ok(())

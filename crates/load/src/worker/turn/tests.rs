@@ -1,4 +1,6 @@
 use super::*;
+use crate::client::Draft;
+use crate::pieces::{Pieces, Sheet};
 use crate::program::Cast;
 use crate::recorder::{OpenLoop, Recorder, Roles, Scope};
 use crate::testing::*;
@@ -41,6 +43,8 @@ struct Scripted {
     failures: Vec<(usize, FailureKind)>,
     /// Whether every execution fails.
     broken: bool,
+    /// Whether statements are composed as texts.
+    composes: bool,
     executions: usize,
     current: usize,
     given: Vec<String>,
@@ -74,6 +78,18 @@ impl Client for Scripted {
         self.given.clear();
     }
 
+    fn compose(&mut self, write: impl FnOnce(&mut Draft<'_>)) -> bool {
+        let sql = &self.program.as_ref().unwrap().sql[self.current];
+        if self.composes {
+            let pieces = Pieces::new(&[], sql);
+            let mut sheet = Sheet::default();
+            sheet.fit([&pieces].into_iter());
+            sheet.write(&pieces, write);
+            self.log.push(String::from_utf8(sheet.text().to_vec()).unwrap().replace('\'', ""));
+        }
+        self.composes
+    }
+
     fn integer(&mut self, value: i64) {
         self.keep_text();
         self.given.push(value.to_string());
@@ -93,6 +109,9 @@ impl Client for Scripted {
     fn execute(&mut self) -> Result<Answer, Failure> {
         self.keep_text();
         self.executions += 1;
+        if self.composes {
+            return Ok(Answer { rows: 1, changed: 1, captured: Some(77) });
+        }
         let sql = &self.program.as_ref().unwrap().sql[self.current];
         assert_eq!(sql.parameters.len(), self.given.len(), "every argument is given");
         let given = self.given.clone();
@@ -483,4 +502,36 @@ fn rows_and_lags_are_told_by_operation() {
     assert_eq!(a.late + b.late, tally.late);
     assert_eq!(a.lag_ns_max.max(b.lag_ns_max), tally.lag_ns_max);
     assert!(tally.late > 40, "{}", tally.late);
+}
+
+#[test]
+fn a_text_has_the_values_that_are_given_one_by_one() {
+    let filler = |low, high| Generator::Filler {
+        low: expression(low),
+        high: expression(high),
+        random_percent: 50,
+    };
+    let values = [
+        Generator::Now,
+        Generator::Uniform { low: expression("0-5"), high: expression("999") },
+        Generator::Uniform { low: expression("0"), high: expression("100000000") },
+        Generator::Zipf { low: expression("1"), high: expression("99"), exponent: 0.8 },
+        Generator::Sequence { first: expression("1") },
+        Generator::Template { template: "a-###-@@@@-###########-##########".to_owned() },
+        filler("10", "20"),
+        filler("10", "200"),
+    ];
+    let mut insert =
+        statement("INSERT INTO {table} VALUES {rows}", values.into_iter().map(arg).collect());
+    insert.rows_per_statement = Some(expression("20"));
+    insert.mode = Mode::Text;
+    let assignment = assignment(vec![op("insert", vec![insert])], 1);
+    let log = |composes| {
+        let mut client = Scripted { composes, ..Scripted::default() };
+        let mut clock = FakeClock { now: 0, step: 700_000_000 };
+        executed(&assignment, &closed(20), &mut client, &mut clock);
+        client.log
+    };
+    assert_eq!(log(true).len(), 20);
+    assert_eq!(log(true), log(false));
 }

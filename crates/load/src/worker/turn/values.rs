@@ -1,8 +1,9 @@
 //! The values of a connection's statements: drawn, remembered, kept.
 
 use super::Turn;
-use crate::client::Client;
+use crate::client::{Client, Draft};
 use crate::clock::write_time;
+use crate::pieces::BRIEF;
 use crate::program::{Draw, Source, Span, Statement, TIME_TEXT};
 
 impl Turn<'_> {
@@ -11,13 +12,75 @@ impl Turn<'_> {
     pub(super) fn tell_time(&mut self, seconds: u64) {
         if seconds != self.time.1 {
             self.time.1 = seconds;
-            write_time(seconds, &mut self.time.0);
+            if let Some(text) = self.time.0.first_chunk_mut() {
+                write_time(seconds, text);
+            }
         }
     }
 
     /// Gives the values of all slots to the client.
     #[inline(never)]
     pub(super) fn arguments<C: Client>(&mut self, client: &mut C, statement: &Statement) {
+        if !client.compose(|draft| self.compose(draft, statement)) {
+            self.give(client, statement);
+        }
+    }
+
+    /// Writes the values of all slots into a text.
+    fn compose(&mut self, draft: &mut Draft<'_>, statement: &Statement) {
+        let program = self.program;
+        let slots = statement.slots.of(&program.slots);
+        // In registers for as long as the values are those of a multi-row INSERT.
+        let mut random = self.random.clone();
+        for _ in 0..statement.rows {
+            if statement.row_draws.start < statement.row_draws.end {
+                self.random = random;
+                self.draw(statement.row_draws);
+                random = self.random.clone();
+            }
+            for slot in slots {
+                for place in 0..slot.count {
+                    match slot.source {
+                        Source::Uniform { low, span } => {
+                            draft.integer(low.wrapping_add(random.below(span) as i64));
+                        }
+                        Source::Now => draft.brief(&self.time.0, TIME_TEXT.len()),
+                        Source::Filler(filler) => {
+                            let filler = &program.fillers[usize::from(filler)];
+                            match filler.cut_brief(&mut random) {
+                                Some(parts) => draft.two_brief(parts),
+                                None => {
+                                    let (plain, varied) = filler.cut(&mut random);
+                                    draft.varying(plain, varied);
+                                }
+                            }
+                        }
+                        Source::Text(template) => {
+                            let template = &program.templates[usize::from(template)];
+                            draft.filled(template.text(), |text| template.fill(&mut random, text));
+                        }
+                        Source::TextRegister { index, .. } => {
+                            draft.text(&self.texts[usize::from(index)]);
+                        }
+                        Source::Decimal(decimal) => {
+                            let decimal = &program.decimals[usize::from(decimal)];
+                            let sum = decimal.sum(&self.registers);
+                            draft.text(decimal.write(sum, &mut self.decimal));
+                        }
+                        source => {
+                            self.random = random;
+                            draft.integer(self.other_integer(source, place));
+                            random = self.random.clone();
+                        }
+                    }
+                }
+            }
+        }
+        self.random = random;
+    }
+
+    /// Gives the values of all slots one by one.
+    fn give<C: Client>(&mut self, client: &mut C, statement: &Statement) {
         let program = self.program;
         for _ in 0..statement.rows {
             self.draw(statement.row_draws);
@@ -38,7 +101,7 @@ impl Turn<'_> {
                     }
                     Source::Now => {
                         for _ in 0..slot.count {
-                            client.text(TIME_TEXT).copy_from_slice(&self.time.0);
+                            client.text(TIME_TEXT).copy_from_slice(&self.time.0[..TIME_TEXT.len()]);
                         }
                     }
                     Source::Filler(filler) => {
@@ -137,4 +200,11 @@ impl Turn<'_> {
             | Source::Decimal(_) => 0,
         }
     }
+}
+
+/// A text at the start of some bytes, from which it can be copied at once.
+pub(super) fn brief<const N: usize>(text: &[u8; N]) -> [u8; BRIEF] {
+    let mut bytes = [0; BRIEF];
+    bytes[..N].copy_from_slice(text);
+    bytes
 }

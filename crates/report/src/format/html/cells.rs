@@ -80,6 +80,22 @@ pub(super) fn standing(value: &Value, better: Better) -> &'static str {
     }
 }
 
+/// What is said of a cell to those who cannot hover: the span of its blocks and its marks. What a
+/// footnote tells is left to that.
+pub(super) fn aside(value: &Value) -> String {
+    let mut parts = Vec::new();
+    parts.extend(value.span.map(|(low, high)| {
+        format!("blocks from {} to {}", number::ratio(low), number::ratio(high))
+    }));
+    if matches!(value.kind, Kind::Base | Kind::Ratio) && !value.note.is_empty() {
+        parts.push(value.note.clone());
+    }
+    if parts.is_empty() {
+        return String::new();
+    }
+    layout::text(&crate::document::Cell::Text(format!(" ({})", parts.join("; "))))
+}
+
 /// What is said of a cell on hover.
 pub(super) fn title(value: &Value, unit: &str) -> String {
     let mut parts = Vec::new();

@@ -71,12 +71,11 @@ pub(super) fn table(grid: &Grid, id: &str) -> Markup {
                 }
             }
         }
-        p class="empty" hidden { "No test fits the filter." }
-        @if !notes.is_empty() {
-            ol class="notes" {
-                @for (number, note) in notes.iter().enumerate() {
-                    li id={ (id) "-note-" (number + 1) } { (text::inline(note)) }
-                }
+        p class="empty" role="status" hidden { "No test fits the filter." }
+        // Always there: the script fills it anew with every metric.
+        ol class="notes" id={ (id) "-notes" } hidden[notes.is_empty()] {
+            @for (number, note) in notes.iter().enumerate() {
+                li id={ (id) "-note-" (number + 1) } { (text::inline(note)) }
             }
         }
     }
@@ -180,6 +179,8 @@ fn cell(
             @if let Some(number) = number {
                 a class="ref" href={ "#" (id) "-note-" (number + 1) } { (number + 1) }
             }
+            @let aside = cells::aside(value);
+            @if !aside.is_empty() { span class="aside" { (aside) } }
         }
     }
 }

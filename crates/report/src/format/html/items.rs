@@ -18,11 +18,19 @@ pub(super) struct Writer {
     grids: usize,
     /// Keys of the grids that are in the page already, with their ids.
     known: Vec<(String, Vec<String>, Vec<String>)>,
+    /// The heading that stands above the next item.
+    heading: String,
 }
 
 impl Writer {
     pub(super) fn new(index: usize) -> Self {
-        Self { index, grids: 0, known: Vec::new() }
+        Self { index, grids: 0, known: Vec::new(), heading: String::new() }
+    }
+
+    /// The items of a section, under its title.
+    pub(super) fn section(&mut self, title: &str, items: &[Item]) -> Markup {
+        title.clone_into(&mut self.heading);
+        self.items(items)
     }
 
     pub(super) fn items(&mut self, items: &[Item]) -> Markup {
@@ -32,7 +40,10 @@ impl Writer {
 
     fn item(&mut self, item: &Item) -> Markup {
         match item {
-            Item::Heading { level, text } => heading(*level, text),
+            Item::Heading { level, text } => {
+                text.clone_into(&mut self.heading);
+                heading(*level, text)
+            }
             Item::Section { title, .. } => heading(2, title),
             Item::Paragraph(text) => html! { p { (text::inline(text)) } },
             Item::Warning(text) => html! { p class="warning" { (text::inline(text)) } },
@@ -45,7 +56,9 @@ impl Writer {
                 }
             },
             Item::Fold { anchor, title, items } => {
+                let before = std::mem::replace(&mut self.heading, title.clone());
                 let inner = self.items(items);
+                self.heading = before;
                 let id = Some(super::prefixed(self.index, anchor)).filter(|_| !anchor.is_empty());
                 html! {
                     details id=[&id] {
@@ -61,8 +74,8 @@ impl Writer {
                     }
                 }
             }
-            Item::Table(found) => table(found, "plain"),
-            Item::Sortable(found) => table(found, "plain sortable"),
+            Item::Table(found) => table(found, "plain", &self.heading),
+            Item::Sortable(found) => table(found, "plain sortable", &self.heading),
             Item::Styles(styles) => self.styles(styles),
             Item::Chart(found) => chart::draw(found),
             Item::Grid(found) => {
@@ -142,11 +155,11 @@ fn heading(level: usize, text: &str) -> Markup {
     }
 }
 
-fn table(table: &Table, class: &str) -> Markup {
+fn table(table: &Table, class: &str, heading: &str) -> Markup {
     let width = table.columns.len();
     let many = if width > MANY { " many" } else { "" };
     html! {
-        div class="wide" tabindex="0" role="group" aria-label="Table" {
+        div class="wide" tabindex="0" role="group" aria-label=(label(heading)) {
             table class={ (class) (many) } {
                 thead { tr { @for column in &table.columns { (head(column)) } } }
                 tbody {
@@ -159,8 +172,15 @@ fn table(table: &Table, class: &str) -> Markup {
                                 td colspan=(width) { (text::inline(note)) }
                             },
                             Row::Cells(cells) => tr {
-                                @for (cell, column) in cells.iter().zip(&table.columns) {
-                                    (one(cell, column))
+                                @for (index, (cell, column)) in
+                                    cells.iter().zip(&table.columns).enumerate()
+                                {
+                                    @match cell {
+                                        Cell::Text(name) if index == 0 && !name.is_empty() => {
+                                            th scope="row" { (layout::text(cell)) }
+                                        }
+                                        _ => (one(cell, column)),
+                                    }
                                 }
                             },
                         }
@@ -168,6 +188,14 @@ fn table(table: &Table, class: &str) -> Markup {
                 }
             }
         }
+    }
+}
+
+/// What a table that can be scrolled is called: after the heading above it.
+fn label(heading: &str) -> String {
+    match heading {
+        "" => "Table".to_owned(),
+        heading => format!("Table: {}", text::shown(&heading.replace('`', ""))),
     }
 }
 

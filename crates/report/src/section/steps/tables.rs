@@ -53,13 +53,16 @@ pub(super) fn rates(scope: &Scope<'_>, step: &Step<'_>) -> Table {
         columns.push(Column::numbers("largest lag", "ms"));
         columns.extend(RULES.iter().map(|rule| Column::words(format!("{} rule", rule.name()))));
     }
-    let base = step.column.cells.first().filter(|cell| cell.missed().is_none());
-    let base = base.and_then(|cell| cell.rate).filter(|rate| *rate > 0.0);
+    let base = |cell: &PhaseCell| {
+        let base = step.column.base(cell).filter(|base| base.missed().is_none());
+        base.and_then(|base| base.rate).filter(|rate| *rate > 0.0)
+    };
     let row = |(subject, cell): (&String, &PhaseCell)| {
         let value = |metric: &str| step.phase.cell(subject, metric).and_then(|cell| cell.value);
         let missed = cell.missed().is_some();
-        let mut cells = vec![Cell::Text(subject.clone()), number(cell.rate)];
-        cells.push(match cell.rate.zip(base) {
+        let rate = if cell.failure.is_some() { Cell::Failed } else { number(cell.rate) };
+        let mut cells = vec![Cell::Text(subject.clone()), rate];
+        cells.push(match cell.rate.zip(base(cell)) {
             _ if missed => Cell::Missed(None),
             Some((rate, base)) => Cell::Ratio(rate / base),
             None => Cell::Missing,

@@ -1,0 +1,46 @@
+//! Marks of values that no warning has told yet: one sentence for each.
+
+use crate::{missed::is_miss, observe::one_line, warning::Warnings};
+use model::measurement::Measurement;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Names that a sentence lists before it says how many more there are.
+const NAMED: usize = 3;
+
+/// Who and what a mark belongs to.
+#[derive(Default)]
+struct Holders<'a> {
+    subjects: BTreeSet<&'a str>,
+    metrics: BTreeSet<&'a str>,
+}
+
+/// One sentence per mark that `warnings` do not hold; those of missed rates are told elsewhere.
+pub(crate) fn untold(measurements: &[Measurement], warnings: &Warnings) -> Vec<String> {
+    let mut found: BTreeMap<&str, Holders<'_>> = BTreeMap::new();
+    for measurement in measurements {
+        for mark in &measurement.marks {
+            let holders = found.entry(mark).or_default();
+            holders.subjects.insert(&measurement.subject);
+            holders.metrics.insert(&measurement.metric);
+        }
+    }
+    let new = |mark: &str| !is_miss(mark) && !warnings.hold(&one_line(mark));
+    let sentence = |(mark, holders): (&str, Holders<'_>)| {
+        let subjects = listed(&holders.subjects, "variants");
+        // What holds for most metrics is no remark on any of them.
+        let metrics = match holders.metrics.len() {
+            0..=NAMED => format!(", {}", listed(&holders.metrics, "metrics")),
+            _ => String::new(),
+        };
+        format!("{} ({subjects}{metrics})", one_line(mark))
+    };
+    found.into_iter().filter(|(mark, _)| new(mark)).map(sentence).collect()
+}
+
+fn listed(names: &BTreeSet<&str>, what: &str) -> String {
+    let first: Vec<String> = names.iter().take(NAMED).map(|name| format!("`{name}`")).collect();
+    match names.len().saturating_sub(NAMED) {
+        0 => first.join(", "),
+        more => format!("{} and {more} more {what}", first.join(", ")),
+    }
+}

@@ -1,0 +1,126 @@
+//! Columns from measurements: what counts as missed, what failed, and which variant is the base.
+
+use analysis::{
+    Content, Design, Failure, Observations, Outcome, PhaseCell, PhaseColumn, compare,
+    phase_columns,
+    style::{STYLES, find},
+};
+use model::{measurement::Measurement, record::SliceState};
+
+const MARK: &str = "SLA missed: published rule: 1 of 100; strict rule: largest lag 9.00 s";
+
+/// One value of a step at 100 rows/s, in a round of the only block.
+fn value(subject: &str, metric: &str, round: u32, value: f64) -> Measurement {
+    Measurement {
+        experiment: "ib".into(),
+        run: "r".into(),
+        subject: subject.into(),
+        phase: "qr100".into(),
+        workload: "qr100".into(),
+        group: "range".into(),
+        position: 1,
+        range: None,
+        clients: 1,
+        levels: Default::default(),
+        block: 0,
+        round,
+        metric: metric.into(),
+        value,
+        state: SliceState::Measured,
+        marks: Vec::new(),
+    }
+}
+
+/// A piece that kept its rate.
+fn piece(subject: &str, round: u32, queries: f64) -> Vec<Measurement> {
+    vec![
+        value(subject, "ops_per_second", round, queries),
+        value(subject, "insert_rows_per_second", round, 100.0),
+        value(subject, "insert_rows_per_second_target", round, 100.0),
+        value(subject, "seconds_on_target_share", round, 1.0),
+        value(subject, "lag_us_max", round, 1000.0),
+    ]
+}
+
+fn failure(subject: &str, phase: &str) -> Failure {
+    Failure {
+        experiment: "ib".into(),
+        run: "r".into(),
+        subject: subject.into(),
+        phase: phase.into(),
+        workload: phase.into(),
+        group: "range".into(),
+        position: if phase == "qr100" { 1 } else { 2 },
+        range: None,
+        clients: 1,
+        levels: Default::default(),
+        block: 0,
+        round: 0,
+        reason: "the server ended\nits log".into(),
+    }
+}
+
+fn columns(measurements: Vec<Measurement>, failures: Vec<Failure>) -> Vec<PhaseColumn> {
+    let mut observations = Observations::default();
+    observations.measurements = measurements;
+    observations.failures = failures;
+    let design = Design {
+        experiment: "ib".into(),
+        question: String::new(),
+        suite: "ib".into(),
+        // The base comes last here.
+        subjects: vec![("new".into(), Some("old".into())), ("old".into(), None)],
+        phases: Default::default(),
+    };
+    phase_columns(&compare(&observations, &design))
+}
+
+fn cell(columns: &[PhaseColumn], subject: usize) -> &PhaseCell {
+    &columns[0].cells[subject]
+}
+
+#[test]
+fn ratios_are_to_the_base_of_the_design_wherever_it_stands() {
+    let columns = columns([piece("new", 0, 50.0), piece("old", 0, 100.0)].concat(), Vec::new());
+    for style in STYLES {
+        let shown = style.relative(&columns[0]);
+        let ratios: Vec<Content> = shown.iter().map(|shown| shown.content).collect();
+        assert_eq!(ratios, [Content::Ratio(0.5), Content::Ratio(1.0)], "{}", style.name());
+    }
+}
+
+#[test]
+fn one_piece_that_missed_is_not_made_up_for_by_others() {
+    let mut pieces =
+        [piece("new", 0, 50.0), piece("new", 1, 50.0), piece("old", 0, 100.0)].concat();
+    assert_eq!(cell(&columns(pieces.clone(), Vec::new()), 0).missed(), None);
+    for measurement in pieces.iter_mut().filter(|m| m.subject == "new" && m.round == 1) {
+        measurement.marks.push(MARK.to_owned());
+    }
+    let columns = columns(pieces, Vec::new());
+    let levels: Vec<(Outcome, &str)> = cell(&columns, 0)
+        .levels
+        .iter()
+        .map(|level| (level.outcome, level.words.as_str()))
+        .collect();
+    let expected = [(Outcome::Missed, "1 of 100"), (Outcome::Missed, "largest lag 9.00 s")];
+    assert_eq!(levels, expected);
+    assert_eq!(cell(&columns, 1).missed(), None);
+    let shown = find("marked").unwrap().relative(&columns[0]);
+    assert_eq!(shown[0].content, Content::Missed(None));
+}
+
+#[test]
+fn a_step_that_failed_says_so_and_why() {
+    let failures = vec![failure("new", "qr100"), failure("new", "qp100"), failure("old", "qp100")];
+    let columns = columns(piece("old", 0, 100.0), failures);
+    assert_eq!(cell(&columns, 0).failure.as_deref(), Some("failed: the server ended"));
+    // A step that failed for all has its column too.
+    assert_eq!(columns.iter().map(|c| c.phase.as_str()).collect::<Vec<_>>(), ["qr100", "qp100"]);
+    for style in STYLES {
+        for shown in [style.absolute(&columns[0]), style.relative(&columns[0])] {
+            assert_eq!(shown[0].content, Content::Failed, "{}", style.name());
+        }
+        assert_eq!(style.absolute(&columns[1])[1].content, Content::Failed, "{}", style.name());
+    }
+}

@@ -1,0 +1,76 @@
+//! How many tests there are numbers of, and why not of the others.
+
+use crate::words::THROUGHPUT;
+use analysis::{Cell, Comparison, PhaseResult};
+use model::mark::SLA_MISSED;
+
+/// What became of one test of one variant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    /// There is a ratio, or a value where there is nothing to compare with.
+    Compared,
+    /// Something broke, of the variant or of its base.
+    Failed,
+    /// A set rate was missed, by the variant or by its base.
+    Missed,
+    /// There is no value, or none of its base.
+    NotMeasured,
+}
+
+/// The line at the top of tables and reports: every test of every variant is counted once.
+pub(crate) fn line(comparison: &Comparison) -> Option<String> {
+    let is_base = |subject: &&String| comparison.bases.contains(subject);
+    let (bases, variants): (Vec<&String>, Vec<&String>) =
+        comparison.subjects.iter().partition(is_base);
+    let alone = variants.is_empty();
+    let subjects = if alone { bases } else { variants };
+    let states =
+        comparison.phases.iter().flat_map(|phase| subjects.iter().map(|s| state(phase, s)));
+    let states: Vec<State> = states.collect();
+    if states.is_empty() {
+        return None;
+    }
+    let count = |wanted| states.iter().filter(|state| **state == wanted).count();
+    let of =
+        if subjects.len() > 1 { format!(" of {} variants", subjects.len()) } else { "".into() };
+    Some(format!(
+        "Tests{of}: {} {}, {} failed, {} missed a set rate, {} not measured.",
+        count(State::Compared),
+        if alone { "measured" } else { "compared" },
+        count(State::Failed),
+        count(State::Missed),
+        count(State::NotMeasured),
+    ))
+}
+
+/// How often a variant failed or missed its set rate, as the end of a sentence about it: empty if
+/// never.
+pub(crate) fn broken(comparison: &Comparison, subject: &str) -> String {
+    let states: Vec<State> = comparison.phases.iter().map(|phase| state(phase, subject)).collect();
+    let all = crate::words::tests(states.len());
+    let said = |wanted, words: &str| {
+        let count = states.iter().filter(|state| **state == wanted).count();
+        (count > 0).then(|| format!("{words} in {count} of {all}"))
+    };
+    let parts = [said(State::Failed, "failed"), said(State::Missed, "missed a set rate")];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(" and ")
+}
+
+fn state(phase: &PhaseResult, subject: &str) -> State {
+    let own = || phase.cells.iter().filter(|cell| cell.subject == subject);
+    let cell = own().find(|cell| cell.metric.name == THROUGHPUT).or_else(|| own().next());
+    let Some(cell) = cell else { return State::NotMeasured };
+    let base_says = |words: &str| {
+        let reason = cell.reason.as_deref().and_then(|reason| reason.strip_prefix("the base"));
+        reason.is_some_and(|reason| reason.trim_start_matches([':', ' ']).starts_with(words))
+    };
+    if cell.failed().is_some() || base_says("failed") {
+        return State::Failed;
+    }
+    if cell.missed().is_some() || base_says(SLA_MISSED) {
+        return State::Missed;
+    }
+    let is_there =
+        |cell: &Cell| cell.ratio.is_some() || cell.base.is_none() && cell.value.is_some();
+    if is_there(cell) { State::Compared } else { State::NotMeasured }
+}
