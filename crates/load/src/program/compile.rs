@@ -196,17 +196,7 @@ impl<'a> Compiler<'a> {
         }
         let start = self.program.slots.len() as u32;
         self.program.slots.extend(text.slots());
-        let only = match &self.program.slots[start as usize..] {
-            [slot]
-                if slot.count == 1
-                    && text.rows == 1
-                    && !slot.source.is_text()
-                    && from.mode == Mode::Prepared =>
-            {
-                Some(slot.source).filter(|_| from.row_draws.is_empty())
-            }
-            _ => None,
-        };
+        let only = self.only(from, (start, text.rows));
         let timed = text.slots().any(|slot| slot.source == Source::Now);
         Ok(Some(Statement {
             sql,
@@ -228,6 +218,18 @@ impl<'a> Compiler<'a> {
             capture,
             advance,
         }))
+    }
+
+    /// The source of a prepared statement whose only argument is one integer; `start` is the first
+    /// of its slots.
+    fn only(&self, from: &workload::Statement, (start, rows): (u32, u32)) -> Option<Source> {
+        let prepared = from.mode_on(self.dialect) == Mode::Prepared;
+        match &self.program.slots[start as usize..] {
+            [slot] if slot.count == 1 && rows == 1 && !slot.source.is_text() => {
+                Some(slot.source).filter(|_| prepared && from.row_draws.is_empty())
+            }
+            _ => None,
+        }
     }
 
     fn every(&mut self, from: &workload::Statement) -> Result<Option<Every>, String> {

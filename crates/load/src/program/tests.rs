@@ -276,6 +276,10 @@ fn a_mode_of_its_own_counts_in_one_dialect() {
     let assignment = assignment(vec![op("o", vec![select])], 1);
     let mode = |dialect| Cast::compile(&assignment, dialect).unwrap().parts[0].program.sql[0].mode;
     assert_eq!(["mysql", "postgres"].map(mode), [Mode::Text, Mode::Prepared]);
+    let only = |dialect| {
+        Cast::compile(&assignment, dialect).unwrap().parts[0].program.statements[0].only.is_some()
+    };
+    assert_eq!(["mysql", "postgres"].map(only), [false, true], "texts are made in another way");
 }
 
 #[test]
