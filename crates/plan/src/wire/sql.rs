@@ -35,7 +35,10 @@ pub(crate) fn marks(sql: &str) -> Marks {
 
 /// Reads the word after a `{`; one without an end is a mark without a meaning, too.
 fn braced<'a>(rest: &'a str, marks: &mut Marks) -> &'a str {
-    let (word, rest) = rest.split_once('}').unwrap_or((rest, ""));
+    let Some((word, rest)) = rest.split_once('}') else {
+        marks.unknown = Some(rest.to_owned());
+        return "";
+    };
     match word {
         "list" => marks.arguments.push(true),
         "rows" => marks.rows += 1,
