@@ -29,11 +29,9 @@ const CALM_CEILING: Duration = Duration::from_secs(45);
 /// How long a server may take at least to become calm where its debts have used up the time.
 const CALM_AFTER_DEBTS: Duration = Duration::from_secs(2);
 
-/// Lines of a dead server's log that the record of the broken slice quotes.
+/// Lines of a server's log that the record of a broken slice quotes: enough for what Postgres says
+/// of a backend's death and of the recovery after it.
 pub(crate) const LOG_LINES: usize = 20;
-
-/// The same where a connection was lost and the server lives.
-const LOST_LINES: usize = 8;
 
 /// A server, or an embedded engine, with a driver connected to it.
 pub(crate) struct Stand {
@@ -246,7 +244,7 @@ impl Stand {
                 format!("the server ended in mid-slice ({error}); its log ends with:\n{log}")
             }
             Some(server) if matches!(error, Error::Sql { lost: true, .. }) => {
-                let log = server.log_tail(LOST_LINES);
+                let log = server.log_tail(LOG_LINES);
                 format!("{error}; the server goes on, and its log ends with:\n{log}")
             }
             _ => error.to_string(),
