@@ -156,7 +156,7 @@ fn plain_line(record: &SliceRecord, elapsed: Duration) -> String {
     let Some(work) = &record.work else { return format!("{who}: no work is recorded") };
     let seconds = work.end_ns.saturating_sub(work.start_ns).max(1) as f64 / 1e9;
     let rate = |count: u64| count as f64 / seconds;
-    let p95 = work.ops.iter().map(|op| op.service_us.p95).fold(0.0, f64::max) / 1e3;
+    let p95 = work.service_us.p95 / 1e3;
     format!(
         "[ {}s ] thds: {} tps: {:.2} qps: {:.2} (r/w/o: {:.2}/{:.2}/{:.2}) lat (ms,95%): {p95:.2} \
          err/s: {:.2} reconn/s: 0.00 {who}",

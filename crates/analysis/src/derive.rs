@@ -1,6 +1,6 @@
 //! One raw slice to the values of all metrics that it can tell.
 
-use crate::{PhaseFacts, metrics::metric, parts::Parts, role_cost, roles::RoleFacts, sla};
+use crate::{PhaseFacts, metrics::metric, parts::Parts, role_cost, roles::RoleFacts, sla, stolen};
 use model::{
     drive::{OpReport, Percentiles, StretchReport},
     mark,
@@ -41,6 +41,7 @@ pub fn derive(slice: &SliceRecord, facts: &PhaseFacts) -> Vec<(&'static str, f64
         }
     }
     sizes(&parts, &mut values);
+    values.extend(stolen::percent(slice).map(|share| ("stolen_cpu_percent", share)));
     values.retain(|(_, value)| value.is_finite());
     values
 }

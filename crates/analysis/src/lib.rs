@@ -37,6 +37,7 @@ mod service_level;
 mod settings;
 mod shade;
 pub mod sla;
+mod stolen;
 pub mod style;
 
 mod warning;

@@ -109,6 +109,7 @@ pub const METRICS: &[Metric] = &[
     cost("server_vsz_mib_peak", "VSZ", "MiB", "largest address space of the server"),
     cost("database_mib", "", "MiB", "size of tables and indexes"),
     cost("data_folder_mib", "", "MiB", "size of the data folder, logs included"),
+    cost("stolen_cpu_percent", "", "%", "of one CPU: kept by the hypervisor for others"),
     cost("errors_per_op", "", "1/op", "errors that the server reported, retried ones included"),
     metric_of("rows_per_op", "", "1/op", Better::Neither, "rows returned or changed"),
     metric_of("rows_changed_per_op", "", "1/op", Better::Neither, "rows changed"),

@@ -6,6 +6,7 @@ use crate::{
     missed::mark_of,
     parts::Parts,
     sla::RULES,
+    stolen::Stolen,
     warning::{Place, Warnings},
 };
 use model::{
@@ -104,6 +105,7 @@ pub fn observe<'a>(
     facts: &dyn Fn(&str, &str) -> PhaseFacts,
 ) -> Observations {
     let mut found = Observations::default();
+    let mut stolen = Stolen::default();
     for input in slices {
         let slice = input.slice;
         let facts = facts(input.run, &slice.phase);
@@ -119,10 +121,12 @@ pub fn observe<'a>(
             (_, None) => {
                 let missed = missed_rules(slice, &facts);
                 warn(slice, &missed, &mut found.warnings);
+                stolen.add(slice);
                 measure(&input, &facts, &missed, &mut found.measurements);
             }
         }
     }
+    stolen.tell(&mut found.warnings);
     found
 }
 
