@@ -40,6 +40,9 @@ pub(crate) fn document(report: &Report, style: &dyn Style) -> Document {
                 document.paragraph(legend);
             }
             document.items.extend(warnings(comparison, &columns));
+            // What was missed is told above, with the figure.
+            let others = comparison.warnings.iter().filter(|told| !told.contains(SLA_MISSED));
+            document.items.extend(others.cloned().map(Item::Warning));
         }
     }
     if document.items.is_empty() {
@@ -127,7 +130,7 @@ fn count(rate: f64) -> Cell {
     Cell::Number(rate)
 }
 
-/// What failed, why targets were missed, and what is assumed of them.
+/// What failed, and why targets were missed.
 pub(crate) fn warnings(comparison: &Comparison, columns: &[PhaseColumn]) -> Vec<Item> {
     let mut warnings = Vec::new();
     for (index, subject) in comparison.subjects.iter().enumerate() {
@@ -140,16 +143,6 @@ pub(crate) fn warnings(comparison: &Comparison, columns: &[PhaseColumn]) -> Vec<
                 format!("`{subject}` missed the target of `{phase}` by the `{rule}` rule: {words}")
             });
             warnings.extend(failed.chain(missed).map(Item::Warning));
-        }
-    }
-    let marks = comparison.phases.iter().flat_map(|phase| &phase.cells);
-    let marks = marks.filter(|cell| cell.metric.name == "insert_rows_per_second_target");
-    let mut told: Vec<&String> = Vec::new();
-    let marks = marks.flat_map(|cell| &cell.marks);
-    for mark in marks.filter(|mark| !mark.starts_with(SLA_MISSED)) {
-        if !told.contains(&mark) {
-            told.push(mark);
-            warnings.push(Item::Warning(format!("targets: {mark}")));
         }
     }
     warnings
