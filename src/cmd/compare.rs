@@ -27,8 +27,8 @@ struct Arguments {
     /// All runs in the folder, instead of the latest of each experiment.
     #[arg(long)]
     all: bool,
-    /// Exit code 1 if any cell has this verdict, and 3 if no verdict is decided: with one block, or
-    /// without intervals, none is.
+    /// Exit code 1 if any cell has this verdict, and 3 if no verdict is decided, as with one block.
+    /// Throughput and the server's CPU time per operation are looked at, or what `--metric` names.
     #[arg(long, value_enum, value_name = "VERDICT")]
     fail_on: Option<FailOn>,
 }
@@ -71,17 +71,25 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         Some(FailOn::Regression) => {
             let phases = report.comparisons.iter().flat_map(|comparison| &comparison.phases);
             let cells = phases.flat_map(|phase| &phase.cells);
-            let code = decided(cells.map(|cell| cell.verdict.name()));
+            let judged = |cell: &&analysis::Cell| match report.metrics.as_slice() {
+                [] => JUDGED.contains(&cell.metric.name),
+                asked => asked.iter().any(|metric| metric.name == cell.metric.name),
+            };
+            let code = decided(cells.filter(judged).map(|cell| cell.verdict.name()));
             if code == Code::Undecided {
                 talk::say(
                     "nothing is decided: `unreplicated` says that there is one block, \
-                     `unassessed` that there is no interval",
+                     `inconclusive` that there are too few for their noise",
                 );
             }
             code
         }
     })
 }
+
+/// The metrics that `--fail-on` looks at if none are asked for: what users notice, and what a
+/// server's work costs where the host is shared.
+const JUDGED: [&str; 2] = ["ops_per_second", "server_cpu_us_per_op"];
 
 /// What verdicts say together: one regression is enough, and without any verdict that is decided
 /// it is not known that there is none.

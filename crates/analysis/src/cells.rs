@@ -61,15 +61,12 @@ impl<'a> Replicates<'a> {
         mean_of_ratios(&pairs.concat())
     }
 
-    /// Least and largest ratio of one block, if several blocks have one.
-    pub(crate) fn spread(&self, base: &Self) -> Option<(f64, f64)> {
+    /// The ratio of each block that both have, in order: what the blocks' means are made of.
+    pub(crate) fn ratios(&self, base: &Self) -> Vec<f64> {
         let of_block = |(block, rounds): (&Block<'a>, &BTreeMap<u32, f64>)| {
             mean_of_ratios(&pairs(base.blocks.get(block)?, rounds)?)
         };
-        let ratios: Vec<f64> = self.blocks.iter().filter_map(of_block).collect();
-        let low = ratios.iter().copied().reduce(f64::min)?;
-        let high = ratios.iter().copied().reduce(f64::max)?;
-        (ratios.len() > 1).then_some((low, high))
+        self.blocks.iter().filter_map(of_block).collect()
     }
 }
 

@@ -3,10 +3,12 @@
 use crate::{
     Design, Failure, METRICS, Observations, Projection,
     cells::{Cells, Replicates},
+    interval::interval,
     marks::untold,
     metric,
     missed::{is_miss, is_spoilt},
     observe::one_line,
+    verdict::{Verdict, decide},
     warning::{Place, Warnings},
 };
 use model::{Levels, measurement::Measurement, metric::Metric};
@@ -71,9 +73,11 @@ pub struct Cell {
     pub by_block: Vec<Option<f64>>,
     /// Value relative to the base.
     pub ratio: Option<f64>,
-    /// Least and largest ratio of a single block: what repetition gave, not an interval of
-    /// confidence. Absent with fewer than two blocks.
-    pub spread: Option<(f64, f64)>,
+    /// The ratio of each block that both have, in order.
+    pub block_ratios: Vec<f64>,
+    /// Ends of the interval of [`CONFIDENCE`](crate::CONFIDENCE) for the ratio. Absent with fewer
+    /// than two blocks.
+    pub interval: Option<(f64, f64)>,
     /// Blocks behind the ratio, or behind the value of a base.
     pub blocks: u32,
     /// What follows.
@@ -82,31 +86,6 @@ pub struct Cell {
     pub reason: Option<String>,
     /// How far the value may be trusted.
     pub marks: Vec<String>,
-}
-
-/// What follows from a cell.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Verdict {
-    /// The subject is a base.
-    Base,
-    /// A slice failed or is missing: nothing can be said.
-    Invalid,
-    /// One block: nothing can be said about repetition.
-    Unreplicated,
-    /// Several blocks, and no interval was computed.
-    Unassessed,
-}
-
-impl Verdict {
-    /// The word that scripts rely on.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Base => "base",
-            Self::Invalid => "invalid",
-            Self::Unreplicated => "unreplicated",
-            Self::Unassessed => "unassessed",
-        }
-    }
 }
 
 impl Comparison {
@@ -140,8 +119,9 @@ pub fn compare(observations: &Observations, design: &Design) -> Comparison {
     let source = Source { cells, failures, subjects: &subjects };
     let phases = phases(observations);
     let mut warnings = observations.warnings.clone();
-    let results: Vec<PhaseResult> =
+    let mut results: Vec<PhaseResult> =
         phases.into_iter().map(|phase| source.phase(phase, &mut warnings)).collect();
+    decide(&mut results);
     let untold = untold(&observations.measurements, &warnings);
     let mut warnings = warnings.sentences();
     warnings.extend(untold);
@@ -297,7 +277,8 @@ impl<'a> Source<'a> {
             value: None,
             by_block: Vec::new(),
             ratio: None,
-            spread: None,
+            block_ratios: Vec::new(),
+            interval: None,
             blocks: 0,
             verdict: Verdict::Invalid,
             reason: None,
@@ -329,7 +310,8 @@ impl<'a> Source<'a> {
                     return cell;
                 }
                 cell.ratio = values.ratio(base);
-                cell.spread = values.spread(base);
+                cell.block_ratios = values.ratios(base);
+                cell.interval = interval(&cell.block_ratios);
                 cell.blocks = count(values.common_blocks(base));
                 let several = cell.blocks > 1;
                 cell.verdict = if several { Verdict::Unassessed } else { Verdict::Unreplicated };

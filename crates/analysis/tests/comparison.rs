@@ -331,7 +331,7 @@ fn ratios_are_means_over_blocks_of_pairs() {
     near(cell.ratio, 1.0);
     near(cell.base_value, (200.0_f64 * 1000.0).sqrt());
     near(cell.value, (100.0_f64 * 2000.0).sqrt());
-    assert_eq!((cell.blocks, cell.verdict), (2, Verdict::Unassessed));
+    assert_eq!((cell.blocks, cell.verdict), (2, Verdict::Inconclusive));
     let base = found.cell("point-query", "old", "ops_per_second").unwrap();
     assert_eq!((base.ratio, base.verdict, base.blocks), (None, Verdict::Base, 2));
     assert_eq!(found.warnings, Vec::<String>::new());

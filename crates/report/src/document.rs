@@ -129,6 +129,8 @@ pub enum Cell {
     Count(u64),
     /// A value relative to the base.
     Ratio(f64),
+    /// The same with the sign of what follows from it.
+    Judged(f64, &'static str),
     /// A mean of ratios of which some are missing.
     PartialRatio {
         /// The mean of those that are there.

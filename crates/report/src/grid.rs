@@ -58,8 +58,8 @@ pub struct Value {
     pub value: Option<f64>,
     /// Relative to the base.
     pub ratio: Option<f64>,
-    /// From where to where the ratio goes.
-    pub span: Option<(f64, f64)>,
+    /// Ends of the interval of confidence of the ratio.
+    pub interval: Option<(f64, f64)>,
     /// Word of the verdict; `mean` for several cells, empty for none.
     pub verdict: &'static str,
     /// Cells behind it.
@@ -294,7 +294,7 @@ fn one(cell: &Cell) -> Value {
     Value {
         value: cell.value,
         ratio: cell.ratio,
-        span: cell.spread,
+        interval: cell.interval,
         verdict: cell.verdict.name(),
         cells: 1,
         note: note.join("; "),
@@ -330,7 +330,7 @@ fn mean(cells: &[Located<'_>]) -> Value {
     Value {
         value: geometric_mean(&values),
         ratio,
-        span: None,
+        interval: None,
         verdict: "mean",
         cells: cells.len(),
         note: note(cells, (count, all, missed)),

@@ -57,6 +57,7 @@ pub(crate) fn text(cell: &Cell) -> String {
         Cell::Number(value) => number::value(*value),
         Cell::Count(count) => count.to_string(),
         Cell::Ratio(ratio) => number::ratio(*ratio),
+        Cell::Judged(ratio, sign) => format!("{} {sign}", number::ratio(*ratio)),
         Cell::PartialRatio { ratio, count, all } => {
             format!("{} ({count}/{all})", number::ratio(*ratio))
         }

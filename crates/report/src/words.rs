@@ -1,5 +1,6 @@
 //! Words for metrics, verdicts and ratios that all pages share.
 
+use crate::number;
 use analysis::{Cell, Comparison, PhaseResult};
 use model::{
     civil::Civil,
@@ -27,6 +28,10 @@ pub(crate) fn long_title(metric: &Metric) -> String {
     }
 }
 
+/// The legend of [`symbol`].
+pub(crate) const SIGNS: &str = "▼ worse, ▲ better, = within the margin, △ dearer code path, ? neither \
+    a change nor its absence is shown by these blocks.";
+
 /// A symbol for a verdict; empty where nothing is claimed.
 pub(crate) fn symbol(verdict: &str) -> &'static str {
     match verdict {
@@ -38,6 +43,26 @@ pub(crate) fn symbol(verdict: &str) -> &'static str {
         "code_cost" => "△",
         _ => "",
     }
+}
+
+/// The ends of an interval of confidence in words.
+pub(crate) fn interval((low, high): (f64, f64)) -> String {
+    let percent = (analysis::CONFIDENCE * 100.0).round();
+    format!("{percent} % interval {} to {}", number::ratio(low), number::ratio(high))
+}
+
+/// How intervals and verdicts came about, for readers who must know what they may be taken for: a
+/// sentence each.
+pub(crate) fn method(blocks: u32) -> [String; 2] {
+    let percent = |share: f64| (share * 100.0).round();
+    let (confidence, error) = (percent(analysis::CONFIDENCE), percent(analysis::ERROR_RATE));
+    [
+        format!("Means of {blocks} blocks; {confidence} % intervals by Student's t over blocks."),
+        format!(
+            "Chance that a metric of a variant is called changed in any phase though it is in none: \
+             at most {error} %."
+        ),
+    ]
 }
 
 /// Whether a verdict is more than that nothing was repeated or assessed.

@@ -217,8 +217,7 @@ fn tables_name_their_rows_and_what_can_be_scrolled_and_cells_their_spans() {
     assert!(page.contains("<th scope=\"row\">all tests</th>"));
     assert!(page.contains("<p class=\"empty\" role=\"status\" hidden>"));
     let scan = row(&page, "row-scan");
-    let aside = "<span class=\"aside\"> (blocks from 0.62 to 0.63)</span>";
-    assert!(scan.contains(aside) || scan.contains("(blocks from 0.62 to 0.62)"), "{scan}");
+    assert!(scan.contains("<span class=\"aside\"> (95 % interval 0.6"), "{scan}");
     // Marks of values that compare are texts too; what failed has its footnote.
     assert!(row(&page, "row-update-index").contains("not calm 45 s after its start)</span>"));
     assert!(!row(&page, "row-random-points.range10").contains("(failed"));

@@ -110,10 +110,10 @@
     const parts = [];
     if (cell[VALUE] !== null) parts.push(shown(cell[VALUE]) + " " + metric.unit);
     if (cell[RATIO] !== null && absolute) parts.push(cell[RATIO].toFixed(2) + " of the base");
-    if (cell[LOW] !== null) parts.push(`blocks from ${cell[LOW].toFixed(2)} to ${cell[HIGH].toFixed(2)}`);
+    if (cell[LOW] !== null) parts.push(`95 % interval ${cell[LOW].toFixed(2)} to ${cell[HIGH].toFixed(2)}`);
     if (note) parts.push(harmless(note));
     td.title = parts.join("; ");
-    const said = cell[LOW] === null ? [] : [`blocks from ${cell[LOW].toFixed(2)} to ${cell[HIGH].toFixed(2)}`];
+    const said = cell[LOW] === null ? [] : [`95 % interval ${cell[LOW].toFixed(2)} to ${cell[HIGH].toFixed(2)}`];
     if (note && !noted(cell, data)) said.push(harmless(note));
     if (said.length > 0) {
       const aside = document.createElement("span");

@@ -76,9 +76,10 @@ fn head(comparison: &Comparison, document: &mut Document) {
         Some(1) => {
             document.paragraph("One block: nothing is repeated, so no ratio here is a verdict.")
         }
-        Some(blocks) if blocks > 1 => document.paragraph(format!(
-            "Means of {blocks} blocks without intervals: a ratio near 1 may be noise.",
-        )),
+        Some(blocks) if blocks > 1 => {
+            words::method(blocks).into_iter().for_each(|said| document.paragraph(said));
+            document.paragraph(words::SIGNS);
+        }
         _ => {}
     }
     let warnings = comparison.warnings.len();
@@ -175,8 +176,16 @@ fn glance(phase: &PhaseResult, subject: &str) -> Cell {
     match (&cell.base, cell.value, cell.ratio) {
         (_, Some(value), _) if cell.missed().is_some() => Cell::Missed(Some(value)),
         (None, Some(value), _) => Cell::Number(value),
-        (Some(_), Some(_), Some(ratio)) => Cell::Ratio(ratio),
+        (Some(_), Some(_), Some(ratio)) => judged(cell, ratio),
         _ => broken(cell),
+    }
+}
+
+/// A ratio, with its verdict's sign where there is one.
+fn judged(cell: &analysis::Cell, ratio: f64) -> Cell {
+    match words::symbol(cell.verdict.name()) {
+        "" => Cell::Ratio(ratio),
+        sign => Cell::Judged(ratio, sign),
     }
 }
 
@@ -253,7 +262,7 @@ fn rows(
     };
     let mut rows = vec![line(&format!("  {name}"), &mut cells.iter().map(value))];
     let ratio = |cell: &Option<&analysis::Cell>| {
-        cell.and_then(|cell| cell.ratio).map_or(Cell::Missing, Cell::Ratio)
+        cell.and_then(|cell| Some(judged(cell, cell.ratio?))).unwrap_or(Cell::Missing)
     };
     if cells.iter().flatten().any(|cell| cell.ratio.is_some()) {
         rows.push(line("    relative", &mut cells.iter().map(ratio)));

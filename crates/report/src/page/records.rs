@@ -84,6 +84,7 @@ fn row(
 ) -> Vec<Cell> {
     let text = |text: &str| Cell::Text(text.to_owned());
     let number = |value: Option<f64>| value.map_or(Cell::Missing, Cell::Number);
+    let end = |ratio: Option<f64>| ratio.map_or(Cell::Missing, Cell::Ratio);
     let mut row = vec![
         text(&comparison.suite),
         text(&phase.workload),
@@ -102,10 +103,10 @@ fn row(
         text(cell.base.as_deref().unwrap_or(&cell.subject)),
         number(cell.base_value),
         number(cell.value),
-        cell.ratio.map_or(Cell::Missing, Cell::Ratio),
-        Cell::Missing,
-        Cell::Missing,
-        Cell::Missing,
+        end(cell.ratio),
+        end(cell.interval.map(|(low, _)| low)),
+        end(cell.interval.map(|(_, high)| high)),
+        number(cell.interval.map(|_| analysis::CONFIDENCE)),
         Cell::Count(cell.blocks.into()),
         text(cell.verdict.name()),
         text(cell.reason.as_deref().unwrap_or_default()),

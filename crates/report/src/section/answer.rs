@@ -247,13 +247,9 @@ fn trust(comparison: &Comparison, document: &mut Document) {
     let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
     let blocks = cells.map(|cell| cell.blocks).max().unwrap_or(0);
     let text = match blocks {
-        _ if is_assessed(comparison) => return,
         0 => return,
         1 => "One block: nothing is repeated, so no ratio here is a verdict.".to_owned(),
-        _ => format!(
-            "Means of {blocks} blocks without intervals of confidence: a ratio near 1 may be \
-             noise. Hairlines go from the least to the largest ratio of a block.",
-        ),
+        _ => format!("{} Hairlines are the intervals.", words::method(blocks).join(" ")),
     };
     document.paragraph(text);
     let warnings = comparison.warnings.len();

@@ -92,15 +92,13 @@ fn dots(grid: &Grid, (plane, row): (usize, usize), compared: &[usize]) -> Vec<Do
             return None;
         }
         let words = said(&grid.columns[*column].title, value);
-        Some(Dot { variant, ratio: value.ratio, span: value.span, words })
+        Some(Dot { variant, ratio: value.ratio, span: value.interval, words })
     });
     values.collect()
 }
 
 fn said(variant: &str, value: &Value) -> String {
     let Some(ratio) = value.ratio else { return format!("{variant}: {}", value.note) };
-    let span = value.span.map(|(low, high)| {
-        format!(", blocks from {} to {}", number::ratio(low), number::ratio(high))
-    });
-    format!("{variant}: {}{}", number::ratio(ratio), span.unwrap_or_default())
+    let interval = value.interval.map(|ends| format!(", {}", words::interval(ends)));
+    format!("{variant}: {}{}", number::ratio(ratio), interval.unwrap_or_default())
 }

@@ -57,10 +57,9 @@ fn one(phase: &PhaseResult, diagnosis: &Diagnosis, document: &mut Document) {
         || "no cost that was measured moved with it.".to_owned(),
         |finding| finding.sentence.clone(),
     );
-    let spread = phase.cell(&diagnosis.subject, words::THROUGHPUT).and_then(|cell| cell.spread);
-    let unsure = spread.filter(|(low, high)| *low < 1.0 && *high > 1.0).map(|(low, high)| {
-        format!(" (unsure: blocks from {} to {})", number::ratio(low), number::ratio(high))
-    });
+    let interval = phase.cell(&diagnosis.subject, words::THROUGHPUT).and_then(|c| c.interval);
+    let unsure = interval.filter(|(low, high)| *low < 1.0 && *high > 1.0);
+    let unsure = unsure.map(|ends| format!(" (unsure: {})", words::interval(ends)));
     let title = format!(
         "`{}`, `{}`: {} of the throughput{}. {reason}",
         phase.phase,

@@ -10,7 +10,7 @@ use model::metric::Better;
 /// Gains from which each of the six steps of colour begins.
 const STEPS: [f64; 6] = [1.02, 1.05, 1.10, 1.25, 1.5, 2.0];
 
-/// The spans of hairlines go from here to its reciprocal.
+/// Hairlines go from here to its reciprocal.
 const HAIR: f64 = 2.0;
 
 /// Classes of a ratio: the diverging scale and the published colours; nothing if direction means
@@ -60,10 +60,10 @@ pub(super) fn classes(value: &Value, better: Better) -> String {
     }
 }
 
-/// The ends of the hairline in percent of a cell, if anything is known of the ratio's span.
+/// The ends of the hairline in percent of a cell, if the ratio has an interval.
 pub(super) fn hairline(value: &Value) -> Option<String> {
-    // A span that is wholly beyond the ends cannot be drawn, and colour says enough there.
-    let (low, high) = value.span.filter(|(low, high)| *low < HAIR && *high > 1.0 / HAIR)?;
+    // An interval that is wholly beyond the ends cannot be drawn, and colour says enough there.
+    let (low, high) = value.interval.filter(|(low, high)| *low < HAIR && *high > 1.0 / HAIR)?;
     let place = |ratio: f64| {
         let place = if ratio > 0.0 { 0.5 + ratio.ln() / HAIR.ln() / 2.0 } else { 0.0 };
         (place.clamp(0.0, 1.0) * 100.0).round()
@@ -80,13 +80,11 @@ pub(super) fn standing(value: &Value, better: Better) -> &'static str {
     }
 }
 
-/// What is said of a cell to those who cannot hover: the span of its blocks and its marks. What a
+/// What is said of a cell to those who cannot hover: the ratio's interval and its marks. What a
 /// footnote tells is left to that.
 pub(super) fn aside(value: &Value) -> String {
     let mut parts = Vec::new();
-    parts.extend(value.span.map(|(low, high)| {
-        format!("blocks from {} to {}", number::ratio(low), number::ratio(high))
-    }));
+    parts.extend(value.interval.map(words::interval));
     if matches!(value.kind, Kind::Base | Kind::Ratio) && !value.note.is_empty() {
         parts.push(value.note.clone());
     }
@@ -100,9 +98,7 @@ pub(super) fn aside(value: &Value) -> String {
 pub(super) fn title(value: &Value, unit: &str) -> String {
     let mut parts = Vec::new();
     parts.extend(value.value.map(|number| format!("{} {unit}", number::value(number))));
-    parts.extend(value.span.map(|(low, high)| {
-        format!("blocks from {} to {}", number::ratio(low), number::ratio(high))
-    }));
+    parts.extend(value.interval.map(words::interval));
     if words::is_assessed(value.verdict) {
         parts.push(value.verdict.replace('_', " "));
     }
@@ -156,7 +152,7 @@ mod tests {
             );
             assert_eq!(hairline(&value), None);
         }
-        let span = Value { span: Some((0.5, 2.0)), ..value(Kind::Ratio, Some(1.0), Some(1.0)) };
+        let span = Value { interval: Some((0.5, 2.0)), ..value(Kind::Ratio, Some(1.0), Some(1.0)) };
         assert_eq!(hairline(&span).as_deref(), Some("--l:0%;--r:0%"));
         assert_eq!(classes(&span, Better::Higher), "span");
     }

@@ -251,7 +251,7 @@ pub(super) fn data(grid: &Grid, id: &str) -> Markup {
     let index = |text: &str| known.get(text).copied().unwrap_or(0);
     let packed = |value: &Value| -> Packed {
         let six = |number: Option<f64>| number.and_then(number::six_digits);
-        let (low, high) = value.span.unzip();
+        let (low, high) = value.interval.unzip();
         let (verdict, kind) = (index(value.verdict), index(value.kind.name()));
         (six(value.value), six(value.ratio), six(low), six(high), verdict, kind, index(&value.note))
     };

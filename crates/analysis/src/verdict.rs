@@ -1,0 +1,146 @@
+//! What follows from a cell: decided for all phases of a metric together, because of many
+//! comparisons some look changed by chance.
+
+use crate::{
+    compare::{Cell, PhaseResult},
+    interval::Sample,
+};
+use model::metric::{Better, Metric};
+use std::collections::BTreeMap;
+
+/// What follows from a cell.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// The subject is a base.
+    Base,
+    /// A slice failed or is missing: nothing can be said.
+    Invalid,
+    /// One block: nothing can be said about repetition.
+    Unreplicated,
+    /// Several blocks, and nothing is claimed: the metric has no better direction, or a value has
+    /// no logarithm.
+    Unassessed,
+    /// Worse by more than the metric's margin.
+    Regression,
+    /// More instructions by more than their margin: a dearer code path, whether or not time went
+    /// with it.
+    CodeCost,
+    /// Better by more than the metric's margin.
+    Improvement,
+    /// Within the metric's margin.
+    Equivalent,
+    /// Neither a change nor its absence is shown by these blocks.
+    Inconclusive,
+}
+
+impl Verdict {
+    /// The word that scripts rely on.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Base => "base",
+            Self::Invalid => "invalid",
+            Self::Unreplicated => "unreplicated",
+            Self::Unassessed => "unassessed",
+            Self::Regression => "regression",
+            Self::CodeCost => "code_cost",
+            Self::Improvement => "improvement",
+            Self::Equivalent => "equivalent",
+            Self::Inconclusive => "inconclusive",
+        }
+    }
+}
+
+/// Chance that any phase of a variant is called changed in a metric though none changed by more
+/// than the margin; and chance that a phase is called equivalent though it is not.
+pub const ERROR_RATE: f64 = 0.05;
+
+/// Ratios nearer to 1 than this are no change that matters, by the part of a metric's name.
+const MARGINS: [(&str, f64); 4] =
+    [("instructions_per_op", 1.005), ("cycles_per_op", 1.02), ("cpu_us_per_op", 1.02), ("", 1.05)];
+
+/// The margin of rates.
+const MARGIN_OF_RATES: f64 = 1.03;
+
+/// The ratio from which on a change of this metric matters; its reciprocal downwards.
+pub fn margin(metric: &Metric) -> f64 {
+    if metric.unit == "1/s" {
+        return MARGIN_OF_RATES;
+    }
+    let own = MARGINS.iter().find(|(part, _)| metric.name.ends_with(part));
+    own.map_or(MARGIN_OF_RATES, |(_, margin)| *margin)
+}
+
+/// Gives the cells of several blocks their verdicts.
+///
+/// - Changed: a paired t test over blocks against the margin, two-sided, corrected by Holm's method
+///   over the phases of the same variant and metric.
+/// - Equivalent: two one-sided tests against the margins (Schuirmann), each at [`ERROR_RATE`].
+///   Calling all phases equivalent needs all of them to pass, so no correction is due.
+/// - Otherwise inconclusive; that nothing was found is never said to mean that nothing changed.
+pub(crate) fn decide(phases: &mut [PhaseResult]) {
+    let mut families: BTreeMap<(&'static str, String), Vec<Case<'_>>> = BTreeMap::new();
+    for cell in phases.iter_mut().flat_map(|phase| &mut phase.cells) {
+        let key = (cell.metric.name, cell.subject.clone());
+        families.entry(key).or_default().extend(Case::of(cell));
+    }
+    families.into_values().for_each(holm);
+}
+
+/// A cell that can be decided.
+struct Case<'a> {
+    cell: &'a mut Cell,
+    /// Logarithms of ratios; above zero is better.
+    gain: Sample,
+    /// Logarithm of the margin.
+    margin: f64,
+    /// p value of a change beyond the margin.
+    chance: f64,
+}
+
+impl<'a> Case<'a> {
+    fn of(cell: &'a mut Cell) -> Option<Self> {
+        if cell.verdict != Verdict::Unassessed || cell.block_ratios.len() != cell.blocks as usize {
+            return None;
+        }
+        let sample = Sample::of(&cell.block_ratios)?;
+        let gain = match cell.metric.better {
+            Better::Higher => sample,
+            Better::Lower => sample.turned(),
+            Better::Neither => return None,
+        };
+        let margin = margin(cell.metric).ln();
+        let chance = gain.chance_above(margin).min(gain.chance_below(-margin));
+        Some(Self { cell, gain, margin, chance: (2.0 * chance).min(1.0) })
+    }
+
+    fn changed(&self) -> Verdict {
+        match self.gain.mean > 0.0 {
+            true => Verdict::Improvement,
+            false if self.cell.metric.name.ends_with("instructions_per_op") => Verdict::CodeCost,
+            false => Verdict::Regression,
+        }
+    }
+
+    fn unchanged(&self) -> Verdict {
+        let below = self.gain.chance_below(self.margin);
+        let above = self.gain.chance_above(-self.margin);
+        match below.max(above) <= ERROR_RATE {
+            true => Verdict::Equivalent,
+            false => Verdict::Inconclusive,
+        }
+    }
+}
+
+/// From the smallest p value on, each against the error rate shared among those that are left.
+fn holm(mut family: Vec<Case<'_>>) {
+    family.sort_by(|one, other| one.chance.total_cmp(&other.chance));
+    let mut rejecting = true;
+    let count = family.len();
+    for (index, case) in family.iter_mut().enumerate() {
+        rejecting = rejecting && case.chance <= ERROR_RATE / (count - index) as f64;
+        case.cell.verdict = if rejecting { case.changed() } else { case.unchanged() };
+    }
+}
+
+#[cfg(test)]
+mod tests;

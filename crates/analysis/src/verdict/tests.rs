@@ -1,0 +1,151 @@
+//! Error rates are promises: they are counted over many comparisons whose truth is known.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+use super::*;
+use crate::metric;
+
+fn cell(metric_name: &str, block_ratios: Vec<f64>) -> Cell {
+    Cell {
+        subject: "new".into(),
+        base: Some("old".into()),
+        factors: Default::default(),
+        metric: metric(metric_name).unwrap(),
+        base_value: Some(1.0),
+        value: Some(1.0),
+        by_block: Vec::new(),
+        ratio: Some(1.0),
+        blocks: u32::try_from(block_ratios.len()).unwrap(),
+        block_ratios,
+        interval: None,
+        verdict: Verdict::Unassessed,
+        reason: None,
+        marks: Vec::new(),
+    }
+}
+
+fn phase(cells: Vec<Cell>) -> PhaseResult {
+    PhaseResult {
+        phase: "point-query".into(),
+        workload: "point-query".into(),
+        group: "point".into(),
+        position: 0,
+        range: None,
+        clients: 1,
+        cells,
+    }
+}
+
+fn verdict(metric_name: &str, ratios: &[f64]) -> Verdict {
+    let mut phases = [phase(vec![cell(metric_name, ratios.to_vec())])];
+    decide(&mut phases);
+    phases[0].cells[0].verdict
+}
+
+/// Noise with a mean of 0 and a standard deviation of 1: the sum of twelve draws, less six.
+struct Noise(u64);
+
+impl Noise {
+    fn draw(&mut self) -> f64 {
+        let uniform = |state: &mut u64| {
+            // The steps of SplitMix64.
+            *state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+            let mut mixed = *state;
+            mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+            mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+            ((mixed ^ (mixed >> 31)) >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        (0..12).map(|_| uniform(&mut self.0)).sum::<f64>() - 6.0
+    }
+
+    /// Ratios of blocks around a true one; the deviation is one of logarithms.
+    fn blocks(&mut self, truth: f64, deviation: f64, count: usize) -> Vec<f64> {
+        (0..count).map(|_| (truth.ln() + deviation * self.draw()).exp()).collect()
+    }
+}
+
+/// Share of comparisons of so many phases in which any phase has a verdict that `is_wrong`.
+fn share(truth: f64, (phases, blocks): (usize, usize), is_wrong: fn(Verdict) -> bool) -> f64 {
+    const COMPARISONS: usize = 1000;
+    let mut noise = Noise(7);
+    let mut wrong = 0;
+    for _ in 0..COMPARISONS {
+        let drawn = |_| phase(vec![cell("ops_per_second", noise.blocks(truth, 0.02, blocks))]);
+        let mut phases: Vec<PhaseResult> = (0..phases).map(drawn).collect();
+        decide(&mut phases);
+        wrong += usize::from(phases.iter().any(|phase| is_wrong(phase.cells[0].verdict)));
+    }
+    wrong as f64 / COMPARISONS as f64
+}
+
+fn is_change(verdict: Verdict) -> bool {
+    matches!(verdict, Verdict::Regression | Verdict::Improvement)
+}
+
+#[test]
+fn phases_that_changed_by_no_more_than_the_margin_are_rarely_called_changed() {
+    // Three standard deviations of a share of 5 % in 1,000 are 2 %. At the margin itself the chance
+    // of an error is the greatest.
+    for (phases, blocks) in [(1, 4), (42, 4), (42, 8), (8, 2)] {
+        for truth in [1.03, 1.0 / 1.03, 1.0] {
+            let found = share(truth, (phases, blocks), is_change);
+            assert!(found <= ERROR_RATE + 0.02, "{phases} phases, {truth}: {found}");
+        }
+    }
+}
+
+#[test]
+fn phases_at_the_margin_are_rarely_called_equivalent() {
+    for truth in [1.031, 1.0 / 1.031] {
+        let found = share(truth, (1, 6), |verdict| verdict == Verdict::Equivalent);
+        assert!(found > 0.0 && found <= ERROR_RATE + 0.02, "{truth}: {found}");
+    }
+}
+
+#[test]
+fn what_is_there_is_found() {
+    // 10 % are five standard deviations of a block.
+    assert!(share(0.9, (1, 8), |verdict| verdict == Verdict::Regression) > 0.99);
+    assert!(share(1.1, (1, 8), |verdict| verdict == Verdict::Improvement) > 0.99);
+    assert!(share(1.0, (1, 8), |verdict| verdict == Verdict::Equivalent) > 0.8);
+}
+
+#[test]
+fn the_words_follow_the_metrics_direction_and_margin() {
+    let dearer = [1.10, 1.101, 1.099, 1.10];
+    assert_eq!(verdict("ops_per_second", &dearer), Verdict::Improvement);
+    assert_eq!(verdict("server_cpu_us_per_op", &dearer), Verdict::Regression);
+    let instructions = "foreground_user_instructions_per_op";
+    assert_eq!(verdict(instructions, &dearer), Verdict::CodeCost);
+    let slightly = [1.01, 1.0101, 1.0099, 1.01];
+    assert_eq!(verdict(instructions, &slightly), Verdict::CodeCost);
+    assert_eq!(verdict("server_cpu_us_per_op", &slightly), Verdict::Equivalent);
+    assert_eq!(verdict("ops_per_second", &[0.8, 1.2, 0.9, 1.3]), Verdict::Inconclusive);
+    // More rows are neither better nor worse, and a zero has no logarithm.
+    assert_eq!(verdict("rows_per_op", &dearer), Verdict::Unassessed);
+    assert_eq!(verdict("read_kib_per_op", &[0.0, 1.0, 1.0]), Verdict::Unassessed);
+}
+
+#[test]
+fn one_clear_change_among_many_phases_stands_alone() {
+    let mut noise = Noise(3);
+    let mut phases: Vec<PhaseResult> = (0..42)
+        .map(|index| {
+            let truth = if index == 5 { 0.8 } else { 1.0 };
+            phase(vec![cell("ops_per_second", noise.blocks(truth, 0.01, 6))])
+        })
+        .collect();
+    decide(&mut phases);
+    let changed: Vec<usize> =
+        (0..42).filter(|index| is_change(phases[*index].cells[0].verdict)).collect();
+    assert_eq!(changed, [5]);
+}
+
+#[test]
+fn blocks_without_a_partner_leave_a_cell_undecided_as_it_was() {
+    let mut odd = cell("ops_per_second", vec![0.5, 0.5]);
+    odd.blocks = 3;
+    let mut phases = [phase(vec![odd])];
+    decide(&mut phases);
+    assert_eq!(phases[0].cells[0].verdict, Verdict::Unassessed);
+}
