@@ -61,12 +61,20 @@ pub(super) fn legend(entries: &[(String, String)]) -> Markup {
     }
 }
 
+/// How far beyond the dots intervals may stretch the axis; they end where it does.
+const REACH: f64 = 1.25;
+
 fn places(forest: &Forest) -> Places {
     let dots = || forest.groups.iter().flat_map(|(_, rows)| rows).flat_map(|row| &row.dots);
+    let (least, largest) = dots()
+        .filter_map(|dot| dot.ratio)
+        .fold((1.0_f64, 1.0_f64), |(low, high), ratio| (low.min(ratio), high.max(ratio)));
+    // Two blocks may leave an interval of decades; the dots would all lie on one spot.
+    let within = |end: f64| end.clamp(least / REACH, largest * REACH);
     let ratios = || {
         dots().flat_map(|dot| {
             let (low, high) = dot.span.unzip();
-            [dot.ratio, low, high].into_iter().flatten()
+            [dot.ratio, low.map(within), high.map(within)].into_iter().flatten()
         })
     };
     match forest.form {
@@ -239,6 +247,14 @@ mod tests {
             )],
             form,
         }
+    }
+
+    #[test]
+    fn an_interval_of_decades_leaves_the_dots_apart() {
+        let mut wide = forest(Form::Dots);
+        wide.groups[0].1[1].dots[0].span = Some((0.01, 50.0));
+        let half = places(&wide).percent(0.5);
+        assert!(half < 20.0, "{half}");
     }
 
     #[test]
