@@ -30,6 +30,7 @@ pub(crate) const OWN_SETTINGS: &[&str] = &[
     "innodb_undo_directory",
     "socket",
     "bind_address",
+    "skip_networking",
 ];
 
 const INNODB_DEBTS: &[Debt] = &[

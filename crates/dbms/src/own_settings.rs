@@ -13,8 +13,9 @@ pub fn check_settings(server: &str, config: &Config) -> Result<()> {
     let own = find(server)?.own_settings();
     for setting in &config.settings {
         let name = plain(&setting.name);
+        let name = meant(&name, own);
         let is_port = !own.is_empty() && name == PORT && config.transport == Transport::Socket;
-        if is_port || own.contains(&name.as_str()) {
+        if is_port || own.contains(&name) {
             let remedy = if is_port { ", or add `transport = \"tcp\"`" } else { "" };
             let (config, name) = (config.name.clone(), setting.name.clone());
             return Err(Error::OwnSetting { config, name, remedy });
@@ -23,10 +24,24 @@ pub fn check_settings(server: &str, config: &Config) -> Result<()> {
     Ok(())
 }
 
-/// As servers compare names: `-` is `_`, and MySQL ignores a `loose_` before them.
+/// As servers compare names: `-` is `_`.
 fn plain(name: &str) -> String {
-    let name = name.trim().to_lowercase().replace('-', "_");
-    name.strip_prefix("loose_").map(str::to_owned).unwrap_or(name)
+    name.trim().to_lowercase().replace('-', "_")
+}
+
+/// Words that MySQL takes off the front of a name, to ignore them or to turn its value around.
+const PREFIXES: &[&str] = &["loose_", "enable_", "disable_", "skip_"];
+
+/// The name in `own` that a server may take `name` for; else what is left of it.
+fn meant<'a>(name: &'a str, own: &[&str]) -> &'a str {
+    let mut name = name;
+    while !own.contains(&name) {
+        match PREFIXES.iter().find_map(|prefix| name.strip_prefix(prefix)) {
+            Some(rest) => name = rest,
+            None => break,
+        }
+    }
+    name
 }
 
 #[cfg(test)]
@@ -56,6 +71,8 @@ mod tests {
             ("mysql", "datadir"),
             ("mysql", "loose-innodb-data-home-dir"),
             ("mariadb", "Bind-Address"),
+            ("mysql", "skip-networking"),
+            ("mariadb", "loose_disable-skip-networking"),
             ("mariadb", "socket"),
             ("postgres", "data_directory"),
             ("postgres", "listen_addresses"),

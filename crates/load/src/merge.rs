@@ -20,7 +20,7 @@ pub(crate) fn report(
     tallies: &[Box<Tally>],
 ) -> Result<StretchReport, Error> {
     let start_ns = start.start_ns.load(Ordering::Acquire);
-    let mut all: Option<Tally> = None;
+    let (mut all, mut open): (Option<Tally>, bool) = (None, false);
     let (mut ops, mut service, mut response) = (Vec::new(), Vec::new(), Vec::new());
     for (index, part) in cast.parts.iter().enumerate() {
         let Some(merged) = merged(index, start, tallies) else { continue };
@@ -32,6 +32,7 @@ pub(crate) fn report(
         }
         let recorded: u64 = ops.iter().skip(first).map(|op: &OpReport| op.count).sum();
         assert_eq!(recorded, merged.succeeded, "every success is in one histogram");
+        open |= !merged.recorder.response.is_empty();
         service.extend(merged.recorder.service.iter().cloned());
         // A closed role beside an open one: its response times are its service times.
         let responses = [&merged.recorder.response, &merged.recorder.service];
@@ -46,8 +47,15 @@ pub(crate) fn report(
         return Ok(StretchReport { start_ns, end_ns: start_ns, ..StretchReport::default() });
     };
     all.check();
-    let service_us = together(&service)?.unwrap_or_default();
-    let response_us = together(&response)?.unwrap_or(service_us);
+    let (service_us, response_us) = match ops.as_slice() {
+        // Percentiles of many buckets are millions of instructions, which are in the client's cost.
+        [only] => (only.service_us, only.response_us),
+        _ => {
+            let service_us = together(&service)?.unwrap_or_default();
+            let response_us = if open { together(&response)? } else { None };
+            (service_us, response_us.unwrap_or(service_us))
+        }
+    };
     Ok(StretchReport {
         start_ns,
         end_ns: all.end_ns.max(start_ns),

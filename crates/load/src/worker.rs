@@ -177,7 +177,7 @@ impl<C: Client> Worker<C> {
         let clients = u64::from(seat.clients);
         for (sequence, executed) in program.sequences.iter().zip(turn.executed()) {
             let reached = executed.saturating_mul(clients).saturating_add(u64::from(seat.index));
-            self.counters.note(&sequence.key, reached);
+            self.counters.note(&sequence.key, reached, clients);
             self.sequences.insert(sequence.key.clone(), (clients, *executed));
         }
         self.lost = tally.lost.clone();
@@ -187,10 +187,7 @@ impl<C: Client> Worker<C> {
     /// Where the counters of a program stand: where this connection left them, or behind all that
     /// others reached.
     fn executed(&self, program: &Program, clients: u64) -> Vec<u64> {
-        let of = |key: &String| match self.sequences.get(key) {
-            Some((among, executed)) if *among == clients => *executed,
-            _ => self.counters.start(key, clients),
-        };
+        let of = |key: &String| self.counters.start(key, clients, self.sequences.get(key));
         program.sequences.iter().map(|sequence| of(&sequence.key)).collect()
     }
 

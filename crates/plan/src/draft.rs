@@ -395,14 +395,7 @@ fn schemas(
         let whole = catalog.schema(&workload.schema).map_err(|error| error.at(place.clone()))?;
         let dialects = whole.tables.iter().flat_map(|table| table.create.keys());
         let dialects: Vec<&str> = dialects.map(String::as_str).collect();
-        let statements = workload.ops.iter().flat_map(|op| &op.statements);
-        for dialect in statements.flat_map(|statement| statement.sql_for.keys()) {
-            if !dialects.contains(&dialect.as_str()) {
-                let hint = suggest::hint(dialect, dialects.iter().copied());
-                let (what, name) = ("dialect in `sql_for`", dialect.clone());
-                return Err(Error::UnknownName { place, what, name, hint });
-            }
-        }
+        check_dialects(workload, &dialects).map_err(|error| error.at(place.clone()))?;
         match schemas.iter().find(|other| other.name == schema.name) {
             Some(other) if *other != schema => {
                 let reason = format!("two schemas are named `{}`; rename one", schema.name);
@@ -413,6 +406,22 @@ fn schemas(
         }
     }
     Ok(schemas)
+}
+
+/// Refuses what a workload has for a dialect in which its tables do not exist.
+fn check_dialects(workload: &Workload, known: &[&str]) -> Result<(), Error> {
+    for statement in workload.ops.iter().flat_map(|op| &op.statements) {
+        let texts = statement.sql_for.keys().map(|dialect| ("dialect in `sql_for`", dialect));
+        let modes = statement.mode_for.keys().map(|dialect| ("dialect in `mode_for`", dialect));
+        for (what, dialect) in texts.chain(modes) {
+            if !known.contains(&dialect.as_str()) {
+                let hint = suggest::hint(dialect, known.iter().copied());
+                let (place, name) = (Place::default(), dialect.clone());
+                return Err(Error::UnknownName { place, what, name, hint });
+            }
+        }
+    }
+    Ok(())
 }
 
 fn arrival(layers: &Layers) -> Result<Option<Arrival>, Error> {

@@ -1,5 +1,6 @@
 //! The foreground of each role: what the tasks that serve its connections did.
 
+use crate::roles;
 use model::{Parameters, reading::Reading, workload::Workload};
 use std::collections::BTreeMap;
 
@@ -14,13 +15,11 @@ pub(crate) fn readings(
     if workload.roles.len() < 2 {
         return Vec::new();
     }
-    let clients = workload.roles.iter().map(|role| role.clients.evaluate(parameters).unwrap_or(0));
-    let owners: Vec<usize> =
-        clients.enumerate().flat_map(|(role, clients)| (0..clients).map(move |_| role)).collect();
+    let players = roles::players(workload, parameters);
     let mut sums: BTreeMap<(usize, &str), Reading> = BTreeMap::new();
     for (task, reading) in found {
         let place = tasks.iter().position(|known| known == task);
-        let Some(role) = place.and_then(|place| owners.get(place)) else { continue };
+        let Some(role) = place.and_then(|place| players.get(place)) else { continue };
         let sum = sums.entry((*role, reading.counter.as_str())).or_insert_with(|| Reading {
             scope: reading.scope,
             counter: format!("{}.{}", workload.roles[*role].name, reading.counter),
@@ -39,7 +38,7 @@ mod tests {
     use model::{
         expression::Expression,
         reading::Scope,
-        workload::{Counts, Role, RoleArrival, RoleEnd},
+        workload::{Role, RoleArrival, RoleEnd},
     };
 
     fn workload(clients: &[(&str, &str)]) -> Workload {
@@ -51,19 +50,7 @@ mod tests {
             end: RoleEnd::With(String::new()),
             pair: None,
         };
-        Workload {
-            name: "w".into(),
-            help: String::new(),
-            group: String::new(),
-            schema: String::new(),
-            counts: Counts::Operations,
-            parameters: Parameters::new(),
-            ops: Vec::new(),
-            roles: clients.iter().map(role).collect(),
-            lead: String::new(),
-            deviations: Vec::new(),
-            source: String::new(),
-        }
+        Workload { roles: clients.iter().map(role).collect(), ..crate::testing::workload() }
     }
 
     #[test]

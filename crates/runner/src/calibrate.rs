@@ -13,7 +13,7 @@ use crate::{
     trial::Stand,
 };
 use model::{
-    drive::{Assignment, StretchEnd},
+    drive::{Assignment, StretchEnd, StretchReport},
     plan::{Phase, PhaseKind},
 };
 use serde::{Deserialize, Serialize};
@@ -115,10 +115,7 @@ fn rates_of(
         if report.succeeded == 0 && report.failed > 0 {
             continue;
         }
-        let seconds = report.end_ns.saturating_sub(report.start_ns).max(1) as f64 / 1e9;
-        let per_client = report.succeeded as f64 / seconds / f64::from(phase.clients.max(1));
-        let operations = (per_client * phase.seconds).round().max(1.0) as u64;
-        found.operations.insert(phase.name.clone(), operations);
+        found.operations.insert(phase.name.clone(), per_connection(&report, clients, phase));
         if run.steps() {
             match stepping::operations(&mut stand, phase, seed + 2)? {
                 Ok(stepped) => drop(found.stepped.insert(phase.name.clone(), stepped)),
@@ -132,6 +129,13 @@ fn rates_of(
     stand.end()
 }
 
+/// Operations on each of `connections` in a slice of a phase, at the rate of a stretch.
+fn per_connection(report: &StretchReport, connections: u32, phase: &Phase) -> u64 {
+    let seconds = report.end_ns.saturating_sub(report.start_ns).max(1) as f64 / 1e9;
+    let rate = report.succeeded as f64 / seconds / f64::from(connections.max(1));
+    (rate * phase.seconds).round().max(1.0) as u64
+}
+
 /// The workload of a phase with everything needed to compile it.
 pub(crate) fn assignment(run: &Run<'_>, phase: &Phase) -> Result<Assignment, Error> {
     Ok(Assignment {
@@ -139,4 +143,19 @@ pub(crate) fn assignment(run: &Run<'_>, phase: &Phase) -> Result<Assignment, Err
         schema: run.schema_of(phase)?.clone(),
         parameters: phase.parameters.clone(),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::phase;
+
+    #[test]
+    fn a_slice_is_as_long_as_the_phase_on_all_connections_of_its_roles() {
+        // The phase has one client, and its roles five connections.
+        let phase = Phase { seconds: 2.0, ..phase(PhaseKind::Measure) };
+        let report = StretchReport { succeeded: 1000, end_ns: 1_000_000_000, ..Default::default() };
+        assert_eq!(per_connection(&report, 5, &phase), 400);
+        assert_eq!(per_connection(&StretchReport::default(), 5, &phase), 1);
+    }
 }

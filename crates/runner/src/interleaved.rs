@@ -98,15 +98,16 @@ fn rounds(
         |share: f64| StretchEnd::Operations((operations as f64 * share).round().max(1.0) as u64);
     let warmup = part(run.plan.experiment.warmup_seconds / about.seconds.max(0.001));
     let assignment = calibrate::assignment(run, about)?;
+    let connections = roles::connections(run, about)?;
     let orders = block.orders.get(phase).cloned().unwrap_or_default();
     for trial in trials.iter_mut() {
-        trial.prepare(about.clients, &assignment)?;
+        trial.prepare(connections, &assignment)?;
     }
     let first: Vec<usize> = orders.first().cloned().unwrap_or_default();
     let after = After::of(&run.plan.workloads[about.workload]);
     let discard = match after {
         After::Drain => FIRST_DISCARD_WRITING,
-        After::Freeze => first_discard(about, operations),
+        After::Freeze => first_discard(about, operations.saturating_mul(u64::from(connections))),
     };
     let discarded = std::iter::once((0, first, part(discard), SliceState::Discarded));
     let full = part(1.0);
@@ -138,14 +139,13 @@ fn rounds(
     Ok(())
 }
 
-/// Slices' worth of discarded work before a reading phase whose slices have as many operations per
-/// connection.
+/// Slices' worth of discarded work before a reading phase whose slices have as many operations on
+/// all connections together.
 fn first_discard(phase: &Phase, operations: u64) -> f64 {
     let parameter = |name: &str| phase.parameters.get(name).copied().unwrap_or(0).max(0) as f64;
     let rows = parameter("rows") * parameter("tables").max(1.0);
-    let of_a_slice = operations.max(1) as f64 * f64::from(phase.clients.max(1));
     let (least, most) = FIRST_DISCARD_READING;
-    (FIRST_DISCARD_PER_ROW * rows / of_a_slice).clamp(least, most)
+    (FIRST_DISCARD_PER_ROW * rows / operations.max(1) as f64).clamp(least, most)
 }
 
 /// A phase whose work is fixed by its roles, cut into as many pieces as there are rounds, so that
@@ -212,7 +212,8 @@ fn stretch_seed(block: u64, phase: usize, number: usize) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use super::stretch_seed;
+    use super::*;
+    use crate::testing::phase;
     use std::collections::BTreeSet;
 
     #[test]
@@ -221,5 +222,15 @@ mod tests {
             (0..50).flat_map(|phase| (0..50).map(move |n| stretch_seed(42, phase, n))).collect();
         assert_eq!(seeds.len(), 2500);
         assert_ne!(stretch_seed(1, 0, 0), stretch_seed(2, 0, 0));
+    }
+
+    #[test]
+    fn what_is_discarded_first_depends_on_the_work_of_all_connections() {
+        let mut phase = phase(PhaseKind::Measure);
+        phase.parameters.insert("rows".to_owned(), 1_000_000);
+        // A phase of one client whose roles have ten connections: 100,000 operations a slice.
+        assert_eq!(first_discard(&phase, 100_000), 3.0);
+        assert_eq!(first_discard(&phase, u64::MAX), FIRST_DISCARD_READING.0);
+        assert_eq!(first_discard(&phase, 0), FIRST_DISCARD_READING.1);
     }
 }

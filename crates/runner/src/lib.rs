@@ -32,6 +32,8 @@ mod slice;
 mod stepping;
 mod stop;
 mod template;
+#[cfg(test)]
+mod testing;
 mod thaw;
 mod trial;
 mod verify;

@@ -70,11 +70,27 @@ fn prepare(run: &Run<'_>, driver: &mut Driver, phase: &Phase) -> Result<Vec<Conn
         other => return Err(unexpected("connect", &other)),
     };
     let mut assignment = assignment(run, phase)?;
+    as_in(&mut assignment.workload, dialect(run)?);
     for role in &mut assignment.workload.roles {
         role.arrival = RoleArrival::Closed;
     }
     driver.ask(&Command::Compile(Box::new(assignment)))?;
     Ok(connections)
+}
+
+/// The dialect whose modes count: the embedded engine's, because its costs are the driver's less
+/// these; without one, the first subject's.
+fn dialect(run: &Run<'_>) -> Result<&'static str, Error> {
+    let subject = run.installed.iter().position(Option::is_none).unwrap_or_default();
+    Ok(dbms::find(&run.subject(subject).build.server)?.protocol())
+}
+
+/// Sends each statement in the mode that it has in a dialect: the null client has none of its own.
+fn as_in(workload: &mut Workload, dialect: &str) {
+    for statement in workload.ops.iter_mut().flat_map(|op| &mut op.statements) {
+        statement.mode = statement.mode_on(dialect);
+        statement.mode_for.clear();
+    }
 }
 
 /// Costs of a workload without roles, and the connections that told them.
@@ -127,13 +143,13 @@ fn tasks_by_role(
     phase: &Phase,
     connections: &[Connection],
 ) -> Vec<(String, Vec<u32>)> {
-    let mut tasks = connections.iter().map(|connection| connection.driver_task);
-    let of_role = |role: &model::workload::Role| {
-        let clients = role.clients.evaluate(&phase.parameters).unwrap_or(0);
-        let clients = usize::try_from(clients).unwrap_or(0);
-        (role.name.clone(), tasks.by_ref().take(clients).collect())
+    let players = roles::players(workload, &phase.parameters);
+    let tasks = |role: usize| {
+        let own = players.iter().zip(connections).filter(|(player, _)| **player == role);
+        own.map(|(_, connection)| connection.driver_task).collect()
     };
-    workload.roles.iter().map(of_role).collect()
+    let roles = workload.roles.iter().enumerate();
+    roles.map(|(index, role)| (role.name.clone(), tasks(index))).collect()
 }
 
 /// The counters of a stretch that follows one of the same length.
@@ -215,23 +231,8 @@ impl Calibration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::{drive::OpReport, workload::Arrival};
-
-    fn phase(kind: PhaseKind) -> Phase {
-        Phase {
-            name: "qr".into(),
-            workload: 0,
-            group: String::new(),
-            range: None,
-            clients: 1,
-            parameters: model::Parameters::new(),
-            arrival: Arrival::Closed,
-            seconds: 1.0,
-            kind,
-            levels: model::Levels::new(),
-            settle: None,
-        }
-    }
+    use crate::testing::{decimal, phase, workload};
+    use model::{drive::OpReport, expression::Expression, workload::Mode};
 
     fn told(
         calibration: &Calibration,
@@ -265,6 +266,49 @@ mod tests {
         report.ops.push(op("delete", "delete", 1));
         assert_eq!(told(&calibration, &measured, &report), []);
         assert_eq!(told(&calibration, &measured, &StretchReport::default()), []);
+    }
+
+    #[test]
+    fn statements_are_sent_as_the_embedded_engine_gets_them() {
+        let mut workload = workload();
+        let mut statement = decimal();
+        statement.mode = Mode::Prepared;
+        statement.mode_for = BTreeMap::from([("sqlite".to_owned(), Mode::Text)]);
+        let op = model::workload::Op {
+            name: "o".to_owned(),
+            weight: 1,
+            transaction: false,
+            draws: Vec::new(),
+            statements: vec![statement],
+        };
+        workload.ops = vec![op];
+        for (dialect, mode) in [("sqlite", Mode::Text), ("postgres", Mode::Prepared)] {
+            let mut workload = workload.clone();
+            as_in(&mut workload, dialect);
+            assert_eq!(workload.ops[0].statements[0].mode_on("null"), mode);
+        }
+    }
+
+    #[test]
+    fn tasks_belong_to_roles_in_the_order_of_the_connections() {
+        let role = |name: &str, clients: &str| model::workload::Role {
+            name: name.to_owned(),
+            ops: Vec::new(),
+            clients: Expression::new(clients),
+            arrival: RoleArrival::Closed,
+            end: model::workload::RoleEnd::With(String::new()),
+            pair: None,
+        };
+        let workload = Workload {
+            roles: vec![role("write", "2"), role("none", "0"), role("read", "1")],
+            ..workload()
+        };
+        let connections: Vec<_> =
+            (70..73).map(|driver_task| Connection { driver_task, server_id: 0 }).collect();
+        let expected = [("write", vec![70, 71]), ("none", vec![]), ("read", vec![72])];
+        let expected = expected.map(|(name, tasks)| (name.to_owned(), tasks));
+        let phase = phase(PhaseKind::Measure);
+        assert_eq!(tasks_by_role(&workload, &phase, &connections), expected);
     }
 
     #[test]

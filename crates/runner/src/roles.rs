@@ -21,6 +21,12 @@ pub(crate) fn connections(run: &Run<'_>, phase: &Phase) -> Result<u32, Error> {
     u32::try_from(count).map_err(|_| impossible(&phase.name, &format!("{count} connections")))
 }
 
+/// The role, by its place, that each connection plays; in the order of the connections.
+pub(crate) fn players(workload: &Workload, parameters: &Parameters) -> Vec<usize> {
+    let clients = workload.roles.iter().map(|role| role.clients.evaluate(parameters).unwrap_or(0));
+    clients.enumerate().flat_map(|(role, clients)| (0..clients).map(move |_| role)).collect()
+}
+
 /// Whether the roles of a phase's workload say when it ends.
 pub(crate) fn end_themselves(run: &Run<'_>, phase: usize) -> bool {
     run.plan.workloads[run.plan.phases[phase].workload].ends_by_roles()
@@ -92,6 +98,15 @@ mod tests {
             sum += rows;
         }
         assert_eq!(sum, 206);
+    }
+
+    #[test]
+    fn connections_are_played_in_the_order_of_the_roles() {
+        let mut workload = crate::testing::workload();
+        let readers = Role { clients: Expression::new("2"), ..role(RoleEnd::With(String::new())) };
+        workload.roles = vec![role(RoleEnd::With(String::new())), readers];
+        let parameters = Parameters::from([("clients".to_owned(), 3)]);
+        assert_eq!(players(&workload, &parameters), [0, 0, 0, 1, 1]);
     }
 
     #[test]

@@ -14,7 +14,8 @@ pub(crate) fn tables(run: &Run<'_>, phase: &Phase) -> Result<Vec<String>, Error>
     Ok(names(run.schema_of(phase)?, &phase.parameters))
 }
 
-fn names(schema: &Schema, parameters: &Parameters) -> Vec<String> {
+/// Names of all tables of a schema, copies and all.
+pub(crate) fn names(schema: &Schema, parameters: &Parameters) -> Vec<String> {
     let of = |table: &Table| -> Vec<String> {
         let copies = table.copies.evaluate(parameters).unwrap_or(1);
         (1..=copies).map(|n| table.name.replace("{n}", &n.to_string())).collect()

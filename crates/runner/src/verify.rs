@@ -19,7 +19,7 @@ use model::{
     plan::{Phase, PhaseKind, Plan},
     schema::Schema,
     subject::Subject,
-    workload::{Check, Class, Expect, Mode, Statement, TableChoice, Workload},
+    workload::{Check, Class, Expect, Generator, Mode, Statement, TableChoice, Workload},
 };
 use std::{collections::BTreeMap, time::Duration};
 
@@ -211,7 +211,9 @@ fn examine(stand: &mut Stand, case: &Case<'_>) -> Result<VerifiedPhase, Error> {
             notes.extend(wrong);
         }
         // What the author sends as text need not be possible as a prepared statement.
-        (Err(_), Ok(text)) if sends_text(case.workload()) => notes.extend(rows::check(case, text)),
+        (Err(_), Ok(text)) if sends_text(case.workload(), &stand.target.protocol) => {
+            notes.extend(rows::check(case, text));
+        }
         (Err(reason), _) | (_, Err(reason)) => {
             notes.push(case.discrepancy(None, reason.clone()));
             return Ok(found);
@@ -236,8 +238,9 @@ fn found_before(known: &[Discrepancy], one: &Discrepancy) -> bool {
     known.iter().any(|other| other.check == one.check)
 }
 
-fn sends_text(workload: &Workload) -> bool {
-    workload.ops.iter().flat_map(|op| &op.statements).any(|one| one.mode == Mode::Text)
+fn sends_text(workload: &Workload, protocol: &str) -> bool {
+    let mut statements = workload.ops.iter().flat_map(|op| &op.statements);
+    statements.any(|one| one.mode_on(protocol) == Mode::Text)
 }
 
 fn facts(case: &Case<'_>, told: &[TracedStatement], facts: &mut Facts) {
@@ -296,12 +299,17 @@ fn rolled_back(workload: &mut Workload, mode: Mode) {
     for op in &mut workload.ops {
         op.transaction = false;
         for statement in &mut op.statements {
-            statement.mode = mode;
+            statement.mode = if needs_text(statement) { Mode::Text } else { mode };
             statement.mode_for.clear();
         }
         op.statements.insert(0, bracket("BEGIN"));
         op.statements.push(bracket("ROLLBACK"));
     }
+}
+
+/// Whether a statement cannot be prepared at all: a decimal is an argument in text only.
+fn needs_text(statement: &Statement) -> bool {
+    statement.args.iter().any(|arg| matches!(arg.value, Generator::Decimal { .. }))
 }
 
 fn bracket(sql: &str) -> Statement {
@@ -332,4 +340,39 @@ fn shown(one: &TracedStatement) -> String {
     let text = one.pieces.join("?");
     let short: String = text.chars().take(WIDTH).collect();
     if short.len() < text.len() { format!("{short}…") } else { short }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::{decimal, workload};
+
+    fn with(statements: Vec<Statement>) -> Workload {
+        let op = model::workload::Op {
+            name: "o".to_owned(),
+            weight: 1,
+            transaction: true,
+            draws: Vec::new(),
+            statements,
+        };
+        Workload { ops: vec![op], ..workload() }
+    }
+
+    #[test]
+    fn only_statements_that_need_text_are_not_prepared() {
+        let mut workload = with(vec![decimal(), bracket("SELECT 1")]);
+        rolled_back(&mut workload, Mode::Prepared);
+        let modes: Vec<Mode> = workload.ops[0].statements[1..3].iter().map(|s| s.mode).collect();
+        assert_eq!(modes, [Mode::Text, Mode::Prepared]);
+    }
+
+    #[test]
+    fn text_is_what_one_protocol_gets() {
+        let mut statement = bracket("SELECT 1");
+        statement.mode = Mode::Prepared;
+        statement.mode_for = BTreeMap::from([("mysql".to_owned(), Mode::Text)]);
+        let workload = with(vec![statement]);
+        assert!(sends_text(&workload, "mysql"));
+        assert!(!sends_text(&workload, "postgres"));
+    }
 }

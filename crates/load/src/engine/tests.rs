@@ -25,6 +25,7 @@ fn the_null_client_executes_exact_counts_on_every_connection() {
     assert_eq!((report.ops[0].name.as_str(), report.ops[0].count), ("point", 4000));
     assert_eq!(report.ops[0].response, "");
     assert_eq!(report.service_us, report.ops[0].service_us);
+    assert_eq!(report.response_us, report.service_us);
     assert!(report.end_ns >= report.start_ns);
     assert_eq!(report.series.iter().map(|interval| interval.statements).sum::<u64>(), 4000);
     // A second stretch of the same program starts from zero.
@@ -46,6 +47,22 @@ fn histograms_travel_in_the_exchange_format() {
         assert_eq!(histogram.len(), 100);
     }
     assert_ne!(report.response_us, Percentiles::default());
+    assert_eq!(report.response_us, report.ops[0].response_us);
+}
+
+#[test]
+fn times_of_several_operations_are_told_together() {
+    let mut engine = null(1);
+    let mut two = point_query();
+    let other = model::workload::Op { name: "other".to_owned(), ..two.workload.ops[0].clone() };
+    two.workload.ops.push(other);
+    engine.compile(&two).unwrap();
+    let report = engine.run(&closed(1000)).unwrap();
+    let longest = report.ops.iter().map(|op| op.service_us.max).fold(0.0, f64::max);
+    assert_eq!(report.service_us.max, longest);
+    assert_eq!(report.response_us, report.service_us);
+    let report = engine.run(&open(StretchEnd::Operations(1000), 1e6)).unwrap();
+    assert!(report.response_us.max >= report.service_us.max, "{report:?}");
 }
 
 #[test]

@@ -283,6 +283,21 @@ fn a_mode_of_its_own_counts_in_one_dialect() {
 }
 
 #[test]
+fn the_null_client_executes_what_another_dialect_sends_as_text() {
+    let drawn = ModelDraw { name: "cents".to_owned(), value: uniform("1", "9").value };
+    let decimal = arg(Generator::Decimal { sum: vec!["cents".to_owned()], digits: 2 });
+    let mut select = statement("SELECT ?", vec![decimal]);
+    select.draws = vec![drawn];
+    select.mode_for = [("mysql".to_owned(), Mode::Text)].into();
+    let assignment = assignment(vec![op("o", vec![select])], 1);
+    for dialect in ["mysql", "null"] {
+        assert!(Cast::compile(&assignment, dialect).is_ok(), "{dialect}");
+    }
+    let refused = Cast::compile(&assignment, "postgres").unwrap_err().to_string();
+    assert!(refused.contains("a decimal has no type of its own"), "{refused}");
+}
+
+#[test]
 fn roles_that_cannot_be_played_are_refused() {
     let check = |roles: Vec<Role>, expected: &str| {
         refused(&with_roles(roles), &format!("workload `w`{expected}"));

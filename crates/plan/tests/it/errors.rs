@@ -256,6 +256,11 @@ fn operations_and_roles_of_the_users_own_are_checked() {
         "unknown dialect in `sql_for` `mysq`; did you mean `mysql`?",
     );
     check_workload(
+        "dialect of a mode",
+        &op("sql = \"SELECT 1\"\nmode_for.postgre = \"text\""),
+        "unknown dialect in `mode_for` `postgre`; did you mean `postgres`?",
+    );
+    check_workload(
         "reserved",
         &format!("[parameters]\nrows = 1\n{}", op("sql = \"a\"")),
         "own.toml:4`: every phase has a parameter `rows`",

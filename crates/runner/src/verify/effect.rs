@@ -1,7 +1,7 @@
 //! What is left in the tables, beside what the server said that it changed.
 
 use super::{Case, Discrepancy};
-use crate::{Error, trial::Stand};
+use crate::{Error, rows, trial::Stand};
 use model::{
     drive::TracedStatement,
     workload::{Check, Workload},
@@ -13,14 +13,11 @@ pub(super) fn counts(stand: &mut Stand, case: &Case<'_>) -> Result<Option<i64>, 
         return Ok(None);
     }
     let mut total = 0;
-    for table in &case.schema().tables {
-        for n in 1..=case.number(&table.copies).unwrap_or(1) {
-            let name = table.name.replace("{n}", &n.to_string());
-            let rows = stand.driver.query(&format!("SELECT COUNT(*) FROM {name}"))?;
-            let count = rows.first().and_then(|row| row.first()?.as_deref()?.parse::<i64>().ok());
-            let Some(count) = count else { return Ok(None) };
-            total += count;
-        }
+    for name in rows::names(case.schema(), &case.assignment.parameters) {
+        let rows = stand.driver.query(&format!("SELECT COUNT(*) FROM {name}"))?;
+        let count = rows.first().and_then(|row| row.first()?.as_deref()?.parse::<i64>().ok());
+        let Some(count) = count else { return Ok(None) };
+        total += count;
     }
     Ok(Some(total))
 }

@@ -1,0 +1,68 @@
+//! Values for unit tests.
+
+use model::{
+    Levels, Parameters,
+    plan::{Phase, PhaseKind},
+    workload::{
+        Arg, Arrival, Class, Counts, Expect, Generator, Mode, Statement, TableChoice, Workload,
+    },
+};
+use std::collections::BTreeMap;
+
+/// A workload without operations and roles.
+pub(crate) fn workload() -> Workload {
+    Workload {
+        name: "w".into(),
+        help: String::new(),
+        group: String::new(),
+        schema: String::new(),
+        counts: Counts::Operations,
+        parameters: Parameters::new(),
+        ops: Vec::new(),
+        roles: Vec::new(),
+        lead: String::new(),
+        deviations: Vec::new(),
+        source: String::new(),
+    }
+}
+
+/// A phase of one client.
+pub(crate) fn phase(kind: PhaseKind) -> Phase {
+    Phase {
+        name: "qr".into(),
+        workload: 0,
+        group: String::new(),
+        range: None,
+        clients: 1,
+        parameters: Parameters::new(),
+        arrival: Arrival::Closed,
+        seconds: 1.0,
+        kind,
+        levels: Levels::new(),
+        settle: None,
+    }
+}
+
+/// A statement with a decimal as its only argument.
+pub(crate) fn decimal() -> Statement {
+    let value = Generator::Decimal { sum: vec!["cents".to_owned()], digits: 2 };
+    Statement {
+        sql: "SELECT ?".to_owned(),
+        sql_for: BTreeMap::new(),
+        args: vec![Arg { value, list: None }],
+        rows_per_statement: None,
+        repeat: 1.into(),
+        draws: Vec::new(),
+        row_draws: Vec::new(),
+        table: TableChoice::Fresh,
+        class: Class::Read,
+        mode: Mode::Text,
+        mode_for: BTreeMap::new(),
+        expect: Expect::default(),
+        capture: None,
+        every: None,
+        advance: None,
+        index: Vec::new(),
+        line: None,
+    }
+}
