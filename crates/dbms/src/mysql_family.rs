@@ -31,6 +31,10 @@ pub(crate) const OWN_SETTINGS: &[&str] = &[
     "socket",
     "bind_address",
     "skip_networking",
+    "admin_address",
+    "mysqlx",
+    "mysqlx_bind_address",
+    "mysqlx_socket",
 ];
 
 const INNODB_DEBTS: &[Debt] = &[

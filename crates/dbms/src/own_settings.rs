@@ -73,6 +73,8 @@ mod tests {
             ("mariadb", "Bind-Address"),
             ("mysql", "skip-networking"),
             ("mariadb", "loose_disable-skip-networking"),
+            ("mysql", "mysqlx"),
+            ("mysql", "admin-address"),
             ("mariadb", "socket"),
             ("postgres", "data_directory"),
             ("postgres", "listen_addresses"),
