@@ -1,11 +1,12 @@
 //! dbdyno and sysbench 1.0.20, side by side on the same started server, in turn.
 //!
-//! - `cargo bench --bench side_by_side -- load [SERVER@VERSION …]`: loading one table of 1M rows with
-//!   its index
+//! - `cargo bench --bench side_by_side -- load [SERVER@VERSION …]`: loading one table of 1M rows
+//!   with its index
 //! - `cargo bench --bench side_by_side -- point [SERVER@VERSION …]`: server user instructions per
 //!   point-select
-//! - `cargo bench --bench side_by_side -- statements [SERVER@VERSION …] [oltp_SCRIPT …]`: statements
-//!   per event and server user instructions by single steps, of ten workloads or those of the scripts
+//! - `cargo bench --bench side_by_side -- statements [SERVER@VERSION …] [oltp_SCRIPT …]`:
+//!   statements per event and server user instructions by single steps, of ten workloads or those
+//!   of the scripts
 //!
 //! A bench: it prints figures and asserts nothing. It needs the program `sysbench` and, for
 //! counters, root.

@@ -27,8 +27,8 @@ fn command(command: Command) -> Command {
             .about("Checks this host for what spoils or limits measurements, each with its fix")
             .long_about(
                 "Checks this host for what spoils or limits measurements, each finding with its \
-                 fix. Changes nothing.\n\nWith an EXPERIMENT it also says whether disk and memory \
-                 suffice for it; the exit code is 2 where it could not run here.",
+                 fix. Changes no setting of the host.\n\nWith an EXPERIMENT it also says whether \
+                 disk and memory suffice for it; the exit code is 2 where it could not run here.",
             ),
     )
 }

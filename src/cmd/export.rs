@@ -73,8 +73,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     };
     let options = ExportOptions { variants: arguments.variant, groups, tag: arguments.tag };
     let studies = studies(&results, stored)?;
-    let missed = studies.iter().flat_map(|study| &study.values).any(is_missed);
     let input = archive::with_variants(Input { studies }, &options)?;
+    let missed = has_missed(&input, &options)?;
     let mut paths = Vec::new();
     for exporter in EXPORTERS.iter().filter(|e| e.name() == arguments.format) {
         for file in exporter.export(&input, &options)? {
@@ -88,6 +88,18 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     }
     talk::data(&paths.join("\n"))?;
     Ok(if missed { Code::Missed } else { Code::Done })
+}
+
+/// Whether any variant that is written missed a set rate.
+fn has_missed(input: &Input, options: &ExportOptions) -> archive::Result<bool> {
+    for study in &input.studies {
+        let written = archive::written(study, options)?;
+        let mut values = study.values.iter().filter(|value| is_missed(value));
+        if values.any(|value| written.contains(&value.measurement.subject.as_str())) {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Whether the step did not keep its set rate: its rates are written, and compare with nothing.

@@ -53,8 +53,9 @@ pub(crate) fn cli() -> Command {
         .about("Finds, proves and explains performance regressions of database engines")
         .subcommand_required(true)
         .after_help(
-            "stdout is data, stderr is talk. Exit codes: 0 done, 1 a set rate was \
-             missed, 2 usage or failure, 3 nothing decided under `--fail-on`, 130 interrupted.",
+            "stdout is data, stderr is talk. Exit codes: 0 done, 1 a set rate was missed or there \
+             is what `--fail-on` names, 2 usage or failure, 3 nothing decided under `--fail-on`, \
+             130 interrupted.",
         );
     COMMANDS.iter().fold(cli, |cli, verb| cli.subcommand((verb.command)(Command::new(verb.name))))
 }

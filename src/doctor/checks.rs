@@ -46,7 +46,8 @@ fn counters(host: &Host) -> Option<Finding> {
             format!("hardware counters count user mode only{setting}"),
             "run as root, or `sysctl kernel.perf_event_paranoid=1`",
         ),
-        (Permission::None, Some(3..)) => Finding::limits(
+        // The setting forbids root nothing: what is missing then is not a permission.
+        (Permission::None, Some(3..)) if !host.root => Finding::limits(
             format!("hardware counters are forbidden{setting}"),
             "run as root, or `sysctl kernel.perf_event_paranoid=1`",
         ),

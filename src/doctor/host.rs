@@ -13,6 +13,8 @@ const WATCH: Duration = Duration::from_secs(2);
 pub(crate) struct Host {
     /// Where the kernel tells about itself.
     pub(crate) roots: Roots,
+    /// Whether this process is root's.
+    pub(crate) root: bool,
     /// What perf lets this process count.
     pub(crate) perf: Permission,
     /// Whether tasks may be executed in single steps.
@@ -48,6 +50,7 @@ impl Host {
         let environment = probe::environment(folder);
         let free = rustix::fs::statvfs(folder).ok();
         Self {
+            root: rustix::process::geteuid().is_root(),
             perf: probe::permission(),
             steps: probe::stepping_permitted(),
             virtualization: environment.virtualization,

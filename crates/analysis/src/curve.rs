@@ -111,11 +111,23 @@ fn over_time<'a>(
 /// `nines` is `-log10(1 - share)`, so 1 is the 90th percentile and 3 the 99.9th. The last point is
 /// the largest latency.
 pub fn latency_points<'a>(counts: impl IntoIterator<Item = &'a LatencyCounts>) -> Vec<(f64, f64)> {
+    points_of(&merged(counts))
+}
+
+/// Several histograms as one: counts by value [ns].
+pub(crate) fn merged<'a>(
+    counts: impl IntoIterator<Item = &'a LatencyCounts>,
+) -> BTreeMap<u64, u64> {
     let mut merged: BTreeMap<u64, u64> = BTreeMap::new();
     for (value, count) in counts.into_iter().flat_map(|found| &found.counts) {
         let sum = merged.entry(*value).or_default();
         *sum = sum.saturating_add(*count);
     }
+    merged
+}
+
+/// The points of [`latency_points`].
+pub(crate) fn points_of(merged: &BTreeMap<u64, u64>) -> Vec<(f64, f64)> {
     let all: u64 = merged.values().fold(0, |sum, count| sum.saturating_add(*count));
     if all == 0 {
         return Vec::new();
@@ -124,9 +136,8 @@ pub fn latency_points<'a>(counts: impl IntoIterator<Item = &'a LatencyCounts>) -
     let steps = (last / 0.1).floor() as usize;
     let mut nines: Vec<f64> = (0..=steps).map(|step| step as f64 * 0.1).collect();
     nines.push(last);
-    let largest = merged.keys().next_back().copied().unwrap_or(0);
-    let mut entries = merged.into_iter().peekable();
-    let mut below = 0;
+    let mut entries = merged.iter().peekable();
+    let mut below = 0_u64;
     let mut points: Vec<(f64, f64)> = Vec::new();
     let mut latest = 0;
     for nines in nines {
@@ -136,16 +147,12 @@ pub fn latency_points<'a>(counts: impl IntoIterator<Item = &'a LatencyCounts>) -
             nines => (all as f64 * (1.0 - 10_f64.powf(-nines))).ceil() as u64,
         };
         while let Some((value, count)) = entries.next_if(|_| below < needed.max(1)) {
-            below += count;
-            latest = value;
+            below = below.saturating_add(*count);
+            latest = *value;
         }
         points.push((nines, latest as f64 / 1e3));
     }
     points.dedup_by(|b, a| a.0 == b.0);
-    // A share of all but one operation would leave the very largest out.
-    if let Some(last) = points.last_mut() {
-        last.1 = largest as f64 / 1e3;
-    }
     points
 }
 

@@ -200,17 +200,21 @@ fn processor(parts: &Parts<'_>, operations: f64, values: &mut Vec<Value>) {
     }
 }
 
-/// What the tasks that serve the lead role alone did, per operation of it.
+/// What the tasks that serve the lead role alone did, per operation of it; nothing where several
+/// roles lead, whose operations together are what costs are divided by.
 fn lead(slice: &SliceRecord, facts: &PhaseFacts, operations: f64, values: &mut Vec<Value>) {
-    let work = slice.work.as_ref();
-    let op = facts.roles.as_ref().zip(work).and_then(|(roles, work)| roles.leading(work).next());
-    let Some(op) = op.filter(|op| !op.role.is_empty()) else { return };
-    let moved = |counter| role_cost::total(slice, &op.role, counter);
+    let Some((roles, work)) = facts.roles.as_ref().zip(slice.work.as_ref()) else { return };
+    let mut leading = roles.leading(work).map(|op| op.role.as_str());
+    let Some(role) = leading.next().filter(|role| !role.is_empty()) else { return };
+    if leading.any(|other| other != role) {
+        return;
+    }
+    let moved = |counter| role_cost::total(slice, role, counter);
     let totals = [
         ("lead_user_instructions_per_op", moved("user_instructions")),
         ("lead_kernel_instructions_per_op", moved("kernel_instructions")),
         ("lead_cycles_per_op", sum_of_known(["user_cycles", "kernel_cycles"].map(moved))),
-        ("lead_cpu_us_per_op", role_cost::cpu_ns(slice, &op.role).map(|ns| ns / 1e3)),
+        ("lead_cpu_us_per_op", role_cost::cpu_ns(slice, role).map(|ns| ns / 1e3)),
     ];
     for (name, total) in totals {
         values.extend(total.map(|total| (name, total / operations)));
@@ -244,15 +248,14 @@ fn outcomes(work: &StretchReport, operations: f64, values: &mut Vec<Value>) {
 }
 
 fn sizes(parts: &Parts<'_>, values: &mut Vec<Value>) {
+    const KIB: f64 = 1024.0;
+    const BYTES: f64 = 1024.0 * 1024.0;
     let mib = |counter, divisor| parts.peak(Scope::Server, counter).map(|v: f64| v / divisor);
-    // The driver has the sizes of an embedded engine, and of nothing else.
-    let own = |scope, counter| parts.peak(scope, counter).map(|bytes| bytes / (1024.0 * 1024.0));
-    let size = |counter| own(Scope::Server, counter).or_else(|| own(Scope::Client, counter));
     let found = [
-        ("server_rss_mib_peak", mib("rss_kib", 1024.0)),
-        ("server_vsz_mib_peak", mib("vsz_kib", 1024.0)),
-        ("database_mib", size("database_bytes")),
-        ("data_folder_mib", size("data_folder_bytes")),
+        ("server_rss_mib_peak", mib("rss_kib", KIB)),
+        ("server_vsz_mib_peak", mib("vsz_kib", KIB)),
+        ("database_mib", mib("database_bytes", BYTES)),
+        ("data_folder_mib", mib("data_folder_bytes", BYTES)),
     ];
     values.extend(found.into_iter().filter_map(|(name, value)| Some((name, value?))));
 }

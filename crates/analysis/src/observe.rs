@@ -145,7 +145,7 @@ fn place(slice: &SliceRecord) -> Place<'_> {
 
 fn warn(slice: &SliceRecord, missed: &[ServiceLevel], warnings: &mut Warnings) {
     let marks = slice_marks(slice);
-    // What an embedded engine's costs mean stands beside each of them.
+    // What an embedded engine's costs mean holds in every phase: `marks::untold` tells it once.
     for mark in marks.iter().filter(|found| *found != mark::EMBEDDED) {
         warnings.add(place(slice), &one_line(mark), 1);
     }

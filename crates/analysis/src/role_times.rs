@@ -1,6 +1,6 @@
 //! Response times of a role: percentiles, and how many fell into the published buckets.
 
-use crate::latency_points;
+use crate::curve::{merged, points_of};
 use model::reading::LatencyCounts;
 use std::collections::BTreeMap;
 
@@ -40,19 +40,15 @@ pub struct RoleTimes {
     pub max_us: f64,
     /// Operations by bucket, as in [`BUCKETS`].
     pub buckets: [u64; 10],
-    /// Nines against microseconds, as in [`latency_points`].
+    /// Nines against microseconds, as in [`crate::latency_points`].
     pub points: Vec<(f64, f64)>,
 }
 
 impl RoleTimes {
     /// The times that the histograms of a role's operations hold; all zero without any.
-    pub fn of<'a>(counts: impl IntoIterator<Item = &'a LatencyCounts> + Clone) -> Self {
-        let mut merged: BTreeMap<u64, u64> = BTreeMap::new();
-        for (value, count) in counts.clone().into_iter().flat_map(|found| &found.counts) {
-            let sum = merged.entry(*value).or_default();
-            *sum = sum.saturating_add(*count);
-        }
-        let mut found = Self { points: latency_points(counts), ..Self::default() };
+    pub fn of<'a>(counts: impl IntoIterator<Item = &'a LatencyCounts>) -> Self {
+        let merged = merged(counts);
+        let mut found = Self { points: points_of(&merged), ..Self::default() };
         found.operations = merged.values().fold(0, |sum: u64, count| sum.saturating_add(*count));
         for (value, count) in &merged {
             let bucket = BUCKETS_NS.iter().position(|end| value <= end);

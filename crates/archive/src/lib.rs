@@ -34,5 +34,5 @@ pub use export::{Exported, Input, Options as ExportOptions, Study};
 pub use file::{File, FileHead, Line, Scene};
 pub use found::{Cell, Fault, Found, Value, bias};
 pub use unnamed::Column;
-pub use variants::{groups, with_variants};
+pub use variants::{groups, of as written, with_variants};
 pub use walk::{Imported, Options, Warning, import};

@@ -5,7 +5,7 @@ use crate::{Error, ExportOptions, Input, Result, Study};
 /// Labels of the wanted variants in the order of the options; all by name if none is named.
 ///
 /// A variant may be named without the `x.` and the `.pk1` that labels of published archives have.
-pub(crate) fn of<'a>(study: &'a Study, options: &ExportOptions) -> Result<Vec<&'a str>> {
+pub fn of<'a>(study: &'a Study, options: &ExportOptions) -> Result<Vec<&'a str>> {
     let grouped = options.groups.iter().flatten();
     let wanted: Vec<&String> = match options.variants.is_empty() {
         true => grouped.collect(),

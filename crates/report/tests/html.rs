@@ -315,3 +315,52 @@ fn cpu_time_of_a_whole_server_is_not_called_that_of_serving_tasks() {
     assert!(without.contains("CPU time of the whole server, background included"));
     assert!(!without.contains(serving) && !without.contains("the rest: waiting"));
 }
+
+/// A page whose phases have one value for each of these metrics, and no other of serving tasks.
+fn with_costs(metrics: &[&str]) -> String {
+    let mut comparison = comparison(&TWO, 1, None);
+    for phase in &mut comparison.phases {
+        phase.cells.retain(|cell| !cell.metric.name.starts_with("foreground"));
+        let of_server = |c: &&analysis::Cell| c.metric.name == "server_cpu_us_per_op";
+        let own: Vec<_> = phase.cells.iter().filter(of_server).cloned().collect();
+        for metric in metrics {
+            let metric = analysis::metric(metric).unwrap();
+            phase.cells.extend(own.iter().cloned().map(|cell| analysis::Cell { metric, ..cell }));
+        }
+    }
+    page(comparison)
+}
+
+#[test]
+fn where_the_time_goes_is_told_of_one_part_of_the_server() {
+    let foreground = [
+        "foreground_cpu_us_per_op",
+        "foreground_user_instructions_per_op",
+        "foreground_kernel_instructions_per_op",
+        "foreground_cycles_per_op",
+    ];
+    let told = |page: &str| {
+        let texts = ["CPU time of the tasks that serve it", "the rest: ", "cycles per instruction"];
+        texts.map(|text| page.contains(text))
+    };
+    assert_eq!(told(&with_costs(&foreground)), [true, true, true]);
+    // The client's time and the foreground's instructions are not those of the lead role alone.
+    let beside = [&foreground[..], &["lead_cpu_us_per_op"]].concat();
+    assert_eq!(told(&with_costs(&beside)), [true, false, false]);
+}
+
+#[test]
+fn response_times_of_roles_are_curves_where_no_step_tells_them() {
+    let times = |role: &str| analysis::RoleTimes {
+        subject: TWO[0].0.into(),
+        phase: "scan".into(),
+        role: role.into(),
+        points: vec![(0.0, 100.0), (1.0, 900.0)],
+        ..analysis::RoleTimes::default()
+    };
+    let role_times = vec![times("reader"), times("writer")];
+    let mut report = report(comparison(&TWO, 1, None), &[]);
+    report.details = vec![Details { role_times, ..Details::default() }];
+    let page = render(&report, "html").unwrap();
+    assert!(page.contains("scan: reader") && page.contains("scan: writer"));
+}

@@ -16,6 +16,7 @@ impl Fake {
         let roots = Roots { proc: folder.path().join("proc"), sys: folder.path().join("sys") };
         let host = Host {
             roots,
+            root: false,
             perf: Permission::Full,
             steps: true,
             virtualization: String::new(),
@@ -81,6 +82,11 @@ fn counters_that_are_missing_are_explained() {
     check(&with(Permission::None, "4\n", "kvm"), "counters", "limits", "forbidden");
     check(&with(Permission::None, "2\n", "kvm"), "counters", "limits", "virtual machine (kvm)");
     check(&with(Permission::None, "2\n", ""), "counters", "limits", "may not use them");
+    // Root is forbidden nothing: a guest without counters is told to ask its hypervisor.
+    let root =
+        |hypervisor| with(Permission::None, "4\n", hypervisor).change(|host| host.root = true);
+    check(&root("kvm"), "counters", "limits", "virtual machine (kvm)");
+    check(&root(""), "counters", "limits", "there are no hardware counters");
     let demanding = with(Permission::UserOnly, "2\n", "").change(|host| host.demands_perf = true);
     check(&demanding, "counters", "blocks", "which the experiment requires");
     let none = with(Permission::None, "2\n", "kvm");

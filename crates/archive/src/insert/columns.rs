@@ -37,7 +37,7 @@ const KNOWN: &[Column] = &[
     column("ccpupq", "client_cpu_us_per_op", 1.0),
     column("dbgb", "database_mib", 1024.0),
     column("dbgb1", "database_mib", 1024.0),
-    column("dbgb2", "folder_mib", 1024.0),
+    column("dbgb2", "data_folder_mib", 1024.0),
     column("vsz", "server_vsz_mib_peak", 1024.0),
     column("rss", "server_rss_mib_peak", 1024.0),
     column("maxop", "latency_us_max", 1e6),

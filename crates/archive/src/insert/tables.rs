@@ -154,7 +154,7 @@ fn rates(study: &Study, phase: &str, subject: &str, metrics: &Metrics<'_>) -> Ph
         cpu_percent: busy.map(|(us, cpus)| us / 1e6 / f64::from(cpus) * 100.0),
         cpus,
         database_gib: gib("database_mib"),
-        folder_gib: gib("folder_mib"),
+        folder_gib: gib("data_folder_mib"),
         resident_gib: gib("server_rss_mib_peak"),
         response_s_max: value("latency_us_max").map(|us| us / 1e6),
         seconds: None,

@@ -56,3 +56,28 @@ fn query_phases_are_told_and_every_piece_and_block_counts() {
     };
     assert_eq!((queries("mrg.qr100.L1"), queries("mrg.qp100.L2")), ("400".into(), "900".into()));
 }
+
+#[test]
+fn sizes_are_those_of_the_database_and_of_the_whole_data_folder() {
+    let size = |metric: &str, mib: f64| {
+        let mut size = value("l.i0", 0, (0, 0), mib);
+        size.measurement.metric = metric.into();
+        size
+    };
+    let values = vec![
+        value("l.i0", 0, (0, 0), 50_000.0),
+        size("database_mib", 1024.0),
+        size("data_folder_mib", 5120.0),
+    ];
+    let subjects = vec!["postgres-18".to_owned()];
+    let study = Study { experiment: "ib".into(), subjects, values, ..Study::default() };
+    let files = export::find("mytools")
+        .unwrap()
+        .export(&Input { studies: vec![study] }, &ExportOptions::default())
+        .unwrap();
+    let file = files.iter().find(|file| file.path == "mrg.l.i0").unwrap();
+    let text = String::from_utf8(file.bytes.clone()).unwrap();
+    let cells = |line: usize| text.lines().nth(line).unwrap().split('\t').collect::<Vec<_>>();
+    let cell = |name| cells(0).iter().position(|cell| *cell == name).map(|at| cells(1)[at]);
+    assert_eq!((cell("dbgb1"), cell("dbgb2")), (Some("1.0"), Some("5.0")));
+}

@@ -8,7 +8,7 @@ use crate::{
     scope::Scope,
     words::THROUGHPUT,
 };
-use analysis::{Curve, PhaseColumn, PhaseResult};
+use analysis::{Curve, PhaseColumn, PhaseResult, RoleTimes};
 
 pub(super) struct Curves;
 
@@ -42,8 +42,11 @@ impl Section for Curves {
         fold(&mut inner, text, charts(scope, &untold(&told, &details.stalls), &form));
         let shares = ("share of operations that are not slower", Scale::Nines);
         let form = Form { what: "latency", x: shares, y: ("us", Scale::Log10) };
-        let text = "Service times of all measured slices by percentile.";
-        add(&mut inner, text, charts(scope, &details.latency, &form));
+        let text =
+            "Service times of all measured slices by percentile; of roles, the response times.";
+        let mut latency = details.latency.clone();
+        latency.extend(by_role(&told, &details.role_times));
+        add(&mut inner, text, charts(scope, &latency, &form));
         let time = ("seconds of a trial", Scale::Zero);
         let form = Form { what: "resident memory", x: time, y: ("MiB", Scale::Zero) };
         let mut memory = charts(scope, &details.resident, &form);
@@ -61,6 +64,17 @@ impl Section for Curves {
 fn untold(told: &[PhaseColumn], curves: &[Curve]) -> Vec<Curve> {
     let told = |curve: &&Curve| told.iter().any(|column| column.phase == curve.phase);
     curves.iter().filter(|curve| !told(curve)).cloned().collect()
+}
+
+/// Response times by percentile of each role, of the phases that are not told step by step.
+fn by_role(told: &[PhaseColumn], times: &[RoleTimes]) -> Vec<Curve> {
+    let curve = |times: &RoleTimes| Curve {
+        subject: times.subject.clone(),
+        phase: format!("{}: {}", times.phase, times.role),
+        segments: vec![times.points.clone()],
+    };
+    let own = times.iter().filter(|times| told.iter().all(|column| column.phase != times.phase));
+    own.filter(|times| !times.points.is_empty()).map(curve).collect()
 }
 
 fn add(document: &mut Document, text: &str, charts: Vec<Lines>) {

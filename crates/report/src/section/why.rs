@@ -123,7 +123,12 @@ fn identity(phase: &PhaseResult, diagnosis: &Diagnosis) -> Vec<Row> {
         row(name, unit, (Some(base), Some(value)))
     };
     let mut rows = vec![told("time of an operation, of one client", "us", whole)];
-    let serving = pair("lead_cpu_us_per_op").or_else(|| pair("foreground_cpu_us_per_op"));
+    // One part for all that is told: costs of the lead role's tasks and those of all that serve
+    // do not go together.
+    let leads = pair("lead_cpu_us_per_op").is_some();
+    let part = if leads { "lead" } else { "foreground" };
+    let of_part = |cost: &str| pair(&format!("{part}_{cost}_per_op"));
+    let serving = of_part("cpu_us");
     let client = pair("client_cpu_us_per_op");
     rows.extend(serving.map(|pair| told("CPU time of the tasks that serve it", "us", pair)));
     // What of the whole server served the operation is not known, and so no rest either.
@@ -131,14 +136,14 @@ fn identity(phase: &PhaseResult, diagnosis: &Diagnosis) -> Vec<Row> {
     let words = "CPU time of the whole server, background included";
     rows.extend(whole_server.map(|pair| told(words, "us", pair)));
     rows.extend(client.map(|pair| told("CPU time of the client", "us", pair)));
-    if let (Some(server), Some(client)) = (serving, client) {
+    // The client's time is that of all roles: beside one role's tasks no rest is known.
+    if let (Some(server), Some(client)) = (serving.filter(|_| !leads), client) {
         let rest = |whole: f64, parts: f64| (whole - parts).max(0.0);
         let pair = (rest(whole.0, server.0 + client.0), rest(whole.1, server.1 + client.1));
         rows.push(told("the rest: waiting, waking, storage", "us", pair));
     }
-    let instructions = pair("foreground_user_instructions_per_op")
-        .zip(pair("foreground_kernel_instructions_per_op"));
-    if let (Some((user, kernel)), Some(cycles)) = (instructions, pair("foreground_cycles_per_op")) {
+    let instructions = of_part("user_instructions").zip(of_part("kernel_instructions"));
+    if let (Some((user, kernel)), Some(cycles)) = (instructions, of_part("cycles")) {
         let all = (user.0 + kernel.0, user.1 + kernel.1);
         if all.0 > 0.0 && all.1 > 0.0 {
             rows.push(told("instructions, user and kernel", "1/op", all));
