@@ -82,7 +82,7 @@ mod tests {
         let (low, high) = interval(&ratios).unwrap_or_default();
         near(high, (4.302_653_f64 * 0.1 / 3.0_f64.sqrt()).exp());
         near(low * high, 1.0);
-        // Two blocks: t(0.975) is 12.7062 for 1 degree; the error of 0.9 and 1.1 is half of what lies between.
+        // Two blocks: t(0.975) is 12.7062 for 1 degree; the error is half of what lies between.
         let (low, high) = interval(&[0.9, 1.1]).unwrap_or_default();
         near((high / low).ln(), 12.7062 * (1.1_f64 / 0.9).ln());
     }

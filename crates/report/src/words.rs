@@ -29,8 +29,8 @@ pub(crate) fn long_title(metric: &Metric) -> String {
 }
 
 /// The legend of [`symbol`].
-pub(crate) const SIGNS: &str = "▼ worse, ▲ better, = within the margin, △ dearer code path, ? neither \
-    a change nor its absence is shown by these blocks.";
+pub(crate) const SIGNS: &str = "▼ worse, ▲ better, = within the margin, △ dearer code path, ? \
+    neither a change nor its absence is shown by these blocks.";
 
 /// A symbol for a verdict; empty where nothing is claimed.
 pub(crate) fn symbol(verdict: &str) -> &'static str {
@@ -59,8 +59,8 @@ pub(crate) fn method(blocks: u32) -> [String; 2] {
     [
         format!("Means of {blocks} blocks; {confidence} % intervals by Student's t over blocks."),
         format!(
-            "Chance that a metric of a variant is called changed in any phase though it is in none: \
-             at most {error} %."
+            "Chance that a metric of a variant is called changed in any phase though it is in \
+             none: at most {error} %."
         ),
     ]
 }
