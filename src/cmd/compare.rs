@@ -68,41 +68,60 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     Ok(match arguments.fail_on {
         _ if missed => Code::Missed,
         None => Code::Done,
-        Some(FailOn::Regression) => {
-            let phases = report.comparisons.iter().flat_map(|comparison| &comparison.phases);
-            let cells = phases.flat_map(|phase| &phase.cells);
-            let judged = |cell: &&analysis::Cell| match report.metrics.as_slice() {
-                [] => JUDGED.contains(&cell.metric.name),
-                asked => asked.iter().any(|metric| metric.name == cell.metric.name),
-            };
-            let code = decided(cells.filter(judged).map(|cell| cell.verdict.name()));
-            if code == Code::Undecided {
-                talk::say(
-                    "nothing is decided: `unreplicated` says that there is one block, \
-                     `inconclusive` that there are too few for their noise",
-                );
-            }
-            code
-        }
+        Some(FailOn::Regression) => regressions(&report),
     })
+}
+
+/// Whether any cell that is looked at has become worse; says why it is not known, if it is not.
+fn regressions(report: &report::Report) -> Code {
+    let phases = report.comparisons.iter().flat_map(|comparison| &comparison.phases);
+    let judged = |cell: &&analysis::Cell| match report.metrics.as_slice() {
+        [] => JUDGED.contains(&cell.metric.name),
+        asked => asked.iter().any(|metric| metric.name == cell.metric.name),
+    };
+    let compared = |cell: &&analysis::Cell| cell.base.is_some();
+    let cells: Vec<&analysis::Cell> =
+        phases.flat_map(|phase| &phase.cells).filter(judged).filter(compared).collect();
+    let code = decided(cells.iter().map(|cell| cell.verdict.name()));
+    match code {
+        Code::Undecided if cells.is_empty() => {
+            talk::say("nothing is compared in the metrics that `--fail-on` looks at");
+        }
+        Code::Undecided => talk::say(
+            "nothing is decided: `unreplicated` says that there is one block, `inconclusive` that \
+             there are too few for their noise, and of `unassessed` metrics nothing is claimed",
+        ),
+        Code::Failed => {
+            let broken = cells.iter().filter(|cell| cell.verdict == analysis::Verdict::Invalid);
+            talk::say(&format!(
+                "{} of {} cells failed or have no base: whether they became worse is not known",
+                broken.count(),
+                cells.len(),
+            ));
+        }
+        _ => {}
+    }
+    code
 }
 
 /// The metrics that `--fail-on` looks at if none are asked for: what users notice, and what a
 /// server's work costs where the host is shared.
 const JUDGED: [&str; 2] = ["ops_per_second", "server_cpu_us_per_op"];
 
-/// What verdicts say together: one regression is enough, and without any verdict that is decided
-/// it is not known that there is none.
+/// What verdicts say together: one cell that became worse is enough; what failed is no all-clear,
+/// nor is a comparison in which nothing is decided. Instructions are looked at if they are asked
+/// for, and then dearer code is what was asked about.
 fn decided<'a>(verdicts: impl Iterator<Item = &'a str>) -> Code {
-    let mut code = Code::Undecided;
+    let (mut found, mut broken) = (Code::Undecided, false);
     for verdict in verdicts {
         match verdict {
-            "regression" => return Code::Missed,
-            "improvement" | "equivalent" => code = Code::Done,
+            "regression" | "code_cost" => return Code::Missed,
+            "improvement" | "equivalent" => found = Code::Done,
+            "invalid" => broken = true,
             _ => {}
         }
     }
-    code
+    if broken { Code::Failed } else { found }
 }
 
 #[cfg(test)]
@@ -117,7 +136,10 @@ mod tests {
         check(&["base", "equivalent", "regression", "inconclusive"], Code::Missed);
         check(&["base", "equivalent", "inconclusive"], Code::Done);
         check(&["base", "improvement"], Code::Done);
-        check(&["base", "unreplicated", "unassessed", "invalid", "inconclusive"], Code::Undecided);
+        check(&["base", "unreplicated", "unassessed", "inconclusive"], Code::Undecided);
+        check(&["equivalent", "code_cost"], Code::Missed);
+        check(&["equivalent", "invalid"], Code::Failed);
+        check(&["regression", "invalid"], Code::Missed);
         check(&[], Code::Undecided);
     }
 }

@@ -44,29 +44,33 @@ impl<'a> Replicates<'a> {
     }
 
     /// Ratio to the base: pairs of slices of one round, then a mean per block, then the mean over
-    /// the blocks that both have. Without a common block, the ratio of the two values.
+    /// the blocks that both have. Without a common block, the ratio of the two values; where a
+    /// value is zero, that of the sums, which then is not made of blocks.
     pub(crate) fn ratio(&self, base: &Self) -> Option<f64> {
-        let pairs: Vec<Vec<(f64, f64)>> = self
-            .blocks
-            .iter()
-            .filter_map(|(block, rounds)| pairs(base.blocks.get(block)?, rounds))
-            .collect();
+        let pairs: Vec<(f64, f64)> = self.pairs(base).into_values().flatten().collect();
         if pairs.is_empty() {
             return mean_of_ratios(&[(base.value()?, self.value()?)]);
         }
-        if pairs.iter().flatten().all(|(base, value)| *base > 0.0 && *value > 0.0) {
-            let means: Vec<f64> = pairs.iter().filter_map(|pairs| mean_of_ratios(pairs)).collect();
-            return geometric_mean(&means);
-        }
-        mean_of_ratios(&pairs.concat())
+        geometric_mean(&self.ratios(base)).or_else(|| mean_of_ratios(&pairs))
     }
 
-    /// The ratio of each block that both have, in order: what the blocks' means are made of.
+    /// The ratio of each block that both have, in order; none if any value is zero, for which
+    /// there is no logarithm.
     pub(crate) fn ratios(&self, base: &Self) -> Vec<f64> {
-        let of_block = |(block, rounds): (&Block<'a>, &BTreeMap<u32, f64>)| {
-            mean_of_ratios(&pairs(base.blocks.get(block)?, rounds)?)
+        let pairs = self.pairs(base);
+        if pairs.values().flatten().any(|(base, value)| *base <= 0.0 || *value <= 0.0) {
+            return Vec::new();
+        }
+        pairs.values().filter_map(|pairs| mean_of_ratios(pairs)).collect()
+    }
+
+    /// Base and value of each round of the blocks that both have.
+    fn pairs(&self, base: &Self) -> BTreeMap<&Block<'a>, Vec<(f64, f64)>> {
+        let of_block = |(block, rounds): (&'_ Block<'a>, &BTreeMap<u32, f64>)| {
+            pairs(base.blocks.get(block)?, rounds)
         };
-        self.blocks.iter().filter_map(of_block).collect()
+        let both = self.blocks.iter();
+        both.filter_map(|(block, rounds)| Some((block, of_block((block, rounds))?))).collect()
     }
 }
 

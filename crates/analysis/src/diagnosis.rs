@@ -3,6 +3,7 @@
 use crate::{
     Cell, PhaseResult,
     diagnose::{RULES, Rule},
+    verdict::Verdict,
 };
 use model::metric::Metric;
 
@@ -56,10 +57,12 @@ pub struct Diagnosis {
     pub findings: Vec<Finding>,
 }
 
-/// The diagnoses of a phase: one per subject whose throughput moved by more than [`MARGIN`].
+/// The diagnoses of a phase: one per subject whose throughput moved by more than [`MARGIN`], and is
+/// not known to be equivalent.
 pub fn diagnose(phase: &PhaseResult) -> Vec<Diagnosis> {
     let moved = |cell: &&Cell| {
         cell.metric.name == "ops_per_second"
+            && cell.verdict != Verdict::Equivalent
             && cell.ratio.is_some_and(|ratio| ratio > 0.0 && ratio.ln().abs() > MARGIN.ln())
     };
     let diagnosis = |cell: &Cell| {

@@ -64,7 +64,8 @@ pub(crate) fn interval(ratios: &[f64]) -> Option<(f64, f64)> {
     let sample = Sample::of(ratios)?;
     let quantile = sample.distribution.inverse_cdf((1.0 + CONFIDENCE) / 2.0);
     let reach = quantile * sample.error;
-    Some(((sample.mean - reach).exp(), (sample.mean + reach).exp()))
+    let (low, high) = ((sample.mean - reach).exp(), (sample.mean + reach).exp());
+    (low.is_finite() && high.is_finite()).then_some((low, high))
 }
 
 #[cfg(test)]
@@ -93,6 +94,7 @@ mod tests {
         assert_eq!(interval(&[]), None);
         assert_eq!(interval(&[1.0, 0.0, 1.1]), None);
         assert_eq!(interval(&[1.0, f64::INFINITY]), None);
+        assert_eq!(interval(&[1e-300, 1e300]), None);
     }
 
     #[test]

@@ -17,8 +17,7 @@ pub enum Verdict {
     Invalid,
     /// One block: nothing can be said about repetition.
     Unreplicated,
-    /// Several blocks, and nothing is claimed: the metric has no better direction, or a value has
-    /// no logarithm.
+    /// Several blocks, and nothing is claimed: the metric only explains others, or a value is zero.
     Unassessed,
     /// Worse by more than the metric's margin.
     Regression,
@@ -54,20 +53,24 @@ impl Verdict {
 /// than the margin; and chance that a phase is called equivalent though it is not.
 pub const ERROR_RATE: f64 = 0.05;
 
-/// Ratios nearer to 1 than this are no change that matters, by the part of a metric's name.
-const MARGINS: [(&str, f64); 4] =
-    [("instructions_per_op", 1.005), ("cycles_per_op", 1.02), ("cpu_us_per_op", 1.02), ("", 1.05)];
+/// Parts of the server that costs belong to.
+const SERVER: [&str; 4] = ["server_", "foreground_", "background_", "lead_"];
 
-/// The margin of rates.
-const MARGIN_OF_RATES: f64 = 1.03;
-
-/// The ratio from which on a change of this metric matters; its reciprocal downwards.
-pub fn margin(metric: &Metric) -> f64 {
-    if metric.unit == "1/s" {
-        return MARGIN_OF_RATES;
+/// The ratio from which on a change of this metric matters, and its reciprocal downwards. None for
+/// metrics that explain others or are none of the server's: of those nothing is claimed. Nor of
+/// largest values, which single accidents make.
+pub fn margin(metric: &Metric) -> Option<f64> {
+    let name = metric.name;
+    let costs = SERVER.iter().any(|part| name.starts_with(part));
+    let times = ["latency_us_p", "response_us_p"].iter().any(|part| name.starts_with(part));
+    match metric.better {
+        Better::Neither => None,
+        Better::Higher => name.contains("_per_second").then_some(1.03),
+        Better::Lower if costs && name.ends_with("_instructions_per_op") => Some(1.005),
+        Better::Lower if costs && name.ends_with("_cycles_per_op") => Some(1.02),
+        Better::Lower if costs && name.ends_with("_cpu_us_per_op") => Some(1.02),
+        Better::Lower => times.then_some(1.05),
     }
-    let own = MARGINS.iter().find(|(part, _)| metric.name.ends_with(part));
-    own.map_or(MARGIN_OF_RATES, |(_, margin)| *margin)
 }
 
 /// Gives the cells of several blocks their verdicts.
@@ -102,13 +105,9 @@ impl<'a> Case<'a> {
         if cell.verdict != Verdict::Unassessed || cell.block_ratios.len() != cell.blocks as usize {
             return None;
         }
+        let margin = margin(cell.metric)?.ln();
         let sample = Sample::of(&cell.block_ratios)?;
-        let gain = match cell.metric.better {
-            Better::Higher => sample,
-            Better::Lower => sample.turned(),
-            Better::Neither => return None,
-        };
-        let margin = margin(cell.metric).ln();
+        let gain = if cell.metric.better == Better::Lower { sample.turned() } else { sample };
         let chance = gain.chance_above(margin).min(gain.chance_below(-margin));
         Some(Self { cell, gain, margin, chance: (2.0 * chance).min(1.0) })
     }

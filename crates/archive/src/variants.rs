@@ -46,7 +46,7 @@ pub fn with_variants(mut input: Input, options: &ExportOptions) -> Result<Input>
 }
 
 /// The label that a name stands for.
-fn find<'a>(labels: &[&'a str], name: &str) -> Option<&'a str> {
+pub(crate) fn find<'a>(labels: &[&'a str], name: &str) -> Option<&'a str> {
     let exact = labels.iter().find(|label| **label == name);
     exact.or_else(|| labels.iter().find(|label| short(label) == name)).copied()
 }

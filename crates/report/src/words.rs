@@ -48,21 +48,44 @@ pub(crate) fn symbol(verdict: &str) -> &'static str {
 /// The ends of an interval of confidence in words.
 pub(crate) fn interval((low, high): (f64, f64)) -> String {
     let percent = (analysis::CONFIDENCE * 100.0).round();
-    format!("{percent} % interval {} to {}", number::ratio(low), number::ratio(high))
+    let end = |end: f64| match end {
+        end if end < 0.01 => "below 0.01".to_owned(),
+        end if end > 100.0 => "above 100".to_owned(),
+        end => number::ratio(end),
+    };
+    format!("{percent} % interval {} to {}", end(low), end(high))
 }
 
 /// How intervals and verdicts came about, for readers who must know what they may be taken for: a
-/// sentence each.
-pub(crate) fn method(blocks: u32) -> [String; 2] {
+/// sentence each. Nothing if no cell has an interval.
+pub(crate) fn method(comparison: &Comparison) -> Vec<String> {
+    let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
+    let blocks = cells.filter(|cell| cell.interval.is_some()).map(|cell| cell.blocks).max();
     let percent = |share: f64| (share * 100.0).round();
     let (confidence, error) = (percent(analysis::CONFIDENCE), percent(analysis::ERROR_RATE));
-    [
-        format!("Means of {blocks} blocks; {confidence} % intervals by Student's t over blocks."),
-        format!(
-            "Chance that a metric of a variant is called changed in any phase though it is in \
-             none: at most {error} %."
-        ),
-    ]
+    let sentences = |blocks: u32| {
+        vec![
+            format!(
+                "Means of up to {blocks} blocks; {confidence} % intervals (Student's t). A change \
+                 is more than 3 % in rates, 2 % in CPU time."
+            ),
+            format!(
+                "Chance that a variant is called changed in a metric, in any phase, though it is \
+                 not: {error} % at most. Metrics count apart."
+            ),
+        ]
+    };
+    blocks.map(sentences).unwrap_or_default()
+}
+
+/// What is said where nothing is repeated, if anything is compared.
+pub(crate) fn unrepeated(comparison: &Comparison) -> Option<String> {
+    let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
+    let blocks = cells.map(|cell| cell.blocks).max().filter(|blocks| *blocks > 0)?;
+    Some(match blocks {
+        1 => "One block: nothing is repeated, so no ratio here is a verdict.".to_owned(),
+        _ => "No block is shared with a base, so no ratio here is a verdict.".to_owned(),
+    })
 }
 
 /// Whether a verdict is more than that nothing was repeated or assessed.

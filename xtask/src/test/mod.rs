@@ -16,9 +16,10 @@ use std::{
 /// Brings what the tests need and executes `cargo test --workspace` with further arguments.
 pub(crate) fn execute(arguments: &[&str]) -> anyhow::Result<()> {
     packages::provide()?;
-    say("building `dbdyno` as it ships");
-    cargo(&["build", "--release"])?;
-    servers::provide(&root().join("target/release/dbdyno"))?;
+    // The profile of the tests: what is compiled here is not compiled again for them.
+    say("building `dbdyno`");
+    cargo(&["build"])?;
+    servers::provide(&root().join("target/debug/dbdyno"))?;
     say("executing all tests");
     cargo(&[&["test", "--workspace"], arguments].concat())
 }

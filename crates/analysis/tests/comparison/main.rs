@@ -194,6 +194,47 @@ fn ratios_are_means_over_blocks_of_pairs() {
 }
 
 #[test]
+fn an_interval_is_one_of_its_ratio_and_a_value_of_zero_leaves_none() {
+    let switching = |subject: &str, block: u32, switches: f64| {
+        let mut slice = slice(subject, block, 0);
+        slice.readings.push(reading(Scope::Server, "voluntary_switches", switches));
+        slice
+    };
+    let case = |switches: [[f64; 2]; 3]| {
+        let slices = (0..).zip(switches).flat_map(|(block, [old, new])| {
+            [switching("old", block, old), switching("new", block, new)]
+        });
+        let found = compared(&slices.collect::<Vec<_>>());
+        let cell = found.cell("point-query", "new", "context_switches_per_op").unwrap();
+        (cell.ratio.unwrap(), cell.interval, cell.block_ratios.len())
+    };
+    let (ratio, interval, blocks) = case([[10.0, 20.0], [10.0, 21.0], [10.0, 22.0]]);
+    let (low, high) = interval.unwrap();
+    assert!(low < ratio && ratio < high && blocks == 3, "{low} {ratio} {high}");
+    assert!(((low * high).sqrt() / ratio - 1.0).abs() < 1e-12, "{low} {ratio} {high}");
+    // What is no longer made of blocks has no interval that could contradict it.
+    let (ratio, interval, blocks) = case([[0.0, 10.0], [10.0, 10.0], [10.0, 9.0]]);
+    assert_eq!((ratio, interval, blocks), (29.0 / 20.0, None, 0));
+}
+
+#[test]
+fn the_mean_over_phases_has_the_interval_of_its_blocks() {
+    let mut slices = Vec::new();
+    for (phase, rates) in [("a", [50, 100]), ("b", [200, 100])] {
+        for (block, rate) in (0..).zip(rates) {
+            for (subject, rate) in [("old", 100), ("new", rate)] {
+                slices.push(SliceRecord { phase: phase.into(), ..fast(subject, block, 0, rate) });
+            }
+        }
+    }
+    // Phases go up and down, their mean is 1 in both blocks.
+    let ends = compared(&slices).mean_interval("new", "ops_per_second");
+    assert_eq!(ends, Some((1.0, 1.0)));
+    slices.pop();
+    assert_eq!(compared(&slices).mean_interval("new", "ops_per_second"), None);
+}
+
+#[test]
 fn a_failed_slice_leaves_no_number_of_its_cell() {
     let mut broken = fast("new", 0, 1, 200);
     broken.state = SliceState::Failed;

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     ExportOptions, Exported, Study,
     center::{Center, centers},
-    number,
+    number, variants,
 };
 use std::collections::BTreeMap;
 
@@ -36,11 +36,14 @@ pub fn insert_tables(study: &Study, options: &ExportOptions) -> Vec<Exported> {
         let rows: Vec<Vec<Row>> = groups
             .iter()
             .map(|group| {
-                let cells = group.iter().filter_map(|subject| {
-                    let metrics = cells.get(&(phase.to_owned(), subject.as_str()))?;
-                    Some(Row { line: 0, cells: row(study, phase, subject, metrics).to_vec() })
-                });
-                cells.collect()
+                let row = |subject: &&str| {
+                    let cells = match cells.get(&(phase.to_owned(), *subject)) {
+                        Some(metrics) => row(study, phase, subject, metrics),
+                        None => missing(subject),
+                    };
+                    Row { line: 0, cells: cells.to_vec() }
+                };
+                group.iter().map(row).collect()
             })
             .collect();
         let mut lines: Vec<Option<&Row>> = Vec::new();
@@ -97,12 +100,32 @@ fn cells(study: &Study) -> Cells<'_> {
     cells
 }
 
-fn groups(study: &Study, options: &ExportOptions) -> Vec<Vec<String>> {
-    if !options.groups.is_empty() {
-        return options.groups.clone();
+/// The labels of each group. A name that is none of the study's keeps its row: without it the next
+/// variant would be taken for the base.
+fn groups<'a>(study: &'a Study, options: &'a ExportOptions) -> Vec<Vec<&'a str>> {
+    let labels: Vec<&str> = study.subjects.iter().map(String::as_str).collect();
+    let known = |names: &'a Vec<String>| {
+        let mut group: Vec<&'a str> = Vec::new();
+        for name in names {
+            let label = variants::find(&labels, name).unwrap_or(name);
+            if !group.contains(&label) {
+                group.push(label);
+            }
+        }
+        group
+    };
+    match (options.groups.as_slice(), options.variants.is_empty()) {
+        ([], true) => vec![labels],
+        ([], false) => vec![known(&options.variants)],
+        (groups, _) => groups.iter().map(known).collect(),
     }
-    let all = if options.variants.is_empty() { &study.subjects } else { &options.variants };
-    vec![all.clone()]
+}
+
+/// The row of a variant that has no value in a phase.
+fn missing(subject: &str) -> [String; 21] {
+    let mut row: [String; 21] = std::array::from_fn(|_| "NA".to_owned());
+    subject.clone_into(&mut row[20]);
+    row
 }
 
 fn row(study: &Study, phase: &str, subject: &str, metrics: &Metrics<'_>) -> [String; 21] {

@@ -81,3 +81,27 @@ fn sizes_are_those_of_the_database_and_of_the_whole_data_folder() {
     let cell = |name| cells(0).iter().position(|cell| *cell == name).map(|at| cells(1)[at]);
     assert_eq!((cell("dbgb1"), cell("dbgb2")), (Some("1.0"), Some("5.0")));
 }
+
+#[test]
+fn a_variant_that_failed_keeps_its_row_and_is_the_base_of_nothing() {
+    let mut rate = value("l.i0", 0, (0, 0), 50_000.0);
+    rate.measurement.metric = "rows_per_second".into();
+    let values = vec![rate];
+    let subjects = vec!["mysql-9".to_owned(), "postgres-18".to_owned()];
+    let study = Study { experiment: "ib".into(), subjects, values, ..Study::default() };
+    let variants = vec!["mysql-9".to_owned(), "postgres-18".to_owned()];
+    let options = ExportOptions { variants, ..ExportOptions::default() };
+    let mytools = export::find("mytools").unwrap();
+    let files = mytools.export(&Input { studies: vec![study] }, &options).unwrap();
+    let rows = |path: &str| -> Vec<Vec<String>> {
+        let file = files.iter().find(|file| file.path == path).unwrap();
+        let text = String::from_utf8(file.bytes.clone()).unwrap();
+        let cells = |line: &str| line.split('\t').map(str::to_owned).collect();
+        text.lines().skip(1).map(cells).collect()
+    };
+    let (absolute, ratios) = (rows("mrg.l.i0"), rows("rel.l.i0"));
+    assert_eq!((absolute[0][0].as_str(), absolute[0].last().unwrap().as_str()), ("NA", "mysql-9"));
+    assert_eq!(absolute[1][0], "50000");
+    // Files of ratios have no row for the base.
+    assert_eq!((ratios.len(), ratios[0][0].as_str()), (1, "NA"));
+}

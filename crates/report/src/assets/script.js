@@ -54,6 +54,13 @@
     return own > MARGIN ? "better" : own < 1 / MARGIN ? "worse" : "same";
   };
 
+  // The words of the page's own cells.
+  const end = (ratio) => {
+    if (ratio < 0.01) return "below 0.01";
+    return ratio > 100 ? "above 100" : ratio.toFixed(2);
+  };
+  const interval = (low, high) => `95 % interval ${end(low)} to ${end(high)}`;
+
   const place = (ratio) => {
     const at = ratio > 0 ? 0.5 + Math.log(ratio) / Math.log(2) / 2 : 0;
     return Math.round(Math.min(1, Math.max(0, at)) * 100);
@@ -97,7 +104,8 @@
     else if (kind === "ratio") text = cell[RATIO].toFixed(2);
     else if (kind === "invalid") text = "no ratio";
     td.textContent = text;
-    if (kind === "ratio" && cell[LOW] !== null && cell[LOW] < 2 && cell[HIGH] > 0.5) {
+    const known = cell[LOW] !== null && cell[HIGH] !== null;
+    if (kind === "ratio" && known && cell[LOW] < 2 && cell[HIGH] > 0.5) {
       td.classList.add("span");
       td.style.setProperty("--l", Math.min(98, place(cell[LOW])) + "%");
       td.style.setProperty("--r", Math.min(98, 100 - place(cell[HIGH])) + "%");
@@ -110,10 +118,13 @@
     const parts = [];
     if (cell[VALUE] !== null) parts.push(shown(cell[VALUE]) + " " + metric.unit);
     if (cell[RATIO] !== null && absolute) parts.push(cell[RATIO].toFixed(2) + " of the base");
-    if (cell[LOW] !== null) parts.push(`95 % interval ${cell[LOW].toFixed(2)} to ${cell[HIGH].toFixed(2)}`);
+    const judged = [];
+    if (known) judged.push(interval(cell[LOW], cell[HIGH]));
+    if (STANDINGS[verdict]) judged.push(verdict.replace("_", " "));
+    parts.push(...judged);
     if (note) parts.push(harmless(note));
     td.title = parts.join("; ");
-    const said = cell[LOW] === null ? [] : [`95 % interval ${cell[LOW].toFixed(2)} to ${cell[HIGH].toFixed(2)}`];
+    const said = [...judged];
     if (note && !noted(cell, data)) said.push(harmless(note));
     if (said.length > 0) {
       const aside = document.createElement("span");

@@ -71,16 +71,14 @@ fn head(comparison: &Comparison, document: &mut Document) {
     for subject in &comparison.subjects {
         document.items.extend(answer(comparison, subject).into_iter().map(Item::Paragraph));
     }
-    let blocks = comparison.phases.iter().flat_map(|phase| &phase.cells).map(|cell| cell.blocks);
-    match blocks.max() {
-        Some(1) => {
-            document.paragraph("One block: nothing is repeated, so no ratio here is a verdict.")
+    match words::method(comparison) {
+        said if said.is_empty() => {
+            document.items.extend(words::unrepeated(comparison).map(Item::Paragraph));
         }
-        Some(blocks) if blocks > 1 => {
-            words::method(blocks).into_iter().for_each(|said| document.paragraph(said));
+        said => {
+            said.into_iter().for_each(|said| document.paragraph(said));
             document.paragraph(words::SIGNS);
         }
-        _ => {}
     }
     let warnings = comparison.warnings.len();
     if warnings > 0 {
@@ -115,6 +113,11 @@ fn answer(comparison: &Comparison, subject: &str) -> Vec<String> {
         number::ratio(low),
         number::ratio(high),
     )];
+    said.extend(
+        comparison
+            .mean_interval(subject, OVERVIEW)
+            .map(|ends| format!("`{subject}`: {} for that mean.", words::interval(ends))),
+    );
     if !broken.is_empty() {
         said.push(format!("`{subject}` {broken}."));
     }

@@ -83,6 +83,9 @@ fn sentence(comparison: &Comparison, subject: &str, document: &mut Document) {
         number::ratio(low),
         number::ratio(high),
     );
+    if let Some(ends) = comparison.mean_interval(subject, THROUGHPUT) {
+        text.push_str(&format!(" The mean has the {}.", words::interval(ends)));
+    }
     let cost = COSTS.iter().find_map(|(metric, what)| {
         let found = ratios(&phases, subject, metric);
         Some((geometric_mean(&found)?, words::tests(found.len()), what))
@@ -189,7 +192,7 @@ fn counts(comparison: &Comparison, compared: &[&str], document: &mut Document) {
             table.rows.push(Row::Section((*subject).to_owned()));
         }
         for (name, phases) in parts(comparison) {
-            table.rows.push(Row::Cells(count(&name, &phases, subject)));
+            table.rows.push(Row::Cells(count(&name, &phases, (subject, assessed))));
         }
     }
     if !assessed {
@@ -210,12 +213,17 @@ fn drop_column(table: &mut Table, index: usize) {
     }
 }
 
-fn count(name: &str, phases: &[&PhaseResult], subject: &str) -> Vec<Cell> {
+fn count(name: &str, phases: &[&PhaseResult], (subject, assessed): (&str, bool)) -> Vec<Cell> {
     let found = ratios(phases, subject, THROUGHPUT);
     let standing = |phase: &&PhaseResult| {
         let cell = phase.cell(subject, THROUGHPUT);
         let verdict = cell.map_or("", |cell| cell.verdict.name());
-        Standing::of(cell.and_then(|cell| cell.ratio), verdict, Better::Higher)
+        let ratio = cell.and_then(|cell| cell.ratio);
+        match ratio {
+            // Beside verdicts a ratio alone is none.
+            Some(_) if assessed && !words::is_assessed(verdict) => Standing::Undecided,
+            _ => Standing::of(ratio, verdict, Better::Higher),
+        }
     };
     let standings: Vec<Standing> = phases.iter().map(standing).collect();
     let count = |wanted| {
@@ -237,21 +245,25 @@ fn count(name: &str, phases: &[&PhaseResult], subject: &str) -> Vec<Cell> {
     ]
 }
 
+/// Whether the verdicts on throughput decide what is slower and faster.
 fn is_assessed(comparison: &Comparison) -> bool {
     let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
-    cells.into_iter().any(|cell| words::is_assessed(cell.verdict.name()))
+    let mut rates = cells.filter(|cell| cell.metric.name == THROUGHPUT);
+    rates.any(|cell| words::is_assessed(cell.verdict.name()))
 }
 
 /// What the numbers above may be taken for.
 fn trust(comparison: &Comparison, document: &mut Document) {
-    let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
-    let blocks = cells.map(|cell| cell.blocks).max().unwrap_or(0);
-    let text = match blocks {
-        0 => return,
-        1 => "One block: nothing is repeated, so no ratio here is a verdict.".to_owned(),
-        _ => format!("{} Hairlines are the intervals.", words::method(blocks).join(" ")),
-    };
-    document.paragraph(text);
+    match words::method(comparison) {
+        said if said.is_empty() => {
+            let Some(said) = words::unrepeated(comparison) else { return };
+            document.paragraph(said);
+        }
+        said => {
+            document.paragraph(format!("{} Hairlines are the intervals.", said.join(" ")));
+            document.paragraph(words::SIGNS);
+        }
+    }
     let warnings = comparison.warnings.len();
     if warnings > 0 {
         document.paragraph(format!("Warnings: {warnings}, under what was compared."));

@@ -7,7 +7,7 @@ use crate::{
     scope::Scope,
     words,
 };
-use analysis::{Diagnosis, PhaseResult};
+use analysis::{Diagnosis, PhaseResult, Verdict};
 use model::metric::Better;
 
 pub(super) struct Why;
@@ -57,9 +57,10 @@ fn one(phase: &PhaseResult, diagnosis: &Diagnosis, document: &mut Document) {
         || "no cost that was measured moved with it.".to_owned(),
         |finding| finding.sentence.clone(),
     );
-    let interval = phase.cell(&diagnosis.subject, words::THROUGHPUT).and_then(|c| c.interval);
-    let unsure = interval.filter(|(low, high)| *low < 1.0 && *high > 1.0);
-    let unsure = unsure.map(|ends| format!(" (unsure: {})", words::interval(ends)));
+    let cell = phase.cell(&diagnosis.subject, words::THROUGHPUT);
+    let unsure = cell.filter(|cell| cell.verdict == Verdict::Inconclusive);
+    let unsure = unsure.and_then(|cell| cell.interval);
+    let unsure = unsure.map(|ends| format!(" (undecided: {})", words::interval(ends)));
     let title = format!(
         "`{}`, `{}`: {} of the throughput{}. {reason}",
         phase.phase,

@@ -85,6 +85,9 @@ pub(super) fn standing(value: &Value, better: Better) -> &'static str {
 pub(super) fn aside(value: &Value) -> String {
     let mut parts = Vec::new();
     parts.extend(value.interval.map(words::interval));
+    if words::is_assessed(value.verdict) {
+        parts.push(value.verdict.replace('_', " "));
+    }
     if matches!(value.kind, Kind::Base | Kind::Ratio) && !value.note.is_empty() {
         parts.push(value.note.clone());
     }
