@@ -104,6 +104,8 @@ fn rounds(
     let orders = block.orders.get(phase).cloned().unwrap_or_default();
     for trial in trials.iter_mut() {
         trial.prepare(connections, &assignment)?;
+        // What is discarded before the steps has no part in those of the phase before.
+        trial.stepped.clear();
     }
     let first: Vec<usize> = orders.first().cloned().unwrap_or_default();
     let after = After::of(&run.plan.workloads[about.workload]);
