@@ -1,12 +1,14 @@
 //! Loading: wall time and sizes, in turn.
 
 use crate::rig::Rig;
+use analysis::geometric_mean;
+use anyhow::Context;
 use std::time::Instant;
 
 const ROUNDS: usize = 3;
 
 pub(crate) fn compare(rig: &mut Rig, build: &str) -> anyhow::Result<()> {
-    let mut log_ratio = 0.0;
+    let mut ratios = Vec::new();
     for round in 1..=ROUNDS {
         let start = Instant::now();
         rig.sysbench(&["--threads=1", "oltp_point_select", "prepare"])?;
@@ -20,7 +22,7 @@ pub(crate) fn compare(rig: &mut Rig, build: &str) -> anyhow::Result<()> {
         if round < ROUNDS {
             rig.driver.query("DROP TABLE sbtest1")?;
         }
-        log_ratio += (ours / theirs).ln();
+        ratios.push(ours / theirs);
         println!(
             "{build} load round {round}: dbdyno/sysbench time {:.3} ({ours:.2} s / {theirs:.2} s; \
              {} threads, {}; rows {:.2} s, indexes {:.2} s), table size ratio {:.3}, index size \
@@ -34,9 +36,7 @@ pub(crate) fn compare(rig: &mut Rig, build: &str) -> anyhow::Result<()> {
             our_sizes.1 as f64 / their_sizes.1 as f64,
         );
     }
-    println!(
-        "{build} load: geometric mean of time ratios {:.3}",
-        (log_ratio / ROUNDS as f64).exp()
-    );
+    let mean = geometric_mean(&ratios).context("no round was timed")?;
+    println!("{build} load: geometric mean of time ratios {mean:.3}");
     Ok(())
 }

@@ -2,11 +2,11 @@
 //!
 //! - `cargo bench --bench side_by_side -- load [SERVER@VERSION …]`: loading one table of 1M rows
 //!   with its index
-//! - `cargo bench --bench side_by_side -- point [SERVER@VERSION …]`: server user instructions per
-//!   point-select
+//! - `cargo bench --bench side_by_side -- point [SERVER@VERSION …]`: rates of point-selects, and
+//!   server user instructions of each where the host counts them
 //! - `cargo bench --bench side_by_side -- statements [SERVER@VERSION …] [oltp_SCRIPT …]`:
-//!   statements per event and server user instructions by single steps, of ten workloads or those
-//!   of the scripts
+//!   statements per event and server user instructions by single steps (CPU time for the longest
+//!   ranges), of ten workloads or those of the scripts
 //!
 //! A bench: it prints figures and asserts nothing. It needs the program `sysbench` and, for
 //! counters, root.

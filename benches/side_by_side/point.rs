@@ -8,6 +8,7 @@
 //! there.
 
 use crate::rig::Rig;
+use analysis::geometric_mean;
 use anyhow::Context;
 use model::{
     drive::{Assignment, Command, Reply, Stretch, StretchEnd},
@@ -40,14 +41,13 @@ pub(crate) fn compare(rig: &mut Rig, build: &str) -> anyhow::Result<()> {
             our_qps / their_qps,
         );
     }
-    let mean = |ratios: &[f64]| {
-        let sum: f64 = ratios.iter().map(|ratio| ratio.ln()).sum();
-        (sum / ratios.len() as f64).exp()
+    let mean = |ratios: &[f64]| match geometric_mean(ratios) {
+        Some(mean) => format!("{mean:.4}"),
+        None => "-".to_owned(),
     };
-    let counted = (!instructions.is_empty()).then(|| format!("{:.4}", mean(&instructions)));
     println!(
-        "{build} point-select: geometric mean ratio of instructions {}, of QPS {:.3}",
-        counted.unwrap_or_else(|| "-".to_owned()),
+        "{build} point-select: geometric mean ratio of instructions {}, of QPS {}",
+        mean(&instructions),
         mean(&rates)
     );
     Ok(())

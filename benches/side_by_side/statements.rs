@@ -1,36 +1,53 @@
 //! What an event is, and what it costs the server: statements, reads, writes and others per event,
-//! and user instructions by single steps of the one task that serves either client.
+//! and user instructions by single steps of the one task that serves either client, or its CPU time
+//! where an event has too many steps.
 //!
 //! sysbench waits twice at a file: after it has connected, prepared and executed some events, and
-//! after its last event. So exactly the events between are stepped, on both sides.
+//! after its last event. So exactly the events between are measured, on both sides.
 
 use crate::rig::{self, ROWS, Rig};
+use analysis::geometric_mean;
 use anyhow::{Context, ensure};
 use model::{
     drive::{Assignment, Command, Reply, Stretch, StretchEnd, StretchReport},
     workload::Arrival,
 };
-use probe::Stepper;
+use probe::{Stepper, TaskCpu};
 use std::{collections::BTreeSet, path::Path, time::Duration};
 
-/// sysbench's script, our workload, range, and events that are stepped.
+/// sysbench's script and our workload of that name, its range, and how many events are measured by
+/// what.
 struct Case {
     script: &'static str,
     range: i64,
     events: u64,
+    by: By,
+}
+
+/// What an event costs the serving task.
+#[derive(Clone, Copy)]
+enum By {
+    /// User instructions by single steps, tens of microseconds each.
+    Steps,
+    /// CPU time in microseconds, kernel included.
+    CpuTime,
+}
+
+const fn stepped(script: &'static str, range: i64, events: u64) -> Case {
+    Case { script, range, events, by: By::Steps }
 }
 
 const CASES: &[Case] = &[
-    Case { script: "oltp_point_select", range: 100, events: 20 },
-    Case { script: "oltp_update_index", range: 100, events: 12 },
-    Case { script: "oltp_update_non_index", range: 100, events: 12 },
-    Case { script: "oltp_insert", range: 100, events: 12 },
-    Case { script: "oltp_delete", range: 100, events: 12 },
-    Case { script: "oltp_write_only", range: 100, events: 4 },
-    Case { script: "oltp_read_only", range: 10, events: 2 },
-    Case { script: "oltp_read_only", range: 100, events: 2 },
-    Case { script: "oltp_read_write", range: 100, events: 1 },
-    Case { script: "oltp_read_only", range: 10_000, events: 0 },
+    stepped("oltp_point_select", 100, 20),
+    stepped("oltp_update_index", 100, 12),
+    stepped("oltp_update_non_index", 100, 12),
+    stepped("oltp_insert", 100, 12),
+    stepped("oltp_delete", 100, 12),
+    stepped("oltp_write_only", 100, 4),
+    stepped("oltp_read_only", 10, 2),
+    stepped("oltp_read_only", 100, 2),
+    stepped("oltp_read_write", 100, 1),
+    Case { script: "oltp_read_only", range: 10_000, events: 200, by: By::CpuTime },
 ];
 
 /// Events before the stepped ones: caches are full, and the plan of Postgres is the one that stays.
@@ -38,10 +55,39 @@ const WARM: u64 = 20;
 /// Turns of both sides.
 const ROUNDS: usize = 2;
 
-/// Per event: reads, writes, others and instructions of the serving task.
+/// Per event: reads, writes, others and what they cost the serving task.
 struct Cost {
     counts: [f64; 3],
-    instructions: f64,
+    serving: f64,
+}
+
+/// A measurement of the serving task that is under way.
+enum Count {
+    Steps(Stepper),
+    CpuTime { tid: u32, before_ns: u64 },
+}
+
+impl Count {
+    fn begin(rig: &Rig, by: By, before: &BTreeSet<u32>) -> anyhow::Result<Self> {
+        let serving = born(rig, before)?;
+        Ok(match by {
+            By::Steps => Self::Steps(Stepper::attach(&[serving.tid])?),
+            By::CpuTime => Self::CpuTime { tid: serving.tid, before_ns: serving.cpu_ns },
+        })
+    }
+
+    fn end(self, rig: &Rig) -> anyhow::Result<f64> {
+        Ok(match self {
+            Self::Steps(stepper) => {
+                stepper.stop()?.iter().map(|count| count.instructions as f64).sum()
+            }
+            Self::CpuTime { tid, before_ns } => {
+                let tasks = probe::task_cpu(&[rig.server_pid()]);
+                let now = tasks.iter().find(|task| task.tid == tid).context("the task ended")?;
+                (now.cpu_ns - before_ns) as f64 / 1e3
+            }
+        })
+    }
 }
 
 /// Compares the cases of `scripts`, or all if none is named.
@@ -53,7 +99,7 @@ pub(crate) fn compare(rig: &mut Rig, build: &str, scripts: &[String]) -> anyhow:
         if !scripts.is_empty() && !scripts.iter().any(|script| script == case.script) {
             continue;
         }
-        let (mut log_ratio, mut shown) = (0.0, String::new());
+        let (mut ratios, mut shown, mut counts) = (Vec::new(), String::new(), [0.0; 3]);
         for round in 0..ROUNDS {
             let theirs = with_sysbench(rig, case)?;
             // Each turn has a seed of its own: equal ids would meet the rows that another case
@@ -67,20 +113,22 @@ pub(crate) fn compare(rig: &mut Rig, build: &str, scripts: &[String]) -> anyhow:
                 theirs.counts,
                 ours.counts
             );
-            log_ratio += (ours.instructions / theirs.instructions).ln();
-            shown += &format!(" {:.0}/{:.0}", ours.instructions, theirs.instructions);
-            if round + 1 == ROUNDS || case.events == 0 {
-                let [reads, writes, others] = ours.counts;
-                println!(
-                    "{build} {} range {}: {reads}/{writes}/{others} per event on both sides, \
-                     instructions dbdyno/sysbench{shown}, ratio {:.4}",
-                    case.script,
-                    case.range,
-                    (log_ratio / (round + 1) as f64).exp()
-                );
-                break;
-            }
+            ratios.push(ours.serving / theirs.serving);
+            shown += &format!(" {:.0}/{:.0}", ours.serving, theirs.serving);
+            counts = ours.counts;
         }
+        let [reads, writes, others] = counts;
+        println!(
+            "{build} {} range {}: {reads}/{writes}/{others} per event on both sides, {} \
+             dbdyno/sysbench{shown}, ratio {:.4}",
+            case.script,
+            case.range,
+            match case.by {
+                By::Steps => "instructions",
+                By::CpuTime => "CPU microseconds",
+            },
+            geometric_mean(&ratios).context("nothing was counted")?
+        );
     }
     Ok(())
 }
@@ -91,10 +139,10 @@ fn tasks(rig: &Rig) -> BTreeSet<u32> {
 }
 
 /// The task that was born since `before` and used most CPU time.
-fn born(rig: &Rig, before: &BTreeSet<u32>) -> anyhow::Result<u32> {
+fn born(rig: &Rig, before: &BTreeSet<u32>) -> anyhow::Result<TaskCpu> {
     let all = probe::task_cpu(&[rig.server_pid()]);
     let new = all.into_iter().filter(|task| !before.contains(&task.tid));
-    new.max_by_key(|task| task.cpu_ns).map(|task| task.tid).context("no task was born")
+    new.max_by_key(|task| task.cpu_ns).context("no task was born")
 }
 
 /// A script that stops at two files.
@@ -128,7 +176,7 @@ fn with_sysbench(rig: &mut Rig, case: &Case) -> anyhow::Result<Cost> {
     std::fs::create_dir(&folder)?;
     std::fs::write(folder.join("steps.lua"), script(case, &folder))?;
     let before = tasks(rig);
-    let events = case.events.max(1);
+    let events = case.events;
     let lua = folder.join("steps.lua").display().to_string();
     let words = [
         "--threads=1".to_owned(),
@@ -140,30 +188,26 @@ fn with_sysbench(rig: &mut Rig, case: &Case) -> anyhow::Result<Cost> {
     ];
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let command = rig.sysbench_command(&words)?;
-    let steps = std::thread::scope(|scope| {
+    let measured = std::thread::scope(|scope| {
         let running = scope.spawn(|| rig::text(command));
         wait_for(&folder.join("ready"))?;
-        let stepper = match case.events {
-            0 => None,
-            _ => Some(Stepper::attach(&[born(rig, &before)?])?),
-        };
+        let count = Count::begin(rig, case.by, &before)?;
         std::fs::write(folder.join("after-ready"), "")?;
         wait_for(&folder.join("done"))?;
-        let counts = stepper.map(Stepper::stop).transpose()?.unwrap_or_default();
+        let cost = count.end(rig)?;
         std::fs::write(folder.join("after-done"), "")?;
         let text = running.join().map_err(|_| anyhow::anyhow!("sysbench panicked"))??;
-        let steps: u64 = counts.iter().map(|count| count.instructions).sum();
-        anyhow::Ok((text, steps))
+        anyhow::Ok((text, cost))
     });
     let _ = std::fs::remove_dir_all(&folder);
-    let (text, steps) = steps?;
+    let (text, cost) = measured?;
     let count = |name: &str| -> anyhow::Result<f64> {
         let line = text.lines().find(|line| line.trim_start().starts_with(name));
         let number = line.and_then(|line| line.split_whitespace().nth(1)).context("no count")?;
         Ok(number.parse::<f64>()? / (WARM + events) as f64)
     };
     let counts = [count("read:")?, count("write:")?, count("other:")?];
-    Ok(Cost { counts, instructions: steps as f64 / events as f64 })
+    Ok(Cost { counts, serving: cost / events as f64 })
 }
 
 fn with_driver(rig: &mut Rig, case: &Case, seed: u64) -> anyhow::Result<Cost> {
@@ -179,20 +223,13 @@ fn with_driver(rig: &mut Rig, case: &Case, seed: u64) -> anyhow::Result<Cost> {
     let assignment = Assignment { workload, schema: rig.schema.clone(), parameters };
     rig.driver.ask(&Command::Compile(Box::new(assignment)))?;
     stretch(rig, WARM, seed)?;
-    let events = case.events.max(1);
-    let stepper = match case.events {
-        0 => None,
-        _ => Some(Stepper::attach(&[born(rig, &before)?])?),
-    };
-    let report = stretch(rig, events, seed + 1)?;
-    let counts = stepper.map(Stepper::stop).transpose()?.unwrap_or_default();
+    let count = Count::begin(rig, case.by, &before)?;
+    let report = stretch(rig, case.events, seed + 1)?;
+    let cost = count.end(rig)?;
     rig.driver.ask(&Command::Connect { target: rig.target.clone(), clients: 0 })?;
-    let per_event = |count: u64| count as f64 / events as f64;
-    let steps: u64 = counts.iter().map(|count| count.instructions).sum();
-    Ok(Cost {
-        counts: [per_event(report.reads), per_event(report.writes), per_event(report.others)],
-        instructions: per_event(steps),
-    })
+    let counts = [report.reads, report.writes, report.others];
+    let events = case.events as f64;
+    Ok(Cost { counts: counts.map(|count| count as f64 / events), serving: cost / events })
 }
 
 fn stretch(rig: &mut Rig, operations: u64, seed: u64) -> anyhow::Result<StretchReport> {

@@ -43,34 +43,28 @@ impl<'a> Replicates<'a> {
         self.blocks.keys().filter(|block| base.blocks.contains_key(*block)).count()
     }
 
-    /// Ratio to the base: pairs of slices of one round, then a mean per block, then the mean over
-    /// the blocks that both have. Without a common block, the ratio of the two values; where a
-    /// value is zero, that of the sums, which then is not made of blocks.
-    pub(crate) fn ratio(&self, base: &Self) -> Option<f64> {
-        let pairs: Vec<(f64, f64)> = self.pairs(base).into_values().flatten().collect();
-        if pairs.is_empty() {
-            return mean_of_ratios(&[(base.value()?, self.value()?)]);
+    /// Ratio to the base, and the ratio of each block that both have, in order. A block's ratio is
+    /// the mean over pairs of slices of one round, and the ratio is the mean over the blocks.
+    /// Without a common block it is that of the two values; where a value is zero, for which there
+    /// is no logarithm, that of the sums: neither is made of blocks.
+    pub(crate) fn ratios(&self, base: &Self) -> (Option<f64>, Vec<f64>) {
+        let blocks = self.common(base);
+        if blocks.is_empty() {
+            let values = base.value().zip(self.value());
+            return (values.and_then(|pair| mean_of_ratios(&[pair])), Vec::new());
         }
-        geometric_mean(&self.ratios(base)).or_else(|| mean_of_ratios(&pairs))
+        if blocks.iter().flatten().any(|(base, value)| *base <= 0.0 || *value <= 0.0) {
+            return (mean_of_ratios(&blocks.concat()), Vec::new());
+        }
+        let ratios: Vec<f64> = blocks.iter().filter_map(|pairs| mean_of_ratios(pairs)).collect();
+        (geometric_mean(&ratios), ratios)
     }
 
-    /// The ratio of each block that both have, in order; none if any value is zero, for which
-    /// there is no logarithm.
-    pub(crate) fn ratios(&self, base: &Self) -> Vec<f64> {
-        let pairs = self.pairs(base);
-        if pairs.values().flatten().any(|(base, value)| *base <= 0.0 || *value <= 0.0) {
-            return Vec::new();
-        }
-        pairs.values().filter_map(|pairs| mean_of_ratios(pairs)).collect()
-    }
-
-    /// Base and value of each round of the blocks that both have.
-    fn pairs(&self, base: &Self) -> BTreeMap<&Block<'a>, Vec<(f64, f64)>> {
-        let of_block = |(block, rounds): (&'_ Block<'a>, &BTreeMap<u32, f64>)| {
-            pairs(base.blocks.get(block)?, rounds)
-        };
-        let both = self.blocks.iter();
-        both.filter_map(|(block, rounds)| Some((block, of_block((block, rounds))?))).collect()
+    /// Base and value of each round, by blocks that both have, in order.
+    fn common(&self, base: &Self) -> Vec<Vec<(f64, f64)>> {
+        let both =
+            self.blocks.iter().filter_map(|(block, own)| Some((base.blocks.get(block)?, own)));
+        both.filter_map(|(base, own)| pairs(base, own)).collect()
     }
 }
 

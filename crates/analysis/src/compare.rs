@@ -327,8 +327,7 @@ impl<'a> Source<'a> {
                 if cell.reason.is_some() {
                     return cell;
                 }
-                cell.ratio = values.ratio(base);
-                cell.block_ratios = values.ratios(base);
+                (cell.ratio, cell.block_ratios) = values.ratios(base);
                 cell.interval = interval(&cell.block_ratios);
                 cell.blocks = count(values.common_blocks(base));
                 let several = cell.blocks > 1;

@@ -1,18 +1,22 @@
-//! What an operation costs the driver, counted from outside by `perf stat`.
+//! What an operation costs the client, ours or sysbench, counted from outside by `perf stat`.
 //!
 //! Each figure is the difference between two executions, one of N and one of 3 N operations, over
-//! the difference of the operations: connecting, preparing and reporting cancel out.
+//! the difference of the operations: connecting, preparing and reporting cancel out. Where the host
+//! does not count instructions, those in user mode are counted by `valgrind --tool=callgrind` and
+//! marked; it replaces the clock in the process's address space by a system call.
 //!
 //! ```text
 //! cargo bench -p dbdyno-load --bench cost                    the null client, and a bare ping-pong
 //! cargo bench -p dbdyno-load --bench cost -- mysql SOCKET USER DATABASE [CLIENTS [WORKLOAD]]
 //! cargo bench -p dbdyno-load --bench cost -- postgres SOCKET USER DATABASE [CLIENTS [WORKLOAD]]
+//! cargo bench -p dbdyno-load --bench cost -- sysbench-mysql SOCKET USER DATABASE [CLIENTS]
+//! cargo bench -p dbdyno-load --bench cost -- sysbench-pgsql FOLDER USER DATABASE [CLIENTS]
 //! ```
 //!
 //! Workloads: `point` (one row by its key, the default), `insert100` and `insert100-prepared` (a
 //! statement of a hundred rows of six columns, as text and prepared; also shown per row). The
 //! servers need a table `sbtest1` as sysbench makes it, of at least [`ROWS`] rows, for the first;
-//! for the others a table `pi1` is made anew.
+//! for the others a table `pi1` is made anew. sysbench executes its `oltp_point_select`.
 
 #![allow(clippy::print_stdout, reason = "printing figures is what this program is for")]
 
@@ -21,6 +25,7 @@ use model::drive::{Assignment, Endpoint, Stretch, StretchEnd, Target};
 use model::workload::Arrival;
 use std::io::{Error, Read, Write};
 use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
 use std::process::{Command, exit};
 
 const ROWS: i64 = 100_000;
@@ -29,6 +34,8 @@ const REQUEST_BYTES: usize = 24;
 const ANSWER_BYTES: usize = 197;
 /// Operations of the shorter execution, on all connections together.
 const OPERATIONS: u64 = 100_000;
+/// callgrind executes that much fewer.
+const SLOWNESS: u64 = 5;
 /// The same of inserts, and their rows.
 const INSERTS: u64 = 2_000;
 const INSERTED: u64 = 100;
@@ -45,6 +52,9 @@ fn main() {
             &["null", "", "", "", "1", "insert100"],
         ]),
         ["mysql" | "postgres", _, _, _, rest @ ..] if rest.len() <= 2 => all(&[&words]),
+        ["sysbench-mysql" | "sysbench-pgsql", _, _, _, rest @ ..] if rest.len() <= 1 => {
+            all(&[&words])
+        }
         _ => Err(Error::other(format!("`{}` is not understood", words.join(" ")))),
     };
     if let Err(error) = result {
@@ -56,54 +66,101 @@ fn main() {
 fn all(cases: &[&[&str]]) -> Result<(), Error> {
     println!("{:<44} {:>12} {:>12} {:>12}", "per operation", "instr. user", "kernel", "cpu ns");
     for case in cases {
-        let shown = case.join(" ");
         let inserts = case.get(5).is_some_and(|workload| workload.starts_with("insert"));
         let operations = if inserts { INSERTS } else { OPERATIONS };
-        match (count(case, operations), count(case, 3 * operations)) {
-            (Some(once), Some(thrice)) => {
-                let shares = once.iter().zip(&thrice).map(|(once, thrice)| {
-                    let both = once.zip(*thrice);
-                    both.map_or("-".to_owned(), |(once, thrice)| {
-                        format!("{:.1}", (thrice - once) / (2 * operations) as f64)
-                    })
-                });
-                let [user, kernel, ns] = &shares.collect::<Vec<_>>()[..] else { continue };
-                println!("{shown:<44} {user:>12} {kernel:>12} {ns:>12}");
-                if let (true, Ok(ns)) = (inserts, ns.parse::<f64>()) {
-                    let us = ns / 1000.0 / INSERTED as f64;
-                    println!("{:<44} {:>12} {:>12} {us:>9.3} us", "  per row", "", "");
-                }
-            }
-            _ => return Err(Error::other("`perf stat` failed; is perf installed?")),
+        let (once, thrice) = (by_perf(case, operations)?, by_perf(case, 3 * operations)?);
+        let share = |event: usize| {
+            let (once, thrice) = (once[event]?, thrice[event]?);
+            Some((thrice - once) / (2 * operations) as f64)
+        };
+        let shown =
+            |share: Option<f64>| share.map_or("-".to_owned(), |share| format!("{share:.1}"));
+        let user = match share(0) {
+            Some(user) => format!("{user:.1}"),
+            None => by_callgrind(case, operations / SLOWNESS)?,
+        };
+        let (kernel, ns) = (shown(share(1)), share(2));
+        println!("{:<44} {user:>12} {kernel:>12} {:>12}", case.join(" "), shown(ns));
+        if let (true, Some(ns)) = (inserts, ns) {
+            let us = ns / 1000.0 / INSERTED as f64;
+            println!("{:<44} {:>12} {:>12} {us:>9.3} us", "  per row", "", "");
         }
     }
     Ok(())
 }
 
+/// The program and the words of one execution.
+fn execution(case: &[&str], operations: u64) -> Result<(PathBuf, Vec<String>), Error> {
+    let own = std::env::current_exe()?;
+    let words = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
+    let operations = operations.to_string();
+    Ok(match case {
+        ["ping-pong"] => (own, words(&["child", "ping-pong", &operations])),
+        [sysbench, socket, user, database, rest @ ..] if sysbench.starts_with("sysbench-") => {
+            let driver = sysbench.trim_start_matches("sysbench-");
+            let place = if driver == "mysql" { "socket" } else { "host" };
+            let said = [
+                format!("--db-driver={driver}"),
+                format!("--{driver}-{place}={socket}"),
+                format!("--{driver}-user={user}"),
+                format!("--{driver}-db={database}"),
+                format!("--threads={}", rest.first().unwrap_or(&"1")),
+                format!("--events={operations}"),
+                format!("--table-size={ROWS}"),
+            ];
+            let fixed = ["--time=0", "--rand-type=uniform", "oltp_point_select", "run"];
+            ("sysbench".into(), said.into_iter().chain(words(&fixed)).collect())
+        }
+        case => (own, words(&[&["child", &operations], case].concat())),
+    })
+}
+
 /// Instructions in user mode and in the kernel, and nanoseconds of CPU time of one execution;
 /// `None` for what this machine does not count.
-fn count(case: &[&str], operations: u64) -> Option<[Option<f64>; 3]> {
-    let program = std::env::current_exe().ok()?;
+fn by_perf(case: &[&str], operations: u64) -> Result<[Option<f64>; 3], Error> {
+    let (program, words) = execution(case, operations)?;
     let mut perf = Command::new("perf");
     perf.args(["stat", "-x,", "-e", "instructions:u,instructions:k,task-clock"]);
-    let operations = operations.to_string();
     if case == ["ping-pong"] {
         // The other end of the ping-pong is a child process, and not counted.
-        perf.arg("--no-inherit").arg(program).args(["child", "ping-pong", &operations]);
-    } else {
-        perf.arg(program).args(["child", &operations]).args(case);
+        perf.arg("--no-inherit");
     }
-    let output = perf.output().ok()?;
-    let text = String::from_utf8_lossy(&output.stderr).into_owned();
-    if !output.status.success() {
-        println!("{}{text}", String::from_utf8_lossy(&output.stdout));
-        return None;
-    }
+    let text = said(perf.arg(program).args(words))?;
     let value = |event: &str, unit: f64| {
         let line = text.lines().find(|line| line.contains(event))?;
         line.split(',').next()?.parse::<f64>().ok().map(|value| value * unit)
     };
-    Some([value("instructions:u", 1.0), value("instructions:k", 1.0), value("task-clock", 1e6)])
+    Ok([value("instructions:u", 1.0), value("instructions:k", 1.0), value("task-clock", 1e6)])
+}
+
+/// Instructions in user mode per operation by callgrind, marked; nothing for two processes.
+fn by_callgrind(case: &[&str], operations: u64) -> Result<String, Error> {
+    if case == ["ping-pong"] {
+        return Ok("-".to_owned());
+    }
+    let count = |operations: u64| {
+        let (program, words) = execution(case, operations)?;
+        let mut valgrind = Command::new("valgrind");
+        valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
+        let text = said(valgrind.arg(program).args(words))?;
+        let line = text.lines().find(|line| line.contains("Collected :"));
+        let number = line.and_then(|line| line.split_whitespace().last()?.parse::<f64>().ok());
+        number.ok_or_else(|| Error::other("callgrind printed no count"))
+    };
+    let (once, thrice) = (count(operations)?, count(3 * operations)?);
+    Ok(format!("{:.1} cg", (thrice - once) / (2 * operations) as f64))
+}
+
+/// What a command said on standard error.
+fn said(command: &mut Command) -> Result<String, Error> {
+    let program = command.get_program().display().to_string();
+    let output = command.output().map_err(|error| Error::other(format!("`{program}`: {error}")))?;
+    let text = String::from_utf8_lossy(&output.stderr).into_owned();
+    if !output.status.success() {
+        let printed = String::from_utf8_lossy(&output.stdout);
+        return Err(Error::other(format!("`{program}` failed: {printed}{text}")));
+    }
+    Ok(text)
 }
 
 /// Bare write and read of a point query's bytes, answered by another process.

@@ -88,6 +88,17 @@ pub(crate) fn unrepeated(comparison: &Comparison) -> Option<String> {
     })
 }
 
+/// What the ratios may be taken for, a sentence each: their method and the signs, or that nothing
+/// is repeated.
+pub(crate) fn trust(comparison: &Comparison) -> Vec<String> {
+    let mut said = method(comparison);
+    if said.is_empty() {
+        return unrepeated(comparison).into_iter().collect();
+    }
+    said.push(SIGNS.to_owned());
+    said
+}
+
 /// Whether a verdict is more than that nothing was repeated or assessed.
 pub(crate) fn is_assessed(verdict: &str) -> bool {
     !matches!(verdict, "base" | "invalid" | "unreplicated" | "unassessed" | "mean" | "")

@@ -3,11 +3,8 @@
 use model::{
     Levels, Parameters,
     plan::{Phase, PhaseKind},
-    workload::{
-        Arg, Arrival, Class, Counts, Expect, Generator, Mode, Statement, TableChoice, Workload,
-    },
+    workload::{Arg, Arrival, Class, Counts, Generator, Statement, Workload},
 };
-use std::collections::BTreeMap;
 
 /// A workload without operations and roles.
 pub(crate) fn workload() -> Workload {
@@ -46,23 +43,6 @@ pub(crate) fn phase(kind: PhaseKind) -> Phase {
 /// A statement with a decimal as its only argument.
 pub(crate) fn decimal() -> Statement {
     let value = Generator::Decimal { sum: vec!["cents".to_owned()], digits: 2 };
-    Statement {
-        sql: "SELECT ?".to_owned(),
-        sql_for: BTreeMap::new(),
-        args: vec![Arg { value, list: None }],
-        rows_per_statement: None,
-        repeat: 1.into(),
-        draws: Vec::new(),
-        row_draws: Vec::new(),
-        table: TableChoice::Fresh,
-        class: Class::Read,
-        mode: Mode::Text,
-        mode_for: BTreeMap::new(),
-        expect: Expect::default(),
-        capture: None,
-        every: None,
-        advance: None,
-        index: Vec::new(),
-        line: None,
-    }
+    let args = vec![Arg { value, list: None }];
+    Statement { args, class: Class::Read, ..crate::verify::bracket("SELECT ?") }
 }

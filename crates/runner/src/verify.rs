@@ -312,7 +312,8 @@ fn needs_text(statement: &Statement) -> bool {
     statement.args.iter().any(|arg| matches!(arg.value, Generator::Decimal { .. }))
 }
 
-fn bracket(sql: &str) -> Statement {
+/// A statement without arguments, as those around an operation are.
+pub(crate) fn bracket(sql: &str) -> Statement {
     Statement {
         sql: sql.to_owned(),
         sql_for: BTreeMap::new(),

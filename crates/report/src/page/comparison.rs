@@ -71,15 +71,7 @@ fn head(comparison: &Comparison, document: &mut Document) {
     for subject in &comparison.subjects {
         document.items.extend(answer(comparison, subject).into_iter().map(Item::Paragraph));
     }
-    match words::method(comparison) {
-        said if said.is_empty() => {
-            document.items.extend(words::unrepeated(comparison).map(Item::Paragraph));
-        }
-        said => {
-            said.into_iter().for_each(|said| document.paragraph(said));
-            document.paragraph(words::SIGNS);
-        }
-    }
+    words::trust(comparison).into_iter().for_each(|said| document.paragraph(said));
     let warnings = comparison.warnings.len();
     if warnings > 0 {
         document.paragraph(format!("Warnings: {warnings}, at the end."));

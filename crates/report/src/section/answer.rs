@@ -254,16 +254,7 @@ fn is_assessed(comparison: &Comparison) -> bool {
 
 /// What the numbers above may be taken for.
 fn trust(comparison: &Comparison, document: &mut Document) {
-    match words::method(comparison) {
-        said if said.is_empty() => {
-            let Some(said) = words::unrepeated(comparison) else { return };
-            document.paragraph(said);
-        }
-        said => {
-            document.paragraph(format!("{} Hairlines are the intervals.", said.join(" ")));
-            document.paragraph(words::SIGNS);
-        }
-    }
+    words::trust(comparison).into_iter().for_each(|said| document.paragraph(said));
     let warnings = comparison.warnings.len();
     if warnings > 0 {
         document.paragraph(format!("Warnings: {warnings}, under what was compared."));

@@ -83,11 +83,7 @@ pub(super) fn standing(value: &Value, better: Better) -> &'static str {
 /// What is said of a cell to those who cannot hover: the ratio's interval and its marks. What a
 /// footnote tells is left to that.
 pub(super) fn aside(value: &Value) -> String {
-    let mut parts = Vec::new();
-    parts.extend(value.interval.map(words::interval));
-    if words::is_assessed(value.verdict) {
-        parts.push(value.verdict.replace('_', " "));
-    }
+    let mut parts = found(value);
     if matches!(value.kind, Kind::Base | Kind::Ratio) && !value.note.is_empty() {
         parts.push(value.note.clone());
     }
@@ -97,14 +93,16 @@ pub(super) fn aside(value: &Value) -> String {
     layout::text(&crate::document::Cell::Text(format!(" ({})", parts.join("; "))))
 }
 
+/// The interval and the verdict in words, as far as there are any.
+fn found(value: &Value) -> Vec<String> {
+    let verdict = words::is_assessed(value.verdict).then(|| value.verdict.replace('_', " "));
+    value.interval.map(words::interval).into_iter().chain(verdict).collect()
+}
+
 /// What is said of a cell on hover.
 pub(super) fn title(value: &Value, unit: &str) -> String {
-    let mut parts = Vec::new();
-    parts.extend(value.value.map(|number| format!("{} {unit}", number::value(number))));
-    parts.extend(value.interval.map(words::interval));
-    if words::is_assessed(value.verdict) {
-        parts.push(value.verdict.replace('_', " "));
-    }
+    let number = value.value.map(|number| format!("{} {unit}", number::value(number)));
+    let mut parts: Vec<String> = number.into_iter().chain(found(value)).collect();
     if !value.note.is_empty() {
         parts.push(value.note.clone());
     }
