@@ -13,6 +13,9 @@ pub(crate) const MARGIN: f64 = analysis::MARGIN;
 /// The metric of the answer.
 pub(crate) const THROUGHPUT: &str = "ops_per_second";
 
+/// The workload of archives that loads the tables.
+pub(crate) const LOAD: &str = "load";
+
 /// The unit is in the head already, so its words leave the title.
 pub(crate) fn title(metric: &Metric) -> String {
     let name = metric.name.trim_end_matches("_per_op").trim_end_matches("_per_second");

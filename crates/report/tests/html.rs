@@ -364,3 +364,36 @@ fn response_times_of_roles_are_curves_where_no_step_tells_them() {
     let page = render(&report, "html").unwrap();
     assert!(page.contains("scan: reader") && page.contains("scan: writer"));
 }
+
+/// A comparison whose phases are what one suite measures at 1 and 8 users.
+fn ladder() -> Comparison {
+    let mut comparison = comparison(&TWO, 1, None);
+    let phases = comparison.phases.clone();
+    let tests = [("point-query.pre", "point-query"), ("point-query", "point-query")];
+    let tests = [&tests[..], &[("load", "load"), ("scan.rows100", "scan")]].concat();
+    let levels = |(phase, (name, workload)): (&analysis::PhaseResult, &(&str, &str))| {
+        [1, 8].map(|clients| {
+            let name = name.strip_suffix(".rows100").map_or_else(
+                || format!("{name}.clients{clients}"),
+                |name| format!("{name}.clients{clients}.rows100"),
+            );
+            let workload = (*workload).to_owned();
+            analysis::PhaseResult { phase: name, workload, clients, ..phase.clone() }
+        })
+    };
+    comparison.phases = phases.iter().zip(&tests).flat_map(levels).collect();
+    comparison
+}
+
+#[test]
+fn each_test_of_a_workload_has_its_own_curve_over_users_and_the_load_has_none() {
+    let page = page(ladder());
+    for test in ["point-query.pre", "point-query", "scan.rows100"] {
+        let title = format!("<figcaption>{test}: throughput</figcaption>");
+        let chart = page.split_once(&title).unwrap_or_else(|| panic!("{title}")).1;
+        // Two variants at two numbers of users.
+        let marks = chart.split_once("data-marks=\"").unwrap().1;
+        assert!(marks.starts_with("4\""), "{test}: {}", &marks[..8]);
+    }
+    assert!(!page.contains("<figcaption>load"));
+}
