@@ -131,6 +131,13 @@ pub enum Cell {
     Ratio(f64),
     /// The same with the sign of what follows from it.
     Judged(f64, &'static str),
+    /// A value in the column's unit with its ratio to the base, by which it is coloured.
+    Compared {
+        /// The value.
+        value: f64,
+        /// Relative to the base.
+        ratio: f64,
+    },
     /// A mean of ratios of which some are missing.
     PartialRatio {
         /// The mean of those that are there.

@@ -58,6 +58,9 @@ pub(crate) fn text(cell: &Cell) -> String {
         Cell::Count(count) => count.to_string(),
         Cell::Ratio(ratio) => number::ratio(*ratio),
         Cell::Judged(ratio, sign) => format!("{} {sign}", number::ratio(*ratio)),
+        Cell::Compared { value, ratio } => {
+            format!("{} ({})", number::value(*value), number::ratio(*ratio))
+        }
         Cell::PartialRatio { ratio, count, all } => {
             format!("{} ({count}/{all})", number::ratio(*ratio))
         }

@@ -155,6 +155,10 @@ fn thirty_five_variants_fit() {
     }
     let page = page(comparison);
     assert!(page.len() < LARGEST, "{}", page.len());
+    for part in ["<section id=\"costs\"", "forest bars", "server CPU, relative to the base"] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(page.contains("costs more are in the table at the top"));
     assert!(page.contains("Of 34 variants <code>mariadb-10.34.22-with-a-config</code> does least"));
     assert!(page.contains("class=\"key q0\"") && page.contains("class=\"key q11\""));
 }
@@ -396,4 +400,21 @@ fn each_test_of_a_workload_has_its_own_curve_over_users_and_the_load_has_none() 
         assert!(marks.starts_with("4\""), "{test}: {}", &marks[..8]);
     }
     assert!(!page.contains("<figcaption>load"));
+}
+
+#[test]
+fn nine_versions_have_their_costs_side_by_side_and_as_pictures() {
+    let names: Vec<String> = (0..9).map(|n| format!("mysql-8.{n}")).collect();
+    let subjects: Vec<(&str, f64)> = names.iter().map(|name| (name.as_str(), 1.0)).collect();
+    let mut subjects = subjects;
+    subjects[8].1 = 2.0;
+    let page = page(comparison(&subjects, 1, None));
+    let costs = page.split_once("<section id=\"costs\"").unwrap().1;
+    let table = costs.split_once("server CPU (us/op): CPU time of the whole server").unwrap().1;
+    let row = table.split_once("<th scope=\"row\">point-query.pre</th>").unwrap().1;
+    let row = row.split_once("</tr>").unwrap().0;
+    assert_eq!(row.matches("<td").count(), 9, "{row}");
+    assert!(row.starts_with("<td class=\"num\">15.0</td>"), "the base is a value alone: {row}");
+    assert!(row.contains("<td class=\"num w6 py\">30.0 <small>2.00</small></td>"), "{row}");
+    assert_eq!(page.matches("class=\"forest ").count(), 4, "throughput, two costs, bars");
 }

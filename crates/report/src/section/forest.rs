@@ -19,7 +19,8 @@ const COSTS: [&str; 3] = [
     "server_cpu_us_per_op",
 ];
 
-/// Variants beyond which only throughput gets a picture: the file would be too large.
+/// Variants beyond which only the marks of throughput have intervals and words, and of costs CPU
+/// time alone has a picture: the file would be too large.
 const MANY: usize = 12;
 
 impl Section for Forest {
@@ -33,9 +34,6 @@ impl Section for Forest {
         }
         document.section("forest", "Forest plot");
         document.items.extend(plot(scope, THROUGHPUT, Form::Dots));
-        if scope.grid.columns.iter().filter(|column| !column.is_base).count() > MANY {
-            return;
-        }
         let cost = COSTS.into_iter().find(|name| scope.grid.metric(name).is_some());
         let mut more = Vec::new();
         more.extend(cost.and_then(|name| plot(scope, name, Form::Dots)));
@@ -72,13 +70,22 @@ fn plot(scope: &Scope<'_>, metric: &str, form: Form) -> Option<Item> {
         }
         _ => String::new(),
     };
+    let told = compared.len() <= MANY || (metric, form) == (THROUGHPUT, Form::Dots);
+    let more = match form {
+        Form::Dots if !told => " Intervals are in the table at the top, by its switch.",
+        Form::Bars { .. } if compared.len() > 1 => {
+            " The bars of a test are in the order of the legend, from above."
+        }
+        _ => "",
+    };
     let better = match grid.metrics[plane].better {
         model::metric::Better::Lower => "left is cheaper",
         _ => "right is faster",
     };
     Some(Item::Chart(Box::new(Chart::Forest(chart::Forest {
         title: format!("{title}, relative to the base"),
-        description: format!("1 is the base; {better}.{start}"),
+        description: format!("1 is the base; {better}.{more}{start}"),
+        told,
         variants: compared.iter().map(variant).collect(),
         groups: groups.collect(),
         form,
@@ -91,14 +98,17 @@ fn dots(grid: &Grid, (plane, row): (usize, usize), compared: &[usize]) -> Vec<Do
         if matches!(value.kind, Kind::Missing | Kind::Base) && value.note.is_empty() {
             return None;
         }
-        let words = said(&grid.columns[*column].title, value);
+        let few = compared.len() <= MANY;
+        let words = said(&grid.columns[*column].title, value, few);
         Some(Dot { variant, ratio: value.ratio, span: value.interval, words })
     });
     values.collect()
 }
 
-fn said(variant: &str, value: &Value) -> String {
+/// What a mark means; its interval can be seen, and is told where there is room.
+fn said(variant: &str, value: &Value, few: bool) -> String {
     let Some(ratio) = value.ratio else { return format!("{variant}: {}", value.note) };
-    let interval = value.interval.map(|ends| format!(", {}", words::interval(ends)));
+    let interval = value.interval.filter(|_| few);
+    let interval = interval.map(|ends| format!(", {}", words::interval(ends)));
     format!("{variant}: {}{}", number::ratio(ratio), interval.unwrap_or_default())
 }

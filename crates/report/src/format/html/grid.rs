@@ -33,6 +33,10 @@ const SWITCH: [&str; 16] = [
 /// Columns beyond which they are narrow.
 const MANY: usize = 5;
 
+/// Cells beyond which only the script gives them what is said on hover: their values are in a table
+/// of their own, their intervals are told beside them, and the file would be too large.
+const TITLES: usize = 1000;
+
 /// Where a cell is: column and row.
 type At<'a> = (usize, usize, &'a Value);
 
@@ -168,11 +172,12 @@ fn cell(
 ) -> Markup {
     let metric = grid.metrics[metric];
     let number = noted(value).and_then(|note| notes.iter().position(|known| known == note));
-    let title = cells::title(value, metric.unit);
+    let few = grid.rows.len() * grid.columns.len() <= TITLES;
+    let title = Some(cells::title(value, metric.unit)).filter(|title| few && !title.is_empty());
     html! {
         td class=(cells::classes(value, metric.better)) style=[cells::hairline(value)]
             data-s=(cells::standing(value, metric.better))
-            title=[Some(&title).filter(|title| !title.is_empty())] {
+            title=[title] {
             (cells::words(value))
             @let symbol = words::symbol(value.verdict);
             @if !symbol.is_empty() { i { (symbol) } }
