@@ -16,6 +16,25 @@ pub(crate) const THROUGHPUT: &str = "ops_per_second";
 /// The workload of archives that loads the tables.
 pub(crate) const LOAD: &str = "load";
 
+/// CPU time of an operation: of the server, or of its whole host where archives know no more.
+const CPU: [&str; 3] =
+    ["server_cpu_us_per_op", "host_cpu_us_per_op", "host_cpu_percent_per_op"];
+
+/// The name of the metric of [`CPU`] that a comparison has: the server's if there is any, else the
+/// one that more of its cells have.
+pub(crate) fn cpu(comparison: &Comparison) -> &'static str {
+    let cells = || comparison.phases.iter().flat_map(|phase| &phase.cells);
+    let count = |name: &str| {
+        cells().filter(|cell| cell.metric.name == name && cell.value.is_some()).count()
+    };
+    let [server, time, share] = CPU;
+    match (count(server), count(time), count(share)) {
+        (0, time_known, share_known) if share_known > time_known => share,
+        (0, time_known, _) if time_known > 0 => time,
+        _ => server,
+    }
+}
+
 /// The unit is in the head already, so its words leave the title.
 pub(crate) fn title(metric: &Metric) -> String {
     let name = metric.name.trim_end_matches("_per_op").trim_end_matches("_per_second");

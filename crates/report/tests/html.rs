@@ -418,3 +418,23 @@ fn nine_versions_have_their_costs_side_by_side_and_as_pictures() {
     assert!(row.contains("<td class=\"num w6 py\">30.0 <small>2.00</small></td>"), "{row}");
     assert_eq!(page.matches("class=\"forest ").count(), 4, "throughput, two costs, bars");
 }
+
+#[test]
+fn where_the_servers_cpu_time_is_not_known_that_of_the_host_is_shown_as_such() {
+    let mut comparison = comparison(&TWO, 1, None);
+    for phase in &mut comparison.phases {
+        phase.cells.retain(|cell| !cell.metric.name.contains("user_instructions"));
+        for cell in phase.cells.iter_mut().filter(|c| c.metric.name == "server_cpu_us_per_op") {
+            cell.metric = analysis::metric("host_cpu_us_per_op").unwrap();
+        }
+    }
+    let report = report(comparison, &[]);
+    let html = render(&report, "html").unwrap();
+    assert!(html.contains("It takes 1.60 of the CPU time of the whole host per operation"));
+    assert!(html.contains("<figcaption>host CPU, relative to the base</figcaption>"));
+    let table = render(&report, "table").unwrap();
+    assert!(table.contains("host cpu") && !table.contains("server cpu"), "{table}");
+    let dense = render(&report, "dense").unwrap();
+    assert!(dense.contains("\ncpu/o : busy CPU time of the whole host (us/op)\n"), "{dense}");
+    assert!(dense.contains("\n15.0\t1.25\t-\t0\t0\t1000\tmysql-5.6.24\n"), "{dense}");
+}

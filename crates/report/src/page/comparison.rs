@@ -15,16 +15,18 @@ use model::metric::Metric;
 const OVERVIEW: &str = "ops_per_second";
 
 /// The metrics of the details if none are asked for.
-const DETAILS: [&str; 8] = [
-    OVERVIEW,
-    "foreground_user_instructions_per_op",
-    "server_user_instructions_per_op",
-    "server_cpu_us_per_op",
-    "client_cpu_us_per_op",
-    "context_switches_per_op",
-    "read_kib_per_op",
-    "write_kib_per_op",
-];
+fn usual(comparison: &Comparison) -> [&'static str; 8] {
+    [
+        OVERVIEW,
+        "foreground_user_instructions_per_op",
+        "server_user_instructions_per_op",
+        words::cpu(comparison),
+        "client_cpu_us_per_op",
+        "context_switches_per_op",
+        "read_kib_per_op",
+        "write_kib_per_op",
+    ]
+}
 
 /// Room for a ratio in the overview, with the number of phases that it covers.
 const RATIO_WIDTH: usize = 8;
@@ -207,7 +209,7 @@ fn details(
     document: &mut Document,
 ) {
     let metrics: Vec<&'static Metric> = if asked.is_empty() {
-        DETAILS.iter().filter_map(|name| analysis::metric(name)).collect()
+        usual(comparison).into_iter().filter_map(analysis::metric).collect()
     } else {
         asked.to_vec()
     };

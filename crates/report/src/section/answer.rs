@@ -17,10 +17,12 @@ pub(super) struct Answer;
 const FEW: usize = 3;
 
 /// Costs that the sentence may name, the most precise first, with their words.
-const COSTS: [(&str, &str); 3] = [
+const COSTS: [(&str, &str); 5] = [
     ("foreground_user_instructions_per_op", "user instructions per operation"),
     ("server_user_instructions_per_op", "user instructions per operation"),
     ("server_cpu_us_per_op", "CPU time per operation"),
+    ("host_cpu_us_per_op", "CPU time of the whole host per operation"),
+    ("host_cpu_percent_per_op", "CPU time of the whole host per operation"),
 ];
 
 impl Section for Answer {

@@ -31,6 +31,7 @@ const TABLES: [(&str, &[&str]); 5] = [
             "server_cpu_us_per_op",
             "client_cpu_us_per_op",
             "host_cpu_us_per_op",
+            "host_cpu_percent_per_op",
         ],
     ),
     (

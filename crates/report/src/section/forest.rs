@@ -12,12 +12,9 @@ use crate::{
 
 pub(super) struct Forest;
 
-/// Costs that get a picture too, the first that is known.
-const COSTS: [&str; 3] = [
-    "foreground_user_instructions_per_op",
-    "server_user_instructions_per_op",
-    "server_cpu_us_per_op",
-];
+/// Work that gets a picture too, the first that is known; so does CPU time.
+const WORK: [&str; 2] =
+    ["foreground_user_instructions_per_op", "server_user_instructions_per_op"];
 
 /// Variants beyond which only the marks of throughput have intervals and words, and of costs CPU
 /// time alone has a picture: the file would be too large.
@@ -34,13 +31,12 @@ impl Section for Forest {
         }
         document.section("forest", "Forest plot");
         document.items.extend(plot(scope, THROUGHPUT, Form::Dots));
-        let cost = COSTS.into_iter().find(|name| scope.grid.metric(name).is_some());
-        let mut more = Vec::new();
-        more.extend(cost.and_then(|name| plot(scope, name, Form::Dots)));
-        let known = scope.grid.metric("server_cpu_us_per_op").is_some();
-        if known && cost != Some("server_cpu_us_per_op") {
-            more.extend(plot(scope, "server_cpu_us_per_op", Form::Dots));
-        }
+        let compared = scope.grid.columns.iter().filter(|column| !column.is_base).count();
+        let many = compared > MANY;
+        let work =
+            WORK.into_iter().filter(|_| !many).find(|name| scope.grid.metric(name).is_some());
+        let costs = work.into_iter().chain([words::cpu(scope.comparison)]);
+        let more = costs.filter_map(|name| plot(scope, name, Form::Dots)).collect();
         document.fold("The same for what an operation costs", more);
         let from = scope.view.cut_bars.unwrap_or(0.0);
         let bars = plot(scope, THROUGHPUT, Form::Bars { from });

@@ -11,13 +11,15 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Metrics of the switch, in its order; those that a comparison has not are left out.
-const SWITCH: [&str; 16] = [
+const SWITCH: [&str; 18] = [
     "ops_per_second",
     "foreground_user_instructions_per_op",
     "server_user_instructions_per_op",
     "background_user_instructions_per_op",
     "foreground_cpu_us_per_op",
     "server_cpu_us_per_op",
+    "host_cpu_us_per_op",
+    "host_cpu_percent_per_op",
     "client_cpu_us_per_op",
     "context_switches_per_op",
     "reads_per_op",
