@@ -1,6 +1,6 @@
 //! What a page says, before any format.
 
-use crate::{chart::Chart, grid::Grid};
+use crate::{chart::Chart, grid::Grid, words};
 use analysis::Shade;
 use model::metric::Better;
 
@@ -192,6 +192,16 @@ impl Document {
     /// Appends a paragraph.
     pub fn paragraph(&mut self, text: impl Into<String>) {
         self.items.push(Item::Paragraph(text.into()));
+    }
+}
+
+impl Cell {
+    /// A ratio with the sign of a verdict, if it has one.
+    pub(crate) fn judged(ratio: f64, verdict: &str) -> Self {
+        match words::symbol(verdict) {
+            "" => Self::Ratio(ratio),
+            sign => Self::Judged(ratio, sign),
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Words for metrics, verdicts and ratios that all pages share.
 
 use crate::number;
-use analysis::{Cell, Comparison, PhaseResult};
+use analysis::{Cell, Comparison, PhaseResult, Verdict};
 use model::{
     civil::Civil,
     metric::{Better, Metric},
@@ -54,7 +54,8 @@ pub(crate) fn long_title(metric: &Metric) -> String {
 pub(crate) const SIGNS: &str = "▼ worse, ▲ better, = within the margin, △ dearer code path, ? \
     neither a change nor its absence is shown by these blocks.";
 
-/// A symbol for a verdict; empty where nothing is claimed.
+/// A symbol for a verdict; the mark of a ratio that nothing repeats; empty where several blocks were
+/// not assessed.
 pub(crate) fn symbol(verdict: &str) -> &'static str {
     match verdict {
         "regression" => "▼",
@@ -63,6 +64,7 @@ pub(crate) fn symbol(verdict: &str) -> &'static str {
         "layout_suspect" => "≈",
         "inconclusive" => "?",
         "code_cost" => "△",
+        "unreplicated" => "°",
         _ => "",
     }
 }
@@ -105,8 +107,10 @@ pub(crate) fn unrepeated(comparison: &Comparison) -> Option<String> {
     let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
     let blocks = cells.map(|cell| cell.blocks).max().filter(|blocks| *blocks > 0)?;
     Some(match blocks {
-        1 => "One block: nothing is repeated, so no ratio here is a verdict.".to_owned(),
-        _ => "No block is shared with a base, so no ratio here is a verdict.".to_owned(),
+        1 => "One block: nothing is repeated, so no ratio here is a verdict (marked °).".to_owned(),
+        _ => {
+            "No block is shared with a base, so no ratio here is a verdict (marked °).".to_owned()
+        }
     })
 }
 
@@ -118,6 +122,10 @@ pub(crate) fn trust(comparison: &Comparison) -> Vec<String> {
         return unrepeated(comparison).into_iter().collect();
     }
     said.push(SIGNS.to_owned());
+    let mut cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
+    if cells.any(|cell| cell.ratio.is_some() && cell.verdict == Verdict::Unreplicated) {
+        said.push("° measured once: nothing is repeated there.".to_owned());
+    }
     said
 }
 

@@ -59,7 +59,7 @@ fn a_row_can_be_linked_and_shows_the_base_then_coloured_ratios() {
     let row = row(&page, "row-point-query.pre");
     assert!(row.contains("href=\"#row-point-query.pre\""), "{row}");
     assert!(row.contains("class=\"base\" data-s=\"\" title=\"1000 1/s\">1000</td>"), "{row}");
-    assert!(row.contains("class=\"w5 py\" data-s=\"worse\" title=\"625 1/s\">0.62</td>"), "{row}");
+    assert!(row.contains("class=\"w5 py\" data-s=\"worse\" title=\"625 1/s\">0.62<i>°</i></td>"), "{row}");
     // One block has no span to draw.
     assert!(!row.contains("--l:"), "{row}");
 }
@@ -69,6 +69,8 @@ fn blocks_give_hairlines() {
     let several = page(comparison(&TWO, 3, None));
     assert!(row(&several, "row-scan").contains("class=\"span w5 py\" style=\"--l:16%;--r:84%\""));
     assert!(several.contains("class=\"span\" x1="));
+    let scan = row(&several, "row-scan");
+    assert!(!scan.contains('°'), "what is repeated has no mark of what is not: {scan}");
 }
 
 #[test]
@@ -174,7 +176,7 @@ fn rows_and_columns_can_be_other_keys() {
     report.view = view("variant", "phase");
     assert_eq!(report.view.check(&report.comparisons), Ok(()));
     let page = render(&report, "html").unwrap();
-    assert!(row(&page, "row-mysql-9.7.4").contains(">0.62</td>"));
+    assert!(row(&page, "row-mysql-9.7.4").contains(">0.62<i>°</i></td>"));
     // The values to save are those of tests and variants, whatever the table shows.
     assert_eq!(data(&page, "grid")["row_keys"][0], "variant");
     assert_eq!(data(&page, "grid1.2")["row_keys"][0], "phase");

@@ -173,16 +173,8 @@ fn glance(phase: &PhaseResult, subject: &str) -> Cell {
     match (&cell.base, cell.value, cell.ratio) {
         (_, Some(value), _) if cell.missed().is_some() => Cell::Missed(Some(value)),
         (None, Some(value), _) => Cell::Number(value),
-        (Some(_), Some(_), Some(ratio)) => judged(cell, ratio),
+        (Some(_), Some(_), Some(ratio)) => Cell::judged(ratio, cell.verdict.name()),
         _ => broken(cell),
-    }
-}
-
-/// A ratio, with its verdict's sign where there is one.
-fn judged(cell: &analysis::Cell, ratio: f64) -> Cell {
-    match words::symbol(cell.verdict.name()) {
-        "" => Cell::Ratio(ratio),
-        sign => Cell::Judged(ratio, sign),
     }
 }
 
@@ -259,7 +251,8 @@ fn rows(
     };
     let mut rows = vec![line(&format!("  {name}"), &mut cells.iter().map(value))];
     let ratio = |cell: &Option<&analysis::Cell>| {
-        cell.and_then(|cell| Some(judged(cell, cell.ratio?))).unwrap_or(Cell::Missing)
+        let judged = |cell: &analysis::Cell| Some(Cell::judged(cell.ratio?, cell.verdict.name()));
+        cell.and_then(judged).unwrap_or(Cell::Missing)
     };
     if cells.iter().flatten().any(|cell| cell.ratio.is_some()) {
         rows.push(line("    relative", &mut cells.iter().map(ratio)));

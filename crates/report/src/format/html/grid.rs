@@ -181,7 +181,7 @@ fn cell(
             data-s=(cells::standing(value, metric.better))
             title=[title] {
             (cells::words(value))
-            @let symbol = words::symbol(value.verdict);
+            @let symbol = value.ratio.map_or("", |_| words::symbol(value.verdict));
             @if !symbol.is_empty() { i { (symbol) } }
             @if let Some(number) = number {
                 a class="ref" href={ "#" (id) "-note-" (number + 1) } { (number + 1) }
