@@ -71,13 +71,27 @@ pub(crate) fn symbol(verdict: &str) -> &'static str {
 
 /// The ends of an interval of confidence in words.
 pub(crate) fn interval((low, high): (f64, f64)) -> String {
-    let percent = (analysis::CONFIDENCE * 100.0).round();
     let end = |end: f64| match end {
         end if end < 0.01 => "below 0.01".to_owned(),
         end if end > 100.0 => "above 100".to_owned(),
         end => number::ratio(end),
     };
-    format!("{percent} % interval {} to {}", end(low), end(high))
+    format!("{} {} to {}", interval_title(), end(low), end(high))
+}
+
+/// What a column or row of intervals is called.
+pub(crate) fn interval_title() -> String {
+    format!("{} % interval", (analysis::CONFIDENCE * 100.0).round())
+}
+
+/// The ends of an interval as short as can be, for a table.
+pub(crate) fn ends((low, high): (f64, f64)) -> String {
+    let end = |end: f64| match end {
+        end if end < 0.01 => "<0.01".to_owned(),
+        end if end > 100.0 => ">100".to_owned(),
+        end => number::ratio(end),
+    };
+    format!("{}–{}", end(low), end(high))
 }
 
 /// How intervals and verdicts came about, for readers who must know what they may be taken for: a

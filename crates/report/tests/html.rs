@@ -440,3 +440,21 @@ fn where_the_servers_cpu_time_is_not_known_that_of_the_host_is_shown_as_such() {
     assert!(dense.contains("\ncpu/o : busy CPU time of the whole host (us/op)\n"), "{dense}");
     assert!(dense.contains("\n15.0\t1.25\t-\t0\t0\t1000\tmysql-5.6.24\n"), "{dense}");
 }
+
+#[test]
+fn the_mean_of_each_group_has_its_interval_where_blocks_repeat() {
+    let head = "95 % interval<span class=\"unit\">ratio</span>";
+    let several = page(comparison(&TWO, 3, None));
+    let answer = several.split_once("<section id=\"table\"").unwrap().0;
+    assert!(answer.contains(head), "{answer}");
+    for group in ["all tests", "point", "write"] {
+        let row = answer.split_once(&format!("<th scope=\"row\">{group}</th>")).unwrap().1;
+        assert!(row.split_once("</tr>").unwrap().0.contains(">0.62–0.63</td>"), "{group}: {row}");
+    }
+    assert!(!page(comparison(&TWO, 1, None)).contains(head));
+    let four = [("a", 1.0), ("b", 1.2), ("c", 1.3), ("d", 1.4), ("e", 1.5)];
+    let many = page(comparison(&four, 2, None));
+    let means = many.split_once("Geometric means of throughput").unwrap().1;
+    let means = means.split_once("</table>").unwrap().0;
+    assert_eq!(means.matches("<th scope=\"row\">95 % interval</th>").count(), 4, "{means}");
+}

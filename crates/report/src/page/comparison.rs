@@ -137,6 +137,7 @@ fn overview(comparison: &Comparison, names: &[String], document: &mut Document) 
             let name = Cell::Text(format!("  geometric mean of {}", phases.len()));
             let means = comparison.subjects.iter().map(|subject| mean(&phases, subject));
             table.rows.push(Row::Cells(std::iter::once(name).chain(means).collect()));
+            table.rows.extend(intervals(comparison, &phases));
         }
         for phase in phases {
             let name = Cell::Text(format!("  {}", phase.phase));
@@ -191,6 +192,18 @@ fn mean(phases: &[&PhaseResult], subject: &str) -> Cell {
         Some(ratio) if ratios.len() == phases.len() => Cell::Ratio(ratio),
         Some(ratio) => Cell::PartialRatio { ratio, count: ratios.len(), all: phases.len() },
     }
+}
+
+/// The intervals of a group's means, if there are any.
+fn intervals(comparison: &Comparison, phases: &[&PhaseResult]) -> Option<Row> {
+    let ends = |subject: &String| {
+        analysis::mean_interval(phases.iter().copied(), subject, OVERVIEW).map(words::ends)
+    };
+    let ends: Vec<Option<String>> = comparison.subjects.iter().map(ends).collect();
+    let known = ends.iter().any(Option::is_some);
+    let name = Cell::Text(format!("  {}", words::interval_title()));
+    let cells = ends.into_iter().map(|ends| Cell::Text(ends.unwrap_or_default()));
+    known.then(|| Row::Cells(std::iter::once(name).chain(cells).collect()))
 }
 
 /// Every phase with its costs: a line per variant, and its ratios under it.
