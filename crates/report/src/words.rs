@@ -17,8 +17,7 @@ pub(crate) const THROUGHPUT: &str = "ops_per_second";
 pub(crate) const LOAD: &str = "load";
 
 /// CPU time of an operation: of the server, or of its whole host where archives know no more.
-const CPU: [&str; 3] =
-    ["server_cpu_us_per_op", "host_cpu_us_per_op", "host_cpu_percent_per_op"];
+const CPU: [&str; 3] = ["server_cpu_us_per_op", "host_cpu_us_per_op", "host_cpu_percent_per_op"];
 
 /// The name of the metric of [`CPU`] that a comparison has: the server's if there is any, else the
 /// one that more of its cells have.
@@ -122,9 +121,7 @@ pub(crate) fn unrepeated(comparison: &Comparison) -> Option<String> {
     let blocks = cells.map(|cell| cell.blocks).max().filter(|blocks| *blocks > 0)?;
     Some(match blocks {
         1 => "One block: nothing is repeated, so no ratio here is a verdict (marked °).".to_owned(),
-        _ => {
-            "No block is shared with a base, so no ratio here is a verdict (marked °).".to_owned()
-        }
+        _ => "No block is shared with a base, so no ratio here is a verdict (marked °).".to_owned(),
     })
 }
 

@@ -59,7 +59,10 @@ fn a_row_can_be_linked_and_shows_the_base_then_coloured_ratios() {
     let row = row(&page, "row-point-query.pre");
     assert!(row.contains("href=\"#row-point-query.pre\""), "{row}");
     assert!(row.contains("class=\"base\" data-s=\"\" title=\"1000 1/s\">1000</td>"), "{row}");
-    assert!(row.contains("class=\"w5 py\" data-s=\"worse\" title=\"625 1/s\">0.62<i>°</i></td>"), "{row}");
+    assert!(
+        row.contains("class=\"w5 py\" data-s=\"worse\" title=\"625 1/s\">0.62<i>°</i></td>"),
+        "{row}"
+    );
     // One block has no span to draw.
     assert!(!row.contains("--l:"), "{row}");
 }

@@ -210,7 +210,10 @@ fn table(grid: &Grid, metrics: &[usize]) -> Table {
                         Kind::Missed => Cell::Text("missed".to_owned()),
                         _ => value.value.map_or(Cell::Missing, Cell::Number),
                     },
-                    ratio.map_or_else(|| Cell::Text(String::new()), |r| Cell::judged(r, value.verdict)),
+                    ratio.map_or_else(
+                        || Cell::Text(String::new()),
+                        |r| Cell::judged(r, value.verdict),
+                    ),
                 ]
             });
             let first = if column == 0 { head.title.clone() } else { String::new() };

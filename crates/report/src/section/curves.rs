@@ -1,5 +1,7 @@
 //! Curves: load, time, latency and memory.
 
+mod memory;
+
 use super::Section;
 use crate::{
     chart::{Axis, Chart, Line, Lines, Scale, thinned},
@@ -47,12 +49,7 @@ impl Section for Curves {
         let mut latency = details.latency.clone();
         latency.extend(by_role(&told, &details.role_times));
         add(&mut inner, text, charts(scope, &latency, &form));
-        let time = ("seconds of a trial", Scale::Zero);
-        let form = Form { what: "resident memory", x: time, y: ("MiB", Scale::Zero) };
-        let mut memory = charts(scope, &details.resident, &form);
-        let form = Form { what: "address space", x: time, y: ("MiB", Scale::Zero) };
-        memory.extend(charts(scope, &details.addressed, &form));
-        add(&mut inner, "Memory of the server over a trial; one line per block.", memory);
+        memory::write(scope, &mut inner);
         if !inner.items.is_empty() {
             document.section("curves", "Curves");
             document.items.extend(inner.items);

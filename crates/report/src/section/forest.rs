@@ -13,8 +13,7 @@ use crate::{
 pub(super) struct Forest;
 
 /// Work that gets a picture too, the first that is known; so does CPU time.
-const WORK: [&str; 2] =
-    ["foreground_user_instructions_per_op", "server_user_instructions_per_op"];
+const WORK: [&str; 2] = ["foreground_user_instructions_per_op", "server_user_instructions_per_op"];
 
 /// Variants beyond which only the marks of throughput have intervals and words, and of costs CPU
 /// time alone has a picture: the file would be too large.
