@@ -6,8 +6,8 @@ mod lab;
 
 use analysis::Curve;
 use lab::{comparison, report};
-use model::{environment::Environment, record::TrialHeader};
-use report::{Details, Trial, render};
+use model::{environment::Environment, imported::ImportHeader, record::TrialHeader};
+use report::{Details, Provenance, Trial, render};
 
 const TWO: [(&str, f64); 2] = [("mysql-5.6.24", 1.0), ("mysql-9.7.4", 1.6)];
 
@@ -60,5 +60,44 @@ fn memory_has_its_peaks_and_their_ratios_to_the_cache() {
     let row = row.split_once("</tr>").unwrap().0;
     for cell in [">1280<", ">2048<", ">1024<", ">1.25<", ">2.00<"] {
         assert!(row.contains(cell), "{cell}: {row}");
+    }
+}
+
+#[test]
+fn the_settings_that_all_variants_share_can_be_opened() {
+    let settings = [("innodb_flush_method", "O_DIRECT"), ("datadir", "/x"), ("sync_binlog", "0")];
+    let mut trials = vec![trial(TWO[0].0, &settings), trial(TWO[1].0, &settings)];
+    let shown = |trials: &[Trial]| page(Details { trials: trials.to_vec(), ..Details::default() });
+    let folded = |title: &str| format!("<summary>{title}</summary>");
+    let alike = shown(&trials);
+    assert!(alike.contains(&folded("2 that all variants share")), "{alike}");
+    assert!(alike.contains("innodb_flush_method = O_DIRECT\nsync_binlog = 0</code>"));
+    trials[1].header.settings.insert("sync_binlog".into(), "1".into());
+    assert!(shown(&trials).contains("innodb_flush_method = O_DIRECT</code>"));
+    assert!(shown(&trials[..1]).contains(&folded("2 settings of <code>mysql-5.6.24</code>")));
+}
+
+#[test]
+fn an_archive_says_where_its_values_come_from() {
+    let header = ImportHeader {
+        experiment: "nov/dop1".into(),
+        paths: vec!["archives/nov".into()],
+        importers: [("sb_met".to_owned(), 2)].into(),
+        corrections: vec!["vmstat".into()],
+        warnings: vec!["`nov/x`:1: is broken".into(); 25],
+        ..ImportHeader::default()
+    };
+    let files = [("nov/dop1/a/<sb.met>".to_owned(), 12), ("nov/dop1/b".to_owned(), 3)].into();
+    let page = page(Details { imported: Some(Provenance { header, files }), ..Details::default() });
+    let part = page.split_once("<h3>Where the values come from</h3>").unwrap().1;
+    for text in [
+        "<dd>archives/nov</dd>",
+        "<dd>sb_met (2)</dd>",
+        "<dd>vmstat</dd>",
+        "<dd>15</dd>",
+        "    12  nov/dop1/a/&lt;sb.met&gt;\n     3  nov/dop1/b",
+        "And 5 more, all in <code>import.json</code>",
+    ] {
+        assert!(part.contains(text), "{text}: {part}");
     }
 }
