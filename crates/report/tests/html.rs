@@ -461,3 +461,14 @@ fn the_mean_of_each_group_has_its_interval_where_blocks_repeat() {
     let means = means.split_once("</table>").unwrap().0;
     assert_eq!(means.matches("<th scope=\"row\">95 % interval</th>").count(), 4, "{means}");
 }
+
+#[test]
+fn what_is_printed_has_the_absolute_values_of_all_variants_and_everything_that_is_folded() {
+    let page = page(comparison(&TWO, 1, None));
+    let table = page.split_once("Throughput of all variants as absolute values (1/s)").unwrap().1;
+    let row = table.split_once("<th scope=\"row\">point-query.pre</th>").unwrap().1;
+    let row = row.split_once("</tr>").unwrap().0;
+    assert!(row.contains(">1000</td>") && row.contains(">625 <small>0.62</small></td>"), "{row}");
+    assert!(page.contains("@media print { details::details-content { content-visibility: visible"));
+    assert!(page.contains("addEventListener(\"beforeprint\""));
+}

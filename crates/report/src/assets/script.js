@@ -347,6 +347,17 @@
     });
   }
 
+  // Paper cannot be unfolded: everything is open while the page is printed.
+  let closed = [];
+  window.addEventListener("beforeprint", () => {
+    closed = [...document.querySelectorAll("details:not([open])")];
+    for (const part of closed) part.open = true;
+  });
+  window.addEventListener("afterprint", () => {
+    for (const part of closed) part.open = false;
+    closed = [];
+  });
+
   // A link into something that is folded opens it.
   const open = () => {
     const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
