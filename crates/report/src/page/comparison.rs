@@ -4,7 +4,7 @@ use super::Page;
 use crate::{
     Report,
     document::{Cell, Column, Document, Item, Row, Table},
-    layout::PAGE_WIDTH,
+    layout::{self, PAGE_WIDTH},
     number, status,
     words::{self, groups},
 };
@@ -145,7 +145,7 @@ fn overview(comparison: &Comparison, names: &[String], document: &mut Document) 
             table.rows.push(Row::Cells(std::iter::once(name).chain(cells).collect()));
         }
     }
-    document.items.push(Item::Table(table));
+    document.items.extend(layout::parts(&table).into_iter().map(Item::Table));
 }
 
 /// What tables call the variants: their labels, or numbers with a legend if labels leave no room.
