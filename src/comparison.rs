@@ -75,10 +75,14 @@ pub(crate) fn report(
     let mut imported = stored.imported.into_iter().peekable();
     while let Some(first) = imported.next() {
         let run = first.measurement.run.clone();
-        let mut measurements = vec![first.measurement];
+        let mut values = vec![first];
         while let Some(next) = imported.next_if(|value| value.measurement.run == run) {
-            measurements.push(next.measurement);
+            values.push(next);
         }
+        if detailed {
+            all_details.push(details::of_import(results, &run, &values)?);
+        }
+        let measurements = values.into_iter().map(|value| value.measurement).collect();
         comparisons.push(compare_imported(results, (&run, measurements), request)?);
     }
     request.view.check(&comparisons)?;

@@ -2,10 +2,11 @@
 
 use analysis::{Curve, RoleTimes};
 use model::{
+    imported::ImportedValue,
     reading::{LatencyCounts, LatencyTime, Scope},
     record::{SliceRecord, SliceState},
 };
-use report::{Details, LeftOut, Overhead, Trial};
+use report::{Details, LeftOut, Overhead, Provenance, Trial};
 use std::collections::{BTreeMap, BTreeSet};
 use store::{Results, StoredSlice, StoredTrial};
 
@@ -43,6 +44,25 @@ pub(crate) fn of(results: &Results, slices: &[StoredSlice]) -> anyhow::Result<De
     join(&mut details.resident);
     join(&mut details.addressed);
     Ok(details)
+}
+
+/// Where the values of an import come from.
+pub(crate) fn of_import(
+    results: &Results,
+    run: &str,
+    values: &[ImportedValue],
+) -> anyhow::Result<Details> {
+    let mut files: BTreeMap<String, u64> = BTreeMap::new();
+    for value in values {
+        // A file is named once for each of its values: most of them are known already.
+        match files.get_mut(&value.source.file) {
+            Some(count) => *count += 1,
+            None => drop(files.insert(value.source.file.clone(), 1)),
+        }
+    }
+    let header = results.import_of(run)?.unwrap_or_default();
+    let imported = Some(Provenance { header, files });
+    Ok(Details { run: run.to_owned(), imported, ..Details::default() })
 }
 
 /// The command that repeats a run: the experiment's file, and the options that shaped it.

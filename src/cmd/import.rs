@@ -55,6 +55,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
             format: 0,
             experiment: archive.experiment.clone(),
             subjects: archive.subjects.clone(),
+            paths: arguments.paths.iter().map(|path| path.display().to_string()).collect(),
+            importers: archive.importers.clone(),
             corrections: options.corrections.clone(),
             warnings: warnings.clone(),
         };

@@ -66,6 +66,11 @@ fn an_archive_is_imported_compared_and_exported() {
 
     // Another import replaces the first one in tables; the marks say what was corrected.
     lab.succeed(&["import", "mine", "--correct", "vmstat"]);
+    lab.succeed(&["report", "--out", "r.html"]);
+    let page = std::fs::read_to_string(lab.path("r.html")).unwrap();
+    for told in ["<dd>mine</dd>", "<dd>sb_met (4)</dd>", "<dd>vmstat</dd>", "sb.met.scan.range100"] {
+        assert!(page.contains(told), "{told}");
+    }
     lab.succeed(&["export", "--format", "csv", "--out", "out"]);
     let values = read("values.all.csv");
     assert!(values.contains("corrected for vmstat headers"), "{values}");

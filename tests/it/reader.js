@@ -60,6 +60,13 @@ tell("charts", charts.map((svg) => [
 ]));
 tell("requests", performance.getEntriesByType("resource").map((entry) => entry.name));
 tell("wide", document.documentElement.scrollWidth <= document.documentElement.clientWidth);
+// On paper everything is open, and afterwards as it was.
+const folds = () => [...document.querySelectorAll("details")].map((part) => part.open);
+const before = folds();
+dispatchEvent(new Event("beforeprint"));
+const printed = folds();
+dispatchEvent(new Event("afterprint"));
+tell("folds", [before.some((open) => !open), printed.every((open) => open), folds().every((open, at) => open === before[at])]);
 const finish = (csv) => {
   tell("csv", csv.split("\r\n").map((line) => line.split(",").length));
   const out = document.createElement("pre");

@@ -89,6 +89,7 @@ fn the_report_of_a_run_can_be_read_switched_sorted_and_saved_offline() {
     assert_eq!(told["kinds"], serde_json::json!(["application/json", "text/csv"]));
     assert_eq!(told["requests"], serde_json::json!([]));
     assert_eq!(told["wide"], true, "the page is as wide as its window");
+    assert_eq!(told["folds"], serde_json::json!([true, true, true]), "all is open on paper");
 
     let charts = told["charts"].as_array().unwrap();
     assert!(charts.len() >= 4 * 3, "{}", charts.len());

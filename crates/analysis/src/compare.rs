@@ -95,22 +95,32 @@ impl Comparison {
         self.phases.iter().find(|result| result.phase == phase)?.cell(subject, metric)
     }
 
-    /// The interval for the geometric mean of a subject's ratios over phases, from the mean of each
-    /// block: what all phases share in a block does not average out over them. Absent unless every
-    /// phase that compares has the same number of blocks, two at least.
+    /// The interval for the geometric mean of a subject's ratios over all phases, as
+    /// [`mean_interval`] has it.
     pub fn mean_interval(&self, subject: &str, metric: &str) -> Option<(f64, f64)> {
-        let cells = self.phases.iter().filter_map(|phase| phase.cell(subject, metric));
-        let cells: Vec<&Cell> = cells.filter(|cell| cell.ratio.is_some()).collect();
-        let blocks = cells.first()?.block_ratios.len();
-        if cells.iter().any(|cell| cell.block_ratios.len() != blocks) {
-            return None;
-        }
-        let mean = |block: usize| {
-            let ratios: Vec<f64> = cells.iter().map(|cell| cell.block_ratios[block]).collect();
-            geometric_mean(&ratios)
-        };
-        interval(&(0..blocks).filter_map(mean).collect::<Vec<f64>>())
+        mean_interval(&self.phases, subject, metric)
     }
+}
+
+/// The interval for the geometric mean of a subject's ratios over some phases, from the mean of
+/// each block: what all phases share in a block does not average out over them. Absent unless every
+/// phase that compares has the same number of blocks, two at least.
+pub fn mean_interval<'a>(
+    phases: impl IntoIterator<Item = &'a PhaseResult>,
+    subject: &str,
+    metric: &str,
+) -> Option<(f64, f64)> {
+    let cells = phases.into_iter().filter_map(|phase| phase.cell(subject, metric));
+    let cells: Vec<&Cell> = cells.filter(|cell| cell.ratio.is_some()).collect();
+    let blocks = cells.first()?.block_ratios.len();
+    if cells.iter().any(|cell| cell.block_ratios.len() != blocks) {
+        return None;
+    }
+    let mean = |block: usize| {
+        let ratios: Vec<f64> = cells.iter().map(|cell| cell.block_ratios[block]).collect();
+        geometric_mean(&ratios)
+    };
+    interval(&(0..blocks).filter_map(mean).collect::<Vec<f64>>())
 }
 
 impl PhaseResult {

@@ -45,7 +45,7 @@ mod warning;
 
 pub use accounting::{Accounting, account};
 pub use cache::cache_bytes;
-pub use compare::{Cell, Comparison, PhaseResult, compare};
+pub use compare::{Cell, Comparison, PhaseResult, compare, mean_interval};
 pub use curve::{Curve, latency_points, memory_points, stall_curves, throughput_curves};
 pub use derive::derive;
 pub use design::{Design, PhaseFacts};
@@ -63,6 +63,6 @@ pub use role_curve::{RoleCurve, role_curves};
 pub use role_times::{BUCKETS, RoleTimes};
 pub use roles::RoleFacts;
 pub use service_level::{Figure, Outcome, PacedWork, Second, ServiceLevel, Side};
-pub use settings::{SettingDifference, settings_differences};
+pub use settings::{SettingDifference, settings_differences, shared_settings};
 pub use shade::{Content, PhaseCell, PhaseColumn, Shade, Shown};
 pub use verdict::{ERROR_RATE, Verdict, margin};

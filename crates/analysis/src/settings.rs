@@ -78,7 +78,6 @@ impl SettingDifference {
 /// those that not every server has. Places and identities are left out: they always differ.
 pub fn settings_differences(headers: &[TrialHeader]) -> Vec<SettingDifference> {
     let names: BTreeSet<&String> = headers.iter().flat_map(|h| h.settings.keys()).collect();
-    let counts = |name: &&String| !IDENTITIES.contains(&name.to_ascii_lowercase().as_str());
     let values = |name: &String| SettingDifference {
         name: name.clone(),
         values: headers.iter().map(|header| header.settings.get(name).cloned()).collect(),
@@ -86,9 +85,26 @@ pub fn settings_differences(headers: &[TrialHeader]) -> Vec<SettingDifference> {
     let differs = |found: &SettingDifference| {
         found.values.iter().any(|value| Some(value) != found.values.first())
     };
-    let mut found: Vec<_> = names.into_iter().filter(counts).map(values).filter(differs).collect();
+    let mut found: Vec<_> =
+        names.into_iter().filter(|name| means(name)).map(values).filter(differs).collect();
     found.sort_by_key(SettingDifference::is_only_missing);
     found
+}
+
+/// The effective settings that all servers have with one value, by name; all of them for a single
+/// server. Places and identities are left out.
+pub fn shared_settings(headers: &[TrialHeader]) -> Vec<(String, String)> {
+    let Some((first, others)) = headers.split_first() else { return Vec::new() };
+    let shared = |(name, value): &(&String, &String)| {
+        means(name) && others.iter().all(|other| other.settings.get(*name) == Some(*value))
+    };
+    let settings = first.settings.iter().filter(shared);
+    settings.map(|(name, value)| (name.clone(), value.clone())).collect()
+}
+
+/// Whether a setting is more than a place or an identity.
+fn means(name: &str) -> bool {
+    !IDENTITIES.contains(&name.to_ascii_lowercase().as_str())
 }
 
 #[cfg(test)]
@@ -128,5 +144,19 @@ pub(crate) mod tests {
         assert_eq!(found, ["b: 1 2", "a: y -"]);
         assert_eq!(settings_differences(&headers[..1]), []);
         assert_eq!(settings_differences(&[]), []);
+    }
+
+    #[test]
+    fn what_all_servers_have_alike_is_shared() {
+        let headers = [
+            header("old", &[("b", "1"), ("same", "x"), ("datadir", "/1"), ("a", "y")]),
+            header("new", &[("b", "2"), ("same", "x"), ("datadir", "/1")]),
+        ];
+        assert_eq!(shared_settings(&headers), [("same".to_owned(), "x".to_owned())]);
+        let names = |headers| -> Vec<String> {
+            shared_settings(headers).into_iter().map(|(name, _)| name).collect()
+        };
+        assert_eq!(names(&headers[..1]), ["a", "b", "same"]);
+        assert_eq!(shared_settings(&[]), []);
     }
 }

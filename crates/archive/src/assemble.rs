@@ -17,6 +17,8 @@ pub struct Archive {
     pub experiment: String,
     /// Labels of the subjects in the archive's own order, else by name.
     pub subjects: Vec<String>,
+    /// Files that each importer took, by its name.
+    pub importers: BTreeMap<String, u64>,
     /// The values by subject, phase and metric. The run is empty.
     pub values: Vec<ImportedValue>,
 }
@@ -90,11 +92,16 @@ fn archive(
     warnings: &mut Vec<Warning>,
 ) -> Archive {
     let lists: Vec<Vec<String>> = told.iter().map(|t| t.found.subjects.clone()).collect();
+    let mut importers = BTreeMap::new();
+    for told in &told {
+        *importers.entry(told.importer.to_owned()).or_default() += 1;
+    }
     let mut cells = cells(told, warnings);
     correct::apply(corrections, experiment, &mut cells, warnings);
     derive::all(&mut cells);
     let subjects = subjects(lists, &cells);
-    Archive { experiment: experiment.to_owned(), values: values(experiment, cells), subjects }
+    let values = values(experiment, cells);
+    Archive { experiment: experiment.to_owned(), subjects, importers, values }
 }
 
 /// One value per cell and metric: of the most exact importer, of the first file.

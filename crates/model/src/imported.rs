@@ -2,6 +2,7 @@
 
 use crate::measurement::Measurement;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// One printed value: a line of `imported.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,6 +35,13 @@ pub struct ImportHeader {
     pub experiment: String,
     /// Labels of the subjects in the archive's own order; the first one is the base.
     pub subjects: Vec<String>,
+    /// The paths that were imported, as they were given; empty in records that do not tell.
+    #[serde(default)]
+    pub paths: Vec<String>,
+    /// Files of the archive that each importer took, by its name; empty in records that do not
+    /// tell.
+    #[serde(default)]
+    pub importers: BTreeMap<String, u64>,
     /// Names of the corrections that were asked for.
     pub corrections: Vec<String>,
     /// What was irregular in the archive, one sentence each.

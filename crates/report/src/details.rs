@@ -1,7 +1,7 @@
 //! What a report knows beside the comparison: the plan, the hosts, the readings over time.
 
 use analysis::{Accounting, Curve, RoleCost, RoleCurve, RoleTimes};
-use model::{environment::Environment, plan::Plan, record::TrialHeader};
+use model::{environment::Environment, imported::ImportHeader, plan::Plan, record::TrialHeader};
 use std::collections::BTreeMap;
 
 /// Everything beside the comparison of one experiment. All of it may be missing: an imported
@@ -40,8 +40,19 @@ pub struct Details {
     pub left_out: Vec<LeftOut>,
     /// What the load engine costs by itself.
     pub overhead: Vec<Overhead>,
+    /// Where the values come from, if they were imported.
+    pub imported: Option<Provenance>,
     /// The one command that repeats the run, or empty.
     pub command: String,
+}
+
+/// Where imported values come from.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Provenance {
+    /// What the import was.
+    pub header: ImportHeader,
+    /// Number of values by the file that they were printed in.
+    pub files: BTreeMap<String, u64>,
 }
 
 /// One trial without its slices.

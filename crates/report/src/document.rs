@@ -1,6 +1,6 @@
 //! What a page says, before any format.
 
-use crate::{chart::Chart, grid::Grid};
+use crate::{chart::Chart, grid::Grid, words};
 use analysis::Shade;
 use model::metric::Better;
 
@@ -131,6 +131,13 @@ pub enum Cell {
     Ratio(f64),
     /// The same with the sign of what follows from it.
     Judged(f64, &'static str),
+    /// A value in the column's unit with its ratio to the base, by which it is coloured.
+    Compared {
+        /// The value.
+        value: f64,
+        /// Relative to the base.
+        ratio: f64,
+    },
     /// A mean of ratios of which some are missing.
     PartialRatio {
         /// The mean of those that are there.
@@ -185,6 +192,16 @@ impl Document {
     /// Appends a paragraph.
     pub fn paragraph(&mut self, text: impl Into<String>) {
         self.items.push(Item::Paragraph(text.into()));
+    }
+}
+
+impl Cell {
+    /// A ratio with the sign of a verdict, if it has one.
+    pub(crate) fn judged(ratio: f64, verdict: &str) -> Self {
+        match words::symbol(verdict) {
+            "" => Self::Ratio(ratio),
+            sign => Self::Judged(ratio, sign),
+        }
     }
 }
 

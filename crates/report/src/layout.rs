@@ -11,8 +11,60 @@ const TITLE: usize = 11;
 /// Columns of text that tables should fit into.
 pub(crate) const PAGE_WIDTH: usize = 120;
 
+/// Blanks between columns.
+const GAP: usize = 2;
+
+/// The table in as many parts as fit a page each; the first column is in all of them.
+pub(crate) fn parts(table: &Table) -> Vec<Table> {
+    let widths = widths(table);
+    let first = widths.first().copied().unwrap_or(0);
+    let mut parts: Vec<Vec<usize>> = Vec::new();
+    let mut used = PAGE_WIDTH;
+    for (index, width) in widths.iter().enumerate().skip(1) {
+        match parts.last_mut() {
+            Some(part) if used + GAP + width <= PAGE_WIDTH => {
+                used += GAP + width;
+                part.push(index);
+            }
+            _ => {
+                used = first + GAP + width;
+                parts.push(vec![index]);
+            }
+        }
+    }
+    match parts.len() {
+        0 | 1 => vec![table.clone()],
+        _ => parts.iter().map(|columns| picked(table, columns)).collect(),
+    }
+}
+
+/// The first column and these others.
+fn picked(table: &Table, columns: &[usize]) -> Table {
+    fn of<T: Clone>(all: &[T], columns: &[usize]) -> Vec<T> {
+        let others = columns.iter().filter_map(|index| all.get(*index));
+        all.first().into_iter().chain(others).cloned().collect()
+    }
+    let row = |row: &Row| match row {
+        Row::Cells(cells) => Row::Cells(of(cells, columns)),
+        other => other.clone(),
+    };
+    Table { columns: of(&table.columns, columns), rows: table.rows.iter().map(row).collect() }
+}
+
+/// Characters of the widest text of each column.
+fn widths(table: &Table) -> Vec<usize> {
+    let cells: Vec<Vec<String>> = table.rows.iter().filter_map(texts).collect();
+    let width = |(index, column): (usize, &Column)| {
+        let head = head(column);
+        let body = cells.iter().filter_map(|row| row.get(index));
+        head.iter().chain(body).map(|text| text.chars().count()).max().unwrap_or(0)
+    };
+    table.columns.iter().enumerate().map(width).collect()
+}
+
 /// The lines of a table: the heads, a rule, the rows.
 pub(crate) fn lines(table: &Table) -> Vec<String> {
+    let widths = widths(table);
     let mut heads: Vec<Vec<String>> = table.columns.iter().map(head).collect();
     let height = heads.iter().map(Vec::len).max().unwrap_or(0);
     for head in &mut heads {
@@ -20,12 +72,6 @@ pub(crate) fn lines(table: &Table) -> Vec<String> {
         head.splice(0..0, vec![String::new(); height - head.len()]);
     }
     let cells: Vec<Option<Vec<String>>> = table.rows.iter().map(texts).collect();
-    let width = |index: usize| {
-        let body = cells.iter().flatten().filter_map(|row| row.get(index));
-        let all = heads[index].iter().chain(body);
-        all.map(|text| text.chars().count()).max().unwrap_or(0)
-    };
-    let widths: Vec<usize> = (0..table.columns.len()).map(width).collect();
     let aligned = |texts: &[String]| {
         let columns = texts.iter().zip(&table.columns).zip(&widths);
         let padded: Vec<String> =
@@ -37,7 +83,7 @@ pub(crate) fn lines(table: &Table) -> Vec<String> {
         let texts: Vec<String> = heads.iter().map(|head| head[line].clone()).collect();
         lines.push(aligned(&texts));
     }
-    let rule = widths.iter().sum::<usize>() + 2 * widths.len().saturating_sub(1);
+    let rule = widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
     lines.push("-".repeat(rule));
     for (row, texts) in table.rows.iter().zip(&cells) {
         match (row, texts) {
@@ -58,6 +104,9 @@ pub(crate) fn text(cell: &Cell) -> String {
         Cell::Count(count) => count.to_string(),
         Cell::Ratio(ratio) => number::ratio(*ratio),
         Cell::Judged(ratio, sign) => format!("{} {sign}", number::ratio(*ratio)),
+        Cell::Compared { value, ratio } => {
+            format!("{} ({})", number::value(*value), number::ratio(*ratio))
+        }
         Cell::PartialRatio { ratio, count, all } => {
             format!("{} ({count}/{all})", number::ratio(*ratio))
         }

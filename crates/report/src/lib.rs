@@ -24,7 +24,7 @@ mod scope;
 mod status;
 mod words;
 
-pub use details::{Details, LeftOut, Overhead, Trial};
+pub use details::{Details, LeftOut, Overhead, Provenance, Trial};
 pub use scope::Scope;
 
 use analysis::Comparison;

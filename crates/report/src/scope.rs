@@ -42,6 +42,13 @@ impl<'a> Scope<'a> {
         Budget::of(curves)
     }
 
+    /// The cache that the settings of a subject ask for [MiB].
+    pub(crate) fn cache_mib(&self, subject: &str) -> Option<f64> {
+        let mut trials = self.details.trials.iter();
+        let trial = trials.find(|trial| trial.header.subject == subject)?;
+        analysis::cache_bytes(&trial.header.settings).map(|bytes| bytes / f64::from(1 << 20))
+    }
+
     /// Labels of the subjects that are compared with a base.
     pub fn compared(&self) -> Vec<&'a str> {
         let is_base = |subject: &&String| self.comparison.bases.contains(subject);

@@ -1,7 +1,7 @@
 //! Words for metrics, verdicts and ratios that all pages share.
 
 use crate::number;
-use analysis::{Cell, Comparison, PhaseResult};
+use analysis::{Cell, Comparison, PhaseResult, Verdict};
 use model::{
     civil::Civil,
     metric::{Better, Metric},
@@ -12,6 +12,27 @@ pub(crate) const MARGIN: f64 = analysis::MARGIN;
 
 /// The metric of the answer.
 pub(crate) const THROUGHPUT: &str = "ops_per_second";
+
+/// The workload of archives that loads the tables.
+pub(crate) const LOAD: &str = "load";
+
+/// CPU time of an operation: of the server, or of its whole host where archives know no more.
+const CPU: [&str; 3] = ["server_cpu_us_per_op", "host_cpu_us_per_op", "host_cpu_percent_per_op"];
+
+/// The name of the metric of [`CPU`] that a comparison has: the server's if there is any, else the
+/// one that more of its cells have.
+pub(crate) fn cpu(comparison: &Comparison) -> &'static str {
+    let cells = || comparison.phases.iter().flat_map(|phase| &phase.cells);
+    let count = |name: &str| {
+        cells().filter(|cell| cell.metric.name == name && cell.value.is_some()).count()
+    };
+    let [server, time, share] = CPU;
+    match (count(server), count(time), count(share)) {
+        (0, time_known, share_known) if share_known > time_known => share,
+        (0, time_known, _) if time_known > 0 => time,
+        _ => server,
+    }
+}
 
 /// The unit is in the head already, so its words leave the title.
 pub(crate) fn title(metric: &Metric) -> String {
@@ -32,7 +53,8 @@ pub(crate) fn long_title(metric: &Metric) -> String {
 pub(crate) const SIGNS: &str = "▼ worse, ▲ better, = within the margin, △ dearer code path, ? \
     neither a change nor its absence is shown by these blocks.";
 
-/// A symbol for a verdict; empty where nothing is claimed.
+/// A symbol for a verdict; the mark of a ratio that nothing repeats; empty where several blocks were
+/// not assessed.
 pub(crate) fn symbol(verdict: &str) -> &'static str {
     match verdict {
         "regression" => "▼",
@@ -41,19 +63,34 @@ pub(crate) fn symbol(verdict: &str) -> &'static str {
         "layout_suspect" => "≈",
         "inconclusive" => "?",
         "code_cost" => "△",
+        "unreplicated" => "°",
         _ => "",
     }
 }
 
 /// The ends of an interval of confidence in words.
 pub(crate) fn interval((low, high): (f64, f64)) -> String {
-    let percent = (analysis::CONFIDENCE * 100.0).round();
     let end = |end: f64| match end {
         end if end < 0.01 => "below 0.01".to_owned(),
         end if end > 100.0 => "above 100".to_owned(),
         end => number::ratio(end),
     };
-    format!("{percent} % interval {} to {}", end(low), end(high))
+    format!("{} {} to {}", interval_title(), end(low), end(high))
+}
+
+/// What a column or row of intervals is called.
+pub(crate) fn interval_title() -> String {
+    format!("{} % interval", (analysis::CONFIDENCE * 100.0).round())
+}
+
+/// The ends of an interval as short as can be, for a table.
+pub(crate) fn ends((low, high): (f64, f64)) -> String {
+    let end = |end: f64| match end {
+        end if end < 0.01 => "<0.01".to_owned(),
+        end if end > 100.0 => ">100".to_owned(),
+        end => number::ratio(end),
+    };
+    format!("{}–{}", end(low), end(high))
 }
 
 /// How intervals and verdicts came about, for readers who must know what they may be taken for: a
@@ -83,8 +120,8 @@ pub(crate) fn unrepeated(comparison: &Comparison) -> Option<String> {
     let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
     let blocks = cells.map(|cell| cell.blocks).max().filter(|blocks| *blocks > 0)?;
     Some(match blocks {
-        1 => "One block: nothing is repeated, so no ratio here is a verdict.".to_owned(),
-        _ => "No block is shared with a base, so no ratio here is a verdict.".to_owned(),
+        1 => "One block: nothing is repeated, so no ratio here is a verdict (marked °).".to_owned(),
+        _ => "No block is shared with a base, so no ratio here is a verdict (marked °).".to_owned(),
     })
 }
 
@@ -96,6 +133,10 @@ pub(crate) fn trust(comparison: &Comparison) -> Vec<String> {
         return unrepeated(comparison).into_iter().collect();
     }
     said.push(SIGNS.to_owned());
+    let mut cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
+    if cells.any(|cell| cell.ratio.is_some() && cell.verdict == Verdict::Unreplicated) {
+        said.push("° measured once: nothing is repeated there.".to_owned());
+    }
     said
 }
 

@@ -57,6 +57,22 @@ fn many_long_names_get_numbers_and_a_legend() {
 }
 
 #[test]
+fn the_overview_of_thirty_five_versions_is_several_tables_that_fit_a_page() {
+    let names: Vec<String> = (0..35).map(|n| format!("mariadb-10.{n}.22-with-a-config")).collect();
+    let subjects: Vec<(&str, f64)> = names.iter().map(|name| (name.as_str(), 1.0)).collect();
+    let text = render(&report(comparison(&subjects, 2, None), &[]), "table").unwrap();
+    let overview = text.split_once("Throughput: ").unwrap().1.split_once("Group point").unwrap().0;
+    let long: Vec<_> = overview.lines().filter(|line| line.chars().count() > 120).collect();
+    assert_eq!(long, Vec::<&str>::new());
+    let heads = overview.split_whitespace().filter(|word| word.starts_with('#'));
+    let expected: Vec<String> = (1..=35).map(|n| format!("#{n}")).collect();
+    assert_eq!(heads.collect::<Vec<_>>(), expected);
+    // Each part has all rows.
+    assert!(overview.matches("\n  point-query.pre ").count() > 3, "{overview}");
+    assert_eq!(overview.matches("\n  scan ").count(), overview.matches("\nrange\n").count());
+}
+
+#[test]
 fn hostile_names_are_harmless_in_every_format() {
     let name = "=cmd|'/c x'!\u{1b}[31m<img src=x>\r\n,\"q\"\u{202e}";
     let report = report(comparison(&[("base", 1.0), (name, 1.0)], 1, None), &["ops_per_second"]);

@@ -59,7 +59,10 @@ fn a_row_can_be_linked_and_shows_the_base_then_coloured_ratios() {
     let row = row(&page, "row-point-query.pre");
     assert!(row.contains("href=\"#row-point-query.pre\""), "{row}");
     assert!(row.contains("class=\"base\" data-s=\"\" title=\"1000 1/s\">1000</td>"), "{row}");
-    assert!(row.contains("class=\"w5 py\" data-s=\"worse\" title=\"625 1/s\">0.62</td>"), "{row}");
+    assert!(
+        row.contains("class=\"w5 py\" data-s=\"worse\" title=\"625 1/s\">0.62<i>°</i></td>"),
+        "{row}"
+    );
     // One block has no span to draw.
     assert!(!row.contains("--l:"), "{row}");
 }
@@ -69,6 +72,8 @@ fn blocks_give_hairlines() {
     let several = page(comparison(&TWO, 3, None));
     assert!(row(&several, "row-scan").contains("class=\"span w5 py\" style=\"--l:16%;--r:84%\""));
     assert!(several.contains("class=\"span\" x1="));
+    let scan = row(&several, "row-scan");
+    assert!(!scan.contains('°'), "what is repeated has no mark of what is not: {scan}");
 }
 
 #[test]
@@ -155,6 +160,10 @@ fn thirty_five_variants_fit() {
     }
     let page = page(comparison);
     assert!(page.len() < LARGEST, "{}", page.len());
+    for part in ["<section id=\"costs\"", "forest bars", "server CPU, relative to the base"] {
+        assert!(page.contains(part), "{part}");
+    }
+    assert!(page.contains("costs more are in the table at the top"));
     assert!(page.contains("Of 34 variants <code>mariadb-10.34.22-with-a-config</code> does least"));
     assert!(page.contains("class=\"key q0\"") && page.contains("class=\"key q11\""));
 }
@@ -170,7 +179,7 @@ fn rows_and_columns_can_be_other_keys() {
     report.view = view("variant", "phase");
     assert_eq!(report.view.check(&report.comparisons), Ok(()));
     let page = render(&report, "html").unwrap();
-    assert!(row(&page, "row-mysql-9.7.4").contains(">0.62</td>"));
+    assert!(row(&page, "row-mysql-9.7.4").contains(">0.62<i>°</i></td>"));
     // The values to save are those of tests and variants, whatever the table shows.
     assert_eq!(data(&page, "grid")["row_keys"][0], "variant");
     assert_eq!(data(&page, "grid1.2")["row_keys"][0], "phase");
@@ -363,4 +372,103 @@ fn response_times_of_roles_are_curves_where_no_step_tells_them() {
     report.details = vec![Details { role_times, ..Details::default() }];
     let page = render(&report, "html").unwrap();
     assert!(page.contains("scan: reader") && page.contains("scan: writer"));
+}
+
+/// A comparison whose phases are what one suite measures at 1 and 8 users.
+fn ladder() -> Comparison {
+    let mut comparison = comparison(&TWO, 1, None);
+    let phases = comparison.phases.clone();
+    let tests = [("point-query.pre", "point-query"), ("point-query", "point-query")];
+    let tests = [&tests[..], &[("load", "load"), ("scan.rows100", "scan")]].concat();
+    let levels = |(phase, (name, workload)): (&analysis::PhaseResult, &(&str, &str))| {
+        [1, 8].map(|clients| {
+            let name = name.strip_suffix(".rows100").map_or_else(
+                || format!("{name}.clients{clients}"),
+                |name| format!("{name}.clients{clients}.rows100"),
+            );
+            let workload = (*workload).to_owned();
+            analysis::PhaseResult { phase: name, workload, clients, ..phase.clone() }
+        })
+    };
+    comparison.phases = phases.iter().zip(&tests).flat_map(levels).collect();
+    comparison
+}
+
+#[test]
+fn each_test_of_a_workload_has_its_own_curve_over_users_and_the_load_has_none() {
+    let page = page(ladder());
+    for test in ["point-query.pre", "point-query", "scan.rows100"] {
+        let title = format!("<figcaption>{test}: throughput</figcaption>");
+        let chart = page.split_once(&title).unwrap_or_else(|| panic!("{title}")).1;
+        // Two variants at two numbers of users.
+        let marks = chart.split_once("data-marks=\"").unwrap().1;
+        assert!(marks.starts_with("4\""), "{test}: {}", &marks[..8]);
+    }
+    assert!(!page.contains("<figcaption>load"));
+}
+
+#[test]
+fn nine_versions_have_their_costs_side_by_side_and_as_pictures() {
+    let names: Vec<String> = (0..9).map(|n| format!("mysql-8.{n}")).collect();
+    let subjects: Vec<(&str, f64)> = names.iter().map(|name| (name.as_str(), 1.0)).collect();
+    let mut subjects = subjects;
+    subjects[8].1 = 2.0;
+    let page = page(comparison(&subjects, 1, None));
+    let costs = page.split_once("<section id=\"costs\"").unwrap().1;
+    let table = costs.split_once("server CPU (us/op): CPU time of the whole server").unwrap().1;
+    let row = table.split_once("<th scope=\"row\">point-query.pre</th>").unwrap().1;
+    let row = row.split_once("</tr>").unwrap().0;
+    assert_eq!(row.matches("<td").count(), 9, "{row}");
+    assert!(row.starts_with("<td class=\"num\">15.0</td>"), "the base is a value alone: {row}");
+    assert!(row.contains("<td class=\"num w6 py\">30.0 <small>2.00</small></td>"), "{row}");
+    assert_eq!(page.matches("class=\"forest ").count(), 4, "throughput, two costs, bars");
+}
+
+#[test]
+fn where_the_servers_cpu_time_is_not_known_that_of_the_host_is_shown_as_such() {
+    let mut comparison = comparison(&TWO, 1, None);
+    for phase in &mut comparison.phases {
+        phase.cells.retain(|cell| !cell.metric.name.contains("user_instructions"));
+        for cell in phase.cells.iter_mut().filter(|c| c.metric.name == "server_cpu_us_per_op") {
+            cell.metric = analysis::metric("host_cpu_us_per_op").unwrap();
+        }
+    }
+    let report = report(comparison, &[]);
+    let html = render(&report, "html").unwrap();
+    assert!(html.contains("It takes 1.60 of the CPU time of the whole host per operation"));
+    assert!(html.contains("<figcaption>host CPU, relative to the base</figcaption>"));
+    let table = render(&report, "table").unwrap();
+    assert!(table.contains("host cpu") && !table.contains("server cpu"), "{table}");
+    let dense = render(&report, "dense").unwrap();
+    assert!(dense.contains("\ncpu/o : busy CPU time of the whole host (us/op)\n"), "{dense}");
+    assert!(dense.contains("\n15.0\t1.25\t-\t0\t0\t1000\tmysql-5.6.24\n"), "{dense}");
+}
+
+#[test]
+fn the_mean_of_each_group_has_its_interval_where_blocks_repeat() {
+    let head = "95 % interval<span class=\"unit\">ratio</span>";
+    let several = page(comparison(&TWO, 3, None));
+    let answer = several.split_once("<section id=\"table\"").unwrap().0;
+    assert!(answer.contains(head), "{answer}");
+    for group in ["all tests", "point", "write"] {
+        let row = answer.split_once(&format!("<th scope=\"row\">{group}</th>")).unwrap().1;
+        assert!(row.split_once("</tr>").unwrap().0.contains(">0.62–0.63</td>"), "{group}: {row}");
+    }
+    assert!(!page(comparison(&TWO, 1, None)).contains(head));
+    let four = [("a", 1.0), ("b", 1.2), ("c", 1.3), ("d", 1.4), ("e", 1.5)];
+    let many = page(comparison(&four, 2, None));
+    let means = many.split_once("Geometric means of throughput").unwrap().1;
+    let means = means.split_once("</table>").unwrap().0;
+    assert_eq!(means.matches("<th scope=\"row\">95 % interval</th>").count(), 4, "{means}");
+}
+
+#[test]
+fn what_is_printed_has_the_absolute_values_of_all_variants_and_everything_that_is_folded() {
+    let page = page(comparison(&TWO, 1, None));
+    let table = page.split_once("Throughput of all variants as absolute values (1/s)").unwrap().1;
+    let row = table.split_once("<th scope=\"row\">point-query.pre</th>").unwrap().1;
+    let row = row.split_once("</tr>").unwrap().0;
+    assert!(row.contains(">1000</td>") && row.contains(">625 <small>0.62</small></td>"), "{row}");
+    assert!(page.contains("@media print { details::details-content { content-visibility: visible"));
+    assert!(page.contains("addEventListener(\"beforeprint\""));
 }

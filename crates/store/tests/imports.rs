@@ -41,6 +41,7 @@ fn header(experiment: &str) -> ImportHeader {
         subjects: vec!["b".into(), "a".into()],
         corrections: vec!["vmstat".into()],
         warnings: vec!["`f`:1: is broken".into()],
+        ..ImportHeader::default()
     }
 }
 

@@ -8,6 +8,7 @@
   const MARGIN = 1.03;
   const SYMBOLS = {
     regression: "▼", improvement: "▲", equivalent: "=", layout_suspect: "≈", inconclusive: "?", code_cost: "△",
+    unreplicated: "°",
   };
   const STANDINGS = {
     regression: "worse", code_cost: "worse", improvement: "better", equivalent: "same",
@@ -110,7 +111,7 @@
       td.style.setProperty("--l", Math.min(98, place(cell[LOW])) + "%");
       td.style.setProperty("--r", Math.min(98, 100 - place(cell[HIGH])) + "%");
     }
-    if (SYMBOLS[verdict]) {
+    if (SYMBOLS[verdict] && cell[RATIO] !== null) {
       const mark = document.createElement("i");
       mark.textContent = SYMBOLS[verdict];
       td.append(mark);
@@ -345,6 +346,17 @@
       setTimeout(() => URL.revokeObjectURL(link.href), 1000);
     });
   }
+
+  // Paper cannot be unfolded: everything is open while the page is printed.
+  let closed = [];
+  window.addEventListener("beforeprint", () => {
+    closed = [...document.querySelectorAll("details:not([open])")];
+    for (const part of closed) part.open = true;
+  });
+  window.addEventListener("afterprint", () => {
+    for (const part of closed) part.open = false;
+    closed = [];
+  });
 
   // A link into something that is folded opens it.
   const open = () => {

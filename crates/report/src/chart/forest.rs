@@ -4,14 +4,21 @@ use super::{Dot, Forest, ForestRow, Form, scale::RatioScale};
 use crate::{escape::terminal, number, words};
 use maud::{Markup, html};
 
-/// Variants that get a line of their own in a row; more share one.
+/// Variants whose dots get a line of their own in a row; more share one. Bars, which would hide
+/// each other, always have their own.
 const LANES: usize = 3;
 
 /// Marks of a row that are told one by one to readers who do not see them.
 const SPOKEN: usize = 12;
 
-/// Height of a lane [px].
-const LANE: usize = 16;
+/// Height of a lane [px]: with many of them a row would be too high to be compared with the next.
+fn lane_height(lanes: usize) -> usize {
+    match lanes {
+        0..=LANES => 16,
+        4..=12 => 9,
+        _ => 5,
+    }
+}
 
 /// How ratios become places from 0 to 1.
 enum Places {
@@ -19,7 +26,8 @@ enum Places {
     Bars { from: f64, to: f64 },
 }
 
-pub(super) fn draw(forest: &Forest) -> Markup {
+/// `id` is the page's name for what all rows have behind their marks.
+pub(super) fn draw(forest: &Forest, id: &str) -> Markup {
     let places = places(forest);
     let class = match forest.form {
         Form::Dots => "forest dots",
@@ -32,7 +40,7 @@ pub(super) fn draw(forest: &Forest) -> Markup {
             div class="wide" tabindex="0" role="group" aria-label=(forest.title) {
                 table {
                     caption { (forest.description) }
-                    thead { (axis(&places)) }
+                    thead { (axis(&places, Some((forest.form, id)))) }
                     @for (group, rows) in &forest.groups {
                         tbody {
                             @if !group.is_empty() && forest.groups.len() > 1 {
@@ -40,10 +48,10 @@ pub(super) fn draw(forest: &Forest) -> Markup {
                                     th scope="rowgroup" colspan="2" { (terminal(group)) }
                                 }
                             }
-                            @for row in rows { (line(forest, row, &places)) }
+                            @for row in rows { (line(forest, row, (&places, id))) }
                         }
                     }
-                    tfoot { (axis(&places)) }
+                    tfoot { (axis(&places, None)) }
                 }
             }
         }
@@ -113,12 +121,16 @@ impl Places {
     }
 }
 
-fn axis(places: &Places) -> Markup {
+/// The words of the marks; the first axis defines the ground of the rows under its name.
+fn axis(places: &Places, of_rows: Option<(Form, &str)>) -> Markup {
     html! {
         tr {
             td {}
             td {
                 svg class="strip axis" width="100%" height="18" aria-hidden="true" {
+                    @if let Some((form, id)) = of_rows {
+                        defs { g id=(id) { (ground(form, places)) } }
+                    }
                     @for (at, word) in places.marks() {
                         text x={ (at) "%" } y="13" { (word) }
                     }
@@ -128,22 +140,31 @@ fn axis(places: &Places) -> Markup {
     }
 }
 
-fn line(forest: &Forest, row: &ForestRow, places: &Places) -> Markup {
-    let lanes = if forest.variants.len() > LANES { 1 } else { forest.variants.len().max(1) };
-    let height = lanes * LANE + 6;
-    let lane = |dot: &Dot| if lanes == 1 { 0 } else { dot.variant };
-    let middle = |dot: &Dot| 3 + lane(dot) * LANE + LANE / 2;
+fn line(forest: &Forest, row: &ForestRow, (places, id): (&Places, &str)) -> Markup {
+    let shared = forest.form == Form::Dots && forest.variants.len() > LANES;
+    let lanes = if shared { 1 } else { forest.variants.len().max(1) };
+    let lane = lane_height(lanes);
+    let height = lanes * lane + 6;
+    let number = |dot: &Dot| if lanes == 1 { 0 } else { dot.variant };
+    let place = |dot: &Dot| Place { y: 3 + number(dot) * lane + lane / 2, lane };
+    let at = |dot: &Dot| (places.percent(dot.ratio.unwrap_or(1.0)), place(dot).y);
     html! {
         tr {
             th scope="row" { (terminal(&row.title)) }
             td {
-                svg class="strip" width="100%" height=(height) role="img"
+                @let class = if forest.told { "strip" } else { "strip brief" };
+                svg class=(class) width="100%" height=(height) role="img"
                     data-marks=(row.dots.len()) {
                     title { (terminal(&row.title)) }
                     desc { (terminal(&described(row))) }
-                    (ground(forest.form, places))
-                    @for dot in &row.dots {
-                        (mark(forest, dot, (places, middle(dot))))
+                    use href={ "#" (id) } {}
+                    @if forest.told {
+                        @for dot in &row.dots { (mark(forest, dot, (places, place(dot)))) }
+                    } @else {
+                        (brief(forest, row, &at))
+                        @if matches!(forest.form, Form::Bars { from } if from > 0.0) {
+                            (cut(height / 2, height))
+                        }
                     }
                 }
             }
@@ -182,8 +203,18 @@ fn ground(form: Form, places: &Places) -> Markup {
     }
 }
 
-fn mark(forest: &Forest, dot: &Dot, (places, y): (&Places, usize)) -> Markup {
-    let class = forest.variants.get(dot.variant).map_or("base", |(_, class)| class.as_str());
+/// Where a mark is in its row [px].
+struct Place {
+    /// The middle of its lane.
+    y: usize,
+    /// The height of its lane.
+    lane: usize,
+}
+
+fn mark(forest: &Forest, dot: &Dot, (places, place): (&Places, Place)) -> Markup {
+    let y = place.y;
+    let thick = place.lane * 5 / 8;
+    let class = class(forest, dot);
     let Some(ratio) = dot.ratio else {
         return html! {
             g class="broken" {
@@ -195,7 +226,7 @@ fn mark(forest: &Forest, dot: &Dot, (places, y): (&Places, usize)) -> Markup {
     let at = places.percent(ratio);
     html! {
         g class=(class) {
-            title { (terminal(&dot.words)) }
+            @if forest.told { title { (terminal(&dot.words)) } }
             @match forest.form {
                 Form::Dots => {
                     @if let Some((low, high)) = dot.span {
@@ -205,19 +236,46 @@ fn mark(forest: &Forest, dot: &Dot, (places, y): (&Places, usize)) -> Markup {
                     circle cx={ (at) "%" } cy=(y) r="4.5" {}
                 },
                 Form::Bars { from } => {
-                    rect class="bar" x="0" width={ (at) "%" } y=(y - 5) height="10" {}
-                    @if from > 0.0 { (cut(y)) }
+                    rect class="bar" x="0" width={ (at) "%" } y=(y - thick / 2)
+                        height=(thick) {}
+                    @if from > 0.0 { (cut(y, thick)) }
                 },
             }
         }
     }
 }
 
+/// All marks of a row without their words and intervals, in as few bytes as can be: sizes and
+/// colours come from the style sheet.
+fn brief(forest: &Forest, row: &ForestRow, place: &dyn Fn(&Dot) -> (f64, usize)) -> Markup {
+    let class = |dot: &Dot| class(forest, dot);
+    html! {
+        @for same in row.dots.chunk_by(|a, b| class(a) == class(b)) {
+            g class=[same.first().map(class)] {
+                @for dot in same {
+                    @let (at, y) = place(dot);
+                    @match (forest.form, dot.ratio) {
+                        (_, None) => text class="broken" x={ (at) "%" } y=(y + 4) { "✕" },
+                        (Form::Dots, _) => circle cx={ (at) "%" } cy=(y) {},
+                        (Form::Bars { .. }, _) => rect width={ (at) "%" } y=(y - 1) {},
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The class of a mark's colour.
+fn class<'a>(forest: &'a Forest, dot: &Dot) -> &'a str {
+    forest.variants.get(dot.variant).map_or("base", |(_, class)| class.as_str())
+}
+
 /// Two slanted lines through the beginning of a bar: here a part of the axis is missing.
-fn cut(y: usize) -> Markup {
+fn cut(y: usize, thick: usize) -> Markup {
+    let reach = (thick * 4 / 5).min(y);
     html! {
         @for x in [10, 15] {
-            line class="cut" x1=(x) x2=(x + 5) y1=(y + 8) y2=(y - 8) {}
+            line class="cut" x1=(x) x2=(x + 5) y1=(y + reach) y2=(y - reach) {}
         }
     }
 }
@@ -246,6 +304,7 @@ mod tests {
                 ],
             )],
             form,
+            told: true,
         }
     }
 
@@ -259,7 +318,7 @@ mod tests {
 
     #[test]
     fn a_ratio_of_one_lies_in_the_middle_and_spans_only_where_there_are_any() {
-        let text = draw(&forest(Form::Dots)).into_string();
+        let text = draw(&forest(Form::Dots), "g").into_string();
         assert!(text.contains(r#"<circle cx="50%""#), "{text}");
         assert_eq!(text.matches("class=\"span\"").count(), 1);
         assert_eq!(text.matches("<circle").count(), 2);
@@ -268,12 +327,29 @@ mod tests {
 
     #[test]
     fn bars_begin_at_zero_and_a_break_is_drawn_where_they_do_not() {
-        let text = draw(&forest(Form::Bars { from: 0.0 })).into_string();
+        let text = draw(&forest(Form::Bars { from: 0.0 }), "g").into_string();
         assert_eq!(text.matches("class=\"bar\"").count(), 2);
         assert!(!text.contains("class=\"cut\""));
         // 1 / 1.06 of the width.
         assert!(text.contains(r#"width="94.3%""#), "{text}");
-        let cut = draw(&forest(Form::Bars { from: 0.4 })).into_string();
+        let cut = draw(&forest(Form::Bars { from: 0.4 }), "g").into_string();
         assert_eq!(cut.matches("class=\"cut\"").count(), 4);
+    }
+
+    #[test]
+    fn bars_of_many_variants_do_not_hide_each_other() {
+        let mut many = forest(Form::Bars { from: 0.0 });
+        many.variants = (0..34).map(|n| (format!("v{n}"), "q0".to_owned())).collect();
+        let dot = |variant| Dot { variant, ratio: Some(1.0), span: None, words: "one".into() };
+        many.groups = vec![(
+            "point".into(),
+            vec![ForestRow { title: "a".into(), dots: (0..34).map(dot).collect() }],
+        )];
+        many.told = false;
+        let text = draw(&many, "g").into_string();
+        let places = text.split("<rect ").skip(1).map(|bar| bar.split('"').nth(3));
+        let places: std::collections::BTreeSet<_> = places.collect();
+        assert_eq!(places.len(), 34, "{text}");
+        assert!(!text.contains("<title>one</title>") && text.contains("34 variants, from one"));
     }
 }

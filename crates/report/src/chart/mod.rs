@@ -35,6 +35,9 @@ pub struct Forest {
     pub groups: Vec<(String, Vec<ForestRow>)>,
     /// Dots or bars.
     pub form: Form,
+    /// Whether each mark has its interval and says in words what it means, for readers who point at
+    /// it; if not, only the rows do.
+    pub told: bool,
 }
 
 /// How ratios are drawn.
@@ -123,10 +126,10 @@ pub struct Line {
     pub peak: Option<(f64, f64)>,
 }
 
-/// The chart as HTML with SVG in it.
-pub(crate) fn draw(chart: &Chart) -> Markup {
+/// The chart as HTML with SVG in it. `id` is a name that nothing else on the page has.
+pub(crate) fn draw(chart: &Chart, id: &str) -> Markup {
     match chart {
-        Chart::Forest(forest) => forest::draw(forest),
+        Chart::Forest(forest) => forest::draw(forest, id),
         Chart::Lines(charts) => lines::draw(charts),
     }
 }

@@ -68,7 +68,9 @@ fn exact(cell: &Cell) -> String {
         Cell::Number(value) | Cell::Ratio(value) => value.to_string(),
         Cell::PartialRatio { ratio, .. } => ratio.to_string(),
         Cell::Count(count) => count.to_string(),
-        Cell::Shaded(..) | Cell::Judged(..) | Cell::Missed(_) => layout::text(cell),
+        Cell::Shaded(..) | Cell::Judged(..) | Cell::Compared { .. } | Cell::Missed(_) => {
+            layout::text(cell)
+        }
         Cell::Share(share) => share.to_string(),
         Cell::Missing => String::new(),
         Cell::Failed => "failed".to_owned(),

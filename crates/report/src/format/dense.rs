@@ -6,15 +6,14 @@ use crate::{
     document::Document,
     escape, number,
     page::{self, Page},
-    words::THROUGHPUT,
+    words::{self, THROUGHPUT},
 };
 use analysis::{Comparison, PhaseResult};
 
 pub(super) struct Dense;
 
-/// The columns: published name and metric. CPU time is in microseconds of one CPU.
-const COLUMNS: [(&str, &str); 6] = [
-    ("cpu/o", "server_cpu_us_per_op"),
+/// The columns beside CPU time: published name and metric.
+const COLUMNS: [(&str, &str); 5] = [
     ("cs/o", "context_switches_per_op"),
     ("r/o", "reads_per_op"),
     ("rKB/o", "read_kib_per_op"),
@@ -43,6 +42,7 @@ impl Format for Dense {
         let mut lines = Vec::new();
         for comparison in &report.comparisons {
             relative(comparison, &mut lines);
+            lines.extend(cpu_of_host(comparison));
             for phase in &comparison.phases {
                 costs(comparison, phase, &mut lines);
             }
@@ -72,18 +72,38 @@ fn relative(comparison: &Comparison, lines: &mut Vec<String>) {
     }
 }
 
+/// All columns: published name and metric. CPU time is that of the server in microseconds of one
+/// CPU, or what [`cpu_of_host`] says.
+fn columns(comparison: &Comparison) -> impl Iterator<Item = (&'static str, &'static str)> {
+    std::iter::once(("cpu/o", words::cpu(comparison))).chain(COLUMNS)
+}
+
+/// What CPU time is if it is not that of the server.
+fn cpu_of_host(comparison: &Comparison) -> Vec<String> {
+    let metric = analysis::metric(words::cpu(comparison)).filter(|m| m.name.starts_with("host_"));
+    let said = metric.map(|metric| format!("cpu/o : {} ({})", metric.help, metric.unit));
+    said.into_iter().flat_map(|line| [String::new(), line]).collect()
+}
+
 /// One test: absolute values of all variants, then those of the others relative to their bases.
 fn costs(comparison: &Comparison, phase: &PhaseResult, lines: &mut Vec<String>) {
-    let heads: Vec<&str> = COLUMNS.iter().map(|(head, _)| *head).collect();
+    let heads: Vec<&str> = columns(comparison).map(|(head, _)| head).collect();
     lines.extend([String::new(), escape::terminal(&phase.phase), "--- absolute".to_owned()]);
     lines.push(format!("{}\tdbms", heads.join("\t")));
     let line = |subject: &String, value: fn(&analysis::Cell) -> Option<String>| {
-        let cells = COLUMNS.iter().map(|(_, metric)| phase.cell(subject, metric));
+        let cells = columns(comparison).map(|(_, metric)| phase.cell(subject, metric));
         let texts: Vec<String> =
             cells.map(|cell| cell.and_then(value).unwrap_or_else(|| "-".to_owned())).collect();
         format!("{}\t{}", texts.join("\t"), escape::terminal(subject))
     };
-    let absolute = |cell: &analysis::Cell| missed(cell).or(cell.value.map(number::value));
+    let absolute = |cell: &analysis::Cell| {
+        let number = |value| match cell.metric.unit {
+            // As published: a share of all CPUs per operation is small.
+            "%s/op" => format!("{value:.6}"),
+            _ => number::value(value),
+        };
+        missed(cell).or(cell.value.map(number))
+    };
     lines.extend(comparison.subjects.iter().map(|subject| line(subject, absolute)));
     let compared = comparison.subjects.iter().filter(|s| !comparison.bases.contains(s));
     let relative: Vec<String> = compared.map(|subject| line(subject, ratio)).collect();

@@ -184,7 +184,8 @@ fn foot() -> Markup {
                 "A ratio is a value divided by the base's. Operations per second above 1 and "
                 "costs below 1 are blue, the contrary is orange, what lies within 2 % of 1 is "
                 "not coloured. ▼ regression, ▲ improvement, = equivalent, ≈ suspect of code "
-                "layout, △ dearer without proof of slower, ? not decided; no symbol: no verdict. "
+                "layout, △ dearer without proof of slower, ? not decided, ° measured once, so "
+                "nothing is decided; no symbol: no verdict. "
                 "Hatched: failed or missed, and no number stands for it."
             }
             p {

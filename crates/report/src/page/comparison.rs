@@ -4,7 +4,7 @@ use super::Page;
 use crate::{
     Report,
     document::{Cell, Column, Document, Item, Row, Table},
-    layout::PAGE_WIDTH,
+    layout::{self, PAGE_WIDTH},
     number, status,
     words::{self, groups},
 };
@@ -15,16 +15,18 @@ use model::metric::Metric;
 const OVERVIEW: &str = "ops_per_second";
 
 /// The metrics of the details if none are asked for.
-const DETAILS: [&str; 8] = [
-    OVERVIEW,
-    "foreground_user_instructions_per_op",
-    "server_user_instructions_per_op",
-    "server_cpu_us_per_op",
-    "client_cpu_us_per_op",
-    "context_switches_per_op",
-    "read_kib_per_op",
-    "write_kib_per_op",
-];
+fn usual(comparison: &Comparison) -> [&'static str; 8] {
+    [
+        OVERVIEW,
+        "foreground_user_instructions_per_op",
+        "server_user_instructions_per_op",
+        words::cpu(comparison),
+        "client_cpu_us_per_op",
+        "context_switches_per_op",
+        "read_kib_per_op",
+        "write_kib_per_op",
+    ]
+}
 
 /// Room for a ratio in the overview, with the number of phases that it covers.
 const RATIO_WIDTH: usize = 8;
@@ -135,6 +137,7 @@ fn overview(comparison: &Comparison, names: &[String], document: &mut Document) 
             let name = Cell::Text(format!("  geometric mean of {}", phases.len()));
             let means = comparison.subjects.iter().map(|subject| mean(&phases, subject));
             table.rows.push(Row::Cells(std::iter::once(name).chain(means).collect()));
+            table.rows.extend(intervals(comparison, &phases));
         }
         for phase in phases {
             let name = Cell::Text(format!("  {}", phase.phase));
@@ -142,7 +145,7 @@ fn overview(comparison: &Comparison, names: &[String], document: &mut Document) 
             table.rows.push(Row::Cells(std::iter::once(name).chain(cells).collect()));
         }
     }
-    document.items.push(Item::Table(table));
+    document.items.extend(layout::parts(&table).into_iter().map(Item::Table));
 }
 
 /// What tables call the variants: their labels, or numbers with a legend if labels leave no room.
@@ -171,16 +174,8 @@ fn glance(phase: &PhaseResult, subject: &str) -> Cell {
     match (&cell.base, cell.value, cell.ratio) {
         (_, Some(value), _) if cell.missed().is_some() => Cell::Missed(Some(value)),
         (None, Some(value), _) => Cell::Number(value),
-        (Some(_), Some(_), Some(ratio)) => judged(cell, ratio),
+        (Some(_), Some(_), Some(ratio)) => Cell::judged(ratio, cell.verdict.name()),
         _ => broken(cell),
-    }
-}
-
-/// A ratio, with its verdict's sign where there is one.
-fn judged(cell: &analysis::Cell, ratio: f64) -> Cell {
-    match words::symbol(cell.verdict.name()) {
-        "" => Cell::Ratio(ratio),
-        sign => Cell::Judged(ratio, sign),
     }
 }
 
@@ -199,6 +194,18 @@ fn mean(phases: &[&PhaseResult], subject: &str) -> Cell {
     }
 }
 
+/// The intervals of a group's means, if there are any.
+fn intervals(comparison: &Comparison, phases: &[&PhaseResult]) -> Option<Row> {
+    let ends = |subject: &String| {
+        analysis::mean_interval(phases.iter().copied(), subject, OVERVIEW).map(words::ends)
+    };
+    let ends: Vec<Option<String>> = comparison.subjects.iter().map(ends).collect();
+    let known = ends.iter().any(Option::is_some);
+    let name = Cell::Text(format!("  {}", words::interval_title()));
+    let cells = ends.into_iter().map(|ends| Cell::Text(ends.unwrap_or_default()));
+    known.then(|| Row::Cells(std::iter::once(name).chain(cells).collect()))
+}
+
 /// Every phase with its costs: a line per variant, and its ratios under it.
 fn details(
     comparison: &Comparison,
@@ -207,7 +214,7 @@ fn details(
     document: &mut Document,
 ) {
     let metrics: Vec<&'static Metric> = if asked.is_empty() {
-        DETAILS.iter().filter_map(|name| analysis::metric(name)).collect()
+        usual(comparison).into_iter().filter_map(analysis::metric).collect()
     } else {
         asked.to_vec()
     };
@@ -257,7 +264,8 @@ fn rows(
     };
     let mut rows = vec![line(&format!("  {name}"), &mut cells.iter().map(value))];
     let ratio = |cell: &Option<&analysis::Cell>| {
-        cell.and_then(|cell| Some(judged(cell, cell.ratio?))).unwrap_or(Cell::Missing)
+        let judged = |cell: &analysis::Cell| Some(Cell::judged(cell.ratio?, cell.verdict.name()));
+        cell.and_then(judged).unwrap_or(Cell::Missing)
     };
     if cells.iter().flatten().any(|cell| cell.ratio.is_some()) {
         rows.push(line("    relative", &mut cells.iter().map(ratio)));

@@ -17,10 +17,12 @@ pub(super) struct Answer;
 const FEW: usize = 3;
 
 /// Costs that the sentence may name, the most precise first, with their words.
-const COSTS: [(&str, &str); 3] = [
+const COSTS: [(&str, &str); 5] = [
     ("foreground_user_instructions_per_op", "user instructions per operation"),
     ("server_user_instructions_per_op", "user instructions per operation"),
     ("server_cpu_us_per_op", "CPU time per operation"),
+    ("host_cpu_us_per_op", "CPU time of the whole host per operation"),
+    ("host_cpu_percent_per_op", "CPU time of the whole host per operation"),
 ];
 
 impl Section for Answer {
@@ -149,9 +151,16 @@ fn means(comparison: &Comparison, compared: &[&str], document: &mut Document) {
         table.columns.push(Column { heat: Some(Better::Higher), ..column });
     }
     for (name, phases) in parts(comparison) {
-        let mean = |subject: &&str| mean_cell(&phases, subject);
-        let cells = compared.iter().map(mean);
-        table.rows.push(Row::Cells(std::iter::once(Cell::Text(name)).chain(cells).collect()));
+        let line = |name: String, cells: Vec<Cell>| {
+            Row::Cells(std::iter::once(Cell::Text(name)).chain(cells).collect())
+        };
+        let means = compared.iter().map(|subject| mean_cell(&phases, subject));
+        table.rows.push(line(name, means.collect()));
+        let ends: Vec<Cell> =
+            compared.iter().map(|subject| interval_cell(&phases, subject)).collect();
+        if ends.iter().any(|cell| *cell != Cell::Missing) {
+            table.rows.push(line(words::interval_title(), ends));
+        }
     }
     document.paragraph("Geometric means of throughput relative to the base:");
     document.items.push(Item::Table(table));
@@ -166,7 +175,13 @@ fn mean_cell(phases: &[&PhaseResult], subject: &str) -> Cell {
     }
 }
 
-/// Per group: mean, ends, and how many tests are slower, the same and faster.
+/// The interval of a group's mean.
+fn interval_cell(phases: &[&PhaseResult], subject: &str) -> Cell {
+    let ends = analysis::mean_interval(phases.iter().copied(), subject, THROUGHPUT);
+    ends.map_or(Cell::Missing, |ends| Cell::Text(words::ends(ends)))
+}
+
+/// Per group: mean with its interval, ends, and how many tests are slower, the same and faster.
 fn counts(comparison: &Comparison, compared: &[&str], document: &mut Document) {
     let assessed = is_assessed(comparison);
     let (low, high) = (number::ratio(1.0 / MARGIN), number::ratio(MARGIN));
@@ -183,6 +198,7 @@ fn counts(comparison: &Comparison, compared: &[&str], document: &mut Document) {
     let mut columns = vec![Column::words("throughput of")];
     let mean = Column::numbers("geometric mean", "ratio");
     columns.push(Column { heat: Some(Better::Higher), ..mean });
+    columns.push(Column::numbers(words::interval_title(), "ratio"));
     columns.extend(["least", "largest"].map(|title| Column::numbers(title, "ratio")));
     columns.extend(heads.iter().map(|head| Column::numbers(head, "tests")));
     columns.push(Column::numbers("no value", "tests"));
@@ -197,12 +213,20 @@ fn counts(comparison: &Comparison, compared: &[&str], document: &mut Document) {
     }
     if !assessed {
         // Nothing can be undecided where nothing is decided.
-        drop_column(&mut table, 7);
+        drop_column(&mut table, UNDECIDED);
+    }
+    let without = |row: &Row| !matches!(row, Row::Cells(own) if own[INTERVAL] != Cell::Missing);
+    if table.rows.iter().all(without) {
+        drop_column(&mut table, INTERVAL);
     }
     if !compared.is_empty() {
         document.items.push(Item::Table(table));
     }
 }
+
+/// Columns of the counts that are left out where they would say nothing.
+const INTERVAL: usize = 2;
+const UNDECIDED: usize = 8;
 
 fn drop_column(table: &mut Table, index: usize) {
     table.columns.remove(index);
@@ -235,6 +259,7 @@ fn count(name: &str, phases: &[&PhaseResult], (subject, assessed): (&str, bool))
     vec![
         Cell::Text(name.to_owned()),
         mean_cell(phases, subject),
+        interval_cell(phases, subject),
         end(low),
         end(high),
         count(Standing::Worse),

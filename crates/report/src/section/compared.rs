@@ -1,5 +1,7 @@
 //! What was compared: settings, builds, host, plan, time, and what readers must be warned of.
 
+mod provenance;
+
 use super::Section;
 use crate::{
     Details, Trial,
@@ -34,6 +36,9 @@ impl Section for Compared {
         time(details, document);
         overhead(details, document);
         left_out(details, document);
+        if let Some(found) = &details.imported {
+            provenance::write(found, document);
+        }
         if details.trials.is_empty() {
             document.paragraph("No records of trials are at hand: only values were imported.");
         }
@@ -85,12 +90,26 @@ fn settings(details: &Details, document: &mut Document) {
             document.fold(title, vec![Item::Table(differences(&headers, part))]);
         }
     }
+    let shared = analysis::shared_settings(&headers);
+    let title = match headers.as_slice() {
+        [one] => format!("{} settings of `{}`", shared.len(), one.subject),
+        _ => format!("{} that all variants share", shared.len()),
+    };
+    if !shared.is_empty() {
+        let lines = shared.iter().map(|(name, value)| format!("{name} = {}", one_line(value)));
+        document.fold(title, vec![Item::Code(lines.collect::<Vec<_>>().join("\n"))]);
+    }
     for header in &headers {
         if !header.configuration.trim().is_empty() {
             let title = format!("Configuration as given to `{}`", header.subject);
             document.fold(title, vec![Item::Code(header.configuration.clone())]);
         }
     }
+}
+
+/// A value as one line of a list.
+fn one_line(value: &str) -> String {
+    value.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn differences(headers: &[TrialHeader], found: &[SettingDifference]) -> Table {

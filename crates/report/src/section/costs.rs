@@ -3,9 +3,9 @@
 use super::Section;
 use crate::{
     document::{Cell, Column, Document, Item, Row, Table},
-    grid::{Grid, Kind},
+    grid::{Grid, Kind, Row as GridRow, Value},
     scope::Scope,
-    words,
+    words::{self, THROUGHPUT},
 };
 
 pub(super) struct Costs;
@@ -31,6 +31,7 @@ const TABLES: [(&str, &[&str]); 5] = [
             "server_cpu_us_per_op",
             "client_cpu_us_per_op",
             "host_cpu_us_per_op",
+            "host_cpu_percent_per_op",
         ],
     ),
     (
@@ -68,8 +69,42 @@ const TABLES: [(&str, &[&str]); 5] = [
     ),
 ];
 
-/// Columns beyond which a test needs a table of its own to be read: only the switchable table then.
-const VARIANTS: usize = 8;
+/// What is most worth knowing where there is no room for all.
+const FIRST: [&str; 14] = [
+    "foreground_user_instructions_per_op",
+    "server_user_instructions_per_op",
+    "server_cpu_us_per_op",
+    "host_cpu_us_per_op",
+    "host_cpu_percent_per_op",
+    "context_switches_per_op",
+    "reads_per_op",
+    "read_kib_per_op",
+    "write_kib_per_op",
+    "latency_us_p95",
+    "client_cpu_us_per_op",
+    "server_rss_mib_peak",
+    "background_cpu_us_per_op",
+    "database_mib",
+];
+
+/// Columns up to which a line per test and variant can be read; with more, each cost is a table of
+/// its own with the variants side by side.
+const FEW: usize = 8;
+
+/// Cells of those tables, at most, so that the report keeps its size.
+const CELLS: usize = 4_000;
+
+/// Cells of one table beyond which each says one thing only.
+const BOTH: usize = 1_000;
+
+/// What a cell of a table of one metric says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Say {
+    /// The value.
+    Values,
+    /// The ratio to the base, of bases the value.
+    Ratios,
+}
 
 impl Section for Costs {
     fn name(&self) -> &'static str {
@@ -78,9 +113,6 @@ impl Section for Costs {
 
     fn write(&self, scope: &Scope<'_>, document: &mut Document) {
         let grid = &scope.grid;
-        if grid.columns.len() > VARIANTS {
-            return;
-        }
         let known = |names: &[&str]| -> Vec<usize> {
             names.iter().filter_map(|name| grid.metric(name)).collect()
         };
@@ -94,10 +126,66 @@ impl Section for Costs {
             "What an operation costs: the tasks that serve connections (foreground), the server's \
              other tasks (background), both together (server), and the load engine (client).",
         );
+        if grid.columns.len() > FEW {
+            let metrics: Vec<usize> = tables.into_iter().flat_map(|(_, own)| own).collect();
+            side_by_side(grid, &metrics, document);
+            return;
+        }
         for (title, metrics) in tables {
             document.fold(title, vec![Item::Table(table(grid, &metrics))]);
         }
     }
+}
+
+/// A table per cost, as many as there is room for.
+fn side_by_side(grid: &Grid, metrics: &[usize], document: &mut Document) {
+    let cells = (grid.rows.len() * grid.columns.len()).max(1);
+    let rank = |metric: &&usize| {
+        let name = grid.metrics[**metric].name;
+        FIRST.iter().position(|first| *first == name).unwrap_or(FIRST.len())
+    };
+    let mut chosen: Vec<&usize> = metrics.iter().collect();
+    chosen.sort_by_key(rank);
+    chosen.truncate((CELLS / cells).max(1));
+    document.paragraph(if cells > BOTH {
+        "Values of the base, then ratios to it."
+    } else {
+        "Each value has its ratio to the base under it, which colours it."
+    });
+    for metric in metrics.iter().filter(|metric| chosen.contains(metric)) {
+        let own = grid.metrics[*metric];
+        let title = format!("{} ({}): {}", words::long_title(own), own.unit, own.help);
+        document.fold(title, vec![Item::Sortable(one_metric(grid, *metric, Say::Ratios))]);
+    }
+    let left = metrics.len() - chosen.len();
+    if left > 0 {
+        let costs = if left == 1 { "1 cost more is" } else { &format!("{left} costs more are") };
+        document.paragraph(format!("{costs} in the table at the top, by its switch."));
+    }
+}
+
+/// One metric: a line per test, a column per variant; values with their ratios, as long as there is
+/// room for both.
+pub(super) fn one_metric(grid: &Grid, metric: usize, say: Say) -> Table {
+    let both = grid.rows.len() * grid.columns.len() <= BOTH;
+    let own = grid.metrics[metric];
+    let mut columns = vec![Column::words("test")];
+    columns.extend(grid.columns.iter().map(|column| Column {
+        heat: Some(own.better),
+        ..Column::numbers(&column.title, own.unit)
+    }));
+    let cell = |value: &Value| match (value.kind, value.value, value.ratio) {
+        (Kind::Failed, ..) => Cell::Failed,
+        (Kind::Missed, number, _) => Cell::Missed(number.filter(|_| own.name == THROUGHPUT)),
+        (Kind::Ratio, Some(value), Some(ratio)) if both => Cell::Compared { value, ratio },
+        (Kind::Ratio, _, Some(ratio)) if say == Say::Ratios => Cell::Ratio(ratio),
+        (_, number, _) => number.map_or(Cell::Missing, Cell::Number),
+    };
+    let row = |(head, values): (&GridRow, &Vec<Value>)| {
+        let name = Cell::Text(head.title.clone());
+        Row::Cells(std::iter::once(name).chain(values.iter().map(cell)).collect())
+    };
+    Table { columns, rows: grid.rows.iter().zip(&grid.values[metric]).map(row).collect() }
 }
 
 /// A line per test and column, the base's values first, each with its ratio beside it.
@@ -122,7 +210,10 @@ fn table(grid: &Grid, metrics: &[usize]) -> Table {
                         Kind::Missed => Cell::Text("missed".to_owned()),
                         _ => value.value.map_or(Cell::Missing, Cell::Number),
                     },
-                    ratio.map_or_else(|| Cell::Text(String::new()), Cell::Ratio),
+                    ratio.map_or_else(
+                        || Cell::Text(String::new()),
+                        |r| Cell::judged(r, value.verdict),
+                    ),
                 ]
             });
             let first = if column == 0 { head.title.clone() } else { String::new() };

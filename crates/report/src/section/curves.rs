@@ -1,12 +1,14 @@
 //! Curves: load, time, latency and memory.
 
+mod memory;
+
 use super::Section;
 use crate::{
     chart::{Axis, Chart, Line, Lines, Scale, thinned},
     document::{Document, Item},
     number,
     scope::Scope,
-    words::THROUGHPUT,
+    words::{self, THROUGHPUT},
 };
 use analysis::{Curve, PhaseColumn, PhaseResult, RoleTimes};
 
@@ -47,12 +49,7 @@ impl Section for Curves {
         let mut latency = details.latency.clone();
         latency.extend(by_role(&told, &details.role_times));
         add(&mut inner, text, charts(scope, &latency, &form));
-        let time = ("seconds of a trial", Scale::Zero);
-        let form = Form { what: "resident memory", x: time, y: ("MiB", Scale::Zero) };
-        let mut memory = charts(scope, &details.resident, &form);
-        let form = Form { what: "address space", x: time, y: ("MiB", Scale::Zero) };
-        memory.extend(charts(scope, &details.addressed, &form));
-        add(&mut inner, "Memory of the server over a trial; one line per block.", memory);
+        memory::write(scope, &mut inner);
         if !inner.items.is_empty() {
             document.section("curves", "Curves");
             document.items.extend(inner.items);
@@ -136,12 +133,12 @@ pub(super) fn ends(curves: &[&Curve]) -> String {
     curves.iter().map(said).collect::<Vec<_>>().join("; ")
 }
 
-/// Charts over the number of clients, for tests that were measured with several.
+/// Charts over the number of clients, for tests that were measured with several. A load is the same
+/// whatever number of users comes after it.
 fn ladders(scope: &Scope<'_>) -> Vec<Lines> {
     let mut tests: Vec<(String, Vec<&PhaseResult>)> = Vec::new();
-    for phase in &scope.comparison.phases {
-        let range = phase.range.map(|range| format!(", range {range}")).unwrap_or_default();
-        let name = format!("{}{range}", phase.workload);
+    for phase in scope.comparison.phases.iter().filter(|phase| phase.workload != words::LOAD) {
+        let name = test(phase);
         match tests.iter_mut().find(|(known, _)| *known == name) {
             Some((_, phases)) => phases.push(phase),
             None => tests.push((name, vec![phase])),
@@ -153,6 +150,17 @@ fn ladders(scope: &Scope<'_>) -> Vec<Lines> {
         kinds.iter().map(move |kind| ladder(scope, (name, phases), kind))
     });
     charts.filter(|chart| !chart.lines.is_empty()).collect()
+}
+
+/// What a phase is called without its number of users: one workload may be measured at several
+/// places of a suite, and each of them has a curve of its own.
+fn test(phase: &PhaseResult) -> String {
+    let level = format!("clients{}", phase.clients);
+    let mut parts: Vec<&str> = phase.phase.split('.').collect();
+    if let Some(at) = parts.iter().rposition(|part| *part == level) {
+        parts.remove(at);
+    }
+    parts.join(".")
 }
 
 fn ladder(

@@ -12,14 +12,11 @@ use crate::{
 
 pub(super) struct Forest;
 
-/// Costs that get a picture too, the first that is known.
-const COSTS: [&str; 3] = [
-    "foreground_user_instructions_per_op",
-    "server_user_instructions_per_op",
-    "server_cpu_us_per_op",
-];
+/// Work that gets a picture too, the first that is known; so does CPU time.
+const WORK: [&str; 2] = ["foreground_user_instructions_per_op", "server_user_instructions_per_op"];
 
-/// Variants beyond which only throughput gets a picture: the file would be too large.
+/// Variants beyond which only the marks of throughput have intervals and words, and of costs CPU
+/// time alone has a picture: the file would be too large.
 const MANY: usize = 12;
 
 impl Section for Forest {
@@ -33,16 +30,12 @@ impl Section for Forest {
         }
         document.section("forest", "Forest plot");
         document.items.extend(plot(scope, THROUGHPUT, Form::Dots));
-        if scope.grid.columns.iter().filter(|column| !column.is_base).count() > MANY {
-            return;
-        }
-        let cost = COSTS.into_iter().find(|name| scope.grid.metric(name).is_some());
-        let mut more = Vec::new();
-        more.extend(cost.and_then(|name| plot(scope, name, Form::Dots)));
-        let known = scope.grid.metric("server_cpu_us_per_op").is_some();
-        if known && cost != Some("server_cpu_us_per_op") {
-            more.extend(plot(scope, "server_cpu_us_per_op", Form::Dots));
-        }
+        let compared = scope.grid.columns.iter().filter(|column| !column.is_base).count();
+        let many = compared > MANY;
+        let work =
+            WORK.into_iter().filter(|_| !many).find(|name| scope.grid.metric(name).is_some());
+        let costs = work.into_iter().chain([words::cpu(scope.comparison)]);
+        let more = costs.filter_map(|name| plot(scope, name, Form::Dots)).collect();
         document.fold("The same for what an operation costs", more);
         let from = scope.view.cut_bars.unwrap_or(0.0);
         let bars = plot(scope, THROUGHPUT, Form::Bars { from });
@@ -72,13 +65,22 @@ fn plot(scope: &Scope<'_>, metric: &str, form: Form) -> Option<Item> {
         }
         _ => String::new(),
     };
+    let told = compared.len() <= MANY || (metric, form) == (THROUGHPUT, Form::Dots);
+    let more = match form {
+        Form::Dots if !told => " Intervals are in the table at the top, by its switch.",
+        Form::Bars { .. } if compared.len() > 1 => {
+            " The bars of a test are in the order of the legend, from above."
+        }
+        _ => "",
+    };
     let better = match grid.metrics[plane].better {
         model::metric::Better::Lower => "left is cheaper",
         _ => "right is faster",
     };
     Some(Item::Chart(Box::new(Chart::Forest(chart::Forest {
         title: format!("{title}, relative to the base"),
-        description: format!("1 is the base; {better}.{start}"),
+        description: format!("1 is the base; {better}.{more}{start}"),
+        told,
         variants: compared.iter().map(variant).collect(),
         groups: groups.collect(),
         form,
@@ -91,14 +93,17 @@ fn dots(grid: &Grid, (plane, row): (usize, usize), compared: &[usize]) -> Vec<Do
         if matches!(value.kind, Kind::Missing | Kind::Base) && value.note.is_empty() {
             return None;
         }
-        let words = said(&grid.columns[*column].title, value);
+        let few = compared.len() <= MANY;
+        let words = said(&grid.columns[*column].title, value, few);
         Some(Dot { variant, ratio: value.ratio, span: value.interval, words })
     });
     values.collect()
 }
 
-fn said(variant: &str, value: &Value) -> String {
+/// What a mark means; its interval can be seen, and is told where there is room.
+fn said(variant: &str, value: &Value, few: bool) -> String {
     let Some(ratio) = value.ratio else { return format!("{variant}: {}", value.note) };
-    let interval = value.interval.map(|ends| format!(", {}", words::interval(ends)));
+    let interval = value.interval.filter(|_| few);
+    let interval = interval.map(|ends| format!(", {}", words::interval(ends)));
     format!("{variant}: {}{}", number::ratio(ratio), interval.unwrap_or_default())
 }

@@ -1,9 +1,13 @@
 //! Every test under every variant, metric by metric.
 
-use super::Section;
+use super::{
+    Section,
+    costs::{self, Say},
+};
 use crate::{
     document::{Document, Item},
     scope::Scope,
+    words::THROUGHPUT,
 };
 
 pub(super) struct Table;
@@ -26,5 +30,11 @@ impl Section for Table {
             )));
         }
         document.items.push(Item::Grid(Box::new(grid.clone())));
+        // On paper and without script the table above has ratios alone.
+        if let Some(rate) = grid.metric(THROUGHPUT) {
+            let unit = grid.metrics[rate].unit;
+            let title = format!("Throughput of all variants as absolute values ({unit})");
+            document.fold(title, vec![Item::Sortable(costs::one_metric(grid, rate, Say::Values))]);
+        }
     }
 }

@@ -11,13 +11,15 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Metrics of the switch, in its order; those that a comparison has not are left out.
-const SWITCH: [&str; 16] = [
+const SWITCH: [&str; 18] = [
     "ops_per_second",
     "foreground_user_instructions_per_op",
     "server_user_instructions_per_op",
     "background_user_instructions_per_op",
     "foreground_cpu_us_per_op",
     "server_cpu_us_per_op",
+    "host_cpu_us_per_op",
+    "host_cpu_percent_per_op",
     "client_cpu_us_per_op",
     "context_switches_per_op",
     "reads_per_op",
@@ -32,6 +34,10 @@ const SWITCH: [&str; 16] = [
 
 /// Columns beyond which they are narrow.
 const MANY: usize = 5;
+
+/// Cells beyond which only the script gives them what is said on hover: their values are in a table
+/// of their own, their intervals are told beside them, and the file would be too large.
+const TITLES: usize = 1000;
 
 /// Where a cell is: column and row.
 type At<'a> = (usize, usize, &'a Value);
@@ -168,13 +174,14 @@ fn cell(
 ) -> Markup {
     let metric = grid.metrics[metric];
     let number = noted(value).and_then(|note| notes.iter().position(|known| known == note));
-    let title = cells::title(value, metric.unit);
+    let few = grid.rows.len() * grid.columns.len() <= TITLES;
+    let title = Some(cells::title(value, metric.unit)).filter(|title| few && !title.is_empty());
     html! {
         td class=(cells::classes(value, metric.better)) style=[cells::hairline(value)]
             data-s=(cells::standing(value, metric.better))
-            title=[Some(&title).filter(|title| !title.is_empty())] {
+            title=[title] {
             (cells::words(value))
-            @let symbol = words::symbol(value.verdict);
+            @let symbol = value.ratio.map_or("", |_| words::symbol(value.verdict));
             @if !symbol.is_empty() { i { (symbol) } }
             @if let Some(number) = number {
                 a class="ref" href={ "#" (id) "-note-" (number + 1) } { (number + 1) }

@@ -5,7 +5,7 @@ use crate::{
     chart,
     document::{Align, Cell, Column, Item, Row, Styled, Table},
     grid::Grid,
-    layout, words,
+    layout, number, words,
 };
 use maud::{Markup, html};
 
@@ -16,6 +16,7 @@ const MANY: usize = 6;
 pub(super) struct Writer {
     index: usize,
     grids: usize,
+    charts: usize,
     /// Keys of the grids that are in the page already, with their ids.
     known: Vec<(String, Vec<String>, Vec<String>)>,
     /// The heading that stands above the next item.
@@ -24,7 +25,7 @@ pub(super) struct Writer {
 
 impl Writer {
     pub(super) fn new(index: usize) -> Self {
-        Self { index, grids: 0, known: Vec::new(), heading: String::new() }
+        Self { index, grids: 0, charts: 0, known: Vec::new(), heading: String::new() }
     }
 
     /// The items of a section, under its title.
@@ -77,7 +78,11 @@ impl Writer {
             Item::Table(found) => table(found, "plain", &self.heading),
             Item::Sortable(found) => table(found, "plain sortable", &self.heading),
             Item::Styles(styles) => self.styles(styles),
-            Item::Chart(found) => chart::draw(found),
+            Item::Chart(found) => {
+                self.charts += 1;
+                let id = super::prefixed(self.index, &format!("chart-{}", self.charts));
+                chart::draw(found, &id)
+            }
             Item::Grid(found) => {
                 let (id, data) = self.embedded(found);
                 html! { (grid::table(found, &id)) @if let Some(data) = data { (data) } }
@@ -215,9 +220,13 @@ fn class(column: &Column) -> Option<&'static str> {
 
 fn one(cell: &Cell, column: &Column) -> Markup {
     let heat = match (cell, column.heat) {
-        (Cell::Ratio(ratio) | Cell::PartialRatio { ratio, .. }, Some(better)) => {
-            cells::heat(*ratio, better)
-        }
+        (
+            Cell::Ratio(ratio)
+            | Cell::Judged(ratio, _)
+            | Cell::Compared { ratio, .. }
+            | Cell::PartialRatio { ratio, .. },
+            Some(better),
+        ) => cells::heat(*ratio, better),
         (Cell::Failed, _) => "failed".to_owned(),
         (Cell::Missed(_), _) => "missed".to_owned(),
         (Cell::Shaded(_, shade), _) => shade.class().unwrap_or_default().to_owned(),
@@ -230,5 +239,15 @@ fn one(cell: &Cell, column: &Column) -> Markup {
     };
     let classes = format!("{} {heat}", class(column).unwrap_or_default());
     let classes = Some(classes.trim()).filter(|classes| !classes.is_empty());
-    html! { td class=[classes] style=[style] { (layout::text(cell)) } }
+    html! {
+        td class=[classes] style=[style] {
+            @match cell {
+                // The blank lets the script read the value alone.
+                Cell::Compared { value, ratio } => {
+                    (number::value(*value)) " " small { (number::ratio(*ratio)) }
+                },
+                _ => (layout::text(cell)),
+            }
+        }
+    }
 }

@@ -6,9 +6,7 @@ use crate::{
     scope::Scope,
     words,
 };
-use analysis::{
-    BUCKETS, Outcome, PhaseCell, RoleCost, RoleTimes, ServiceLevel, cache_bytes, sla::RULES,
-};
+use analysis::{BUCKETS, Outcome, PhaseCell, RoleCost, RoleTimes, ServiceLevel, sla::RULES};
 use model::metric::{Better, Metric};
 
 /// Costs of an operation, in the order of the columns.
@@ -238,19 +236,14 @@ pub(super) fn sizes(scope: &Scope<'_>, step: &Step<'_>, document: &mut Document)
         return;
     }
     let mut table = table(scope, step, &known);
-    let cache = |subject: &String| {
-        let mut trials = scope.details.trials.iter();
-        let trial = trials.find(|trial| trial.header.subject == *subject)?;
-        cache_bytes(&trial.header.settings)
-    };
-    let caches: Vec<Option<f64>> = scope.comparison.subjects.iter().map(cache).collect();
+    let caches: Vec<Option<f64>> =
+        scope.comparison.subjects.iter().map(|subject| scope.cache_mib(subject)).collect();
     if caches.iter().any(Option::is_some) {
         table.columns.push(Column::numbers("cache", "MiB"));
         table.columns.push(Column::numbers("RSS of cache", "ratio"));
         let subjects = scope.comparison.subjects.iter();
-        for ((row, subject), cache) in table.rows.iter_mut().zip(subjects).zip(caches) {
+        for ((row, subject), mib) in table.rows.iter_mut().zip(subjects).zip(caches) {
             let Row::Cells(cells) = row else { continue };
-            let mib = cache.map(|bytes| bytes / f64::from(1 << 20));
             let resident = step.phase.cell(subject, RESIDENT).and_then(|cell| cell.value);
             cells.push(number(mib));
             cells.push(match resident.zip(mib) {

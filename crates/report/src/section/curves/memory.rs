@@ -1,0 +1,123 @@
+//! Memory of the server over a trial and at its peak, beside the cache that the settings ask for.
+
+use super::{Form, add, charts};
+use crate::{
+    chart::{Line, Lines, Scale},
+    document::{Cell, Column, Document, Item, Row, Table},
+    number,
+    scope::Scope,
+};
+use analysis::Curve;
+
+const RESIDENT: &str = "server_rss_mib_peak";
+const ADDRESSED: &str = "server_vsz_mib_peak";
+
+/// Lines up to which each has its peak marked; the marks of more would hide each other.
+const MARKED: usize = 4;
+
+pub(super) fn write(scope: &Scope<'_>, document: &mut Document) {
+    let details = scope.details;
+    let x = ("seconds of a trial", Scale::Zero);
+    let form = |what| Form { what, x, y: ("MiB", Scale::Zero) };
+    let mut resident = charts(scope, &details.resident, &form("resident memory"));
+    let mut addressed = charts(scope, &details.addressed, &form("address space"));
+    resident.iter_mut().chain(&mut addressed).for_each(mark_peaks);
+    resident.iter_mut().for_each(|chart| add_caches(scope, chart));
+    resident.extend(addressed);
+    let text = "Memory of the server over a trial, one line per block, and the cache that the \
+                settings ask for.";
+    add(document, text, resident);
+    if let Some(table) = peaks(scope) {
+        document.paragraph("The most memory that the server had in any test or trial.");
+        document.items.push(Item::Sortable(table));
+    }
+}
+
+fn mark_peaks(chart: &mut Lines) {
+    if chart.lines.len() > MARKED {
+        return;
+    }
+    for line in &mut chart.lines {
+        let points = line.segments.iter().flatten().copied();
+        line.peak = points.max_by(|a, b| a.1.total_cmp(&b.1));
+    }
+}
+
+/// A level per size of cache, with the names of those who have it where sizes differ.
+fn add_caches(scope: &Scope<'_>, chart: &mut Lines) {
+    let mut caches: Vec<(f64, Vec<&str>)> = Vec::new();
+    for subject in &scope.comparison.subjects {
+        let Some(mib) = scope.cache_mib(subject) else { continue };
+        match caches.iter_mut().find(|(known, _)| *known == mib) {
+            Some((_, subjects)) => subjects.push(subject),
+            None => caches.push((mib, vec![subject])),
+        }
+    }
+    let points = || chart.lines.iter().flat_map(|line| line.segments.iter().flatten());
+    let end = points().map(|point| point.0).fold(0.0, f64::max);
+    let one = caches.len() == 1;
+    let line = |(mib, subjects): &(f64, Vec<&str>)| {
+        let whose = match subjects.as_slice() {
+            _ if one => String::new(),
+            [subject] => format!(" of {subject}"),
+            several => format!(" of {} variants", several.len()),
+        };
+        Line {
+            name: format!("cache{whose}: {} MiB", number::value(*mib)),
+            class: "cache".to_owned(),
+            segments: vec![vec![(0.0, *mib), (end, *mib)]],
+            peak: None,
+        }
+    };
+    let lines: Vec<Line> = caches.iter().map(line).collect();
+    for line in &lines {
+        chart.description.push_str(&format!("; {}", line.name));
+    }
+    chart.lines.extend(lines);
+}
+
+/// A line per variant: peaks, and their ratios to the cache where that is known.
+fn peaks(scope: &Scope<'_>) -> Option<Table> {
+    let details = scope.details;
+    let subjects = &scope.comparison.subjects;
+    let peaks = |metric, curves: &[Curve]| -> Vec<Option<f64>> {
+        subjects.iter().map(|subject| peak(scope, (subject, metric), curves)).collect()
+    };
+    let resident = peaks(RESIDENT, &details.resident);
+    let addressed = peaks(ADDRESSED, &details.addressed);
+    if resident.iter().chain(&addressed).all(Option::is_none) {
+        return None;
+    }
+    let caches: Vec<Option<f64>> = subjects.iter().map(|s| scope.cache_mib(s)).collect();
+    let cached = caches.iter().any(Option::is_some);
+    let mut columns = vec![Column::words("variant")];
+    columns.extend(["RSS at its peak", "VSZ at its peak"].map(|t| Column::numbers(t, "MiB")));
+    if cached {
+        columns.push(Column::numbers("cache", "MiB"));
+        columns.extend(["RSS of cache", "VSZ of cache"].map(|t| Column::numbers(t, "ratio")));
+    }
+    let number = |value: Option<f64>| value.map_or(Cell::Missing, Cell::Number);
+    let row = |index: usize| {
+        let (resident, addressed, cache) = (resident[index], addressed[index], caches[index]);
+        let name = Cell::Text(subjects[index].clone());
+        let mut cells = vec![name, number(resident), number(addressed)];
+        if cached {
+            cells.push(number(cache));
+            cells.extend([resident, addressed].map(|peak| {
+                let pair = peak.zip(cache);
+                pair.map_or(Cell::Missing, |(peak, cache)| Cell::Ratio(peak / cache))
+            }));
+        }
+        Row::Cells(cells)
+    };
+    Some(Table { columns, rows: (0..subjects.len()).map(row).collect() })
+}
+
+/// The largest value of a subject's tests and of its curves [MiB].
+fn peak(scope: &Scope<'_>, (subject, metric): (&str, &str), curves: &[Curve]) -> Option<f64> {
+    let phases = scope.comparison.phases.iter();
+    let values = phases.filter_map(|phase| phase.cell(subject, metric)?.value);
+    let own = curves.iter().filter(|curve| curve.subject == subject);
+    let points = own.flat_map(|curve| curve.segments.iter().flatten()).map(|point| point.1);
+    values.chain(points).reduce(f64::max)
+}

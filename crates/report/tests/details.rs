@@ -1,0 +1,103 @@
+//! What the HTML report tells beside the comparison: memory and what was compared.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod lab;
+
+use analysis::Curve;
+use lab::{comparison, report};
+use model::{environment::Environment, imported::ImportHeader, record::TrialHeader};
+use report::{Details, Provenance, Trial, render};
+
+const TWO: [(&str, f64); 2] = [("mysql-5.6.24", 1.0), ("mysql-9.7.4", 1.6)];
+
+fn page(details: Details) -> String {
+    let mut report = report(comparison(&TWO, 1, None), &[]);
+    report.details = vec![details];
+    render(&report, "html").unwrap()
+}
+
+fn trial(subject: &str, settings: &[(&str, &str)]) -> Trial {
+    let settings = settings.iter().map(|(name, value)| ((*name).into(), (*value).into()));
+    let header = TrialHeader {
+        format: 1,
+        trial: String::new(),
+        run: "r".into(),
+        experiment: "points".into(),
+        plan: String::new(),
+        block: 0,
+        subject: subject.into(),
+        server_version: subject.into(),
+        binary_sha256: "0".repeat(64),
+        configuration: String::new(),
+        settings: settings.collect(),
+        ignored_settings: Vec::new(),
+        seed: 1,
+        foreground: String::new(),
+    };
+    Trial { header, environment: Environment::default(), remarks: Vec::new() }
+}
+
+#[test]
+fn memory_has_its_peaks_and_their_ratios_to_the_cache() {
+    let curve = |subject: &str, phase: &str, peak: f64| Curve {
+        subject: subject.into(),
+        phase: phase.into(),
+        segments: vec![vec![(0.0, 100.0), (60.0, peak), (90.0, 300.0)]],
+    };
+    let cache = [("innodb_buffer_pool_size", "1073741824")];
+    let page = page(Details {
+        trials: TWO.iter().map(|(subject, _)| trial(subject, &cache)).collect(),
+        resident: TWO.iter().map(|(s, _)| curve(s, "resident memory", 1280.0)).collect(),
+        addressed: TWO.iter().map(|(s, _)| curve(s, "address space", 2048.0)).collect(),
+        ..Details::default()
+    });
+    let curves = page.split_once("<section id=\"curves\"").unwrap().1;
+    assert!(curves.contains("<figcaption>resident memory</figcaption>"), "{curves}");
+    assert!(curves.contains("<span class=\"key cache\"></span>cache: 1024 MiB"), "{curves}");
+    assert!(curves.contains("class=\"line cache\"") && curves.contains(">1280</text>"));
+    let row = curves.split_once("<th scope=\"row\">mysql-9.7.4</th>").unwrap().1;
+    let row = row.split_once("</tr>").unwrap().0;
+    for cell in [">1280<", ">2048<", ">1024<", ">1.25<", ">2.00<"] {
+        assert!(row.contains(cell), "{cell}: {row}");
+    }
+}
+
+#[test]
+fn the_settings_that_all_variants_share_can_be_opened() {
+    let settings = [("innodb_flush_method", "O_DIRECT"), ("datadir", "/x"), ("sync_binlog", "0")];
+    let mut trials = vec![trial(TWO[0].0, &settings), trial(TWO[1].0, &settings)];
+    let shown = |trials: &[Trial]| page(Details { trials: trials.to_vec(), ..Details::default() });
+    let folded = |title: &str| format!("<summary>{title}</summary>");
+    let alike = shown(&trials);
+    assert!(alike.contains(&folded("2 that all variants share")), "{alike}");
+    assert!(alike.contains("innodb_flush_method = O_DIRECT\nsync_binlog = 0</code>"));
+    trials[1].header.settings.insert("sync_binlog".into(), "1".into());
+    assert!(shown(&trials).contains("innodb_flush_method = O_DIRECT</code>"));
+    assert!(shown(&trials[..1]).contains(&folded("2 settings of <code>mysql-5.6.24</code>")));
+}
+
+#[test]
+fn an_archive_says_where_its_values_come_from() {
+    let header = ImportHeader {
+        experiment: "nov/dop1".into(),
+        paths: vec!["archives/nov".into()],
+        importers: [("sb_met".to_owned(), 2)].into(),
+        corrections: vec!["vmstat".into()],
+        warnings: vec!["`nov/x`:1: is broken".into(); 25],
+        ..ImportHeader::default()
+    };
+    let files = [("nov/dop1/a/<sb.met>".to_owned(), 12), ("nov/dop1/b".to_owned(), 3)].into();
+    let page = page(Details { imported: Some(Provenance { header, files }), ..Details::default() });
+    let part = page.split_once("<h3>Where the values come from</h3>").unwrap().1;
+    for text in [
+        "<dd>archives/nov</dd>",
+        "<dd>sb_met (2)</dd>",
+        "<dd>vmstat</dd>",
+        "<dd>15</dd>",
+        "    12  nov/dop1/a/&lt;sb.met&gt;\n     3  nov/dop1/b",
+        "And 5 more, all in <code>import.json</code>",
+    ] {
+        assert!(part.contains(text), "{text}: {part}");
+    }
+}
