@@ -73,6 +73,46 @@ fn nothing_known_is_an_error_that_names_the_remedy() {
     assert_eq!(message, "`iostat` is no correction; there are: `vmstat`");
 }
 
+fn study(archive: &archive::Archive) -> archive::Study {
+    archive::Study {
+        experiment: archive.experiment.clone(),
+        subjects: archive.subjects.clone(),
+        values: archive.values.clone(),
+        ..archive::Study::default()
+    }
+}
+
+#[test]
+fn no_cell_of_an_exported_table_is_a_formula() {
+    let (met, out) = (data(MET), data(OUT));
+    let names = ["=HYPERLINK(\"x\")", "-1+cmd|' C'!A0", "@SUM(1)", "+1", "a;=1", "x.my1.c.pk1"];
+    let mut files: Vec<(String, &[u8])> = names
+        .iter()
+        .flat_map(|name| {
+            [(format!("s/{name}/{MET}"), met.as_slice()), (format!("s/{name}/=1+1.txt"), &out)]
+        })
+        .collect();
+    let table = "ips\tqps\ttag\n1\t2\t5m.=1+1\n3\t4\t@b\n";
+    files.push(("ib/mrg.l.i0".to_owned(), table.as_bytes()));
+    let files: Vec<(&str, &[u8])> = files.iter().map(|(p, b)| (p.as_str(), *b)).collect();
+    let imported = import(&files).unwrap();
+    let input = archive::Input { studies: imported.archives.iter().map(study).collect() };
+    let options = archive::ExportOptions { tag: "t".into(), ..Default::default() };
+    let mytools = archive::export::find("mytools").unwrap();
+    let mut seen = 0;
+    for file in mytools.export(&input, &options).unwrap() {
+        let text = String::from_utf8(file.bytes).unwrap();
+        // Titles of the published format.
+        let lines = text.lines().filter(|line| *line != "-" && !line.starts_with("--- "));
+        for cell in lines.flat_map(|line| line.split(['\t', ',', ';', '"'])) {
+            let formula = cell.starts_with(['=', '+', '-', '@']) && cell.parse::<f64>().is_err();
+            assert!(!formula, "{}: {text}", file.path);
+            seen += u32::from(cell.starts_with('\''));
+        }
+    }
+    assert!(seen > 10, "{seen}");
+}
+
 #[test]
 fn strange_names_stay_names() {
     let met = data(MET);
@@ -87,14 +127,8 @@ fn strange_names_stay_names() {
     let imported = import(&files).unwrap();
     let [archive] = imported.archives.as_slice() else { panic!("one archive") };
     assert_eq!(archive.subjects.len(), 4);
-    let study = archive::Study {
-        experiment: archive.experiment.clone(),
-        subjects: archive.subjects.clone(),
-        values: archive.values.clone(),
-        ..archive::Study::default()
-    };
+    let input = archive::Input { studies: vec![study(archive)] };
     let options = archive::ExportOptions { tag: "t".into(), ..Default::default() };
-    let input = archive::Input { studies: vec![study] };
     for exporter in archive::export::EXPORTERS {
         for file in exporter.export(&input, &options).unwrap() {
             let text = String::from_utf8(file.bytes).unwrap();

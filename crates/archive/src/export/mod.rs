@@ -1,6 +1,7 @@
 //! Formats of others that can be written. One file each.
 
 mod bmf;
+pub(crate) mod cell;
 mod csv;
 mod mytools;
 
