@@ -19,7 +19,7 @@ pub struct File<'a> {
     pub path: &'a str,
     /// File name, without folder and without `.gz`.
     pub name: &'a str,
-    /// The content, uncompressed. It holds no zero byte.
+    /// The content, uncompressed: UTF-8 without zero bytes.
     pub bytes: &'a [u8],
     pub(crate) place: &'a Place,
     pub(crate) siblings: &'a BTreeSet<String>,
@@ -30,7 +30,8 @@ pub struct File<'a> {
 pub struct Line<'a> {
     /// From 1.
     pub number: u32,
-    /// The text without line end; bytes that are no UTF-8 are replaced.
+    /// The text without line end. Bytes that are no UTF-8 are replaced: only beginnings of files,
+    /// by which formats are known, can hold any.
     pub text: Cow<'a, str>,
 }
 

@@ -12,6 +12,7 @@
 
 mod assemble;
 mod center;
+mod content;
 pub mod correct;
 mod derive;
 mod error;

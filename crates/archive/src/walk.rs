@@ -3,6 +3,7 @@
 use crate::{
     Archive, Error, Fault, FileHead, Found, Result,
     assemble::{Assembly, Told},
+    content::{Content, MARK},
     correct,
     file::File,
     import as formats,
@@ -12,12 +13,8 @@ use fs_err as fs;
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
-    io::Read,
     path::{Path, PathBuf},
 };
-
-/// A file larger than this is no result file of a known format.
-const BYTES_MAX: u64 = 256 << 20;
 
 /// Folders below the imported one that are walked.
 const DEPTH_MAX: usize = 32;
@@ -153,16 +150,15 @@ impl Walk {
         let shown = shown(root, path);
         let full = name_of(path);
         let name = full.strip_suffix(".gz").unwrap_or(&full);
-        let start = match read(path, FileHead::BYTES as u64) {
-            Ok(start) => start,
-            Err(error) => return Ok(Some(Fault::new(0, format!("it cannot be read: {error}")))),
-        };
-        let Some(importer) = formats::find(&FileHead { name, start: &start }) else {
+        let head = read(path, Some(FileHead::BYTES as u64));
+        let start = head.start(FileHead::BYTES);
+        let start = start.strip_prefix(MARK).unwrap_or(start);
+        let Some(importer) = formats::find(&FileHead { name, start }) else {
             self.imported.unknown.push(shown);
             return Ok(None);
         };
         *self.imported.taken.entry(importer.name()).or_default() += 1;
-        let bytes = match content(path) {
+        let bytes = match read(path, None).text() {
             Ok(bytes) => bytes,
             Err(fault) => return Ok(Some(fault)),
         };
@@ -180,35 +176,14 @@ impl Walk {
     }
 }
 
-/// The whole content as text without zero bytes.
-fn content(path: &Path) -> std::result::Result<Vec<u8>, Fault> {
-    let bytes = read(path, BYTES_MAX + 1)
-        .map_err(|error| Fault::new(0, format!("it cannot be read: {error}")))?;
-    if bytes.len() as u64 > BYTES_MAX {
-        let mib = BYTES_MAX >> 20;
-        return Err(Fault::new(0, format!("it is larger than {mib} MiB; split it")));
+/// The content of a file, unpacked where its name ends in `.gz`.
+fn read(path: &Path, limit: Option<u64>) -> Content {
+    let packed = path.extension().is_some_and(|ending| ending == "gz");
+    match (fs::File::open(path), limit) {
+        (Ok(file), Some(limit)) => Content::read(file, packed, limit),
+        (Ok(file), None) => Content::whole(file, packed),
+        (Err(error), _) => Content::unreadable(error),
     }
-    if let Some(place) = bytes.iter().position(|byte| *byte == 0) {
-        let line = bytes[..place].iter().filter(|byte| **byte == b'\n').count() + 1;
-        let line = u32::try_from(line).unwrap_or(u32::MAX);
-        return Err(Fault::new(
-            line,
-            "the line holds a zero byte, so this is no text; save it as UTF-8",
-        ));
-    }
-    Ok(bytes)
-}
-
-/// At most `limit` bytes of a file, uncompressed.
-fn read(path: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
-    let file = fs::File::open(path)?;
-    let mut bytes = Vec::new();
-    if path.extension().is_some_and(|ending| ending == "gz") {
-        flate2::read::MultiGzDecoder::new(file).take(limit).read_to_end(&mut bytes)?;
-    } else {
-        file.take(limit).read_to_end(&mut bytes)?;
-    }
-    Ok(bytes)
 }
 
 fn name_of(path: &Path) -> String {

@@ -47,7 +47,31 @@ fn a_folder_of_broken_files_is_an_error_with_file_and_line() {
     check(&long, ":1: ");
     check(&[met.as_slice(), b"\0"].concat(), ":7: the line holds a zero byte");
     check(&utf16, ":1: the line holds a zero byte");
-    check(b"\xff\xfe\x80", ":1: ");
+    check(b"\xff\xfe\x80", ":1: the line is not UTF-8");
+}
+
+#[test]
+fn names_in_another_encoding_are_told_and_never_replaced() {
+    let check = |path: &str, text: &str, line: u32| {
+        let bytes: Vec<u8> = text.chars().map(|c| u8::try_from(u32::from(c)).unwrap()).collect();
+        let message = import(&[(path, &bytes)]).unwrap_err();
+        let expected = format!("`bad/{path}`:{line}: the line is not UTF-8, as it holds the byte");
+        assert!(message.starts_with(&expected), "{message}");
+        // The same text in UTF-8 is fine, and so is a mark of byte order before it.
+        let marked = format!("\u{feff}{text}");
+        for text in [text, &marked] {
+            let imported = import(&[(path, text.as_bytes())]).unwrap();
+            assert_eq!(imported.warnings, []);
+            assert!(imported.archives[0].subjects.iter().any(|subject| subject == "Müller"));
+        }
+    };
+    check(
+        "o.met.all",
+        "sb.met.scan.range100.pk1.dop1\n--- absolute\ncpu/o\t\to/s\tdbms\n0.1\t5\tMüller\n",
+        4,
+    );
+    check("qps.abs.a.tsv", "col-1 : Müller\n\ncol-1\n5\tscan_range=100\n", 1);
+    check("mrg.l.i0", "ips\tqps\ttag\n5\t0\tMüller\n", 2);
 }
 
 #[test]

@@ -117,7 +117,8 @@ fn broken_files_are_told_with_their_place() {
     let check = |name: &str, text: &str, expected: &str| {
         assert_eq!(message(name, text.as_bytes()), expected);
     };
-    check("o.sum.t.1m.a", "", "`D/o.sum.t.1m.a`:1: the header does not end in `tag`");
+    check("o.sum.t.1m.a", "", "`D/o.sum.t.1m.a`:1: the file is empty");
+    check("o.sum.t.1m.a", "ips\n", "`D/o.sum.t.1m.a`:1: the header does not end in `tag`");
     check(
         "o.sum.t.1m.a",
         "ips\tqps\ttag\n1\t2\ta\n",
