@@ -38,7 +38,8 @@ fn command(command: Command) -> Command {
     Arguments::augment_args(command.about("Reads result archives of other tools into records"))
         .after_help(
             "`dbdyno list importers` names the formats. Files of other formats are counted and \
-             left alone. Exit codes: 0 something was imported, 2 nothing could be.",
+             left alone. Exit codes: 0 everything of a known format was imported, 2 a file of a \
+             known format is broken, or a named one is of none: the others are imported.",
         )
 }
 
@@ -48,8 +49,13 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let imported = archive::import(&arguments.paths, &options)?;
     talk_of(&imported);
     let results = Results::open_or_create(&arguments.results.results)?;
-    let warnings: Vec<String> =
-        imported.warnings.iter().take(KEPT).map(ToString::to_string).collect();
+    let warnings: Vec<String> = imported
+        .broken
+        .iter()
+        .chain(&imported.warnings)
+        .take(KEPT)
+        .map(ToString::to_string)
+        .collect();
     for archive in &imported.archives {
         let header = ImportHeader {
             format: 0,
@@ -67,11 +73,22 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         );
         talk::data(&talk::printable(&line))?;
     }
-    Ok(Code::Done)
+    if imported.broken.is_empty() {
+        return Ok(Code::Done);
+    }
+    let (broken, all) = (imported.broken.len(), files(imported.files));
+    talk::say(&format!("error: {broken} of {all} broken; everything else was imported"));
+    Ok(Code::Failed)
 }
 
 /// What was found, what was not known, what was irregular.
 fn talk_of(imported: &Imported) {
+    for broken in imported.broken.iter().take(SHOWN) {
+        talk::say(&format!("error: {broken}"));
+    }
+    if imported.broken.len() > SHOWN {
+        talk::say(&format!("error: and {} more broken files", imported.broken.len() - SHOWN));
+    }
     for warning in imported.warnings.iter().take(SHOWN) {
         talk::say(&format!("warning: {warning}"));
     }

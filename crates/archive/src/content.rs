@@ -46,7 +46,8 @@ impl Content {
     pub(crate) fn text(self) -> Result<Vec<u8>, Fault> {
         let Self { mut bytes, failure } = self;
         if let Some(error) = failure {
-            let reason = format!("the file cannot be read from here on: {error}");
+            let from = if bytes.is_empty() { "" } else { " from here on" };
+            let reason = format!("the file cannot be read{from}: {error}");
             return Err(Fault::new(line_of(&bytes, bytes.len()), reason));
         }
         if bytes.is_empty() {

@@ -21,6 +21,7 @@ mod file;
 mod found;
 pub mod import;
 pub mod insert;
+mod intake;
 mod number;
 mod place;
 pub mod samples;

@@ -77,13 +77,107 @@ fn names_in_another_encoding_are_told_and_never_replaced() {
 #[test]
 fn a_named_file_that_is_broken_is_an_error_beside_good_ones() {
     let (_parent, root) = folder(&[(MET, &data(MET)), (OUT, &data(OUT)[..400])]);
-    let broken = root.join(OUT);
-    let message = archive::import(&[root.join(MET), broken], &Options::default()).unwrap_err();
-    assert!(message.to_string().contains(&format!("{OUT}`:")), "{message}");
+    for paths in [vec![root.join(MET), root.join(OUT)], vec![root]] {
+        let imported = archive::import(&paths, &Options::default()).unwrap();
+        let [broken] = imported.broken.as_slice() else { panic!("{:?}", imported.broken) };
+        assert!(broken.file.ends_with(&format!("bad/{OUT}")), "{broken}");
+        assert!(broken.line > 0 && broken.reason.contains("cut short"), "{broken}");
+        // What is whole is imported.
+        assert_eq!((imported.archives.len(), imported.warnings.len()), (1, 0));
+    }
+}
+
+/// The places of the broken files of an import, without what is before their names.
+fn broken(imported: &Imported) -> Vec<String> {
+    let place = |broken: &archive::Warning| {
+        let name = broken.file.rsplit('/').next().unwrap_or_default();
+        format!("{name}:{}", broken.line)
+    };
+    imported.broken.iter().map(place).collect()
+}
+
+#[test]
+fn what_is_broken_or_named_is_told_beside_good_files_and_the_rest_is_counted() {
+    let met = data(MET);
+    // A name of no known kind, or that of a known one; the line where the file stops to be good.
+    let (no, sum, raw) = ("notes.txt", "o.sum.t.1m.a", "sb.met.scan.range100.pk1.dop4");
+    let table = b"ips\tqps\ttag\n1\t2\ta\n".as_slice();
+    let mut packed = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    std::io::Write::write_all(&mut packed, &met).unwrap();
+    let packed = packed.finish().unwrap();
+    let cases: [(&str, &[u8], &str); 14] = [
+        (no, b"", "notes.txt:1"),
+        (no, b"a\n\0", "notes.txt:2"),
+        (no, b"a\nb\n\xff", "notes.txt:3"),
+        (no, b"banner is missing\n", "notes.txt:1"),
+        (no, &met[60..], "notes.txt:1"),
+        (raw, b"", "sb.met.scan.range100.pk1.dop4:1"),
+        (raw, &met[..80], "sb.met.scan.range100.pk1.dop4:2"),
+        (raw, b"\0", "sb.met.scan.range100.pk1.dop4:1"),
+        (raw, b"a\n\xe9", "sb.met.scan.range100.pk1.dop4:2"),
+        ("sb.met.scan.range100.pk1.dop4.gz", b"none", "sb.met.scan.range100.pk1.dop4.gz:1"),
+        ("a.gz", &packed[..30], "a.gz:1"),
+        (sum, table, "o.sum.t.1m.a:2"),
+        ("mrg.l.i0", b"ips\tqps\ttag\n1\ta\n", "mrg.l.i0:2"),
+        ("mrg.l.i0", &table[..table.len() - 1], "mrg.l.i0:2"),
+    ];
+    for (name, bytes, place) in cases {
+        let known = ![no, "a.gz"].contains(&name);
+        let (_parent, root) = folder(&[("s/x.a.b.pk1/sb.met.read-only.range10.pk1.dop4", &met)]);
+        std::fs::write(root.join(name), bytes).unwrap();
+        let imported = archive::import(&[root.clone()], &Options::default()).unwrap();
+        let in_folder = (broken(&imported), imported.unknown.len(), imported.archives.len());
+        let expected = if known { (vec![place.to_owned()], 0, 1) } else { (vec![], 1, 1) };
+        assert_eq!(in_folder, expected, "{name} in a folder");
+        let paths = [root.join("s"), root.join(name)];
+        let imported = archive::import(&paths, &Options::default()).unwrap();
+        assert_eq!(broken(&imported), [place], "{name} by name");
+        assert_eq!((imported.unknown.len(), imported.archives.len()), (0, 1));
+        let alone = archive::import(&paths[1..], &Options::default()).unwrap_err().to_string();
+        let (_, line) = place.rsplit_once(':').unwrap();
+        assert!(alone.contains(&format!("{name}`:{line}: ")), "{alone}");
+    }
+}
+
+#[test]
+fn a_line_that_is_cut_is_left_out_and_told() {
+    let check = |name: &str, text: &str, line: u32, subjects: &[&str]| {
+        let imported = import(&[(name, text.as_bytes())]).unwrap();
+        assert_eq!(broken(&imported), [format!("{name}:{line}")]);
+        assert_eq!(imported.archives[0].subjects, subjects);
+        let mut sources = imported.archives[0].values.iter().map(|value| value.source.line);
+        assert!(sources.all(|source| source < line));
+        let whole = import(&[(name, format!("{text}\n").as_bytes())]).unwrap();
+        assert_eq!(whole.broken, []);
+    };
+    // Each would be another range, another variant or another number.
+    check("mrg.l.i0", "ips\tqps\ttag\n1\t0\tmy80\n2\t0\tmy8", 3, &["my80"]);
+    check(
+        "qps.abs.a.tsv",
+        "col-1 : a\n\ncol-1\n5\tscan_range=100\n6\tread-only_range=1",
+        5,
+        &["a"],
+    );
+    check(
+        "o.met.a",
+        "sb.met.scan.range100.pk1.dop1\n--- absolute\ncpu/o\t\to/s\tdbms\n\
+         0.1\t5\tmy84\n0.1\t5\tmy8",
+        5,
+        &["my84"],
+    );
+}
+
+#[test]
+fn paths_in_another_encoding_are_told() {
+    use std::os::unix::ffi::OsStrExt;
+    let (_parent, root) = folder(&[(MET, &data(MET))]);
+    let odd = root.join(std::ffi::OsStr::from_bytes(b"x.M\xfcller.c.pk1"));
+    std::fs::create_dir(&odd).unwrap();
+    std::fs::write(odd.join(MET), data(MET)).unwrap();
     let imported = archive::import(&[root], &Options::default()).unwrap();
-    let [warning] = imported.warnings.as_slice() else { panic!("{:?}", imported.warnings) };
-    assert_eq!(warning.file, format!("bad/{OUT}"));
-    assert!(warning.line > 0 && warning.reason.contains("cut short"), "{warning}");
+    let [broken] = imported.broken.as_slice() else { panic!("{:?}", imported.broken) };
+    assert!(broken.reason.contains("its path is not UTF-8"), "{broken}");
+    assert_eq!(imported.archives[0].subjects, ["bad"]);
 }
 
 #[test]

@@ -38,6 +38,10 @@ impl Importer for InsertProgress {
         named(head.name).is_some() || head.holds("i_sec\tt_sec\ti_ips\t")
     }
 
+    fn ends_anywhere(&self) -> bool {
+        true
+    }
+
     fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
         let (clients, client) = named(file.name).unwrap_or((1, 1));
         let mut folders = file.path.rsplit('/').skip(1);
@@ -69,7 +73,8 @@ impl Importer for InsertProgress {
             }
         }
         if progress.is_empty() {
-            return Err(Fault::new(0, "no line of progress was found"));
+            let last = file.lines().last().map_or(1, |line| line.number);
+            return Err(Fault::new(last, "no line of progress was found"));
         }
         progress.values(&cell, &prefix, found);
         Ok(())

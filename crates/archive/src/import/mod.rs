@@ -33,6 +33,12 @@ pub trait Importer: Sync {
     /// Whether a file is of this format, by its name or its beginning.
     fn recognises(&self, head: &FileHead<'_>) -> bool;
 
+    /// Whether a file is whole wherever it ends, as captures are stopped and not finished. Of any
+    /// other one a last line without an end is cut, and what it told is left out.
+    fn ends_anywhere(&self) -> bool {
+        false
+    }
+
     /// Adds what the file tells to `found`. Rows that are not what they should be become warnings;
     /// a fault means that the file as a whole tells nothing, and discards what it told before.
     fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault>;

@@ -37,7 +37,7 @@ impl Importer for OMet {
 
     fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
         if file.bytes.is_empty() {
-            return Err(Fault::new(0, "the file is empty"));
+            return Err(Fault::new(1, "the file is empty"));
         }
         let mut section = Section::None;
         for line in file.lines() {

@@ -22,6 +22,10 @@ impl Importer for Ps {
         head.name.starts_with("sb.ps.") || head.name.starts_with("sb.prepare.ps.")
     }
 
+    fn ends_anywhere(&self) -> bool {
+        true
+    }
+
     fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
         let mut peaks = [(0.0, 0), (0.0, 0)];
         let mut last = 0;
