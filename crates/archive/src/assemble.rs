@@ -161,9 +161,21 @@ pub(crate) fn counts_clients(cell: &Cell) -> bool {
 fn same(first: &Value, second: &Value) -> bool {
     if first.text.is_empty() || second.text.is_empty() {
         let scale = first.value.abs().max(second.value.abs());
-        return (first.value - second.value).abs() <= scale * 1e-3;
+        let printed = [first, second].map(printed_step).into_iter().fold(0.0, f64::max);
+        return (first.value - second.value).abs() <= printed.max(scale * 1e-3);
     }
     number::agree(&first.text, &second.text)
+}
+
+/// Half of the last printed digit, in the unit of the value; 0 for what was computed.
+fn printed_step(value: &Value) -> f64 {
+    let printed = number::parse(&value.text).filter(|printed| *printed != 0.0);
+    let factor = printed.map_or(1.0, |printed| value.value / printed);
+    if value.text.is_empty() {
+        0.0
+    } else {
+        number::half_step(&value.text) * factor.abs() * 1.000_001
+    }
 }
 
 fn shown(value: &Value) -> String {

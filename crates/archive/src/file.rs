@@ -1,6 +1,6 @@
 //! A file of an archive, as importers see it.
 
-use crate::{Cell, place::Place};
+use crate::{Cell, Fault, place::Place, step};
 use std::{borrow::Cow, collections::BTreeSet};
 
 /// The beginning of a file, by which importers know their own.
@@ -24,6 +24,9 @@ pub struct File<'a> {
     pub(crate) place: &'a Place,
     pub(crate) siblings: &'a BTreeSet<String>,
 }
+
+/// Why a file of the Insert Benchmark is left out.
+pub(crate) const NO_PHASE: &str = "its folder is not that of a phase, such as `RUN/qr100.L1`";
 
 /// A line of a file.
 #[derive(Debug, Clone)]
@@ -70,9 +73,28 @@ impl<'a> File<'a> {
 
     /// The cell of a file that has no place in a known archive: in a folder of its own the folder
     /// is the subject and the file's name is the phase; otherwise the name is the subject and
-    /// `kind`, which the file itself tells, is the phase.
+    /// `kind`, which the file itself tells, is the phase. In the folder of a phase of the Insert
+    /// Benchmark it belongs to that phase.
     pub fn loose_cell(&self, kind: &str) -> Cell {
         self.place.loose_cell(self.name, kind)
+    }
+
+    /// The same for a capture. Those of the Insert Benchmark, such as `o.vm` and `o.io.dop4`, fail
+    /// outside the folder of a phase: nothing tells what they are of.
+    pub fn capture_cell(&self, kind: &str) -> Result<Cell, Fault> {
+        let mut parts = self.name.split('.');
+        let published = parts.next() == Some("o")
+            && matches!(parts.next(), Some("vm" | "io" | "ps"))
+            && parts.all(|part| step::dop(part).is_some());
+        if published && self.place.phase_cell().is_none() {
+            return Err(Fault::new(1, NO_PHASE));
+        }
+        let mut cell = self.loose_cell(kind);
+        if published {
+            let clients = self.name.rsplit('.').next().and_then(step::dop);
+            cell.clients = clients.or(cell.clients);
+        }
+        Ok(cell)
     }
 
     /// A cell of a file that sums up several subjects.

@@ -36,7 +36,7 @@ impl Importer for Iostat {
         else {
             return Ok(());
         };
-        let mut cell = file.loose_cell("iostat");
+        let mut cell = file.capture_cell("iostat")?;
         cell.levels.insert("device".to_owned(), name.to_owned());
         let count = device.samples as f64;
         for (metric, sum) in [

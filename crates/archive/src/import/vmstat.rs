@@ -24,7 +24,7 @@ impl Importer for Vmstat {
 
     fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
         let rows = Rows::read(file.lines(), &mut found.warnings)?;
-        let cell = file.loose_cell("vmstat");
+        let cell = file.capture_cell("vmstat")?;
         let at = 1;
         // Kept beside the published averages, which a correction replaces by these.
         for (metric, sum) in [

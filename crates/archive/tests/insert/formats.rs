@@ -139,6 +139,49 @@ fn progress_of_a_lone_client_is_that_of_its_phase() {
 }
 
 #[test]
+fn captures_of_a_phase_belong_to_it() {
+    let run = "4u.1tno/80m.my8408_rel.cz12a";
+    let imported = imported(&[
+        ("o.sum.t.80m.my8408_rel.cz12a", "4u.1tno/o.sum.t.80m.my8408_rel.cz12a"),
+        ("../vmstat.txt", &format!("{run}/qr100.L1/o.vm")),
+        ("../iostat.txt", &format!("{run}/qr100.L1/o.io.dop4")),
+    ]);
+    let archive = only(&imported);
+    assert_eq!((archive.experiment.as_str(), archive.subjects.len()), ("ib", 1));
+    let key = ("my8408_rel.cz12a", "qr100.L1");
+    let expected = [
+        ("host_cpu_percent_exact", 40.0, ""),
+        ("reads_per_second", 12.5, "12.5"),
+        ("read_kib_per_second", 240.0, ""),
+        ("insert_rows_per_second_target", 400.0, ""),
+    ];
+    check(archive, key, &expected);
+    assert!(archive.values.iter().all(|value| value.measurement.phase != "o"));
+    // The summary and the capture, which are of different runs here, contradict each other.
+    let contradicted = |metric: &str| {
+        imported
+            .warnings
+            .iter()
+            .any(|warning| warning.reason.starts_with(&format!("`{metric}` is")))
+    };
+    assert!(contradicted("host_cpu_percent") && contradicted("reads_per_second"));
+}
+
+#[test]
+fn a_capture_of_no_phase_is_refused() {
+    let root = tempfile::tempdir().unwrap();
+    for (sample, name) in [("../vmstat.txt", "o.vm"), ("../iostat.txt", "o.io.dop4")] {
+        fs::write(root.path().join(name), sample_text(sample)).unwrap();
+        let message = import(&[root.path().join(name)], &Options::default()).unwrap_err();
+        let message = message.to_string();
+        assert!(
+            message.contains(&format!("{name}`:1: its folder is not that of a phase")),
+            "{message}"
+        );
+    }
+}
+
+#[test]
 fn several_clients_of_the_early_form_are_told_apart() {
     let imported = imported(&[("o.ib.dop2.2", "20m.in57.c5/q.L4.ips200/o.ib.dop2.2")]);
     let archive = only(&imported);

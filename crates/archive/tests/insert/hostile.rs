@@ -128,7 +128,7 @@ fn broken_files_are_told_with_their_place() {
     check(
         "o.ib.dop1.1",
         "Done\n",
-        "`D/o.ib.dop1.1`: its folder is not that of a phase of a variant",
+        "`D/o.ib.dop1.1`:1: its folder is not that of a phase, such as `RUN/qr100.L1`",
     );
     let binary = message("mrg.l.i0", b"ips\ttag\n1\0\ta\n");
     assert!(binary.starts_with("`D/mrg.l.i0`:2: the line holds a zero byte"), "{binary}");
