@@ -185,11 +185,12 @@ fn compare_imported(
     measurements.retain(|value| value.state == SliceState::Measured);
     observations.measurements = measurements;
     let mut comparison = analysis::compare(&observations, &design);
-    if !header.warnings.is_empty() {
+    let irregular = header.irregular.max(header.warnings.len() as u64);
+    if irregular > 0 {
         comparison.warnings.push(format!(
-            "the archive `{}` had {} irregular places, which are in `import.json` of run `{run}`",
-            header.experiment,
-            header.warnings.len()
+            "the archive `{}` had {irregular} irregular places, which `import.json` of run `{run}` \
+             names",
+            header.experiment
         ));
     }
     Ok(comparison)

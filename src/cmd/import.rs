@@ -10,10 +10,10 @@ use store::Results;
 
 pub(super) const VERB: Verb = Verb { name: "import", command, run };
 
-/// Warnings that are shown; all of them are in the record.
+/// Warnings that are shown.
 const SHOWN: usize = 20;
 
-/// Warnings that the record of an import keeps.
+/// Warnings that the record of an archive keeps.
 const KEPT: usize = 1000;
 
 #[derive(Debug, Args)]
@@ -49,20 +49,15 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let imported = archive::import(&arguments.paths, &options)?;
     talk_of(&imported);
     let results = Results::open_or_create(&arguments.results.results)?;
-    let warnings: Vec<String> = imported
-        .broken
-        .iter()
-        .chain(&imported.warnings)
-        .take(KEPT)
-        .map(ToString::to_string)
-        .collect();
     for archive in &imported.archives {
+        let kept = archive.warnings.iter().take(KEPT);
         let header = ImportHeader {
             format: 0,
             experiment: archive.experiment.clone(),
             subjects: archive.subjects.clone(),
             corrections: options.corrections.clone(),
-            warnings: warnings.clone(),
+            warnings: kept.map(ToString::to_string).collect(),
+            irregular: archive.warnings.len() as u64,
         };
         let run = results.import(&header, &archive.values)?;
         let line = format!(
@@ -94,7 +89,9 @@ fn talk_of(imported: &Imported) {
     }
     if imported.warnings.len() > SHOWN {
         let more = imported.warnings.len() - SHOWN;
-        talk::say(&format!("warning: and {more} more, all of them in the record's `import.json`"));
+        talk::say(&format!(
+            "warning: and {more} more; `import.json` of each run has the first {KEPT} of its archive"
+        ));
     }
     let taken: Vec<String> =
         imported.taken.iter().map(|(name, count)| format!("{count} {name}")).collect();

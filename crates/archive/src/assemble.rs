@@ -19,6 +19,8 @@ pub struct Archive {
     pub subjects: Vec<String>,
     /// The values by subject, phase and metric. The run is empty.
     pub values: Vec<ImportedValue>,
+    /// What was irregular or broken in its files; those of other archives are not here.
+    pub warnings: Vec<Warning>,
 }
 
 /// What one file told.
@@ -69,32 +71,31 @@ impl Assembly {
         self.told.entry(experiment).or_default().push(told);
     }
 
-    /// The archives by name.
-    pub(crate) fn archives(
-        &mut self,
-        corrections: &[String],
-        warnings: &mut Vec<Warning>,
-    ) -> Vec<Archive> {
-        let told = std::mem::take(&mut self.told);
-        told.into_iter()
-            .map(|(experiment, told)| archive(&experiment, told, corrections, warnings))
-            .filter(|archive| !archive.values.is_empty())
-            .collect()
+    /// The archive of each file that told something.
+    pub(crate) fn owners(&self) -> BTreeMap<String, String> {
+        let files = |(experiment, told): (&String, &Vec<Told>)| -> Vec<(String, String)> {
+            told.iter().map(|told| (told.file.clone(), experiment.clone())).collect()
+        };
+        self.told.iter().flat_map(files).collect()
+    }
+
+    /// The archives by name, with what is irregular in their files together.
+    pub(crate) fn archives(self, corrections: &[String]) -> Vec<Archive> {
+        let archives = self.told.into_iter();
+        let archives = archives.map(|(experiment, told)| archive(&experiment, told, corrections));
+        archives.filter(|archive| !archive.values.is_empty()).collect()
     }
 }
 
-fn archive(
-    experiment: &str,
-    told: Vec<Told>,
-    corrections: &[String],
-    warnings: &mut Vec<Warning>,
-) -> Archive {
+fn archive(experiment: &str, told: Vec<Told>, corrections: &[String]) -> Archive {
     let lists: Vec<Vec<String>> = told.iter().map(|t| t.found.subjects.clone()).collect();
-    let mut cells = cells(told, warnings);
-    correct::apply(corrections, experiment, &mut cells, warnings);
+    let mut warnings = Vec::new();
+    let mut cells = cells(told, &mut warnings);
+    correct::apply(corrections, experiment, &mut cells, &mut warnings);
     derive::all(&mut cells);
     let subjects = subjects(lists, &cells);
-    Archive { experiment: experiment.to_owned(), values: values(experiment, cells), subjects }
+    let values = values(experiment, cells);
+    Archive { experiment: experiment.to_owned(), values, subjects, warnings }
 }
 
 /// One value per cell and metric: of the most exact importer, of the first file.

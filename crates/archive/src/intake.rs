@@ -8,7 +8,7 @@ use crate::{
     import::{self as formats, Importer},
     place::Place,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A file that may be one of an archive.
 pub(crate) struct Candidate<'a> {
@@ -36,6 +36,8 @@ impl Candidate<'_> {
 pub(crate) struct Intake {
     imported: Imported,
     assembly: Assembly,
+    /// What was said of single files, with their paths from the imported folder on.
+    said: Vec<(String, Warning)>,
 }
 
 impl Intake {
@@ -62,13 +64,15 @@ impl Intake {
             }
         };
         if let Err(fault) = outcome {
-            self.failed(candidate.label, fault);
+            self.failed(candidate.path, candidate.label, fault);
         }
     }
 
-    /// Keeps that something could not be read.
-    pub(crate) fn failed(&mut self, label: &str, fault: Fault) {
-        self.imported.broken.push(Warning::new(label, fault));
+    /// Keeps that something could not be read; `label` is its path in messages.
+    pub(crate) fn failed(&mut self, path: &str, label: &str, fault: Fault) {
+        let warning = Warning::new(label, fault);
+        self.said.push((path.to_owned(), warning.clone()));
+        self.imported.broken.push(warning);
     }
 
     /// Keeps what a file tells. A fault means that it is broken: it tells nothing, or ends within a
@@ -94,8 +98,11 @@ impl Intake {
         if found.values.is_empty() {
             return cut.or(faults.into_iter().next()).map_or(Ok(()), Err);
         }
-        let warnings = faults.into_iter().map(|fault| Warning::new(candidate.path, fault));
-        self.imported.warnings.extend(warnings);
+        for fault in faults {
+            let warning = Warning::new(candidate.path, fault);
+            self.said.push((candidate.path.to_owned(), warning.clone()));
+            self.imported.warnings.push(warning);
+        }
         let importer = importer.name();
         self.assembly.add(Told { file: candidate.path.to_owned(), importer, found });
         cut.map_or(Ok(()), Err)
@@ -103,8 +110,19 @@ impl Intake {
 
     /// The archives. Fails where there is none; `path` is what was asked for.
     pub(crate) fn finish(self, path: String, options: &Options) -> Result<Imported> {
-        let Self { mut imported, mut assembly } = self;
-        imported.archives = assembly.archives(&options.corrections, &mut imported.warnings);
+        let Self { mut imported, assembly, said } = self;
+        let owners = assembly.owners();
+        imported.archives = assembly.archives(&options.corrections);
+        for archive in &imported.archives {
+            imported.warnings.extend(archive.warnings.iter().cloned());
+        }
+        for (path, warning) in said {
+            let owner = owner(&owners, &path);
+            let own = imported.archives.iter_mut().find(|a| owner == Some(a.experiment.as_str()));
+            if let Some(archive) = own {
+                archive.warnings.push(warning);
+            }
+        }
         if !imported.archives.is_empty() {
             return Ok(imported);
         }
@@ -122,6 +140,25 @@ impl Intake {
             count => format!("{} ({} more files are broken)", first.reason, count - 1),
         };
         Err(Error::Broken { place, reason })
+    }
+}
+
+/// The archive of a file, by the archives of those that told something: its own, else that of the
+/// files with which it shares most folders. `None` where several archives are equally near and none
+/// of them has its folder for a name.
+fn owner<'a>(owners: &'a BTreeMap<String, String>, path: &str) -> Option<&'a str> {
+    if let Some(own) = owners.get(path) {
+        return Some(own);
+    }
+    let shared =
+        |file: &str| path.split('/').zip(file.split('/')).take_while(|(a, b)| a == b).count();
+    let nearest = owners.keys().map(|file| shared(file)).max().filter(|count| *count > 0)?;
+    let near = owners.iter().filter(|(file, _)| shared(file) == nearest);
+    let near: BTreeSet<&str> = near.map(|(_, experiment)| experiment.as_str()).collect();
+    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+    match near.len() {
+        1 => near.first().copied(),
+        _ => near.get(folder).copied(),
     }
 }
 

@@ -107,7 +107,7 @@ impl Walk {
                 Err(error) => {
                     let label = shown(&root, error.path().unwrap_or(&root));
                     let reason = format!("the folder cannot be read: {}", io::Error::from(error));
-                    self.intake.failed(&label, Fault::new(0, reason));
+                    self.intake.failed(&label, &label, Fault::new(0, reason));
                     continue;
                 }
             };

@@ -168,6 +168,28 @@ fn a_line_that_is_cut_is_left_out_and_told() {
 }
 
 #[test]
+fn what_is_irregular_belongs_to_the_archive_that_it_is_in() {
+    let met = data(MET);
+    let summary = b"sb.met.scan.range100.pk1.dop4\n--- absolute\ncpu/o\t\to/s\tdbms\n\
+                    0.1\t5\tx.a.c.pk1\ncut\ncut\n";
+    let files = [
+        ("a/x.a.c.pk1/sb.met.read-only.range10.pk1.dop4", met.as_slice()),
+        ("a/o.met.all", summary),
+        ("b/x.a.c.pk1/sb.met.read-only.range10.pk1.dop4", &met),
+        ("b/x.b.c.pk1/sb.met.read-only.range10.pk1.dop4", b""),
+        ("c/x.a.c.pk1/sb.met.read-only.range10.pk1.dop4", &met),
+        ("o.met.x", b"sb.\n"),
+    ];
+    let imported = import(&files).unwrap();
+    let count = |a: &archive::Archive| (a.experiment.clone(), a.warnings.len());
+    let counts: Vec<_> = imported.archives.iter().map(count).collect();
+    let expected = [("bad/a", 2), ("bad/b", 1), ("bad/c", 0)];
+    assert_eq!(counts, expected.map(|(name, count)| (name.to_owned(), count)));
+    // The last one lies beside all three and belongs to none.
+    assert_eq!((imported.warnings.len(), imported.broken.len()), (2, 2));
+}
+
+#[test]
 fn paths_in_another_encoding_are_told() {
     use std::os::unix::ffi::OsStrExt;
     let (_parent, root) = folder(&[(MET, &data(MET))]);

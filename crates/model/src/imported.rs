@@ -36,6 +36,9 @@ pub struct ImportHeader {
     pub subjects: Vec<String>,
     /// Names of the corrections that were asked for.
     pub corrections: Vec<String>,
-    /// What was irregular in the archive, one sentence each.
+    /// What was irregular in the archive, one sentence each: the first ones, where there are many.
     pub warnings: Vec<String>,
+    /// How many places were irregular.
+    #[serde(default)]
+    pub irregular: u64,
 }
