@@ -6,6 +6,7 @@ use crate::{
     content::{Content, MARK},
     file::File,
     import::{self as formats, Importer},
+    names,
     place::Place,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -93,6 +94,7 @@ impl Intake {
         };
         let mut found = Found::default();
         importer.import(&file, &mut found)?;
+        names::check(&mut found);
         let cut = if importer.ends_anywhere() { None } else { cut(&file, &mut found) };
         let faults = std::mem::take(&mut found.warnings);
         if found.values.is_empty() {

@@ -22,6 +22,7 @@ mod found;
 pub mod import;
 pub mod insert;
 mod intake;
+mod names;
 mod number;
 mod place;
 pub mod samples;

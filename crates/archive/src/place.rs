@@ -3,7 +3,7 @@
 use crate::{
     Cell,
     insert::{phase, without_size},
-    step,
+    names, step,
 };
 use model::Levels;
 
@@ -84,6 +84,7 @@ impl Place {
     /// See [`crate::File::summary_cell`].
     pub(crate) fn summary_cell(&self, subject: &str) -> Cell {
         let mut cell = self.archived(self.folders.len());
+        let subject = names::capped(subject);
         cell.levels.extend(levels_of(subject));
         cell.subject = subject.to_owned();
         cell

@@ -190,6 +190,37 @@ fn what_is_irregular_belongs_to_the_archive_that_it_is_in() {
 }
 
 #[test]
+fn names_of_a_megabyte_name_nothing() {
+    let long = "é".repeat(1 << 19);
+    let met = "sb.met.scan.range100.pk1.dop4\n--- absolute\ncpu/o\t\to/s\tdbms\n";
+    let pgbench = String::from_utf8(data("pgbench.txt")).unwrap();
+    let cases = [
+        ("o.met.all", format!("{met}0.1\t5\tgood\n0.1\t5\t{long}\n")),
+        ("mrg.l.i0", format!("ips\tqps\ttag\n5\t0\tgood\n5\t0\t{long}\n")),
+        (
+            "qps.abs.all.tsv",
+            format!("col-1 : good\ncol-2 : {long}\n\ncol-1\tcol-2\n5\t6\tscan_range=100\n"),
+        ),
+        ("o.qps.abs.a", format!("sb.r.qps.scan.range100.pk1\n10\tgood\n10\t{long}\n\n")),
+        ("good.txt", pgbench.replace("<builtin: select only>", &long)),
+    ];
+    for (name, text) in cases {
+        assert!(text.len() > 1 << 20, "{name}");
+        let imported = import(&[(name, text.as_bytes())]).unwrap();
+        assert_eq!(imported.archives[0].subjects, ["good"], "{name}");
+        let [warning] = imported.warnings.as_slice() else { panic!("{:?}", imported.warnings) };
+        assert!(warning.reason.contains("has more than 255 characters"), "{warning}");
+        assert!(warning.line > 1 && warning.reason.len() < 300);
+        let told = format!("{:?}", imported.archives);
+        assert!(!told.contains(&"é".repeat(256)), "{name}");
+    }
+    // A file of which nothing else is left is broken.
+    let text = format!("ips\tqps\ttag\n5\t0\t{long}\n");
+    let message = import(&[("mrg.l.i0", text.as_bytes())]).unwrap_err();
+    assert!(message.starts_with("`bad/mrg.l.i0`:2: ") && message.len() < 300, "{message}");
+}
+
+#[test]
 fn paths_in_another_encoding_are_told() {
     use std::os::unix::ffi::OsStrExt;
     let (_parent, root) = folder(&[(MET, &data(MET))]);

@@ -1,6 +1,6 @@
 //! Names of phases and what they tell: kind, rate, order, clients.
 
-use crate::Cell;
+use crate::{Cell, names};
 
 /// Phases of a summary with two loads and six query phases, in the order of its rows.
 pub const PHASES_2024: [&str; 10] = [
@@ -149,6 +149,7 @@ fn clients_of_folder(folder: &str) -> Option<u32> {
 
 /// Puts what is known of a phase and a variant into a cell.
 pub(crate) fn fill(cell: &mut Cell, name: &str, subject: &str) {
+    let subject = names::capped(subject);
     cell.phase = name.to_owned();
     cell.workload = name.split('.').next().unwrap_or_default().to_owned();
     if !name.starts_with('q') {
