@@ -93,7 +93,7 @@ impl Intake {
             siblings: candidate.siblings,
         };
         let mut found = Found::default();
-        importer.import(&file, &mut found)?;
+        importer.import(&file, &mut found).map_err(|fault| at_a_line(fault, &file))?;
         names::check(&mut found);
         let cut = if importer.ends_anywhere() { None } else { cut(&file, &mut found) };
         let faults = std::mem::take(&mut found.warnings);
@@ -161,6 +161,14 @@ fn owner<'a>(owners: &'a BTreeMap<String, String>, path: &str) -> Option<&'a str
     match near.len() {
         1 => near.first().copied(),
         _ => near.get(folder).copied(),
+    }
+}
+
+/// What is missing in a file as a whole is missed at its end.
+fn at_a_line(fault: Fault, file: &File<'_>) -> Fault {
+    match fault.line {
+        0 => Fault { line: file.lines().last().map_or(1, |line| line.number), ..fault },
+        _ => fault,
     }
 }
 

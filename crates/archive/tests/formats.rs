@@ -93,6 +93,7 @@ fn summaries_are_read() {
         ],
     );
     check("o.met.short", "o_met", &[("new scan 1 write_kib_per_op", 4.0, "4")]);
+    check("o.qps.abs.early", "o_qps", &[("x.a.c1.pk1 load 0 ops_per_second", 700.0, "700")]);
     check(
         "qps.abs.two.tsv",
         "qps_abs",
