@@ -182,9 +182,11 @@ fn compare_imported(
         design = design.against(base)?;
     }
     let mut observations = Observations::default();
+    let differences = archive::option_differences(measurements.iter());
     measurements.retain(|value| value.state == SliceState::Measured);
     observations.measurements = measurements;
     let mut comparison = analysis::compare(&observations, &design);
+    comparison.warnings.extend(differences);
     let irregular = header.irregular.max(header.warnings.len() as u64);
     if irregular > 0 {
         comparison.warnings.push(format!(

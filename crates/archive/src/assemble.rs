@@ -4,6 +4,7 @@ use crate::{
     Cell, Column, Fault, Found, Value, Warning, correct, derive, import, number, step, unnamed,
 };
 use model::{
+    Levels,
     imported::{ImportedValue, Source},
     measurement::Measurement,
     record::SliceState,
@@ -133,7 +134,38 @@ fn cells(told: Vec<Told>, warnings: &mut Vec<Warning>) -> Cells {
             Some(_) => {}
         }
     }
+    cells.values_mut().for_each(share_levels);
     cells
+}
+
+/// What one file tells of a cell holds for all of it: its keys become those of all values, but where
+/// files contradict each other.
+fn share_levels(metrics: &mut Metrics) {
+    let mut known: BTreeMap<String, Option<String>> = BTreeMap::new();
+    let mut distinct: Vec<&Levels> = Vec::new();
+    for kept in metrics.values() {
+        let levels = &kept.value.cell.levels;
+        if !distinct.contains(&levels) {
+            distinct.push(levels);
+        }
+    }
+    if distinct.len() < 2 {
+        return;
+    }
+    for (key, level) in distinct.into_iter().flatten() {
+        let first = known.entry(key.clone()).or_insert_with(|| Some(level.clone()));
+        if first.as_ref().is_some_and(|first| first != level) {
+            *first = None;
+        }
+    }
+    for kept in metrics.values_mut() {
+        for (key, level) in &known {
+            if let Some(level) = level {
+                let levels = &mut kept.value.cell.levels;
+                levels.entry(key.clone()).or_insert_with(|| level.clone());
+            }
+        }
+    }
 }
 
 fn key(cell: &Cell) -> Key {

@@ -12,6 +12,7 @@
 
 mod assemble;
 mod center;
+mod command_line;
 mod content;
 pub mod correct;
 mod derive;
@@ -33,6 +34,7 @@ mod variants;
 mod walk;
 
 pub use assemble::Archive;
+pub use command_line::option_differences;
 pub use error::{Error, Result};
 pub use export::{Exported, Input, Options as ExportOptions, Study};
 pub use file::{File, FileHead, Line, Scene};

@@ -315,6 +315,37 @@ fn strange_names_stay_names() {
 }
 
 #[test]
+fn options_of_the_command_line_are_keys_of_all_values_of_the_step() {
+    let out = String::from_utf8(data(OUT)).unwrap();
+    let with = |tables: u32| {
+        let options =
+            format!("--threads=4 --tables={tables} --table-size=1000 --rand-type=uniform");
+        out.replacen("--threads=4", &options, 1)
+    };
+    let (one, two) = (with(8), with(1));
+    let (a, b) = (format!("x.a.c.pk1/{OUT}"), format!("x.b.c.pk1/{OUT}"));
+    let (a_met, b_met) = (format!("x.a.c.pk1/{MET}"), format!("x.b.c.pk1/{MET}"));
+    let met = data(MET);
+    let files = [
+        (a.as_str(), one.as_bytes()),
+        (b.as_str(), two.as_bytes()),
+        (a_met.as_str(), &met),
+        (b_met.as_str(), &met),
+    ];
+    let imported = import(&files).unwrap();
+    let values = &imported.archives[0].values;
+    for value in values {
+        let tables = if value.measurement.subject == "x.a.c.pk1" { "8" } else { "1" };
+        let levels = &value.measurement.levels;
+        assert_eq!((levels["tables"].as_str(), levels["table-size"].as_str()), (tables, "1000"));
+        assert_eq!((levels["pk"].as_str(), levels["build"].len()), ("1", 1));
+    }
+    let told = archive::option_differences(values.iter().map(|value| &value.measurement));
+    let expected = "sysbench's `tables` differs between variants in `read-only`: `1`, `8`";
+    assert_eq!(told, [expected]);
+}
+
+#[test]
 fn contradictions_are_told_and_the_more_exact_file_counts() {
     let other = String::from_utf8(data(OUT)).unwrap().replace("(1000.00 per", "(1003.00 per");
     let imported = import(&[(MET, &data(MET)), (OUT, other.as_bytes())]).unwrap();
