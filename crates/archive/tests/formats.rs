@@ -140,6 +140,12 @@ fn raw_captures_are_read() {
             ("s1 read-only 4 server_rss_mib_peak", 200.0, ""),
         ],
     );
+    // All processes of the host: the server's count, and not the largest ones.
+    check(
+        "ps.txt",
+        "ps",
+        &[("s1 ps 0 server_vsz_mib_peak", 2000.0, ""), ("s1 ps 0 server_rss_mib_peak", 2000.0, "")],
+    );
     check(
         "sb.time.read-only.range10.pk1.dop4",
         "time",

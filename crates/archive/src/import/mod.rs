@@ -2,8 +2,11 @@
 
 mod hammerdb;
 mod insert_histogram;
+mod insert_overview;
 mod insert_progress;
+mod insert_rate;
 mod insert_report;
+mod insert_result;
 mod insert_summary;
 mod insert_table;
 mod iostat;
@@ -59,6 +62,9 @@ pub const IMPORTERS: &[&dyn Importer] = &[
     &insert_progress::InsertProgress,
     &insert_report::InsertReport,
     &insert_table::InsertTable,
+    &insert_overview::InsertOverview,
+    &insert_result::InsertResult,
+    &insert_rate::InsertRate,
     &insert_histogram::InsertHistogram,
     &vmstat::Vmstat,
     &iostat::Iostat,
