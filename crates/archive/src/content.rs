@@ -14,21 +14,37 @@ pub(crate) struct Content {
     failure: Option<std::io::Error>,
 }
 
+/// How a file is packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Packing {
+    None,
+    Gzip,
+}
+
+impl Packing {
+    /// The packing that the ending of a path tells.
+    pub(crate) fn of(path: &str) -> Self {
+        if path.ends_with(".gz") { Self::Gzip } else { Self::None }
+    }
+}
+
 impl Content {
     /// At most `limit` bytes, and one more of a file that has more.
-    pub(crate) fn read(from: impl Read, packed: bool, limit: u64) -> Self {
+    pub(crate) fn read(from: impl Read, packing: Packing, limit: u64) -> Self {
         let mut bytes = Vec::new();
         let limit = limit.min(BYTES_MAX).saturating_add(1);
-        let outcome = match packed {
-            true => flate2::read::MultiGzDecoder::new(from).take(limit).read_to_end(&mut bytes),
-            false => from.take(limit).read_to_end(&mut bytes),
+        let outcome = match packing {
+            Packing::Gzip => {
+                flate2::read::MultiGzDecoder::new(from).take(limit).read_to_end(&mut bytes)
+            }
+            Packing::None => from.take(limit).read_to_end(&mut bytes),
         };
         Self { bytes, failure: outcome.err() }
     }
 
     /// A whole file, as far as files are read.
-    pub(crate) fn whole(from: impl Read, packed: bool) -> Self {
-        Self::read(from, packed, BYTES_MAX)
+    pub(crate) fn whole(from: impl Read, packing: Packing) -> Self {
+        Self::read(from, packing, BYTES_MAX)
     }
 
     /// Nothing, because of a failure.
@@ -94,7 +110,7 @@ mod tests {
     #[test]
     fn only_whole_text_is_text() {
         let check = |bytes: &[u8], expected: Result<&[u8], (u32, &str)>| match (
-            Content::whole(bytes, false).text(),
+            Content::whole(bytes, Packing::None).text(),
             expected,
         ) {
             (Ok(text), expected) => assert_eq!(Ok(text.as_slice()), expected),
@@ -114,7 +130,8 @@ mod tests {
 
     #[test]
     fn a_file_that_cannot_be_unpacked_says_how_far_it_went() {
-        let fault = Content::whole(b"no gzip".as_slice(), true).text().unwrap_err();
+        let fault = Content::whole(b"no gzip".as_slice(), Packing::Gzip).text();
+        let fault = fault.unwrap_err();
         assert!(fault.line == 1 && fault.reason.contains("cannot be read"), "{fault:?}");
     }
 }

@@ -118,8 +118,12 @@ impl Intake {
         for archive in &imported.archives {
             imported.warnings.extend(archive.warnings.iter().cloned());
         }
+        let mut known: BTreeMap<String, Option<&str>> = BTreeMap::new();
         for (path, warning) in said {
-            let owner = owner(&owners, &path);
+            let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
+            let own = owners.get(&path).map(String::as_str);
+            let owner =
+                own.or_else(|| *known.entry(folder).or_insert_with_key(|f| near(&owners, f)));
             let own = imported.archives.iter_mut().find(|a| owner == Some(a.experiment.as_str()));
             if let Some(archive) = own {
                 archive.warnings.push(warning);
@@ -145,31 +149,26 @@ impl Intake {
     }
 }
 
-/// The archive of a file, by the archives of those that told something: its own, else that of the
-/// files with which it shares most folders. `None` where several archives are equally near and none
-/// of them has its folder for a name.
-fn owner<'a>(owners: &'a BTreeMap<String, String>, path: &str) -> Option<&'a str> {
-    if let Some(own) = owners.get(path) {
-        return Some(own);
-    }
+/// The archive of a file in `folder` that told nothing: that of the files with which it shares most
+/// folders. `None` where several archives are equally near and none of them has its folder for a
+/// name.
+fn near<'a>(owners: &'a BTreeMap<String, String>, folder: &str) -> Option<&'a str> {
     let shared =
-        |file: &str| path.split('/').zip(file.split('/')).take_while(|(a, b)| a == b).count();
+        |file: &str| folder.split('/').zip(file.split('/')).take_while(|(a, b)| a == b).count();
     let nearest = owners.keys().map(|file| shared(file)).max().filter(|count| *count > 0)?;
     let near = owners.iter().filter(|(file, _)| shared(file) == nearest);
     let near: BTreeSet<&str> = near.map(|(_, experiment)| experiment.as_str()).collect();
-    let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
     match near.len() {
         1 => near.first().copied(),
         _ => near.get(folder).copied(),
     }
 }
 
-/// What is missing in a file as a whole is missed at its end.
+/// What is missing in a file as a whole, or behind its end, is missed at its end.
 fn at_a_line(fault: Fault, file: &File<'_>) -> Fault {
-    match fault.line {
-        0 => Fault { line: file.lines().last().map_or(1, |line| line.number), ..fault },
-        _ => fault,
-    }
+    let last = file.lines().last().map_or(1, |line| line.number);
+    let line = if fault.line == 0 { last } else { fault.line.min(last) };
+    Fault { line, ..fault }
 }
 
 fn unknown() -> Fault {
@@ -181,10 +180,10 @@ fn unknown() -> Fault {
 /// A last line without an end may be cut within a number or a name, which then is another one: what
 /// it tells is left out. A closing bracket is the end of a line.
 fn cut(file: &File<'_>, found: &mut Found) -> Option<Fault> {
-    let line = file.lines().last().filter(|_| !file.bytes.ends_with(b"\n"))?;
-    if line.text.ends_with(')') {
+    if file.bytes.ends_with(b"\n") || file.bytes.ends_with(b")") {
         return None;
     }
+    let line = file.lines().last()?;
     let before = found.values.len() + found.warnings.len();
     found.values.retain(|value| value.line != line.number);
     found.warnings.retain(|fault| fault.line != line.number);

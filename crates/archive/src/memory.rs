@@ -2,7 +2,7 @@
 
 use crate::{
     FileHead, Imported, Options, Result,
-    content::Content,
+    content::{Content, Packing},
     correct,
     intake::{Candidate, Intake},
     place::Place,
@@ -31,9 +31,9 @@ pub fn import_bytes(files: &[(&str, &[u8])], options: &Options) -> Result<Import
             siblings: folders.get(folder).unwrap_or(&none),
             named: false,
         };
-        let packed = path.ends_with(".gz");
-        let head = Content::read(*bytes, packed, FileHead::BYTES as u64);
-        intake.offer(&candidate, &head, || Content::whole(*bytes, packed));
+        let packing = Packing::of(path);
+        let head = Content::read(*bytes, packing, FileHead::BYTES as u64);
+        intake.offer(&candidate, &head, || Content::whole(*bytes, packing));
     }
     let first = files.first().and_then(|(path, _)| path.split('/').next());
     intake.finish(first.unwrap_or_default().to_owned(), options)

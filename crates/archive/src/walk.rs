@@ -2,7 +2,7 @@
 
 use crate::{
     Archive, Fault, FileHead, Result,
-    content::Content,
+    content::{Content, Packing},
     correct,
     intake::{Candidate, Intake},
     place::Place,
@@ -151,10 +151,10 @@ impl Walk {
 
 /// The content of a file, unpacked where its name ends in `.gz`.
 fn read(path: &Path, limit: Option<u64>) -> Content {
-    let packed = path.extension().is_some_and(|ending| ending == "gz");
+    let packing = Packing::of(&name_of(path));
     match (fs::File::open(path), limit) {
-        (Ok(file), Some(limit)) => Content::read(file, packed, limit),
-        (Ok(file), None) => Content::whole(file, packed),
+        (Ok(file), Some(limit)) => Content::read(file, packing, limit),
+        (Ok(file), None) => Content::whole(file, packing),
         (Err(error), _) => Content::unreadable(error),
     }
 }

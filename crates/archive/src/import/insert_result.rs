@@ -81,18 +81,20 @@ impl Importer for InsertResult {
     }
 }
 
+/// What averages are divided by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum By {
+    Inserts,
+    Queries,
+}
+
 /// What the lines that follow are about.
 enum Part {
     None,
-    /// Tables whose rates are per operation of this kind: queries or rows.
-    Per {
-        queries: bool,
-    },
+    /// Tables of averages by a rate.
+    Per(By),
     /// The row below a header.
-    Row {
-        queries: bool,
-        header: Vec<String>,
-    },
+    Row(By, Vec<String>),
     /// The numbers below `Max insert`.
     Max(&'static str),
 }
@@ -143,23 +145,23 @@ impl Reader<'_> {
         let Some(first) = words.first() else { return };
         let part = std::mem::replace(&mut self.part, Part::None);
         self.part = match (part, *first) {
-            (_, "iostat,") => Part::Per { queries: text.ends_with("by query rate") },
-            (Part::Per { queries }, "nsamp") => {
-                let header = words.iter().map(|word| (*word).to_owned()).collect();
-                Part::Row { queries, header }
+            (_, "iostat,") if text.ends_with("by query rate") => Part::Per(By::Queries),
+            (_, "iostat,") => Part::Per(By::Inserts),
+            (Part::Per(by), "nsamp") => {
+                Part::Row(by, words.iter().map(|word| (*word).to_owned()).collect())
             }
-            (Part::Row { queries, header }, _) => {
-                self.row(queries, &header, &words, line.number);
-                Part::Per { queries }
+            (Part::Row(by, header), _) => {
+                self.row(by, &header, &words, line.number);
+                Part::Per(by)
             }
             (_, "Max") => self.largest(&words[1..], line.number),
             (Part::Max(metric), _) if number::parse(first).is_some() => {
                 self.found.scaled(self.cell, metric, (*first, 1e6), line.number);
                 Part::None
             }
-            (Part::Per { queries }, _) => {
+            (Part::Per(by), _) => {
                 self.other(text, &words, line.number);
-                Part::Per { queries }
+                Part::Per(by)
             }
             _ => {
                 self.other(text, &words, line.number);
@@ -169,7 +171,7 @@ impl Reader<'_> {
     }
 
     /// A row of averages.
-    fn row(&mut self, queries: bool, header: &[String], words: &[&str], line: u32) {
+    fn row(&mut self, by: By, header: &[String], words: &[&str], line: u32) {
         if words.len() != header.len() {
             let (has, needs) = (words.len(), header.len());
             let reason = format!("the row has {has} columns instead of {needs}; it is left out");
@@ -177,7 +179,7 @@ impl Reader<'_> {
             return;
         }
         // Both tables say what does not depend on the rate: that of the operations counts.
-        let own = queries == self.phase.kind.queries();
+        let own = (by == By::Queries) == self.phase.kind.queries();
         let vmstat = header.iter().any(|name| name == "cs/s");
         let samples = if vmstat { "vmstat_samples" } else { "iostat_samples" };
         for (name, text) in header.iter().zip(words) {
@@ -186,7 +188,7 @@ impl Reader<'_> {
                 true => find(ALWAYS).or_else(|| find(PER_OPERATION)),
                 false => None,
             };
-            let column = column.or_else(|| find(PER_INSERT).filter(|_| !queries));
+            let column = column.or_else(|| find(PER_INSERT).filter(|_| by == By::Inserts));
             if let Some((_, metric, factor)) = column {
                 self.found.scaled(self.cell, metric, (*text, *factor), line);
             } else if own && name == "nsamp" {
