@@ -125,7 +125,7 @@ fn what_is_broken_or_named_is_told_beside_good_files_and_the_rest_is_counted() {
         let known = ![no, "a.gz"].contains(&name);
         let (_parent, root) = folder(&[("s/x.a.b.pk1/sb.met.read-only.range10.pk1.dop4", &met)]);
         std::fs::write(root.join(name), bytes).unwrap();
-        let imported = archive::import(&[root.clone()], &Options::default()).unwrap();
+        let imported = archive::import(std::slice::from_ref(&root), &Options::default()).unwrap();
         let in_folder = (broken(&imported), imported.unknown.len(), imported.archives.len());
         let expected = if known { (vec![place.to_owned()], 0, 1) } else { (vec![], 1, 1) };
         assert_eq!(in_folder, expected, "{name} in a folder");
