@@ -138,8 +138,8 @@ fn cells(told: Vec<Told>, warnings: &mut Vec<Warning>) -> Cells {
     cells
 }
 
-/// What one file tells of a cell holds for all of it: its keys become those of all values, but where
-/// files contradict each other.
+/// What one file tells of a cell holds for all of it: its keys become those of all values, but
+/// where files contradict each other.
 fn share_levels(metrics: &mut Metrics) {
     let mut known: BTreeMap<String, Option<String>> = BTreeMap::new();
     let mut distinct: Vec<&Levels> = Vec::new();

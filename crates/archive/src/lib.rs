@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod assemble;
+mod cell;
 mod center;
 mod command_line;
 mod content;

@@ -1,7 +1,7 @@
 //! Tidy values: one row per value with all its keys, for spreadsheets and data frames.
 
-use super::{Exported, Exporter, Input, Options, cell::is_formula};
-use crate::{Error, Result, variants};
+use super::{Exported, Exporter, Input, Options};
+use crate::{Error, Result, cell::is_formula, variants};
 use model::{imported::ImportedValue, record::SliceState};
 use std::collections::BTreeSet;
 

@@ -1,7 +1,6 @@
 //! Formats of others that can be written. One file each.
 
 mod bmf;
-pub(crate) mod cell;
 mod csv;
 mod mytools;
 

@@ -1,5 +1,5 @@
-//! `o.rate.*` and `mrg.PHASE.rate.KIND` of the Insert Benchmark: means of ten equally long slices of
-//! a phase, of each client.
+//! `o.rate.*` and `mrg.PHASE.rate.KIND` of the Insert Benchmark: means of ten equally long slices
+//! of a phase, of each client.
 
 use super::Importer;
 use crate::{

@@ -1,5 +1,5 @@
-//! Captures of `ps aux`: the server's lines every few seconds, each time after a line with the date,
-//! or all processes under a header.
+//! Captures of `ps aux`: the server's lines every few seconds, each time after a line with the
+//! date, or all processes under a header.
 
 use super::Importer;
 use crate::{Fault, File, FileHead, Found, Line, bias, number};

@@ -1,7 +1,7 @@
 //! Tables of several variants from their summaries, and what is relative to the first of them.
 
 use super::sheet::{Line, Row, Sheet};
-use crate::export::cell::plain;
+use crate::cell::plain;
 
 /// One row of every variant, from its summary, with the published rounding: `ips`, `qps` and `rps`
 /// become whole, `dbgb2` has one decimal, and the tag loses the size before it. `None` ends a

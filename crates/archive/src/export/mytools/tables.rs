@@ -1,7 +1,7 @@
 //! `qps.abs` and `qps.rel`: one row per phase, one column per variant.
 
 use super::{PhaseName, Sheet, shown};
-use crate::{export::cell::plain, number, step};
+use crate::{cell::plain, number, step};
 use std::fmt::Write as _;
 
 /// A row of a table.

@@ -1,7 +1,7 @@
 //! Cells of exported tables: text from outside stays text.
 
 /// Whether a spreadsheet would compute a cell that begins like this. Numbers are no formulas.
-pub(super) fn is_formula(text: &str) -> bool {
+pub(crate) fn is_formula(text: &str) -> bool {
     let start = text.trim_start();
     let sign = start.starts_with(['-', '+']) && crate::number::parse(start).is_none();
     // The wide forms are what some spreadsheets take for the plain ones.
