@@ -186,14 +186,17 @@ fn compare_imported(
         design = design.against(base)?;
     }
     let mut observations = Observations::default();
+    let differences = archive::option_differences(measurements.iter());
     measurements.retain(|value| value.state == SliceState::Measured);
     observations.measurements = measurements;
     let mut comparison = analysis::compare(&observations, &design);
-    if !header.warnings.is_empty() {
+    comparison.warnings.extend(differences);
+    let irregular = header.irregular.max(header.warnings.len() as u64);
+    if irregular > 0 {
         comparison.warnings.push(format!(
-            "the archive `{}` had {} irregular places, which are in `import.json` of run `{run}`",
-            header.experiment,
-            header.warnings.len()
+            "the archive `{}` had {irregular} irregular places, which `import.json` of run `{run}` \
+             names",
+            header.experiment
         ));
     }
     Ok(comparison)

@@ -10,10 +10,10 @@ use store::Results;
 
 pub(super) const VERB: Verb = Verb { name: "import", command, run };
 
-/// Warnings that are shown; all of them are in the record.
+/// Warnings that are shown.
 const SHOWN: usize = 20;
 
-/// Warnings that the record of an import keeps.
+/// Warnings that the record of an archive keeps.
 const KEPT: usize = 1000;
 
 #[derive(Debug, Args)]
@@ -38,7 +38,8 @@ fn command(command: Command) -> Command {
     Arguments::augment_args(command.about("Reads result archives of other tools into records"))
         .after_help(
             "`dbdyno list importers` names the formats. Files of other formats are counted and \
-             left alone. Exit codes: 0 something was imported, 2 nothing could be.",
+             left alone. Exit codes: 0 everything of a known format was imported, 2 a file of a \
+             known format is broken, or a named one is of none: the others are imported.",
         )
 }
 
@@ -48,9 +49,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let imported = archive::import(&arguments.paths, &options)?;
     talk_of(&imported);
     let results = Results::open_or_create(&arguments.results.results)?;
-    let warnings: Vec<String> =
-        imported.warnings.iter().take(KEPT).map(ToString::to_string).collect();
     for archive in &imported.archives {
+        let kept = archive.warnings.iter().take(KEPT);
         let header = ImportHeader {
             format: 0,
             experiment: archive.experiment.clone(),
@@ -58,7 +58,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
             paths: arguments.paths.iter().map(|path| path.display().to_string()).collect(),
             importers: archive.importers.clone(),
             corrections: options.corrections.clone(),
-            warnings: warnings.clone(),
+            warnings: kept.map(ToString::to_string).collect(),
+            irregular: archive.warnings.len() as u64,
         };
         let run = results.import(&header, &archive.values)?;
         let line = format!(
@@ -69,17 +70,30 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         );
         talk::data(&talk::printable(&line))?;
     }
-    Ok(Code::Done)
+    if imported.broken.is_empty() {
+        return Ok(Code::Done);
+    }
+    let (broken, all) = (imported.broken.len(), files(imported.files));
+    talk::say(&format!("error: {broken} of {all} broken; everything else was imported"));
+    Ok(Code::Failed)
 }
 
 /// What was found, what was not known, what was irregular.
 fn talk_of(imported: &Imported) {
+    for broken in imported.broken.iter().take(SHOWN) {
+        talk::say(&format!("error: {broken}"));
+    }
+    if imported.broken.len() > SHOWN {
+        talk::say(&format!("error: and {} more broken files", imported.broken.len() - SHOWN));
+    }
     for warning in imported.warnings.iter().take(SHOWN) {
         talk::say(&format!("warning: {warning}"));
     }
     if imported.warnings.len() > SHOWN {
         let more = imported.warnings.len() - SHOWN;
-        talk::say(&format!("warning: and {more} more, all of them in the record's `import.json`"));
+        talk::say(&format!(
+            "warning: and {more} more; `import.json` of each run has the first {KEPT} of its archive"
+        ));
     }
     let taken: Vec<String> =
         imported.taken.iter().map(|(name, count)| format!("{count} {name}")).collect();

@@ -96,12 +96,17 @@ fn what_cannot_be_imported_or_exported_is_said_in_one_sentence() {
         assert!(!talk.contains("panicked") && !talk.contains('\u{1b}'), "{talk}");
     };
     check(&["import", "sb.met.scan.range100.pk1.dop1"], &["`sb.met.scan.range100.pk1.dop1`:2: "]);
-    check(&["import", "nothing.txt"], &["nothing was imported", "list importers"]);
+    check(&["import", "nothing.txt"], &["`nothing.txt`:1: ", "list importers"]);
     check(&["import", "a\u{1b}[31mb"], &["\\u{1b}[31mb"]);
     check(&["import", "nothing.txt", "--correct", "all"], &["`all` is no correction", "`vmstat`"]);
     check(&["export", "--format", "csv", "--out", "o"], &["dbdyno-results"]);
     write_archive(&lab);
-    lab.succeed(&["import", "mine"]);
+    // What is good beside what is broken is imported all the same.
+    check(&["import", "mine", "nothing.txt"], &["error: `nothing.txt`:1: ", "1 of 6 files broken"]);
+    lab.write("mine/o.met.cut", "sb.met.scan.range100.pk1.dop4\n");
+    check(&["import", "mine"], &["error: `mine/o.met.cut`:1: "]);
+    let table = lab.succeed(&["compare"]);
+    assert!(table.contains("point-query") && table.contains("had 1 irregular places"), "{table}");
     let export = ["export", "--format", "mytools", "--out", "o", "--variant", "my3"];
     check(&export, &["`my3` is no variant of `mine`", "`x.my1.c.pk1`"]);
     check(&["export", "--format", "csv", "--out", "o", "--tag", "../x"], &["letters, digits"]);

@@ -4,6 +4,7 @@ use crate::{
     Cell, Column, Fault, Found, Value, Warning, correct, derive, import, number, step, unnamed,
 };
 use model::{
+    Levels,
     imported::{ImportedValue, Source},
     measurement::Measurement,
     record::SliceState,
@@ -21,6 +22,8 @@ pub struct Archive {
     pub importers: BTreeMap<String, u64>,
     /// The values by subject, phase and metric. The run is empty.
     pub values: Vec<ImportedValue>,
+    /// What was irregular or broken in its files; those of other archives are not here.
+    pub warnings: Vec<Warning>,
 }
 
 /// What one file told.
@@ -71,37 +74,35 @@ impl Assembly {
         self.told.entry(experiment).or_default().push(told);
     }
 
-    /// The archives by name.
-    pub(crate) fn archives(
-        &mut self,
-        corrections: &[String],
-        warnings: &mut Vec<Warning>,
-    ) -> Vec<Archive> {
-        let told = std::mem::take(&mut self.told);
-        told.into_iter()
-            .map(|(experiment, told)| archive(&experiment, told, corrections, warnings))
-            .filter(|archive| !archive.values.is_empty())
-            .collect()
+    /// The archive of each file that told something.
+    pub(crate) fn owners(&self) -> BTreeMap<String, String> {
+        let files = |(experiment, told): (&String, &Vec<Told>)| -> Vec<(String, String)> {
+            told.iter().map(|told| (told.file.clone(), experiment.clone())).collect()
+        };
+        self.told.iter().flat_map(files).collect()
+    }
+
+    /// The archives by name, with what is irregular in their files together.
+    pub(crate) fn archives(self, corrections: &[String]) -> Vec<Archive> {
+        let archives = self.told.into_iter();
+        let archives = archives.map(|(experiment, told)| archive(&experiment, told, corrections));
+        archives.filter(|archive| !archive.values.is_empty()).collect()
     }
 }
 
-fn archive(
-    experiment: &str,
-    told: Vec<Told>,
-    corrections: &[String],
-    warnings: &mut Vec<Warning>,
-) -> Archive {
+fn archive(experiment: &str, told: Vec<Told>, corrections: &[String]) -> Archive {
     let lists: Vec<Vec<String>> = told.iter().map(|t| t.found.subjects.clone()).collect();
     let mut importers = BTreeMap::new();
     for told in &told {
         *importers.entry(told.importer.to_owned()).or_default() += 1;
     }
-    let mut cells = cells(told, warnings);
-    correct::apply(corrections, experiment, &mut cells, warnings);
+    let mut warnings = Vec::new();
+    let mut cells = cells(told, &mut warnings);
+    correct::apply(corrections, experiment, &mut cells, &mut warnings);
     derive::all(&mut cells);
     let subjects = subjects(lists, &cells);
     let values = values(experiment, cells);
-    Archive { experiment: experiment.to_owned(), subjects, importers, values }
+    Archive { experiment: experiment.to_owned(), subjects, importers, values, warnings }
 }
 
 /// One value per cell and metric: of the most exact importer, of the first file.
@@ -139,7 +140,38 @@ fn cells(told: Vec<Told>, warnings: &mut Vec<Warning>) -> Cells {
             Some(_) => {}
         }
     }
+    cells.values_mut().for_each(share_levels);
     cells
+}
+
+/// What one file tells of a cell holds for all of it: its keys become those of all values, but
+/// where files contradict each other.
+fn share_levels(metrics: &mut Metrics) {
+    let mut known: BTreeMap<String, Option<String>> = BTreeMap::new();
+    let mut distinct: Vec<&Levels> = Vec::new();
+    for kept in metrics.values() {
+        let levels = &kept.value.cell.levels;
+        if !distinct.contains(&levels) {
+            distinct.push(levels);
+        }
+    }
+    if distinct.len() < 2 {
+        return;
+    }
+    for (key, level) in distinct.into_iter().flatten() {
+        let first = known.entry(key.clone()).or_insert_with(|| Some(level.clone()));
+        if first.as_ref().is_some_and(|first| first != level) {
+            *first = None;
+        }
+    }
+    for kept in metrics.values_mut() {
+        for (key, level) in &known {
+            if let Some(level) = level {
+                let levels = &mut kept.value.cell.levels;
+                levels.entry(key.clone()).or_insert_with(|| level.clone());
+            }
+        }
+    }
 }
 
 fn key(cell: &Cell) -> Key {
@@ -168,9 +200,21 @@ pub(crate) fn counts_clients(cell: &Cell) -> bool {
 fn same(first: &Value, second: &Value) -> bool {
     if first.text.is_empty() || second.text.is_empty() {
         let scale = first.value.abs().max(second.value.abs());
-        return (first.value - second.value).abs() <= scale * 1e-3;
+        let printed = [first, second].map(printed_step).into_iter().fold(0.0, f64::max);
+        return (first.value - second.value).abs() <= printed.max(scale * 1e-3);
     }
     number::agree(&first.text, &second.text)
+}
+
+/// Half of the last printed digit, in the unit of the value; 0 for what was computed.
+fn printed_step(value: &Value) -> f64 {
+    let printed = number::parse(&value.text).filter(|printed| *printed != 0.0);
+    let factor = printed.map_or(1.0, |printed| value.value / printed);
+    if value.text.is_empty() {
+        0.0
+    } else {
+        number::half_step(&value.text) * factor.abs() * 1.000_001
+    }
 }
 
 fn shown(value: &Value) -> String {

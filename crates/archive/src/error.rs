@@ -9,7 +9,7 @@ pub enum Error {
     /// A file operation failed; the message names the path.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// A file that the user named is broken.
+    /// Nothing was imported, and a file is broken.
     #[error("{place}: {reason}")]
     Broken {
         /// File and line.

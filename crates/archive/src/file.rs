@@ -1,6 +1,6 @@
 //! A file of an archive, as importers see it.
 
-use crate::{Cell, place::Place};
+use crate::{Cell, Fault, place::Place, step};
 use std::{borrow::Cow, collections::BTreeSet};
 
 /// The beginning of a file, by which importers know their own.
@@ -19,18 +19,22 @@ pub struct File<'a> {
     pub path: &'a str,
     /// File name, without folder and without `.gz`.
     pub name: &'a str,
-    /// The content, uncompressed. It holds no zero byte.
+    /// The content, uncompressed: UTF-8 without zero bytes.
     pub bytes: &'a [u8],
     pub(crate) place: &'a Place,
     pub(crate) siblings: &'a BTreeSet<String>,
 }
+
+/// Why a file of the Insert Benchmark is left out.
+pub(crate) const NO_PHASE: &str = "its folder is not that of a phase, such as `RUN/qr100.L1`";
 
 /// A line of a file.
 #[derive(Debug, Clone)]
 pub struct Line<'a> {
     /// From 1.
     pub number: u32,
-    /// The text without line end; bytes that are no UTF-8 are replaced.
+    /// The text without line end. Bytes that are no UTF-8 are replaced: only beginnings of files,
+    /// by which formats are known, can hold any.
     pub text: Cow<'a, str>,
 }
 
@@ -69,9 +73,28 @@ impl<'a> File<'a> {
 
     /// The cell of a file that has no place in a known archive: in a folder of its own the folder
     /// is the subject and the file's name is the phase; otherwise the name is the subject and
-    /// `kind`, which the file itself tells, is the phase.
+    /// `kind`, which the file itself tells, is the phase. In the folder of a phase of the Insert
+    /// Benchmark it belongs to that phase.
     pub fn loose_cell(&self, kind: &str) -> Cell {
         self.place.loose_cell(self.name, kind)
+    }
+
+    /// The same for a capture. Those of the Insert Benchmark, such as `o.vm` and `o.io.dop4`, fail
+    /// outside the folder of a phase: nothing tells what they are of.
+    pub fn capture_cell(&self, kind: &str) -> Result<Cell, Fault> {
+        let mut parts = self.name.split('.');
+        let published = parts.next() == Some("o")
+            && matches!(parts.next(), Some("vm" | "io" | "ps"))
+            && parts.all(|part| step::dop(part).is_some());
+        if published && self.place.phase_cell().is_none() {
+            return Err(Fault::new(1, NO_PHASE));
+        }
+        let mut cell = self.loose_cell(kind);
+        if published {
+            let clients = self.name.rsplit('.').next().and_then(step::dop);
+            cell.clients = clients.or(cell.clients);
+        }
+        Ok(cell)
     }
 
     /// A cell of a file that sums up several subjects.

@@ -11,7 +11,10 @@
 #![forbid(unsafe_code)]
 
 mod assemble;
+mod cell;
 mod center;
+mod command_line;
+mod content;
 pub mod correct;
 mod derive;
 mod error;
@@ -20,6 +23,9 @@ mod file;
 mod found;
 pub mod import;
 pub mod insert;
+mod intake;
+mod memory;
+mod names;
 mod number;
 mod place;
 pub mod samples;
@@ -29,10 +35,12 @@ mod variants;
 mod walk;
 
 pub use assemble::Archive;
+pub use command_line::option_differences;
 pub use error::{Error, Result};
 pub use export::{Exported, Input, Options as ExportOptions, Study};
 pub use file::{File, FileHead, Line, Scene};
 pub use found::{Cell, Fault, Found, Value, bias};
+pub use memory::import_bytes;
 pub use unnamed::Column;
 pub use variants::{groups, of as written, with_variants};
 pub use walk::{Imported, Options, Warning, import};

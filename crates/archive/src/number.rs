@@ -55,7 +55,7 @@ pub(crate) fn agree(a: &str, b: &str) -> bool {
 }
 
 /// Half of the last digit of a printed number.
-fn half_step(text: &str) -> f64 {
+pub(crate) fn half_step(text: &str) -> f64 {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
     let decimals = mantissa.split_once('.').map_or(0, |(_, digits)| digits.len());
     let exponent = exponent.parse::<i32>().unwrap_or(0);

@@ -1,6 +1,10 @@
 //! What a file's folder tells: the archive, the subject, the number of clients.
 
-use crate::{Cell, step};
+use crate::{
+    Cell,
+    insert::{phase, without_size},
+    names, step,
+};
 use model::Levels;
 
 /// The folders above a file.
@@ -34,10 +38,34 @@ impl Place {
         cell
     }
 
+    /// The cell of a file of a phase of the Insert Benchmark, which lies in `RUN/PHASE`.
+    pub(crate) fn phase_cell(&self) -> Option<Cell> {
+        let (folder, above) = self.folders.split_last()?;
+        let phase = phase::of_folder(folder)?;
+        let tag = above.last()?;
+        let mut cell = Cell { experiment: self.insert_experiment(), ..Cell::default() };
+        phase::fill(&mut cell, &phase, without_size(tag));
+        cell.clients = phase::clients(&self.folders.join("/"));
+        Some(cell)
+    }
+
+    /// The archive of files of the Insert Benchmark: folders of runs, phases, groups and numbers of
+    /// clients are no part of its name, even where one of them was imported.
+    pub(crate) fn insert_experiment(&self) -> String {
+        let inner = self.folders.iter().rev().take_while(|folder| phase::is_inner(folder)).count();
+        match self.folders.len() - inner {
+            0 => self.folders.get(self.root).cloned().unwrap_or_default(),
+            end => self.folders[self.root.min(end - 1)..end].join("/"),
+        }
+    }
+
     /// See [`crate::File::loose_cell`].
     pub(crate) fn loose_cell(&self, name: &str, kind: &str) -> Cell {
         if step::of_file(name).is_some() {
             return self.cell(name);
+        }
+        if let Some(cell) = self.phase_cell() {
+            return cell;
         }
         let below = self.folders.len() > self.root + 1;
         let end = self.folders.len() - usize::from(below);
@@ -56,6 +84,7 @@ impl Place {
     /// See [`crate::File::summary_cell`].
     pub(crate) fn summary_cell(&self, subject: &str) -> Cell {
         let mut cell = self.archived(self.folders.len());
+        let subject = names::capped(subject);
         cell.levels.extend(levels_of(subject));
         cell.subject = subject.to_owned();
         cell
@@ -136,6 +165,25 @@ mod tests {
         check("home/tests", 1, ("tests", "run.1", "tpcb-like"));
         check("home/tests/pg17", 1, ("tests", "pg17", "run.1"));
         check("home/tests/pg17", 2, ("pg17", "run.1", "tpcb-like"));
+    }
+
+    #[test]
+    fn files_of_phases_belong_to_the_run_above() {
+        let check = |path: &str, root: usize, expected: Option<(&str, &str, &str)>| {
+            let cell = place(path, root).phase_cell();
+            let names = |c: &Cell| (c.experiment.clone(), c.subject.clone(), c.phase.clone());
+            let expected = expected.map(|(a, b, c)| (a.to_owned(), b.to_owned(), c.to_owned()));
+            assert_eq!(cell.as_ref().map(names), expected, "{path} {root}");
+        };
+        let run = "data/ib/4u.1tno/80m.a.c";
+        for root in [1, 2, 3, 4] {
+            check(&format!("{run}/qr100.L1"), root, Some(("ib", "a.c", "qr100.L1")));
+        }
+        check(&format!("{run}/q.L4.ips200"), 0, Some(("data/ib", "a.c", "q200.2")));
+        check("80m.a.c/l.i0", 0, Some(("80m.a.c", "a.c", "l.i0")));
+        check(run, 1, None);
+        check("l.i0", 0, None);
+        assert_eq!(place(&format!("{run}/l.i0"), 1).phase_cell().unwrap().clients, Some(4));
     }
 
     #[test]

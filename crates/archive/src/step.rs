@@ -1,6 +1,6 @@
 //! The steps of the published sysbench benchmark: names of files and rows, groups, order.
 
-use crate::Cell;
+use crate::{Cell, names};
 
 /// A step as names tell it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -97,6 +97,7 @@ impl Step {
 
 /// Puts a phase of no known step into a cell.
 pub(crate) fn fill_unknown(cell: &mut Cell, phase: &str) {
+    let phase = names::capped(phase);
     cell.phase = phase.to_owned();
     cell.workload = phase.to_owned();
     cell.group = group(phase).to_owned();
@@ -151,7 +152,7 @@ fn tail(text: &str) -> Option<Step> {
 
 fn is_name(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    !text.is_empty() && text.chars().all(plain)
+    !text.is_empty() && names::is_short(text) && text.chars().all(plain)
 }
 
 /// Connections of a folder `dop8`.

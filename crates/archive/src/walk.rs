@@ -1,23 +1,18 @@
 //! From paths to archives: every file is offered to the importers.
 
 use crate::{
-    Archive, Error, Fault, FileHead, Found, Result,
-    assemble::{Assembly, Told},
+    Archive, Fault, FileHead, Result,
+    content::{Content, Packing},
     correct,
-    file::File,
-    import as formats,
+    intake::{Candidate, Intake},
     place::Place,
 };
 use fs_err as fs;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fmt,
-    io::Read,
+    fmt, io,
     path::{Path, PathBuf},
 };
-
-/// A file larger than this is no result file of a known format.
-const BYTES_MAX: u64 = 256 << 20;
 
 /// Folders below the imported one that are walked.
 const DEPTH_MAX: usize = 32;
@@ -40,8 +35,11 @@ pub struct Imported {
     pub taken: BTreeMap<&'static str, u64>,
     /// Files of no known format, in the order of the walk.
     pub unknown: Vec<String>,
-    /// What was irregular.
+    /// What was irregular: rows that were left out, and the like.
     pub warnings: Vec<Warning>,
+    /// Files of a known format that are broken or cut, and files of no known format that were named
+    /// themselves.
+    pub broken: Vec<Warning>,
 }
 
 /// What was irregular in a file, and where.
@@ -72,37 +70,22 @@ impl fmt::Display for Warning {
 
 /// Reads files and folders, which are walked.
 ///
-/// Files of no known format are counted. A file of a known format that is broken is a warning
-/// inside a folder, and an error where the path names it. Fails where nothing is of a known format.
+/// Files of no known format in a folder are counted and left alone. A file of a known format that
+/// is broken, and a file of no known format that the paths name, is among the broken ones; all
+/// others are imported. Fails where no value could be read, or a path is not there.
 pub fn import(paths: &[PathBuf], options: &Options) -> Result<Imported> {
     correct::check(&options.corrections)?;
     let mut walk = Walk::default();
     for path in paths {
         walk.root(path)?;
     }
-    let Walk { mut imported, mut assembly, .. } = walk;
-    imported.archives = assembly.archives(&options.corrections, &mut imported.warnings);
-    if imported.archives.is_empty() {
-        let path = paths.first().map(|path| path.display().to_string()).unwrap_or_default();
-        let files = imported.files;
-        let first = imported.warnings.into_iter().next();
-        return Err(first.map_or(Error::NothingKnown { path, files }, broken));
-    }
-    Ok(imported)
-}
-
-fn broken(warning: Warning) -> Error {
-    let place = match warning.line {
-        0 => format!("`{}`", warning.file),
-        line => format!("`{}`:{line}", warning.file),
-    };
-    Error::Broken { place, reason: warning.reason }
+    let path = paths.first().map(|path| path.display().to_string()).unwrap_or_default();
+    walk.intake.finish(path, options)
 }
 
 #[derive(Default)]
 struct Walk {
-    imported: Imported,
-    assembly: Assembly,
+    intake: Intake,
     seen: BTreeSet<PathBuf>,
 }
 
@@ -112,16 +95,22 @@ impl Walk {
         if root.is_file() {
             let folder = root.parent().unwrap_or(Path::new("/")).to_owned();
             let names = BTreeSet::from([name_of(&root)]);
-            if let Some(fault) = self.file(&root, &folder, &names)? {
-                return Err(broken(Warning::new(&path.display().to_string(), fault)));
-            }
+            self.file(&root, &folder, &names, Some(&path.display().to_string()));
             return Ok(());
         }
         let mut folders: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
         let walk = walkdir::WalkDir::new(&root).max_depth(DEPTH_MAX).sort_by_file_name();
         let mut files = Vec::new();
         for entry in walk {
-            let entry = entry.map_err(std::io::Error::from)?;
+            let entry = match entry {
+                Ok(entry) => entry,
+                Err(error) => {
+                    let label = shown(&root, error.path().unwrap_or(&root));
+                    let reason = format!("the folder cannot be read: {}", io::Error::from(error));
+                    self.intake.failed(&label, &label, Fault::new(0, reason));
+                    continue;
+                }
+            };
             if entry.file_type().is_file() {
                 let folder = entry.path().parent().unwrap_or(&root).to_owned();
                 folders.entry(folder).or_default().insert(name_of(entry.path()));
@@ -130,85 +119,44 @@ impl Walk {
         }
         for file in files {
             let names = file.parent().and_then(|folder| folders.get(folder));
-            let fault = self.file(&file, &root, names.unwrap_or(&BTreeSet::new()))?;
-            if let Some(fault) = fault {
-                let shown = shown(&root, &file);
-                self.imported.warnings.push(Warning::new(&shown, fault));
-            }
+            self.file(&file, &root, names.unwrap_or(&BTreeSet::new()), None);
         }
         Ok(())
     }
 
-    /// Offers a file to the importers. Gives the fault of a file that tells nothing.
-    fn file(
-        &mut self,
-        path: &Path,
-        root: &Path,
-        siblings: &BTreeSet<String>,
-    ) -> Result<Option<Fault>> {
+    /// Offers a file; `named` is its path as the user wrote it, if the user did.
+    fn file(&mut self, path: &Path, root: &Path, siblings: &BTreeSet<String>, named: Option<&str>) {
         if !self.seen.insert(path.to_owned()) {
-            return Ok(None);
+            return;
         }
-        self.imported.files += 1;
         let shown = shown(root, path);
-        let full = name_of(path);
-        let name = full.strip_suffix(".gz").unwrap_or(&full);
-        let start = match read(path, FileHead::BYTES as u64) {
-            Ok(start) => start,
-            Err(error) => return Ok(Some(Fault::new(0, format!("it cannot be read: {error}")))),
+        let candidate = Candidate {
+            path: &shown,
+            label: named.unwrap_or(&shown),
+            place: place(root, path),
+            siblings,
+            named: named.is_some(),
         };
-        let Some(importer) = formats::find(&FileHead { name, start: &start }) else {
-            self.imported.unknown.push(shown);
-            return Ok(None);
-        };
-        *self.imported.taken.entry(importer.name()).or_default() += 1;
-        let bytes = match content(path) {
-            Ok(bytes) => bytes,
-            Err(fault) => return Ok(Some(fault)),
-        };
-        let place = place(root, path);
-        let file = File { path: &shown, name, bytes: &bytes, place: &place, siblings };
-        let mut found = Found::default();
-        if let Err(fault) = importer.import(&file, &mut found) {
-            return Ok(Some(fault));
-        }
-        for fault in std::mem::take(&mut found.warnings) {
-            self.imported.warnings.push(Warning::new(&shown, fault));
-        }
-        self.assembly.add(Told { file: shown, importer: importer.name(), found });
-        Ok(None)
+        let head = read(path, Some(FileHead::BYTES as u64));
+        self.intake.offer(&candidate, &head, || {
+            let below = path.strip_prefix(root.parent().unwrap_or(root)).unwrap_or(path);
+            match below.to_str() {
+                Some(_) => read(path, None),
+                // Two names could become one.
+                None => Content::unreadable(io::Error::other("its path is not UTF-8; rename it")),
+            }
+        });
     }
 }
 
-/// The whole content as text without zero bytes.
-fn content(path: &Path) -> std::result::Result<Vec<u8>, Fault> {
-    let bytes = read(path, BYTES_MAX + 1)
-        .map_err(|error| Fault::new(0, format!("it cannot be read: {error}")))?;
-    if bytes.len() as u64 > BYTES_MAX {
-        let mib = BYTES_MAX >> 20;
-        return Err(Fault::new(0, format!("it is larger than {mib} MiB; split it")));
+/// The content of a file, unpacked where its name ends in `.gz`.
+fn read(path: &Path, limit: Option<u64>) -> Content {
+    let packing = Packing::of(&name_of(path));
+    match (fs::File::open(path), limit) {
+        (Ok(file), Some(limit)) => Content::read(file, packing, limit),
+        (Ok(file), None) => Content::whole(file, packing),
+        (Err(error), _) => Content::unreadable(error),
     }
-    if let Some(place) = bytes.iter().position(|byte| *byte == 0) {
-        let line = bytes[..place].iter().filter(|byte| **byte == b'\n').count() + 1;
-        let line = u32::try_from(line).unwrap_or(u32::MAX);
-        return Err(Fault::new(
-            line,
-            "the line holds a zero byte, so this is no text; save it as UTF-8",
-        ));
-    }
-    Ok(bytes)
-}
-
-/// At most `limit` bytes of a file, uncompressed.
-fn read(path: &Path, limit: u64) -> std::io::Result<Vec<u8>> {
-    let file = fs::File::open(path)?;
-    let mut bytes = Vec::new();
-    if path.extension().is_some_and(|ending| ending == "gz") {
-        flate2::read::MultiGzDecoder::new(file).take(limit).read_to_end(&mut bytes)?;
-    } else {
-        file.take(limit).read_to_end(&mut bytes)?;
-    }
-    Ok(bytes)
 }
 
 fn name_of(path: &Path) -> String {

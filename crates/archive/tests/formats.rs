@@ -93,6 +93,7 @@ fn summaries_are_read() {
         ],
     );
     check("o.met.short", "o_met", &[("new scan 1 write_kib_per_op", 4.0, "4")]);
+    check("o.qps.abs.early", "o_qps", &[("x.a.c1.pk1 load 0 ops_per_second", 700.0, "700")]);
     check(
         "qps.abs.two.tsv",
         "qps_abs",
@@ -138,6 +139,12 @@ fn raw_captures_are_read() {
             ("s1 read-only 4 server_vsz_mib_peak", 4000.0, ""),
             ("s1 read-only 4 server_rss_mib_peak", 200.0, ""),
         ],
+    );
+    // All processes of the host: the server's count, and not the largest ones.
+    check(
+        "ps.txt",
+        "ps",
+        &[("s1 ps 0 server_vsz_mib_peak", 2000.0, ""), ("s1 ps 0 server_rss_mib_peak", 2000.0, "")],
     );
     check(
         "sb.time.read-only.range10.pk1.dop4",

@@ -44,6 +44,9 @@ pub struct ImportHeader {
     pub importers: BTreeMap<String, u64>,
     /// Names of the corrections that were asked for.
     pub corrections: Vec<String>,
-    /// What was irregular in the archive, one sentence each.
+    /// What was irregular in the archive, one sentence each: the first ones, where there are many.
     pub warnings: Vec<String>,
+    /// How many places were irregular.
+    #[serde(default)]
+    pub irregular: u64,
 }

@@ -1,7 +1,7 @@
 //! Tidy values: one row per value with all its keys, for spreadsheets and data frames.
 
 use super::{Exported, Exporter, Input, Options};
-use crate::{Error, Result, variants};
+use crate::{Error, Result, cell::is_formula, variants};
 use model::{imported::ImportedValue, record::SliceState};
 use std::collections::BTreeSet;
 
@@ -76,10 +76,9 @@ fn state(state: SliceState) -> &'static str {
 
 /// A text cell: quoted where it must be, and never a formula of a spreadsheet.
 fn quoted(text: &str) -> String {
-    let formula = text.starts_with(['=', '+', '@', '\t', '\r', '\n'])
-        || (text.starts_with('-') && crate::number::parse(text).is_none());
-    let text = if formula { format!("'{text}") } else { text.to_owned() };
-    if text.contains([',', '"', '\n', '\r']) {
+    let text = if is_formula(text) { format!("'{text}") } else { text.to_owned() };
+    // Some spreadsheets separate by semicolons and tabs.
+    if text.contains([',', ';', '\t', '"', '\n', '\r']) {
         return format!("\"{}\"", text.replace('"', "\"\""));
     }
     text
@@ -97,6 +96,7 @@ mod tests {
         check("=1+1", "'=1+1");
         check("-3.5", "-3.5");
         check("-3.5+x", "'-3.5+x");
+        check("a;=1+1", "\"a;=1+1\"");
         check("two\nlines", "\"two\nlines\"");
     }
 }

@@ -147,8 +147,3 @@ pub(super) const MISSING: &str = "NA";
 pub(super) fn shown(cell: &Option<String>) -> &str {
     cell.as_deref().unwrap_or(MISSING)
 }
-
-/// Names from outside cannot break a line or a column, nor steer a terminal.
-pub(super) fn plain(text: &str) -> String {
-    text.chars().map(|c| if c.is_control() || c == ',' { '_' } else { c }).collect()
-}

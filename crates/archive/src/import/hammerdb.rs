@@ -21,6 +21,10 @@ impl Importer for Hammerdb {
         head.holds("TEST RESULT :") || head.holds("HammerDB CLI") || head.holds("Vuser 1:")
     }
 
+    fn ends_anywhere(&self) -> bool {
+        true
+    }
+
     fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
         let mut cell = file.loose_cell("tproc-c");
         let mut rounds: BTreeMap<Option<u32>, u32> = BTreeMap::new();

@@ -3,6 +3,7 @@
 use super::Importer;
 use crate::{
     Fault, File, FileHead, Found,
+    file::NO_PHASE,
     insert::{
         Sheet,
         histogram::{self, KINDS},
@@ -41,11 +42,11 @@ impl Importer for InsertHistogram {
 
     fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
         let Some((phase, kind)) = named(file.name) else {
-            return Err(Fault::new(0, "the name does not tell what was timed"));
+            return Err(Fault::new(1, "the name does not tell what was timed"));
         };
         let folder = file.path.rsplit('/').nth(1).and_then(phase::of_folder);
         let Some(phase) = phase.map(str::to_owned).or(folder) else {
-            return Err(Fault::new(0, "neither the name nor the folder tells the phase"));
+            return Err(Fault::new(1, NO_PHASE));
         };
         let lines: Vec<_> = file.lines().collect();
         let (sheet, faults) =

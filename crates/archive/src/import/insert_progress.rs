@@ -4,11 +4,10 @@
 use super::Importer;
 use crate::{
     Cell, Fault, File, FileHead, Found,
+    file::NO_PHASE,
     insert::{
         histogram::{self, KINDS},
-        phase,
         progress::{Interval, Progress, columns},
-        table::{self, Context},
     },
     number,
 };
@@ -38,15 +37,16 @@ impl Importer for InsertProgress {
         named(head.name).is_some() || head.holds("i_sec\tt_sec\ti_ips\t")
     }
 
+    fn ends_anywhere(&self) -> bool {
+        true
+    }
+
     fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
         let (clients, client) = named(file.name).unwrap_or((1, 1));
-        let mut folders = file.path.rsplit('/').skip(1);
-        let phase = folders.next().and_then(phase::of_folder);
-        let (Some(phase), Some(tag)) = (phase, folders.next()) else {
-            return Err(Fault::new(0, "its folder is not that of a phase of a variant"));
+        let Some(cell) = file.place.phase_cell() else {
+            return Err(Fault::new(1, NO_PHASE));
         };
-        let context = Context { file, clients: Some(clients) };
-        let cell = table::cell(context, &phase, tag);
+        let cell = Cell { clients: Some(clients), ..cell };
         // Metrics of several clients are told apart; those of a lone one are the phase's.
         let prefix = if clients > 1 { format!("client{client}_") } else { String::new() };
         let mut progress = Progress::default();
@@ -69,7 +69,8 @@ impl Importer for InsertProgress {
             }
         }
         if progress.is_empty() {
-            return Err(Fault::new(0, "no line of progress was found"));
+            let last = file.lines().last().map_or(1, |line| line.number);
+            return Err(Fault::new(last, "no line of progress was found"));
         }
         progress.values(&cell, &prefix, found);
         Ok(())

@@ -53,7 +53,8 @@ impl Importer for InsertReport {
             }
         }
         if found.values.is_empty() {
-            return Err(Fault::new(0, "no table of a phase was found"));
+            let last = lines.last().map_or(1, |line| line.number);
+            return Err(Fault::new(last, "no table of a phase was found"));
         }
         table::bias_vmstat(found);
         Ok(())

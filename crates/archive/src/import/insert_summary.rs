@@ -39,7 +39,8 @@ impl Importer for InsertSummary {
         let rows = lines.len().saturating_sub(1);
         let Some(phases) = phases(rows) else {
             let reason = format!("{rows} rows belong to no known list of phases (10 or 15)");
-            return Err(Fault::new(0, reason));
+            let last = lines.last().map_or(1, |line| line.number);
+            return Err(Fault::new(last, reason));
         };
         found.warnings.extend(faults);
         table::check_columns(&sheet, 1, found);

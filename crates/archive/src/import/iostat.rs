@@ -19,18 +19,24 @@ impl Importer for Iostat {
         banner && head.holds("Device")
     }
 
+    fn ends_anywhere(&self) -> bool {
+        true
+    }
+
     fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
-        let devices = samples::iostat(file.lines(), &mut found.warnings)?;
+        let mut faults = Vec::new();
+        let devices = samples::iostat(file.lines(), &mut faults)?;
         // The averages that were published say which device they are of by their numbers alone.
         if file.has_averages() {
             return Ok(());
         }
+        found.warnings.extend(faults);
         let Some((name, device)) =
             samples::likely_device(&devices).and_then(|name| Some((name, devices.get(name)?)))
         else {
             return Ok(());
         };
-        let mut cell = file.loose_cell("iostat");
+        let mut cell = file.capture_cell("iostat")?;
         cell.levels.insert("device".to_owned(), name.to_owned());
         let count = device.samples as f64;
         for (metric, sum) in [

@@ -2,8 +2,11 @@
 
 mod hammerdb;
 mod insert_histogram;
+mod insert_overview;
 mod insert_progress;
+mod insert_rate;
 mod insert_report;
+mod insert_result;
 mod insert_summary;
 mod insert_table;
 mod iostat;
@@ -33,6 +36,12 @@ pub trait Importer: Sync {
     /// Whether a file is of this format, by its name or its beginning.
     fn recognises(&self, head: &FileHead<'_>) -> bool;
 
+    /// Whether a file is whole wherever it ends, as captures are stopped and not finished. Of any
+    /// other one a last line without an end is cut, and what it told is left out.
+    fn ends_anywhere(&self) -> bool {
+        false
+    }
+
     /// Adds what the file tells to `found`. Rows that are not what they should be become warnings;
     /// a fault means that the file as a whole tells nothing, and discards what it told before.
     fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault>;
@@ -53,6 +62,9 @@ pub const IMPORTERS: &[&dyn Importer] = &[
     &insert_progress::InsertProgress,
     &insert_report::InsertReport,
     &insert_table::InsertTable,
+    &insert_overview::InsertOverview,
+    &insert_result::InsertResult,
+    &insert_rate::InsertRate,
     &insert_histogram::InsertHistogram,
     &vmstat::Vmstat,
     &iostat::Iostat,

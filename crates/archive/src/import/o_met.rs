@@ -2,7 +2,7 @@
 //! header counts.
 
 use super::Importer;
-use crate::{Cell, Fault, File, FileHead, Found, Line, bias, number, step};
+use crate::{Cell, Fault, File, FileHead, Found, Line, bias, names, number, step};
 
 pub(super) struct OMet;
 
@@ -37,7 +37,7 @@ impl Importer for OMet {
 
     fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
         if file.bytes.is_empty() {
-            return Err(Fault::new(0, "the file is empty"));
+            return Err(Fault::new(1, "the file is empty"));
         }
         let mut section = Section::None;
         for line in file.lines() {
@@ -138,9 +138,10 @@ fn row(line: &Line<'_>, (cell, columns): (&Cell, &[&'static str]), found: &mut F
         return;
     }
     let Some((subject, texts)) = cells.split_last() else { return };
+    let subject = names::capped(subject);
     let mut own = cell.clone();
     own.levels.extend(crate::place::levels_of(subject));
-    own.subject = (*subject).to_owned();
+    own.subject = subject.to_owned();
     if !found.subjects.contains(&own.subject) {
         found.subjects.push(own.subject.clone());
     }

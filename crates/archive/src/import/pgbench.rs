@@ -1,7 +1,7 @@
 //! What pgbench prints at its end, for all scripts together and for each.
 
 use super::Importer;
-use crate::{Cell, Fault, File, FileHead, Found, Line, number};
+use crate::{Cell, Fault, File, FileHead, Found, Line, names, number};
 
 pub(super) struct Pgbench;
 
@@ -51,7 +51,7 @@ impl Importer for Pgbench {
 /// `<builtin: TPC-B (sort of)>` without its brackets.
 fn name_of(text: &str) -> String {
     let inner = text.trim().trim_start_matches('<').trim_end_matches('>');
-    inner.strip_prefix("builtin: ").unwrap_or(inner).to_owned()
+    names::capped(inner.strip_prefix("builtin: ").unwrap_or(inner)).to_owned()
 }
 
 /// Reads one block: all scripts, or one of them.

@@ -53,7 +53,7 @@ impl Importer for SbMet {
                 let shown = number::excerpt(&first.text);
                 return Err(Fault::new(1, format!("`{TITLE}` was expected, not `{shown}`")));
             }
-            None => return Err(Fault::new(0, "the file is empty")),
+            None => return Err(Fault::new(1, "the file is empty")),
         }
         let cell = file.cell();
         let mut tables = [Some(IOSTAT), Some(VMSTAT)].into_iter().flatten();

@@ -45,7 +45,7 @@ impl Importer for SbR {
     fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
         let kind = KINDS.iter().find(|(start, _, _)| file.name.starts_with(start));
         let (Some((_, metric, factor)), Some(line)) = (kind, file.lines().next()) else {
-            return Err(Fault::new(0, "the file is empty"));
+            return Err(Fault::new(1, "the file is empty"));
         };
         let fields: Vec<&str> = line.text.split('\t').collect();
         match fields.split_last() {

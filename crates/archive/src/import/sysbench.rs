@@ -2,7 +2,7 @@
 //! archives put before it.
 
 use super::Importer;
-use crate::{Cell, Fault, File, FileHead, Found, Line, number};
+use crate::{Cell, Fault, File, FileHead, Found, Line, command_line, number};
 
 pub(super) struct Sysbench;
 
@@ -64,6 +64,9 @@ fn script<'a>(before: &'a [Line<'_>]) -> Option<&'a str> {
 }
 
 fn before_the_report(before: &[Line<'_>], cell: &mut Cell, found: &mut Found) {
+    if let Some(first) = before.first() {
+        command_line::fill(first, cell, found);
+    }
     for line in before.iter().take(200) {
         if let Some(threads) = line.text.strip_prefix("Number of threads: ") {
             cell.clients = threads.parse().ok().filter(|n| *n > 0).or(cell.clients);

@@ -18,9 +18,13 @@ impl Importer for Vmstat {
         head.start.starts_with(b"procs ---")
     }
 
+    fn ends_anywhere(&self) -> bool {
+        true
+    }
+
     fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
         let rows = Rows::read(file.lines(), &mut found.warnings)?;
-        let cell = file.loose_cell("vmstat");
+        let cell = file.capture_cell("vmstat")?;
         let at = 1;
         // Kept beside the published averages, which a correction replaces by these.
         for (metric, sum) in [

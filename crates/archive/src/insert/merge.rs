@@ -1,6 +1,7 @@
 //! Tables of several variants from their summaries, and what is relative to the first of them.
 
 use super::sheet::{Line, Row, Sheet};
+use crate::cell::plain;
 
 /// One row of every variant, from its summary, with the published rounding: `ips`, `qps` and `rps`
 /// become whole, `dbgb2` has one decimal, and the tag loses the size before it. `None` ends a
@@ -21,7 +22,7 @@ fn reprinted(column: &str, cell: &str) -> String {
     match column {
         "ips" | "qps" | "rps" => number().map(|value| format!("{value:.0}")),
         "dbgb2" => number().filter(|value| *value >= 10.0).map(|value| format!("{value:.1}")),
-        "tag" => Some(without_size(cell).to_owned()),
+        "tag" => Some(plain(without_size(cell))),
         _ => None,
     }
     .unwrap_or_else(|| cell.to_owned())
@@ -112,6 +113,7 @@ mod tests {
         check("tag", "4000m.x.m.y", "x.m.y");
         check("tag", "com.x", "com.x");
         check("tag", "m.x", "m.x");
+        check("tag", "20m.=1+1\tb", "'=1+1_b");
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Names of phases and what they tell: kind, rate, order, clients.
 
-use crate::Cell;
+use crate::{Cell, names};
 
 /// Phases of a summary with two loads and six query phases, in the order of its rows.
 pub const PHASES_2024: [&str; 10] = [
@@ -147,9 +147,9 @@ fn clients_of_folder(folder: &str) -> Option<u32> {
     matches!(tables, "yes" | "no").then(|| number(count)).flatten()
 }
 
-/// Puts what is known of a phase and a variant into a cell. Folders of single runs and of groups
-/// are no part of the archive's name.
+/// Puts what is known of a phase and a variant into a cell.
 pub(crate) fn fill(cell: &mut Cell, name: &str, subject: &str) {
+    let subject = names::capped(subject);
     cell.phase = name.to_owned();
     cell.workload = name.split('.').next().unwrap_or_default().to_owned();
     if !name.starts_with('q') {
@@ -161,16 +161,12 @@ pub(crate) fn fill(cell: &mut Cell, name: &str, subject: &str) {
         cell.levels.insert("build".to_owned(), build.to_owned());
         cell.levels.insert("config".to_owned(), config.to_owned());
     }
-    let mut parts: Vec<&str> = cell.experiment.split('/').collect();
-    while parts.len() > 1 && parts.last().is_some_and(|part| is_inner(part)) {
-        parts.pop();
-    }
-    cell.experiment = parts.join("/");
 }
 
 /// Whether a folder is one of a run, of a phase, of a group, or of a number of clients.
-fn is_inner(folder: &str) -> bool {
+pub(crate) fn is_inner(folder: &str) -> bool {
     folder.starts_with("res.")
+        || crate::step::dop(folder).is_some()
         || clients_of_folder(folder).is_some()
         || of_folder(folder).is_some()
         || super::without_size(folder) != folder
@@ -221,18 +217,14 @@ mod tests {
     }
 
     #[test]
-    fn folders_of_runs_and_groups_are_not_the_archive() {
-        let check = |experiment: &str, expected: &str| {
-            let mut cell = Cell { experiment: experiment.to_owned(), ..Cell::default() };
-            fill(&mut cell, "qp100.L2", "my8036_rel.cz11a_bee");
-            assert_eq!(cell.experiment, expected);
-            let found = (cell.workload.as_str(), cell.group.as_str(), &*cell.levels["build"]);
-            assert_eq!(found, ("qp100", "point", "my8036_rel"));
-        };
-        check("ibench.jan2021/20m/res.a", "ibench.jan2021/20m");
-        check("may24/4u.1tno/800m.my8036_rel.cz11a_bee/qp100.L2", "may24");
-        check("res.a", "res.a");
+    fn cells_know_group_and_build_and_folders_know_clients() {
+        let mut cell = Cell::default();
+        fill(&mut cell, "qp100.L2", "my8036_rel.cz11a_bee");
+        let found = (cell.workload.as_str(), cell.group.as_str(), &*cell.levels["build"]);
+        assert_eq!(found, ("qp100", "point", "my8036_rel"));
         assert_eq!(clients("may24/4u.1tno/800m.my8036/o.sum"), Some(4));
         assert_eq!((clients("a/0u.1tno/b"), clients("a/4u.1tx/b")), (None, None));
+        let inner = ["res.a", "4u.1tno", "qp100.L2", "800m.my8036_rel.cz11a_bee", "may24", "20m"];
+        assert_eq!(inner.map(is_inner), [true, true, true, true, false, false]);
     }
 }

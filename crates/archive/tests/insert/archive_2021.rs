@@ -67,6 +67,41 @@ fn all_tables_are_made_from_imported_summaries_byte_for_byte() {
 }
 
 #[test]
+fn the_published_summary_page_says_what_the_archive_says() {
+    let page = data("reports/ibench.2021.20m.summary.html");
+    let (Some(page), Some(root)) = (page, data("archives/ibench.jan2021/20m/res.a")) else {
+        return;
+    };
+    let import = |path: PathBuf| {
+        let imported = import(&[path], &Options::default()).unwrap();
+        assert_eq!((imported.warnings.len(), imported.broken.len()), (0, 0));
+        imported.archives.into_iter().next().unwrap()
+    };
+    let (page, archive) = (import(page), import(root));
+    let values: BTreeMap<(&str, &str, &str), f64> = archive
+        .values
+        .iter()
+        .map(|value| &value.measurement)
+        .map(|m| ((m.subject.as_str(), m.phase.as_str(), m.metric.as_str()), m.value))
+        .collect();
+    let mut metrics: BTreeMap<&str, u32> = BTreeMap::new();
+    for value in &page.values {
+        let m = &value.measurement;
+        let own = values.get(&(m.subject.as_str(), m.phase.as_str(), m.metric.as_str()));
+        assert_eq!(own, Some(&m.value), "{m:?}");
+        *metrics.entry(&m.metric).or_default() += 1;
+    }
+    // Nine variants, three loads and six query phases.
+    let expected = [
+        ("insert_rows_per_second", 81),
+        ("insert_rows_per_second_target", 54),
+        ("ops_per_second", 81),
+        ("queries_per_second", 54),
+    ];
+    assert_eq!(metrics, BTreeMap::from(expected));
+}
+
+#[test]
 fn summaries_and_derived_tables_of_the_whole_archive_agree() {
     let Some(root) = data("archives/ibench.jan2021") else { return };
     let imported = import(&[root], &Options::default()).unwrap();

@@ -139,6 +139,49 @@ fn progress_of_a_lone_client_is_that_of_its_phase() {
 }
 
 #[test]
+fn captures_of_a_phase_belong_to_it() {
+    let run = "4u.1tno/80m.my8408_rel.cz12a";
+    let imported = imported(&[
+        ("o.sum.t.80m.my8408_rel.cz12a", "4u.1tno/o.sum.t.80m.my8408_rel.cz12a"),
+        ("../vmstat.txt", &format!("{run}/qr100.L1/o.vm")),
+        ("../iostat.txt", &format!("{run}/qr100.L1/o.io.dop4")),
+    ]);
+    let archive = only(&imported);
+    assert_eq!((archive.experiment.as_str(), archive.subjects.len()), ("ib", 1));
+    let key = ("my8408_rel.cz12a", "qr100.L1");
+    let expected = [
+        ("host_cpu_percent_exact", 40.0, ""),
+        ("reads_per_second", 12.5, "12.5"),
+        ("read_kib_per_second", 240.0, ""),
+        ("insert_rows_per_second_target", 400.0, ""),
+    ];
+    check(archive, key, &expected);
+    assert!(archive.values.iter().all(|value| value.measurement.phase != "o"));
+    // The summary and the capture, which are of different runs here, contradict each other.
+    let contradicted = |metric: &str| {
+        imported
+            .warnings
+            .iter()
+            .any(|warning| warning.reason.starts_with(&format!("`{metric}` is")))
+    };
+    assert!(contradicted("host_cpu_percent") && contradicted("reads_per_second"));
+}
+
+#[test]
+fn a_capture_of_no_phase_is_refused() {
+    let root = tempfile::tempdir().unwrap();
+    for (sample, name) in [("../vmstat.txt", "o.vm"), ("../iostat.txt", "o.io.dop4")] {
+        fs::write(root.path().join(name), sample_text(sample)).unwrap();
+        let message = import(&[root.path().join(name)], &Options::default()).unwrap_err();
+        let message = message.to_string();
+        assert!(
+            message.contains(&format!("{name}`:1: its folder is not that of a phase")),
+            "{message}"
+        );
+    }
+}
+
+#[test]
 fn several_clients_of_the_early_form_are_told_apart() {
     let imported = imported(&[("o.ib.dop2.2", "20m.in57.c5/q.L4.ips200/o.ib.dop2.2")]);
     let archive = only(&imported);
@@ -148,6 +191,71 @@ fn several_clients_of_the_early_form_are_told_apart() {
     ];
     check(archive, ("in57.c5", "q200.2"), &expected);
     assert_eq!(value(archive, ("in57.c5", "q200.2"), "insert_rows_per_second"), None);
+}
+
+#[test]
+fn results_of_a_phase_are_known_by_what_their_lines_say() {
+    let imported = imported(&[("o.res.dop4", "80m.my8408.cz12a/qr100.L1/o.res.dop4")]);
+    assert!(imported.warnings.is_empty(), "{:?}", imported.warnings);
+    let archive = only(&imported);
+    let expected = [
+        ("insert_rows_per_second", 399.0, "399.0"),
+        ("insert_rows_per_second_target", 400.0, ""),
+        ("ops_per_second", 20000.0, "20000.0"),
+        ("reads_per_second", 10.0, "10.0"),
+        ("reads_per_op", 0.001, "0.001"),
+        ("writes_per_insert_row", 0.1, "0.100"),
+        ("context_switches_per_op", 4.0, "4.000"),
+        ("host_cpu_percent_per_op", 0.002, "0.002000"),
+        ("vmstat_samples", 376.0, "376"),
+        ("database_mib", 10.5 * 1024.0, "10.5"),
+        ("data_folder_mib", 20.5 * 1024.0, "20.5"),
+        ("insert_response_us_max", 250_000.0, "0.250"),
+        ("query_response_us_max", 31_000.0, "0.031"),
+        ("insert_response_le_1ms_count", 3000.0, "3000"),
+        ("client_rate_p50", 5011.0, "5011"),
+        ("client_rate_p99", 4400.0, "4400"),
+        ("client_cpu_seconds", 1501.0, "1501.0"),
+    ];
+    check(archive, ("my8408.cz12a", "qr100.L1"), &expected);
+    assert!(archive.values.iter().all(|value| value.measurement.clients == 4));
+    // A phase that only loads has no queries to divide by.
+    let imported = self::imported(&[("o.res.dop4", "80m.my8408.cz12a/l.i1/o.res.dop4")]);
+    let expected = [("ops_per_second", 399.0, "399.0"), ("reads_per_op", 0.025, "0.025")];
+    check(only(&imported), ("my8408.cz12a", "l.i1"), &expected);
+}
+
+#[test]
+fn rates_of_slices_are_those_of_each_client() {
+    let imported = imported(&[
+        ("o.rate.c.7", "80m.my8408.cz12a/qr100.L1/o.rate.c.7"),
+        ("mrg.qr100.L1.rate.query", "mrg.qr100.L1.rate.query"),
+    ]);
+    assert!(imported.warnings.is_empty(), "{:?}", imported.warnings);
+    let archive = only(&imported);
+    let key = ("my8408", "qr100.L1");
+    check(archive, key, &[("client1_query_rate_slice_1", 7001.0, "7001")]);
+    check(archive, key, &[("client2_query_rate_slice_10", 6010.0, "6010")]);
+    let key = ("pg18.cx10", "qr100.L1");
+    check(archive, key, &[("query_rate_slice_3", 8003.0, "8003")]);
+}
+
+#[test]
+fn the_tables_at_the_top_of_a_report_are_read() {
+    let imported = imported(&[("summary.html", "may24/summary.html")]);
+    assert!(imported.warnings.is_empty(), "{:?}", imported.warnings);
+    let archive = only(&imported);
+    assert_eq!(archive.subjects, ["my8408.cz12a", "pg18.cx10"]);
+    let expected = [
+        ("queries_per_second", 10000.0, "10000"),
+        ("ops_per_second", 10000.0, "10000"),
+        ("insert_rows_per_second", 127.0, "127"),
+        ("insert_rows_per_second_target", 400.0, ""),
+    ];
+    check(archive, ("pg18.cx10", "qr100.L1"), &expected);
+    check(archive, ("my8408.cz12a", "l.x"), &[("ops_per_second", 316_206.0, "316206")]);
+    check(archive, ("pg18.cx10", "qp100.L2"), &[("insert_rows_per_second", 400.0, "400")]);
+    assert!(archive.values.iter().all(|value| value.measurement.clients == 4));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! `o.met`: one section per phase, one row per variant.
 
-use super::{MISSING, PhaseName, Sheet, plain, shown};
-use crate::{number, step};
+use super::{MISSING, PhaseName, Sheet, shown};
+use crate::{cell::plain, number, step};
 use std::fmt::Write as _;
 
 /// A column of `o.met`.

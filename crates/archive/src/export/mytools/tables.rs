@@ -1,7 +1,7 @@
 //! `qps.abs` and `qps.rel`: one row per phase, one column per variant.
 
-use super::{PhaseName, Sheet, plain, shown};
-use crate::{number, step};
+use super::{PhaseName, Sheet, shown};
+use crate::{cell::plain, number, step};
 use std::fmt::Write as _;
 
 /// A row of a table.

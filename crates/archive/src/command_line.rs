@@ -1,0 +1,130 @@
+//! What a command line of sysbench says of its run: the options that change what is measured.
+
+use crate::{Cell, Found, Line, number};
+use model::{Levels, measurement::Measurement};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Options that are kept, as keys of the values. Others may hold passwords.
+const KEPT: [&str; 6] = ["tables", "table-size", "range-size", "time", "rand-type", "db-ps-mode"];
+
+/// Characters of the longest value of an option that is kept.
+const CHARS_MAX: usize = 40;
+
+/// The options of a line that executes sysbench; `-` and `_` are the same in their names.
+fn options(command: &str) -> impl Iterator<Item = (String, &str)> {
+    let words = command.split_whitespace().filter_map(|word| word.strip_prefix("--"));
+    words.filter_map(|word| {
+        let (name, value) = word.split_once('=')?;
+        Some((name.replace('_', "-"), value))
+    })
+}
+
+/// Adds what the first line says, if it is a command line: options as keys, the threads as clients
+/// where nothing else tells them. A range that the cell knows is no key of its own.
+pub(crate) fn fill(line: &Line<'_>, cell: &mut Cell, found: &mut Found) {
+    let command = line.text.as_ref();
+    if !command.split_whitespace().any(|word| word.rsplit('/').next() == Some("sysbench")) {
+        return;
+    }
+    for (name, value) in options(command) {
+        if name == "threads" {
+            let threads = value.parse().ok().filter(|threads| *threads > 0);
+            match (cell.clients, threads) {
+                (Some(clients), Some(threads)) if clients != threads => {
+                    let reason = format!("the command has {threads} threads, not {clients}");
+                    found.warn(line.number, reason);
+                }
+                _ => cell.clients = cell.clients.or(threads),
+            }
+        }
+        let Some(key) = KEPT.into_iter().find(|kept| *kept == name) else { continue };
+        let plain = |c: char| c.is_ascii_alphanumeric() || "._-%".contains(c);
+        if value.is_empty() || value.len() > CHARS_MAX || !value.chars().all(plain) {
+            let shown = number::excerpt(value);
+            found.warn(line.number, format!("`{shown}` is no value of `{key}`; it is left out"));
+            continue;
+        }
+        let same =
+            key == "range-size" && cell.range.is_some_and(|range| range.to_string() == value);
+        if !same {
+            cell.levels.insert(key.to_owned(), value.to_owned());
+        }
+    }
+}
+
+/// One sentence for each option that differs between variants of a phase, though a comparison
+/// takes it to be equal: which values it has, and in how many phases.
+pub fn option_differences<'a>(values: impl Iterator<Item = &'a Measurement>) -> Vec<String> {
+    let mut phases: BTreeMap<&str, BTreeMap<&str, &Levels>> = BTreeMap::new();
+    for value in values {
+        // Summaries know no options.
+        if KEPT.iter().any(|key| value.levels.contains_key(*key)) {
+            let subjects = phases.entry(&value.phase).or_default();
+            subjects.entry(&value.subject).or_insert(&value.levels);
+        }
+    }
+    let mut found: BTreeMap<(&str, BTreeSet<&str>), Vec<&str>> = BTreeMap::new();
+    for (phase, subjects) in phases {
+        for key in KEPT {
+            let own = |levels: &&'a Levels| levels.get(key).map_or("default", String::as_str);
+            let kinds: BTreeSet<&str> = subjects.values().map(own).collect();
+            if kinds.len() > 1 {
+                found.entry((key, kinds)).or_default().push(phase);
+            }
+        }
+    }
+    let sentence = |((key, kinds), phases): ((&str, BTreeSet<&str>), Vec<&str>)| {
+        let kinds: Vec<String> = kinds.into_iter().map(|kind| format!("`{kind}`")).collect();
+        let first = phases.first().copied().unwrap_or_default();
+        let more = match phases.len() {
+            1 => String::new(),
+            count => format!(" and {} more phases", count - 1),
+        };
+        format!(
+            "sysbench's `{key}` differs between variants in `{first}`{more}: {}",
+            kinds.join(", ")
+        )
+    };
+    found.into_iter().map(sentence).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn filled(command: &str, clients: Option<u32>, range: Option<u64>) -> (Cell, Found) {
+        let mut cell = Cell { clients, range, ..Cell::default() };
+        let mut found = Found::default();
+        fill(&Line { number: 1, text: command.into() }, &mut cell, &mut found);
+        (cell, found)
+    }
+
+    #[test]
+    fn options_of_the_run_are_kept_and_no_others() {
+        let command = "LUA_PATH=/a/?.lua /a/sysbench --db-driver=mysql --range_size=10 \
+                       --table-size=50000000 --tables=8 --threads=40 --time=600 --events=0 \
+                       /a/oltp_read_only.lua run --mysql-password=pw --rand-type=uniform";
+        let (cell, found) = filled(command, None, Some(10));
+        let expected = [
+            ("rand-type", "uniform"),
+            ("table-size", "50000000"),
+            ("tables", "8"),
+            ("time", "600"),
+        ];
+        let levels: Vec<(&str, &str)> =
+            cell.levels.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+        assert_eq!((levels.as_slice(), cell.clients), (expected.as_slice(), Some(40)));
+        assert_eq!(found.warnings, []);
+        let (cell, _) = filled("sysbench --range-size=10 --db-ps-mode=disable", None, Some(100));
+        assert_eq!((cell.levels["range-size"].as_str(), cell.levels.len()), ("10", 2));
+    }
+
+    #[test]
+    fn what_contradicts_or_is_no_value_is_told() {
+        let (cell, found) = filled("sysbench --threads=4 --tables=<b> --time=", Some(8), None);
+        assert_eq!((cell.clients, cell.levels.len(), found.warnings.len()), (Some(8), 0, 3));
+        assert_eq!(found.warnings[0].reason, "the command has 4 threads, not 8");
+        // A report without its command line.
+        assert_eq!(filled("sysbench-like --tables=8", None, None).0, Cell::default());
+    }
+}

@@ -1,0 +1,137 @@
+//! The content of a file: unpacked, and checked to be text.
+
+use crate::Fault;
+use std::io::Read;
+
+/// A file larger than this is no result file of a known format.
+const BYTES_MAX: u64 = 256 << 20;
+
+/// What could be read of a file.
+#[derive(Debug, Default)]
+pub(crate) struct Content {
+    bytes: Vec<u8>,
+    /// Why there is no more.
+    failure: Option<std::io::Error>,
+}
+
+/// How a file is packed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Packing {
+    None,
+    Gzip,
+}
+
+impl Packing {
+    /// The packing that the ending of a path tells.
+    pub(crate) fn of(path: &str) -> Self {
+        if path.ends_with(".gz") { Self::Gzip } else { Self::None }
+    }
+}
+
+impl Content {
+    /// At most `limit` bytes, and one more of a file that has more.
+    pub(crate) fn read(from: impl Read, packing: Packing, limit: u64) -> Self {
+        let mut bytes = Vec::new();
+        let limit = limit.min(BYTES_MAX).saturating_add(1);
+        let outcome = match packing {
+            Packing::Gzip => {
+                flate2::read::MultiGzDecoder::new(from).take(limit).read_to_end(&mut bytes)
+            }
+            Packing::None => from.take(limit).read_to_end(&mut bytes),
+        };
+        Self { bytes, failure: outcome.err() }
+    }
+
+    /// A whole file, as far as files are read.
+    pub(crate) fn whole(from: impl Read, packing: Packing) -> Self {
+        Self::read(from, packing, BYTES_MAX)
+    }
+
+    /// Nothing, because of a failure.
+    pub(crate) fn unreadable(failure: std::io::Error) -> Self {
+        Self { bytes: Vec::new(), failure: Some(failure) }
+    }
+
+    /// The beginning, at most `count` bytes, whatever it holds.
+    pub(crate) fn start(&self, count: usize) -> &[u8] {
+        &self.bytes[..self.bytes.len().min(count)]
+    }
+
+    /// The content as text: UTF-8 without a mark of byte order and without zero bytes. Fails with
+    /// the line at which it ends to be that.
+    pub(crate) fn text(self) -> Result<Vec<u8>, Fault> {
+        let Self { mut bytes, failure } = self;
+        if let Some(error) = failure {
+            let from = if bytes.is_empty() { "" } else { " from here on" };
+            let reason = format!("the file cannot be read{from}: {error}");
+            return Err(Fault::new(line_of(&bytes, bytes.len()), reason));
+        }
+        if bytes.is_empty() {
+            return Err(Fault::new(1, "the file is empty"));
+        }
+        if bytes.len() as u64 > BYTES_MAX {
+            let mib = BYTES_MAX >> 20;
+            let reason = format!("the file is larger than {mib} MiB; split it");
+            return Err(Fault::new(line_of(&bytes, bytes.len()), reason));
+        }
+        if let Some(place) = bytes.iter().position(|byte| *byte == 0) {
+            let reason = "the line holds a zero byte, so this is no text; save it as UTF-8";
+            return Err(Fault::new(line_of(&bytes, place), reason));
+        }
+        if let Err(error) = std::str::from_utf8(&bytes) {
+            let place = error.valid_up_to();
+            let byte = bytes.get(place).copied().unwrap_or_default();
+            let reason = format!(
+                "the line is not UTF-8, as it holds the byte 0x{byte:02x}; convert the file, for \
+                 example with `iconv -f latin1 -t utf-8`"
+            );
+            return Err(Fault::new(line_of(&bytes, place), reason));
+        }
+        if bytes.starts_with(MARK) {
+            bytes.drain(..MARK.len());
+        }
+        Ok(bytes)
+    }
+}
+
+/// What some editors write at the start of UTF-8.
+pub(crate) const MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// The line that holds the byte at `place`, from 1.
+fn line_of(bytes: &[u8], place: usize) -> u32 {
+    let breaks = bytes[..place].iter().filter(|byte| **byte == b'\n').count();
+    u32::try_from(breaks + 1).unwrap_or(u32::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_whole_text_is_text() {
+        let check = |bytes: &[u8], expected: Result<&[u8], (u32, &str)>| match (
+            Content::whole(bytes, Packing::None).text(),
+            expected,
+        ) {
+            (Ok(text), expected) => assert_eq!(Ok(text.as_slice()), expected),
+            (Err(fault), Err((line, word))) => {
+                assert!(fault.line == line && fault.reason.contains(word), "{fault:?}");
+            }
+            (Err(fault), Ok(_)) => panic!("{fault:?}"),
+        };
+        check(b"a\nb", Ok(b"a\nb"));
+        check("\u{feff}é\n".as_bytes(), Ok("é\n".as_bytes()));
+        check(b"", Err((1, "is empty")));
+        check(b"a\nb\0\n", Err((2, "zero byte")));
+        check(b"a\nb\nM\xfcller\n", Err((3, "0xfc")));
+        check(b"a\n\xe2\x82", Err((2, "0xe2")));
+        check(b"\xff\xfea\0", Err((1, "zero byte")));
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_unpacked_says_how_far_it_went() {
+        let fault = Content::whole(b"no gzip".as_slice(), Packing::Gzip).text();
+        let fault = fault.unwrap_err();
+        assert!(fault.line == 1 && fault.reason.contains("cannot be read"), "{fault:?}");
+    }
+}
