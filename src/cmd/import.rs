@@ -55,6 +55,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
             format: 0,
             experiment: archive.experiment.clone(),
             subjects: archive.subjects.clone(),
+            bases: archive.bases.clone(),
             corrections: options.corrections.clone(),
             warnings: warnings.clone(),
         };

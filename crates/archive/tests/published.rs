@@ -142,27 +142,63 @@ fn folders_of_clients_become_one_archive_with_curves() {
     }
 }
 
+/// A folder of the allocators, the summary in it, and rows of the post's table: glibc's QPS is the
+/// base of those with tcmalloc and with jemalloc.
+const ALLOCATORS: [(&str, &str, [&str; 5]); 2] = [
+    (
+        "25apr.c48.inno.conf",
+        "qps.rel.in.tsv",
+        [
+            "0.99\t1.02\thot-points_range=100",
+            "1.05\t1.04\tpoint-query_range=100",
+            "1.28\t1.09\tread-only_range=10000",
+            "1.15\t0.98\tupdate-inlist_range=100",
+            "1.18\t1.05\twrite-only_range=10000",
+        ],
+    ),
+    (
+        "25apr.c48.fbmy.conf",
+        "qps.rel.rx10g.tsv",
+        [
+            "0.68\t1.00\thot-points_range=100",
+            "1.04\t1.04\tpoint-query_range=100",
+            "1.03\t1.03\tread-only_range=10000",
+            "1.08\t1.07\tupdate-inlist_range=100",
+            "1.03\t1.02\twrite-only_range=10000",
+        ],
+    ),
+];
+
 #[test]
-fn the_allocators_give_the_table_of_their_publication() {
+fn the_allocators_give_the_tables_of_their_publication() {
     let Some(folder) = archive_folder("apr25.c48.malloc") else { return };
     let imported = imported(std::slice::from_ref(&folder), &[]);
-    let named = |name: &str| imported.archives.iter().find(|a| a.experiment.ends_with(name));
-    let archive = named("inno.conf").unwrap();
-    // The archive's own order is glibc, tcmalloc, jemalloc.
-    let names: Vec<&str> = archive.subjects.iter().map(String::as_str).collect();
-    let files = exported("mytools", vec![study(archive)], &names);
-    let rows: Vec<&str> = files["qps.rel.all.tsv"].lines().skip(4).collect();
-    assert_eq!(rows.len(), 33);
-    for row in [
-        "0.99\t1.02\thot-points_range=100",
-        "1.28\t1.09\tread-only_range=10000",
-        "1.15\t0.98\tupdate-inlist_range=100",
-        "1.18\t1.05\twrite-only_range=10000",
-    ] {
-        assert!(rows.contains(&row), "{row}");
+    assert_eq!(imported.warnings, []);
+    for (name, published, rows) in ALLOCATORS {
+        let archive = imported.archives.iter().find(|a| a.experiment.ends_with(name)).unwrap();
+        // The archive's own order is glibc, tcmalloc, jemalloc.
+        let names: Vec<&str> = archive.subjects.iter().map(String::as_str).collect();
+        let files = exported("mytools", vec![study(archive)], &names);
+        let table: Vec<&str> = files["qps.rel.all.tsv"].lines().skip(4).collect();
+        assert_eq!(table.len(), 33, "{name}");
+        assert!(rows.iter().all(|row| table.contains(row)), "{name}: {table:?}");
+        let published = std::fs::read_to_string(folder.join(name).join(published)).unwrap();
+        assert_eq!(files["qps.rel.all.tsv"], published, "{name}");
     }
-    let published = folder.join("25apr.c48.inno.conf/qps.rel.in.tsv");
-    assert_eq!(files["qps.rel.all.tsv"], std::fs::read_to_string(published).unwrap());
+}
+
+#[test]
+fn an_engine_with_a_summary_of_its_own_is_compared_with_its_own_allocator() {
+    let Some(folder) = archive_folder("apr25.c48.malloc") else { return };
+    let imported = imported(std::slice::from_ref(&folder), &[]);
+    let archive = imported.archives.iter().find(|a| a.experiment == "apr25.c48.malloc").unwrap();
+    assert_eq!(archive.subjects.len(), 6);
+    let base = |subject: &String| archive.bases.get(subject).unwrap_or(&archive.subjects[0]);
+    for subject in &archive.subjects {
+        let engine = |label: &str| label.contains("x.fbmy8032");
+        assert_eq!(engine(base(subject)), engine(subject), "{subject}");
+        assert!(base(subject).contains("glibcmalloc"), "{subject}");
+    }
 }
 
 /// A file of the sample of raw captures.

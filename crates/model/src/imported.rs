@@ -2,6 +2,7 @@
 
 use crate::measurement::Measurement;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// One printed value: a line of `imported.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -34,6 +35,9 @@ pub struct ImportHeader {
     pub experiment: String,
     /// Labels of the subjects in the archive's own order; the first one is the base.
     pub subjects: Vec<String>,
+    /// Bases of the subjects that the archive compares with another one than the first.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub bases: BTreeMap<String, String>,
     /// Names of the corrections that were asked for.
     pub corrections: Vec<String>,
     /// What was irregular in the archive, one sentence each.
