@@ -78,6 +78,26 @@ fn an_archive_is_imported_compared_and_exported() {
 }
 
 #[test]
+fn averages_come_out_as_they_went_in_and_beside_them_corrected() {
+    let lab = Lab::new();
+    write_archive(&lab);
+    let file = "x.my1.c.pk1/sb.met.scan.range100.pk1.dop4";
+    let exported = |out: &str| {
+        lab.succeed(&["export", "--format", "sb_met", "--out", out]);
+        std::fs::read_to_string(lab.path(out).join(file)).unwrap()
+    };
+    lab.succeed(&["import", "mine"]);
+    let published = std::fs::read_to_string(lab.path("mine/dop4").join(file)).unwrap();
+    assert_eq!(exported("biased"), published);
+    // 31 samples are 30 rows and a header that was counted as a row of zeros.
+    lab.succeed(&["import", "mine", "--correct", "vmstat"]);
+    let corrected =
+        published.replace("31\t4000\t20.0\t2.000\t0.010000", "30\t4133\t20.7\t2.067\t0.010333");
+    assert_ne!(corrected, published);
+    assert_eq!(exported("corrected"), corrected);
+}
+
+#[test]
 fn an_engine_with_a_summary_of_its_own_has_a_base_of_its_own() {
     let lab = Lab::new();
     std::fs::create_dir(lab.path("two")).unwrap();

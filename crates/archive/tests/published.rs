@@ -7,7 +7,7 @@
     reason = "a test that cannot go on fails, and says what it skips"
 )]
 
-use archive::{ExportOptions, File, Input, Scene, Study, export, samples};
+use archive::{ExportOptions, Input, Study, export};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -201,45 +201,51 @@ fn an_engine_with_a_summary_of_its_own_is_compared_with_its_own_allocator() {
     }
 }
 
-/// A file of the sample of raw captures.
-fn sample(name: &str) -> Option<String> {
+/// Files of the sample of raw captures, without the averages that were made of them.
+fn captures() -> Option<(PathBuf, Vec<PathBuf>)> {
     let folder = archive_folder("feb25.pg.flat.sample/x.pg1110_o2nofp.x10a_c32r128.pk1")?;
-    Some(std::fs::read_to_string(folder.join(name)).unwrap())
+    let is_raw = |path: &PathBuf| {
+        let name = path.file_name().unwrap().to_string_lossy();
+        ["sb.vm.", "sb.io.", "sb.o."].iter().any(|kind| name.starts_with(kind))
+    };
+    let files = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    Some((folder.clone(), files.filter(is_raw).collect()))
 }
 
 #[test]
 fn raw_captures_give_the_published_averages_and_the_right_ones() {
-    // Step and published percent of CPU.
-    let steps = [
-        ("point-query.range100.pk1.dop40", "81.2"),
-        ("point-query.warm.range100.pk1.dop8", "17.2"),
-        ("read-only.range10.pk1.dop40", "81.0"),
-    ];
-    for (step, published_cpu) in steps {
-        let read = |kind: &str| sample(&format!("sb.{kind}.{step}"));
-        let (Some(vm), Some(io), Some(met)) = (read("vm"), read("io"), read("met")) else { return };
-        let scene = Scene::new("feb25", &[]);
-        let mut faults = Vec::new();
-        let file = |text| File::alone("feb25/x", text, &scene);
-        let rows = samples::Vmstat::read(file(vm.as_bytes()).lines(), &mut faults).unwrap();
-        let devices = samples::iostat(file(io.as_bytes()).lines(), &mut faults).unwrap();
-        assert_eq!((faults.len(), rows.rows, rows.samples), (0, 335, 350));
-        let name = samples::likely_device(&devices).unwrap();
-        let rate = met.lines().nth(2).unwrap().rsplit('\t').next().unwrap();
-        assert_eq!(
-            samples::published_averages(&devices[name], &rows, rate).unwrap(),
-            met,
-            "{step}"
-        );
+    let Some((folder, captures)) = captures() else { return };
+    let averages = |corrections: &[&str]| {
+        let imported = imported(&captures, corrections);
+        assert_eq!(imported.warnings, []);
+        exported("sb_met", vec![study(&imported.archives[0])], &[])
+    };
+    // With the bias of the headers, every byte is the published one.
+    let biased = averages(&[]);
+    assert_eq!(biased.len(), 3);
+    for (path, text) in &biased {
+        let published = folder.join(path.rsplit('/').next().unwrap());
+        assert_eq!(*text, std::fs::read_to_string(published).unwrap(), "{path}");
+    }
+    // Without it, by awk over the 334 rows after the one since boot: 84.8114 % and 2092684 /s.
+    let right = averages(&["vmstat"]);
+    let path = right.keys().find(|path| path.contains("sb.met.read-only")).unwrap();
+    let (biased, right) = (&biased[path], &right[path]);
+    assert_eq!(biased.lines().last(), Some("350\t1997018\t81.0\t2.374\t0.000096"));
+    assert_eq!(right.lines().last(), Some("334\t2092684\t84.8\t2.488\t0.000101"));
+    let before = |text: &str| text.lines().take(5).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(before(biased), before(right), "iostat has no such headers");
+}
 
-        let (biased, right) =
-            (rows.published(rows.cpu_percent), rows.exact(rows.cpu_percent).unwrap());
-        println!("{step} on {name}: {biased:.2} % published, {right:.2} % without headers");
-        assert_eq!(format!("{biased:.1}"), published_cpu);
-        if step.starts_with("read-only") {
-            // By awk over the 334 rows after the one since boot.
-            assert_eq!(format!("{right:.4}"), "84.8114");
-        }
+#[test]
+fn printed_averages_come_out_as_they_went_in() {
+    let Some(folder) = archive_folder("nov25.sb.mysql/dop1") else { return };
+    let imported = imported(std::slice::from_ref(&folder), &[]);
+    let files = exported("sb_met", vec![study(&imported.archives[0])], &[]);
+    assert_eq!(files.len(), 342);
+    for (path, text) in &files {
+        let published = std::fs::read_to_string(folder.join(path)).unwrap();
+        assert_eq!(*text, published, "{path}");
     }
 }
 
