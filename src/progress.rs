@@ -18,7 +18,7 @@ pub(crate) struct Terminal {
     style: ProgressStyle,
     bar: ProgressBar,
     start: Instant,
-    compared_settings: bool,
+    seen: Vec<TrialHeader>,
     reports: Reports,
 }
 
@@ -48,7 +48,7 @@ impl Terminal {
             bar.set_style(template);
         }
         bar.enable_steady_tick(Duration::from_millis(200));
-        Self { style, bar, start: Instant::now(), compared_settings: false, reports: Reports::None }
+        Self { style, bar, start: Instant::now(), seen: Vec::new(), reports: Reports::None }
     }
 
     /// The same with such reports.
@@ -66,10 +66,8 @@ impl Terminal {
     }
 
     fn ready(&mut self, block: u32, headers: &[TrialHeader]) {
-        if !std::mem::replace(&mut self.compared_settings, true) {
-            for line in settings_lines(headers) {
-                self.say(&line);
-            }
+        for line in compare_with(&mut self.seen, headers) {
+            self.say(&line);
         }
         for header in headers {
             self.say(&format!(
@@ -132,6 +130,18 @@ impl Drop for Terminal {
     }
 }
 
+/// The differences of settings between all subjects that were up, told when there is a new one:
+/// all at once before the first slice, or one after the other where they are up one at a time.
+fn compare_with(seen: &mut Vec<TrialHeader>, headers: &[TrialHeader]) -> Vec<String> {
+    let known = seen.len();
+    for header in headers {
+        if seen.iter().all(|one| one.subject != header.subject) {
+            seen.push(header.clone());
+        }
+    }
+    if seen.len() > known.max(1) { settings_lines(seen) } else { Vec::new() }
+}
+
 /// The settings that differ between subjects, one line each, the number of the others last.
 fn settings_lines(headers: &[TrialHeader]) -> Vec<String> {
     let differences = analysis::settings_differences(headers);
@@ -169,4 +179,30 @@ fn plain_line(record: &SliceRecord, elapsed: Duration) -> String {
         rate(work.others),
         rate(work.failed),
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    fn header(subject: &str, block: u32, cache: &str) -> TrialHeader {
+        let header = serde_json::json!({
+            "format": 1, "trial": "", "run": "", "experiment": "", "plan": "", "block": block,
+            "subject": subject, "server_version": "", "binary_sha256": "", "configuration": "",
+            "settings": {"cache": cache}, "ignored_settings": [], "seed": 0, "foreground": "",
+        });
+        serde_json::from_value(header).unwrap()
+    }
+
+    #[test]
+    fn settings_are_compared_when_a_new_subject_is_up() {
+        let (a, b) = (header("a", 0, "1"), header("b", 0, "2"));
+        let expected = ["1 effective settings differ between subjects", "  cache: a=1  b=2"];
+        let mut together = Vec::new();
+        assert_eq!(compare_with(&mut together, &[a.clone(), b.clone()]), expected);
+        assert!(compare_with(&mut together, &[header("a", 1, "1"), b.clone()]).is_empty());
+        // In the classic design one server is up at a time.
+        let mut one_by_one = Vec::new();
+        assert!(compare_with(&mut one_by_one, &[a]).is_empty());
+        assert_eq!(compare_with(&mut one_by_one, &[b]), expected);
+    }
 }

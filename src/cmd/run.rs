@@ -126,7 +126,8 @@ fn shaping(arguments: &Arguments) -> Vec<String> {
 }
 
 /// Where the time went, the largest part first, with the share of the machinery: what is neither
-/// load, warm-up, measurement nor the servers' maintenance, installation apart.
+/// load, warm-up, measurement, of which single steps are a part that is told apart, nor the
+/// servers' maintenance; installation is left out of the whole.
 fn time_line(seconds: &BTreeMap<String, f64>) -> String {
     let mut parts: Vec<(&str, f64)> = seconds.iter().map(|(name, s)| (name.as_str(), *s)).collect();
     parts.sort_by(|a, b| b.1.total_cmp(&a.1));

@@ -72,6 +72,17 @@ const CASES: &[Case] = &[
         parts: &["`mine`", "`port`", "`transport = \"tcp\"`"],
     },
     Case {
+        name: "a setting that the embedded engine does not know",
+        lines: &[
+            QUESTION,
+            SUITE,
+            "rows = 100",
+            "factors = { build = [\"sqlite\"], config = [\"mine\"] }",
+            "configs.mine = { extends = \"base\", settings = { cashe_size = 5 } }",
+        ],
+        parts: &["`cashe_size`", "does not know"],
+    },
+    Case {
         name: "an unknown demand",
         lines: &[QUESTION, SUITE, "require = [\"speed\"]", SQLITE],
         parts: &["`speed`", "`perf`"],
@@ -195,11 +206,22 @@ fn as_nobody(lab: &Lab, arguments: &[&str]) -> Option<Command> {
 
 #[test]
 fn a_registry_that_cannot_be_reached_is_said_with_the_remedy() {
-    let lab = Lab::new();
-    let Some(mut command) = as_nobody(&lab, &["install", "mysql@5.6.24"]) else { return };
-    command.env("npm_config_registry", "http://127.0.0.1:9/").env("npm_config_fetch_retries", "0");
-    let err = refusal(&mut command, "registry");
-    assert!(err.contains("mysql") && err.contains("`basedir`"), "{err}");
+    // Nothing listens at port 9: each client is led there in its own way.
+    let proxy = "-Dhttps.proxyHost=127.0.0.1 -Dhttps.proxyPort=9 -Dhttp.proxyHost=127.0.0.1 \
+                 -Dhttp.proxyPort=9 -Daether.connector.http.retryHandler.count=0";
+    let nowhere = "http://127.0.0.1:9/";
+    let cases = [
+        ("mysql@5.6.24", [("npm_config_registry", nowhere), ("npm_config_fetch_retries", "0")]),
+        ("postgres@18.6", [("MAVEN_OPTS", proxy), ("MAVEN_ARGS", "")]),
+        ("mariadb@10.11.19", [("http_proxy", nowhere), ("https_proxy", nowhere)]),
+    ];
+    for (build, environment) in cases {
+        let lab = Lab::new();
+        let Some(mut command) = as_nobody(&lab, &["install", build]) else { return };
+        let err = refusal(command.envs(environment), build);
+        let server = build.split('@').next().unwrap();
+        assert!(err.contains(server) && err.contains("`basedir`"), "{build}: {err}");
+    }
 }
 
 #[test]

@@ -18,3 +18,35 @@ fn the_quickstart_needs_nothing_and_ends_with_a_table_of_the_four_workloads() {
         assert!(rate > 0.0, "{workload}: {rate}");
     }
 }
+
+#[test]
+fn settings_of_an_embedded_engine_are_read_back_and_compared() {
+    let lab = Lab::new();
+    let experiment = "
+question = \"?\"
+workloads = [\"point-query\"]
+rows = 1000
+blocks = 1
+rounds = 1
+slice_seconds = 0.1
+factors = { build = [\"sqlite\"], config = [\"base\", \"mapped\"] }
+configs.mapped = { extends = \"base\", settings = { mmap_size = 1048576, wal_autocheckpoint = 7 } }
+";
+    for design in ["interleaved", "classic"] {
+        lab.write("mapped.toml", experiment);
+        let design = format!("design=\"{design}\"");
+        let seconds = "read_seconds=0.2";
+        let arguments = ["run", "mapped.toml", "--no-steps", "--progress", "plain"];
+        let more = ["--set", &design, "--set", seconds];
+        let output = lab.run(&[&arguments[..], &more[..]].concat());
+        let err = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(0), "{err}");
+        let told: Vec<&str> = err.lines().filter(|line| line.starts_with("  ")).collect();
+        assert_eq!(told.len(), 2, "{design}: {err}");
+        let shows = |name: &str, value: &str| {
+            told.iter().any(|line| line.contains(name) && line.ends_with(value))
+        };
+        assert!(shows("mmap_size: ", "mapped=1048576"), "{err}");
+        assert!(shows("wal_autocheckpoint: ", "mapped=7"), "{err}");
+    }
+}

@@ -21,8 +21,21 @@ warmup_seconds = 0.1
 build = [\"postgres@18\", \"postgres@11\"]
 ";
 
-fn start(lab: &Lab, more: &[&str]) -> Child {
-    lab.write("survival.toml", EXPERIMENT);
+const CLASSIC: &str = "
+question = \"what survives?\"
+suite = \"quick\"
+design = \"classic\"
+rows = 20000
+blocks = 1
+read_seconds = 1
+write_seconds = 1
+warmup_seconds = 0.1
+[factors]
+build = [\"postgres@18\", \"postgres@11\"]
+";
+
+fn start(lab: &Lab, experiment: &str, more: &[&str]) -> Child {
+    lab.write("survival.toml", experiment);
     let mut arguments = vec!["run", "survival.toml", "--no-steps", "--progress", "plain"];
     arguments.extend(more);
     let err = std::fs::File::create(lab.path("stderr")).unwrap();
@@ -49,10 +62,33 @@ fn wait_for_slices(lab: &Lab, child: &mut Child, count: usize) {
     });
 }
 
+/// Resumes the run to its end; the table.
+fn resume(lab: &Lab) -> String {
+    let err = std::fs::File::create(lab.path("stderr")).unwrap();
+    let output = lab
+        .command(&["run", "survival.toml", "--no-steps", "--progress", "plain", "--resume"])
+        .stderr(err)
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", stderr(lab));
+    text(&output.stdout)
+}
+
+/// The text of the slices of a subject, from the records that hold any.
+fn slices_of(lab: &Lab, subject: &str) -> String {
+    let records = std::fs::read_dir(lab.path("dbdyno-results/records")).unwrap().flatten();
+    let slices = records.filter_map(|entry| {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let text = std::fs::read_to_string(entry.path().join("slices.jsonl")).unwrap_or_default();
+        (!name.starts_with("aborted-") && text.contains(&format!("\"{subject}"))).then_some(text)
+    });
+    slices.collect()
+}
+
 #[test]
 fn after_kill_9_nothing_lives_and_resume_ends_with_a_table() {
     let lab = Lab::new();
-    let mut child = start(&lab, &[]);
+    let mut child = start(&lab, EXPERIMENT, &[]);
     let id = run_id(&lab);
     // Two subjects, four workloads: beyond the first block's ten slices is in mid-block 1.
     wait_for_slices(&lab, &mut child, 10);
@@ -68,14 +104,7 @@ fn after_kill_9_nothing_lives_and_resume_ends_with_a_table() {
     eventually("no segment is left", || segments_of(&pids).is_empty().then_some(()));
     assert!(processes_naming(&id).is_empty());
     println!("everything was gone {:?} after kill -9", killed.elapsed());
-    let err = std::fs::File::create(lab.path("stderr")).unwrap();
-    let output = lab
-        .command(&["run", "survival.toml", "--no-steps", "--progress", "plain", "--resume"])
-        .stderr(err)
-        .output()
-        .unwrap();
-    assert_eq!(output.status.code(), Some(0), "{}", stderr(&lab));
-    assert!(text(&output.stdout).contains("point-query"));
+    assert!(resume(&lab).contains("point-query"));
     assert!(!stderr(&lab).contains("block 0: starting"), "block 0 was complete and must be kept");
     let aborted = std::fs::read_dir(lab.path("dbdyno-results/records")).unwrap().flatten();
     let aborted = aborted.filter(|e| e.file_name().to_string_lossy().starts_with("aborted-"));
@@ -83,33 +112,90 @@ fn after_kill_9_nothing_lives_and_resume_ends_with_a_table() {
 }
 
 #[test]
+fn after_kill_9_in_the_classic_design_complete_trials_are_kept() {
+    let lab = Lab::new();
+    let mut child = start(&lab, CLASSIC, &[]);
+    let id = run_id(&lab);
+    eventually("the second server is measured", || {
+        let ended = child.try_wait().unwrap();
+        assert!(ended.is_none(), "dbdyno ended before its slices: {}", stderr(&lab));
+        let measured = |line: &str| line.contains("] thds:") && line.contains("postgres-11");
+        stderr(&lab).lines().any(measured).then_some(())
+    });
+    child.kill().unwrap();
+    child.wait().unwrap();
+    eventually("every process ended", || processes_naming(&id).is_empty().then_some(()));
+    let complete = slices_of(&lab, "postgres-18");
+    assert!(complete.lines().count() >= 4, "{complete}");
+    let table = resume(&lab);
+    assert!(table.contains("postgres-11") && table.contains("insert"), "{table}");
+    assert!(table.contains("4 compared, 0 failed"), "{table}");
+    let said = stderr(&lab);
+    assert!(said.contains("starting postgres-11"), "the broken trial is redone: {said}");
+    assert!(!said.contains("starting postgres-18"), "the complete trial is kept: {said}");
+    assert_eq!(slices_of(&lab, "postgres-18"), complete);
+}
+
+/// The postmaster of Postgres 18 of a run.
+fn postmaster(id: &str) -> u32 {
+    let is_18 = |pid: &u32| {
+        let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+        text(&line).contains("postgres-18")
+            || std::fs::read_link(format!("/proc/{pid}/exe"))
+                .is_ok_and(|exe| exe.to_string_lossy().contains("/18."))
+    };
+    processes_naming(id).into_iter().find(is_18).expect("a process of Postgres 18 names the run")
+}
+
+#[test]
 fn a_server_that_dies_in_mid_slice_fails_its_slices_and_gives_no_numbers() {
     let lab = Lab::new();
-    let mut child = start(&lab, &["--set", "blocks=1"]);
+    let mut child = start(&lab, EXPERIMENT, &["--set", "blocks=1"]);
     let id = run_id(&lab);
     wait_for_slices(&lab, &mut child, 3);
-    let postmaster = processes_naming(&id)
-        .into_iter()
-        .find(|pid| {
-            let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            text(&line).contains("postgres-18")
-                || std::fs::read_link(format!("/proc/{pid}/exe"))
-                    .is_ok_and(|exe| exe.to_string_lossy().contains("/18."))
-        })
-        .expect("a process of Postgres 18 names the run");
-    std::process::Command::new("kill").args(["-9", &postmaster.to_string()]).status().unwrap();
+    let postmaster = postmaster(&id);
+    let cpu_ns = || probe::task_cpu(&[postmaster]).iter().map(|task| task.cpu_ns).sum::<u64>();
+    eventually("Postgres 18 works", || {
+        let before = cpu_ns();
+        std::thread::sleep(std::time::Duration::from_millis(50));
+        (cpu_ns() > before + 10_000_000).then_some(())
+    });
+    crate::running::send("-9", &postmaster.to_string());
     let status = child.wait().unwrap();
     assert_eq!(status.code(), Some(2), "{}", stderr(&lab));
     assert!(stderr(&lab).contains("slices failed"), "{}", stderr(&lab));
-    let table = lab.succeed(&["compare"]);
-    assert!(table.contains("failed"), "{table}");
+    let slices = slices_of(&lab, "postgres-18");
+    let slices = slices.lines().map(|line| serde_json::from_str(line).unwrap());
+    let failed: Vec<serde_json::Value> =
+        slices.filter(|slice: &serde_json::Value| slice["state"] == "failed").collect();
+    let log = failed.iter().find_map(|slice| {
+        let reason = slice["reason"].as_str().unwrap();
+        let (head, log) = reason.split_once("its log ends with:\n")?;
+        head.contains("the server ended in mid-slice").then(|| log.to_owned())
+    });
+    let log = log.unwrap_or_else(|| panic!("no slice says how the server ended: {failed:?}"));
+    assert!(log.contains("LOG:"), "the server's own last lines are kept: {log}");
+    let comparison = lab.comparison();
+    let rows = comparison["comparisons"].as_array().unwrap();
+    for slice in &failed {
+        let of_phase = rows.iter().filter(|row| row["phase"] == slice["phase"]);
+        for row in of_phase {
+            let (own, other) = if row["base"].as_str().unwrap().starts_with("postgres-18") {
+                ("base_value", "ratio")
+            } else {
+                ("value", "ratio")
+            };
+            assert!(row[own].is_null() && row[other].is_null(), "{row}");
+        }
+    }
+    assert!(lab.succeed(&["compare"]).contains("failed"));
     assert!(processes_naming(&id).is_empty());
 }
 
 #[test]
 fn an_interrupt_keeps_what_was_measured_and_leaves_nothing_running() {
     let lab = Lab::new();
-    let mut child = start(&lab, &[]);
+    let mut child = start(&lab, EXPERIMENT, &[]);
     let id = run_id(&lab);
     wait_for_slices(&lab, &mut child, 2);
     std::process::Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();

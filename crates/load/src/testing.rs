@@ -92,6 +92,7 @@ pub(crate) fn assignment(ops: Vec<Op>, tables: i64) -> Assignment {
             ops,
             roles: Vec::new(),
             deviations: Vec::new(),
+            arrival: Arrival::Closed,
             lead: String::new(),
             source: String::new(),
         },

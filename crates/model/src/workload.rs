@@ -22,6 +22,9 @@ pub struct Workload {
     pub schema: String,
     /// What the per-operation metrics divide by.
     pub counts: Counts,
+    /// When operations start, if neither experiment nor suite says so. Roles have their own.
+    #[serde(default, skip_serializing_if = "Arrival::is_closed")]
+    pub arrival: Arrival,
     /// Defaults of the parameters that expressions may name; a phase or an experiment overrides
     /// them.
     pub parameters: Parameters,
@@ -429,10 +432,11 @@ impl RoleArrival {
 }
 
 /// Closed or open loop.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Arrival {
     /// The next operation starts when the last one is answered.
+    #[default]
     Closed,
     /// Operations have intended start times at a total rate; nothing aborts at overload.
     Open {
@@ -441,6 +445,12 @@ pub enum Arrival {
         /// Distance of the intended start times.
         spacing: Spacing,
     },
+}
+
+impl Arrival {
+    fn is_closed(&self) -> bool {
+        *self == Self::Closed
+    }
 }
 
 /// How intended start times follow each other.

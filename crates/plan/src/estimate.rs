@@ -5,6 +5,11 @@
 //! - Loading takes a second per 80,000 rows. It happens once per subject and load.
 //! - A fresh start takes 2 seconds and the time to copy the data at 300 MB/s.
 //! - A slice takes its length, its discarded start, and a second to thaw and to drain if it writes.
+//! - Interleaved phases begin with discarded work: half a slice if they write, else 0.3 operations
+//!   per row at 8,000 per second in the first that reads, and a sixth of that in the others, of
+//!   one slice to forty.
+//! - A measured phase is stepped through for three slices, of 1 to 4 seconds, and a second beside,
+//!   as on a host without hardware counters.
 //! - What a phase takes whose roles or indexes say when it ends, and the rows that it leaves, is in
 //!   `growth`.
 //! - A subject keeps a template per load and one copy, each with its log, where the configuration
@@ -16,7 +21,7 @@ use crate::growth::{Growth, growth};
 use model::{
     Parameters,
     experiment::Design,
-    plan::{Estimate, PhaseKind, Plan},
+    plan::{Estimate, Phase, PhaseKind, Plan},
     schema::{ColumnValue, Schema, Table},
     subject::Config,
     workload::Generator,
@@ -27,6 +32,8 @@ const START_SECONDS: f64 = 2.0;
 const COPY_BYTES_PER_SECOND: f64 = 300e6;
 const DRAIN_SECONDS: f64 = 1.0;
 const TURN_SECONDS: f64 = 0.1;
+const READS_PER_SECOND: f64 = 8_000.0;
+const DISCARDED_PER_ROW: f64 = 0.3;
 const BESIDE_ROWS_BYTES: f64 = 200e6;
 const SERVER_BYTES: f64 = 200e6;
 const PAGE_FILL: f64 = 1.25;
@@ -101,7 +108,32 @@ fn turn(plan: &Plan, index: usize, growth: &Growth) -> f64 {
     if workload.ends_by_roles() {
         return growth.seconds[index] + drain;
     }
-    rounds * (phase.seconds + plan.experiment.warmup_seconds + drain + TURN_SECONDS)
+    let slice = phase.seconds + plan.experiment.warmup_seconds + drain + TURN_SECONDS;
+    let before = match (plan.experiment.design, phase.kind) {
+        (Design::Interleaved, _) => discarded(plan, index) + stepped(phase.seconds),
+        (_, PhaseKind::Measure) => plan.experiment.warmup_seconds + stepped(phase.seconds),
+        _ => 0.0,
+    };
+    rounds * slice + before
+}
+
+/// Seconds of discarded work before the first round of an interleaved phase.
+fn discarded(plan: &Plan, index: usize) -> f64 {
+    let writes = |phase: &Phase| plan.workloads[phase.workload].writes();
+    let phase = &plan.phases[index];
+    if writes(phase) {
+        return phase.seconds / 2.0;
+    }
+    let rows = (plan.experiment.rows * plan.experiment.tables) as f64;
+    let first = plan.phases.iter().position(|phase| !writes(phase)) == Some(index);
+    let share = if first { 1.0 } else { 1.0 / 6.0 };
+    let seconds = share * DISCARDED_PER_ROW * rows / READS_PER_SECOND;
+    seconds.clamp(phase.seconds, 40.0 * phase.seconds.max(f64::MIN_POSITIVE))
+}
+
+/// Seconds in single steps of a phase with slices of so many seconds.
+fn stepped(slice: f64) -> f64 {
+    (3.0 * slice).clamp(1.0, 4.0) + 1.0
 }
 
 pub(crate) fn bytes_per_row(table: &Table) -> f64 {

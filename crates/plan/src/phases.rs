@@ -104,7 +104,7 @@ fn phase(draft: &Draft, entry: &DraftPhase, levels: Levels) -> Result<Phase, Err
     if executes(suite.kind) {
         check_values(workload, &parameters).map_err(|error| error.at(place.clone()))?;
         loads = roles(workload, &parameters).map_err(|error| error.at(place))?;
-        arrival = arrival_of(draft, entry, &loads)?;
+        arrival = arrival_of(draft, (entry, workload), &loads)?;
     }
     check_kind(draft, entry)?;
     let settle = match suite.kind {
@@ -243,9 +243,13 @@ fn roles<'a>(workload: &'a Workload, parameters: &Parameters) -> Result<Vec<Load
     Ok(loads)
 }
 
-/// The experiment's arrival over the suite's over that of the only role. Several roles have their
-/// own.
-fn arrival_of(draft: &Draft, entry: &DraftPhase, loads: &[Load<'_>]) -> Result<Arrival, Error> {
+/// The experiment's arrival over the suite's over that of the only role, or of a workload without
+/// any. Several roles have their own.
+fn arrival_of(
+    draft: &Draft,
+    (entry, workload): (&DraftPhase, &Workload),
+    loads: &[Load<'_>],
+) -> Result<Arrival, Error> {
     let over = draft.arrival.or(entry.suite.arrival);
     match (loads, over) {
         ([] | [_], Some(over)) => Ok(over),
@@ -255,6 +259,7 @@ fn arrival_of(draft: &Draft, entry: &DraftPhase, loads: &[Load<'_>]) -> Result<A
             }
             _ => Arrival::Closed,
         }),
+        ([], None) => Ok(workload.arrival),
         (_, None) => Ok(Arrival::Closed),
         (_, Some(_)) => {
             let key = if draft.arrival.is_some() { "arrival" } else { "suite" };

@@ -3,6 +3,7 @@
 
 use crate::{
     Error, Progress, calibrate, copy,
+    discard::{self, Reads},
     ledger::Activity,
     roles,
     run::{Run, slices_per_trial},
@@ -12,23 +13,9 @@ use crate::{
 };
 use model::{
     drive::StretchEnd,
-    plan::{Block, Phase, PhaseKind},
+    plan::{Block, PhaseKind},
     record::SliceState,
 };
-
-/// Operations per row of the tables that each subject does, discarded, before the first round of a
-/// reading phase. Caches are full by then, but InnoDB's adaptive hash index serves a page only
-/// after several accesses to it: until it does, MySQL 5.6 spends 49,700 instead of 35,000 user
-/// instructions on a point query. With 1M rows 67,000 operations left it at 41,600 in one block and
-/// at 58,000 in another, 115,000 at 45,500, and 167,000 were enough.
-const FIRST_DISCARD_PER_ROW: f64 = 0.2;
-/// The same, at least and at most, in slices' worth of work. On a slow host slices have few
-/// operations; what the state of a server is must not follow from that before long.
-const FIRST_DISCARD_READING: (f64, f64) = (1.0, 40.0);
-/// Mark of what is measured after less work than [`FIRST_DISCARD_PER_ROW`] asks for.
-const SHORT_START: &str = "caches may be cold: the discarded start was cut short";
-/// Slices' worth before a writing phase, whose state is not to be used up before it is measured.
-const FIRST_DISCARD_WRITING: f64 = 0.5;
 
 /// Number, beyond all rounds, of the stretch in single steps.
 const STEPPED: usize = 1 << 20;
@@ -68,13 +55,14 @@ fn execute(run: &mut Run<'_>, block: &Block) -> Result<(), Error> {
     for trial in &mut trials {
         run.during(Activity::WarmUp, |run| trial.warm(run))?;
     }
+    let mut reads = Reads::default();
     for phase in 0..run.plan.phases.len() {
         match run.plan.phases[phase].kind {
             PhaseKind::Index => pieces(run, block, phase, &mut trials)?,
             PhaseKind::Measure if roles::end_themselves(run, phase) => {
                 pieces(run, block, phase, &mut trials)?;
             }
-            PhaseKind::Measure => rounds(run, block, phase, &mut trials)?,
+            PhaseKind::Measure => rounds(run, (block, phase, &mut reads), &mut trials)?,
             PhaseKind::Warmup | PhaseKind::Settle => {}
         }
     }
@@ -90,8 +78,7 @@ fn execute(run: &mut Run<'_>, block: &Block) -> Result<(), Error> {
 /// All slices of one phase in one block.
 fn rounds(
     run: &mut Run<'_>,
-    block: &Block,
-    phase: usize,
+    (block, phase, reads): (&Block, usize, &mut Reads),
     trials: &mut [Trial],
 ) -> Result<(), Error> {
     let about = &run.plan.phases[phase];
@@ -108,17 +95,17 @@ fn rounds(
         trial.stepped.clear();
     }
     let first: Vec<usize> = orders.first().cloned().unwrap_or_default();
-    let after = After::of(&run.plan.workloads[about.workload]);
-    let discard = match after {
-        After::Drain => FIRST_DISCARD_WRITING,
-        After::Freeze => first_discard(about, operations.saturating_mul(u64::from(connections))),
-    };
-    if discard >= FIRST_DISCARD_READING.1 {
-        for trial in trials.iter_mut().filter(|t| !t.marks.iter().any(|m| m == SHORT_START)) {
-            trial.marks.push(SHORT_START.to_owned());
+    let workload = &run.plan.workloads[about.workload];
+    let after = After::of(workload);
+    let all = operations.saturating_mul(u64::from(connections));
+    let discard = reads.before(about, workload, all);
+    reads.add(workload, (discard.slices + orders.len() as f64) * all as f64);
+    if discard.short {
+        for trial in trials.iter_mut().filter(|t| !t.marks.iter().any(|m| m == discard::SHORT)) {
+            trial.marks.push(discard::SHORT.to_owned());
         }
     }
-    let discarded = std::iter::once((0, first, part(discard), SliceState::Discarded));
+    let discarded = std::iter::once((0, first, part(discard.slices), SliceState::Discarded));
     let full = part(1.0);
     let measured = orders
         .into_iter()
@@ -146,15 +133,6 @@ fn rounds(
         }
     }
     Ok(())
-}
-
-/// Slices' worth of discarded work before a reading phase whose slices have as many operations on
-/// all connections together.
-fn first_discard(phase: &Phase, operations: u64) -> f64 {
-    let parameter = |name: &str| phase.parameters.get(name).copied().unwrap_or(0).max(0) as f64;
-    let rows = parameter("rows") * parameter("tables").max(1.0);
-    let (least, most) = FIRST_DISCARD_READING;
-    (FIRST_DISCARD_PER_ROW * rows / operations.max(1) as f64).clamp(least, most)
 }
 
 /// A phase whose work is fixed by its roles, cut into as many pieces as there are rounds, so that
@@ -222,7 +200,6 @@ fn stretch_seed(block: u64, phase: usize, number: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing::phase;
     use std::collections::BTreeSet;
 
     #[test]
@@ -231,15 +208,5 @@ mod tests {
             (0..50).flat_map(|phase| (0..50).map(move |n| stretch_seed(42, phase, n))).collect();
         assert_eq!(seeds.len(), 2500);
         assert_ne!(stretch_seed(1, 0, 0), stretch_seed(2, 0, 0));
-    }
-
-    #[test]
-    fn what_is_discarded_first_depends_on_the_work_of_all_connections() {
-        let mut phase = phase(PhaseKind::Measure);
-        phase.parameters.insert("rows".to_owned(), 1_000_000);
-        // A phase of one client whose roles have ten connections: 100,000 operations a slice.
-        assert_eq!(first_discard(&phase, 100_000), 2.0);
-        assert_eq!(first_discard(&phase, u64::MAX), FIRST_DISCARD_READING.0);
-        assert_eq!(first_discard(&phase, 0), FIRST_DISCARD_READING.1);
     }
 }

@@ -15,6 +15,7 @@ mod calibrate;
 mod calm;
 mod classic;
 mod copy;
+mod discard;
 mod driver;
 mod error;
 mod foreground;

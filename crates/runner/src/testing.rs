@@ -19,6 +19,7 @@ pub(crate) fn workload() -> Workload {
         roles: Vec::new(),
         lead: String::new(),
         deviations: Vec::new(),
+        arrival: Arrival::Closed,
         source: String::new(),
     }
 }

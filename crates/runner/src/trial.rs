@@ -17,7 +17,6 @@ use model::{
 };
 use probe::Meter;
 use std::{
-    collections::BTreeMap,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -427,6 +426,16 @@ fn header(
         let name = row.into_iter().next().flatten();
         name.map(|name| (name, value))
     };
+    let mut settings: model::Levels = rows.into_iter().filter_map(pair).collect();
+    for (name, sql) in product.settings_by_name(&about.config) {
+        let told = stand.driver.query(&sql)?.into_iter().flatten().flatten().next();
+        let configured = about.config.settings.iter().any(|setting| setting.name == name);
+        match told {
+            Some(value) => drop(settings.insert(name, value)),
+            None if configured => return Err(unknown_setting(about, &name)),
+            None => {}
+        }
+    }
     let rendered = stand.server.as_ref().map(Server::rendered);
     let installed = run.installed[subject].as_ref();
     Ok(TrialHeader {
@@ -440,11 +449,20 @@ fn header(
         server_version: stand.server_version.clone(),
         binary_sha256: installed.map(|i| i.binary_sha256.clone()).unwrap_or_default(),
         configuration: rendered.map(|r| r.text.clone()).unwrap_or_default(),
-        settings: rows.into_iter().filter_map(pair).collect::<BTreeMap<_, _>>(),
+        settings,
         ignored_settings: rendered.map(|r| r.ignored.clone()).unwrap_or_default(),
         seed,
         foreground: stand.foreground.how.clone(),
     })
+}
+
+/// An embedded engine ignores what it does not know, which would compare equal subjects.
+fn unknown_setting(subject: &Subject, name: &str) -> Error {
+    Error::Preflight(format!(
+        "`{}` sets `{name}`, which {} does not know, or does not tell the value of: look at its \
+         spelling, or leave it out",
+        subject.label, subject.build.server
+    ))
 }
 
 /// The file of an embedded engine's database, for messages.

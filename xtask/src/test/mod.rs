@@ -16,9 +16,10 @@ use std::{
 /// Brings what the tests need and executes `cargo test --workspace` with further arguments.
 pub(crate) fn execute(arguments: &[&str]) -> anyhow::Result<()> {
     packages::provide()?;
-    // The profile of the tests: what is compiled here is not compiled again for them.
-    say("building `dbdyno`");
-    cargo(&["build"])?;
+    // As the tests do, and not by `cargo build`: the features of some dependencies would differ, and
+    // half of them be compiled twice.
+    say("building `dbdyno` and its tests");
+    cargo(&["test", "--workspace", "--no-run"])?;
     servers::provide(&root().join("target/debug/dbdyno"))?;
     say("executing all tests");
     cargo(&[&["test", "--workspace"], arguments].concat())

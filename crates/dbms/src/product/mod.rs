@@ -37,6 +37,13 @@ pub trait Dbms: Sync {
     /// A query whose rows are name and value of every setting.
     fn settings_sql(&self) -> &'static str;
 
+    /// Settings that are asked for one by one, each with its query of one value: those that
+    /// [`settings_sql`](Self::settings_sql) cannot tell, and all that the configuration has where
+    /// an unknown one would be ignored in silence.
+    fn settings_by_name(&self, _: &Config) -> Vec<(String, String)> {
+        Vec::new()
+    }
+
     /// A query of the same form whose values are as a configuration writes them, as far as the
     /// server can say so.
     fn readback_sql(&self) -> &'static str {

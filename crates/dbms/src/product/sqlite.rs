@@ -6,12 +6,16 @@ use model::{
     drive::{Endpoint, Target},
     subject::{Build, Config},
 };
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 
 /// The product.
 pub(super) struct Sqlite;
 
 const FILE: &str = "db.sqlite";
+
+/// Pragmas that change what a statement costs and that no table function tells.
+const TOLD_ALONE: [&str; 4] =
+    ["cache_spill", "journal_size_limit", "mmap_size", "wal_autocheckpoint"];
 
 impl Dbms for Sqlite {
     fn name(&self) -> &'static str {
@@ -35,10 +39,15 @@ impl Dbms for Sqlite {
          UNION ALL SELECT 'cache_size', cache_size FROM pragma_cache_size \
          UNION ALL SELECT 'journal_mode', journal_mode FROM pragma_journal_mode \
          UNION ALL SELECT 'locking_mode', locking_mode FROM pragma_locking_mode \
-         \
          UNION ALL SELECT 'page_size', page_size FROM pragma_page_size \
          UNION ALL SELECT 'synchronous', synchronous FROM pragma_synchronous \
          UNION ALL SELECT 'temp_store', temp_store FROM pragma_temp_store"
+    }
+
+    fn settings_by_name(&self, config: &Config) -> Vec<(String, String)> {
+        let configured = config.settings.iter().map(|setting| setting.name.as_str());
+        let names: BTreeSet<&str> = TOLD_ALONE.into_iter().chain(configured).collect();
+        names.into_iter().map(|name| (name.to_owned(), format!("PRAGMA {name}"))).collect()
     }
 
     fn plan_questions(&self, statement: &Explained<'_>) -> Vec<Question> {

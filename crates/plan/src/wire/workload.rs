@@ -6,7 +6,7 @@ use super::{
     kept,
     role::{self, WireRole},
     sql,
-    value::{EVERYWHERE, Formula, Interval, OneOrMany, Ordered, with_everywhere},
+    value::{EVERYWHERE, Formula, Interval, OneOrMany, Ordered, WireArrival, with_everywhere},
 };
 use crate::{
     error::{Error, Place},
@@ -33,6 +33,7 @@ pub(crate) struct WireWorkload {
     schema: String,
     counts: Option<Counts>,
     lead: Option<String>,
+    arrival: Option<WireArrival>,
     #[serde(default)]
     parameters: Parameters,
     op: Vec<WireOp>,
@@ -138,6 +139,12 @@ impl WireWorkload {
             return Err(Fault::invalid("a workload needs at least one `[[op]]`"));
         }
         let roles = role::roles(self.role, &known, &ops)?;
+        if self.arrival.is_some() && !roles.is_empty() {
+            let reason = "each role has an `arrival` of its own; write it there";
+            return Err(Fault::invalid(reason)).under("arrival");
+        }
+        let arrival = self.arrival.map(WireArrival::check).transpose().under("arrival")?;
+        let arrival = arrival.unwrap_or_default();
         let lead = role::lead(self.lead, &roles)?;
         kept::check(&ops, &roles)?;
         let mut workload = Workload {
@@ -151,6 +158,7 @@ impl WireWorkload {
             roles,
             deviations: self.deviation.into_iter().map(WireDeviation::read).collect(),
             lead,
+            arrival,
             source,
         };
         if workload.group.is_empty() {

@@ -231,10 +231,12 @@ fn an_open_loop_is_said_once_for_all() {
 fn estimates_grow_with_the_work() {
     let plan = |set: &[&str]| shipped("quickstart", set).unwrap().estimate;
     let small = plan(&[]);
-    assert!((20.0..60.0).contains(&small.seconds), "{small:?}");
+    // Measured on two CPUs without hardware counters: 65 s, and 500 to 670 s.
+    assert!((33.0..130.0).contains(&small.seconds), "{small:?}");
     assert!(plan(&["blocks=8"]).seconds > 3.0 * small.seconds);
     assert!(plan(&["rows=10000000"]).disk_bytes > 5 * small.disk_bytes);
     let mysql = shipped("mysql-5.6-vs-9", &[]).unwrap().estimate;
+    assert!((335.0..1000.0).contains(&mysql.seconds), "{mysql:?}");
     assert!((1 << 30..4 << 30).contains(&mysql.memory_bytes), "{mysql:?}");
 }
 

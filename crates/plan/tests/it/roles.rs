@@ -49,6 +49,19 @@ pair = { with = "a", lead = 4 }
 "#;
 
 #[test]
+fn a_workload_without_roles_may_say_when_operations_start() {
+    let op = "[[op]]\nname = \"a\"\nsql = \"SELECT c FROM {table}\"\n";
+    let arrival = |text: &str| planned(&format!("{text}\n{op}")).unwrap().phases[0].arrival;
+    assert_eq!(arrival("arrival = \"closed\""), Arrival::Closed);
+    let open = Arrival::Open { per_second: 5.0, spacing: Spacing::Even };
+    assert_eq!(arrival("arrival = { per_second = 5 }"), open);
+    let fault = "own.toml:3`: each role has an `arrival` of its own; write it there";
+    check("arrival beside roles", &format!("arrival = \"closed\"\n{TWO}"), fault);
+    let none = format!("arrival = {{ per_second = 0 }}\n{op}");
+    check("no rate", &none, "own.toml:3`: `per_second` is 0; it must be above 0");
+}
+
+#[test]
 fn roles_and_kept_values_are_read() {
     let plan = planned(TWO).unwrap();
     let workload = &plan.workloads[0];
