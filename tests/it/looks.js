@@ -53,7 +53,7 @@ window.looks = (() => {
 
   // Points that a chart draws, counted from its shapes.
   const points = (svg) => {
-    if (svg.classList.contains("strip")) return all(svg, "circle, rect.bar, .broken").length;
+    if (svg.classList.contains("strip")) return all(svg, "circle, rect:not(.margin), .broken").length;
     const paths = all(svg, ".line path:not(.gap)").map((path) => path.getAttribute("d").match(/[ML]/g).length);
     // Short segments are drawn as a line and as dots.
     const twice = paths.filter((count) => count <= 3);
@@ -104,6 +104,7 @@ window.looks = (() => {
     }
     return known.get(element);
   };
+  const solid = (element) => (element ? Number(getComputedStyle(element).opacity) * solid(element.parentElement) : 1);
   const readable = (element) => element.checkVisibility({ opacityProperty: true, visibilityProperty: true })
     && !element.closest("option, optgroup, script, style, title, desc, noscript, .aside, legend");
   // The texts whose contrast is below 4.5 : 1, one of each kind.
@@ -117,7 +118,8 @@ window.looks = (() => {
       if (!walker.currentNode.textContent.trim() || !readable(element)) continue;
       count += 1;
       const style = getComputedStyle(element);
-      const ink = rgba(element.closest("svg") ? style.fill : style.color);
+      const full = rgba(element.closest("svg") ? style.fill : style.color);
+      const ink = [...full.slice(0, 3), full[3] * solid(element)];
       const least = Math.min(...behind(element, known).map((colour) => contrast(over(ink, colour), colour)));
       if (least < 4.5) {
         const kind = `${element.tagName}.${element.getAttribute("class") ?? ""} in ${element.parentElement.className?.baseVal ?? element.parentElement.className}`;
