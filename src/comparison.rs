@@ -202,11 +202,11 @@ fn compare_imported(
     Ok(comparison)
 }
 
-/// Every subject of an archive against its first one.
+/// Every subject of an archive against the one that the archive compares it with, else its first.
 fn design_of(header: &ImportHeader) -> Design {
-    let base = header.subjects.first();
+    let first = header.subjects.first();
     let subjects = header.subjects.iter().map(|label| {
-        let base = base.filter(|base| *base != label);
+        let base = header.bases.get(label).or(first).filter(|base| *base != label);
         (label.clone(), base.cloned())
     });
     Design {

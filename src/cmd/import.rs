@@ -57,6 +57,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
             subjects: archive.subjects.clone(),
             paths: arguments.paths.iter().map(|path| path.display().to_string()).collect(),
             importers: archive.importers.clone(),
+            bases: archive.bases.clone(),
             corrections: options.corrections.clone(),
             warnings: kept.map(ToString::to_string).collect(),
             irregular: archive.warnings.len() as u64,

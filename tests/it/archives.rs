@@ -83,6 +83,59 @@ fn an_archive_is_imported_compared_and_exported() {
 }
 
 #[test]
+fn averages_come_out_as_they_went_in_and_beside_them_corrected() {
+    let lab = Lab::new();
+    write_archive(&lab);
+    let file = "x.my1.c.pk1/sb.met.scan.range100.pk1.dop4";
+    let exported = |out: &str| {
+        lab.succeed(&["export", "--format", "sb_met", "--out", out]);
+        std::fs::read_to_string(lab.path(out).join(file)).unwrap()
+    };
+    lab.succeed(&["import", "mine"]);
+    let published = std::fs::read_to_string(lab.path("mine/dop4").join(file)).unwrap();
+    assert_eq!(exported("biased"), published);
+    // 31 samples are 30 rows and a header that was counted as a row of zeros.
+    lab.succeed(&["import", "mine", "--correct", "vmstat"]);
+    let corrected =
+        published.replace("31\t4000\t20.0\t2.000\t0.010000", "30\t4133\t20.7\t2.067\t0.010333");
+    assert_ne!(corrected, published);
+    assert_eq!(exported("corrected"), corrected);
+}
+
+#[test]
+fn an_engine_with_a_summary_of_its_own_has_a_base_of_its_own() {
+    let lab = Lab::new();
+    std::fs::create_dir(lab.path("two")).unwrap();
+    for (engine, rates) in [("my1", [1000, 1100]), ("rx1", [500, 400])] {
+        let line =
+            |config: &str, rate| format!("0.01\t0.1\t0\t0\t0\t{rate}\tx.{engine}.{config}.pk1");
+        let [glibc, jemalloc] = rates;
+        let summary = format!(
+            "sb.met.scan.range100.pk1.dop4\n--- absolute\n\
+             cpu/o\t\tcs/o\tr/o\trKB/o\twKB/o\to/s\tdbms\n{}\n{}\n",
+            line("glibc", glibc),
+            line("jemalloc", jemalloc)
+        );
+        lab.write(&format!("two/o.met.{engine}"), &summary);
+    }
+    lab.succeed(&["import", "two"]);
+    let comparison = lab.comparison();
+    let rows = comparison["comparisons"].as_array().unwrap().iter();
+    let ratios: Vec<_> = rows
+        .filter(|row| row["metric"] == "ops_per_second" && !row["ratio"].is_null())
+        .map(|row| (row["variant"].as_str().unwrap(), row["base"].as_str(), row["ratio"].as_f64()))
+        .collect();
+    let expected = [("my1", 1.1), ("rx1", 0.8)].map(|(engine, ratio)| {
+        (format!("x.{engine}.jemalloc.pk1"), format!("x.{engine}.glibc.pk1"), ratio)
+    });
+    let expected: Vec<_> = expected
+        .iter()
+        .map(|(variant, base, ratio)| (variant.as_str(), Some(base.as_str()), Some(*ratio)))
+        .collect();
+    assert_eq!(ratios, expected);
+}
+
+#[test]
 fn what_cannot_be_imported_or_exported_is_said_in_one_sentence() {
     let lab = Lab::new();
     let met = "iostat, vmstat normalized by operation rate\nsamp\tr/s\n";

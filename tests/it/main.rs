@@ -11,6 +11,7 @@
 
 mod archives;
 mod browser;
+mod devtools;
 mod errors;
 mod failures;
 mod insert_benchmark;
@@ -18,6 +19,7 @@ mod lab;
 mod marks;
 mod quickstart;
 mod report;
+mod reports;
 mod running;
 mod servers;
 mod survival;

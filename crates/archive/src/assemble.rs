@@ -20,6 +20,8 @@ pub struct Archive {
     pub subjects: Vec<String>,
     /// Files that each importer took, by its name.
     pub importers: BTreeMap<String, u64>,
+    /// Bases of the subjects that are in no summary with the first one: the first one of theirs.
+    pub bases: BTreeMap<String, String>,
     /// The values by subject, phase and metric. The run is empty.
     pub values: Vec<ImportedValue>,
     /// What was irregular or broken in its files; those of other archives are not here.
@@ -100,9 +102,10 @@ fn archive(experiment: &str, told: Vec<Told>, corrections: &[String]) -> Archive
     let mut cells = cells(told, &mut warnings);
     correct::apply(corrections, experiment, &mut cells, &mut warnings);
     derive::all(&mut cells);
-    let subjects = subjects(lists, &cells);
+    let subjects = subjects(lists.clone(), &cells);
+    let bases = bases(&lists, &subjects);
     let values = values(experiment, cells);
-    Archive { experiment: experiment.to_owned(), subjects, importers, values, warnings }
+    Archive { experiment: experiment.to_owned(), subjects, bases, importers, values, warnings }
 }
 
 /// One value per cell and metric: of the most exact importer, of the first file.
@@ -222,6 +225,23 @@ fn shown(value: &Value) -> String {
         "" => format!("{:.6}", value.value),
         text => text.to_owned(),
     }
+}
+
+/// What a summary lists is compared with the first one that it lists, so an engine of an archive is
+/// no base of another one that has a summary of its own. A subject of several summaries belongs to
+/// the longest one; those of no summary have the archive's first one.
+fn bases(lists: &[Vec<String>], subjects: &[String]) -> BTreeMap<String, String> {
+    let mut lists: Vec<Vec<&String>> = lists
+        .iter()
+        .map(|list| list.iter().filter(|label| subjects.contains(label)).collect())
+        .collect();
+    lists.sort_by_key(|list| std::cmp::Reverse(list.len()));
+    let first = subjects.first();
+    let apart = |label: &String| {
+        let base = *lists.iter().find(|list| list.contains(&label))?.first()?;
+        (Some(base) != first).then(|| (label.clone(), base.clone()))
+    };
+    subjects.iter().filter_map(apart).collect()
 }
 
 /// The longest list of a summary, then the subjects of the others, then those in no list by name.

@@ -26,7 +26,7 @@ pub const CORRECTIONS: &[Correction] = &[Correction {
 const ROWS_PER_HEADER: u64 = 21;
 
 /// Mark of corrected values.
-const CORRECTED: &str = "corrected for vmstat headers";
+pub(crate) const CORRECTED: &str = "corrected for vmstat headers";
 
 /// Fails for names that are not in the table.
 pub(crate) fn check(names: &[String]) -> Result<()> {

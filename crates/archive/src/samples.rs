@@ -176,30 +176,3 @@ pub fn likely_device(devices: &BTreeMap<String, Device>) -> Option<&str> {
     let found = arrays.max_by(busiest).or_else(|| devices.iter().max_by(busiest));
     found.map(|(name, _)| name.as_str())
 }
-
-/// The six lines of a published `sb.met` file from raw captures, with its biases; `rate` is the
-/// printed operations per second.
-pub fn published_averages(device: &Device, vmstat: &Vmstat, rate: &str) -> Option<String> {
-    let ops = number::parse(rate)?;
-    let io = |sum: f64| sum / device.samples as f64;
-    let (reads, read, writes, write) =
-        (io(device.reads), io(device.read_kib), io(device.writes), io(device.write_kib));
-    let cs = vmstat.published(vmstat.switches);
-    let cpu = vmstat.published(vmstat.cpu_percent);
-    Some(format!(
-        "iostat, vmstat normalized by operation rate\n\
-         samp\tr/s\trMB/s\tw/s\twMB/s\tr/o\trKB/o\twKB/o\to/s\n\
-         {}\t{reads:.1}\t{:.1}\t{writes:.1}\t{:.1}\t{:.3}\t{:.3}\t{:.3}\t{rate}\n\n\
-         samp\tcs/s\tcpu/s\tcs/o\tcpu/o\n\
-         {}\t{cs:.0}\t{cpu:.1}\t{:.3}\t{:.6}\n",
-        device.samples,
-        read / 1024.0,
-        write / 1024.0,
-        reads / ops,
-        read / ops,
-        write / ops,
-        vmstat.samples,
-        cs / ops,
-        cpu / ops,
-    ))
-}

@@ -7,7 +7,7 @@
     reason = "a test that cannot go on fails, and says what it skips"
 )]
 
-use archive::{ExportOptions, File, Input, Scene, Study, export, samples};
+use archive::{ExportOptions, Input, Study, export};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -142,68 +142,110 @@ fn folders_of_clients_become_one_archive_with_curves() {
     }
 }
 
+/// A folder of the allocators, the summary in it, and rows of the post's table: glibc's QPS is the
+/// base of those with tcmalloc and with jemalloc.
+const ALLOCATORS: [(&str, &str, [&str; 5]); 2] = [
+    (
+        "25apr.c48.inno.conf",
+        "qps.rel.in.tsv",
+        [
+            "0.99\t1.02\thot-points_range=100",
+            "1.05\t1.04\tpoint-query_range=100",
+            "1.28\t1.09\tread-only_range=10000",
+            "1.15\t0.98\tupdate-inlist_range=100",
+            "1.18\t1.05\twrite-only_range=10000",
+        ],
+    ),
+    (
+        "25apr.c48.fbmy.conf",
+        "qps.rel.rx10g.tsv",
+        [
+            "0.68\t1.00\thot-points_range=100",
+            "1.04\t1.04\tpoint-query_range=100",
+            "1.03\t1.03\tread-only_range=10000",
+            "1.08\t1.07\tupdate-inlist_range=100",
+            "1.03\t1.02\twrite-only_range=10000",
+        ],
+    ),
+];
+
 #[test]
-fn the_allocators_give_the_table_of_their_publication() {
+fn the_allocators_give_the_tables_of_their_publication() {
     let Some(folder) = archive_folder("apr25.c48.malloc") else { return };
     let imported = imported(std::slice::from_ref(&folder), &[]);
-    let named = |name: &str| imported.archives.iter().find(|a| a.experiment.ends_with(name));
-    let archive = named("inno.conf").unwrap();
-    // The archive's own order is glibc, tcmalloc, jemalloc.
-    let names: Vec<&str> = archive.subjects.iter().map(String::as_str).collect();
-    let files = exported("mytools", vec![study(archive)], &names);
-    let rows: Vec<&str> = files["qps.rel.all.tsv"].lines().skip(4).collect();
-    assert_eq!(rows.len(), 33);
-    for row in [
-        "0.99\t1.02\thot-points_range=100",
-        "1.28\t1.09\tread-only_range=10000",
-        "1.15\t0.98\tupdate-inlist_range=100",
-        "1.18\t1.05\twrite-only_range=10000",
-    ] {
-        assert!(rows.contains(&row), "{row}");
+    assert_eq!(imported.warnings, []);
+    for (name, published, rows) in ALLOCATORS {
+        let archive = imported.archives.iter().find(|a| a.experiment.ends_with(name)).unwrap();
+        // The archive's own order is glibc, tcmalloc, jemalloc.
+        let names: Vec<&str> = archive.subjects.iter().map(String::as_str).collect();
+        let files = exported("mytools", vec![study(archive)], &names);
+        let table: Vec<&str> = files["qps.rel.all.tsv"].lines().skip(4).collect();
+        assert_eq!(table.len(), 33, "{name}");
+        assert!(rows.iter().all(|row| table.contains(row)), "{name}: {table:?}");
+        let published = std::fs::read_to_string(folder.join(name).join(published)).unwrap();
+        assert_eq!(files["qps.rel.all.tsv"], published, "{name}");
     }
-    let published = folder.join("25apr.c48.inno.conf/qps.rel.in.tsv");
-    assert_eq!(files["qps.rel.all.tsv"], std::fs::read_to_string(published).unwrap());
 }
 
-/// A file of the sample of raw captures.
-fn sample(name: &str) -> Option<String> {
+#[test]
+fn an_engine_with_a_summary_of_its_own_is_compared_with_its_own_allocator() {
+    let Some(folder) = archive_folder("apr25.c48.malloc") else { return };
+    let imported = imported(std::slice::from_ref(&folder), &[]);
+    let archive = imported.archives.iter().find(|a| a.experiment == "apr25.c48.malloc").unwrap();
+    assert_eq!(archive.subjects.len(), 6);
+    let base = |subject: &String| archive.bases.get(subject).unwrap_or(&archive.subjects[0]);
+    for subject in &archive.subjects {
+        let engine = |label: &str| label.contains("x.fbmy8032");
+        assert_eq!(engine(base(subject)), engine(subject), "{subject}");
+        assert!(base(subject).contains("glibcmalloc"), "{subject}");
+    }
+}
+
+/// Files of the sample of raw captures, without the averages that were made of them.
+fn captures() -> Option<(PathBuf, Vec<PathBuf>)> {
     let folder = archive_folder("feb25.pg.flat.sample/x.pg1110_o2nofp.x10a_c32r128.pk1")?;
-    Some(std::fs::read_to_string(folder.join(name)).unwrap())
+    let is_raw = |path: &PathBuf| {
+        let name = path.file_name().unwrap().to_string_lossy();
+        ["sb.vm.", "sb.io.", "sb.o."].iter().any(|kind| name.starts_with(kind))
+    };
+    let files = std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path());
+    Some((folder.clone(), files.filter(is_raw).collect()))
 }
 
 #[test]
 fn raw_captures_give_the_published_averages_and_the_right_ones() {
-    // Step and published percent of CPU.
-    let steps = [
-        ("point-query.range100.pk1.dop40", "81.2"),
-        ("point-query.warm.range100.pk1.dop8", "17.2"),
-        ("read-only.range10.pk1.dop40", "81.0"),
-    ];
-    for (step, published_cpu) in steps {
-        let read = |kind: &str| sample(&format!("sb.{kind}.{step}"));
-        let (Some(vm), Some(io), Some(met)) = (read("vm"), read("io"), read("met")) else { return };
-        let scene = Scene::new("feb25", &[]);
-        let mut faults = Vec::new();
-        let file = |text| File::alone("feb25/x", text, &scene);
-        let rows = samples::Vmstat::read(file(vm.as_bytes()).lines(), &mut faults).unwrap();
-        let devices = samples::iostat(file(io.as_bytes()).lines(), &mut faults).unwrap();
-        assert_eq!((faults.len(), rows.rows, rows.samples), (0, 335, 350));
-        let name = samples::likely_device(&devices).unwrap();
-        let rate = met.lines().nth(2).unwrap().rsplit('\t').next().unwrap();
-        assert_eq!(
-            samples::published_averages(&devices[name], &rows, rate).unwrap(),
-            met,
-            "{step}"
-        );
+    let Some((folder, captures)) = captures() else { return };
+    let averages = |corrections: &[&str]| {
+        let imported = imported(&captures, corrections);
+        assert_eq!(imported.warnings, []);
+        exported("sb_met", vec![study(&imported.archives[0])], &[])
+    };
+    // With the bias of the headers, every byte is the published one.
+    let biased = averages(&[]);
+    assert_eq!(biased.len(), 3);
+    for (path, text) in &biased {
+        let published = folder.join(path.rsplit('/').next().unwrap());
+        assert_eq!(*text, std::fs::read_to_string(published).unwrap(), "{path}");
+    }
+    // Without it, by awk over the 334 rows after the one since boot: 84.8114 % and 2092684 /s.
+    let right = averages(&["vmstat"]);
+    let path = right.keys().find(|path| path.contains("sb.met.read-only")).unwrap();
+    let (biased, right) = (&biased[path], &right[path]);
+    assert_eq!(biased.lines().last(), Some("350\t1997018\t81.0\t2.374\t0.000096"));
+    assert_eq!(right.lines().last(), Some("334\t2092684\t84.8\t2.488\t0.000101"));
+    let before = |text: &str| text.lines().take(5).map(str::to_owned).collect::<Vec<_>>();
+    assert_eq!(before(biased), before(right), "iostat has no such headers");
+}
 
-        let (biased, right) =
-            (rows.published(rows.cpu_percent), rows.exact(rows.cpu_percent).unwrap());
-        println!("{step} on {name}: {biased:.2} % published, {right:.2} % without headers");
-        assert_eq!(format!("{biased:.1}"), published_cpu);
-        if step.starts_with("read-only") {
-            // By awk over the 334 rows after the one since boot.
-            assert_eq!(format!("{right:.4}"), "84.8114");
-        }
+#[test]
+fn printed_averages_come_out_as_they_went_in() {
+    let Some(folder) = archive_folder("nov25.sb.mysql/dop1") else { return };
+    let imported = imported(std::slice::from_ref(&folder), &[]);
+    let files = exported("sb_met", vec![study(&imported.archives[0])], &[]);
+    assert_eq!(files.len(), 342);
+    for (path, text) in &files {
+        let published = std::fs::read_to_string(folder.join(path)).unwrap();
+        assert_eq!(*text, published, "{path}");
     }
 }
 

@@ -42,6 +42,9 @@ pub struct ImportHeader {
     /// tell.
     #[serde(default)]
     pub importers: BTreeMap<String, u64>,
+    /// Bases of the subjects that the archive compares with another one than the first.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub bases: BTreeMap<String, String>,
     /// Names of the corrections that were asked for.
     pub corrections: Vec<String>,
     /// What was irregular in the archive, one sentence each: the first ones, where there are many.

@@ -39,6 +39,7 @@ fn header(experiment: &str) -> ImportHeader {
         format: 0,
         experiment: experiment.into(),
         subjects: vec!["b".into(), "a".into()],
+        bases: [("a".to_owned(), "a".to_owned())].into(),
         corrections: vec!["vmstat".into()],
         warnings: vec!["`f`:1: is broken".into()],
         ..ImportHeader::default()

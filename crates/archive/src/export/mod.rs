@@ -3,6 +3,7 @@
 mod bmf;
 mod csv;
 mod mytools;
+mod sb_met;
 
 use crate::Result;
 use model::imported::ImportedValue;
@@ -21,7 +22,7 @@ pub trait Exporter: Sync {
 }
 
 /// In the order of the command's help.
-pub const EXPORTERS: &[&dyn Exporter] = &[&mytools::Mytools, &bmf::Bmf, &csv::Csv];
+pub const EXPORTERS: &[&dyn Exporter] = &[&mytools::Mytools, &sb_met::SbMet, &bmf::Bmf, &csv::Csv];
 
 /// What is exported.
 #[derive(Debug, Clone, Default)]

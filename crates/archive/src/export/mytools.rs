@@ -51,14 +51,14 @@ struct Sheet<'a> {
 }
 
 /// A phase with the names that published files give it.
-struct PhaseName<'a> {
-    phase: &'a str,
+pub(super) struct PhaseName<'a> {
+    pub(super) phase: &'a str,
     position: u32,
     /// Step without range: `point-query.pre`.
-    test: String,
-    range: u64,
-    clients: u32,
-    pk: &'a str,
+    pub(super) test: String,
+    pub(super) range: u64,
+    pub(super) clients: u32,
+    pub(super) pk: &'a str,
 }
 
 fn export(study: &Study, options: &Options, folder: &str, files: &mut Vec<Exported>) -> Result<()> {
@@ -87,7 +87,7 @@ fn export(study: &Study, options: &Options, folder: &str, files: &mut Vec<Export
 }
 
 /// The phases that any of the variants has, in the suite's order.
-fn phases<'a>(centers: &Centers<'a>, variants: &[&str]) -> Vec<PhaseName<'a>> {
+pub(super) fn phases<'a>(centers: &Centers<'a>, variants: &[&str]) -> Vec<PhaseName<'a>> {
     let mut phases: Vec<PhaseName<'a>> = Vec::new();
     for ((phase, subject, _), center) in centers {
         let known = phases.last().is_some_and(|last| last.phase == *phase);

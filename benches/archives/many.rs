@@ -1,24 +1,20 @@
-//! How long a results folder with 100,000 imported values takes: written, indexed, compared.
-//!
-//! `cargo run --release -p dbdyno-store --example compare_many`
-
-#![allow(clippy::print_stdout, reason = "an example talks")]
+//! A results folder with 100,000 imported values: written, indexed, compared.
 
 use model::{
     imported::{ImportHeader, ImportedValue, Source},
     measurement::Measurement,
     record::SliceState,
 };
-use std::time::Instant;
+use std::{path::Path, time::Instant};
 use store::{Results, Selection};
 
 const SUBJECTS: u32 = 40;
 const PHASES: u32 = 100;
 const METRICS: u32 = 25;
 
-fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let folder = tempfile::tempdir()?;
-    let results = Results::open_or_create(folder.path().join("results"))?;
+/// Fills a results folder and compares what is in it; each phase prints its time.
+pub(super) fn compare(folder: &Path) -> anyhow::Result<()> {
+    let results = Results::open_or_create(folder)?;
     let subjects: Vec<String> = (0..SUBJECTS).map(|n| format!("x.my{n:04}.c8r32.pk1")).collect();
     let header = ImportHeader {
         experiment: "many".into(),
@@ -26,10 +22,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         ..ImportHeader::default()
     };
     let values = values(&subjects);
+    println!("many values:");
     timed("import", || results.import(&header, &values))?;
     let first = timed("first reading, index built", || results.slices(&Selection::All))?;
     let second = timed("next reading", || results.slices(&Selection::LatestPerExperiment))?;
-    assert_eq!((first.imported.len(), second.imported.len()), (values.len(), values.len()));
+    let counts = [first.imported.len(), second.imported.len()];
+    anyhow::ensure!(counts == [values.len(); 2], "read back are {counts:?} values");
     let design = analysis::Design {
         experiment: "many".into(),
         question: String::new(),
@@ -46,7 +44,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         Ok::<_, store::Error>(analysis::compare(&observations, &design))
     })?;
     let cells: usize = comparison.phases.iter().map(|phase| phase.cells.len()).sum();
-    println!("{} values, {} phases, {cells} cells", values.len(), comparison.phases.len());
+    println!("  {} values, {} phases, {cells} cells", values.len(), comparison.phases.len());
     Ok(())
 }
 
@@ -54,7 +52,7 @@ fn timed<T, E>(name: &str, work: impl FnOnce() -> Result<T, E>) -> Result<T, E> 
     let (start, cpu) = (Instant::now(), cpu_ms());
     let result = work()?;
     let wall = start.elapsed().as_secs_f64() * 1e3;
-    println!("{name}: {wall:.0} ms, of them {:.0} ms on the CPU", cpu_ms() - cpu);
+    println!("  {name}: {wall:.0} ms, of them {:.0} ms on the CPU", cpu_ms() - cpu);
     Ok(result)
 }
 

@@ -1,0 +1,145 @@
+//! `sb.met.*`: six lines of averages per step, as the published scripts write them: of captures of
+//! vmstat and iostat, or of averages that were printed.
+
+use super::{
+    Exported, Exporter, Input, Options, Study,
+    mytools::{MISSING, PhaseName, phases},
+};
+use crate::{
+    Error, Result,
+    center::{Center, Centers, centers},
+    correct, step, variants,
+};
+
+pub(super) struct SbMet;
+
+/// Metrics and decimals of columns.
+type Columns = &'static [(&'static str, usize)];
+
+const IOSTAT: Columns = &[
+    ("reads_per_second", 1),
+    ("read_mib_per_second", 1),
+    ("writes_per_second", 1),
+    ("write_mib_per_second", 1),
+    ("reads_per_op", 3),
+    ("read_kib_per_op", 3),
+    ("write_kib_per_op", 3),
+    ("ops_per_second", 2),
+];
+
+const VMSTAT: Columns = &[
+    ("context_switches_per_second", 0),
+    ("host_cpu_percent", 1),
+    ("context_switches_per_op", 3),
+    ("host_cpu_percent_per_op", 6),
+];
+
+impl Exporter for SbMet {
+    fn name(&self) -> &'static str {
+        "sb_met"
+    }
+
+    fn help(&self) -> &'static str {
+        "an sb.met file per variant and step, of captures or of printed averages"
+    }
+
+    fn export(&self, input: &Input, options: &Options) -> Result<Vec<Exported>> {
+        let mut files = Vec::new();
+        for study in &input.studies {
+            let folder = match input.studies.len() {
+                1 => String::new(),
+                _ => format!("{}/", variants::folder(&study.experiment)),
+            };
+            files.extend(of_study(study, options, &folder)?);
+        }
+        if files.is_empty() {
+            let reason = "no step has captures or averages of vmstat".to_owned();
+            return Err(Error::NothingToExport { format: "sb_met".to_owned(), reason });
+        }
+        Ok(files)
+    }
+}
+
+fn of_study(study: &Study, options: &Options, folder: &str) -> Result<Vec<Exported>> {
+    let chosen = variants::of(study, options)?;
+    let centers = centers(study);
+    let mut files = Vec::new();
+    for subject in &chosen {
+        for phase in phases(&centers, std::slice::from_ref(subject)) {
+            let averages = Averages { centers: &centers, subject, phase: phase.phase };
+            if let Some(text) = averages.text() {
+                let path = format!("{folder}{}/{}", variants::folder(subject), name(&phase));
+                files.push(Exported { path, bytes: text.into_bytes() });
+            }
+        }
+    }
+    Ok(files)
+}
+
+fn name(phase: &PhaseName<'_>) -> String {
+    let PhaseName { test, range, clients, pk, .. } = phase;
+    match test.as_str() {
+        step::LOAD => format!("{}.pk{pk}", step::LOAD_SECTION),
+        test => format!("sb.met.{test}.range{range}.pk{pk}.dop{clients}"),
+    }
+}
+
+/// The averages of one step of one subject.
+struct Averages<'a> {
+    centers: &'a Centers<'a>,
+    subject: &'a str,
+    phase: &'a str,
+}
+
+impl Averages<'_> {
+    /// The six lines; nothing without averages of vmstat, which summaries alone do not tell.
+    fn text(&self) -> Option<String> {
+        let samples = self.samples()?;
+        let row = |columns: Columns| {
+            let cells = columns.iter().map(|(metric, decimals)| self.cell(metric, *decimals));
+            cells.collect::<Vec<_>>().join("\t")
+        };
+        Some(format!(
+            "iostat, vmstat normalized by operation rate\n\
+             samp\tr/s\trMB/s\tw/s\twMB/s\tr/o\trKB/o\twKB/o\to/s\n\
+             {}\t{}\n\n\
+             samp\tcs/s\tcpu/s\tcs/o\tcpu/o\n\
+             {samples}\t{}\n",
+            self.cell("iostat_samples", 0),
+            row(IOSTAT),
+            row(VMSTAT),
+        ))
+    }
+
+    fn center<'s>(&'s self, metric: &'s str) -> Option<&'s Center<'s>> {
+        self.centers.get(&(self.phase, self.subject, metric))
+    }
+
+    /// A number as it was printed, or with the decimals that the published scripts print.
+    fn cell(&self, metric: &str, decimals: usize) -> String {
+        if let Some(center) = self.center(metric) {
+            let printed = center.text.map(str::to_owned);
+            return printed.unwrap_or_else(|| format!("{:.decimals$}", center.value));
+        }
+        // Captures are in KiB.
+        let what = metric.strip_suffix("_mib_per_second");
+        let kib = what.map(|what| format!("{what}_kib_per_second"));
+        let value = kib.and_then(|metric| Some(self.center(&metric)?.value / 1024.0));
+        value.map_or_else(|| MISSING.to_owned(), |value| format!("{value:.decimals$}"))
+    }
+
+    /// What the averages of vmstat are of: what the published scripts count, or the rows that are
+    /// left when the headers, and of a capture the row since boot, are left out.
+    fn samples(&self) -> Option<String> {
+        let counted = self.center("vmstat_samples")?;
+        let cpu = self.center("host_cpu_percent")?;
+        if !cpu.first.marks.iter().any(|mark| mark == correct::CORRECTED) {
+            return Some(self.cell("vmstat_samples", 0));
+        }
+        let rows = match self.center("vmstat_rows") {
+            Some(rows) => Some(rows.value as u64 - 1),
+            None => correct::vmstat_rows(counted.value as u64),
+        };
+        rows.map(|rows| rows.to_string())
+    }
+}
