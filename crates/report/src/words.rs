@@ -53,8 +53,8 @@ pub(crate) fn long_title(metric: &Metric) -> String {
 pub(crate) const SIGNS: &str = "▼ worse, ▲ better, = within the margin, △ dearer code path, ? \
     neither a change nor its absence is shown by these blocks.";
 
-/// A symbol for a verdict; the mark of a ratio that nothing repeats; empty where several blocks were
-/// not assessed.
+/// A symbol for a verdict; the mark of a ratio that nothing repeats; empty where several blocks
+/// were not assessed.
 pub(crate) fn symbol(verdict: &str) -> &'static str {
     match verdict {
         "regression" => "▼",

@@ -16,8 +16,8 @@ use std::{
 /// Brings what the tests need and executes `cargo test --workspace` with further arguments.
 pub(crate) fn execute(arguments: &[&str]) -> anyhow::Result<()> {
     packages::provide()?;
-    // As the tests do, and not by `cargo build`: the features of some dependencies would differ, and
-    // half of them be compiled twice.
+    // As the tests do, and not by `cargo build`: the features of some dependencies would differ,
+    // and half of them be compiled twice.
     say("building `dbdyno` and its tests");
     cargo(&["test", "--workspace", "--no-run"])?;
     servers::provide(&root().join("target/debug/dbdyno"))?;

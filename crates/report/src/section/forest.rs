@@ -93,17 +93,16 @@ fn dots(grid: &Grid, (plane, row): (usize, usize), compared: &[usize]) -> Vec<Do
         if matches!(value.kind, Kind::Missing | Kind::Base) && value.note.is_empty() {
             return None;
         }
-        let few = compared.len() <= MANY;
-        let words = said(&grid.columns[*column].title, value, few);
+        let room = value.interval.filter(|_| compared.len() <= MANY);
+        let words = said(&grid.columns[*column].title, value, room);
         Some(Dot { variant, ratio: value.ratio, span: value.interval, words })
     });
     values.collect()
 }
 
-/// What a mark means; its interval can be seen, and is told where there is room.
-fn said(variant: &str, value: &Value, few: bool) -> String {
+/// What a mark means, with its interval where there is room for it; it can be seen anyway.
+fn said(variant: &str, value: &Value, interval: Option<(f64, f64)>) -> String {
     let Some(ratio) = value.ratio else { return format!("{variant}: {}", value.note) };
-    let interval = value.interval.filter(|_| few);
     let interval = interval.map(|ends| format!(", {}", words::interval(ends)));
     format!("{variant}: {}{}", number::ratio(ratio), interval.unwrap_or_default())
 }
