@@ -64,5 +64,5 @@ pub use role_times::{BUCKETS, RoleTimes};
 pub use roles::RoleFacts;
 pub use service_level::{Figure, Outcome, PacedWork, Second, ServiceLevel, Side};
 pub use settings::{SettingDifference, settings_differences};
-pub use shade::{Content, PhaseCell, PhaseColumn, Shade, Shown};
+pub use shade::{Content, Effect, PhaseCell, PhaseColumn, Shade, Shown};
 pub use verdict::{ERROR_RATE, Verdict, margin};
