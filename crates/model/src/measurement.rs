@@ -1,6 +1,6 @@
 //! One value of one metric in one slice, with its keys: what everything after the record reads.
 
-use crate::{Levels, record::SliceState};
+use crate::{Levels, mark::SLA_MISSED, record::SliceState};
 use serde::{Deserialize, Serialize};
 
 /// One value with everything that identifies it.
@@ -38,4 +38,12 @@ pub struct Measurement {
     pub state: SliceState,
     /// How far the value may be trusted: marks such as `user mode only`, empty if fully.
     pub marks: Vec<String>,
+}
+
+impl Measurement {
+    /// Whether its slice did not keep a set rate: its rates are what they are, and compare with
+    /// nothing.
+    pub fn has_missed(&self) -> bool {
+        self.marks.iter().any(|mark| mark.starts_with(SLA_MISSED))
+    }
 }

@@ -52,6 +52,9 @@ pub struct Options {
     pub groups: Vec<Vec<String>>,
     /// Part of the names of files.
     pub tag: String,
+    /// Ratios of steps that missed their set rate too, as published files have them; without it
+    /// they are missing values.
+    pub as_published: bool,
 }
 
 /// A file to be written.
