@@ -61,6 +61,7 @@ fn report_of(blocks: &[f64]) -> Report {
             value,
             state: SliceState::Measured,
             marks: Vec::new(),
+            piece: None,
         });
     }
     let design = Design {

@@ -21,6 +21,7 @@ fn value(phase: &str, position: u32, (block, round): (u32, u32), value: f64) -> 
         value,
         state: SliceState::Measured,
         marks: Vec::new(),
+        piece: None,
     };
     ImportedValue { measurement, text: String::new(), source: Default::default() }
 }
