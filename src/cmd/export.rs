@@ -153,6 +153,11 @@ fn measured(
     for trial in results.trials(&first.run)? {
         study.cpus.insert(trial.header.subject, trial.environment.cpus);
     }
+    let records = slices.iter().map(|stored| &stored.slice);
+    let rates = analysis::client_rates(records, &|phase| design.facts(phase));
+    for (cell, rates) in rates {
+        study.client_rates.entry(cell).or_default().extend(rates);
+    }
     let value =
         |measurement| ImportedValue { measurement, text: String::new(), source: Source::default() };
     for failure in observations.failed_cells() {

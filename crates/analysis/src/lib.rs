@@ -12,6 +12,7 @@
 mod accounting;
 mod cache;
 mod cells;
+mod client_rates;
 mod compare;
 mod curve;
 mod derive;
@@ -45,6 +46,7 @@ mod warning;
 
 pub use accounting::{Accounting, account};
 pub use cache::cache_bytes;
+pub use client_rates::client_rates;
 pub use compare::{Cell, Comparison, PhaseResult, compare};
 pub use curve::{Curve, latency_points, memory_points, stall_curves, throughput_curves};
 pub use derive::derive;

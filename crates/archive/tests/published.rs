@@ -35,6 +35,7 @@ fn study(archive: &archive::Archive) -> Study {
         subjects: archive.subjects.clone(),
         cpus: BTreeMap::new(),
         values: archive.values.clone(),
+        ..Study::default()
     }
 }
 

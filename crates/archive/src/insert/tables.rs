@@ -185,6 +185,8 @@ fn rates(study: &Study, phase: &str, subject: &str, metrics: &Metrics<'_>) -> Ph
     let gib = |metric: &str| value(metric).map(|mib| mib / 1024.0);
     let cpus = study.cpus.get(subject).copied();
     let busy = per_second("host_cpu_us_per_op").zip(cpus);
+    let own = metrics.values().next().map_or(phase, |center| center.first.phase.as_str());
+    let client_rates = study.client_rates.get(&(own.to_owned(), subject.to_owned()));
     PhaseRates {
         work: if queries { Work::Query } else { Work::Insert },
         inserts_per_second: inserts.unwrap_or(0.0),
@@ -200,7 +202,8 @@ fn rates(study: &Study, phase: &str, subject: &str, metrics: &Metrics<'_>) -> Ph
         folder_gib: gib("data_folder_mib"),
         resident_gib: gib("server_rss_mib_peak"),
         response_s_max: value("latency_us_max").map(|us| us / 1e6),
+        // Means over pieces and blocks have no length whose CPU seconds could be rounded.
         seconds: None,
-        client_rates: Vec::new(),
+        client_rates: client_rates.cloned().unwrap_or_default(),
     }
 }

@@ -144,3 +144,21 @@ fn a_step_that_missed_its_rate_has_rates_and_no_ratios() {
     check([&[missed], &[], &[]], false, ["NA", "NA"]);
     check([&[missed], &[missed], &[]], true, ["4.00", "2.00"]);
 }
+
+#[test]
+fn percentiles_of_single_seconds_are_those_of_what_was_recorded() {
+    let check = |rates: Vec<u64>, expected: [&str; 2]| {
+        let subjects = vec!["postgres-18".to_owned()];
+        let values = vec![value("qr100", 0, (0, 0), 100.0)];
+        let client_rates = [(("qr100".to_owned(), "postgres-18".to_owned()), rates)].into();
+        let experiment = "ib".to_owned();
+        let study = Study { experiment, subjects, values, client_rates, ..Study::default() };
+        let mytools = export::find("mytools").unwrap();
+        let input = Input { studies: vec![study] };
+        let files = mytools.export(&input, &ExportOptions::default()).unwrap();
+        assert_eq!(rows(&files, "mrg.qr100.L1")[0][18..20], expected);
+    };
+    check((1..=100).collect(), ["51", "2"]);
+    // Too few seconds for percentiles, as published.
+    check((1..=9).collect(), ["NA", "NA"]);
+}
