@@ -91,6 +91,7 @@ fn values(subjects: &[String]) -> Vec<ImportedValue> {
                         value,
                         state: SliceState::Measured,
                         marks: vec!["whole host, load generator included".into()],
+                        piece: None,
                     },
                     text: format!("{value:.2}"),
                     source: Source { file: format!("many/{subject}/sb.met.{position}"), line: 3 },

@@ -4,10 +4,7 @@ use super::Verb;
 use crate::{args::ResultsArgs, comparison, exit::Code, talk};
 use archive::{ExportOptions, Input, Study, export::EXPORTERS};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use model::{
-    imported::{ImportedValue, Source},
-    mark::SLA_MISSED,
-};
+use model::imported::{ImportedValue, Source};
 use std::{collections::BTreeMap, path::PathBuf};
 use store::{Results, Selection, Stored, StoredSlice};
 
@@ -34,6 +31,10 @@ struct Arguments {
     /// File with one variant per line, `-` between groups.
     #[arg(long, value_name = "FILE")]
     groups: Option<PathBuf>,
+    /// Ratios of steps that missed their set rate too, as published `rel` files have them; without
+    /// it they are `NA`.
+    #[arg(long)]
+    as_published: bool,
     /// All runs in the folder, instead of the latest of each experiment.
     #[arg(long)]
     all: bool,
@@ -71,7 +72,12 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         Some(file) => archive::groups(&fs_err::read_to_string(file)?),
         None => Vec::new(),
     };
-    let options = ExportOptions { variants: arguments.variant, groups, tag: arguments.tag };
+    let options = ExportOptions {
+        variants: arguments.variant,
+        groups,
+        tag: arguments.tag,
+        as_published: arguments.as_published,
+    };
     let studies = studies(&results, stored)?;
     let input = archive::with_variants(Input { studies }, &options)?;
     let missed = has_missed(&input, &options)?;
@@ -94,17 +100,12 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
 fn has_missed(input: &Input, options: &ExportOptions) -> archive::Result<bool> {
     for study in &input.studies {
         let written = archive::written(study, options)?;
-        let mut values = study.values.iter().filter(|value| is_missed(value));
+        let mut values = study.values.iter().filter(|value| value.measurement.has_missed());
         if values.any(|value| written.contains(&value.measurement.subject.as_str())) {
             return Ok(true);
         }
     }
     Ok(false)
-}
-
-/// Whether the step did not keep its set rate: its rates are written, and compare with nothing.
-fn is_missed(value: &ImportedValue) -> bool {
-    value.measurement.marks.iter().any(|mark| mark.starts_with(SLA_MISSED))
 }
 
 /// The values of each experiment.
@@ -151,6 +152,11 @@ fn measured(
     let study = study(studies, &first.experiment, labels);
     for trial in results.trials(&first.run)? {
         study.cpus.insert(trial.header.subject, trial.environment.cpus);
+    }
+    let records = slices.iter().map(|stored| &stored.slice);
+    let rates = analysis::client_rates(records, &|phase| design.facts(phase));
+    for (cell, rates) in rates {
+        study.client_rates.entry(cell).or_default().extend(rates);
     }
     let value =
         |measurement| ImportedValue { measurement, text: String::new(), source: Source::default() };

@@ -1,16 +1,22 @@
 //! Values by cell, and the means over them.
 
 use crate::mean::{geometric_mean, mean_of_ratios};
-use model::{Levels, measurement::Measurement};
+use model::{
+    Levels,
+    measurement::{Measurement, Piece, whole},
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A block of a run.
 type Block<'a> = (&'a str, u32);
 
+/// The values of a block by round, each with what it is among them.
+type Rounds = BTreeMap<u32, (f64, Option<Piece>)>;
+
 /// The values of one metric in one cell, by block and round.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Replicates<'a> {
-    blocks: BTreeMap<Block<'a>, BTreeMap<u32, f64>>,
+    blocks: BTreeMap<Block<'a>, Rounds>,
     pub(crate) marks: Vec<&'a str>,
     levels: Option<&'a Levels>,
 }
@@ -18,7 +24,8 @@ pub(crate) struct Replicates<'a> {
 impl<'a> Replicates<'a> {
     fn add(&mut self, measurement: &'a Measurement) {
         let block = (measurement.run.as_str(), measurement.block);
-        self.blocks.entry(block).or_default().insert(measurement.round, measurement.value);
+        let value = (measurement.value, measurement.piece);
+        self.blocks.entry(block).or_default().insert(measurement.round, value);
         self.levels.get_or_insert(&measurement.levels);
         for mark in &measurement.marks {
             if !self.marks.contains(&mark.as_str()) {
@@ -27,7 +34,8 @@ impl<'a> Replicates<'a> {
         }
     }
 
-    /// Geometric mean over blocks of the geometric means over rounds.
+    /// Geometric mean over blocks of the geometric means over rounds, or of what the pieces of a
+    /// block are together.
     pub(crate) fn value(&self) -> Option<f64> {
         let means: Vec<f64> = self.blocks.values().filter_map(mean_of_rounds).collect();
         geometric_mean(&means)
@@ -45,6 +53,10 @@ impl<'a> Replicates<'a> {
 
     /// Ratio to the base, and the ratio of each block that both have, in order. A block's ratio is
     /// the mean over pairs of slices of one round, and the ratio is the mean over the blocks.
+    ///
+    /// Where rounds are pieces of one work, a block's ratio is that of the wholes, of the pieces
+    /// that both have: a mean of the pieces' ratios would damp what stalls in one of them.
+    ///
     /// Without a common block it is that of the two values; where a value is zero, for which there
     /// is no logarithm, that of the sums: neither is made of blocks.
     pub(crate) fn ratios(&self, base: &Self) -> (Option<f64>, Vec<f64>) {
@@ -68,18 +80,31 @@ impl<'a> Replicates<'a> {
     }
 }
 
-fn mean_of_rounds(rounds: &BTreeMap<u32, f64>) -> Option<f64> {
-    geometric_mean(&rounds.values().copied().collect::<Vec<_>>())
+fn mean_of_rounds(rounds: &Rounds) -> Option<f64> {
+    mean(&rounds.values().copied().collect::<Vec<_>>())
 }
 
-/// The rounds that both have; the means of the block if there is none.
-fn pairs(base: &BTreeMap<u32, f64>, own: &BTreeMap<u32, f64>) -> Option<Vec<(f64, f64)>> {
+/// What pieces are together; of repetitions the geometric mean.
+fn mean(values: &[(f64, Option<Piece>)]) -> Option<f64> {
+    let pieces = values.iter().map(|(value, piece)| Some((*value, (*piece)?)));
+    match pieces.collect::<Option<Vec<_>>>() {
+        Some(pieces) => whole(&pieces),
+        None => geometric_mean(&values.iter().map(|(value, _)| *value).collect::<Vec<_>>()),
+    }
+}
+
+/// The rounds that both have; one pair of what they are together, if they are pieces. The means of
+/// the block if no round is in both.
+fn pairs(base: &Rounds, own: &Rounds) -> Option<Vec<(f64, f64)>> {
     let common = own.iter().filter_map(|(round, value)| Some((*base.get(round)?, *value)));
-    let common: Vec<_> = common.collect();
-    if common.is_empty() {
+    let (bases, owns): (Vec<_>, Vec<_>) = common.unzip();
+    if owns.is_empty() {
         return Some(vec![(mean_of_rounds(base)?, mean_of_rounds(own)?)]);
     }
-    Some(common)
+    if owns.iter().chain(&bases).all(|(_, piece)| piece.is_some()) {
+        return Some(vec![(mean(&bases)?, mean(&owns)?)]);
+    }
+    Some(bases.iter().zip(&owns).map(|(base, own)| (base.0, own.0)).collect())
 }
 
 /// Replicates by metric.

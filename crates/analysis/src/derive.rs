@@ -4,6 +4,7 @@ use crate::{PhaseFacts, metrics::metric, parts::Parts, role_cost, roles::RoleFac
 use model::{
     drive::{OpReport, Percentiles, StretchReport},
     mark,
+    measurement::Piece,
     reading::Scope,
     record::SliceRecord,
     workload::{Arrival, Counts},
@@ -45,6 +46,26 @@ pub fn derive(slice: &SliceRecord, facts: &PhaseFacts) -> Vec<(&'static str, f64
     values.retain(|(_, value)| value.is_finite());
     values
 }
+
+/// How a value becomes part of that of the whole work, where slices are pieces of it: rates weigh
+/// as much as the seconds that they were divided by, costs and percentiles as the operations. Of
+/// levels and largest values the largest counts.
+pub(crate) fn piece(metric: &str, slice: &SliceRecord, facts: &PhaseFacts) -> Piece {
+    let Some(work) = &slice.work else { return Piece::Largest };
+    let of_rows = facts.roles.as_ref().filter(|_| OF_ROWS.contains(&metric));
+    let seconds = || work.end_ns.saturating_sub(work.start_ns) as f64 / 1e9;
+    match metric {
+        "lag_us_max" | "latency_us_max" | "response_us_max" => Piece::Largest,
+        _ if metric.contains("_mib") => Piece::Largest,
+        _ if metric.ends_with("_per_op") || metric.contains("_us_p") => {
+            Piece::Weight(denominator(work, facts))
+        }
+        _ => Piece::Weight(of_rows.map_or_else(seconds, |roles| roles.seconds(work))),
+    }
+}
+
+/// Rates that are divided by the seconds of the schedule.
+const OF_ROWS: [&str; 2] = ["insert_rows_per_second", "delete_rows_per_second"];
 
 /// Marks of the slice, corrected by what else is known of it.
 pub(crate) fn slice_marks(slice: &SliceRecord) -> Vec<String> {

@@ -2,6 +2,7 @@
 
 use crate::{Error, Result, roles::RoleFacts};
 use model::{
+    experiment::Design as Kind,
     plan::{PhaseKind, Plan},
     workload::{Arrival, Counts},
 };
@@ -36,6 +37,9 @@ pub struct PhaseFacts {
     pub arrival: Arrival,
     /// Who does what, for workloads with roles.
     pub roles: Option<RoleFacts>,
+    /// Whether the rounds of a block are pieces of one work, and not repetitions of it: those of
+    /// roles that say themselves when they end, in the interleaved design.
+    pub has_pieces: bool,
 }
 
 impl Default for PhaseFacts {
@@ -46,6 +50,7 @@ impl Default for PhaseFacts {
             writes: false,
             arrival: Arrival::Closed,
             roles: None,
+            has_pieces: false,
         }
     }
 }
@@ -69,7 +74,11 @@ impl Design {
                 _ => workload.and_then(|w| RoleFacts::of(w, &phase.parameters)),
             };
             let writes = workload.is_some_and(model::workload::Workload::writes);
-            PhaseFacts { counts, scanned_rows, writes, arrival: phase.arrival, roles }
+            let has_pieces = plan.experiment.design == Kind::Interleaved
+                && phase.kind == PhaseKind::Measure
+                && workload.is_some_and(model::workload::Workload::ends_by_roles);
+            let arrival = phase.arrival;
+            PhaseFacts { counts, scanned_rows, writes, arrival, roles, has_pieces }
         };
         Self {
             experiment: plan.experiment.name.clone(),
@@ -125,8 +134,11 @@ fn base_of(plan: &Plan, subject: &model::subject::Subject) -> Option<String> {
 mod tests {
     use super::*;
     use model::{
-        experiment::{Design as Kind, Experiment},
+        experiment::Experiment,
+        expression::Expression,
+        plan::Phase,
         subject::{Build, Config, Subject, Transport},
+        workload::{Role, RoleArrival, RoleEnd, Workload},
     };
 
     fn subject(levels: &[(&str, &str)]) -> Subject {
@@ -184,6 +196,54 @@ mod tests {
             blocks: Vec::new(),
             estimate: Default::default(),
         }
+    }
+
+    #[test]
+    fn only_interleaved_work_that_ends_itself_has_pieces() {
+        let check = |design: Kind, kind: PhaseKind, end: RoleEnd, expected: bool| {
+            let mut plan = plan(Vec::new(), &[], &[]);
+            plan.experiment.design = design;
+            let role = Role {
+                name: "insert".into(),
+                ops: Vec::new(),
+                clients: Expression::new("1"),
+                arrival: RoleArrival::Closed,
+                end,
+                pair: None,
+            };
+            plan.workloads = vec![Workload {
+                name: "churn".into(),
+                help: String::new(),
+                group: String::new(),
+                schema: String::new(),
+                counts: Counts::Rows,
+                parameters: Default::default(),
+                ops: Vec::new(),
+                roles: vec![role],
+                lead: String::new(),
+                deviations: Vec::new(),
+                source: String::new(),
+            }];
+            plan.phases = vec![Phase {
+                name: "l.i1".into(),
+                workload: 0,
+                group: String::new(),
+                range: None,
+                clients: 1,
+                parameters: Default::default(),
+                arrival: Arrival::Closed,
+                seconds: 0.0,
+                kind,
+                levels: Default::default(),
+                settle: None,
+            }];
+            assert_eq!(Design::of(&plan).facts("l.i1").has_pieces, expected, "{kind:?}");
+        };
+        let rows = || RoleEnd::Rows(Expression::new("10"));
+        check(Kind::Interleaved, PhaseKind::Measure, rows(), true);
+        check(Kind::Classic, PhaseKind::Measure, rows(), false);
+        check(Kind::Interleaved, PhaseKind::Index, rows(), false);
+        check(Kind::Interleaved, PhaseKind::Measure, RoleEnd::With(String::new()), false);
     }
 
     #[test]

@@ -12,6 +12,7 @@
 mod accounting;
 mod cache;
 mod cells;
+mod client_rates;
 mod compare;
 mod curve;
 mod derive;
@@ -45,6 +46,7 @@ mod warning;
 
 pub use accounting::{Accounting, account};
 pub use cache::cache_bytes;
+pub use client_rates::client_rates;
 pub use compare::{Cell, Comparison, PhaseResult, compare, mean_interval};
 pub use curve::{Curve, latency_points, memory_points, stall_curves, throughput_curves};
 pub use derive::derive;
@@ -64,5 +66,5 @@ pub use role_times::{BUCKETS, RoleTimes};
 pub use roles::RoleFacts;
 pub use service_level::{Figure, Outcome, PacedWork, Second, ServiceLevel, Side};
 pub use settings::{SettingDifference, settings_differences, shared_settings};
-pub use shade::{Content, PhaseCell, PhaseColumn, Shade, Shown};
+pub use shade::{Content, Effect, PhaseCell, PhaseColumn, Shade, Shown};
 pub use verdict::{ERROR_RATE, Verdict, margin};

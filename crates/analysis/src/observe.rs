@@ -185,6 +185,7 @@ fn measure(
     let mut marks = marks(slice);
     marks.extend(mark_of(missed));
     for (metric, value) in derive(slice, facts) {
+        let piece = facts.has_pieces.then(|| derive::piece(metric, slice, facts));
         measurements.push(Measurement {
             experiment: input.experiment.to_owned(),
             run: input.run.to_owned(),
@@ -202,6 +203,7 @@ fn measure(
             value,
             state: slice.state,
             marks: marks.clone(),
+            piece,
         });
     }
 }

@@ -4,12 +4,14 @@ use crate::{
     Cell, Comparison, Outcome, PhaseResult,
     missed::missed_words,
     service_level::{PacedWork, ServiceLevel},
-    shade::{PhaseCell, PhaseColumn},
+    shade::{Effect, PhaseCell, PhaseColumn},
     sla::{RULES, Rule},
 };
 
 const TARGET: &str = "insert_rows_per_second_target";
 const INSERTED: &str = "insert_rows_per_second";
+/// What phases with paced work are about.
+const QUERIES: &str = "ops_per_second";
 /// Group of the phases that load or index.
 const LOAD: &str = "load";
 
@@ -61,28 +63,36 @@ fn target(phase: &PhaseResult) -> Option<f64> {
     targets.filter_map(|cell| cell.value).find(|target| *target > 0.0)
 }
 
+/// The first of these metrics that the subject has a value of, with what it compares to.
+fn rate(phase: &PhaseResult, subject: &str, metrics: &[&str]) -> (Option<f64>, Option<Effect>) {
+    let cells = metrics.iter().filter_map(|metric| phase.cell(subject, metric));
+    let Some(cell) = cells.into_iter().find(|cell| cell.value.is_some()) else {
+        return (None, None);
+    };
+    let effect = |ratio| Effect { ratio, interval: cell.interval, verdict: cell.verdict };
+    (cell.value, cell.ratio.map(effect))
+}
+
 fn cell(phase: &PhaseResult, subject: &str) -> PhaseCell {
     let value = |metric: &str| phase.cell(subject, metric).and_then(|cell: &Cell| cell.value);
     let failed = || phase.cells.iter().filter(|cell| cell.subject == subject);
     let failure = failed().find_map(Cell::failed).map(str::to_owned);
     let inserted_per_second = value(INSERTED);
     let Some(target_per_second) = value(TARGET) else {
-        let rate = value(INSERTED).or_else(|| value("rows_per_second"));
         // Beside subjects with a target a rate of inserts is not what the phase is about.
-        let rate = if target(phase).is_some() { value("ops_per_second") } else { rate };
-        return PhaseCell { rate, inserted_per_second, failure, ..PhaseCell::default() };
+        let metrics: &[&str] = match target(phase) {
+            Some(_) => &[QUERIES],
+            None => &[INSERTED, "rows_per_second"],
+        };
+        let (rate, effect) = rate(phase, subject, metrics);
+        return PhaseCell { rate, effect, inserted_per_second, failure, ..PhaseCell::default() };
     };
     let mut levels = levels(&blocks(phase, subject, target_per_second));
     for mark in phase.cell(subject, TARGET).into_iter().flat_map(|cell| &cell.marks) {
         levels.iter_mut().for_each(|level| obey(level, mark));
     }
-    PhaseCell {
-        rate: value("ops_per_second"),
-        inserted_per_second,
-        levels,
-        failure,
-        ..PhaseCell::default()
-    }
+    let (rate, effect) = rate(phase, subject, &[QUERIES]);
+    PhaseCell { rate, effect, inserted_per_second, levels, failure, ..PhaseCell::default() }
 }
 
 /// A rule that a slice missed is missed, whatever means over slices say.

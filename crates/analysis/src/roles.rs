@@ -76,9 +76,14 @@ impl RoleFacts {
         })
     }
 
+    /// What rows are divided by [s].
+    pub(crate) fn seconds(&self, work: &StretchReport) -> f64 {
+        seconds(work, &these(work, &self.inserts))
+    }
+
     /// Rows inserted per second, and deleted where anything deletes.
     pub(crate) fn changed_per_second(&self, work: &StretchReport) -> [Option<f64>; 2] {
-        let seconds = seconds(work, &these(work, &self.inserts));
+        let seconds = self.seconds(work);
         [&self.inserts, &self.deletes].map(|names| {
             let ops = these(work, names);
             let rows: u64 = ops.iter().map(|op| op.rows_changed).sum();

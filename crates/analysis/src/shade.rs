@@ -1,6 +1,9 @@
 //! Rates of phases side by side and what a style shows of them: the types that all styles share.
 
-use crate::service_level::{Outcome, ServiceLevel};
+use crate::{
+    service_level::{Outcome, ServiceLevel},
+    verdict::Verdict,
+};
 
 /// One phase of all variants: a column of the summary tables.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -20,12 +23,27 @@ pub struct PhaseCell {
     pub rate: Option<f64>,
     /// Rows inserted beside the queries [1/s].
     pub inserted_per_second: Option<f64>,
+    /// How the rate compares with the base's. Absent for a base, where one of the two has no rate
+    /// or missed its target, and where only rates are known.
+    pub effect: Option<Effect>,
     /// What the rules say of them; empty in phases that only load.
     pub levels: Vec<ServiceLevel>,
     /// Why there are no rates, one line: something broke.
     pub failure: Option<String>,
     /// Which cell of the column is its base: its own place for a base.
     pub base: usize,
+}
+
+/// How a rate compares with that of the base, from the blocks that both have.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Effect {
+    /// Rate relative to the base's.
+    pub ratio: f64,
+    /// Ends of the interval of [`CONFIDENCE`](crate::CONFIDENCE) for it; absent with fewer than two
+    /// blocks.
+    pub interval: Option<(f64, f64)>,
+    /// What follows from it.
+    pub verdict: Verdict,
 }
 
 /// What a style shows in a cell.
@@ -44,6 +62,8 @@ pub enum Content {
     Rate(f64),
     /// A rate relative to the base's.
     Ratio(f64),
+    /// The same where several blocks repeat it: with its interval and what follows.
+    Judged(Effect),
     /// The target was missed: whatever the rate [1/s] was, it compares with nothing.
     Missed(Option<f64>),
     /// Something broke.
@@ -68,6 +88,14 @@ pub enum Shade {
     Slower,
     /// Faster than the base: blue.
     Faster,
+}
+
+impl Effect {
+    /// Whether several blocks stand behind it, so that something may be said about repetition.
+    pub fn is_repeated(&self) -> bool {
+        use Verdict::{Base, Invalid, Unreplicated};
+        !matches!(self.verdict, Base | Invalid | Unreplicated)
+    }
 }
 
 impl PhaseColumn {

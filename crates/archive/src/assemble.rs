@@ -328,6 +328,7 @@ fn imported(experiment: &str, (phase, position): (&str, u32), kept: Kept) -> Imp
             value: value.value,
             state,
             marks: value.biases.iter().map(|bias| (*bias).to_owned()).collect(),
+            piece: None,
         },
         text: value.text,
         source: Source { file, line: value.line },

@@ -1,7 +1,11 @@
 //! One value per cell, from the values of all blocks and rounds.
 
 use crate::Study;
-use model::{imported::ImportedValue, measurement::Measurement, record::SliceState};
+use model::{
+    imported::ImportedValue,
+    measurement::{Measurement, Piece, whole},
+    record::SliceState,
+};
 use std::collections::BTreeMap;
 
 /// One metric of one subject in one phase.
@@ -13,8 +17,8 @@ pub(crate) struct Center<'a> {
     pub(crate) source: (&'a ImportedValue, bool),
     /// The number as it was printed, where the value is still that number.
     pub(crate) text: Option<&'a str>,
-    /// Geometric mean over blocks of the geometric means over rounds; the arithmetic mean where a
-    /// value is not positive.
+    /// Geometric mean over blocks of the geometric means over rounds, or of what the pieces of a
+    /// block are together; the arithmetic mean where a value is not positive.
     pub(crate) value: f64,
     /// Least and greatest mean of a block; the value itself if there is one block.
     pub(crate) range: (f64, f64),
@@ -41,12 +45,12 @@ pub(crate) fn centers(study: &Study) -> Centers<'_> {
 
 fn center<'a>(values: &[&'a ImportedValue]) -> Option<Center<'a>> {
     let first = *values.first()?;
-    let mut blocks: BTreeMap<(&str, u32), Vec<f64>> = BTreeMap::new();
+    let mut blocks: BTreeMap<(&str, u32), Vec<(f64, Option<Piece>)>> = BTreeMap::new();
     for value in values {
         let m = &value.measurement;
-        blocks.entry((&m.run, m.block)).or_default().push(m.value);
+        blocks.entry((&m.run, m.block)).or_default().push((m.value, m.piece));
     }
-    let means: Vec<f64> = blocks.values().map(|values| mean(values)).collect();
+    let means: Vec<f64> = blocks.values().map(|values| of_block(values)).collect();
     let low = means.iter().copied().fold(f64::INFINITY, f64::min);
     let high = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let printed = crate::number::parse(&first.text) == Some(first.measurement.value);
@@ -58,6 +62,14 @@ fn center<'a>(values: &[&'a ImportedValue]) -> Option<Center<'a>> {
         range: (low, high),
         blocks: means.len(),
     })
+}
+
+/// What pieces are together; of repetitions the mean.
+fn of_block(values: &[(f64, Option<Piece>)]) -> f64 {
+    let pieces = values.iter().map(|(value, piece)| Some((*value, (*piece)?)));
+    let pieces: Option<Vec<_>> = pieces.collect();
+    let values = || mean(&values.iter().map(|(value, _)| *value).collect::<Vec<_>>());
+    pieces.and_then(|pieces| whole(&pieces)).unwrap_or_else(values)
 }
 
 fn mean(values: &[f64]) -> f64 {

@@ -35,13 +35,14 @@ fn study(archive: &archive::Archive) -> Study {
         subjects: archive.subjects.clone(),
         cpus: BTreeMap::new(),
         values: archive.values.clone(),
+        ..Study::default()
     }
 }
 
 /// The files of an export by path.
 fn exported(format: &str, studies: Vec<Study>, variants: &[&str]) -> BTreeMap<String, String> {
     let variants = variants.iter().map(|name| (*name).to_owned()).collect();
-    let options = ExportOptions { variants, groups: Vec::new(), tag: "all".into() };
+    let options = ExportOptions { variants, tag: "all".into(), ..Default::default() };
     let files = export::find(format).unwrap().export(&Input { studies }, &options).unwrap();
     files.into_iter().map(|file| (file.path, String::from_utf8(file.bytes).unwrap())).collect()
 }

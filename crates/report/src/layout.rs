@@ -110,6 +110,8 @@ pub(crate) fn text(cell: &Cell) -> String {
         Cell::PartialRatio { ratio, count, all } => {
             format!("{} ({count}/{all})", number::ratio(*ratio))
         }
+        // The verdict's sign says it already.
+        Cell::Shaded(inner, _) if matches!(**inner, Cell::Judged(..)) => text(inner),
         Cell::Shaded(inner, shade) => format!("{} {}", text(inner), shade.sign()),
         Cell::Missed(Some(rate)) => format!("missed ({})", number::value(*rate)),
         Cell::Missed(None) => "missed".to_owned(),

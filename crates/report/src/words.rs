@@ -93,6 +93,16 @@ pub(crate) fn ends((low, high): (f64, f64)) -> String {
     format!("{}–{}", end(low), end(high))
 }
 
+/// The ends of an interval where there is little room: `0.61–0.68`.
+pub(crate) fn ends((low, high): (f64, f64)) -> String {
+    let end = |end: f64| match end {
+        end if end < 0.01 => "<0.01".to_owned(),
+        end if end > 100.0 => ">100".to_owned(),
+        end => number::ratio(end),
+    };
+    format!("{}–{}", end(low), end(high))
+}
+
 /// How intervals and verdicts came about, for readers who must know what they may be taken for: a
 /// sentence each. Nothing if no cell has an interval.
 pub(crate) fn method(comparison: &Comparison) -> Vec<String> {

@@ -25,30 +25,44 @@ const VALUES: [(&str, &str, [f64; 2]); 14] = [
 ];
 
 fn report() -> Report {
+    report_of(&[1.0])
+}
+
+/// Blocks whose rates are these times [`VALUES`]: the second variant loses as much as the first one
+/// gains.
+fn report_of(blocks: &[f64]) -> Report {
     let mut phases: Vec<&str> = VALUES.iter().map(|(phase, ..)| *phase).collect();
     phases.dedup();
     let mut observations = Observations::default();
-    for (phase, metric, values) in VALUES {
-        for (subject, value) in ["a-1", "b-2"].into_iter().zip(values) {
-            observations.measurements.push(Measurement {
-                experiment: "ib".into(),
-                run: "r".into(),
-                subject: subject.into(),
-                phase: phase.into(),
-                workload: phase.into(),
-                group: String::new(),
-                position: u32::try_from(phases.iter().position(|p| *p == phase).unwrap()).unwrap(),
-                range: None,
-                clients: 4,
-                levels: Default::default(),
-                block: 0,
-                round: 0,
-                metric: metric.into(),
-                value,
-                state: SliceState::Measured,
-                marks: Vec::new(),
-            });
-        }
+    let values = VALUES.iter().flat_map(|(phase, metric, values)| {
+        let of = move |block: usize| {
+            let paced = phase.starts_with('q') && *metric != "ops_per_second";
+            let factor = if paced { 1.0 } else { blocks[block] };
+            [("a-1", values[0] * factor), ("b-2", values[1] / factor)]
+                .map(|(subject, value)| (*phase, *metric, block as u32, subject, value))
+        };
+        (0..blocks.len()).flat_map(of)
+    });
+    for (phase, metric, block, subject, value) in values {
+        observations.measurements.push(Measurement {
+            experiment: "ib".into(),
+            run: "r".into(),
+            subject: subject.into(),
+            phase: phase.into(),
+            workload: phase.into(),
+            group: String::new(),
+            position: u32::try_from(phases.iter().position(|p| *p == phase).unwrap()).unwrap(),
+            range: None,
+            clients: 4,
+            levels: Default::default(),
+            block,
+            round: 0,
+            metric: metric.into(),
+            value,
+            state: SliceState::Measured,
+            marks: Vec::new(),
+            piece: None,
+        });
     }
     let design = Design {
         experiment: "ib".into(),
@@ -83,6 +97,29 @@ fn our_style_shows_no_comparable_number_of_a_missed_target() {
         ]
     );
     assert!(text.contains("2940 of 4000 rows/s inserted, 3800 sustain it"), "{text}");
+}
+
+#[test]
+fn what_several_blocks_repeat_has_intervals_and_verdicts_in_our_style() {
+    let report = report_of(&[1.0, 1.01, 0.99]);
+    let text = render_insert_benchmark(&report, "marked", "markdown").unwrap();
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| b-2")).collect();
+    assert_eq!(
+        rows,
+        [
+            "| b-2 | 198468 | 52936 | 55.3 | 16818 | missed (1175) |",
+            "| b-2 | 0.77 ▼ | 0.17 ▼ | 0.02 ▼ | 1.13 ▲ | missed |",
+            "| b-2 | 0.74–0.81 | 0.16–0.18 | 0.02–0.02 | 1.08–1.19 | missed |",
+            "| b-2 | 399 | missed (2940) |",
+        ]
+    );
+    assert!(text.contains("▼ worse, ▲ better") && !text.contains("no ratio here is a verdict"));
+    let few = render_insert_benchmark(&report_of(&[1.0, 1.3]), "marked", "markdown").unwrap();
+    assert!(few.contains("| b-2 | 0.60 ? |"), "{few}");
+    let published = render_insert_benchmark(&report, "published", "markdown").unwrap();
+    assert!(!published.contains('–') && published.contains("| b-2 | 0.77 − |"), "{published}");
+    let one = render_insert_benchmark(&self::report(), "marked", "markdown").unwrap();
+    assert!(one.contains("no ratio here is a verdict"), "{one}");
 }
 
 #[test]

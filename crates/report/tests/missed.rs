@@ -38,6 +38,7 @@ fn report(missed: &str) -> Report {
                 value,
                 state: SliceState::Measured,
                 marks: (subject == missed).then(|| MARK.to_owned()).into_iter().collect(),
+                piece: None,
             });
         }
     }

@@ -28,6 +28,7 @@ fn value(subject: &str, metric: &str, value: f64) -> ImportedValue {
             value,
             state: SliceState::Measured,
             marks: vec!["a bias".into()],
+            piece: None,
         },
         text: "0.000510".into(),
         source: Source { file: "nov/x/sb.met".into(), line: 6 },

@@ -1,11 +1,15 @@
-//! Our own style: a missed target is said in every table, and never as a number that compares.
+//! Our own style: a missed target is said in every table, and never as a number that compares; what
+//! several blocks repeat has its interval and verdict.
 
 use super::Style;
-use crate::shade::{Content, PhaseCell, PhaseColumn, Shade, Shown};
+use crate::{
+    shade::{Content, Effect, PhaseCell, PhaseColumn, Shade, Shown},
+    verdict::Verdict,
+};
 
 pub(super) struct Marked;
 
-/// Ratios nearer to 1 than this are not shaded.
+/// Ratios nearer to 1 than this are not shaded where nothing is repeated.
 const NEAR: f64 = 0.05;
 
 impl Style for Marked {
@@ -14,14 +18,15 @@ impl Style for Marked {
     }
 
     fn help(&self) -> &'static str {
-        "a missed target is marked in all tables, and its rate is not compared"
+        "a missed target is marked in all tables, and its rate is not compared; ratios have intervals \
+         and verdicts where several blocks repeat them"
     }
 
     fn legends(&self) -> [&'static str; 3] {
         [
             "Where the target insert rate was missed there is no comparable number.",
-            "+ more than 1.05, − less than 0.95 of the base; where the target insert rate was \
-             missed there is no ratio.",
+            "Where nothing is repeated: + more than 1.05, − less than 0.95 of the base. Where the \
+             target insert rate was missed there is no ratio.",
             "Rates that missed their target are marked.",
         ]
     }
@@ -30,33 +35,51 @@ impl Style for Marked {
         column.cells.iter().map(|cell| shown(cell, cell.rate)).collect()
     }
 
+    fn has_verdicts(&self) -> bool {
+        true
+    }
+
     /// A base that missed its target leaves the cells that it is the base of without ratios.
     fn relative(&self, column: &PhaseColumn) -> Vec<Shown> {
-        let ratio = |cell: &PhaseCell| {
+        let shown = |cell: &PhaseCell| {
             let base = column.base(cell).filter(|base| base.missed().is_none());
-            let base = base.and_then(|base| base.rate);
             if cell.missed().is_some() {
                 return Shown { content: Content::Missed(None), shade: Shade::Ignored };
             }
-            let ratio = cell.rate.zip(base).map(|(rate, base)| rate / base);
-            match ratio.filter(|ratio| ratio.is_finite()) {
-                Some(ratio) => {
-                    let shade = match ratio {
-                        _ if ratio < 1.0 - NEAR => Shade::Slower,
-                        _ if ratio > 1.0 + NEAR => Shade::Faster,
-                        _ => Shade::Plain,
-                    };
-                    Shown { content: Content::Ratio(ratio), shade }
-                }
-                None => Shown::nothing(cell),
+            let Some(base) = base else { return Shown::nothing(cell) };
+            // Blocks and pieces are paired in an effect; of mere rates there is their quotient.
+            let quotient = || cell.rate.zip(base.rate).map(|(rate, base)| rate / base);
+            let ratio = cell.effect.map(|effect| effect.ratio).or_else(quotient);
+            match (cell.effect, ratio.filter(|ratio| ratio.is_finite())) {
+                (Some(effect), Some(_)) if effect.is_repeated() => judged(effect),
+                (_, Some(ratio)) => plain(ratio),
+                (_, None) => Shown::nothing(cell),
             }
         };
-        column.cells.iter().map(ratio).collect()
+        column.cells.iter().map(shown).collect()
     }
 
     fn inserts(&self, column: &PhaseColumn) -> Vec<Shown> {
         column.cells.iter().map(|cell| shown(cell, cell.inserted_per_second)).collect()
     }
+}
+
+fn judged(effect: Effect) -> Shown {
+    let shade = match effect.verdict {
+        Verdict::Regression => Shade::Slower,
+        Verdict::Improvement => Shade::Faster,
+        _ => Shade::Plain,
+    };
+    Shown { content: Content::Judged(effect), shade }
+}
+
+fn plain(ratio: f64) -> Shown {
+    let shade = match ratio {
+        _ if ratio < 1.0 - NEAR => Shade::Slower,
+        _ if ratio > 1.0 + NEAR => Shade::Faster,
+        _ => Shade::Plain,
+    };
+    Shown { content: Content::Ratio(ratio), shade }
 }
 
 fn shown(cell: &PhaseCell, rate: Option<f64>) -> Shown {

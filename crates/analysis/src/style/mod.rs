@@ -19,6 +19,11 @@ pub trait Style: Sync {
     /// Rates as they are.
     fn absolute(&self, column: &PhaseColumn) -> Vec<Shown>;
 
+    /// Whether ratios that several blocks repeat have their interval and verdict.
+    fn has_verdicts(&self) -> bool {
+        false
+    }
+
     /// Rates relative to those of the base.
     fn relative(&self, column: &PhaseColumn) -> Vec<Shown>;
 

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod parts;
+mod pieces;
 
 use analysis::{Comparison, Design, Input, PhaseFacts, Verdict, compare, derive, observe};
 use model::{

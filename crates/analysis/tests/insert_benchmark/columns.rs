@@ -39,6 +39,7 @@ pub(crate) fn printed(shown: &Shown) -> (String, String) {
     let text = match shown.content {
         Content::Rate(rate) => format!("{rate:.0}"),
         Content::Ratio(ratio) => format!("{ratio:.2}"),
+        Content::Judged(effect) => format!("{:.2} {}", effect.ratio, effect.verdict.name()),
         Content::Missed(_) => "missed".to_owned(),
         Content::Failed => "failed".to_owned(),
         Content::Missing => String::new(),

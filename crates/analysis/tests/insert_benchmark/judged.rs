@@ -28,6 +28,7 @@ fn value(subject: &str, metric: &str, round: u32, value: f64) -> Measurement {
         value,
         state: SliceState::Measured,
         marks: Vec::new(),
+        piece: None,
     }
 }
 

@@ -1,5 +1,10 @@
 //! A report of May 2024 (MariaDB 10.11 and 11.4 against MySQL 8.0, larger than memory, 4 clients),
 //! with missed targets: values and colours, cell by cell.
+//!
+//! The constants are copied from the three summary tables of that report, which is public and too
+//! large to lie here: `reports/24_05_15.ib.4u.1tno.io.amd3.mavsmy/all.html` of the repository
+//! `mdcallag/mdcallag.github.io` at commit `0de67d4f`. Values are the texts of the cells, colours
+//! their `id` (`cmin`, `cmax`, `cgray`, `clo`, `chi`), rows and columns in the report's order.
 
 use crate::columns::{column, load_column, printed};
 use analysis::{PhaseColumn, Shown, style};

@@ -40,6 +40,9 @@ pub struct Study {
     pub subjects: Vec<String>,
     /// CPUs of the host by subject, where known.
     pub cpus: BTreeMap<String, u32>,
+    /// Rates of one client in single seconds \[1/s\] by phase and subject, where they were recorded:
+    /// rows while loading, else queries.
+    pub client_rates: BTreeMap<(String, String), Vec<u64>>,
     /// The values.
     pub values: Vec<ImportedValue>,
 }
@@ -53,6 +56,9 @@ pub struct Options {
     pub groups: Vec<Vec<String>>,
     /// Part of the names of files.
     pub tag: String,
+    /// Ratios of steps that missed their set rate too, as published files have them; without it
+    /// they are missing values.
+    pub as_published: bool,
 }
 
 /// A file to be written.

@@ -12,7 +12,8 @@ use crate::{
     center::{Center, centers},
     number, variants,
 };
-use std::collections::BTreeMap;
+use model::record::SliceState;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The values of one variant in one phase by metric.
 type Metrics<'a> = BTreeMap<&'a str, Center<'a>>;
@@ -24,38 +25,43 @@ type Cells<'a> = BTreeMap<(String, &'a str), Metrics<'a>>;
 /// each other between lines of `-`; without groups all variants are one. Numbers are printed as
 /// they were imported; those that dbdyno measured, in pieces and blocks, are printed in the same
 /// way. Our own query phases get the ordinal that published names have.
+///
+/// What missed its set rate has its rates in `mrg.*`; in `rel.*` it is `NA`, and so is what has it
+/// as its base, unless the options want files as published.
 pub fn insert_tables(study: &Study, options: &ExportOptions) -> Vec<Exported> {
-    let cells = cells(study);
+    let names = published_names(study);
+    let cells = cells(study, &names);
+    let missed = if options.as_published { BTreeSet::new() } else { missed(study, &names) };
     let mut phases: Vec<&str> = cells.keys().map(|(phase, _)| phase.as_str()).collect();
     phases.dedup();
     phases.sort_by_key(|name| phase::order(name));
     let groups = groups(study, options);
-    let names: Vec<String> = COLUMNS.iter().map(|name| (*name).to_owned()).collect();
     let mut sheets: Vec<(&str, Sheet, Sheet)> = Vec::new();
     for phase in phases {
-        let rows: Vec<Vec<Row>> = groups
-            .iter()
-            .map(|group| {
-                let row = |subject: &&str| {
-                    let cells = match cells.get(&(phase.to_owned(), *subject)) {
-                        Some(metrics) => row(study, phase, subject, metrics),
-                        None => missing(subject),
-                    };
-                    Row { line: 0, cells: cells.to_vec() }
-                };
-                group.iter().map(row).collect()
-            })
-            .collect();
-        let mut lines: Vec<Option<&Row>> = Vec::new();
-        for (index, group) in rows.iter().enumerate() {
-            lines.extend((index > 0).then_some(None));
-            lines.extend(group.iter().map(Some));
-        }
-        let absolute = merged(&names, lines);
-        let ratios = relative(&absolute);
-        sheets.push((phase, absolute, ratios));
+        let own = |subject: &str| match cells.get(&(phase.to_owned(), subject)) {
+            Some(metrics) => row(study, phase, subject, metrics),
+            None => missing(subject),
+        };
+        let comparable = |subject: &str| match missed.contains(&(phase, subject)) {
+            true => missing(subject),
+            false => own(subject),
+        };
+        sheets.push((phase, sheet(&groups, &own), relative(&sheet(&groups, &comparable))));
     }
     files(&sheets)
+}
+
+/// A row of every variant, with a line of `-` between groups.
+fn sheet(groups: &[Vec<&str>], row: &dyn Fn(&str) -> [String; 21]) -> Sheet {
+    let names: Vec<String> = COLUMNS.iter().map(|name| (*name).to_owned()).collect();
+    let row = |subject: &&str| Row { line: 0, cells: row(subject).to_vec() };
+    let rows: Vec<Vec<Row>> = groups.iter().map(|group| group.iter().map(row).collect()).collect();
+    let mut lines: Vec<Option<&Row>> = Vec::new();
+    for (index, group) in rows.iter().enumerate() {
+        lines.extend((index > 0).then_some(None));
+        lines.extend(group.iter().map(Some));
+    }
+    merged(&names, lines)
 }
 
 fn files(sheets: &[(&str, Sheet, Sheet)]) -> Vec<Exported> {
@@ -76,23 +82,37 @@ fn files(sheets: &[(&str, Sheet, Sheet)]) -> Vec<Exported> {
     files
 }
 
-/// One value of each phase, variant and metric: that of all blocks and pieces.
-fn cells(study: &Study) -> Cells<'_> {
-    let centers = centers(study);
-    let mut order: BTreeMap<(u32, &str), ()> = BTreeMap::new();
-    for ((phase, ..), center) in &centers {
-        order.insert((center.first.position, phase), ());
-    }
+/// The published names of the phases.
+fn published_names(study: &Study) -> BTreeMap<&str, String> {
+    let measured = study.values.iter().map(|value| &value.measurement);
+    let measured = measured.filter(|m| m.state != SliceState::Failed && m.value.is_finite());
+    let order: BTreeSet<(u32, &str)> =
+        measured.map(|measured| (measured.position, measured.phase.as_str())).collect();
     let mut phases: Vec<&str> = Vec::new();
-    for (_, phase) in order.into_keys() {
+    for (_, phase) in order {
         // Runs of different plans may give one phase different positions; its first one counts.
         if !phases.contains(&phase) {
             phases.push(phase);
         }
     }
-    let names: BTreeMap<&str, String> = phase::published(&phases).into_iter().collect();
+    phase::published(&phases).into_iter().collect()
+}
+
+/// Published phases and variants in which any slice missed its set rate.
+fn missed<'a>(
+    study: &'a Study,
+    names: &'a BTreeMap<&'a str, String>,
+) -> BTreeSet<(&'a str, &'a str)> {
+    let missed = study.values.iter().map(|value| &value.measurement).filter(|m| m.has_missed());
+    missed
+        .filter_map(|m| Some((names.get(m.phase.as_str())?.as_str(), m.subject.as_str())))
+        .collect()
+}
+
+/// One value of each phase, variant and metric: that of all blocks and pieces.
+fn cells<'a>(study: &'a Study, names: &BTreeMap<&str, String>) -> Cells<'a> {
     let mut cells = Cells::new();
-    for ((phase, subject, metric), center) in centers {
+    for ((phase, subject, metric), center) in centers(study) {
         if let Some(name) = names.get(phase) {
             cells.entry((name.clone(), subject)).or_default().insert(metric, center);
         }
@@ -165,6 +185,8 @@ fn rates(study: &Study, phase: &str, subject: &str, metrics: &Metrics<'_>) -> Ph
     let gib = |metric: &str| value(metric).map(|mib| mib / 1024.0);
     let cpus = study.cpus.get(subject).copied();
     let busy = per_second("host_cpu_us_per_op").zip(cpus);
+    let own = metrics.values().next().map_or(phase, |center| center.first.phase.as_str());
+    let client_rates = study.client_rates.get(&(own.to_owned(), subject.to_owned()));
     PhaseRates {
         work: if queries { Work::Query } else { Work::Insert },
         inserts_per_second: inserts.unwrap_or(0.0),
@@ -180,7 +202,8 @@ fn rates(study: &Study, phase: &str, subject: &str, metrics: &Metrics<'_>) -> Ph
         folder_gib: gib("data_folder_mib"),
         resident_gib: gib("server_rss_mib_peak"),
         response_s_max: value("latency_us_max").map(|us| us / 1e6),
+        // Means over pieces and blocks have no length whose CPU seconds could be rounded.
         seconds: None,
-        client_rates: Vec::new(),
+        client_rates: client_rates.cloned().unwrap_or_default(),
     }
 }

@@ -21,6 +21,7 @@ fn value(phase: &str, position: u32, (block, round): (u32, u32), value: f64) -> 
         value,
         state: SliceState::Measured,
         marks: Vec::new(),
+        piece: None,
     };
     ImportedValue { measurement, text: String::new(), source: Default::default() }
 }
@@ -104,4 +105,60 @@ fn a_variant_that_failed_keeps_its_row_and_is_the_base_of_nothing() {
     assert_eq!(absolute[1][0], "50000");
     // Files of ratios have no row for the base.
     assert_eq!((ratios.len(), ratios[0][0].as_str()), (1, "NA"));
+}
+
+/// Rows of a table without its head, as their cells.
+fn rows(files: &[export::Exported], path: &str) -> Vec<Vec<String>> {
+    let file = files.iter().find(|file| file.path == path).unwrap();
+    let text = String::from_utf8(file.bytes.clone()).unwrap();
+    let cells = |line: &str| line.split('\t').map(str::to_owned).collect();
+    text.lines().skip(1).map(cells).collect()
+}
+
+#[test]
+fn a_step_that_missed_its_rate_has_rates_and_no_ratios() {
+    let of = |subject: &str, queries: f64, marks: &[&str]| {
+        let mut value = value("qr100", 0, (0, 0), queries);
+        value.measurement.subject = subject.into();
+        value.measurement.marks = marks.iter().map(|mark| (*mark).to_owned()).collect();
+        value
+    };
+    let missed = "SLA missed: published rule: 50 of 100 rows/s inserted";
+    let check = |marks: [&[&str]; 3], as_published: bool, expected: [&str; 2]| {
+        let values =
+            vec![of("a", 100.0, marks[0]), of("b", 400.0, marks[1]), of("c", 200.0, marks[2])];
+        let subjects = ["a", "b", "c"].map(str::to_owned).to_vec();
+        let study = Study { experiment: "ib".into(), subjects, values, ..Study::default() };
+        let options = ExportOptions { as_published, ..ExportOptions::default() };
+        let mytools = export::find("mytools").unwrap();
+        let files = mytools.export(&Input { studies: vec![study] }, &options).unwrap();
+        let queries = |path| -> Vec<String> {
+            rows(&files, path).into_iter().map(|row| row[1].clone()).collect()
+        };
+        assert_eq!(queries("mrg.qr100.L1"), ["100", "400", "200"]);
+        assert_eq!(queries("rel.qr100.L1"), expected, "{marks:?}");
+        assert_eq!(rows(&files, "rel.qr100.L1")[0].last().unwrap(), "b");
+    };
+    check([&[], &["user mode only"], &[]], false, ["4.00", "2.00"]);
+    check([&[], &[missed], &[]], false, ["NA", "2.00"]);
+    check([&[missed], &[], &[]], false, ["NA", "NA"]);
+    check([&[missed], &[missed], &[]], true, ["4.00", "2.00"]);
+}
+
+#[test]
+fn percentiles_of_single_seconds_are_those_of_what_was_recorded() {
+    let check = |rates: Vec<u64>, expected: [&str; 2]| {
+        let subjects = vec!["postgres-18".to_owned()];
+        let values = vec![value("qr100", 0, (0, 0), 100.0)];
+        let client_rates = [(("qr100".to_owned(), "postgres-18".to_owned()), rates)].into();
+        let experiment = "ib".to_owned();
+        let study = Study { experiment, subjects, values, client_rates, ..Study::default() };
+        let mytools = export::find("mytools").unwrap();
+        let input = Input { studies: vec![study] };
+        let files = mytools.export(&input, &ExportOptions::default()).unwrap();
+        assert_eq!(rows(&files, "mrg.qr100.L1")[0][18..20], expected);
+    };
+    check((1..=100).collect(), ["51", "2"]);
+    // Too few seconds for percentiles, as published.
+    check((1..=9).collect(), ["NA", "NA"]);
 }

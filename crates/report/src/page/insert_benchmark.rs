@@ -1,10 +1,12 @@
 //! The summary tables of the Insert Benchmark: rates of all phases, the same relative to the first
-//! variant, and the inserts beside queries with their targets.
+//! variant, and the inserts beside queries with their targets; in a style with verdicts the intervals
+//! of the ratios too, where several blocks repeat them.
 
 use super::Page;
 use crate::{
     Report,
     document::{Cell, Column, Document, Item, Row, Table},
+    words,
 };
 use analysis::{
     Comparison, Content, PhaseColumn, Shade, Shown, phase_columns,
@@ -34,10 +36,10 @@ pub(crate) fn document(report: &Report, style: &dyn Style) -> Document {
             let question = [&comparison.question, &comparison.experiment];
             let title = question.into_iter().find(|text| !text.is_empty());
             document.heading(1, title.map_or("", String::as_str));
-            for (title, table, legend) in tables(comparison, &columns, style) {
-                document.heading(2, title);
-                document.items.push(Item::Table(table));
-                document.paragraph(legend);
+            for summary in tables(comparison, &columns, style) {
+                document.heading(2, summary.title);
+                document.items.push(Item::Table(summary.table));
+                summary.legend.into_iter().for_each(|said| document.paragraph(said));
             }
             document.items.extend(warnings(comparison, &columns));
             // What was missed is told above, with the figure.
@@ -51,19 +53,37 @@ pub(crate) fn document(report: &Report, style: &dyn Style) -> Document {
     document
 }
 
-/// Rates, ratios, and inserts beside queries: each with its title and its legend.
+/// One of the summary tables.
+pub(crate) struct Summary {
+    pub(crate) title: &'static str,
+    pub(crate) table: Table,
+    /// What its signs mean, a paragraph each.
+    pub(crate) legend: Vec<String>,
+}
+
+impl Summary {
+    fn new(title: &'static str, table: Table, legend: &str) -> Self {
+        Self { title, table, legend: vec![legend.to_owned()] }
+    }
+}
+
+/// Rates, ratios, their intervals where there are any, and inserts beside queries.
 pub(crate) fn tables(
     comparison: &Comparison,
     columns: &[PhaseColumn],
     style: &dyn Style,
-) -> [(&'static str, Table, &'static str); 3] {
+) -> Vec<Summary> {
     let [absolute, relative, inserts] = style.legends();
     let all: Vec<&PhaseColumn> = columns.iter().collect();
     let cells = |show: &dyn Fn(&PhaseColumn) -> Vec<Shown>, columns: &[&PhaseColumn]| {
         columns.iter().map(|column| show(column)).collect::<Vec<_>>()
     };
     let rates = table(comparison, &all, &cells(&|column| style.absolute(column), &all));
-    let ratios = table(comparison, &all, &cells(&|column| style.relative(column), &all));
+    let shown_ratios = cells(&|column| style.relative(column), &all);
+    let mut ratios = Summary::new(RELATIVE, table(comparison, &all, &shown_ratios), relative);
+    if style.has_verdicts() {
+        ratios.legend.extend(words::trust(comparison));
+    }
     let paced: Vec<&PhaseColumn> =
         columns.iter().filter(|column| column.target_per_second.is_some()).collect();
     let shown = cells(&|column| style.inserts(column), &paced);
@@ -71,18 +91,45 @@ pub(crate) fn tables(
     let targets = paced.iter().map(|column| column.target_per_second.map_or(Cell::Missing, count));
     let target = Cell::Text("target".to_owned());
     beside.rows.push(Row::Cells(std::iter::once(target).chain(targets).collect()));
-    [
-        (
-            "Rates: rows inserted or indexed in loads, queries in other phases (1/s)",
-            rates,
-            absolute,
-        ),
-        ("The same relative to the base", ratios, relative),
-        ("Rows inserted beside queries (1/s)", beside, inserts),
-    ]
+    let mut found = vec![Summary::new(RATES, rates, absolute), ratios];
+    if shown_ratios.iter().flatten().any(|shown| interval_of(shown).is_some()) {
+        let table = table_of(comparison, &all, &shown_ratios, interval);
+        found.push(Summary::new(INTERVALS, table, "- where there is no interval."));
+    }
+    found.push(Summary::new(INSERTS, beside, inserts));
+    found
+}
+
+const RATES: &str = "Rates: rows inserted or indexed in loads, queries in other phases (1/s)";
+const RELATIVE: &str = "The same relative to the base";
+const INTERVALS: &str = "The intervals of these ratios, by the spread of blocks";
+const INSERTS: &str = "Rows inserted beside queries (1/s)";
+
+fn interval_of(shown: &Shown) -> Option<(f64, f64)> {
+    match shown.content {
+        Content::Judged(effect) => effect.interval,
+        _ => None,
+    }
+}
+
+fn interval(shown: &Shown) -> Cell {
+    match (interval_of(shown), shown.content) {
+        (Some(ends), _) => Cell::Text(words::ends(ends)),
+        (None, Content::Missed(_) | Content::Failed) => cell(shown),
+        (None, _) => Cell::Missing,
+    }
 }
 
 fn table(comparison: &Comparison, columns: &[&PhaseColumn], shown: &[Vec<Shown>]) -> Table {
+    table_of(comparison, columns, shown, cell)
+}
+
+fn table_of(
+    comparison: &Comparison,
+    columns: &[&PhaseColumn],
+    shown: &[Vec<Shown>],
+    cell: fn(&Shown) -> Cell,
+) -> Table {
     let mut table = Table { columns: vec![Column::words("variant")], ..Table::default() };
     table.columns.extend(columns.iter().map(|column| Column::numbers(title(&column.phase), "")));
     for (index, subject) in comparison.subjects.iter().enumerate() {
@@ -111,6 +158,10 @@ fn cell(shown: &Shown) -> Cell {
         Content::Rate(rate) if shown.shade == Shade::Plain => count(rate),
         Content::Rate(rate) => Cell::Count(rate.round_ties_even().max(0.0) as u64),
         Content::Ratio(ratio) => Cell::Ratio(ratio),
+        Content::Judged(effect) => match words::symbol(effect.verdict.name()) {
+            "" => return Cell::Ratio(effect.ratio),
+            sign => Cell::Judged(effect.ratio, sign),
+        },
         Content::Missed(rate) => return Cell::Missed(rate),
         Content::Failed => return Cell::Failed,
         Content::Missing => return Cell::Missing,

@@ -23,10 +23,10 @@ impl Section for Rates {
         document.section("rates", "Set rates");
         let styled = |style: &&dyn Style| {
             let mut inner = Document::default();
-            for (title, table, legend) in page::summary_tables(scope.comparison, &columns, *style) {
-                inner.heading(3, title);
-                inner.items.push(Item::Sortable(table));
-                inner.paragraph(legend);
+            for summary in page::summary_tables(scope.comparison, &columns, *style) {
+                inner.heading(3, summary.title);
+                inner.items.push(Item::Sortable(summary.table));
+                summary.legend.into_iter().for_each(|said| inner.paragraph(said));
             }
             Styled { name: style.name(), items: inner.items }
         };

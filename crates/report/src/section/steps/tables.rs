@@ -60,10 +60,11 @@ pub(super) fn rates(scope: &Scope<'_>, step: &Step<'_>) -> Table {
         let missed = cell.missed().is_some();
         let rate = if cell.failure.is_some() { Cell::Failed } else { number(cell.rate) };
         let mut cells = vec![Cell::Text(subject.clone()), rate];
-        cells.push(match cell.rate.zip(base(cell)) {
+        cells.push(match (cell.effect, cell.rate.zip(base(cell))) {
             _ if missed => Cell::Missed(None),
-            Some((rate, base)) => Cell::Ratio(rate / base),
-            None => Cell::Missing,
+            (Some(effect), _) => Cell::Ratio(effect.ratio),
+            (None, Some((rate, base))) => Cell::Ratio(rate / base),
+            (None, None) => Cell::Missing,
         });
         if paced {
             cells.push(number(cell.inserted_per_second));
