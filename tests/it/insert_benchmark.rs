@@ -3,6 +3,7 @@
 
 use crate::lab::{Lab, processes_naming, text};
 use std::{
+    collections::BTreeMap,
     process::{Command, Stdio},
     time::{Duration, Instant},
 };
@@ -47,9 +48,29 @@ fn check(build: &str, more: &str) {
     for phase in ["l.i0", "l.x", "l.i1", "l.i2", "qr100", "qp100", "qr1000", "qp1000"] {
         assert!(phases.iter().any(|found| found == phase), "{build}: {phase} of {phases:?}");
     }
+    indexes_take_room(&lab);
     let tables = lab.run(&["compare", "--insert-benchmark"]);
     assert!(DONE_OR_MISSED.contains(&tables.status.code()));
     assert!(text(&tables.stdout).contains("qp1000"), "{}", text(&tables.stdout));
+}
+
+/// Sizes of the tables at the ends of a phase's slices, by subject.
+fn sizes(lab: &Lab, phase: &str) -> BTreeMap<String, u64> {
+    let of_phase = slices(lab).into_iter().filter(|slice| slice["phase"] == phase);
+    let size = |slice: &serde_json::Value| {
+        let readings = slice["readings"].as_array().unwrap().iter();
+        let mut sizes = readings.filter(|reading| reading["counter"] == "database_bytes");
+        sizes.next().unwrap()["end"].as_f64().unwrap() as u64
+    };
+    of_phase.map(|slice| (slice["subject"].as_str().unwrap().to_owned(), size(&slice))).collect()
+}
+
+/// Three indexes on 20,000 rows have at least 16 bytes for each of their entries.
+fn indexes_take_room(lab: &Lab) {
+    let (before, after) = (sizes(lab, "l.i0"), sizes(lab, "l.x"));
+    for (subject, size) in after {
+        assert!(size > before[&subject] + 3 * 20_000 * 16, "{subject}: {before:?}, then {size}");
+    }
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What MySQL and MariaDB have in common: configuration, data folder, debts of InnoDB and MyRocks.
 
 use crate::{
-    Debt, Maintenance, Rendered, Result,
+    Debt, Maintenance, Rendered, Result, Size,
     launch::{Ground, Step},
     mysql_layout::{self, Layout},
     version::numbers,
@@ -19,8 +19,13 @@ const USER: &str = "root";
 
 pub(crate) const SETTINGS_SQL: &str = "SHOW GLOBAL VARIABLES";
 
-pub(crate) const SIZE_SQL: &str = "SELECT COALESCE(SUM(data_length + index_length), 0) / 1048576 \
-     FROM information_schema.tables WHERE table_schema = 'dbdyno'";
+/// Where InnoDB keeps its tables, one file for each. What `information_schema` tells of them is an
+/// estimate that a new index does not change until a table is analyzed.
+const INNODB_FILES: &[&str] = &[DATABASE];
+/// The same where all tables share a file.
+const INNODB_SHARED_FILES: &[&str] = &[DATABASE, "ibdata1"];
+/// Where MyRocks keeps everything: the name of the forks of MySQL, and that of MariaDB.
+const ROCKSDB_FILES: &[&str] = &[".rocksdb", "#rocksdb"];
 
 /// Where data lie, and who can enter a server whose user has no password.
 pub(crate) const OWN_SETTINGS: &[&str] = &[
@@ -107,6 +112,17 @@ const SCRIPTS: &[&str] = &[
 
 fn has_engine(config: &Config, name: &str) -> bool {
     config.engine.as_deref().unwrap_or("innodb").eq_ignore_ascii_case(name)
+}
+
+/// The tables' files, as published; MyRocks has its log among them.
+pub(crate) fn size(config: &Config) -> Size {
+    let setting = config.settings.iter().rev().find(|s| s.name == "innodb_file_per_table");
+    let shared = setting.is_some_and(|s| ["0", "OFF"].contains(&s.value.to_uppercase().as_str()));
+    Size::Files(match (has_engine(config, "rocksdb"), shared) {
+        (true, _) => ROCKSDB_FILES,
+        (false, true) => INNODB_SHARED_FILES,
+        (false, false) => INNODB_FILES,
+    })
 }
 
 pub(crate) fn debts(config: &Config) -> Vec<Debt> {

@@ -1,4 +1,7 @@
-//! Work that a server owes after writes, and the statements that make it pay at once.
+//! Work that a server owes after writes, the statements that make it pay at once, and what its
+//! tables take.
+
+use std::path::Path;
 
 /// An amount of work that the server still owes. A drain waits until it is at its floor.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -20,6 +23,37 @@ impl Debt {
     }
 }
 
+/// How the size of tables and indexes is found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Size {
+    /// A query whose first row ends with the bytes.
+    Sql(&'static str),
+    /// Files and folders of the data folder that hold them; those that are not there count nothing.
+    Files(&'static [&'static str]),
+}
+
+impl Size {
+    /// Bytes of the files in the data folder `data`; nothing where the server is to be asked, or
+    /// where there are none.
+    pub fn of_files(&self, data: &Path) -> Option<u64> {
+        let Self::Files(names) = self else { return None };
+        let there = names.iter().map(|name| data.join(name)).filter(|path| path.exists());
+        there.map(|path| bytes_below(&path)).reduce(|sum, bytes| sum + bytes)
+    }
+}
+
+/// Bytes of a file, or of all files below a folder; what cannot be read counts nothing.
+pub fn bytes_below(path: &Path) -> u64 {
+    match fs_err::symlink_metadata(path) {
+        Ok(metadata) if metadata.is_dir() => {
+            let entries = fs_err::read_dir(path).into_iter().flatten().flatten();
+            entries.map(|entry| bytes_below(&entry.path())).sum()
+        }
+        Ok(metadata) => metadata.len(),
+        Err(_) => 0,
+    }
+}
+
 /// A statement that maintains a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Maintenance {
@@ -38,5 +72,26 @@ impl Maintenance {
     /// A statement that some versions do not know.
     pub const fn optional(sql: &'static str) -> Self {
         Self { sql, optional: true }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_and_folders_of_tables_are_summed_and_missing_ones_are_not_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let data = folder.path();
+        fs_err::create_dir_all(data.join("db/below")).unwrap();
+        fs_err::write(data.join("db/a.ibd"), [0; 100]).unwrap();
+        fs_err::write(data.join("db/below/b.ibd"), [0; 20]).unwrap();
+        fs_err::write(data.join("shared"), [0; 3]).unwrap();
+        fs_err::write(data.join("log"), [0; 999]).unwrap();
+        let check = |names, expected| assert_eq!(Size::Files(names).of_files(data), expected);
+        check(&["db"], Some(120));
+        check(&["db", "shared", "gone"], Some(123));
+        check(&["gone"], None);
+        assert_eq!(Size::Sql("SELECT 1").of_files(data), None);
     }
 }

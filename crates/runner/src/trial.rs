@@ -7,7 +7,7 @@ use crate::{
     run::Run,
     template, thaw,
 };
-use dbms::{Debt, Keeper, Launch, NotReady, Server};
+use dbms::{Debt, Keeper, Launch, NotReady, Server, Size};
 use model::{
     drive::{Assignment, Command, Connection, Endpoint, Reply, Target},
     mark,
@@ -44,7 +44,7 @@ pub(crate) struct Stand {
     pub(crate) server_version: String,
     pub(crate) foreground: Foreground,
     pub(crate) debts: Vec<Debt>,
-    size_sql: &'static str,
+    size: Size,
     pub(crate) stop: Stop,
     exe: PathBuf,
     keeper: Keeper,
@@ -115,7 +115,7 @@ impl Stand {
             server_version: String::new(),
             foreground: Foreground::default(),
             debts: product.debts(&about.config),
-            size_sql: product.size_sql(),
+            size: product.size(&about.config),
             stop: run.stop.clone(),
             exe: run.options.exe.clone(),
             keeper: run.keeper.clone(),
@@ -210,12 +210,14 @@ impl Stand {
         thaw::between(self, (Self::thaw, Self::freeze), work)
     }
 
-    /// Size of tables and indexes as the server tells it.
+    /// Size of tables and indexes: that of their files, or as the server tells it.
     pub(crate) fn database_bytes(&mut self) -> Result<Option<f64>, Error> {
-        let rows = self.driver.query(self.size_sql)?;
+        let Size::Sql(sql) = self.size else {
+            return Ok(self.size.of_files(&self.data).map(|bytes| bytes as f64));
+        };
+        let rows = self.driver.query(sql)?;
         let value = rows.first().and_then(|row| row.last().cloned()).flatten();
-        let mib = value.and_then(|text| text.trim().parse::<f64>().ok());
-        Ok(mib.map(|mib| mib * f64::from(1 << 20)))
+        Ok(value.and_then(|text| text.trim().parse::<f64>().ok()))
     }
 
     /// Replaces the compiled workload.

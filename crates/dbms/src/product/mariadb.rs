@@ -2,7 +2,7 @@
 
 use super::Dbms;
 use crate::{
-    Access, Debt, Explained, Maintenance, PlanRows, Question, Rendered, Result, explain,
+    Access, Debt, Explained, Maintenance, PlanRows, Question, Rendered, Result, Size, explain,
     installed::Program,
     launch::{Ground, Step},
     mysql_family, mysql_layout,
@@ -54,8 +54,8 @@ impl Dbms for Mariadb {
         explain::mysql_access(answer)
     }
 
-    fn size_sql(&self) -> &'static str {
-        mysql_family::SIZE_SQL
+    fn size(&self, config: &Config) -> Size {
+        mysql_family::size(config)
     }
 
     fn debts(&self, config: &Config) -> Vec<Debt> {

@@ -1,7 +1,7 @@
 //! Server products: what differs between them, as data and text.
 
 use crate::{
-    Access, Debt, Error, Explained, Maintenance, PlanRows, Question, Rendered, Result,
+    Access, Debt, Error, Explained, Maintenance, PlanRows, Question, Rendered, Result, Size,
     installed::Program,
     launch::{Ground, Step},
     package::Release,
@@ -49,8 +49,8 @@ pub trait Dbms: Sync {
     /// What an answer to such a question says, one entry per table that the plan reads.
     fn plan_access(&self, answer: &PlanRows) -> Vec<Access>;
 
-    /// A query whose first row is the size of tables and indexes, in MiB.
-    fn size_sql(&self) -> &'static str;
+    /// How the size of tables and indexes is found, in bytes.
+    fn size(&self, config: &Config) -> Size;
 
     /// Work that a drain waits for.
     fn debts(&self, config: &Config) -> Vec<Debt>;

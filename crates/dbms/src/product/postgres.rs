@@ -2,7 +2,7 @@
 
 use super::Dbms;
 use crate::{
-    Access, Debt, Error, Explained, Installed, Maintenance, PlanRows, Question, Rendered, Result,
+    Access, Debt, Error, Explained, Installed, Maintenance, PlanRows, Question, Rendered, Result, Size,
     archive, client, explain,
     installed::Program,
     launch::{Ground, Step},
@@ -90,10 +90,13 @@ impl Dbms for Postgres {
         explain::postgres_access(answer)
     }
 
-    fn size_sql(&self) -> &'static str {
-        "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) / 1048576.0 FROM pg_class c \
-         JOIN pg_namespace n ON n.oid = c.relnamespace \
-         WHERE c.relkind = 'r' AND n.nspname = 'public'"
+    fn size(&self, _: &Config) -> Size {
+        // The sizes of files, as they are. Of partitioned tables, the parts are tables.
+        Size::Sql(
+            "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c \
+             JOIN pg_namespace n ON n.oid = c.relnamespace \
+             WHERE c.relkind = 'r' AND n.nspname = 'public'",
+        )
     }
 
     fn debts(&self, _: &Config) -> Vec<Debt> {

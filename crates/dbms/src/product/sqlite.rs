@@ -1,7 +1,7 @@
 //! SQLite: a library inside the driver, bundled or by path; its settings are pragmas.
 
 use super::Dbms;
-use crate::{Access, Debt, Explained, Maintenance, PlanRows, Question, Result, explain};
+use crate::{Access, Debt, Explained, Maintenance, PlanRows, Question, Result, Size, explain};
 use model::{
     drive::{Endpoint, Target},
     subject::{Build, Config},
@@ -49,8 +49,9 @@ impl Dbms for Sqlite {
         explain::sqlite_access(answer)
     }
 
-    fn size_sql(&self) -> &'static str {
-        "SELECT page_count * page_size / 1048576.0 FROM pragma_page_count, pragma_page_size"
+    fn size(&self, _: &Config) -> Size {
+        // Pages that are still in a write-ahead log count too.
+        Size::Sql("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
     }
 
     fn debts(&self, _: &Config) -> Vec<Debt> {
