@@ -1,7 +1,9 @@
 //! One slice: thaw, a discarded start, the measured stretch, the drain, freeze.
 
 use crate::{
-    Error, by_role, copy,
+    Error, by_role,
+    calm::Patience,
+    copy,
     driver::unexpected,
     indexes,
     ledger::Activity,
@@ -256,7 +258,7 @@ const WARMUP_SEED: u64 = 0x5eed_0000_0000_0001;
 /// The server pays what the slice left it to pay; the whole server's counters cover that time too.
 fn drain(trial: &mut Trial, before: &Snapshot, measured: &mut Measured) -> Result<(), Error> {
     let start = Instant::now();
-    let left = trial.stand.drain(DRAIN_CEILING)?;
+    let left = trial.stand.drain(DRAIN_CEILING, Patience::WhilePaying)?;
     if !left.is_empty() {
         measured.marks.push("debts left after the drain".to_owned());
         trial.event("warning", &format!("debts left: {}", left.join(", ")), None)?;

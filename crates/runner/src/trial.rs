@@ -1,13 +1,14 @@
 //! One subject in one block: its server, its driver, its counters and its record.
 
 use crate::{
-    Driver, Error, Stop, calm,
+    Driver, Error, Stop,
+    calm::{self, Patience},
     driver::unexpected,
     foreground::{self, Foreground},
     run::Run,
     template, thaw,
 };
-use dbms::{Debt, Keeper, Launch, NotReady, Server, Size};
+use dbms::{Debt, Keeper, Launch, NotReady, Server, Size, product::Dbms};
 use model::{
     drive::{Assignment, Command, Connection, Endpoint, Reply, Target},
     mark,
@@ -44,6 +45,7 @@ pub(crate) struct Stand {
     pub(crate) server_version: String,
     pub(crate) foreground: Foreground,
     pub(crate) debts: Vec<Debt>,
+    product: &'static dyn Dbms,
     size: Size,
     pub(crate) stop: Stop,
     exe: PathBuf,
@@ -106,6 +108,7 @@ impl Stand {
                 (Some(server), target)
             }
         };
+        let version = run.installed[subject].as_ref().map_or("", |installed| &installed.version);
         let mut stand = Self {
             server,
             driver,
@@ -115,7 +118,8 @@ impl Stand {
             server_version: String::new(),
             foreground: Foreground::default(),
             debts: product.debts(&about.config),
-            size: product.size(&about.config),
+            product,
+            size: product.size(&about.config, version),
             stop: run.stop.clone(),
             exe: run.options.exe.clone(),
             keeper: run.keeper.clone(),
@@ -163,13 +167,18 @@ impl Stand {
     }
 
     /// Waits until the server's debts are paid and background work is at its floor, both at once:
-    /// what becomes calm may owe again. Gives what was left when the ceiling was hit or the server
-    /// had stopped paying; nothing if all went well.
-    pub(crate) fn drain(&mut self, ceiling: Duration) -> Result<Vec<String>, Error> {
+    /// what becomes calm may owe again. Gives what was left when the ceiling was hit or patience
+    /// had an end; nothing if all went well.
+    pub(crate) fn drain(
+        &mut self,
+        ceiling: Duration,
+        patience: Patience,
+    ) -> Result<Vec<String>, Error> {
         let start = Instant::now();
         loop {
             let rest = ceiling.saturating_sub(start.elapsed());
-            let unpaid = calm::until_paid(&mut self.driver, &self.debts, rest, &self.stop)?;
+            let limits = (rest, patience);
+            let unpaid = calm::until_paid(&mut self.driver, &self.debts, limits, &self.stop)?;
             let rest = ceiling.saturating_sub(start.elapsed());
             let calm = self.calm(rest.max(CALM_AFTER_DEBTS))?;
             let mut left = calm::left(&mut self.driver, &self.debts)?;
@@ -191,6 +200,8 @@ impl Stand {
                 owed.push(format!("{} {amount}", debt.name));
             }
         }
+        let in_files = self.product.owed_in_files(&self.data).into_iter();
+        owed.extend(in_files.map(|(name, amount)| format!("{name} {amount}")));
         Ok(owed)
     }
 

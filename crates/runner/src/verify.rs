@@ -12,7 +12,10 @@ mod plans;
 mod rows;
 mod settings;
 
-use crate::{Error, Observer, Options, Stop, driver::unexpected, run::Run, template, trial::Stand};
+use crate::{
+    Error, Observer, Options, Stop, driver::unexpected, maintenance, run::Run, template,
+    trial::Stand,
+};
 use dbms::Places;
 use model::{
     drive::{Assignment, Command, Origin, Reply, Trace, TracedStatement},
@@ -21,7 +24,7 @@ use model::{
     subject::Subject,
     workload::{Check, Class, Expect, Generator, Mode, Statement, TableChoice, Workload},
 };
-use std::{collections::BTreeMap, time::Duration};
+use std::collections::BTreeMap;
 
 /// What a verification found.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -104,9 +107,6 @@ pub fn verify(
     done.and(left).map(|()| verified)
 }
 
-/// How long a server may take to settle after its load.
-const SETTLE_CEILING: Duration = Duration::from_secs(60);
-
 fn subject_of(
     run: &mut Run<'_>,
     subject: usize,
@@ -120,7 +120,7 @@ fn subject_of(
     template::initialise(run, subject, &data)?;
     let mut stand = Stand::start(run, subject, &data, 0)?;
     template::fill(run, subject, 0, &mut stand)?;
-    template::settle(run, subject, &mut stand, SETTLE_CEILING)?;
+    maintenance::settle_now(run, subject, &mut stand, template::SETTLE)?;
     verified.settings.insert(about.label.clone(), settings::check(&mut stand, about)?);
     for phase in plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure) {
         run.stop.check()?;

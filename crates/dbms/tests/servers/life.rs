@@ -4,7 +4,7 @@ use crate::{
     bench::{Bench, Subject, answers, bench},
     wire::Connection,
 };
-use dbms::{Server, Size};
+use dbms::{Failure, Server, Size};
 use model::subject::Transport;
 use std::{path::Path, time::Duration};
 
@@ -92,13 +92,22 @@ fn understands(subject: &Subject, server: &Server) {
         told += usize::from(answer.as_ref().is_ok_and(|rows| !rows.is_empty()));
         println!("  {}: {answer:?}", debt.name);
     }
-    assert!(told > 0 || subject.installed.version.starts_with("9.6"), "no debt is known");
-    let settle = product.settle_sql(&subject.config);
+    assert!(told > 0, "no debt is known");
+    let version = &subject.installed.version;
+    let minute = product.limit_sql(version, Some(Duration::from_secs(60)));
+    let none = product.limit_sql(version, None);
+    let can_be_told = subject.installed.server != "mysql";
+    assert_eq!(minute.is_some(), can_be_told);
+    assert_eq!(none.is_some(), can_be_told);
+    let settle = product.settle_sql(&subject.config, version);
     for statement in settle.iter().chain(&product.unsettle_sql(&subject.config)) {
         match connection.query(&statement.sql.replace("{table}", "numbers")) {
-            Err(error) if statement.optional => println!("  optional: {error}"),
+            Err(error) if statement.failure == Failure::Expected => println!("  expected: {error}"),
             other => drop(other.unwrap()),
         }
+    }
+    for limit in [minute, none].into_iter().flatten() {
+        connection.query(&limit).unwrap();
     }
     sees_an_index_grow(subject, &mut connection);
 }
@@ -106,7 +115,8 @@ fn understands(subject: &Subject, server: &Server) {
 /// The size of tables and indexes is known at once, and not when a server has counted it again.
 fn sees_an_index_grow(subject: &Subject, connection: &mut Connection) {
     let product = dbms::find(&subject.installed.server).unwrap();
-    let size = |connection: &mut Connection| match product.size(&subject.config) {
+    let version = &subject.installed.version;
+    let size = |connection: &mut Connection| match product.size(&subject.config, version) {
         Size::Sql(sql) => connection.first_value(sql).unwrap().parse::<f64>().unwrap() as u64,
         files @ Size::Files(_) => files.of_files(&subject.data).unwrap(),
     };
