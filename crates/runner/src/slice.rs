@@ -7,7 +7,7 @@ use crate::{
     driver::unexpected,
     indexes,
     ledger::Activity,
-    rows,
+    rows::{self, Held},
     run::Run,
     trial::{Trial, is_embedded, wall_us},
 };
@@ -146,9 +146,13 @@ fn measured_and_counted(
         .thawed(|trial| Ok((rows::count(run, trial, phase)?, trial.stand.database_bytes()?)))?;
     // What inserts grows: its size is that of its end.
     trial.database_bytes = bytes;
-    trial.rows = Some((rows::tables(run, phase)?, found));
+    let tables = rows::tables(run, phase)?;
+    let held = Held { rows: before, tables: tables.len() as u64 };
+    trial.rows = Some((tables, found));
     let expected = rows::expected(before, workload, &measured.work);
-    Ok((measured, rows::mismatch(expected, found)))
+    let miscount = rows::mismatch(expected, found)
+        .or_else(|| rows::missed(held, (workload, &phase.parameters), &measured.work));
+    Ok((measured, miscount))
 }
 
 /// Rows of a phase's tables: as last counted, if these were counted and nothing has written since.
