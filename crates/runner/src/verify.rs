@@ -329,6 +329,7 @@ pub(crate) fn bracket(sql: &str) -> Statement {
         expect: Expect::default(),
         capture: None,
         every: None,
+        untimed: false,
         advance: None,
         index: Vec::new(),
         line: None,
