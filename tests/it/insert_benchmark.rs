@@ -3,6 +3,7 @@
 
 use crate::lab::{Lab, processes_naming, text};
 use std::{
+    collections::BTreeMap,
     process::{Command, Stdio},
     time::{Duration, Instant},
 };
@@ -47,9 +48,29 @@ fn check(build: &str, more: &str) {
     for phase in ["l.i0", "l.x", "l.i1", "l.i2", "qr100", "qp100", "qr1000", "qp1000"] {
         assert!(phases.iter().any(|found| found == phase), "{build}: {phase} of {phases:?}");
     }
+    indexes_take_room(&lab);
     let tables = lab.run(&["compare", "--insert-benchmark"]);
     assert!(DONE_OR_MISSED.contains(&tables.status.code()));
     assert!(text(&tables.stdout).contains("qp1000"), "{}", text(&tables.stdout));
+}
+
+/// Sizes of the tables at the ends of a phase's slices, by subject.
+fn sizes(lab: &Lab, phase: &str) -> BTreeMap<String, u64> {
+    let of_phase = slices(lab).into_iter().filter(|slice| slice["phase"] == phase);
+    let size = |slice: &serde_json::Value| {
+        let readings = slice["readings"].as_array().unwrap().iter();
+        let mut sizes = readings.filter(|reading| reading["counter"] == "database_bytes");
+        sizes.next().unwrap()["end"].as_f64().unwrap() as u64
+    };
+    of_phase.map(|slice| (slice["subject"].as_str().unwrap().to_owned(), size(&slice))).collect()
+}
+
+/// Three indexes on 20,000 rows have at least 16 bytes for each of their entries.
+fn indexes_take_room(lab: &Lab) {
+    let (before, after) = (sizes(lab, "l.i0"), sizes(lab, "l.x"));
+    for (subject, size) in after {
+        assert!(size > before[&subject] + 3 * 20_000 * 16, "{subject}: {before:?}, then {size}");
+    }
 }
 
 #[test]
@@ -66,6 +87,133 @@ fn rows_are_accounted_for_piece_by_piece() {
 fn changed(slice: &serde_json::Value, op: &str) -> u64 {
     let ops = slice["work"]["ops"].as_array().unwrap().iter();
     ops.filter(|found| found["name"] == op).map(|op| op["rows_changed"].as_u64().unwrap()).sum()
+}
+
+/// One row for each part of a table.
+const PARTS: &str = r#"
+help = "The parts of the first table"
+schema = "ibench"
+[[op]]
+name = "parts"
+sql = "SELECT inhrelid FROM pg_inherits WHERE inhparent = 'pi1'::regclass"
+sql_for.mysql = "SELECT partition_name FROM information_schema.partitions WHERE table_name = 'pi1'"
+mode = "text"
+expect = { rows = 4 }
+"#;
+
+/// Rows go into the first part and are deleted from it until the others hold them all.
+const PARTITIONED: &str = r#"
+help = "A queue that moves through the parts of its table"
+order = "fixed"
+tables = "clients"
+[parameters]
+partitions = 4
+partition_rows = 700
+[[phase]]
+name = "fill"
+workload = "ibench-load"
+parameters = { inserts = "rows", batch = 100 }
+[[phase]]
+name = "index"
+kind = "index"
+group = "load"
+[[phase]]
+workload = "./parts.toml"
+seconds = 1
+[[phase]]
+name = "churn"
+workload = "ibench-churn"
+parameters = { inserts = 1500, batch = 50 }
+[[phase]]
+kind = "settle"
+floor_seconds = 0
+ceiling_seconds = 60
+[[phase]]
+name = "point"
+workload = "ibench-point"
+parameters = { inserts_per_second = 100, query_seconds = 2 }
+"#;
+
+#[test]
+fn tables_have_their_parts_on_servers_and_queues_move_through_them() {
+    let lab = Lab::new();
+    lab.write("parts.toml", PARTS);
+    lab.write("partitioned.toml", PARTITIONED);
+    let lines = [
+        "question = \"are there parts?\"",
+        "suite = \"./partitioned.toml\"",
+        "design = \"classic\"",
+        "rows = 1000",
+        "blocks = 1",
+        "factors = { build = [\"postgres@18\", \"mysql@9\"] }",
+    ];
+    lab.write("mine.toml", &lines.join("\n"));
+    let output = lab.run(&["run", "mine.toml", "--no-steps", "--progress", "none"]);
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert!(DONE_OR_MISSED.contains(&output.status.code()), "{out}\n{err}");
+    let slices = slices(&lab);
+    assert_eq!(slices.len(), 2 * 5, "{out}\n{err}");
+    for slice in &slices {
+        assert_eq!(slice["state"], "measured", "{slice}");
+        assert_eq!(slice["work"]["unexpected"], 0, "{slice}");
+    }
+    let churned = slices.iter().filter(|slice| slice["phase"] == "churn");
+    assert!(churned.clone().all(|slice| changed(slice, "delete") == 1500), "{slices:?}");
+}
+
+const SETTLED: &str = r#"
+help = "Rows, maintenance, queries"
+order = "fixed"
+tables = "clients"
+[[phase]]
+name = "fill"
+workload = "ibench-load"
+parameters = { inserts = "rows", batch = 100 }
+[[phase]]
+kind = "settle"
+floor_seconds = 0
+ceiling_seconds = 1
+[[phase]]
+name = "fill.more"
+workload = "ibench-load"
+parameters = { inserts = 100, batch = 100 }
+"#;
+
+/// A vacuum that sleeps for seconds after every few pages would take a minute and more.
+#[test]
+fn maintenance_is_cut_off_at_its_ceiling_in_both_designs_and_marked() {
+    for design in ["classic", "interleaved"] {
+        let lab = Lab::new();
+        lab.write("settled.toml", SETTLED);
+        let lines = [
+            "question = \"what is cut off?\"",
+            "suite = \"./settled.toml\"",
+            &format!("design = \"{design}\""),
+            "rows = 20000",
+            "blocks = 1",
+            "rounds = 1",
+            "factors = { build = [\"postgres@18\"], config = [\"slow\"] }",
+            "[configs.slow]",
+            "extends = \"base\"",
+            "settings = { vacuum_cost_delay = 100, vacuum_cost_limit = 1, autovacuum = \"off\" }",
+        ];
+        lab.write("mine.toml", &lines.join("\n"));
+        let output = lab.run(&["run", "mine.toml", "--no-steps", "--progress", "none"]);
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        assert!(DONE_OR_MISSED.contains(&output.status.code()), "{design}\n{out}\n{err}");
+        let slices = slices(&lab);
+        let marked = |phase: &str| {
+            let mut of_phase = slices.iter().filter(|slice| slice["phase"] == phase);
+            of_phase.next().unwrap()["marks"].to_string().contains("`settle` hit its ceiling")
+        };
+        assert!(!marked("fill") && marked("fill.more"), "{design}: {slices:?}\n{err}");
+        let records = std::fs::read_dir(lab.path("dbdyno-results/records")).unwrap().flatten();
+        let events = records.map(|record| record.path().join("events.jsonl"));
+        let events: String = events.map(|path| std::fs::read_to_string(path).unwrap()).collect();
+        for part in ["INDEX_CLEANUP ON", "(cut off)", "owed before:", "log_since_checkpoint"] {
+            assert!(events.contains(part), "{design}: {part} in {events}");
+        }
+    }
 }
 
 #[test]
@@ -107,8 +255,8 @@ fn sixteen_clients_on_few_cores_do_all_their_rows() {
             assert_eq!(slice["work"]["errors"].as_array().unwrap().len(), 0, "{slice}");
             assert_eq!(changed(slice, "insert"), CLIENTS * rows, "{phase}");
             let deleted = changed(slice, "delete");
-            let range = if phase == "l.i0" { 0..=0 } else { 1..=CLIENTS * rows };
-            assert!(range.contains(&deleted), "{phase}: {deleted} rows deleted");
+            let expected = if phase == "l.i0" { 0 } else { CLIENTS * rows };
+            assert_eq!(deleted, expected, "{phase}");
         }
     }
     let tables = lab.run(&["compare", "--insert-benchmark"]);

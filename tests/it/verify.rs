@@ -39,6 +39,39 @@ fn every_published_row_does_what_it_says_on_innodb_and_myrocks_of_mariadb() {
     check_published(&factors, 2);
 }
 
+/// The queries of the Insert Benchmark use the index that is meant for each, and its deletes the
+/// primary key.
+fn check_insert_benchmark(builds: &str, subjects: usize) {
+    for (suite, phases) in [("insert-benchmark", 9), ("insert-benchmark-2021", 14)] {
+        let lab = Lab::new();
+        let head = format!("question = \"Which indexes?\"\nsuite = \"{suite}\"\nblocks = 1\n");
+        lab.write("ibench.toml", &format!("{head}design = \"classic\"\n[factors]\n{builds}\n"));
+        let rows = ["--rows", "20000", "--details"];
+        let out = lab.succeed(&[&["verify", "ibench.toml"], &rows[..]].concat());
+        let told = format!("{phases} phases on {subjects} subjects with 20000 rows per table: 0 ");
+        assert!(out.contains(&told), "{out}");
+        for index in ["pi1_marketsegment", "pi1_registersegment", "pi1_pdc"] {
+            assert!(out.contains(index), "{suite}: {index}\n{out}");
+        }
+    }
+}
+
+#[test]
+fn the_insert_benchmark_uses_its_indexes_on_sqlite_and_postgres() {
+    check_insert_benchmark("build = [\"sqlite\", \"postgres@11\", \"postgres@18\"]", 3);
+}
+
+#[test]
+fn the_insert_benchmark_uses_its_indexes_on_mysql() {
+    check_insert_benchmark("build = [\"mysql@5.6.24\", \"mysql@9\"]", 2);
+}
+
+#[test]
+fn the_insert_benchmark_uses_its_indexes_on_innodb_and_myrocks_of_mariadb() {
+    let factors = "build = [\"mariadb@10.11.19\"]\nconfig = [\"innodb\", \"myrocks\"]";
+    check_insert_benchmark(factors, 2);
+}
+
 const STOCK: &str = "
 question = \"Do the workloads of stock sysbench do what they say?\"
 workloads = [\"oltp_point_select\", \"oltp_read_only\", \"oltp_read_write\", \"oltp_update_index\",

@@ -44,7 +44,7 @@ pub use package::{Moves, Package, Release};
 pub use place::{Places, RunPlace, ServerUser, create_private_folder};
 pub use resolve::{Resolved, Source, resolve};
 pub use server::Server;
-pub use upkeep::{Debt, Maintenance};
+pub use upkeep::{Debt, Failure, Maintenance, Size, bytes_below};
 
 use product::{DBMSES, Dbms};
 

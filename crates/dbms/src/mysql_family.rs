@@ -1,7 +1,7 @@
 //! What MySQL and MariaDB have in common: configuration, data folder, debts of InnoDB and MyRocks.
 
 use crate::{
-    Debt, Maintenance, Rendered, Result,
+    Debt, Maintenance, Rendered, Result, Size,
     launch::{Ground, Step},
     mysql_layout::{self, Layout},
     version::numbers,
@@ -19,8 +19,13 @@ const USER: &str = "root";
 
 pub(crate) const SETTINGS_SQL: &str = "SHOW GLOBAL VARIABLES";
 
-pub(crate) const SIZE_SQL: &str = "SELECT COALESCE(SUM(data_length + index_length), 0) / 1048576 \
-     FROM information_schema.tables WHERE table_schema = 'dbdyno'";
+/// Where InnoDB keeps its tables, one file for each. What `information_schema` tells of them is an
+/// estimate that a new index does not change until a table is analyzed.
+const INNODB_FILES: &[&str] = &[DATABASE];
+/// The same where all tables share a file.
+const INNODB_SHARED_FILES: &[&str] = &[DATABASE, "ibdata1"];
+/// Where MyRocks keeps everything: the name of the forks of MySQL, and that of MariaDB.
+const ROCKSDB_FILES: &[&str] = &[".rocksdb", "#rocksdb"];
 
 /// Where data lie, and who can enter a server whose user has no password.
 pub(crate) const OWN_SETTINGS: &[&str] = &[
@@ -43,11 +48,15 @@ const INNODB_DEBTS: &[Debt] = &[
         sql: "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_dirty'",
         floor: 100.0,
     },
+    // Transactions stay in the list when their rows are purged, until undo pages are freed, with
+    // every 128th batch of purge. With fewer than 5,000 left and none to come it goes to sleep
+    // (`srv_purge_coordinator_suspend`, 5.6 to 9): a server that is idle never pays those, and has
+    // nothing else to do for them. Whether rows are still being purged is seen in its CPU time.
     Debt {
         name: "history_list_length",
         sql: "SELECT `COUNT` FROM information_schema.innodb_metrics \
               WHERE name = 'trx_rseg_history_len'",
-        floor: 100.0,
+        floor: 5000.0,
     },
 ];
 
@@ -88,8 +97,8 @@ const INNODB_UNSETTLE: &[Maintenance] = &[
 ];
 
 const ROCKSDB_SETTLE: &[Maintenance] = &[
-    Maintenance::optional("SET GLOBAL rocksdb_force_flush_memtable_now = 1"),
-    Maintenance::optional("SET GLOBAL rocksdb_compact_lzero_now = 1"),
+    Maintenance::wanted("SET GLOBAL rocksdb_force_flush_memtable_now = 1"),
+    Maintenance::wanted("SET GLOBAL rocksdb_compact_lzero_now = 1"),
 ];
 
 const ANALYZE: Maintenance = Maintenance::required("ANALYZE TABLE {table}");
@@ -109,13 +118,30 @@ fn has_engine(config: &Config, name: &str) -> bool {
     config.engine.as_deref().unwrap_or("innodb").eq_ignore_ascii_case(name)
 }
 
+/// The tables' files, as published; MyRocks has its log among them.
+pub(crate) fn size(config: &Config, version: &str) -> Size {
+    let setting = config.settings.iter().rev().find(|s| s.name == "innodb_file_per_table");
+    let by_default = numbers(version) < vec![5, 6];
+    let shared = setting.map_or(by_default, |setting| {
+        ["0", "OFF"].contains(&setting.value.to_uppercase().as_str())
+    });
+    Size::Files(match (has_engine(config, "rocksdb"), shared) {
+        (true, _) => ROCKSDB_FILES,
+        (false, true) => INNODB_SHARED_FILES,
+        (false, false) => INNODB_FILES,
+    })
+}
+
 pub(crate) fn debts(config: &Config) -> Vec<Debt> {
     if has_engine(config, "rocksdb") { ROCKSDB_DEBTS } else { INNODB_DEBTS }.to_vec()
 }
 
 pub(crate) fn settle_sql(config: &Config) -> Vec<Maintenance> {
-    let engine = if has_engine(config, "rocksdb") { ROCKSDB_SETTLE } else { INNODB_SETTLE };
-    [&[ANALYZE], engine].concat()
+    match has_engine(config, "rocksdb") {
+        true => [&[ANALYZE], ROCKSDB_SETTLE].concat(),
+        // Pages are cleaned while tables are analyzed.
+        false => [INNODB_SETTLE, &[ANALYZE]].concat(),
+    }
 }
 
 pub(crate) fn unsettle_sql(config: &Config) -> Vec<Maintenance> {

@@ -23,6 +23,7 @@ pub mod session;
 mod sqlite;
 #[cfg(test)]
 mod testing;
+mod together;
 pub mod worker;
 
 pub use error::Error;

@@ -157,8 +157,10 @@ pub struct Statement {
 /// A statement's turns: the first execution of its operation, and then every so many.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Every {
-    /// Executions of the operation from one turn to the next; at least 2.
+    /// Executions of the operation from one turn to the next; at least 2, or 1 if untimed.
     pub period: u64,
+    /// Whether its time is no part of the operation's.
+    pub untimed: bool,
     /// Which of the connection's [`Program::visits`] counts them.
     pub visit: u16,
 }

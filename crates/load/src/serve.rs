@@ -10,6 +10,7 @@ use crate::Error;
 use crate::engine::{self, Engine};
 use crate::fill;
 use crate::session::{self, Session};
+use crate::together;
 use crate::worker::Counters;
 use model::drive::{Command, Reply, Target};
 use std::io::{BufRead, Write};
@@ -108,6 +109,10 @@ impl Driver {
                 let target = self.target.as_ref().ok_or(Error::NotConnected)?;
                 fill::index(target, &job).map(Reply::Indexed)
             }
+            Command::Together { lists } => {
+                let target = self.target.as_ref().ok_or(Error::NotConnected)?;
+                together::execute(target, &lists).map(Reply::Together)
+            }
             Command::Compile(assignment) => {
                 self.engine()?.compile(&assignment).map(|()| Reply::Done)
             }
@@ -196,6 +201,30 @@ mod tests {
         assert_eq!(connections.len(), 3);
         assert_eq!(report.succeeded, 300);
         assert_eq!(rest, [Reply::Done, Reply::Done]);
+    }
+
+    #[test]
+    fn lists_are_executed_apart_and_each_ends_with_its_first_refusal() {
+        let folder = tempfile::tempdir().unwrap();
+        let endpoint = model::drive::Endpoint::File(folder.path().join("db"));
+        let target = Target { protocol: "sqlite".to_owned(), endpoint, ..Target::null() };
+        let list =
+            |words: &[&str]| -> Vec<String> { words.iter().map(|sql| (*sql).to_owned()).collect() };
+        let good = list(&["CREATE TABLE a (x)", "INSERT INTO a VALUES (1)"]);
+        let bad = list(&["SELECT 1", "no such statement", "CREATE TABLE b (x)"]);
+        let tables = "SELECT name FROM sqlite_master".to_owned();
+        let replies = talk(lines(&[
+            Command::Together { lists: vec![list(&["SELECT 1"])] },
+            Command::Connect { target, clients: 0 },
+            Command::Together { lists: vec![good, bad, Vec::new()] },
+            Command::Query { sql: tables },
+        ]));
+        assert!(matches!(&replies[0], Reply::Failed { lost: false, .. }), "{replies:?}");
+        let Reply::Together(refused) = &replies[2] else { panic!("{replies:?}") };
+        let [None, Some(reason), None] = refused.as_slice() else { panic!("{refused:?}") };
+        assert!(reason.contains("`no such statement` failed"), "{reason}");
+        let Reply::Rows { rows, .. } = &replies[3] else { panic!("{replies:?}") };
+        assert_eq!(rows, &[[Some("a".to_owned())]]);
     }
 
     #[test]

@@ -58,6 +58,7 @@ pub(crate) fn statement(sql: &str, args: Vec<Arg>) -> Statement {
         capture: None,
         index: Vec::new(),
         every: None,
+        untimed: false,
         advance: None,
         line: None,
     }

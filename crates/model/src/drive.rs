@@ -88,6 +88,12 @@ pub enum Command {
     /// Creates the secondary indexes of a schema whose load left them out, each timed; copies of a
     /// table at the same time, each on a connection of its own.
     Index(IndexJob),
+    /// Executes lists of statements at the same time, each list on a connection of its own and up
+    /// to its first statement that the server refuses.
+    Together {
+        /// The statements of each connection.
+        lists: Vec<Vec<String>>,
+    },
     /// Executes operations of a workload on a connection of their own and tells each statement.
     Trace(Box<Trace>),
     /// Executes SQL on the control connection.
@@ -114,6 +120,8 @@ pub enum Reply {
     Loaded(LoadReport),
     /// To [`Command::Index`], in the order of the statements.
     Indexed(Vec<IndexTime>),
+    /// To [`Command::Together`], in the order of the lists: what the server refused, if anything.
+    Together(Vec<Option<String>>),
     /// To [`Command::Compile`] and [`Command::Burst`].
     Done,
     /// To [`Command::Run`].

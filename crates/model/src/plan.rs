@@ -66,12 +66,15 @@ pub struct Phase {
 }
 
 /// Least and greatest length of a settle phase, counted from its start.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Settle {
     /// Waits as long even if all debts are paid earlier, seconds.
     pub floor_seconds: f64,
     /// Waits no longer even if debts are left, seconds; at least the floor.
     pub ceiling_seconds: f64,
+    /// The server products that do it; all if empty.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub servers: Vec<String>,
 }
 
 /// What a phase is for.

@@ -150,6 +150,10 @@ pub struct Statement {
     /// in every one if absent.
     #[serde(default)]
     pub every: Option<Expression>,
+    /// Its time is no part of the operation's service time: it looks something up for operations to
+    /// come. Only with `every`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub untimed: bool,
     /// A kept value that grows when the statement has succeeded.
     #[serde(default)]
     pub advance: Option<Advance>,

@@ -282,6 +282,7 @@ fn listed(workload: &str) -> SuitePhase {
         seconds: None,
         floor_seconds: None,
         ceiling_seconds: None,
+        servers: Vec::new(),
         group: None,
         clients: None,
         parameters: BTreeMap::new(),

@@ -125,7 +125,7 @@ fn phase(draft: &Draft, entry: &DraftPhase, levels: Levels) -> Result<Phase, Err
         },
         range: range_factor.or(suite.range),
         clients,
-        seconds: match settle {
+        seconds: match &settle {
             Some(settle) => settle.floor_seconds,
             None => {
                 seconds(draft, entry, &parameters, &loads).map_err(|error| error.at(in_suite()))?
@@ -298,7 +298,8 @@ fn settle(draft: &Draft, entry: &DraftPhase, parameters: &Parameters) -> Result<
         );
         return Err(Error::Invalid { place: Place::default(), reason });
     }
-    Ok(Settle { floor_seconds: floor, ceiling_seconds: ceiling })
+    let servers = entry.suite.servers.clone();
+    Ok(Settle { floor_seconds: floor, ceiling_seconds: ceiling, servers })
 }
 
 fn seconds(

@@ -1,6 +1,9 @@
 //! The text of `dbdyno plan`: blocks, trials and slices in order, and what they will cost.
 
-use crate::loads::{Amount, Load, loads};
+use crate::{
+    estimate::{cache_bytes, largest_bytes},
+    loads::{Amount, Load, loads},
+};
 use model::{
     experiment::Design,
     plan::{Block, Phase, PhaseKind, Plan},
@@ -56,9 +59,17 @@ fn phases(text: &mut String, plan: &Plan) -> std::fmt::Result {
         let name = &phase.name;
         write!(text, "  {:>3}  {name:wide$}  ", index + 1)?;
         match phase.kind {
-            PhaseKind::Settle => writeln!(text, "until calm{}", wait(phase))?,
+            PhaseKind::Settle => {
+                let servers = phase.settle.iter().flat_map(|settle| &settle.servers);
+                let servers: Vec<&str> = servers.map(String::as_str).collect();
+                let only = if servers.is_empty() { "" } else { ", only " };
+                writeln!(text, "until calm{}{only}{}", wait(phase), servers.join(", "))?;
+            }
             PhaseKind::Index => writeln!(text, "{:10}  {}", phase.group, indexes(plan, phase))?,
             PhaseKind::Measure => executed(text, plan, index, &phase.group)?,
+            PhaseKind::Warmup if plan.experiment.design == Design::Interleaved => {
+                writeln!(text, "left out, because every slice discards a start of its own")?;
+            }
             PhaseKind::Warmup => executed(text, plan, index, "warm-up")?,
         }
     }
@@ -66,13 +77,14 @@ fn phases(text: &mut String, plan: &Plan) -> std::fmt::Result {
 }
 
 fn wait(phase: &Phase) -> String {
-    match phase.settle {
+    match &phase.settle {
         Some(settle) if settle.floor_seconds > 0.0 => format!(
             ", {} at least, {} at most",
             duration(settle.floor_seconds),
             duration(settle.ceiling_seconds)
         ),
-        _ => String::new(),
+        Some(settle) => format!(", {} at most", duration(settle.ceiling_seconds)),
+        None => String::new(),
     }
 }
 
@@ -205,7 +217,28 @@ fn estimate(text: &mut String, plan: &Plan) -> std::fmt::Result {
         duration(plan.estimate.seconds),
         gib(plan.estimate.disk_bytes),
         gib(plan.estimate.memory_bytes),
-    )
+    )?;
+    too_large(text, plan)
+}
+
+/// Subjects whose caches will not hold the data, however the size of the data is called elsewhere.
+fn too_large(text: &mut String, plan: &Plan) -> std::fmt::Result {
+    let gib = |bytes: f64| bytes / f64::from(1 << 30);
+    let largest = largest_bytes(plan);
+    for subject in &plan.subjects {
+        let cache = cache_bytes(&subject.config);
+        if cache > 0.0 && cache < largest {
+            let (label, config) = (&subject.label, &subject.config.name);
+            writeln!(
+                text,
+                "warning: rows and indexes take about {:.1} GiB, and {label} has {:.1} GiB of \
+                 cache by its config {config}",
+                gib(largest),
+                gib(cache),
+            )?;
+        }
+    }
+    Ok(())
 }
 
 /// `A` to `Z`, then numbers from 27.

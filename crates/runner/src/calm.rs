@@ -61,6 +61,15 @@ fn used_between(before: &BTreeMap<u32, u64>, after: &BTreeMap<u32, u64>) -> u64 
     after.iter().map(|(tid, ns)| ns.saturating_sub(before.get(tid).copied().unwrap_or(0))).sum()
 }
 
+/// What ends a wait for debts before its ceiling.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Patience {
+    /// That none of them becomes smaller any more: the wait is between slices, and many.
+    WhilePaying,
+    /// Nothing.
+    ToTheCeiling,
+}
+
 /// Time after which an amount that has not become smaller will not be paid while the server is
 /// idle.
 const NO_PROGRESS: Duration = Duration::from_secs(3);
@@ -89,12 +98,12 @@ impl Progress {
 }
 
 /// Waits until every debt of the server is at or below its floor. Gives those that are not, when
-/// the ceiling is hit or when the server has stopped paying. Debts that it does not have count as
-/// paid.
+/// the ceiling is hit or, without more patience, when the server has stopped paying. Debts that it
+/// does not have count as paid.
 pub(crate) fn until_paid(
     driver: &mut Driver,
     debts: &[Debt],
-    ceiling: Duration,
+    (ceiling, patience): (Duration, Patience),
     stop: &Stop,
 ) -> Result<Vec<String>, Error> {
     let start = Instant::now();
@@ -102,7 +111,8 @@ pub(crate) fn until_paid(
     loop {
         let owed = owed(driver, debts)?;
         let now = start.elapsed();
-        if now > ceiling || !progress.is_made(&owed, now) {
+        let paying = progress.is_made(&owed, now);
+        if owed.is_empty() || now > ceiling || !(paying || patience == Patience::ToTheCeiling) {
             return Ok(words(&owed));
         }
         stop.sleep(WINDOW)?;
@@ -112,7 +122,7 @@ pub(crate) fn until_paid(
 /// The debts above their floors, with their amounts.
 fn owed<'a>(driver: &mut Driver, debts: &'a [Debt]) -> Result<Vec<(&'a Debt, f64)>, Error> {
     let mut owed = Vec::new();
-    for debt in debts {
+    for debt in debts.iter().filter(|debt| !debt.is_told_only()) {
         let amount = owed_amount(driver, debt)?.filter(|amount| *amount > debt.floor);
         owed.extend(amount.map(|amount| (debt, amount)));
     }

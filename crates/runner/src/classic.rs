@@ -3,7 +3,7 @@
 use crate::{
     Error, Progress, calibrate, copy,
     ledger::Activity,
-    roles,
+    maintenance, roles,
     run::{Run, slices_per_trial},
     slice::{self, After, Work, run_stretch},
     stepping, template,
@@ -11,10 +11,9 @@ use crate::{
 };
 use model::{
     drive::StretchEnd,
-    plan::{Block, PhaseKind, Settle},
+    plan::{Block, PhaseKind},
     record::SliceState,
 };
-use std::time::{Duration, Instant};
 
 /// Executes every trial that is not complete yet.
 pub(crate) fn run(run: &mut Run<'_>) -> Result<(), Error> {
@@ -45,7 +44,9 @@ fn execute(run: &mut Run<'_>, block: &Block, subject: usize) -> Result<(), Error
         run.stop.check()?;
         match run.plan.phases[phase].kind {
             PhaseKind::Settle => {
-                run.during(Activity::Maintenance, |run| settle(run, &mut trial, phase))?;
+                run.during(Activity::Maintenance, |run| {
+                    maintenance::phase(run, &mut trial, phase)
+                })?;
             }
             PhaseKind::Measure | PhaseKind::Index => {
                 step(run, &mut trial, phase, SliceState::Measured)?
@@ -127,52 +128,6 @@ fn steps(run: &mut Run<'_>, trial: &mut Trial, phase: usize, seed: u64) -> Resul
         run.writer.note_state(calibrate::STATE, &run.calibration)?;
     }
     stepping::of_trial(run, trial, phase, stepped)
-}
-
-/// Maintenance after writes: waits for the condition, with a floor and a ceiling; both are
-/// recorded.
-fn settle(run: &mut Run<'_>, trial: &mut Trial, phase: usize) -> Result<(), Error> {
-    let clients = u32::try_from(trial.stand.connections.len()).unwrap_or(1);
-    if !trial.recover(clients)? {
-        return Ok(());
-    }
-    let settled = maintain(run, trial, phase);
-    trial.keep_apart(settled).map(drop)
-}
-
-fn maintain(run: &mut Run<'_>, trial: &mut Trial, phase: usize) -> Result<(), Error> {
-    let about = &run.plan.phases[phase];
-    let as_long = Settle { floor_seconds: about.seconds, ceiling_seconds: about.seconds };
-    let settle = about.settle.unwrap_or(as_long);
-    let floor = settle.floor_seconds.max(0.0);
-    let ceiling = Duration::from_secs_f64(settle.ceiling_seconds.max(floor));
-    let label = trial.header.subject.clone();
-    run.step(&format!("{label}: maintenance, at least {floor:.0} s"));
-    let start = Instant::now();
-    let subject = trial.subject;
-    let (before, left, condition, after) = trial.stand.thawed(|stand| {
-        let before = stand.owed()?;
-        let left = template::settle(run, subject, stand, ceiling)?;
-        let condition = start.elapsed();
-        run.stop.sleep(Duration::from_secs_f64(floor).saturating_sub(condition))?;
-        Ok((before, left, condition, stand.owed()?))
-    })?;
-    let how = match left.as_slice() {
-        [] => "all debts paid".to_owned(),
-        left => {
-            trial.marks.push(format!("debts left after `{}`", about.name));
-            let why = if condition < ceiling { "stopped paying" } else { "was not done" };
-            format!("the server {why} with debts left ({})", left.join(", "))
-        }
-    };
-    let message = format!(
-        "{how} after {:.1} s; floor {floor:.0} s, ceiling {:.0} s; owed before: {}; owed after: {}",
-        condition.as_secs_f64(),
-        ceiling.as_secs_f64(),
-        before.join(", "),
-        after.join(", ")
-    );
-    trial.event("settled", &message, Some(start.elapsed().as_secs_f64()))
 }
 
 #[cfg(test)]

@@ -8,6 +8,9 @@ use std::{
     path::Path,
 };
 
+/// Bytes in all files below a folder.
+pub(crate) use dbms::bytes_below as folder_bytes;
+
 /// Copies `from` to `to`, which must not exist: by reflink where the file system can, else byte by
 /// byte. Owners and modes are kept; sockets and other special files are left out.
 pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<(), Error> {
@@ -53,19 +56,6 @@ pub(crate) fn remove_folder(folder: &Path) -> Result<(), Error> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(()),
         other => Ok(other?),
     }
-}
-
-/// Bytes in all files below `folder`.
-pub(crate) fn folder_bytes(folder: &Path) -> u64 {
-    let Ok(entries) = fs::read_dir(folder) else { return 0 };
-    entries
-        .flatten()
-        .map(|entry| match entry.metadata() {
-            Ok(metadata) if metadata.is_dir() => folder_bytes(&entry.path()),
-            Ok(metadata) => metadata.len(),
-            Err(_) => 0,
-        })
-        .sum()
 }
 
 /// Bytes that an unprivileged user may still write to the file system of `folder`.

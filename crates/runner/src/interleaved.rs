@@ -5,7 +5,7 @@ use crate::{
     Error, Progress, calibrate, copy,
     discard::{self, Reads},
     ledger::Activity,
-    roles,
+    maintenance, roles,
     run::{Run, slices_per_trial},
     slice::{self, After, Work},
     stepping, template,
@@ -63,7 +63,9 @@ fn execute(run: &mut Run<'_>, block: &Block) -> Result<(), Error> {
                 pieces(run, block, phase, &mut trials)?;
             }
             PhaseKind::Measure => rounds(run, (block, phase, &mut reads), &mut trials)?,
-            PhaseKind::Warmup | PhaseKind::Settle => {}
+            PhaseKind::Settle => settle(run, block, phase, &mut trials)?,
+            // Every measured phase discards a start of its own.
+            PhaseKind::Warmup => {}
         }
     }
     for trial in trials {
@@ -72,6 +74,22 @@ fn execute(run: &mut Run<'_>, block: &Block) -> Result<(), Error> {
         copy::remove_folder(&data)?;
     }
     run.note_time()?;
+    Ok(())
+}
+
+/// One server after the other, the others frozen.
+fn settle(
+    run: &mut Run<'_>,
+    block: &Block,
+    phase: usize,
+    trials: &mut [Trial],
+) -> Result<(), Error> {
+    for &subject in block.orders.get(phase).into_iter().flatten().flatten() {
+        run.stop.check()?;
+        run.during(Activity::Maintenance, |run| {
+            maintenance::phase(run, &mut trials[subject], phase)
+        })?;
+    }
     Ok(())
 }
 

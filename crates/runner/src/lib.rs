@@ -22,6 +22,7 @@ mod foreground;
 mod indexes;
 mod interleaved;
 mod ledger;
+mod maintenance;
 mod null_client;
 mod observer;
 mod preflight;

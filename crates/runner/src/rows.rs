@@ -3,10 +3,10 @@
 use crate::{Error, run::Run, trial::Trial};
 use model::{
     Parameters,
-    drive::StretchReport,
+    drive::{OpReport, StretchReport},
     plan::Phase,
     schema::{Schema, Table},
-    workload::Workload,
+    workload::{Class, Op, Statement, Workload},
 };
 
 /// Names of all tables of a phase's schema.
@@ -56,9 +56,156 @@ pub(crate) fn mismatch(expected: i128, found: u64) -> Option<String> {
     })
 }
 
+/// What the tables held before a stretch.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Held {
+    /// Rows of all tables together.
+    pub(crate) rows: u64,
+    /// Number of the tables, which are of one size.
+    pub(crate) tables: u64,
+}
+
+/// Operations of a kind from which on it is no chance that none of them finds anything.
+const MANY: u64 = 100;
+
+/// One sentence where operations found other rows than they should have: outside what their
+/// statements expect, none at all, or fewer than there were at the old end of a queue.
+pub(crate) fn missed(
+    held: Held,
+    (workload, parameters): (&Workload, &Parameters),
+    work: &StretchReport,
+) -> Option<String> {
+    if work.unexpected > 0 {
+        let count = work.unexpected;
+        return Some(format!(
+            "{count} statements found or changed another number of rows than the workload expects"
+        ));
+    }
+    work.ops.iter().find_map(|done| {
+        let op = workload.ops.iter().find(|op| op.name == done.name)?;
+        nothing_found(held, (op, parameters), done)
+            .or_else(|| too_few_deleted(held, (workload, op, parameters), done))
+    })
+}
+
+fn nothing_found(
+    held: Held,
+    (op, parameters): (&Op, &Parameters),
+    done: &OpReport,
+) -> Option<String> {
+    let reads = |statement: &&Statement| statement.class == Class::Read;
+    let (now_and_then, always): (Vec<&Statement>, Vec<&Statement>) =
+        op.statements.iter().filter(reads).partition(|statement| statement.every.is_some());
+    let high = |statement: &&Statement| {
+        statement.expect.rows.as_ref().and_then(|rows| rows.high.evaluate(parameters).ok())
+    };
+    let may_find = always.iter().filter_map(high).any(|high| high > 0);
+    // What is looked up now and then is a row each time, and once more for each connection.
+    let clients = parameters.get("clients").copied().unwrap_or(1);
+    let looked_up = now_and_then.iter().filter_map(|statement| {
+        let period = statement.every.as_ref()?.evaluate(parameters).ok()?;
+        u64::try_from(clients).ok()?.checked_add(done.count / u64::try_from(period).ok()?.max(1))
+    });
+    let looked_up: u64 = looked_up.sum();
+    let nothing = held.rows > 0 && done.count >= MANY && done.rows_read <= looked_up;
+    (may_find && nothing).then(|| {
+        format!(
+            "none of {} operations `{}` found a row, and the tables held {}",
+            done.count, op.name, held.rows
+        )
+    })
+}
+
+/// A delete that moves on by as many rows as it deletes takes the oldest ones, wherever ids were
+/// left out; it misses some only where its table is nearly empty.
+fn too_few_deleted(
+    held: Held,
+    (workload, op, parameters): (&Workload, &Op, &Parameters),
+    done: &OpReport,
+) -> Option<String> {
+    let each = op.statements.iter().find_map(|statement| {
+        let bounds = statement.expect.changed.as_ref().filter(|_| statement.advance.is_some())?;
+        let rows = bounds.high.evaluate(parameters).ok()?;
+        op.begins_with("DELETE").then(|| u64::try_from(rows).ok()).flatten()
+    })?;
+    let role = workload.roles.iter().find(|role| role.ops.contains(&op.name))?;
+    let ahead = u64::from(role.pair.as_ref()?.lead) + 2;
+    let least = held.rows / held.tables.max(1);
+    let wanted = done.count.saturating_mul(each);
+    let short = done.rows_changed < wanted && least > each.saturating_mul(ahead);
+    short.then(|| {
+        format!(
+            "{} operations `{}` deleted {} rows instead of {wanted}, and the tables held {}",
+            done.count, op.name, done.rows_changed, held.rows
+        )
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{bracket, pair, workload};
+    use model::{
+        expression::Expression,
+        workload::{Advance, Bounds},
+    };
+
+    fn queue() -> Workload {
+        let bounds = |high: &str| Some(Bounds { low: 0.into(), high: Expression::new(high) });
+        let mut least = bracket("SELECT MIN(id) FROM t");
+        (least.class, least.every) = (Class::Read, Some(100.into()));
+        least.expect.rows = bounds("1");
+        let mut delete = bracket("DELETE FROM t WHERE id >= ? ORDER BY id LIMIT ?");
+        delete.class = Class::Write;
+        delete.advance = Some(Advance { name: "least".into(), by: Expression::new("batch") });
+        delete.expect.changed = bounds("batch");
+        let mut query = bracket("SELECT * FROM t WHERE id IN (?)");
+        query.class = Class::Read;
+        query.expect.rows = bounds("10");
+        let op = |name: &str, statements: Vec<Statement>| Op {
+            name: name.to_owned(),
+            weight: 1,
+            transaction: false,
+            draws: Vec::new(),
+            statements,
+        };
+        let ops = vec![op("delete", vec![least.clone(), delete]), op("point", vec![least, query])];
+        Workload { ops, roles: vec![pair("delete", "insert", 8)], ..workload() }
+    }
+
+    #[test]
+    fn what_operations_find_is_held_against_what_the_tables_held() {
+        let (queue, parameters) = (queue(), Parameters::from([("batch".to_owned(), 50)]));
+        let check = |(name, count): (&str, u64), rows: u64, (read, changed): (u64, u64)| {
+            let op = OpReport {
+                name: name.to_owned(),
+                count,
+                rows_read: read,
+                rows_changed: changed,
+                ..OpReport::default()
+            };
+            let work = StretchReport { ops: vec![op], ..StretchReport::default() };
+            missed(Held { rows, tables: 2 }, (&queue, &parameters), &work).unwrap_or_default()
+        };
+        // 100 deletes of 50 rows; two tables that together hold many times as many as a batch.
+        assert_eq!(check(("delete", 100), 10_000, (1, 5000)), "");
+        assert_eq!(
+            check(("delete", 100), 10_000, (1, 4999)),
+            "100 operations `delete` deleted 4999 rows instead of 5000, and the tables held 10000"
+        );
+        // Deletes may be eight statements ahead, and the table of a thousand rows was empty then.
+        assert_eq!(check(("delete", 100), 1000, (1, 4999)), "");
+        assert_eq!(check(("point", 1000), 10_000, (9990, 0)), "");
+        assert_eq!(
+            check(("point", 1000), 10_000, (10, 0)),
+            "none of 1000 operations `point` found a row, and the tables held 10000"
+        );
+        assert_eq!(check(("point", 1000), 0, (10, 0)), "");
+        assert_eq!(check(("point", 99), 10_000, (1, 0)), "");
+        let work = StretchReport { unexpected: 3, ..StretchReport::default() };
+        let told = missed(Held { rows: 1, tables: 1 }, (&queue, &parameters), &work).unwrap();
+        assert!(told.starts_with("3 statements found or changed another number"), "{told}");
+    }
 
     #[test]
     fn a_lost_row_is_told() {

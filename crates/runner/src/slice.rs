@@ -1,11 +1,13 @@
 //! One slice: thaw, a discarded start, the measured stretch, the drain, freeze.
 
 use crate::{
-    Error, by_role, copy,
+    Error, by_role,
+    calm::Patience,
+    copy,
     driver::unexpected,
     indexes,
     ledger::Activity,
-    rows,
+    rows::{self, Held},
     run::Run,
     trial::{Trial, is_embedded, wall_us},
 };
@@ -144,9 +146,13 @@ fn measured_and_counted(
         .thawed(|trial| Ok((rows::count(run, trial, phase)?, trial.stand.database_bytes()?)))?;
     // What inserts grows: its size is that of its end.
     trial.database_bytes = bytes;
-    trial.rows = Some((rows::tables(run, phase)?, found));
+    let tables = rows::tables(run, phase)?;
+    let held = Held { rows: before, tables: tables.len() as u64 };
+    trial.rows = Some((tables, found));
     let expected = rows::expected(before, workload, &measured.work);
-    Ok((measured, rows::mismatch(expected, found)))
+    let miscount = rows::mismatch(expected, found)
+        .or_else(|| rows::missed(held, (workload, &phase.parameters), &measured.work));
+    Ok((measured, miscount))
 }
 
 /// Rows of a phase's tables: as last counted, if these were counted and nothing has written since.
@@ -256,7 +262,7 @@ const WARMUP_SEED: u64 = 0x5eed_0000_0000_0001;
 /// The server pays what the slice left it to pay; the whole server's counters cover that time too.
 fn drain(trial: &mut Trial, before: &Snapshot, measured: &mut Measured) -> Result<(), Error> {
     let start = Instant::now();
-    let left = trial.stand.drain(DRAIN_CEILING)?;
+    let left = trial.stand.drain(DRAIN_CEILING, Patience::WhilePaying)?;
     if !left.is_empty() {
         measured.marks.push("debts left after the drain".to_owned());
         trial.event("warning", &format!("debts left: {}", left.join(", ")), None)?;

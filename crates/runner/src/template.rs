@@ -1,7 +1,16 @@
 //! Data folders that are loaded once per subject, settled, stopped cleanly, and copied for every
 //! block.
 
-use crate::{Error, copy, driver::unexpected, ledger::Activity, run::Run, trial::Stand};
+use crate::{
+    Error,
+    calm::Patience,
+    copy,
+    driver::unexpected,
+    ledger::Activity,
+    maintenance::{self, Limits},
+    run::Run,
+    trial::Stand,
+};
 use dbms::Launch;
 use fs_err as fs;
 use model::{
@@ -16,8 +25,13 @@ use std::{
 
 /// Connections that load at the same time, at most: more do not help on small hosts.
 const LOAD_THREADS_MAX: usize = 8;
-/// How long a server may take to settle after its load.
-const SETTLE_CEILING: Duration = Duration::from_secs(120);
+/// How long a server may take to settle after its load: the whole server stops then, and pays the
+/// rest.
+pub(crate) const SETTLE: Limits = Limits {
+    floor: Duration::ZERO,
+    ceiling: Duration::from_secs(120),
+    patience: Patience::WhilePaying,
+};
 
 /// What one load of one subject took; part of the run's state.
 #[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
@@ -44,8 +58,10 @@ pub(crate) fn make(run: &mut Run<'_>, subject: usize, load: u32) -> Result<(), E
     let mut stand = Stand::start(run, subject, &folder, 0)?;
     let report = run.during(Activity::Load, |run| fill(run, subject, load, &mut stand))?;
     let start = Instant::now();
-    let left =
-        run.during(Activity::Maintenance, |run| settle(run, subject, &mut stand, SETTLE_CEILING))?;
+    let settled = run.during(Activity::Maintenance, |run| {
+        maintenance::settle_now(run, subject, &mut stand, SETTLE)
+    })?;
+    let left = settled.left;
     let settle_seconds = start.elapsed().as_secs_f64();
     stand.end()?;
     let folder_bytes = copy::folder_bytes(&folder);
@@ -63,6 +79,9 @@ pub(crate) fn make(run: &mut Run<'_>, subject: usize, load: u32) -> Result<(), E
     if !left.is_empty() {
         let left = left.join(", ");
         run.warn(&format!("{label} still had debts {settle_seconds:.1} s after its load: {left}"));
+    }
+    for refused in settled.refused {
+        run.warn(&format!("{label}: maintenance after its load: {refused}"));
     }
     let subject = label.clone();
     let loaded = Loaded { subject, load, report, settle_seconds, left, folder_bytes };
@@ -188,22 +207,6 @@ fn indexes(run: &Run<'_>, schema: &str) -> LoadIndexes {
     if schemas.any(|name| name == schema) { LoadIndexes::LeftOut } else { LoadIndexes::Created }
 }
 
-/// Makes the server pay its debts; gives what was left when the ceiling was hit.
-pub(crate) fn settle(
-    run: &Run<'_>,
-    subject: usize,
-    stand: &mut Stand,
-    ceiling: Duration,
-) -> Result<Vec<String>, Error> {
-    let plan = run.plan;
-    let about = &plan.subjects[subject];
-    let product = dbms::find(&about.build.server)?;
-    execute(stand, &product.settle_sql(&about.config), &tables(run))?;
-    let left = stand.drain(ceiling)?;
-    execute(stand, &product.unsettle_sql(&about.config), &tables(run))?;
-    Ok(left)
-}
-
 /// Reads every table and index into the cache.
 pub(crate) fn warm(run: &Run<'_>, stand: &mut Stand) -> Result<(), Error> {
     let protocol = stand.target.protocol.clone();
@@ -220,7 +223,7 @@ pub(crate) fn warm(run: &Run<'_>, stand: &mut Stand) -> Result<(), Error> {
 }
 
 /// Names of all loaded tables.
-fn tables(run: &Run<'_>) -> Vec<String> {
+pub(crate) fn tables(run: &Run<'_>) -> Vec<String> {
     copies(run).into_iter().map(|(_, _, name)| name).collect()
 }
 
@@ -241,23 +244,4 @@ fn copies<'a>(run: &Run<'a>) -> Vec<(&'a Table, i64, String)> {
         }
     }
     found
-}
-
-/// Executes maintenance statements, those with `{table}` once per table; optional ones may fail.
-fn execute(
-    stand: &mut Stand,
-    statements: &[dbms::Maintenance],
-    tables: &[String],
-) -> Result<(), Error> {
-    for statement in statements {
-        let per_table = statement.sql.contains("{table}");
-        let once = [String::new()];
-        for table in if per_table { tables } else { &once } {
-            match stand.driver.query(&statement.sql.replace("{table}", table)) {
-                Err(Error::Sql { lost: false, .. }) if statement.optional => {}
-                other => drop(other?),
-            }
-        }
-    }
-    Ok(())
 }

@@ -3,7 +3,10 @@
 use model::{
     Levels, Parameters,
     plan::{Phase, PhaseKind},
-    workload::{Arg, Arrival, Class, Counts, Generator, Statement, Workload},
+    workload::{
+        Arg, Arrival, Class, Counts, Generator, Pair, Role, RoleArrival, RoleEnd, Statement,
+        Workload,
+    },
 };
 
 /// A workload without operations and roles.
@@ -40,6 +43,20 @@ pub(crate) fn phase(kind: PhaseKind) -> Phase {
         settle: None,
     }
 }
+
+/// A role of operations of its own name, in step with `other`.
+pub(crate) fn pair(name: &str, other: &str, lead: u32) -> Role {
+    Role {
+        name: name.to_owned(),
+        ops: vec![name.to_owned()],
+        clients: 1.into(),
+        arrival: RoleArrival::Closed,
+        end: RoleEnd::Operations(1.into()),
+        pair: Some(Pair { role: other.to_owned(), lead }),
+    }
+}
+
+pub(crate) use crate::verify::bracket;
 
 /// A statement with a decimal as its only argument.
 pub(crate) fn decimal() -> Statement {

@@ -1,13 +1,14 @@
 //! One subject in one block: its server, its driver, its counters and its record.
 
 use crate::{
-    Driver, Error, Stop, calm,
+    Driver, Error, Stop,
+    calm::{self, Patience},
     driver::unexpected,
     foreground::{self, Foreground},
     run::Run,
     template, thaw,
 };
-use dbms::{Debt, Keeper, Launch, NotReady, Server};
+use dbms::{Debt, Keeper, Launch, NotReady, Server, Size, product::Dbms};
 use model::{
     drive::{Assignment, Command, Connection, Endpoint, Reply, Target},
     mark,
@@ -43,7 +44,8 @@ pub(crate) struct Stand {
     pub(crate) server_version: String,
     pub(crate) foreground: Foreground,
     pub(crate) debts: Vec<Debt>,
-    size_sql: &'static str,
+    product: &'static dyn Dbms,
+    size: Size,
     pub(crate) stop: Stop,
     exe: PathBuf,
     keeper: Keeper,
@@ -105,6 +107,7 @@ impl Stand {
                 (Some(server), target)
             }
         };
+        let version = run.installed[subject].as_ref().map_or("", |installed| &installed.version);
         let mut stand = Self {
             server,
             driver,
@@ -114,7 +117,8 @@ impl Stand {
             server_version: String::new(),
             foreground: Foreground::default(),
             debts: product.debts(&about.config),
-            size_sql: product.size_sql(),
+            product,
+            size: product.size(&about.config, version),
             stop: run.stop.clone(),
             exe: run.options.exe.clone(),
             keeper: run.keeper.clone(),
@@ -162,13 +166,18 @@ impl Stand {
     }
 
     /// Waits until the server's debts are paid and background work is at its floor, both at once:
-    /// what becomes calm may owe again. Gives what was left when the ceiling was hit or the server
-    /// had stopped paying; nothing if all went well.
-    pub(crate) fn drain(&mut self, ceiling: Duration) -> Result<Vec<String>, Error> {
+    /// what becomes calm may owe again. Gives what was left when the ceiling was hit or patience
+    /// had an end; nothing if all went well.
+    pub(crate) fn drain(
+        &mut self,
+        ceiling: Duration,
+        patience: Patience,
+    ) -> Result<Vec<String>, Error> {
         let start = Instant::now();
         loop {
             let rest = ceiling.saturating_sub(start.elapsed());
-            let unpaid = calm::until_paid(&mut self.driver, &self.debts, rest, &self.stop)?;
+            let limits = (rest, patience);
+            let unpaid = calm::until_paid(&mut self.driver, &self.debts, limits, &self.stop)?;
             let rest = ceiling.saturating_sub(start.elapsed());
             let calm = self.calm(rest.max(CALM_AFTER_DEBTS))?;
             let mut left = calm::left(&mut self.driver, &self.debts)?;
@@ -190,6 +199,8 @@ impl Stand {
                 owed.push(format!("{} {amount}", debt.name));
             }
         }
+        let in_files = self.product.owed_in_files(&self.data).into_iter();
+        owed.extend(in_files.map(|(name, amount)| format!("{name} {amount}")));
         Ok(owed)
     }
 
@@ -209,12 +220,14 @@ impl Stand {
         thaw::between(self, (Self::thaw, Self::freeze), work)
     }
 
-    /// Size of tables and indexes as the server tells it.
+    /// Size of tables and indexes: that of their files, or as the server tells it.
     pub(crate) fn database_bytes(&mut self) -> Result<Option<f64>, Error> {
-        let rows = self.driver.query(self.size_sql)?;
+        let Size::Sql(sql) = self.size else {
+            return Ok(self.size.of_files(&self.data).map(|bytes| bytes as f64));
+        };
+        let rows = self.driver.query(sql)?;
         let value = rows.first().and_then(|row| row.last().cloned()).flatten();
-        let mib = value.and_then(|text| text.trim().parse::<f64>().ok());
-        Ok(mib.map(|mib| mib * f64::from(1 << 20)))
+        Ok(value.and_then(|text| text.trim().parse::<f64>().ok()))
     }
 
     /// Replaces the compiled workload.

@@ -2,17 +2,18 @@
 
 use super::Dbms;
 use crate::{
-    Access, Debt, Explained, Maintenance, PlanRows, Question, Rendered, Result, explain,
+    Access, Debt, Explained, Maintenance, PlanRows, Question, Rendered, Result, Size, explain,
     installed::Program,
     launch::{Ground, Step},
     mysql_family, mysql_layout,
     package::{Moves, Package, Release},
+    version::numbers,
 };
 use model::{
     drive::{Endpoint, Target},
     subject::Config,
 };
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 /// The product.
 pub(super) struct Mariadb;
@@ -54,20 +55,30 @@ impl Dbms for Mariadb {
         explain::mysql_access(answer)
     }
 
-    fn size_sql(&self) -> &'static str {
-        mysql_family::SIZE_SQL
+    fn size(&self, config: &Config, version: &str) -> Size {
+        mysql_family::size(config, version)
     }
 
     fn debts(&self, config: &Config) -> Vec<Debt> {
         mysql_family::debts(config)
     }
 
-    fn settle_sql(&self, config: &Config) -> Vec<Maintenance> {
+    fn settle_sql(&self, config: &Config, _version: &str) -> Vec<Maintenance> {
         mysql_family::settle_sql(config)
     }
 
     fn unsettle_sql(&self, config: &Config) -> Vec<Maintenance> {
         mysql_family::unsettle_sql(config)
+    }
+
+    fn limit_sql(&self, version: &str, limit: Option<Duration>) -> Option<String> {
+        let value = match limit {
+            // Not earlier than asked for; 0 would be no limit at all.
+            Some(limit) => format!("{:.3}", limit.as_secs_f64() + 0.001),
+            None => "DEFAULT".to_owned(),
+        };
+        let known = numbers(version) >= vec![10, 1, 1];
+        known.then(|| format!("SET max_statement_time = {value}"))
     }
 
     fn releases(&self) -> Vec<Release> {

@@ -1,7 +1,7 @@
 //! Server products: what differs between them, as data and text.
 
 use crate::{
-    Access, Debt, Error, Explained, Maintenance, PlanRows, Question, Rendered, Result,
+    Access, Debt, Error, Explained, Maintenance, PlanRows, Question, Rendered, Result, Size,
     installed::Program,
     launch::{Ground, Step},
     package::Release,
@@ -11,7 +11,7 @@ use model::{
     subject::{Build, Config},
 };
 use rustix::process::Signal;
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 mod mariadb;
 mod mysql;
@@ -56,17 +56,30 @@ pub trait Dbms: Sync {
     /// What an answer to such a question says, one entry per table that the plan reads.
     fn plan_access(&self, answer: &PlanRows) -> Vec<Access>;
 
-    /// A query whose first row is the size of tables and indexes, in MiB.
-    fn size_sql(&self) -> &'static str;
+    /// How the size of tables and indexes of a server of this version is found, in bytes.
+    fn size(&self, config: &Config, version: &str) -> Size;
 
     /// Work that a drain waits for.
     fn debts(&self, config: &Config) -> Vec<Debt>;
 
-    /// Statements that make the server pay its debts, on one connection.
-    fn settle_sql(&self, config: &Config) -> Vec<Maintenance>;
+    /// Amounts that are owed and that files in a data folder tell, with their names; they are told
+    /// and not waited for.
+    fn owed_in_files(&self, _data: &Path) -> Vec<(&'static str, f64)> {
+        Vec::new()
+    }
+
+    /// Statements that make a server of this version pay its debts, those without a table on one
+    /// connection.
+    fn settle_sql(&self, config: &Config, version: &str) -> Vec<Maintenance>;
 
     /// Statements that undo what [`Dbms::settle_sql`] changed, on the same connection.
     fn unsettle_sql(&self, config: &Config) -> Vec<Maintenance>;
+
+    /// A statement after which a connection ends every statement that takes longer, or with no
+    /// limit, does so no more. None where a server of this version cannot be told so.
+    fn limit_sql(&self, _version: &str, _limit: Option<Duration>) -> Option<String> {
+        None
+    }
 
     /// Where an embedded database lies in a data folder. Fails for a server process.
     fn embedded_target(&self, _build: &Build, _config: &Config, _data: &Path) -> Result<Target> {

@@ -2,7 +2,8 @@
 
 use super::Dbms;
 use crate::{
-    Access, Debt, Explained, Maintenance, PlanRows, Question, Rendered, Result, archive, explain,
+    Access, Debt, Explained, Maintenance, PlanRows, Question, Rendered, Result, Size, archive,
+    explain,
     installed::Program,
     launch::{Ground, Step},
     mysql_family, mysql_layout,
@@ -45,15 +46,15 @@ impl Dbms for Mysql {
         explain::mysql_access(answer)
     }
 
-    fn size_sql(&self) -> &'static str {
-        mysql_family::SIZE_SQL
+    fn size(&self, config: &Config, version: &str) -> Size {
+        mysql_family::size(config, version)
     }
 
     fn debts(&self, config: &Config) -> Vec<Debt> {
         mysql_family::debts(config)
     }
 
-    fn settle_sql(&self, config: &Config) -> Vec<Maintenance> {
+    fn settle_sql(&self, config: &Config, _version: &str) -> Vec<Maintenance> {
         mysql_family::settle_sql(config)
     }
 

@@ -3,10 +3,11 @@
 use super::Dbms;
 use crate::{
     Access, Debt, Error, Explained, Installed, Maintenance, PlanRows, Question, Rendered, Result,
-    archive, client, explain,
+    Size, archive, client, explain,
     installed::Program,
     launch::{Ground, Step},
     package::{Moves, Package, Release},
+    version::numbers,
 };
 use fs_err as fs;
 use model::{
@@ -14,7 +15,7 @@ use model::{
     subject::Config,
 };
 use rustix::process::Signal;
-use std::{collections::BTreeSet, path::Path};
+use std::{collections::BTreeSet, path::Path, time::Duration};
 
 /// The product.
 pub(super) struct Postgres;
@@ -50,16 +51,43 @@ const OWN_SETTINGS: &[&str] = &[
 const DEBTS: &[Debt] = &[
     Debt {
         name: "autovacuum_workers",
-        sql: "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'autovacuum worker'",
+        sql: "SELECT count(*) FROM pg_stat_activity WHERE query LIKE 'autovacuum:%'",
         floor: 0.0,
     },
     Debt {
         name: "checkpoints_in_progress",
-        sql: "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'checkpointer' \
+        // As JSON, because 9.6 has no such column, and no row for the checkpointer either.
+        sql: "SELECT count(*) FROM pg_stat_activity AS task \
+              WHERE to_json(task)->>'backend_type' = 'checkpointer' \
               AND wait_event IS DISTINCT FROM 'CheckpointerMain'",
         floor: 0.0,
     },
+    // An idle server leaves rows that are below the thresholds of autovacuum, and the log since a
+    // checkpoint until the next one: neither can be waited for.
+    Debt {
+        name: "dead_rows",
+        sql: "SELECT coalesce(sum(n_dead_tup), 0) FROM pg_stat_user_tables",
+        floor: f64::INFINITY,
+    },
+    Debt {
+        name: "log_since_checkpoint_bytes",
+        sql: "SELECT pg_wal_lsn_diff(pg_current_wal_lsn(), redo_lsn) FROM pg_control_checkpoint()",
+        floor: f64::INFINITY,
+    },
+    // The same in 9.6.
+    Debt {
+        name: "log_since_checkpoint_bytes",
+        sql: "SELECT pg_xlog_location_diff(pg_current_xlog_location(), redo_location) \
+              FROM pg_control_checkpoint()",
+        floor: f64::INFINITY,
+    },
 ];
+
+/// As published. From 14 on, a vacuum that is left to itself may leave the entries of dead rows in
+/// indexes, which is what a table that is a queue has most of.
+const VACUUM: Maintenance = Maintenance::required("VACUUM (ANALYZE, INDEX_CLEANUP ON) {table}");
+/// Before 12.
+const VACUUM_OF_OLD: Maintenance = Maintenance::required("VACUUM (ANALYZE) {table}");
 
 impl Dbms for Postgres {
     fn name(&self) -> &'static str {
@@ -90,18 +118,30 @@ impl Dbms for Postgres {
         explain::postgres_access(answer)
     }
 
-    fn size_sql(&self) -> &'static str {
-        "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) / 1048576.0 FROM pg_class c \
-         JOIN pg_namespace n ON n.oid = c.relnamespace \
-         WHERE c.relkind = 'r' AND n.nspname = 'public'"
+    fn size(&self, _: &Config, _version: &str) -> Size {
+        // The sizes of files, as they are. Of partitioned tables, the parts are tables.
+        Size::Sql(
+            "SELECT coalesce(sum(pg_total_relation_size(c.oid)), 0) FROM pg_class c \
+             JOIN pg_namespace n ON n.oid = c.relnamespace \
+             WHERE c.relkind = 'r' AND n.nspname = 'public'",
+        )
     }
 
     fn debts(&self, _: &Config) -> Vec<Debt> {
         DEBTS.to_vec()
     }
 
-    fn settle_sql(&self, _: &Config) -> Vec<Maintenance> {
-        vec![Maintenance::required("VACUUM (ANALYZE) {table}"), Maintenance::required("CHECKPOINT")]
+    fn settle_sql(&self, _: &Config, version: &str) -> Vec<Maintenance> {
+        let vacuum = if numbers(version) < vec![12] { VACUUM_OF_OLD } else { VACUUM };
+        vec![vacuum, Maintenance::required("CHECKPOINT")]
+    }
+
+    fn limit_sql(&self, _version: &str, limit: Option<Duration>) -> Option<String> {
+        Some(match limit {
+            // Not earlier than asked for; 0 would be no limit at all.
+            Some(limit) => format!("SET statement_timeout = {}", limit.as_millis() + 1),
+            None => "RESET statement_timeout".to_owned(),
+        })
     }
 
     fn unsettle_sql(&self, _: &Config) -> Vec<Maintenance> {

@@ -1,7 +1,7 @@
 //! SQLite: a library inside the driver, bundled or by path; its settings are pragmas.
 
 use super::Dbms;
-use crate::{Access, Debt, Explained, Maintenance, PlanRows, Question, Result, explain};
+use crate::{Access, Debt, Explained, Maintenance, PlanRows, Question, Result, Size, explain};
 use model::{
     drive::{Endpoint, Target},
     subject::{Build, Config},
@@ -58,15 +58,22 @@ impl Dbms for Sqlite {
         explain::sqlite_access(answer)
     }
 
-    fn size_sql(&self) -> &'static str {
-        "SELECT page_count * page_size / 1048576.0 FROM pragma_page_count, pragma_page_size"
+    fn size(&self, _: &Config, _version: &str) -> Size {
+        // Pages that are still in a write-ahead log count too.
+        Size::Sql("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
     }
 
     fn debts(&self, _: &Config) -> Vec<Debt> {
         Vec::new()
     }
 
-    fn settle_sql(&self, _: &Config) -> Vec<Maintenance> {
+    fn owed_in_files(&self, data: &Path) -> Vec<(&'static str, f64)> {
+        // A checkpoint would tell too, but it pays.
+        let index = fs_err::read(data.join(format!("{FILE}-shm"))).unwrap_or_default();
+        wal_pages(&index).map(|pages| ("wal_pages", f64::from(pages))).into_iter().collect()
+    }
+
+    fn settle_sql(&self, _: &Config, _version: &str) -> Vec<Maintenance> {
         vec![
             Maintenance::required("ANALYZE"),
             Maintenance::required("PRAGMA wal_checkpoint(TRUNCATE)"),
@@ -84,5 +91,44 @@ impl Dbms for Sqlite {
         let settings = config.settings.iter().map(|s| (s.name.as_str(), s.value.as_str()));
         target.initial_sql = settings.map(pragma).collect();
         Ok(target)
+    }
+}
+
+/// Pages of a write-ahead log that are not in the database file yet, as the head of its index says
+/// it: frames in the log less those that were copied. None where there is no log.
+///
+/// The layout is that of <https://sqlite.org/walformat.html>, in the byte order of the host.
+fn wal_pages(index: &[u8]) -> Option<u32> {
+    const IS_INITIALISED: usize = 12;
+    const LAST_FRAME: usize = 16;
+    const COPIED_FRAMES: usize = 96;
+    let number = |at: usize| {
+        let bytes = index.get(at..at + 4)?;
+        Some(u32::from_ne_bytes(bytes.try_into().ok()?))
+    };
+    let initialised = *index.get(IS_INITIALISED)? != 0;
+    let (last, copied) = (number(LAST_FRAME)?, number(COPIED_FRAMES)?);
+    initialised.then(|| last.saturating_sub(copied))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pages_in_a_log_are_owed_until_a_checkpoint_copies_them() {
+        let folder = tempfile::tempdir().unwrap();
+        let owed = || Sqlite.owed_in_files(folder.path());
+        assert!(owed().is_empty());
+        let database = rusqlite::Connection::open(folder.path().join(FILE)).unwrap();
+        database
+            .execute_batch(
+                "PRAGMA journal_mode = WAL; CREATE TABLE t (x); INSERT INTO t VALUES (1)",
+            )
+            .unwrap();
+        // The file's first page and the table's.
+        assert!(matches!(owed()[..], [("wal_pages", pages)] if pages >= 2.0), "{:?}", owed());
+        database.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+        assert_eq!(owed(), [("wal_pages", 0.0)]);
     }
 }

@@ -237,12 +237,12 @@ impl<'a> Compiler<'a> {
         let period = self.values(String::new()).number(every)?;
         let period = u64::try_from(period).ok().filter(|period| *period > 0);
         let period = period.ok_or_else(|| format!("`every` is `{every}`; it must be above 0"))?;
-        if period == 1 {
+        if period == 1 && !from.untimed {
             return Ok(None);
         }
         let visit = index(self.program.visits)?;
         self.program.visits += 1;
-        Ok(Some(Every { period, visit }))
+        Ok(Some(Every { period, untimed: from.untimed, visit }))
     }
 
     fn advance(&mut self, from: &workload::Statement) -> Result<Option<(u16, i64)>, String> {

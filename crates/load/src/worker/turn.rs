@@ -304,10 +304,14 @@ impl<'a> Turn<'a> {
                         TableChoice::Connection => self.copy = self.index % statement.copies,
                     }
                 }
-                if let Some(every) = statement.every
-                    && !self.visit(every, tally.scheduled)
-                {
-                    continue;
+                if let Some(every) = statement.every {
+                    if !self.visit(every, tally.scheduled) {
+                        continue;
+                    }
+                    if every.untimed {
+                        self.untimed((client, clock), statement, tally)?;
+                        continue;
+                    }
                 }
             }
             let mut left = statement.repeat;
@@ -330,6 +334,23 @@ impl<'a> Turn<'a> {
             visit.before += 1;
         }
         visit.before.is_multiple_of(every.period)
+    }
+
+    /// Executes a statement whose time is not the operation's: that begins later by as much. What
+    /// waits for it all the same is seen in the response times of an open loop.
+    #[inline(never)]
+    fn untimed<C: Client, K: Clock>(
+        &mut self,
+        (client, clock): (&mut C, &mut K),
+        statement: &Statement,
+        tally: &mut Tally,
+    ) -> Result<(), Failure> {
+        let before = clock.now();
+        for _ in 0..statement.repeat {
+            self.statement((client, clock), statement, tally)?;
+        }
+        self.started += clock.now().saturating_sub(before);
+        Ok(())
     }
 
     /// Executes one statement once and counts what it did.

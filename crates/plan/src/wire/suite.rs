@@ -70,6 +70,8 @@ pub struct SuitePhase {
     pub floor_seconds: Option<Expression>,
     /// Of a settle phase: the longest wait, seconds; four times the shortest, if absent.
     pub ceiling_seconds: Option<Expression>,
+    /// Of a settle phase: the server products that do it; all if empty.
+    pub servers: Vec<String>,
     /// Report group; the workload's, if absent.
     pub group: Option<String>,
     /// Connections whatever the experiment says, over `tables`, `rows` and `clients`.
@@ -123,6 +125,7 @@ struct WirePhase {
     seconds: Option<Formula>,
     floor_seconds: Option<Formula>,
     ceiling_seconds: Option<Formula>,
+    servers: Option<Vec<String>>,
     group: Option<String>,
     clients: Option<Formula>,
     #[serde(default)]
@@ -243,10 +246,13 @@ impl WirePhase {
             (None, PhaseKind::Settle | PhaseKind::Index) => String::new(),
             (None, _) => return Err(Fault::invalid("the phase needs a `workload`")),
         };
-        let waits =
-            [("floor_seconds", &self.floor_seconds), ("ceiling_seconds", &self.ceiling_seconds)];
-        for (key, given) in waits {
-            if given.is_some() && kind != PhaseKind::Settle {
+        let of_settle = [
+            ("floor_seconds", self.floor_seconds.is_some()),
+            ("ceiling_seconds", self.ceiling_seconds.is_some()),
+            ("servers", self.servers.is_some()),
+        ];
+        for (key, given) in of_settle {
+            if given && kind != PhaseKind::Settle {
                 let reason = format!("`{key}` belongs to a settle phase only");
                 return Err(Fault::invalid(reason)).under(key);
             }
@@ -274,6 +280,7 @@ impl WirePhase {
             seconds: checked(self.seconds, "seconds")?,
             floor_seconds: checked(self.floor_seconds, "floor_seconds")?,
             ceiling_seconds: checked(self.ceiling_seconds, "ceiling_seconds")?,
+            servers: self.servers.unwrap_or_default(),
             group: self.group,
             clients: checked(self.clients, "clients")?,
             parameters,

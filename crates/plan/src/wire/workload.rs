@@ -72,6 +72,7 @@ struct WireOp {
     capture: Option<String>,
     index: Option<OneOrMany>,
     every: Option<Formula>,
+    timed: Option<bool>,
     advance: Option<WireAdvance>,
 }
 
@@ -98,6 +99,7 @@ struct WireStatement {
     capture: Option<String>,
     index: Option<OneOrMany>,
     every: Option<Formula>,
+    timed: Option<bool>,
     advance: Option<WireAdvance>,
 }
 
@@ -211,6 +213,7 @@ impl WireOp {
             capture: self.capture.take(),
             index: self.index.take(),
             every: self.every.take(),
+            timed: self.timed.take(),
             advance: self.advance.take(),
         };
         match (own.is_empty(), self.statement.is_empty()) {
@@ -241,6 +244,7 @@ impl WireStatement {
             && self.capture.is_none()
             && self.index.is_none()
             && self.every.is_none()
+            && self.timed.is_none()
             && self.advance.is_none()
     }
 
@@ -253,6 +257,10 @@ impl WireStatement {
         if !self.row_draw.0.is_empty() && self.rows_per_statement.is_none() {
             let reason = "without `rows_per_statement` there is one row: write `draw`";
             return Err(Fault::invalid(reason)).under("row_draw");
+        }
+        if self.timed == Some(false) && self.every.is_none() {
+            let reason = "only statements with `every` can be left out of the service time";
+            return Err(Fault::invalid(reason)).under("timed");
         }
         let row_draws = draws(self.row_draw, known).under("row_draw")?;
         // Other statements have other rows.
@@ -284,6 +292,7 @@ impl WireStatement {
             capture: self.capture,
             index: self.index.map(|OneOrMany(names)| names).unwrap_or_default(),
             every: optional(self.every, known).under("every")?,
+            untimed: self.timed == Some(false),
             advance: advance(self.advance, known).under("advance")?,
             line: None,
         };

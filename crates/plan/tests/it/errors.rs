@@ -261,6 +261,11 @@ fn operations_and_roles_of_the_users_own_are_checked() {
         "unknown dialect in `mode_for` `postgre`; did you mean `postgres`?",
     );
     check_workload(
+        "untimed",
+        &op("sql = \"SELECT 1\"\ntimed = false"),
+        "own.toml:6`: only statements with `every` can be left out of the service time",
+    );
+    check_workload(
         "reserved",
         &format!("[parameters]\nrows = 1\n{}", op("sql = \"a\"")),
         "own.toml:4`: every phase has a parameter `rows`",

@@ -52,7 +52,9 @@ fn the_steps_have_their_published_names_and_order() {
     let queries = rates.iter().flat_map(|rate| [1, 2].map(|turn| format!("q{rate}.{turn}")));
     let expected =
         ["l.i0", "l.x.rows", "l.x", "l.i1"].map(str::to_owned).into_iter().chain(queries);
-    assert_eq!(names(&early), expected.collect::<Vec<_>>());
+    let mut steps = names(&early);
+    steps.retain(|name| !name.starts_with("settle"));
+    assert_eq!(steps, expected.collect::<Vec<_>>());
     let index = &tiny().phases[2];
     assert_eq!((index.kind, index.group.as_str()), (PhaseKind::Index, "load"));
 }
@@ -202,6 +204,42 @@ fn the_plan_is_shown_as_it_will_happen() {
     let shown: Vec<&str> = shown.lines().filter(|line| !line.starts_with("plan ")).collect();
     let expected = include_str!("golden/insert-benchmark.txt");
     assert_eq!(shown, expected.lines().collect::<Vec<_>>(), "\n{}", shown.join("\n"));
+}
+
+#[test]
+fn postgres_alone_vacuums_before_each_query_step_of_2021_but_the_first() {
+    let plan = shipped("insert-benchmark", &["suite=insert-benchmark-2021"]).unwrap();
+    let is_settle = |phase: &model::plan::Phase| {
+        let servers = phase.settle.as_ref().map(|settle| settle.servers.as_slice());
+        servers.is_some_and(|servers| servers == ["postgres"])
+    };
+    for (before, phase) in plan.phases.iter().zip(&plan.phases[1..]) {
+        let vacuumed = phase.name.starts_with('q') && phase.name != "q100.1";
+        assert_eq!(is_settle(before), vacuumed, "{} before {}", before.name, phase.name);
+    }
+    assert!(
+        render(&plan).contains("until calm, 30 min at most, only postgres"),
+        "{}",
+        render(&plan)
+    );
+}
+
+#[test]
+fn data_that_no_cache_holds_are_warned_of() {
+    let warnings = |set: &[&str]| {
+        let shown = render(&shipped("insert-benchmark", set).unwrap());
+        shown.lines().filter(|line| line.starts_with("warning: rows and indexes take")).count()
+    };
+    assert_eq!(warnings(&[]), 0);
+    assert_eq!(warnings(&["preset=cached-small"]), 2, "one for each subject");
+}
+
+#[test]
+fn interleaved_warm_ups_are_left_out_and_said_to_be() {
+    let shown = render(&shipped("insert-benchmark", &["design=interleaved"]).unwrap());
+    let line = |name: &str| shown.lines().find(|line| line.contains(name)).unwrap().to_owned();
+    assert!(line("l.x.rows").contains("left out, because"), "{shown}");
+    assert!(line("settle").contains("until calm, 5 s at least, 60 s at most"), "{shown}");
 }
 
 #[test]

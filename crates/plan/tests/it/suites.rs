@@ -60,9 +60,9 @@ fn index_and_settle_phases_belong_to_the_phase_before_them() {
     assert_eq!((index.name.as_str(), index.kind), ("make", PhaseKind::Index));
     assert_eq!((index.workload, settle.workload), (points.workload, points.workload));
     assert_eq!((index.group.as_str(), index.seconds), ("index", 0.0));
-    let waits = settle.settle.unwrap();
+    let waits = settle.settle.as_ref().unwrap();
     assert_eq!((waits.floor_seconds, waits.ceiling_seconds), (3.0, 12.0));
-    assert_eq!((settle.seconds, points.settle), (3.0, None));
+    assert_eq!((settle.seconds, &points.settle), (3.0, &None));
     assert_eq!(plan.blocks[0].orders[1], [[0]], "it is built once");
 }
 
@@ -118,6 +118,11 @@ fn mistakes_in_suites_are_named() {
         "floor of another phase",
         ("seconds = \"60 + base\"", "floor_seconds = 1"),
         "own.toml:16`: `floor_seconds` belongs to a settle phase only",
+    );
+    check(
+        "servers of another phase",
+        ("seconds = \"60 + base\"", "servers = [\"postgres\"]"),
+        "own.toml:16`: `servers` belongs to a settle phase only",
     );
     check("order", ("order = \"fixed\"\n", ""), "with index phases needs `order = \"fixed\"`");
     check("seconds", ("60 + base", "base - 3"), "`seconds` is 0; it must be 1 at least");

@@ -409,6 +409,25 @@ fn a_statement_of_every_third_time_is_executed_first_and_then_in_every_third_ope
 }
 
 #[test]
+fn the_time_of_what_is_looked_up_now_and_then_is_not_the_operations() {
+    let mut greatest = statement("MAX", vec![]);
+    greatest.capture = Some("greatest".to_owned());
+    greatest.every = Some(expression("3"));
+    greatest.untimed = true;
+    let query = statement("SELECT ?", vec![number("greatest")]);
+    let both = assignment(vec![op("o", vec![greatest, query])], 1);
+    let mut client = Scripted::default();
+    let mut clock = FakeClock { now: 0, step: 1000 };
+    let tally = executed(&both, &closed(4), &mut client, &mut clock);
+    assert_eq!(client.log, ["MAX", "SELECT 77", "SELECT 77", "SELECT 77", "MAX", "SELECT 77"]);
+    // Each reading of the clock takes 1 us, which two of around MAX add to its operation; what is
+    // between them is not counted.
+    let times = tally.recorder.service[0].to_hdr().unwrap();
+    assert_eq!([times.count_between(900, 1100), times.count_between(1900, 2100)], [2, 2]);
+    assert_eq!(times.max() / 1000, 2);
+}
+
+#[test]
 fn a_value_between_two_kept_ones_is_below_the_bound() {
     let mut low = statement("LOW", vec![]);
     low.capture = Some("low".to_owned());

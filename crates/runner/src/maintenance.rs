@@ -1,0 +1,260 @@
+//! Maintenance after writes: statements that make a server pay its debts, and the wait for that.
+
+use crate::{
+    Error,
+    calm::Patience,
+    driver::unexpected,
+    run::Run,
+    template,
+    trial::{Stand, Trial},
+};
+use dbms::{Failure, Maintenance, product::Dbms};
+use model::{
+    drive::{Command, Reply},
+    plan::Settle,
+};
+use std::time::{Duration, Instant};
+
+/// Tables that are maintained at the same time, at most, each by a connection of its own.
+const TABLES_AT_ONCE: usize = 32;
+
+/// How long maintenance takes, from its start.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Limits {
+    /// At least, even if all debts are paid earlier.
+    pub(crate) floor: Duration,
+    /// At most; at least the floor.
+    pub(crate) ceiling: Duration,
+    /// To the ceiling, which statements and debts have together; or statements take their time, and
+    /// debts are then waited for while they become smaller.
+    pub(crate) patience: Patience,
+}
+
+/// What maintenance came to.
+#[derive(Debug, Default)]
+pub(crate) struct Settled {
+    /// What was owed at the start, one entry per debt that the server knows.
+    before: Vec<String>,
+    /// What was owed at the end.
+    after: Vec<String>,
+    /// Debts above their floors at the end.
+    pub(crate) left: Vec<String>,
+    /// Statements that were refused or cut off, and are worth telling.
+    pub(crate) refused: Vec<String>,
+    /// Whether statements were cut off at the ceiling.
+    cut: bool,
+    /// How long it took until the debts were paid, or no longer waited for.
+    condition: Duration,
+}
+
+impl Settled {
+    /// The mark of slices after the phase `name`, if not all went well.
+    fn mark(&self, name: &str, ceiling: Duration) -> Option<String> {
+        if !self.left.is_empty() {
+            return Some(format!("debts left after `{name}`"));
+        }
+        self.hit(ceiling).then(|| format!("`{name}` hit its ceiling"))
+    }
+
+    fn hit(&self, ceiling: Duration) -> bool {
+        self.cut || self.condition > ceiling
+    }
+
+    /// One line for the record.
+    fn told(&self, limits: Limits) -> String {
+        let how = match (self.left.as_slice(), self.hit(limits.ceiling)) {
+            ([], false) => "all debts paid".to_owned(),
+            ([], true) => "the ceiling was hit, and all debts are paid".to_owned(),
+            (left, true) => format!("the ceiling was hit with debts left ({})", left.join(", ")),
+            (left, false) => format!("debts came back or were left ({})", left.join(", ")),
+        };
+        format!(
+            "{how} after {:.1} s; floor {:.0} s, ceiling {:.0} s; owed before: {}; owed after: {}",
+            self.condition.as_secs_f64(),
+            limits.floor.as_secs_f64(),
+            limits.ceiling.as_secs_f64(),
+            self.before.join(", "),
+            self.after.join(", ")
+        )
+    }
+}
+
+/// A settle phase of one subject: recorded, and marked where debts are left or the ceiling was hit.
+pub(crate) fn phase(run: &mut Run<'_>, trial: &mut Trial, phase: usize) -> Result<(), Error> {
+    let servers = run.plan.phases[phase].settle.iter().flat_map(|settle| &settle.servers);
+    let servers: Vec<&String> = servers.collect();
+    if !servers.is_empty() && !servers.contains(&&run.subject(trial.subject).build.server) {
+        return Ok(());
+    }
+    let clients = u32::try_from(trial.stand.connections.len()).unwrap_or(1);
+    if !trial.recover(clients)? {
+        return Ok(());
+    }
+    let settled = recorded(run, trial, phase);
+    trial.keep_apart(settled).map(drop)
+}
+
+fn recorded(run: &mut Run<'_>, trial: &mut Trial, phase: usize) -> Result<(), Error> {
+    let about = &run.plan.phases[phase];
+    let as_long = Settle {
+        floor_seconds: about.seconds,
+        ceiling_seconds: about.seconds,
+        servers: Vec::new(),
+    };
+    let settle = about.settle.as_ref().unwrap_or(&as_long);
+    let floor = settle.floor_seconds.max(0.0);
+    let limits = Limits {
+        floor: Duration::from_secs_f64(floor),
+        ceiling: Duration::from_secs_f64(settle.ceiling_seconds.max(floor)),
+        patience: Patience::ToTheCeiling,
+    };
+    run.step(&format!("{}: maintenance, at least {floor:.0} s", trial.header.subject));
+    let start = Instant::now();
+    let subject = trial.subject;
+    let settled = trial.stand.thawed(|stand| settle_now(run, subject, stand, limits))?;
+    for refused in &settled.refused {
+        let warning = format!("maintenance: {refused}");
+        trial.event("warning", &warning, None)?;
+        run.warn(&format!("{}: {warning}", trial.header.subject));
+    }
+    trial.marks.extend(settled.mark(&about.name, limits.ceiling));
+    trial.event("settled", &settled.told(limits), Some(start.elapsed().as_secs_f64()))
+}
+
+/// Makes the server pay its debts. Page cleaning and the like go on at full rate until the floor,
+/// as published, and only then are settings as before; what is left is looked at last.
+pub(crate) fn settle_now(
+    run: &Run<'_>,
+    subject: usize,
+    stand: &mut Stand,
+    limits: Limits,
+) -> Result<Settled, Error> {
+    let start = Instant::now();
+    let about = &run.plan.subjects[subject];
+    let product = dbms::find(&about.build.server)?;
+    let mut settled = Settled { before: stand.owed()?, ..Settled::default() };
+    let version = stand.server_version.clone();
+    let tables = template::tables(run);
+    let statements = product.settle_sql(&about.config, &version);
+    let end = (limits.patience == Patience::ToTheCeiling).then(|| start + limits.ceiling);
+    let work = Work { product, version, tables, end };
+    work.execute(stand, &statements, &mut settled)?;
+    let rest = work.rest().unwrap_or(limits.ceiling);
+    settled.left = stand.drain(rest, limits.patience)?;
+    settled.condition = start.elapsed();
+    if settled.condition < limits.floor {
+        run.stop.sleep(limits.floor.saturating_sub(settled.condition))?;
+        settled.left = stand.drain(Duration::ZERO, Patience::WhilePaying)?;
+    }
+    for statement in product.unsettle_sql(&about.config) {
+        if let (Some(refusal), Failure::Breaks) = (one(stand, statement.sql)?, statement.failure) {
+            return Err(Error::Sql { message: refusal, lost: false });
+        }
+    }
+    settled.after = stand.owed()?;
+    Ok(settled)
+}
+
+/// Statements, and when they have to end.
+struct Work {
+    product: &'static dyn Dbms,
+    version: String,
+    tables: Vec<String>,
+    end: Option<Instant>,
+}
+
+impl Work {
+    fn rest(&self) -> Option<Duration> {
+        self.end.map(|end| end.saturating_duration_since(Instant::now()))
+    }
+
+    /// Executes them in order, until one is cut off.
+    fn execute(
+        &self,
+        stand: &mut Stand,
+        statements: &[Maintenance],
+        settled: &mut Settled,
+    ) -> Result<(), Error> {
+        for statement in statements {
+            for refusal in self.refusals(stand, statement)? {
+                settled.cut |= self.rest().is_some_and(|rest| rest.is_zero());
+                match statement.failure {
+                    _ if settled.cut => settled.refused.push(format!("{refusal} (cut off)")),
+                    Failure::Breaks => {
+                        return Err(Error::Sql { message: refusal, lost: false });
+                    }
+                    Failure::Recorded => settled.refused.push(refusal),
+                    Failure::Expected => {}
+                }
+            }
+            if settled.cut {
+                break;
+            }
+        }
+        self.product.limit_sql(&self.version, None).map_or(Ok(()), |sql| one(stand, &sql).map(drop))
+    }
+
+    /// Executes one statement, or one for each table at the same time.
+    fn refusals(&self, stand: &mut Stand, statement: &Maintenance) -> Result<Vec<String>, Error> {
+        let limit = self.rest().and_then(|rest| self.product.limit_sql(&self.version, Some(rest)));
+        if !statement.is_per_table() {
+            if let Some(limit) = limit {
+                one(stand, &limit)?;
+            }
+            return Ok(one(stand, statement.sql)?.into_iter().collect());
+        }
+        let list = |table: &String| -> Vec<String> {
+            let sql = statement.sql.replace("{table}", table);
+            limit.iter().cloned().chain([sql]).collect()
+        };
+        let mut refusals = Vec::new();
+        for tables in self.tables.chunks(TABLES_AT_ONCE) {
+            let command = Command::Together { lists: tables.iter().map(list).collect() };
+            match stand.driver.ask(&command)? {
+                Reply::Together(refused) => refusals.extend(refused.into_iter().flatten()),
+                other => return Err(unexpected("together", &other)),
+            }
+        }
+        Ok(refusals)
+    }
+}
+
+/// Executes a statement on the control connection and gives why the server refused it, if it did.
+fn one(stand: &mut Stand, sql: &str) -> Result<Option<String>, Error> {
+    match stand.driver.query(sql) {
+        Ok(_) => Ok(None),
+        Err(Error::Sql { message, lost: false }) => Ok(Some(message)),
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ceiling_that_was_hit_is_never_told_as_paid() {
+        let limits = Limits {
+            floor: Duration::from_secs(5),
+            ceiling: Duration::from_secs(20),
+            patience: Patience::ToTheCeiling,
+        };
+        let check = |seconds, cut, left: &[&str], told: &str, mark: Option<&str>| {
+            let settled = Settled {
+                left: left.iter().map(|debt| (*debt).to_owned()).collect(),
+                cut,
+                condition: Duration::from_secs(seconds),
+                ..Settled::default()
+            };
+            assert!(settled.told(limits).starts_with(told), "{}", settled.told(limits));
+            assert_eq!(settled.mark("settle", limits.ceiling).as_deref(), mark);
+        };
+        let (left, hit) = ("debts left after `settle`", "`settle` hit its ceiling");
+        check(20, false, &[], "all debts paid after 20.0 s; floor 5 s, ceiling 20 s", None);
+        // A statement that nothing could end.
+        check(3600, false, &[], "the ceiling was hit, and all debts are paid", Some(hit));
+        check(20, true, &[], "the ceiling was hit, and all debts are paid", Some(hit));
+        check(21, false, &["dirty_pages 7"], "the ceiling was hit with debts left (d", Some(left));
+        check(2, false, &["dirty_pages 7"], "debts came back or were left (dirty", Some(left));
+    }
+}
