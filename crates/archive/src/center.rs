@@ -45,7 +45,7 @@ pub(crate) fn centers(study: &Study) -> Centers<'_> {
 
 fn center<'a>(values: &[&'a ImportedValue]) -> Option<Center<'a>> {
     let first = *values.first()?;
-    let mut blocks: BTreeMap<(&str, u32), Vec<(f64, Option<Piece>)>> = BTreeMap::new();
+    let mut blocks: BTreeMap<(&str, u32), Vec<Value>> = BTreeMap::new();
     for value in values {
         let m = &value.measurement;
         blocks.entry((&m.run, m.block)).or_default().push((m.value, m.piece));
@@ -64,8 +64,11 @@ fn center<'a>(values: &[&'a ImportedValue]) -> Option<Center<'a>> {
     })
 }
 
+/// A value, with what it is among pieces.
+type Value = (f64, Option<Piece>);
+
 /// What pieces are together; of repetitions the mean.
-fn of_block(values: &[(f64, Option<Piece>)]) -> f64 {
+fn of_block(values: &[Value]) -> f64 {
     let pieces = values.iter().map(|(value, piece)| Some((*value, (*piece)?)));
     let pieces: Option<Vec<_>> = pieces.collect();
     let values = || mean(&values.iter().map(|(value, _)| *value).collect::<Vec<_>>());

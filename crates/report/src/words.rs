@@ -83,16 +83,6 @@ pub(crate) fn interval_title() -> String {
     format!("{} % interval", (analysis::CONFIDENCE * 100.0).round())
 }
 
-/// The ends of an interval as short as can be, for a table.
-pub(crate) fn ends((low, high): (f64, f64)) -> String {
-    let end = |end: f64| match end {
-        end if end < 0.01 => "<0.01".to_owned(),
-        end if end > 100.0 => ">100".to_owned(),
-        end => number::ratio(end),
-    };
-    format!("{}–{}", end(low), end(high))
-}
-
 /// The ends of an interval where there is little room: `0.61–0.68`.
 pub(crate) fn ends((low, high): (f64, f64)) -> String {
     let end = |end: f64| match end {

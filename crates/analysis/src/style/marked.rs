@@ -18,8 +18,8 @@ impl Style for Marked {
     }
 
     fn help(&self) -> &'static str {
-        "a missed target is marked in all tables, and its rate is not compared; ratios have intervals \
-         and verdicts where several blocks repeat them"
+        "a missed target is marked in all tables, and its rate is not compared; ratios have \
+         intervals and verdicts where several blocks repeat them"
     }
 
     fn legends(&self) -> [&'static str; 3] {

@@ -40,8 +40,8 @@ pub struct Study {
     pub subjects: Vec<String>,
     /// CPUs of the host by subject, where known.
     pub cpus: BTreeMap<String, u32>,
-    /// Rates of one client in single seconds \[1/s\] by phase and subject, where they were recorded:
-    /// rows while loading, else queries.
+    /// Rates of one client in single seconds \[1/s\] by phase and subject, where they were
+    /// recorded: rows while loading, else queries.
     pub client_rates: BTreeMap<(String, String), Vec<u64>>,
     /// The values.
     pub values: Vec<ImportedValue>,

@@ -1,6 +1,6 @@
 //! The summary tables of the Insert Benchmark: rates of all phases, the same relative to the first
-//! variant, and the inserts beside queries with their targets; in a style with verdicts the intervals
-//! of the ratios too, where several blocks repeat them.
+//! variant, and the inserts beside queries with their targets; in a style with verdicts the
+//! intervals of the ratios too, where several blocks repeat them.
 
 use super::Page;
 use crate::{
