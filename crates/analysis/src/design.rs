@@ -222,6 +222,7 @@ mod tests {
                 roles: vec![role],
                 lead: String::new(),
                 deviations: Vec::new(),
+                arrival: model::workload::Arrival::Closed,
                 source: String::new(),
             }];
             plan.phases = vec![Phase {

@@ -88,6 +88,7 @@ fn exports(imported: Imported) -> u64 {
         experiment: archive.experiment,
         subjects: archive.subjects,
         cpus: BTreeMap::new(),
+        client_rates: BTreeMap::new(),
         values: archive.values,
     };
     let input = Input { studies: imported.archives.into_iter().map(study).collect() };
