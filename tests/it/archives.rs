@@ -68,7 +68,8 @@ fn an_archive_is_imported_compared_and_exported() {
     lab.succeed(&["import", "mine", "--correct", "vmstat"]);
     lab.succeed(&["report", "--out", "r.html"]);
     let page = std::fs::read_to_string(lab.path("r.html")).unwrap();
-    for told in ["<dd>mine</dd>", "<dd>sb_met (4)</dd>", "<dd>vmstat</dd>", "sb.met.scan.range100"] {
+    for told in ["<dd>mine</dd>", "<dd>sb_met (4)</dd>", "<dd>vmstat</dd>", "sb.met.scan.range100"]
+    {
         assert!(page.contains(told), "{told}");
     }
     lab.succeed(&["export", "--format", "csv", "--out", "out"]);
