@@ -133,6 +133,16 @@ fn every_line_and_dot_stands_out_from_the_paper() {
 }
 
 #[test]
+fn no_text_is_half_transparent() {
+    // Lines that cover nothing, and links that are shown when they are pointed at.
+    let others = [".span", "path.gap", ".link"];
+    for rule in STYLE.split('}').filter(|rule| rule.contains("opacity:")) {
+        let selector = rule.rsplit_once('{').unwrap().0;
+        assert!(others.iter().any(|other| selector.contains(other)), "{selector}");
+    }
+}
+
+#[test]
 fn no_rule_uses_a_colour_that_is_not_looked_at() {
     let known: BTreeSet<&str> = TEXTS
         .iter()

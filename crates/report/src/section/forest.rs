@@ -52,8 +52,12 @@ fn plot(scope: &Scope<'_>, metric: &str, form: Form) -> Option<Item> {
         title: grid.rows[*index].title.clone(),
         dots: dots(grid, (plane, *index), &compared),
     };
-    let groups = grid.groups().into_iter();
-    let groups = groups.map(|(name, rows)| (name.to_owned(), rows.iter().map(row).collect()));
+    // A metric may be known of some tests only: a row without marks would look like a loss.
+    let marked = |rows: Vec<usize>| -> Vec<ForestRow> {
+        rows.iter().map(row).filter(|row| !row.dots.is_empty()).collect()
+    };
+    let groups = grid.groups().into_iter().map(|(name, rows)| (name.to_owned(), marked(rows)));
+    let groups = groups.filter(|(_, rows)| !rows.is_empty());
     let title = words::long_title(grid.metrics[plane]);
     let variant = |index: &usize| {
         let title = &grid.columns[*index].title;
