@@ -90,7 +90,7 @@ fn talk_of(imported: &Imported) {
     if imported.warnings.len() > SHOWN {
         let more = imported.warnings.len() - SHOWN;
         talk::say(&format!(
-            "warning: and {more} more; `import.json` of each run has the first {KEPT} of its archive"
+            "warning: and {more} more; `import.json` of each run has its first {KEPT}"
         ));
     }
     let taken: Vec<String> =
