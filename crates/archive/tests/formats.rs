@@ -157,6 +157,15 @@ fn raw_captures_are_read() {
 }
 
 #[test]
+fn a_size_that_no_process_tells_is_not_invented() {
+    let text = String::from_utf8(data("sb.ps.read-only.range10.pk1.dop4")).unwrap();
+    let text = ["2048000", "4096000", "3072000"].iter().fold(text, |t, kib| t.replace(kib, "-"));
+    let (_, found) = found("sb.ps.read-only.range10.pk1.dop4", text.as_bytes()).unwrap();
+    let metrics: Vec<&str> = found.values.iter().map(|value| value.metric.as_ref()).collect();
+    assert_eq!((metrics.as_slice(), found.warnings.len()), (["server_rss_mib_peak"].as_slice(), 3));
+}
+
+#[test]
 fn output_of_pgbench_is_read() {
     check(
         "pgbench.txt",

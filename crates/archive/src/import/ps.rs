@@ -73,8 +73,11 @@ impl Importer for Ps {
         for ((kib, line), metric) in
             peaks.into_iter().zip(["server_vsz_mib_peak", "server_rss_mib_peak"])
         {
-            found.computed(&cell, metric, kib / 1024.0, line);
-            found.bias(metric, bias::LARGEST_PROCESS);
+            // A size that no line tells is not 0.
+            if kib > 0.0 {
+                found.computed(&cell, metric, kib / 1024.0, line);
+                found.bias(metric, bias::LARGEST_PROCESS);
+            }
         }
         Ok(())
     }
