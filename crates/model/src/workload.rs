@@ -3,7 +3,7 @@
 
 use crate::{
     Parameters,
-    expression::{Expression, ExpressionError},
+    expression::{Condition, Expression, ExpressionError},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -83,7 +83,7 @@ pub struct Op {
     /// Relative frequency among the operations of the same role; at least 1.
     pub weight: u32,
     /// Whether BEGIN and COMMIT enclose the statements.
-    pub transaction: bool,
+    pub transaction: Condition,
     /// Values drawn once per execution of the operation, in order, by name.
     pub draws: Vec<Draw>,
     /// The statements, in order.
@@ -123,6 +123,10 @@ pub struct Statement {
     pub rows_per_statement: Option<Expression>,
     /// Executions in a row, each with fresh arguments on the same table.
     pub repeat: Expression,
+    /// Whether it is repeated in turn with the statement before it, as often and on its table:
+    /// first one, then the other, then the first one again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_turn: bool,
     /// Values drawn once per execution of this statement.
     pub draws: Vec<Draw>,
     /// Values drawn once per row of a multi-row INSERT.
@@ -163,6 +167,21 @@ impl Statement {
     /// Whether a prepared statement or text is sent in a dialect.
     pub fn mode_on(&self, dialect: &str) -> Mode {
         self.mode_for.get(dialect).copied().unwrap_or(self.mode)
+    }
+
+    /// The same where a phase says how its statements travel; what needs text is sent as text all
+    /// the same.
+    pub fn mode_in(&self, dialect: &str, of_phase: Option<Mode>) -> Mode {
+        match of_phase {
+            None => self.mode_on(dialect),
+            Some(_) if self.needs_text() => Mode::Text,
+            Some(mode) => mode,
+        }
+    }
+
+    /// Whether it cannot be prepared at all: a decimal is an argument in text only.
+    pub fn needs_text(&self) -> bool {
+        self.args.iter().any(|arg| matches!(arg.value, Generator::Decimal { .. }))
     }
 }
 

@@ -119,6 +119,16 @@ fn mistakes_in_suites_are_named() {
         ("seconds = \"60 + base\"", "floor_seconds = 1"),
         "own.toml:16`: `floor_seconds` belongs to a settle phase only",
     );
+    check(
+        "mode of a settle phase",
+        ("floor_seconds = \"base\"", "mode = \"text\""),
+        "own.toml:22`: `mode` belongs to phases that execute a workload",
+    );
+    check(
+        "mode",
+        ("seconds = \"60 + base\"", "mode = \"txt\""),
+        "unknown word `txt`; did you mean `text`?",
+    );
     check("order", ("order = \"fixed\"\n", ""), "with index phases needs `order = \"fixed\"`");
     check("seconds", ("60 + base", "base - 3"), "`seconds` is 0; it must be 1 at least");
     check(
