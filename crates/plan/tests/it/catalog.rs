@@ -71,6 +71,7 @@ fn every_shipped_experiment_is_planned() {
             "insert-benchmark-all" => 7,
             // What is verified is not compared.
             "verify" => 1,
+            "verify-all" => 8,
             _ => 2,
         };
         assert_eq!(plan.subjects.len(), subjects, "{}", listing.name);
