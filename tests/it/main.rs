@@ -21,4 +21,5 @@ mod report;
 mod running;
 mod servers;
 mod survival;
+mod sysbench;
 mod verify;
