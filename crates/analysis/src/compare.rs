@@ -15,6 +15,10 @@ use crate::{
 use model::{Levels, measurement::Measurement, metric::Metric};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The group of phases that are reported and in no mean over all phases: what is executed beside
+/// the rows of a published list.
+pub const APART: &str = "apart";
+
 /// What one experiment found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
@@ -95,11 +99,19 @@ impl Comparison {
         self.phases.iter().find(|result| result.phase == phase)?.cell(subject, metric)
     }
 
+    /// The phases that means over all of them are made of: without those of the group [`APART`],
+    /// unless there are no others.
+    pub fn counted(&self) -> Vec<&PhaseResult> {
+        let counted: Vec<_> = self.phases.iter().filter(|phase| phase.group != APART).collect();
+        if counted.is_empty() { self.phases.iter().collect() } else { counted }
+    }
+
     /// The interval for the geometric mean of a subject's ratios over phases, from the mean of each
     /// block: what all phases share in a block does not average out over them. Absent unless every
     /// phase that compares has the same number of blocks, two at least.
     pub fn mean_interval(&self, subject: &str, metric: &str) -> Option<(f64, f64)> {
-        let cells = self.phases.iter().filter_map(|phase| phase.cell(subject, metric));
+        let counted = self.counted();
+        let cells = counted.iter().filter_map(|phase| phase.cell(subject, metric));
         let cells: Vec<&Cell> = cells.filter(|cell| cell.ratio.is_some()).collect();
         let blocks = cells.first()?.block_ratios.len();
         if cells.iter().any(|cell| cell.block_ratios.len() != blocks) {

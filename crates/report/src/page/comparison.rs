@@ -82,7 +82,8 @@ fn head(comparison: &Comparison, document: &mut Document) {
 fn answer(comparison: &Comparison, subject: &str) -> Vec<String> {
     let mut ratios = Vec::new();
     let mut base = None;
-    for cell in comparison.phases.iter().filter_map(|phase| phase.cell(subject, OVERVIEW)) {
+    let counted = comparison.counted();
+    for cell in counted.iter().filter_map(|phase| phase.cell(subject, OVERVIEW)) {
         ratios.extend(cell.ratio);
         base = base.or(cell.base.as_ref());
     }
@@ -101,7 +102,7 @@ fn answer(comparison: &Comparison, subject: &str) -> Vec<String> {
          from {} to {}.",
         number::ratio(mean),
         ratios.len(),
-        comparison.phases.len(),
+        counted.len(),
         number::ratio(low),
         number::ratio(high),
     )];
