@@ -1,6 +1,6 @@
 //! `run --sysbench-report`: what programs that read sysbench's output read of ours.
 
-use crate::lab::{Lab, text};
+use crate::lab::{Lab, text, value};
 
 const EXPERIMENT: &str = "
 question = \"What does a transaction's end cost?\"
@@ -65,4 +65,46 @@ fn the_report_of_a_run_is_read_as_that_of_sysbench() {
         let seconds = field(report, "total time:", 3);
         assert!((field(report, "transactions:", 3) * seconds / events - 1.0).abs() < 0.01);
     }
+}
+
+const DEFINITIONS: &str = "
+question = \"What is an operation?\"
+workloads = [\"scan\", \"delete\"]
+rows = 500
+blocks = 1
+rounds = 1
+slice_seconds = 0.5
+warmup_seconds = 0
+[factors]
+build = [\"postgres@18\"]
+clients = [2]
+";
+
+#[test]
+fn both_definitions_of_a_rate_stand_beside_each_other() {
+    let lab = Lab::new();
+    lab.write("mine.toml", DEFINITIONS);
+    let out = lab.succeed(&["run", "mine.toml", "--no-steps"]);
+    let comparison = lab.comparison();
+    let of = |workload: &str, metric: &str| {
+        let found = value(&comparison, workload, "postgres", metric);
+        found.unwrap_or_else(|| panic!("{workload} has no {metric}\n{out}"))
+    };
+    let (all, one) = (of("scan", "rows_per_second"), of("scan", "rows_per_client_per_second"));
+    assert!((all / one - 2.0).abs() < 1e-9, "{all} by two clients, {one} by each");
+    assert_eq!(of("scan", "ops_per_second"), all);
+    // Far more deletes than rows: most find nothing.
+    let (queries, effective) =
+        (of("delete", "queries_per_second"), of("delete", "effective_ops_per_second"));
+    assert!(effective < queries, "{effective} of {queries}");
+    let (each, effective_each) =
+        (of("delete", "server_cpu_us_per_op"), of("delete", "server_cpu_us_per_effective_op"));
+    let share = each / effective_each * queries / effective;
+    assert!((share - 1.0).abs() < 1e-6, "{each} and {effective_each}");
+    for words in ["rows per client", "effective ops", "server cpu per effective op"] {
+        let heads: Vec<&str> = words.split(' ').collect();
+        assert!(heads.iter().all(|word| out.contains(word)), "no `{words}` in\n{out}");
+    }
+    assert!(out.contains("before and since April 2025"), "{out}");
+    assert!(out.contains("Statements that may find no row to change"), "{out}");
 }
