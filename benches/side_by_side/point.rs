@@ -93,6 +93,7 @@ fn with_driver(rig: &mut Rig, events: u64) -> anyhow::Result<f64> {
         workload: rig.catalog.workload("point-query")?,
         schema: rig.schema.clone(),
         parameters: rig.parameters(),
+        mode: None,
     };
     rig.driver.ask(&Command::Compile(Box::new(assignment)))?;
     let stretch = Stretch {

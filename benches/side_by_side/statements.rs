@@ -220,7 +220,8 @@ fn with_driver(rig: &mut Rig, case: &Case, seed: u64) -> anyhow::Result<Cost> {
     if let Some(range) = parameters.get_mut("range_size") {
         *range = case.range;
     }
-    let assignment = Assignment { workload, schema: rig.schema.clone(), parameters };
+    let schema = rig.schema.clone();
+    let assignment = Assignment { workload, schema, parameters, mode: None };
     rig.driver.ask(&Command::Compile(Box::new(assignment)))?;
     stretch(rig, WARM, seed)?;
     let count = Count::begin(rig, case.by, &before)?;

@@ -5,6 +5,7 @@ use super::Verb;
 use crate::{args::CatalogArgs, exit::Code, talk};
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
 use model::{
+    expression::Condition,
     plan::PhaseKind,
     workload::{Bounds, Counts, Mode, Role, RoleArrival, RoleEnd, Statement, Workload},
 };
@@ -79,7 +80,9 @@ fn suite_described(suite: &Suite) -> String {
         let values = phase.parameters.iter().map(|(name, value)| format!("{name} = {value}"));
         let range = phase.range.map(|range| format!("range {range}"));
         let warmup = (phase.kind == PhaseKind::Warmup).then(|| "warm-up".to_owned());
-        let more: Vec<String> = warmup.into_iter().chain(range).chain(values).collect();
+        let mode = phase.mode.map(|mode| format!("all {}", word(mode)));
+        let more = warmup.into_iter().chain(range).chain(mode);
+        let more: Vec<String> = more.chain(values).collect();
         let _ = writeln!(text, "{}{}", if more.is_empty() { "" } else { "; " }, more.join(", "));
     }
     text
@@ -105,7 +108,11 @@ fn described(workload: &Workload) -> String {
         describe_role(&mut text, role);
     }
     for op in &workload.ops {
-        let transaction = if op.transaction { ", in a transaction" } else { "" };
+        let transaction = match &op.transaction {
+            Condition::Fixed(false) => String::new(),
+            Condition::Fixed(true) => ", in a transaction".to_owned(),
+            Condition::When(when) => format!(", in a transaction where {when} is 1"),
+        };
         let _ = writeln!(text, "\noperation {} (weight {}{transaction})", op.name, op.weight);
         for draw in &op.draws {
             let _ = writeln!(text, "  draw {} = {:?}", draw.name, draw.value);
@@ -139,13 +146,17 @@ fn describe_role(text: &mut String, role: &Role) {
     }
 }
 
+fn word(mode: Mode) -> &'static str {
+    if mode == Mode::Prepared { "prepared" } else { "text" }
+}
+
 fn describe(text: &mut String, statement: &Statement) {
-    let word = |mode: Mode| if mode == Mode::Prepared { "prepared" } else { "text" };
     let others = statement.mode_for.iter();
     let others = others.map(|(dialect, mode)| format!(" ({dialect}: {})", word(*mode)));
     let mode = format!("{}{}", word(statement.mode), others.collect::<String>());
     let every = statement.every.as_ref().map(|every| format!(", in every {every}. execution"));
-    let every = every.unwrap_or_default();
+    let turn = if statement.in_turn { ", in turn with the one before" } else { "" };
+    let every = format!("{turn}{}", every.unwrap_or_default());
     let _ = writeln!(text, "  {:?}, {mode}, {} times{every}", statement.class, statement.repeat);
     if let Some(rows) = &statement.rows_per_statement {
         let _ = writeln!(text, "    rows in the statement: {rows}");

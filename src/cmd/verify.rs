@@ -56,6 +56,8 @@ fn command(command: Command) -> Command {
                  anything differs that the workload's file does not document.\n\n\
                  Examples:\n  dbdyno verify                          every published row on \
                  embedded SQLite\n  \
+                 dbdyno verify verify-all               the same on all servers and storage \
+                 engines\n  \
                  dbdyno verify --set factors.build=[\"postgres@18\",\"mysql@9\"]\n  \
                  dbdyno verify mine.toml --details",
             ),

@@ -306,37 +306,67 @@ sql_for.postgres = \"SELECT missing FROM {table} WHERE id = ?\"
 args = [{ uniform = [1, \"rows\"] }]
 ";
 
-/// Runs a workload that only Postgres refuses, beside one that both execute.
-fn one_server_refuses(workload: &str, baseline: &str) {
+const DESIGNS: [&str; 2] = [
+    "slice_seconds = 0.2\nrounds = 1",
+    "design = \"classic\"\nread_seconds = 0.2\nwarmup_seconds = 0.1",
+];
+
+/// Runs a workload of the user's own that `refuses` refuses, beside one that all servers execute.
+/// What is said of the failure of its first slice.
+fn run_refused(workload: &str, lines: &[&str], refuses: &str) -> String {
     let lab = Lab::new();
     lab.write("own.toml", workload);
-    let lines = [
-        QUESTION,
-        "workloads = [\"./own.toml\", \"point-query\"]",
-        "rows = 2000\nblocks = 1\nrounds = 1\nslice_seconds = 0.2",
-        baseline,
-        "factors.build = [\"sqlite\", \"postgres@18\"]",
-    ];
-    lab.write("bad.toml", &lines.join("\n"));
+    let head =
+        [QUESTION, "workloads = [\"./own.toml\", \"point-query\"]", "rows = 2000\nblocks = 1"];
+    lab.write("bad.toml", &[&head[..], lines].concat().join("\n"));
     let output = lab.run(&["run", "bad.toml", "--no-steps"]);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(2), "{out}\n{err}");
-    assert!(err.contains("failed: postgres-18") && err.contains("missing"), "{err}");
-    assert!(err.contains("own.toml"), "{err}");
+    assert!(!err.contains("panicked"), "{err}");
     assert!(out.contains("failed"), "the failure stands in the table\n{out}");
     let comparison = lab.comparison();
     let rate = |workload, variant| value(&comparison, workload, variant, "ops_per_second");
     assert!(rate("point-query", "sqlite").unwrap() > 0.0);
-    assert!(rate("point-query", "postgres").unwrap() > 0.0, "the other phase still ran\n{out}");
-    assert_eq!(rate("own", "postgres"), None, "{out}");
+    assert!(rate("point-query", refuses).unwrap() > 0.0, "the other phase still ran\n{out}");
+    assert_eq!(rate("own", refuses), None, "{out}");
+    let told: Vec<&str> = err.lines().filter(|line| line.contains("failed: ")).collect();
+    assert!(!told.is_empty() && told.iter().all(|line| line.contains(refuses)), "{err}");
+    told[0].to_owned()
+}
+
+/// The same on two servers, of which Postgres refuses.
+fn one_server_refuses(workload: &str, base: &str, line: u32) {
+    for design in DESIGNS {
+        let baseline = format!("baseline.build = \"{base}\"");
+        let builds = "factors.build = [\"sqlite\", \"postgres@18\"]";
+        let told = run_refused(workload, &[design, &baseline, builds], "postgres-18");
+        assert!(told.contains("missing"), "{told}");
+        assert!(told.contains(&format!("own.toml:{line}`")), "{told}");
+    }
 }
 
 #[test]
 fn a_statement_that_one_server_refuses_fails_its_own_slices_only() {
-    one_server_refuses(ONE_SERVER_ONLY, "baseline.build = \"sqlite\"");
-    one_server_refuses(ONE_SERVER_ONLY, "baseline.build = \"postgres@18\"");
+    one_server_refuses(ONE_SERVER_ONLY, "sqlite", 5);
+    one_server_refuses(ONE_SERVER_ONLY, "postgres@18", 5);
     let as_text = ONE_SERVER_ONLY.replace("sql =", "mode = \"text\"\nsql =");
-    one_server_refuses(&as_text, "baseline.build = \"sqlite\"");
+    one_server_refuses(&as_text, "sqlite", 6);
+}
+
+#[test]
+fn a_table_that_does_not_exist_is_named_with_its_line() {
+    let workload = ONE_SERVER_ONLY.replace("{table}", "nowhere");
+    for design in DESIGNS {
+        let told = run_refused(&workload, &[design, SQLITE], "sqlite");
+        assert!(told.contains("own.toml:5`: no such table: nowhere"), "{told}");
+    }
+    let lab = Lab::new();
+    lab.write("own.toml", &workload);
+    lab.write("bad.toml", &[QUESTION, "workloads = [\"./own.toml\"]", SQLITE].join("\n"));
+    let output = lab.run(&["verify", "bad.toml", "--rows", "1000"]);
+    assert_eq!(output.status.code(), Some(2));
+    let out = text(&output.stdout);
+    assert!(out.contains("own.toml:5`: no such table: nowhere"), "{out}");
 }
 
 #[test]

@@ -62,8 +62,10 @@ pub(crate) fn value(
     variant: &str,
     metric: &str,
 ) -> Option<f64> {
-    let rows = comparison["comparisons"].as_array().unwrap();
-    let mut rows = rows.iter().filter(|r| r["workload"] == workload && r["metric"] == metric);
+    let rows = |key: &str| comparison[key].as_array().unwrap();
+    // What has no variant beside it is told as a base alone.
+    let rows = rows("comparisons").iter().chain(rows("bases"));
+    let mut rows = rows.filter(|r| r["workload"] == workload && r["metric"] == metric);
     rows.find_map(|row| {
         let is = |key: &str| row[key].as_str().is_some_and(|name| name.starts_with(variant));
         let key = [("variant", "value"), ("base", "base_value")].into_iter().find(|(k, _)| is(k));

@@ -23,4 +23,5 @@ mod reports;
 mod running;
 mod servers;
 mod survival;
+mod sysbench;
 mod verify;

@@ -15,6 +15,10 @@ use crate::{
 use model::{Levels, measurement::Measurement, metric::Metric};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The group of phases that are reported and in no mean over all phases: what is executed beside
+/// the rows of a published list.
+pub const APART: &str = "apart";
+
 /// What one experiment found.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Comparison {
@@ -95,10 +99,17 @@ impl Comparison {
         self.phases.iter().find(|result| result.phase == phase)?.cell(subject, metric)
     }
 
-    /// The interval for the geometric mean of a subject's ratios over all phases, as
+    /// The phases that means over all of them are made of: without those of the group [`APART`],
+    /// unless there are no others.
+    pub fn counted(&self) -> Vec<&PhaseResult> {
+        let counted: Vec<_> = self.phases.iter().filter(|phase| phase.group != APART).collect();
+        if counted.is_empty() { self.phases.iter().collect() } else { counted }
+    }
+
+    /// The interval for the geometric mean of a subject's ratios over the counted phases, as
     /// [`mean_interval`] has it.
     pub fn mean_interval(&self, subject: &str, metric: &str) -> Option<(f64, f64)> {
-        mean_interval(&self.phases, subject, metric)
+        mean_interval(self.counted(), subject, metric)
     }
 }
 

@@ -30,8 +30,17 @@ pub fn derive(slice: &SliceRecord, facts: &PhaseFacts) -> Vec<(&'static str, f64
     if let Some(work) = &slice.work {
         let operations = denominator(work, facts);
         throughput(work, facts, &mut values);
+        if scans(work, facts) {
+            let clients = f64::from(slice.clients.max(1));
+            let all = values.iter().find(|(name, _)| *name == "rows_per_second");
+            let one = all.map(|(_, rate)| ("rows_per_client_per_second", rate / clients));
+            values.extend(one);
+        }
         latencies(work, facts, &mut values);
         if operations > 0.0 {
+            if facts.drains && work.writes > 0 {
+                effective(&parts, work.writes as f64, &mut values);
+            }
             if facts.writes {
                 values.push(("rows_changed_per_op", work.rows_changed as f64 / operations));
             }
@@ -109,14 +118,18 @@ fn statements(work: &StretchReport) -> f64 {
     (work.reads + work.writes + work.others) as f64
 }
 
-/// Rows returned or changed; a workload that counts rows and returns at most one per operation (a
-/// filter that nothing meets, an aggregate) scans, and counts the rows that it looks at.
-fn rows(work: &StretchReport, facts: &PhaseFacts) -> f64 {
-    let scans = facts.counts == Counts::Rows
+/// Whether the rows that a workload counts are those that it looks at: it returns at most one per
+/// operation (a filter that nothing meets, an aggregate).
+fn scans(work: &StretchReport, facts: &PhaseFacts) -> bool {
+    facts.counts == Counts::Rows
         && work.rows_changed == 0
         && work.rows_read <= work.succeeded
-        && facts.scanned_rows > 0.0;
-    if scans {
+        && facts.scanned_rows > 0.0
+}
+
+/// Rows returned or changed; where a workload scans, the rows that it looks at.
+fn rows(work: &StretchReport, facts: &PhaseFacts) -> f64 {
+    if scans(work, facts) {
         return work.succeeded as f64 * facts.scanned_rows;
     }
     (work.rows_read + work.rows_changed) as f64
@@ -239,6 +252,22 @@ fn lead(slice: &SliceRecord, facts: &PhaseFacts, operations: f64, values: &mut V
     ];
     for (name, total) in totals {
         values.extend(total.map(|total| (name, total / operations)));
+    }
+}
+
+/// What a statement costs that has changed rows, where many find none: those that found none are in
+/// the cost, and not in the number. Single steps are of too few operations to tell.
+fn effective(parts: &Parts<'_>, writes: f64, values: &mut Vec<Value>) {
+    let instructions = |scope| parts.total(scope, "user_instructions");
+    let of_server = |counter| parts.total(Scope::Server, counter);
+    let cpu_us = of_server("cpu_ns").or_else(|| of_server("task_clock_ns")).map(|ns| ns / 1e3);
+    let totals = [
+        ("foreground_user_instructions_per_effective_op", instructions(Scope::Foreground)),
+        ("server_user_instructions_per_effective_op", instructions(Scope::Server)),
+        ("server_cpu_us_per_effective_op", cpu_us),
+    ];
+    for (name, total) in totals {
+        values.extend(total.map(|total| (name, total / writes)));
     }
 }
 

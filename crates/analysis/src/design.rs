@@ -2,9 +2,10 @@
 
 use crate::{Error, Result, roles::RoleFacts};
 use model::{
+    Parameters,
     experiment::Design as Kind,
     plan::{PhaseKind, Plan},
-    workload::{Arrival, Counts},
+    workload::{Arrival, Class, Counts, Statement, Workload},
 };
 use std::collections::BTreeMap;
 
@@ -33,6 +34,9 @@ pub struct PhaseFacts {
     pub scanned_rows: f64,
     /// Whether the workload has statements that are meant to change rows.
     pub writes: bool,
+    /// Whether all its statements are meant to change rows, and some may find none to change, by
+    /// what they are expected to do: a table that drains.
+    pub drains: bool,
     /// Closed or open loop.
     pub arrival: Arrival,
     /// Who does what, for workloads with roles.
@@ -48,6 +52,7 @@ impl Default for PhaseFacts {
             counts: Counts::Operations,
             scanned_rows: 0.0,
             writes: false,
+            drains: false,
             arrival: Arrival::Closed,
             roles: None,
             has_pieces: false,
@@ -74,11 +79,12 @@ impl Design {
                 _ => workload.and_then(|w| RoleFacts::of(w, &phase.parameters)),
             };
             let writes = workload.is_some_and(model::workload::Workload::writes);
+            let drains = workload.is_some_and(|w| drains(w, &phase.parameters));
             let has_pieces = plan.experiment.design == Kind::Interleaved
                 && phase.kind == PhaseKind::Measure
                 && workload.is_some_and(model::workload::Workload::ends_by_roles);
             let arrival = phase.arrival;
-            PhaseFacts { counts, scanned_rows, writes, arrival, roles, has_pieces }
+            PhaseFacts { counts, scanned_rows, writes, drains, arrival, roles, has_pieces }
         };
         Self {
             experiment: plan.experiment.name.clone(),
@@ -112,6 +118,20 @@ impl Design {
     pub fn facts(&self, phase: &str) -> PhaseFacts {
         self.phases.get(phase).cloned().unwrap_or_default()
     }
+}
+
+/// Whether a workload does nothing but change rows, one statement at a time, and may find none.
+fn drains(workload: &Workload, parameters: &Parameters) -> bool {
+    let ops = || workload.ops.iter();
+    let statements = || ops().flat_map(|op| &op.statements);
+    let idle = |statement: &Statement| {
+        let changed = statement.expect.changed.as_ref();
+        changed.is_some_and(|changed| changed.low.evaluate(parameters) == Ok(0))
+    };
+    workload.roles.is_empty()
+        && ops().all(|op| op.transaction.holds(parameters) == Ok(false))
+        && statements().all(|statement| statement.class == Class::Write)
+        && statements().any(idle)
 }
 
 fn base_of(plan: &Plan, subject: &model::subject::Subject) -> Option<String> {
@@ -232,6 +252,7 @@ mod tests {
                 range: None,
                 clients: 1,
                 parameters: Default::default(),
+                mode: None,
                 arrival: Arrival::Closed,
                 seconds: 0.0,
                 kind,

@@ -47,7 +47,7 @@ mod warning;
 pub use accounting::{Accounting, account};
 pub use cache::cache_bytes;
 pub use client_rates::client_rates;
-pub use compare::{Cell, Comparison, PhaseResult, compare, mean_interval};
+pub use compare::{APART, Cell, Comparison, PhaseResult, compare, mean_interval};
 pub use curve::{Curve, latency_points, memory_points, stall_curves, throughput_curves};
 pub use derive::derive;
 pub use design::{Design, PhaseFacts};

@@ -37,7 +37,8 @@ pub const METRICS: &[Metric] = &[
     rate("ops_per_second", "QPS", "what the workload counts, per second"),
     rate("queries_per_second", "", "statements per second, BEGIN and COMMIT included"),
     rate("transactions_per_second", "", "operations of the workload per second"),
-    rate("rows_per_second", "", "rows returned, changed or scanned, per second"),
+    rate("rows_per_second", "", "rows returned, changed or scanned, per second, by all clients"),
+    rate("rows_per_client_per_second", "", "scans: rows per second, by one client"),
     metric_of(
         "ops_per_second_relative",
         "rQPS",
@@ -94,6 +95,24 @@ pub const METRICS: &[Metric] = &[
     cost("server_kernel_instructions_per_op", "", "1/op", "kernel instructions of the same"),
     cost("server_cycles_per_op", "", "1/op", "cycles of the whole server"),
     cost("server_cpu_us_per_op", "cpu/o", "us/op", "CPU time of the whole server"),
+    cost(
+        "foreground_user_instructions_per_effective_op",
+        "",
+        "1/op",
+        "draining workloads: user instructions of serving tasks per statement that changed rows",
+    ),
+    cost(
+        "server_user_instructions_per_effective_op",
+        "",
+        "1/op",
+        "draining workloads: user instructions of the server per statement that changed rows",
+    ),
+    cost(
+        "server_cpu_us_per_effective_op",
+        "",
+        "us/op",
+        "draining workloads: CPU time of the server per statement that changed rows",
+    ),
     cost("background_user_instructions_per_op", "", "1/op", "user instructions of other tasks"),
     cost("background_kernel_instructions_per_op", "", "1/op", "kernel instructions of the same"),
     cost("background_cycles_per_op", "", "1/op", "cycles of the server's other tasks"),
@@ -165,7 +184,7 @@ mod tests {
         let names: BTreeSet<_> = METRICS.iter().map(|metric| metric.name).collect();
         assert_eq!(names.len(), METRICS.len());
         for metric in METRICS {
-            let per_op = metric.name.ends_with("_per_op");
+            let per_op = ["_per_op", "_per_effective_op"].iter().any(|e| metric.name.ends_with(e));
             assert_eq!(per_op, metric.unit.ends_with("/op"), "{}", metric.name);
             assert_eq!(
                 metric.name.ends_with("_per_second"),

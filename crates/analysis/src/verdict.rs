@@ -60,7 +60,7 @@ const SERVER: [&str; 4] = ["server_", "foreground_", "background_", "lead_"];
 /// metrics that explain others or are none of the server's: of those nothing is claimed. Nor of
 /// largest values, which single accidents make.
 pub fn margin(metric: &Metric) -> Option<f64> {
-    let name = metric.name;
+    let name = &metric.name.replace("_per_effective_op", "_per_op");
     let costs = SERVER.iter().any(|part| name.starts_with(part));
     let times = ["latency_us_p", "response_us_p"].iter().any(|part| name.starts_with(part));
     match metric.better {

@@ -2,7 +2,7 @@
 
 use model::Parameters;
 use model::drive::{Assignment, Stretch, StretchEnd};
-use model::expression::Expression;
+use model::expression::{Condition, Expression};
 use model::schema::{Schema, Table};
 use model::workload::{
     Arg, Arrival, Bounds, Class, Counts, Expect, Generator, Mode, Op, Role, RoleArrival, RoleEnd,
@@ -44,6 +44,7 @@ pub(crate) fn statement(sql: &str, args: Vec<Arg>) -> Statement {
         args,
         rows_per_statement: None,
         repeat: one(),
+        in_turn: false,
         draws: Vec::new(),
         row_draws: Vec::new(),
         table: TableChoice::Fresh,
@@ -66,7 +67,8 @@ pub(crate) fn statement(sql: &str, args: Vec<Arg>) -> Statement {
 
 /// An operation without transaction.
 pub(crate) fn op(name: &str, statements: Vec<Statement>) -> Op {
-    Op { name: name.to_owned(), weight: 1, transaction: false, draws: Vec::new(), statements }
+    let (name, transaction) = (name.to_owned(), Condition::Fixed(false));
+    Op { name, weight: 1, transaction, draws: Vec::new(), statements }
 }
 
 /// A workload named `w` over `tables` copies of a table `t{n}` of 1000 rows.
@@ -99,6 +101,7 @@ pub(crate) fn assignment(ops: Vec<Op>, tables: i64) -> Assignment {
         },
         schema: Schema { name: "s".to_owned(), help: String::new(), tables: vec![table] },
         parameters: parameters.map(|(name, value)| (name.to_owned(), value)).into(),
+        mode: None,
     }
 }
 

@@ -8,7 +8,7 @@
 use crate::{
     Parameters,
     schema::Schema,
-    workload::{Arrival, Workload},
+    workload::{Arrival, Mode, Workload},
 };
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
@@ -163,6 +163,9 @@ pub struct Assignment {
     pub schema: Schema,
     /// Values for its expressions, complete.
     pub parameters: Parameters,
+    /// How all its statements travel, BEGIN and COMMIT included; as each says itself, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
 }
 
 /// How to fill the tables of a schema.

@@ -2,7 +2,7 @@
 
 use crate::{
     Levels, Parameters, experiment::Experiment, schema::Schema, subject::Subject,
-    workload::Arrival, workload::Workload,
+    workload::Arrival, workload::Mode, workload::Workload,
 };
 use serde::{Deserialize, Serialize};
 
@@ -52,6 +52,9 @@ pub struct Phase {
     pub parameters: Parameters,
     /// Closed or open loop.
     pub arrival: Arrival,
+    /// How all statements travel; as each says itself, if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<Mode>,
     /// Length: seconds of the slice on the base (interleaved) or of the step (classic). Where the
     /// roles of the workload say when it ends, the length that they aim at, or 0 if that depends on
     /// the server.

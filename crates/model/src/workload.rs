@@ -3,10 +3,14 @@
 
 use crate::{
     Parameters,
-    expression::{Expression, ExpressionError},
+    expression::{Condition, Expression, ExpressionError},
 };
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+mod arrival;
+
+pub use arrival::{Arrival, Spacing};
 
 /// A resolved workload: the domain form of one file of `catalog/workloads`, or of a file of the
 /// user's.
@@ -86,7 +90,7 @@ pub struct Op {
     /// Relative frequency among the operations of the same role; at least 1.
     pub weight: u32,
     /// Whether BEGIN and COMMIT enclose the statements.
-    pub transaction: bool,
+    pub transaction: Condition,
     /// Values drawn once per execution of the operation, in order, by name.
     pub draws: Vec<Draw>,
     /// The statements, in order.
@@ -126,6 +130,10 @@ pub struct Statement {
     pub rows_per_statement: Option<Expression>,
     /// Executions in a row, each with fresh arguments on the same table.
     pub repeat: Expression,
+    /// Whether it is repeated in turn with the statement before it, as often and on its table:
+    /// first one, then the other, then the first one again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_turn: bool,
     /// Values drawn once per execution of this statement.
     pub draws: Vec<Draw>,
     /// Values drawn once per row of a multi-row INSERT.
@@ -170,6 +178,21 @@ impl Statement {
     /// Whether a prepared statement or text is sent in a dialect.
     pub fn mode_on(&self, dialect: &str) -> Mode {
         self.mode_for.get(dialect).copied().unwrap_or(self.mode)
+    }
+
+    /// The same where a phase says how its statements travel; what needs text is sent as text all
+    /// the same.
+    pub fn mode_in(&self, dialect: &str, of_phase: Option<Mode>) -> Mode {
+        match of_phase {
+            None => self.mode_on(dialect),
+            Some(_) if self.needs_text() => Mode::Text,
+            Some(mode) => mode,
+        }
+    }
+
+    /// Whether it cannot be prepared at all: a decimal is an argument in text only.
+    pub fn needs_text(&self) -> bool {
+        self.args.iter().any(|arg| matches!(arg.value, Generator::Decimal { .. }))
     }
 }
 
@@ -433,38 +456,6 @@ impl RoleArrival {
             None => rate,
         }))
     }
-}
-
-/// Closed or open loop.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Arrival {
-    /// The next operation starts when the last one is answered.
-    #[default]
-    Closed,
-    /// Operations have intended start times at a total rate; nothing aborts at overload.
-    Open {
-        /// Operations per second over all connections of the role.
-        per_second: f64,
-        /// Distance of the intended start times.
-        spacing: Spacing,
-    },
-}
-
-impl Arrival {
-    fn is_closed(&self) -> bool {
-        *self == Self::Closed
-    }
-}
-
-/// How intended start times follow each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Spacing {
-    /// Equal distances.
-    Even,
-    /// Exponential distances (a Poisson process).
-    Poisson,
 }
 
 /// When a role ends.

@@ -1,10 +1,25 @@
 //! Whether the factors, the parameters and the baseline of an experiment fit each other.
 
 use crate::{Draft, draft::ONE_LEVEL, error::Error, suggest, wire::value::EVERYWHERE};
-use model::{experiment::Factor, plan::PhaseKind};
+use model::{experiment::Factor, plan::PhaseKind, workload::Mode};
 
 /// The factors that are no parameters of workloads.
-const FACTORS: [&str; 3] = ["build", "config", "clients"];
+const FACTORS: [&str; 4] = ["build", "config", "clients", MODE];
+
+/// The factor that says how statements travel.
+pub(crate) const MODE: &str = "mode";
+
+/// The mode that a level of that factor names.
+pub(crate) fn mode_named(level: &str) -> Option<Mode> {
+    match level {
+        "prepared" => Some(Mode::Prepared),
+        "text" => Some(Mode::Text),
+        _ => None,
+    }
+}
+
+/// What levels of most factors are.
+const NUMBERS: &str = "whole numbers";
 
 impl Draft {
     /// The levels of a factor, if the experiment has it.
@@ -27,6 +42,7 @@ impl Draft {
             self.check_levels(factor)?;
         }
         self.check_order()?;
+        self.check_mode()?;
         if self.levels("build").is_none() {
             let place = self.places.of(&["factors"]);
             let reason = "no server to measure; add `build = [\"mysql@9\"]` to `[factors]`";
@@ -55,6 +71,16 @@ impl Draft {
             }
             None => Ok(()),
         }
+    }
+
+    /// How statements travel is said once.
+    fn check_mode(&self) -> Result<(), Error> {
+        if self.mode.is_none() || self.levels(MODE).is_none() {
+            return Ok(());
+        }
+        let place = self.places.of(&["factors", MODE]);
+        let reason = "the experiment has `mode` and the factor `mode`; remove one".to_owned();
+        Err(Error::Invalid { place, reason })
     }
 
     /// A server has its configuration from the factor or from itself.
@@ -116,14 +142,15 @@ impl Draft {
                      a second copy of a build needs a name in `[servers.NAME]`"
                 ));
             }
-            let fits = match name {
-                "build" | "config" => true,
-                "clients" => level.parse().is_ok_and(|clients: u32| clients >= 1),
-                _ => level.parse::<i64>().is_ok(),
+            let (fits, levels) = match name {
+                "build" | "config" => (true, ""),
+                "clients" => (level.parse().is_ok_and(|clients: u32| clients >= 1), NUMBERS),
+                MODE => (mode_named(level).is_some(), "`prepared` and `text`"),
+                _ => (level.parse::<i64>().is_ok(), NUMBERS),
             };
             if !fits {
                 return refuse(format!(
-                    "`{level}` is no level of `{name}`; its levels are whole numbers"
+                    "`{level}` is no level of `{name}`; its levels are {levels}"
                 ));
             }
         }

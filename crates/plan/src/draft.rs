@@ -20,7 +20,7 @@ use model::{
     plan::PhaseKind,
     schema::Schema,
     subject::Build,
-    workload::{Arrival, Workload},
+    workload::{Arrival, Mode, Workload},
 };
 use std::collections::BTreeMap;
 
@@ -47,6 +47,8 @@ pub struct Draft {
     /// The parameters of the suite in order, with the expression that holds.
     pub(crate) suite_parameters: Vec<(String, Expression)>,
     pub(crate) arrival: Option<Arrival>,
+    /// How the experiment lets all statements travel.
+    pub(crate) mode: Option<Mode>,
     pub(crate) servers: BTreeMap<String, Build>,
     /// Configurations of servers that have one of their own, by name of the server.
     pub(crate) server_configs: BTreeMap<String, String>,
@@ -92,6 +94,7 @@ pub fn load_experiment(
     };
     let draft = Draft {
         arrival: arrival(&layers)?,
+        mode: wire.mode,
         parameters: wire.parameters.clone(),
         suite_parameters: chosen.parameters,
         servers: servers(&layers)?,
@@ -287,6 +290,7 @@ fn listed(workload: &str) -> SuitePhase {
         clients: None,
         parameters: BTreeMap::new(),
         arrival: None,
+        mode: None,
     }
 }
 

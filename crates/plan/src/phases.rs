@@ -2,6 +2,7 @@
 
 use crate::{
     Draft, Length,
+    check::{MODE, mode_named},
     draft::DraftPhase,
     error::{Error, Place},
     loads::{CONNECTIONS_MAX, Load, loads},
@@ -13,7 +14,7 @@ use model::{
     experiment::{Design, Factor},
     expression::Expression,
     plan::{Phase, PhaseKind, Settle},
-    workload::{Arrival, RoleArrival, Workload},
+    workload::{Arrival, Mode, RoleArrival, Workload},
 };
 
 /// Longest settle of the classic design and its shortest, seconds: the published waiting rule.
@@ -76,7 +77,9 @@ fn cells(draft: &Draft, entry: &DraftPhase) -> Vec<Levels> {
     let fixed_clients = entry.suite.kind == PhaseKind::Warmup && entry.suite.clients.is_some();
     let clients = draft.experiment.factors.iter();
     let clients = clients.filter(|factor| factor.name == "clients" && !fixed_clients);
-    for Factor { name, levels } in parameters.chain(clients) {
+    let modes = draft.experiment.factors.iter();
+    let modes = modes.filter(|one| one.name == MODE && entry.suite.kind == PhaseKind::Measure);
+    for Factor { name, levels } in parameters.chain(modes).chain(clients) {
         let with = |cell: &Levels, level: &String| {
             let mut cell = cell.clone();
             cell.insert(name.clone(), level.clone());
@@ -131,6 +134,7 @@ fn phase(draft: &Draft, entry: &DraftPhase, levels: Levels) -> Result<Phase, Err
                 seconds(draft, entry, &parameters, &loads).map_err(|error| error.at(in_suite()))?
             }
         },
+        mode: mode(draft, entry, &levels),
         parameters,
         arrival,
         kind: suite.kind,
@@ -169,8 +173,10 @@ fn name(draft: &Draft, entry: &DraftPhase, levels: &Levels) -> String {
         name = name.strip_suffix(&format!(".range{range}")).unwrap_or(&name).to_owned();
     }
     for Factor { name: factor, levels: all } in &draft.experiment.factors {
-        if let (true, Some(level)) = (all.len() > 1, levels.get(factor)) {
-            name = format!("{name}.{factor}{level}");
+        match levels.get(factor) {
+            Some(level) if all.len() > 1 && factor == MODE => name = format!("{name}.{level}"),
+            Some(level) if all.len() > 1 => name = format!("{name}.{factor}{level}"),
+            _ => {}
         }
     }
     name
@@ -211,6 +217,15 @@ fn parameters(draft: &Draft, entry: &DraftPhase, levels: &Levels) -> Result<Para
         parameters.entry(name).or_insert(value);
     }
     Ok(parameters)
+}
+
+/// How the statements of a phase travel: the level over the experiment's word over the suite's.
+fn mode(draft: &Draft, entry: &DraftPhase, levels: &Levels) -> Option<Mode> {
+    if !executes(entry.suite.kind) {
+        return None;
+    }
+    let level = levels.get(MODE).and_then(|level| mode_named(level));
+    level.or(draft.mode).or(entry.suite.mode)
 }
 
 /// Clients of a phase: the suite's rule over the level.

@@ -8,7 +8,7 @@ use model::{
     experiment::Design,
     plan::{Block, Phase, PhaseKind, Plan},
     schema::Table,
-    workload::{Arrival, RoleEnd},
+    workload::{Arrival, Mode, RoleEnd},
 };
 use std::fmt::Write;
 
@@ -114,6 +114,11 @@ fn executed(text: &mut String, plan: &Plan, index: usize, what: &str) -> std::fm
     }
     if let Some(range) = phase.range {
         write!(text, "  range {range}")?;
+    }
+    match phase.mode {
+        Some(Mode::Prepared) => write!(text, "  all prepared")?,
+        Some(Mode::Text) => write!(text, "  all as text")?,
+        None => {}
     }
     // A plan is made of roles that have values.
     let loads = loads(workload, &phase.parameters).unwrap_or_default();

@@ -3,13 +3,17 @@
 use crate::error::{Error, Place};
 use model::{
     Parameters,
-    expression::Expression,
+    expression::{Condition, Expression},
     workload::{Bounds, Generator, Workload},
 };
 
 /// Every expression has a value, and every interval a member, under the phase's own parameters.
 pub(crate) fn check_values(workload: &Workload, parameters: &Parameters) -> Result<(), Error> {
     for op in &workload.ops {
+        if let Condition::When(when) = &op.transaction {
+            check_least(Some(when), 0, parameters)?;
+            check_most(when, 1, parameters)?;
+        }
         let statements = op.statements.iter();
         let draws = op.draws.iter().chain(statements.clone().flat_map(|one| &one.draws));
         for draw in draws {
@@ -80,6 +84,15 @@ fn check_least(
         return Ok(());
     }
     let reason = format!("`{expression}` is {number}; it must be {least} at least");
+    Err(Error::Invalid { place: Place::default(), reason })
+}
+
+fn check_most(expression: &Expression, most: i64, parameters: &Parameters) -> Result<(), Error> {
+    let number = value(expression, parameters)?;
+    if number <= most {
+        return Ok(());
+    }
+    let reason = format!("`{expression}` is {number}; it must be {most} at most");
     Err(Error::Invalid { place: Place::default(), reason })
 }
 

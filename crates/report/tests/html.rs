@@ -246,6 +246,29 @@ fn the_top_says_how_many_tests_there_are_numbers_of() {
 }
 
 #[test]
+fn tests_that_stand_apart_are_shown_and_in_no_mean_over_all() {
+    let with = |group: &str| {
+        let mut found = comparison(&TWO, 2, None);
+        for cell in &mut found.phases[0].cells {
+            cell.ratio = cell.ratio.map(|_| 100.0);
+            cell.block_ratios.iter_mut().for_each(|ratio| *ratio = 100.0);
+        }
+        found.phases[0].group = group.to_owned();
+        let interval = found.mean_interval(TWO[1].0, "ops_per_second").unwrap();
+        let table = render(&report(found.clone(), &[]), "table").unwrap();
+        (interval.1, page(found), table)
+    };
+    let (high, html, table) = with("point");
+    assert!(high > 2.0 && html.contains("geometric mean of 4 of 4 tests"), "{high}");
+    assert!(table.contains("geometric mean of 4 of 4 phases"), "{table}");
+    let (high, html, table) = with("apart");
+    assert!(high < 1.0 && html.contains("geometric mean of 3 of 3 tests"), "{high}");
+    assert!(html.contains("all tests but those apart"));
+    assert!(table.contains("geometric mean of 3 of 3 phases"), "{table}");
+    assert!(table.contains("Group apart") && table.contains("point-query.pre"), "{table}");
+}
+
+#[test]
 fn a_variant_whose_tests_all_failed_is_said_to_have_failed() {
     let mut comparison = comparison(&TWO, 1, Some(("mysql-9.7.4", 1)));
     comparison.phases.retain(|phase| phase.phase == "random-points.range10");

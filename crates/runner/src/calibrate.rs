@@ -142,6 +142,7 @@ pub(crate) fn assignment(run: &Run<'_>, phase: &Phase) -> Result<Assignment, Err
         workload: run.plan.workloads[phase.workload].clone(),
         schema: run.schema_of(phase)?.clone(),
         parameters: phase.parameters.clone(),
+        mode: phase.mode,
     })
 }
 

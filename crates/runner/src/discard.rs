@@ -83,8 +83,13 @@ mod tests {
     fn reading(name: &str, index: &str) -> Workload {
         let index = index.split_whitespace().map(str::to_owned).collect();
         let statements = vec![Statement { index, ..decimal() }];
-        let op =
-            Op { name: "o".into(), weight: 1, transaction: false, draws: Vec::new(), statements };
+        let op = Op {
+            name: "o".into(),
+            weight: 1,
+            transaction: model::expression::Condition::Fixed(false),
+            draws: Vec::new(),
+            statements,
+        };
         Workload { name: name.into(), ops: vec![op], ..workload() }
     }
 

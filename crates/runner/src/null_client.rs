@@ -277,7 +277,7 @@ mod tests {
         let op = model::workload::Op {
             name: "o".to_owned(),
             weight: 1,
-            transaction: false,
+            transaction: model::expression::Condition::Fixed(false),
             draws: Vec::new(),
             statements: vec![statement],
         };

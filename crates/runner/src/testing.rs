@@ -37,6 +37,7 @@ pub(crate) fn phase(kind: PhaseKind) -> Phase {
         clients: 1,
         parameters: Parameters::new(),
         arrival: Arrival::Closed,
+        mode: None,
         seconds: 1.0,
         kind,
         levels: Levels::new(),

@@ -20,11 +20,11 @@ use dbms::Places;
 use model::{
     Parameters,
     drive::{Assignment, Command, Origin, Reply, Trace, TracedStatement},
-    expression::Expression,
+    expression::{Condition, Expression},
     plan::{Phase, PhaseKind, Plan},
     schema::Schema,
     subject::Subject,
-    workload::{Check, Class, Expect, Generator, Mode, Statement, TableChoice, Workload},
+    workload::{Check, Class, Expect, Mode, Statement, TableChoice, Workload},
 };
 use std::collections::BTreeMap;
 
@@ -149,8 +149,8 @@ fn subject_of(
         let mut parameters = phase.parameters.clone();
         parameters.insert("clients".to_owned(), 1);
         let schema = run.schema_of(phase)?;
-        let assignment =
-            Assignment { workload: workload.clone(), schema: schema.clone(), parameters };
+        let (workload, schema, mode) = (workload.clone(), schema.clone(), phase.mode);
+        let assignment = Assignment { workload, schema, parameters, mode };
         let case =
             Case { assignment: &assignment, subject: about, operations, seed: seed(plan, phase) };
         let mut found = examine(&mut stand, &case)?;
@@ -232,7 +232,7 @@ fn examine(stand: &mut Stand, case: &Case<'_>) -> Result<VerifiedPhase, Error> {
             notes.extend(wrong);
         }
         // What the author sends as text need not be possible as a prepared statement.
-        (Err(_), Ok(text)) if sends_text(case.workload(), &stand.target.protocol) => {
+        (Err(_), Ok(text)) if sends_text(case.assignment, &stand.target.protocol) => {
             notes.extend(rows::check(case, text));
         }
         (Err(reason), _) | (_, Err(reason)) => {
@@ -259,9 +259,9 @@ fn found_before(known: &[Discrepancy], one: &Discrepancy) -> bool {
     known.iter().any(|other| other.check == one.check)
 }
 
-fn sends_text(workload: &Workload, protocol: &str) -> bool {
-    let mut statements = workload.ops.iter().flat_map(|op| &op.statements);
-    statements.any(|one| one.mode_on(protocol) == Mode::Text)
+fn sends_text(assignment: &Assignment, protocol: &str) -> bool {
+    let mut statements = assignment.workload.ops.iter().flat_map(|op| &op.statements);
+    statements.any(|one| one.mode_in(protocol, assignment.mode) == Mode::Text)
 }
 
 fn facts(case: &Case<'_>, told: &[TracedStatement], facts: &mut Facts) {
@@ -290,7 +290,7 @@ fn trace(
     let mut assignment = case.assignment.clone();
     let mut shift = 0;
     if let Form::RolledBack(mode) = form {
-        rolled_back(&mut assignment.workload, mode);
+        rolled_back(&mut assignment, mode);
         shift = 1;
     }
     let trace = Trace { assignment, operations: case.operations, seed: case.seed };
@@ -316,21 +316,18 @@ fn trace(
     Ok(Ok(told))
 }
 
-fn rolled_back(workload: &mut Workload, mode: Mode) {
-    for op in &mut workload.ops {
-        op.transaction = false;
+fn rolled_back(assignment: &mut Assignment, mode: Mode) {
+    // BEGIN and ROLLBACK below are text: not all servers prepare them.
+    assignment.mode = None;
+    for op in &mut assignment.workload.ops {
+        op.transaction = Condition::Fixed(false);
         for statement in &mut op.statements {
-            statement.mode = if needs_text(statement) { Mode::Text } else { mode };
+            statement.mode = statement.mode_in("", Some(mode));
             statement.mode_for.clear();
         }
         op.statements.insert(0, bracket("BEGIN"));
         op.statements.push(bracket("ROLLBACK"));
     }
-}
-
-/// Whether a statement cannot be prepared at all: a decimal is an argument in text only.
-fn needs_text(statement: &Statement) -> bool {
-    statement.args.iter().any(|arg| matches!(arg.value, Generator::Decimal { .. }))
 }
 
 /// A statement without arguments, as those around an operation are.
@@ -341,6 +338,7 @@ pub(crate) fn bracket(sql: &str) -> Statement {
         args: Vec::new(),
         rows_per_statement: None,
         repeat: 1.into(),
+        in_turn: false,
         draws: Vec::new(),
         row_draws: Vec::new(),
         table: TableChoice::Fresh,
@@ -369,23 +367,32 @@ fn shown(one: &TracedStatement) -> String {
 mod tests {
     use super::*;
     use crate::testing::{decimal, workload};
+    use model::Parameters;
 
-    fn with(statements: Vec<Statement>) -> Workload {
+    fn with(statements: Vec<Statement>) -> Assignment {
         let op = model::workload::Op {
             name: "o".to_owned(),
             weight: 1,
-            transaction: true,
+            transaction: Condition::Fixed(true),
             draws: Vec::new(),
             statements,
         };
-        Workload { ops: vec![op], ..workload() }
+        Assignment {
+            workload: Workload { ops: vec![op], ..workload() },
+            schema: Schema { name: String::new(), help: String::new(), tables: Vec::new() },
+            parameters: Parameters::new(),
+            mode: None,
+        }
     }
 
     #[test]
     fn only_statements_that_need_text_are_not_prepared() {
-        let mut workload = with(vec![decimal(), bracket("SELECT 1")]);
-        rolled_back(&mut workload, Mode::Prepared);
-        let modes: Vec<Mode> = workload.ops[0].statements[1..3].iter().map(|s| s.mode).collect();
+        let mut all = with(vec![decimal(), bracket("SELECT 1")]);
+        all.mode = Some(Mode::Text);
+        rolled_back(&mut all, Mode::Prepared);
+        assert_eq!(all.mode, None, "each statement says it");
+        let statements = &all.workload.ops[0].statements;
+        let modes: Vec<Mode> = statements[1..3].iter().map(|s| s.mode).collect();
         assert_eq!(modes, [Mode::Text, Mode::Prepared]);
     }
 
@@ -394,8 +401,10 @@ mod tests {
         let mut statement = bracket("SELECT 1");
         statement.mode = Mode::Prepared;
         statement.mode_for = BTreeMap::from([("mysql".to_owned(), Mode::Text)]);
-        let workload = with(vec![statement]);
-        assert!(sends_text(&workload, "mysql"));
-        assert!(!sends_text(&workload, "postgres"));
+        let mut all = with(vec![statement]);
+        assert!(sends_text(&all, "mysql"));
+        assert!(!sends_text(&all, "postgres"));
+        all.mode = Some(Mode::Text);
+        assert!(sends_text(&all, "postgres"), "the phase says it");
     }
 }

@@ -106,8 +106,15 @@ fn a_scan_that_returns_nothing_counts_the_rows_it_looks_at() {
     let mut slice = slice("old", 0, 0);
     work(&mut slice).rows_read = 0;
     assert_eq!(value(&slice, &facts(Counts::Rows), "ops_per_second"), Some(100_000.0));
+    // What was published as the rate of a scan: of all threads once, of one thread since.
+    slice.clients = 4;
+    assert_eq!(value(&slice, &facts(Counts::Rows), "rows_per_second"), Some(100_000.0));
+    let per_client = "rows_per_client_per_second";
+    assert_eq!(value(&slice, &facts(Counts::Rows), per_client), Some(25_000.0));
+    assert_eq!(value(&slice, &facts(Counts::Statements), per_client), None);
     // An insert changes one row per operation and is no scan.
     work(&mut slice).rows_changed = 1000;
+    assert_eq!(value(&slice, &facts(Counts::Rows), per_client), None);
     assert_eq!(value(&slice, &facts(Counts::Rows), "ops_per_second"), Some(1000.0));
 }
 
@@ -122,6 +129,15 @@ fn deletes_that_find_no_row_are_queries_and_not_effective_operations() {
     assert_eq!(value(&slice, &facts, "queries_per_second"), Some(2000.0));
     assert_eq!(value(&slice, &facts, "effective_ops_per_second"), Some(300.0));
     assert_eq!(value(&slice, &facts, "rows_changed_per_op"), Some(0.15));
+    let (cost, instructions) =
+        ("server_cpu_us_per_effective_op", "foreground_user_instructions_per_effective_op");
+    slice.readings.push(reading(Scope::Server, "cpu_ns", 30e6));
+    slice.readings.push(reading(Scope::Foreground, "user_instructions", 6e6));
+    assert_eq!(value(&slice, &facts, cost), None, "an operation may be anything");
+    let drains = PhaseFacts { drains: true, ..facts.clone() };
+    assert_eq!(value(&slice, &drains, "server_cpu_us_per_op"), Some(15.0));
+    assert_eq!(value(&slice, &drains, cost), Some(100.0));
+    assert_eq!(value(&slice, &drains, instructions), Some(20_000.0));
     let reads = PhaseFacts { writes: false, ..facts };
     assert_eq!(value(&slice, &reads, "effective_ops_per_second"), None);
 }

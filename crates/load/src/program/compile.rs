@@ -98,33 +98,11 @@ impl<'a> Compiler<'a> {
             return Err((place, "its weight is 0; it must be at least 1".to_owned()));
         }
         let mut scope = Scope::default();
-        let mut values = self.values(op.name.clone());
-        let draws =
-            values.draws(&op.draws, &mut scope).map_err(|reason| (place.clone(), reason))?;
-        let mut statements = Vec::new();
-        let mut rows = 0;
-        for (position, statement) in op.statements.iter().enumerate() {
-            let at = |reason| (format!("{place}, statement {}", position + 1), reason);
-            if position == 0 && statement.table == TableChoice::Same {
-                return Err(at("it wants the table of the statement before it, but is the first \
-                     of its operation"
-                    .to_owned()));
-            }
-            let identity = format!("{}/{position}", op.name);
-            let (op, position) = (self.program.ops.len() as u32, position as u32);
-            let origin = Origin { op, statement: position, copy: 1 };
-            if let Some(line) = statement.line {
-                let place = format!("{}:{line}", self.assignment.workload.source);
-                self.program.places.insert((op, position), place);
-            }
-            let compiled = self.statement(statement, (identity, origin), &scope).map_err(at)?;
-            if let Some(compiled) = &compiled
-                && compiled.class == Class::Write
-            {
-                rows += compiled.repeat * u64::from(compiled.rows);
-            }
-            statements.extend(compiled);
-        }
+        let at_op = |reason: String| (place.clone(), reason);
+        let draws = self.values(op.name.clone()).draws(&op.draws, &mut scope).map_err(at_op)?;
+        let transaction = op.transaction.holds(&self.parameters);
+        let transaction = transaction.map_err(|error| at_op(error.to_string()))?;
+        let mut statements = self.statements(op, &scope)?;
         if statements.is_empty() {
             return Err((place, "it has no statement to execute".to_owned()));
         }
@@ -135,8 +113,10 @@ impl<'a> Compiler<'a> {
         {
             first.table = TableChoice::Fresh;
         }
-        let writes = statements.iter().any(|statement| statement.class == Class::Write);
-        if op.transaction {
+        let writing = || statements.iter().filter(|statement| statement.class == Class::Write);
+        let writes = writing().count() > 0;
+        let rows = writing().map(|one| one.repeat * u64::from(one.rows)).sum();
+        if transaction {
             statements.insert(0, self.bracket("BEGIN"));
             statements.push(self.bracket("COMMIT"));
         }
@@ -149,19 +129,52 @@ impl<'a> Compiler<'a> {
             weight_end: self.program.weight_total,
             draws,
             statements: Span { start, end },
-            transaction: op.transaction,
+            transaction,
             writes,
             rows,
         });
         Ok(())
     }
 
-    /// Compiles one statement; `None` if its `repeat` is 0.
+    /// The statements of an operation in the order in which they are executed, those left out that
+    /// have a `repeat` of 0.
+    fn statements(&mut self, op: &workload::Op, of_op: &Scope) -> Result<Vec<Statement>, Refusal> {
+        let mut statements = Vec::new();
+        let mut in_turn = Vec::new();
+        let mut scope = of_op.clone();
+        let at_op = |reason| (format!(", op `{}`", op.name), reason);
+        for (position, statement) in op.statements.iter().enumerate() {
+            let place = format!(", op `{}`, statement {}", op.name, position + 1);
+            let at = |reason| (place.clone(), reason);
+            if position == 0 && statement.table == TableChoice::Same {
+                return Err(at("it wants the table of the statement before it, but is the first \
+                     of its operation"
+                    .to_owned()));
+            }
+            let identity = format!("{}/{position}", op.name);
+            let (number, position) = (self.program.ops.len() as u32, position as u32);
+            let origin = Origin { op: number, statement: position, copy: 1 };
+            if let Some(line) = statement.line {
+                let place = format!("{}:{line}", self.assignment.workload.source);
+                self.program.places.insert((number, position), place);
+            }
+            if !statement.in_turn {
+                statements.extend(turns(std::mem::take(&mut in_turn)).map_err(at_op)?);
+                scope = of_op.clone();
+            }
+            let compiled = self.statement(statement, (identity, origin), &mut scope);
+            in_turn.extend(compiled.map_err(at)?);
+        }
+        statements.extend(turns(in_turn).map_err(at_op)?);
+        Ok(statements)
+    }
+
+    /// Compiles one statement and adds its draws to the scope; `None` if its `repeat` is 0.
     fn statement(
         &mut self,
         from: &workload::Statement,
         (identity, origin): (String, Origin),
-        scope: &Scope,
+        scope: &mut Scope,
     ) -> Result<Option<Statement>, String> {
         let repeat = self.values(identity.clone()).number(&from.repeat)?;
         let repeat = u64::try_from(repeat)
@@ -169,8 +182,8 @@ impl<'a> Compiler<'a> {
         if repeat == 0 {
             return Ok(None);
         }
+        let draws = self.values(identity.clone()).draws(&from.draws, scope)?;
         let mut scope = scope.clone();
-        let draws = self.values(identity.clone()).draws(&from.draws, &mut scope)?;
         let row_draws = self.values(identity.clone()).draws(&from.row_draws, &mut scope)?;
         let text = statement::Text::new(self, from, (identity, &scope))?;
         let expect_rows = self.limits(from.expect.rows.as_ref())?;
@@ -186,7 +199,7 @@ impl<'a> Compiler<'a> {
         let sql = self.program.sql.len() as u32;
         for copy in 1..=copies {
             self.program.sql.push(Sql {
-                mode: from.mode_on(self.dialect),
+                mode: self.mode(from),
                 pieces: text.pieces(&self.table, copy),
                 parameters: text.parameters(),
                 origin: Some(Origin { copy, ..origin }),
@@ -223,7 +236,7 @@ impl<'a> Compiler<'a> {
     /// The source of a prepared statement whose only argument is one integer; `start` is the first
     /// of its slots.
     fn only(&self, from: &workload::Statement, (start, rows): (u32, u32)) -> Option<Source> {
-        let prepared = from.mode_on(self.dialect) == Mode::Prepared;
+        let prepared = self.mode(from) == Mode::Prepared;
         match &self.program.slots[start as usize..] {
             [slot] if slot.count == 1 && rows == 1 && !slot.source.is_text() => {
                 Some(slot.source).filter(|_| prepared && from.row_draws.is_empty())
@@ -252,16 +265,22 @@ impl<'a> Compiler<'a> {
         Ok(Some((number, values.number(&advance.by)?)))
     }
 
+    /// How a statement travels.
+    pub(super) fn mode(&self, from: &workload::Statement) -> Mode {
+        from.mode_in(self.dialect, self.assignment.mode)
+    }
+
     /// BEGIN or COMMIT, of which the program has one text each.
     fn bracket(&mut self, word: &str) -> Statement {
+        let mode = self.assignment.mode.unwrap_or(Mode::Prepared);
         let found = self
             .program
             .sql
             .iter()
-            .position(|sql| sql.pieces == [word] && sql.mode == Mode::Prepared && !sql.capture);
+            .position(|sql| sql.pieces == [word] && sql.mode == mode && !sql.capture);
         let sql = found.unwrap_or_else(|| {
             self.program.sql.push(Sql {
-                mode: Mode::Prepared,
+                mode,
                 pieces: vec![word.to_owned()],
                 parameters: Vec::new(),
                 origin: None,
@@ -313,6 +332,30 @@ impl<'a> Compiler<'a> {
             place,
         }
     }
+}
+
+/// Most executions of statements in turn: each is a statement of the program.
+const TURNS_MAX: u64 = 1000;
+
+/// Statements that are executed in turn: all of them once, then all of them again.
+fn turns(statements: Vec<Statement>) -> Result<Vec<Statement>, String> {
+    let [first, _, ..] = statements.as_slice() else { return Ok(statements) };
+    let times = first.repeat;
+    if times > TURNS_MAX {
+        return Err(format!(
+            "`repeat` is {times}; statements in turn are repeated {TURNS_MAX} times at most"
+        ));
+    }
+    let once = |turn: u64| {
+        let mut once = statements.clone();
+        once.iter_mut().for_each(|statement| statement.repeat = 1);
+        if let (1.., Some(first)) = (turn, once.first_mut()) {
+            // The table is chosen once for all turns.
+            first.table = TableChoice::Same;
+        }
+        once
+    };
+    Ok((0..times).flat_map(once).collect())
 }
 
 /// The operations of a role, or all of them where there are no roles.

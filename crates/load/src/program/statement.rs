@@ -35,7 +35,7 @@ impl Text {
     ) -> Result<Self, String> {
         let source = sql_of(from, compiler.dialect)?;
         let tokens = sql::tokens(source).map_err(|reason| format!("in `{source}`, {reason}"))?;
-        let mode = from.mode_on(compiler.dialect);
+        let mode = compiler.mode(from);
         let mut arguments = Vec::with_capacity(from.args.len());
         for (position, arg) in from.args.iter().enumerate() {
             let identity = format!("{identity}/{position}");

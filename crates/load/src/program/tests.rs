@@ -4,6 +4,7 @@ use model::workload::{
     Arg, Arrival, Draw as ModelDraw, Generator, Op as ModelOp, Pair, Role, RoleArrival, RoleEnd,
     Spacing,
 };
+use model::{drive::Assignment, expression::Condition};
 
 /// The program of a workload, or of its first role.
 fn compiled(assignment: &model::drive::Assignment, dialect: &str) -> Result<Program, crate::Error> {
@@ -108,7 +109,8 @@ fn a_dialect_may_have_its_own_sql() {
 #[test]
 fn transactions_share_their_brackets() {
     let one = || statement("SELECT 1", vec![]);
-    let transaction = |name| ModelOp { transaction: true, ..op(name, vec![one()]) };
+    let transaction =
+        |name| ModelOp { transaction: Condition::Fixed(true), ..op(name, vec![one()]) };
     let both = assignment(vec![transaction("a"), transaction("b")], 1);
     let program = compiled(&both, "mysql").unwrap();
     let texts: Vec<&str> = program.sql.iter().map(|sql| sql.pieces[0].as_str()).collect();
@@ -129,6 +131,81 @@ fn a_statement_repeated_zero_times_is_left_out() {
     assert_eq!(program.statements[0].table, TableChoice::Fresh);
     let empty = assignment(vec![op("o", vec![none])], 2);
     refused(&empty, "workload `w`, op `o`: it has no statement to execute");
+}
+
+#[test]
+fn statements_in_turn_are_repeated_together_on_one_table() {
+    let mut delete = statement("DELETE {table}", vec![]);
+    delete.draws = vec![ModelDraw { name: "id".to_owned(), value: row().value }];
+    delete.repeat = expression("range / 5");
+    let id = Generator::Draw { name: "id".to_owned(), plus: expression("0") };
+    let mut insert = statement("INSERT {table} ?", vec![arg(id)]);
+    (insert.in_turn, insert.repeat) = (true, delete.repeat.clone());
+    insert.table = TableChoice::Same;
+    let after = statement("SELECT", vec![]);
+    let all = vec![delete.clone(), insert.clone(), after];
+    let program = compiled(&assignment(vec![op("o", all)], 2), "mysql").unwrap();
+    let shown = |one: &Statement| (one.sql, one.repeat, one.table, one.draws.start..one.draws.end);
+    let (fresh, same) = (TableChoice::Fresh, TableChoice::Same);
+    let expected = [
+        (0, 1, fresh, 0..1),
+        (2, 1, same, 1..1),
+        (0, 1, same, 0..1),
+        (2, 1, same, 1..1),
+        (4, 1, fresh, 1..1),
+    ];
+    assert_eq!(program.statements.iter().map(shown).collect::<Vec<_>>(), expected);
+    delete.repeat = expression("0");
+    insert.repeat = expression("0");
+    let none = assignment(vec![op("o", vec![delete.clone(), insert.clone()])], 2);
+    refused(&none, "workload `w`, op `o`: it has no statement to execute");
+    (delete.repeat, insert.repeat) = (expression("1001"), expression("1001"));
+    let often = assignment(vec![op("o", vec![delete, insert])], 2);
+    let reason = "`repeat` is 1001; statements in turn are repeated 1000 times at most";
+    refused(&often, &format!("workload `w`, op `o`: {reason}"));
+}
+
+#[test]
+fn a_transaction_may_depend_on_a_parameter() {
+    let mut one = op("o", vec![statement("SELECT 1", vec![])]);
+    one.transaction = Condition::When(expression("1 - skip"));
+    let check = |skip: i64, expected: usize| {
+        let mut all = assignment(vec![one.clone()], 1);
+        all.parameters.insert("skip".to_owned(), skip);
+        let program = compiled(&all, "mysql").unwrap();
+        assert_eq!(program.statements.len(), expected, "{skip}");
+        assert_eq!(program.ops[0].transaction, expected > 1, "{skip}");
+    };
+    check(0, 3);
+    check(1, 1);
+    let missing = assignment(vec![one], 1);
+    let message = compiled(&missing, "mysql").unwrap_err().to_string();
+    assert!(message.starts_with("workload `w`, op `o`: `1 - skip` names `skip`"), "{message}");
+}
+
+#[test]
+fn a_phase_may_say_how_all_statements_travel() {
+    let drawn = ModelDraw { name: "cents".to_owned(), value: uniform("1", "9").value };
+    let mut decimal = statement(
+        "SELECT ?",
+        vec![arg(Generator::Decimal { sum: vec!["cents".to_owned()], digits: 2 })],
+    );
+    (decimal.draws, decimal.mode) = (vec![drawn], Mode::Text);
+    let mut text = statement("SELECT 1", vec![]);
+    text.mode_for = [("mysql".to_owned(), Mode::Text)].into();
+    let prepared = statement("SELECT 2", vec![]);
+    let mut one = op("o", vec![decimal, text, prepared]);
+    one.transaction = Condition::Fixed(true);
+    let check = |mode: Option<Mode>, expected: [Mode; 5]| {
+        let all = Assignment { mode, ..assignment(vec![one.clone()], 1) };
+        let program = compiled(&all, "mysql").unwrap();
+        let modes = program.statements.iter().map(|one| program.sql[one.sql as usize].mode);
+        assert_eq!(modes.collect::<Vec<_>>(), expected, "{mode:?}");
+    };
+    let (p, t) = (Mode::Prepared, Mode::Text);
+    check(None, [p, t, t, p, p]);
+    check(Some(t), [t; 5]);
+    check(Some(p), [p, t, p, p, p]);
 }
 
 #[test]

@@ -10,6 +10,7 @@
 )]
 
 mod bench;
+mod modes;
 mod roles;
 mod workload;
 
@@ -21,6 +22,7 @@ const TESTS: &[(&str, Test)] = &[
     ("rows_are_loaded_and_indexed_in_two_phases", roles::load_and_index),
     ("a_table_that_is_a_queue_keeps_its_rows", roles::queue),
     ("a_rate_is_met_in_every_second", roles::rate),
+    ("a_phase_says_how_its_statements_travel", modes::sent),
     ("a_killed_connection_ends_its_role_alone", roles::killed),
 ];
 

@@ -81,6 +81,7 @@ pub(crate) fn assignment(roles: &[Value], mode: &str) -> Assignment {
         workload: serde_json::from_value(workload).unwrap(),
         schema: schema(),
         parameters: parameters(),
+        mode: None,
     }
 }
 
@@ -89,7 +90,7 @@ fn op(name: &str, statements: &[Value]) -> Value {
 }
 
 /// A statement with the keys of `with` in place of the usual ones.
-fn statement(sql: &str, with: Value) -> Value {
+pub(crate) fn statement(sql: &str, with: Value) -> Value {
     let mut statement = json!({
         "sql": sql, "sql_for": {}, "args": [], "rows_per_statement": null, "repeat": "1",
         "draws": [], "table": "connection", "class": "read", "mode": "text", "capture": null,

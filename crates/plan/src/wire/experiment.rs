@@ -5,7 +5,7 @@ use super::{
     value::{OneOrMany, Ordered, Scalar, WireArrival},
 };
 use crate::source::{Fault, Under};
-use model::{Parameters, experiment::Design, subject::Build};
+use model::{Parameters, experiment::Design, subject::Build, workload::Mode};
 use serde::Deserialize;
 use std::{collections::BTreeMap, path::PathBuf};
 
@@ -34,6 +34,7 @@ pub(crate) struct WireExperiment {
     pub(crate) require: Vec<String>,
     pub(crate) parameters: Parameters,
     pub(crate) arrival: Option<WireArrival>,
+    pub(crate) mode: Option<Mode>,
     pub(crate) servers: BTreeMap<String, WireServer>,
     pub(crate) configs: BTreeMap<String, WireConfig>,
 }

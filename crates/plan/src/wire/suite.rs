@@ -6,7 +6,12 @@ use crate::{
     source::{Fault, Source, Under},
     suggest,
 };
-use model::{Parameters, expression::Expression, plan::PhaseKind, workload::Arrival};
+use model::{
+    Parameters,
+    expression::Expression,
+    plan::PhaseKind,
+    workload::{Arrival, Mode},
+};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -80,6 +85,8 @@ pub struct SuitePhase {
     pub parameters: BTreeMap<String, Expression>,
     /// Closed or open loop; the workload's, if absent.
     pub arrival: Option<Arrival>,
+    /// How all statements travel; as each says itself, if absent.
+    pub mode: Option<Mode>,
 }
 
 /// Length class of a step of the classic design.
@@ -131,6 +138,7 @@ struct WirePhase {
     #[serde(default)]
     parameters: BTreeMap<String, Formula>,
     arrival: Option<WireArrival>,
+    mode: Option<Mode>,
 }
 
 impl WireSuite {
@@ -257,6 +265,10 @@ impl WirePhase {
                 return Err(Fault::invalid(reason)).under(key);
             }
         }
+        if self.mode.is_some() && matches!(kind, PhaseKind::Settle | PhaseKind::Index) {
+            let reason = "`mode` belongs to phases that execute a workload";
+            return Err(Fault::invalid(reason)).under("mode");
+        }
         let stem = workload.rsplit('/').next().unwrap_or_default();
         let stem = stem.strip_suffix(".toml").unwrap_or(stem);
         let checked = |formula: Option<Formula>, key: &str| {
@@ -285,6 +297,7 @@ impl WirePhase {
             clients: checked(self.clients, "clients")?,
             parameters,
             arrival: self.arrival.map(WireArrival::check).transpose().under("arrival")?,
+            mode: self.mode,
         })
     }
 }

@@ -3,7 +3,11 @@
 
 use crate::error::{Error, Place};
 use crate::source::Fault;
-use model::{Parameters, expression::Expression, workload::Arrival, workload::Spacing};
+use model::{
+    Parameters,
+    expression::{Condition, Expression},
+    workload::{Arrival, Spacing},
+};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::{fmt, marker::PhantomData};
 
@@ -55,6 +59,46 @@ impl Visitor<'_> for FormulaVisitor {
 impl<'de> Deserialize<'de> for Formula {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         deserializer.deserialize_any(FormulaVisitor)
+    }
+}
+
+/// `true`, `false`, or an expression that is 1 or 0.
+#[derive(Debug, Clone)]
+pub(crate) struct WireCondition(Condition);
+
+impl WireCondition {
+    /// The condition, if its expression has a value under `parameters`.
+    pub(crate) fn check(self, parameters: &Parameters) -> Result<Condition, Fault> {
+        match self.0 {
+            Condition::When(expression) => {
+                Formula(expression).check(parameters).map(Condition::When)
+            }
+            fixed @ Condition::Fixed(_) => Ok(fixed),
+        }
+    }
+}
+
+struct ConditionVisitor;
+
+impl Visitor<'_> for ConditionVisitor {
+    type Value = WireCondition;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("true, false, or an expression in quotes, such as \"1 - skip_trx\"")
+    }
+
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<WireCondition, E> {
+        Ok(WireCondition(Condition::Fixed(value)))
+    }
+
+    fn visit_str<E: de::Error>(self, value: &str) -> Result<WireCondition, E> {
+        Ok(WireCondition(Condition::When(Expression::new(value))))
+    }
+}
+
+impl<'de> Deserialize<'de> for WireCondition {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_any(ConditionVisitor)
     }
 }
 

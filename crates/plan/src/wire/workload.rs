@@ -6,7 +6,10 @@ use super::{
     kept,
     role::{self, WireRole},
     sql,
-    value::{EVERYWHERE, Formula, Interval, OneOrMany, Ordered, WireArrival, with_everywhere},
+    value::{
+        EVERYWHERE, Formula, Interval, OneOrMany, Ordered, WireArrival, WireCondition,
+        with_everywhere,
+    },
 };
 use crate::{
     error::{Error, Place},
@@ -15,7 +18,7 @@ use crate::{
 };
 use model::{
     Parameters,
-    expression::Expression,
+    expression::{Condition, Expression},
     workload::{
         Advance, Bounds, Class, Counts, Draw, Expect, Generator, Mode, Op, Statement, TableChoice,
         Workload,
@@ -49,8 +52,7 @@ pub(crate) struct WireWorkload {
 struct WireOp {
     name: String,
     weight: Option<u32>,
-    #[serde(default)]
-    transaction: bool,
+    transaction: Option<WireCondition>,
     #[serde(default)]
     draw: Ordered<WireGenerator>,
     #[serde(default)]
@@ -86,6 +88,8 @@ struct WireStatement {
     args: Vec<WireGenerator>,
     rows_per_statement: Option<Formula>,
     repeat: Option<Formula>,
+    #[serde(default)]
+    in_turn: bool,
     #[serde(default)]
     draw: Ordered<WireGenerator>,
     #[serde(default)]
@@ -176,23 +180,25 @@ impl WireOp {
             return Err(Fault::invalid("a weight is at least 1")).under("weight");
         }
         let own = self.own_statement()?;
+        let transaction = self.transaction.map(|one| one.check(known)).transpose();
+        let transaction = transaction.under("transaction")?.unwrap_or(Condition::Fixed(false));
         let draws = draws(std::mem::take(&mut self.draw), known).under("draw")?;
-        let mut names: BTreeSet<String> = draws.iter().map(|draw| draw.name.clone()).collect();
-        let mut statements = Vec::new();
+        let of_op: BTreeSet<String> = draws.iter().map(|draw| draw.name.clone()).collect();
+        let mut names = of_op.clone();
+        let mut statements: Vec<Statement> = Vec::new();
         if let Some(statement) = own {
             statements.push(statement.check(known, &mut names)?);
         }
         for (index, statement) in self.statement.into_iter().enumerate() {
+            // What a statement draws is for itself, and for those that it takes turns with.
+            if !statement.in_turn {
+                names.clone_from(&of_op);
+            }
             let statement = statement.check(known, &mut names);
+            let statement = statement.and_then(|one| in_turn(one, statements.last()));
             statements.push(statement.under(index).under("statement")?);
         }
-        Ok(Op {
-            name: self.name,
-            weight: self.weight.unwrap_or(1),
-            transaction: self.transaction,
-            draws,
-            statements,
-        })
+        Ok(Op { name: self.name, weight: self.weight.unwrap_or(1), transaction, draws, statements })
     }
 
     /// The statement that is written on the operation itself, if any.
@@ -203,6 +209,7 @@ impl WireOp {
             args: self.args.take().unwrap_or_default(),
             rows_per_statement: self.rows_per_statement.take(),
             repeat: self.repeat.take(),
+            in_turn: false,
             draw: Ordered::default(),
             row_draw: std::mem::take(&mut self.row_draw),
             table: self.table.take(),
@@ -262,6 +269,13 @@ impl WireStatement {
             let reason = "only statements with `every` can be left out of the service time";
             return Err(Fault::invalid(reason)).under("timed");
         }
+        for (key, given) in [("repeat", self.repeat.is_some()), ("table", self.table.is_some())] {
+            if self.in_turn && given {
+                let reason = format!("in turn with the statement before, it has its `{key}`");
+                return Err(Fault::invalid(reason)).under(key);
+            }
+        }
+        let table = if self.in_turn { TableChoice::Same } else { TableChoice::Fresh };
         let row_draws = draws(self.row_draw, known).under("row_draw")?;
         // Other statements have other rows.
         let names = &mut names.clone();
@@ -284,7 +298,8 @@ impl WireStatement {
             args,
             draws: own_draws,
             row_draws,
-            table: self.table.unwrap_or(TableChoice::Fresh),
+            in_turn: self.in_turn,
+            table: self.table.unwrap_or(table),
             class,
             mode: self.mode.unwrap_or(Mode::Prepared),
             mode_for: self.mode_for,
@@ -299,6 +314,19 @@ impl WireStatement {
         marks_fit(&statement)?;
         Ok(statement)
     }
+}
+
+/// A statement that takes turns with the one before it is repeated as often.
+fn in_turn(mut statement: Statement, before: Option<&Statement>) -> Result<Statement, Fault> {
+    match before {
+        _ if !statement.in_turn => {}
+        Some(before) => statement.repeat.clone_from(&before.repeat),
+        None => {
+            let reason = "no statement is before it to take turns with";
+            return Err(Fault::invalid(reason)).under("in_turn");
+        }
+    }
+    Ok(statement)
 }
 
 /// Every text of a statement asks for the arguments that `args` gives.

@@ -71,6 +71,7 @@ fn every_shipped_experiment_is_planned() {
             "insert-benchmark-all" => 7,
             // What is verified is not compared.
             "verify" => 1,
+            "verify-all" => 8,
             _ => 2,
         };
         assert_eq!(plan.subjects.len(), subjects, "{}", listing.name);
@@ -81,21 +82,30 @@ fn every_shipped_experiment_is_planned() {
 
 #[test]
 fn the_published_suites_have_their_published_rows() {
-    let check = |suite: &str, expected: usize| {
+    let groups = ["point", "range", "aggregate", "write"];
+    let check = |suite: &str, (apart, expected): (&[&str], [usize; 4])| {
         let plan = shipped("quickstart", &[&format!("suite={suite}")]).unwrap();
         let rows = plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
-        assert_eq!(rows.clone().count(), expected, "{suite}");
-        rows.map(|phase| phase.name.clone()).collect::<Vec<_>>()
+        let of = |group: &str| {
+            let own = rows.clone().filter(|phase| phase.group == group);
+            own.map(|phase| phase.name.clone()).collect::<Vec<_>>()
+        };
+        assert_eq!(groups.map(|group| of(group).len()), expected, "{suite}");
+        assert_eq!(of("apart"), apart, "{suite}");
+        let counted = rows.clone().filter(|phase| phase.group != "apart");
+        let names: Vec<_> = counted.map(|phase| phase.name.clone()).collect();
+        assert_eq!(names.len(), expected.iter().sum::<usize>(), "{suite} has other groups");
+        names
     };
-    let rows = check("sysbench", 34);
-    let published: Vec<_> = rows.iter().filter(|name| !name.ends_with(".pre")).collect();
-    assert_eq!(published.len(), 32);
-    assert_eq!(rows[2], "update-inlist");
-    assert_eq!(rows[8..10], ["read-write.range10", "read-write.range100"]);
-    assert_eq!(rows[33], "insert");
-    check("sysbench-27", 27);
-    check("sysbench-47", 47);
-    let rows = check("sysbench-42", 42);
+    let before_writes = ["point-query.pre", "range-notcovered-si.pre"];
+    let rows = check("sysbench", (&before_writes, [9, 5, 8, 10]));
+    assert_eq!(rows[0], "update-inlist");
+    assert_eq!(rows[6..8], ["read-write.range10", "read-write.range100"]);
+    assert_eq!(rows[31], "insert");
+    assert_eq!(check("sysbench-27", (&[], [9, 5, 3, 10])).len(), 27);
+    assert_eq!(check("sysbench-47", (&[], [17, 9, 11, 10])).len(), 47);
+    let rows = check("sysbench-42", (&[], [17, 9, 6, 10]));
+    assert_eq!(rows.len(), 42);
     assert_eq!(rows.iter().filter(|name| name.contains(".pre")).count(), 15);
     assert_eq!(rows[1], "random-points.pre.range10");
 }

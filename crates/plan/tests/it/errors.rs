@@ -135,6 +135,9 @@ fn factors_and_baseline_fit_each_other() {
         "mine.toml:5`: the factor `clients` has no levels",
     );
     check("clients", &factor("clients = [\"many\"]"), "`many` is no level of `clients`");
+    check("mode", &factor("mode = [\"txt\"]"), "its levels are `prepared` and `text`");
+    let both = format!("mode = \"text\"\n{}", factor("mode = [\"prepared\"]"));
+    check("two modes", &both, "mine.toml:6`: the experiment has `mode` and the factor `mode`");
     check("no clients", &factor("clients = [0]"), "`0` is no level of `clients`");
     check("level twice", &factor("clients = [1, 1]"), "has the level `1` twice");
     check("rows", &factor("rows = [1, 2]"), "`rows` cannot be a factor");
@@ -279,6 +282,29 @@ fn operations_and_roles_of_the_users_own_are_checked() {
     check_workload("role twice", &two, "own.toml:10`: two roles are named `r`; rename one");
     let end = format!("{}\nend = {{ with = \"q\" }}", role("\"a\""));
     check_workload("end", &end, "own.toml:9`: unknown role `q`; there is only `r`");
+}
+
+#[test]
+fn transactions_and_turns_of_the_users_own_are_checked() {
+    let transaction = |text: &str| op(&format!("transaction = {text}\nsql = \"SELECT 1\""));
+    check_workload("true", &transaction("true"), "");
+    check_workload("expression", &transaction("\"2 - clients\""), "");
+    let not_it = "own.toml:5`: invalid type: integer `1`, expected true, false, or an expression";
+    check_workload("a number", &transaction("1"), not_it);
+    check_workload("unknown", &transaction("\"skip\""), "own.toml:5`: `skip` names `skip`");
+    check_workload("too much", &transaction("\"clients + 1\""), "it must be 1 at most");
+    let second = |keys: &str| {
+        let first = "[[op.statement]]\ndraw.a = { integer = 1 }\nsql = \"SELECT 1\"";
+        op(&format!("{first}\n[[op.statement]]\nsql = \"SELECT ?\"\n{keys}"))
+    };
+    let draws = "args = [{ draw = \"a\" }]";
+    check_workload("in turn", &second(&format!("{draws}\nin_turn = true")), "");
+    check_workload("of another", &second(draws), "own.toml:10`: unknown draw `a`; there is none");
+    let twice = second(&format!("{draws}\nin_turn = true\nrepeat = 2"));
+    let its = "own.toml:12`: in turn with the statement before, it has its `repeat`";
+    check_workload("repeat", &twice, its);
+    let first = op("[[op.statement]]\nin_turn = true\nsql = \"SELECT 1\"");
+    check_workload("first", &first, "own.toml:6`: no statement is before it to take turns with");
 }
 
 #[test]

@@ -228,6 +228,73 @@ fn an_open_loop_is_said_once_for_all() {
 }
 
 #[test]
+fn the_mode_of_a_phase_is_the_factors_or_the_experiments_or_the_suites() {
+    use model::workload::Mode::{Prepared, Text};
+    let modes = |set: &[&str]| {
+        let plan = shipped("quickstart", set).unwrap();
+        let modes = plan.phases.iter().map(|phase| (phase.name.clone(), phase.mode));
+        modes.collect::<Vec<_>>()
+    };
+    assert!(modes(&[]).iter().all(|(_, mode)| mode.is_none()), "statements say it themselves");
+    assert!(modes(&["mode=text"]).iter().all(|(_, mode)| *mode == Some(Text)));
+    let both = modes(&["factors.mode=[\"prepared\", \"text\"]"]);
+    let named = |name: &str, mode| (name.to_owned(), Some(mode));
+    let expected = [named("point-query.prepared", Prepared), named("point-query.text", Text)];
+    assert_eq!(both[..2], expected);
+    let warm = modes(&["suite=sysbench", "mode=prepared"]);
+    assert_eq!((warm[0].1, warm[1].1), (Some(Prepared), None), "a settle phase executes nothing");
+    let warm = modes(&["suite=sysbench", "factors.mode=[\"text\"]"]);
+    assert_eq!((&*warm[0].0, warm[0].1), ("point-query.warm", None), "levels are of rows");
+    let plan = shipped("quickstart", &["mode=text"]).unwrap();
+    let json = serde_json::to_value(&plan.phases[0]).unwrap();
+    assert_eq!(json["mode"], "text", "the record has it");
+    let shown = render(&plan);
+    assert!(shown.lines().any(|line| line.ends_with("2 x 0.5 s  all as text")), "{shown}");
+}
+
+#[test]
+fn stock_workloads_have_the_options_of_stock_sysbench() {
+    let text = r#"
+question = "Which?"
+workloads = ["oltp_read_write"]
+parameters = { delete_inserts = 2, range_size = 10 }
+[factors]
+build = ["sqlite"]
+skip_trx = [0, 1]
+"#;
+    let plan = plan_of(text).unwrap();
+    assert_eq!(phases(&plan), ["oltp_read_write.skip_trx0", "oltp_read_write.skip_trx1"]);
+    let op = &plan.workloads[0].ops[0];
+    let transactions =
+        plan.phases.iter().map(|phase| op.transaction.holds(&phase.parameters).unwrap());
+    assert_eq!(transactions.collect::<Vec<_>>(), [true, false]);
+    let [.., delete, insert] = op.statements.as_slice() else { panic!("{op:?}") };
+    for one in [delete, insert] {
+        assert_eq!(one.repeat.evaluate(&plan.phases[0].parameters), Ok(2), "{}", one.sql);
+    }
+    assert!(insert.in_turn && !delete.in_turn);
+    let wrong = plan_of(&text.replace("[0, 1]", "[2]")).unwrap_err().to_string();
+    assert!(wrong.contains("`1 - skip_trx` is -1; it must be 0 at least"), "{wrong}");
+}
+
+#[test]
+fn the_published_oltp_tests_are_settings_of_the_stock_workloads() {
+    let plan = shipped("quickstart", &["suite=oltp"]).unwrap();
+    let statements = |name: &str| {
+        let phase = plan.phases.iter().find(|phase| phase.name == name).unwrap();
+        let op = &plan.workloads[phase.workload].ops[0];
+        let each = op.statements.iter().map(|one| one.repeat.evaluate(&phase.parameters).unwrap());
+        let brackets = if op.transaction.holds(&phase.parameters).unwrap() { 2 } else { 0 };
+        each.sum::<i64>() + brackets
+    };
+    let names = ["point-select", "simple-ranges", "sum-ranges", "order-ranges", "distinct-ranges"];
+    for name in names.into_iter().chain(["update-nokey"]) {
+        assert_eq!(statements(name), 1, "{name}");
+    }
+    assert_eq!((statements("oltp-ro"), statements("oltp-rw")), (16, 20));
+}
+
+#[test]
 fn estimates_grow_with_the_work() {
     let plan = |set: &[&str]| shipped("quickstart", set).unwrap().estimate;
     let small = plan(&[]);

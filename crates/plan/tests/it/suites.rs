@@ -72,15 +72,17 @@ fn the_values_of_a_suite_are_in_the_plan_of_every_phase() {
     assert!(plan.phases.iter().all(|phase| phase.parameters["twice"] == 20));
 }
 
+/// Checks the message about the suite with `old` replaced by `new`.
+fn check(name: &str, (old, new): (&str, &str), expected: &str) {
+    assert!(SUITE.contains(old), "{old}");
+    let planned = planned(&SUITE.replacen(old, new, 1), "preset = \"small\"");
+    let got = planned.map_or_else(|error| error.to_string(), |_| String::new());
+    assert!(got.contains(expected), "{name}:\n  got      {got}\n  expected {expected}");
+    assert!(!got.is_empty() && !got.contains('\n') && !got.ends_with('.'), "{name}: {got}");
+}
+
 #[test]
-fn mistakes_in_suites_are_named() {
-    let check = |name: &str, (old, new): (&str, &str), expected: &str| {
-        assert!(SUITE.contains(old), "{old}");
-        let planned = planned(&SUITE.replacen(old, new, 1), "preset = \"small\"");
-        let got = planned.map_or_else(|error| error.to_string(), |_| String::new());
-        assert!(got.contains(expected), "{name}:\n  got      {got}\n  expected {expected}");
-        assert!(!got.is_empty() && !got.contains('\n') && !got.ends_with('.'), "{name}: {got}");
-    };
+fn mistakes_in_parameters_and_presets_are_named() {
     check(
         "later parameter",
         ("base = 10", "base = \"twice\""),
@@ -103,6 +105,10 @@ fn mistakes_in_suites_are_named() {
         "own.toml:9`: unknown parameter of the suite `tables`",
     );
     check("preset", ("[preset.small]", "[preset.smaller]"), "unknown preset of the suite `small`");
+}
+
+#[test]
+fn mistakes_in_phases_are_named() {
     check("key", ("order =", "ordr ="), "own.toml:2`: unknown key `ordr`; did you mean `order`?");
     check(
         "key of a phase",
@@ -123,6 +129,16 @@ fn mistakes_in_suites_are_named() {
         "servers of another phase",
         ("seconds = \"60 + base\"", "servers = [\"postgres\"]"),
         "own.toml:16`: `servers` belongs to a settle phase only",
+    );
+    check(
+        "mode of a settle phase",
+        ("floor_seconds = \"base\"", "mode = \"text\""),
+        "own.toml:22`: `mode` belongs to phases that execute a workload",
+    );
+    check(
+        "mode",
+        ("seconds = \"60 + base\"", "mode = \"txt\""),
+        "unknown word `txt`; did you mean `text`?",
     );
     check("order", ("order = \"fixed\"\n", ""), "with index phases needs `order = \"fixed\"`");
     check("seconds", ("60 + base", "base - 3"), "`seconds` is 0; it must be 1 at least");

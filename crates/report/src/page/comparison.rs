@@ -28,6 +28,28 @@ fn usual(comparison: &Comparison) -> [&'static str; 8] {
     ]
 }
 
+/// What is shown beside the usual metrics: in words, the metric that decides for which phases, and
+/// all of them.
+const BESIDE: [(&str, &str, &[&str]); 2] = [
+    (
+        "Statements that may find no row to change; effective are those that changed one:",
+        "server_cpu_us_per_effective_op",
+        &[
+            "queries_per_second",
+            "effective_ops_per_second",
+            "rows_changed_per_op",
+            "foreground_user_instructions_per_effective_op",
+            "server_user_instructions_per_effective_op",
+            "server_cpu_us_per_effective_op",
+        ],
+    ),
+    (
+        "Rows by all clients, and by one of them, as published before and since April 2025:",
+        "rows_per_client_per_second",
+        &["rows_per_second", "rows_per_client_per_second"],
+    ),
+];
+
 /// Room for a ratio in the overview, with the number of phases that it covers.
 const RATIO_WIDTH: usize = 8;
 
@@ -84,7 +106,8 @@ fn head(comparison: &Comparison, document: &mut Document) {
 fn answer(comparison: &Comparison, subject: &str) -> Vec<String> {
     let mut ratios = Vec::new();
     let mut base = None;
-    for cell in comparison.phases.iter().filter_map(|phase| phase.cell(subject, OVERVIEW)) {
+    let counted = comparison.counted();
+    for cell in counted.iter().filter_map(|phase| phase.cell(subject, OVERVIEW)) {
         ratios.extend(cell.ratio);
         base = base.or(cell.base.as_ref());
     }
@@ -103,7 +126,7 @@ fn answer(comparison: &Comparison, subject: &str) -> Vec<String> {
          from {} to {}.",
         number::ratio(mean),
         ratios.len(),
-        comparison.phases.len(),
+        counted.len(),
         number::ratio(low),
         number::ratio(high),
     )];
@@ -232,7 +255,43 @@ fn details(
             }
             document.items.push(Item::Table(table));
         }
+        if asked.is_empty() {
+            beside(&phases, (comparison, names), document);
+        }
     }
+}
+
+/// Under the usual tables, for the phases that have such: another definition of the rate, and what
+/// it costs by that.
+fn beside(
+    phases: &[&PhaseResult],
+    (comparison, names): (&Comparison, &[String]),
+    document: &mut Document,
+) {
+    for (words, own, metrics) in BESIDE {
+        let having = phases.iter().filter(|phase| has(phase, own));
+        let known = metrics.iter().filter(|name| having.clone().any(|phase| has(phase, name)));
+        let known: Vec<&Metric> = known.filter_map(|name| analysis::metric(name)).collect();
+        if known.is_empty() {
+            continue;
+        }
+        document.paragraph(words);
+        let mut table = Table { columns: vec![Column::words("variant")], ..Table::default() };
+        table.columns.extend(known.iter().map(|metric| column(metric)));
+        for phase in having {
+            table.rows.push(Row::Section(title(phase)));
+            for (subject, name) in comparison.subjects.iter().zip(names) {
+                table.rows.extend(rows(phase, (subject, name), &known));
+            }
+        }
+        document.items.push(Item::Table(table));
+    }
+}
+
+/// Whether a phase has a value of a metric, of any subject.
+fn has(phase: &PhaseResult, metric: &str) -> bool {
+    let mut cells = phase.cells.iter().filter(|cell| cell.metric.name == metric);
+    cells.any(|cell| cell.value.is_some())
 }
 
 fn title(phase: &PhaseResult) -> String {
@@ -245,11 +304,7 @@ fn column(metric: &Metric) -> Column {
     Column { short: metric.short.to_owned(), ..Column::numbers(words::title(metric), metric.unit) }
 }
 
-fn rows(
-    phase: &PhaseResult,
-    (subject, name): (&str, &str),
-    metrics: &[&'static Metric],
-) -> Vec<Row> {
+fn rows(phase: &PhaseResult, (subject, name): (&str, &str), metrics: &[&Metric]) -> Vec<Row> {
     let cells: Vec<_> = metrics.iter().map(|metric| phase.cell(subject, metric.name)).collect();
     let value = |cell: &Option<&analysis::Cell>| match cell {
         // The rate says how much was done; of the costs of less work nothing is to be said.

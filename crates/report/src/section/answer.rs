@@ -59,12 +59,8 @@ fn ratios(phases: &[&PhaseResult], subject: &str, metric: &str) -> Vec<f64> {
     cells.filter_map(|cell| cell.ratio).collect()
 }
 
-fn all(comparison: &Comparison) -> Vec<&PhaseResult> {
-    comparison.phases.iter().collect()
-}
-
 fn sentence(comparison: &Comparison, subject: &str, document: &mut Document) {
-    let phases = all(comparison);
+    let phases = comparison.counted();
     let found = ratios(&phases, subject, THROUGHPUT);
     let broken = status::broken(comparison, subject);
     let Some(mean) = geometric_mean(&found) else {
@@ -109,7 +105,7 @@ fn bounds(values: &[f64]) -> (f64, f64) {
 
 /// The ends of many variants.
 fn extremes(comparison: &Comparison, compared: &[&str], document: &mut Document) {
-    let phases = all(comparison);
+    let phases = comparison.counted();
     let mut found: Vec<(f64, &str)> = compared
         .iter()
         .filter_map(|subject| {
@@ -133,9 +129,14 @@ fn extremes(comparison: &Comparison, compared: &[&str], document: &mut Document)
     ));
 }
 
-/// All tests, then each group if there are several.
+/// All tests that count, then each group if there are several.
 fn parts(comparison: &Comparison) -> Vec<(String, Vec<&PhaseResult>)> {
-    let mut parts = vec![("all tests".to_owned(), all(comparison))];
+    let counted = comparison.counted();
+    let whole = match comparison.phases.len() - counted.len() {
+        0 => "all tests".to_owned(),
+        _ => "all tests but those apart".to_owned(),
+    };
+    let mut parts = vec![(whole, counted)];
     let groups = words::groups(comparison);
     if groups.len() > 1 {
         parts.extend(groups.into_iter().map(|(name, phases)| (name.to_owned(), phases)));

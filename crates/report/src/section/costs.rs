@@ -11,7 +11,7 @@ use crate::{
 pub(super) struct Costs;
 
 /// Tables of metrics that belong together.
-const TABLES: [(&str, &[&str]); 5] = [
+const TABLES: [(&str, &[&str]); 6] = [
     (
         "Work: user instructions per operation",
         &[
@@ -32,6 +32,14 @@ const TABLES: [(&str, &[&str]); 5] = [
             "client_cpu_us_per_op",
             "host_cpu_us_per_op",
             "host_cpu_percent_per_op",
+        ],
+    ),
+    (
+        "Per statement that changed rows, where many may find none",
+        &[
+            "foreground_user_instructions_per_effective_op",
+            "server_user_instructions_per_effective_op",
+            "server_cpu_us_per_effective_op",
         ],
     ),
     (

@@ -32,7 +32,7 @@ pub(super) fn check(
         let copy = origin.copy.to_string();
         let meant: Vec<String> =
             statement.index.iter().map(|name| name.replace("{n}", &copy)).collect();
-        let mode = statement.mode_on(&stand.target.protocol);
+        let mode = statement.mode_in(&stand.target.protocol, case.assignment.mode);
         for (plan, seen) in plans(stand, case, (one, mode))? {
             let seen = match seen {
                 Ok(seen) => seen,
