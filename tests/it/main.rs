@@ -21,6 +21,7 @@ mod quickstart;
 mod report;
 mod reports;
 mod running;
+mod same_data;
 mod servers;
 mod survival;
 mod sysbench;

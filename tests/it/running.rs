@@ -87,16 +87,51 @@ impl<'a> Running<'a> {
 
     /// The first process of the only server that is up.
     pub(crate) fn server(&mut self) -> Server {
-        self.wait("a server is up", |running| {
-            let mut servers = processes_naming(&running.id);
-            servers.retain(|pid| running.seen.contains(pid));
-            let server = servers.iter().find_map(|pid| Server::of(*pid))?;
-            let data = std::fs::read_link(format!("/proc/{}/cwd", server.pid)).ok()?;
-            let own = |folder: &&Path| folder.ends_with(&running.id);
-            running.folders.extend(data.ancestors().find(own).map(Path::to_owned));
-            running.folders.insert(server.socket.parent()?.parent()?.to_owned());
-            Some(server)
+        self.wait("a server is up", |running| running.servers().into_iter().next())
+    }
+
+    /// The first processes of the servers that are up.
+    fn servers(&mut self) -> Vec<Server> {
+        let mut pids = processes_naming(&self.id);
+        pids.retain(|pid| self.seen.contains(pid));
+        let mut servers: Vec<Server> = pids.iter().filter_map(|pid| Server::of(*pid)).collect();
+        // A process that is about to become another one still has the command line of its parent.
+        servers.sort_by(|one, other| one.socket.cmp(&other.socket));
+        servers.dedup_by(|one, other| one.socket == other.socket);
+        for server in &servers {
+            self.remember(server);
+        }
+        servers
+    }
+
+    /// Its folders must not outlive the run.
+    fn remember(&mut self, server: &Server) {
+        let Ok(data) = std::fs::read_link(format!("/proc/{}/cwd", server.pid)) else { return };
+        let own = |folder: &&Path| folder.ends_with(&self.id);
+        self.folders.extend(data.ancestors().find(own).map(Path::to_owned));
+        self.folders.extend(server.socket.ancestors().nth(2).map(Path::to_owned));
+    }
+
+    /// This many servers, embedded engines included, once all of them are up.
+    pub(crate) fn all_servers(&mut self, count: usize) -> Vec<Server> {
+        self.wait("all servers are up", |running| {
+            let mut servers = running.servers();
+            for driver in running.drivers() {
+                let file = database_file(driver);
+                servers.extend(file.map(|file| Server {
+                    pid: driver,
+                    socket: file,
+                    protocol: SQLITE,
+                }));
+            }
+            (servers.len() == count).then_some(servers)
         })
+    }
+
+    /// Whether it has ended.
+    pub(crate) fn is_over(&mut self) -> bool {
+        self.seen.extend(probe::process_tree(&[self.child.id()]));
+        self.child.try_wait().unwrap().is_some()
     }
 
     /// Ids of its driver processes.
@@ -139,8 +174,9 @@ fn said(lab: &Lab) -> String {
 /// A server that is up, and how to enter it.
 pub(crate) struct Server {
     pub(crate) pid: u32,
+    /// Its socket; of an embedded engine the database file.
     pub(crate) socket: PathBuf,
-    is_postgres: bool,
+    protocol: &'static str,
 }
 
 impl Server {
@@ -148,9 +184,9 @@ impl Server {
     fn of(pid: u32) -> Option<Self> {
         let line = text(&std::fs::read(format!("/proc/{pid}/cmdline")).ok()?);
         let named = |key: &str| line.split('\0').find_map(|word| word.strip_prefix(key));
-        let (config, is_postgres) = match named("--defaults-file=") {
-            Some(config) => (config, false),
-            None => (named("config_file=")?, true),
+        let (config, protocol) = match named("--defaults-file=") {
+            Some(config) => (config, MYSQL),
+            None => (named("config_file=")?, POSTGRES),
         };
         // By way of the process, whose view of the file systems may be another one.
         let config = std::fs::read_to_string(format!("/proc/{pid}/root{config}")).ok()?;
@@ -158,23 +194,24 @@ impl Server {
             let mut lines = config.lines().filter_map(|line| line.split_once(" = "));
             lines.find(|(name, _)| *name == key).map(|(_, value)| value.trim_matches('\'').into())
         };
-        let socket: PathBuf = if is_postgres {
+        let socket: PathBuf = if protocol == POSTGRES {
             value("unix_socket_directories").map(|folder: PathBuf| folder.join(".s.PGSQL.5432"))?
         } else {
             value("socket")?
         };
-        socket.exists().then_some(Self { pid, socket, is_postgres })
+        socket.exists().then_some(Self { pid, socket, protocol })
     }
 
     /// A connection of the test's own.
     pub(crate) fn enter(&self) -> Guest {
-        let (protocol, user, database) = match self.is_postgres {
-            true => ("postgres", "postgres", "postgres"),
-            false => ("mysql", "root", "dbdyno"),
+        let (endpoint, user, database) = match self.protocol {
+            POSTGRES => (Endpoint::Socket(self.socket.clone()), "postgres", "postgres"),
+            MYSQL => (Endpoint::Socket(self.socket.clone()), "root", "dbdyno"),
+            _ => (Endpoint::File(self.socket.clone()), "", ""),
         };
         let target = Target {
-            protocol: protocol.to_owned(),
-            endpoint: Endpoint::Socket(self.socket.clone()),
+            protocol: self.protocol.to_owned(),
+            endpoint,
             user: user.to_owned(),
             database: database.to_owned(),
             library: None,
@@ -183,20 +220,36 @@ impl Server {
         let exe = Path::new(env!("CARGO_BIN_EXE_dbdyno"));
         let mut driver = Driver::spawn(exe, &Stop::default()).unwrap();
         driver.ask(&drive::Command::Connect { target, clients: 0 }).unwrap();
-        Guest { driver, is_postgres: self.is_postgres }
+        Guest { driver, protocol: self.protocol }
     }
+}
+
+const POSTGRES: &str = "postgres";
+const MYSQL: &str = "mysql";
+const SQLITE: &str = "sqlite";
+
+/// The database file that a driver of an embedded engine has open.
+fn database_file(driver: u32) -> Option<PathBuf> {
+    let open = std::fs::read_dir(format!("/proc/{driver}/fd")).ok()?.flatten();
+    let mut files = open.filter_map(|file| std::fs::read_link(file.path()).ok());
+    files.find(|file| file.extension().is_some_and(|ending| ending == "sqlite"))
 }
 
 /// A connection of the test's own.
 pub(crate) struct Guest {
     driver: Driver,
-    is_postgres: bool,
+    protocol: &'static str,
 }
 
 impl Guest {
+    /// The rows of a query.
+    pub(crate) fn rows(&mut self, sql: &str) -> Vec<Vec<Option<String>>> {
+        self.driver.query(sql).unwrap()
+    }
+
     /// The first column of a query.
     pub(crate) fn column(&mut self, sql: &str) -> Vec<u64> {
-        let rows = self.driver.query(sql).unwrap();
+        let rows = self.rows(sql);
         let values = rows.into_iter().map(|row| row.into_iter().next().flatten());
         values.map(|value| value.map_or(0, |text| text.parse().unwrap())).collect()
     }
@@ -204,12 +257,12 @@ impl Guest {
     /// Numbers of the run's connections, oldest first: the control connection, then those that are
     /// measured, role after role.
     pub(crate) fn connections(&mut self) -> Vec<u64> {
-        self.column(match self.is_postgres {
-            true => {
+        self.column(match self.protocol {
+            POSTGRES => {
                 "SELECT pid FROM pg_stat_activity WHERE backend_type = 'client backend' \
                  AND pid <> pg_backend_pid() ORDER BY backend_start"
             }
-            false => {
+            _ => {
                 "SELECT id FROM information_schema.processlist WHERE db = 'dbdyno' \
                  AND id <> CONNECTION_ID() ORDER BY id"
             }
@@ -218,9 +271,9 @@ impl Guest {
 
     /// Has the server end one of them.
     pub(crate) fn end_connection(&mut self, number: u64) {
-        let sql = match self.is_postgres {
-            true => format!("SELECT pg_terminate_backend({number})"),
-            false => format!("KILL {number}"),
+        let sql = match self.protocol {
+            POSTGRES => format!("SELECT pg_terminate_backend({number})"),
+            _ => format!("KILL {number}"),
         };
         self.driver.query(&sql).unwrap();
     }
