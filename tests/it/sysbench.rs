@@ -70,7 +70,7 @@ fn the_report_of_a_run_is_read_as_that_of_sysbench() {
 const DEFINITIONS: &str = "
 question = \"What is an operation?\"
 workloads = [\"scan\", \"delete\"]
-rows = 500
+rows = 20000
 blocks = 1
 rounds = 1
 slice_seconds = 0.5

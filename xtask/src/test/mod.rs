@@ -22,7 +22,16 @@ pub(crate) fn execute(arguments: &[&str]) -> anyhow::Result<()> {
     cargo(&["test", "--workspace", "--no-run"])?;
     servers::provide(&root().join("target/debug/dbdyno"))?;
     say("executing all tests");
-    cargo(&[&["test", "--workspace"], arguments].concat())
+    cargo(&[&["test", "--workspace"], arguments, &threads(arguments)].concat())
+}
+
+/// Tests wait for servers for longer than they compute: twice as many at a time as usual, unless the
+/// arguments say something to the tests themselves.
+fn threads<'a>(arguments: &[&str]) -> Vec<&'a str> {
+    match arguments.contains(&"--") {
+        true => Vec::new(),
+        false => vec!["--", "--test-threads=4"],
+    }
 }
 
 fn cargo(arguments: &[&str]) -> anyhow::Result<()> {
