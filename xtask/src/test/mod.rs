@@ -25,8 +25,8 @@ pub(crate) fn execute(arguments: &[&str]) -> anyhow::Result<()> {
     cargo(&[&["test", "--workspace"], arguments, &threads(arguments)].concat())
 }
 
-/// Tests wait for servers for longer than they compute: twice as many at a time as usual, unless the
-/// arguments say something to the tests themselves.
+/// Tests wait for servers for longer than they compute: twice as many at a time as usual, unless
+/// the arguments say something to the tests themselves.
 fn threads<'a>(arguments: &[&str]) -> Vec<&'a str> {
     match arguments.contains(&"--") {
         true => Vec::new(),
