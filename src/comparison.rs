@@ -191,7 +191,7 @@ fn compare_imported(
     observations.measurements = measurements;
     let mut comparison = analysis::compare(&observations, &design);
     comparison.warnings.extend(differences);
-    let irregular = header.irregular.max(header.warnings.len() as u64);
+    let irregular = header.irregular_places();
     if irregular > 0 {
         comparison.warnings.push(format!(
             "the archive `{}` had {irregular} irregular places, which `import.json` of run `{run}` \

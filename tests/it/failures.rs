@@ -72,13 +72,6 @@ pub(crate) fn mid_step(running: &mut Running<'_>, words: &str) -> (Server, Guest
     (server, guest)
 }
 
-/// The slices of the run's only record, in order.
-fn slices(lab: &Lab) -> Vec<serde_json::Value> {
-    let record = crate::lab::only_child(&lab.path("dbdyno-results/records")).unwrap();
-    let text = std::fs::read_to_string(record.join("slices.jsonl")).unwrap();
-    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
-}
-
 fn state<'a>(slices: &'a [serde_json::Value], phase: &str) -> &'a str {
     let slice = slices.iter().find(|slice| slice["phase"] == phase);
     slice.map_or("missing", |slice| slice["state"].as_str().unwrap())
@@ -99,7 +92,7 @@ fn one_step_fails(
     let (code, said) = running.end();
     assert_eq!(code, Some(2), "{said}");
     assert!(said.contains("1 slices failed"), "{said}");
-    let slices = slices(&lab);
+    let slices = lab.slices();
     for phase in BEFORE {
         assert_eq!(state(&slices, phase), "measured", "{phase}: {said}");
     }
@@ -172,7 +165,7 @@ fn ctrl_c_in_a_query_step_keeps_the_steps_before_and_the_trial_can_be_resumed() 
     assert_eq!(code, Some(130), "{said}");
     assert!(said.contains("`dbdyno run --resume`"), "{said}");
     assert!(!said.contains("failed:"), "nothing failed: {said}");
-    let slices = slices(&lab);
+    let slices = lab.slices();
     assert!(slices.iter().all(|slice| slice["state"] == "measured"));
     assert_eq!(slices.len(), BEFORE.len());
     let table = lab.run(&["compare"]);
@@ -268,7 +261,7 @@ fn a_full_disk_fails_the_steps_that_need_room() {
     let record = crate::lab::only_child(&lab.path("dbdyno-results/records")).unwrap();
     let log = std::fs::read_to_string(record.join("logs/server.log")).unwrap();
     assert!(log.contains("No space left on device"), "{log}");
-    let slices = slices(&lab);
+    let slices = lab.slices();
     assert_eq!(state(&slices, "l.i0"), "measured", "{said}");
     assert_eq!(state(&slices, "l.i1"), "failed", "{said}");
     for slice in slices.iter().filter(|slice| slice["phase"].as_str().unwrap().starts_with('q')) {

@@ -21,14 +21,6 @@ fn experiment(lab: &Lab, build: &str, more: &str) {
     lab.write("ibench.toml", &text);
 }
 
-/// Every slice of every record.
-fn slices(lab: &Lab) -> Vec<serde_json::Value> {
-    let records = std::fs::read_dir(lab.path("dbdyno-results/records")).unwrap().flatten();
-    let texts = records.map(|record| std::fs::read_to_string(record.path().join("slices.jsonl")));
-    let lines: Vec<String> = texts.map(Result::unwrap).collect();
-    lines.iter().flat_map(|text| text.lines()).map(|l| serde_json::from_str(l).unwrap()).collect()
-}
-
 /// Runs it and checks that every phase has its rows: a slice whose tables hold another number of
 /// rows than the engine counted would have failed.
 fn check(build: &str, more: &str) {
@@ -38,7 +30,7 @@ fn check(build: &str, more: &str) {
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert!(DONE_OR_MISSED.contains(&output.status.code()), "{build}\n{out}\n{err}");
     let mut phases = Vec::new();
-    for slice in slices(&lab) {
+    for slice in lab.slices() {
         // The rows with which l.x begins are inserted, and are no result.
         let state = if slice["phase"] == "l.x.rows" { "discarded" } else { "measured" };
         assert_eq!(slice["state"], state, "{build}: {slice}");
@@ -56,7 +48,7 @@ fn check(build: &str, more: &str) {
 
 /// Sizes of the tables at the ends of a phase's slices, by subject.
 fn sizes(lab: &Lab, phase: &str) -> BTreeMap<String, u64> {
-    let of_phase = slices(lab).into_iter().filter(|slice| slice["phase"] == phase);
+    let of_phase = lab.slices().into_iter().filter(|slice| slice["phase"] == phase);
     let size = |slice: &serde_json::Value| {
         let readings = slice["readings"].as_array().unwrap().iter();
         let mut sizes = readings.filter(|reading| reading["counter"] == "database_bytes");
@@ -153,7 +145,7 @@ fn tables_have_their_parts_on_servers_and_queues_move_through_them() {
     let output = lab.run(&["run", "mine.toml", "--no-steps", "--progress", "none"]);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert!(DONE_OR_MISSED.contains(&output.status.code()), "{out}\n{err}");
-    let slices = slices(&lab);
+    let slices = lab.slices();
     assert_eq!(slices.len(), 2 * 5, "{out}\n{err}");
     for slice in &slices {
         assert_eq!(slice["state"], "measured", "{slice}");
@@ -203,7 +195,7 @@ fn maintenance_is_cut_off_at_its_ceiling_in_both_designs_and_marked() {
         let output = lab.run(&["run", "mine.toml", "--no-steps", "--progress", "none"]);
         let (out, err) = (text(&output.stdout), text(&output.stderr));
         assert!(DONE_OR_MISSED.contains(&output.status.code()), "{design}\n{out}\n{err}");
-        let slices = slices(&lab);
+        let slices = lab.slices();
         let marked = |phase: &str| {
             let mut of_phase = slices.iter().filter(|slice| slice["phase"] == phase);
             of_phase.next().unwrap()["marks"].to_string().contains("`settle` hit its ceiling")
@@ -247,7 +239,7 @@ fn sixteen_clients_on_few_cores_do_all_their_rows() {
         ("qr1000", 2000),
         ("qp1000", 2000),
     ];
-    let slices = slices(&lab);
+    let slices = lab.slices();
     for (phase, rows) in rows {
         let of_it: Vec<_> = slices.iter().filter(|slice| slice["phase"] == phase).collect();
         assert_eq!(of_it.len(), 2, "{phase}");
@@ -291,7 +283,7 @@ fn stalls(build: &str) {
         missed.filter(|line| line.contains(rule)).count()
     };
     assert!(missed("published rule") >= 1 && missed("strict rule") >= 1, "{said}");
-    let slices = slices(&lab);
+    let slices = lab.slices();
     let steps = || slices.iter().filter(|slice| slice["phase"].as_str().unwrap().starts_with('q'));
     assert!(steps().all(|slice| slice["state"] == "measured"), "{slices:?}");
     let lags = steps().filter_map(|slice| slice["work"]["lag_us_max"].as_f64());

@@ -45,6 +45,17 @@ impl Lab {
         out
     }
 
+    /// The slices of all records, those of one record in their order.
+    pub(crate) fn slices(&self) -> Vec<serde_json::Value> {
+        let records = std::fs::read_dir(self.path("dbdyno-results/records")).unwrap().flatten();
+        let read = |record: std::fs::DirEntry| {
+            std::fs::read_to_string(record.path().join("slices.jsonl")).unwrap()
+        };
+        let texts: Vec<String> = records.map(read).collect();
+        let lines = texts.iter().flat_map(|text| text.lines());
+        lines.map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
     /// `compare --format json` of the results folder.
     pub(crate) fn comparison(&self) -> serde_json::Value {
         serde_json::from_str(&self.succeed(&["compare", "--format", "json"])).unwrap()

@@ -3,7 +3,7 @@
 use crate::mean::{geometric_mean, mean_of_ratios};
 use model::{
     Levels,
-    measurement::{Measurement, Piece, whole},
+    measurement::{Measurement, Piece, pieces, whole},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -86,8 +86,7 @@ fn mean_of_rounds(rounds: &Rounds) -> Option<f64> {
 
 /// What pieces are together; of repetitions the geometric mean.
 fn mean(values: &[(f64, Option<Piece>)]) -> Option<f64> {
-    let pieces = values.iter().map(|(value, piece)| Some((*value, (*piece)?)));
-    match pieces.collect::<Option<Vec<_>>>() {
+    match pieces(values) {
         Some(pieces) => whole(&pieces),
         None => geometric_mean(&values.iter().map(|(value, _)| *value).collect::<Vec<_>>()),
     }

@@ -19,6 +19,7 @@ pub(crate) struct Sample {
     pub(crate) mean: f64,
     /// Standard error of the mean.
     error: f64,
+    blocks: u32,
     distribution: StudentsT,
 }
 
@@ -34,7 +35,15 @@ impl Sample {
         let squares: f64 = ratios.iter().map(|ratio| (ratio.ln() - mean).powi(2)).sum();
         let error = (squares / freedom / count).sqrt();
         let distribution = StudentsT::new(0.0, 1.0, freedom).ok()?;
-        Some(Self { mean, error, distribution })
+        let blocks = u32::try_from(ratios.len()).ok()?;
+        Some(Self { mean, error, blocks, distribution })
+    }
+
+    /// What as many blocks, at least two, would give with the same mean and the same spread.
+    pub(crate) fn with(self, blocks: u32) -> Option<Self> {
+        let error = self.error * (f64::from(self.blocks) / f64::from(blocks)).sqrt();
+        let distribution = StudentsT::new(0.0, 1.0, f64::from(blocks) - 1.0).ok()?;
+        Some(Self { error, blocks, distribution, ..self })
     }
 
     /// The same for the reciprocals of the ratios.

@@ -67,4 +67,4 @@ pub use roles::RoleFacts;
 pub use service_level::{Figure, Outcome, PacedWork, Second, ServiceLevel, Side};
 pub use settings::{SettingDifference, settings_differences, shared_settings};
 pub use shade::{Content, Effect, PhaseCell, PhaseColumn, Shade, Shown};
-pub use verdict::{ERROR_RATE, Verdict, margin};
+pub use verdict::{ERROR_RATE, MOST_BLOCKS, Verdict, blocks_to_decide, margin};

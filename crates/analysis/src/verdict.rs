@@ -89,13 +89,64 @@ pub(crate) fn decide(phases: &mut [PhaseResult]) {
     families.into_values().for_each(holm);
 }
 
+/// Most blocks that are asked of anybody.
+pub const MOST_BLOCKS: u32 = 64;
+
+/// Blocks that would decide an inconclusive cell, if further ones repeated its mean and its spread,
+/// and it were the clearest of `phases` phases, whose share of the error rate is the least. It is a
+/// guess, from two or three blocks a rough one. None for other cells, and where [`MOST_BLOCKS`]
+/// would not do.
+pub fn blocks_to_decide(cell: &Cell, phases: usize) -> Option<u32> {
+    if cell.verdict != Verdict::Inconclusive {
+        return None;
+    }
+    let gain = Gain::of(cell)?;
+    let decides = |blocks: &u32| {
+        gain.with(*blocks).is_some_and(|gain| {
+            gain.chance_of_none() <= ERROR_RATE
+                || gain.chance_of_change() <= ERROR_RATE / phases.max(1) as f64
+        })
+    };
+    (cell.blocks + 1..=MOST_BLOCKS).find(decides)
+}
+
+/// What a cell gained, beside what would matter.
+#[derive(Clone, Copy)]
+struct Gain {
+    /// Logarithms of ratios; above zero is better.
+    sample: Sample,
+    /// Logarithm of the margin.
+    margin: f64,
+}
+
+impl Gain {
+    fn of(cell: &Cell) -> Option<Self> {
+        let margin = margin(cell.metric)?.ln();
+        let sample = Sample::of(&cell.block_ratios)?;
+        let sample = if cell.metric.better == Better::Lower { sample.turned() } else { sample };
+        Some(Self { sample, margin })
+    }
+
+    fn with(self, blocks: u32) -> Option<Self> {
+        Some(Self { sample: self.sample.with(blocks)?, ..self })
+    }
+
+    /// p value of a change beyond the margin, either way.
+    fn chance_of_change(&self) -> f64 {
+        let above = self.sample.chance_above(self.margin);
+        (2.0 * above.min(self.sample.chance_below(-self.margin))).min(1.0)
+    }
+
+    /// p value of no change beyond the margin: that of the worse side.
+    fn chance_of_none(&self) -> f64 {
+        self.sample.chance_below(self.margin).max(self.sample.chance_above(-self.margin))
+    }
+}
+
 /// A cell that can be decided.
 struct Case<'a> {
     cell: &'a mut Cell,
-    /// Logarithms of ratios; above zero is better.
-    gain: Sample,
-    /// Logarithm of the margin.
-    margin: f64,
+    gain: Gain,
     /// p value of a change beyond the margin.
     chance: f64,
 }
@@ -105,15 +156,12 @@ impl<'a> Case<'a> {
         if cell.verdict != Verdict::Unassessed || cell.block_ratios.len() != cell.blocks as usize {
             return None;
         }
-        let margin = margin(cell.metric)?.ln();
-        let sample = Sample::of(&cell.block_ratios)?;
-        let gain = if cell.metric.better == Better::Lower { sample.turned() } else { sample };
-        let chance = gain.chance_above(margin).min(gain.chance_below(-margin));
-        Some(Self { cell, gain, margin, chance: (2.0 * chance).min(1.0) })
+        let gain = Gain::of(cell)?;
+        Some(Self { cell, gain, chance: gain.chance_of_change() })
     }
 
     fn changed(&self) -> Verdict {
-        match self.gain.mean > 0.0 {
+        match self.gain.sample.mean > 0.0 {
             true => Verdict::Improvement,
             false if self.cell.metric.name.ends_with("instructions_per_op") => Verdict::CodeCost,
             false => Verdict::Regression,
@@ -121,9 +169,7 @@ impl<'a> Case<'a> {
     }
 
     fn unchanged(&self) -> Verdict {
-        let below = self.gain.chance_below(self.margin);
-        let above = self.gain.chance_above(-self.margin);
-        match below.max(above) <= ERROR_RATE {
+        match self.gain.chance_of_none() <= ERROR_RATE {
             true => Verdict::Equivalent,
             false => Verdict::Inconclusive,
         }

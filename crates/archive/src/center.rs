@@ -3,7 +3,7 @@
 use crate::Study;
 use model::{
     imported::ImportedValue,
-    measurement::{Measurement, Piece, whole},
+    measurement::{Measurement, Piece, pieces, whole},
     record::SliceState,
 };
 use std::collections::BTreeMap;
@@ -69,10 +69,8 @@ type Value = (f64, Option<Piece>);
 
 /// What pieces are together; of repetitions the mean.
 fn of_block(values: &[Value]) -> f64 {
-    let pieces = values.iter().map(|(value, piece)| Some((*value, (*piece)?)));
-    let pieces: Option<Vec<_>> = pieces.collect();
-    let values = || mean(&values.iter().map(|(value, _)| *value).collect::<Vec<_>>());
-    pieces.and_then(|pieces| whole(&pieces)).unwrap_or_else(values)
+    let repeated = || mean(&values.iter().map(|(value, _)| *value).collect::<Vec<_>>());
+    pieces(values).and_then(|pieces| whole(&pieces)).unwrap_or_else(repeated)
 }
 
 fn mean(values: &[f64]) -> f64 {

@@ -80,6 +80,12 @@ pub enum Condition {
     When(Expression),
 }
 
+impl From<bool> for Condition {
+    fn from(fixed: bool) -> Self {
+        Self::Fixed(fixed)
+    }
+}
+
 impl Condition {
     /// Whether it holds under `parameters`.
     ///

@@ -53,3 +53,10 @@ pub struct ImportHeader {
     #[serde(default)]
     pub irregular: u64,
 }
+
+impl ImportHeader {
+    /// How many places were irregular, in records too that only list them.
+    pub fn irregular_places(&self) -> u64 {
+        self.irregular.max(self.warnings.len() as u64)
+    }
+}

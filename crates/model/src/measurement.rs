@@ -55,6 +55,11 @@ pub enum Piece {
     Largest,
 }
 
+/// The values as pieces of one work; `None` if any of them repeats the others.
+pub fn pieces(values: &[(f64, Option<Piece>)]) -> Option<Vec<(f64, Piece)>> {
+    values.iter().map(|(value, piece)| Some((*value, (*piece)?))).collect()
+}
+
 /// The value of a whole from those of its pieces; `None` if there are none, or if they weigh
 /// nothing.
 pub fn whole(pieces: &[(f64, Piece)]) -> Option<f64> {

@@ -130,7 +130,7 @@ fn discarded(plan: &Plan, index: usize) -> f64 {
     let first = plan.phases.iter().position(|phase| !writes(phase)) == Some(index);
     let share = if first { 1.0 } else { 1.0 / 6.0 };
     let seconds = share * DISCARDED_PER_ROW * rows / READS_PER_SECOND;
-    seconds.clamp(phase.seconds, 40.0 * phase.seconds.max(f64::MIN_POSITIVE))
+    seconds.clamp(phase.seconds, 40.0 * phase.seconds)
 }
 
 /// Seconds in single steps of a phase with slices of so many seconds.

@@ -56,7 +56,9 @@ pub(crate) fn markdown(text: &str) -> String {
 
 /// A text cell that a spreadsheet would take for a formula gets an apostrophe in front.
 pub(crate) fn spreadsheet(text: &str) -> String {
-    let formula = text.starts_with(['=', '+', '-', '@', '\t', '\r', '\n']);
+    // The wide forms are what some spreadsheets take for the plain ones.
+    let signs = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
+    let formula = text.starts_with(['\t', '\r', '\n']) || text.trim_start().starts_with(signs);
     if formula { format!("'{text}") } else { text.to_owned() }
 }
 
@@ -101,6 +103,8 @@ mod tests {
         check("-x", "'-x");
         check("@x", "'@x");
         check("\tx", "'\tx");
+        check(" =1", "' =1");
+        check("＝1", "'＝1");
         check("x=1", "x=1");
         check("", "");
     }

@@ -137,7 +137,39 @@ pub(crate) fn trust(comparison: &Comparison) -> Vec<String> {
     if cells.any(|cell| cell.ratio.is_some() && cell.verdict == Verdict::Unreplicated) {
         said.push("° measured once: nothing is repeated there.".to_owned());
     }
+    said.extend(blocks_to_decide(comparison));
     said
+}
+
+/// How many blocks would decide the rates that these do not.
+fn blocks_to_decide(comparison: &Comparison) -> Option<String> {
+    let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
+    let unsure =
+        |cell: &&Cell| cell.metric.name == THROUGHPUT && cell.verdict == Verdict::Inconclusive;
+    let phases = comparison.phases.len();
+    let mut needs: Vec<Option<u32>> =
+        cells.filter(unsure).map(|cell| analysis::blocks_to_decide(cell, phases)).collect();
+    // Those that no number of blocks decides come last.
+    needs.sort_by_key(|need| need.unwrap_or(u32::MAX));
+    let (least, most) = (needs.first()?, needs.last()?);
+    let blocks = |need: &Option<u32>| match need {
+        Some(blocks) => format!("about {blocks} blocks"),
+        None => format!("more than {} blocks", analysis::MOST_BLOCKS),
+    };
+    let each = match needs.as_slice() {
+        [_] => format!("1 rate: {} like these would decide it", blocks(most)),
+        all if least == most => {
+            format!("{} rates: {} like these would decide them", all.len(), blocks(most))
+        }
+        all => format!(
+            "{} rates: {} like these would decide the clearest, {} all of them",
+            all.len(),
+            blocks(least),
+            blocks(most)
+        ),
+    };
+    let remedy = if least.is_some() { " (`--set blocks=…`)" } else { "" };
+    Some(format!("Undecided {each}{remedy}."))
 }
 
 /// Whether a verdict is more than that nothing was repeated or assessed.

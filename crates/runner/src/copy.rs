@@ -8,9 +8,6 @@ use std::{
     path::Path,
 };
 
-/// Bytes in all files below a folder.
-pub(crate) use dbms::bytes_below as folder_bytes;
-
 /// Copies `from` to `to`, which must not exist: by reflink where the file system can, else byte by
 /// byte. Owners and modes are kept; sockets and other special files are left out.
 pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<(), Error> {
@@ -89,7 +86,7 @@ mod tests {
         assert_eq!(fs::read(to.join("base/data")).unwrap(), vec![7_u8; 100_000]);
         assert_eq!(fs::metadata(to.join("base/data")).unwrap().mode() & 0o777, 0o600);
         assert_eq!(fs::read_link(to.join("link")).unwrap(), Path::new("base/data"));
-        assert_eq!(folder_bytes(&to), 100_000 + 9);
+        assert_eq!(dbms::bytes_below(&to), 100_000 + 9);
     }
 
     #[test]

@@ -86,7 +86,7 @@ mod tests {
         let op = Op {
             name: "o".into(),
             weight: 1,
-            transaction: model::expression::Condition::Fixed(false),
+            transaction: false.into(),
             draws: Vec::new(),
             statements,
         };

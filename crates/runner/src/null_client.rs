@@ -277,7 +277,7 @@ mod tests {
         let op = model::workload::Op {
             name: "o".to_owned(),
             weight: 1,
-            transaction: model::expression::Condition::Fixed(false),
+            transaction: false.into(),
             draws: Vec::new(),
             statements: vec![statement],
         };

@@ -165,7 +165,7 @@ mod tests {
         let op = |name: &str, statements: Vec<Statement>| Op {
             name: name.to_owned(),
             weight: 1,
-            transaction: model::expression::Condition::Fixed(false),
+            transaction: false.into(),
             draws: Vec::new(),
             statements,
         };

@@ -184,7 +184,7 @@ pub fn execute(
         Resume::Yes => Some(unfinished(plan, options)?),
     };
     let left = resumed.as_ref().map(|writer| places.runs().join(writer.id()));
-    preflight::check(plan, places, left.map_or(0, |folder| copy::folder_bytes(&folder)))?;
+    preflight::check(plan, places, left.map_or(0, |folder| dbms::bytes_below(&folder)))?;
     if let Some(warning) = preflight::scarce_memory(plan) {
         observer.tell(&Progress::Warning(&warning));
     }

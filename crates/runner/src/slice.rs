@@ -109,7 +109,7 @@ pub(crate) fn execute(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Resu
     record.readings.extend(trial.stepped.iter().cloned());
     let sizes = [
         ("database_bytes", trial.database_bytes),
-        ("data_folder_bytes", Some(copy::folder_bytes(&trial.stand.data) as f64)),
+        ("data_folder_bytes", Some(dbms::bytes_below(&trial.stand.data) as f64)),
     ];
     record.readings.extend(sizes.into_iter().filter_map(|(counter, bytes)| {
         let scope = if embedded { Scope::Client } else { Scope::Server };

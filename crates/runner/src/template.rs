@@ -64,7 +64,7 @@ pub(crate) fn make(run: &mut Run<'_>, subject: usize, load: u32) -> Result<(), E
     let left = settled.left;
     let settle_seconds = start.elapsed().as_secs_f64();
     stand.end()?;
-    let folder_bytes = copy::folder_bytes(&folder);
+    let folder_bytes = dbms::bytes_below(&folder);
     run.step(&format!(
         "loaded {label}: {} rows by {} in {:.1} s with {} threads, indexes {:.1} s, \
          settled in {:.1} s, {} MiB",

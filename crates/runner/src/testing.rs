@@ -1,5 +1,6 @@
 //! Values for unit tests.
 
+pub(crate) use crate::verify::bracket;
 use model::{
     Levels, Parameters,
     plan::{Phase, PhaseKind},
@@ -57,11 +58,9 @@ pub(crate) fn pair(name: &str, other: &str, lead: u32) -> Role {
     }
 }
 
-pub(crate) use crate::verify::bracket;
-
 /// A statement with a decimal as its only argument.
 pub(crate) fn decimal() -> Statement {
     let value = Generator::Decimal { sum: vec!["cents".to_owned()], digits: 2 };
     let args = vec![Arg { value, list: None }];
-    Statement { args, class: Class::Read, ..crate::verify::bracket("SELECT ?") }
+    Statement { args, class: Class::Read, ..bracket("SELECT ?") }
 }

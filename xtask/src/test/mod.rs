@@ -22,7 +22,9 @@ pub(crate) fn execute(arguments: &[&str]) -> anyhow::Result<()> {
     cargo(&["test", "--workspace", "--no-run"])?;
     servers::provide(&root().join("target/debug/dbdyno"))?;
     say("executing all tests");
-    cargo(&[&["test", "--workspace"], arguments, &threads(arguments)].concat())
+    // Every crate is tested, also after one that failed: one run tells all.
+    let tests = ["test", "--workspace", "--no-fail-fast"];
+    cargo(&[&tests, arguments, &threads(arguments)].concat())
 }
 
 /// Tests wait for servers for longer than they compute: twice as many at a time as usual, unless

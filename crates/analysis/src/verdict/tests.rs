@@ -164,3 +164,43 @@ fn blocks_without_a_partner_leave_a_cell_undecided_as_it_was() {
     decide(&mut phases);
     assert_eq!(phases[0].cells[0].verdict, Verdict::Unassessed);
 }
+
+/// The blocks that would decide ratios, as the least clear of three phases.
+fn needed(metric_name: &str, ratios: &[f64]) -> Option<u32> {
+    let mut phases = [phase(vec![cell(metric_name, ratios.to_vec())])];
+    decide(&mut phases);
+    blocks_to_decide(&phases[0].cells[0], 3)
+}
+
+/// As many blocks, with the mean and the spread of the logarithms given.
+fn spread(blocks: u32, mean: f64, deviation: f64) -> Vec<f64> {
+    let half = f64::from(blocks - 1) / f64::from(blocks);
+    let step = deviation * half.sqrt();
+    let even = |index| if index % 2 == 0 { step } else { -step };
+    (0..blocks).map(|index| (mean + even(index)).exp()).collect()
+}
+
+#[test]
+fn the_blocks_asked_for_decide_if_the_noise_stays_as_it_is() {
+    // Slower by 10 %, with 3 % between blocks; and unchanged, with 2 %.
+    for (mean, deviation) in [(-0.1, 0.03), (0.0, 0.02), (0.01, 0.015)] {
+        let few = spread(2, mean, deviation);
+        let asked = needed("ops_per_second", &few).unwrap();
+        assert!((3..=MOST_BLOCKS).contains(&asked), "{asked}");
+        let even = asked.next_multiple_of(2);
+        let decided = verdict("ops_per_second", &spread(even, mean, deviation));
+        assert_ne!(decided, Verdict::Inconclusive, "{asked} blocks");
+        // One fewer would not: else fewer would have been asked for.
+        let gain = Gain::of(&cell("ops_per_second", few)).unwrap().with(asked - 1).unwrap();
+        assert!(gain.chance_of_none() > ERROR_RATE && gain.chance_of_change() > ERROR_RATE / 3.0);
+    }
+}
+
+#[test]
+fn nobody_is_asked_for_blocks_that_would_not_do() {
+    // At the margin itself no number of blocks decides.
+    assert_eq!(needed("ops_per_second", &spread(4, -(1.03_f64.ln()), 0.1)), None);
+    // What is decided needs none.
+    assert_eq!(needed("ops_per_second", &spread(8, -0.3, 0.01)), None);
+    assert_eq!(needed("ops_per_second", &[0.9]), None);
+}

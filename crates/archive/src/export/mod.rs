@@ -5,7 +5,7 @@ mod csv;
 mod mytools;
 mod sb_met;
 
-use crate::Result;
+use crate::{Result, variants};
 use model::imported::ImportedValue;
 use std::collections::BTreeMap;
 
@@ -29,6 +29,16 @@ pub const EXPORTERS: &[&dyn Exporter] = &[&mytools::Mytools, &sb_met::SbMet, &bm
 pub struct Input {
     /// One per experiment.
     pub studies: Vec<Study>,
+}
+
+impl Input {
+    /// The folder of a study's files, up to its `/`: nothing where there is only one.
+    fn folder(&self, study: &Study) -> String {
+        match self.studies.len() {
+            1 => String::new(),
+            _ => format!("{}/", variants::folder(&study.experiment)),
+        }
+    }
 }
 
 /// The values of one experiment: of an imported archive, or dbdyno's own with empty texts.

@@ -28,10 +28,7 @@ impl Exporter for Mytools {
     fn export(&self, input: &Input, options: &Options) -> Result<Vec<Exported>> {
         let mut files = Vec::new();
         for study in &input.studies {
-            let folder = match input.studies.len() {
-                1 => String::new(),
-                _ => format!("{}/", variants::folder(&study.experiment)),
-            };
+            let folder = input.folder(study);
             export(study, options, &folder, &mut files)?;
         }
         if files.is_empty() {

@@ -46,10 +46,7 @@ impl Exporter for SbMet {
     fn export(&self, input: &Input, options: &Options) -> Result<Vec<Exported>> {
         let mut files = Vec::new();
         for study in &input.studies {
-            let folder = match input.studies.len() {
-                1 => String::new(),
-                _ => format!("{}/", variants::folder(&study.experiment)),
-            };
+            let folder = input.folder(study);
             files.extend(of_study(study, options, &folder)?);
         }
         if files.is_empty() {

@@ -118,7 +118,9 @@ fn indexes_are_created_by_the_load_or_as_a_phase() {
     assert!(times.iter().all(|time| time.seconds > 0.0), "{times:?}");
     assert_eq!(one(session.as_mut(), indexes), "2");
     let refused = index(&target, &phase).unwrap_err().to_string();
-    assert!(refused.contains("failed: index k_1 already exists"), "{refused}");
+    // Both tables are refused at the same time: either may be told of.
+    assert!(refused.contains("failed: index k_"), "{refused}");
+    assert!(refused.contains("already exists"), "{refused}");
 }
 
 #[test]

@@ -114,7 +114,7 @@ impl<'a> Compiler<'a> {
             first.table = TableChoice::Fresh;
         }
         let writing = || statements.iter().filter(|statement| statement.class == Class::Write);
-        let writes = writing().count() > 0;
+        let writes = writing().next().is_some();
         let rows = writing().map(|one| one.repeat * u64::from(one.rows)).sum();
         if transaction {
             statements.insert(0, self.bracket("BEGIN"));

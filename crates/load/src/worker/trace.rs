@@ -180,7 +180,7 @@ mod tests {
             vec![list(model::workload::Generator::Consecutive { first: expression("5") }, "3")],
         );
         let mut operation = op("o", vec![select]);
-        operation.transaction = model::expression::Condition::Fixed(true);
+        operation.transaction = true.into();
         let cast = Cast::compile(&assignment(vec![operation], 2), "mysql").unwrap();
         let told = trace::<Null>(&Target::null(), &cast, &closed(2)).unwrap();
         let of_statements: Vec<&TracedStatement> =

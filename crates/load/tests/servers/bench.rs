@@ -22,13 +22,13 @@ pub(crate) struct Ground {
 }
 
 impl Ground {
-    /// The first value of a statement's answer, or empty.
+    /// The last value of the first row of a statement's answer, or empty.
     pub(crate) fn value(&self, sql: &str) -> String {
         let mut session = session::open(&self.target).unwrap();
         value(session.as_mut(), sql)
     }
 
-    /// The first value of a statement's answer, a number.
+    /// The same, a number.
     pub(crate) fn number(&self, sql: &str) -> u64 {
         let value = self.value(sql);
         value.parse().unwrap_or_else(|_| panic!("`{sql}`: `{value}`"))
@@ -41,7 +41,7 @@ impl Ground {
 
 fn value(session: &mut dyn Session, sql: &str) -> String {
     let answer = session.query(sql).unwrap_or_else(|error| panic!("`{sql}`: {error}"));
-    answer.rows.into_iter().flatten().next().flatten().unwrap_or_default()
+    answer.rows.into_iter().next().and_then(|mut row| row.pop()).flatten().unwrap_or_default()
 }
 
 impl Drop for Bench {

@@ -32,12 +32,9 @@ fn assignment(mode: Mode, skip: i64) -> Assignment {
 
 /// What the server has counted since its start.
 fn counted(ground: &Ground) -> [u64; 3] {
-    ["Com_begin", "Com_commit", "Com_stmt_execute"].map(|name| {
-        ground.number(&format!(
-            "SELECT variable_value FROM performance_schema.global_status \
-             WHERE variable_name = '{name}'"
-        ))
-    })
+    // The tables of the performance schema leave out what is counted per kind of statement.
+    ["Com_begin", "Com_commit", "Com_stmt_execute"]
+        .map(|name| ground.number(&format!("SHOW GLOBAL STATUS LIKE '{name}'")))
 }
 
 fn executed(ground: &Ground, mode: Mode, skip: i64) -> StretchReport {
@@ -49,7 +46,8 @@ fn executed(ground: &Ground, mode: Mode, skip: i64) -> StretchReport {
 
 pub(crate) fn sent(ground: &Ground) {
     let cases = [
-        (Mode::Prepared, 0, [10, 10, 40]),
+        // BEGIN is none of the statements that MySQL prepares.
+        (Mode::Prepared, 0, [10, 10, 30]),
         (Mode::Text, 0, [10, 10, 0]),
         (Mode::Prepared, 1, [0, 0, 20]),
         (Mode::Text, 1, [0, 0, 0]),

@@ -158,10 +158,7 @@ fn cell(shown: &Shown) -> Cell {
         Content::Rate(rate) if shown.shade == Shade::Plain => count(rate),
         Content::Rate(rate) => Cell::Count(rate.round_ties_even().max(0.0) as u64),
         Content::Ratio(ratio) => Cell::Ratio(ratio),
-        Content::Judged(effect) => match words::symbol(effect.verdict.name()) {
-            "" => return Cell::Ratio(effect.ratio),
-            sign => Cell::Judged(effect.ratio, sign),
-        },
+        Content::Judged(effect) => Cell::judged(effect.ratio, effect.verdict.name()),
         Content::Missed(rate) => return Cell::Missed(rate),
         Content::Failed => return Cell::Failed,
         Content::Missing => return Cell::Missing,

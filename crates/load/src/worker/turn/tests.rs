@@ -218,7 +218,7 @@ fn repeats_draws_and_tables_follow_the_workload() {
     let mut same = statement("{table} ?", vec![of("y", "1")]);
     same.table = TableChoice::Same;
     let mut all = op("o", vec![range, same]);
-    all.transaction = model::expression::Condition::Fixed(true);
+    all.transaction = true.into();
     all.draws = vec![draw("y", "3", "3")];
     let log = closed_log(&assignment(vec![all], 1), 1);
     assert_eq!(log, ["BEGIN", "t1 7, 8 5 15", "t1 7, 8 5 15", "t1 4", "COMMIT"]);
@@ -288,7 +288,7 @@ fn a_shared_text_is_the_same_in_both_places() {
 #[test]
 fn a_deadlock_restarts_the_whole_operation() {
     let mut transaction = op("o", vec![statement("A", vec![]), statement("B", vec![])]);
-    transaction.transaction = model::expression::Condition::Fixed(true);
+    transaction.transaction = true.into();
     let mut client = Scripted { failures: vec![(3, FailureKind::Retry)], ..Scripted::default() };
     let mut clock = FakeClock { now: 0, step: 1000 };
     let tally = executed(&assignment(vec![transaction], 1), &closed(1), &mut client, &mut clock);

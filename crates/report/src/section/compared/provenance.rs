@@ -27,7 +27,7 @@ pub(super) fn write(found: &Provenance, document: &mut Document) {
         ("values", values.to_string()),
         ("formats, with their files", or(importers.collect::<Vec<_>>().join(", "), "not recorded")),
         ("corrections asked for", or(header.corrections.join(", "), "none")),
-        ("irregular places", header.warnings.len().to_string()),
+        ("irregular places", header.irregular_places().to_string()),
     ];
     let facts = facts.map(|(name, value)| (name.to_owned(), value));
     document.items.push(Item::Facts(facts.to_vec()));
