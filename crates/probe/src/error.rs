@@ -62,6 +62,15 @@ pub enum Error {
         /// What the system said.
         reason: std::io::Error,
     },
+    /// The kernel led a stepped task elsewhere than its code: what it executed is not known.
+    #[error(
+        "task `{task}` went where its code does not lead, so its instructions are not known: \
+         count again"
+    )]
+    Strayed {
+        /// Kernel task.
+        task: u32,
+    },
     /// The tasks executed more than could be stepped in the time that was given.
     #[error(
         "`{instructions}` instructions took longer than `{seconds}` seconds by single steps: \

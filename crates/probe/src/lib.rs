@@ -34,7 +34,7 @@ pub use limit::raise_file_limit;
 pub use meter::{Meter, Snapshot};
 pub use permission::{Permission, permission};
 pub use sampler::{Sampler, raise_peaks};
-pub use step::{StepCount, Stepper, stepping_permitted, steps_per_second};
+pub use step::{StepCount, Stepper, stepping_permitted, stepping_rate};
 pub use target::Target;
 pub use task::{TaskCpu, process_tree, task_cpu};
 pub use value::Values;

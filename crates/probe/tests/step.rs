@@ -9,7 +9,7 @@
 )]
 #![cfg(target_arch = "x86_64")]
 
-use probe::{StepCount, Stepper, stepping_permitted, steps_per_second};
+use probe::{StepCount, Stepper, stepping_permitted, stepping_rate};
 use rustix::{fd::OwnedFd, io, pipe::pipe, thread};
 use std::time::{Duration, Instant};
 
@@ -137,7 +137,7 @@ fn store(bytes: u64) {
 
 /// Whether steps are permitted here; says why a test is skipped.
 fn permitted() -> bool {
-    let rate = steps_per_second();
+    let rate = stepping_rate();
     println!("{rate:.0} steps per second");
     if !stepping_permitted() {
         println!("skipped: stepping is not permitted here");

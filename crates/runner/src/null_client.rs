@@ -182,7 +182,7 @@ fn steps(driver: &mut Driver, phase: &Phase, task: u32) -> Result<f64, Error> {
         let steps: u64 = counts.iter().map(|count| count.instructions).sum();
         Ok(steps as f64 / operations as f64)
     };
-    let seconds = step(1)? / probe::steps_per_second();
+    let seconds = step(1)? / probe::stepping_rate();
     step((STEPPED_SECONDS / seconds).clamp(1.0, STEPPED_MAX) as u64)
 }
 

@@ -69,7 +69,7 @@ pub(crate) fn operations(
         let steps = readings.iter().filter(|reading| reading.counter == STEPPED[0]);
         let most = steps.map(|reading| reading.end).reduce(f64::max);
         let budget = (SLICES * phase.seconds).clamp(SECONDS.0, SECONDS.1);
-        most.map_or(0, |steps| fitting(steps / probe::steps_per_second(), budget))
+        most.map_or(0, |steps| fitting(steps / probe::stepping_rate(), budget))
     }))
 }
 
@@ -99,6 +99,10 @@ fn count(stand: &mut Stand, phase: &Phase, stretch: &Stretch) -> Result<Counted,
     let report = run_stretch(&mut stand.driver, phase, end, stretch.seed);
     let counts = match stepper.stop() {
         Err(probe::Error::StepsTooMany { .. }) => Vec::new(),
+        Err(strayed @ probe::Error::Strayed { .. }) => {
+            report?;
+            return Ok(Err(strayed.to_string()));
+        }
         other => other?,
     };
     let done = match done(&report?) {

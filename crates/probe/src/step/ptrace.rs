@@ -56,35 +56,52 @@ pub(super) fn detach(task: u32, signal: i32) -> io::Result<()> {
 /// Address of the next instruction of a stopped task. One register costs less than all.
 #[cfg(target_arch = "x86_64")]
 pub(super) fn next_instruction(task: u32) -> io::Result<u64> {
-    let offset = offset_of!(libc::user, regs) + offset_of!(libc::user_regs_struct, rip);
-    peek(c_long::from(libc::PTRACE_PEEKUSER), task, offset)
+    peek(task, offset_of!(libc::user, regs) + offset_of!(libc::user_regs_struct, rip))
 }
 
-/// The first bytes of the code at an address.
+/// The register that holds the number of a system call before it.
 #[cfg(target_arch = "x86_64")]
-pub(super) fn code(task: u32, address: u64) -> io::Result<[u8; 8]> {
+pub(super) fn number_register(task: u32) -> io::Result<u64> {
+    peek(task, offset_of!(libc::user, regs) + offset_of!(libc::user_regs_struct, rax))
+}
+
+/// Sets the address of one of the processor's breakpoints, for this task alone: no code is changed.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn set_breakpoint(task: u32, number: usize, address: u64) -> io::Result<()> {
     let address = usize::try_from(address).map_err(io::Error::other)?;
-    peek(c_long::from(libc::PTRACE_PEEKTEXT), task, address).map(u64::to_le_bytes)
+    poke(task, number, address)
 }
 
-/// Makes a task stop before it executes the instruction at an address, or no more. The breakpoint
-/// is in the processor, for this task alone: no code is changed.
+/// Number of the register that enables breakpoints.
 #[cfg(target_arch = "x86_64")]
-pub(super) fn set_breakpoint(task: u32, address: Option<u64>) -> io::Result<()> {
-    /// Bit of the control register that enables the first breakpoint, for execution.
-    const ENABLE: usize = 1;
-    let register = |number| offset_of!(libc::user, u_debugreg) + number * size_of::<u64>();
-    let poke = c_long::from(libc::PTRACE_POKEUSER);
-    let Some(address) = address else { return request(poke, task, register(7), 0) };
-    request(poke, task, register(0), usize::try_from(address).map_err(io::Error::other)?)?;
-    request(poke, task, register(7), ENABLE)
+const CONTROL: usize = 7;
+
+/// Makes a task stop before it executes the instructions at the first two addresses.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn enable_breakpoints(task: u32) -> io::Result<()> {
+    /// The bits of both, for execution.
+    const BOTH: usize = 0b101;
+    poke(task, CONTROL, BOTH)
+}
+
+/// Lets a task pass all breakpoints.
+#[cfg(target_arch = "x86_64")]
+pub(super) fn disable_breakpoints(task: u32) -> io::Result<()> {
+    poke(task, CONTROL, 0)
 }
 
 #[cfg(target_arch = "x86_64")]
-fn peek(peek: c_long, task: u32, offset: usize) -> io::Result<u64> {
+fn poke(task: u32, register: usize, value: usize) -> io::Result<()> {
+    let offset = offset_of!(libc::user, u_debugreg) + register * size_of::<u64>();
+    request(c_long::from(libc::PTRACE_POKEUSER), task, offset, value)
+}
+
+#[cfg(target_arch = "x86_64")]
+fn peek(task: u32, offset: usize) -> io::Result<u64> {
     let mut word = 0_u64;
     // The bare system call stores the word where its last argument points.
-    request(peek, task, offset, (&raw mut word).expose_provenance())?;
+    let place = (&raw mut word).expose_provenance();
+    request(c_long::from(libc::PTRACE_PEEKUSER), task, offset, place)?;
     Ok(word)
 }
 
@@ -94,12 +111,22 @@ pub(super) fn next_instruction(_task: u32) -> io::Result<u64> {
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) fn code(_task: u32, _address: u64) -> io::Result<[u8; 8]> {
+pub(super) fn number_register(_task: u32) -> io::Result<u64> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-pub(super) fn set_breakpoint(_task: u32, _address: Option<u64>) -> io::Result<()> {
+pub(super) fn set_breakpoint(_task: u32, _number: usize, _address: u64) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn enable_breakpoints(_task: u32) -> io::Result<()> {
+    Err(io::ErrorKind::Unsupported.into())
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+pub(super) fn disable_breakpoints(_task: u32) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 

@@ -1,18 +1,23 @@
 //! One task that is stepped: where it is, what its stops mean, and its count.
 
-use super::{ptrace, string};
+use super::{
+    leap::{Landing, Leaps, Pace},
+    ptrace,
+};
 use rustix::process::WaitStatus;
 use std::io;
 
 pub(super) struct Tracee {
     pub(super) task: u32,
     state: State,
-    /// Address of the next instruction at the last step. Nothing before the first step: it ends the
-    /// system call that the task slept in, and the last step is missing one in return.
-    next: u64,
+    /// Address of the next instruction, after a step or a leap.
+    at: Option<u64>,
+    /// The first step ends the system call that the task slept in, and counts; the last one is
+    /// missing in return.
     pub(super) instructions: u64,
-    /// Goes on to a breakpoint behind a string instruction, not by steps.
-    leaps: bool,
+    leaps: Leaps,
+    /// Whether it is not known what was executed.
+    pub(super) strayed: bool,
 }
 
 /// Where a task is. It begins with `Seized`.
@@ -65,11 +70,12 @@ impl Stop {
 
 impl Tracee {
     /// Becomes the tracer of a task and interrupts it.
-    pub(super) fn seize(task: u32) -> io::Result<Self> {
+    pub(super) fn seize(task: u32, pace: Pace) -> io::Result<Self> {
         ptrace::seize(task)?;
         // It fails only for a task that has ended, which waiting tells.
         let _ = ptrace::interrupt(task);
-        Ok(Self { task, state: State::Seized, next: 0, instructions: 0, leaps: false })
+        let leaps = Leaps::new(task, pace);
+        Ok(Self { task, state: State::Seized, at: None, instructions: 0, leaps, strayed: false })
     }
 
     /// Whether its first stop is still to come.
@@ -89,24 +95,30 @@ impl Tracee {
         }
     }
 
-    /// Counts a stop and lets the task take its next step. Requests fail only for a task that is
-    /// being killed: waiting will tell its end.
+    /// Counts a stop and lets the task take its next step or leap. Requests fail only for a task
+    /// that is being killed: waiting will tell its end.
     pub(super) fn answer(&mut self, stop: Stop) {
         self.note(stop);
         match self.state {
-            State::Stopped(_) if self.leaps => {
-                self.state = State::Working;
-                let _ = ptrace::go_on(self.task);
-            }
             State::Stopped(signal) => {
                 self.state = State::Working;
-                let _ = ptrace::step(self.task, signal);
+                let _ = self.advance(signal);
             }
             State::Suspended => {
                 let _ = ptrace::listen(self.task);
             }
             State::Seized | State::Working | State::Gone => {}
         }
+    }
+
+    /// Leaps only on from a step or a leap: after an interruption a system call may start again,
+    /// and a signal leads to its handler.
+    fn advance(&mut self, signal: i32) -> io::Result<()> {
+        if self.at.is_some_and(|at| self.leaps.prepare(at)) {
+            return ptrace::go_on(self.task);
+        }
+        self.leaps.disable();
+        ptrace::step(self.task, signal)
     }
 
     /// Answers a stop by letting the task go on alone.
@@ -119,8 +131,7 @@ impl Tracee {
         if !is_left_behind {
             self.note(stop);
         }
-        // A breakpoint that nobody waits for would be deadly too.
-        self.end_leap();
+        self.leaps.disable();
         if matches!(stop, Stop::Interrupted | Stop::Suspended) && has_trap_pending(self.task) {
             self.state = State::Stopped(0);
             let _ = ptrace::go_on(self.task);
@@ -133,45 +144,20 @@ impl Tracee {
 
     /// Counts a stop and keeps what is to be done about it.
     fn note(&mut self, stop: Stop) {
-        self.end_leap();
+        let at = ptrace::next_instruction(self.task).ok();
+        match self.leaps.end(at) {
+            Landing::Leapt(instructions) => self.instructions += instructions,
+            Landing::Strayed => self.strayed = true,
+            Landing::Stepped if stop == Stop::Step => self.instructions += 1,
+            Landing::Stepped => {}
+        }
+        self.at = at.filter(|_| stop == Stop::Step);
         self.state = match stop {
-            Stop::Step => {
-                if let Ok(next) = ptrace::next_instruction(self.task) {
-                    self.step_to(next);
-                }
-                State::Stopped(0)
-            }
-            Stop::Interrupted => State::Stopped(0),
+            Stop::Step | Stop::Interrupted => State::Stopped(0),
             Stop::Signal(signal) => State::Stopped(signal),
             Stop::Suspended => State::Suspended,
             Stop::Ended => State::Gone,
         };
-    }
-
-    fn step_to(&mut self, next: u64) {
-        if next != self.next {
-            self.next = next;
-            self.instructions += 1;
-            return;
-        }
-        // The same instruction again. A string instruction repeats, and is one however often it
-        // does: clearing a large buffer would take seconds, so the rest is done in one leap.
-        match ptrace::code(self.task, next).map(string::length) {
-            Ok(Some(length)) => {
-                self.leaps = ptrace::set_breakpoint(self.task, Some(next + length)).is_ok();
-            }
-            // A jump to itself.
-            Ok(None) => self.instructions += 1,
-            // The page ends within a few bytes: it goes on by steps.
-            Err(_) => {}
-        }
-    }
-
-    fn end_leap(&mut self) {
-        if self.leaps {
-            self.leaps = false;
-            let _ = ptrace::set_breakpoint(self.task, None);
-        }
     }
 }
 

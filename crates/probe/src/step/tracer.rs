@@ -3,6 +3,7 @@
 use super::{
     StepCount,
     cpu::OneCpu,
+    leap::Pace,
     ptrace,
     tracee::{Stop, Tracee},
 };
@@ -33,6 +34,8 @@ const PATIENCE_NUDGES: u32 = 30_000;
 pub(super) struct Outcome {
     pub(super) counts: Vec<StepCount>,
     pub(super) in_time: bool,
+    /// A task of which it is not known what it executed.
+    pub(super) strayed: Option<u32>,
 }
 
 /// Tasks that are stepped by this thread.
@@ -54,14 +57,14 @@ enum Found {
 
 impl Tracer {
     /// Attaches to all tasks and begins to step them.
-    pub(super) fn attach(tasks: &[u32]) -> Result<Self, Error> {
+    pub(super) fn attach(tasks: &[u32], pace: Pace) -> Result<Self, Error> {
         await_sleep(tasks);
         let mut tracer = Self { tracees: Vec::new(), stops: 0, _one_cpu: OneCpu::bind(tasks) };
         for task in tasks {
             if tracer.tracees.iter().any(|tracee| tracee.task == *task) {
                 continue;
             }
-            match Tracee::seize(*task) {
+            match Tracee::seize(*task, pace) {
                 Ok(tracee) => tracer.tracees.push(tracee),
                 Err(reason) => {
                     tracer.let_go();
@@ -114,7 +117,8 @@ impl Tracer {
         }
         self.let_go();
         let count = |t: &Tracee| StepCount { task: t.task, instructions: t.instructions };
-        Outcome { counts: self.tracees.iter().map(count).collect(), in_time }
+        let strayed = self.tracees.iter().find(|tracee| tracee.strayed).map(|tracee| tracee.task);
+        Outcome { counts: self.tracees.iter().map(count).collect(), in_time, strayed }
     }
 
     fn wait(&mut self) -> Found {
