@@ -8,7 +8,7 @@
 //! - Interleaved phases begin with discarded work: half a slice if they write, else 0.3 operations
 //!   per row at 8,000 per second in the first that reads, and a sixth of that in the others, of
 //!   one slice to forty.
-//! - A measured phase is stepped through for three slices, of 1 to 4 seconds, and a second beside,
+//! - A measured phase is stepped through for four slices, of 1 to 8 seconds, and a second beside,
 //!   as on a host without hardware counters.
 //! - What a phase takes whose roles or indexes say when it ends, and the rows that it leaves, is in
 //!   `growth`.
@@ -135,7 +135,7 @@ fn discarded(plan: &Plan, index: usize) -> f64 {
 
 /// Seconds in single steps of a phase with slices of so many seconds.
 fn stepped(slice: f64) -> f64 {
-    (3.0 * slice).clamp(1.0, 4.0) + 1.0
+    (4.0 * slice).clamp(1.0, 8.0) + 1.0
 }
 
 pub(crate) fn bytes_per_row(table: &Table) -> f64 {
