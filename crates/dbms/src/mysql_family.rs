@@ -96,13 +96,13 @@ const INNODB_UNSETTLE: &[Maintenance] = &[
     Maintenance::optional("SET GLOBAL innodb_idle_flush_pct = @dbdyno_idle"),
 ];
 
-/// MariaDB's MyRocks (10.5 to 11.8) has no variable that compacts level 0 alone: `compact_cf` would
-/// rewrite the whole family, and `force_flush_memtable_and_lzero_now` is avoided as published. The
-/// flush makes RocksDB schedule what it owes, and the debts tell when that is done.
-const ROCKSDB_SETTLE: &[Maintenance] = &[
-    Maintenance::wanted("SET GLOBAL rocksdb_force_flush_memtable_now = 1"),
-    Maintenance::optional("SET GLOBAL rocksdb_compact_lzero_now = 1"),
-];
+/// How MyRocks writes what it has in memory.
+pub(crate) const FLUSH_MEMTABLES: Maintenance =
+    Maintenance::wanted("SET GLOBAL rocksdb_force_flush_memtable_now = 1");
+
+/// How it compacts level 0, where it can do so alone.
+pub(crate) const COMPACT_LEVEL_0: Maintenance =
+    Maintenance::wanted("SET GLOBAL rocksdb_compact_lzero_now = 1");
 
 const ANALYZE: Maintenance = Maintenance::required("ANALYZE TABLE {table}");
 
@@ -139,9 +139,10 @@ pub(crate) fn debts(config: &Config) -> Vec<Debt> {
     if has_engine(config, "rocksdb") { ROCKSDB_DEBTS } else { INNODB_DEBTS }.to_vec()
 }
 
-pub(crate) fn settle_sql(config: &Config) -> Vec<Maintenance> {
+/// Statements that make a server pay; `rocksdb` are those of its MyRocks.
+pub(crate) fn settle_sql(config: &Config, rocksdb: &[Maintenance]) -> Vec<Maintenance> {
     match has_engine(config, "rocksdb") {
-        true => [&[ANALYZE], ROCKSDB_SETTLE].concat(),
+        true => [&[ANALYZE], rocksdb].concat(),
         // Pages are cleaned while tables are analyzed.
         false => [INNODB_SETTLE, &[ANALYZE]].concat(),
     }

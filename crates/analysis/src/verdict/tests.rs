@@ -165,7 +165,7 @@ fn blocks_without_a_partner_leave_a_cell_undecided_as_it_was() {
     assert_eq!(phases[0].cells[0].verdict, Verdict::Unassessed);
 }
 
-/// The blocks that would decide ratios, as the least clear of three phases.
+/// The blocks that would decide ratios, as the clearest of three phases.
 fn needed(metric_name: &str, ratios: &[f64]) -> Option<u32> {
     let mut phases = [phase(vec![cell(metric_name, ratios.to_vec())])];
     decide(&mut phases);

@@ -55,7 +55,8 @@ impl Dbms for Mysql {
     }
 
     fn settle_sql(&self, config: &Config, _version: &str) -> Vec<Maintenance> {
-        mysql_family::settle_sql(config)
+        let rocksdb = [mysql_family::FLUSH_MEMTABLES, mysql_family::COMPACT_LEVEL_0];
+        mysql_family::settle_sql(config, &rocksdb)
     }
 
     fn unsettle_sql(&self, config: &Config) -> Vec<Maintenance> {

@@ -15,6 +15,8 @@ const MAPPING: [u64; 5] = [9, 10, 11, 25, 329];
 /// Finds what lies ahead of a task.
 pub(super) struct CodeOf {
     task: u32,
+    /// Most instructions of a way.
+    longest: usize,
     /// The memory of its process.
     memory: Option<fs_err::File>,
     known: HashMap<u64, Rc<Ahead>>,
@@ -24,18 +26,18 @@ pub(super) struct CodeOf {
 }
 
 impl CodeOf {
-    pub(super) fn new(task: u32) -> Self {
+    pub(super) fn new(task: u32, longest: usize) -> Self {
         let memory = fs_err::File::open(format!("/proc/{task}/mem")).ok();
-        Self { task, memory, known: HashMap::new(), lasting: None }
+        Self { task, longest, memory, known: HashMap::new(), lasting: None }
     }
 
-    /// What lies ahead of an address, always with the same `longest` way. Code that was made while
-    /// the process ran is decoded each time.
-    pub(super) fn ahead(&mut self, at: u64, longest: usize) -> Rc<Ahead> {
+    /// What lies ahead of an address. Code that was made while the process ran is decoded each
+    /// time.
+    pub(super) fn ahead(&mut self, at: u64) -> Rc<Ahead> {
         if let Some(known) = self.known.get(&at) {
             return Rc::clone(known);
         }
-        let found = Rc::new(way::ahead(at, longest, |at| self.read(at)));
+        let found = Rc::new(way::ahead(at, self.longest, |at| self.read(at)));
         let lasting = self.lasting.get_or_insert_with(|| lasting(self.task));
         let lasts = |address: &u64| lasting.iter().any(|range| range.contains(address));
         let keeps = match found.as_ref() {

@@ -30,7 +30,6 @@ pub(super) enum Landing {
 /// The leaps of one task.
 pub(super) struct Leaps {
     task: u32,
-    pace: Pace,
     code: CodeOf,
     /// Addresses of the breakpoints, and whether the task stops there.
     breakpoints: [Option<u64>; 2],
@@ -43,16 +42,18 @@ pub(super) struct Leaps {
 
 impl Leaps {
     pub(super) fn new(task: u32, pace: Pace) -> Self {
-        let code = CodeOf::new(task);
-        let breakpoints = [None; 2];
-        Self { task, pace, code, breakpoints, enabled: false, along: None, repeated: None }
+        let longest = match pace {
+            Pace::Steps => 1,
+            Pace::Leaps => LONGEST,
+        };
+        let code = CodeOf::new(task, longest);
+        Self { task, code, breakpoints: [None; 2], enabled: false, along: None, repeated: None }
     }
 
     /// Prepares a leap of a stopped task from the address of its next instruction; false if a step
     /// has to do. The task is to go on without steps then.
     pub(super) fn prepare(&mut self, at: u64) -> bool {
-        let longest = if self.pace == Pace::Steps { 1 } else { LONGEST };
-        let ahead = self.code.ahead(at, longest);
+        let ahead = self.code.ahead(at);
         let way = match ahead.as_ref() {
             Ahead::Way(way) => way,
             Ahead::SystemCall => {
