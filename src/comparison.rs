@@ -75,7 +75,8 @@ pub(crate) fn report(
     let mut imported = stored.imported.into_iter().peekable();
     while let Some(first) = imported.next() {
         let run = first.measurement.run.clone();
-        let mut values = vec![first];
+        let mut values = Vec::with_capacity(imported.size_hint().0 + 1);
+        values.push(first);
         while let Some(next) = imported.next_if(|value| value.measurement.run == run) {
             values.push(next);
         }

@@ -140,6 +140,12 @@ impl<'a> Cells<'a> {
         self.cells.get(phase)?.get(subject)?.values().next()?.levels
     }
 
+    /// Names of the metrics that any subject has in a phase.
+    pub(crate) fn metrics(&self, phase: &str) -> BTreeSet<&'a str> {
+        let subjects = self.cells.get(phase).into_iter().flat_map(BTreeMap::values);
+        subjects.flat_map(BTreeMap::keys).copied().collect()
+    }
+
     /// The values of a metric in a cell.
     pub(crate) fn get(&self, phase: &str, subject: &str, metric: &str) -> Option<&Replicates<'a>> {
         self.cells.get(phase)?.get(subject)?.get(metric)

@@ -13,7 +13,10 @@ use crate::{
     warning::{Place, Warnings},
 };
 use model::{Levels, measurement::Measurement, metric::Metric};
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 /// The group of phases that are reported and in no mean over all phases: what is executed beside
 /// the rows of a published list.
@@ -67,7 +70,7 @@ pub struct Cell {
     /// Label of its base; `None` if it is a base itself.
     pub base: Option<String>,
     /// Every factor's level.
-    pub factors: Levels,
+    pub factors: Arc<Levels>,
     /// The metric.
     pub metric: &'static Metric,
     /// Value of the base in the metric's unit.
@@ -137,16 +140,35 @@ pub fn mean_interval<'a>(
 impl PhaseResult {
     /// The cell of a subject and metric.
     pub fn cell(&self, subject: &str, metric: &str) -> Option<&Cell> {
-        self.cells.iter().find(|cell| cell.subject == subject && cell.metric.name == metric)
+        self.cells_of(subject).iter().find(|cell| cell.metric.name == metric)
+    }
+
+    /// The cells of a subject: they stand together.
+    pub fn cells_of(&self, subject: &str) -> &[Cell] {
+        let (mut rest, mut count) = (self.cells.as_slice(), 1);
+        while let Some(first) = rest.first() {
+            let is_own = |cell: &Cell| cell.subject == first.subject;
+            // Most have as many cells as the one before, so few of them have to be looked at.
+            let ends = |cells: &[Cell]| cells.first().is_none_or(|cell| !is_own(cell));
+            let as_before = rest.get(count - 1).is_some_and(is_own) && ends(&rest[count..]);
+            if !as_before {
+                count = rest.iter().take_while(|cell| is_own(cell)).count();
+            }
+            if first.subject == subject {
+                return &rest[..count];
+            }
+            rest = &rest[count..];
+        }
+        &[]
     }
 
     /// Why a subject has no value at all here, one line.
     pub fn failure(&self, subject: &str) -> Option<&str> {
-        let own = || self.cells.iter().filter(|cell| cell.subject == subject);
-        if own().any(|cell| cell.value.is_some()) {
+        let own = self.cells_of(subject);
+        if own.iter().any(|cell| cell.value.is_some()) {
             return None;
         }
-        own().find_map(|cell| cell.reason.as_deref())
+        own.iter().find_map(|cell| cell.reason.as_deref())
     }
 }
 
@@ -264,10 +286,10 @@ impl<'a> Source<'a> {
     fn phase(&self, mut phase: PhaseResult, warnings: &mut Warnings) -> PhaseResult {
         let metrics = self.metrics(&phase.phase);
         for (subject, base) in self.subjects {
-            let factors = self.factors(&phase.phase, subject);
+            let factors = Arc::new(self.factors(&phase.phase, subject));
             for metric in &metrics {
                 let cell = self.cell(&phase.phase, (subject, base.as_deref()), metric);
-                phase.cells.push(Cell { factors: factors.clone(), ..cell });
+                phase.cells.push(Cell { factors: Arc::clone(&factors), ..cell });
             }
             self.warn_of_blocks(&phase, (subject, base.as_deref()), warnings);
         }
@@ -276,11 +298,9 @@ impl<'a> Source<'a> {
 
     /// The metrics that any subject has in this phase; throughput if all failed.
     fn metrics(&self, phase: &str) -> Vec<&'static Metric> {
-        let has = |metric: &&Metric| {
-            let mut subjects = self.subjects.iter();
-            subjects.any(|(label, _)| self.cells.get(phase, label, metric.name).is_some())
-        };
-        let found: Vec<_> = METRICS.iter().filter(has).collect();
+        let measured = self.cells.metrics(phase);
+        let found: Vec<_> =
+            METRICS.iter().filter(|metric| measured.contains(metric.name)).collect();
         if found.is_empty() { metric("ops_per_second").into_iter().collect() } else { found }
     }
 
@@ -310,7 +330,7 @@ impl<'a> Source<'a> {
         let mut cell = Cell {
             subject: subject.to_owned(),
             base: base.map(str::to_owned),
-            factors: Levels::new(),
+            factors: Arc::default(),
             metric,
             base_value: None,
             value: None,

@@ -3,7 +3,7 @@
 use model::measurement::Measurement;
 use std::{
     borrow::Cow,
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, BTreeSet, HashMap},
 };
 
 /// Names of all keys but the factors; those are `level.<factor>`.
@@ -49,7 +49,7 @@ impl Projection {
 
     /// Keys that are in no row and no column and yet differ inside a cell.
     pub fn residue(&self, measurements: &[Measurement]) -> Vec<Difference> {
-        let mut cells: BTreeMap<Vec<Cow<'_, str>>, Vec<&Measurement>> = BTreeMap::new();
+        let mut cells: HashMap<Vec<Cow<'_, str>>, Vec<&Measurement>> = HashMap::new();
         for measurement in measurements {
             let keys = self.rows.iter().chain(&self.columns);
             let cell = keys.map(|key| value(measurement, key)).collect();

@@ -82,7 +82,8 @@ pub fn margin(metric: &Metric) -> Option<f64> {
 /// - Otherwise inconclusive; that nothing was found is never said to mean that nothing changed.
 pub(crate) fn decide(phases: &mut [PhaseResult]) {
     let mut families: BTreeMap<(&'static str, String), Vec<Case<'_>>> = BTreeMap::new();
-    for cell in phases.iter_mut().flat_map(|phase| &mut phase.cells) {
+    let cells = phases.iter_mut().flat_map(|phase| &mut phase.cells);
+    for cell in cells.filter(|cell| cell.verdict == Verdict::Unassessed) {
         let key = (cell.metric.name, cell.subject.clone());
         families.entry(key).or_default().extend(Case::of(cell));
     }

@@ -105,8 +105,11 @@ impl Kind {
 /// The keys that rows and columns of these comparisons may have.
 pub(crate) fn known_keys(comparisons: &[Comparison]) -> Vec<String> {
     let phases = comparisons.iter().flat_map(|comparison| &comparison.phases);
-    let cells = phases.flat_map(|phase| &phase.cells);
-    let factors: BTreeSet<&String> = cells.flat_map(|cell| cell.factors.keys()).collect();
+    let mut factors: BTreeSet<&String> = BTreeSet::new();
+    for cell in phases.flat_map(|phase| &phase.cells) {
+        // Not collected: that would sort the keys of all cells.
+        factors.extend(cell.factors.keys());
+    }
     let fixed = KEYS.iter().map(|key| (*key).to_owned());
     let others = factors.into_iter().filter(|name| !KEYS.contains(&name.as_str())).cloned();
     fixed.chain(others).collect()

@@ -57,8 +57,8 @@ pub(crate) fn broken(comparison: &Comparison, subject: &str) -> String {
 }
 
 fn state(phase: &PhaseResult, subject: &str) -> State {
-    let own = || phase.cells.iter().filter(|cell| cell.subject == subject);
-    let cell = own().find(|cell| cell.metric.name == THROUGHPUT).or_else(|| own().next());
+    let own = phase.cells_of(subject);
+    let cell = own.iter().find(|cell| cell.metric.name == THROUGHPUT).or_else(|| own.first());
     let Some(cell) = cell else { return State::NotMeasured };
     let base_says = |words: &str| {
         let reason = cell.reason.as_deref().and_then(|reason| reason.strip_prefix("the base"));

@@ -325,25 +325,9 @@ fn the_account_of_the_run_itself_stands_above_what_slices_tell() {
 #[test]
 fn cpu_time_of_a_whole_server_is_not_called_that_of_serving_tasks() {
     let serving = "CPU time of the tasks that serve it";
-    let with = |foreground: bool| {
-        let mut comparison = comparison(&TWO, 1, None);
-        for phase in &mut comparison.phases {
-            let is_foreground = |name: &str| name.starts_with("foreground");
-            phase.cells.retain(|cell| !is_foreground(cell.metric.name));
-            let mut own: Vec<_> = phase
-                .cells
-                .iter()
-                .filter(|c| c.metric.name == "server_cpu_us_per_op")
-                .cloned()
-                .collect();
-            let metric = analysis::metric("foreground_cpu_us_per_op").unwrap();
-            own.iter_mut().for_each(|cell| cell.metric = metric);
-            phase.cells.extend(own.into_iter().filter(|_| foreground));
-        }
-        page(comparison)
-    };
-    assert!(with(true).contains(serving) && with(true).contains("the rest: waiting"));
-    let without = with(false);
+    let with = with_costs(&["foreground_cpu_us_per_op"]);
+    assert!(with.contains(serving) && with.contains("the rest: waiting"));
+    let without = with_costs(&[]);
     assert!(without.contains("CPU time of the whole server, background included"));
     assert!(!without.contains(serving) && !without.contains("the rest: waiting"));
 }
@@ -353,12 +337,16 @@ fn with_costs(metrics: &[&str]) -> String {
     let mut comparison = comparison(&TWO, 1, None);
     for phase in &mut comparison.phases {
         phase.cells.retain(|cell| !cell.metric.name.starts_with("foreground"));
-        let of_server = |c: &&analysis::Cell| c.metric.name == "server_cpu_us_per_op";
-        let own: Vec<_> = phase.cells.iter().filter(of_server).cloned().collect();
-        for metric in metrics {
-            let metric = analysis::metric(metric).unwrap();
-            phase.cells.extend(own.iter().cloned().map(|cell| analysis::Cell { metric, ..cell }));
-        }
+        let with_copies = |cell: analysis::Cell| {
+            let is_server = cell.metric.name == "server_cpu_us_per_op";
+            let metrics = metrics.iter().filter(|_| is_server);
+            let copies = metrics.map(|metric| analysis::Cell {
+                metric: analysis::metric(metric).unwrap(),
+                ..cell.clone()
+            });
+            copies.chain([cell.clone()]).collect::<Vec<_>>()
+        };
+        phase.cells = std::mem::take(&mut phase.cells).into_iter().flat_map(with_copies).collect();
     }
     page(comparison)
 }

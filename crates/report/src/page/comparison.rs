@@ -305,7 +305,9 @@ fn column(metric: &Metric) -> Column {
 }
 
 fn rows(phase: &PhaseResult, (subject, name): (&str, &str), metrics: &[&Metric]) -> Vec<Row> {
-    let cells: Vec<_> = metrics.iter().map(|metric| phase.cell(subject, metric.name)).collect();
+    let own = phase.cells_of(subject);
+    let of = |metric: &&Metric| own.iter().find(|cell| cell.metric.name == metric.name);
+    let cells: Vec<_> = metrics.iter().map(of).collect();
     let value = |cell: &Option<&analysis::Cell>| match cell {
         // The rate says how much was done; of the costs of less work nothing is to be said.
         Some(cell) if cell.missed().is_some() => {
@@ -325,18 +327,17 @@ fn rows(phase: &PhaseResult, (subject, name): (&str, &str), metrics: &[&Metric])
     if cells.iter().flatten().any(|cell| cell.ratio.is_some()) {
         rows.push(line("    relative", &mut cells.iter().map(ratio)));
     }
-    rows.extend(told(phase, subject).map(Row::Note));
+    rows.extend(told(own).map(Row::Note));
     rows
 }
 
-/// Why a subject has no value or no ratio in a phase, beyond that nothing was measured.
-fn told(phase: &PhaseResult, subject: &str) -> Option<String> {
-    let cells = phase.cells.iter().filter(|cell| cell.subject == subject);
+/// Why a subject has no value or no ratio in its cells, beyond that nothing was measured.
+fn told(cells: &[analysis::Cell]) -> Option<String> {
     let said = |cell: &analysis::Cell| {
         let reason = cell.failed().or_else(|| cell.missed());
         reason
             .or_else(|| cell.reason.as_deref().filter(|r| r.starts_with("the base")))
             .map(str::to_owned)
     };
-    cells.into_iter().find_map(said)
+    cells.iter().find_map(said)
 }
