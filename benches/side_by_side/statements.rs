@@ -50,8 +50,8 @@ const CASES: &[Case] = &[
     Case { script: "oltp_read_only", range: 10_000, events: 200, by: By::CpuTime },
 ];
 
-/// Writing events after the load: the pages of a new index are full, and the first row that is added
-/// to one splits it, which takes ten times the instructions of another.
+/// Writing events after the load: the pages of a new index are full, and what is first added to one
+/// takes several times the instructions of what comes after it.
 const CHURN: u64 = 20_000;
 /// Events before the stepped ones: caches are full, and the plan of Postgres is the one that stays.
 const WARM: u64 = 20;
