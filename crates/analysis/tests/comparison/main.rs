@@ -340,6 +340,25 @@ fn what_readers_must_know_is_a_warning() {
 }
 
 #[test]
+fn cells_of_a_subject_are_found_however_many_the_others_have() {
+    let subjects = ["old", "new", "newer"];
+    let mut phase = compared(&subjects.map(|subject| fast(subject, 0, 0, 100))).phases.remove(0);
+    let all = phase.cells_of("old").len();
+    assert!(all > 2 && phase.cells.len() == 3 * all);
+    // One less of the first, two less of the second.
+    phase.cells.remove(0);
+    phase.cells.drain(all..all + 2);
+    for (subject, missing) in subjects.into_iter().zip([1, 2, 0]) {
+        let own = phase.cells_of(subject);
+        assert_eq!(own.len(), all - missing, "{subject}");
+        assert!(own.iter().all(|cell| cell.subject == subject));
+    }
+    assert!(
+        phase.cells_of("nobody").is_empty() && phase.cell("nobody", "ops_per_second").is_none()
+    );
+}
+
+#[test]
 fn another_base_can_be_chosen() {
     let design = design(&[("old", None), ("new", Some("old"))]);
     let turned = design.clone().against("new").unwrap();
