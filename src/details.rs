@@ -5,6 +5,7 @@ use model::{
     imported::ImportedValue,
     reading::{LatencyCounts, LatencyTime, Scope},
     record::{SliceRecord, SliceState},
+    shared::Name,
 };
 use report::{Details, LeftOut, Overhead, Provenance, Trial};
 use std::collections::{BTreeMap, BTreeSet};
@@ -52,13 +53,9 @@ pub(crate) fn of_import(
     run: &str,
     values: &[ImportedValue],
 ) -> anyhow::Result<Details> {
-    let mut files: BTreeMap<String, u64> = BTreeMap::new();
+    let mut files: BTreeMap<Name, u64> = BTreeMap::new();
     for value in values {
-        // A file is named once for each of its values: most of them are known already.
-        match files.get_mut(&value.source.file) {
-            Some(count) => *count += 1,
-            None => drop(files.insert(value.source.file.clone(), 1)),
-        }
+        *files.entry(value.source.file.clone()).or_default() += 1;
     }
     let header = results.import_of(run)?.unwrap_or_default();
     let imported = Some(Provenance { header, files });

@@ -4,8 +4,9 @@ use model::{
     imported::{ImportHeader, ImportedValue, Source},
     measurement::Measurement,
     record::SliceState,
+    shared::Name,
 };
-use std::{path::Path, time::Instant};
+use std::{path::Path, sync::Arc, time::Instant};
 use store::{Results, Selection};
 
 const SUBJECTS: u32 = 40;
@@ -68,33 +69,38 @@ fn values(subjects: &[String]) -> Vec<ImportedValue> {
         analysis::METRICS.iter().take(METRICS as usize).map(|metric| metric.name).collect();
     let mut values = Vec::new();
     for (index, subject) in subjects.iter().enumerate() {
+        let levels = [("build", subject.as_str()), ("clients", "40"), ("pk", "1")]
+            .map(|(name, level)| (name.to_owned(), level.to_owned()));
+        let levels = Arc::new(levels.into());
         for position in 0..PHASES {
+            let phase = Name::from(format!("phase-{position}"));
             for (number, metric) in metrics.iter().enumerate() {
                 let value = 1000.0 + (index * 7 + number) as f64 + f64::from(position);
                 values.push(ImportedValue {
                     measurement: Measurement {
                         experiment: "many".into(),
-                        run: String::new(),
-                        subject: subject.clone(),
-                        phase: format!("phase-{position}"),
-                        workload: format!("phase-{position}"),
+                        run: "".into(),
+                        subject: subject.into(),
+                        phase: phase.clone(),
+                        workload: phase.clone(),
                         group: "point".into(),
                         position,
                         range: Some(100),
                         clients: 40,
-                        levels: [("build", subject.as_str()), ("clients", "40"), ("pk", "1")]
-                            .map(|(name, level)| (name.to_owned(), level.to_owned()))
-                            .into(),
+                        levels: Arc::clone(&levels),
                         block: 0,
                         round: 0,
-                        metric: (*metric).to_owned(),
+                        metric: (*metric).into(),
                         value,
                         state: SliceState::Measured,
                         marks: vec!["whole host, load generator included".into()],
                         piece: None,
                     },
                     text: format!("{value:.2}"),
-                    source: Source { file: format!("many/{subject}/sb.met.{position}"), line: 3 },
+                    source: Source {
+                        file: format!("many/{subject}/sb.met.{position}").into(),
+                        line: 3,
+                    },
                 });
             }
         }

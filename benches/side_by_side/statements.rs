@@ -98,7 +98,7 @@ pub(crate) fn compare(rig: &mut Rig, build: &str, scripts: &[String]) -> anyhow:
     if rig.driver.query("SELECT COUNT(*) FROM sbtest1").is_err() {
         rig.load()?;
         connect(rig, "oltp_write_only", None)?;
-        stretch(rig, CHURN, 0)?;
+        stretch(rig, CHURN, u64::MAX)?;
         rig.settle()?;
     }
     for (number, case) in (0_u64..).zip(CASES) {

@@ -179,7 +179,7 @@ fn imported(
     for value in values {
         let m = &value.measurement;
         if m.metric == "host_cpus" {
-            study.cpus.insert(m.subject.clone(), m.value as u32);
+            study.cpus.insert(m.subject.to_string(), m.value as u32);
         }
     }
     study.values.extend_from_slice(values);

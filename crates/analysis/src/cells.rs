@@ -4,8 +4,12 @@ use crate::mean::{geometric_mean, mean_of_ratios};
 use model::{
     Levels,
     measurement::{Measurement, Piece, pieces, whole},
+    shared::Name,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 /// A block of a run.
 type Block<'a> = (&'a str, u32);
@@ -17,8 +21,8 @@ type Rounds = BTreeMap<u32, (f64, Option<Piece>)>;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Replicates<'a> {
     blocks: BTreeMap<Block<'a>, Rounds>,
-    pub(crate) marks: Vec<&'a str>,
-    levels: Option<&'a Levels>,
+    pub(crate) marks: Vec<&'a Name>,
+    levels: Option<&'a Arc<Levels>>,
 }
 
 impl<'a> Replicates<'a> {
@@ -28,7 +32,7 @@ impl<'a> Replicates<'a> {
         self.blocks.entry(block).or_default().insert(measurement.round, value);
         self.levels.get_or_insert(&measurement.levels);
         for mark in &measurement.marks {
-            if !self.marks.contains(&mark.as_str()) {
+            if !self.marks.contains(&mark) {
                 self.marks.push(mark);
             }
         }
@@ -136,7 +140,7 @@ impl<'a> Cells<'a> {
     }
 
     /// Every factor's level in a cell.
-    pub(crate) fn levels(&self, phase: &str, subject: &str) -> Option<&'a Levels> {
+    pub(crate) fn levels(&self, phase: &str, subject: &str) -> Option<&'a Arc<Levels>> {
         self.cells.get(phase)?.get(subject)?.values().next()?.levels
     }
 

@@ -12,7 +12,7 @@ use crate::{
     verdict::{Verdict, decide},
     warning::{Place, Warnings},
 };
-use model::{Levels, measurement::Measurement, metric::Metric};
+use model::{Levels, measurement::Measurement, metric::Metric, shared::Name};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -66,9 +66,9 @@ pub struct PhaseResult {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Cell {
     /// Label of the subject.
-    pub subject: String,
+    pub subject: Name,
     /// Label of its base; `None` if it is a base itself.
-    pub base: Option<String>,
+    pub base: Option<Name>,
     /// Every factor's level.
     pub factors: Arc<Levels>,
     /// The metric.
@@ -93,7 +93,7 @@ pub struct Cell {
     /// Why there is no value or no ratio, one line.
     pub reason: Option<String>,
     /// How far the value may be trusted.
-    pub marks: Vec<String>,
+    pub marks: Vec<Name>,
 }
 
 impl Comparison {
@@ -205,8 +205,8 @@ pub fn compare(observations: &Observations, design: &Design) -> Comparison {
 fn runs(observations: &Observations) -> Vec<String> {
     let measured = observations.measurements.iter().map(|measurement| &measurement.run);
     let failed = observations.failures.iter().map(|failure| &failure.run);
-    let runs: BTreeSet<&String> = measured.chain(failed).collect();
-    runs.into_iter().cloned().collect()
+    let runs: BTreeSet<&Name> = measured.chain(failed).collect();
+    runs.into_iter().map(Name::to_string).collect()
 }
 
 /// The design's subjects, then any that only the records know, against the first base.
@@ -214,11 +214,11 @@ fn subjects(observations: &Observations, design: &Design) -> Vec<(String, Option
     let mut subjects = design.subjects.clone();
     let measured = observations.measurements.iter().map(|measurement| &measurement.subject);
     let failed = observations.failures.iter().map(|failure| &failure.subject);
-    let known: BTreeSet<String> = subjects.iter().map(|(label, _)| label.clone()).collect();
-    let others: BTreeSet<&String> =
-        measured.chain(failed).filter(|l| !known.contains(*l)).collect();
+    let found: BTreeSet<&Name> = measured.chain(failed).collect();
+    let known: BTreeSet<&str> = design.subjects.iter().map(|(label, _)| label.as_str()).collect();
+    let others = found.into_iter().filter(|label| !known.contains(label.as_str()));
     let base = design.bases().first().map(|base| (*base).to_owned());
-    subjects.extend(others.into_iter().map(|label| (label.clone(), base.clone())));
+    subjects.extend(others.map(|label| (label.to_string(), base.clone())));
     subjects
 }
 
@@ -227,9 +227,9 @@ fn phases(observations: &Observations) -> Vec<PhaseResult> {
     let mut phases: BTreeMap<(u32, &str), PhaseResult> = BTreeMap::new();
     for m in &observations.measurements {
         phases.entry((m.position, &m.phase)).or_insert_with(|| PhaseResult {
-            phase: m.phase.clone(),
-            workload: m.workload.clone(),
-            group: m.group.clone(),
+            phase: m.phase.to_string(),
+            workload: m.workload.to_string(),
+            group: m.group.to_string(),
             position: m.position,
             range: m.range,
             clients: m.clients,
@@ -238,9 +238,9 @@ fn phases(observations: &Observations) -> Vec<PhaseResult> {
     }
     for f in &observations.failures {
         phases.entry((f.position, &f.phase)).or_insert_with(|| PhaseResult {
-            phase: f.phase.clone(),
-            workload: f.workload.clone(),
-            group: f.group.clone(),
+            phase: f.phase.to_string(),
+            workload: f.workload.to_string(),
+            group: f.group.to_string(),
             position: f.position,
             range: f.range,
             clients: f.clients,
@@ -286,7 +286,7 @@ impl<'a> Source<'a> {
     fn phase(&self, mut phase: PhaseResult, warnings: &mut Warnings) -> PhaseResult {
         let metrics = self.metrics(&phase.phase);
         for (subject, base) in self.subjects {
-            let factors = Arc::new(self.factors(&phase.phase, subject));
+            let factors = self.factors(&phase.phase, subject);
             for metric in &metrics {
                 let cell = self.cell(&phase.phase, (subject, base.as_deref()), metric);
                 phase.cells.push(Cell { factors: Arc::clone(&factors), ..cell });
@@ -304,9 +304,9 @@ impl<'a> Source<'a> {
         if found.is_empty() { metric("ops_per_second").into_iter().collect() } else { found }
     }
 
-    fn factors(&self, phase: &str, subject: &str) -> Levels {
+    fn factors(&self, phase: &str, subject: &str) -> Arc<Levels> {
         if let Some(failure) = self.failures.get(&(phase, subject)) {
-            return failure.levels.clone();
+            return Arc::clone(&failure.levels);
         }
         self.cells.levels(phase, subject).cloned().unwrap_or_default()
     }
@@ -328,8 +328,8 @@ impl<'a> Source<'a> {
         metric: &'static Metric,
     ) -> Cell {
         let mut cell = Cell {
-            subject: subject.to_owned(),
-            base: base.map(str::to_owned),
+            subject: subject.into(),
+            base: base.map(Name::from),
             factors: Arc::default(),
             metric,
             base_value: None,
@@ -356,7 +356,7 @@ impl<'a> Source<'a> {
         };
         cell.value = values.value();
         cell.by_block = self.cells.by_block(values);
-        cell.marks = values.marks.iter().map(|mark| (*mark).to_owned()).collect();
+        cell.marks = values.marks.iter().copied().cloned().collect();
         match base_side {
             None => {
                 cell.blocks = count(values.blocks());
@@ -407,7 +407,7 @@ fn missed(metric: &Metric, base: &Replicates<'_>, own: &Replicates<'_>) -> Optio
         return None;
     }
     let mark = |side: &Replicates<'_>| {
-        side.marks.iter().find(|mark| is_miss(mark)).map(|mark| (*mark).to_owned())
+        side.marks.iter().find(|mark| is_miss(mark)).map(|mark| mark.to_string())
     };
     mark(own).or_else(|| mark(base).map(|mark| format!("the base: {mark}")))
 }

@@ -69,8 +69,8 @@ pub fn diagnose(phase: &PhaseResult) -> Vec<Diagnosis> {
         let evidence = Evidence { phase, subject: &cell.subject, effect: cell.ratio? };
         let findings = RULES.iter().filter_map(|rule| rule.finding(&evidence));
         Some(Diagnosis {
-            subject: cell.subject.clone(),
-            base: cell.base.clone()?,
+            subject: cell.subject.to_string(),
+            base: cell.base.as_ref()?.to_string(),
             effect: evidence.effect,
             findings: findings.collect(),
         })

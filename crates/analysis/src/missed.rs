@@ -1,7 +1,7 @@
 //! Set rates that were missed: which values they spoil, and how a cell says so.
 
 use crate::{Cell, Comparison, ServiceLevel, sla::RULES};
-use model::{mark::SLA_MISSED, metric::Metric};
+use model::{mark::SLA_MISSED, metric::Metric, shared::Name};
 
 /// Metrics that say how a set rate was kept. They stay what they are where it was missed; all
 /// others are of less work than was asked for.
@@ -49,7 +49,7 @@ impl Cell {
         if !is_spoilt(self.metric) || self.value.is_none() {
             return None;
         }
-        self.marks.iter().map(String::as_str).find(|mark| is_miss(mark))
+        self.marks.iter().map(Name::as_str).find(|mark| is_miss(mark))
     }
 
     /// Whether anything broke in the subject's own cell.

@@ -13,8 +13,9 @@ use model::{
     Levels, mark,
     measurement::Measurement,
     record::{SliceRecord, SliceState},
+    shared::Name,
 };
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
 
 /// A slice with where it came from.
 #[derive(Debug, Clone, Copy)]
@@ -41,17 +42,17 @@ pub struct Observations {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Failure {
     /// Experiment name.
-    pub experiment: String,
+    pub experiment: Name,
     /// Run, by its identifier.
-    pub run: String,
+    pub run: Name,
     /// Label of the subject.
-    pub subject: String,
+    pub subject: Name,
     /// Phase of the plan.
-    pub phase: String,
+    pub phase: Name,
     /// Workload of the phase.
-    pub workload: String,
+    pub workload: Name,
     /// Report group of the phase.
-    pub group: String,
+    pub group: Name,
     /// Position of the phase in the suite.
     pub position: u32,
     /// Published range, if any.
@@ -59,7 +60,7 @@ pub struct Failure {
     /// Connections.
     pub clients: u32,
     /// Every factor's level.
-    pub levels: Levels,
+    pub levels: Arc<Levels>,
     /// Block.
     pub block: u32,
     /// Round in the block.
@@ -182,24 +183,25 @@ fn measure(
     measurements: &mut Vec<Measurement>,
 ) {
     let slice = input.slice;
-    let mut marks = marks(slice);
-    marks.extend(mark_of(missed));
+    let told = marks(slice).into_iter().chain(mark_of(missed));
+    let marks: Vec<Name> = told.map(Name::from).collect();
+    let levels = Arc::new(slice.levels.clone());
     for (metric, value) in derive(slice, facts) {
         let piece = facts.has_pieces.then(|| derive::piece(metric, slice, facts));
         measurements.push(Measurement {
-            experiment: input.experiment.to_owned(),
-            run: input.run.to_owned(),
-            subject: slice.subject.clone(),
-            phase: slice.phase.clone(),
-            workload: slice.workload.clone(),
-            group: slice.group.clone(),
+            experiment: input.experiment.into(),
+            run: input.run.into(),
+            subject: Name::from(&slice.subject),
+            phase: Name::from(&slice.phase),
+            workload: Name::from(&slice.workload),
+            group: Name::from(&slice.group),
             position: slice.position,
             range: slice.range,
             clients: slice.clients,
-            levels: slice.levels.clone(),
+            levels: Arc::clone(&levels),
             block: slice.block,
             round: slice.round,
-            metric: metric.to_owned(),
+            metric: metric.into(),
             value,
             state: slice.state,
             marks: marks.clone(),
@@ -221,16 +223,16 @@ fn missed_rules(slice: &SliceRecord, facts: &PhaseFacts) -> Vec<ServiceLevel> {
 fn failure(input: &Input<'_>, reason: String) -> Failure {
     let slice = input.slice;
     Failure {
-        experiment: input.experiment.to_owned(),
-        run: input.run.to_owned(),
-        subject: slice.subject.clone(),
-        phase: slice.phase.clone(),
-        workload: slice.workload.clone(),
-        group: slice.group.clone(),
+        experiment: input.experiment.into(),
+        run: input.run.into(),
+        subject: Name::from(&slice.subject),
+        phase: Name::from(&slice.phase),
+        workload: Name::from(&slice.workload),
+        group: Name::from(&slice.group),
         position: slice.position,
         range: slice.range,
         clients: slice.clients,
-        levels: slice.levels.clone(),
+        levels: Arc::new(slice.levels.clone()),
         block: slice.block,
         round: slice.round,
         reason,

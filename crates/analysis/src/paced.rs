@@ -52,7 +52,7 @@ pub fn phase_columns(comparison: &Comparison) -> Vec<PhaseColumn> {
 
 /// Where the base of a subject stands among the subjects: its own place for a base.
 fn base(comparison: &Comparison, phase: &PhaseResult, subject: &str) -> usize {
-    let own = phase.cells.iter().find(|cell| cell.subject == subject);
+    let own = phase.cells_of(subject).first();
     let base = own.and_then(|cell| cell.base.as_deref()).unwrap_or(subject);
     comparison.subjects.iter().position(|label| label == base).unwrap_or(0)
 }
@@ -75,8 +75,7 @@ fn rate(phase: &PhaseResult, subject: &str, metrics: &[&str]) -> (Option<f64>, O
 
 fn cell(phase: &PhaseResult, subject: &str) -> PhaseCell {
     let value = |metric: &str| phase.cell(subject, metric).and_then(|cell: &Cell| cell.value);
-    let failed = || phase.cells.iter().filter(|cell| cell.subject == subject);
-    let failure = failed().find_map(Cell::failed).map(str::to_owned);
+    let failure = phase.cells_of(subject).iter().find_map(Cell::failed).map(str::to_owned);
     let inserted_per_second = value(INSERTED);
     let Some(target_per_second) = value(TARGET) else {
         // Beside subjects with a target a rate of inserts is not what the phase is about.

@@ -5,7 +5,10 @@ use crate::{
     compare::{Cell, PhaseResult},
     interval::Sample,
 };
-use model::metric::{Better, Metric};
+use model::{
+    metric::{Better, Metric},
+    shared::Name,
+};
 use std::collections::BTreeMap;
 
 /// What follows from a cell.
@@ -81,7 +84,7 @@ pub fn margin(metric: &Metric) -> Option<f64> {
 ///   Calling all phases equivalent needs all of them to pass, so no correction is due.
 /// - Otherwise inconclusive; that nothing was found is never said to mean that nothing changed.
 pub(crate) fn decide(phases: &mut [PhaseResult]) {
-    let mut families: BTreeMap<(&'static str, String), Vec<Case<'_>>> = BTreeMap::new();
+    let mut families: BTreeMap<(&'static str, Name), Vec<Case<'_>>> = BTreeMap::new();
     let cells = phases.iter_mut().flat_map(|phase| &mut phase.cells);
     for cell in cells.filter(|cell| cell.verdict == Verdict::Unassessed) {
         let key = (cell.metric.name, cell.subject.clone());

@@ -8,8 +8,12 @@ use model::{
     imported::{ImportedValue, Source},
     measurement::Measurement,
     record::SliceState,
+    shared::Name,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 /// A foreign archive as values.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -312,25 +316,25 @@ fn imported(experiment: &str, (phase, position): (&str, u32), kept: Kept) -> Imp
     }
     ImportedValue {
         measurement: Measurement {
-            experiment: experiment.to_owned(),
-            run: String::new(),
-            subject: cell.subject,
-            phase: phase.to_owned(),
-            workload: cell.workload,
-            group: cell.group,
+            experiment: experiment.into(),
+            run: Name::default(),
+            subject: cell.subject.into(),
+            phase: phase.into(),
+            workload: cell.workload.into(),
+            group: cell.group.into(),
             position,
             range: cell.range,
             clients: cell.clients.unwrap_or(0),
-            levels,
+            levels: Arc::new(levels),
             block: 0,
             round: cell.round,
-            metric: value.metric.into_owned(),
+            metric: value.metric.as_ref().into(),
             value: value.value,
             state,
-            marks: value.biases.iter().map(|bias| (*bias).to_owned()).collect(),
+            marks: value.biases.iter().map(|bias| Name::from(*bias)).collect(),
             piece: None,
         },
         text: value.text,
-        source: Source { file, line: value.line },
+        source: Source { file: file.into(), line: value.line },
     }
 }

@@ -1,6 +1,6 @@
 //! Values that others measured and printed: what a foreign archive becomes.
 
-use crate::measurement::Measurement;
+use crate::{measurement::Measurement, shared::Name};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -21,7 +21,7 @@ pub struct ImportedValue {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Source {
     /// Path from the imported folder on, which is its first part.
-    pub file: String,
+    pub file: Name,
     /// Line, from 1; 0 for the file as a whole.
     pub line: u32,
 }

@@ -22,6 +22,7 @@ pub mod plan;
 pub mod reading;
 pub mod record;
 pub mod schema;
+pub mod shared;
 pub mod subject;
 pub mod workload;
 

@@ -1,23 +1,24 @@
 //! One value of one metric in one slice, with its keys: what everything after the record reads.
 
-use crate::{Levels, mark::SLA_MISSED, record::SliceState};
+use crate::{Levels, mark::SLA_MISSED, record::SliceState, shared, shared::Name};
 use serde::{Deserialize, Serialize};
+use std::sync::Arc;
 
 /// One value with everything that identifies it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Measurement {
     /// Experiment name.
-    pub experiment: String,
+    pub experiment: Name,
     /// Run, by its identifier.
-    pub run: String,
+    pub run: Name,
     /// Label of the subject: the variant of the tables.
-    pub subject: String,
+    pub subject: Name,
     /// Phase: the row of the tables.
-    pub phase: String,
+    pub phase: Name,
     /// Workload of the phase.
-    pub workload: String,
+    pub workload: Name,
     /// Report group of the phase.
-    pub group: String,
+    pub group: Name,
     /// Position of the phase in the suite.
     pub position: u32,
     /// Published range, if any.
@@ -25,19 +26,20 @@ pub struct Measurement {
     /// Connections.
     pub clients: u32,
     /// Every factor's level.
-    pub levels: Levels,
+    #[serde(with = "shared::levels")]
+    pub levels: Arc<Levels>,
     /// Block.
     pub block: u32,
     /// Round in the block.
     pub round: u32,
     /// Metric name.
-    pub metric: String,
+    pub metric: Name,
     /// Value in the metric's unit.
     pub value: f64,
     /// Only measured slices have values that tables may show.
     pub state: SliceState,
     /// How far the value may be trusted: marks such as `user mode only`, empty if fully.
-    pub marks: Vec<String>,
+    pub marks: Vec<Name>,
     /// What the value is among those of its phase and block, where the rounds are pieces of one
     /// work; absent where they repeat it.
     #[serde(default, skip_serializing_if = "Option::is_none")]

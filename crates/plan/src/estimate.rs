@@ -32,6 +32,7 @@ const START_SECONDS: f64 = 2.0;
 const COPY_BYTES_PER_SECOND: f64 = 300e6;
 const DRAIN_SECONDS: f64 = 1.0;
 const TURN_SECONDS: f64 = 0.1;
+const STEPPING_SECONDS: f64 = 1.0;
 const READS_PER_SECOND: f64 = 8_000.0;
 const DISCARDED_PER_ROW: f64 = 0.3;
 const BESIDE_ROWS_BYTES: f64 = 200e6;
@@ -111,9 +112,10 @@ fn turn(plan: &Plan, index: usize, growth: &Growth) -> f64 {
         return growth.seconds[index] + drain;
     }
     let slice = phase.seconds + plan.experiment.warmup_seconds + drain + TURN_SECONDS;
+    let stepped = phase.stepping_seconds() + STEPPING_SECONDS;
     let before = match (plan.experiment.design, phase.kind) {
-        (Design::Interleaved, _) => discarded(plan, index) + stepped(phase.seconds),
-        (_, PhaseKind::Measure) => plan.experiment.warmup_seconds + stepped(phase.seconds),
+        (Design::Interleaved, _) => discarded(plan, index) + stepped,
+        (_, PhaseKind::Measure) => plan.experiment.warmup_seconds + stepped,
         _ => 0.0,
     };
     rounds * slice + before
@@ -131,11 +133,6 @@ fn discarded(plan: &Plan, index: usize) -> f64 {
     let share = if first { 1.0 } else { 1.0 / 6.0 };
     let seconds = share * DISCARDED_PER_ROW * rows / READS_PER_SECOND;
     seconds.clamp(phase.seconds, 40.0 * phase.seconds)
-}
-
-/// Seconds in single steps of a phase with slices of so many seconds.
-fn stepped(slice: f64) -> f64 {
-    (4.0 * slice).clamp(1.0, 8.0) + 1.0
 }
 
 pub(crate) fn bytes_per_row(table: &Table) -> f64 {

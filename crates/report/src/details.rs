@@ -1,7 +1,9 @@
 //! What a report knows beside the comparison: the plan, the hosts, the readings over time.
 
 use analysis::{Accounting, Curve, RoleCost, RoleCurve, RoleTimes};
-use model::{environment::Environment, imported::ImportHeader, plan::Plan, record::TrialHeader};
+use model::{
+    environment::Environment, imported::ImportHeader, plan::Plan, record::TrialHeader, shared::Name,
+};
 use std::collections::BTreeMap;
 
 /// Everything beside the comparison of one experiment. All of it may be missing: an imported
@@ -52,7 +54,7 @@ pub struct Provenance {
     /// What the import was.
     pub header: ImportHeader,
     /// Number of values by the file that they were printed in.
-    pub files: BTreeMap<String, u64>,
+    pub files: BTreeMap<Name, u64>,
 }
 
 /// One trial without its slices.

@@ -2,7 +2,7 @@
 
 use crate::words;
 use analysis::{Cell, Comparison, PhaseResult, geometric_mean};
-use model::{mark::SLA_MISSED, metric::Metric};
+use model::{mark::SLA_MISSED, metric::Metric, shared::Name};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Keys of rows and columns that every comparison has; the factors are keys too.
@@ -104,15 +104,17 @@ impl Kind {
 
 /// The keys that rows and columns of these comparisons may have.
 pub(crate) fn known_keys(comparisons: &[Comparison]) -> Vec<String> {
-    let phases = comparisons.iter().flat_map(|comparison| &comparison.phases);
-    let mut factors: BTreeSet<&String> = BTreeSet::new();
-    for cell in phases.flat_map(|phase| &phase.cells) {
-        // Not collected: that would sort the keys of all cells.
-        factors.extend(cell.factors.keys());
-    }
     let fixed = KEYS.iter().map(|key| (*key).to_owned());
-    let others = factors.into_iter().filter(|name| !KEYS.contains(&name.as_str())).cloned();
+    let others = factors(comparisons).into_iter().filter(|name| !KEYS.contains(&name.as_str()));
     fixed.chain(others).collect()
+}
+
+/// The factors that any cell has a level of, in order of their names.
+pub(crate) fn factors(comparisons: &[Comparison]) -> Vec<String> {
+    let phases = comparisons.iter().flat_map(|comparison| &comparison.phases);
+    let cells = phases.flat_map(|phase| &phase.cells);
+    let names: BTreeSet<&String> = cells.flat_map(|cell| cell.factors.keys()).collect();
+    names.into_iter().cloned().collect()
 }
 
 /// A phase and one of its cells.
@@ -268,7 +270,7 @@ fn key_value((phase, cell): Located<'_>, key: &str) -> String {
         "group" => phase.group.clone(),
         "range" => phase.range.map(|range| range.to_string()).unwrap_or_default(),
         "clients" => phase.clients.to_string(),
-        "variant" => cell.subject.clone(),
+        "variant" => cell.subject.to_string(),
         factor => cell.factors.get(factor).cloned().unwrap_or_default(),
     }
 }
@@ -290,7 +292,7 @@ fn one(cell: &Cell) -> Value {
         (Some(_), None) => Kind::Invalid,
     };
     let mut note: Vec<String> = cell.reason.iter().cloned().collect();
-    note.extend(cell.marks.iter().cloned());
+    note.extend(cell.marks.iter().map(Name::to_string));
     if kind == Kind::Invalid && cell.reason.is_none() {
         note.insert(0, "the base is zero, so there is no ratio".to_owned());
     }

@@ -87,7 +87,7 @@ fn an_archive_says_where_its_values_come_from() {
         warnings: vec!["`nov/x`:1: is broken".into(); 25],
         ..ImportHeader::default()
     };
-    let files = [("nov/dop1/a/<sb.met>".to_owned(), 12), ("nov/dop1/b".to_owned(), 3)].into();
+    let files = [("nov/dop1/a/<sb.met>".into(), 12), ("nov/dop1/b".into(), 3)].into();
     let page = page(Details { imported: Some(Provenance { header, files }), ..Details::default() });
     let part = page.split_once("<h3>Where the values come from</h3>").unwrap().1;
     for text in [

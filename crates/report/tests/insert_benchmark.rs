@@ -50,7 +50,7 @@ fn report_of(blocks: &[f64]) -> Report {
             subject: subject.into(),
             phase: phase.into(),
             workload: phase.into(),
-            group: String::new(),
+            group: "".into(),
             position: u32::try_from(phases.iter().position(|p| *p == phase).unwrap()).unwrap(),
             range: None,
             clients: 4,

@@ -37,7 +37,7 @@ fn report(missed: &str) -> Report {
                 metric: metric.into(),
                 value,
                 state: SliceState::Measured,
-                marks: (subject == missed).then(|| MARK.to_owned()).into_iter().collect(),
+                marks: (subject == missed).then(|| MARK.into()).into_iter().collect(),
                 piece: None,
             });
         }

@@ -20,13 +20,6 @@ use model::{
 use probe::{Permission, Stepper};
 use std::time::Duration;
 
-/// Seconds of stepping that a workload may take on each subject in each block, about: as many as
-/// this many of its slices, within bounds, so that a short run stays short. One number for all
-/// workloads, because steps and not operations make a mean precise: how many rows of a page are
-/// looked at differs from one look-up to the next (means of three or four point queries of MySQL 9
-/// had a standard deviation of 0.35 %), and a range of a hundred rows has that averaged already.
-const SLICES: f64 = 4.0;
-const SECONDS: (f64, f64) = (1.0, 8.0);
 /// A workload of which one operation would take longer is not stepped.
 const SECONDS_AFFORDABLE: f64 = 12.0;
 /// After as much time a stretch is given up: it says nothing then, and the slices go on.
@@ -68,7 +61,7 @@ pub(crate) fn operations(
     Ok(count(stand, phase, &one)?.map(|readings| {
         let steps = readings.iter().filter(|reading| reading.counter == STEPPED[0]);
         let most = steps.map(|reading| reading.end).reduce(f64::max);
-        let budget = (SLICES * phase.seconds).clamp(SECONDS.0, SECONDS.1);
+        let budget = phase.stepping_seconds();
         most.map_or(0, |steps| fitting(steps / probe::stepping_rate(), budget))
     }))
 }

@@ -5,6 +5,7 @@ use model::{
     environment::Environment,
     imported::{ImportHeader, ImportedValue},
     record::{RECORD_FORMAT, TrialHeader},
+    shared::Name,
 };
 use std::{collections::BTreeMap, path::Path};
 
@@ -54,7 +55,7 @@ fn record(
     let mut lines = Vec::new();
     for value in values {
         let mut value = (*value).clone();
-        value.measurement.run.clone_from(&info.id);
+        value.measurement.run = Name::from(&info.id);
         serde_json::to_writer(&mut lines, &value)
             .map_err(|error| layout::malformed(&path, &error))?;
         lines.push(b'\n');

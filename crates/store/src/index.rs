@@ -316,12 +316,7 @@ fn imported(
         trials.query_map(params![run], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
     let mut lines =
         connection.prepare("SELECT record FROM imported WHERE trial = ? ORDER BY line")?;
-    let count: i64 = connection.query_row(
-        &format!("SELECT count(*) FROM imported WHERE trial IN ({chosen})"),
-        params![run],
-        |row| row.get(0),
-    )?;
-    let mut values = Vec::with_capacity(usize::try_from(count).unwrap_or_default());
+    let mut values = Vec::new();
     for trial in trials {
         let mut rows = lines.query(params![trial])?;
         while let Some(row) = rows.next()? {

@@ -7,13 +7,14 @@ use model::{
     measurement::Measurement,
     record::SliceState,
 };
+use std::sync::Arc;
 use store::{Results, Selection};
 
 fn value(subject: &str, metric: &str, value: f64) -> ImportedValue {
     ImportedValue {
         measurement: Measurement {
             experiment: "nov".into(),
-            run: String::new(),
+            run: "".into(),
             subject: subject.into(),
             phase: "scan".into(),
             workload: "scan".into(),
@@ -21,7 +22,7 @@ fn value(subject: &str, metric: &str, value: f64) -> ImportedValue {
             position: 3,
             range: Some(100),
             clients: 1,
-            levels: [("pk".to_owned(), "1".to_owned())].into(),
+            levels: Arc::new([("pk".to_owned(), "1".to_owned())].into()),
             block: 0,
             round: 0,
             metric: metric.into(),
@@ -60,7 +61,7 @@ fn imported_values_come_back_as_they_were_with_their_run() {
         vec![value("a", "x", 0.1 + 0.2), value("a", "y", 1e300), value("b", "x", 5e-324)];
     let run = results.import(&header("nov"), &values).unwrap();
     let stored = results.slices(&Selection::Run(run.clone())).unwrap();
-    values.iter_mut().for_each(|value| value.measurement.run.clone_from(&run));
+    values.iter_mut().for_each(|value| value.measurement.run = run.as_str().into());
     assert_eq!((stored.imported, stored.warnings, stored.slices), (values, vec![], vec![]));
     let found = results.import_of(&run).unwrap().unwrap();
     assert_eq!(found, ImportHeader { format: model::record::RECORD_FORMAT, ..header("nov") });
@@ -77,7 +78,7 @@ fn the_latest_import_of_an_experiment_counts() {
     let other = results.import(&header("dec"), &[value("a", "x", 3.0)]).unwrap();
     let runs = |selection| -> Vec<String> {
         let stored = results.slices(&selection).unwrap();
-        stored.imported.into_iter().map(|value| value.measurement.run).collect()
+        stored.imported.into_iter().map(|value| value.measurement.run.to_string()).collect()
     };
     assert_eq!(runs(Selection::All), [first, second.clone(), other.clone()]);
     assert_eq!(runs(Selection::LatestPerExperiment), [second, other]);

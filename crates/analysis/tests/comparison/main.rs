@@ -400,7 +400,7 @@ fn what_is_left_of_a_failed_cell_is_no_value_of_it() {
         observations.failed_cells().iter().map(|f| (&*f.subject, f.line())).collect();
     assert_eq!(told, [("new", "the server ended")]);
     let subjects: Vec<String> =
-        observations.sound_measurements().into_iter().map(|m| m.subject).collect();
+        observations.sound_measurements().into_iter().map(|m| m.subject.to_string()).collect();
     assert!(!subjects.is_empty() && subjects.iter().all(|s| s == "old"), "{subjects:?}");
 }
 

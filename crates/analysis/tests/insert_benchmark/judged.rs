@@ -96,7 +96,7 @@ fn one_piece_that_missed_is_not_made_up_for_by_others() {
         [piece("new", 0, 50.0), piece("new", 1, 50.0), piece("old", 0, 100.0)].concat();
     assert_eq!(cell(&columns(pieces.clone(), Vec::new()), 0).missed(), None);
     for measurement in pieces.iter_mut().filter(|m| m.subject == "new" && m.round == 1) {
-        measurement.marks.push(MARK.to_owned());
+        measurement.marks.push(MARK.into());
     }
     let columns = columns(pieces, Vec::new());
     let levels: Vec<(Outcome, &str)> = cell(&columns, 0)

@@ -10,7 +10,7 @@ fn value(phase: &str, position: u32, (block, round): (u32, u32), value: f64) -> 
         subject: "postgres-18".into(),
         phase: phase.into(),
         workload: phase.into(),
-        group: String::new(),
+        group: "".into(),
         position,
         range: None,
         clients: 1,
@@ -120,7 +120,7 @@ fn a_step_that_missed_its_rate_has_rates_and_no_ratios() {
     let of = |subject: &str, queries: f64, marks: &[&str]| {
         let mut value = value("qr100", 0, (0, 0), queries);
         value.measurement.subject = subject.into();
-        value.measurement.marks = marks.iter().map(|mark| (*mark).to_owned()).collect();
+        value.measurement.marks = marks.iter().map(|mark| (*mark).into()).collect();
         value
     };
     let missed = "SLA missed: published rule: 50 of 100 rows/s inserted";

@@ -7,6 +7,7 @@ use crate::{
     page::{self, Page, better, is_asked},
 };
 use analysis::{Comparison, PhaseResult};
+use model::shared::Name;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -51,7 +52,7 @@ struct Record<'a> {
     blocks: u32,
     verdict: &'static str,
     reason: Option<&'a str>,
-    marks: &'a [String],
+    marks: &'a [Name],
 }
 
 impl Format for Json {

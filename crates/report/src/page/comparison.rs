@@ -305,9 +305,7 @@ fn column(metric: &Metric) -> Column {
 }
 
 fn rows(phase: &PhaseResult, (subject, name): (&str, &str), metrics: &[&Metric]) -> Vec<Row> {
-    let own = phase.cells_of(subject);
-    let of = |metric: &&Metric| own.iter().find(|cell| cell.metric.name == metric.name);
-    let cells: Vec<_> = metrics.iter().map(of).collect();
+    let cells: Vec<_> = metrics.iter().map(|metric| phase.cell(subject, metric.name)).collect();
     let value = |cell: &Option<&analysis::Cell>| match cell {
         // The rate says how much was done; of the costs of less work nothing is to be said.
         Some(cell) if cell.missed().is_some() => {
@@ -327,7 +325,7 @@ fn rows(phase: &PhaseResult, (subject, name): (&str, &str), metrics: &[&Metric])
     if cells.iter().flatten().any(|cell| cell.ratio.is_some()) {
         rows.push(line("    relative", &mut cells.iter().map(ratio)));
     }
-    rows.extend(told(own).map(Row::Note));
+    rows.extend(told(phase.cells_of(subject)).map(Row::Note));
     rows
 }
 

@@ -4,10 +4,10 @@ use super::Page;
 use crate::{
     Report,
     document::{Cell, Column, Document, Item, Row, Table},
+    grid,
 };
 use analysis::{Comparison, PhaseResult};
 use model::metric::Better;
-use std::collections::BTreeSet;
 
 pub(super) struct RecordsPage;
 
@@ -17,7 +17,7 @@ impl Page for RecordsPage {
     }
 
     fn document(&self, report: &Report) -> Document {
-        let factors = factors(report);
+        let factors = grid::factors(&report.comparisons);
         let mut table = Table { columns: columns(&factors), ..Table::default() };
         for comparison in &report.comparisons {
             for phase in &comparison.phases {
@@ -42,13 +42,6 @@ pub(crate) fn better(better: Better) -> &'static str {
         Better::Lower => "lower",
         Better::Neither => "neither",
     }
-}
-
-fn factors(report: &Report) -> Vec<String> {
-    let phases = report.comparisons.iter().flat_map(|comparison| &comparison.phases);
-    let cells = phases.flat_map(|phase| &phase.cells);
-    let names: BTreeSet<&String> = cells.flat_map(|cell| cell.factors.keys()).collect();
-    names.into_iter().cloned().collect()
 }
 
 fn columns(factors: &[String]) -> Vec<Column> {

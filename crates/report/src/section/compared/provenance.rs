@@ -4,6 +4,7 @@ use crate::{
     Provenance,
     document::{Document, Item},
 };
+use model::shared::Name;
 
 /// Files that are named, at most: each is a line.
 const FILES: usize = 1000;
@@ -49,6 +50,6 @@ pub(super) fn write(found: &Provenance, document: &mut Document) {
     document.fold("What was irregular in the archive", places);
 }
 
-fn line((file, values): (&String, &u64)) -> String {
+fn line((file, values): (&Name, &u64)) -> String {
     format!("{values:>6}  {file}")
 }
