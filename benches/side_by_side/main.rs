@@ -7,15 +7,18 @@
 //! - `cargo bench --bench side_by_side -- statements [SERVER@VERSION …] [oltp_SCRIPT …]`:
 //!   statements per event and server user instructions by single steps (CPU time for the longest
 //!   ranges), of ten workloads or those of the scripts
+//! - `cargo bench --bench side_by_side -- rows [SERVER@VERSION …]`: CPU time of the client per row
+//!   of the Insert Benchmark's first load, beside a client in Python instead of sysbench
 //!
 //! A bench: it prints figures and asserts nothing. It needs the program `sysbench` and, for
-//! counters, root.
+//! counters, root; `rows` needs Debian's python3-mysqldb and python3-psycopg2.
 
 #![expect(clippy::print_stdout, reason = "figures are the output of a bench")]
 
 mod load;
 mod point;
 mod rig;
+mod rows;
 mod statements;
 
 const SERVERS: [&str; 3] = ["mysql@5.6.24", "mysql@9", "postgres@18"];
@@ -39,6 +42,9 @@ fn main() -> anyhow::Result<()> {
         }
         if matches!(what, "statements" | "all") {
             statements::compare(&mut rig, build, &scripts)?;
+        }
+        if what == "rows" {
+            rows::compare(&mut rig, build)?;
         }
         rig.end()?;
     }
