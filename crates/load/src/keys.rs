@@ -8,6 +8,7 @@ mod random;
 mod template;
 mod zipf;
 
+pub(crate) use filler::Letters;
 pub use filler::{Filler, Pool};
 pub use random::Random;
 pub use template::Template;

@@ -2,7 +2,7 @@
 
 use crate::{
     Error,
-    keys::{Filler, Pool, Random, Template, Zipf},
+    keys::{Filler, Letters, Pool, Random, Template, Zipf},
     session::{RowSink, RowSource},
 };
 use model::{
@@ -146,7 +146,8 @@ impl RowSource for TableRows<'_> {
                 }
                 Value::Integer(value) => sink.integer(*value),
                 Value::Filler(filler) => {
-                    let (plain, varied) = filler.cut(&mut random);
+                    let mut letters = Letters::default();
+                    let (plain, varied) = filler.cut(&mut random, &mut letters);
                     self.text.clear();
                     self.text.extend_from_slice(plain);
                     self.text.extend_from_slice(varied);

@@ -4,13 +4,37 @@ use super::Random;
 use crate::pieces::BRIEF;
 use std::sync::Arc;
 
-/// Characters that the random parts are cut from. Long enough that two rows of one page or block
-/// hardly ever share a part.
+/// Characters that the random parts of long texts are cut from. Long enough that two rows of one
+/// page or block hardly ever share a part.
 const POOL_LENGTH: usize = 1 << 20;
 /// Seed of the characters: they are the same in every program.
 const POOL_SEED: u64 = 0x0066_696C_6C65_7200;
 /// No quote and no backslash, so that texts can be sent as literals.
+#[cfg(test)]
 const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+
+/// Room for the random part of a brief text, which is drawn and not cut: reading a place of a pool
+/// that is too large for the caches took longer than all the rest of a row.
+pub(crate) type Letters = [u8; BRIEF];
+
+/// Draws letters, `count` of them at least, as far as there is room.
+#[inline]
+fn draw_letters(random: &mut Random, count: usize, letters: &mut Letters) {
+    for eight in letters.chunks_exact_mut(8).take(count.div_ceil(8)) {
+        eight.copy_from_slice(&eight_letters(random.bits()).to_le_bytes());
+    }
+}
+
+/// Eight characters of [`ALPHABET`], each from the low six bits of a byte.
+#[inline]
+fn eight_letters(bits: u64) -> u64 {
+    const ONES: u64 = u64::MAX / 255;
+    let sextets = bits & (63 * ONES);
+    // A one in every byte whose number is at least as large: adding the rest to 128 sets its high bit.
+    let from = |least: u64| ((sextets + (128 - least) * ONES) >> 7) & ONES;
+    let letters = sextets + u64::from(b'A') * ONES + 6 * from(26) + 3 * from(63);
+    letters - 75 * from(52) - 15 * from(62)
+}
 
 /// Random characters of the base64 alphabet, shared by all fillers of a workload.
 #[derive(Debug, Clone)]
@@ -20,14 +44,8 @@ impl Pool {
     /// The characters; takes about a millisecond.
     pub fn new() -> Self {
         let mut random = Random::new(POOL_SEED, 0);
-        // A brief text is copied with what follows it.
-        let length = POOL_LENGTH + BRIEF;
-        let mut characters = Vec::with_capacity(length + 10);
-        while characters.len() < length {
-            let bits = random.bits();
-            characters.extend((0..10).map(|at| ALPHABET[(bits >> (6 * at)) as usize & 63]));
-        }
-        Self(characters.into())
+        let eight = |_| eight_letters(random.bits()).to_le_bytes();
+        Self((0..POOL_LENGTH / 8).flat_map(eight).collect())
     }
 }
 
@@ -81,10 +99,18 @@ impl Filler {
         self.length_max
     }
 
-    /// The next text in two parts: the plain one and the random one.
+    /// The next text in two parts: the plain one and the random one, for which there is room.
     #[inline]
-    pub fn cut(&self, random: &mut Random) -> (&[u8], &[u8]) {
-        let (plain, start, varied) = self.draw(random);
+    pub(crate) fn cut<'a>(
+        &'a self,
+        random: &mut Random,
+        letters: &'a mut Letters,
+    ) -> (&'a [u8], &'a [u8]) {
+        if let Some([(head, plain), (letters, varied)]) = self.cut_brief(random, letters) {
+            return (&head[..plain], &letters[..varied]);
+        }
+        let (plain, varied) = self.draw(random);
+        let start = random.below(self.starts) as usize;
         let plain = self.plain.get(..plain).unwrap_or_default();
         (plain, self.pool.0.get(start..start + varied).unwrap_or_default())
     }
@@ -92,20 +118,24 @@ impl Filler {
     /// The same two parts, each with its length and some bytes more, if no text is longer than
     /// [`BRIEF`]; nothing is drawn otherwise.
     #[inline]
-    pub(crate) fn cut_brief(&self, random: &mut Random) -> Option<[(&[u8; BRIEF], usize); 2]> {
+    pub(crate) fn cut_brief<'a>(
+        &'a self,
+        random: &mut Random,
+        letters: &'a mut Letters,
+    ) -> Option<[(&'a [u8; BRIEF], usize); 2]> {
         let head = self.plain.first_chunk().filter(|_| self.length_max <= BRIEF)?;
-        let (plain, start, varied) = self.draw(random);
-        Some([(head, plain), (self.pool.0[start..].first_chunk()?, varied)])
+        let (plain, varied) = self.draw(random);
+        draw_letters(random, varied, letters);
+        Some([(head, plain), (letters, varied)])
     }
 
-    /// Length of the plain part; start in the pool and length of the random part.
+    /// Lengths of the plain and of the random part.
     #[inline]
-    fn draw(&self, random: &mut Random) -> (usize, usize, usize) {
+    fn draw(&self, random: &mut Random) -> (usize, usize) {
         let length = self.low + random.below(self.span);
         // Three quarters: bytes that were encoded in base64 carry six bits of eight.
         let varied = length * 3 * self.percent / 400;
-        let start = random.below(self.starts);
-        ((length - varied) as usize, start as usize, varied as usize)
+        ((length - varied) as usize, varied as usize)
     }
 }
 
@@ -114,8 +144,19 @@ mod tests {
     use super::*;
 
     fn text(filler: &Filler, random: &mut Random) -> String {
-        let (plain, varied) = filler.cut(random);
+        let mut letters = Letters::default();
+        let (plain, varied) = filler.cut(random, &mut letters);
         String::from_utf8([plain, varied].concat()).unwrap()
+    }
+
+    #[test]
+    fn every_letter_stands_for_its_number_in_any_byte() {
+        for (number, letter) in (0_u64..).zip(ALPHABET) {
+            let mixed = number | (63 - number) << 8 | number << 56 | 0xC0 << 56;
+            let letters = eight_letters(mixed).to_le_bytes();
+            let other = ALPHABET[63 - number as usize];
+            assert_eq!(letters, [*letter, other, b'A', b'A', b'A', b'A', b'A', *letter]);
+        }
     }
 
     #[test]
@@ -125,7 +166,8 @@ mod tests {
         let mut counts = [0_u32; 21];
         let mut tails = std::collections::BTreeSet::new();
         for _ in 0..11_000 {
-            let (plain, varied) = filler.cut(&mut random);
+            let mut letters = Letters::default();
+            let (plain, varied) = filler.cut(&mut random, &mut letters);
             assert!(plain.iter().all(|byte| *byte == b'a'));
             assert!(varied.iter().all(|byte| ALPHABET.contains(byte)));
             let length = plain.len() + varied.len();
@@ -152,19 +194,22 @@ mod tests {
     }
 
     #[test]
-    fn brief_texts_are_the_same_in_another_form() {
+    fn long_texts_are_cut_and_brief_ones_are_drawn() {
         let pool = Pool::new();
-        for (low, high) in [(10, 20), (0, 0), (32, 32)] {
-            let filler = Filler::new((low, high), 50, &pool).unwrap();
-            let (mut one, mut other) = (Random::new(1, 0), Random::new(1, 0));
-            for _ in 0..1000 {
-                let parts = filler.cut_brief(&mut one).unwrap();
-                let brief = parts.map(|(text, length)| &text[..length]).concat();
-                assert_eq!(String::from_utf8(brief).unwrap(), text(&filler, &mut other));
-            }
+        let mut letters = Letters::default();
+        for (low, high, percent) in [(10, 20, 50), (0, 0, 50), (32, 32, 100)] {
+            let filler = Filler::new((low, high), percent, &pool).unwrap();
+            let parts = filler.cut_brief(&mut Random::new(1, 0), &mut letters).unwrap();
+            let brief = parts.map(|(text, length)| &text[..length]).concat();
+            let brief = String::from_utf8(brief).unwrap();
+            assert_eq!(brief, text(&filler, &mut Random::new(1, 0)));
+            // Letters are drawn anew as far as the text has any.
+            assert!(!brief.contains('\0') && brief.len() as i64 <= high, "{brief}");
         }
-        let filler = Filler::new((10, 33), 50, &pool).unwrap();
-        assert_eq!(filler.cut_brief(&mut Random::new(1, 0)), None);
+        let filler = Filler::new((33, 33), 100, &pool).unwrap();
+        assert_eq!(filler.cut_brief(&mut Random::new(1, 0), &mut letters), None);
+        let text = text(&filler, &mut Random::new(1, 0));
+        assert!(String::from_utf8_lossy(&pool.0).contains(&text[9..]), "{text}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use super::Turn;
 use crate::client::{Client, Draft};
 use crate::clock::write_time;
+use crate::keys::Letters;
 use crate::pieces::BRIEF;
 use crate::program::{Draw, Source, Span, Statement, TIME_TEXT};
 
@@ -32,6 +33,7 @@ impl Turn<'_> {
         let slots = statement.slots.of(&program.slots);
         // In registers for as long as the values are those of a multi-row INSERT.
         let mut random = self.random.clone();
+        let mut letters = Letters::default();
         for _ in 0..statement.rows {
             if statement.row_draws.start < statement.row_draws.end {
                 self.random = random;
@@ -47,10 +49,10 @@ impl Turn<'_> {
                         Source::Now => draft.brief(&self.time.0, TIME_TEXT.len()),
                         Source::Filler(filler) => {
                             let filler = &program.fillers[usize::from(filler)];
-                            match filler.cut_brief(&mut random) {
+                            match filler.cut_brief(&mut random, &mut letters) {
                                 Some(parts) => draft.two_brief(parts),
                                 None => {
-                                    let (plain, varied) = filler.cut(&mut random);
+                                    let (plain, varied) = filler.cut(&mut random, &mut letters);
                                     draft.varying(plain, varied);
                                 }
                             }
@@ -107,7 +109,8 @@ impl Turn<'_> {
                     Source::Filler(filler) => {
                         let filler = &program.fillers[usize::from(filler)];
                         for _ in 0..slot.count {
-                            let (plain, varied) = filler.cut(&mut self.random);
+                            let mut letters = Letters::default();
+                            let (plain, varied) = filler.cut(&mut self.random, &mut letters);
                             client.varying(plain, varied);
                         }
                     }
