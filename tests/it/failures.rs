@@ -119,6 +119,37 @@ fn a_killed_insert_connection_of_mysql_fails_its_step_only() {
 }
 
 #[test]
+fn without_its_indexes_nothing_is_measured() {
+    let lab = lab("sqlite");
+    let catalog = |file: &str| {
+        let path = format!("{}/catalog/{file}.toml", env!("CARGO_MANIFEST_DIR"));
+        std::fs::read_to_string(path).unwrap()
+    };
+    let refused =
+        catalog("schemas/ibench").replace("(price, dateandtime, customerid)", "(nothing)");
+    lab.write("refused.toml", &refused);
+    let mut suite = SUITE.to_owned();
+    for name in ["ibench-load", "ibench-churn", "ibench-range", "ibench-point"] {
+        let workload = catalog(&format!("workloads/{name}"));
+        lab.write(&format!("{name}.toml"), &workload.replace("\"ibench\"", "\"./refused.toml\""));
+        suite = suite.replace(&format!("\"{name}\""), &format!("\"./{name}.toml\""));
+    }
+    lab.write("short.toml", &suite);
+    let output = run(&lab, &[]).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    let slices = lab.slices();
+    assert_eq!(state(&slices, "l.i0"), "measured", "{said}");
+    assert_eq!(state(&slices, "l.x"), "failed", "{said}");
+    for phase in ["l.i1", "qr100", "qp100"] {
+        let slice = slices.iter().find(|slice| slice["phase"] == phase).unwrap();
+        assert_eq!(slice["state"], "failed", "{slice}");
+        let reason = slice["reason"].as_str().unwrap();
+        assert!(reason.contains("lack indexes, because `l.x` failed"), "{reason}");
+    }
+}
+
+#[test]
 fn a_terminated_query_backend_of_postgres_fails_its_step_only() {
     one_step_fails("postgres@18", "terminating connection", |_, _, guest| {
         let connections = guest.connections();

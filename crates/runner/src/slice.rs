@@ -98,6 +98,7 @@ pub(crate) fn execute(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Resu
         None => {
             record.state = SliceState::Failed;
             record.reason.clone_from(&trial.broken);
+            note_indexes(run, trial, work);
         }
     }
     let embedded = is_embedded(&trial.stand.target);
@@ -178,9 +179,19 @@ pub(crate) fn refuse(
         Some(_) => format!("not executed, because of an earlier failure: {first}"),
         None => first.to_owned(),
     });
+    note_indexes(run, trial, work);
     trial.writer.slice(&record)?;
     run.slice_done(&record);
     Ok(())
+}
+
+/// Notes that no later phase can be executed, if this one was to create indexes and did not.
+fn note_indexes(run: &Run<'_>, trial: &mut Trial, work: &Work) {
+    let phase = &run.plan.phases[work.phase];
+    if phase.kind == PhaseKind::Index {
+        let reason = format!("the tables lack indexes, because `{}` failed", phase.name);
+        trial.unindexed.get_or_insert(reason);
+    }
 }
 
 fn fill_in(record: &mut SliceRecord, trial: &Trial, measured: Measured) {

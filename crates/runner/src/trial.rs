@@ -72,6 +72,8 @@ pub(crate) struct Trial {
     pub(crate) broken: Option<String>,
     /// Why the current phase goes on without it.
     pub(crate) unable: Option<String>,
+    /// Why all further phases go on without it: they would measure tables without their indexes.
+    pub(crate) unindexed: Option<String>,
 }
 
 impl Stand {
@@ -313,6 +315,7 @@ impl Trial {
             marks: Vec::new(),
             broken: None,
             unable: None,
+            unindexed: None,
         };
         if is_embedded(&trial.stand.target) {
             trial.marks.push(mark::EMBEDDED.to_owned());
@@ -343,7 +346,7 @@ impl Trial {
 
     /// Why slices of the current phase cannot be executed, if they cannot.
     pub(crate) fn obstacle(&self) -> Option<String> {
-        self.broken.clone().or_else(|| self.unable.clone())
+        [&self.broken, &self.unindexed, &self.unable].into_iter().flatten().next().cloned()
     }
 
     /// Reads tables and indexes into the cache, then freezes again.
