@@ -262,11 +262,14 @@ fn on_own_disk(lab: &Lab, inner: &Command, (folder, size): (&str, &str)) -> Opti
     Some(command)
 }
 
-/// Leaves hardly any room on the file system of `folder`, as the run sees it.
+/// Leaves hardly any room on the file system of `folder`, as the run sees it. What is written
+/// meanwhile may need more, and less than there is cannot be asked for.
 fn fill(running: &Running<'_>, folder: &str) {
     let script = format!(
-        "used=$(df --output=used -k {folder} | tail -n 1) && \
-         mount -o remount,size=$((used + 1024))k {folder}"
+        "for room in 1024 4096 16384 65536; do \
+             used=$(df --output=used -k {folder} | tail -n 1); \
+             mount -o remount,size=$((used + room))k {folder} && exit; \
+         done; exit 1"
     );
     let pid = running.pid().to_string();
     let filled = Command::new("nsenter").args(["-t", &pid, "-m", "sh", "-c", &script]).output();
@@ -287,7 +290,7 @@ fn a_full_disk_fails_the_steps_of_postgres_that_need_room() {
 #[test]
 fn a_full_disk_fails_the_steps_of_mysql_that_need_room() {
     // What comes and goes in `l.i1` has room in the files that `l.i0` made.
-    let full = Full { after: " is up, version", set: "rows=1000000", fails: "l.i0" };
+    let full = Full { after: " is up, version", set: "rows=2000000", fails: "l.i0" };
     let log = full.strike("mysql@9");
     assert!(log.is_none_or(|log| log.contains("is full")));
 }
