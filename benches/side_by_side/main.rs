@@ -8,7 +8,8 @@
 //!   statements per event and server user instructions by single steps (CPU time for the longest
 //!   ranges), of ten workloads or those of the scripts
 //! - `cargo bench --bench side_by_side -- rows [SERVER@VERSION …]`: CPU time of the client per row
-//!   of the Insert Benchmark's first load, beside a client in Python instead of sysbench
+//!   of the Insert Benchmark's first load, beside a client in Python instead of sysbench; only
+//!   where it is asked for
 //!
 //! A bench: it prints figures and asserts nothing. It needs the program `sysbench` and, for
 //! counters, root; `rows` needs Debian's python3-mysqldb and python3-psycopg2.

@@ -5,6 +5,7 @@ PROTOCOL SOCKET USER DATABASE ROWS: says `ready`, waits for a line, inserts, say
 
 import os
 import random
+import string
 import sys
 import time
 
@@ -22,7 +23,8 @@ else:
     connection = MySQLdb.connect(unix_socket=socket, user=user, db=database)
     connection.autocommit(True)
 cursor = connection.cursor()
-letters = "".join(random.choices("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz+/", k=100_000))
+letters = string.ascii_letters + string.digits + "+/"
+letters = "".join(random.choices(letters, k=1_000_000))
 
 
 def row(now):

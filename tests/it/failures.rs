@@ -147,6 +147,7 @@ fn without_its_indexes_nothing_is_measured() {
         let reason = slice["reason"].as_str().unwrap();
         assert!(reason.contains("lack indexes, because `l.x` failed"), "{reason}");
     }
+    assert!(!said.contains(": maintenance, at"), "it would be for nothing: {said}");
 }
 
 #[test]
@@ -283,34 +284,34 @@ const RUNS: &str = "/var/lib/dbdyno/run";
 #[test]
 fn a_full_disk_fails_the_steps_of_postgres_that_need_room() {
     let full = Full { after: " l.i0", set: "parameters.inserted=60000", fails: "l.i1" };
-    let log = full.strike("postgres@18");
-    assert!(log.is_none_or(|log| log.contains("No space left on device")));
+    full.strike("postgres@18", "No space left on device");
 }
 
 #[test]
 fn a_full_disk_fails_the_steps_of_mysql_that_need_room() {
     // What comes and goes in `l.i1` has room in the files that `l.i0` made.
     let full = Full { after: " is up, version", set: "rows=2000000", fails: "l.i0" };
-    let log = full.strike("mysql@9");
-    assert!(log.is_none_or(|log| log.contains("is full")));
+    full.strike("mysql@9", "is full");
 }
 
 /// A disk that becomes full.
 struct Full {
-    /// What was said last before, as rows are inserted.
+    /// What the run has said when the step begins.
     after: &'static str,
+    /// What makes the step long enough.
     set: &'static str,
     /// The step that is under way.
     fails: &'static str,
 }
 
 impl Full {
-    /// Checks that the step fails and that what comes after it fails or is marked. Gives the
-    /// server's log; none, with the reason printed, where a small disk is not permitted.
-    fn strike(&self, build: &str) -> Option<String> {
+    /// Checks that the step fails, that what comes after it fails or is marked, and that the log of
+    /// the server has these words; skips, with the reason printed, where a small disk is not
+    /// permitted.
+    fn strike(&self, build: &str, words: &str) {
         let lab = lab(build);
         let inner = run(&lab, &["--set", self.set]);
-        let command = on_own_disk(&lab, &inner, (RUNS, "3g"))?;
+        let Some(command) = on_own_disk(&lab, &inner, (RUNS, "3g")) else { return };
         let mut running = Running::start(&lab, command);
         drop(mid_step(&mut running, self.after));
         fill(&running, RUNS);
@@ -326,7 +327,8 @@ impl Full {
         }
         assert!(struck, "{said}");
         let record = crate::lab::only_child(&lab.path("dbdyno-results/records")).unwrap();
-        Some(std::fs::read_to_string(record.join("logs/server.log")).unwrap())
+        let log = std::fs::read_to_string(record.join("logs/server.log")).unwrap();
+        assert!(log.contains(words), "{log}");
     }
 }
 

@@ -32,7 +32,7 @@ const START_SECONDS: f64 = 2.0;
 const COPY_BYTES_PER_SECOND: f64 = 300e6;
 const DRAIN_SECONDS: f64 = 1.0;
 const TURN_SECONDS: f64 = 0.1;
-const STEPPING_SECONDS: f64 = 1.0;
+const BESIDE_STEPPING_SECONDS: f64 = 1.0;
 const READS_PER_SECOND: f64 = 8_000.0;
 const DISCARDED_PER_ROW: f64 = 0.3;
 const BESIDE_ROWS_BYTES: f64 = 200e6;
@@ -112,7 +112,7 @@ fn turn(plan: &Plan, index: usize, growth: &Growth) -> f64 {
         return growth.seconds[index] + drain;
     }
     let slice = phase.seconds + plan.experiment.warmup_seconds + drain + TURN_SECONDS;
-    let stepped = phase.stepping_seconds() + STEPPING_SECONDS;
+    let stepped = phase.stepping_seconds() + BESIDE_STEPPING_SECONDS;
     let before = match (plan.experiment.design, phase.kind) {
         (Design::Interleaved, _) => discarded(plan, index) + stepped,
         (_, PhaseKind::Measure) => plan.experiment.warmup_seconds + stepped,

@@ -112,8 +112,11 @@ pub(crate) fn known_keys(comparisons: &[Comparison]) -> Vec<String> {
 /// The factors that any cell has a level of, in order of their names.
 pub(crate) fn factors(comparisons: &[Comparison]) -> Vec<String> {
     let phases = comparisons.iter().flat_map(|comparison| &comparison.phases);
-    let cells = phases.flat_map(|phase| &phase.cells);
-    let names: BTreeSet<&String> = cells.flat_map(|cell| cell.factors.keys()).collect();
+    let mut names: BTreeSet<&String> = BTreeSet::new();
+    for cell in phases.flat_map(|phase| &phase.cells) {
+        // Not collected: that would sort the keys of all cells.
+        names.extend(cell.factors.keys());
+    }
     names.into_iter().cloned().collect()
 }
 

@@ -88,7 +88,7 @@ fn step(
         // The design lets the next step pay, as published; its maintenance is a phase.
         after: After::Freeze,
     };
-    match trial.obstacle() {
+    match trial.obstacle(workload) {
         None => slice::execute(run, trial, &work),
         Some(reason) => slice::refuse(run, trial, &work, &reason),
     }
@@ -103,10 +103,11 @@ const STEPPED_SEEDS: [u64; 3] =
 /// Counts instructions by single steps, over as many operations for every subject as fit for the
 /// first. A warm-up comes before, because the first operations on cold rows cost more.
 fn steps(run: &mut Run<'_>, trial: &mut Trial, phase: usize, seed: u64) -> Result<(), Error> {
-    if !run.steps() || trial.obstacle().is_some() {
+    let about = &run.plan.phases[phase];
+    let workload = &run.plan.workloads[about.workload];
+    if !run.steps() || trial.obstacle(workload).is_some() {
         return Ok(());
     }
-    let about = &run.plan.phases[phase];
     let [warming, finding, stepped] = STEPPED_SEEDS.map(|stream| seed ^ stream);
     let warmup = StretchEnd::Seconds(run.plan.experiment.warmup_seconds);
     let warmed = run.during(Activity::WarmUp, |_| {

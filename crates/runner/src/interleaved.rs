@@ -198,7 +198,8 @@ fn pieces(
 /// A slice, or for a broken subject a record that says why there is none.
 fn slice_of(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Result<(), Error> {
     run.stop.check()?;
-    match trial.obstacle() {
+    let workload = &run.plan.workloads[run.plan.phases[work.phase].workload];
+    match trial.obstacle(workload) {
         None => slice::execute(run, trial, work),
         Some(reason) => slice::refuse(run, trial, work, &reason),
     }

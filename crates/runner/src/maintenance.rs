@@ -11,7 +11,7 @@ use crate::{
 use dbms::{Failure, Maintenance, product::Dbms};
 use model::{
     drive::{Command, Reply},
-    plan::Settle,
+    plan::{PhaseKind, Settle},
 };
 use std::time::{Duration, Instant};
 
@@ -87,11 +87,18 @@ pub(crate) fn phase(run: &mut Run<'_>, trial: &mut Trial, phase: usize) -> Resul
         return Ok(());
     }
     let clients = u32::try_from(trial.stand.connections.len()).unwrap_or(1);
-    if !trial.recover(clients)? {
+    if is_pointless(run, trial, phase) || !trial.recover(clients)? {
         return Ok(());
     }
     let settled = recorded(run, trial, phase);
     trial.keep_apart(settled).map(drop)
+}
+
+/// Whether all that is to come after this phase is refused, because the tables may lack indexes.
+fn is_pointless(run: &Run<'_>, trial: &Trial, phase: usize) -> bool {
+    let rest = run.plan.phases[phase..].iter().filter(|phase| phase.kind != PhaseKind::Settle);
+    let mut schemas = rest.map(|phase| &run.plan.workloads[phase.workload].schema);
+    !trial.unindexed.is_empty() && schemas.all(|schema| trial.unindexed.contains_key(schema))
 }
 
 fn recorded(run: &mut Run<'_>, trial: &mut Trial, phase: usize) -> Result<(), Error> {

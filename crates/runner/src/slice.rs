@@ -165,7 +165,7 @@ fn rows_before(run: &Run<'_>, trial: &mut Trial, phase: &Phase) -> Result<u64, E
     }
 }
 
-/// Records a slice that cannot be executed because its subject broke earlier in the block.
+/// Records a slice that cannot be executed, with the reason.
 pub(crate) fn refuse(
     run: &mut Run<'_>,
     trial: &mut Trial,
@@ -185,12 +185,12 @@ pub(crate) fn refuse(
     Ok(())
 }
 
-/// Notes that no later phase can be executed, if this one was to create indexes and did not.
+/// Notes which tables are not what they should be, if this phase was to create indexes and broke.
 fn note_indexes(run: &Run<'_>, trial: &mut Trial, work: &Work) {
     let phase = &run.plan.phases[work.phase];
     if phase.kind == PhaseKind::Index {
-        let reason = format!("the tables lack indexes, because `{}` failed", phase.name);
-        trial.unindexed.get_or_insert(reason);
+        let schema = run.plan.workloads[phase.workload].schema.clone();
+        trial.unindexed.entry(schema).or_insert_with(|| phase.name.clone());
     }
 }
 

@@ -151,7 +151,8 @@ fn step(run: &Run<'_>, trial: &mut Trial, phase: usize, seed: u64) -> Result<(),
     trial.stepped.clear();
     let phase = &run.plan.phases[phase];
     let operations = run.calibration.stepped.get(&phase.name).copied().unwrap_or(0);
-    if trial.obstacle().is_some() || operations == 0 {
+    let workload = &run.plan.workloads[phase.workload];
+    if trial.obstacle(workload).is_some() || operations == 0 {
         return Ok(());
     }
     let stretch = Stretch { operations, seed, limit: SECONDS_MAX };

@@ -15,9 +15,11 @@ use model::{
     reading::Reading,
     record::{Event, TrialHeader},
     subject::Subject,
+    workload::Workload,
 };
 use probe::Meter;
 use std::{
+    collections::BTreeMap,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -72,8 +74,9 @@ pub(crate) struct Trial {
     pub(crate) broken: Option<String>,
     /// Why the current phase goes on without it.
     pub(crate) unable: Option<String>,
-    /// Why all further phases go on without it: they would measure tables without their indexes.
-    pub(crate) unindexed: Option<String>,
+    /// Schemas whose tables may lack indexes, with the index phase that failed: whatever else is
+    /// to be done with these tables goes on without this subject.
+    pub(crate) unindexed: BTreeMap<String, String>,
 }
 
 impl Stand {
@@ -315,7 +318,7 @@ impl Trial {
             marks: Vec::new(),
             broken: None,
             unable: None,
-            unindexed: None,
+            unindexed: BTreeMap::new(),
         };
         if is_embedded(&trial.stand.target) {
             trial.marks.push(mark::EMBEDDED.to_owned());
@@ -344,9 +347,14 @@ impl Trial {
         thaw::between(self, (|trial| trial.stand.thaw(), |trial| trial.stand.freeze()), work)
     }
 
-    /// Why slices of the current phase cannot be executed, if they cannot.
-    pub(crate) fn obstacle(&self) -> Option<String> {
-        [&self.broken, &self.unindexed, &self.unable].into_iter().flatten().next().cloned()
+    /// Why slices of the current phase, which has this workload, cannot be executed, if they
+    /// cannot.
+    pub(crate) fn obstacle(&self, workload: &Workload) -> Option<String> {
+        let unindexed = || {
+            let phase = self.unindexed.get(&workload.schema)?;
+            Some(format!("the tables may lack indexes, because `{phase}` failed"))
+        };
+        self.broken.clone().or_else(unindexed).or_else(|| self.unable.clone())
     }
 
     /// Reads tables and indexes into the cache, then freezes again.

@@ -30,7 +30,8 @@ fn draw_letters(random: &mut Random, count: usize, letters: &mut Letters) {
 fn eight_letters(bits: u64) -> u64 {
     const ONES: u64 = u64::MAX / 255;
     let sextets = bits & (63 * ONES);
-    // A one in every byte whose number is at least as large: adding the rest to 128 sets its high bit.
+    // A one in every byte whose number is at least as large: what is missing to 128 sets its high
+    // bit.
     let from = |least: u64| ((sextets + (128 - least) * ONES) >> 7) & ONES;
     let letters = sextets + u64::from(b'A') * ONES + 6 * from(26) + 3 * from(63);
     letters - 75 * from(52) - 15 * from(62)
@@ -99,7 +100,8 @@ impl Filler {
         self.length_max
     }
 
-    /// The next text in two parts: the plain one and the random one, for which there is room.
+    /// The next text in two parts, the plain one and the random one. `letters` is room for the
+    /// random one of a brief text.
     #[inline]
     pub(crate) fn cut<'a>(
         &'a self,
@@ -156,6 +158,7 @@ mod tests {
             let letters = eight_letters(mixed).to_le_bytes();
             let other = ALPHABET[63 - number as usize];
             assert_eq!(letters, [*letter, other, b'A', b'A', b'A', b'A', b'A', *letter]);
+            assert_eq!(eight_letters(number * (u64::MAX / 255)).to_le_bytes(), [*letter; 8]);
         }
     }
 
@@ -178,7 +181,7 @@ mod tests {
             tails.insert(varied.to_vec());
         }
         assert!(counts[10..].iter().all(|count| (800..1200).contains(count)), "{counts:?}");
-        // 64^3 values of the shortest part and some pairs of equal starts at most.
+        // There are 64^3 values of the shortest part: few are drawn twice.
         assert!(tails.len() > 10_700, "{}", tails.len());
     }
 
