@@ -11,9 +11,8 @@ use crate::rig::Rig;
 use analysis::geometric_mean;
 use anyhow::Context;
 use model::{
-    drive::{Assignment, Command, Reply, Stretch, StretchEnd},
+    drive::{Assignment, StretchEnd},
     reading::Scope,
-    workload::Arrival,
 };
 use probe::Meter;
 
@@ -87,29 +86,15 @@ fn with_sysbench(rig: &mut Rig, events: u64) -> anyhow::Result<f64> {
 }
 
 fn with_driver(rig: &mut Rig, events: u64) -> anyhow::Result<f64> {
-    let connect = Command::Connect { target: rig.target.clone(), clients: 1 };
-    rig.driver.ask(&connect)?;
     let assignment = Assignment {
         workload: rig.catalog.workload("point-query")?,
         schema: rig.schema.clone(),
         parameters: rig.parameters(),
         mode: None,
     };
-    rig.driver.ask(&Command::Compile(Box::new(assignment)))?;
-    let stretch = Stretch {
-        end: StretchEnd::Operations(events),
-        arrival: Arrival::Closed,
-        seed: events,
-        interval_ms: 1000,
-    };
-    let reply = rig.driver.ask(&Command::Run(stretch))?;
-    let connect = Command::Connect { target: rig.target.clone(), clients: 0 };
-    rig.driver.ask(&connect)?;
-    match reply {
-        Reply::Ran(report) => {
-            let seconds = (report.end_ns - report.start_ns) as f64 / 1e9;
-            Ok(report.succeeded as f64 / seconds)
-        }
-        other => anyhow::bail!("unexpected reply {other:?}"),
-    }
+    rig.compile(assignment)?;
+    let report = rig.run(StretchEnd::Operations(events), events)?;
+    rig.disconnect()?;
+    let seconds = (report.end_ns - report.start_ns) as f64 / 1e9;
+    Ok(report.succeeded as f64 / seconds)
 }

@@ -4,13 +4,17 @@ use anyhow::{Context, ensure};
 use dbms::{Installed, Keeper, Launch, Places, RunPlace, Server};
 use model::{
     Parameters,
-    drive::{Command, Endpoint, LoadIndexes, LoadJob, LoadReport, Reply, Target},
+    drive::{
+        Assignment, Command, Endpoint, LoadIndexes, LoadJob, LoadReport, Reply, Stretch,
+        StretchEnd, StretchReport, Target,
+    },
     schema::Schema,
     subject::{Build, Config, Setting},
+    workload::Arrival,
 };
 use plan::Catalog;
 use runner::{Driver, Stop};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// Rows of the table on both sides.
 pub(crate) const ROWS: i64 = 1_000_000;
@@ -76,9 +80,7 @@ impl Rig {
 
     /// The command alone, to be executed by [`text`].
     pub(crate) fn sysbench_command(&self, words: &[&str]) -> anyhow::Result<std::process::Command> {
-        let Endpoint::Socket(socket) = &self.target.endpoint else {
-            anyhow::bail!("the bench's server has no socket")
-        };
+        let socket = self.socket()?;
         let mut command = std::process::Command::new("sysbench");
         let (user, database) = (&self.target.user, &self.target.database);
         if self.target.protocol == "postgres" {
@@ -113,6 +115,36 @@ impl Rig {
         match self.driver.ask(&Command::Load(job))? {
             Reply::Loaded(report) => Ok(report),
             other => anyhow::bail!("unexpected reply {other:?}"),
+        }
+    }
+
+    /// Connects the driver once, for a workload.
+    pub(crate) fn compile(&mut self, assignment: Assignment) -> anyhow::Result<()> {
+        self.driver.ask(&Command::Connect { target: self.target.clone(), clients: 1 })?;
+        self.driver.ask(&Command::Compile(Box::new(assignment)))?;
+        Ok(())
+    }
+
+    /// A stretch of the compiled workload, one operation after the other.
+    pub(crate) fn run(&mut self, end: StretchEnd, seed: u64) -> anyhow::Result<StretchReport> {
+        let stretch = Stretch { end, arrival: Arrival::Closed, seed, interval_ms: 1000 };
+        match self.driver.ask(&Command::Run(stretch))? {
+            Reply::Ran(report) => Ok(*report),
+            other => anyhow::bail!("unexpected reply {other:?}"),
+        }
+    }
+
+    /// Ends the measured connection.
+    pub(crate) fn disconnect(&mut self) -> anyhow::Result<()> {
+        self.driver.ask(&Command::Connect { target: self.target.clone(), clients: 0 })?;
+        Ok(())
+    }
+
+    /// Where the server listens.
+    pub(crate) fn socket(&self) -> anyhow::Result<&Path> {
+        match &self.target.endpoint {
+            Endpoint::Socket(socket) => Ok(socket),
+            _ => anyhow::bail!("the bench's server has no socket"),
         }
     }
 

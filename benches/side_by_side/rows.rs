@@ -8,10 +8,7 @@ use crate::rig::Rig;
 use anyhow::{Context, ensure};
 use model::{
     Parameters,
-    drive::{
-        Assignment, Command, Endpoint, LoadIndexes, LoadJob, Reply, Stretch, StretchEnd, Target,
-    },
-    workload::Arrival,
+    drive::{Assignment, Command, LoadIndexes, LoadJob, StretchEnd},
 };
 use std::{
     io::{BufRead, BufReader, Lines, Write},
@@ -81,22 +78,19 @@ fn create(rig: &mut Rig) -> anyhow::Result<()> {
 }
 
 fn with_driver(rig: &mut Rig, seed: u64) -> anyhow::Result<Cost> {
-    rig.driver.ask(&Command::Connect { target: rig.target.clone(), clients: 1 })?;
     let assignment = Assignment {
         workload: rig.catalog.workload("ibench-load")?,
         schema: rig.catalog.schema("ibench")?,
         parameters: parameters(),
         mode: None,
     };
-    rig.driver.ask(&Command::Compile(Box::new(assignment)))?;
-    let stretch =
-        Stretch { end: StretchEnd::Roles, arrival: Arrival::Closed, seed, interval_ms: 1000 };
-    let pid = rig.driver.pid();
-    let cost = Cost::of(pid, || match rig.driver.ask(&Command::Run(stretch))? {
-        Reply::Ran(report) if report.failed == 0 => Ok(()),
-        other => anyhow::bail!("unexpected reply {other:?}"),
+    rig.compile(assignment)?;
+    let cost = Cost::of(rig.driver.pid(), || {
+        let report = rig.run(StretchEnd::Roles, seed)?;
+        ensure!(report.failed == 0, "{} statements failed", report.failed);
+        Ok(())
     })?;
-    rig.driver.ask(&Command::Connect { target: rig.target.clone(), clients: 0 })?;
+    rig.disconnect()?;
     Ok(cost)
 }
 
@@ -107,12 +101,10 @@ struct Python {
 }
 
 impl Python {
-    fn start(target: &Target) -> anyhow::Result<Self> {
-        let Endpoint::Socket(socket) = &target.endpoint else {
-            anyhow::bail!("the bench's server has no socket")
-        };
+    fn start(rig: &Rig) -> anyhow::Result<Self> {
+        let target = &rig.target;
         let mut command = std::process::Command::new("/usr/bin/python3");
-        command.args(["-c", PYTHON, &target.protocol]).arg(socket);
+        command.args(["-c", PYTHON, &target.protocol]).arg(rig.socket()?);
         command.args([&target.user, &target.database, &ROWS.to_string()]);
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().context("cannot start Python: install it first")?;
@@ -132,7 +124,7 @@ impl Python {
 }
 
 fn with_python(rig: &Rig) -> anyhow::Result<Cost> {
-    let mut python = Python::start(&rig.target)?;
+    let mut python = Python::start(rig)?;
     python.wait_for("ready")?;
     let cost = Cost::of(python.child.id(), || {
         python.go_on()?;

@@ -8,10 +8,7 @@
 use crate::rig::{self, ROWS, Rig};
 use analysis::geometric_mean;
 use anyhow::{Context, ensure};
-use model::{
-    drive::{Assignment, Command, Reply, Stretch, StretchEnd, StretchReport},
-    workload::Arrival,
-};
+use model::drive::{Assignment, StretchEnd, StretchReport};
 use probe::{Stepper, TaskCpu};
 use std::{collections::BTreeSet, path::Path, time::Duration};
 
@@ -225,7 +222,7 @@ fn with_driver(rig: &mut Rig, case: &Case, seed: u64) -> anyhow::Result<Cost> {
     let count = Count::begin(rig, case.by, &before)?;
     let report = stretch(rig, case.events, seed + 1)?;
     let cost = count.end(rig)?;
-    rig.driver.ask(&Command::Connect { target: rig.target.clone(), clients: 0 })?;
+    rig.disconnect()?;
     let counts = [report.reads, report.writes, report.others];
     let events = case.events as f64;
     Ok(Cost { counts: counts.map(|count| count as f64 / events), serving: cost / events })
@@ -233,7 +230,6 @@ fn with_driver(rig: &mut Rig, case: &Case, seed: u64) -> anyhow::Result<Cost> {
 
 /// Connects the driver once, with a workload and the range of its queries.
 fn connect(rig: &mut Rig, script: &str, range: Option<i64>) -> anyhow::Result<()> {
-    rig.driver.ask(&Command::Connect { target: rig.target.clone(), clients: 1 })?;
     let workload = rig.catalog.workload(script)?;
     let mut parameters = workload.parameters.clone();
     parameters.extend(rig.parameters());
@@ -242,20 +238,10 @@ fn connect(rig: &mut Rig, script: &str, range: Option<i64>) -> anyhow::Result<()
         *size = range;
     }
     let schema = rig.schema.clone();
-    let assignment = Assignment { workload, schema, parameters, mode: None };
-    rig.driver.ask(&Command::Compile(Box::new(assignment)))?;
-    Ok(())
+    rig.compile(Assignment { workload, schema, parameters, mode: None })
 }
 
 fn stretch(rig: &mut Rig, operations: u64, seed: u64) -> anyhow::Result<StretchReport> {
-    let stretch = Stretch {
-        end: StretchEnd::Operations(operations),
-        arrival: Arrival::Closed,
-        seed: seed + u64::from(std::process::id()) * 10_000,
-        interval_ms: 1000,
-    };
-    match rig.driver.ask(&Command::Run(stretch))? {
-        Reply::Ran(report) => Ok(*report),
-        other => anyhow::bail!("unexpected reply {other:?}"),
-    }
+    let seed = seed + u64::from(std::process::id()) * 10_000;
+    rig.run(StretchEnd::Operations(operations), seed)
 }

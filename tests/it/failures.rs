@@ -318,14 +318,16 @@ impl Full {
         let (code, said) = running.end();
         assert_eq!(code, Some(2), "{said}");
         assert!(said.contains("slices failed"), "{said}");
-        let mut struck = false;
-        for slice in lab.slices() {
-            let (failed, is_it) = (slice["state"] == "failed", slice["phase"] == self.fails);
-            let is_marked = slice["marks"].to_string().contains("after a failed slice");
-            assert!(if struck { failed || is_marked } else { failed == is_it }, "{slice}: {said}");
-            struck |= is_it;
+        let slices = lab.slices();
+        for phase in BEFORE.iter().take_while(|phase| **phase != self.fails) {
+            assert_eq!(state(&slices, phase), "measured", "{said}");
         }
-        assert!(struck, "{said}");
+        assert_eq!(state(&slices, self.fails), "failed", "{said}");
+        let after = slices.iter().skip_while(|slice| slice["phase"] != self.fails).skip(1);
+        for slice in after {
+            let is_marked = slice["marks"].to_string().contains("after a failed slice");
+            assert!(slice["state"] == "failed" || is_marked, "{slice}");
+        }
         let record = crate::lab::only_child(&lab.path("dbdyno-results/records")).unwrap();
         let log = std::fs::read_to_string(record.join("logs/server.log")).unwrap();
         assert!(log.contains(words), "{log}");

@@ -200,17 +200,21 @@ mod tests {
     fn long_texts_are_cut_and_brief_ones_are_drawn() {
         let pool = Pool::new();
         let mut letters = Letters::default();
-        for (low, high, percent) in [(10, 20, 50), (0, 0, 50), (32, 32, 100)] {
+        for (low, high, percent) in [(10, 20, 50), (0, 0, 50), (32, 32, 50), (32, 32, 100)] {
             let filler = Filler::new((low, high), percent, &pool).unwrap();
-            let parts = filler.cut_brief(&mut Random::new(1, 0), &mut letters).unwrap();
-            let brief = parts.map(|(text, length)| &text[..length]).concat();
-            let brief = String::from_utf8(brief).unwrap();
-            assert_eq!(brief, text(&filler, &mut Random::new(1, 0)));
-            // Letters are drawn anew as far as the text has any.
-            assert!(!brief.contains('\0') && brief.len() as i64 <= high, "{brief}");
+            let (mut one, mut other) = (Random::new(1, 0), Random::new(1, 0));
+            for _ in 0..1000 {
+                let parts = filler.cut_brief(&mut one, &mut letters).unwrap();
+                let brief = parts.map(|(text, length)| &text[..length]).concat();
+                let brief = String::from_utf8(brief).unwrap();
+                // The other has fresh room each time, so that nothing is left of the text before.
+                assert_eq!(brief, text(&filler, &mut other));
+                assert!(!brief.contains('\0') && brief.len() as i64 <= high, "{brief}");
+            }
         }
-        let filler = Filler::new((33, 33), 100, &pool).unwrap();
+        let filler = Filler::new((10, 33), 50, &pool).unwrap();
         assert_eq!(filler.cut_brief(&mut Random::new(1, 0), &mut letters), None);
+        let filler = Filler::new((33, 33), 100, &pool).unwrap();
         let text = text(&filler, &mut Random::new(1, 0));
         assert!(String::from_utf8_lossy(&pool.0).contains(&text[9..]), "{text}");
     }
