@@ -12,7 +12,7 @@ use crate::{
     verdict::{Verdict, decide},
     warning::{Place, Warnings},
 };
-use model::{Levels, measurement::Measurement, metric::Metric, shared::Name};
+use model::{Levels, measurement::Measurement, metric::Metric, natural, shared::Name};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -217,8 +217,10 @@ fn subjects(observations: &Observations, design: &Design) -> Vec<(String, Option
     let found: BTreeSet<&Name> = measured.chain(failed).collect();
     let known: BTreeSet<&str> = design.subjects.iter().map(|(label, _)| label.as_str()).collect();
     let others = found.into_iter().filter(|label| !known.contains(label.as_str()));
+    let mut others: Vec<&Name> = others.collect();
+    others.sort_by(|a, b| natural::compare(a, b));
     let base = design.bases().first().map(|base| (*base).to_owned());
-    subjects.extend(others.map(|label| (label.to_string(), base.clone())));
+    subjects.extend(others.into_iter().map(|label| (label.to_string(), base.clone())));
     subjects
 }
 

@@ -18,6 +18,7 @@ pub mod imported;
 pub mod mark;
 pub mod measurement;
 pub mod metric;
+pub mod natural;
 pub mod plan;
 pub mod reading;
 pub mod record;
