@@ -1,22 +1,27 @@
 //! Option groups that several commands share.
 
-use clap::{Args, ValueEnum};
+use anyhow::Context;
+use clap::{Args, Command, ValueEnum};
 use model::plan::Plan;
 use plan::Catalog;
 use std::path::PathBuf;
 
-/// Where results lie.
+/// The results folder of a command.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ResultsArgs {
-    /// Folder of the records.
-    #[arg(long, value_name = "DIR", default_value = "dbdyno-results")]
+    /// Results folder
+    #[arg(long, value_name = "DIR", default_value = DEFAULT_RESULTS)]
     pub(crate) results: PathBuf,
 }
 
-/// Where workloads, suites, schemas and configurations come from.
+/// The results folder where none is named.
+pub(crate) const DEFAULT_RESULTS: &str = "dbdyno-results";
+
+/// The catalog of a command: workloads, suites, schemas and configurations.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CatalogArgs {
-    /// Folder whose files are added to the shipped catalog, or replace files of the same name.
+    /// Folder of your own workloads, schemas, suites and configs; a file there replaces the shipped
+    /// file of the same name
     #[arg(long, value_name = "DIR")]
     pub(crate) catalog: Option<PathBuf>,
 }
@@ -34,10 +39,10 @@ impl CatalogArgs {
 /// The user of servers where none is named.
 pub(crate) const DEFAULT_SERVER_USER: &str = "nobody";
 
-/// Who the servers belong to.
+/// The system user of the servers.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct HostArgs {
-    /// System user that servers run as when dbdyno is started by root.
+    /// System user that runs the servers when root starts dbdyno
     #[arg(long, value_name = "USER", default_value = DEFAULT_SERVER_USER)]
     pub(crate) server_user: String,
 }
@@ -49,41 +54,46 @@ impl HostArgs {
     }
 }
 
-/// How progress is shown.
+/// How a run shows its progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProgressStyle {
-    /// A bar on a terminal.
+    /// A progress bar
     Bar,
-    /// One line per slice, in the form that sysbench's interval reports have.
+    /// One line per slice, in the format of sysbench's interval reports
     Plain,
-    /// Nothing.
+    /// No progress display
     None,
 }
 
-/// Which experiment, and what is changed in it for this time.
+/// Which experiment, and what this invocation changes in it.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ExperimentArgs {
-    /// TOML file, or name of a shipped experiment (`dbdyno list experiments`).
+    /// TOML file, or the name of a shipped experiment (see `dbdyno list experiments`)
     #[arg(value_name = "EXPERIMENT")]
     pub(crate) experiment: Option<String>,
-    /// Only these workloads, separated by commas.
+    /// Use only these workloads of the experiment
     #[arg(long, value_name = "WORKLOAD,…", value_delimiter = ',')]
     pub(crate) only: Vec<String>,
-    /// Overrides one key of the experiment; may be given several times.
+    /// Override one key of the experiment, such as `rows=1000000`; can be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
 }
 
-/// The experiment that `dbdyno run` takes where none is named.
-const QUICKSTART: &str = "quickstart";
-
 impl ExperimentArgs {
+    /// Arguments of a command that takes the experiment `name` where none is named.
+    pub(crate) fn with_default(command: Command, name: &'static str) -> Command {
+        command.mut_arg("experiment", |argument| argument.default_value(name))
+    }
+
     /// The plan of the experiment on this host.
     pub(crate) fn plan(&self, catalog: &Catalog, places: &dbms::Places) -> anyhow::Result<Plan> {
-        let name = self.experiment.as_deref().unwrap_or(QUICKSTART);
+        let name = self.experiment.as_deref().context("name an experiment")?;
         let overrides = plan::Overrides { set: self.set.clone(), only: self.only.clone() };
         let versions = crate::versions::HostVersions { places };
         let draft = plan::load_experiment(name, catalog, &overrides)?;
         Ok(plan::plan(&draft, catalog, &versions)?)
     }
 }
+
+/// The experiment that `dbdyno run` takes where none is named.
+pub(crate) const QUICKSTART: &str = "quickstart";

@@ -1,5 +1,6 @@
 //! What the records of a run tell beside its slices' values: gathered for the HTML report.
 
+use crate::shell::quoted;
 use analysis::{Curve, RoleTimes};
 use model::{
     imported::ImportedValue,
@@ -71,15 +72,6 @@ fn command_line(experiment: &str, words: &[String]) -> String {
         line.push_str(&quoted(word));
     }
     line
-}
-
-/// A word as a shell reads it.
-fn quoted(word: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=@,:+%".contains(c);
-    if !word.is_empty() && word.chars().all(plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// The name of a file for an experiment, whatever it is called.

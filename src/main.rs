@@ -10,6 +10,7 @@ mod details;
 mod doctor;
 mod exit;
 mod progress;
+mod shell;
 mod signals;
 mod talk;
 mod versions;
@@ -19,7 +20,7 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let matches = match cmd::cli().try_get_matches() {
         Ok(matches) => matches,
-        Err(error) => return exit::usage(&error),
+        Err(error) => return exit::usage(&cmd::explained(error)),
     };
     let Some((name, arguments)) = matches.subcommand() else {
         return exit::usage(&cmd::cli().error(
@@ -27,6 +28,7 @@ fn main() -> ExitCode {
             "a command is missing: try `dbdyno run`, or `dbdyno --help`",
         ));
     };
-    let command = cmd::COMMANDS.iter().find(|command| command.name == name);
-    exit::code(command.map_or_else(|| Ok(exit::Code::Failed), |command| (command.run)(arguments)))
+    exit::code(
+        cmd::find(name).map_or_else(|| Ok(exit::Code::Failed), |command| (command.run)(arguments)),
+    )
 }

@@ -2,33 +2,55 @@
 
 use super::Verb;
 use crate::{args::ResultsArgs, comparison, exit::Code, talk};
-use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
 use store::{Results, Selection};
 
-pub(super) const VERB: Verb = Verb { name: "compare", command, run };
+pub(super) const VERB: Verb = Verb {
+    name: "compare",
+    about: "Compares the variants of the runs in a results folder",
+    details: "Exit codes:\n  \
+              0  success\n  \
+              1  a set rate was missed, or `--fail-on` found a regression\n  \
+              2  wrong usage or a failure, or `--fail-on` met failed slices\n  \
+              3  `--fail-on` found nothing decided",
+    examples: &[
+        ("dbdyno compare", "The latest run of each experiment as a table"),
+        ("dbdyno compare --base mysql-8.0.46 --metric latency_us_p99", "Another base, one metric"),
+        ("dbdyno compare --format json > comparison.json", "Every metric, for a program"),
+        ("dbdyno compare --fail-on regression", "For CI: exit code 1 on a regression"),
+    ],
+    arguments: Arguments::augment_args,
+    run,
+};
 
 #[derive(Debug, Args)]
 struct Arguments {
     #[command(flatten)]
     results: ResultsArgs,
-    /// Variant to compare with, instead of the experiment's baseline.
+    /// Compare with this variant instead of the experiment's baseline
     #[arg(long, value_name = "NAME")]
     base: Option<String>,
-    /// Only these metrics, separated by commas (`dbdyno list metrics`).
+    /// Show only these metrics (see `dbdyno list metrics`)
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     metric: Vec<String>,
-    /// Form of the output: a name of `dbdyno list formats`.
-    #[arg(long, default_value = comparison::TABLE)]
+    /// Output format (see `dbdyno list formats`)
+    #[arg(long, value_name = "FORMAT", default_value = comparison::TABLE, value_parser = formats())]
     format: String,
-    /// The summary tables of the Insert Benchmark instead, in this style: `marked` (missed targets
-    /// hold no comparable number) or `published`.
-    #[arg(long, value_name = "STYLE", num_args = 0..=1, default_missing_value = "marked")]
+    /// Print the summary tables of the Insert Benchmark instead. The style `marked` shows no number
+    /// for a missed target rate
+    #[arg(
+        long,
+        value_name = "STYLE",
+        num_args = 0..=1,
+        default_missing_value = "marked",
+        value_parser = styles(),
+    )]
     insert_benchmark: Option<String>,
-    /// All runs in the folder, instead of the latest of each experiment.
+    /// Include all runs in the folder, not only the latest of each experiment
     #[arg(long)]
     all: bool,
-    /// Exit code 1 if any cell has this verdict, and 3 if no verdict is decided, as with one block.
-    /// Throughput and the server's CPU time per operation are looked at, or what `--metric` names.
+    /// Exit with code 1 if any comparison has this verdict. Checks ops_per_second and
+    /// server_cpu_us_per_op, or the metrics that `--metric` names
     #[arg(long, value_enum, value_name = "VERDICT")]
     fail_on: Option<FailOn>,
 }
@@ -38,10 +60,12 @@ enum FailOn {
     Regression,
 }
 
-fn command(command: Command) -> Command {
-    Arguments::augment_args(command.about(
-        "Compares what the results folder holds; a set rate that was missed gives exit code 1",
-    ))
+fn formats() -> Vec<&'static str> {
+    report::format::FORMATS.iter().map(|format| format.name()).collect()
+}
+
+fn styles() -> Vec<&'static str> {
+    analysis::style::STYLES.iter().map(|style| style.name()).collect()
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {

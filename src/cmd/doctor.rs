@@ -7,9 +7,20 @@ use crate::{
     exit::Code,
     talk,
 };
-use clap::{ArgMatches, Args, Command, FromArgMatches};
+use clap::{ArgMatches, Args, FromArgMatches};
 
-pub(super) const VERB: Verb = Verb { name: "doctor", command, run };
+pub(super) const VERB: Verb = Verb {
+    name: "doctor",
+    about: "Checks this host for sources of measurement error",
+    details: "Prints a fix with each finding and changes no setting of the host. With an EXPERIMENT it also checks that disk and memory \
+              suffice; the exit code is 2 if the experiment cannot run here.",
+    examples: &[
+        ("dbdyno doctor", "Check the host"),
+        ("dbdyno doctor mysql-5.6-vs-9", "Also check that an experiment fits"),
+    ],
+    arguments: Arguments::augment_args,
+    run,
+};
 
 #[derive(Debug, Args)]
 struct Arguments {
@@ -19,18 +30,6 @@ struct Arguments {
     catalog: CatalogArgs,
     #[command(flatten)]
     host: HostArgs,
-}
-
-fn command(command: Command) -> Command {
-    Arguments::augment_args(
-        command
-            .about("Checks this host for what spoils or limits measurements, each with its fix")
-            .long_about(
-                "Checks this host for what spoils or limits measurements, each finding with its \
-                 fix. Changes no setting of the host.\n\nWith an EXPERIMENT it also says whether \
-                 disk and memory suffice for it; the exit code is 2 where it could not run here.",
-            ),
-    )
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {

@@ -2,15 +2,16 @@
 
 use super::Verb;
 use crate::exit::Code;
-use clap::{ArgMatches, Command};
+use clap::ArgMatches;
 
-pub(super) const VERB: Verb = Verb { name: "drive", command, run };
-
-fn command(command: Command) -> Command {
-    command
-        .hide(true)
-        .about("Serves one subject's connections; commands on stdin, replies on stdout")
-}
+pub(super) const VERB: Verb = Verb {
+    name: "drive",
+    about: "Serves one subject's connections; commands on stdin, replies on stdout",
+    details: "",
+    examples: &[],
+    arguments: |command| command,
+    run,
+};
 
 fn run(_: &ArgMatches) -> anyhow::Result<Code> {
     load::serve(std::io::BufReader::new(std::io::stdin()), std::io::stdout())?;

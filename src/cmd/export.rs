@@ -8,34 +8,46 @@ use model::imported::{ImportedValue, Source};
 use std::{collections::BTreeMap, path::PathBuf};
 use store::{Results, Selection, Stored, StoredSlice};
 
-pub(super) const VERB: Verb = Verb { name: "export", command, run };
+pub(super) const VERB: Verb = Verb {
+    name: "export",
+    about: "Writes results in the file formats of other tools",
+    details: "Exit code 1 if a set rate was missed; the files are written all the same.",
+    examples: &[
+        ("dbdyno export --format csv --out files", "One CSV file"),
+        (
+            "dbdyno export --format mytools --out files --variant my5624,my974 --tag sep26",
+            "Files such as qps.rel.sep26.tsv, relative to the first variant",
+        ),
+    ],
+    arguments,
+    run,
+};
 
 #[derive(Debug, Args)]
 struct Arguments {
-    /// Format of the files.
+    /// File format
     #[arg(long, value_name = "FORMAT", value_parser = names())]
     format: String,
-    /// Folder that the files are written to; it is created, and files of the same name are
-    /// replaced.
+    /// Folder for the files; created if missing, existing files are replaced
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     #[command(flatten)]
     results: ResultsArgs,
-    /// These variants in this order, separated by commas; the first is the base. All by name if
-    /// left out.
+    /// Write these variants in this order; the first is the base. Without it, all variants, sorted
+    /// by name
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     variant: Vec<String>,
-    /// Part of the files' names.
+    /// Tag in the file names
     #[arg(long, value_name = "NAME", default_value = "all", value_parser = tag)]
     tag: String,
-    /// File with one variant per line, `-` between groups.
+    /// File with one variant per line; a line `-` starts a new group
     #[arg(long, value_name = "FILE")]
     groups: Option<PathBuf>,
-    /// Ratios of steps that missed their set rate too, as published `rel` files have them; without
-    /// it they are `NA`.
+    /// Also write the ratios of steps that missed their set rate, as published files do, instead of
+    /// `NA`
     #[arg(long)]
     as_published: bool,
-    /// All runs in the folder, instead of the latest of each experiment.
+    /// Include all runs in the folder, not only the latest of each experiment
     #[arg(long)]
     all: bool,
 }
@@ -53,11 +65,12 @@ fn tag(text: &str) -> Result<String, String> {
     }
 }
 
-fn command(command: Command) -> Command {
+fn arguments(command: Command) -> Command {
     let formats: Vec<String> =
         EXPORTERS.iter().map(|e| format!("  {:8}  {}", e.name(), e.help())).collect();
-    Arguments::augment_args(command.about("Writes results in the formats of other tools"))
-        .after_help(format!("Formats:\n{}", formats.join("\n")))
+    Arguments::augment_args(command).mut_arg("format", |format| {
+        format.long_help(format!("File format:\n{}", formats.join("\n")))
+    })
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {

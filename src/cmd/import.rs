@@ -3,12 +3,27 @@
 use super::Verb;
 use crate::{args::ResultsArgs, exit::Code, talk};
 use archive::{Imported, correct::CORRECTIONS};
-use clap::{ArgMatches, Args, Command, FromArgMatches};
+use clap::{ArgMatches, Args, FromArgMatches};
 use model::imported::ImportHeader;
 use std::path::PathBuf;
 use store::Results;
 
-pub(super) const VERB: Verb = Verb { name: "import", command, run };
+pub(super) const VERB: Verb = Verb {
+    name: "import",
+    about: "Imports result files of other benchmark tools",
+    details: "Reads every file of a known format (see `dbdyno list importers`); counts the others and \
+              leaves them alone.\n\n\
+              Exit codes:\n  \
+              0  every file of a known format was imported\n  \
+              2  a file is broken, or one that you named has no known format; the others were \
+              imported",
+    examples: &[
+        ("dbdyno import sep26/", "Import all files below a folder"),
+        ("dbdyno import sep26/ --results sep26-results", "Into a results folder of its own"),
+    ],
+    arguments: Arguments::augment_args,
+    run,
+};
 
 /// Warnings that are shown.
 const SHOWN: usize = 20;
@@ -18,12 +33,11 @@ const KEPT: usize = 1000;
 
 #[derive(Debug, Args)]
 struct Arguments {
-    /// Files, and folders that are walked.
+    /// Files, or folders to search for result files
     #[arg(value_name = "PATH", required = true)]
     paths: Vec<PathBuf>,
     #[command(flatten)]
     results: ResultsArgs,
-    /// Undoes a known bias of the archive's numbers; may be given several times.
     #[arg(long, value_name = "NAME", help = correct_help())]
     correct: Vec<String>,
 }
@@ -31,16 +45,7 @@ struct Arguments {
 fn correct_help() -> String {
     let lines: Vec<String> =
         CORRECTIONS.iter().map(|c| format!("`{}`: {}", c.name, c.help)).collect();
-    format!("Undoes a known bias exactly: {}", lines.join("; "))
-}
-
-fn command(command: Command) -> Command {
-    Arguments::augment_args(command.about("Reads result archives of other tools into records"))
-        .after_help(
-            "`dbdyno list importers` names the formats. Files of other formats are counted and \
-             left alone. Exit codes: 0 everything of a known format was imported, 2 a file of a \
-             known format is broken, or a named one is of none: the others are imported.",
-        )
+    format!("Correct a known bias of the numbers; can be repeated. {}", lines.join("; "))
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {

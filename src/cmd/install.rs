@@ -2,25 +2,32 @@
 
 use super::Verb;
 use crate::{args::HostArgs, exit::Code, talk, versions};
-use clap::{ArgMatches, Args, Command, FromArgMatches};
+use clap::{ArgMatches, Args, FromArgMatches};
 use std::path::PathBuf;
 
-pub(super) const VERB: Verb = Verb { name: "install", command, run };
+pub(super) const VERB: Verb = Verb {
+    name: "install",
+    about: "Downloads and installs server builds",
+    details: "`dbdyno run` installs what its experiment needs; this command does it ahead of time.",
+    examples: &[
+        ("dbdyno install mysql@5.6.24 postgres@18", "Two builds; `postgres@18` is the newest 18"),
+        ("dbdyno install mysql@9.7.4 --from mysql-9.7.4-linux.tar.xz", "From your own tarball"),
+    ],
+    arguments: Arguments::augment_args,
+    run,
+};
 
 #[derive(Debug, Args)]
 struct Arguments {
-    /// Builds as SERVER@VERSION; a prefix of a version takes the newest.
+    /// Builds to install, such as mysql@9.7.4; a version prefix means the newest match (see `dbdyno
+    /// list builds`)
     #[arg(value_name = "SERVER@VERSION", required = true)]
     builds: Vec<String>,
-    /// A tarball that you already have, for the one build that is named.
+    /// Install the one build named from this tarball instead of downloading it
     #[arg(long, value_name = "FILE")]
     from: Option<PathBuf>,
     #[command(flatten)]
     host: HostArgs,
-}
-
-fn command(command: Command) -> Command {
-    Arguments::augment_args(command.about("Fetches server builds into the cache"))
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {

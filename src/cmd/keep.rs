@@ -2,15 +2,16 @@
 
 use super::Verb;
 use crate::exit::Code;
-use clap::{ArgMatches, Command};
+use clap::ArgMatches;
 
-pub(super) const VERB: Verb = Verb { name: "keep", command, run };
-
-fn command(command: Command) -> Command {
-    command
-        .hide(true)
-        .about("Starts and ends the servers of a run; commands on stdin, replies on stdout")
-}
+pub(super) const VERB: Verb = Verb {
+    name: "keep",
+    about: "Starts and ends the servers of a run; commands on stdin, replies on stdout",
+    details: "",
+    examples: &[],
+    arguments: |command| command,
+    run,
+};
 
 fn run(_: &ArgMatches) -> anyhow::Result<Code> {
     dbms::keep()?;

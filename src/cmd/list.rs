@@ -2,10 +2,20 @@
 
 use super::Verb;
 use crate::{args::CatalogArgs, exit::Code, talk};
-use clap::{ArgMatches, Args, Command, FromArgMatches};
+use clap::{ArgMatches, Args, FromArgMatches};
 use plan::Catalog;
 
-pub(super) const VERB: Verb = Verb { name: "list", command, run };
+pub(super) const VERB: Verb = Verb {
+    name: "list",
+    about: "Lists servers, builds, workloads, metrics and more",
+    details: "",
+    examples: &[
+        ("dbdyno list experiments", "Experiments that `dbdyno run` knows by name"),
+        ("dbdyno list builds", "Server versions that `dbdyno install` can fetch"),
+    ],
+    arguments: Arguments::augment_args,
+    run,
+};
 
 /// Names, each with one line of help.
 type Lines = Vec<(String, String)>;
@@ -33,15 +43,11 @@ const SHELVES: &[Shelf] = &[
 
 #[derive(Debug, Args)]
 struct Arguments {
-    /// What to list.
+    /// What to list
     #[arg(value_name = "WHAT", value_parser = SHELVES.iter().map(|s| s.name).collect::<Vec<_>>())]
     what: String,
     #[command(flatten)]
     catalog: CatalogArgs,
-}
-
-fn command(command: Command) -> Command {
-    Arguments::augment_args(command.about("Lists what there is, one line each"))
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {

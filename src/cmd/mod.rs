@@ -1,6 +1,7 @@
 //! One file per command, and the table of them.
 
 mod compare;
+mod completions;
 mod doctor;
 mod drive;
 mod export;
@@ -8,6 +9,7 @@ mod import;
 mod install;
 mod keep;
 mod list;
+mod man;
 mod plan;
 mod report;
 mod run;
@@ -15,21 +17,48 @@ mod show;
 mod up;
 mod verify;
 
-use crate::exit::Code;
-use clap::{ArgMatches, Command};
+use crate::{exit::Code, shell};
+use ::plan::Catalog;
+use clap::{
+    ArgMatches, Command,
+    error::{ContextKind, ContextValue, ErrorKind},
+};
 
 /// A command: how its arguments look, and what it does.
 pub(crate) struct Verb {
     /// The word on the command line.
     pub(crate) name: &'static str,
-    /// Adds arguments and help.
-    pub(crate) command: fn(Command) -> Command,
+    /// What it does for the user, in one sentence that begins with a verb.
+    pub(crate) about: &'static str,
+    /// Paragraphs below the options of `--help`: what the options cannot say, and exit codes.
+    pub(crate) details: &'static str,
+    /// Command lines and what they do, at the end of `--help`.
+    pub(crate) examples: &'static [(&'static str, &'static str)],
+    /// Adds the arguments.
+    pub(crate) arguments: fn(Command) -> Command,
     /// Executes it.
     pub(crate) run: fn(&ArgMatches) -> anyhow::Result<Code>,
 }
 
-/// In the order of `dbdyno --help`. The last two are hidden: the processes that a run consists of.
-pub(crate) const COMMANDS: &[Verb] = &[
+impl Verb {
+    /// The command with its help. The description is set last: argument groups that a command
+    /// flattens would otherwise replace it by their own.
+    fn command(&self) -> Command {
+        let mut after = self.details.to_owned();
+        if !self.examples.is_empty() {
+            after.push_str(if after.is_empty() { "Examples:" } else { "\n\nExamples:" });
+        }
+        for (line, purpose) in self.examples {
+            after.push_str(&format!("\n  {line}\n      {purpose}"));
+        }
+        let command = (self.arguments)(Command::new(self.name));
+        let command = command.about(self.about).long_about(None);
+        if after.is_empty() { command } else { command.after_long_help(after) }
+    }
+}
+
+/// In the order of `dbdyno --help`.
+const COMMANDS: &[Verb] = &[
     run::VERB,
     plan::VERB,
     list::VERB,
@@ -42,28 +71,97 @@ pub(crate) const COMMANDS: &[Verb] = &[
     report::VERB,
     import::VERB,
     export::VERB,
-    drive::VERB,
-    keep::VERB,
+    completions::VERB,
+    man::VERB,
 ];
+
+/// Hidden commands: the processes that a run starts.
+const PROCESSES: &[Verb] = &[drive::VERB, keep::VERB];
 
 /// The whole command line.
 pub(crate) fn cli() -> Command {
+    let hidden = PROCESSES.iter().map(|verb| verb.command().hide(true));
+    visible_cli().subcommands(hidden)
+}
+
+/// `error`, with what was probably meant by an unknown command.
+pub(crate) fn explained(error: clap::Error) -> clap::Error {
+    let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else {
+        return error;
+    };
+    let hint = match Catalog::embedded().and_then(|catalog| catalog.experiments()) {
+        Ok(shipped) if name.ends_with(".toml") || shipped.iter().any(|one| one.name == *name) => {
+            format!("; to run an experiment, use `dbdyno run {}`", shell::quoted(name))
+        }
+        _ => ::plan::hint(name, COMMANDS.iter().map(|verb| verb.name)),
+    };
+    cli().error(ErrorKind::InvalidSubcommand, format!("unknown command `{name}`{hint}"))
+}
+
+/// The command with this name.
+pub(crate) fn find(name: &str) -> Option<&'static Verb> {
+    COMMANDS.iter().chain(PROCESSES).find(|verb| verb.name == name)
+}
+
+/// The command line without hidden commands, for texts that list every command.
+fn visible_cli() -> Command {
     let cli = Command::new("dbdyno")
         .version(env!("CARGO_PKG_VERSION"))
         .about("Finds, proves and explains performance regressions of database engines")
         .subcommand_required(true)
+        .arg_required_else_help(true)
         .after_help(
-            "stdout is data, stderr is talk. Exit codes: 0 done, 1 a set rate was missed or there \
-             is what `--fail-on` names, 2 usage or failure, 3 nothing decided under `--fail-on`, \
-             130 interrupted.",
+            "`dbdyno COMMAND --help` shows options and examples.\n\n\
+             Exit codes:\n  \
+             0    success\n  \
+             1    a set rate was missed, or `--fail-on` found a regression\n  \
+             2    wrong usage or a failure; stderr has the reason\n  \
+             3    `--fail-on` found nothing decided\n  \
+             130  interrupted; results so far are kept",
         );
-    COMMANDS.iter().fold(cli, |cli, verb| cli.subcommand((verb.command)(Command::new(verb.name))))
+    cli.subcommands(COMMANDS.iter().map(Verb::command))
 }
 
 #[cfg(test)]
 mod tests {
+    use super::*;
+    use std::path::Path;
+
     #[test]
     fn the_command_line_is_consistent() {
-        super::cli().debug_assert();
+        cli().debug_assert();
+    }
+
+    /// Compares with the file `name` of `tests/help`, or writes it with `DBDYNO_UPDATE_GOLDEN=1`.
+    fn check(name: &str, found: &str) {
+        let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/help").join(name);
+        if std::env::var_os("DBDYNO_UPDATE_GOLDEN").is_some() {
+            std::fs::write(&file, found).unwrap();
+        }
+        let expected = std::fs::read_to_string(&file)
+            .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        assert!(found == expected, "{name} differs from the help, which is now:\n{found}");
+    }
+
+    #[test]
+    fn every_help_text_is_the_one_in_its_file() {
+        let mut cli = cli().term_width(80);
+        cli.build();
+        check("dbdyno.txt", &cli.render_help().to_string());
+        for command in cli.get_subcommands_mut().filter(|command| !command.is_hide_set()) {
+            let name = command.get_name().to_owned();
+            check(&format!("{name}.txt"), &command.render_long_help().to_string());
+            check(&format!("{name}.short.txt"), &command.render_help().to_string());
+        }
+    }
+
+    #[test]
+    fn no_argument_group_replaces_the_description_of_a_command() {
+        let cli = cli();
+        for verb in COMMANDS.iter().chain(PROCESSES) {
+            let command = cli.find_subcommand(verb.name).unwrap();
+            assert_eq!(command.get_about().unwrap().to_string(), verb.about);
+            assert!(command.get_long_about().is_none(), "{}", verb.name);
+        }
     }
 }

@@ -2,13 +2,24 @@
 
 use super::Verb;
 use crate::{
-    args::{CatalogArgs, ExperimentArgs, HostArgs},
+    args::{CatalogArgs, ExperimentArgs, HostArgs, QUICKSTART},
     exit::Code,
     talk,
 };
-use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
 
-pub(super) const VERB: Verb = Verb { name: "plan", command, run };
+pub(super) const VERB: Verb = Verb {
+    name: "plan",
+    about: "Shows what a run would do, with its time, disk and memory",
+    details: "Checks the experiment like `dbdyno run`, but starts nothing.",
+    examples: &[
+        ("dbdyno plan mysql-5.6-vs-9", "A shipped experiment"),
+        ("dbdyno plan mine.toml --set blocks=8", "Your own file with one key changed"),
+        ("dbdyno plan mine.toml --format json", "The same for a program"),
+    ],
+    arguments: |command| ExperimentArgs::with_default(Arguments::augment_args(command), QUICKSTART),
+    run,
+};
 
 #[derive(Debug, Args)]
 struct Arguments {
@@ -18,8 +29,8 @@ struct Arguments {
     catalog: CatalogArgs,
     #[command(flatten)]
     host: HostArgs,
-    /// Form of the output.
-    #[arg(long, value_enum, default_value_t = Form::Text)]
+    /// Output format
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Form::Text)]
     format: Form,
 }
 
@@ -27,12 +38,6 @@ struct Arguments {
 enum Form {
     Text,
     Json,
-}
-
-fn command(command: Command) -> Command {
-    Arguments::augment_args(command.about(
-        "Prints the blocks, trials and slices in order with estimated time, disk and memory",
-    ))
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {

@@ -2,57 +2,57 @@
 
 use super::Verb;
 use crate::{args::ResultsArgs, comparison, exit::Code, talk};
-use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
 use report::{Colours, View};
 use std::path::PathBuf;
 use store::{Results, Selection};
 
-pub(super) const VERB: Verb = Verb { name: "report", command, run };
+pub(super) const VERB: Verb = Verb {
+    name: "report",
+    about: "Writes an HTML report of the runs in a results folder",
+    details: "The report is one file that needs no network to read.",
+    examples: &[
+        ("dbdyno report", "The latest run of each experiment"),
+        ("dbdyno report --base mysql-8.0.46 --out vs-8.0.html", "Another base, another file"),
+        ("dbdyno report --rows workload --columns clients", "Client counts as columns"),
+    ],
+    arguments: Arguments::augment_args,
+    run,
+};
 
 #[derive(Debug, Args)]
 struct Arguments {
     #[command(flatten)]
     results: ResultsArgs,
-    /// File to write [default: report.html in the results folder].
+    /// File to write [default: report.html in the results folder]
     #[arg(long, value_name = "FILE")]
     out: Option<PathBuf>,
-    /// Variant to compare with, instead of the experiment's baseline.
+    /// Compare with this variant instead of the experiment's baseline
     #[arg(long, value_name = "NAME")]
     base: Option<String>,
-    /// All runs in the folder, instead of the latest of each experiment.
+    /// Include all runs in the folder, not only the latest of each experiment
     #[arg(long)]
     all: bool,
-    /// Keys of the table's rows: phase, workload, group, range, clients, variant, or a factor.
+    /// Keys of the table's rows: phase, workload, group, range, clients, variant, or a factor
     #[arg(long, value_name = "KEY,…", value_delimiter = ',', default_value = "phase")]
     rows: Vec<String>,
-    /// Keys of the table's columns.
+    /// Keys of the table's columns
     #[arg(long, value_name = "KEY,…", value_delimiter = ',', default_value = "variant")]
     columns: Vec<String>,
-    /// Colours of the table when the page is opened; the page has a switch.
-    #[arg(long, value_enum, default_value_t = Palette::Diverging)]
-    colours: Palette,
-    /// Ratio at which bars begin, instead of 0; the break is drawn.
+    /// Initial colors of the table; the page has a switch
+    #[arg(long, alias = "colours", value_enum, value_name = "COLORS", default_value_t = Palette::Diverging)]
+    colors: Palette,
+    /// Start the bars at this ratio instead of 0, with a visible break
     #[arg(long, value_name = "RATIO", value_parser = ratio)]
     cut_bars: Option<f64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Palette {
-    /// Blue to orange, neutral around 1.
+    /// Blue to orange, neutral around 1
     Diverging,
-    /// Blue above 1.05, yellow below 0.95, nothing between.
+    /// Blue above 1.05, yellow below 0.95, no color between
     Published,
-}
-
-fn command(command: Command) -> Command {
-    Arguments::augment_args(
-        command.about("Writes one HTML file that can be read offline").after_long_help(
-            "Examples:\n  dbdyno report                                     the latest run of each \
-             experiment\n  \
-             dbdyno report --out fast.html --base mysql-8.0    another base, another file\n  \
-             dbdyno report --rows workload --columns clients   curves of load as a table",
-        ),
-    )
 }
 
 fn ratio(text: &str) -> Result<f64, String> {
@@ -70,7 +70,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         view: View {
             rows: arguments.rows,
             columns: arguments.columns,
-            colours: match arguments.colours {
+            colours: match arguments.colors {
                 Palette::Diverging => Colours::Diverging,
                 Palette::Published => Colours::Published,
             },

@@ -3,7 +3,8 @@
 use super::Verb;
 use crate::{
     args::{
-        CatalogArgs, DEFAULT_SERVER_USER, ExperimentArgs, HostArgs, ProgressStyle, ResultsArgs,
+        CatalogArgs, DEFAULT_SERVER_USER, ExperimentArgs, HostArgs, ProgressStyle, QUICKSTART,
+        ResultsArgs,
     },
     comparison, credentials,
     exit::Code,
@@ -11,12 +12,31 @@ use crate::{
     signals, talk,
 };
 use anyhow::Context;
-use clap::{ArgMatches, Args, Command, FromArgMatches};
+use clap::{ArgMatches, Args, FromArgMatches};
 use runner::{DataFolders, Options, Resume, Steps, Stop};
 use std::collections::BTreeMap;
 use store::{Results, Selection};
 
-pub(super) const VERB: Verb = Verb { name: "run", command, run };
+pub(super) const VERB: Verb = Verb {
+    name: "run",
+    about: "Runs an experiment and prints the comparison",
+    details: "Installs the servers, loads the data, starts every server anew in each block, measures \
+              the workloads in turns, and records everything in the results folder, with an HTML \
+              report. `dbdyno plan` estimates how long it takes.\n\n\
+              Exit codes:\n  \
+              0    success\n  \
+              1    a set rate was missed\n  \
+              2    wrong usage, a failure, or a failed slice\n  \
+              130  interrupted; results so far are kept",
+    examples: &[
+        ("dbdyno run", "The quickstart, on the embedded SQLite"),
+        ("dbdyno run mysql-5.6-vs-9", "A shipped experiment"),
+        ("dbdyno run mine.toml --set rows=100000", "Your own file with one key changed"),
+        ("dbdyno run mine.toml --resume", "Continue after a crash or Ctrl-C"),
+    ],
+    arguments: |command| ExperimentArgs::with_default(Arguments::augment_args(command), QUICKSTART),
+    run,
+};
 
 #[derive(Debug, Args)]
 struct Arguments {
@@ -28,34 +48,22 @@ struct Arguments {
     catalog: CatalogArgs,
     #[command(flatten)]
     host: HostArgs,
-    /// Continue the latest unfinished run with the same plan; complete blocks (classic: trials) are
-    /// kept.
+    /// Continue the latest unfinished run with the same plan. Keeps complete blocks (classic design:
+    /// trials)
     #[arg(long)]
     resume: bool,
-    /// Leave the data folders of the servers where they are, and say where.
+    /// Keep the data folders of the servers and print where they are
     #[arg(long)]
     keep_data: bool,
-    /// Do not count instructions by single steps where the host has no hardware counters.
+    /// Do not count instructions by single-stepping on hosts without hardware counters
     #[arg(long)]
     no_steps: bool,
-    /// Print each measured slice to stdout as sysbench 1.0.20 prints its final report.
+    /// Print each measured slice in the format of sysbench 1.0.20
     #[arg(long)]
     sysbench_report: bool,
-    /// How progress is shown on stderr: a bar on a terminal, else plain lines.
-    #[arg(long, value_enum)]
+    /// Progress display on stderr [default: bar on a terminal, otherwise plain]
+    #[arg(long, value_enum, value_name = "STYLE")]
     progress: Option<ProgressStyle>,
-}
-
-fn command(command: Command) -> Command {
-    Arguments::augment_args(
-        command.about("Runs an experiment and prints the comparison").after_long_help(
-            "Examples:\n  dbdyno run                                  the quickstart: embedded \
-             SQLite, about a minute\n  \
-             dbdyno run mysql-5.6-vs-9                   a shipped experiment\n  \
-             dbdyno run mine.toml --set rows=100000      a file, with one key changed\n  \
-             dbdyno run mine.toml --resume               after a crash or Ctrl-C",
-        ),
-    )
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {

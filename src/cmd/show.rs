@@ -3,7 +3,7 @@
 
 use super::Verb;
 use crate::{args::CatalogArgs, exit::Code, talk};
-use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
 use model::{
     expression::Condition,
     plan::PhaseKind,
@@ -12,7 +12,14 @@ use model::{
 use plan::Suite;
 use std::fmt::Write;
 
-pub(super) const VERB: Verb = Verb { name: "show", command, run };
+pub(super) const VERB: Verb = Verb {
+    name: "show",
+    about: "Shows a workload with its SQL, or a suite with its phases",
+    details: "",
+    examples: &[("dbdyno show workload point-query", "A workload and its SQL for each server")],
+    arguments: Arguments::augment_args,
+    run,
+};
 
 #[derive(Debug, Args)]
 struct Arguments {
@@ -29,12 +36,6 @@ struct Arguments {
 enum What {
     Workload,
     Suite,
-}
-
-fn command(command: Command) -> Command {
-    Arguments::augment_args(
-        command.about("Shows a workload (SQL, roles, expectations) or a suite (phases, presets)"),
-    )
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {

@@ -8,7 +8,7 @@ use crate::{
     signals, talk, versions,
 };
 use anyhow::Context;
-use clap::{ArgMatches, Args, Command, FromArgMatches};
+use clap::{ArgMatches, Args, FromArgMatches};
 use dbms::{Keeper, Launch, NotReady};
 use model::{
     drive::{self, Endpoint, Target},
@@ -17,29 +17,33 @@ use model::{
 use runner::{Driver, Stop};
 use std::{path::Path, time::Duration};
 
-pub(super) const VERB: Verb = Verb { name: "up", command, run };
+pub(super) const VERB: Verb = Verb {
+    name: "up",
+    about: "Starts an empty server and prints how to connect",
+    details: "Ctrl-C stops the server and removes its data.",
+    examples: &[
+        ("dbdyno up mysql@9", "The newest MySQL 9 on a private socket"),
+        ("dbdyno up postgres@18 --port 5433", "PostgreSQL 18 on 127.0.0.1:5433"),
+    ],
+    arguments: Arguments::augment_args,
+    run,
+};
 
 #[derive(Debug, Args)]
 struct Arguments {
-    /// Build as SERVER@VERSION; a prefix of a version takes the newest.
+    /// Build to start, such as mysql@9.7.4; a version prefix means the newest match
     #[arg(value_name = "SERVER@VERSION")]
     build: String,
-    /// Named configuration of the server (`dbdyno list configs`).
+    /// Server configuration (see `dbdyno list configs`)
     #[arg(long, value_name = "NAME", default_value = "base")]
     config: String,
-    /// Listen at this port of 127.0.0.1, and not at a socket in a private folder.
+    /// Listen on this TCP port of 127.0.0.1 instead of a socket in a private folder
     #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
     port: Option<u16>,
     #[command(flatten)]
     catalog: CatalogArgs,
     #[command(flatten)]
     host: HostArgs,
-}
-
-fn command(command: Command) -> Command {
-    Arguments::augment_args(command.about(
-        "Starts one server on an empty data folder, prints how to connect, stops it at Ctrl-C",
-    ))
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {

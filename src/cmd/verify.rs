@@ -9,7 +9,7 @@ use crate::{
     signals, talk,
 };
 use anyhow::Context;
-use clap::{ArgMatches, Args, Command, FromArgMatches};
+use clap::{ArgMatches, Args, FromArgMatches};
 use model::plan::Plan;
 use report::{
     Report,
@@ -18,7 +18,27 @@ use report::{
 };
 use runner::{DataFolders, Discrepancy, Options, Resume, Steps, Stop, Verified, VerifiedPhase};
 
-pub(super) const VERB: Verb = Verb { name: "verify", command, run };
+pub(super) const VERB: Verb = Verb {
+    name: "verify",
+    about: "Checks that every workload does the same work on every server",
+    details: "Runs each workload a few times and checks the rows returned and changed, the index used, \
+              the number of keys, prepared statements against text, the rows left in the tables, and \
+              the settings of the servers. Measures nothing.\n\n\
+              Exit codes:\n  \
+              0  everything agrees, or the workload's file documents the deviation\n  \
+              2  wrong usage, a failure, or an undocumented deviation",
+    examples: &[
+        ("dbdyno verify", "All sysbench workloads on the embedded SQLite"),
+        ("dbdyno verify verify-all", "The same on all servers and storage engines"),
+        (
+            "dbdyno verify --set 'factors.build=[\"postgres@18\",\"mysql@9\"]'",
+            "The same on two servers of your choice",
+        ),
+        ("dbdyno verify mine.toml --details", "Your own experiment, with all counts"),
+    ],
+    arguments: |command| ExperimentArgs::with_default(Arguments::augment_args(command), SHIPPED),
+    run,
+};
 
 /// The experiment that is verified where none is named: every published row on embedded SQLite.
 const SHIPPED: &str = "verify";
@@ -31,37 +51,18 @@ struct Arguments {
     catalog: CatalogArgs,
     #[command(flatten)]
     host: HostArgs,
-    /// Rows of each table, whatever the experiment says. Servers scan small tables where they would
-    /// use an index of a larger one, so plans need some.
-    #[arg(long, default_value_t = 100_000)]
+    /// Rows per table, instead of the experiment's. Much smaller tables change query plans
+    #[arg(long, value_name = "COUNT", default_value_t = 100_000)]
     rows: u64,
-    /// Operations of each phase, in each of its three executions.
-    #[arg(long, default_value_t = 10)]
+    /// Operations per phase, in each of its three executions
+    #[arg(long, value_name = "COUNT", default_value_t = 10)]
     operations: u64,
-    /// Also print what every phase did on every subject.
+    /// Also print the counts of every phase on every server
     #[arg(long)]
     details: bool,
-    /// How progress is shown on stderr: a bar on a terminal, else plain lines.
-    #[arg(long, value_enum)]
+    /// Progress display on stderr [default: bar on a terminal, otherwise plain]
+    #[arg(long, value_enum, value_name = "STYLE")]
     progress: Option<ProgressStyle>,
-}
-
-fn command(command: Command) -> Command {
-    Arguments::augment_args(
-        command
-            .about("Executes every workload a few times on every subject and checks what it does")
-            .after_long_help(
-                "Rows returned and changed, the index that is used, the number of keys, prepared \
-                 statements beside text, what is left in the tables, and settings. Exit code 2 if \
-                 anything differs that the workload's file does not document.\n\n\
-                 Examples:\n  dbdyno verify                          every published row on \
-                 embedded SQLite\n  \
-                 dbdyno verify verify-all               the same on all servers and storage \
-                 engines\n  \
-                 dbdyno verify --set factors.build=[\"postgres@18\",\"mysql@9\"]\n  \
-                 dbdyno verify mine.toml --details",
-            ),
-    )
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
@@ -69,7 +70,6 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     credentials::check()?;
     let catalog = arguments.catalog.open()?;
     let places = arguments.host.places()?;
-    arguments.experiment.experiment.get_or_insert_with(|| SHIPPED.to_owned());
     if !arguments.experiment.set.iter().any(|set| set.trim_start().starts_with("rows=")) {
         arguments.experiment.set.push(format!("rows={}", arguments.rows));
     }

@@ -14,6 +14,7 @@ mod browser;
 mod devtools;
 mod errors;
 mod failures;
+mod help;
 mod insert_benchmark;
 mod lab;
 mod marks;

@@ -34,6 +34,7 @@ pub use draft::{Draft, Overrides, load_experiment};
 pub use error::{Error, Place};
 pub use expand::plan;
 pub use render::render;
+pub use suggest::hint;
 pub use wire::suite::{Length, Preset, Suite, SuiteOrder, SuitePhase};
 
 /// Which server builds exist: told by whoever knows the products.

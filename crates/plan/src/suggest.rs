@@ -1,7 +1,7 @@
 //! "Did you mean": the nearest known name to a wrong one.
 
 /// The end of a message about the unknown `name`: the nearest of `known`, or all of them.
-pub(crate) fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+pub fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String {
     let known: Vec<&str> = known.into_iter().collect();
     if let Some(nearest) = nearest(name, &known) {
         return format!("; did you mean `{nearest}`?");
