@@ -22,7 +22,6 @@ pub(crate) enum Code {
 pub(crate) fn code(result: anyhow::Result<Code>) -> ExitCode {
     let code = match result {
         Ok(code) => code,
-        Err(error) if is_closed_pipe(&error) => Code::Done,
         Err(error) if is_interrupt(&error) => {
             talk::error(&error);
             Code::Interrupted
@@ -37,9 +36,19 @@ pub(crate) fn code(result: anyhow::Result<Code>) -> ExitCode {
 
 /// Help and version go to stdout with code 0; wrong usage goes to stderr with code 2.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
-    let failed = error.use_stderr();
-    let _ = error.print();
-    ExitCode::from(if failed { Code::Failed } else { Code::Done } as u8)
+    let printed = error.print();
+    if error.use_stderr() {
+        return code(Ok(Code::Failed));
+    }
+    code(talk::written(printed).map(|()| Code::Done).map_err(Into::into))
+}
+
+/// The result of a process that serves another one: it is done when that one has gone.
+pub(crate) fn of_process(result: anyhow::Result<()>) -> anyhow::Result<Code> {
+    match result {
+        Err(error) if !is_closed_pipe(&error) => Err(error),
+        _ => Ok(Code::Done),
+    }
 }
 
 fn is_closed_pipe(error: &anyhow::Error) -> bool {

@@ -3,14 +3,21 @@
 
 use std::io::{self, Write};
 
-/// Writes data to stdout; a closed pipe is an error that [`crate::exit`] counts as success.
+/// Writes data to stdout, with a line end. A reader that closed its pipe wants no more: that is no
+/// error, and the command goes on to its exit code.
 pub(crate) fn data(text: &str) -> io::Result<()> {
     let mut out = io::stdout().lock();
-    out.write_all(text.as_bytes())?;
-    if !text.ends_with('\n') {
-        out.write_all(b"\n")?;
+    let end = if text.ends_with('\n') { "" } else { "\n" };
+    written(out.write_all(format!("{text}{end}").as_bytes()).and_then(|()| out.flush()))
+}
+
+/// The result of writing to stdout, whose errors name the stream.
+pub(crate) fn written(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        Err(error) => Err(io::Error::new(error.kind(), format!("cannot write to stdout: {error}"))),
+        Ok(()) => Ok(()),
     }
-    out.flush()
 }
 
 /// Says one line on stderr. Control characters from outside are shown, not obeyed.

@@ -2,6 +2,7 @@
 
 use super::Verb;
 use crate::{args::ResultsArgs, comparison, exit::Code, talk};
+use analysis::{Cell, PhaseResult, Verdict};
 use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
 use store::{Results, Selection};
 
@@ -97,16 +98,17 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
 }
 
 /// Whether any cell that is looked at has become worse; says why it is not known, if it is not.
-fn regressions(report: &report::Report) -> Code {
+fn regressions<'a>(report: &'a report::Report) -> Code {
     let phases = report.comparisons.iter().flat_map(|comparison| &comparison.phases);
-    let judged = |cell: &&analysis::Cell| match report.metrics.as_slice() {
+    let judged = |cell: &Cell| match report.metrics.as_slice() {
         [] => JUDGED.contains(&cell.metric.name),
         asked => asked.iter().any(|metric| metric.name == cell.metric.name),
     };
-    let compared = |cell: &&analysis::Cell| cell.base.is_some();
-    let cells: Vec<&analysis::Cell> =
-        phases.flat_map(|phase| &phase.cells).filter(judged).filter(compared).collect();
-    let code = decided(cells.iter().map(|cell| cell.verdict.name()));
+    let compared = |cell: &Cell| cell.base.is_some();
+    let of = |phase: &'a PhaseResult| phase.cells.iter().map(|cell| (phase.phase.as_str(), cell));
+    let cells: Vec<(&str, &Cell)> =
+        phases.flat_map(of).filter(|(_, cell)| judged(cell) && compared(cell)).collect();
+    let code = decided(cells.iter().map(|(_, cell)| cell.verdict.name()));
     match code {
         Code::Undecided if cells.is_empty() => {
             talk::say("nothing is compared in the metrics that `--fail-on` looks at");
@@ -116,21 +118,52 @@ fn regressions(report: &report::Report) -> Code {
              there are too few for their noise, and of `unassessed` metrics nothing is claimed",
         ),
         Code::Failed => {
-            let broken = cells.iter().filter(|cell| cell.verdict == analysis::Verdict::Invalid);
+            let broken = cells.iter().filter(|(_, cell)| cell.verdict == Verdict::Invalid);
             talk::say(&format!(
                 "{} of {} cells failed or have no base: whether they became worse is not known",
                 broken.count(),
                 cells.len(),
             ));
         }
+        Code::Missed => culprits(&cells),
         _ => {}
     }
     code
 }
 
+/// Regressions that stderr names.
+const NAMED: usize = 20;
+
+/// Says which cells became worse, with the ratio and its interval.
+fn culprits(cells: &[(&str, &Cell)]) {
+    let worse: Vec<_> = cells.iter().filter(|(_, cell)| is_worse(cell.verdict.name())).collect();
+    for (phase, cell) in worse.iter().take(NAMED) {
+        talk::say(&culprit(phase, cell));
+    }
+    if worse.len() > NAMED {
+        talk::say(&format!("regression: and {} more", worse.len() - NAMED));
+    }
+}
+
 /// The metrics that `--fail-on` looks at if none are asked for: what users notice, and what a
 /// server's work costs where the host is shared.
 const JUDGED: [&str; 2] = ["ops_per_second", "server_cpu_us_per_op"];
+
+fn culprit(phase: &str, cell: &Cell) -> String {
+    let ratio = cell.ratio.map(|ratio| format!(" {ratio:.3}x")).unwrap_or_default();
+    let interval = cell.interval.map(|(low, high)| format!(" [{low:.3}, {high:.3}]"));
+    let base = cell.base.as_deref().unwrap_or_default();
+    format!(
+        "regression: {} {phase}: {}{ratio}{} of {base}",
+        cell.subject,
+        cell.metric.name,
+        interval.unwrap_or_default()
+    )
+}
+
+fn is_worse(verdict: &str) -> bool {
+    matches!(verdict, "regression" | "code_cost")
+}
 
 /// What verdicts say together: one cell that became worse is enough; what failed is no all-clear,
 /// nor is a comparison in which nothing is decided. Instructions are looked at if they are asked
@@ -139,7 +172,7 @@ fn decided<'a>(verdicts: impl Iterator<Item = &'a str>) -> Code {
     let (mut found, mut broken) = (Code::Undecided, false);
     for verdict in verdicts {
         match verdict {
-            "regression" | "code_cost" => return Code::Missed,
+            worse if is_worse(worse) => return Code::Missed,
             "improvement" | "equivalent" => found = Code::Done,
             "invalid" => broken = true,
             _ => {}
@@ -151,6 +184,31 @@ fn decided<'a>(verdicts: impl Iterator<Item = &'a str>) -> Code {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_culprit_is_named_with_its_ratio_and_interval() {
+        let mut cell = Cell {
+            subject: "mysql-9.7.4".into(),
+            base: Some("mysql-5.6.24".into()),
+            factors: Default::default(),
+            metric: analysis::select_metrics(&["ops_per_second".to_owned()]).unwrap()[0],
+            base_value: Some(1000.0),
+            value: Some(640.0),
+            by_block: Vec::new(),
+            ratio: Some(0.64),
+            block_ratios: Vec::new(),
+            interval: Some((0.62, 0.66)),
+            blocks: 5,
+            verdict: Verdict::Regression,
+            reason: None,
+            marks: Vec::new(),
+        };
+        let start = "regression: mysql-9.7.4 point-query: ops_per_second";
+        let full = format!("{start} 0.640x [0.620, 0.660] of mysql-5.6.24");
+        assert_eq!(culprit("point-query", &cell), full);
+        cell.interval = None;
+        assert_eq!(culprit("point-query", &cell), format!("{start} 0.640x of mysql-5.6.24"));
+    }
 
     #[test]
     fn one_regression_is_enough_and_undecided_verdicts_are_no_all_clear() {

@@ -12,8 +12,9 @@ use clap::{ArgMatches, Args, FromArgMatches};
 pub(super) const VERB: Verb = Verb {
     name: "doctor",
     about: "Checks this host for sources of measurement error",
-    details: "Prints a fix with each finding and changes no setting of the host. With an EXPERIMENT it also checks that disk and memory \
-              suffice; the exit code is 2 if the experiment cannot run here.",
+    details: "Prints a fix with each finding and changes no setting of the host. With an \
+              EXPERIMENT it also checks that disk and memory suffice; the exit code is 2 if the \
+              experiment cannot run here.",
     examples: &[
         ("dbdyno doctor", "Check the host"),
         ("dbdyno doctor mysql-5.6-vs-9", "Also check that an experiment fits"),

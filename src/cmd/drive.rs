@@ -1,7 +1,7 @@
 //! `dbdyno drive` (hidden): a driver process, spoken to on standard input.
 
 use super::Verb;
-use crate::exit::Code;
+use crate::exit::{self, Code};
 use clap::ArgMatches;
 
 pub(super) const VERB: Verb = Verb {
@@ -14,6 +14,6 @@ pub(super) const VERB: Verb = Verb {
 };
 
 fn run(_: &ArgMatches) -> anyhow::Result<Code> {
-    load::serve(std::io::BufReader::new(std::io::stdin()), std::io::stdout())?;
-    Ok(Code::Done)
+    let served = load::serve(std::io::BufReader::new(std::io::stdin()), std::io::stdout());
+    exit::of_process(served.map_err(Into::into))
 }

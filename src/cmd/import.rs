@@ -11,8 +11,8 @@ use store::Results;
 pub(super) const VERB: Verb = Verb {
     name: "import",
     about: "Imports result files of other benchmark tools",
-    details: "Reads every file of a known format (see `dbdyno list importers`); counts the others and \
-              leaves them alone.\n\n\
+    details: "Reads every file of a known format (see `dbdyno list importers`); counts the others \
+              and leaves them alone.\n\n\
               Exit codes:\n  \
               0  every file of a known format was imported\n  \
               2  a file is broken, or one that you named has no known format; the others were \

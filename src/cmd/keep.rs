@@ -1,7 +1,7 @@
 //! `dbdyno keep` (hidden): the parent of all servers of a run, spoken to on standard input.
 
 use super::Verb;
-use crate::exit::Code;
+use crate::exit::{self, Code};
 use clap::ArgMatches;
 
 pub(super) const VERB: Verb = Verb {
@@ -14,6 +14,5 @@ pub(super) const VERB: Verb = Verb {
 };
 
 fn run(_: &ArgMatches) -> anyhow::Result<Code> {
-    dbms::keep()?;
-    Ok(Code::Done)
+    exit::of_process(dbms::keep().map_err(Into::into))
 }

@@ -1,26 +1,33 @@
 //! `dbdyno list`: one line each, from the tables in the code and the catalog.
 
 use super::Verb;
-use crate::{args::CatalogArgs, exit::Code, talk};
+use crate::{
+    args::{CatalogArgs, ResultsArgs},
+    exit::Code,
+    talk,
+};
 use clap::{ArgMatches, Args, FromArgMatches};
+use model::civil::Civil;
 use plan::Catalog;
+use store::{Results, RunInfo};
 
 pub(super) const VERB: Verb = Verb {
     name: "list",
-    about: "Lists servers, builds, workloads, metrics and more",
+    about: "Lists servers, builds, workloads, runs and more",
     details: "",
     examples: &[
         ("dbdyno list experiments", "Experiments that `dbdyno run` knows by name"),
         ("dbdyno list builds", "Server versions that `dbdyno install` can fetch"),
+        ("dbdyno list runs", "Runs in the results folder, oldest first"),
     ],
     arguments: Arguments::augment_args,
     run,
 };
 
-/// Names, each with one line of help.
-type Lines = Vec<(String, String)>;
+/// The cells of each line: a name, whatever else is known, and often one line of help.
+type Lines = Vec<Vec<String>>;
 
-/// A thing that can be listed, and its lines: name, then help.
+/// A thing that can be listed, and its lines.
 struct Shelf {
     name: &'static str,
     lines: fn(&Arguments) -> anyhow::Result<Lines>,
@@ -37,6 +44,7 @@ const SHELVES: &[Shelf] = &[
     Shelf { name: "metrics", lines: metrics },
     Shelf { name: "probes", lines: probes },
     Shelf { name: "experiments", lines: |a| Ok(pairs(catalog(a)?.experiments()?)) },
+    Shelf { name: "runs", lines: runs },
     Shelf { name: "formats", lines: formats },
     Shelf { name: "importers", lines: importers },
 ];
@@ -47,6 +55,8 @@ struct Arguments {
     #[arg(value_name = "WHAT", value_parser = SHELVES.iter().map(|s| s.name).collect::<Vec<_>>())]
     what: String,
     #[command(flatten)]
+    results: ResultsArgs,
+    #[command(flatten)]
     catalog: CatalogArgs,
 }
 
@@ -54,11 +64,25 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
     let shelf = SHELVES.iter().find(|shelf| shelf.name == arguments.what);
     let lines = shelf.map_or_else(|| Ok(Vec::new()), |shelf| (shelf.lines)(&arguments))?;
-    let width = lines.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
-    for (name, help) in lines {
-        talk::data(&talk::printable(format!("{name:width$}  {help}").trim_end()))?;
-    }
+    talk::data(&talk::printable(&aligned(&lines)))?;
     Ok(Code::Done)
+}
+
+/// Lines whose columns begin below each other.
+fn aligned(lines: &Lines) -> String {
+    let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
+    let width = |column: usize| {
+        let cells = lines.iter().filter_map(|line| line.get(column));
+        cells.map(|cell| cell.chars().count()).max().unwrap_or(0)
+    };
+    let widths: Vec<usize> = (0..columns).map(width).collect();
+    let mut text = String::new();
+    for line in lines {
+        let cells = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
+        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        text.push('\n');
+    }
+    text
 }
 
 fn catalog(arguments: &Arguments) -> anyhow::Result<Catalog> {
@@ -66,22 +90,22 @@ fn catalog(arguments: &Arguments) -> anyhow::Result<Catalog> {
 }
 
 fn pairs(listings: Vec<plan::Listing>) -> Lines {
-    listings.into_iter().map(|listing| (listing.name, listing.help)).collect()
+    listings.into_iter().map(|listing| vec![listing.name, listing.help]).collect()
 }
 
 fn servers(_: &Arguments) -> anyhow::Result<Lines> {
     let products = dbms::product::DBMSES.iter();
-    Ok(products.map(|product| (product.name().to_owned(), product.help().to_owned())).collect())
+    Ok(products.map(|product| vec![product.name().to_owned(), product.help().to_owned()]).collect())
 }
 
 fn builds(_: &Arguments) -> anyhow::Result<Lines> {
     let mut lines = Vec::new();
     for product in dbms::product::DBMSES {
         for release in product.releases() {
-            lines.push((
+            lines.push(vec![
                 format!("{}@{}", product.name(), release.version),
                 moves(&release).to_owned(),
-            ));
+            ]);
         }
     }
     Ok(lines)
@@ -99,7 +123,7 @@ fn configs(arguments: &Arguments) -> anyhow::Result<Lines> {
     let mut lines = Vec::new();
     for product in dbms::product::DBMSES {
         for config in catalog.configs(product.name())? {
-            lines.push((format!("{}/{}", product.name(), config.name), config.help));
+            lines.push(vec![format!("{}/{}", product.name(), config.name), config.help]);
         }
     }
     Ok(lines)
@@ -107,7 +131,7 @@ fn configs(arguments: &Arguments) -> anyhow::Result<Lines> {
 
 fn metrics(_: &Arguments) -> anyhow::Result<Lines> {
     let line = |metric: &model::metric::Metric| {
-        (metric.name.to_owned(), format!("[{}] {}", metric.unit, metric.help))
+        vec![metric.name.to_owned(), format!("[{}] {}", metric.unit, metric.help)]
     };
     Ok(analysis::METRICS.iter().map(line).collect())
 }
@@ -117,17 +141,52 @@ fn probes(_: &Arguments) -> anyhow::Result<Lines> {
     Ok(probes
         .map(|probe| {
             let names: Vec<&str> = probe.metrics().iter().map(|metric| metric.name).collect();
-            (probe.name().to_owned(), names.join(", "))
+            vec![probe.name().to_owned(), names.join(", ")]
         })
         .collect())
 }
 
 fn formats(_: &Arguments) -> anyhow::Result<Lines> {
     let formats = report::format::FORMATS.iter();
-    Ok(formats.map(|format| (format.name().to_owned(), format.help().to_owned())).collect())
+    Ok(formats.map(|format| vec![format.name().to_owned(), format.help().to_owned()]).collect())
 }
 
 fn importers(_: &Arguments) -> anyhow::Result<Lines> {
     let importers = archive::import::IMPORTERS.iter();
-    Ok(importers.map(|importer| (importer.name().to_owned(), importer.help().to_owned())).collect())
+    let line = |importer: &&dyn archive::import::Importer| {
+        vec![importer.name().to_owned(), importer.help().to_owned()]
+    };
+    Ok(importers.map(line).collect())
+}
+
+/// Oldest first: identifier, start (UTC), experiment, host, state, and what it has measured.
+fn runs(arguments: &Arguments) -> anyhow::Result<Lines> {
+    let results = Results::open(&arguments.results.results)?;
+    let mut lines = Vec::new();
+    for run in results.runs()? {
+        let start = Civil::of(run.started_us / 1_000_000);
+        let date = format!("{}-{:02}-{:02}", start.year, start.month, start.day);
+        let time = format!("{:02}:{:02}", start.hour, start.minute);
+        let [state, measured] = progress(&results, &run)?;
+        let host = run.environment.host;
+        lines.push(vec![run.id, date, time, run.experiment, host, state, measured]);
+    }
+    if lines.is_empty() {
+        talk::say(&format!("`{}` has no runs", results.dir().display()));
+    }
+    Ok(lines)
+}
+
+/// Whether a run is finished, and how many of its blocks are complete.
+fn progress(results: &Results, run: &RunInfo) -> anyhow::Result<[String; 2]> {
+    if results.import_of(&run.id)?.is_some() {
+        return Ok(["imported".to_owned(), String::new()]);
+    }
+    let plan = results.plan_of(&run.id)?;
+    let trials = results.trials(&run.id)?;
+    let of = |block| trials.iter().filter(|t| t.complete && t.header.block == block).count();
+    let complete = plan.blocks.iter().filter(|block| of(block.index) == plan.subjects.len());
+    let blocks = format!("{} of {} blocks", complete.count(), plan.blocks.len());
+    let state = if run.finished { "finished" } else { "unfinished" };
+    Ok([state.to_owned(), blocks])
 }

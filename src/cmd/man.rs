@@ -26,7 +26,7 @@ struct Arguments {
 }
 
 fn names() -> Vec<&'static str> {
-    super::COMMANDS.iter().map(|verb| verb.name).collect()
+    super::visible().map(|verb| verb.name).collect()
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {

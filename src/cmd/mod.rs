@@ -41,6 +41,10 @@ pub(crate) struct Verb {
 }
 
 impl Verb {
+    fn is_hidden(&self) -> bool {
+        HIDDEN.contains(&self.name)
+    }
+
     /// The command with its help. The description is set last: argument groups that a command
     /// flattens would otherwise replace it by their own.
     fn command(&self) -> Command {
@@ -73,15 +77,17 @@ const COMMANDS: &[Verb] = &[
     export::VERB,
     completions::VERB,
     man::VERB,
+    drive::VERB,
+    keep::VERB,
 ];
 
-/// Hidden commands: the processes that a run starts.
-const PROCESSES: &[Verb] = &[drive::VERB, keep::VERB];
+/// The processes that a run starts: no help lists them.
+const HIDDEN: [&str; 2] = [drive::VERB.name, keep::VERB.name];
 
 /// The whole command line.
 pub(crate) fn cli() -> Command {
-    let hidden = PROCESSES.iter().map(|verb| verb.command().hide(true));
-    visible_cli().subcommands(hidden)
+    let hidden = COMMANDS.iter().filter(|verb| verb.is_hidden());
+    visible_cli().subcommands(hidden.map(|verb| verb.command().hide(true)))
 }
 
 /// `error`, with what was probably meant by an unknown command.
@@ -93,14 +99,19 @@ pub(crate) fn explained(error: clap::Error) -> clap::Error {
         Ok(shipped) if name.ends_with(".toml") || shipped.iter().any(|one| one.name == *name) => {
             format!("; to run an experiment, use `dbdyno run {}`", shell::quoted(name))
         }
-        _ => ::plan::hint(name, COMMANDS.iter().map(|verb| verb.name)),
+        _ => ::plan::hint(name, visible().map(|verb| verb.name)),
     };
     cli().error(ErrorKind::InvalidSubcommand, format!("unknown command `{name}`{hint}"))
 }
 
 /// The command with this name.
 pub(crate) fn find(name: &str) -> Option<&'static Verb> {
-    COMMANDS.iter().chain(PROCESSES).find(|verb| verb.name == name)
+    COMMANDS.iter().find(|verb| verb.name == name)
+}
+
+/// The commands that users type.
+fn visible() -> impl Iterator<Item = &'static Verb> {
+    COMMANDS.iter().filter(|verb| !verb.is_hidden())
 }
 
 /// The command line without hidden commands, for texts that list every command.
@@ -119,7 +130,7 @@ fn visible_cli() -> Command {
              3    `--fail-on` found nothing decided\n  \
              130  interrupted; results so far are kept",
         );
-    cli.subcommands(COMMANDS.iter().map(Verb::command))
+    cli.subcommands(visible().map(Verb::command))
 }
 
 #[cfg(test)]
@@ -136,10 +147,9 @@ mod tests {
     fn check(name: &str, found: &str) {
         let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/help").join(name);
         if std::env::var_os("DBDYNO_UPDATE_GOLDEN").is_some() {
-            std::fs::write(&file, found).unwrap();
+            fs_err::write(&file, found).unwrap();
         }
-        let expected = std::fs::read_to_string(&file)
-            .unwrap_or_else(|error| panic!("{}: {error}", file.display()));
+        let expected = fs_err::read_to_string(&file).unwrap();
         assert!(found == expected, "{name} differs from the help, which is now:\n{found}");
     }
 
@@ -158,7 +168,7 @@ mod tests {
     #[test]
     fn no_argument_group_replaces_the_description_of_a_command() {
         let cli = cli();
-        for verb in COMMANDS.iter().chain(PROCESSES) {
+        for verb in COMMANDS {
             let command = cli.find_subcommand(verb.name).unwrap();
             assert_eq!(command.get_about().unwrap().to_string(), verb.about);
             assert!(command.get_long_about().is_none(), "{}", verb.name);

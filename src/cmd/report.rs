@@ -40,7 +40,13 @@ struct Arguments {
     #[arg(long, value_name = "KEY,…", value_delimiter = ',', default_value = "variant")]
     columns: Vec<String>,
     /// Initial colors of the table; the page has a switch
-    #[arg(long, alias = "colours", value_enum, value_name = "COLORS", default_value_t = Palette::Diverging)]
+    #[arg(
+        long,
+        alias = "colours",
+        value_enum,
+        value_name = "COLORS",
+        default_value_t = Palette::Diverging,
+    )]
     colors: Palette,
     /// Start the bars at this ratio instead of 0, with a visible break
     #[arg(long, value_name = "RATIO", value_parser = ratio)]

@@ -9,20 +9,21 @@ use crate::{
     comparison, credentials,
     exit::Code,
     progress::{Reports, Terminal},
-    signals, talk,
+    shell, signals, talk,
 };
 use anyhow::Context;
 use clap::{ArgMatches, Args, FromArgMatches};
+use model::plan::Plan;
 use runner::{DataFolders, Options, Resume, Steps, Stop};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 use store::{Results, Selection};
 
 pub(super) const VERB: Verb = Verb {
     name: "run",
     about: "Runs an experiment and prints the comparison",
-    details: "Installs the servers, loads the data, starts every server anew in each block, measures \
-              the workloads in turns, and records everything in the results folder, with an HTML \
-              report. `dbdyno plan` estimates how long it takes.\n\n\
+    details: "Installs the servers, loads the data, starts every server anew in each block, \
+              measures the workloads in turns, and records everything in the results folder, with \
+              an HTML report. `dbdyno plan` estimates how long it takes.\n\n\
               Exit codes:\n  \
               0    success\n  \
               1    a set rate was missed\n  \
@@ -48,8 +49,8 @@ struct Arguments {
     catalog: CatalogArgs,
     #[command(flatten)]
     host: HostArgs,
-    /// Continue the latest unfinished run with the same plan. Keeps complete blocks (classic design:
-    /// trials)
+    /// Continue the latest unfinished run with the same plan. Keeps complete blocks (classic
+    /// design: trials)
     #[arg(long)]
     resume: bool,
     /// Keep the data folders of the servers and print where they are
@@ -85,18 +86,20 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     talk::say(&plan.experiment.question);
     let reports = if arguments.sysbench_report { Reports::Sysbench } else { Reports::None };
     let mut terminal = Terminal::new(arguments.progress).with(reports);
-    let outcome = runner::execute(&plan, &places, &options, &stop, &mut terminal)?;
+    let outcome = runner::execute(&plan, &places, &options, &stop, &mut terminal);
     drop(terminal);
+    let outcome = outcome.map_err(|error| with_remedy(error, &plan, &options.results))?;
     if let Some(data) = &outcome.kept_data {
         talk::say(&format!("the data folders are kept under {}", data.display()));
     }
     talk::say(&time_line(&outcome.time));
     let results = Results::open(&options.results)?;
     let selection = Selection::Run(outcome.run);
-    talk::data(&comparison::rendered(&results, &selection, &comparison::Request::default())?)?;
+    let table = comparison::rendered(&results, &selection, &comparison::Request::default())?;
     let request = comparison::Request { format: comparison::HTML.to_owned(), ..Default::default() };
     let file = comparison::report_file(&results);
     comparison::write_report(&results, &selection, &request, &file)?;
+    talk::data(&table)?;
     talk::say(&format!("the report is {}", file.display()));
     if outcome.failed_slices > 0 {
         anyhow::bail!(
@@ -109,6 +112,21 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         talk::say(&format!("missed: {sentence}"));
     }
     Ok(if missed.is_empty() { Code::Done } else { Code::Missed })
+}
+
+/// An interruption with the command that continues the run, if any of it is recorded.
+fn with_remedy(error: runner::Error, plan: &Plan, results: &Path) -> anyhow::Error {
+    if !matches!(error, runner::Error::Interrupted) {
+        return error.into();
+    }
+    let runs = Results::open(results).and_then(|results| results.runs()).unwrap_or_default();
+    let context = if runs.iter().any(|run| !run.finished && run.plan == plan.hash) {
+        let command = shell::with_flag(std::env::args_os(), "--resume");
+        format!("interrupted; complete blocks are kept. Continue with: {command}")
+    } else {
+        "interrupted before anything was measured".to_owned()
+    };
+    anyhow::Error::from(error).context(context)
 }
 
 /// The options that shape a run, beside its experiment and its folders, as words of a command line.

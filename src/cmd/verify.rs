@@ -21,9 +21,9 @@ use runner::{DataFolders, Discrepancy, Options, Resume, Steps, Stop, Verified, V
 pub(super) const VERB: Verb = Verb {
     name: "verify",
     about: "Checks that every workload does the same work on every server",
-    details: "Runs each workload a few times and checks the rows returned and changed, the index used, \
-              the number of keys, prepared statements against text, the rows left in the tables, and \
-              the settings of the servers. Measures nothing.\n\n\
+    details: "Runs each workload a few times and checks the rows returned and changed, the index \
+              used, the number of keys, prepared statements against text, the rows left in the \
+              tables, and the settings of the servers. Measures nothing.\n\n\
               Exit codes:\n  \
               0  everything agrees, or the workload's file documents the deviation\n  \
               2  wrong usage, a failure, or an undocumented deviation",

@@ -188,7 +188,7 @@ fn a_password_in_the_environment_is_refused_with_a_safer_way() {
 }
 
 /// A command as a user without rights and with a cache of its own; `None` where that is impossible.
-fn as_nobody(lab: &Lab, arguments: &[&str]) -> Option<Command> {
+pub(crate) fn as_nobody(lab: &Lab, arguments: &[&str]) -> Option<Command> {
     const NOBODY: u32 = 65_534;
     if !rustix::process::geteuid().is_root() {
         println!("skipped: only root can become another user");

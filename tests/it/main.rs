@@ -24,6 +24,7 @@ mod reports;
 mod running;
 mod same_data;
 mod servers;
+mod streams;
 mod survival;
 mod sysbench;
 mod verify;

@@ -175,6 +175,12 @@ pub struct Statement {
 }
 
 impl Statement {
+    /// Its SQL in a dialect: its own, or the common one; none if the dialect has neither.
+    pub fn sql_on(&self, dialect: &str) -> Option<&str> {
+        let common = || (!self.sql.is_empty()).then_some(&self.sql);
+        self.sql_for.get(dialect).or_else(common).map(String::as_str)
+    }
+
     /// Whether a prepared statement or text is sent in a dialect.
     pub fn mode_on(&self, dialect: &str) -> Mode {
         self.mode_for.get(dialect).copied().unwrap_or(self.mode)

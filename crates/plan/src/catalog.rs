@@ -36,6 +36,34 @@ pub struct Listing {
     pub source: String,
 }
 
+/// A kind of file of a catalog.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// What is compared, and how.
+    Experiment,
+    /// What a slice executes.
+    Workload,
+    /// A list of phases.
+    Suite,
+    /// Tables and their rows.
+    Schema,
+    /// Settings of a server, named `SERVER/NAME`.
+    Config,
+}
+
+impl Kind {
+    /// The word for it, and its folder in a catalog.
+    fn folder(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Experiment => ("experiment", "experiments/"),
+            Self::Workload => ("workload", "workloads/"),
+            Self::Suite => ("suite", "suites/"),
+            Self::Schema => ("schema", "schemas/"),
+            Self::Config => ("config", "configs/"),
+        }
+    }
+}
+
 /// All named things that experiments may refer to.
 #[derive(Debug, Clone)]
 pub struct Catalog {
@@ -89,6 +117,29 @@ impl Catalog {
         self.list("experiments/", |source| {
             Ok(source.parse::<WireExperiment>()?.question.unwrap_or_default())
         })
+    }
+
+    /// The text of a file by name, or by path if `name_or_path` ends in `.toml`.
+    ///
+    /// Errors: unknown (the nearest name is given), or unreadable.
+    pub fn text(&self, kind: Kind, name_or_path: &str) -> Result<String, Error> {
+        let (what, folder) = kind.folder();
+        let source = match (kind, name_or_path.ends_with(".toml")) {
+            (Kind::Config, false) => self.any_config(name_or_path)?,
+            _ => self.source(what, folder, name_or_path)?,
+        };
+        Ok(source.text.into_owned())
+    }
+
+    /// The config `SERVER/NAME`.
+    fn any_config(&self, name: &str) -> Result<Source, Error> {
+        if let Some(source) = self.files.get(&format!("configs/{name}")) {
+            return Ok(source.clone());
+        }
+        let known = self.files.keys().filter_map(|path| path.strip_prefix("configs/"));
+        let hint = suggest::hint(name, known);
+        let (place, what) = (Place::default(), "config");
+        Err(Error::UnknownName { place, what, name: name.to_owned(), hint })
     }
 
     /// A workload by name, or by path if `name_or_path` has a `/` or ends in `.toml`.

@@ -29,7 +29,7 @@ mod suggest;
 mod values;
 mod wire;
 
-pub use catalog::{Catalog, Listing};
+pub use catalog::{Catalog, Kind, Listing};
 pub use draft::{Draft, Overrides, load_experiment};
 pub use error::{Error, Place};
 pub use expand::plan;

@@ -38,7 +38,7 @@ pub enum Error {
     )]
     NotEmpty(PathBuf),
     /// The user asked to stop; what was measured is kept.
-    #[error("interrupted; what was measured is kept, and `dbdyno run --resume` goes on from there")]
+    #[error("interrupted")]
     Interrupted,
 }
 

@@ -55,11 +55,17 @@ fn available_bytes(meminfo: &str) -> Option<u64> {
 
 /// Refuses a folder for results that holds something else.
 pub(crate) fn check_results(folder: &Path) -> Result<(), Error> {
-    let Ok(mut entries) = fs_err::read_dir(folder) else { return Ok(()) };
-    if entries.next().is_none() || Results::open(folder).is_ok() {
-        return Ok(());
+    let mut entries = match fs_err::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    match Results::open(folder) {
+        Ok(_) => Ok(()),
+        Err(store::Error::NoResults { .. }) if entries.next().is_none() => Ok(()),
+        Err(store::Error::NoResults { .. }) => Err(Error::NotEmpty(folder.to_owned())),
+        Err(error) => Err(error.into()),
     }
-    Err(Error::NotEmpty(folder.to_owned()))
 }
 
 fn require(demand: &str) -> Result<(), Error> {

@@ -11,7 +11,15 @@ pub enum Error {
     /// A file operation failed; the message names the path.
     #[error(transparent)]
     Io(#[from] std::io::Error),
-    /// The folder is not there, or is not a results folder.
+    /// There is no such folder.
+    #[error(
+        "there is no folder `{dir}`; run an experiment first, or name its folder by `--results`"
+    )]
+    NoFolder {
+        /// The path.
+        dir: PathBuf,
+    },
+    /// The folder is not a results folder.
     #[error("`{dir}` holds no results; name the folder that `dbdyno run --results` wrote")]
     NoResults {
         /// The folder.

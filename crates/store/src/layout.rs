@@ -41,6 +41,15 @@ pub(crate) fn create_private(path: &Path) -> std::io::Result<()> {
     fs::set_permissions(path, std::fs::Permissions::from_mode(0o700))
 }
 
+/// Whether there is a folder at `path`; fails where that cannot be seen.
+pub(crate) fn is_folder(path: &Path) -> std::io::Result<bool> {
+    match fs::metadata(path) {
+        Ok(found) => Ok(found.is_dir()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
 /// [`create_private`] unless `path` exists.
 pub(crate) fn ensure_private(path: &Path) -> std::io::Result<()> {
     if path.is_dir() { Ok(()) } else { create_private(path) }

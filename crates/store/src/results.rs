@@ -104,13 +104,18 @@ impl Results {
         Ok(Self { dir: dir.to_owned() })
     }
 
-    /// Opens a results folder that is there.
+    /// Opens a results folder that is there. A folder that may not be read is an [`Error::Io`].
     pub fn open(dir: impl AsRef<Path>) -> Result<Self> {
-        let dir = dir.as_ref();
-        if !dir.join(layout::RECORDS).is_dir() || !dir.join(layout::RUNS).is_dir() {
-            return Err(Error::NoResults { dir: dir.to_owned() });
+        let dir = dir.as_ref().to_owned();
+        if !layout::is_folder(&dir)? {
+            return Err(Error::NoFolder { dir });
         }
-        Ok(Self { dir: dir.to_owned() })
+        for part in [layout::RECORDS, layout::RUNS] {
+            if !layout::is_folder(&dir.join(part))? {
+                return Err(Error::NoResults { dir });
+            }
+        }
+        Ok(Self { dir })
     }
 
     /// The folder.

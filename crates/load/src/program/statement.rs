@@ -149,14 +149,10 @@ impl Text {
 
 /// The SQL for a dialect: its own, or the common one.
 fn sql_of<'a>(from: &'a workload::Statement, dialect: &str) -> Result<&'a str, String> {
-    if let Some(sql) = from.sql_for.get(dialect) {
-        return Ok(sql);
-    }
-    match (from.sql.is_empty(), from.sql_for.values().next()) {
-        (false, _) => Ok(&from.sql),
-        (true, Some(sql)) if dialect == "null" => Ok(sql),
-        (true, _) => Err(format!("it has no SQL for `{dialect}`; add `sql` or `sql_for`")),
-    }
+    let any = || from.sql_for.values().next().filter(|_| dialect == "null").map(String::as_str);
+    from.sql_on(dialect)
+        .or_else(any)
+        .ok_or_else(|| format!("it has no SQL for `{dialect}`; add `sql` or `sql_for`"))
 }
 
 fn argument(

@@ -1,0 +1,170 @@
+//! What surrounds the data: streams that are full or closed, folders that may not be read, Ctrl-C.
+
+use crate::{
+    errors::as_nobody,
+    lab::{Lab, text},
+    running::{eventually, send},
+};
+use std::{
+    fs::File,
+    process::{Command, Stdio},
+};
+
+/// A run of a few seconds on the embedded engine, with one block.
+const SHORT: [&str; 11] = [
+    "run",
+    "--no-steps",
+    "--set",
+    "rows=1000",
+    "--set",
+    "blocks=1",
+    "--set",
+    "slice_seconds=0.05",
+    "--only",
+    "point-query",
+    "--progress=none",
+];
+
+#[test]
+fn a_full_stdout_is_named() {
+    let lab = Lab::new();
+    let commands: &[&[&str]] =
+        &[&["list", "metrics"], &["--help"], &["run", "--help"], &["plan"], &["man"]];
+    for arguments in commands {
+        let full = File::create("/dev/full").unwrap();
+        let output = lab.command(arguments).stdout(full).output().unwrap();
+        let err = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {err}");
+        assert!(err.starts_with("error: cannot write to stdout: No space"), "{arguments:?}: {err}");
+    }
+}
+
+/// Runs a command whose reader has gone before it writes.
+fn with_closed_stdout(mut command: Command) -> (Option<i32>, String) {
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    let output = command.stdout(writer).stderr(Stdio::piped()).output().unwrap();
+    (output.status.code(), text(&output.stderr))
+}
+
+#[test]
+fn a_closed_pipe_ends_quietly_and_hides_no_exit_code() {
+    let lab = Lab::new();
+    for arguments in [&["list", "metrics"][..], &["--help"], &["plan"]] {
+        let found = with_closed_stdout(lab.command(arguments));
+        assert_eq!(found, (Some(0), String::new()), "{arguments:?}");
+    }
+    let (code, err) = with_closed_stdout(lab.command(&SHORT));
+    assert_eq!(code, Some(0), "{err}");
+    assert!(lab.path("dbdyno-results/report.html").exists(), "{err}");
+    // One block decides nothing.
+    let (code, err) = with_closed_stdout(lab.command(&["compare", "--fail-on", "regression"]));
+    assert_eq!(code, Some(3), "{err}");
+}
+
+#[test]
+fn a_folder_that_may_not_be_read_is_no_folder_without_results() {
+    let lab = Lab::new();
+    let locked = lab.path("locked");
+    let Some(_) = as_nobody(&lab, &[]) else { return };
+    lab.succeed(&[&SHORT[..], &["--results", "locked"]].concat());
+    std::fs::remove_dir(lab.path("cache")).unwrap();
+    for arguments in [
+        &["compare", "--results", "locked"][..],
+        &["report", "--results", "locked"],
+        &["list", "runs", "--results", "locked"],
+        &["export", "--format", "csv", "--out", "out", "--results", "locked"],
+        &["run", "--results", "locked"],
+    ] {
+        let Some(mut command) = as_nobody(&lab, arguments) else { return };
+        let output = command.output().unwrap();
+        let err = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {err}");
+        assert!(err.contains("locked") && err.contains("Permission denied"), "{err}");
+        assert!(!err.contains("holds no results"), "{err}");
+        std::fs::remove_dir_all(lab.path("cache")).unwrap();
+    }
+    assert!(locked.exists());
+}
+
+#[test]
+fn ctrl_c_prints_the_command_that_continues_the_run() {
+    let lab = Lab::new();
+    let catalog = lab.path("my catalog");
+    std::fs::create_dir(&catalog).unwrap();
+    let arguments = [
+        "run",
+        "quickstart",
+        "--no-steps",
+        "--set",
+        "blocks=4",
+        "--set=rows=1000",
+        "--set",
+        "factors.config=[\"rollback\", \"wal\"]",
+        "--set",
+        "slice_seconds=1",
+        "--only",
+        "point-query",
+        "--results",
+        "it's here",
+        "--catalog",
+        "my catalog",
+        "--progress=plain",
+    ];
+    let err = File::create(lab.path("stderr")).unwrap();
+    let mut child = lab.command(&arguments).stdout(Stdio::null()).stderr(err).spawn().unwrap();
+    let said = || std::fs::read_to_string(lab.path("stderr")).unwrap();
+    eventually("two slices were measured", || {
+        assert!(child.try_wait().unwrap().is_none(), "{}", said());
+        (said().lines().filter(|line| line.contains("] thds:")).count() >= 2).then_some(())
+    });
+    send("-INT", &child.id().to_string());
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{}", said());
+    let said = said();
+    let command = said.lines().find_map(|line| line.split_once("Continue with: "));
+    let command = command.unwrap_or_else(|| panic!("no command: {said}")).1;
+    let folder = lab.path(".");
+    let mut words = Command::new("sh");
+    words.current_dir(&folder).args(["-c", &format!("printf '%s\\n' {command}")]);
+    let words = text(&words.output().unwrap().stdout);
+    let words: Vec<&str> = words.lines().collect();
+    assert_eq!(words[1..3], ["run", "--resume"]);
+    assert_eq!(words[3..], arguments[1..]);
+    let output = Command::new("sh").current_dir(&folder).args(["-c", command]).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let runs = lab.succeed(&["list", "runs", "--results", "it's here"]);
+    assert_eq!(runs.lines().count(), 1, "{runs}");
+    assert!(runs.contains("quickstart") && runs.contains("finished  4 of 4 blocks"), "{runs}");
+}
+
+#[test]
+fn files_of_the_catalog_are_shown_as_they_are() {
+    let lab = Lab::new();
+    let shown = |kind: &str, name: &str| lab.succeed(&["show", kind, name]);
+    let quickstart = include_str!("../../experiments/quickstart.toml");
+    assert_eq!(shown("experiment", "quickstart"), quickstart);
+    assert_eq!(shown("suite", "quick"), include_str!("../../catalog/suites/quick.toml"));
+    assert_eq!(shown("schema", "sbtest"), include_str!("../../catalog/schemas/sbtest.toml"));
+    let base = include_str!("../../catalog/configs/mysql/base.toml");
+    assert_eq!(shown("config", "mysql/base"), base);
+    // A workload stays a workload file, with the SQL of each server as comments.
+    let workload = shown("workload", "insert");
+    assert!(workload.starts_with(include_str!("../../catalog/workloads/insert.toml")));
+    assert!(workload.contains("#     INSERT INTO {table}"), "{workload}");
+    lab.write("own.toml", &workload);
+    lab.succeed(&["show", "workload", "./own.toml"]);
+    for line in lab.succeed(&["list", "workloads"]).lines() {
+        shown("workload", line.split_whitespace().next().unwrap());
+    }
+    for (kind, name, part) in [
+        ("config", "base", "`mysql/base`"),
+        ("config", "mysql/bsae", "`mysql/base`"),
+        ("suite", "quik", "`quick`"),
+        ("schema", "./nowhere.toml", "nowhere.toml"),
+    ] {
+        let output = lab.run(&["show", kind, name]);
+        let err = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{err}");
+        assert!(err.contains(part), "`{part}` is not in: {err}");
+    }
+}
