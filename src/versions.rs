@@ -14,6 +14,12 @@ impl plan::Versions for HostVersions<'_> {
         dbms::product::DBMSES.iter().map(|product| product.name().to_owned()).collect()
     }
 
+    fn available(&self, server: &str) -> Vec<String> {
+        let product = dbms::product::DBMSES.iter().find(|product| product.name() == server);
+        let releases = product.map(|product| product.releases()).unwrap_or_default();
+        releases.into_iter().map(|release| release.version).collect()
+    }
+
     fn resolve(&self, server: &str, version: &str) -> Result<String, String> {
         let build = build(server, version);
         dbms::resolve(&build, self.places)

@@ -1,12 +1,12 @@
 //! Integer expressions over parameters, as catalog files write them: `rows / 2 + 1`,
 //! `min(1200, 60 + rows / 1000000)`.
 
-use crate::Parameters;
+use crate::{Parameters, number};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
 /// An integer expression with `+ - * /`, parentheses, unary minus, `min(a, b)`, `max(a, b)`,
-/// integers and parameter names.
+/// integers (also `10k`, `1M`, `1e6`) and parameter names.
 ///
 /// Kept as its source text, so that records and messages show what the author wrote.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -176,17 +176,17 @@ impl Parser<'_> {
 
     fn atom(&mut self) -> Result<i64, ExpressionError> {
         self.skip_blanks();
-        let is_word = |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_';
+        let number = self.rest.first().is_some_and(u8::is_ascii_digit);
+        let is_word =
+            |byte: &u8| byte.is_ascii_alphanumeric() || *byte == b'_' || number && *byte == b'.';
         let length = self.rest.iter().take_while(|byte| is_word(byte)).count();
         let (word, rest) = self.rest.split_at(length);
         self.rest = rest;
         let word = String::from_utf8_lossy(word).into_owned();
         match word.as_bytes().first() {
             None => Err(self.malformed("a number or a parameter name is missing")),
-            Some(byte) if byte.is_ascii_digit() => word
-                .replace('_', "")
-                .parse()
-                .map_err(|_| self.malformed(format!("`{word}` is not a number"))),
+            Some(byte) if byte.is_ascii_digit() => number::whole(&word)
+                .ok_or_else(|| self.malformed(format!("`{word}` is not a number"))),
             Some(_) if self.take(b"(").is_some() => self.call(&word),
             Some(_) => {
                 self.parameters.get(&word).copied().ok_or_else(|| ExpressionError::UnknownName {
@@ -241,6 +241,8 @@ mod tests {
         check("2 + 3 * (range - 1)", Ok(299));
         check("-range+1_000", Ok(900));
         check("--3", Ok(3));
+        check("1M / 10k + 1.5k", Ok(1600));
+        check("1e3 * 2", Ok(2000));
         check("min(range, 50)", Ok(50));
         check("max (range, rows / 2) + 1", Ok(501));
         check("min(1200, 60 + max(rows, 2 * rows) / 100)", Ok(80));
@@ -270,6 +272,7 @@ mod tests {
         check("1 / 0", Err("division by zero"));
         check("9223372036854775807 + 1", Err("overflow"));
         check("9x", Err("not a number"));
+        check("1.5", Err("not a number"));
         check("mim(1, 2)", Err("`mim` is not a function; there are `min` and `max`"));
         check("min(1)", Err("`min` takes two values, `min(a, b)`"));
         check("max(1, 2", Err("`)` is missing"));

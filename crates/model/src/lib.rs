@@ -12,6 +12,7 @@
 pub mod civil;
 pub mod drive;
 pub mod environment;
+pub mod escape;
 pub mod experiment;
 pub mod expression;
 pub mod imported;
@@ -19,6 +20,7 @@ pub mod mark;
 pub mod measurement;
 pub mod metric;
 pub mod natural;
+pub mod number;
 pub mod plan;
 pub mod reading;
 pub mod record;

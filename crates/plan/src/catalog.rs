@@ -4,6 +4,7 @@ use crate::{
     error::{Error, Place},
     source::{Fault, Source, is_path},
     suggest,
+    tree::Tree,
     wire::{
         config::WireConfig,
         experiment::WireExperiment,
@@ -305,12 +306,13 @@ fn workload(source: &Source) -> Result<Workload, Error> {
     let checked = wire.check(source.stem(), source.label.clone());
     let mut workload = checked.map_err(|fault| source.locate(fault))?;
     workload.schema = source.reference(&workload.schema);
+    let tree = Tree::new(&source.text);
     for (index, op) in workload.ops.iter_mut().enumerate() {
         let of_op = ["op".to_owned(), index.to_string()];
         for (number, statement) in op.statements.iter_mut().enumerate() {
             let listed = [&of_op[..], &["statement".to_owned(), number.to_string()]].concat();
-            let path = if source.has(&listed) { listed } else { of_op.to_vec() };
-            let line = source.place(&[&path[..], &["sql".to_owned()]].concat()).line;
+            let path = if tree.has(&listed) { listed } else { of_op.to_vec() };
+            let line = tree.line_of(&[&path[..], &["sql".to_owned()]].concat());
             statement.line = line.and_then(|line| u32::try_from(line).ok());
         }
     }

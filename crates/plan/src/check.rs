@@ -1,7 +1,11 @@
 //! Whether the factors, the parameters and the baseline of an experiment fit each other.
 
-use crate::{Draft, draft::ONE_LEVEL, error::Error, suggest, wire::value::EVERYWHERE};
+use crate::{
+    Draft, draft::ONE_LEVEL, error::Error, explain::shown, limits::NAME_MAX,
+    loads::CONNECTIONS_MAX, suggest, wire::value::EVERYWHERE,
+};
 use model::{experiment::Factor, plan::PhaseKind, workload::Mode};
+use std::collections::BTreeSet;
 
 /// The factors that are no parameters of workloads.
 const FACTORS: [&str; 4] = ["build", "config", "clients", MODE];
@@ -18,8 +22,20 @@ pub(crate) fn mode_named(level: &str) -> Option<Mode> {
     }
 }
 
-/// What levels of most factors are.
-const NUMBERS: &str = "whole numbers";
+/// Whether a factor may have the level; else what its levels must be.
+fn fits(factor: &str, level: &str) -> Result<(), String> {
+    let number = level.parse::<i64>().ok();
+    let (good, levels) = match factor {
+        "build" | "config" => (level.len() <= NAME_MAX, format!("at most {NAME_MAX} bytes long")),
+        "clients" => (
+            number.is_some_and(|clients| (1..=CONNECTIONS_MAX).contains(&clients)),
+            format!("a whole number of at least 1 and at most {CONNECTIONS_MAX}"),
+        ),
+        MODE => (mode_named(level).is_some(), "`prepared` or `text`".to_owned()),
+        _ => (number.is_some(), "a whole number".to_owned()),
+    };
+    if good { Ok(()) } else { Err(levels) }
+}
 
 impl Draft {
     /// The levels of a factor, if the experiment has it.
@@ -109,19 +125,19 @@ impl Draft {
 
     fn check_factor_name(&self, factor: &Factor, parameters: &[&str]) -> Result<(), Error> {
         let name = factor.name.as_str();
-        let place = self.places.of(&["factors", name]);
+        let place = || self.places.of(&["factors", name]);
         if ["rows", "tables"].contains(&name) {
             let reason = format!(
                 "`{name}` cannot be a factor, because it needs a load of its own; \
                  write one experiment for each and let them `extends` a common one"
             );
-            return Err(Error::Invalid { place, reason });
+            return Err(Error::Invalid { place: place(), reason });
         }
         if FACTORS.contains(&name) || parameters.contains(&name) {
             return Ok(());
         }
         let hint = suggest::hint(name, FACTORS.into_iter().chain(parameters.iter().copied()));
-        Err(Error::UnknownName { place, what: "factor", name: name.to_owned(), hint })
+        Err(Error::UnknownName { place: place(), what: "factor", name: name.to_owned(), hint })
     }
 
     fn check_levels(&self, factor: &Factor) -> Result<(), Error> {
@@ -131,27 +147,20 @@ impl Draft {
             let reason = format!("the factor `{name}` has no levels; give it one at least");
             return Err(Error::Invalid { place, reason });
         }
+        let mut seen = BTreeSet::new();
         for (index, level) in factor.levels.iter().enumerate() {
             let refuse = |reason: String| {
                 let place = self.places.of(&["factors", name, &index.to_string()]);
                 Err(Error::Invalid { place, reason })
             };
-            if factor.levels[..index].contains(level) {
+            if !seen.insert(level) {
                 return refuse(format!(
                     "the factor `{name}` has the level `{level}` twice; \
                      a second copy of a build needs a name in `[servers.NAME]`"
                 ));
             }
-            let (fits, levels) = match name {
-                "build" | "config" => (true, ""),
-                "clients" => (level.parse().is_ok_and(|clients: u32| clients >= 1), NUMBERS),
-                MODE => (mode_named(level).is_some(), "`prepared` and `text`"),
-                _ => (level.parse::<i64>().is_ok(), NUMBERS),
-            };
-            if !fits {
-                return refuse(format!(
-                    "`{level}` is no level of `{name}`; its levels are {levels}"
-                ));
+            if let Err(levels) = fits(name, level) {
+                return refuse(format!("`{name}` must be {levels}, not `{}`", shown(level)));
             }
         }
         Ok(())
@@ -159,15 +168,15 @@ impl Draft {
 
     fn check_parameters(&self, known: &[&str]) -> Result<(), Error> {
         for name in self.parameters.keys() {
-            let place = self.places.of(&["parameters", name]);
+            let place = || self.places.of(&["parameters", name]);
             if EVERYWHERE.contains(&name.as_str()) {
                 let right = if name == "clients" { "factors.clients" } else { name };
                 let reason = format!("`{name}` is no parameter of a workload; write `{right}`");
-                return Err(Error::Invalid { place, reason });
+                return Err(Error::Invalid { place: place(), reason });
             }
             if !known.contains(&name.as_str()) {
                 let hint = suggest::hint(name, known.iter().copied());
-                let (what, name) = ("parameter", name.clone());
+                let (what, name, place) = ("parameter", name.clone(), place());
                 return Err(Error::UnknownName { place, what, name, hint });
             }
         }

@@ -5,6 +5,7 @@ use crate::{
     Catalog, Suite, SuiteOrder, SuitePhase,
     error::{Error, Place},
     layers::{Layers, Places, check_only, name_of},
+    limits,
     preset::{self, Chosen},
     suggest,
     wire::{
@@ -17,12 +18,13 @@ use model::{
     Parameters,
     experiment::{Design, Experiment, Factor},
     expression::Expression,
+    number,
     plan::PhaseKind,
     schema::Schema,
     subject::Build,
     workload::{Arrival, Mode, Workload},
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// What the command line puts over an experiment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -133,14 +135,14 @@ fn experiment(layers: &Layers, chosen: &Chosen) -> Result<Experiment, Error> {
         question: question(layers)?,
         suite: wire.suite.clone().unwrap_or_else(|| layers.name.clone()),
         design,
-        blocks: wire.blocks.unwrap_or(8),
-        loads: wire.loads.unwrap_or(1),
-        rounds: wire.rounds.unwrap_or(2),
-        seed: wire.seed.unwrap_or(42),
-        baseline: wire.baseline.iter().map(|(k, v)| (k.clone(), v.0.clone())).collect(),
+        blocks: wire.blocks.map_or(8, |blocks| blocks.0),
+        loads: wire.loads.map_or(1, |loads| loads.0),
+        rounds: wire.rounds.map_or(2, |rounds| rounds.0),
+        seed: wire.seed.map_or(42, |seed| seed.0),
+        baseline: wire.baseline.iter().map(|(k, v)| (k.clone(), level_of(k, &v.0))).collect(),
         tables: tables(layers, chosen, &factors)?,
         factors,
-        rows: wire.rows.or(chosen.rows).unwrap_or(1_000_000),
+        rows: wire.rows.map(|rows| rows.0).or(chosen.rows).unwrap_or(1_000_000),
         slice_seconds: wire.slice_seconds.unwrap_or(2.0),
         read_seconds: wire.read_seconds.unwrap_or(180.0),
         write_seconds: wire.write_seconds.unwrap_or(300.0),
@@ -148,14 +150,14 @@ fn experiment(layers: &Layers, chosen: &Chosen) -> Result<Experiment, Error> {
         require: wire.require.clone(),
         text: layers.text.clone(),
     };
-    check_limits(&experiment, layers)?;
+    limits::check(&experiment, layers)?;
     Ok(experiment)
 }
 
 fn factors(wire: &WireExperiment, chosen: &Chosen) -> Vec<Factor> {
     let factor = |(name, OneOrMany(levels)): &(String, OneOrMany)| Factor {
         name: name.clone(),
-        levels: levels.clone(),
+        levels: levels.iter().map(|level| level_of(name, level)).collect(),
     };
     let mut factors: Vec<Factor> = wire.factors.0.iter().map(factor).collect();
     if let (Some(clients), false) = (chosen.clients, has(&factors, "clients")) {
@@ -164,13 +166,22 @@ fn factors(wire: &WireExperiment, chosen: &Chosen) -> Vec<Factor> {
     factors
 }
 
+/// A level as records have it: a number of a factor of numbers in digits, `1k` as `1000`.
+fn level_of(factor: &str, level: &str) -> String {
+    let words = ["build", "config"].contains(&factor);
+    let whole = number::whole(level).filter(|_| !words);
+    whole.map_or_else(|| level.to_owned(), |whole| whole.to_string())
+}
+
 fn has(factors: &[Factor], name: &str) -> bool {
     factors.iter().any(|factor| factor.name == name)
 }
 
 /// Number of tables: the experiment's, or the suite's rule over the only level of `clients`.
 fn tables(layers: &Layers, chosen: &Chosen, factors: &[Factor]) -> Result<u64, Error> {
-    let Some(rule) = &chosen.tables else { return Ok(layers.wire.tables.unwrap_or(1)) };
+    let Some(rule) = &chosen.tables else {
+        return Ok(layers.wire.tables.map_or(1, |tables| tables.0));
+    };
     let invalid =
         |key: &[&str], reason: String| Err(Error::Invalid { place: layers.place(key), reason });
     if layers.wire.tables.is_some() {
@@ -194,57 +205,6 @@ fn tables(layers: &Layers, chosen: &Chosen, factors: &[Factor]) -> Result<u64, E
 pub(crate) const ONE_LEVEL: &str = "the phases of this suite build on each other, so that each \
                                     level needs a load of its own; write one experiment for each \
                                     and let them `extends` a common one";
-
-/// Largest count of blocks, rounds and the like: far beyond use, and small enough to plan at once.
-const COUNT_MAX: u64 = 10_000;
-/// Largest number of rows in all tables together.
-const ROWS_MAX: u64 = 1_000_000_000_000;
-/// Longest stretch, seconds: a week.
-const SECONDS_MAX: f64 = 604_800.0;
-
-fn check_limits(experiment: &Experiment, layers: &Layers) -> Result<(), Error> {
-    let counts = [
-        ("blocks", u64::from(experiment.blocks), COUNT_MAX),
-        ("loads", u64::from(experiment.loads), COUNT_MAX),
-        ("rounds", u64::from(experiment.rounds), COUNT_MAX),
-        ("tables", experiment.tables, COUNT_MAX),
-        ("rows", experiment.rows, ROWS_MAX / experiment.tables.max(1)),
-    ];
-    let invalid =
-        |key: &str, reason: String| Error::Invalid { place: layers.place(&[key]), reason };
-    for (key, value, most) in counts {
-        if value == 0 || value > most {
-            return Err(invalid(key, format!("`{key}` is {value}; it lies between 1 and {most}")));
-        }
-    }
-    if experiment.loads > experiment.blocks {
-        let (loads, blocks) = (experiment.loads, experiment.blocks);
-        let reason =
-            format!("{loads} `loads` for {blocks} `blocks`; a load needs a block at least");
-        return Err(invalid("loads", reason));
-    }
-    let lengths = [
-        ("slice_seconds", experiment.slice_seconds, 0.01),
-        ("read_seconds", experiment.read_seconds, 0.01),
-        ("write_seconds", experiment.write_seconds, 0.01),
-        ("warmup_seconds", experiment.warmup_seconds, 0.0),
-    ];
-    for (key, value, least) in lengths {
-        if !(least..=SECONDS_MAX).contains(&value) {
-            let reason = format!("`{key}` is {value}; it lies between {least} and {SECONDS_MAX}");
-            return Err(invalid(key, reason));
-        }
-    }
-    match experiment.require.iter().position(|word| word != "perf") {
-        Some(index) => Err(Error::UnknownName {
-            place: layers.place(&["require", &index.to_string()]),
-            what: "requirement",
-            name: experiment.require[index].clone(),
-            hint: suggest::hint(&experiment.require[index], ["perf"]),
-        }),
-        None => Ok(()),
-    }
-}
 
 /// The suite that is named, or one made of the list of workloads.
 fn suite(layers: &Layers, catalog: &Catalog) -> Result<Suite, Error> {
@@ -298,7 +258,10 @@ fn listed(workload: &str) -> SuitePhase {
 #[derive(Default)]
 struct Found {
     workloads: Vec<Workload>,
-    references: Vec<String>,
+    /// Index of a workload by the reference that found it.
+    references: BTreeMap<String, usize>,
+    /// Index of a workload by its name.
+    names: BTreeMap<String, usize>,
 }
 
 impl Found {
@@ -310,14 +273,14 @@ impl Found {
     ) -> Result<Vec<DraftPhase>, Error> {
         let mut phases: Vec<DraftPhase> = Vec::new();
         for (index, entry) in suite.phases.into_iter().enumerate() {
-            let place = match layers.wire.workloads {
+            let place = || match layers.wire.workloads {
                 Some(_) => layers.place(&["workloads", &index.to_string()]),
                 None => layers.place(&["suite"]),
             };
             let workload = if entry.workload.is_empty() {
                 phases.last().map_or(0, |phase| phase.workload)
             } else {
-                self.find(&entry.workload, catalog).map_err(|error| error.at(place))?
+                self.find(&entry.workload, catalog).map_err(|error| error.at(place()))?
             };
             phases.push(DraftPhase { suite: entry, workload });
         }
@@ -328,20 +291,23 @@ impl Found {
     }
 
     fn find(&mut self, reference: &str, catalog: &Catalog) -> Result<usize, Error> {
-        if let Some(index) = self.references.iter().position(|known| known == reference) {
-            return Ok(index);
+        if let Some(index) = self.references.get(reference) {
+            return Ok(*index);
         }
         let workload = catalog.workload(reference)?;
-        if let Some(other) = self.workloads.iter().find(|other| other.name == workload.name) {
+        if let Some(other) = self.names.get(&workload.name) {
+            let other = &self.workloads[*other];
             let reason = format!(
                 "two workloads are named `{}` (`{}` and `{}`); rename one of the files",
                 workload.name, other.source, workload.source
             );
             return Err(Error::Invalid { place: Place::default(), reason });
         }
-        self.references.push(reference.to_owned());
+        let index = self.workloads.len();
+        self.references.insert(reference.to_owned(), index);
+        self.names.insert(workload.name.clone(), index);
         self.workloads.push(workload);
-        Ok(self.workloads.len() - 1)
+        Ok(index)
     }
 }
 
@@ -385,42 +351,46 @@ fn keep_only(
     Ok(())
 }
 
+/// The schemas of the workloads, each of which is read once.
 fn schemas(
     workloads: &[Workload],
     catalog: &Catalog,
     values: &Parameters,
 ) -> Result<Vec<Schema>, Error> {
     let mut schemas: Vec<Schema> = Vec::new();
+    let mut dialects: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for workload in workloads {
         let place = Place { file: workload.source.clone(), line: None };
-        let schema = catalog
-            .schema_with(&workload.schema, values)
-            .map_err(|error| error.at(place.clone()))?;
-        // Partitions may take a dialect away; it is known all the same.
-        let whole = catalog.schema(&workload.schema).map_err(|error| error.at(place.clone()))?;
-        let dialects = whole.tables.iter().flat_map(|table| table.create.keys());
-        let dialects: Vec<&str> = dialects.map(String::as_str).collect();
-        check_dialects(workload, &dialects).map_err(|error| error.at(place.clone()))?;
-        match schemas.iter().find(|other| other.name == schema.name) {
-            Some(other) if *other != schema => {
-                let reason = format!("two schemas are named `{}`; rename one", schema.name);
-                return Err(Error::Invalid { place, reason });
+        if !dialects.contains_key(workload.schema.as_str()) {
+            let read = |values| catalog.schema_with(&workload.schema, values);
+            let schema = read(values).map_err(|error| error.at(place.clone()))?;
+            // Partitions may take a dialect away; it is known all the same.
+            let whole = read(&Parameters::new()).map_err(|error| error.at(place.clone()))?;
+            let known = whole.tables.into_iter().flat_map(|table| table.create.into_keys());
+            dialects.insert(&workload.schema, known.collect());
+            match schemas.iter().find(|other| other.name == schema.name) {
+                Some(other) if *other != schema => {
+                    let reason = format!("two schemas are named `{}`; rename one", schema.name);
+                    return Err(Error::Invalid { place, reason });
+                }
+                Some(_) => {}
+                None => schemas.push(schema),
             }
-            Some(_) => {}
-            None => schemas.push(schema),
         }
+        check_dialects(workload, &dialects[workload.schema.as_str()])
+            .map_err(|error| error.at(place))?;
     }
     Ok(schemas)
 }
 
 /// Refuses what a workload has for a dialect in which its tables do not exist.
-fn check_dialects(workload: &Workload, known: &[&str]) -> Result<(), Error> {
+fn check_dialects(workload: &Workload, known: &BTreeSet<String>) -> Result<(), Error> {
     for statement in workload.ops.iter().flat_map(|op| &op.statements) {
         let texts = statement.sql_for.keys().map(|dialect| ("dialect in `sql_for`", dialect));
         let modes = statement.mode_for.keys().map(|dialect| ("dialect in `mode_for`", dialect));
         for (what, dialect) in texts.chain(modes) {
-            if !known.contains(&dialect.as_str()) {
-                let hint = suggest::hint(dialect, known.iter().copied());
+            if !known.contains(dialect) {
+                let hint = suggest::hint(dialect, known.iter().map(String::as_str));
                 let (place, name) = (Place::default(), dialect.clone());
                 return Err(Error::UnknownName { place, what, name, hint });
             }
@@ -437,9 +407,9 @@ fn arrival(layers: &Layers) -> Result<Option<Arrival>, Error> {
 fn servers(layers: &Layers) -> Result<BTreeMap<String, Build>, Error> {
     let mut servers = BTreeMap::new();
     for (name, server) in &layers.wire.servers {
-        let place = layers.place(&["servers", name]);
-        let build = server.check().map_err(|fault| fault.into_error().at(place.clone()))?;
-        check_name(name).map_err(|error| error.at(place))?;
+        let place = || layers.place(&["servers", name]);
+        let build = server.check().map_err(|fault| fault.into_error().at(place()))?;
+        check_name(name).map_err(|error| error.at(place()))?;
         servers.insert(name.clone(), build);
     }
     Ok(servers)
@@ -448,6 +418,7 @@ fn servers(layers: &Layers) -> Result<BTreeMap<String, Build>, Error> {
 /// Names of builds become names of folders and columns.
 fn check_name(name: &str) -> Result<(), Error> {
     let good = |byte: u8| byte.is_ascii_alphanumeric() || b"._+-@".contains(&byte);
+    limits::check_name("server", name)?;
     if !name.is_empty() && !name.starts_with(['.', '-']) && name.bytes().all(good) {
         return Ok(());
     }

@@ -30,6 +30,16 @@ pub enum Error {
     /// A file or folder cannot be read. Remedy: the path in the message.
     #[error("{0}")]
     Read(#[from] std::io::Error),
+    /// A file that another one refers to, or the command line, cannot be read.
+    #[error("{place}cannot read `{path}`: {reason}{}", folder_hint(.place, .path))]
+    Unreadable {
+        /// Where it is referred to.
+        place: Place,
+        /// Path as it was opened.
+        path: String,
+        /// Why not.
+        reason: String,
+    },
     /// The text is not TOML, or a value has a wrong type.
     #[error("{place}{reason}")]
     Toml {
@@ -84,4 +94,21 @@ pub enum Error {
         /// Which part.
         source: ExpressionError,
     },
+}
+
+/// Where a relative path of a file begins, for who wonders why it was looked for there.
+fn folder_hint(place: &Place, path: &str) -> String {
+    match std::path::Path::new(&place.file).parent() {
+        Some(folder) if place.line.is_some() => {
+            let folder = match folder.display().to_string() {
+                here if here.is_empty() => ".".to_owned(),
+                folder => folder,
+            };
+            match std::path::Path::new(path).starts_with(&folder) {
+                true => format!("; relative paths start at the folder of the file, `{folder}`"),
+                false => String::new(),
+            }
+        }
+        _ => String::new(),
+    }
 }

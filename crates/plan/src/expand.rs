@@ -13,7 +13,7 @@ use model::{
     plan::{Estimate, PhaseKind, Plan},
 };
 use sha2::{Digest, Sha256};
-use std::fmt::Write;
+use std::{collections::BTreeSet, fmt::Write};
 
 /// Version of the plan's format.
 const PLAN_FORMAT: u32 = 1;
@@ -73,20 +73,19 @@ pub fn plan(draft: &Draft, catalog: &Catalog, versions: &dyn Versions) -> Result
 /// Drops the workloads that no phase uses any more, and the schemas that no workload uses.
 fn keep_used(plan: &mut Plan) {
     let mut places: Vec<Option<usize>> = vec![None; plan.workloads.len()];
-    let mut kept = 0;
-    for (index, place) in places.iter_mut().enumerate() {
-        if plan.phases.iter().any(|phase| phase.workload == index) {
-            *place = Some(kept);
-            kept += 1;
-        }
+    for phase in &plan.phases {
+        places[phase.workload] = Some(0);
+    }
+    for (kept, place) in places.iter_mut().flatten().enumerate() {
+        *place = kept;
     }
     let mut used = places.iter();
     plan.workloads.retain(|_| used.next().is_some_and(Option::is_some));
     for phase in &mut plan.phases {
         phase.workload = places[phase.workload].unwrap_or(phase.workload);
     }
-    let names: Vec<&str> = plan.workloads.iter().map(|one| one.schema.as_str()).collect();
-    plan.schemas.retain(|schema| names.contains(&schema.name.as_str()));
+    let names: BTreeSet<&str> = plan.workloads.iter().map(|one| one.schema.as_str()).collect();
+    plan.schemas.retain(|schema| names.contains(schema.name.as_str()));
 }
 
 /// Writes the levels of `build` as the subjects have them.

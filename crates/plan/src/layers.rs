@@ -3,7 +3,7 @@
 use crate::{
     Catalog, Overrides,
     error::{Error, Place},
-    source::{Source, explain, is_path},
+    source::{Source, is_path},
     suggest,
     wire::experiment::WireExperiment,
 };
@@ -90,10 +90,7 @@ impl Layers {
         let text = if sources.len() == 1 && set.is_empty() {
             first.text.clone().into_owned()
         } else {
-            toml::to_string(&merged).map_err(|error| Error::Toml {
-                place: Place::default(),
-                reason: format!("the merged experiment cannot be written: {error}"),
-            })?
+            written(&merged)?
         };
         let name = first.stem();
         Ok(Self { wire, text, name, places: Places { set, sources } })
@@ -131,11 +128,24 @@ fn chain(name_or_path: &str, catalog: &Catalog) -> Result<Vec<Source>, Error> {
     Ok(sources)
 }
 
+/// The merged values; a wrong one is named by its key, because it has no line.
 fn interpret(merged: &Table) -> Result<WireExperiment, Error> {
-    merged
-        .clone()
-        .try_into()
-        .map_err(|error: toml::de::Error| point_to_factors(explain(error.message())))
+    merged.clone().try_into().map_err(|error: toml::de::Error| {
+        let text = written(merged).unwrap_or_default();
+        let source = Source { label: String::new(), text: text.into(), folder: None };
+        match source.parse::<WireExperiment>() {
+            Err(error) => point_to_factors(error).without_place(),
+            Ok(_) => Error::Toml { place: Place::default(), reason: error.message().to_owned() },
+        }
+    })
+}
+
+/// The merged text.
+fn written(merged: &Table) -> Result<String, Error> {
+    toml::to_string(merged).map_err(|error| Error::Toml {
+        place: Place::default(),
+        reason: format!("the merged experiment cannot be written: {error}"),
+    })
 }
 
 /// `clients` and its like are factors; who writes them as keys is told so.
@@ -181,7 +191,8 @@ fn resolve_paths(layer: &mut Table, source: &Source) {
 }
 
 /// Puts `upper` over `lower`: tables are merged, anything else is replaced. A suite replaces a list
-/// of workloads, and the other way round; either takes the preset of the old suite away.
+/// of workloads, and the other way round; either takes the preset of the old suite away. New builds
+/// or configs take a baseline away that is none of them: their first one is the base.
 fn merge(lower: &mut Table, upper: Table) {
     for (one, other) in [("suite", "workloads"), ("workloads", "suite")] {
         if upper.contains_key(one) && !upper.contains_key(other) {
@@ -193,7 +204,24 @@ fn merge(lower: &mut Table, upper: Table) {
     if replaced && !upper.contains_key("preset") {
         lower.remove("preset");
     }
+    for factor in ["build", "config"] {
+        let replaced = lookup(&upper, "factors", factor).filter(|levels| !levels.is_table());
+        let Some(base) = lookup(lower, "baseline", factor) else { continue };
+        if replaced.is_some_and(|levels| !has_level(levels, base))
+            && let Some(Value::Table(baseline)) = lower.get_mut("baseline")
+        {
+            baseline.remove(factor);
+        }
+    }
     merge_values(lower, upper);
+}
+
+fn lookup<'a>(table: &'a Table, outer: &str, inner: &str) -> Option<&'a Value> {
+    table.get(outer)?.as_table()?.get(inner)
+}
+
+fn has_level(levels: &Value, level: &Value) -> bool {
+    levels == level || levels.as_array().is_some_and(|levels| levels.contains(level))
 }
 
 fn merge_values(lower: &mut Table, upper: Table) {

@@ -15,8 +15,10 @@ mod draft;
 mod error;
 mod estimate;
 mod expand;
+mod explain;
 mod growth;
 mod layers;
+mod limits;
 mod loads;
 mod order;
 mod phases;
@@ -26,6 +28,7 @@ mod render;
 mod source;
 mod subjects;
 mod suggest;
+mod tree;
 mod values;
 mod wire;
 
@@ -41,6 +44,9 @@ pub use wire::suite::{Length, Preset, Suite, SuiteOrder, SuitePhase};
 pub trait Versions {
     /// Names of the server products (`mysql`, `sqlite`, …).
     fn products(&self) -> Vec<String>;
+
+    /// Versions of a server that can be had, for messages.
+    fn available(&self, server: &str) -> Vec<String>;
 
     /// The exact version that `version` stands for: a version, a prefix of one, or empty for the
     /// newest. The error is one clear sentence for the user.

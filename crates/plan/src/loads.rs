@@ -1,7 +1,11 @@
 //! The roles of a workload under the parameters of a phase: how many connections do how much, how
 //! fast.
 
-use crate::error::{Error, Place};
+use crate::{
+    error::{Error, Place},
+    limits::{ROWS_MAX, SECONDS_MAX},
+    values::found,
+};
 use model::{
     Parameters,
     expression::Expression,
@@ -10,6 +14,9 @@ use model::{
 
 /// Connections of one phase, at most: beyond this nothing on one machine is measured.
 pub(crate) const CONNECTIONS_MAX: i64 = 65_536;
+
+/// Operations or rows of one connection, at most.
+const AMOUNT_MAX: i64 = ROWS_MAX as i64;
 
 /// One role, its expressions evaluated.
 #[derive(Debug)]
@@ -90,34 +97,36 @@ fn load<'a>(
     role: &'a Role,
     parameters: &Parameters,
 ) -> Result<Load<'a>, Error> {
-    let least = |what: &str, expression: &Expression| {
+    let within = |what: &str, expression: &Expression, most: i64| {
         let value = value(expression, parameters)?;
-        if value >= 1 {
+        if (1..=most).contains(&value) {
             return Ok(value);
         }
         let name = &role.name;
-        let reason = format!(
-            "`{expression}`, the {what} of the role `{name}`, is {value}; it must be 1 at least"
-        );
+        let found = found(expression, value);
+        let reason = format!("`{what}` of the role `{name}` must be from 1 to {most}{found}");
         Err(invalid(reason))
     };
+    let least = |what: &str, expression: &Expression| within(what, expression, AMOUNT_MAX);
     let ops = workload.ops.iter().filter(|op| role.ops.contains(&op.name));
     let changed = ops.map(|op| changed_by(op, parameters)).collect::<Result<Vec<_>, Error>>()?;
     Ok(Load {
         role,
-        connections: least("clients", &role.clients)?,
+        connections: within("clients", &role.clients, CONNECTIONS_MAX)?,
         per_second: match &role.arrival {
             RoleArrival::Closed => None,
             RoleArrival::Open { per_second, rows, .. } => {
-                let rate = least("rate", per_second)? as f64;
-                let rows = rows.as_ref().map(|rows| least("rows of an operation", rows));
+                let rate = least("per_second", per_second)? as f64;
+                let rows = rows.as_ref().map(|rows| least("arrival.rows", rows));
                 Some(rate / rows.transpose()?.unwrap_or(1) as f64)
             }
         },
         amount: match &role.end {
-            RoleEnd::Operations(end) => Amount::Operations(least("end", end)?),
-            RoleEnd::Rows(end) => Amount::Rows(least("end", end)?),
-            RoleEnd::Seconds(end) => Amount::Seconds(least("end", end)?),
+            RoleEnd::Operations(end) => Amount::Operations(least("end.operations", end)?),
+            RoleEnd::Rows(end) => Amount::Rows(least("end.rows", end)?),
+            RoleEnd::Seconds(end) => {
+                Amount::Seconds(within("end.seconds", end, SECONDS_MAX as i64)?)
+            }
             RoleEnd::With(_) => Amount::Open,
         },
         rows_per_operation: changed.into_iter().max().unwrap_or(0),

@@ -14,20 +14,19 @@ const ROUNDS: u64 = 1;
 const STARTS: u64 = 2;
 const SLICES: u64 = 3;
 
-/// The rows of a Williams square for subjects `0..count`: `count` rows if even, twice as many if
-/// odd.
-fn williams(count: usize) -> Vec<Vec<usize>> {
+/// Rows of a Williams square for subjects `0..count`: `count` if even, twice as many if odd.
+fn square(count: usize) -> usize {
+    if count % 2 == 1 && count > 1 { 2 * count } else { count }
+}
+
+/// One row of the square.
+fn williams(count: usize, row: usize) -> Vec<usize> {
     // 0, 1, n-1, 2, n-2, …: all differences between neighbours occur once.
     let zigzag = |place: usize| if place % 2 == 1 { place.div_ceil(2) } else { count - place / 2 };
-    let mut rows: Vec<Vec<usize>> = (0..count)
-        .map(|shift| (0..count).map(|place| (zigzag(place) + shift) % count).collect())
-        .collect();
-    if count % 2 == 1 && count > 1 {
-        let mirrored: Vec<Vec<usize>> =
-            rows.iter().map(|row| row.iter().rev().copied().collect()).collect();
-        rows.extend(mirrored);
-    }
-    rows
+    let shift = row % count.max(1);
+    let places = (0..count).map(|place| (zigzag(place) + shift) % count);
+    // The second half of an odd square is the first one mirrored.
+    if row < count { places.collect() } else { places.rev().collect() }
 }
 
 /// The orders of one phase: round after round, block after block, from randomised squares.
@@ -35,25 +34,27 @@ fn williams(count: usize) -> Vec<Vec<usize>> {
 struct Rounds {
     random: Random,
     subjects: usize,
-    left: Vec<Vec<usize>>,
+    /// The subject that each number of the square stands for.
+    names: Vec<usize>,
+    /// Rows of the square that are left.
+    left: Vec<usize>,
 }
 
 impl Rounds {
     fn new(seed: u64, phase: usize, subjects: usize) -> Self {
-        Self { random: Random::new(seed, &[ROUNDS, phase as u64]), subjects, left: Vec::new() }
+        let random = Random::new(seed, &[ROUNDS, phase as u64]);
+        Self { random, subjects, names: Vec::new(), left: Vec::new() }
     }
 
     fn next(&mut self) -> Vec<usize> {
         if self.left.is_empty() {
-            let mut names: Vec<usize> = (0..self.subjects).collect();
-            self.random.shuffle(&mut names);
-            self.left = williams(self.subjects);
-            for row in &mut self.left {
-                row.iter_mut().for_each(|subject| *subject = names[*subject]);
-            }
+            self.names = (0..self.subjects).collect();
+            self.random.shuffle(&mut self.names);
+            self.left = (0..square(self.subjects)).collect();
             self.random.shuffle(&mut self.left);
         }
-        self.left.pop().unwrap_or_default()
+        let row = self.left.pop().map(|row| williams(self.subjects, row)).unwrap_or_default();
+        row.into_iter().map(|subject| self.names[subject]).collect()
     }
 }
 
@@ -119,7 +120,7 @@ mod tests {
     #[test]
     fn squares_are_balanced_for_place_and_predecessor() {
         for count in 2..=9 {
-            let rows = williams(count);
+            let rows: Vec<_> = (0..square(count)).map(|row| williams(count, row)).collect();
             let copies = rows.len() / count;
             let mut places = BTreeMap::new();
             let mut pairs = BTreeMap::new();

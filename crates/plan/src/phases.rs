@@ -5,6 +5,7 @@ use crate::{
     check::{MODE, mode_named},
     draft::DraftPhase,
     error::{Error, Place},
+    limits::{self, Rate, SECONDS_MAX},
     loads::{CONNECTIONS_MAX, Load, loads},
     preset,
     values::check_values,
@@ -16,6 +17,7 @@ use model::{
     plan::{Phase, PhaseKind, Settle},
     workload::{Arrival, Mode, RoleArrival, Workload},
 };
+use std::collections::BTreeMap;
 
 /// Longest settle of the classic design and its shortest, seconds: the published waiting rule.
 const SETTLE_SECONDS: (f64, f64) = (60.0, 1200.0);
@@ -27,40 +29,37 @@ const SETTLE_CEILING_FLOORS: f64 = 4.0;
 /// All phases in order: for each entry of the suite every combination of levels, clients innermost.
 pub(crate) fn phases(draft: &Draft) -> Result<Vec<Phase>, Error> {
     let mut phases: Vec<Phase> = Vec::new();
+    let mut names: BTreeMap<String, usize> = BTreeMap::new();
     for entry in &draft.phases {
         for levels in cells(draft, entry) {
-            let phase = phase(draft, entry, levels)?;
-            match phases.iter().find(|other| other.name == phase.name) {
-                // A factor over a parameter makes the ranges of a suite equal; one of them is
-                // enough.
-                Some(other) if *other == phase && phase.kind == PhaseKind::Measure => {}
-                Some(_) if phase.kind != PhaseKind::Measure => {
-                    phases.push(numbered(phase, &phases))
+            let mut phase = phase(draft, entry, levels)?;
+            if let Some(other) = names.get(&phase.name) {
+                match phase.kind {
+                    // A factor over a parameter makes the ranges of a suite equal; one of them is
+                    // enough.
+                    PhaseKind::Measure if phases[*other] == phase => continue,
+                    PhaseKind::Measure => return Err(named_twice(draft, &phase.name)),
+                    _ => phase.name = numbered(&phase.name, &names),
                 }
-                Some(_) => {
-                    let place = draft.places.of(&["suite"]);
-                    let reason = format!(
-                        "two phases are named `{}`; give one a `name` in the suite",
-                        phase.name
-                    );
-                    return Err(Error::Invalid { place, reason });
-                }
-                None => phases.push(phase),
             }
+            limits::check_name("phase", &phase.name)
+                .map_err(|error| error.at(draft.places.of(&["suite"])))?;
+            names.insert(phase.name.clone(), phases.len());
+            phases.push(phase);
         }
     }
     Ok(phases)
 }
 
+fn named_twice(draft: &Draft, name: &str) -> Error {
+    let reason = format!("two phases are named `{name}`; give one a `name` in the suite");
+    Error::Invalid { place: draft.places.of(&["suite"]), reason }
+}
+
 /// `settle` and warm-ups may occur several times; the second is `settle2`.
-fn numbered(mut phase: Phase, phases: &[Phase]) -> Phase {
-    let stem = phase.name.clone();
-    let taken = |name: &String| phases.iter().any(|other| other.name == *name);
-    let names = (2_u32..).map(|number| format!("{stem}{number}"));
-    if let Some(name) = names.into_iter().find(|name| !taken(name)) {
-        phase.name = name;
-    }
-    phase
+fn numbered(stem: &str, taken: &BTreeMap<String, usize>) -> String {
+    let mut names = (2_u32..).map(|number| format!("{stem}{number}"));
+    names.find(|name| !taken.contains_key(name)).unwrap_or_else(|| stem.to_owned())
 }
 
 /// The combinations of levels that this entry is executed at.
@@ -116,6 +115,11 @@ fn phase(draft: &Draft, entry: &DraftPhase, levels: Levels) -> Result<Phase, Err
         }
         _ => None,
     };
+    let seconds = match &settle {
+        Some(settle) => settle.floor_seconds,
+        None => seconds(draft, entry, &parameters, &loads).map_err(|error| error.at(in_suite()))?,
+    };
+    check_rates(draft, entry, (arrival, clients, seconds), &loads)?;
     let range_factor = levels.get("range").and_then(|level| level.parse().ok());
     Ok(Phase {
         name: name(draft, entry, &levels),
@@ -128,12 +132,7 @@ fn phase(draft: &Draft, entry: &DraftPhase, levels: Levels) -> Result<Phase, Err
         },
         range: range_factor.or(suite.range),
         clients,
-        seconds: match &settle {
-            Some(settle) => settle.floor_seconds,
-            None => {
-                seconds(draft, entry, &parameters, &loads).map_err(|error| error.at(in_suite()))?
-            }
-        },
+        seconds,
         mode: mode(draft, entry, &levels),
         parameters,
         arrival,
@@ -141,6 +140,39 @@ fn phase(draft: &Draft, entry: &DraftPhase, levels: Levels) -> Result<Phase, Err
         levels,
         settle,
     })
+}
+
+/// Refuses rates that no host reaches, and lengths beyond use.
+fn check_rates(
+    draft: &Draft,
+    entry: &DraftPhase,
+    (arrival, clients, seconds): (Arrival, u32, f64),
+    loads: &[Load<'_>],
+) -> Result<(), Error> {
+    let workload = &draft.workloads[entry.workload];
+    let name = &entry.suite.name;
+    let place = || match (draft.arrival, entry.suite.arrival) {
+        (Some(_), _) => draft.places.of(&["arrival"]),
+        (None, Some(_)) => draft.places.of(&["suite"]),
+        (None, None) => Place { file: workload.source.clone(), line: None },
+    };
+    if !(0.0..=SECONDS_MAX).contains(&seconds) {
+        let reason =
+            format!("the phase `{name}` takes {seconds} seconds; at most {SECONDS_MAX} (a week)");
+        return Err(Error::Invalid { place: draft.places.of(&["suite"]), reason });
+    }
+    if let Arrival::Open { per_second, .. } = arrival {
+        let connections = loads.first().map_or(clients.into(), |load| load.connections);
+        let rate = Rate { per_second, connections, seconds };
+        return rate.check(&format!("the phase `{name}`")).map_err(|error| error.at(place()));
+    }
+    for load in loads {
+        let Some(per_second) = load.per_second else { continue };
+        let rate = Rate { per_second, connections: load.connections, seconds };
+        let who = format!("the role `{}` of the phase `{name}`", load.role.name);
+        rate.check(&who).map_err(|error| error.at(place()))?;
+    }
+    Ok(())
 }
 
 /// Whether a phase executes operations.
@@ -239,7 +271,7 @@ fn clients(entry: &DraftPhase, parameters: &Parameters) -> Result<u32, Error> {
         _ => {
             let name = &entry.suite.name;
             let reason = format!(
-                "the phase `{name}` has {clients} clients; 1 to {CONNECTIONS_MAX} are possible"
+                "the phase `{name}` has {clients} clients; it must have 1 to {CONNECTIONS_MAX}"
             );
             Err(Error::Invalid { place: Place::default(), reason })
         }
@@ -305,11 +337,12 @@ fn settle(draft: &Draft, entry: &DraftPhase, parameters: &Parameters) -> Result<
         None if floor > 0.0 => SETTLE_CEILING_FLOORS * floor,
         None => SETTLE_CEILING_FLOORS * published,
     };
-    if floor < 0.0 || ceiling < floor {
+    if floor < 0.0 || ceiling < floor || ceiling > SECONDS_MAX {
         let name = &entry.suite.name;
         let reason = format!(
             "the phase `{name}` waits {floor} to {ceiling} seconds; \
-             `floor_seconds` is 0 at least, and `ceiling_seconds` not below it"
+             `floor_seconds` must be at least 0, `ceiling_seconds` not below it and at most \
+             {SECONDS_MAX}"
         );
         return Err(Error::Invalid { place: Place::default(), reason });
     }
@@ -345,7 +378,7 @@ fn seconds(
     if let Some(seconds) = &entry.suite.seconds {
         let seconds = value(seconds, parameters)?;
         if seconds < 1 {
-            let reason = format!("`seconds` is {seconds}; it must be 1 at least");
+            let reason = format!("`seconds` must be at least 1, not `{seconds}`");
             return Err(Error::Invalid { place: Place::default(), reason });
         }
         return Ok(seconds as f64);

@@ -5,6 +5,7 @@ use crate::{
     loads::{Amount, Load, loads},
 };
 use model::{
+    escape,
     experiment::Design,
     plan::{Block, Phase, PhaseKind, Plan},
     schema::Table,
@@ -21,12 +22,25 @@ pub fn render(plan: &Plan) -> String {
     let _ = phases(&mut text, plan);
     let _ = blocks(&mut text, plan);
     let _ = estimate(&mut text, plan);
-    text
+    harmless(&text)
+}
+
+/// Names come from files: nothing in them steers a terminal.
+fn harmless(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let (line, end) = line.strip_suffix('\n').map_or((line, ""), |line| (line, "\n"));
+        out.push_str(&escape::terminal(line));
+        out.push_str(end);
+    }
+    out
 }
 
 fn head(text: &mut String, plan: &Plan) -> std::fmt::Result {
     let experiment = &plan.experiment;
-    writeln!(text, "{}: {}", experiment.name, experiment.question)?;
+    // A question may have several lines in its file; here it has one.
+    let question = experiment.question.split_whitespace().collect::<Vec<_>>().join(" ");
+    writeln!(text, "{}: {question}", experiment.name)?;
     let design = match experiment.design {
         Design::Interleaved => "interleaved, all servers up, slices of fixed work in turns",
         Design::Classic => "classic, one server at a time, all phases in order",

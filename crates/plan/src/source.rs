@@ -1,13 +1,17 @@
-//! A TOML text and where it came from: parses it, and finds the line of whatever is wrong in it.
+//! A TOML text and where it came from: reads it, parses it, and finds the line of what is wrong.
 
-use crate::error::{Error, Place};
-use crate::suggest;
+use crate::{
+    error::{Error, Place},
+    explain,
+    tree::Tree,
+};
 use serde::de::DeserializeOwned;
 use std::{
     borrow::Cow,
+    io::{ErrorKind, Read},
     path::{Path, PathBuf},
 };
-use toml::de::{DeTable, DeValue};
+use toml::de::DeTable;
 
 /// One TOML text.
 #[derive(Debug, Clone)]
@@ -21,9 +25,13 @@ pub(crate) struct Source {
 }
 
 impl Source {
-    /// Reads a file of the user's.
+    /// Reads a file of the user's: a regular one of at most [`FILE_MAX`] bytes.
     pub(crate) fn read(path: &Path) -> Result<Self, Error> {
-        let text = fs_err::read_to_string(path)?;
+        let text = read_text(path).map_err(|reason| Error::Unreadable {
+            place: Place::default(),
+            path: path.display().to_string(),
+            reason,
+        })?;
         let folder = path.parent().map(Path::to_path_buf);
         Ok(Self { label: path.display().to_string(), text: text.into(), folder })
     }
@@ -45,19 +53,18 @@ impl Source {
 
     /// The text as a wire type.
     pub(crate) fn parse<T: DeserializeOwned>(&self) -> Result<T, Error> {
-        DeTable::parse(&self.text).map_err(|error| self.syntax(&error))?;
-        toml::from_str(&self.text).map_err(|error| self.refuse(&error))
+        DeTable::parse(&self.text).map_err(|error| explain::syntax(self, &error))?;
+        toml::from_str(&self.text).map_err(|error| explain::values(self, &error))
     }
 
     /// The place of the value at `path`; of the nearest table around it, if it is not in the text.
     pub(crate) fn place(&self, path: &[String]) -> Place {
-        let offset = self.find(path).0;
-        Place { file: self.label.clone(), line: offset.map(|at| self.line(at)) }
+        Place { file: self.label.clone(), line: Tree::new(&self.text).line_of(path) }
     }
 
     /// Whether the text itself has a value at `path`.
     pub(crate) fn has(&self, path: &[String]) -> bool {
-        self.find(path).1 == path.len()
+        Tree::new(&self.text).has(path)
     }
 
     /// Puts the place of a fault into its error.
@@ -65,87 +72,38 @@ impl Source {
         let place = self.place(&fault.path);
         fault.into_error().at(place)
     }
+}
 
-    /// Byte offset of the deepest part of `path` that exists, and how deep that is.
-    fn find(&self, path: &[String]) -> (Option<usize>, usize) {
-        let Ok(root) = DeTable::parse(&self.text) else { return (None, 0) };
-        let root = root.into_inner();
-        let Some(first) = path.first() else { return (None, 0) };
-        let Some((key, mut value)) = root.get_key_value(first.as_str()) else { return (None, 0) };
-        let mut offset = key.span().start;
-        for (depth, step) in path.iter().enumerate().skip(1) {
-            let next = match value.get_ref() {
-                DeValue::Table(table) => {
-                    table.get_key_value(step.as_str()).map(|(key, value)| (key.span(), value))
-                }
-                DeValue::Array(items) => {
-                    let item = step.parse().ok().and_then(|index: usize| items.get(index));
-                    item.map(|value| (value.span(), value))
-                }
-                _ => None,
-            };
-            match next {
-                Some((span, deeper)) => (offset, value) = (span.start, deeper),
-                None => return (Some(offset), depth),
-            }
-        }
-        (Some(offset), path.len())
-    }
+/// Largest file that is read, bytes: far beyond any experiment.
+const FILE_MAX: u64 = 1 << 20;
 
-    fn line(&self, offset: usize) -> usize {
-        let end = offset.min(self.text.len());
-        1 + self.text.as_bytes()[..end].iter().filter(|byte| **byte == b'\n').count()
+/// The text of a regular file. The error is a reason.
+fn read_text(path: &Path) -> Result<String, String> {
+    let plain = |error: std::io::Error| match error.kind() {
+        ErrorKind::NotFound => "there is no such file".to_owned(),
+        ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        _ => error.to_string(),
+    };
+    // Opening a pipe would wait for whoever writes to it.
+    let kind = fs_err::metadata(path).map_err(plain)?;
+    if kind.is_dir() {
+        return Err("it is a folder; name a file in it".to_owned());
     }
-
-    fn place_of(&self, error: &toml::de::Error) -> Place {
-        let line = error.span().map(|span| self.line(span.start));
-        Place { file: self.label.clone(), line }
+    if !kind.is_file() {
+        return Err("it is not a regular file".to_owned());
     }
-
-    fn syntax(&self, error: &toml::de::Error) -> Error {
-        let reason = format!("this is not TOML: {}", one_line(error.message()));
-        Error::Toml { place: self.place_of(error), reason }
+    let file = fs_err::File::open(path).map_err(plain)?;
+    let mut bytes = Vec::new();
+    file.take(FILE_MAX + 1).read_to_end(&mut bytes).map_err(plain)?;
+    if bytes.len() as u64 > FILE_MAX {
+        return Err(format!("it is larger than {FILE_MAX} bytes, the most that is read"));
     }
-
-    fn refuse(&self, error: &toml::de::Error) -> Error {
-        explain(error.message()).at(self.place_of(error))
-    }
+    String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())
 }
 
 /// Whether a reference is a path and not a name of the catalog.
 pub(crate) fn is_path(text: &str) -> bool {
     text.contains('/') || text.ends_with(".toml")
-}
-
-/// What a TOML error says, in this crate's words: an unknown key gets the nearest known one.
-pub(crate) fn explain(message: &str) -> Error {
-    let place = Place::default();
-    let words = |text: &str| -> Vec<String> {
-        text.split('`').skip(1).step_by(2).map(str::to_owned).collect()
-    };
-    if let Some(rest) = message.strip_prefix("unknown field ") {
-        let names = words(rest);
-        let key = names.first().cloned().unwrap_or_default();
-        let hint = suggest::hint(&key, names.iter().skip(1).map(String::as_str));
-        return Error::UnknownKey { place, key, hint };
-    }
-    if let Some(rest) = message.strip_prefix("unknown variant ") {
-        let names = words(rest);
-        let name = names.first().cloned().unwrap_or_default();
-        let hint = suggest::hint(&name, names.iter().skip(1).map(String::as_str));
-        return Error::UnknownName { place, what: "word", name, hint };
-    }
-    if let Some(rest) = message.strip_prefix("missing field ") {
-        return Error::Toml {
-            place,
-            reason: format!("the key {} is missing; add it", one_line(rest)),
-        };
-    }
-    Error::Toml { place, reason: one_line(message) }
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 /// What is wrong, and the path to it from the root of its text.
@@ -191,42 +149,34 @@ impl<T> Under for Result<T, Fault> {
 }
 
 impl Error {
+    /// The same error without its place: the text it is about is nobody's file.
+    pub(crate) fn without_place(mut self) -> Self {
+        if let Some(place) = self.place_mut() {
+            *place = Place::default();
+        }
+        self
+    }
+
     /// The same error with a place, if it has none yet.
     pub(crate) fn at(mut self, new: Place) -> Self {
-        match &mut self {
-            Self::Read(_) => {}
-            Self::Toml { place, .. }
+        if let Some(place) = self.place_mut()
+            && place.file.is_empty()
+        {
+            *place = new;
+        }
+        self
+    }
+
+    fn place_mut(&mut self) -> Option<&mut Place> {
+        match self {
+            Self::Read(_) => None,
+            Self::Unreadable { place, .. }
+            | Self::Toml { place, .. }
             | Self::UnknownKey { place, .. }
             | Self::UnknownName { place, .. }
             | Self::Invalid { place, .. }
             | Self::Circle { place, .. }
-            | Self::Expression { place, .. } => {
-                if place.file.is_empty() {
-                    *place = new;
-                }
-            }
+            | Self::Expression { place, .. } => Some(place),
         }
-        self
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn line(path: &[&str]) -> Option<usize> {
-        let text = "a = 1\n\n[b]\nc = [\n  1,\n  2]\n[[d]]\nx = 1\n[[d]]\nx = 2\n";
-        let source = Source { label: "t".to_owned(), text: text.into(), folder: None };
-        let path: Vec<String> = path.iter().map(|step| (*step).to_owned()).collect();
-        source.place(&path).line
-    }
-
-    #[test]
-    fn lines_of_values_are_found() {
-        assert_eq!(line(&["a"]), Some(1));
-        assert_eq!(line(&["b", "c", "1"]), Some(6));
-        assert_eq!(line(&["d", "1", "x"]), Some(10));
-        assert_eq!(line(&["b", "nothing"]), Some(3));
-        assert_eq!(line(&["nothing"]), None);
     }
 }

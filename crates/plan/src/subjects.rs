@@ -1,10 +1,14 @@
 //! The factors that need a server of their own, `build` and `config`, become subjects.
 
-use crate::{Catalog, Draft, Versions, error::Error, suggest};
+use crate::{
+    Catalog, Draft, Versions,
+    error::{Error, Place},
+    suggest,
+};
 use model::{
     Levels,
     experiment::Design,
-    subject::{Build, Subject},
+    subject::{Build, Config, Subject},
 };
 use std::collections::BTreeMap;
 
@@ -28,28 +32,31 @@ pub(crate) fn subjects(
     let builds = draft.levels("build").unwrap_or_default();
     let configs = draft.levels("config");
     let base = [BASE_CONFIG.to_owned()];
+    let mut known =
+        Known { draft, catalog, versions, configs: BTreeMap::new(), exact: BTreeMap::new() };
     let mut subjects: Vec<Subject> = Vec::new();
     let mut build_labels: BTreeMap<String, String> = BTreeMap::new();
+    let mut taken: BTreeMap<String, &String> = BTreeMap::new();
     for (index, level) in builds.iter().enumerate() {
         let place = || draft.places.of(&["factors", "build", &index.to_string()]);
-        let named = named_build(draft, level, versions).map_err(|error| error.at(place()))?;
-        if let Some((other, label)) = build_labels.iter().find(|(_, label)| **label == named.label)
-        {
+        let named = known.build(level).map_err(|error| error.at(place()))?;
+        if let Some(other) = taken.insert(named.label.clone(), level) {
             let reason = format!(
-                "`{other}` and `{level}` both are {label}; \
-                 a second copy of a build needs a name in `[servers.NAME]`"
+                "`{other}` and `{level}` both are {}; \
+                 a second copy of a build needs a name in `[servers.NAME]`",
+                named.label
             );
             return Err(Error::Invalid { place: place(), reason });
         }
         let own = draft.server_configs.get(level).map(std::slice::from_ref);
         for (index, name) in configs.or(own).unwrap_or(&base).iter().enumerate() {
-            let place = match (configs, own) {
+            let place = || match (configs, own) {
                 (Some(_), _) => draft.places.of(&["factors", "config", &index.to_string()]),
                 (None, Some(_)) => draft.places.of(&["servers", level, "config"]),
                 (None, None) => draft.places.of(&["factors", "build"]),
             };
-            let server = &named.build.server;
-            let config = catalog.config_with(server, name, &draft.configs, &place)?;
+            let config =
+                known.config(&named.build.server, name).map_err(|error| error.at(place()))?;
             let mut levels = Levels::from([("build".to_owned(), named.label.clone())]);
             let mut label = named.label.clone();
             if let Some(configs) = configs {
@@ -65,62 +72,98 @@ pub(crate) fn subjects(
     Ok(Subjects { subjects, build_labels })
 }
 
+/// What was found already: many subjects share a version and a configuration.
+struct Known<'a> {
+    draft: &'a Draft,
+    catalog: &'a Catalog,
+    versions: &'a dyn Versions,
+    /// By server and name.
+    configs: BTreeMap<(String, String), Config>,
+    /// Exact versions by server and version as written.
+    exact: BTreeMap<(String, String), String>,
+}
+
+impl Known<'_> {
+    fn config(&mut self, server: &str, name: &str) -> Result<Config, Error> {
+        let key = (server.to_owned(), name.to_owned());
+        if let Some(config) = self.configs.get(&key) {
+            return Ok(config.clone());
+        }
+        let inline = &self.draft.configs;
+        let config = self.catalog.config_with(server, name, inline, &Place::default())?;
+        self.configs.insert(key, config.clone());
+        Ok(config)
+    }
+
+    /// The exact version of a build. Errors: there is none; the nearest and all are listed.
+    fn version(&mut self, build: &Build) -> Result<String, Error> {
+        let key = (build.server.clone(), build.version.clone());
+        if let Some(version) = self.exact.get(&key) {
+            return Ok(version.clone());
+        }
+        let version = self.versions.resolve(&build.server, &build.version).map_err(|reason| {
+            let available = self.versions.available(&build.server);
+            let reason = format!("{reason}{}", suggest::versions(&build.version, &available));
+            Error::Invalid { place: Place::default(), reason }
+        })?;
+        self.exact.insert(key, version.clone());
+        Ok(version)
+    }
+}
+
 struct NamedBuild {
     label: String,
     build: Build,
 }
 
-/// `SERVER@VERSION`, `SERVER`, or the name of a `[servers.NAME]`.
-fn named_build(draft: &Draft, level: &str, versions: &dyn Versions) -> Result<NamedBuild, Error> {
-    let products = versions.products();
-    let own = draft.servers.get(level);
-    let build = own.cloned().unwrap_or_else(|| {
-        let (server, version) = level.split_once('@').unwrap_or((level, ""));
-        Build {
-            server: server.to_owned(),
-            version: version.to_owned(),
-            basedir: None,
-            attach: None,
-            prefix: Vec::new(),
-            environment: Vec::new(),
+impl Known<'_> {
+    /// `SERVER@VERSION`, `SERVER`, or the name of a `[servers.NAME]`.
+    fn build(&mut self, level: &str) -> Result<NamedBuild, Error> {
+        let draft = self.draft;
+        let products = self.versions.products();
+        let own = draft.servers.get(level);
+        let build = own.cloned().unwrap_or_else(|| {
+            let (server, version) = level.split_once('@').unwrap_or((level, ""));
+            Build {
+                server: server.to_owned(),
+                version: version.to_owned(),
+                basedir: None,
+                attach: None,
+                prefix: Vec::new(),
+                environment: Vec::new(),
+            }
+        });
+        if !products.contains(&build.server) {
+            let place = match own {
+                Some(_) => draft.places.of(&["servers", level, "server"]),
+                None => Default::default(),
+            };
+            let own_names = draft.servers.keys().map(String::as_str);
+            let hint =
+                suggest::hint(&build.server, products.iter().map(String::as_str).chain(own_names));
+            return Err(Error::UnknownName { place, what: "server", name: build.server, hint });
         }
-    });
-    if !products.contains(&build.server) {
-        let place = match own {
-            Some(_) => draft.places.of(&["servers", level, "server"]),
-            None => Default::default(),
-        };
-        let own_names = draft.servers.keys().map(String::as_str);
-        let hint =
-            suggest::hint(&build.server, products.iter().map(String::as_str).chain(own_names));
-        return Err(Error::UnknownName { place, what: "server", name: build.server, hint });
-    }
-    if build.attach.is_some() && draft.experiment.design != Design::Classic {
-        let place = draft.places.of(&["servers", level, "attach"]);
-        let reason = "a server that is already running cannot be frozen; \
+        if build.attach.is_some() && draft.experiment.design != Design::Classic {
+            let place = draft.places.of(&["servers", level, "attach"]);
+            let reason = "a server that is already running cannot be frozen; \
                       `attach` needs `design = \"classic\"`";
-        return Err(Error::Invalid { place, reason: reason.to_owned() });
-    }
-    if own.is_some() {
-        if build.basedir.is_none() && build.attach.is_none() {
-            resolve(&build, versions)
-                .map_err(|error| error.at(draft.places.of(&["servers", level, "version"])))?;
+            return Err(Error::Invalid { place, reason: reason.to_owned() });
         }
-        return Ok(NamedBuild { label: level.replace('@', "-"), build });
+        if own.is_some() {
+            if build.basedir.is_none() && build.attach.is_none() {
+                self.version(&build)
+                    .map_err(|error| error.at(draft.places.of(&["servers", level, "version"])))?;
+            }
+            return Ok(NamedBuild { label: level.replace('@', "-"), build });
+        }
+        let version = self.version(&build)?;
+        let label = if version.is_empty() {
+            build.server.clone()
+        } else {
+            format!("{}-{version}", build.server)
+        };
+        Ok(NamedBuild { label, build })
     }
-    let version = resolve(&build, versions)?;
-    let label = if version.is_empty() {
-        build.server.clone()
-    } else {
-        format!("{}-{version}", build.server)
-    };
-    Ok(NamedBuild { label, build })
-}
-
-fn resolve(build: &Build, versions: &dyn Versions) -> Result<String, Error> {
-    versions
-        .resolve(&build.server, &build.version)
-        .map_err(|reason| Error::Invalid { place: Default::default(), reason })
 }
 
 /// Labels of the base: the subjects at the baseline's levels, and with no baseline at the first

@@ -13,6 +13,47 @@ pub fn hint<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> String 
     }
 }
 
+/// `; did you mean …?`, or nothing if no known name is near.
+pub(crate) fn did_you_mean(name: &str, known: &[&str]) -> String {
+    nearest(name, known).map(|near| format!("; did you mean `{near}`?")).unwrap_or_default()
+}
+
+/// All that may be written: "`a`, `b` or `c`".
+pub(crate) fn one_of(names: &[&str]) -> String {
+    match names.split_last() {
+        Some((last, [])) => quoted(&[last]),
+        Some((last, others)) => format!("{} or `{last}`", quoted(others)),
+        None => String::new(),
+    }
+}
+
+/// What a message about an unknown version ends with: the nearest that there is, and all of them.
+/// Nothing where one of them fits, because something else is wrong then.
+pub(crate) fn versions(wanted: &str, available: &[String]) -> String {
+    let numbers = |version: &str| -> Vec<i64> {
+        let parts = version.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty());
+        parts.map(|part| part.parse().unwrap_or(i64::MAX)).collect()
+    };
+    let wanted_numbers = numbers(wanted);
+    // How far the first numbers are from those that are wanted, the most significant first.
+    let distance = |version: &String| -> Vec<i64> {
+        let found = numbers(version);
+        let at = |list: &[i64], place: usize| list.get(place).copied().unwrap_or(0);
+        (0..wanted_numbers.len().max(found.len()))
+            .map(|place| at(&found, place).abs_diff(at(&wanted_numbers, place)))
+            .map(|distance| i64::try_from(distance).unwrap_or(i64::MAX))
+            .collect()
+    };
+    let Some(nearest) = available.iter().min_by_key(|version| distance(version)) else {
+        return String::new();
+    };
+    if available.iter().any(|version| version.starts_with(wanted)) {
+        return String::new();
+    }
+    let all: Vec<&str> = available.iter().map(String::as_str).collect();
+    format!("; the nearest version is `{nearest}`, available are {}", quoted(&all))
+}
+
 /// Names in backticks, comma separated.
 pub(crate) fn quoted(names: &[&str]) -> String {
     names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
@@ -53,6 +94,21 @@ mod tests {
         check("point_query", "; did you mean `point-query`?");
         check("pointquery", "; did you mean `point-query`?");
         check("roudns", "; did you mean `rounds`?");
+    }
+
+    #[test]
+    fn the_nearest_version_is_by_number() {
+        let all = ["5.6.24", "9.7.4", "10.1.23", "10.11.19"].map(str::to_owned);
+        let check = |wanted: &str, expected: &str| {
+            let text = versions(wanted, &all);
+            assert!(text.contains(&format!("is `{expected}`, available are `5.6.24`")), "{text}");
+        };
+        check("5.7", "5.6.24");
+        check("8.0.44", "9.7.4");
+        check("10.2.1", "10.1.23");
+        check("10.12", "10.11.19");
+        assert_eq!(versions("9", &all), "", "there is one");
+        assert_eq!(versions("9", &[]), "");
     }
 
     #[test]

@@ -1,19 +1,9 @@
 //! Texts from outside, made harmless for each kind of reader.
 
 use crate::document::Item;
+use model::escape::reorders;
 
-/// Characters that steer a terminal or reorder text become visible escapes.
-pub(crate) fn terminal(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        if c.is_control() || reorders(c) {
-            out.extend(c.escape_default());
-        } else {
-            out.push(c);
-        }
-    }
-    out
-}
+pub(crate) use model::escape::terminal;
 
 /// JSON inside a page: nothing in it can end its element or reorder what a reader sees.
 pub(crate) fn embedded_json(json: &str) -> String {
@@ -27,13 +17,6 @@ pub(crate) fn embedded_json(json: &str) -> String {
         }
     }
     out
-}
-
-/// Marks of direction, invisible separators and the byte order mark: they show other text than
-/// there is.
-fn reorders(c: char) -> bool {
-    let ranges = ['\u{200b}'..='\u{200f}', '\u{2028}'..='\u{202e}', '\u{2060}'..='\u{2069}'];
-    c == '\u{feff}' || ranges.iter().any(|range| range.contains(&c))
 }
 
 /// [`terminal`], and what Markdown or HTML would interpret.
@@ -76,15 +59,6 @@ pub(crate) fn pairs(item: &Item) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn terminals_are_not_steered() {
-        let check = |text: &str, expected: &str| assert_eq!(terminal(text), expected);
-        check("mysql-9.7.4 `x` é", "mysql-9.7.4 `x` é");
-        check("\u{1b}[31mred", "\\u{1b}[31mred");
-        check("a\nb\r\t\u{7}\u{9b}", "a\\nb\\r\\t\\u{7}\\u{9b}");
-        check("\u{202e}txt\u{feff}", "\\u{202e}txt\\u{feff}");
-    }
 
     #[test]
     fn embedded_json_stays_the_same_value() {

@@ -2,6 +2,7 @@
 
 use super::{
     config::WireConfig,
+    number::{self, Whole},
     value::{OneOrMany, Ordered, Scalar, WireArrival},
 };
 use crate::source::{Fault, Under};
@@ -19,19 +20,20 @@ pub(crate) struct WireExperiment {
     pub(crate) preset: Option<String>,
     pub(crate) workloads: Option<Vec<String>>,
     pub(crate) design: Option<Design>,
-    pub(crate) blocks: Option<u32>,
-    pub(crate) loads: Option<u32>,
-    pub(crate) rounds: Option<u32>,
-    pub(crate) seed: Option<u64>,
+    pub(crate) blocks: Option<Whole<u32>>,
+    pub(crate) loads: Option<Whole<u32>>,
+    pub(crate) rounds: Option<Whole<u32>>,
+    pub(crate) seed: Option<Whole<u64>>,
     pub(crate) baseline: BTreeMap<String, Scalar>,
     pub(crate) factors: Ordered<OneOrMany>,
-    pub(crate) tables: Option<u64>,
-    pub(crate) rows: Option<u64>,
+    pub(crate) tables: Option<Whole<u64>>,
+    pub(crate) rows: Option<Whole<u64>>,
     pub(crate) slice_seconds: Option<f64>,
     pub(crate) read_seconds: Option<f64>,
     pub(crate) write_seconds: Option<f64>,
     pub(crate) warmup_seconds: Option<f64>,
     pub(crate) require: Vec<String>,
+    #[serde(deserialize_with = "number::parameters")]
     pub(crate) parameters: Parameters,
     pub(crate) arrival: Option<WireArrival>,
     pub(crate) mode: Option<Mode>,

@@ -1,6 +1,6 @@
 //! `{ uniform = [1, "rows"] }`: where a value comes from.
 
-use super::value::Formula;
+use super::{number::Whole, value::Formula};
 use crate::source::{Fault, Under};
 use model::{
     Parameters,
@@ -25,10 +25,10 @@ pub(crate) struct WireGenerator {
     captured: Option<String>,
     now: Option<bool>,
     filler: Option<[Formula; 2]>,
-    random_percent: Option<u32>,
+    random_percent: Option<Whole<u32>>,
     between: Option<[String; 2]>,
     decimal: Option<Vec<String>>,
-    digits: Option<u32>,
+    digits: Option<Whole<u32>>,
     plus: Option<Formula>,
     list: Option<Formula>,
 }
@@ -84,7 +84,10 @@ impl WireGenerator {
             return Ok(Generator::Between { low, high });
         }
         if let Some(sum) = self.decimal {
-            return Ok(Generator::Decimal { sum, digits: self.digits.unwrap_or(DIGITS) });
+            return Ok(Generator::Decimal {
+                sum,
+                digits: self.digits.map_or(DIGITS, |digits| digits.0),
+            });
         }
         match (self.template, self.text, self.draw, self.captured) {
             (Some(template), ..) if template.is_ascii() => Ok(Generator::Template { template }),
@@ -110,7 +113,7 @@ impl WireGenerator {
         }
         if let Some([low, high]) = self.filler.take() {
             let (low, high) = pair(low, high, parameters).under("filler")?;
-            let random_percent = self.random_percent.unwrap_or(RANDOM_PERCENT);
+            let random_percent = self.random_percent.map_or(RANDOM_PERCENT, |percent| percent.0);
             return Ok(Some(Generator::Filler { low, high, random_percent }));
         }
         Ok(None)
@@ -149,7 +152,7 @@ impl WireGenerator {
             Some(_) if self.filler.is_none() => {
                 return Err(Fault::invalid("`random_percent` belongs to `filler` only"));
             }
-            Some(percent @ 101..) => {
+            Some(Whole(percent @ 101..)) => {
                 let reason = format!("`random_percent` is {percent}; it lies between 0 and 100");
                 return Err(Fault::invalid(reason)).under("random_percent");
             }
@@ -159,7 +162,7 @@ impl WireGenerator {
             Some(_) if self.decimal.is_none() => {
                 return Err(Fault::invalid("`digits` belongs to `decimal` only"));
             }
-            Some(digits) if !(1..=9).contains(&digits) => {
+            Some(Whole(digits)) if !(1..=9).contains(&digits) => {
                 let reason = format!("`digits` is {digits}; it lies between 1 and 9");
                 return Err(Fault::invalid(reason)).under("digits");
             }

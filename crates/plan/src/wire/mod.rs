@@ -8,6 +8,7 @@ mod deviation;
 pub(crate) mod experiment;
 pub(crate) mod generator;
 mod kept;
+pub(crate) mod number;
 mod partition;
 mod role;
 pub(crate) mod schema;

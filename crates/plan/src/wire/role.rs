@@ -1,6 +1,6 @@
 //! `[[role]]`: who executes which operations of a workload, how fast, and until when.
 
-use super::{value::Formula, workload::optional};
+use super::{number::Whole, value::Formula, workload::optional};
 use crate::{
     error::{Error, Place},
     source::{Fault, Under},
@@ -38,7 +38,7 @@ struct WireEnd {
 #[serde(deny_unknown_fields)]
 struct WirePair {
     with: String,
-    lead: u32,
+    lead: Whole<u32>,
 }
 
 /// `"closed"`, or `{ per_second = "rate * clients", rows = 1, spacing = "even" }`.
@@ -148,7 +148,7 @@ impl WireRole {
             ops: self.ops,
             arrival,
             end,
-            pair: self.pair.map(|pair| Pair { role: pair.with, lead: pair.lead }),
+            pair: self.pair.map(|pair| Pair { role: pair.with, lead: pair.lead.0 }),
         })
     }
 }

@@ -2,6 +2,7 @@
 
 use super::{
     generator::WireGenerator,
+    number,
     partition::{self, WirePartitions},
     value::{Formula, Ordered, with_everywhere},
 };
@@ -18,7 +19,7 @@ use std::{collections::BTreeMap, fmt};
 #[serde(deny_unknown_fields)]
 pub(crate) struct WireSchema {
     help: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "number::parameters")]
     parameters: Parameters,
     table: Vec<WireTable>,
 }

@@ -1,6 +1,9 @@
 //! Suite files: `catalog/suites/*.toml`, phases in their order.
 
-use super::value::{EVERYWHERE, Formula, Ordered, WireArrival, with_everywhere};
+use super::{
+    number::Whole,
+    value::{EVERYWHERE, Formula, Ordered, WireArrival, with_everywhere},
+};
 use crate::{
     error::{Error, Place},
     source::{Fault, Source, Under},
@@ -126,7 +129,7 @@ struct WirePreset {
 struct WirePhase {
     workload: Option<String>,
     name: Option<String>,
-    range: Option<u64>,
+    range: Option<Whole<u64>>,
     kind: Option<PhaseKind>,
     length: Option<Length>,
     seconds: Option<Formula>,
@@ -286,7 +289,7 @@ impl WirePhase {
                 PhaseKind::Measure | PhaseKind::Warmup => stem.to_owned(),
             }),
             workload: source.reference(&workload),
-            range: self.range,
+            range: self.range.map(|range| range.0),
             kind,
             length: self.length,
             seconds: checked(self.seconds, "seconds")?,

@@ -1,6 +1,7 @@
 //! Values that TOML may write in two ways: `100` or `"rows / 2"`, `1` or `[1, "range"]`, a word or
 //! a table.
 
+use super::number;
 use crate::error::{Error, Place};
 use crate::source::Fault;
 use model::{
@@ -49,6 +50,13 @@ impl Visitor<'_> for FormulaVisitor {
 
     fn visit_i64<E: de::Error>(self, value: i64) -> Result<Formula, E> {
         Ok(Formula(value.into()))
+    }
+
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Formula, E> {
+        match number::of_float(value) {
+            Some(whole) => self.visit_i64(whole),
+            None => Err(E::invalid_value(de::Unexpected::Float(value), &self)),
+        }
     }
 
     fn visit_str<E: de::Error>(self, value: &str) -> Result<Formula, E> {
@@ -123,6 +131,11 @@ impl<'de> Visitor<'de> for IntervalVisitor {
         Ok(Interval { low: exact.clone(), high: exact })
     }
 
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<Interval, E> {
+        let exact = FormulaVisitor.visit_f64(value)?;
+        Ok(Interval { low: exact.clone(), high: exact })
+    }
+
     fn visit_str<E: de::Error>(self, value: &str) -> Result<Interval, E> {
         let exact = FormulaVisitor.visit_str(value)?;
         Ok(Interval { low: exact.clone(), high: exact })
@@ -190,6 +203,10 @@ impl<'de> Visitor<'de> for OneOrManyVisitor {
     }
 
     fn visit_i64<E: de::Error>(self, value: i64) -> Result<OneOrMany, E> {
+        Ok(OneOrMany(vec![value.to_string()]))
+    }
+
+    fn visit_f64<E: de::Error>(self, value: f64) -> Result<OneOrMany, E> {
         Ok(OneOrMany(vec![value.to_string()]))
     }
 
@@ -266,6 +283,7 @@ impl WireArrival {
 #[derive(serde::Deserialize)]
 #[serde(deny_unknown_fields)]
 struct WireOpen {
+    #[serde(deserialize_with = "number::amount")]
     per_second: f64,
     #[serde(default = "even")]
     spacing: Spacing,

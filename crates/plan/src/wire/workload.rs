@@ -4,6 +4,7 @@ use super::{
     deviation::WireDeviation,
     generator::WireGenerator,
     kept,
+    number::{self, Whole},
     role::{self, WireRole},
     sql,
     value::{
@@ -37,7 +38,7 @@ pub(crate) struct WireWorkload {
     counts: Option<Counts>,
     lead: Option<String>,
     arrival: Option<WireArrival>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "number::parameters")]
     parameters: Parameters,
     op: Vec<WireOp>,
     #[serde(default)]
@@ -51,7 +52,7 @@ pub(crate) struct WireWorkload {
 #[serde(deny_unknown_fields)]
 struct WireOp {
     name: String,
-    weight: Option<u32>,
+    weight: Option<Whole<u32>>,
     transaction: Option<WireCondition>,
     #[serde(default)]
     draw: Ordered<WireGenerator>,
@@ -176,7 +177,7 @@ impl WireWorkload {
 
 impl WireOp {
     fn check(mut self, known: &Parameters) -> Result<Op, Fault> {
-        if self.weight == Some(0) {
+        if self.weight == Some(Whole(0)) {
             return Err(Fault::invalid("a weight is at least 1")).under("weight");
         }
         let own = self.own_statement()?;
@@ -198,7 +199,13 @@ impl WireOp {
             let statement = statement.and_then(|one| in_turn(one, statements.last()));
             statements.push(statement.under(index).under("statement")?);
         }
-        Ok(Op { name: self.name, weight: self.weight.unwrap_or(1), transaction, draws, statements })
+        Ok(Op {
+            name: self.name,
+            weight: self.weight.map_or(1, |weight| weight.0),
+            transaction,
+            draws,
+            statements,
+        })
     }
 
     /// The statement that is written on the operation itself, if any.

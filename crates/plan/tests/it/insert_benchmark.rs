@@ -273,7 +273,10 @@ fn the_factors_must_suit_phases_that_build_on_each_other() {
         &["parameters.inserts_per_secnd=5"],
         "unknown parameter `inserts_per_secnd`; did you mean `inserts_per_second`?",
     );
-    check(&["parameters.inserted=0"], "`inserts`, the end of the role `insert`, is 0");
+    check(
+        &["parameters.inserted=0"],
+        "`end.rows` of the role `insert` must be from 1 to 1000000000000; `inserts` is 0",
+    );
     check(&["parameters.partitions=-1"], "-1 partitions; 0 to 8192 are possible");
     check(&["parameters.settle_seconds=90"], "the phase `settle` waits 90 to 60 seconds");
     check(

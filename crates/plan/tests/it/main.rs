@@ -5,6 +5,7 @@ mod catalog;
 mod errors;
 mod format;
 mod insert_benchmark;
+mod limits;
 mod plans;
 mod roles;
 mod suites;
@@ -20,17 +21,21 @@ impl Versions for Host {
         ["mariadb", "mysql", "postgres", "sqlite"].map(str::to_owned).to_vec()
     }
 
-    fn resolve(&self, server: &str, version: &str) -> Result<String, String> {
+    fn available(&self, server: &str) -> Vec<String> {
         let known: &[&str] = match server {
             "mysql" => &["9.7.4", "5.6.24", "5.5.9"],
             "mariadb" => &["10.11.19", "10.5.23"],
             "postgres" => &["18.6", "17.6", "11.22"],
             _ => &["3.50.4"],
         };
-        let fits = |known: &&&str| known.starts_with(version);
-        known.iter().find(fits).map(|known| (*known).to_owned()).ok_or_else(|| {
-            format!("{server} has no version `{version}`; known: {}", known.join(", "))
-        })
+        known.iter().map(|version| (*version).to_owned()).collect()
+    }
+
+    fn resolve(&self, server: &str, version: &str) -> Result<String, String> {
+        let mut known = self.available(server).into_iter();
+        known
+            .find(|known| known.starts_with(version))
+            .ok_or_else(|| format!("{server} has no version `{version}`"))
     }
 }
 

@@ -274,7 +274,7 @@ skip_trx = [0, 1]
     }
     assert!(insert.in_turn && !delete.in_turn);
     let wrong = plan_of(&text.replace("[0, 1]", "[2]")).unwrap_err().to_string();
-    assert!(wrong.contains("`1 - skip_trx` is -1; it must be 0 at least"), "{wrong}");
+    assert!(wrong.contains("`transaction` must be from 0 to 1; `1 - skip_trx` is -1"), "{wrong}");
 }
 
 #[test]

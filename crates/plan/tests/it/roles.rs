@@ -123,18 +123,18 @@ fn mistakes_in_roles_are_named() {
     check(
         "end of nothing",
         &with("seconds = 30", "seconds = \"pace - 10\""),
-        "`pace - 10`, the end of the role `a`, is 0; it must be 1 at least",
+        "`end.seconds` of the role `a` must be from 1 to 604800; `pace - 10` is 0",
     );
     check(
         "rate of nothing",
         &with("\"pace * 2\"", "\"pace / 20\""),
-        "`pace / 20`, the rate of the role `a`, is 0; it must be 1 at least",
+        "`per_second` of the role `a` must be from 1 to 1000000000000; `pace / 20` is 0",
     );
     check("rate", &with("\"pace * 2\"", "\"pce * 2\""), "`pce`, which is not a parameter");
     check(
         "no clients",
         &with("clients = 3\n", "clients = 0\n"),
-        "`0`, the clients of the role `b`, is 0",
+        "`clients` of the role `b` must be from 1 to 65536, not `0`",
     );
     check(
         "idle operation",
@@ -171,7 +171,7 @@ fn mistakes_with_kept_values_are_named() {
         ),
         "unknown captured value `least`; there is none",
     );
-    check("every", &with("every = 7", "every = 0"), "`0` is 0; it must be 1 at least");
+    check("every", &with("every = 7", "every = 0"), "`every` must be at least 1, not `0`");
     check(
         "random_percent",
         &with("random_percent = 10", "random_percent = 101"),

@@ -118,7 +118,7 @@ fn mistakes_in_phases_are_named() {
     check(
         "kind",
         ("kind = \"index\"", "kind = \"idex\""),
-        "unknown word `idex`; did you mean `index`?",
+        "`phase.kind` must be `measure`, `warmup`, `settle` or `index`, not `idex`; did you mean `index`?",
     );
     check(
         "floor of another phase",
@@ -138,10 +138,10 @@ fn mistakes_in_phases_are_named() {
     check(
         "mode",
         ("seconds = \"60 + base\"", "mode = \"txt\""),
-        "unknown word `txt`; did you mean `text`?",
+        "`phase.mode` must be `prepared` or `text`, not `txt`; did you mean `text`?",
     );
     check("order", ("order = \"fixed\"\n", ""), "with index phases needs `order = \"fixed\"`");
-    check("seconds", ("60 + base", "base - 3"), "`seconds` is 0; it must be 1 at least");
+    check("seconds", ("60 + base", "base - 3"), "`seconds` must be at least 1, not `0`");
     check(
         "ceiling",
         ("floor_seconds = \"base\"", "ceiling_seconds = 5"),

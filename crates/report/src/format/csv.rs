@@ -48,23 +48,27 @@ pub(super) fn tables(document: &Document) -> impl Iterator<Item = &Table> {
     })
 }
 
-/// The titles, then the cells as exact texts; no text can be taken for a formula.
+/// The titles, then the cells as exact texts; no text steers a terminal or is taken for a formula.
 pub(super) fn rows(table: &Table) -> Vec<Vec<String>> {
-    let titles = table.columns.iter().map(|column| escape::spreadsheet(&column.title)).collect();
+    let titles = table.columns.iter().map(|column| harmless(&column.title)).collect();
     let mut rows = vec![titles];
     for row in &table.rows {
         match row {
             Row::Cells(cells) => rows.push(cells.iter().map(exact).collect()),
-            Row::Section(text) | Row::Note(text) => rows.push(vec![escape::spreadsheet(text)]),
+            Row::Section(text) | Row::Note(text) => rows.push(vec![harmless(text)]),
         }
     }
     rows
 }
 
+fn harmless(text: &str) -> String {
+    escape::spreadsheet(&escape::terminal(text))
+}
+
 /// The shortest text that reads back as the same number.
 fn exact(cell: &Cell) -> String {
     match cell {
-        Cell::Text(text) => escape::spreadsheet(text),
+        Cell::Text(text) => harmless(text),
         Cell::Number(value) | Cell::Ratio(value) => value.to_string(),
         Cell::PartialRatio { ratio, .. } => ratio.to_string(),
         Cell::Count(count) => count.to_string(),

@@ -1,0 +1,123 @@
+//! The bounds of what an experiment may ask for: beyond them nothing can be measured.
+
+use crate::{
+    error::{Error, Place},
+    explain::shown,
+    layers::Layers,
+    suggest,
+};
+use model::experiment::Experiment;
+
+/// Largest count of blocks, rounds and the like: far beyond use, and small enough to plan at once.
+const COUNT_MAX: u64 = 10_000;
+/// Largest number of rows in all tables together.
+pub(crate) const ROWS_MAX: u64 = 1_000_000_000_000;
+/// Longest stretch, seconds: a week.
+pub(crate) const SECONDS_MAX: f64 = 604_800.0;
+/// Operations per second that no host executes more of.
+const RATE_MAX: f64 = 1e7;
+/// Operations per second that no connection executes more of: one in a microsecond.
+const CONNECTION_RATE_MAX: f64 = 1e6;
+/// Longest name of anything that becomes a folder, a column or a row of a table, bytes.
+pub(crate) const NAME_MAX: usize = 128;
+
+/// Refuses counts and lengths that are 0 or beyond use.
+pub(crate) fn check(experiment: &Experiment, layers: &Layers) -> Result<(), Error> {
+    let counts = [
+        ("blocks", u64::from(experiment.blocks), COUNT_MAX),
+        ("loads", u64::from(experiment.loads), COUNT_MAX),
+        ("rounds", u64::from(experiment.rounds), COUNT_MAX),
+        ("tables", experiment.tables, COUNT_MAX),
+        ("rows", experiment.rows, ROWS_MAX / experiment.tables.clamp(1, COUNT_MAX)),
+    ];
+    let invalid =
+        |key: &str, reason: String| Error::Invalid { place: layers.place(&[key]), reason };
+    for (key, value, most) in counts {
+        if value == 0 || value > most {
+            let reason = format!("`{key}` must be a whole number from 1 to {most}, not `{value}`");
+            return Err(invalid(key, reason));
+        }
+    }
+    if experiment.loads > experiment.blocks {
+        let (loads, blocks) = (experiment.loads, experiment.blocks);
+        let reason = format!(
+            "`loads` is {loads} and `blocks` is {blocks}; each load needs at least one block"
+        );
+        return Err(invalid("loads", reason));
+    }
+    let lengths = [
+        ("slice_seconds", experiment.slice_seconds, 0.01),
+        ("read_seconds", experiment.read_seconds, 0.01),
+        ("write_seconds", experiment.write_seconds, 0.01),
+        ("warmup_seconds", experiment.warmup_seconds, 0.0),
+    ];
+    for (key, value, least) in lengths {
+        if !(least..=SECONDS_MAX).contains(&value) {
+            let reason = format!(
+                "`{key}` must be from {least} to {SECONDS_MAX} seconds (a week), not `{value}`"
+            );
+            return Err(invalid(key, reason));
+        }
+    }
+    match experiment.require.iter().position(|word| word != "perf") {
+        Some(index) => Err(Error::UnknownName {
+            place: layers.place(&["require", &index.to_string()]),
+            what: "requirement",
+            name: experiment.require[index].clone(),
+            hint: suggest::hint(&experiment.require[index], ["perf"]),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// A rate at which connections are to start operations.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Rate {
+    /// Operations per second over all connections.
+    pub(crate) per_second: f64,
+    pub(crate) connections: i64,
+    /// Length of a slice, seconds; 0 where it is not known.
+    pub(crate) seconds: f64,
+}
+
+impl Rate {
+    /// Refuses what no host can do, and what gives a slice nothing to do. `who` asks for it.
+    pub(crate) fn check(self, who: &str) -> Result<(), Error> {
+        let Self { per_second, connections, seconds } = self;
+        let asks = format!("{who} asks for {per_second} operations per second");
+        let reason = if !(per_second > 0.0 && per_second.is_finite()) {
+            format!("{asks}; the rate must be above 0")
+        } else if per_second > RATE_MAX {
+            format!("{asks}; no host executes more than {RATE_MAX}: lower `per_second`")
+        } else if per_second > CONNECTION_RATE_MAX * connections as f64 {
+            let clients = (per_second / CONNECTION_RATE_MAX).ceil();
+            format!(
+                "{asks} of {connections} clients; one client executes at most \
+                 {CONNECTION_RATE_MAX}: use at least {clients} clients"
+            )
+        } else if seconds > 0.0 && per_second * seconds < 1.0 {
+            format!("{asks}, which is less than one in a slice of {seconds} s: raise the rate")
+        } else {
+            return Ok(());
+        };
+        Err(Error::Invalid { place: Place::default(), reason })
+    }
+}
+
+/// Names become folders, columns and rows of tables.
+pub(crate) fn check_name(what: &str, name: &str) -> Result<(), Error> {
+    if name.chars().any(char::is_control) {
+        let reason =
+            format!("the name of a {what}, `{}`, has a control character", name.escape_default());
+        return Err(Error::Invalid { place: Place::default(), reason });
+    }
+    if name.len() <= NAME_MAX {
+        return Ok(());
+    }
+    let reason = format!(
+        "the name of a {what}, `{}`, has {} bytes; use at most {NAME_MAX}",
+        shown(name),
+        name.len()
+    );
+    Err(Error::Invalid { place: Place::default(), reason })
+}
