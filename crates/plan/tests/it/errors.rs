@@ -53,7 +53,8 @@ fn mistakes_in_the_text_are_named_with_their_line() {
     check(
         "wrong word",
         &with("design = \"interleave\""),
-        "`design` must be `interleaved` or `classic`, not `interleave`; did you mean `interleaved`?",
+        "`design` must be `interleaved` or `classic`, not `interleave`; did you mean \
+         `interleaved`?",
     );
     check(
         "key twice",
@@ -156,7 +157,8 @@ fn factors_and_baseline_fit_each_other() {
     check(
         "clients",
         &factor("clients = [\"many\"]"),
-        "mine.toml:5`: `clients` must be a whole number of at least 1 and at most 65536, not `many`",
+        "mine.toml:5`: `clients` must be a whole number of at least 1 and at most 65536, not \
+         `many`",
     );
     check("mode", &factor("mode = [\"txt\"]"), "`mode` must be `prepared` or `text`, not `txt`");
     let both = format!("mode = \"text\"\n{}", factor("mode = [\"prepared\"]"));

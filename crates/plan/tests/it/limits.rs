@@ -153,7 +153,7 @@ fn other_builds_need_no_other_baseline() {
     let text = "extends = \"mysql-5.6-vs-9\"\n[factors]\nbuild = [\"sqlite\"]\n";
     let plan = plan::plan(&draft(folder.path(), text).unwrap(), &catalog(), &Host).unwrap();
     assert_eq!(plan.base, ["sqlite-3.50.4"], "neither in a file that extends another");
-    let wrong = "baseline = { build = \"mysql@5\" }\nextends = \"mysql-5.6-vs-9\"\n[factors]\nbuild = [\"sqlite\"]\n";
-    let error = draft(folder.path(), wrong).unwrap_err().to_string();
+    let wrong = format!("baseline = {{ build = \"mysql@5\" }}\n{text}");
+    let error = draft(folder.path(), &wrong).unwrap_err().to_string();
     assert!(error.contains("mine.toml:1`: the baseline's `mysql@5` is not a level"), "{error}");
 }

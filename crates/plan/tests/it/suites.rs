@@ -118,7 +118,8 @@ fn mistakes_in_phases_are_named() {
     check(
         "kind",
         ("kind = \"index\"", "kind = \"idex\""),
-        "`phase.kind` must be `measure`, `warmup`, `settle` or `index`, not `idex`; did you mean `index`?",
+        "`phase.kind` must be `measure`, `warmup`, `settle` or `index`, not `idex`; did you mean \
+         `index`?",
     );
     check(
         "floor of another phase",
