@@ -1,16 +1,16 @@
 //! From what single files told to archives: one value per cell and metric, named and ordered.
 
 use crate::{
-    Cell, Column, Fault, Found, Value, Warning, correct, derive, import, number, step, unnamed,
+    Cell, Column, Found, Value, Warning, conflict,
+    contradiction::{Contradictions, same},
+    correct, derive, import,
+    naming::values,
+    resolve, step,
+    tag::Tag,
 };
-use model::{
-    Levels,
-    imported::{ImportedValue, Source},
-    measurement::Measurement,
-    record::SliceState,
-    shared::Name,
-};
+use model::{Levels, imported::ImportedValue};
 use std::{
+    borrow::Cow,
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
@@ -46,8 +46,10 @@ pub(crate) struct Kept {
     pub(crate) value: Value,
     /// Path of its file.
     pub(crate) file: String,
-    /// Place of its importer in the table: less is more exact.
-    pub(crate) rank: usize,
+    /// Name of its importer.
+    pub(crate) importer: &'static str,
+    /// The tag of its file, behind its folder: see [`crate::tag`].
+    pub(crate) tag: Option<Arc<str>>,
 }
 
 /// The values of one cell by metric.
@@ -60,8 +62,21 @@ pub(crate) struct Key {
     pub(crate) phase: String,
     pub(crate) range: Option<u64>,
     pub(crate) clients: Option<u32>,
+    pub(crate) table_clients: Option<u32>,
     pub(crate) column: Option<Column>,
     pub(crate) round: u32,
+}
+
+impl Key {
+    /// The clients of the table that the cell belongs to.
+    pub(crate) fn level(&self) -> Option<u32> {
+        self.table_clients.or(self.clients)
+    }
+
+    /// Whether tables are told apart by it: the load and the warm-up are in all of them.
+    pub(crate) fn is_counted(&self) -> bool {
+        self.column.is_none() && counts_clients(&self.phase)
+    }
 }
 
 /// The values of one archive by cell.
@@ -80,75 +95,156 @@ impl Assembly {
         self.told.entry(experiment).or_default().push(told);
     }
 
-    /// The archive of each file that told something.
-    pub(crate) fn owners(&self) -> BTreeMap<String, String> {
-        let files = |(experiment, told): (&String, &Vec<Told>)| -> Vec<(String, String)> {
-            told.iter().map(|told| (told.file.clone(), experiment.clone())).collect()
-        };
-        self.told.iter().flat_map(files).collect()
-    }
-
     /// The archives by name, with what is irregular in their files together.
-    pub(crate) fn archives(self, corrections: &[String]) -> Vec<Archive> {
-        let archives = self.told.into_iter();
-        let archives = archives.map(|(experiment, told)| archive(&experiment, told, corrections));
-        archives.filter(|archive| !archive.values.is_empty()).collect()
+    pub(crate) fn archives(self, corrections: &[String]) -> Archives {
+        let mut archives = Archives::default();
+        for (experiment, told) in self.told {
+            split(&experiment, told, corrections, &mut archives);
+        }
+        archives.all.sort_by(|a, b| a.experiment.cmp(&b.experiment));
+        archives
     }
 }
 
-fn archive(experiment: &str, told: Vec<Told>, corrections: &[String]) -> Archive {
-    let lists: Vec<Vec<String>> = told.iter().map(|t| t.found.subjects.clone()).collect();
-    let mut importers = BTreeMap::new();
-    for told in &told {
-        *importers.entry(told.importer.to_owned()).or_default() += 1;
-    }
+/// The archives, and what belongs to none of them.
+#[derive(Default)]
+pub(crate) struct Archives {
+    pub(crate) all: Vec<Archive>,
+    /// The archive of each file that told something.
+    pub(crate) owners: BTreeMap<String, String>,
+}
+
+/// The archives of what lies under one name: one, or several where tags contradict each other.
+fn split(experiment: &str, told: Vec<Told>, corrections: &[String], archives: &mut Archives) {
     let mut warnings = Vec::new();
-    let mut cells = cells(told, &mut warnings);
-    correct::apply(corrections, experiment, &mut cells, &mut warnings);
-    derive::all(&mut cells);
-    let subjects = subjects(lists.clone(), &cells);
-    let bases = bases(&lists, &subjects);
-    let values = values(experiment, cells);
-    Archive { experiment: experiment.to_owned(), subjects, bases, importers, values, warnings }
+    let files: Vec<(String, &'static str, Vec<String>)> = told
+        .iter()
+        .map(|told| (told.file.clone(), told.importer, told.found.subjects.clone()))
+        .collect();
+    let mut all = kept(told);
+    resolve::clients(&mut all, &mut warnings);
+    for part in conflict::parts(experiment, all, &mut warnings) {
+        let experiment = match part.label.as_str() {
+            "" => experiment.to_owned(),
+            label => format!("{experiment}/{label}"),
+        };
+        let own: BTreeSet<&str> = part.kept.iter().map(|kept| kept.file.as_str()).collect();
+        let own: Vec<_> = files.iter().filter(|(file, ..)| own.contains(file.as_str())).collect();
+        let mut importers = BTreeMap::new();
+        for (file, importer, _) in &own {
+            *importers.entry((*importer).to_owned()).or_default() += 1;
+            archives.owners.insert(file.clone(), experiment.clone());
+        }
+        let lists: Vec<Vec<String>> = own.iter().map(|(.., subjects)| subjects.clone()).collect();
+        let listed = listed(&part.kept);
+        let mut cells = cells(part.kept, &mut warnings);
+        correct::apply(corrections, &experiment, &mut cells, &mut warnings);
+        derive::all(&mut cells);
+        let subjects = subjects(lists.clone(), &cells);
+        let bases = bases(&lists, &subjects, &cells);
+        let values = values(&experiment, cells, &listed);
+        let warnings = std::mem::take(&mut warnings);
+        archives.all.push(Archive { experiment, subjects, bases, importers, values, warnings });
+    }
 }
 
-/// One value per cell and metric: of the most exact importer, of the first file.
-fn cells(told: Vec<Told>, warnings: &mut Vec<Warning>) -> Cells {
+/// The steps in the order of the summary that lists most of them: that of their execution.
+fn listed(all: &[Kept]) -> Vec<(String, Option<u64>)> {
+    let mut lists: BTreeMap<&str, BTreeMap<u32, (&str, Option<u64>)>> = BTreeMap::new();
+    for kept in all.iter().filter(|kept| kept.importer == resolve::NAMES_STEPS) {
+        let cell = &kept.value.cell;
+        let list = lists.entry(&kept.file).or_default();
+        list.insert(kept.value.line, (&cell.phase, cell.range));
+    }
+    let lists = lists.into_values().map(|lines| {
+        let mut steps: Vec<(&str, Option<u64>)> = lines.into_values().collect();
+        steps.dedup();
+        steps
+    });
+    let longest = lists.max_by_key(Vec::len).unwrap_or_default();
+    let mut seen = BTreeSet::new();
+    let once = longest.into_iter().filter(|step| seen.insert(*step));
+    once.map(|(phase, range)| (phase.to_owned(), range)).collect()
+}
+
+/// All values of files, those of the most exact importer first, then in the order of the walk.
+fn kept(told: Vec<Told>) -> Vec<Kept> {
     let rank = |name| import::IMPORTERS.iter().position(|i| i.name() == name).unwrap_or(usize::MAX);
     let mut all: Vec<Kept> = Vec::new();
     for Told { file, importer, found } in told {
-        let rank = rank(importer);
-        all.extend(found.values.into_iter().map(|value| Kept { value, file: file.clone(), rank }));
+        let (folder, name) = file.rsplit_once('/').unwrap_or(("", &file));
+        let tag = Tag::of(name.strip_suffix(".gz").unwrap_or(name)).map(|tag| {
+            let clients = tag.clients.unwrap_or(0);
+            Arc::from(format!("{folder}\t{clients}\t{}", tag.words.join(".")))
+        });
+        let one = |value| Kept { value, file: file.clone(), importer, tag: tag.clone() };
+        all.extend(found.values.into_iter().map(one));
     }
-    // Stable: files stay in the order of the walk.
-    all.sort_by_key(|kept| kept.rank);
-    unnamed::name(&mut all, warnings);
-    let clients = only_clients(&all);
+    all.sort_by_cached_key(|kept| rank(kept.importer));
+    all
+}
+
+/// One value per cell and metric: of the most exact importer, of the first file.
+fn cells(all: Vec<Kept>, warnings: &mut Vec<Warning>) -> Cells {
     let mut cells = Cells::new();
-    for mut kept in all {
-        let cell = &mut kept.value.cell;
-        if cell.column.is_none() {
-            cell.clients = cell.clients.or(clients);
+    let mut contradictions = Contradictions::default();
+    for kept in all {
+        let metrics = cells.entry(key(&kept.value.cell)).or_default();
+        if kept.importer == TABLES && kept.value.metric == "ops_per_second" {
+            let value = Value { metric: Cow::Borrowed(IN_TABLE), ..kept.value.clone() };
+            metrics.entry(IN_TABLE.to_owned()).or_insert(Kept { value, ..kept.clone() });
         }
-        let metrics = cells.entry(key(cell)).or_default();
         match metrics.get(kept.value.metric.as_ref()) {
             None => {
                 metrics.insert(kept.value.metric.clone().into_owned(), kept);
             }
-            Some(first) if !same(&first.value, &kept.value) => {
-                let (here, there) = (shown(&kept.value), shown(&first.value));
-                let place = format!("`{}`:{}", first.file, first.value.line);
-                let reason = format!(
-                    "`{}` is {here} here and {there} in {place}, which is kept",
-                    kept.value.metric
-                );
-                warnings.push(Warning::new(&kept.file, Fault::new(kept.value.line, reason)));
-            }
+            Some(first) if !same(&first.value, &kept.value) => contradictions.add(first, &kept),
             Some(_) => {}
         }
     }
+    contradictions.warn(warnings);
+    one_load(&mut cells);
     cells.values_mut().for_each(share_levels);
     cells
+}
+
+/// The importer of tables whose rows and texts an export gives back.
+const TABLES: &str = "qps_abs";
+
+/// Operations per second as a table prints them: its scans are in thousands or millions.
+pub(crate) const IN_TABLE: &str = "ops_per_second_in_table";
+
+/// The load is the same for all numbers of clients where all tables say the same of it.
+fn one_load(cells: &mut Cells) {
+    let keys: Vec<Key> = cells
+        .keys()
+        .filter(|key| step::is_load(&key.phase) && key.table_clients.is_some())
+        .cloned()
+        .collect();
+    let agree = |a: &Metrics, b: &Metrics| {
+        let shared = a.iter().filter_map(|(metric, kept)| Some((kept, b.get(metric)?)));
+        shared.into_iter().all(|(a, b)| same(&a.value, &b.value))
+    };
+    let mut merged = Cells::new();
+    for key in &keys {
+        let Some(own) = cells.get(key) else { continue };
+        let merged = merged.entry(Key { table_clients: None, ..key.clone() }).or_default();
+        if !agree(merged, own) {
+            return;
+        }
+        for (metric, kept) in own {
+            merged.entry(metric.clone()).or_insert_with(|| kept.clone());
+        }
+    }
+    for key in &keys {
+        cells.remove(key);
+    }
+    for (key, metrics) in merged {
+        let known = cells.entry(key).or_default();
+        for (metric, kept) in metrics {
+            known.entry(metric).or_insert(kept);
+        }
+    }
 }
 
 /// What one file tells of a cell holds for all of it: its keys become those of all values, but
@@ -181,160 +277,81 @@ fn share_levels(metrics: &mut Metrics) {
     }
 }
 
-fn key(cell: &Cell) -> Key {
+pub(crate) fn key(cell: &Cell) -> Key {
     Key {
         subject: cell.subject.clone(),
         phase: cell.phase.clone(),
         range: cell.range,
         clients: cell.clients,
+        table_clients: cell.table_clients,
         column: cell.column,
         round: cell.round,
     }
 }
 
-/// The number of clients where the archive knows a single one.
-fn only_clients(all: &[Kept]) -> Option<u32> {
-    let known = unnamed::known(all);
-    let columns = all.iter().any(|kept| kept.value.cell.column.is_some());
-    (known.len() == 1 && !columns).then(|| known.first().copied()).flatten()
-}
-
-/// Whether the clients of a cell are those of the archive: the load and the warm-up have their own.
-pub(crate) fn counts_clients(cell: &Cell) -> bool {
-    cell.phase != step::LOAD && !cell.phase.contains("warm")
-}
-
-fn same(first: &Value, second: &Value) -> bool {
-    if first.text.is_empty() || second.text.is_empty() {
-        let scale = first.value.abs().max(second.value.abs());
-        let printed = [first, second].map(printed_step).into_iter().fold(0.0, f64::max);
-        return (first.value - second.value).abs() <= printed.max(scale * 1e-3);
-    }
-    number::agree(&first.text, &second.text)
-}
-
-/// Half of the last printed digit, in the unit of the value; 0 for what was computed.
-fn printed_step(value: &Value) -> f64 {
-    let printed = number::parse(&value.text).filter(|printed| *printed != 0.0);
-    let factor = printed.map_or(1.0, |printed| value.value / printed);
-    if value.text.is_empty() {
-        0.0
-    } else {
-        number::half_step(&value.text) * factor.abs() * 1.000_001
-    }
-}
-
-fn shown(value: &Value) -> String {
-    match value.text.as_str() {
-        "" => format!("{:.6}", value.value),
-        text => text.to_owned(),
-    }
+/// Whether the clients of a phase are those of its table: the load and the warm-up have their own.
+pub(crate) fn counts_clients(phase: &str) -> bool {
+    !step::is_load(phase) && !phase.contains("warm")
 }
 
 /// What a summary lists is compared with the first one that it lists, so an engine of an archive is
 /// no base of another one that has a summary of its own. A subject of several summaries belongs to
-/// the longest one; those of no summary have the archive's first one.
-fn bases(lists: &[Vec<String>], subjects: &[String]) -> BTreeMap<String, String> {
+/// the longest one; those of no summary have the archive's first one. A subject that shares no row
+/// with its base is compared with the first one that it is connected with by rows.
+fn bases(lists: &[Vec<String>], subjects: &[String], cells: &Cells) -> BTreeMap<String, String> {
     let mut lists: Vec<Vec<&String>> = lists
         .iter()
         .map(|list| list.iter().filter(|label| subjects.contains(label)).collect())
         .collect();
     lists.sort_by_key(|list| std::cmp::Reverse(list.len()));
     let first = subjects.first();
+    let connected = connected(subjects, cells);
+    let base = |label: &String| -> Option<String> {
+        let listed = lists.iter().find(|list| list.contains(&label)).and_then(|l| l.first());
+        let base = listed.copied().or(first)?;
+        let own = connected.get(label)?;
+        Some(if connected.get(base) == Some(own) { base.clone() } else { own.clone() })
+    };
     let apart = |label: &String| {
-        let base = *lists.iter().find(|list| list.contains(&label))?.first()?;
-        (Some(base) != first).then(|| (label.clone(), base.clone()))
+        let base = base(label)?;
+        (Some(&base) != first).then(|| (label.clone(), base))
     };
     subjects.iter().filter_map(apart).collect()
+}
+
+/// The first subject with which each one is connected by rows that they share.
+fn connected(subjects: &[String], cells: &Cells) -> BTreeMap<String, String> {
+    let places: BTreeMap<&String, usize> = subjects.iter().zip(0..).collect();
+    let mut leaders: Vec<usize> = (0..subjects.len()).collect();
+    let find = |leaders: &[usize], mut place: usize| {
+        while leaders[place] != place {
+            place = leaders[place];
+        }
+        place
+    };
+    let mut rows: BTreeMap<Key, usize> = BTreeMap::new();
+    for key in cells.keys() {
+        let Some(place) = places.get(&key.subject) else { continue };
+        let row = Key { subject: String::new(), round: 0, ..key.clone() };
+        let other = *rows.entry(row).or_insert(*place);
+        let (a, b) = (find(&leaders, other), find(&leaders, *place));
+        leaders[a.max(b)] = a.min(b);
+    }
+    let leader = |place| subjects[find(&leaders, place)].clone();
+    subjects.iter().zip(0..).map(|(label, place)| (label.clone(), leader(place))).collect()
 }
 
 /// The longest list of a summary, then the subjects of the others, then those in no list by name.
 fn subjects(mut lists: Vec<Vec<String>>, cells: &Cells) -> Vec<String> {
     lists.sort_by_key(|list| std::cmp::Reverse(list.len()));
     let known: BTreeSet<&String> = cells.keys().map(|key| &key.subject).collect();
+    let mut by_name: Vec<&String> = known.iter().copied().collect();
+    by_name.sort_by(|a, b| model::natural::compare(a, b));
     let mut subjects: Vec<String> = Vec::new();
-    for subject in lists.iter().flatten().chain(known.iter().copied()) {
+    for subject in lists.iter().flatten().chain(by_name) {
         if known.contains(subject) && !subjects.contains(subject) {
             subjects.push(subject.clone());
         }
     }
     subjects
-}
-
-/// The values with the names and positions of their phases.
-fn values(experiment: &str, cells: Cells) -> Vec<ImportedValue> {
-    let phases: BTreeSet<(&String, Option<u64>)> =
-        cells.keys().map(|key| (&key.phase, key.range)).collect();
-    let mut ordered: Vec<(String, Option<u64>)> =
-        phases.into_iter().map(|(phase, range)| (phase.clone(), range)).collect();
-    ordered.sort_by_cached_key(|(phase, range)| step::order(phase, *range));
-    let several = |phase: &str| ordered.iter().filter(|(name, _)| name == phase).count() > 1;
-    let clients: BTreeSet<u32> = cells
-        .keys()
-        .filter(|key| key.phase != step::LOAD && !key.phase.contains("warm"))
-        .filter_map(|key| key.clients)
-        .collect();
-    let mut places: BTreeMap<(String, Option<u64>), (u32, String)> = BTreeMap::new();
-    for (place, phase) in (0_u32..).zip(&ordered) {
-        let name = match phase.1 {
-            Some(range) if several(&phase.0) => format!("{}.range{range}", phase.0),
-            _ => phase.0.clone(),
-        };
-        places.insert(phase.clone(), (place, name));
-    }
-    let columns = cells.keys().filter_map(|key| key.column).map(|column| column.of).max();
-    let count = u32::try_from(clients.len()).unwrap_or(u32::MAX).max(columns.unwrap_or(1)).max(1);
-    let mut values = Vec::new();
-    for (key, metrics) in cells {
-        let (place, name) =
-            places.get(&(key.phase.clone(), key.range)).cloned().unwrap_or_default();
-        let level = key.clients.and_then(|own| clients.iter().position(|known| *known == own));
-        let level = level.and_then(|level| u32::try_from(level).ok()).unwrap_or(0);
-        let level = key.column.map_or(level, |column| column.number.saturating_sub(1));
-        let name = match (key.clients, key.column) {
-            (_, Some(Column { number, of })) => format!("{name}.clients-{number}-of-{of}"),
-            (Some(clients), None) if count > 1 => format!("{name}.clients{clients}"),
-            _ => name,
-        };
-        let position = place.saturating_mul(count).saturating_add(level);
-        values.extend(
-            metrics.into_values().map(|kept| imported(experiment, (&name, position), kept)),
-        );
-    }
-    values
-}
-
-fn imported(experiment: &str, (phase, position): (&str, u32), kept: Kept) -> ImportedValue {
-    let Kept { value, file, .. } = kept;
-    let cell = value.cell;
-    // What warms up runs, and is in no table.
-    let warm = cell.phase.ends_with(".warm") || cell.phase.ends_with(".warmpre");
-    let state = if warm { SliceState::Discarded } else { SliceState::Measured };
-    let mut levels = cell.levels;
-    if let Some(clients) = cell.clients {
-        levels.insert("clients".to_owned(), clients.to_string());
-    }
-    ImportedValue {
-        measurement: Measurement {
-            experiment: experiment.into(),
-            run: Name::default(),
-            subject: cell.subject.into(),
-            phase: phase.into(),
-            workload: cell.workload.into(),
-            group: cell.group.into(),
-            position,
-            range: cell.range,
-            clients: cell.clients.unwrap_or(0),
-            levels: Arc::new(levels),
-            block: 0,
-            round: cell.round,
-            metric: value.metric.as_ref().into(),
-            value: value.value,
-            state,
-            marks: value.biases.iter().map(|bias| Name::from(*bias)).collect(),
-            piece: None,
-        },
-        text: value.text,
-        source: Source { file: file.into(), line: value.line },
-    }
 }

@@ -1,6 +1,6 @@
 //! A file of an archive, as importers see it.
 
-use crate::{Cell, Fault, place::Place, step};
+use crate::{Cell, Fault, place::Place, step, tag::Tag};
 use std::{borrow::Cow, collections::BTreeSet};
 
 /// The beginning of a file, by which importers know their own.
@@ -97,9 +97,14 @@ impl<'a> File<'a> {
         Ok(cell)
     }
 
-    /// A cell of a file that sums up several subjects.
+    /// A cell of a file that sums up several subjects. The number of clients is that of the file's
+    /// tag, else that of its folder.
     pub fn summary_cell(&self, subject: &str) -> Cell {
-        self.place.summary_cell(subject)
+        let mut cell = self.place.summary_cell(subject);
+        if let Some(clients) = Tag::of(self.name).and_then(|tag| tag.clients) {
+            (cell.clients, cell.table_clients) = (Some(clients), Some(clients));
+        }
+        cell
     }
 
     /// Whether the published averages of the same step, an `sb.met` file, lie beside this capture.

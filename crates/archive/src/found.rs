@@ -65,6 +65,9 @@ pub struct Cell {
     pub range: Option<u64>,
     /// Connections, where the archive tells.
     pub clients: Option<u32>,
+    /// Clients of the table that the value belongs to, where a folder or a tag such as `dop40`
+    /// tells; single steps of a table, such as scans, may have others.
+    pub table_clients: Option<u32>,
     /// Which of several numbers of clients that the file does not name.
     pub column: Option<Column>,
     /// Repetition of the same cell in one file, from 0.

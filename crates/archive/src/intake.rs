@@ -2,7 +2,7 @@
 
 use crate::{
     Error, Fault, FileHead, Found, Imported, Options, Result, Warning,
-    assemble::{Assembly, Told},
+    assemble::{Archives, Assembly, Told},
     content::{Content, MARK},
     file::File,
     import::{self as formats, Importer},
@@ -113,8 +113,8 @@ impl Intake {
     /// The archives. Fails where there is none; `path` is what was asked for.
     pub(crate) fn finish(self, path: String, options: &Options) -> Result<Imported> {
         let Self { mut imported, assembly, said } = self;
-        let owners = assembly.owners();
-        imported.archives = assembly.archives(&options.corrections);
+        let Archives { all, owners } = assembly.archives(&options.corrections);
+        imported.archives = all;
         for archive in &imported.archives {
             imported.warnings.extend(archive.warnings.iter().cloned());
         }

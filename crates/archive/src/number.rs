@@ -54,6 +54,18 @@ pub(crate) fn agree(a: &str, b: &str) -> bool {
     (x - y).abs() <= tolerance
 }
 
+/// Whether one of two printed numbers is the other one in thousands or millions.
+pub(crate) fn agree_in_scale(a: &str, b: &str) -> bool {
+    let (Some(x), Some(y)) = (parse(a), parse(b)) else { return false };
+    let scaled = |(small, small_text): (f64, &str), (large, large_text): (f64, &str)| {
+        [1e3, 1e6].into_iter().any(|factor| {
+            let tolerance = (half_step(small_text) * factor + half_step(large_text)) * 1.000_001;
+            (small * factor - large).abs() <= tolerance
+        })
+    };
+    scaled((x, a), (y, b)) || scaled((y, b), (x, a))
+}
+
 /// Half of the last digit of a printed number.
 pub(crate) fn half_step(text: &str) -> f64 {
     let (mantissa, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
@@ -94,6 +106,22 @@ mod tests {
         check(100_000.0, "100000");
         check(123_456.7, "123457");
         check(-0.97, "-0.97");
+    }
+
+    #[test]
+    fn thousands_and_millions_of_one_value_agree() {
+        let check = |a: &str, b: &str, expected: bool| {
+            assert_eq!(
+                (agree_in_scale(a, b), agree_in_scale(b, a)),
+                (expected, expected),
+                "{a} {b}"
+            );
+        };
+        check("3.875", "3875218", true);
+        check("0.451", "451", true);
+        check("3.875", "3874218", false);
+        check("451", "451", false);
+        check("x", "1", false);
     }
 
     #[test]

@@ -101,7 +101,7 @@ impl Place {
         }
         let start = self.root.min(end.saturating_sub(1));
         let experiment = self.folders.get(start..end).unwrap_or_default().join("/");
-        Cell { experiment, clients, ..Cell::default() }
+        Cell { experiment, clients, table_clients: clients, ..Cell::default() }
     }
 }
 

@@ -20,6 +20,11 @@ pub(crate) struct Step {
 /// The phase of loading.
 pub(crate) const LOAD: &str = "load";
 
+/// Whether a phase loads the tables.
+pub(crate) fn is_load(phase: &str) -> bool {
+    phase == LOAD
+}
+
 /// Name of the load's section in published summaries.
 pub(crate) const LOAD_SECTION: &str = "sb.prepare.met.point-query.warm.range100";
 
@@ -88,7 +93,8 @@ impl Step {
         cell.workload = workload(&cell.phase).to_owned();
         cell.group = group(&cell.workload).to_owned();
         cell.range = if load { None } else { self.range };
-        cell.clients = self.clients.or(cell.clients);
+        // The load has clients of its own, which nothing names.
+        cell.clients = if load { None } else { self.clients.or(cell.clients) };
         if let Some(pk) = self.pk {
             cell.levels.insert("pk".to_owned(), pk);
         }
@@ -161,7 +167,7 @@ pub(crate) fn dop(folder: &str) -> Option<u32> {
 }
 
 /// A number of connections: digits, at least 1.
-fn positive(text: &str) -> Option<u32> {
+pub(crate) fn positive(text: &str) -> Option<u32> {
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|number| digits && *number > 0)
 }
@@ -216,16 +222,23 @@ pub(crate) fn order(phase: &str, range: Option<u64>) -> impl Ord + use<> {
     (class, known, crate::insert::phase::order(phase), unknown, warm, range)
 }
 
-/// Which of the three parts of a published table a phase belongs to, if it is in one: point
-/// queries, ranges, writes. What is before the writes or warms up is in none, but `scan.warm`.
+/// Which of the three parts of a published table a phase belongs to: point queries, ranges, writes.
+/// The load is in none.
 pub(crate) fn part(phase: &str) -> Option<u8> {
-    if phase == LOAD || phase.contains("pre") {
-        return None;
+    if is_load(phase) {
+        None
+    } else if phase.contains("point") {
+        Some(0)
+    } else {
+        Some(if is_write(phase) { 2 } else { 1 })
     }
-    if phase.contains("point") {
-        return (!phase.contains("warm")).then_some(0);
-    }
-    Some(if is_write(phase) { 2 } else { 1 })
+}
+
+/// Whether a phase is a row of the tables that the published scripts make today: what is before the
+/// writes or warms up is in none, but `scan.warm`.
+pub(crate) fn is_row(phase: &str) -> bool {
+    let warm = phase.contains("warm") && phase.contains("point");
+    part(phase).is_some() && !phase.contains("pre") && !warm
 }
 
 /// Sorts rows inside a part as `ls` does with the locale of the published tables: only letters and
@@ -276,9 +289,12 @@ mod tests {
         assert_eq!(of_row("scan.warm_range=100").unwrap().phase, "scan.warm");
         assert_eq!(of_row("hot-points"), None);
         assert_eq!(of_row("x_range=a"), None);
-        let parts = ["hot-points", "scan.warm", "read-write", "scan.warmpre", "load"].map(part);
+        let of = |phase: &str| part(phase).filter(|_| is_row(phase));
+        let parts = ["hot-points", "scan.warm", "read-write", "scan.warmpre", "load"].map(of);
         assert_eq!(parts, [Some(0), Some(1), Some(2), None, None]);
-        assert_eq!(part("points-covered-si.warm"), None);
+        assert_eq!(of("points-covered-si.warm"), None);
+        // Tables of early archives have what is before the writes too.
+        assert_eq!(part("points-covered-si.pre"), Some(0));
         let groups = ["random-points", "read-only-sum", "write-only", "scan", "tpcb"].map(group);
         assert_eq!(groups, ["point", "aggregate", "write", "range", ""]);
     }

@@ -41,7 +41,10 @@ pub(crate) fn name(all: &mut [Kept], warnings: &mut Vec<Warning>) {
         let cell = &mut kept.value.cell;
         let Some(column) = cell.column else { continue };
         match named.get(&column) {
-            Some(clients) => (cell.clients, cell.column) = (Some(*clients), None),
+            Some(clients) => {
+                (cell.clients, cell.table_clients) = (Some(*clients), Some(*clients));
+                cell.column = None;
+            }
             None => {
                 unknown.entry(&kept.file).or_default().insert(column);
             }
@@ -59,7 +62,7 @@ pub(crate) fn name(all: &mut [Kept], warnings: &mut Vec<Warning>) {
 /// Numbers of clients that other files name, of steps that are measured.
 pub(crate) fn known(all: &[Kept]) -> BTreeSet<u32> {
     let cells = all.iter().map(|kept| &kept.value.cell);
-    let measured = cells.filter(|cell| crate::assemble::counts_clients(cell));
+    let measured = cells.filter(|cell| crate::assemble::counts_clients(&cell.phase));
     measured.filter_map(|cell| cell.clients).collect()
 }
 

@@ -12,7 +12,7 @@ pub fn of<'a>(study: &'a Study, options: &ExportOptions) -> Result<Vec<&'a str>>
         false => options.variants.iter().collect(),
     };
     let mut labels: Vec<&str> = study.subjects.iter().map(String::as_str).collect();
-    labels.sort_unstable();
+    labels.sort_by(|a, b| model::natural::compare(a, b));
     if wanted.is_empty() {
         return Ok(labels);
     }

@@ -6,6 +6,7 @@ use crate::{
     correct,
     intake::{Candidate, Intake},
     place::Place,
+    tag::Tag,
 };
 use fs_err as fs;
 use std::{
@@ -76,8 +77,9 @@ impl fmt::Display for Warning {
 pub fn import(paths: &[PathBuf], options: &Options) -> Result<Imported> {
     correct::check(&options.corrections)?;
     let mut walk = Walk::default();
+    let named = walk.named(paths)?;
     for path in paths {
-        walk.root(path)?;
+        walk.root(path, &named)?;
     }
     let path = paths.first().map(|path| path.display().to_string()).unwrap_or_default();
     walk.intake.finish(path, options)
@@ -90,12 +92,39 @@ struct Walk {
 }
 
 impl Walk {
-    fn root(&mut self, path: &Path) -> Result<()> {
+    /// Names of the files that are read because the user named them, by folder: with each summary
+    /// the others of the same tag.
+    fn named(&self, paths: &[PathBuf]) -> Result<BTreeMap<PathBuf, BTreeSet<String>>> {
+        let mut named: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
+        for path in paths {
+            let path = fs::canonicalize(path)?;
+            let Some(folder) = path.parent().filter(|_| path.is_file()) else { continue };
+            let names = named.entry(folder.to_owned()).or_default();
+            names.insert(name_of(&path));
+            let Some(tag) = Tag::of(unpacked(&name_of(&path))) else { continue };
+            for entry in fs::read_dir(folder)?.flatten() {
+                let name = name_of(&entry.path());
+                let same = Tag::of(unpacked(&name)).is_some_and(|other| other == tag);
+                if same && entry.file_type().is_ok_and(|kind| kind.is_file()) {
+                    names.insert(name);
+                }
+            }
+        }
+        Ok(named)
+    }
+
+    fn root(&mut self, path: &Path, named: &BTreeMap<PathBuf, BTreeSet<String>>) -> Result<()> {
         let root = fs::canonicalize(path)?;
         if root.is_file() {
             let folder = root.parent().unwrap_or(Path::new("/")).to_owned();
-            let names = BTreeSet::from([name_of(&root)]);
-            self.file(&root, &folder, &names, Some(&path.display().to_string()));
+            let none = BTreeSet::new();
+            let names = named.get(&folder).unwrap_or(&none);
+            self.file(&root, &folder, names, Some(&path.display().to_string()));
+            let tag = Tag::of(unpacked(&name_of(&root)));
+            let same = |name: &&String| tag.is_some() && Tag::of(unpacked(name)) == tag;
+            for name in names.iter().filter(same) {
+                self.file(&folder.join(name), &folder, names, None);
+            }
             return Ok(());
         }
         let mut folders: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
@@ -157,6 +186,11 @@ fn read(path: &Path, limit: Option<u64>) -> Content {
         (Ok(file), None) => Content::whole(file, packing),
         (Err(error), _) => Content::unreadable(error),
     }
+}
+
+/// A file name without `.gz`.
+fn unpacked(name: &str) -> &str {
+    name.strip_suffix(".gz").unwrap_or(name)
 }
 
 fn name_of(path: &Path) -> String {

@@ -50,7 +50,8 @@ fn row(value: &ImportedValue, text: &mut String) {
         quoted(&m.group),
         m.position.to_string(),
         m.range.map(|range| range.to_string()).unwrap_or_default(),
-        m.clients.to_string(),
+        // 0 is a number that nothing tells.
+        Some(m.clients).filter(|n| *n > 0).map(|n| n.to_string()).unwrap_or_default(),
         m.block.to_string(),
         m.round.to_string(),
         state(m.state).to_owned(),

@@ -7,8 +7,10 @@ mod tables;
 use super::{Exported, Exporter, Input, Options, Study};
 use crate::{
     Error, Result,
+    assemble::counts_clients,
     center::{Center, Centers, centers},
     insert::insert_tables,
+    naming::{TABLE_LEVEL, table_suffix},
     step, variants,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -32,7 +34,7 @@ impl Exporter for Mytools {
             export(study, options, &folder, &mut files)?;
         }
         if files.is_empty() {
-            let reason = "no measured phase has `ops_per_second`".to_owned();
+            let reason = "no measured phase has `ops_per_second` or ratios of it".to_owned();
             return Err(Error::NothingToExport { format: "mytools".to_owned(), reason });
         }
         Ok(files)
@@ -48,13 +50,17 @@ struct Sheet<'a> {
 }
 
 /// A phase with the names that published files give it.
+#[derive(Clone)]
 pub(super) struct PhaseName<'a> {
     pub(super) phase: &'a str,
     position: u32,
     /// Step without range: `point-query.pre`.
     pub(super) test: String,
     pub(super) range: u64,
-    pub(super) clients: u32,
+    /// Clients of the step, where known.
+    pub(super) clients: Option<u32>,
+    /// Clients of the table that the step is in, where known.
+    pub(super) table: Option<u32>,
     pub(super) pk: &'a str,
 }
 
@@ -67,16 +73,18 @@ fn export(study: &Study, options: &Options, folder: &str, files: &mut Vec<Export
         return Ok(());
     }
     let centers = centers(study);
-    let shared = |phase: &PhaseName<'_>| phase.test == step::LOAD || phase.test.contains("warm");
-    let measured = phases(&centers, &variants).into_iter().filter(|phase| !shared(phase));
-    let clients: BTreeSet<u32> = measured.map(|phase| phase.clients).collect();
-    for own in &clients {
+    let all = phases(&centers, &variants);
+    let tables: BTreeSet<Option<u32>> =
+        all.iter().filter(|phase| counts_clients(&phase.test)).map(|phase| phase.table).collect();
+    for own in &tables {
         let mut phases = phases(&centers, &variants);
-        phases.retain(|phase| clients.len() == 1 || phase.clients == *own);
+        let shared = |phase: &PhaseName<'_>| step::is_load(&phase.test) && phase.table.is_none();
+        phases.retain(|phase| tables.len() == 1 || phase.table == *own || shared(phase));
         let sheet = Sheet { centers: &centers, variants: &variants, cpus: &study.cpus, phases };
-        let folder = match clients.len() {
-            1 => folder.to_owned(),
-            _ => format!("{folder}dop{own}/"),
+        let folder = match own {
+            _ if tables.len() == 1 => folder.to_owned(),
+            Some(clients) => format!("{folder}dop{clients}/"),
+            None => format!("{folder}unknown/"),
         };
         sheet.files(&folder, &options.tag, files);
     }
@@ -94,14 +102,18 @@ pub(super) fn phases<'a>(centers: &Centers<'a>, variants: &[&str]) -> Vec<PhaseN
         let m = center.first;
         // Every published row has a range; where the workload has none it is the scripts' default.
         let range = m.range.unwrap_or(100);
-        let test = phase.strip_suffix(&format!(".clients{}", m.clients)).unwrap_or(phase);
+        let clients = Some(m.clients).filter(|clients| *clients > 0);
+        let named = m.levels.get(TABLE_LEVEL).and_then(|table| table.parse().ok());
+        let table = named.or(clients);
+        let test = phase.strip_suffix(&table_suffix(clients, table)).unwrap_or(phase);
         let test = test.strip_suffix(&format!(".range{range}")).unwrap_or(test).to_owned();
         phases.push(PhaseName {
             phase,
             position: m.position,
             test,
             range,
-            clients: m.clients,
+            clients,
+            table,
             pk: m.levels.get("pk").map_or("1", String::as_str),
         });
     }
@@ -118,12 +130,15 @@ impl Sheet<'_> {
             }
         };
         let rows = self.rows();
+        let relative = match rows.is_empty() {
+            true => self.published_ratios(),
+            false => rows.iter().map(relative_row).collect(),
+        };
         add(&format!("qps.abs.{tag}.tsv"), self.table(&rows, None));
         add(&format!("qps.abs.{tag}.csv"), csv(&rows));
         if let Some((base, _)) = self.variants.split_first() {
-            let rows: Vec<tables::Row> = rows.iter().map(relative_row).collect();
-            add(&format!("qps.rel.{tag}.tsv"), self.table(&rows, Some(base)));
-            add(&format!("qps.rel.{tag}.csv"), csv(&rows));
+            add(&format!("qps.rel.{tag}.tsv"), self.table(&relative, Some(base)));
+            add(&format!("qps.rel.{tag}.csv"), csv(&relative));
         }
         add(&format!("o.met.{tag}"), self.sections());
     }

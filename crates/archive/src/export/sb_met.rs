@@ -73,11 +73,17 @@ fn of_study(study: &Study, options: &Options, folder: &str) -> Result<Vec<Export
     Ok(files)
 }
 
+/// Steps of several tables may have the same clients: the folder of the table tells them apart.
 fn name(phase: &PhaseName<'_>) -> String {
-    let PhaseName { test, range, clients, pk, .. } = phase;
-    match test.as_str() {
-        step::LOAD => format!("{}.pk{pk}", step::LOAD_SECTION),
-        test => format!("sb.met.{test}.range{range}.pk{pk}.dop{clients}"),
+    let PhaseName { test, range, clients, table, pk, .. } = phase;
+    let folder = match table.filter(|table| *clients != Some(*table)) {
+        Some(table) => format!("dop{table}/"),
+        None => String::new(),
+    };
+    let dop = clients.map(|clients| format!(".dop{clients}")).unwrap_or_default();
+    match step::is_load(test) {
+        true => format!("{folder}{}.pk{pk}", step::LOAD_SECTION),
+        false => format!("{folder}sb.met.{test}.range{range}.pk{pk}{dop}"),
     }
 }
 

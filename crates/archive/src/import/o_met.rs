@@ -2,7 +2,7 @@
 //! header counts.
 
 use super::Importer;
-use crate::{Cell, Fault, File, FileHead, Found, Line, bias, names, number, step};
+use crate::{Cell, Fault, File, FileHead, Found, Line, bias, names, number, step, tag};
 
 pub(super) struct OMet;
 
@@ -15,6 +15,9 @@ const COLUMNS: &[(&str, &str)] = &[
     ("wKB/o", "write_kib_per_op"),
     ("o/s", "ops_per_second"),
 ];
+
+/// Key of cells of sections that compare two numbers of clients; values never have it.
+const SIDE_BY_SIDE: &str = "side by side";
 
 const ABSOLUTE: &str = "--- absolute";
 const RELATIVE: &str = "--- relative";
@@ -96,7 +99,11 @@ impl Section {
         match self {
             Self::Named(cell) if text == ABSOLUTE => Self::Announced(cell),
             // Two numbers of clients side by side: the labels of the rows tell them apart.
-            Self::Named(cell) if text.starts_with("base1 ") => Self::Named(cell),
+            Self::Named(mut cell) if text.starts_with("base1 ") => {
+                (cell.clients, cell.table_clients) = (None, None);
+                cell.levels.insert(SIDE_BY_SIDE.to_owned(), String::new());
+                Self::Named(cell)
+            }
             Self::Announced(cell) => match columns(text) {
                 Some(columns) => Self::Rows(cell, columns),
                 None => {
@@ -118,17 +125,21 @@ impl Section {
     }
 }
 
-/// The metric of each column; `None` if a column is not known or the last one is not the subject.
+/// The metric of each column; `None` if a column is not known or there is none of the subject.
 fn columns(header: &str) -> Option<Vec<&'static str>> {
     let titles: Vec<&str> = fields(header).collect();
-    let (last, titles) = titles.split_last()?;
+    // What follows the last column is a note.
+    let titles = titles.get(..titles.iter().position(|title| *title == "dbms")?)?;
     let metric =
         |title: &&str| COLUMNS.iter().find(|(known, _)| known == title).map(|(_, metric)| *metric);
-    titles.iter().map(metric).collect::<Option<Vec<_>>>().filter(|_| *last == "dbms")
+    titles.iter().map(metric).collect()
 }
 
 fn row(line: &Line<'_>, (cell, columns): (&Cell, &[&'static str]), found: &mut Found) {
-    let cells: Vec<&str> = fields(&line.text).collect();
+    let mut cells: Vec<&str> = fields(&line.text).collect();
+    if cells.get(columns.len() + 1..).is_some_and(|notes| notes.iter().all(is_note)) {
+        cells.truncate(columns.len() + 1);
+    }
     if cells.len() != columns.len() + 1 {
         let (has, needs) = (cells.len(), columns.len() + 1);
         found.warn(
@@ -140,6 +151,12 @@ fn row(line: &Line<'_>, (cell, columns): (&Cell, &[&'static str]), found: &mut F
     let Some((subject, texts)) = cells.split_last() else { return };
     let subject = names::capped(subject);
     let mut own = cell.clone();
+    let labelled = own.levels.remove(SIDE_BY_SIDE).and_then(|_| tag::label(subject));
+    let subject = labelled.map_or(subject, |(subject, clients)| {
+        own.table_clients = Some(clients);
+        own.clients = (!step::is_load(&own.phase)).then_some(clients);
+        subject
+    });
     own.levels.extend(crate::place::levels_of(subject));
     own.subject = subject.to_owned();
     if !found.subjects.contains(&own.subject) {
@@ -148,6 +165,14 @@ fn row(line: &Line<'_>, (cell, columns): (&Cell, &[&'static str]), found: &mut F
     for (metric, text) in columns.iter().zip(texts) {
         found.number(&own, metric, text, line.number);
     }
+}
+
+/// Whether a field behind the last column is a note of the archive's author: nothing else begins
+/// like this.
+pub(super) fn is_note(text: &&str) -> bool {
+    text.trim().is_empty()
+        || text.trim_start().starts_with([':', '#', '(', '-', '<', '*'])
+            && number::parse(text.trim()).is_none()
 }
 
 /// Headers have two tabs where rows have one.

@@ -1,7 +1,7 @@
 //! `qps.abs.TAG.tsv`: operations per second, one row per step and one column per subject. The
 //! `.csv` beside it has neither header nor names and tells nothing more.
 
-use super::Importer;
+use super::{Importer, o_met::is_note};
 use crate::{Cell, Fault, File, FileHead, Found, Line, number, step};
 
 pub(super) struct QpsAbs;
@@ -89,7 +89,9 @@ pub(super) fn rows<'a>(
         }
         let fields: Vec<&str> = line.text.split('\t').collect();
         if !headed {
-            if fields != header {
+            let (own, notes) = fields.split_at(header.len().min(fields.len()));
+            let columns = notes.iter().any(|note| note.starts_with("col-"));
+            if own != header || columns {
                 return Err(Fault::new(
                     last,
                     format!("the header `{}` was expected", header.join(" ")),
@@ -98,6 +100,8 @@ pub(super) fn rows<'a>(
             headed = true;
             continue;
         }
+        let noted = fields.len() > cells.len() + 1 && fields[cells.len() + 1..].iter().all(is_note);
+        let fields = if noted { &fields[..=cells.len()] } else { &fields[..] };
         let Some((name, texts)) = fields.split_last().filter(|(_, t)| t.len() == cells.len())
         else {
             let (has, needs) = (fields.len(), cells.len() + 1);

@@ -107,8 +107,8 @@ fn section_name(phase: &PhaseName<'_>) -> String {
     if phase.test == step::LOAD {
         return format!("{}.pk{}", step::LOAD_SECTION, phase.pk);
     }
-    let (test, range, pk, clients) = (plain(&phase.test), phase.range, phase.pk, phase.clients);
-    format!("sb.met.{test}.range{range}.pk{pk}.dop{clients}")
+    let dop = phase.clients.map(|clients| format!(".dop{clients}")).unwrap_or_default();
+    format!("sb.met.{}.range{}.pk{}{dop}", plain(&phase.test), phase.range, phase.pk)
 }
 
 /// The ratio of two printed numbers as the published scripts print it.

@@ -1,7 +1,7 @@
 //! `qps.abs` and `qps.rel`: one row per phase, one column per variant.
 
 use super::{PhaseName, Sheet, shown};
-use crate::{cell::plain, number, step};
+use crate::{assemble::IN_TABLE, cell::plain, number, step};
 use std::fmt::Write as _;
 
 /// A row of a table.
@@ -31,8 +31,42 @@ pub(super) fn csv(rows: &[Row]) -> String {
 }
 
 impl Sheet<'_> {
-    /// Rows of the tables: point queries, ranges, writes, each part as `ls` sorts it.
+    /// Rows of the tables: point queries, ranges, writes, each part as `ls` sorts it. Imported
+    /// tables tell which rows they have, and how they print them.
     pub(super) fn rows(&self) -> Vec<Row> {
+        let printed = |phase: &str, subject: &str| {
+            self.center(phase, subject, IN_TABLE)?.text.map(str::to_owned)
+        };
+        let published = self.phases.iter().any(|phase| {
+            self.variants.iter().any(|subject| printed(phase.phase, subject).is_some())
+        });
+        self.rows_of(|phase, subject| {
+            let own = printed(phase.phase, subject);
+            let in_table = match published {
+                true => self.variants.iter().any(|v| printed(phase.phase, v).is_some()),
+                false => step::is_row(&phase.test),
+            };
+            own.or_else(|| {
+                let center = self.center(phase.phase, subject, "ops_per_second")?;
+                in_table.then(|| format!("{:.0}", center.value))
+            })
+        })
+    }
+
+    /// Rows of ratios to the first variant, of archives that have nothing else.
+    pub(super) fn published_ratios(&self) -> Vec<Row> {
+        let Some((base, others)) = self.variants.split_first() else { return Vec::new() };
+        let metric = "ops_per_second_relative";
+        let ratios = Sheet { variants: others, phases: self.phases.clone(), ..*self };
+        ratios.rows_of(|phase, subject| {
+            let base = self.center(phase.phase, base, metric)?.value;
+            let own = self.center(phase.phase, subject, metric)?;
+            let printed = own.text.filter(|_| base == 1.0).map(str::to_owned);
+            printed.or_else(|| Some(format!("{:.2}", own.value / base)))
+        })
+    }
+
+    fn rows_of(&self, cell: impl Fn(&PhaseName<'_>, &str) -> Option<String>) -> Vec<Row> {
         let mut phases: Vec<(u8, String, &PhaseName<'_>)> = Vec::new();
         for phase in &self.phases {
             if let Some(part) = step::part(&phase.test) {
@@ -41,11 +75,8 @@ impl Sheet<'_> {
         }
         phases.sort_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
         let row = |phase: &PhaseName<'_>| {
-            let cell = |subject: &&str| {
-                let center = self.center(phase.phase, subject, "ops_per_second")?;
-                Some(format!("{:.0}", center.value))
-            };
-            let cells: Vec<Option<String>> = self.variants.iter().map(cell).collect();
+            let cells: Vec<Option<String>> =
+                self.variants.iter().map(|subject| cell(phase, subject)).collect();
             let some = cells.iter().any(Option::is_some);
             let name = format!("{}_range={}", plain(&phase.test), phase.range);
             some.then_some(Row { name, cells })
