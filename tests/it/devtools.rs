@@ -32,6 +32,8 @@ impl Browser {
             .args(["-c", START, program, "--remote-debugging-pipe", "--headless", "--no-sandbox"])
             .args(["--disable-gpu", "--disable-dev-shm-usage", "--no-first-run"])
             .args(["--disable-extensions", "--disable-background-networking"])
+            // A picture of more than the window has none, and would be laid out otherwise.
+            .arg("--hide-scrollbars")
             // Whatever it asks for by name is not there.
             .arg("--host-resolver-rules=MAP * ~NOTFOUND")
             .arg(format!("--user-data-dir={}", profile.display()))
@@ -112,6 +114,21 @@ impl Browser {
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
         let media = json!({ "media": medium, "features": features });
         self.call("Emulation.setEmulatedMedia", media);
+    }
+
+    /// What a part of the page looks like, as PNG in base64; it begins at whole pixels.
+    pub(crate) fn picture(&mut self, clip: &Value) -> String {
+        let number = |key: &str| clip[key].as_f64().unwrap();
+        let (x, y) = (number("x").floor(), number("y").floor());
+        let asked = json!({ "captureBeyondViewport": true, "clip": {
+            "x": x, "y": y, "width": number("width").ceil() + 1.0,
+            "height": number("height").ceil() + 1.0, "scale": 1,
+        }});
+        let mut answer = self.call("Page.captureScreenshot", asked);
+        match answer["data"].take() {
+            Value::String(data) => data,
+            other => panic!("no picture: {other}"),
+        }
     }
 
     /// The address of everything that was asked for since the page was opened, but the page.

@@ -18,6 +18,7 @@ mod help;
 mod insert_benchmark;
 mod lab;
 mod marks;
+mod pixels;
 mod quickstart;
 mod report;
 mod reports;

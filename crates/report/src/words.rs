@@ -177,6 +177,18 @@ pub(crate) fn is_assessed(verdict: &str) -> bool {
     !matches!(verdict, "base" | "invalid" | "unreplicated" | "unassessed" | "mean" | "")
 }
 
+/// What the shaded band of a chart means.
+pub(crate) fn band(margin: f64) -> String {
+    let percent = number::short((margin - 1.0) * 100.0);
+    format!(" The shaded band is the margin: smaller changes than {percent} % do not matter.")
+}
+
+/// Ratios of a metric nearer to 1 than this are called about the same where there is no verdict;
+/// metrics of which no verdict claims anything have the one of throughput.
+pub(crate) fn margin(metric: &Metric) -> f64 {
+    analysis::margin(metric).unwrap_or(MARGIN)
+}
+
 /// How a cell stands to its base.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Standing {
@@ -204,8 +216,8 @@ impl Standing {
         }
     }
 
-    /// By the verdict where there is one, else by the ratio and [`MARGIN`].
-    pub(crate) fn of(ratio: Option<f64>, verdict: &str, better: Better) -> Self {
+    /// By the verdict where there is one, else by the ratio and the metric's margin.
+    pub(crate) fn of(ratio: Option<f64>, verdict: &str, metric: &Metric) -> Self {
         match verdict {
             "regression" | "code_cost" => return Self::Worse,
             "improvement" => return Self::Better,
@@ -214,11 +226,12 @@ impl Standing {
             _ => {}
         }
         let Some(ratio) = ratio else { return Self::Nothing };
-        let gain = if better == Better::Lower { 1.0 / ratio } else { ratio };
+        let gain = if metric.better == Better::Lower { 1.0 / ratio } else { ratio };
+        let margin = margin(metric);
         match gain {
-            _ if better == Better::Neither => Self::Same,
-            gain if gain > MARGIN => Self::Better,
-            gain if gain < 1.0 / MARGIN => Self::Worse,
+            _ if metric.better == Better::Neither => Self::Same,
+            gain if gain > margin => Self::Better,
+            gain if gain < 1.0 / margin => Self::Worse,
             _ => Self::Same,
         }
     }
@@ -290,18 +303,22 @@ mod tests {
 
     #[test]
     fn a_verdict_stands_above_a_ratio() {
-        let check = |ratio: Option<f64>, verdict: &str, better: Better, expected: Standing| {
-            assert_eq!(Standing::of(ratio, verdict, better), expected, "{ratio:?} {verdict}");
+        let check = |ratio: Option<f64>, verdict: &str, name: &str, expected: Standing| {
+            let metric = analysis::metric(name).unwrap();
+            assert_eq!(Standing::of(ratio, verdict, metric), expected, "{ratio:?} {verdict}");
         };
-        let (higher, lower) = (Better::Higher, Better::Lower);
+        let (higher, lower) = (THROUGHPUT, "latency_us_p95");
         check(Some(0.9), "unreplicated", higher, Standing::Worse);
         check(Some(0.9), "unreplicated", lower, Standing::Better);
         check(Some(1.03), "unassessed", higher, Standing::Same);
         check(Some(1.04), "unassessed", higher, Standing::Better);
+        check(Some(1.04), "unassessed", lower, Standing::Same);
+        check(Some(1.006), "unassessed", "server_user_instructions_per_op", Standing::Worse);
+        check(Some(1.04), "unassessed", "reads_per_op", Standing::Worse);
         check(Some(1.04), "inconclusive", higher, Standing::Undecided);
         check(Some(1.04), "equivalent", higher, Standing::Same);
         check(Some(0.99), "regression", higher, Standing::Worse);
-        check(Some(5.0), "unassessed", Better::Neither, Standing::Same);
+        check(Some(5.0), "unassessed", "rows_per_op", Standing::Same);
         check(None, "invalid", higher, Standing::Nothing);
     }
 

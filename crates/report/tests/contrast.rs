@@ -12,7 +12,7 @@ const DARK: &str = "@media screen and (prefers-color-scheme: dark)";
 
 /// Texts by the grounds that they stand on, as variables of the style sheet.
 const TEXTS: [(&str, &[&str]); 3] = [
-    ("ink soft link warn", &["paper", "faint", "band"]),
+    ("ink soft link warn", &["paper", "faint"]),
     ("ink", &["hatch"]),
     (
         "on",

@@ -5,7 +5,6 @@
   document.documentElement.classList.add("js");
   const [VALUE, RATIO, LOW, HIGH, VERDICT, KIND, NOTE] = [0, 1, 2, 3, 4, 5, 6];
   const STEPS = [1.02, 1.05, 1.10, 1.25, 1.5, 2.0];
-  const MARGIN = 1.03;
   const SYMBOLS = {
     regression: "▼", improvement: "▲", equivalent: "=", layout_suspect: "≈", inconclusive: "?", code_cost: "△",
     unreplicated: "°",
@@ -46,13 +45,13 @@
     return classes;
   };
 
-  const standing = (cell, kind, verdict, better) => {
+  const standing = (cell, kind, verdict, { better, margin }) => {
     if (kind === "base") return "";
     if (kind !== "ratio") return "nothing";
     if (STANDINGS[verdict]) return STANDINGS[verdict];
     if (better === "neither") return "same";
     const own = gain(cell[RATIO], better);
-    return own > MARGIN ? "better" : own < 1 / MARGIN ? "worse" : "same";
+    return own > margin ? "better" : own < 1 / margin ? "worse" : "same";
   };
 
   // The words of the page's own cells.
@@ -96,7 +95,7 @@
     const absolute = form === "absolute" && cell[VALUE] !== null;
     td.className = "";
     td.removeAttribute("style");
-    td.dataset.s = standing(cell, kind, verdict, metric.better);
+    td.dataset.s = standing(cell, kind, verdict, metric);
     if (kind === "ratio") td.classList.add(...heat(cell[RATIO], metric.better));
     else td.classList.add(kind);
     let text = "–";

@@ -1,7 +1,7 @@
 //! Ratios to the base: a table whose cells hold the marks, so that names stay text and widths fit.
 
 use super::{Dot, Forest, ForestRow, Form, scale::RatioScale};
-use crate::{escape::terminal, number, words};
+use crate::{escape::terminal, number};
 use maud::{Markup, html};
 
 /// Variants whose dots get a line of their own in a row; more share one. Bars, which would hide
@@ -40,7 +40,7 @@ pub(super) fn draw(forest: &Forest, id: &str) -> Markup {
             div class="wide" tabindex="0" role="group" aria-label=(forest.title) {
                 table {
                     caption { (forest.description) }
-                    thead { (axis(&places, Some((forest.form, id)))) }
+                    thead { (axis(&places, Some((forest, id)))) }
                     @for (group, rows) in &forest.groups {
                         tbody {
                             @if !group.is_empty() && forest.groups.len() > 1 {
@@ -122,14 +122,14 @@ impl Places {
 }
 
 /// The words of the marks; the first axis defines the ground of the rows under its name.
-fn axis(places: &Places, of_rows: Option<(Form, &str)>) -> Markup {
+fn axis(places: &Places, of_rows: Option<(&Forest, &str)>) -> Markup {
     html! {
         tr {
             td {}
             td {
                 svg class="strip axis" width="100%" height="18" aria-hidden="true" {
-                    @if let Some((form, id)) = of_rows {
-                        defs { g id=(id) { (ground(form, places)) } }
+                    @if let Some((forest, id)) = of_rows {
+                        defs { g id=(id) { (ground(forest, places)) } }
                     }
                     @for (at, word) in places.marks() {
                         text x={ (at) "%" } y="13" { (word) }
@@ -188,17 +188,21 @@ fn described(row: &ForestRow) -> String {
     }
 }
 
-/// The grid, the margin around 1 and, if bars are cut, the break.
-fn ground(form: Form, places: &Places) -> Markup {
-    let (low, high) = (places.percent(1.0 / words::MARGIN), places.percent(words::MARGIN));
+/// The grid and the margin around 1. Browsers differ in which selectors of a style sheet they apply
+/// to what `<use>` repeats, so its looks are attributes in the color of the text.
+fn ground(forest: &Forest, places: &Places) -> Markup {
+    let margin = forest.margin.filter(|_| forest.form == Form::Dots);
     html! {
-        @if form == Form::Dots {
-            @let width = round(high - low);
-            rect class="margin" x={ (low) "%" } width={ (width) "%" } y="0" height="100%" {}
+        @if let Some(margin) = margin {
+            @let (low, high) = (places.percent(1.0 / margin), places.percent(margin));
+            rect class="margin" x={ (low) "%" } width={ (round(high - low)) "%" } height="100%"
+                fill="currentColor" fill-opacity=".09" {}
         }
-        @for (at, word) in places.marks() {
-            line class=(if word == "1" { "one" } else { "grid" })
-                x1={ (at) "%" } x2={ (at) "%" } y1="0" y2="100%" {}
+        g stroke="currentColor" shape-rendering="crispEdges" {
+            @for (at, word) in places.marks() {
+                @let strength = if word == "1" { ".55" } else { ".16" };
+                line x1={ (at) "%" } x2={ (at) "%" } y2="100%" stroke-opacity=(strength) {}
+            }
         }
     }
 }
@@ -304,6 +308,7 @@ mod tests {
                 ],
             )],
             form,
+            margin: Some(1.005),
             told: true,
         }
     }
@@ -323,6 +328,28 @@ mod tests {
         assert_eq!(text.matches("class=\"span\"").count(), 1);
         assert_eq!(text.matches("<circle").count(), 2);
         assert!(text.contains("failed: &lt;x&gt;") && text.contains("t&lt;"));
+    }
+
+    #[test]
+    fn the_band_is_as_wide_as_the_margin_and_needs_no_style_sheet() {
+        let ground = |form, margin| {
+            let forest = Forest { margin, ..forest(form) };
+            let text = draw(&forest, "g").into_string();
+            let ground = text.split_once("<g id=\"g\">").unwrap().1;
+            ground.split_once("</defs>").unwrap().0.to_owned()
+        };
+        let width = |margin| -> f64 {
+            let ground = ground(Form::Dots, Some(margin));
+            let width = ground.split_once("width=\"").unwrap().1.split_once('%').unwrap().0;
+            width.parse().unwrap()
+        };
+        let (narrow, wide) = (width(1.005), width(1.03));
+        assert!(narrow > 0.0 && wide > 4.0 * narrow, "{narrow} {wide}");
+        assert!(!ground(Form::Dots, None).contains("<rect"));
+        assert!(!ground(Form::Bars { from: 0.0 }, Some(1.03)).contains("<rect"));
+        let drawn = ground(Form::Dots, Some(1.03));
+        assert!(drawn.contains(r#"fill="currentColor" fill-opacity=".09""#), "{drawn}");
+        assert!(drawn.contains(r#"<g"#), "{drawn}");
     }
 
     #[test]

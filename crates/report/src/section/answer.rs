@@ -247,7 +247,7 @@ fn count(name: &str, phases: &[&PhaseResult], (subject, assessed): (&str, bool))
         match ratio {
             // Beside verdicts a ratio alone is none.
             Some(_) if assessed && !words::is_assessed(verdict) => Standing::Undecided,
-            _ => Standing::of(ratio, verdict, Better::Higher),
+            _ => cell.map_or(Standing::Nothing, |c| Standing::of(ratio, verdict, c.metric)),
         }
     };
     let standings: Vec<Standing> = phases.iter().map(standing).collect();

@@ -81,13 +81,16 @@ fn plot(scope: &Scope<'_>, metric: &str, form: Form) -> Option<Item> {
         model::metric::Better::Lower => "left is cheaper",
         _ => "right is faster",
     };
+    let margin = analysis::margin(grid.metrics[plane]);
+    let band = margin.filter(|_| form == Form::Dots).map(words::band).unwrap_or_default();
     Some(Item::Chart(Box::new(Chart::Forest(chart::Forest {
         title: format!("{title}, relative to the base"),
-        description: format!("1 is the base; {better}.{more}{start}"),
+        description: format!("1 is the base; {better}.{band}{more}{start}"),
         told,
         variants: compared.iter().map(variant).collect(),
         groups: groups.collect(),
         form,
+        margin,
     }))))
 }
 

@@ -5,7 +5,7 @@ use crate::{
     layout, number,
     words::{self, Standing},
 };
-use model::metric::Better;
+use model::metric::{Better, Metric};
 
 /// Gains from which each of the six steps of colour begins.
 const STEPS: [f64; 6] = [1.02, 1.05, 1.10, 1.25, 1.5, 2.0];
@@ -72,10 +72,10 @@ pub(super) fn hairline(value: &Value) -> Option<String> {
 }
 
 /// How the cell stands to its base, for the filter.
-pub(super) fn standing(value: &Value, better: Better) -> &'static str {
+pub(super) fn standing(value: &Value, metric: &Metric) -> &'static str {
     match value.kind {
         Kind::Base => "",
-        Kind::Ratio => Standing::of(value.ratio, value.verdict, better).name(),
+        Kind::Ratio => Standing::of(value.ratio, value.verdict, metric).name(),
         _ => Standing::Nothing.name(),
     }
 }

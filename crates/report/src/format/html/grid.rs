@@ -178,7 +178,7 @@ fn cell(
     let title = Some(cells::title(value, metric.unit)).filter(|title| few && !title.is_empty());
     html! {
         td class=(cells::classes(value, metric.better)) style=[cells::hairline(value)]
-            data-s=(cells::standing(value, metric.better))
+            data-s=(cells::standing(value, metric))
             title=[title] {
             (cells::words(value))
             @let symbol = value.ratio.map_or("", |_| words::symbol(value.verdict));
@@ -237,6 +237,7 @@ struct Metric<'a> {
     title: String,
     unit: &'a str,
     better: &'static str,
+    margin: f64,
     help: &'a str,
 }
 
@@ -296,6 +297,7 @@ fn described(metric: &'static model::metric::Metric) -> Metric<'static> {
         title: words::long_title(metric),
         unit: metric.unit,
         better: crate::page::better(metric.better),
+        margin: words::margin(metric),
         help: metric.help,
     }
 }
