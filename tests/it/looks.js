@@ -171,11 +171,33 @@ window.looks = (() => {
       cut: all(document, ".wide, pre").filter((box) => box.checkVisibility() && getComputedStyle(box).overflowX !== "visible").length,
     };
   };
+  // Words of table heads and of names of rows that are broken within: a word has one line.
+  const broken = () => {
+    const found = new Set();
+    for (const head of all(document, "th")) {
+      if (!head.checkVisibility()) continue;
+      const walker = document.createTreeWalker(head, NodeFilter.SHOW_TEXT);
+      while (walker.nextNode()) {
+        const node = walker.currentNode;
+        for (const word of node.textContent.matchAll(/[^\s.\-_]+/g)) {
+          const range = document.createRange();
+          range.setStart(node, word.index);
+          range.setEnd(node, word.index + word[0].length);
+          const lines = new Set([...range.getClientRects()].map((box) => Math.round(box.top)));
+          if (lines.size > 1) found.add(word[0]);
+        }
+      }
+    }
+    return [...found];
+  };
+  // Heads whose text is wider than they are: it would lie over the next one.
+  const wideHeads = () => all(document, "thead th").filter((head) => head.checkVisibility() && head.scrollWidth > head.clientWidth + 1)
+    .map((head) => head.textContent);
   const open = () => all(document, "details").forEach((fold) => { fold.open = true; });
   const paint = (colours) => all(document, "select[name=colours]").slice(0, 1).forEach((field) => input(field, colours));
   const counts = () => ({ tables: tables().length, rows: tables().map(({ table }) => rows(table).length), links: all(document, "tr[data-row] a.link").length });
   return {
     filtered: () => tables().map(filtered), sorted: () => tables().map(sorted),
-    charts, faint, focus, pressed, typed, word, wide, printed, open, paint, counts,
+    charts, faint, broken, wideHeads, focus, pressed, typed, word, wide, printed, open, paint, counts,
   };
 })();

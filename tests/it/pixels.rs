@@ -15,9 +15,6 @@ const PIXELS: &str = include_str!("pixels.js");
 /// Medium and scheme.
 const LOOKS: [(&str, &str); 3] = [("screen", "light"), ("screen", "dark"), ("print", "light")];
 
-/// Widths of the window [px].
-const WIDTHS: [u32; 2] = [1280, 390];
-
 /// What the pixels of a figure are.
 #[derive(Debug, Deserialize)]
 struct Picture {
@@ -95,9 +92,11 @@ fn every_kind_of_chart_shows_its_grid_and_its_marks_in_their_colors() {
     let many: Vec<(&str, f64)> =
         names.iter().enumerate().map(|(n, name)| (name.as_str(), 1.0 + n as f64 / 10.0)).collect();
     let (mut kinds, mut bands) = (BTreeSet::new(), 0);
-    for (name, subjects) in [("few", &[("old", 1.0), ("new", 1.6)][..]), ("many", &many)] {
+    let few = [("old", 1.0), ("new", 1.6)];
+    let cases = [("few", &few[..], &[1280, 390][..]), ("many", &many, &[1280])];
+    for (name, subjects, widths) in cases {
         let file = lab.write(&format!("{name}.html"), &page(subjects));
-        for width in WIDTHS {
+        for &width in widths {
             browser.size((width, 900));
             browser.open(&file);
             browser.ask("document.querySelectorAll('details').forEach((d) => { d.open = true; })");

@@ -190,9 +190,19 @@ fn check_looks(browser: &mut Browser, case: &Case) {
 
 /// The page is as wide as its window, also on a phone; wide tables scroll by themselves.
 fn check_sizes(browser: &mut Browser, case: &Case) {
-    for width in [1280, 360] {
+    // The last one is a sheet of paper.
+    for (width, medium) in [(1280, "screen"), (360, "screen"), (720, "print")] {
+        browser.medium(medium, "light");
         browser.size((width, 740));
+        for what in ["broken", "wideHeads"] {
+            let found = browser.ask(&format!("looks.{what}()"));
+            assert_eq!(found, json!([]), "{}: {what}, {medium} {width}", case.name());
+        }
+        if medium == "print" {
+            continue;
+        }
         let widths: Vec<u32> = serde_json::from_value(browser.ask("looks.wide()")).unwrap();
         assert!(widths.iter().all(|found| *found <= width), "{}: {width} {widths:?}", case.name());
     }
+    browser.medium("screen", "light");
 }
