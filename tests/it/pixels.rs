@@ -54,7 +54,7 @@ fn page(subjects: &[(&str, f64)]) -> String {
     let mut comparison = values::comparison(subjects, 3, None);
     // Two phases of one test at two numbers of clients make a ladder.
     for (phase, clients) in comparison.phases.iter_mut().zip([1, 8]) {
-        phase.phase = format!("points.clients{clients}").into();
+        phase.phase = format!("points.clients{clients}");
         phase.clients = clients;
     }
     let curve = |subject: &String, value: &dyn Fn(f64) -> f64| Curve {
