@@ -1,4 +1,4 @@
-//! Charts by the pixels that Chromium shows: a picture can be whole in its text and black on screen.
+//! Charts by the pixels that Chromium shows: text may be right where the screen is black.
 
 #[path = "../../crates/report/tests/lab/mod.rs"]
 mod values;
