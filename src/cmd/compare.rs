@@ -119,10 +119,14 @@ fn regressions<'a>(report: &'a report::Report) -> Code {
         ),
         Code::Failed => {
             let broken = cells.iter().filter(|(_, cell)| cell.verdict == Verdict::Invalid);
+            let (failed, missing): (Vec<_>, Vec<_>) =
+                broken.partition(|(_, cell)| cell.failed().is_some());
             talk::say(&format!(
-                "{} of {} cells failed or have no base: whether they became worse is not known",
-                broken.count(),
+                "of {} cells {} failed and {} have no value or no base: whether they became worse \
+                 is not known",
                 cells.len(),
+                failed.len(),
+                missing.len(),
             ));
         }
         Code::Missed => culprits(&cells),

@@ -9,6 +9,7 @@ use crate::{
     metric,
     missed::{is_miss, is_spoilt},
     observe::one_line,
+    ratio_only,
     verdict::{Verdict, decide},
     warning::{Place, Warnings},
 };
@@ -182,6 +183,7 @@ pub fn compare(observations: &Observations, design: &Design) -> Comparison {
     let mut warnings = observations.warnings.clone();
     let mut results: Vec<PhaseResult> =
         phases.into_iter().map(|phase| source.phase(phase, &mut warnings)).collect();
+    ratio_only::fill(&mut results);
     decide(&mut results);
     let untold = untold(&observations.measurements, &warnings);
     let mut warnings = warnings.sentences();

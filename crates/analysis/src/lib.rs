@@ -29,6 +29,7 @@ mod observe;
 mod paced;
 mod parts;
 mod projection;
+mod ratio_only;
 mod residue;
 mod role_cost;
 mod role_curve;

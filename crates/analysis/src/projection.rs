@@ -107,6 +107,7 @@ fn value<'a>(measurement: &'a Measurement, key: &str) -> Cow<'a, str> {
         "group" => Cow::Borrowed(&measurement.group),
         "position" => Cow::Owned(measurement.position.to_string()),
         "range" => Cow::Owned(measurement.range.map(|range| range.to_string()).unwrap_or_default()),
+        "clients" if measurement.clients == 0 => Cow::Borrowed("unknown"),
         "clients" => Cow::Owned(measurement.clients.to_string()),
         other => {
             let factor = other.strip_prefix("level.").unwrap_or(other);

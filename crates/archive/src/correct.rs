@@ -92,7 +92,11 @@ fn vmstat(experiment: &str, cells: &mut Cells, warnings: &mut Vec<Warning>) {
 /// What the rows of a raw capture say themselves, with the metrics that it replaces.
 const EXACT: [(&str, &str, &str); 2] = [
     ("host_cpu_percent_exact", "host_cpu_percent", "host_cpu_percent_per_op"),
-    ("context_switches_per_second_exact", "context_switches_per_second", "context_switches_per_op"),
+    (
+        "host_context_switches_per_second_exact",
+        "host_context_switches_per_second",
+        "host_context_switches_per_op",
+    ),
 ];
 
 /// Where the rows are there, they say it better than any factor: without the first one too, which

@@ -17,14 +17,19 @@ pub(crate) fn all(cells: &mut Cells) {
     for (key, metrics) in cells.iter_mut() {
         per_operation(metrics);
         client_cpu(metrics);
+        per_backend(metrics);
         host_cpu(metrics, cpus.get(&key.subject).copied());
     }
 }
 
 /// Rates of captures, with the metrics per operation that follow from them.
-const RATES: [(&str, &str); 6] = [
+const RATES: [(&str, &str); 10] = [
+    ("server_instructions_per_second", "server_instructions_per_op"),
+    ("server_user_instructions_per_second", "server_user_instructions_per_op"),
+    ("server_kernel_instructions_per_second", "server_kernel_instructions_per_op"),
+    ("server_cycles_per_second", "server_cycles_per_op"),
     ("host_cpu_percent", "host_cpu_percent_per_op"),
-    ("context_switches_per_second", "context_switches_per_op"),
+    ("host_context_switches_per_second", "host_context_switches_per_op"),
     ("reads_per_second", "reads_per_op"),
     ("read_kib_per_second", "read_kib_per_op"),
     ("writes_per_second", "writes_per_op"),
@@ -36,6 +41,26 @@ fn per_operation(metrics: &mut Metrics) {
     let ops = metrics.get("ops_per_second").map(|kept| kept.value.value);
     let Some(ops) = ops.filter(|ops| *ops > 0.0) else { return };
     for (rate, per_op) in RATES {
+        if let Some(value) = metrics.get(rate).map(|kept| kept.value.value / ops) {
+            add(metrics, rate, per_op, value);
+        }
+    }
+}
+
+/// Rates of the backend of one client: it serves its share of the operations.
+const OF_ONE_BACKEND: [(&str, &str); 4] = [
+    ("backend_instructions_per_second", "foreground_instructions_per_op"),
+    ("backend_user_instructions_per_second", "foreground_user_instructions_per_op"),
+    ("backend_kernel_instructions_per_second", "foreground_kernel_instructions_per_op"),
+    ("backend_cycles_per_second", "foreground_cycles_per_op"),
+];
+
+/// What one backend executes per operation: nothing where the number of clients is not known.
+fn per_backend(metrics: &mut Metrics) {
+    let Some(ops) = metrics.get("ops_per_second") else { return };
+    let Some(clients) = ops.value.cell.clients.map(f64::from) else { return };
+    let ops = ops.value.value / clients;
+    for (rate, per_op) in OF_ONE_BACKEND.into_iter().filter(|_| ops > 0.0) {
         if let Some(value) = metrics.get(rate).map(|kept| kept.value.value / ops) {
             add(metrics, rate, per_op, value);
         }

@@ -152,7 +152,7 @@ impl Found {
 
 /// Biases that every value of a metric has, whatever format tells it.
 fn biases(metric: &str, cell: &Cell) -> Vec<&'static str> {
-    let host = metric.starts_with("host_cpu_") || metric.starts_with("context_switches_");
+    let host = metric.starts_with("host_cpu_") || metric.starts_with("host_context_switches_");
     let mut found = Vec::new();
     if host {
         found.push(bias::WHOLE_HOST);

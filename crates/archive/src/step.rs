@@ -42,6 +42,7 @@ const KINDS: &[&str] = &[
     "io",
     "ps",
     "time",
+    "perf.hw",
     "r.qps",
     "r.trx",
     "r.rtavg",

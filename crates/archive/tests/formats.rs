@@ -73,6 +73,19 @@ fn reports_and_averages_of_steps_are_read() {
 }
 
 #[test]
+fn counters_of_perf_stat_are_read() {
+    check(
+        "sb.perf.hw.read-only.range10.pk1",
+        "perf_hw",
+        &[
+            ("s1 read-only 0 server_cycles_per_second", 9e8, ""),
+            ("s1 read-only 0 server_instructions_per_second", 1.8e9, ""),
+            ("s1 read-only 0 server_instructions_per_cycle", 2.0, ""),
+        ],
+    );
+}
+
+#[test]
 fn summaries_are_read() {
     check(
         "sb.prepare.o.point-query.warm.range100.pk1",
@@ -119,7 +132,7 @@ fn raw_captures_are_read() {
         "vmstat",
         &[
             ("s1 vmstat 0 host_cpu_percent_exact", 40.0, ""),
-            ("s1 vmstat 0 context_switches_per_second_exact", 2000.0, ""),
+            ("s1 vmstat 0 host_context_switches_per_second_exact", 2000.0, ""),
             ("s1 vmstat 0 host_cpu_percent", 91.0 / 3.0, ""),
         ],
     );

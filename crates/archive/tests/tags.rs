@@ -244,3 +244,85 @@ fn a_named_file_finds_its_companions() {
     assert_eq!((imported.files, imported.broken.len()), (3, 0));
     assert_eq!(rates(&imported.archives[0]), ["hot-points new 40 2", "hot-points old 40 1"]);
 }
+
+#[test]
+fn instructions_and_cycles_of_perf_stat_are_per_operation() {
+    let counted = "cycles\t9000\ninstructions\t18000\n";
+    let report = |threads: u32| {
+        format!(
+            "sysbench 1.1.0\nNumber of threads: {threads}\nSQL statistics:\n    transactions: 5 \
+             (10.00 per sec.)\n    queries: 5 (100.00 per sec.)\n    \
+             execution time (avg/stddev): 1/0\n"
+        )
+    };
+    let report = report(4);
+    let imported = import(&[
+        ("a/x.my8043.c.pk1/sb.perf.hw.scan-x.range1.pk1", counted),
+        ("a/x.my8043.c.pk1/sb.o.scan-x.range1.pk1.dop4", &report),
+        ("a/x.pg181.c.pk1/sb.perf.hw.scan-x.range1.pk1", counted),
+        ("a/x.pg181.c.pk1/sb.o.scan-x.range1.pk1.dop4", &report),
+    ]);
+    assert_eq!(imported.warnings, []);
+    let value = |subject: &str, metric: &str| {
+        let values = &imported.archives[0].values;
+        let found = values.iter().map(|value| &value.measurement);
+        let found = found.filter(|m| m.subject == subject && m.metric == metric);
+        found.map(|m| m.value).next()
+    };
+    // 18,000 instructions in 10 s at 100 operations per second; one backend serves 25 of them.
+    assert_eq!(value("x.my8043.c.pk1", "server_instructions_per_op"), Some(18.0));
+    assert_eq!(value("x.my8043.c.pk1", "server_cycles_per_op"), Some(9.0));
+    assert_eq!(value("x.pg181.c.pk1", "foreground_instructions_per_op"), Some(72.0));
+    assert_eq!(value("x.pg181.c.pk1", "foreground_instructions_per_cycle"), Some(2.0));
+    assert_eq!(value("x.pg181.c.pk1", "server_instructions_per_op"), None);
+}
+
+#[test]
+fn an_archive_that_nobody_has_seen_is_read_all_the_same() {
+    let steps = met(&[
+        ("sb.met.hot-points.range100.pk1.dop40", &[("old", "1"), ("new", "2")]),
+        ("sb.met.scan.range100.pk1.dop8", &[("old", "3"), ("new", "4")]),
+    ]);
+    let rows = table(HEADER, &["1\t2\thot-points_range=100", "3\t4\tscan_range=100"]);
+    let windows = rows.replace('\n', "\r\n");
+    let expected = ["hot-points new 40 2", "hot-points old 40 1", "scan new 8 4", "scan old 8 3"];
+    // Other folders, other line ends, an empty file and one of another tool beside it.
+    let imported = import(&[
+        ("some where/else/o.met.my.80plus", &steps),
+        ("some where/else/qps.abs.80plus.tsv", &windows),
+        ("some where/else/qps.abs.empty.tsv", ""),
+        ("some where/else/README", "text"),
+    ]);
+    assert_eq!((imported.warnings.len(), imported.broken.len(), imported.unknown.len()), (0, 1, 1));
+    assert_eq!(rates(&imported.archives[0]), expected);
+    // Without the o.met nothing tells the clients.
+    let imported = import(&[("else/qps.abs.80plus.tsv", &windows)]);
+    assert!(rates(&imported.archives[0]).iter().all(|rate| rate.split(' ').nth(2) == Some("0")));
+    // Names of the same words in another order are one tag, and one that contradicts it is not.
+    let other = rows.replace("1\t2", "7\t8").replace("3\t4", "5\t6");
+    let imported = import(&[
+        ("else/qps.abs.a.io.tsv", &rows),
+        ("else/qps.abs.io.a.tsv", &rows),
+        ("else/qps.abs.tsv", &other),
+    ]);
+    let names: Vec<&str> = imported.archives.iter().map(|a| a.experiment.as_str()).collect();
+    assert_eq!((names, imported.warnings.len()), (vec!["else/a.io", "else/untagged"], 1));
+}
+
+#[test]
+fn sizes_of_one_folder_do_not_hide_each_other() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/insert");
+    let large = std::fs::read_to_string(folder.join("o.sum.t.80m.my8408_rel.cz12a")).unwrap();
+    let smaller = |line: &str| {
+        let (numbers, tag) = line.rsplit_once('\t').unwrap();
+        let numbers = if tag == "tag" { numbers.to_owned() } else { numbers.replace('0', "1") };
+        format!("{numbers}\t{}\n", tag.replace("80m.", "20m."))
+    };
+    let small: String = large.lines().map(smaller).collect();
+    let imported = import(&[
+        ("ib/1u.1tno/o.sum.t.80m.my8408_rel.cz12a", &large),
+        ("ib/1u.1tno/o.sum.t.20m.my8408_rel.cz12a", &small),
+    ]);
+    let names: Vec<&str> = imported.archives.iter().map(|a| a.experiment.as_str()).collect();
+    assert_eq!(names, ["ib/20m", "ib/80m"]);
+}

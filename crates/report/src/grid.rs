@@ -169,6 +169,7 @@ impl Grid {
                 None => groups.push((&row.group, vec![index])),
             }
         }
+        groups.sort_by_key(|(name, _)| words::group_order(name));
         groups
     }
 
@@ -239,8 +240,7 @@ fn row_of(phase: &PhaseResult, keys: &[String], names: &[String]) -> Row {
     if is_key("phase") {
         note.extend(phase.range.filter(|_| !is_key("range")).map(|range| format!("range {range}")));
         if !is_key("clients") {
-            let word = if phase.clients == 1 { "client" } else { "clients" };
-            note.push(format!("{} {word}", phase.clients));
+            note.extend(words::clients(phase.clients));
         }
     }
     Row {
@@ -272,6 +272,7 @@ fn key_value((phase, cell): Located<'_>, key: &str) -> String {
         "workload" => phase.workload.clone(),
         "group" => phase.group.clone(),
         "range" => phase.range.map(|range| range.to_string()).unwrap_or_default(),
+        "clients" if phase.clients == 0 => "unknown".to_owned(),
         "clients" => phase.clients.to_string(),
         "variant" => cell.subject.to_string(),
         factor => cell.factors.get(factor).cloned().unwrap_or_default(),

@@ -246,7 +246,32 @@ pub(crate) fn groups(comparison: &Comparison) -> Vec<(&str, Vec<&PhaseResult>)> 
             None => groups.push((&phase.group, vec![phase])),
         }
     }
+    groups.sort_by_key(|(name, _)| group_order(name));
     groups
+}
+
+/// Place of a group in every table and page: the load first, then from reads to writes; others keep
+/// their order behind these.
+pub(crate) fn group_order(group: &str) -> usize {
+    let known = ["load", "point", "range", "aggregate", "write"];
+    known.iter().position(|name| *name == group).unwrap_or(known.len())
+}
+
+/// `1 client`, `40 clients`; nothing where no file of an archive tells the number.
+pub(crate) fn clients(count: u32) -> Option<String> {
+    match count {
+        0 => None,
+        1 => Some("1 client".to_owned()),
+        count => Some(format!("{count} clients")),
+    }
+}
+
+/// The metric of context switches that a comparison has: of the server's tasks, or of the host.
+pub(crate) fn switches(comparison: &Comparison) -> &'static str {
+    let [server, host] = ["context_switches_per_op", "host_context_switches_per_op"];
+    let cells = || comparison.phases.iter().flat_map(|phase| &phase.cells);
+    let has = |name: &str| cells().any(|cell| cell.metric.name == name);
+    if has(host) && !has(server) { host } else { server }
 }
 
 /// Whether anything broke in the subject's own cell.

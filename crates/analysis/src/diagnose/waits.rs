@@ -5,6 +5,9 @@ use crate::diagnosis::{Evidence, Finding, finding};
 
 pub(super) struct Waits;
 
+const OF_SERVER: &str = "context_switches_per_op";
+const OF_HOST: &str = "host_context_switches_per_op";
+
 const MARGIN: f64 = 1.1;
 
 /// Context switches per operation below which they cannot explain an operation's time.
@@ -16,12 +19,13 @@ impl Rule for Waits {
     }
 
     fn finding(&self, evidence: &Evidence<'_>) -> Option<Finding> {
-        let mut found = evidence.moved_with_effect(&["context_switches_per_op"], MARGIN);
+        let mut found = evidence.moved_with_effect(&[OF_SERVER, OF_HOST], MARGIN);
         found.retain(|cost| cost.base.max(cost.value) >= FLOOR);
         finding(self, found, |first| {
             let how = evidence.word("more", "less");
+            let who = if first.metric.name == OF_HOST { "the host" } else { "the server" };
             format!(
-                "Tasks of the server switch {how} often, {:.2} of the base's: \
+                "Tasks of {who} switch {how} often, {:.2} of the base's: \
                  waiting for locks, storage or the client.",
                 first.ratio
             )

@@ -113,6 +113,12 @@ const SAMPLES: &[Row] = &[
         "x.a.c.pk1/sb.time.read-only.range10.pk1.dop4",
         "x.b.c.pk1/sb.time.read-only.range10.pk1.dop4",
     ],
+    [
+        "perf_hw",
+        "sb.perf.hw.read-only.range10.pk1",
+        "x.a.c.pk1/sb.perf.hw.read-only.range10.pk1",
+        "x.b.c.pk1/sb.perf.hw.read-only.range10.pk1",
+    ],
     ["pgbench", "pgbench.txt", "a/pgbench.txt", "b/pgbench.txt"],
     ["pgbench", "pgbench-old.txt", "a/old.txt", "b/old.txt"],
     ["hammerdb", "hammerdb.txt", "a/hammerdb.txt", "b/hammerdb.txt"],

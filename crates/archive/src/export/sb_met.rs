@@ -28,9 +28,9 @@ const IOSTAT: Columns = &[
 ];
 
 const VMSTAT: Columns = &[
-    ("context_switches_per_second", 0),
+    ("host_context_switches_per_second", 0),
     ("host_cpu_percent", 1),
-    ("context_switches_per_op", 3),
+    ("host_context_switches_per_op", 3),
     ("host_cpu_percent_per_op", 6),
 ];
 

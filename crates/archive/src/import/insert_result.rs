@@ -25,7 +25,7 @@ const ALWAYS: Columns = &[
     ("rMB/s", "read_mib_per_second", 1.0),
     ("w/s", "writes_per_second", 1.0),
     ("wMB/s", "write_mib_per_second", 1.0),
-    ("cs/s", "context_switches_per_second", 1.0),
+    ("cs/s", "host_context_switches_per_second", 1.0),
     ("cpu/s", "host_cpu_percent", 1.0),
 ];
 
@@ -35,7 +35,7 @@ const PER_OPERATION: Columns = &[
     ("rKB/i", "read_kib_per_op", 1.0),
     ("r/q", "reads_per_op", 1.0),
     ("rKB/q", "read_kib_per_op", 1.0),
-    ("cs/q", "context_switches_per_op", 1.0),
+    ("cs/q", "host_context_switches_per_op", 1.0),
     ("cpu/q", "host_cpu_percent_per_op", 1.0),
 ];
 

@@ -12,6 +12,7 @@ mod insert_table;
 mod iostat;
 mod o_met;
 mod o_qps;
+mod perf_hw;
 mod pgbench;
 mod ps;
 mod qps_abs;
@@ -70,6 +71,7 @@ pub const IMPORTERS: &[&dyn Importer] = &[
     &iostat::Iostat,
     &ps::Ps,
     &time::Time,
+    &perf_hw::PerfHw,
     &pgbench::Pgbench,
     &hammerdb::Hammerdb,
 ];

@@ -9,7 +9,7 @@ pub(super) struct OMet;
 /// Columns that are known, with the metrics they become.
 const COLUMNS: &[(&str, &str)] = &[
     ("cpu/o", "host_cpu_percent_per_op"),
-    ("cs/o", "context_switches_per_op"),
+    ("cs/o", "host_context_switches_per_op"),
     ("r/o", "reads_per_op"),
     ("rKB/o", "read_kib_per_op"),
     ("wKB/o", "write_kib_per_op"),

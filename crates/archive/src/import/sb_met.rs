@@ -24,9 +24,9 @@ const IOSTAT: Columns = &[
 
 const VMSTAT: Columns = &[
     ("samp", "vmstat_samples", 1.0),
-    ("cs/s", "context_switches_per_second", 1.0),
+    ("cs/s", "host_context_switches_per_second", 1.0),
     ("cpu/s", "host_cpu_percent", 1.0),
-    ("cs/o", "context_switches_per_op", 1.0),
+    ("cs/o", "host_context_switches_per_op", 1.0),
     ("cpu/o", "host_cpu_percent_per_op", 1.0),
 ];
 

@@ -29,7 +29,7 @@ impl Importer for Vmstat {
         // Kept beside the published averages, which a correction replaces by these.
         for (metric, sum) in [
             ("host_cpu_percent_exact", rows.cpu_percent),
-            ("context_switches_per_second_exact", rows.switches),
+            ("host_context_switches_per_second_exact", rows.switches),
         ] {
             if let Some(exact) = rows.exact(sum) {
                 found.computed(&cell, metric, exact, at);
@@ -41,10 +41,10 @@ impl Importer for Vmstat {
         }
         let (cpu, cs) = (rows.published(rows.cpu_percent), rows.published(rows.switches));
         found.computed(&cell, "host_cpu_percent", cpu, at);
-        found.computed(&cell, "context_switches_per_second", cs, at);
+        found.computed(&cell, "host_context_switches_per_second", cs, at);
         found.computed(&cell, "vmstat_samples", rows.samples as f64, at);
         found.bias("host_cpu_percent", bias::VMSTAT_HEADERS);
-        found.bias("context_switches_per_second", bias::VMSTAT_HEADERS);
+        found.bias("host_context_switches_per_second", bias::VMSTAT_HEADERS);
         Ok(())
     }
 }

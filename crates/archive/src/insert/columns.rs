@@ -30,9 +30,9 @@ const KNOWN: &[Column] = &[
     column("wpi", "writes_per_insert_row", 1.0),
     column("wkbpi", "write_kib_per_insert_row", 1.0),
     column("wkbpq", "write_kib_per_op", 1.0),
-    column("csps", "context_switches_per_second", 1.0),
+    column("csps", "host_context_switches_per_second", 1.0),
     column("cpups", "host_cpu_percent", 1.0),
-    column("cspq", "context_switches_per_op", 1.0),
+    column("cspq", "host_context_switches_per_op", 1.0),
     column("cpupq", "host_cpu_us_per_op", 1.0),
     column("ccpupq", "client_cpu_us_per_op", 1.0),
     column("dbgb", "database_mib", 1024.0),
@@ -48,9 +48,9 @@ const KNOWN: &[Column] = &[
 
 /// Metrics that come from vmstat, whose repeated headers were counted.
 pub(crate) const VMSTAT: [&str; 4] = [
-    "context_switches_per_second",
+    "host_context_switches_per_second",
     "host_cpu_percent",
-    "context_switches_per_op",
+    "host_context_switches_per_op",
     "host_cpu_us_per_op",
 ];
 

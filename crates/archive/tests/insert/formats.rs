@@ -205,7 +205,7 @@ fn results_of_a_phase_are_known_by_what_their_lines_say() {
         ("reads_per_second", 10.0, "10.0"),
         ("reads_per_op", 0.001, "0.001"),
         ("writes_per_insert_row", 0.1, "0.100"),
-        ("context_switches_per_op", 4.0, "4.000"),
+        ("host_context_switches_per_op", 4.0, "4.000"),
         ("host_cpu_percent_per_op", 0.002, "0.002000"),
         ("vmstat_samples", 376.0, "376"),
         ("database_mib", 10.5 * 1024.0, "10.5"),

@@ -12,9 +12,8 @@ use analysis::{Comparison, PhaseResult};
 
 pub(super) struct Dense;
 
-/// The columns beside CPU time: published name and metric.
-const COLUMNS: [(&str, &str); 5] = [
-    ("cs/o", "context_switches_per_op"),
+/// The columns beside CPU time and context switches: published name and metric.
+const COLUMNS: [(&str, &str); 4] = [
     ("r/o", "reads_per_op"),
     ("rKB/o", "read_kib_per_op"),
     ("wKB/o", "write_kib_per_op"),
@@ -75,7 +74,8 @@ fn relative(comparison: &Comparison, lines: &mut Vec<String>) {
 /// All columns: published name and metric. CPU time is that of the server in microseconds of one
 /// CPU, or what [`cpu_of_host`] says.
 fn columns(comparison: &Comparison) -> impl Iterator<Item = (&'static str, &'static str)> {
-    std::iter::once(("cpu/o", words::cpu(comparison))).chain(COLUMNS)
+    let first = [("cpu/o", words::cpu(comparison)), ("cs/o", words::switches(comparison))];
+    first.into_iter().chain(COLUMNS)
 }
 
 /// What CPU time is if it is not that of the server.

@@ -36,7 +36,8 @@ struct Record<'a> {
     phase: &'a str,
     group: &'a str,
     range: Option<u64>,
-    clients: u32,
+    /// `null` where no file of an archive tells it.
+    clients: Option<u32>,
     variant: &'a str,
     base: &'a str,
     factors: BTreeMap<&'a str, serde_json::Value>,
@@ -113,7 +114,7 @@ fn record<'a>(
         phase: &phase.phase,
         group: &phase.group,
         range: phase.range,
-        clients: phase.clients,
+        clients: Some(phase.clients).filter(|clients| *clients > 0),
         variant: &cell.subject,
         base: cell.base.as_deref().unwrap_or(&cell.subject),
         factors: cell

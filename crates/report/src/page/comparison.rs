@@ -22,7 +22,7 @@ fn usual(comparison: &Comparison) -> [&'static str; 8] {
         "server_user_instructions_per_op",
         words::cpu(comparison),
         "client_cpu_us_per_op",
-        "context_switches_per_op",
+        words::switches(comparison),
         "read_kib_per_op",
         "write_kib_per_op",
     ]
@@ -295,9 +295,9 @@ fn has(phase: &PhaseResult, metric: &str) -> bool {
 }
 
 fn title(phase: &PhaseResult) -> String {
-    let clients = if phase.clients == 1 { "client" } else { "clients" };
-    let range = phase.range.map(|range| format!(", range {range}")).unwrap_or_default();
-    format!("{}{range}, {} {clients}", phase.phase, phase.clients)
+    let range = phase.range.map(|range| format!("range {range}"));
+    let parts = [Some(phase.phase.clone()), range, words::clients(phase.clients)];
+    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 fn column(metric: &Metric) -> Column {

@@ -49,12 +49,15 @@ const TABLES: [(&str, &[&str]); 6] = [
             "server_kernel_instructions_per_op",
             "foreground_cycles_per_op",
             "server_cycles_per_op",
+            "foreground_instructions_per_cycle",
+            "server_instructions_per_cycle",
         ],
     ),
     (
         "Switches, faults and storage per operation",
         &[
             "context_switches_per_op",
+            "host_context_switches_per_op",
             "page_faults_per_op",
             "reads_per_op",
             "read_kib_per_op",
@@ -78,13 +81,16 @@ const TABLES: [(&str, &[&str]); 6] = [
 ];
 
 /// What is most worth knowing where there is no room for all.
-const FIRST: [&str; 14] = [
+const FIRST: [&str; 17] = [
     "foreground_user_instructions_per_op",
     "server_user_instructions_per_op",
+    "foreground_instructions_per_op",
+    "server_instructions_per_op",
     "server_cpu_us_per_op",
     "host_cpu_us_per_op",
     "host_cpu_percent_per_op",
     "context_switches_per_op",
+    "host_context_switches_per_op",
     "reads_per_op",
     "read_kib_per_op",
     "write_kib_per_op",

@@ -8,9 +8,17 @@ use std::fmt::Write as _;
 struct Column {
     title: &'static str,
     metric: &'static str,
-    /// CPU time that stands for the metric where it is missing, microseconds.
-    instead: &'static [&'static str],
+    instead: Instead,
     form: Form,
+}
+
+/// What stands for the metric where it is missing.
+enum Instead {
+    Nothing,
+    /// A metric of the same unit.
+    Same(&'static str),
+    /// CPU time, microseconds.
+    CpuTime(&'static [&'static str]),
 }
 
 /// How a number is printed.
@@ -24,17 +32,22 @@ enum Form {
 }
 
 const fn column(title: &'static str, metric: &'static str, form: Form) -> Column {
-    Column { title, metric, instead: &[], form }
+    Column { title, metric, instead: Instead::Nothing, form }
 }
 
 const COLUMNS: &[Column] = &[
     Column {
         title: "cpu/o",
         metric: "host_cpu_percent_per_op",
-        instead: &["host_cpu_us_per_op", "server_cpu_us_per_op"],
+        instead: Instead::CpuTime(&["host_cpu_us_per_op", "server_cpu_us_per_op"]),
         form: Form::Verbatim(6),
     },
-    column("cs/o", "context_switches_per_op", Form::Verbatim(3)),
+    Column {
+        title: "cs/o",
+        metric: "host_context_switches_per_op",
+        instead: Instead::Same("context_switches_per_op"),
+        form: Form::Verbatim(3),
+    },
     column("r/o", "reads_per_op", Form::General),
     column("rKB/o", "read_kib_per_op", Form::General),
     column("wKB/o", "write_kib_per_op", Form::General),
@@ -85,12 +98,17 @@ impl Sheet<'_> {
     }
 
     fn printed(&self, phase: &PhaseName<'_>, subject: &str, column: &Column) -> Option<String> {
-        let Some(center) = self.center(phase.phase, subject, column.metric) else {
-            let mut times = column.instead.iter();
-            let time = times.find_map(|metric| self.center(phase.phase, subject, metric))?.value;
-            // Microseconds of one CPU to percent of all CPUs for a second.
-            let percent = time / (1e4 * f64::from(*self.cpus.get(subject)?));
-            return Some(format!("{percent:.6}"));
+        let center = |metric| self.center(phase.phase, subject, metric);
+        let center = match (center(column.metric), &column.instead) {
+            (Some(found), _) => found,
+            (None, Instead::Same(metric)) => center(metric)?,
+            (None, Instead::Nothing) => return None,
+            (None, Instead::CpuTime(metrics)) => {
+                let time = metrics.iter().find_map(|metric| center(metric))?.value;
+                // Microseconds of one CPU to percent of all CPUs for a second.
+                let percent = time / (1e4 * f64::from(*self.cpus.get(subject)?));
+                return Some(format!("{percent:.6}"));
+            }
         };
         Some(match column.form {
             Form::Verbatim(decimals) => match center.text {

@@ -11,7 +11,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Metrics of the switch, in its order; those that a comparison has not are left out.
-const SWITCH: [&str; 18] = [
+const SWITCH: [&str; 22] = [
     "ops_per_second",
     "foreground_user_instructions_per_op",
     "server_user_instructions_per_op",
@@ -21,7 +21,11 @@ const SWITCH: [&str; 18] = [
     "host_cpu_us_per_op",
     "host_cpu_percent_per_op",
     "client_cpu_us_per_op",
+    "foreground_instructions_per_op",
+    "server_instructions_per_op",
+    "server_instructions_per_cycle",
     "context_switches_per_op",
+    "host_context_switches_per_op",
     "reads_per_op",
     "read_kib_per_op",
     "write_kib_per_op",

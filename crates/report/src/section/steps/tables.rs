@@ -21,6 +21,7 @@ const COSTS: &[&str] = &[
     "client_cpu_us_per_op",
     "host_cpu_us_per_op",
     "context_switches_per_op",
+    "host_context_switches_per_op",
     "reads_per_op",
     "read_kib_per_op",
     "writes_per_op",
