@@ -1,10 +1,11 @@
 //! Option groups that several commands share.
 
+use crate::talk;
 use anyhow::Context;
 use clap::{Args, Command, ValueEnum};
 use model::plan::Plan;
 use plan::Catalog;
-use std::path::PathBuf;
+use std::{path::PathBuf, sync::Arc};
 
 /// The results folder of a command.
 #[derive(Debug, Clone, Args)]
@@ -51,6 +52,42 @@ impl HostArgs {
     /// The folders of builds, data and sockets on this host.
     pub(crate) fn places(&self) -> anyhow::Result<dbms::Places> {
         Ok(dbms::Places::of_this_host(&self.server_user)?)
+    }
+}
+
+/// Environment variable that names another folder for the announcements of runs, so that tests of
+/// dbdyno do not see each other.
+const ANNOUNCEMENTS: &str = "DBDYNO_ANNOUNCEMENTS";
+
+/// Whether other commands of dbdyno may load the host at the same time.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct ConcurrencyArgs {
+    /// Run even if another run measures on this host, and mark the results of both
+    #[arg(long)]
+    pub(crate) allow_concurrent: bool,
+}
+
+impl ConcurrencyArgs {
+    /// Announces this command to others on this host; `measures` says whether it measures or only
+    /// loads the host. Nothing, with a warning, where that is not possible.
+    pub(crate) fn announce(
+        &self,
+        (name, measures): (&str, bool),
+    ) -> anyhow::Result<Option<Arc<dbms::Announcement>>> {
+        let folder = std::env::var_os(ANNOUNCEMENTS).map(PathBuf::from);
+        let folder = folder.unwrap_or_else(dbms::shared_folder);
+        let concurrency = match self.allow_concurrent {
+            true => dbms::Concurrency::Allowed,
+            false => dbms::Concurrency::Refused,
+        };
+        match dbms::announce(&folder, (name, measures), concurrency) {
+            Ok(announcement) => Ok(Some(Arc::new(announcement))),
+            Err(dbms::Error::File(error)) => {
+                talk::say(&format!("warning: other runs on this host are not seen: {error}"));
+                Ok(None)
+            }
+            Err(error) => Err(error.into()),
+        }
     }
 }
 

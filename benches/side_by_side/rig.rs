@@ -187,7 +187,7 @@ impl Rig {
         drop(self.driver);
         self.server.stop()?;
         self.keeper.end()?;
-        Ok(std::fs::remove_dir_all(self.place.data())?)
+        Ok(self.place.remove()?)
     }
 }
 

@@ -14,6 +14,8 @@ pub(super) const VERB: Verb = Verb {
 };
 
 fn run(_: &ArgMatches) -> anyhow::Result<Code> {
+    // Its run may be killed together with the keeper, and then nobody else would end it.
+    rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     let served = load::serve(std::io::BufReader::new(std::io::stdin()), std::io::stdout());
     exit::of_process(served.map_err(Into::into))
 }

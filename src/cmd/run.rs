@@ -3,8 +3,8 @@
 use super::Verb;
 use crate::{
     args::{
-        CatalogArgs, DEFAULT_SERVER_USER, ExperimentArgs, HostArgs, ProgressStyle, QUICKSTART,
-        ResultsArgs,
+        CatalogArgs, ConcurrencyArgs, DEFAULT_SERVER_USER, ExperimentArgs, HostArgs, ProgressStyle,
+        QUICKSTART, ResultsArgs,
     },
     comparison, credentials,
     exit::Code,
@@ -49,6 +49,8 @@ struct Arguments {
     catalog: CatalogArgs,
     #[command(flatten)]
     host: HostArgs,
+    #[command(flatten)]
+    concurrency: ConcurrencyArgs,
     /// Continue the latest unfinished run with the same plan. Keeps complete blocks (classic
     /// design: trials)
     #[arg(long)]
@@ -81,6 +83,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         resume: if arguments.resume { Resume::Yes } else { Resume::No },
         data: if arguments.keep_data { DataFolders::Keep } else { DataFolders::Remove },
         steps: if arguments.no_steps { Steps::Never } else { Steps::WhereNeeded },
+        announcement: arguments.concurrency.announce((&plan.experiment.name, true))?,
         command: shaping(&arguments),
     };
     talk::say(&plan.experiment.question);

@@ -2,7 +2,7 @@
 
 use super::Verb;
 use crate::{
-    args::{CatalogArgs, HostArgs},
+    args::{CatalogArgs, ConcurrencyArgs, HostArgs},
     credentials,
     exit::Code,
     signals, talk, versions,
@@ -44,6 +44,8 @@ struct Arguments {
     catalog: CatalogArgs,
     #[command(flatten)]
     host: HostArgs,
+    #[command(flatten)]
+    concurrency: ConcurrencyArgs,
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
@@ -62,6 +64,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let build = versions::build(server, version);
     let resolved = dbms::resolve(&build, &places)?;
     let installed = dbms::install(&resolved, &places, &mut |text| talk::say(text))?;
+    let name = format!("up {}", arguments.build);
+    let _announcement = arguments.concurrency.announce((&name, false))?;
     let stop = Stop::default();
     signals::connect(&stop).context("cannot listen for Ctrl-C")?;
     let exe = std::env::current_exe().context("cannot find the path of this program")?;
@@ -78,7 +82,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     };
     let served = serve(&launch, (&keeper, &exe), &stop);
     let ended = keeper.end();
-    fs_err::remove_dir_all(place.data())?;
+    place.remove()?;
     served?;
     ended?;
     Ok(Code::Done)

@@ -2,7 +2,7 @@
 
 use super::Verb;
 use crate::{
-    args::{CatalogArgs, ExperimentArgs, HostArgs, ProgressStyle},
+    args::{CatalogArgs, ConcurrencyArgs, ExperimentArgs, HostArgs, ProgressStyle},
     credentials,
     exit::Code,
     progress::Terminal,
@@ -51,6 +51,8 @@ struct Arguments {
     catalog: CatalogArgs,
     #[command(flatten)]
     host: HostArgs,
+    #[command(flatten)]
+    concurrency: ConcurrencyArgs,
     /// Rows per table, instead of the experiment's. Much smaller tables change query plans
     #[arg(long, value_name = "COUNT", default_value_t = 100_000)]
     rows: u64,
@@ -82,6 +84,9 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         resume: Resume::No,
         data: DataFolders::Remove,
         steps: Steps::Never,
+        announcement: arguments
+            .concurrency
+            .announce((&format!("verify {}", plan.experiment.name), false))?,
         command: Vec::new(),
     };
     let mut terminal = Terminal::new(arguments.progress);

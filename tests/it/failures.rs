@@ -260,6 +260,7 @@ fn on_own_disk(lab: &Lab, inner: &Command, (folder, size): (&str, &str)) -> Opti
     let mut command = Command::new("unshare");
     command.args(["-m", "sh", "-c", &format!("{mount} && exec \"$@\""), "sh"]);
     command.arg(inner.get_program()).args(inner.get_args()).current_dir(lab.path("."));
+    command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
     Some(command)
 }
 

@@ -11,9 +11,11 @@
 
 mod archives;
 mod browser;
+mod concurrent;
 mod devtools;
 mod errors;
 mod failures;
+mod faults;
 mod help;
 mod insert_benchmark;
 mod lab;

@@ -1,7 +1,8 @@
 //! Control groups of version 2, wherever a tree of them is mounted; version 1 is never touched.
 
-use crate::Result;
+use crate::{Result, freezer};
 use fs_err as fs;
+use rustix::process::Signal;
 use std::{
     io,
     path::{Path, PathBuf},
@@ -72,8 +73,18 @@ pub(crate) fn set_frozen(group: &Path, state: &str, limit: Duration) -> Result<(
 }
 
 /// Kills everything in a group and in the groups below it; whether the kernel can (5.14 and later).
-pub(crate) fn kill(group: &Path) -> bool {
+fn kill(group: &Path) -> bool {
     fs::write(group.join("cgroup.kill"), "1").is_ok()
+}
+
+/// [`kill`], or a signal to each process where the kernel cannot.
+pub(crate) fn kill_all(group: &Path) {
+    if !kill(group) {
+        let processes = processes(group);
+        processes.into_iter().for_each(|pid| freezer::send(pid, Signal::KILL));
+        // Else what is frozen dies when it is thawed, which nobody would do.
+        let _ = fs::write(group.join("cgroup.freeze"), "0");
+    }
 }
 
 /// Groups directly below a group.

@@ -158,6 +158,37 @@ pub enum Error {
         /// Path.
         path: PathBuf,
     },
+    /// Another run measures on this host.
+    #[error(
+        "another run, `{name}` of pid {pid}, measures on this host: wait for it, or pass \
+         `--allow-concurrent`, which marks the results of both"
+    )]
+    OtherRun {
+        /// Its experiment.
+        name: String,
+        /// Its process.
+        pid: u32,
+    },
+    /// Another command of dbdyno loads this host.
+    #[error(
+        "another command of dbdyno, `{name}` of pid {pid}, loads this host: end it, or pass \
+         `--allow-concurrent`, which marks the results"
+    )]
+    OtherLoad {
+        /// The command.
+        name: String,
+        /// Its process.
+        pid: u32,
+    },
+    /// Another process uses the folder of a run.
+    #[error(
+        "the folder `{path}` is in use by another process of dbdyno; wait for it or stop it",
+        path = path.display()
+    )]
+    FolderInUse {
+        /// Path.
+        path: PathBuf,
+    },
     /// The port that a configuration names is taken.
     #[error("port `{port}` of 127.0.0.1 is in use by another process; name another port")]
     PortInUse {

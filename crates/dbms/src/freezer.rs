@@ -30,9 +30,14 @@ impl Freezer {
 
     /// Returns when nothing of the server executes any more.
     pub(crate) fn freeze(&self) -> Result<()> {
+        self.freeze_within(LIMIT)
+    }
+
+    /// The same, with an error after another limit.
+    pub(crate) fn freeze_within(&self, limit: Duration) -> Result<()> {
         match self {
-            Self::Group(group) => cgroup::set_frozen(group, "1", LIMIT),
-            Self::Signals(_) => self.stop_all(),
+            Self::Group(group) => cgroup::set_frozen(group, "1", limit),
+            Self::Signals(_) => self.stop_all(limit),
         }
     }
 
@@ -49,7 +54,7 @@ impl Freezer {
 
     // A process that was not stopped yet may have made another one meanwhile, so it goes round
     // until all that are there are stopped.
-    fn stop_all(&self) -> Result<()> {
+    fn stop_all(&self, limit: Duration) -> Result<()> {
         let start = Instant::now();
         loop {
             let processes = self.processes();
@@ -57,7 +62,7 @@ impl Freezer {
             if running.is_empty() {
                 return Ok(());
             }
-            if start.elapsed() > LIMIT {
+            if start.elapsed() > limit {
                 let text = format!("processes {running:?} do not stop");
                 return Err(io::Error::new(io::ErrorKind::TimedOut, text).into());
             }

@@ -1,63 +1,242 @@
-//! Data folders that a killed run has left: the next run finds and removes them.
+//! Folders of runs: each belongs to one process at a time, and what a killed run has left is found
+//! and removed by the next one.
+//!
+//! Whoever holds the lock in a folder owns it. Locks are taken, and folders leave the place of
+//! their name, only while the gate beside them is held, so nobody takes a lock that is about to
+//! vanish.
 
-use crate::Result;
+use crate::{
+    Error, Result,
+    keeper::Remains,
+    place::{file_error, living_socket},
+};
 use fs_err as fs;
-use rustix::fs::{FlockOperation, flock};
-use std::path::Path;
+use fs_err::os::unix::fs::OpenOptionsExt;
+use rustix::{
+    fs::{FlockOperation, flock},
+    io::Errno,
+};
+use std::{
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicU64, Ordering},
+    time::{Duration, Instant, SystemTime},
+};
 
-/// Held by the process that uses a run's folder.
+/// Held by the process that uses a run's folder, and by its keeper.
 const LOCK: &str = "lock";
 /// Says that the user asked for the folder to stay.
 pub(crate) const KEPT: &str = "kept";
+/// Held for the moment in which a lock is taken or a folder renamed.
+const GATE: &str = ".gate";
+/// Prefix of folders that are being removed.
+const REMOVED: &str = ".removed-";
 
-/// Takes the lock of a run's folder; the file holds it as long as it is open. A folder whose lock
-/// is taken belongs to the same run resumed, which the record's own lock refuses.
-pub(crate) fn lock(folder: &Path) -> Result<fs::File> {
-    let file = fs::File::options().create(true).append(true).open(folder.join(LOCK))?;
-    let _ = flock(file.file(), FlockOperation::NonBlockingLockExclusive);
-    Ok(file)
-}
+/// A keeper whose run was killed has ended all servers within this time.
+pub(crate) const KEEPER_LIMIT: Duration = Duration::from_secs(10);
+const PAUSE: Duration = Duration::from_millis(20);
+/// A folder that has no lock after this time is no longer being made: it is half removed.
+const MAKING_LIMIT: Duration = Duration::from_secs(60);
 
-/// Removes every folder below `runs` whose process is gone, but for `own` and kept ones. What
-/// cannot be removed stays: it harms nobody but the disk.
-pub(crate) fn sweep(runs: &Path, own: &Path) {
-    let Ok(entries) = fs::read_dir(runs) else { return };
-    for folder in entries.flatten().map(|entry| entry.path()) {
-        if folder != own && is_left(&folder) {
-            let _ = fs::remove_dir_all(&folder);
+/// Makes a run's folder by `make`, which may find it there, and takes its lock, which the file
+/// holds as long as it or a copy of it is open. Waits for the keeper of a killed run. Fails where
+/// another process keeps the lock, and where the file system has no locks.
+pub(crate) fn claim(folder: &Path, make: impl Fn(&Path) -> Result<()>) -> Result<fs::File> {
+    let start = Instant::now();
+    loop {
+        let gate = gate(folder)?;
+        make(folder)?;
+        let lock = open(&folder.join(LOCK))?;
+        if try_lock(&lock)? {
+            return Ok(lock);
         }
+        drop(gate);
+        if start.elapsed() > KEEPER_LIMIT {
+            return Err(Error::FolderInUse { path: folder.to_owned() });
+        }
+        std::thread::sleep(PAUSE);
     }
 }
 
-/// Whether nobody uses the folder and nobody wants it. One without a lock may be just being made.
-fn is_left(folder: &Path) -> bool {
-    if folder.join(KEPT).exists() {
-        return false;
+/// Removes every folder below `runs` whose processes are gone, but for kept ones, with its sockets
+/// and with what its servers left in the kernel. What cannot be removed stays: it harms nobody but
+/// the disk.
+pub(crate) fn sweep(runs: &Path, sockets: impl Fn(&Path) -> PathBuf) {
+    let Ok(entries) = fs::read_dir(runs) else { return };
+    let folders = entries.flatten().map(|entry| entry.path());
+    for folder in folders.filter(|path| path.is_dir() && !path.is_symlink()) {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let is_removed = name.starts_with(REMOVED);
+        let Some(lock) = take(&folder, is_removed) else { continue };
+        if is_removed {
+            let _ = fs::remove_dir_all(&folder);
+            continue;
+        }
+        Remains::sweep(&folder);
+        let sockets = sockets(&folder);
+        // Whoever listens there now was not started by a run of this folder.
+        if living_socket(&sockets).is_some() {
+            continue;
+        }
+        let _ = fs::remove_dir_all(sockets);
+        if folder.join(KEPT).exists() {
+            continue;
+        }
+        let _ = remove(&folder);
+        drop(lock);
     }
-    let Ok(file) = fs::File::open(folder.join(LOCK)) else { return false };
-    flock(file.file(), FlockOperation::NonBlockingLockExclusive).is_ok()
+}
+
+/// Removes a folder whose lock the caller holds. Its name is free at once, so that nobody takes a
+/// lock in a folder that is half removed.
+pub(crate) fn remove(folder: &Path) -> Result<()> {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let name = folder.file_name().unwrap_or_default().to_string_lossy();
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let aside = format!("{REMOVED}{name}-{}-{count}", std::process::id());
+    let aside = folder.with_file_name(aside);
+    let gate = gate(folder)?;
+    fs::rename(folder, &aside)?;
+    drop(gate);
+    Ok(fs::remove_dir_all(aside)?)
+}
+
+/// The lock of a folder that nobody uses; none where somebody does, or where it is just being made.
+/// A folder that is half removed may have no lock, and needs none.
+fn take(folder: &Path, is_removed: bool) -> Option<Option<fs::File>> {
+    let _gate = gate(folder).ok()?;
+    let path = folder.join(LOCK);
+    if path.exists() {
+        let lock = open(&path).ok()?;
+        return try_lock(&lock).ok()?.then_some(Some(lock));
+    }
+    let changed = fs::metadata(folder).and_then(|metadata| metadata.modified()).ok()?;
+    let age = SystemTime::now().duration_since(changed).unwrap_or_default();
+    (is_removed || age > MAKING_LIMIT).then_some(None)
+}
+
+/// The lock of the folder that holds `folder`. It is held for moments only.
+fn gate(folder: &Path) -> Result<fs::File> {
+    let runs = folder.parent().unwrap_or(folder);
+    let gate = open(&runs.join(GATE))?;
+    let start = Instant::now();
+    while !try_lock(&gate)? {
+        if start.elapsed() > KEEPER_LIMIT {
+            return Err(Error::FolderInUse { path: runs.to_owned() });
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    Ok(gate)
+}
+
+/// Opens a file to lock, never through a link.
+fn open(path: &Path) -> Result<fs::File> {
+    let mut options = fs::OpenOptions::new();
+    options.create(true).append(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+    Ok(options.open(path)?)
+}
+
+/// Whether the lock was free. Fails where the file system has none.
+fn try_lock(file: &fs::File) -> Result<bool> {
+    match flock(file.file(), FlockOperation::NonBlockingLockExclusive) {
+        Ok(()) => Ok(true),
+        Err(Errno::WOULDBLOCK | Errno::INTR) => Ok(false),
+        Err(error) => Err(file_error(file.path(), error)),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn make(folder: &Path) -> Result<()> {
+        Ok(fs::create_dir_all(folder)?)
+    }
+
+    fn no_sockets(_: &Path) -> PathBuf {
+        PathBuf::from("/nonexistent")
+    }
+
     #[test]
     fn only_folders_that_nobody_uses_or_wants_are_removed() {
         let runs = tempfile::tempdir().unwrap();
-        let make = |name: &str| {
+        let make_one = |name: &str| {
             let folder = runs.path().join(name);
             fs::create_dir(&folder).unwrap();
             folder
         };
-        let [own, left, used, kept, new] = ["own", "left", "used", "kept", "new"].map(make);
-        let _own = lock(&own).unwrap();
-        let _used = lock(&used).unwrap();
-        drop(lock(&left).unwrap());
-        drop(lock(&kept).unwrap());
+        let [own, left, used, kept, new] = ["own", "left", "used", "kept", "new"].map(make_one);
+        let _own = claim(&own, make).unwrap();
+        let _used = claim(&used, make).unwrap();
+        drop(claim(&left, make).unwrap());
+        drop(claim(&kept, make).unwrap());
         fs::write(kept.join(KEPT), b"").unwrap();
-        sweep(runs.path(), &own);
+        sweep(runs.path(), no_sockets);
         let there = [&own, &left, &used, &kept, &new].map(|folder| folder.exists());
         assert_eq!(there, [true, false, true, true, true]);
+    }
+
+    #[test]
+    fn what_is_half_removed_is_removed() {
+        let runs = tempfile::tempdir().unwrap();
+        let old = runs.path().join("old");
+        let half = runs.path().join(format!("{REMOVED}x"));
+        for folder in [&old, &half] {
+            fs::create_dir(folder).unwrap();
+        }
+        let long_ago = SystemTime::now() - 2 * MAKING_LIMIT;
+        fs::File::open(&old).unwrap().file().set_modified(long_ago).unwrap();
+        sweep(runs.path(), no_sockets);
+        assert!(!old.exists() && !half.exists());
+    }
+
+    #[test]
+    fn a_lock_is_not_taken_through_a_link() {
+        let runs = tempfile::tempdir().unwrap();
+        let folder = runs.path().join("r");
+        fs::create_dir(&folder).unwrap();
+        let target = runs.path().join("precious");
+        std::os::unix::fs::symlink(&target, folder.join(LOCK)).unwrap();
+        assert!(claim(&folder, make).is_err());
+        assert!(!target.exists(), "it was made through the link");
+    }
+
+    /// Runs that start, sweep, are killed, are resumed and end, all at the same time. A run owns
+    /// its folder and its sockets from the claim to its end.
+    #[test]
+    fn sweeping_and_resuming_do_not_race() {
+        const RUNS: usize = 3;
+        let root = tempfile::tempdir().unwrap();
+        let (runs, base) = (root.path().join("run"), root.path().join("s"));
+        fs::create_dir(&runs).unwrap();
+        fs::create_dir(&base).unwrap();
+        let sockets = |folder: &Path| base.join(folder.file_name().unwrap());
+        let live = |number: usize| {
+            for turn in 0..60 {
+                let folder = runs.join((number % RUNS).to_string());
+                let lock = claim(&folder, make).unwrap();
+                fs::create_dir_all(sockets(&folder)).unwrap();
+                let (file, socket) = (folder.join("data"), sockets(&folder).join("s"));
+                fs::write(&file, number.to_string()).unwrap();
+                fs::write(&socket, number.to_string()).unwrap();
+                sweep(&runs, sockets);
+                for path in [&file, &socket] {
+                    let text = fs::read_to_string(path).expect("it vanished while it was used");
+                    assert_eq!(text, number.to_string());
+                }
+                // Every other run is killed, and leaves its folders.
+                if turn % 2 == 0 {
+                    fs::remove_dir_all(sockets(&folder)).unwrap();
+                    remove(&folder).unwrap();
+                }
+                drop(lock);
+            }
+        };
+        std::thread::scope(|scope| {
+            let workers: Vec<_> = (0..2 * RUNS).map(|n| scope.spawn(move || live(n))).collect();
+            workers.into_iter().for_each(|worker| worker.join().unwrap());
+        });
+        sweep(&runs, sockets);
+        assert_eq!(fs::read_dir(&base).unwrap().count(), 0);
+        assert_eq!(fs::read_dir(&runs).unwrap().count(), 1, "only the gate is left");
     }
 }

@@ -1,6 +1,10 @@
 //! Where builds, data folders, sockets and logs lie on this host, and who owns them.
 
-use crate::{Error, Result, leftovers};
+use crate::{
+    Error, Result,
+    keeper::Remains,
+    leftovers::{self, KEEPER_LIMIT},
+};
 use fs_err as fs;
 use rustix::fs::{Gid, Uid};
 use sha2::{Digest, Sha256};
@@ -15,9 +19,6 @@ use std::{
 };
 
 const ROOT_OF_ROOT: &str = "/var/lib/dbdyno";
-
-/// A keeper whose run was killed has ended all servers within this time.
-const KEEPER_LIMIT: Duration = Duration::from_secs(10);
 
 /// The user that server processes run as when dbdyno is root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -102,22 +103,26 @@ impl Places {
     }
 
     /// The folders of one execution of an experiment; they may exist already (resumed). Fails where
-    /// a process listens on one of its sockets.
+    /// another process uses them or listens on one of the sockets.
     pub fn new_run(&self, id: &str) -> Result<RunPlace> {
         let runs = self.runs();
         self.make(&runs, if self.user.is_some() { 0o711 } else { 0o700 })?;
         let folder = runs.join(id);
-        let sockets = self.socket_base().join(format!("dbdyno-{}", short_hash(&folder)));
+        // First of all: until then another run may remove what is there.
+        let lock = leftovers::claim(&folder, |folder| self.make(folder, 0o700))?;
+        Remains::sweep(&folder);
+        let sockets = self.sockets_of_run(&folder);
         if let Some(parent) = sockets.parent().filter(|parent| parent.starts_with(&self.root)) {
             self.make(parent, 0o711)?;
         }
         nobody_listens(&sockets)?;
-        for private in [&folder, &sockets] {
-            self.make(private, 0o700)?;
-        }
-        leftovers::sweep(&runs, &folder);
-        let lock = Arc::new(leftovers::lock(&folder)?);
-        Ok(RunPlace { folder, sockets, user: self.user, _lock: lock })
+        self.make(&sockets, 0o700)?;
+        leftovers::sweep(&runs, |folder| self.sockets_of_run(folder));
+        Ok(RunPlace { folder, sockets, user: self.user, lock: Arc::new(lock) })
+    }
+
+    fn sockets_of_run(&self, folder: &Path) -> PathBuf {
+        self.socket_base().join(format!("dbdyno-{}", short_hash(folder)))
     }
 
     // Addresses of sockets end at 107 bytes, and caches may lie deep.
@@ -159,7 +164,7 @@ pub struct RunPlace {
     pub(crate) sockets: PathBuf,
     pub(crate) user: Option<ServerUser>,
     /// Held as long as anything of this run is: tells a folder in use from one that was left.
-    _lock: Arc<fs::File>,
+    pub(crate) lock: Arc<fs::File>,
 }
 
 impl RunPlace {
@@ -168,7 +173,13 @@ impl RunPlace {
         Ok(fs::write(self.folder.join(leftovers::KEPT), b"")?)
     }
 
-    /// Folder of data folders and logs; the caller removes it.
+    /// Removes the folder of data folders and logs. Other handles of this place must not be used
+    /// any more.
+    pub fn remove(&self) -> Result<()> {
+        leftovers::remove(&self.folder)
+    }
+
+    /// Folder of data folders and logs; [`RunPlace::remove`] removes it.
     pub fn data(&self) -> &Path {
         &self.folder
     }
@@ -312,9 +323,9 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let places = Places::at(root.path(), None).unwrap();
         let deep = "x".repeat(90);
+        let first = places.new_run(&deep).unwrap().sockets().to_owned();
         let run = places.new_run(&deep).unwrap();
-        let again = places.new_run(&deep).unwrap();
-        assert_eq!(run.sockets(), again.sockets());
+        assert_eq!(run.sockets(), first);
         for folder in [run.data(), run.sockets(), &run.sockets_of("mysql-9.7.4").unwrap()] {
             assert_eq!(fs::metadata(folder).unwrap().mode() & 0o777, 0o700, "{}", folder.display());
         }

@@ -147,7 +147,12 @@ impl Server {
     /// Waits until nothing of it executes any more. Servers of the user's own are never frozen: an
     /// error.
     pub fn freeze(&mut self) -> Result<()> {
-        self.freezer("freeze")?.freeze().map_err(|error| self.freeze_error("freeze", &error))
+        self.freezer("freeze")?.freeze().map_err(|error| self.freeze_error("freeze", &error))?;
+        // What it shares by now could not be found once it is killed.
+        match &self.owner {
+            Owner::Keeper { keeper, .. } => keeper.note(self.pid),
+            Owner::User | Owner::Nobody => Ok(()),
+        }
     }
 
     /// Lets it go on.
@@ -188,11 +193,11 @@ impl Server {
         }
         let owner = std::mem::replace(&mut self.owner, Owner::Nobody);
         let Owner::Keeper { keeper, freezer, .. } = owner else { return };
-        let _ = keeper.note(self.pid);
-        let _ = pidfd_send_signal(&self.process, Signal::KILL);
-        freezer.processes().into_iter().for_each(|pid| send(pid, Signal::KILL));
-        // Without a keeper there is nobody to ask; it then has cleaned up by itself.
-        let _ = keeper.ending(self.pid).and_then(|_| keeper.forget(self.pid));
+        if keeper.kill(self.pid).and_then(|()| keeper.forget(self.pid)).is_err() {
+            // The keeper is gone, and what it left is swept; this takes part.
+            let _ = pidfd_send_signal(&self.process, Signal::KILL);
+            freezer.processes().into_iter().for_each(|pid| send(pid, Signal::KILL));
+        }
     }
 
     /// The last lines of its log, without an end of line; empty for a server of the user's own.

@@ -25,6 +25,18 @@ fn parse(text: &str) -> Option<Stat> {
     Some(Stat { state, parent: fields.next()?.parse().ok()? })
 }
 
+/// When a process that lives was started, in ticks of the kernel since the boot: tells it from a
+/// later one with the same number.
+pub(crate) fn start(pid: u32) -> Option<u64> {
+    start_in(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?)
+}
+
+fn start_in(text: &str) -> Option<u64> {
+    let mut fields = text.get(text.rfind(')')? + 1..)?.split_whitespace();
+    let is_dead = matches!(fields.next()?, "Z" | "X");
+    fields.nth(18)?.parse().ok().filter(|_| !is_dead)
+}
+
 /// A process and all processes below it, zombies excluded, parents before children.
 pub(crate) fn family(root: u32) -> Vec<u32> {
     let mut children: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
@@ -74,6 +86,15 @@ mod tests {
         check("12 (a) (b) c) S 7 12 12", Some(Stat { state: 'S', parent: 7 }));
         check("12 (x", None);
         check("12 (x) S", None);
+    }
+
+    #[test]
+    fn a_start_is_that_of_a_living_process() {
+        let line =
+            |state| format!("7 (a) b) {state} 1 2 3 0 -1 64 1 2 3 4 5 6 7 8 20 0 1 0 4711 9");
+        assert_eq!(start_in(&line('S')), Some(4711));
+        assert_eq!(start_in(&line('Z')), None);
+        assert!(start(std::process::id()).is_some_and(|ticks| ticks > 0));
     }
 
     #[test]

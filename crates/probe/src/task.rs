@@ -31,6 +31,24 @@ pub fn process_tree(pids: &[u32]) -> Vec<u32> {
     process_tree_at(Path::new("/proc"), pids)
 }
 
+/// The kernel's own threads; none in a container, which does not show them.
+pub fn kernel_threads() -> Vec<u32> {
+    kernel_threads_at(Path::new("/proc"))
+}
+
+/// The process that is the parent of them all.
+const KERNEL_THREADS: u32 = 2;
+
+fn kernel_threads_at(proc_root: &Path) -> Vec<u32> {
+    let name = task_folder(proc_root, KERNEL_THREADS, KERNEL_THREADS).join("comm");
+    match fs_err::read_to_string(name) {
+        Ok(name) if name.trim_end() == "kthreadd" => {
+            children(proc_root, KERNEL_THREADS, KERNEL_THREADS)
+        }
+        _ => Vec::new(),
+    }
+}
+
 pub(crate) fn task_cpu_at(proc_root: &Path, pids: &[u32]) -> Vec<TaskCpu> {
     let mut found = Vec::new();
     for pid in process_tree_at(proc_root, pids) {
@@ -107,6 +125,15 @@ mod tests {
         assert_eq!(times, [(10, 10, 100), (20, 20, 5), (21, 21, 6), (21, 22, 7), (30, 30, 8)]);
         assert_eq!(cpu[0].comm, "task-10");
         assert_eq!(task_cpu_at(fake.root(), &[99]), []);
+    }
+
+    #[test]
+    fn the_kernels_threads_are_told_by_their_parent() {
+        let fake = FakeProc::new();
+        fake.task(2, 2, "1 0 1").children(2, 2, "3 4");
+        assert_eq!(kernel_threads_at(fake.root()), [], "its name is another one");
+        fake.write("2/task/2/comm", "kthreadd\n");
+        assert_eq!(kernel_threads_at(fake.root()), [3, 4]);
     }
 
     #[test]

@@ -25,6 +25,7 @@ mod ledger;
 mod maintenance;
 mod null_client;
 mod observer;
+mod others;
 mod preflight;
 mod recovery;
 mod roles;

@@ -1,6 +1,6 @@
 //! What is checked before the first server starts.
 
-use crate::{Error, copy};
+use crate::{Error, copy, run::slices_of};
 use dbms::Places;
 use model::plan::Plan;
 use std::path::Path;
@@ -66,6 +66,20 @@ pub(crate) fn check_results(folder: &Path) -> Result<(), Error> {
         Err(store::Error::NoResults { .. }) => Err(Error::NotEmpty(folder.to_owned())),
         Err(error) => Err(error.into()),
     }
+}
+
+/// What the records of any run take at least, and of each planned slice. Histograms and series,
+/// which depend on the work, come on top.
+const RUN_BYTES: u64 = 64 << 10;
+const SLICE_BYTES: u64 = 1 << 10;
+
+/// Opens the folder for results, which is made where it is missing. Refuses one in which the plan
+/// cannot be recorded.
+pub(crate) fn results(plan: &Plan, folder: &Path) -> Result<Results, Error> {
+    check_results(folder)?;
+    let results = Results::open_or_create(folder)?;
+    results.check_writable(RUN_BYTES + slices_of(plan) * SLICE_BYTES)?;
+    Ok(results)
 }
 
 fn require(demand: &str) -> Result<(), Error> {

@@ -3,11 +3,11 @@
 use crate::{
     Error, Observer, Progress, Stop,
     calibrate::Calibration,
-    classic, copy, interleaved,
+    classic, interleaved,
     ledger::{Activity, Ledger},
-    preflight, stepping,
+    others, preflight, stepping,
 };
-use dbms::{Installed, Keeper, Places, RunPlace};
+use dbms::{Announcement, Installed, Keeper, Places, RunPlace};
 use model::{
     environment::Environment,
     experiment::Design,
@@ -16,7 +16,11 @@ use model::{
     schema::Schema,
     subject::Subject,
 };
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 use store::{Results, RunWriter};
 
 /// How to execute, beside what.
@@ -32,6 +36,8 @@ pub struct Options {
     pub data: DataFolders,
     /// Whether instructions are counted by single steps where the host has no hardware counters.
     pub steps: Steps,
+    /// How this run is known to others on this host, and they to it; none where that is not known.
+    pub announcement: Option<Arc<Announcement>>,
     /// Words of the command line, beside the experiment, that shape the run: for the record.
     pub command: Vec<String>,
 }
@@ -141,6 +147,8 @@ impl<'a> Run<'a> {
     ) -> Result<Self, Error> {
         let Parts { place, writer, installed, environment, ledger } = parts;
         let keeper = Keeper::start(&options.exe, &place)?;
+        let stopped = stop.clone();
+        keeper.when_gone(move || stopped.keeper_gone());
         let environment = Environment { freezer: keeper.freezer_name().to_owned(), ..environment };
         let earlier = writer.state(TIME)?.unwrap_or_default();
         Ok(Self {
@@ -164,7 +172,7 @@ impl<'a> Run<'a> {
     /// Ends a run without records; nothing of it stays.
     pub(crate) fn leave(self) -> Result<(), Error> {
         self.keeper.end()?;
-        copy::remove_folder(self.place.data())
+        Ok(self.place.remove()?)
     }
 }
 
@@ -178,21 +186,24 @@ pub fn execute(
 ) -> Result<Outcome, Error> {
     probe::raise_file_limit();
     let mut ledger = Ledger::default();
-    preflight::check_results(&options.results)?;
+    let results = preflight::results(plan, &options.results)?;
     let resumed = match options.resume {
         Resume::No => None,
-        Resume::Yes => Some(unfinished(plan, options)?),
+        Resume::Yes => Some(unfinished(plan, &results)?),
     };
     let left = resumed.as_ref().map(|writer| places.runs().join(writer.id()));
     preflight::check(plan, places, left.map_or(0, |folder| dbms::bytes_below(&folder)))?;
     if let Some(warning) = preflight::scarce_memory(plan) {
         observer.tell(&Progress::Warning(&warning));
     }
+    if let Some(warning) = others::warning(Path::new("/proc"))? {
+        observer.tell(&Progress::Warning(&warning));
+    }
     let installed = ledger.during(Activity::Install, || install(plan, places, observer))?;
     let environment = probe::environment(&places.root);
     let writer = match resumed {
         Some(writer) => writer,
-        None => Results::open_or_create(&options.results)?.start_run(plan, &environment)?,
+        None => results.start_run(plan, &environment)?,
     };
     writer.note_state(COMMAND, &options.command)?;
     let place = places.new_run(writer.id())?;
@@ -212,13 +223,13 @@ pub fn execute(
 }
 
 /// The run that is to be continued.
-fn unfinished(plan: &Plan, options: &Options) -> Result<RunWriter, Error> {
-    let found = Results::open_or_create(&options.results)?.unfinished(&plan.hash)?;
+fn unfinished(plan: &Plan, results: &Results) -> Result<RunWriter, Error> {
+    let found = results.unfinished(&plan.hash)?;
     found.ok_or_else(|| {
         Error::Preflight(format!(
             "no unfinished run of `{}` with this plan is in `{}`: run without `--resume`",
             plan.experiment.name,
-            options.results.display()
+            results.dir().display()
         ))
     })
 }
@@ -310,7 +321,7 @@ impl Run<'_> {
             DataFolders::Remove => {
                 // The same goes for folders that are still there.
                 let _ = self.keeper.end();
-                let _ = copy::remove_folder(self.place.data());
+                let _ = self.place.remove();
             }
         }
     }
@@ -326,7 +337,7 @@ impl Run<'_> {
                 Some(self.place.data().to_owned())
             }
             DataFolders::Remove => {
-                copy::remove_folder(self.place.data())?;
+                self.place.remove()?;
                 None
             }
         };
@@ -344,6 +355,6 @@ pub(crate) fn slices_per_trial(plan: &Plan) -> u64 {
     measured as u64 * rounds
 }
 
-fn slices_of(plan: &Plan) -> u64 {
+pub(crate) fn slices_of(plan: &Plan) -> u64 {
     slices_per_trial(plan) * plan.subjects.len() as u64 * plan.blocks.len() as u64
 }

@@ -7,6 +7,7 @@ use crate::{
     driver::unexpected,
     indexes,
     ledger::Activity,
+    others,
     rows::{self, Held},
     run::Run,
     trial::{Trial, is_embedded, wall_us},
@@ -78,7 +79,12 @@ struct Measured {
 /// Executes a slice and records it. Only errors that are not the subject's own end the run.
 pub(crate) fn execute(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Result<(), Error> {
     let mut record = blank(run, trial, work);
+    let announcement = run.options.announcement.as_deref();
+    let mut concurrent = others::concurrent(announcement);
     let measured = measured_and_counted(run, trial, work);
+    concurrent.extend(others::concurrent(announcement));
+    concurrent.sort();
+    concurrent.dedup();
     match trial.keep_apart(measured)? {
         Some((measured, miscount)) => {
             fill_in(&mut record, trial, measured);
@@ -101,6 +107,7 @@ pub(crate) fn execute(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Resu
             note_indexes(run, trial, work);
         }
     }
+    record.marks.extend(concurrent);
     let embedded = is_embedded(&trial.stand.target);
     if embedded {
         let (phase, report) = (&run.plan.phases[work.phase], record.work.as_ref());
@@ -226,6 +233,7 @@ fn measure(
         run.during(Activity::WarmUp, |_| stretch(trial, phase, warmup, work.seed ^ WARMUP_SEED))?;
     }
     let from_us = wall_us();
+    let window = others::Window::begin();
     let before = snapshot(trial)?;
     let activity = match work.state {
         SliceState::Measured => Activity::Measurement,
@@ -239,6 +247,8 @@ fn measure(
     let series = sampler.stop();
     trial.writer.series(&series)?;
     let mut readings = Meter::readings(&before, &after);
+    let (load, load_mark) = window.end(&readings).unzip();
+    readings.extend(load);
     probe::raise_peaks(&mut readings, &series, from_us, wall_us());
     let workload = &run.plan.workloads[phase.workload];
     let tasks = Meter::task_readings(&before, &after);
@@ -261,6 +271,7 @@ fn measure(
         drain_seconds: 0.0,
         marks: trial.meter.as_ref().map(Meter::marks).unwrap_or_default(),
     };
+    measured.marks.extend(load_mark.flatten());
     if work.after == After::Drain {
         run.during(Activity::Maintenance, |_| drain(trial, &before, &mut measured))?;
     }

@@ -11,22 +11,38 @@ use std::{
 
 /// A flag that a signal handler raises and every wait of the runner looks at.
 #[derive(Debug, Clone, Default)]
-pub struct Stop(Arc<AtomicBool>);
+pub struct Stop {
+    raised: Arc<AtomicBool>,
+    /// Nobody asked for it: the process that holds the servers was killed.
+    keeper_gone: Arc<AtomicBool>,
+}
 
 impl Stop {
     /// A flag for signal handlers, which may only store into it.
     pub fn flag(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.0)
+        Arc::clone(&self.raised)
     }
 
-    /// Whether the flag is up.
+    /// Whether the run is to stop.
     pub fn is_raised(&self) -> bool {
-        self.0.load(Ordering::Relaxed)
+        self.raised.load(Ordering::Relaxed) || self.keeper_gone.load(Ordering::Relaxed)
     }
 
-    /// `Err(Error::Interrupted)` once the flag is up.
+    /// `Err(Error::Interrupted)` once the flag is up; another error once the keeper is gone.
     pub fn check(&self) -> Result<(), Error> {
-        if self.is_raised() { Err(Error::Interrupted) } else { Ok(()) }
+        if self.raised.load(Ordering::Relaxed) {
+            return Err(Error::Interrupted);
+        }
+        if self.keeper_gone.load(Ordering::Relaxed) {
+            let reason = "it was killed".to_owned();
+            return Err(dbms::Error::KeeperGone { reason }.into());
+        }
+        Ok(())
+    }
+
+    /// Stops the run because its servers are gone.
+    pub(crate) fn keeper_gone(&self) {
+        self.keeper_gone.store(true, Ordering::Relaxed);
     }
 
     /// Sleeps, unless interrupted.

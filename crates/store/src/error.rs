@@ -59,6 +59,14 @@ pub enum Error {
         /// The newest format that this code knows.
         known: u32,
     },
+    /// The folder cannot be written or locked, or is full.
+    #[error("`{dir}` cannot take results: {reason}; choose another folder by `--results`")]
+    Unwritable {
+        /// The folder.
+        dir: PathBuf,
+        /// Why.
+        reason: String,
+    },
     /// A file name that would leave the record.
     #[error("`{name}` is not a plain file name; use one without `/`")]
     Name {

@@ -89,6 +89,6 @@ pub(crate) fn header(run: &Path) -> Result<Option<ImportHeader>> {
     if !path.exists() {
         return Ok(None);
     }
-    layout::check_format(&path, &layout::read_json(&path)?)?;
+    layout::check_format_of(&path)?;
     layout::read_json(&path).map(Some)
 }

@@ -37,23 +37,26 @@ pub(crate) fn slices(results: &Path, selection: &Selection) -> Result<Stored> {
     let failed =
         |error: rusqlite::Error| Error::Index { path: path.clone(), reason: error.to_string() };
     let attempt = |mut connection: Connection| {
-        refresh(&mut connection, results)?;
-        query(&connection, selection)
+        let warnings = refresh(&mut connection, results)?;
+        let mut stored = query(&connection, selection)?;
+        stored.warnings.extend(warnings);
+        Ok(stored)
     };
-    match open(&path).map_err(Problem::Sql).and_then(attempt) {
-        Ok(stored) => Ok(stored),
-        Err(Problem::Store(error)) => Err(error),
-        Err(Problem::Sql(error)) if is_damaged(&error) => {
-            // A damaged index is worth nothing: everything in it is in the records.
-            fs::remove_file(&path)?;
-            open(&path).map_err(Problem::Sql).and_then(attempt).map_err(|e| e.into_error(failed))
-        }
-        Err(Problem::Sql(error)) if is_unwritable(&error) => {
-            let memory = Connection::open_in_memory().and_then(prepare);
-            memory.map_err(Problem::Sql).and_then(attempt).map_err(|e| e.into_error(failed))
-        }
-        Err(problem) => Err(problem.into_error(failed)),
+    let on_disk = || open(&path).map_err(Problem::Sql).and_then(attempt);
+    let mut read = on_disk();
+    if let Err(Problem::Sql(error)) = &read
+        && is_damaged(error)
+        && fs::remove_file(&path).is_ok()
+    {
+        // A damaged index is worth nothing: everything in it is in the records.
+        read = on_disk();
     }
+    if let Err(Problem::Sql(_)) = &read {
+        // Whatever is wrong with the file (closed, full, locked): the records are enough.
+        let memory = Connection::open_in_memory().and_then(prepare);
+        read = memory.map_err(Problem::Sql).and_then(attempt);
+    }
+    read.map_err(|problem| problem.into_error(failed))
 }
 
 /// What can go wrong between the records and the index.
@@ -88,11 +91,6 @@ fn is_damaged(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code().is_some_and(|code| damaged.contains(&code))
 }
 
-fn is_unwritable(error: &rusqlite::Error) -> bool {
-    let closed = [ErrorCode::ReadOnly, ErrorCode::CannotOpen, ErrorCode::PermissionDenied];
-    error.sqlite_error_code().is_some_and(|code| closed.contains(&code))
-}
-
 fn open(path: &Path) -> rusqlite::Result<Connection> {
     let connection = Connection::open(path)?;
     connection.busy_timeout(Duration::from_secs(30))?;
@@ -117,11 +115,16 @@ fn prepare(mut connection: Connection) -> rusqlite::Result<Connection> {
     Ok(connection)
 }
 
-/// Reads what is new or changed in the records, and forgets what is gone.
-fn refresh(connection: &mut Connection, results: &Path) -> std::result::Result<(), Problem> {
+/// Reads what is new or changed in the records, and forgets what is gone. Gives one sentence for
+/// each run that cannot be read.
+fn refresh(
+    connection: &mut Connection,
+    results: &Path,
+) -> std::result::Result<Vec<String>, Problem> {
     let transaction =
         connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    refresh_runs(&transaction, &Results::open(results)?.runs()?)?;
+    let (runs, warnings) = Results::open(results)?.readable_runs()?;
+    refresh_runs(&transaction, &runs)?;
     let mut gone: BTreeSet<String> = {
         let mut statement = transaction.prepare("SELECT id FROM trials")?;
         statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?
@@ -141,7 +144,8 @@ fn refresh(connection: &mut Connection, results: &Path) -> std::result::Result<(
     for id in gone {
         forget(&transaction, &id)?;
     }
-    Ok(transaction.commit()?)
+    transaction.commit()?;
+    Ok(warnings)
 }
 
 fn refresh_runs(connection: &Connection, runs: &[RunInfo]) -> rusqlite::Result<()> {

@@ -107,6 +107,11 @@ pub(crate) fn check_format(path: &Path, value: &Format) -> Result<()> {
     Ok(())
 }
 
+/// [`check_format`] of a JSON file.
+pub(crate) fn check_format_of(path: &Path) -> Result<()> {
+    check_format(path, &read_json(path)?)
+}
+
 /// What every file with a version has, whatever else is in it.
 #[derive(Deserialize)]
 pub(crate) struct Format {

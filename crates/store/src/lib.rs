@@ -23,6 +23,7 @@ mod results;
 mod run_writer;
 mod series;
 mod trial_writer;
+mod writable;
 
 pub use error::{Error, Result};
 pub use histograms::tag as latency_tag;

@@ -1,6 +1,6 @@
 //! A results folder: what is in it.
 
-use crate::{Error, Result, RunWriter, imports, index, layout, reader};
+use crate::{Error, Result, RunWriter, imports, index, layout, reader, writable};
 use model::{
     environment::Environment,
     imported::{ImportHeader, ImportedValue},
@@ -123,6 +123,12 @@ impl Results {
         &self.dir
     }
 
+    /// Checks that a run can be recorded here: files can be written and locked, and `bytes` are
+    /// free.
+    pub fn check_writable(&self, bytes: u64) -> Result<()> {
+        writable::check(&self.dir, bytes)
+    }
+
     /// Begins a run of `plan` on the host that `environment` describes.
     pub fn start_run(&self, plan: &Plan, environment: &Environment) -> Result<RunWriter> {
         RunWriter::start(self, plan, environment)
@@ -136,21 +142,30 @@ impl Results {
         runs.pop().map(|info| RunWriter::resume(self, info)).transpose()
     }
 
-    /// All runs, oldest first. Folders of runs that never began are left out.
+    /// All runs, oldest first. Folders of runs that never began are left out, and those whose
+    /// `run.json` cannot be read: [`Results::slices`] warns of these.
     pub fn runs(&self) -> Result<Vec<RunInfo>> {
-        let mut runs = Vec::new();
+        Ok(self.readable_runs()?.0)
+    }
+
+    /// All runs, and one sentence for each whose `run.json` cannot be read.
+    pub(crate) fn readable_runs(&self) -> Result<(Vec<RunInfo>, Vec<String>)> {
+        let (mut runs, mut warnings) = (Vec::new(), Vec::new());
         for dir in layout::folders(&self.dir.join(layout::RUNS))? {
             let path = dir.join(layout::RUN);
             if !path.exists() {
                 continue;
             }
-            layout::check_format(&path, &layout::read_json(&path)?)?;
-            let mut info: RunInfo = layout::read_json(&path)?;
-            info.id = layout::stem(&dir);
-            info.finished = dir.join(layout::FINISHED).exists();
-            runs.push(info);
+            match layout::check_format_of(&path).and_then(|()| layout::read_json(&path)) {
+                Ok(info) => runs.push(RunInfo {
+                    id: layout::stem(&dir),
+                    finished: dir.join(layout::FINISHED).exists(),
+                    ..info
+                }),
+                Err(error) => warnings.push(format!("a run is left out: {error}")),
+            }
         }
-        Ok(runs)
+        Ok((runs, warnings))
     }
 
     /// Writes an imported archive as a run of its own, whose identifier it gives. The values get
@@ -196,7 +211,9 @@ impl Results {
         for dir in reader::record_folders(&self.dir)? {
             let Ok(header) = reader::header(&dir) else { continue };
             if header.run == run {
-                let environment = layout::read_toml(&dir.join(layout::ENVIRONMENT))?;
+                // One damaged file costs what it says, and not the run.
+                let environment = layout::read_toml(&dir.join(layout::ENVIRONMENT));
+                let environment = environment.unwrap_or_default();
                 let complete = dir.join(layout::COMPLETE).exists();
                 trials.push(StoredTrial { header, environment, complete, dir });
             }

@@ -287,6 +287,38 @@ fn a_broken_record_is_a_warning_and_hides_no_other() {
 }
 
 #[test]
+fn a_damaged_run_is_a_warning_and_hides_no_other() {
+    let dir = tempfile::tempdir().unwrap();
+    let (results, first) = start(dir.path(), "one", "h1");
+    record(&first, "old", 0, 1).finish().unwrap();
+    let (_, second) = start(dir.path(), "two", "h2");
+    record(&second, "old", 0, 2).finish().unwrap();
+    for (text, words) in [("{", "EOF"), ("", "EOF"), ("{\"format\": 99}", "has format 99")] {
+        fs::write(first.dir().join("run.json"), text).unwrap();
+        assert_eq!(results.runs().unwrap().len(), 1);
+        let stored = results.slices(&Selection::All).unwrap();
+        assert_eq!((stored.slices.len(), stored.warnings.len()), (3, 1), "{text}");
+        let warning = &stored.warnings[0];
+        assert!(warning.contains("run.json") && warning.contains(words), "{warning}");
+        assert!(results.unfinished("h1").unwrap().is_none());
+    }
+    drop(second);
+    assert!(results.unfinished("h2").unwrap().is_some(), "the other run can be resumed");
+}
+
+#[test]
+fn an_index_without_room_is_kept_in_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    let (results, run) = start(dir.path(), "one", "h1");
+    record(&run, "old", 0, 2).finish().unwrap();
+    // Every write to this device fails as on a full disk.
+    let index = dir.path().join("index.sqlite");
+    std::os::unix::fs::symlink("/dev/full", &index).unwrap();
+    let stored = results.slices(&Selection::All).unwrap();
+    assert_eq!(stored.slices.len(), 2);
+}
+
+#[test]
 fn names_that_leave_the_record_are_refused() {
     let dir = tempfile::tempdir().unwrap();
     let (_, run) = start(dir.path(), "one", "h1");

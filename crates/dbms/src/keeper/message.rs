@@ -9,9 +9,11 @@ use std::path::PathBuf;
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Order {
-    /// First of all: what to remove at the end.
+    /// First of all: whose servers these will be.
     Begin {
-        /// Folder of the sockets.
+        /// Folder of the run.
+        folder: PathBuf,
+        /// Folder of the sockets, removed at the end.
         sockets: PathBuf,
     },
     /// Starts a process as the keeper's child.
@@ -21,9 +23,14 @@ pub(crate) enum Order {
         /// Process.
         pid: u32,
     },
-    /// Writes down the shared memory of a spawned process.
+    /// Writes down the processes of a server and their shared memory.
     Note {
-        /// Process.
+        /// Its first process.
+        pid: u32,
+    },
+    /// Kills a server, whatever state it is in, and returns when it is dead.
+    Kill {
+        /// Its first process.
         pid: u32,
     },
     /// Asks how a spawned process ended; waits for it.

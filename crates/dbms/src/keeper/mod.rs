@@ -10,14 +10,20 @@ mod spawn;
 pub use serve::keep;
 
 pub(crate) use message::Spawn;
+pub(crate) use remains::Remains;
 
-use crate::{Error, Result, RunPlace, server::Ending};
+use crate::{
+    Error, Result, RunPlace,
+    server::{Ending, ended_within},
+};
 use message::{Answer, Order};
 use std::{
     io::{BufRead, BufReader, Write},
     path::{Path, PathBuf},
     process::{Child, ChildStdin, ChildStdout, Command, Stdio},
     sync::{Arc, Mutex, PoisonError},
+    thread::JoinHandle,
+    time::Duration,
 };
 
 /// The word that makes dbdyno a keeper.
@@ -36,12 +42,27 @@ struct Talk {
     child: Child,
     orders: Option<ChildStdin>,
     answers: BufReader<ChildStdout>,
+    watch: Option<JoinHandle<()>>,
+    gone: Arc<Gone>,
 }
 
 impl Drop for Talk {
     fn drop(&mut self) {
+        self.gone.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         self.orders = None;
+        // The watch first: a process that is not waited for yet keeps its number.
+        self.watch.take().map(JoinHandle::join);
         let _ = self.child.wait();
+    }
+}
+
+/// What happens when the keeper is gone.
+#[derive(Default)]
+struct Gone(Mutex<Option<Box<dyn FnOnce() + Send>>>);
+
+impl std::fmt::Debug for Gone {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("Gone")
     }
 }
 
@@ -65,15 +86,21 @@ impl Keeper {
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
-            .stderr(Stdio::null())
+            // Nothing is written to it. The lock is held as long as the keeper lives, so nobody
+            // else uses the folders that it removes at its end.
+            .stderr(Stdio::from(place.lock.file().try_clone()?))
             .spawn()
             .map_err(|error| Error::KeeperGone { reason: error.to_string() })?;
         let (Some(orders), Some(answers)) = (child.stdin.take(), child.stdout.take()) else {
             return Err(Error::KeeperGone { reason: "it has no pipes".to_owned() });
         };
-        let talk = Talk { child, orders: Some(orders), answers: BufReader::new(answers) };
+        let gone = Arc::default();
+        let watch = watch(&child, place, Arc::clone(&gone))?;
+        let answers = BufReader::new(answers);
+        let talk = Talk { child, orders: Some(orders), answers, watch: Some(watch), gone };
         let mut keeper = Self { talk: Arc::new(Mutex::new(talk)), group: None };
-        match keeper.ask(&Order::Begin { sockets: place.sockets().to_owned() })? {
+        let (folder, sockets) = (place.data().to_owned(), place.sockets().to_owned());
+        match keeper.ask(&Order::Begin { folder, sockets })? {
             Answer::Ready { group } => keeper.group = group,
             other => return Err(nonsense(&other)),
         }
@@ -90,6 +117,12 @@ impl Keeper {
         self.talk.lock().unwrap_or_else(PoisonError::into_inner).child.id()
     }
 
+    /// Does `act` once, in another thread, when the keeper has ended without being asked to.
+    pub fn when_gone(&self, act: impl FnOnce() + Send + 'static) {
+        let talk = self.talk.lock().unwrap_or_else(PoisonError::into_inner);
+        *talk.gone.0.lock().unwrap_or_else(PoisonError::into_inner) = Some(Box::new(act));
+    }
+
     /// Registers a process of dbdyno's own (a driver), which will be killed when dbdyno dies.
     pub fn adopt(&self, pid: u32) -> Result<()> {
         self.obey(&Order::Adopt { pid })
@@ -99,7 +132,9 @@ impl Keeper {
     /// dropped.
     pub fn end(self) -> Result<()> {
         let mut talk = self.talk.lock().unwrap_or_else(PoisonError::into_inner);
+        talk.gone.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         talk.orders = None;
+        talk.watch.take().map(JoinHandle::join);
         let status = talk.child.wait()?;
         if status.success() {
             return Ok(());
@@ -122,9 +157,14 @@ impl Keeper {
         }
     }
 
-    /// Has the shared memory of a process written down, because it is hard to find after a crash.
+    /// Has the shared memory of a server written down, because it is hard to find after a crash.
     pub(crate) fn note(&self, pid: u32) -> Result<()> {
         self.obey(&Order::Note { pid })
+    }
+
+    /// Kills a server and waits for its death.
+    pub(crate) fn kill(&self, pid: u32) -> Result<()> {
+        self.obey(&Order::Kill { pid })
     }
 
     /// Removes what a process left behind that has ended.
@@ -155,6 +195,21 @@ impl Keeper {
             other => Ok(other),
         }
     }
+}
+
+/// Waits for the end of the keeper in a thread, and removes what it left if it was killed.
+fn watch(child: &Child, place: &RunPlace, gone: Arc<Gone>) -> Result<JoinHandle<()>> {
+    let process = crate::server::open(child.id())?;
+    let (folder, sockets) = (place.data().to_owned(), place.sockets().to_owned());
+    Ok(std::thread::spawn(move || {
+        while !ended_within(&process, Duration::from_secs(3600)) {}
+        // One that ended in peace has left nothing.
+        if Remains::sweep(&folder) {
+            let _ = fs_err::remove_dir_all(sockets);
+        }
+        let act = gone.0.lock().unwrap_or_else(PoisonError::into_inner).take();
+        act.into_iter().for_each(|act| act());
+    }))
 }
 
 fn nonsense(answer: &Answer) -> Error {

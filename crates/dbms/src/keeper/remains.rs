@@ -1,45 +1,183 @@
-//! What servers leave in the kernel when they are killed: System V segments and semaphores, POSIX
-//! shared memory.
+//! What servers leave when they are killed: processes, System V segments and semaphores, POSIX
+//! shared memory, control groups. The keeper writes it all down in the run's folder, so that
+//! whoever outlives the keeper can remove it.
 
 #![allow(unsafe_code, reason = "System V removal has no safe interface")]
 
+use crate::{Result, cgroup, freezer, task};
 use fs_err as fs;
+use fs_err::os::unix::fs::OpenOptionsExt;
+use rustix::process::Signal;
+use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
+    io::{Read, Write},
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
+    time::{Duration, Instant},
 };
 
 const POSIX_FOLDER: &str = "/dev/shm/";
+const FILE: &str = "remains.json";
+/// No keeper writes more; what is longer was not written by one.
+const BYTES_MAX: u64 = 4 << 20;
+/// Processes that do not die within this time hang in the kernel.
+const KILL_LIMIT: Duration = Duration::from_secs(3);
 
-/// Shared memory by the process that was seen with it.
-#[derive(Debug, Default)]
-pub(super) struct Remains {
-    posix: BTreeMap<u32, BTreeSet<PathBuf>>,
-    segments: BTreeMap<u32, BTreeSet<i32>>,
+/// What one server has, by what was seen of its processes.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Seen {
+    /// Each process with its start time in ticks of the kernel, which tells it from a later one
+    /// with the same number.
+    processes: BTreeMap<u32, u64>,
+    posix: BTreeSet<PathBuf>,
+    segments: BTreeSet<i32>,
+    semaphores: BTreeSet<i32>,
+}
+
+/// What the servers of a run have in the system, by the first process of each.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(crate) struct Remains {
+    /// The boot and the name space for which numbers mean something.
+    world: String,
+    /// The keeper and its start time.
+    keeper: (u32, u64),
+    /// Its control group.
+    group: Option<PathBuf>,
+    servers: BTreeMap<u32, Seen>,
+    #[serde(skip)]
+    file: Option<PathBuf>,
 }
 
 impl Remains {
-    /// Writes down what a process has mapped now.
-    pub(super) fn note(&mut self, pid: u32) {
-        let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
-        let (posix, segments) = shared_in(&maps);
-        self.posix.entry(pid).or_default().extend(posix);
-        self.segments.entry(pid).or_default().extend(segments);
+    /// An account for this keeper in the folder of its run.
+    pub(super) fn begin(folder: &Path, group: Option<PathBuf>) -> Result<Self> {
+        let me = std::process::id();
+        let keeper = (me, task::start(me).unwrap_or(0));
+        let servers = BTreeMap::new();
+        let file = Some(folder.join(FILE));
+        let remains = Self { world: world(), keeper, group, servers, file };
+        remains.save()?;
+        Ok(remains)
     }
 
-    /// Removes what these processes, which have ended, made or had mapped.
-    pub(super) fn remove(&mut self, pids: &BTreeSet<u32>) {
-        let mut segments = created_by(pids, Path::new("/proc/sysvipc/shm"));
-        for pid in pids {
-            segments.extend(self.segments.remove(pid).unwrap_or_default());
-            for path in self.posix.remove(pid).unwrap_or_default() {
-                // Gone already is as good as removed.
-                let _ = fs::remove_file(path);
-            }
+    /// Writes down what processes of a server are, and what they have mapped now.
+    pub(super) fn note(&mut self, server: u32, processes: &[u32]) -> Result<()> {
+        let seen = self.servers.entry(server).or_default();
+        let before = seen.clone();
+        for pid in processes {
+            let Some(start) = task::start(*pid) else { continue };
+            seen.processes.insert(*pid, start);
+            let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+            let (posix, segments) = shared_in(&maps);
+            seen.posix.extend(posix);
+            seen.segments.extend(segments);
         }
-        segments.into_iter().filter(|id| nobody_uses(*id)).for_each(remove_segment);
-        semaphores_of(pids).into_iter().for_each(remove_semaphores);
+        let pids = seen.processes.keys().copied().collect();
+        seen.segments.extend(created_by(&pids, Path::new("/proc/sysvipc/shm")));
+        seen.semaphores.extend(semaphores_of(&pids));
+        if *seen == before { Ok(()) } else { self.save() }
     }
+
+    /// Removes what the processes of a server, which have ended, made or had mapped.
+    pub(super) fn remove(&mut self, server: u32) -> Result<()> {
+        let Some(mut seen) = self.servers.remove(&server) else { return Ok(()) };
+        let pids = seen.processes.keys().copied().collect();
+        seen.segments.extend(created_by(&pids, Path::new("/proc/sysvipc/shm")));
+        seen.semaphores.extend(semaphores_of(&pids));
+        seen.remove();
+        self.save()
+    }
+
+    /// Removes what all servers left, and the account itself.
+    pub(super) fn end(&mut self) {
+        let servers: Vec<u32> = self.servers.keys().copied().collect();
+        for server in servers {
+            let _ = self.remove(server);
+        }
+        // Gone already is as good as removed.
+        let _ = self.file.take().map(fs::remove_file);
+    }
+
+    /// Removes what a dead keeper of the run in `folder` has left: its servers, their shared memory
+    /// and control groups. The caller holds the folder's lock. Whether there was anything.
+    pub(crate) fn sweep(folder: &Path) -> bool {
+        let Some(remains) = Self::read(folder) else { return false };
+        if remains.world == world() {
+            remains.kill();
+            remains.servers.values().for_each(Seen::remove);
+        }
+        let _ = fs::remove_file(folder.join(FILE));
+        true
+    }
+
+    /// Kills every process of the account that lives, and removes the control groups.
+    fn kill(&self) {
+        // Another process may have the keeper's number by now, and a group of that name.
+        let (keeper, start) = self.keeper;
+        let is_its = task::start(keeper).is_none_or(|other| other == start);
+        let group = self.group.as_ref().filter(|_| is_its);
+        let begin = Instant::now();
+        loop {
+            let groups = group.map(|group| cgroup::children(group)).unwrap_or_default();
+            groups.iter().for_each(|group| cgroup::kill_all(group));
+            let seen = self.servers.values().flat_map(|seen| &seen.processes);
+            let alive = seen.filter(|(pid, start)| task::start(**pid) == Some(**start));
+            let alive: Vec<u32> = alive.map(|(pid, _)| *pid).collect();
+            alive.iter().for_each(|pid| freezer::send(*pid, Signal::KILL));
+            let left = groups.iter().any(|group| !cgroup::processes(group).is_empty());
+            if (alive.is_empty() && !left) || begin.elapsed() > KILL_LIMIT {
+                break;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        group.into_iter().for_each(|group| cgroup::remove(group, Duration::from_secs(1)));
+    }
+
+    /// The account in a folder, if this user wrote it: the servers' user may write there as well.
+    fn read(folder: &Path) -> Option<Self> {
+        let mut options = fs::OpenOptions::new();
+        let file = options.read(true).custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+        let file = file.open(folder.join(FILE)).ok()?;
+        let about = file.metadata().ok()?;
+        let me = rustix::process::geteuid().as_raw();
+        let is_ours = about.is_file() && about.uid() == me && about.nlink() == 1;
+        if !is_ours || about.mode() & 0o022 != 0 || about.len() > BYTES_MAX {
+            return None;
+        }
+        let mut bytes = Vec::new();
+        file.take(BYTES_MAX).read_to_end(&mut bytes).ok()?;
+        serde_json::from_slice(&bytes).ok()
+    }
+
+    fn save(&self) -> Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let text = serde_json::to_vec(self).map_err(std::io::Error::from)?;
+        let new = file.with_extension("new");
+        // A link of this name is removed, not followed.
+        let _ = fs::remove_file(&new);
+        let mut options = fs::OpenOptions::new();
+        options.write(true).create_new(true).mode(0o600).open(&new)?.write_all(&text)?;
+        Ok(fs::rename(&new, file)?)
+    }
+}
+
+impl Seen {
+    fn remove(&self) {
+        for path in self.posix.iter().filter(|path| path.parent() == Some(Path::new("/dev/shm"))) {
+            // Gone already is as good as removed.
+            let _ = fs::remove_file(path);
+        }
+        self.segments.iter().copied().filter(|id| nobody_uses(*id)).for_each(remove_segment);
+        self.semaphores.iter().copied().for_each(remove_semaphores);
+    }
+}
+
+/// Names this boot and the name space of System V numbers.
+fn world() -> String {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let space = fs::read_link("/proc/self/ns/ipc").unwrap_or_default();
+    format!("{} {}", boot.trim(), space.display())
 }
 
 /// POSIX files and System V segments in the text of `/proc/PID/maps`; the inode of a segment is its
@@ -148,11 +286,52 @@ mod tests {
         let file = tempfile::NamedTempFile::new_in("/dev/shm").unwrap();
         let me = std::process::id();
         let mut remains = Remains::default();
-        remains.posix.entry(me).or_default().insert(file.path().to_owned());
+        let seen = remains.servers.entry(me).or_default();
+        seen.processes.insert(me, 0);
+        seen.posix.insert(file.path().to_owned());
         let exists = nobody_uses(segment);
-        remains.remove(&BTreeSet::from([me]));
+        remains.remove(me).unwrap();
         assert!(exists);
         assert!(!nobody_uses(segment), "the segment is still there");
         assert!(!file.path().exists());
+    }
+
+    #[test]
+    fn what_a_dead_keeper_left_is_swept_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut remains = Remains::begin(folder.path(), None).unwrap();
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        remains.note(child.id(), &[child.id()]).unwrap();
+        let shared = tempfile::NamedTempFile::new_in("/dev/shm").unwrap();
+        let outside = tempfile::NamedTempFile::new().unwrap();
+        let seen = remains.servers.get_mut(&child.id()).unwrap();
+        seen.posix.extend([shared.path().to_owned(), outside.path().to_owned()]);
+        remains.save().unwrap();
+        Remains::sweep(folder.path());
+        assert!(!child.wait().unwrap().success(), "it was killed");
+        assert!(!shared.path().exists());
+        assert!(outside.path().exists(), "only shared memory is removed");
+        assert!(Remains::read(folder.path()).is_none());
+    }
+
+    #[test]
+    fn an_account_of_another_boot_or_by_a_link_is_not_obeyed() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = folder.path().join(FILE);
+        let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
+        let mut remains = Remains::begin(folder.path(), None).unwrap();
+        remains.note(child.id(), &[child.id()]).unwrap();
+        remains.world = "another boot".to_owned();
+        remains.save().unwrap();
+        Remains::sweep(folder.path());
+        assert!(child.try_wait().unwrap().is_none(), "its number means another process there");
+        remains.world = world();
+        remains.save().unwrap();
+        fs::rename(&file, folder.path().join("elsewhere")).unwrap();
+        std::os::unix::fs::symlink(folder.path().join("elsewhere"), &file).unwrap();
+        Remains::sweep(folder.path());
+        assert!(child.try_wait().unwrap().is_none());
+        child.kill().unwrap();
+        child.wait().unwrap();
     }
 }

@@ -5,7 +5,11 @@ use super::{
     remains::Remains,
     spawn,
 };
-use crate::{Error, Result, cgroup, freezer, task};
+use crate::{
+    Error, Result, cgroup,
+    freezer::{self, Freezer},
+    task,
+};
 use fs_err as fs;
 use rustix::{
     event::{PollFd, PollFlags, poll},
@@ -24,6 +28,8 @@ use std::{
 /// After this time a keeper gives up on processes that do not die (they hang in the kernel).
 const END_LIMIT: Duration = Duration::from_secs(10);
 const REMOVE_LIMIT: Duration = Duration::from_secs(1);
+/// Time in which a server that is to be killed has to hold still.
+const HOLD_LIMIT: Duration = Duration::from_millis(300);
 
 /// The keeper's whole life: reads orders from standard input, answers on standard output, and
 /// returns when the input ends and everything that was started is gone. Must be called from the
@@ -100,9 +106,10 @@ impl House {
 
     fn obey(&mut self, order: &Order) -> Result<Answer> {
         match order {
-            Order::Begin { sockets } => {
+            Order::Begin { folder, sockets } => {
                 self.sockets = Some(sockets.clone());
                 self.group = make_group();
+                self.remains = Remains::begin(folder, self.group.clone())?;
                 Ok(Answer::Ready { group: self.group.clone() })
             }
             Order::Spawn(spawn) => {
@@ -114,6 +121,7 @@ impl House {
                 if let Some(group) = &group {
                     self.groups.insert(pid, group.clone());
                 }
+                self.remains.note(pid, &[pid])?;
                 Ok(Answer::Spawned { pid, group })
             }
             Order::Adopt { pid } => {
@@ -124,7 +132,11 @@ impl House {
                 Ok(Answer::Done)
             }
             Order::Note { pid } => {
-                self.remains.note(*pid);
+                self.remains.note(*pid, &self.members(*pid))?;
+                Ok(Answer::Done)
+            }
+            Order::Kill { pid } => {
+                self.kill(*pid);
                 Ok(Answer::Done)
             }
             Order::Ending { pid } => self.ending(*pid),
@@ -160,69 +172,95 @@ impl House {
         })
     }
 
+    /// Processes of a server that live. Without a group, those of a dead first process have the
+    /// keeper as their parent, and belong to no other server.
+    fn members(&self, pid: u32) -> Vec<u32> {
+        if let Some(group) = self.groups.get(&pid) {
+            return cgroup::processes(group);
+        }
+        let is_alive = |pid: &u32| self.children.get(pid).is_some_and(Option::is_none);
+        if is_alive(&pid) {
+            return task::family(pid);
+        }
+        let others = self.children.keys().copied().filter(|other| *other != pid && is_alive(other));
+        let others: BTreeSet<u32> = others.flat_map(task::family).collect();
+        let me = std::process::id();
+        task::family(me).into_iter().filter(|one| *one != me && !others.contains(one)).collect()
+    }
+
+    /// Kills a server. It is stopped before it is looked at, so that nothing is shared between the
+    /// look and the end.
+    fn kill(&mut self, pid: u32) {
+        let group = self.groups.get(&pid).cloned();
+        let freezer = group.clone().map_or(Freezer::Signals(pid), Freezer::Group);
+        // What does not stop in time is killed all the same.
+        let _ = freezer.freeze_within(HOLD_LIMIT);
+        let start = Instant::now();
+        loop {
+            let left = self.members(pid);
+            let _ = self.remains.note(pid, &left);
+            group.iter().for_each(|group| cgroup::kill_all(group));
+            left.iter().for_each(|pid| freezer::send(*pid, Signal::KILL));
+            self.reap();
+            if left.is_empty() || start.elapsed() > END_LIMIT {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(2));
+        }
+    }
+
     /// Kills what may be left of a server, and removes its group and shared memory.
     fn forget(&mut self, pid: u32) {
+        self.reap();
+        if !self.members(pid).is_empty() {
+            self.kill(pid);
+        }
         if let Some(group) = self.groups.remove(&pid) {
-            let start = Instant::now();
-            while !cgroup::processes(&group).is_empty() && start.elapsed() < END_LIMIT {
-                kill_group(&group);
-                std::thread::sleep(Duration::from_millis(2));
-                self.reap();
-            }
             cgroup::remove(&group, REMOVE_LIMIT);
         }
-        self.reap();
         if self.children.get(&pid).is_some_and(Option::is_some) {
-            self.remains.remove(&BTreeSet::from([pid]));
+            // What cannot be written down is removed all the same.
+            let _ = self.remains.remove(pid);
             self.children.remove(&pid);
         }
     }
 
     fn reap(&mut self) {
         while let Ok(Some((pid, status))) = rustix::process::waitpid(None, WaitOptions::NOHANG) {
-            let known =
-                self.children.get_mut(&u32::try_from(pid.as_raw_nonzero().get()).unwrap_or(0));
-            if let Some(ending) = known {
+            let pid = u32::try_from(pid.as_raw_nonzero().get()).unwrap_or(0);
+            if let Some(ending) = self.children.get_mut(&pid) {
                 *ending = Some(status);
+                // It may have been killed; what its processes share is not seen later.
+                let _ = self.remains.note(pid, &self.members(pid));
             }
         }
     }
 
     fn end(&mut self) {
-        let groups: Vec<PathBuf> = self.groups.values().cloned().collect();
-        for group in &groups {
-            let _ = fs::write(group.join("cgroup.freeze"), "0");
+        for descriptor in self.adopted.values() {
+            let _ = rustix::process::pidfd_send_signal(descriptor, Signal::KILL);
         }
-        let mut gone = BTreeSet::new();
+        let servers: Vec<u32> = self.children.keys().copied().collect();
+        servers.iter().for_each(|pid| self.kill(*pid));
         let start = Instant::now();
         let mut pause = Duration::from_millis(1);
         loop {
-            for descriptor in self.adopted.values() {
-                let _ = rustix::process::pidfd_send_signal(descriptor, Signal::KILL);
-            }
             let left = self.living();
             if left.is_empty() || start.elapsed() > END_LIMIT {
                 break;
             }
-            for pid in &left {
-                if gone.insert(*pid) {
-                    self.remains.note(*pid);
-                }
-            }
-            groups.iter().for_each(|group| kill_group(group));
             left.iter().for_each(|pid| freezer::send(*pid, Signal::KILL));
             self.reap();
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(50));
         }
         self.reap();
-        gone.extend(self.children.keys());
-        self.remains.remove(&gone);
-        self.group.iter().for_each(|group| cgroup::remove(group, REMOVE_LIMIT));
         if let Some(sockets) = &self.sockets {
             // A folder that cannot be removed is no reason to stay.
             let _ = fs::remove_dir_all(sockets);
         }
+        self.group.iter().for_each(|group| cgroup::remove(group, REMOVE_LIMIT));
+        self.remains.end();
     }
 
     /// Everything that was started and lives, in whatever group or session.
@@ -235,12 +273,6 @@ impl House {
     }
 }
 
-fn kill_group(group: &std::path::Path) {
-    if !cgroup::kill(group) {
-        cgroup::processes(group).into_iter().for_each(|pid| freezer::send(pid, Signal::KILL));
-    }
-}
-
 /// The group of this run, in the first place where that is possible, after removing those of dead
 /// keepers.
 fn make_group() -> Option<PathBuf> {
@@ -248,8 +280,9 @@ fn make_group() -> Option<PathBuf> {
     let own = fs::read_to_string("/proc/self/cgroup").ok()?;
     for folder in cgroup::candidates(&mounts, &own) {
         for (keeper, group) in cgroup::runs_in(&folder) {
-            if task::stat(keeper).is_none() {
-                cgroup::children(&group).iter().for_each(|child| kill_group(child));
+            // A group with this process's own number is of an earlier one.
+            if task::start(keeper).is_none() || keeper == std::process::id() {
+                cgroup::children(&group).iter().for_each(|child| cgroup::kill_all(child));
                 cgroup::remove(&group, REMOVE_LIMIT);
             }
         }

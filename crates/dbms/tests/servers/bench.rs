@@ -17,7 +17,7 @@ pub(crate) struct Bench {
 
 impl Drop for Bench {
     fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(self.place.data());
+        let _ = self.place.remove();
     }
 }
 

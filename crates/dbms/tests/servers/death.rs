@@ -166,6 +166,26 @@ pub(crate) fn parent() {
     println!("  freezer: {}", kill_parent(command));
 }
 
+/// A run that is resumed at once gets its folders when the old keeper has left them, not before.
+pub(crate) fn resumed() {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["parent", "any"]);
+    let mut parent = start_parent(command);
+    let id = parent.data.file_name().unwrap().to_str().unwrap().to_owned();
+    kill(parent.child.id());
+    parent.child.wait().unwrap();
+    let places = dbms::Places::of_this_host("nobody").unwrap();
+    let place = places.new_run(&id).unwrap();
+    let alive = parent.pids.iter().find(|pid| Path::new(&format!("/proc/{pid}/exe")).exists());
+    assert_eq!(alive, None, "the old keeper or one of its servers lives");
+    // The old keeper had time enough to remove what is not its own any more.
+    std::thread::sleep(Duration::from_secs(2));
+    assert!(place.sockets().exists(), "the sockets of the resumed run vanished");
+    assert!(place.data().exists());
+    std::fs::remove_dir_all(place.sockets()).unwrap();
+    place.remove().unwrap();
+}
+
 /// In a mount namespace of its own, where the tree of control groups is hidden.
 pub(crate) fn parent_without_groups() {
     let exe = std::env::current_exe().unwrap();
@@ -203,9 +223,9 @@ pub(crate) fn keeper() {
     let message = bench.keeper.adopt(1).unwrap_err().to_string();
     assert!(message.contains("the keeper process is gone"), "{message}");
     drop(server);
-    // The dead keeper is reaped when its last handle goes.
-    let _ = std::fs::remove_dir_all(bench.place.sockets());
+    let sockets = bench.place.sockets().to_owned();
     drop(bench);
+    assert!(!sockets.exists(), "nobody removed the sockets of the dead keeper");
     drop(crate::bench::bench("after"));
     assert!(group.is_none_or(|group| !group.exists()), "the group is left");
     check_no_traces(&pids, &during);

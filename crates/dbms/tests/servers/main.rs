@@ -37,6 +37,7 @@ const TESTS: &[(&str, fn())] = &[
     ("an_attached_server_is_left_alone", life::attached),
     ("nothing_is_left_when_the_parent_is_killed", death::parent),
     ("nothing_is_left_when_the_parent_is_killed_with_signals_only", death::parent_without_groups),
+    ("a_resumed_run_waits_for_the_old_keeper", death::resumed),
     ("servers_die_with_their_keeper", death::keeper),
 ];
 

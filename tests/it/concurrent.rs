@@ -1,0 +1,54 @@
+//! Two runs on one host: the second is refused, or both are marked.
+
+use crate::{
+    lab::{Lab, text},
+    running::{eventually, send},
+};
+use std::process::Stdio;
+
+const EXPERIMENT: &str = "question = \"?\"\nsuite = \"quick\"\nrows = 1000\nrounds = 1\n\
+                          slice_seconds = 0.1\nfactors.build = [\"sqlite\"]\n";
+
+#[test]
+fn a_second_run_is_refused_by_name_or_marks_both() {
+    let lab = Lab::new();
+    lab.write("first.toml", &format!("{EXPERIMENT}blocks = 500\n"));
+    lab.write("second.toml", &format!("{EXPERIMENT}blocks = 1\n"));
+    let arguments = ["--no-steps", "--progress", "plain", "--results"];
+    let of = |name: &str, more: &[&str]| {
+        let file = format!("{name}.toml");
+        let words = [&["run", file.as_str()], &arguments[..], &[name], more].concat();
+        lab.command(&words)
+    };
+    let err = std::fs::File::create(lab.path("stderr")).unwrap();
+    let mut first = of("first", &[]).stdout(Stdio::null()).stderr(err).spawn().unwrap();
+    let slices = || {
+        let said = std::fs::read_to_string(lab.path("stderr")).unwrap();
+        said.lines().filter(|line| line.contains("] thds:")).count()
+    };
+    eventually("the first run measures", || (slices() > 0).then_some(()));
+    let refused = of("second", &[]).output().unwrap();
+    let said = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{said}");
+    let expected = format!(
+        "error: another run, `first` of pid {}, measures on this host: wait for it, or pass \
+         `--allow-concurrent`, which marks the results of both",
+        first.id()
+    );
+    assert!(said.contains(&expected), "{said}");
+    assert!(!lab.path("second").exists(), "it was refused before it made anything");
+    let allowed = of("second", &["--allow-concurrent"]).output().unwrap();
+    let (table, said) = (text(&allowed.stdout), text(&allowed.stderr));
+    assert_eq!(allowed.status.code(), Some(0), "{said}");
+    assert!(table.contains("not alone on this host: `first` ran too"), "{table}");
+    let before = slices();
+    eventually("a slice ended after it", || (slices() > before).then_some(()));
+    send("-INT", &first.id().to_string());
+    first.wait().unwrap();
+    let table = lab.succeed(&["compare", "--results", "first"]);
+    assert!(table.contains("not alone on this host: `second` ran too"), "{table}");
+    let alone = of("second", &[]).output().unwrap();
+    let (table, said) = (text(&alone.stdout), text(&alone.stderr));
+    assert_eq!(alone.status.code(), Some(0), "{said}");
+    assert!(!table.contains("not alone"), "{table}");
+}
