@@ -36,6 +36,11 @@ pub fn kernel_threads() -> Vec<u32> {
     kernel_threads_at(Path::new("/proc"))
 }
 
+/// Length of a tick, in which the kernel counts the CPU time of the host, nanoseconds.
+pub fn tick_ns() -> f64 {
+    1e9 / procfs::ticks_per_second().max(1) as f64
+}
+
 /// The process that is the parent of them all.
 const KERNEL_THREADS: u32 = 2;
 

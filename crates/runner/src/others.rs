@@ -92,7 +92,7 @@ fn busy_ns(proc: &Path) -> Result<f64, Error> {
     let ticks: Vec<f64> =
         line.split_whitespace().map(|number| number.parse().unwrap_or(0.0)).collect();
     let busy: f64 = [0, 1, 2, 5, 6].into_iter().filter_map(|at| ticks.get(at)).sum();
-    Ok(busy * 1e9 / rustix::param::clock_ticks_per_second().max(1) as f64)
+    Ok(busy * probe::tick_ns())
 }
 
 /// CPU time of this process and of the kernel's threads, nanoseconds.

@@ -34,8 +34,7 @@ impl Probe for ProcStat {
         if !path.exists() {
             return Err(Error::Absent("host counters absent: no `/proc/stat`".into()));
         }
-        let tick_ns = 1e9 / procfs::ticks_per_second().max(1) as f64;
-        Ok(Some(Box::new(Open { path, tick_ns })))
+        Ok(Some(Box::new(Open { path, tick_ns: crate::task::tick_ns() })))
     }
 }
 
