@@ -62,7 +62,7 @@ const ANNOUNCEMENTS: &str = "DBDYNO_ANNOUNCEMENTS";
 /// Whether other commands of dbdyno may load the host at the same time.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ConcurrencyArgs {
-    /// Run even if another run measures on this host, and mark the results of both
+    /// Run even while another run measures; marks both
     #[arg(long)]
     pub(crate) allow_concurrent: bool,
 }
