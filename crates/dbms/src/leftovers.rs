@@ -66,7 +66,9 @@ pub(crate) fn sweep(runs: &Path, sockets: impl Fn(&Path) -> PathBuf) {
     for folder in folders.filter(|path| path.is_dir() && !path.is_symlink()) {
         let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let is_removed = name.starts_with(REMOVED);
-        let Some(lock) = take(&folder, is_removed) else { continue };
+        // What is half removed may have no lock any more, and needs none.
+        let making = if is_removed { Duration::ZERO } else { MAKING_LIMIT };
+        let Some(lock) = take(&folder, making) else { continue };
         if is_removed {
             let _ = fs::remove_dir_all(&folder);
             continue;
@@ -100,9 +102,9 @@ pub(crate) fn remove(folder: &Path) -> Result<()> {
     Ok(fs::remove_dir_all(aside)?)
 }
 
-/// The lock of a folder that nobody uses; none where somebody does, or where it is just being made.
-/// A folder that is half removed may have no lock, and needs none.
-fn take(folder: &Path, is_removed: bool) -> Option<Option<fs::File>> {
+/// The lock of a folder that nobody uses; none where somebody does. A folder without a lock may be
+/// just being made until it is older than `making`.
+fn take(folder: &Path, making: Duration) -> Option<Option<fs::File>> {
     let _gate = gate(folder).ok()?;
     let path = folder.join(LOCK);
     if path.exists() {
@@ -111,7 +113,7 @@ fn take(folder: &Path, is_removed: bool) -> Option<Option<fs::File>> {
     }
     let changed = fs::metadata(folder).and_then(|metadata| metadata.modified()).ok()?;
     let age = SystemTime::now().duration_since(changed).unwrap_or_default();
-    (is_removed || age > MAKING_LIMIT).then_some(None)
+    (age >= making).then_some(None)
 }
 
 /// The lock of the folder that holds `folder`. It is held for moments only.

@@ -61,8 +61,9 @@ impl Remains {
         Ok(remains)
     }
 
-    /// Writes down what processes of a server are, and what they have mapped now.
-    pub(super) fn note(&mut self, server: u32, processes: &[u32]) -> Result<()> {
+    /// Writes down what processes of a server are, and what they have mapped now. Where the disk is
+    /// full, this keeper knows it all the same.
+    pub(super) fn note(&mut self, server: u32, processes: &[u32]) {
         let seen = self.servers.entry(server).or_default();
         let before = seen.clone();
         for pid in processes {
@@ -76,24 +77,26 @@ impl Remains {
         let pids = seen.processes.keys().copied().collect();
         seen.segments.extend(created_by(&pids, Path::new("/proc/sysvipc/shm")));
         seen.semaphores.extend(semaphores_of(&pids));
-        if *seen == before { Ok(()) } else { self.save() }
+        if *seen != before {
+            let _ = self.save();
+        }
     }
 
     /// Removes what the processes of a server, which have ended, made or had mapped.
-    pub(super) fn remove(&mut self, server: u32) -> Result<()> {
-        let Some(mut seen) = self.servers.remove(&server) else { return Ok(()) };
+    pub(super) fn remove(&mut self, server: u32) {
+        let Some(mut seen) = self.servers.remove(&server) else { return };
         let pids = seen.processes.keys().copied().collect();
         seen.segments.extend(created_by(&pids, Path::new("/proc/sysvipc/shm")));
         seen.semaphores.extend(semaphores_of(&pids));
         seen.remove();
-        self.save()
+        let _ = self.save();
     }
 
     /// Removes what all servers left, and the account itself.
     pub(super) fn end(&mut self) {
         let servers: Vec<u32> = self.servers.keys().copied().collect();
         for server in servers {
-            let _ = self.remove(server);
+            self.remove(server);
         }
         // Gone already is as good as removed.
         let _ = self.file.take().map(fs::remove_file);
@@ -290,7 +293,7 @@ mod tests {
         seen.processes.insert(me, 0);
         seen.posix.insert(file.path().to_owned());
         let exists = nobody_uses(segment);
-        remains.remove(me).unwrap();
+        remains.remove(me);
         assert!(exists);
         assert!(!nobody_uses(segment), "the segment is still there");
         assert!(!file.path().exists());
@@ -301,7 +304,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut remains = Remains::begin(folder.path(), None).unwrap();
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
-        remains.note(child.id(), &[child.id()]).unwrap();
+        remains.note(child.id(), &[child.id()]);
         let shared = tempfile::NamedTempFile::new_in("/dev/shm").unwrap();
         let outside = tempfile::NamedTempFile::new().unwrap();
         let seen = remains.servers.get_mut(&child.id()).unwrap();
@@ -320,7 +323,7 @@ mod tests {
         let file = folder.path().join(FILE);
         let mut child = std::process::Command::new("sleep").arg("60").spawn().unwrap();
         let mut remains = Remains::begin(folder.path(), None).unwrap();
-        remains.note(child.id(), &[child.id()]).unwrap();
+        remains.note(child.id(), &[child.id()]);
         remains.world = "another boot".to_owned();
         remains.save().unwrap();
         Remains::sweep(folder.path());

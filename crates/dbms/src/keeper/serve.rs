@@ -121,7 +121,7 @@ impl House {
                 if let Some(group) = &group {
                     self.groups.insert(pid, group.clone());
                 }
-                self.remains.note(pid, &[pid])?;
+                self.remains.note(pid, &[pid]);
                 Ok(Answer::Spawned { pid, group })
             }
             Order::Adopt { pid } => {
@@ -132,7 +132,7 @@ impl House {
                 Ok(Answer::Done)
             }
             Order::Note { pid } => {
-                self.remains.note(*pid, &self.members(*pid))?;
+                self.remains.note(*pid, &self.members(*pid));
                 Ok(Answer::Done)
             }
             Order::Kill { pid } => {
@@ -198,7 +198,7 @@ impl House {
         let start = Instant::now();
         loop {
             let left = self.members(pid);
-            let _ = self.remains.note(pid, &left);
+            self.remains.note(pid, &left);
             group.iter().for_each(|group| cgroup::kill_all(group));
             left.iter().for_each(|pid| freezer::send(*pid, Signal::KILL));
             self.reap();
@@ -219,8 +219,7 @@ impl House {
             cgroup::remove(&group, REMOVE_LIMIT);
         }
         if self.children.get(&pid).is_some_and(Option::is_some) {
-            // What cannot be written down is removed all the same.
-            let _ = self.remains.remove(pid);
+            self.remains.remove(pid);
             self.children.remove(&pid);
         }
     }
@@ -231,7 +230,7 @@ impl House {
             if let Some(ending) = self.children.get_mut(&pid) {
                 *ending = Some(status);
                 // It may have been killed; what its processes share is not seen later.
-                let _ = self.remains.note(pid, &self.members(pid));
+                self.remains.note(pid, &self.members(pid));
             }
         }
     }
