@@ -20,6 +20,10 @@ impl plan::Versions for HostVersions<'_> {
         releases.into_iter().map(|release| release.version).collect()
     }
 
+    fn is_embedded(&self, server: &str) -> bool {
+        dbms::is_embedded(server)
+    }
+
     fn resolve(&self, server: &str, version: &str) -> Result<String, String> {
         let build = build(server, version);
         dbms::resolve(&build, self.places)

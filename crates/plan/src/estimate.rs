@@ -5,6 +5,7 @@
 //! - Loading takes a second per 80,000 rows. It happens once per subject and load.
 //! - A fresh start takes 2 seconds and the time to copy the data at 300 MB/s.
 //! - A slice takes its length, its discarded start, and a second to thaw and to drain if it writes.
+//! - An embedded engine starts at once, drains nothing, reads faster and is stepped through sooner.
 //! - Interleaved phases begin with discarded work: half a slice if they write, else 0.3 operations
 //!   per row at 8,000 per second in the first that reads, and a sixth of that in the others, of
 //!   one slice to forty.
@@ -17,7 +18,10 @@
 //! - A server takes its caches, as far as they fill, and 200 MB. Interleaved servers are up
 //!   together.
 
-use crate::growth::{Growth, growth};
+use crate::{
+    Versions,
+    growth::{Growth, growth},
+};
 use model::{
     Parameters,
     experiment::Design,
@@ -28,31 +32,57 @@ use model::{
 };
 
 const LOAD_ROWS_PER_SECOND: f64 = 80_000.0;
-const START_SECONDS: f64 = 2.0;
 const COPY_BYTES_PER_SECOND: f64 = 300e6;
-const DRAIN_SECONDS: f64 = 1.0;
 const TURN_SECONDS: f64 = 0.1;
-const BESIDE_STEPPING_SECONDS: f64 = 1.0;
-const READS_PER_SECOND: f64 = 8_000.0;
 const DISCARDED_PER_ROW: f64 = 0.3;
 const BESIDE_ROWS_BYTES: f64 = 200e6;
 const SERVER_BYTES: f64 = 200e6;
 const PAGE_FILL: f64 = 1.25;
 
+/// What depends on where the engine runs.
+struct Engine {
+    start_seconds: f64,
+    drain_seconds: f64,
+    reads_per_second: f64,
+    /// The longest that a phase is stepped through, seconds.
+    stepping_seconds_max: f64,
+    beside_stepping_seconds: f64,
+}
+
+const SERVER: Engine = Engine {
+    start_seconds: 2.0,
+    drain_seconds: 1.0,
+    reads_per_second: 8_000.0,
+    stepping_seconds_max: f64::INFINITY,
+    beside_stepping_seconds: 1.0,
+};
+
+/// An engine inside the driver.
+const EMBEDDED: Engine = Engine {
+    start_seconds: 0.2,
+    drain_seconds: 0.0,
+    reads_per_second: 30_000.0,
+    stepping_seconds_max: 0.5,
+    beside_stepping_seconds: 0.2,
+};
+
 /// The cost of a plan whose other parts are complete.
-pub(crate) fn estimate(plan: &Plan) -> Estimate {
+pub(crate) fn estimate(plan: &Plan, versions: &dyn Versions) -> Estimate {
     let (rows, row_bytes) = loaded(plan);
     let growth = growth(plan);
     let data = row_bytes * PAGE_FILL;
     let peak = data + growth.peak_bytes * PAGE_FILL;
-    let subjects = plan.subjects.len() as f64;
     let loads = f64::from(plan.experiment.loads);
-    let turns = plan.phases.iter().enumerate();
-    let block: f64 = turns.map(|(index, _)| turn(plan, index, &growth)).sum();
-    let start = START_SECONDS + data / COPY_BYTES_PER_SECOND;
-    let seconds = subjects
-        * (loads * (rows / LOAD_ROWS_PER_SECOND + START_SECONDS)
-            + plan.blocks.len() as f64 * (start + block));
+    let of_subject = |engine: &Engine| {
+        let turns = 0..plan.phases.len();
+        let block: f64 = turns.map(|index| turn((plan, index), &growth, engine)).sum();
+        let start = engine.start_seconds + data / COPY_BYTES_PER_SECOND;
+        let load = rows / LOAD_ROWS_PER_SECOND + engine.start_seconds;
+        loads * load + plan.blocks.len() as f64 * (start + block)
+    };
+    let servers = plan.subjects.iter().map(|subject| subject.build.server.as_str());
+    let engines = servers.map(|name| if versions.is_embedded(name) { &EMBEDDED } else { &SERVER });
+    let seconds: f64 = engines.map(of_subject).sum();
     let memory = plan
         .subjects
         .iter()
@@ -96,25 +126,26 @@ fn loaded(plan: &Plan) -> (f64, f64) {
 }
 
 /// Seconds that one subject spends in one phase of one block.
-fn turn(plan: &Plan, index: usize, growth: &Growth) -> f64 {
+fn turn((plan, index): (&Plan, usize), growth: &Growth, engine: &Engine) -> f64 {
     let phase = &plan.phases[index];
     let workload = &plan.workloads[phase.workload];
     let rounds = plan.blocks.first().map_or(0, |block| block.orders[index].len()) as f64;
     let drain = match phase.kind {
-        PhaseKind::Settle => return phase.seconds + DRAIN_SECONDS,
+        PhaseKind::Settle => return phase.seconds + engine.drain_seconds,
         PhaseKind::Index => return growth.seconds[index],
         // See `runner`: slices of this design discard a start of their own.
         PhaseKind::Warmup if plan.experiment.design == Design::Interleaved => return 0.0,
-        _ if workload.writes() => DRAIN_SECONDS,
+        _ if workload.writes() => engine.drain_seconds,
         _ => 0.0,
     };
     if workload.ends_by_roles() {
         return growth.seconds[index] + drain;
     }
     let slice = phase.seconds + plan.experiment.warmup_seconds + drain + TURN_SECONDS;
-    let stepped = phase.stepping_seconds() + BESIDE_STEPPING_SECONDS;
+    let stepping = phase.stepping_seconds().min(engine.stepping_seconds_max);
+    let stepped = stepping + engine.beside_stepping_seconds;
     let before = match (plan.experiment.design, phase.kind) {
-        (Design::Interleaved, _) => discarded(plan, index) + stepped,
+        (Design::Interleaved, _) => discarded((plan, index), engine) + stepped,
         (_, PhaseKind::Measure) => plan.experiment.warmup_seconds + stepped,
         _ => 0.0,
     };
@@ -122,7 +153,7 @@ fn turn(plan: &Plan, index: usize, growth: &Growth) -> f64 {
 }
 
 /// Seconds of discarded work before the first round of an interleaved phase.
-fn discarded(plan: &Plan, index: usize) -> f64 {
+fn discarded((plan, index): (&Plan, usize), engine: &Engine) -> f64 {
     let writes = |phase: &Phase| plan.workloads[phase.workload].writes();
     let phase = &plan.phases[index];
     if writes(phase) {
@@ -131,7 +162,7 @@ fn discarded(plan: &Plan, index: usize) -> f64 {
     let rows = (plan.experiment.rows * plan.experiment.tables) as f64;
     let first = plan.phases.iter().position(|phase| !writes(phase)) == Some(index);
     let share = if first { 1.0 } else { 1.0 / 6.0 };
-    let seconds = share * DISCARDED_PER_ROW * rows / READS_PER_SECOND;
+    let seconds = share * DISCARDED_PER_ROW * rows / engine.reads_per_second;
     seconds.clamp(phase.seconds, 40.0 * phase.seconds)
 }
 

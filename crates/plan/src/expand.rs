@@ -65,7 +65,7 @@ pub fn plan(draft: &Draft, catalog: &Catalog, versions: &dyn Versions) -> Result
         estimate: Estimate::default(),
     };
     keep_used(&mut plan);
-    plan.estimate = estimate(&plan);
+    plan.estimate = estimate(&plan, versions);
     plan.hash = hash(&plan)?;
     Ok(plan)
 }

@@ -48,6 +48,9 @@ pub trait Versions {
     /// Versions of a server that can be had, for messages.
     fn available(&self, server: &str) -> Vec<String>;
 
+    /// Whether an engine of this name runs inside the driver: no server starts for it.
+    fn is_embedded(&self, server: &str) -> bool;
+
     /// The exact version that `version` stands for: a version, a prefix of one, or empty for the
     /// newest. The error is one clear sentence for the user.
     fn resolve(&self, server: &str, version: &str) -> Result<String, String>;

@@ -233,7 +233,7 @@ fn estimate(text: &mut String, plan: &Plan) -> std::fmt::Result {
     writeln!(
         text,
         "\nestimate: about {}, {:.1} GiB of disk, {:.1} GiB of memory; installation not included",
-        duration(plan.estimate.seconds),
+        duration(coarse(plan.estimate.seconds)),
         gib(plan.estimate.disk_bytes),
         gib(plan.estimate.memory_bytes),
     )?;
@@ -287,6 +287,11 @@ fn counted(number: u64, noun: &str) -> String {
     format!("{grouped} {noun}{plural}")
 }
 
+/// Seconds that promise no more than an estimate can: tens of them up to two minutes.
+fn coarse(seconds: f64) -> f64 {
+    if seconds < 120.0 { (seconds / 10.0).ceil() * 10.0 } else { seconds }
+}
+
 fn duration(seconds: f64) -> String {
     match seconds {
         seconds if seconds < 120.0 => format!("{seconds} s"),
@@ -306,6 +311,8 @@ mod tests {
         assert_eq!(counted(100, "row"), "100 rows");
         assert_eq!(duration(0.5), "0.5 s");
         assert_eq!(duration(300.0), "5 min");
+        assert_eq!(duration(coarse(61.0)), "70 s");
+        assert_eq!(duration(coarse(115.0)), "2 min");
         assert_eq!(duration(25_000.0), "6.9 h");
         assert_eq!(ranges(&[0, 2, 3, 4, 7]), "phases 1, 3-5, 8");
         assert_eq!(ranges(&[4]), "phase 5");

@@ -21,6 +21,10 @@ impl Versions for Host {
         ["mariadb", "mysql", "postgres", "sqlite"].map(str::to_owned).to_vec()
     }
 
+    fn is_embedded(&self, server: &str) -> bool {
+        server == "sqlite"
+    }
+
     fn available(&self, server: &str) -> Vec<String> {
         let known: &[&str] = match server {
             "mysql" => &["9.7.4", "5.6.24", "5.5.9"],
