@@ -18,6 +18,27 @@ pub(crate) struct ResultsArgs {
 /// The results folder where none is named.
 pub(crate) const DEFAULT_RESULTS: &str = "dbdyno-results";
 
+// No doc comments on groups of options: clap would show them as the command's description.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct ChoiceArgs {
+    /// Show only these variants and their bases; `*` and `?` match any text
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub(crate) variant: Vec<String>,
+    /// Use only these archives or experiments; `*` and `?` match any text
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub(crate) archive: Vec<String>,
+}
+
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct AliasArgs {
+    /// Show a variant under another name; may be repeated
+    #[arg(long, value_name = "FULL=SHORT")]
+    pub(crate) alias: Vec<String>,
+    /// Read aliases from a TOML file with a line `"FULL" = "SHORT"` for each
+    #[arg(long, value_name = "FILE")]
+    pub(crate) alias_file: Option<PathBuf>,
+}
+
 /// The catalog of a command: workloads, suites, schemas and configurations.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CatalogArgs {

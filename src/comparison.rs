@@ -1,6 +1,9 @@
 //! From records to a rendered comparison: the few steps that `run` and `compare` share.
 
-use crate::{details, talk};
+use crate::{
+    choice::{self, Choice},
+    details, talk,
+};
 use analysis::{Comparison, Design, Input, Observations};
 use model::{
     imported::{ImportHeader, ImportedValue},
@@ -9,8 +12,11 @@ use model::{
     record::SliceState,
 };
 use report::{Report, View, format::Format};
-use std::path::{Path, PathBuf};
-use store::{Results, Selection, StoredSlice};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+use store::{Results, Selection, Stored, StoredSlice};
 
 /// The form of a comparison for people, where none is named.
 pub(crate) const TABLE: &str = "table";
@@ -27,13 +33,21 @@ pub(crate) struct Request {
     pub(crate) metrics: Vec<String>,
     /// Name of a format.
     pub(crate) format: String,
-    /// How the HTML report is laid out.
+    /// How the HTML report is laid out; its aliases may be patterns.
     pub(crate) view: View,
+    /// Which variants and archives are shown.
+    pub(crate) choice: Choice,
 }
 
 impl Default for Request {
     fn default() -> Self {
-        Self { base: None, metrics: Vec::new(), format: TABLE.to_owned(), view: View::default() }
+        Self {
+            base: None,
+            metrics: Vec::new(),
+            format: TABLE.to_owned(),
+            view: View::default(),
+            choice: Choice::default(),
+        }
     }
 }
 
@@ -56,12 +70,13 @@ pub(crate) fn report(
         [] => Vec::new(),
         names => analysis::select_metrics(names)?,
     };
-    let stored = results.slices(selection)?;
+    let mut stored = results.slices(selection)?;
     anyhow::ensure!(
         !(stored.slices.is_empty() && stored.imported.is_empty()),
         "no slices are in `{}`: run an experiment or import an archive first",
         results.dir().display()
     );
+    chosen_archives(&mut stored, &request.choice)?;
     let format = report::format::find(&request.format);
     let detailed = format.is_some_and(Format::shows_details);
     let mut comparisons = Vec::new();
@@ -86,7 +101,10 @@ pub(crate) fn report(
         let measurements = values.into_iter().map(|value| value.measurement).collect();
         comparisons.push(compare_imported(results, (&run, measurements), request)?);
     }
+    choose_variants(&mut comparisons, &mut all_details, &request.choice)?;
     request.view.check(&comparisons)?;
+    let mut view = request.view.clone();
+    view.aliases = choice::known_aliases(&view.aliases, &labels(&comparisons))?;
     if let Some(first) = comparisons.first_mut() {
         first.warnings.extend(stored.warnings);
     }
@@ -95,8 +113,50 @@ pub(crate) fn report(
             talk::say(&format!("warning: {warning}"));
         }
     }
-    let view = request.view.clone();
     Ok(Report { comparisons, metrics, details: all_details, view })
+}
+
+/// Leaves the slices and values of the chosen archives and experiments.
+pub(crate) fn chosen_archives(stored: &mut Stored, choice: &Choice) -> anyhow::Result<()> {
+    let measured = stored.slices.iter().map(|slice| slice.experiment.clone());
+    let imported = stored.imported.iter().map(|value| value.measurement.experiment.to_string());
+    let known: BTreeSet<String> = measured.chain(imported).collect();
+    let wanted = choice.archives(&known.into_iter().collect::<Vec<_>>())?;
+    stored.slices.retain(|slice| wanted.contains(&slice.experiment));
+    stored.imported.retain(|value| wanted.contains(value.measurement.experiment.as_str()));
+    Ok(())
+}
+
+/// The labels of all variants, each once.
+fn labels(comparisons: &[Comparison]) -> Vec<String> {
+    let all: BTreeSet<&String> = comparisons.iter().flat_map(|c| &c.subjects).collect();
+    all.into_iter().cloned().collect()
+}
+
+/// Leaves the chosen variants and their bases; a comparison without any of them is left out.
+fn choose_variants(
+    comparisons: &mut Vec<Comparison>,
+    details: &mut Vec<report::Details>,
+    choice: &Choice,
+) -> anyhow::Result<()> {
+    if !choice.has_variants() {
+        return Ok(());
+    }
+    let wanted = choice.variants(&labels(comparisons))?;
+    let is_wanted = |subject: &str| wanted.iter().any(|label| label == subject);
+    let mut all_details = std::mem::take(details).into_iter();
+    for comparison in std::mem::take(comparisons) {
+        let own = all_details.next();
+        if comparison.subjects.iter().any(|subject| is_wanted(subject)) {
+            let comparison = comparison.only(&is_wanted);
+            details.extend(own.map(|mut own| {
+                own.keep(&comparison.subjects);
+                own
+            }));
+            comparisons.push(comparison);
+        }
+    }
+    Ok(())
 }
 
 /// Where the HTML report of a results folder lies.
@@ -111,8 +171,24 @@ pub(crate) fn write_report(
     request: &Request,
     out: &Path,
 ) -> anyhow::Result<()> {
-    fs_err::write(out, rendered(results, selection, request)?)?;
+    write_file(&report(results, selection, request)?, out.to_owned())?;
     Ok(())
+}
+
+/// Writes all comparisons as one HTML page; gives its path.
+pub(crate) fn write_file(report: &Report, out: PathBuf) -> anyhow::Result<PathBuf> {
+    fs_err::write(&out, report::render(report, HTML)?)?;
+    Ok(out)
+}
+
+/// Writes a page for each comparison and an index of them; gives the path of the index.
+pub(crate) fn write_pages(report: &Report, folder: &Path) -> anyhow::Result<PathBuf> {
+    fs_err::create_dir_all(folder)?;
+    let pages = report::pages(report)?;
+    for page in &pages {
+        fs_err::write(folder.join(&page.file), &page.text)?;
+    }
+    Ok(folder.join(report::INDEX))
 }
 
 /// The phases that did not keep their set rate, one sentence each.

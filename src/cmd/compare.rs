@@ -1,7 +1,12 @@
 //! `dbdyno compare`: the table of what is in a results folder.
 
 use super::Verb;
-use crate::{args::ResultsArgs, comparison, exit::Code, talk};
+use crate::{
+    args::{AliasArgs, ChoiceArgs, ResultsArgs},
+    choice, comparison,
+    exit::Code,
+    talk,
+};
 use analysis::{Cell, PhaseResult, Verdict};
 use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
 use store::{Results, Selection};
@@ -31,6 +36,10 @@ struct Arguments {
     /// Compare with this variant instead of the experiment's baseline
     #[arg(long, value_name = "NAME")]
     base: Option<String>,
+    #[command(flatten)]
+    choice: ChoiceArgs,
+    #[command(flatten)]
+    alias: AliasArgs,
     /// Show only these metrics (see `dbdyno list metrics`)
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     metric: Vec<String>,
@@ -77,7 +86,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         base: arguments.base,
         metrics: arguments.metric,
         format: arguments.format,
-        ..comparison::Request::default()
+        view: report::View { aliases: choice::aliases(&arguments.alias)?, ..Default::default() },
+        choice: arguments.choice.into(),
     };
     let report = comparison::report(&results, &selection, &request)?;
     let text = match &arguments.insert_benchmark {

@@ -1,11 +1,20 @@
 //! `dbdyno export`: files that other tools read.
 
 use super::Verb;
-use crate::{args::ResultsArgs, comparison, exit::Code, talk};
+use crate::{
+    args::{ChoiceArgs, ResultsArgs},
+    choice::Choice,
+    comparison,
+    exit::Code,
+    talk,
+};
 use archive::{ExportOptions, Input, Study, export::EXPORTERS};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
 use model::imported::{ImportedValue, Source};
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
 use store::{Results, Selection, Stored, StoredSlice};
 
 pub(super) const VERB: Verb = Verb {
@@ -33,10 +42,8 @@ struct Arguments {
     out: PathBuf,
     #[command(flatten)]
     results: ResultsArgs,
-    /// Write these variants in this order; the first is the base. Without it, all variants, sorted
-    /// by name
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
-    variant: Vec<String>,
+    #[command(flatten)]
+    choice: ChoiceArgs,
     /// Tag in the file names
     #[arg(long, value_name = "NAME", default_value = "all", value_parser = tag)]
     tag: String,
@@ -68,16 +75,25 @@ fn tag(text: &str) -> Result<String, String> {
 fn arguments(command: Command) -> Command {
     let formats: Vec<String> =
         EXPORTERS.iter().map(|e| format!("  {:8}  {}", e.name(), e.help())).collect();
-    Arguments::augment_args(command).mut_arg("format", |format| {
-        format.long_help(format!("File format:\n{}", formats.join("\n")))
-    })
+    Arguments::augment_args(command)
+        .mut_arg("format", |format| {
+            format.long_help(format!("File format:\n{}", formats.join("\n")))
+        })
+        .mut_arg("variant", |variant| {
+            variant.help(
+                "Write these variants in this order; the first is the base; `*` and `?` match any \
+                 text. Without it, all variants, sorted by name",
+            )
+        })
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
     let results = Results::open(&arguments.results.results)?;
     let selection = if arguments.all { Selection::All } else { Selection::LatestPerExperiment };
-    let stored = results.slices(&selection)?;
+    let choice = Choice::from(arguments.choice);
+    let mut stored = results.slices(&selection)?;
+    comparison::chosen_archives(&mut stored, &choice)?;
     for warning in &stored.warnings {
         talk::say(&format!("warning: {warning}"));
     }
@@ -85,13 +101,15 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         Some(file) => archive::groups(&fs_err::read_to_string(file)?),
         None => Vec::new(),
     };
+    let studies = studies(&results, stored)?;
+    let known: BTreeSet<&String> = studies.iter().flat_map(|study| &study.subjects).collect();
+    let known: Vec<String> = known.into_iter().cloned().collect();
     let options = ExportOptions {
-        variants: arguments.variant,
+        variants: if choice.has_variants() { choice.variants(&known)? } else { Vec::new() },
         groups,
         tag: arguments.tag,
         as_published: arguments.as_published,
     };
-    let studies = studies(&results, stored)?;
     let input = archive::with_variants(Input { studies }, &options)?;
     let missed = has_missed(&input, &options)?;
     let mut paths = Vec::new();

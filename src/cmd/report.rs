@@ -1,19 +1,29 @@
 //! `dbdyno report`: one HTML file of what is in a results folder.
 
 use super::Verb;
-use crate::{args::ResultsArgs, comparison, exit::Code, talk};
+use crate::{
+    args::{AliasArgs, ChoiceArgs, ResultsArgs},
+    choice, comparison,
+    exit::Code,
+    talk,
+};
 use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
 use report::{Colours, View};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use store::{Results, Selection};
 
 pub(super) const VERB: Verb = Verb {
     name: "report",
     about: "Writes an HTML report of the runs in a results folder",
-    details: "The report is one file that needs no network to read.",
+    details: "A report needs no network to read.",
     examples: &[
         ("dbdyno report", "The latest run of each experiment"),
         ("dbdyno report --base mysql-8.0.46 --out vs-8.0.html", "Another base, another file"),
+        ("dbdyno report --out pages", "A page per experiment, and an index"),
+        (
+            "dbdyno report --variant 'my8*,my9*' --alias my8043=8.0",
+            "Some variants, under short names",
+        ),
         ("dbdyno report --rows workload --columns clients", "Client counts as columns"),
     ],
     arguments: Arguments::augment_args,
@@ -24,9 +34,15 @@ pub(super) const VERB: Verb = Verb {
 struct Arguments {
     #[command(flatten)]
     results: ResultsArgs,
-    /// File to write [default: report.html in the results folder]
-    #[arg(long, value_name = "FILE")]
+    /// File to write if it ends in `.html`; otherwise a folder for a page per experiment and an
+    /// index of them [default: report.html in the results folder; its folder report for several
+    /// experiments]
+    #[arg(long, value_name = "PATH")]
     out: Option<PathBuf>,
+    #[command(flatten)]
+    choice: ChoiceArgs,
+    #[command(flatten)]
+    alias: AliasArgs,
     /// Compare with this variant instead of the experiment's baseline
     #[arg(long, value_name = "NAME")]
     base: Option<String>,
@@ -66,6 +82,12 @@ fn ratio(text: &str) -> Result<f64, String> {
     value.ok_or_else(|| "a number from 0 to 0.95 is needed".to_owned())
 }
 
+/// Whether a path names one page: by its ending, or because it is there and is no folder.
+fn is_file(path: &Path) -> bool {
+    let is_page = path.extension().is_some_and(|end| end == "html" || end == "htm");
+    path.is_file() || (!path.is_dir() && (is_page || path.exists()))
+}
+
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
     let results = Results::open(&arguments.results.results)?;
@@ -81,11 +103,18 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
                 Palette::Published => Colours::Published,
             },
             cut_bars: arguments.cut_bars,
+            aliases: choice::aliases(&arguments.alias)?,
         },
+        choice: arguments.choice.into(),
         ..comparison::Request::default()
     };
-    let out = arguments.out.unwrap_or_else(|| comparison::report_file(&results));
-    comparison::write_report(&results, &selection, &request, &out)?;
+    let report = comparison::report(&results, &selection, &request)?;
+    let out = match (arguments.out, report.comparisons.len()) {
+        (Some(path), _) if is_file(&path) => comparison::write_file(&report, path)?,
+        (Some(folder), _) => comparison::write_pages(&report, &folder)?,
+        (None, 0 | 1) => comparison::write_file(&report, comparison::report_file(&results))?,
+        (None, _) => comparison::write_pages(&report, &results.dir().join("report"))?,
+    };
     talk::data(&out.display().to_string())?;
     Ok(Code::Done)
 }

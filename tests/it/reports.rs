@@ -74,7 +74,7 @@ impl Case {
             return None;
         }
         lab.succeed(&["import", archive.to_str().unwrap(), "--results", &folder]);
-        lab.succeed(&["report", "--results", &folder]);
+        lab.succeed(&["report", "--results", &folder, "--out", page.to_str().unwrap()]);
         Some(page)
     }
 }

@@ -110,6 +110,26 @@ impl Comparison {
         if counted.is_empty() { self.phases.iter().collect() } else { counted }
     }
 
+    /// The same with the subjects that are wanted, and their bases, alone. Phases in which none of
+    /// them has a cell with a value or a failure are left out.
+    pub fn only(mut self, wanted: &dyn Fn(&str) -> bool) -> Self {
+        let mut kept: BTreeSet<String> =
+            self.subjects.iter().filter(|subject| wanted(subject)).cloned().collect();
+        let cells = self.phases.iter().flat_map(|phase| &phase.cells);
+        let bases = cells.filter(|cell| kept.contains(cell.subject.as_str()));
+        let bases: Vec<String> =
+            bases.filter_map(|cell| Some(cell.base.as_ref()?.to_string())).collect();
+        kept.extend(bases);
+        self.subjects.retain(|subject| kept.contains(subject));
+        self.bases.retain(|base| kept.contains(base));
+        for phase in &mut self.phases {
+            phase.cells.retain(|cell| kept.contains(cell.subject.as_str()));
+        }
+        let said = |cell: &Cell| cell.value.is_some() || cell.failed().is_some();
+        self.phases.retain(|phase| phase.cells.iter().any(said));
+        self
+    }
+
     /// The interval for the geometric mean of a subject's ratios over the counted phases, as
     /// [`mean_interval`] has it.
     pub fn mean_interval(&self, subject: &str, metric: &str) -> Option<(f64, f64)> {

@@ -10,6 +10,9 @@ use model::metric::Metric;
 /// Ratios nearer to 1 than this, up or down, are no move of throughput.
 pub const MARGIN: f64 = 1.03;
 
+/// Ratio, up or down, from which on a change that no block repeats is large enough to be explained.
+pub const LARGE: f64 = 1.10;
+
 /// What is known of one subject in one phase.
 #[derive(Debug, Clone, Copy)]
 pub struct Evidence<'a> {
@@ -57,13 +60,17 @@ pub struct Diagnosis {
     pub findings: Vec<Finding>,
 }
 
-/// The diagnoses of a phase: one per subject whose throughput moved by more than [`MARGIN`], and is
-/// not known to be equivalent.
+/// The diagnoses of a phase: one per subject whose throughput is decided to be better or worse, or
+/// changed by [`LARGE`] where nothing is repeated.
 pub fn diagnose(phase: &PhaseResult) -> Vec<Diagnosis> {
     let moved = |cell: &&Cell| {
+        let large = |ratio: f64| ratio > 0.0 && ratio.ln().abs() >= LARGE.ln();
         cell.metric.name == "ops_per_second"
-            && cell.verdict != Verdict::Equivalent
-            && cell.ratio.is_some_and(|ratio| ratio > 0.0 && ratio.ln().abs() > MARGIN.ln())
+            && match cell.verdict {
+                Verdict::Regression | Verdict::Improvement => true,
+                Verdict::Unreplicated | Verdict::Unassessed => cell.ratio.is_some_and(large),
+                _ => false,
+            }
     };
     let diagnosis = |cell: &Cell| {
         let evidence = Evidence { phase, subject: &cell.subject, effect: cell.ratio? };
@@ -187,6 +194,24 @@ mod tests {
         check(&[slower, (fore, 50.0, 50.0), (back, 20.0, 60.0)], &["background"]);
         check(&[slower, ("client_cpu_us_per_op", 10.0, 30.0)], &["client"]);
         check(&[("ops_per_second", 1000.0, 990.0), (instructions, 1.0, 9.0)], &[]);
+    }
+
+    #[test]
+    fn only_what_is_decided_or_large_is_explained() {
+        let check = |value: f64, verdict: Verdict, expected: usize| {
+            let mut phase = phase(&[("ops_per_second", 1000.0, value)]);
+            phase.cells[0].verdict = verdict;
+            assert_eq!(diagnose(&phase).len(), expected, "{value} {verdict:?}");
+        };
+        check(980.0, Verdict::Regression, 1);
+        check(1020.0, Verdict::Improvement, 1);
+        check(700.0, Verdict::Inconclusive, 0);
+        check(700.0, Verdict::Equivalent, 0);
+        check(920.0, Verdict::Unreplicated, 0);
+        check(900.0, Verdict::Unreplicated, 1);
+        check(1095.0, Verdict::Unassessed, 0);
+        check(1101.0, Verdict::Unassessed, 1);
+        check(0.0, Verdict::Unreplicated, 0);
     }
 
     #[test]

@@ -52,7 +52,7 @@ pub use compare::{APART, Cell, Comparison, PhaseResult, compare, mean_interval};
 pub use curve::{Curve, latency_points, memory_points, stall_curves, throughput_curves};
 pub use derive::derive;
 pub use design::{Design, PhaseFacts};
-pub use diagnosis::{Diagnosis, Evidence, Finding, MARGIN, Moved, diagnose as diagnoses};
+pub use diagnosis::{Diagnosis, Evidence, Finding, LARGE, MARGIN, Moved, diagnose as diagnoses};
 pub use error::{Error, Result};
 pub use interval::CONFIDENCE;
 pub use mean::{geometric_mean, mean_of_ratios};

@@ -47,5 +47,5 @@ pub use file::{File, FileHead, Line, Scene};
 pub use found::{Cell, Fault, Found, Value, bias};
 pub use memory::import_bytes;
 pub use unnamed::Column;
-pub use variants::{groups, of as written, with_variants};
+pub use variants::{groups, of as written, short as short_label, with_variants};
 pub use walk::{Imported, Options, Warning, import};

@@ -52,7 +52,7 @@ pub(crate) fn find<'a>(labels: &[&'a str], name: &str) -> Option<&'a str> {
 }
 
 /// A label without `x.` and `.pk1`.
-fn short(label: &str) -> &str {
+pub fn short(label: &str) -> &str {
     let inner = label.strip_prefix("x.").unwrap_or(label);
     inner.strip_suffix(".pk1").or_else(|| inner.strip_suffix(".pk0")).unwrap_or(inner)
 }

@@ -9,6 +9,7 @@
 //! resolved and in order).
 #![forbid(unsafe_code)]
 
+mod aliases;
 mod catalog;
 mod check;
 mod draft;
@@ -32,6 +33,7 @@ mod tree;
 mod values;
 mod wire;
 
+pub use aliases::aliases;
 pub use catalog::{Catalog, Kind, Listing};
 pub use draft::{Draft, Overrides, load_experiment};
 pub use error::{Error, Place};

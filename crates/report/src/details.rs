@@ -48,6 +48,22 @@ pub struct Details {
     pub command: String,
 }
 
+impl Details {
+    /// Leaves out what belongs to other subjects than these.
+    pub fn keep(&mut self, subjects: &[String]) {
+        let kept = |subject: &str| subjects.iter().any(|own| own == subject);
+        self.trials.retain(|trial| kept(&trial.header.subject));
+        let Self { throughput, stalls, latency, resident, addressed, .. } = self;
+        for curves in [throughput, stalls, latency, resident, addressed] {
+            curves.retain(|curve| kept(&curve.subject));
+        }
+        self.roles.retain(|role| kept(&role.rate.subject));
+        self.role_costs.retain(|cost| kept(&cost.subject));
+        self.role_times.retain(|times| kept(&times.subject));
+        self.left_out.retain(|left| kept(&left.subject));
+    }
+}
+
 /// Where imported values come from.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Provenance {

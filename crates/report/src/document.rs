@@ -1,6 +1,10 @@
 //! What a page says, before any format.
 
-use crate::{chart::Chart, grid::Grid, words};
+use crate::{
+    chart::Chart,
+    grid::{Grid, Part},
+    words,
+};
 use analysis::Shade;
 use model::metric::Better;
 
@@ -49,8 +53,10 @@ pub enum Item {
         /// The items.
         items: Vec<Item>,
     },
-    /// Values of several metrics under rows and columns.
-    Grid(Box<Grid>),
+    /// Values of several metrics under rows and columns, as far as a part of them has it.
+    Grid(Box<Grid>, Part),
+    /// One metric of a grid as colors: the first picture of many variants.
+    Heat(Box<Grid>, usize),
     /// A picture of numbers.
     Chart(Box<Chart>),
     /// The values for programs, which readers can save.
@@ -93,6 +99,8 @@ pub struct Column {
     pub short: String,
     /// Where its cells stand.
     pub align: Align,
+    /// The label of the variant that the title shortens, or empty.
+    pub label: String,
     /// Which direction its ratios are good in, where they are to be coloured.
     pub heat: Option<Better>,
 }

@@ -25,6 +25,19 @@ pub struct Grid {
     pub values: Vec<Vec<Vec<Value>>>,
     /// Keys that differ within cells although neither rows nor columns tell them.
     pub residue: Vec<String>,
+    /// Range and clients of the rows that say nothing else, in words; empty if there are none.
+    pub shared: String,
+}
+
+/// The columns that are compared with one base, and the rows that have any of their values.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Part {
+    /// Label of the base; empty if columns of several bases cannot be told apart.
+    pub base: String,
+    /// Indexes of the columns.
+    pub columns: Vec<usize>,
+    /// Indexes of the rows.
+    pub rows: Vec<usize>,
 }
 
 /// A column.
@@ -36,6 +49,10 @@ pub struct Column {
     pub keys: Vec<String>,
     /// Whether it holds nothing but bases.
     pub is_base: bool,
+    /// What its cells are compared with, or the base itself; empty if they have several.
+    pub base: String,
+    /// The label of the variant if the title shortens it; else empty.
+    pub label: String,
 }
 
 /// A row.
@@ -47,8 +64,18 @@ pub struct Row {
     pub keys: Vec<String>,
     /// Report group, where all of the row's phases have the same.
     pub group: String,
-    /// Range and clients, where they are no keys.
+    /// Range and clients, where they are no keys and differ from what rows share.
     pub note: String,
+    /// Range and clients, where they are no keys.
+    keys_told: Told,
+}
+
+/// What a row's note may tell.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Told {
+    range: Option<u64>,
+    /// Connections; none if they are a key or unknown.
+    clients: Option<u32>,
 }
 
 /// What stands under a row and a column.
@@ -147,12 +174,99 @@ impl Grid {
             .map(|(metric, _)| grid.plane(metric, &buckets))
             .collect();
         for (index, column) in grid.columns.iter_mut().enumerate() {
-            let mut own = buckets.iter().filter(|((_, _, c), _)| *c == index);
-            column.is_base =
-                own.all(|(_, cells)| cells.iter().all(|(_, cell)| cell.base.is_none()));
+            let own = buckets.iter().filter(|((_, _, c), _)| *c == index);
+            let cells: Vec<&Cell> =
+                own.flat_map(|(_, cells)| cells).map(|(_, cell)| *cell).collect();
+            column.is_base = cells.iter().all(|cell| cell.base.is_none());
+            let base = |cell: &&Cell| cell.base.as_ref().unwrap_or(&cell.subject).to_string();
+            let bases: BTreeSet<String> = cells.iter().map(base).collect();
+            column.base = match bases.len() {
+                1 => bases.into_iter().next().unwrap_or_default(),
+                _ => String::new(),
+            };
         }
         grid.residue = grid.residue(&buckets);
+        grid.share_notes();
         grid
+    }
+
+    /// The columns by base, in the order of the bases; one part if columns have several bases.
+    pub fn parts(&self) -> Vec<Part> {
+        let mut parts: Vec<Part> = Vec::new();
+        let mixed = self.columns.iter().any(|column| column.base.is_empty());
+        for (index, column) in self.columns.iter().enumerate() {
+            let base = if mixed { "" } else { column.base.as_str() };
+            match parts.iter_mut().find(|part| part.base == base) {
+                Some(part) => part.columns.push(index),
+                None => parts.push(Part {
+                    base: base.to_owned(),
+                    columns: vec![index],
+                    rows: Vec::new(),
+                }),
+            }
+        }
+        let several = parts.len() > 1;
+        for part in &mut parts {
+            let empty = |value: &Value| value.kind == Kind::Missing && value.value.is_none();
+            let has = |row: &usize| {
+                let own = || part.columns.iter().map(|column| (*row, *column));
+                self.values.iter().any(|plane| own().any(|(r, c)| !empty(&plane[r][c])))
+            };
+            part.rows = (0..self.rows.len()).filter(|row| !several || has(row)).collect();
+            // The base comes first, wherever the plan has it.
+            part.columns.sort_by_key(|column| !self.columns[*column].is_base);
+        }
+        parts
+    }
+
+    /// A part as a grid of its own.
+    pub fn part(&self, part: &Part) -> Self {
+        let line = |line: &Vec<Value>| part.columns.iter().map(|c| line[*c].clone()).collect();
+        let plane = |plane: &Vec<Vec<Value>>| part.rows.iter().map(|r| line(&plane[*r])).collect();
+        Self {
+            columns: part.columns.iter().map(|index| self.columns[*index].clone()).collect(),
+            rows: part.rows.iter().map(|index| self.rows[*index].clone()).collect(),
+            values: self.values.iter().map(plane).collect(),
+            ..self.clone_heads()
+        }
+    }
+
+    /// Everything but columns, rows and values.
+    fn clone_heads(&self) -> Self {
+        Self {
+            row_keys: self.row_keys.clone(),
+            column_keys: self.column_keys.clone(),
+            metrics: self.metrics.clone(),
+            residue: self.residue.clone(),
+            shared: self.shared.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// Says once what most rows have, and in the others what they have instead.
+    fn share_notes(&mut self) {
+        let most = |told: &dyn Fn(&Told) -> Option<u64>| {
+            let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
+            for value in self.rows.iter().filter_map(|row| told(&row.keys_told)) {
+                *counts.entry(value).or_default() += 1;
+            }
+            let (value, count) = counts.into_iter().max_by_key(|(_, count)| *count)?;
+            (count > 1 && 2 * count >= self.rows.len()).then_some(value)
+        };
+        let range = most(&|told| told.range);
+        let clients = most(&|told| told.clients.map(u64::from));
+        for row in &mut self.rows {
+            let told = &row.keys_told;
+            // A name that ends with the range tells it already.
+            let named = |value: &u64| row.title.ends_with(&format!("range{value}"));
+            let own = told.range.filter(|own| Some(*own) != range && !named(own));
+            let count = told.clients.filter(|own| Some(u64::from(*own)) != clients);
+            let parts = [own.map(|own| format!("range {own}")), count.and_then(words::clients)];
+            row.note = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
+        }
+        let clients = clients.and_then(|count| u32::try_from(count).ok()).and_then(words::clients);
+        let shared = [range.map(|range| format!("range {range}")), clients];
+        self.shared = shared.into_iter().flatten().collect::<Vec<_>>().join(", ");
     }
 
     /// Position of a metric.
@@ -189,7 +303,7 @@ impl Grid {
                 let column_keys = values(located, &self.column_keys);
                 let column = position(&mut columns, column_keys, |keys| {
                     let (title, keys) = (joined(keys), keys.to_vec());
-                    self.columns.push(Column { title, keys, is_base: false });
+                    self.columns.push(Column { title, keys, ..Column::default() });
                 });
                 if self.rows[row].group != phase.group {
                     self.rows[row].group.clear();
@@ -236,18 +350,17 @@ fn position(seen: &mut Positions, keys: Vec<String>, mut add: impl FnMut(&[Strin
 
 fn row_of(phase: &PhaseResult, keys: &[String], names: &[String]) -> Row {
     let is_key = |name: &str| names.iter().any(|key| key == name);
-    let mut note = Vec::new();
+    let mut keys_told = Told::default();
     if is_key("phase") {
-        note.extend(phase.range.filter(|_| !is_key("range")).map(|range| format!("range {range}")));
-        if !is_key("clients") {
-            note.extend(words::clients(phase.clients));
-        }
+        keys_told.range = phase.range.filter(|_| !is_key("range"));
+        keys_told.clients = Some(phase.clients).filter(|count| *count > 0 && !is_key("clients"));
     }
     Row {
         title: joined(keys),
         keys: keys.to_vec(),
         group: phase.group.clone(),
-        note: note.join(", "),
+        note: String::new(),
+        keys_told,
     }
 }
 

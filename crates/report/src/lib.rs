@@ -19,16 +19,21 @@ pub mod sysbench;
 mod details;
 mod escape;
 mod layout;
+mod names;
 mod number;
+mod pages;
 mod scope;
 mod status;
 mod words;
 
 pub use details::{Details, LeftOut, Overhead, Provenance, Trial};
+pub use names::Names;
+pub use pages::{INDEX, PageFile, pages};
 pub use scope::Scope;
 
 use analysis::Comparison;
 use model::metric::Metric;
+use std::collections::BTreeMap;
 
 /// What is to be said: one comparison per experiment.
 #[derive(Debug, Clone, Default)]
@@ -54,6 +59,8 @@ pub struct View {
     pub columns: Vec<String>,
     /// The colours of cells when the page is opened.
     pub colours: Colours,
+    /// What variants are called instead of their labels, by label.
+    pub aliases: BTreeMap<String, String>,
     /// Where bars begin, as a ratio, if not at 0; the break is drawn.
     pub cut_bars: Option<f64>,
 }

@@ -1,11 +1,14 @@
 //! What the sections of one experiment's report are made from.
 
 use crate::{
-    Details, View,
+    Details, Names, View,
     chart::{Budget, Palette},
-    grid::Grid,
+    grid::{Grid, Part},
 };
 use analysis::Comparison;
+
+/// Variants beyond which a heat map and lines over versions take the place of forest plots.
+pub(crate) const MANY: usize = 8;
 
 /// One comparison with everything that its sections need.
 pub struct Scope<'a> {
@@ -17,6 +20,10 @@ pub struct Scope<'a> {
     pub view: &'a View,
     /// The comparison under the view's rows and columns.
     pub grid: Grid,
+    /// The grid by base.
+    pub parts: Vec<Part>,
+    /// What variants are called.
+    pub names: &'a Names,
     /// Colours of the subjects.
     pub(crate) palette: Palette,
     /// Colours of the grid's columns.
@@ -25,14 +32,48 @@ pub struct Scope<'a> {
 
 impl<'a> Scope<'a> {
     /// The scope of a comparison.
-    pub fn new(comparison: &'a Comparison, details: &'a Details, view: &'a View) -> Self {
-        let grid = Grid::of(comparison, &view.rows, &view.columns);
+    pub fn new(
+        (comparison, details): (&'a Comparison, &'a Details),
+        view: &'a View,
+        names: &'a Names,
+    ) -> Self {
+        let mut grid = Grid::of(comparison, &view.rows, &view.columns);
+        if let Some(variant) = grid.column_keys.iter().position(|key| key == "variant") {
+            for column in &mut grid.columns {
+                let name = &column.keys[variant];
+                let label = Some(names.full(name)).filter(|label| label != name);
+                column.label = label.unwrap_or_default().to_owned();
+            }
+        }
+        let parts = grid.parts();
         let palette = Palette::of(&comparison.subjects, &comparison.bases);
         let titles: Vec<String> = grid.columns.iter().map(|column| column.title.clone()).collect();
         let bases = grid.columns.iter().filter(|column| column.is_base);
         let bases: Vec<String> = bases.map(|column| column.title.clone()).collect();
         let columns = Palette::of(&titles, &bases);
-        Self { comparison, details, view, grid, palette, columns }
+        Self { comparison, details, view, grid, parts, names, palette, columns }
+    }
+
+    /// The variants of each base that has any, in the order of the bases.
+    pub fn families(&self) -> Vec<(&'a str, Vec<&'a str>)> {
+        let base = |subject: &str| {
+            let mut cells = self.comparison.phases.iter().map(|phase| phase.cells_of(subject));
+            cells.find_map(|cells| cells.iter().find_map(|cell| cell.base.as_deref()))
+        };
+        let mut families: Vec<(&str, Vec<&str>)> = Vec::new();
+        for subject in self.compared() {
+            let base = base(subject).unwrap_or_default();
+            match families.iter_mut().find(|(known, _)| *known == base) {
+                Some((_, variants)) => variants.push(subject),
+                None => families.push((base, vec![subject])),
+            }
+        }
+        families
+    }
+
+    /// Whether there are more variants than a plot can tell apart.
+    pub fn is_many(&self) -> bool {
+        self.compared().len() > MANY
     }
 
     /// How many points each curve over time may have, so that the report keeps its size.

@@ -284,6 +284,12 @@ pub(crate) fn tests(count: usize) -> String {
     if count == 1 { "1 test".to_owned() } else { format!("{count} tests") }
 }
 
+/// The heading of what is compared with one base.
+pub(crate) fn compared_with(part: &crate::grid::Part) -> String {
+    let count = part.columns.len().saturating_sub(1);
+    format!("Compared with `{}`: {}", part.base, variants(count))
+}
+
 /// A number of variants, as people say it.
 pub(crate) fn variants(count: usize) -> String {
     if count == 1 { "1 variant".to_owned() } else { format!("{count} variants") }

@@ -48,7 +48,7 @@ fn a_failure_shows_its_reason_and_no_number() {
 }
 
 #[test]
-fn many_long_names_get_numbers_and_a_legend() {
+fn many_long_names_are_cut_at_both_ends_with_a_legend() {
     let names: Vec<String> =
         (0..8).map(|n| format!("postgres-18.{n}.a-config-with-a-long-name")).collect();
     let subjects: Vec<(&str, f64)> = names.iter().map(|name| (name.as_str(), 1.0)).collect();

@@ -180,8 +180,11 @@
 
   for (const form of document.querySelectorAll("form.switches")) {
     const id = form.dataset.grid;
-    const table = document.getElementById(id + "-table");
+    const own = form.dataset.table;
+    const table = document.getElementById(own + "-table");
     const heads = [...table.tHead.rows[0].cells];
+    // The table shows some columns of the values: those of one base.
+    const places = heads.slice(1).map((head) => Number(head.dataset.column));
     const groups = [...table.tBodies];
     const rows = [...table.querySelectorAll("tr[data-row]")];
     const homes = rows.map((row) => row.parentElement);
@@ -197,31 +200,31 @@
       const index = Number(field("metric").value);
       const metric = data.metrics[index];
       const how = field("form").value;
-      const notes = [...new Set(data.values[index].flat().map((cell) => noted(cell, data)))].filter((note) => note);
+      const lineOf = (row) => places.map((place) => data.values[index][Number(row.dataset.row)][place]);
+      const notes = [...new Set(rows.flatMap(lineOf).map((cell) => noted(cell, data)))].filter((note) => note);
       for (const row of rows) {
-        const line = data.values[index][Number(row.dataset.row)];
-        line.forEach((cell, column) => {
+        lineOf(row).forEach((cell, column) => {
           const td = row.cells[column + 1];
           fill(td, cell, data, metric, how);
           const number = notes.indexOf(noted(cell, data)) + 1;
           if (number === 0) return;
           const link = document.createElement("a");
           link.className = "ref";
-          link.href = `#${id}-note-${number}`;
+          link.href = `#${own}-note-${number}`;
           link.textContent = String(number);
           td.append(link);
         });
       }
-      const list = document.getElementById(id + "-notes");
+      const list = document.getElementById(own + "-notes");
       list.hidden = notes.length === 0;
       list.replaceChildren(...notes.map((note, place) => {
         const item = document.createElement("li");
-        item.id = `${id}-note-${place + 1}`;
+        item.id = `${own}-note-${place + 1}`;
         item.append(...prose(note));
         return item;
       }));
       heads.slice(1).forEach((head, column) => {
-        const absolute = how === "absolute" || data.columns[column][2] === 1;
+        const absolute = how === "absolute" || data.columns[places[column]][2] === 1;
         head.querySelector(".unit").textContent = absolute ? metric.unit : "ratio";
       });
       const values = how === "absolute" ? "Absolute values." : "Absolute values of the base, then ratios to it.";
@@ -307,6 +310,84 @@
         const name = row.cells[0].textContent.toLowerCase();
         row.hidden = name !== "target" && !name.includes(text);
       }
+    });
+  }
+
+  const element = (tag, properties, ...children) => {
+    const made = Object.assign(document.createElement(tag), properties);
+    made.append(...children);
+    return made;
+  };
+
+  // Boxes to choose which variants the tables and heat maps of a comparison show.
+  const choose = (article) => {
+    const names = [...new Set([...article.querySelectorAll("th[data-variant]")].map((th) => th.dataset.variant))];
+    const header = article.querySelector("header");
+    if (!header || names.length < 3) return;
+    const nameOf = (th) => th.dataset.variant ?? (th.querySelector(".name") ?? th).textContent;
+    const columns = [];
+    for (const table of article.querySelectorAll("table")) {
+      const heads = table.tHead ? [...table.tHead.rows[table.tHead.rows.length - 1].cells] : [];
+      heads.forEach((th, index) => {
+        if (index > 0 && names.includes(nameOf(th))) columns.push([table, index, nameOf(th)]);
+      });
+    }
+    const lines = [...article.querySelectorAll("table.plain tbody th[scope=row]")]
+      .filter((th) => names.includes(th.textContent));
+    const count = element("span", {});
+    const boxes = names.map((name) => {
+      const box = element("input", { type: "checkbox", checked: true });
+      return [name, box, element("label", { title: name }, box, ` ${name}`)];
+    });
+    const apply = () => {
+      const shown = new Set(boxes.filter(([, box]) => box.checked).map(([name]) => name));
+      count.textContent = `Variants: ${shown.size} of ${names.length} shown`;
+      for (const [table, index, name] of columns) {
+        for (const row of table.rows) {
+          if (row.cells.length > index) row.cells[index].hidden = !shown.has(name);
+        }
+      }
+      for (const th of lines) th.parentElement.hidden = !shown.has(th.textContent);
+    };
+    const search = element("input", { type: "search", placeholder: "filter by name" });
+    search.setAttribute("aria-label", "Filter variants by name");
+    search.addEventListener("input", () => {
+      const text = search.value.trim().toLowerCase();
+      for (const [name, , label] of boxes) label.hidden = !name.toLowerCase().includes(text);
+    });
+    const all = (words, checked) => {
+      const button = element("button", { type: "button", textContent: words });
+      button.addEventListener("click", () => {
+        for (const [, box, label] of boxes) if (!label.hidden) box.checked = checked;
+        apply();
+      });
+      return button;
+    };
+    const controls = element("div", { className: "inner" }, search, all("Show these", true), all("Hide these", false));
+    const list = element("div", { className: "boxes" }, ...boxes.map(([, , label]) => label));
+    list.addEventListener("change", apply);
+    header.append(element("details", { className: "choose" }, element("summary", {}, count), controls, list));
+    apply();
+  };
+
+  const articles = [...document.querySelectorAll("article")];
+  articles.forEach(choose);
+  // With several comparisons in one page a box each in the contents.
+  if (articles.length > 1) {
+    document.querySelectorAll("nav.contents .experiment").forEach((item, index) => {
+      const box = element("input", { type: "checkbox", checked: true });
+      const label = element("label", {}, box, " ", ...item.childNodes);
+      item.append(label);
+      box.addEventListener("change", () => { articles[index].hidden = !box.checked; });
+    });
+  }
+  // The index of several reports.
+  for (const form of document.querySelectorAll("form.index")) {
+    const rows = [...form.parentElement.querySelectorAll("tbody tr")];
+    form.addEventListener("submit", (event) => event.preventDefault());
+    form.addEventListener("input", () => {
+      const text = form.elements.text.value.trim().toLowerCase();
+      for (const row of rows) row.hidden = !row.textContent.toLowerCase().includes(text);
     });
   }
 

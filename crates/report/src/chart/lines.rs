@@ -15,6 +15,12 @@ const BOTTOM: f64 = 40.0;
 /// A segment of at most so many points shows them as dots too.
 const DOTS: usize = 3;
 
+/// Characters of a name under an axis; longer ones are cut.
+const NAME: usize = 22;
+
+/// Width of a character under an axis.
+const CHARACTER: f64 = 7.0;
+
 pub(super) fn draw(charts: &[Lines]) -> Markup {
     let mut names: Vec<(String, String)> = Vec::new();
     for line in charts.iter().flat_map(|chart| &chart.lines) {
@@ -33,6 +39,9 @@ pub(super) fn draw(charts: &[Lines]) -> Markup {
 fn one(chart: &Lines) -> Markup {
     let points = || chart.lines.iter().flat_map(|line| line.segments.iter().flatten());
     let x = Range::over(chart.x.scale, &points().map(|point| point.0).collect::<Vec<_>>());
+    let longest = chart.x.names.iter().map(|name| name.chars().count()).max().unwrap_or(0);
+    let room = (longest.min(NAME) + 2) as f64 * CHARACTER / (WIDTH - LEFT - RIGHT);
+    let x = if chart.x.names.is_empty() { x } else { x.named(&chart.x.names, room) };
     let y = Range::over(chart.y.scale, &points().map(|point| point.1).collect::<Vec<_>>());
     let count = points().count();
     html! {
@@ -41,7 +50,7 @@ fn one(chart: &Lines) -> Markup {
             svg viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" data-marks=(count) {
                 title { (terminal(&chart.title)) }
                 desc { (terminal(&chart.description)) }
-                (axes(&x, &y))
+                (axes(chart, &x, &y))
                 text class="title" x=(LEFT + (WIDTH - LEFT - RIGHT) / 2.0) y=(HEIGHT - 6.0) {
                     (chart.x.title)
                 }
@@ -52,7 +61,7 @@ fn one(chart: &Lines) -> Markup {
     }
 }
 
-fn axes(x: &Range, y: &Range) -> Markup {
+fn axes(chart: &Lines, x: &Range, y: &Range) -> Markup {
     let (bottom, right) = (HEIGHT - BOTTOM, WIDTH - RIGHT);
     html! {
         @for (place, word) in &y.marks {
@@ -63,9 +72,30 @@ fn axes(x: &Range, y: &Range) -> Markup {
         @for (place, word) in &x.marks {
             @let at = across(*place);
             line class="tick" x1=(at) x2=(at) y1=(bottom) y2=(bottom + 4.0) {}
-            text class="x" x=(at) y=(bottom + 17.0) { (word) }
+            @if chart.x.names.is_empty() {
+                text class="x" x=(at) y=(bottom + 17.0) { (word) }
+            } @else {
+                text class=(named(*place)) x=(at) y=(bottom + 17.0) { (cut(word)) }
+            }
         }
         line class="axis" x1=(LEFT) x2=(right) y1=(bottom) y2=(bottom) {}
+    }
+}
+
+/// The class of a name: those at the ends grow inward.
+fn named(place: f64) -> &'static str {
+    match place {
+        _ if place <= 0.0 => "x first",
+        _ if place >= 1.0 => "x last",
+        _ => "x",
+    }
+}
+
+fn cut(name: &str) -> String {
+    let shown = terminal(name);
+    match shown.chars().count() > NAME {
+        true => shown.chars().take(NAME - 1).chain(['…']).collect(),
+        false => shown,
     }
 }
 
@@ -136,7 +166,7 @@ mod tests {
         let chart = Lines {
             title: "t".into(),
             description: "d".into(),
-            x: Axis { title: "users".into(), scale: Scale::Log2 },
+            x: Axis { title: "users".into(), scale: Scale::Log2, ..Axis::default() },
             y: Axis::default(),
             lines: vec![high, line("low", &[&[(1.0, 10.0)]])],
         };

@@ -99,6 +99,8 @@ pub struct Axis {
     pub title: String,
     /// How values become places.
     pub scale: Scale,
+    /// The names at 0, 1, 2 … of an axis of names.
+    pub names: Vec<String>,
 }
 
 /// How values become places on an axis.
@@ -113,6 +115,8 @@ pub enum Scale {
     Log10,
     /// Shares of operations by their nines: 90 %, 99 %, 99.9 %.
     Nines,
+    /// Names in their order, evenly.
+    Names,
 }
 
 /// One line.

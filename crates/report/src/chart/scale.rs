@@ -106,18 +106,33 @@ impl Range {
             Scale::Log2 => log2(positive().collect()),
             Scale::Log10 => log10(positive().fold(f64::INFINITY, f64::min), high),
             Scale::Nines => nines(high),
+            Scale::Names => Self::with(Scale::Names, (0.0, high.max(1.0)), Vec::new()),
         }
     }
 
     /// The place of a value, from 0 to 1.
     pub(super) fn place(&self, value: f64) -> f64 {
         let moved = match self.scale {
-            Scale::Zero | Scale::Nines => value,
+            Scale::Zero | Scale::Nines | Scale::Names => value,
             Scale::Log2 | Scale::Log10 if value <= 0.0 => self.low,
             Scale::Log2 | Scale::Log10 => value.log10(),
         };
         let width = self.high - self.low;
         if width > 0.0 { ((moved - self.low) / width).clamp(0.0, 1.0) } else { 0.5 }
+    }
+
+    /// The same with names at 0, 1, 2 …: as many as there is room for, each at most `room` of the
+    /// whole wide.
+    pub(super) fn named(mut self, names: &[String], room: f64) -> Self {
+        let fit = ((1.0 / room.clamp(0.05, 0.5)).floor() as usize).clamp(2, names.len().max(2));
+        let last = names.len().saturating_sub(1);
+        let mut chosen: Vec<usize> =
+            (0..fit).map(|n| (n * last + (fit - 1) / 2) / (fit - 1)).collect();
+        chosen.dedup();
+        let mark = |index: usize| (self.place(index as f64), names[index].clone());
+        let marks = chosen.into_iter().filter(|index| *index < names.len()).map(mark).collect();
+        self.marks = marks;
+        self
     }
 
     fn with(scale: Scale, (low, high): (f64, f64), marks: Vec<(f64, String)>) -> Self {
@@ -213,6 +228,13 @@ mod tests {
         check(Scale::Log10, &[12.0, 45.0], &["10", "20", "50"]);
         check(Scale::Log10, &[3.0, 90_000.0], &["1", "10", "100", "1000", "10k", "100k"]);
         check(Scale::Log10, &[0.0], &["0", "0.5", "1"]);
+        check(Scale::Names, &[3.0], &[]);
+        let names = ["5.6", "5.7", "8.0", "8.4", "9.5"].map(str::to_owned);
+        let named = |room| Range::over(Scale::Names, &[0.0, 4.0]).named(&names, room).marks;
+        assert_eq!(words(&named(0.34)), ["5.6", "9.5"]);
+        assert_eq!(words(&named(0.3)), ["5.6", "8.0", "9.5"]);
+        assert_eq!(words(&named(0.1)), ["5.6", "5.7", "8.0", "8.4", "9.5"]);
+        assert_eq!(Range::over(Scale::Names, &[]).named(&[], 0.1).marks, []);
         check(Scale::Nines, &[3.3], &["0 %", "50 %", "90 %", "99 %", "99.9 %"]);
     }
 }

@@ -2,6 +2,8 @@
 
 mod cells;
 mod grid;
+mod heat;
+mod index;
 mod items;
 mod text;
 
@@ -41,36 +43,45 @@ impl Format for Html {
     fn text(&self, report: &Report, document: &Document) -> String {
         let articles = articles(document);
         let title = articles.first().map_or("dbdyno", |article| article.title);
-        let body = match report.view.colours {
-            Colours::Diverging => "",
-            Colours::Published => "published",
-        };
-        let page = html! {
-            (DOCTYPE)
-            html lang="en" {
-                head {
-                    meta charset="utf-8";
-                    meta name="viewport" content="width=device-width, initial-scale=1";
-                    meta name="color-scheme" content="light dark";
-                    meta name="generator" content={ "dbdyno " (env!("CARGO_PKG_VERSION")) };
-                    meta http-equiv="Content-Security-Policy" content=(policy());
-                    link rel="icon" href="data:,";
-                    title { (text::shown(title)) }
-                    style { (PreEscaped(STYLE)) }
-                }
-                body class=(body) {
-                    a class="skip" href="#content" { "To the answer" }
-                    (contents(&articles))
-                    main id="content" {
-                        @for article in &articles { (article.markup()) }
-                    }
-                    (foot())
-                    script { (PreEscaped(SCRIPT)) }
-                }
-            }
-        };
-        page.into_string() + "\n"
+        let content = html! { @for article in &articles { (article.markup()) } };
+        whole(title, report.view.colours, (contents(&articles), content))
     }
+}
+
+/// The index of several reports.
+pub(crate) fn index(entries: &[crate::pages::Entry]) -> String {
+    whole(index::TITLE, Colours::Diverging, (contents(&[]), index::table(entries)))
+}
+
+/// A page with this contents and main part.
+fn whole(title: &str, colours: Colours, (contents, content): (Markup, Markup)) -> String {
+    let body = match colours {
+        Colours::Diverging => "",
+        Colours::Published => "published",
+    };
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="color-scheme" content="light dark";
+                meta name="generator" content={ "dbdyno " (env!("CARGO_PKG_VERSION")) };
+                meta http-equiv="Content-Security-Policy" content=(policy());
+                link rel="icon" href="data:,";
+                title { (text::shown(title)) }
+                style { (PreEscaped(STYLE)) }
+            }
+            body class=(body) {
+                a class="skip" href="#content" { "To the answer" }
+                (contents)
+                main id="content" { (content) }
+                (foot())
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    page.into_string() + "\n"
 }
 
 /// Nothing is fetched, and no script is executed but our own: text that came from outside could do

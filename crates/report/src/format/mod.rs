@@ -10,6 +10,8 @@ mod tsv;
 
 use crate::{Report, document::Document, page::Page};
 
+pub(crate) use html::index;
+
 /// One format.
 pub trait Format: Sync {
     /// Name: the file's stem.

@@ -2,7 +2,7 @@
 
 use super::Page;
 use crate::{
-    Report,
+    Names, Report,
     document::{Cell, Column, Document, Item, Row, Table},
     layout::{self, PAGE_WIDTH},
     number, status,
@@ -75,7 +75,10 @@ impl Page for ComparisonPage {
             document.paragraph("nothing is recorded yet");
         }
         for comparison in &report.comparisons {
+            let short = Names::of(&comparison.subjects, &report.view.aliases);
+            let comparison = &*short.comparison(comparison);
             head(comparison, &mut document);
+            short.legend().into_iter().for_each(|said| document.paragraph(said));
             let names = names(comparison, &mut document);
             overview(comparison, &names, &mut document);
             details(comparison, &names, &report.metrics, &mut document);

@@ -1,7 +1,7 @@
 //! The whole report: every section of every comparison.
 
 use super::Page;
-use crate::{Details, Report, document::Document, scope::Scope, section::SECTIONS, words};
+use crate::{Details, Names, Report, document::Document, scope::Scope, section::SECTIONS, words};
 
 pub(super) struct ReportPage;
 
@@ -15,11 +15,15 @@ impl Page for ReportPage {
         let nothing = Details::default();
         for (index, comparison) in report.comparisons.iter().enumerate() {
             let details = report.details.get(index).unwrap_or(&nothing);
+            let names = Names::of(&comparison.subjects, &report.view.aliases);
+            let (comparison, details) = (names.comparison(comparison), names.details(details));
+            let (comparison, details) = (comparison.as_ref(), details.as_ref());
             let question = [&comparison.question, &comparison.experiment];
             let title = question.into_iter().find(|text| !text.is_empty());
             document.heading(1, title.map_or("", String::as_str));
             document.paragraph(line(&comparison.experiment, details));
-            let scope = Scope::new(comparison, details, &report.view);
+            names.legend().into_iter().for_each(|said| document.paragraph(said));
+            let scope = Scope::new((comparison, details), &report.view, &names);
             SECTIONS.iter().for_each(|section| section.write(&scope, &mut document));
         }
         if report.comparisons.is_empty() {

@@ -13,7 +13,10 @@ use model::metric::Better;
 
 pub(super) struct Answer;
 
-/// Variants that get sentences and rows of their own; more become columns.
+/// A base with its variants.
+type Family<'a> = (&'a str, &'a [&'a str]);
+
+/// Variants of a base that get sentences and rows of their own; more become columns.
 const FEW: usize = 3;
 
 /// Costs that the sentence may name, the most precise first, with their words.
@@ -39,12 +42,17 @@ impl Section for Answer {
         }
         status::line(comparison).into_iter().for_each(|line| document.paragraph(line));
         let compared = scope.compared();
+        for (base, variants) in scope.families() {
+            if variants.len() <= FEW {
+                variants.iter().for_each(|subject| sentence(comparison, subject, document));
+            } else {
+                extremes(comparison, (base, &variants), document);
+                means(scope, (base, &variants), document);
+            }
+        }
         if compared.len() <= FEW {
-            compared.iter().for_each(|subject| sentence(comparison, subject, document));
             counts(comparison, &compared, document);
         } else {
-            extremes(comparison, &compared, document);
-            means(comparison, &compared, document);
             let mut inner = Document::default();
             counts(comparison, &compared, &mut inner);
             document.fold("How many tests are slower and faster, by variant", inner.items);
@@ -103,10 +111,10 @@ fn bounds(values: &[f64]) -> (f64, f64) {
     (low, values.iter().copied().fold(f64::NEG_INFINITY, f64::max))
 }
 
-/// The ends of many variants.
-fn extremes(comparison: &Comparison, compared: &[&str], document: &mut Document) {
+/// The ends of many variants of one base.
+fn extremes(comparison: &Comparison, (base, variants): Family<'_>, document: &mut Document) {
     let phases = comparison.counted();
-    let mut found: Vec<(f64, &str)> = compared
+    let mut found: Vec<(f64, &str)> = variants
         .iter()
         .filter_map(|subject| {
             Some((geometric_mean(&ratios(&phases, subject, THROUGHPUT))?, *subject))
@@ -114,13 +122,13 @@ fn extremes(comparison: &Comparison, compared: &[&str], document: &mut Document)
         .collect();
     found.sort_by(|a, b| a.0.total_cmp(&b.0));
     let (Some(low), Some(high)) = (found.first(), found.last()) else {
-        document.paragraph("No variant has a test in common with its base.");
+        document.paragraph(format!("No variant has a test in common with its base `{base}`."));
         return;
     };
     document.paragraph(format!(
-        "Of {} variants `{}` does least, {} of the base's throughput, and `{}` most, {}: geometric \
-         means of up to {}.",
-        found.len(),
+        "Of {} compared with `{base}`, `{}` has the least throughput, {}x, and `{}` the most, {}x: \
+         geometric means of up to {}.",
+        words::variants(found.len()),
         low.1,
         number::ratio(low.0),
         high.1,
@@ -144,27 +152,38 @@ fn parts(comparison: &Comparison) -> Vec<(String, Vec<&PhaseResult>)> {
     parts
 }
 
-/// Geometric means by group, variants as columns.
-fn means(comparison: &Comparison, compared: &[&str], document: &mut Document) {
-    let mut table = Table { columns: vec![Column::words("group")], ..Table::default() };
-    for subject in compared {
-        let column = Column::numbers(*subject, "");
-        table.columns.push(Column { heat: Some(Better::Higher), ..column });
-    }
-    for (name, phases) in parts(comparison) {
-        let line = |name: String, cells: Vec<Cell>| {
-            Row::Cells(std::iter::once(Cell::Text(name)).chain(cells).collect())
-        };
-        let means = compared.iter().map(|subject| mean_cell(&phases, subject));
-        table.rows.push(line(name, means.collect()));
+/// Geometric means of the variants of one base: a line per variant, its groups as columns.
+fn means(scope: &Scope<'_>, (base, variants): Family<'_>, document: &mut Document) {
+    let comparison = scope.comparison;
+    let ratio =
+        |title: &str| Column { heat: Some(Better::Higher), ..Column::numbers(title, "ratio") };
+    // A test that none of them has counts for other bases only.
+    let has = |phase: &&PhaseResult| {
+        variants.iter().any(|subject| !ratios(&[*phase], subject, THROUGHPUT).is_empty())
+    };
+    let mut parts = parts(comparison);
+    parts.iter_mut().for_each(|(_, phases)| phases.retain(has));
+    parts.retain(|(_, phases)| !phases.is_empty());
+    let mut table = Table { columns: vec![Column::words("variant")], ..Table::default() };
+    table.columns.extend(parts.iter().map(|(name, _)| ratio(name)));
+    let line = |name: &str, cells: &mut dyn Iterator<Item = Cell>| {
+        Row::Cells(std::iter::once(Cell::Text(name.to_owned())).chain(cells).collect())
+    };
+    for subject in variants {
+        let means = parts.iter().map(|(_, phases)| mean_cell(phases, subject));
+        table.rows.push(line(subject, &mut { means }));
         let ends: Vec<Cell> =
-            compared.iter().map(|subject| interval_cell(&phases, subject)).collect();
+            parts.iter().map(|(_, phases)| interval_cell(phases, subject)).collect();
         if ends.iter().any(|cell| *cell != Cell::Missing) {
-            table.rows.push(line(words::interval_title(), ends));
+            table.rows.push(line(&words::interval_title(), &mut ends.into_iter()));
         }
     }
-    document.paragraph("Geometric means of throughput relative to the base:");
-    document.items.push(Item::Table(table));
+    document.paragraph(format!("Geometric means of throughput relative to `{base}`:"));
+    // With intervals every second row belongs to the one above it.
+    document.items.push(match table.rows.len() > variants.len() {
+        true => Item::Table(table),
+        false => Item::Sortable(table),
+    });
 }
 
 fn mean_cell(phases: &[&PhaseResult], subject: &str) -> Cell {

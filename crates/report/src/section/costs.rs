@@ -142,17 +142,21 @@ impl Section for Costs {
         );
         if grid.columns.len() > FEW {
             let metrics: Vec<usize> = tables.into_iter().flat_map(|(_, own)| own).collect();
-            side_by_side(grid, &metrics, document);
+            side_by_side(scope, &metrics, document);
             return;
         }
+        let grids: Vec<Grid> = scope.parts.iter().map(|part| grid.part(part)).collect();
         for (title, metrics) in tables {
-            document.fold(title, vec![Item::Table(table(grid, &metrics))]);
+            let tables = grids.iter().map(|own| Item::Table(table(own, &metrics)));
+            document.fold(title, tables.collect());
         }
     }
 }
 
 /// A table per cost, as many as there is room for.
-fn side_by_side(grid: &Grid, metrics: &[usize], document: &mut Document) {
+fn side_by_side(scope: &Scope<'_>, metrics: &[usize], document: &mut Document) {
+    let grid = &scope.grid;
+    let grids: Vec<Grid> = scope.parts.iter().map(|part| grid.part(part)).collect();
     let cells = (grid.rows.len() * grid.columns.len()).max(1);
     let rank = |metric: &&usize| {
         let name = grid.metrics[**metric].name;
@@ -169,7 +173,8 @@ fn side_by_side(grid: &Grid, metrics: &[usize], document: &mut Document) {
     for metric in metrics.iter().filter(|metric| chosen.contains(metric)) {
         let own = grid.metrics[*metric];
         let title = format!("{} ({}): {}", words::long_title(own), own.unit, own.help);
-        document.fold(title, vec![Item::Sortable(one_metric(grid, *metric, Say::Ratios))]);
+        let tables = grids.iter().map(|own| Item::Sortable(one_metric(own, *metric, Say::Ratios)));
+        document.fold(title, tables.collect());
     }
     let left = metrics.len() - chosen.len();
     if left > 0 {
@@ -186,6 +191,7 @@ pub(super) fn one_metric(grid: &Grid, metric: usize, say: Say) -> Table {
     let mut columns = vec![Column::words("test")];
     columns.extend(grid.columns.iter().map(|column| Column {
         heat: Some(own.better),
+        label: column.label.clone(),
         ..Column::numbers(&column.title, own.unit)
     }));
     let cell = |value: &Value| match (value.kind, value.value, value.ratio) {

@@ -119,7 +119,7 @@ fn charts(scope: &Scope<'_>, curves: &[Curve], form: &Form) -> Vec<Lines> {
 }
 
 fn axis((title, scale): AxisOf) -> Axis {
-    Axis { title: title.to_owned(), scale }
+    Axis { title: title.to_owned(), scale, ..Axis::default() }
 }
 
 /// The least and the largest value of each curve, for readers who do not see them.
@@ -192,7 +192,7 @@ fn ladder(
         title: format!("{name}: {what}"),
         description: format!("{what} over users. {}", peaks.collect::<Vec<_>>().join("; ")),
         x: axis(("users", Scale::Log2)),
-        y: Axis { title: (*unit).to_owned(), scale: Scale::Zero },
+        y: Axis { title: (*unit).to_owned(), scale: Scale::Zero, ..Axis::default() },
         lines,
     }
 }

@@ -1,10 +1,10 @@
 //! Ratios to the base as pictures: dots on a logarithmic axis, and bars.
 
-use super::Section;
+use super::{Section, versions};
 use crate::{
     chart::{self, Chart, Dot, ForestRow, Form},
     document::{Document, Item},
-    grid::{Grid, Kind, Value},
+    grid::{Grid, Kind, Part, Value},
     number,
     scope::Scope,
     words::{self, THROUGHPUT},
@@ -15,36 +15,42 @@ pub(super) struct Forest;
 /// Work that gets a picture too, the first that is known; so does CPU time.
 const WORK: [&str; 2] = ["foreground_user_instructions_per_op", "server_user_instructions_per_op"];
 
-/// Variants beyond which only the marks of throughput have intervals and words, and of costs CPU
-/// time alone has a picture: the file would be too large.
-const MANY: usize = 12;
-
 impl Section for Forest {
     fn name(&self) -> &'static str {
         "forest"
     }
 
     fn write(&self, scope: &Scope<'_>, document: &mut Document) {
-        if scope.grid.columns.iter().all(|column| column.is_base) {
+        let has_variants =
+            |part: &&Part| part.columns.iter().any(|index| !scope.grid.columns[*index].is_base);
+        let parts = scope.parts.iter().filter(has_variants).filter(|part| !versions::is_long(part));
+        let parts: Vec<&Part> = parts.collect();
+        if parts.is_empty() {
             return;
         }
         document.section("forest", "Forest plot");
-        document.items.extend(plot(scope, THROUGHPUT, Form::Dots));
-        let compared = scope.grid.columns.iter().filter(|column| !column.is_base).count();
-        let many = compared > MANY;
-        let work =
-            WORK.into_iter().filter(|_| !many).find(|name| scope.grid.metric(name).is_some());
-        let costs = work.into_iter().chain([words::cpu(scope.comparison)]);
-        let more = costs.filter_map(|name| plot(scope, name, Form::Dots)).collect();
-        document.fold("The same for what an operation costs", more);
-        let from = scope.view.cut_bars.unwrap_or(0.0);
-        let bars = plot(scope, THROUGHPUT, Form::Bars { from });
-        document.fold("The same as bars", bars.into_iter().collect());
+        for part in &parts {
+            if scope.parts.len() > 1 {
+                document.heading(3, words::compared_with(part));
+            }
+            self::part(scope, &scope.grid.part(part), document);
+        }
     }
 }
 
-fn plot(scope: &Scope<'_>, metric: &str, form: Form) -> Option<Item> {
-    let grid = &scope.grid;
+/// The plots of what is compared with one base.
+fn part(scope: &Scope<'_>, grid: &Grid, document: &mut Document) {
+    document.items.extend(plot((scope, grid), THROUGHPUT, Form::Dots));
+    let work = WORK.into_iter().find(|name| grid.metric(name).is_some());
+    let costs = work.into_iter().chain([words::cpu(scope.comparison)]);
+    let more = costs.filter_map(|name| plot((scope, grid), name, Form::Dots)).collect();
+    document.fold("The same for what an operation costs", more);
+    let from = scope.view.cut_bars.unwrap_or(0.0);
+    let bars = plot((scope, grid), THROUGHPUT, Form::Bars { from });
+    document.fold("The same as bars", bars.into_iter().collect());
+}
+
+fn plot((scope, grid): (&Scope<'_>, &Grid), metric: &str, form: Form) -> Option<Item> {
     let plane = grid.metric(metric)?;
     let compared: Vec<usize> =
         (0..grid.columns.len()).filter(|index| !grid.columns[*index].is_base).collect();
@@ -69,9 +75,7 @@ fn plot(scope: &Scope<'_>, metric: &str, form: Form) -> Option<Item> {
         }
         _ => String::new(),
     };
-    let told = compared.len() <= MANY || (metric, form) == (THROUGHPUT, Form::Dots);
     let more = match form {
-        Form::Dots if !told => " Intervals are in the table at the top, by its switch.",
         Form::Bars { .. } if compared.len() > 1 => {
             " The bars of a test are in the order of the legend, from above."
         }
@@ -86,7 +90,7 @@ fn plot(scope: &Scope<'_>, metric: &str, form: Form) -> Option<Item> {
     Some(Item::Chart(Box::new(Chart::Forest(chart::Forest {
         title: format!("{title}, relative to the base"),
         description: format!("1 is the base; {better}.{band}{more}{start}"),
-        told,
+        told: true,
         variants: compared.iter().map(variant).collect(),
         groups: groups.collect(),
         form,
@@ -100,16 +104,15 @@ fn dots(grid: &Grid, (plane, row): (usize, usize), compared: &[usize]) -> Vec<Do
         if matches!(value.kind, Kind::Missing | Kind::Base) && value.note.is_empty() {
             return None;
         }
-        let room = value.interval.filter(|_| compared.len() <= MANY);
-        let words = said(&grid.columns[*column].title, value, room);
+        let words = said(&grid.columns[*column].title, value);
         Some(Dot { variant, ratio: value.ratio, span: value.interval, words })
     });
     values.collect()
 }
 
-/// What a mark means, with its interval where there is room for it; it can be seen anyway.
-fn said(variant: &str, value: &Value, interval: Option<(f64, f64)>) -> String {
+/// What a mark means, with its interval.
+fn said(variant: &str, value: &Value) -> String {
     let Some(ratio) = value.ratio else { return format!("{variant}: {}", value.note) };
-    let interval = interval.map(|ends| format!(", {}", words::interval(ends)));
+    let interval = value.interval.map(|ends| format!(", {}", words::interval(ends)));
     format!("{variant}: {}{}", number::ratio(ratio), interval.unwrap_or_default())
 }

@@ -6,9 +6,11 @@ mod costs;
 mod curves;
 mod data;
 mod forest;
+mod heat;
 mod rates;
 mod steps;
 mod table;
+mod versions;
 mod why;
 
 use crate::{document::Document, scope::Scope};
@@ -25,10 +27,12 @@ pub trait Section: Sync {
 /// In the order in which a reader meets them.
 pub const SECTIONS: &[&dyn Section] = &[
     &answer::Answer,
+    &heat::Heat,
     &table::Table,
     &rates::Rates,
     &steps::Steps,
     &forest::Forest,
+    &versions::Versions,
     &why::Why,
     &costs::Costs,
     &curves::Curves,

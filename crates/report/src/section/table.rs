@@ -7,7 +7,7 @@ use super::{
 use crate::{
     document::{Document, Item},
     scope::Scope,
-    words::THROUGHPUT,
+    words::{self, THROUGHPUT},
 };
 
 pub(super) struct Table;
@@ -29,12 +29,22 @@ impl Section for Table {
                 grid.residue.join(" and ")
             )));
         }
-        document.items.push(Item::Grid(Box::new(grid.clone())));
-        // On paper and without script the table above has ratios alone.
-        if let Some(rate) = grid.metric(THROUGHPUT) {
-            let unit = grid.metrics[rate].unit;
-            let title = format!("Throughput of all variants as absolute values ({unit})");
-            document.fold(title, vec![Item::Sortable(costs::one_metric(grid, rate, Say::Values))]);
+        if !grid.shared.is_empty() {
+            document.paragraph(format!("Unless a row says otherwise: {}.", grid.shared));
+        }
+        let several = scope.parts.len() > 1;
+        for part in &scope.parts {
+            if several {
+                document.heading(3, words::compared_with(part));
+            }
+            document.items.push(Item::Grid(Box::new(grid.clone()), part.clone()));
+            // On paper and without script the table above has ratios alone.
+            if let Some(rate) = grid.metric(THROUGHPUT) {
+                let unit = grid.metrics[rate].unit;
+                let title = format!("Throughput of all variants as absolute values ({unit})");
+                let own = costs::one_metric(&grid.part(part), rate, Say::Values);
+                document.fold(title, vec![Item::Sortable(own)]);
+            }
         }
     }
 }

@@ -7,13 +7,26 @@ use crate::{
     scope::Scope,
     words,
 };
-use analysis::{Diagnosis, PhaseResult, Verdict};
-use model::metric::Better;
+use analysis::{Diagnosis, PhaseResult};
+use model::metric::{Better, Metric};
 
 pub(super) struct Why;
 
-/// Diagnoses that are shown in full; the largest effects come first.
+/// Groups that are shown; the tests with the largest changes come first.
 const SHOWN: usize = 60;
+
+/// Costs beside each other in the table of a group.
+const COSTS: usize = 6;
+
+/// Variants of one test that changed in one direction for the same first reason.
+struct Group<'a> {
+    phase: &'a PhaseResult,
+    base: String,
+    slower: bool,
+    /// Name of the first rule, or empty.
+    rule: &'static str,
+    diagnoses: Vec<Diagnosis>,
+}
 
 impl Section for Why {
     fn name(&self) -> &'static str {
@@ -22,51 +35,150 @@ impl Section for Why {
 
     fn write(&self, scope: &Scope<'_>, document: &mut Document) {
         let phases = &scope.comparison.phases;
-        let mut found: Vec<(&PhaseResult, Diagnosis)> = phases
-            .iter()
-            .flat_map(|phase| analysis::diagnoses(phase).into_iter().map(move |d| (phase, d)))
-            .collect();
         if scope.compared().is_empty() || phases.is_empty() {
             return;
         }
         document.section("why", "Why");
-        let margin = number::ratio(words::MARGIN);
-        if found.is_empty() {
-            document.paragraph(format!("No test moved by more than a factor of {margin}."));
+        let large = number::ratio(analysis::LARGE);
+        let mut tests: Vec<Vec<Group<'_>>> = phases.iter().map(groups).collect();
+        tests.retain(|groups| !groups.is_empty());
+        if tests.is_empty() {
+            document.paragraph(format!(
+                "No test is decided to be slower or faster, and none that was measured once \
+                 changed by a factor of {large}."
+            ));
             return;
         }
-        found.sort_by(|a, b| b.1.effect.ln().abs().total_cmp(&a.1.effect.ln().abs()));
+        tests.sort_by(|a, b| largest(b).total_cmp(&largest(a)));
         document.paragraph(format!(
-            "Which cost per operation moved with the throughput, for {} that moved by \
-             more than a factor of {margin}; the largest effects first. What moves together need \
-             not be a cause: these are places to look.",
-            words::tests(found.len())
+            "Costs per operation that changed together with throughput, by test, largest change \
+             first: for changes that are decided, or by a factor of {large} where a test was \
+             measured once. Costs that change together need not be a cause: start looking here."
         ));
-        for (phase, diagnosis) in found.iter().take(SHOWN) {
-            one(phase, diagnosis, document);
-        }
-        if found.len() > SHOWN {
-            let more = found.len() - SHOWN;
-            document.paragraph(format!("{more} smaller moves are not shown here."));
+        let groups: Vec<Group<'_>> = tests.into_iter().flatten().collect();
+        groups.iter().take(SHOWN).for_each(|group| told(scope, group, document));
+        if groups.len() > SHOWN {
+            let more = groups.len() - SHOWN;
+            document.paragraph(format!("{more} smaller changes are not shown here."));
         }
     }
 }
 
+fn size(effect: f64) -> f64 {
+    effect.ln().abs()
+}
+
+/// The largest change of a test.
+fn largest(groups: &[Group<'_>]) -> f64 {
+    let all = groups.iter().flat_map(|group| &group.diagnoses);
+    all.map(|diagnosis| size(diagnosis.effect)).fold(0.0, f64::max)
+}
+
+/// The diagnoses of a test, put together by base, direction and first reason.
+fn groups(phase: &PhaseResult) -> Vec<Group<'_>> {
+    let mut groups: Vec<Group<'_>> = Vec::new();
+    for diagnosis in analysis::diagnoses(phase) {
+        let rule = diagnosis.findings.first().map_or("", |finding| finding.rule);
+        let (base, slower) = (diagnosis.base.clone(), diagnosis.effect < 1.0);
+        let same = |group: &&mut Group<'_>| {
+            (&group.base, group.slower, group.rule) == (&base, slower, rule)
+        };
+        match groups.iter_mut().find(same) {
+            Some(group) => group.diagnoses.push(diagnosis),
+            None => groups.push(Group { phase, base, slower, rule, diagnoses: vec![diagnosis] }),
+        }
+    }
+    groups.sort_by_key(|group| std::cmp::Reverse(group.diagnoses.len()));
+    groups
+}
+
+fn told(scope: &Scope<'_>, group: &Group<'_>, document: &mut Document) {
+    match group.diagnoses.as_slice() {
+        [one] => self::one(group.phase, one, document),
+        several => document.fold(title(scope, group), vec![Item::Sortable(table(several))]),
+    }
+}
+
+/// How many variants changed, by how much, and what changed with it.
+fn title(scope: &Scope<'_>, group: &Group<'_>) -> String {
+    let families = scope.families();
+    let family = families.iter().find(|(base, _)| *base == group.base);
+    let measured = |variant: &&&str| {
+        let cell = group.phase.cell(variant, words::THROUGHPUT);
+        cell.is_some_and(|cell| cell.ratio.is_some())
+    };
+    let all = family.map_or(0, |(_, variants)| variants.iter().filter(measured).count());
+    let effects = group.diagnoses.iter().map(|diagnosis| diagnosis.effect);
+    let first = group.diagnoses.iter().find_map(|d| d.findings.first()?.evidence.first());
+    let reason = first.map_or_else(
+        || "no cost that was measured changed with it".to_owned(),
+        |cost| {
+            let ratios = group.diagnoses.iter().filter_map(|d| moved(d, cost.metric.name));
+            format!("{} {} per operation", range(ratios), words::long_title(cost.metric))
+        },
+    );
+    format!(
+        "`{}`: {} of {} {} than `{}`, {} throughput: {reason}.",
+        group.phase.phase,
+        group.diagnoses.len(),
+        words::variants(all),
+        if group.slower { "slower" } else { "faster" },
+        group.base,
+        range(effects),
+    )
+}
+
+/// From the least to the largest ratio.
+fn range(ratios: impl Iterator<Item = f64>) -> String {
+    let (low, high) = ratios.fold((f64::INFINITY, f64::NEG_INFINITY), |(low, high), ratio| {
+        (low.min(ratio), high.max(ratio))
+    });
+    match (number::ratio(low), number::ratio(high)) {
+        (low, high) if low == high => format!("{low}x"),
+        (low, high) => format!("{low}x to {high}x"),
+    }
+}
+
+/// How far a cost moved in any finding of a diagnosis.
+fn moved(diagnosis: &Diagnosis, metric: &str) -> Option<f64> {
+    let mut evidence = diagnosis.findings.iter().flat_map(|finding| &finding.evidence);
+    evidence.find(|cost| cost.metric.name == metric).map(|cost| cost.ratio)
+}
+
+/// A line per variant: throughput and the costs that changed with it, relative to the base.
+fn table(diagnoses: &[Diagnosis]) -> Table {
+    let mut metrics: Vec<&'static Metric> = Vec::new();
+    let findings = diagnoses.iter().flat_map(|diagnosis| &diagnosis.findings);
+    for cost in findings.flat_map(|finding| &finding.evidence) {
+        if !metrics.iter().any(|known| known.name == cost.metric.name) {
+            metrics.push(cost.metric);
+        }
+    }
+    metrics.truncate(COSTS);
+    let ratio =
+        |title: String, better| Column { heat: Some(better), ..Column::numbers(title, "ratio") };
+    let mut columns = vec![Column::words("variant"), ratio("throughput".into(), Better::Higher)];
+    columns.extend(metrics.iter().map(|metric| ratio(words::long_title(metric), metric.better)));
+    let row = |diagnosis: &Diagnosis| {
+        let costs = metrics.iter().map(|metric| moved(diagnosis, metric.name));
+        let costs = costs.map(|ratio| ratio.map_or(Cell::Missing, Cell::Ratio));
+        let head = [Cell::Text(diagnosis.subject.clone()), Cell::Ratio(diagnosis.effect)];
+        Row::Cells(head.into_iter().chain(costs).collect())
+    };
+    Table { columns, rows: diagnoses.iter().map(row).collect() }
+}
+
 fn one(phase: &PhaseResult, diagnosis: &Diagnosis, document: &mut Document) {
     let reason = diagnosis.findings.first().map_or_else(
-        || "no cost that was measured moved with it.".to_owned(),
+        || "No cost that was measured changed with it.".to_owned(),
         |finding| finding.sentence.clone(),
     );
-    let cell = phase.cell(&diagnosis.subject, words::THROUGHPUT);
-    let unsure = cell.filter(|cell| cell.verdict == Verdict::Inconclusive);
-    let unsure = unsure.and_then(|cell| cell.interval);
-    let unsure = unsure.map(|ends| format!(" (undecided: {})", words::interval(ends)));
     let title = format!(
-        "`{}`, `{}`: {} of the throughput{}. {reason}",
+        "`{}`: `{}` reaches {}x the throughput of `{}`. {reason}",
         phase.phase,
         diagnosis.subject,
         number::ratio(diagnosis.effect),
-        unsure.unwrap_or_default(),
+        diagnosis.base,
     );
     let mut items = Vec::new();
     for finding in &diagnosis.findings {
@@ -82,7 +194,11 @@ fn one(phase: &PhaseResult, diagnosis: &Diagnosis, document: &mut Document) {
         items.push(Item::Paragraph("Where the time of an operation goes:".to_owned()));
         items.push(Item::Table(Table { columns: columns(diagnosis), rows: time }));
     }
-    document.fold(title, items);
+    if items.is_empty() {
+        document.paragraph(title);
+    } else {
+        document.fold(title, items);
+    }
 }
 
 fn columns(diagnosis: &Diagnosis) -> Vec<Column> {

@@ -8,7 +8,7 @@ use crate::{
 use model::metric::{Better, Metric};
 
 /// Gains from which each of the six steps of colour begins.
-const STEPS: [f64; 6] = [1.02, 1.05, 1.10, 1.25, 1.5, 2.0];
+pub(super) const STEPS: [f64; 6] = [1.02, 1.05, 1.10, 1.25, 1.5, 2.0];
 
 /// Hairlines go from here to its reciprocal.
 const HAIR: f64 = 2.0;

@@ -3,7 +3,7 @@
 use super::{cells, text};
 use crate::{
     escape,
-    grid::{Grid, Kind, Row, Value},
+    grid::{Grid, Kind, Part, Row, Value},
     number, words,
 };
 use maud::{Markup, PreEscaped, html};
@@ -43,40 +43,54 @@ const MANY: usize = 5;
 /// of their own, their intervals are told beside them, and the file would be too large.
 const TITLES: usize = 1000;
 
-/// Where a cell is: column and row.
-type At<'a> = (usize, usize, &'a Value);
+/// Names that nothing else on the page has.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ids<'a> {
+    /// Of the values for the script.
+    pub(super) data: &'a str,
+    /// Of the table and of what belongs to it.
+    pub(super) table: &'a str,
+}
 
 /// The table under its switches. Without script it shows ratios of the first metric.
-pub(super) fn table(grid: &Grid, id: &str) -> Markup {
+pub(super) fn table((grid, part): (&Grid, &Part), ids: Ids<'_>) -> Markup {
+    let id = ids.table;
     let metric = first(grid);
-    let notes = notes(grid, metric);
+    let notes = notes((grid, part), metric);
+    let width = part.columns.len();
     html! {
-        (switches(grid, id))
-        div class="wide" tabindex="0" role="group" aria-label="Table of all tests and variants" {
-            @let class = if grid.columns.len() > MANY { "grid many" } else { "grid" };
-            table class=(class) id={ (id) "-table" } data-grid=(id) data-metric=(metric) {
+        (switches(grid, ids))
+        @let box_class = if width > MANY { "wide tall" } else { "wide" };
+        div class=(box_class) tabindex="0" role="group"
+            aria-label="Table of all tests and variants" {
+            @let class = if width > MANY { "grid many" } else { "grid" };
+            table class=(class) id={ (id) "-table" } data-grid=(ids.data) data-metric=(metric) {
                 caption { (caption(grid, metric)) }
                 thead { tr {
                     th scope="col" { (text::shown(&grid.row_keys.join(" · "))) }
-                    @for column in &grid.columns {
+                    @for index in &part.columns {
+                        @let column = &grid.columns[*index];
                         @let own = grid.metrics[metric].unit;
                         @let unit = if column.is_base { own } else { "ratio" };
-                        th scope="col" class=(if column.is_base { "num base" } else { "num" }) {
+                        @let label = Some(&column.label).filter(|label| !label.is_empty());
+                        th scope="col" class=(if column.is_base { "num base" } else { "num" })
+                            data-column=(index) data-variant=(text::shown(&column.title))
+                            title=[label.map(|label| text::shown(label))] {
                             span class="name" { (text::name(&column.title)) }
                             span class="unit" { (unit) }
                         }
                     }
                 } }
-                @for (group, rows) in grid.groups() {
+                @for (group, rows) in groups((grid, part)) {
                     tbody {
                         @if !group.is_empty() {
                             tr class="group" {
-                                th scope="rowgroup" colspan=(grid.columns.len() + 1) {
-                                    (text::shown(group))
+                                th scope="rowgroup" colspan=(width + 1) {
+                                    span { (text::shown(group)) }
                                 }
                             }
                         }
-                        @for row in rows { (line(grid, (metric, row), &notes, id)) }
+                        @for row in rows { (line((grid, part), (metric, row), &notes, id)) }
                     }
                 }
             }
@@ -89,6 +103,14 @@ pub(super) fn table(grid: &Grid, id: &str) -> Markup {
             }
         }
     }
+}
+
+/// The rows of a part by group.
+fn groups<'a>((grid, part): (&'a Grid, &Part)) -> Vec<(&'a str, Vec<usize>)> {
+    let mut groups = grid.groups();
+    groups.iter_mut().for_each(|(_, rows)| rows.retain(|row| part.rows.contains(row)));
+    groups.retain(|(_, rows)| !rows.is_empty());
+    groups
 }
 
 fn first(grid: &Grid) -> usize {
@@ -106,7 +128,7 @@ fn caption(grid: &Grid, metric: usize) -> String {
 }
 
 /// The controls; they appear when the script has started.
-fn switches(grid: &Grid, id: &str) -> Markup {
+fn switches(grid: &Grid, ids: Ids<'_>) -> Markup {
     let known: Vec<usize> = SWITCH.iter().filter_map(|name| grid.metric(name)).collect();
     let rest = (0..grid.metrics.len()).filter(|index| !known.contains(index));
     let option = |index: usize| {
@@ -116,7 +138,7 @@ fn switches(grid: &Grid, id: &str) -> Markup {
         format!("{}{short} ({})", words::long_title(metric), metric.unit)
     };
     html! {
-        form class="switches scripted" data-grid=(id) {
+        form class="switches scripted" data-grid=(ids.data) data-table=(ids.table) {
             label { "Metric "
                 select name="metric" {
                     optgroup label="usual" {
@@ -152,7 +174,12 @@ fn switches(grid: &Grid, id: &str) -> Markup {
     }
 }
 
-fn line(grid: &Grid, (metric, row): (usize, usize), notes: &[String], id: &str) -> Markup {
+fn line(
+    (grid, part): (&Grid, &Part),
+    (metric, row): (usize, usize),
+    notes: &[String],
+    id: &str,
+) -> Markup {
     let head = &grid.rows[row];
     let name = anchor(grid, row, id);
     html! {
@@ -163,19 +190,14 @@ fn line(grid: &Grid, (metric, row): (usize, usize), notes: &[String], id: &str) 
                 a class="link" href={ "#" (name) }
                     aria-label={ "Link to " (text::shown(&head.title)) } { "#" }
             }
-            @for (column, value) in grid.values[metric][row].iter().enumerate() {
-                (cell(grid, metric, (column, row, value), (notes, id)))
+            @for column in &part.columns {
+                (cell(grid, metric, &grid.values[metric][row][*column], (notes, id)))
             }
         }
     }
 }
 
-fn cell(
-    grid: &Grid,
-    metric: usize,
-    (_, _, value): At<'_>,
-    (notes, id): (&[String], &str),
-) -> Markup {
+fn cell(grid: &Grid, metric: usize, value: &Value, (notes, id): (&[String], &str)) -> Markup {
     let metric = grid.metrics[metric];
     let number = noted(value).and_then(|note| notes.iter().position(|known| known == note));
     let few = grid.rows.len() * grid.columns.len() <= TITLES;
@@ -202,9 +224,11 @@ fn noted(value: &Value) -> Option<&String> {
     Some(&value.note).filter(|note| broken && !note.is_empty())
 }
 
-fn notes(grid: &Grid, metric: usize) -> Vec<String> {
+fn notes((grid, part): (&Grid, &Part), metric: usize) -> Vec<String> {
     let mut notes: Vec<String> = Vec::new();
-    for value in grid.values.get(metric).into_iter().flatten().flatten() {
+    let plane = grid.values.get(metric);
+    let rows = plane.into_iter().flat_map(|plane| part.rows.iter().map(|row| &plane[*row]));
+    for value in rows.flat_map(|row| part.columns.iter().map(|column| &row[*column])) {
         if let Some(note) = noted(value).filter(|note| !notes.contains(note)) {
             notes.push(note.clone());
         }

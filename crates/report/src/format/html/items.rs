@@ -1,6 +1,6 @@
 //! Items of a document as HTML.
 
-use super::{cells, grid, text};
+use super::{cells, grid, heat, text};
 use crate::{
     chart,
     document::{Align, Cell, Column, Item, Row, Styled, Table},
@@ -16,6 +16,7 @@ const MANY: usize = 6;
 pub(super) struct Writer {
     index: usize,
     grids: usize,
+    tables: usize,
     charts: usize,
     /// Keys of the grids that are in the page already, with their ids.
     known: Vec<(String, Vec<String>, Vec<String>)>,
@@ -25,7 +26,7 @@ pub(super) struct Writer {
 
 impl Writer {
     pub(super) fn new(index: usize) -> Self {
-        Self { index, grids: 0, charts: 0, known: Vec::new(), heading: String::new() }
+        Self { index, grids: 0, tables: 0, charts: 0, known: Vec::new(), heading: String::new() }
     }
 
     /// The items of a section, under its title.
@@ -83,10 +84,17 @@ impl Writer {
                 let id = super::prefixed(self.index, &format!("chart-{}", self.charts));
                 chart::draw(found, &id)
             }
-            Item::Grid(found) => {
+            Item::Grid(found, part) => {
                 let (id, data) = self.embedded(found);
-                html! { (grid::table(found, &id)) @if let Some(data) = data { (data) } }
+                self.tables += 1;
+                let table = match self.tables {
+                    1 => id.clone(),
+                    count => format!("{id}-{count}"),
+                };
+                let ids = grid::Ids { data: &id, table: &table };
+                html! { (grid::table((found, part), ids)) @if let Some(data) = data { (data) } }
             }
+            Item::Heat(found, metric) => heat::table(found, *metric, &self.heading),
             Item::Data { name, grid } => self.data(name, grid),
         }
     }
@@ -164,7 +172,8 @@ fn table(table: &Table, class: &str, heading: &str) -> Markup {
     let width = table.columns.len();
     let many = if width > MANY { " many" } else { "" };
     html! {
-        div class="wide" tabindex="0" role="group" aria-label=(label(heading)) {
+        @let tall = if many.is_empty() { "wide" } else { "wide tall" };
+        div class=(tall) tabindex="0" role="group" aria-label=(label(heading)) {
             table class={ (class) (many) } {
                 thead { tr { @for column in &table.columns { (head(column)) } } }
                 tbody {
@@ -206,7 +215,8 @@ fn label(heading: &str) -> String {
 
 fn head(column: &Column) -> Markup {
     html! {
-        th scope="col" class=[class(column)] {
+        @let label = Some(&column.label).filter(|label| !label.is_empty());
+        th scope="col" class=[class(column)] title=[label.map(|label| text::shown(label))] {
             (text::name(&column.title))
             @if !column.short.is_empty() { span class="unit" { (text::shown(&column.short)) } }
             @if !column.unit.is_empty() { span class="unit" { (text::shown(&column.unit)) } }

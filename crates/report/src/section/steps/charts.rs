@@ -70,8 +70,12 @@ fn percentiles(scope: &Scope<'_>, step: &Step<'_>, role: &str) -> Option<Lines> 
     Some(Lines {
         title: format!("{role}: response by percentile"),
         description: format!("{role}: {}", said.collect::<Vec<_>>().join("; ")),
-        x: Axis { title: "share of operations that are not slower".into(), scale: Scale::Nines },
-        y: Axis { title: "us".to_owned(), scale: Scale::Log10 },
+        x: Axis {
+            title: "share of operations that are not slower".into(),
+            scale: Scale::Nines,
+            ..Axis::default()
+        },
+        y: Axis { title: "us".to_owned(), scale: Scale::Log10, ..Axis::default() },
         lines,
     })
     .filter(|chart| !chart.lines.is_empty())
@@ -95,8 +99,8 @@ fn chart(
     Lines {
         description: format!("{title}: {}", ends(curves)),
         title,
-        x: Axis { title: SECONDS.to_owned(), scale: Scale::Zero },
-        y: Axis { title: unit.to_owned(), scale },
+        x: Axis { title: SECONDS.to_owned(), scale: Scale::Zero, ..Axis::default() },
+        y: Axis { title: unit.to_owned(), scale, ..Axis::default() },
         lines: scope.comparison.subjects.iter().filter_map(line).collect(),
     }
 }

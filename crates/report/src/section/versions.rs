@@ -1,0 +1,120 @@
+//! Many variants in their order, one line per test: where between two versions a test changed.
+
+use super::Section;
+use crate::{
+    chart::{Axis, Chart, Line, Lines, Scale},
+    document::{Document, Item},
+    grid::{Grid, Part},
+    scope::{MANY, Scope},
+    words::{self, THROUGHPUT},
+};
+
+pub(super) struct Versions;
+
+impl Section for Versions {
+    fn name(&self) -> &'static str {
+        "versions"
+    }
+
+    fn write(&self, scope: &Scope<'_>, document: &mut Document) {
+        let Some(metric) = scope.grid.metric(THROUGHPUT) else { return };
+        let parts: Vec<&Part> = scope.parts.iter().filter(|part| is_long(part)).collect();
+        if parts.is_empty() {
+            return;
+        }
+        document.section("versions", "Throughput by version");
+        document.paragraph(
+            "Each test over the variants in their order, relative to the base. A step in a line is \
+             a change between two versions; a gap is a test without a result.",
+        );
+        for part in parts {
+            if !part.base.is_empty() && scope.parts.len() > 1 {
+                document.heading(3, words::compared_with(part));
+            }
+            for (group, charts) in groups(&scope.grid, part, metric) {
+                let title = format!("{group}: {}", words::tests(charts.len()));
+                document.fold(title, vec![Item::Chart(Box::new(Chart::Lines(charts)))]);
+            }
+        }
+    }
+}
+
+/// Whether a part has more variants than a forest plot can tell apart.
+pub(super) fn is_long(part: &Part) -> bool {
+    part.columns.len() > MANY + 1
+}
+
+fn groups(grid: &Grid, part: &Part, metric: usize) -> Vec<(String, Vec<Lines>)> {
+    let own = grid.part(&Part { columns: ordered(part), ..part.clone() });
+    let groups = own.groups().into_iter();
+    let chart = |row: usize| chart(&own, metric, row);
+    let charts = groups.map(|(name, rows)| {
+        let name = if name.is_empty() { "tests" } else { name };
+        (name.to_owned(), rows.into_iter().filter_map(chart).collect::<Vec<_>>())
+    });
+    charts.filter(|(_, charts)| !charts.is_empty()).collect()
+}
+
+/// The columns in the plan's order: the base need not be the first version.
+fn ordered(part: &Part) -> Vec<usize> {
+    let mut columns = part.columns.clone();
+    columns.sort_unstable();
+    columns
+}
+
+/// The ratios of a test in the order of the columns; the base has 1.
+fn chart(grid: &Grid, metric: usize, row: usize) -> Option<Lines> {
+    let values = &grid.values[metric][row];
+    let ratio = |index: usize| match grid.columns[index].is_base {
+        true => values[index].value.map(|_| 1.0),
+        false => values[index].ratio,
+    };
+    let mut segments: Vec<Vec<(f64, f64)>> = vec![Vec::new()];
+    for index in 0..values.len() {
+        match (ratio(index), segments.last_mut()) {
+            (Some(ratio), Some(last)) => last.push((index as f64, ratio)),
+            (None, Some(last)) if !last.is_empty() => segments.push(Vec::new()),
+            _ => {}
+        }
+    }
+    segments.retain(|segment| !segment.is_empty());
+    let points: Vec<(f64, f64)> = segments.concat();
+    if points.len() < 2 {
+        return None;
+    }
+    let names: Vec<String> = grid.columns.iter().map(|column| column.title.clone()).collect();
+    let end = (names.len() - 1) as f64;
+    let line = |name: &str, class: &str, segments| Line {
+        name: name.to_owned(),
+        class: class.to_owned(),
+        segments,
+        peak: None,
+    };
+    let title = &grid.rows[row].title;
+    Some(Lines {
+        title: title.clone(),
+        description: described(&names, &points),
+        x: Axis { title: String::new(), scale: Scale::Names, names },
+        y: Axis { title: "relative throughput".to_owned(), ..Axis::default() },
+        lines: vec![
+            line("base = 1", "base", vec![vec![(0.0, 1.0), (end, 1.0)]]),
+            line("test", "s0", segments),
+        ],
+    })
+}
+
+/// The ends and the largest step, for readers who do not see the line.
+fn described(names: &[String], points: &[(f64, f64)]) -> String {
+    let name = |(place, _): &(f64, f64)| names[*place as usize].as_str();
+    let size = |pair: &[(f64, f64)]| (pair[1].1 / pair[0].1).ln().abs();
+    let step = points.windows(2).max_by(|a, b| size(a).total_cmp(&size(b)));
+    let step = step.map(|pair| {
+        let (from, to) = (crate::number::ratio(pair[0].1), crate::number::ratio(pair[1].1));
+        format!("largest step from {} ({from}) to {} ({to})", name(&pair[0]), name(&pair[1]))
+    });
+    let (first, last) = (points.first(), points.last());
+    let ends = first.zip(last).map(|(first, last)| {
+        format!("from {} to {}: {}", name(first), name(last), crate::number::ratio(last.1))
+    });
+    ends.into_iter().chain(step).collect::<Vec<_>>().join("; ")
+}

@@ -1,0 +1,150 @@
+//! Reports of many variants, and of variants with several bases.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod lab;
+
+use analysis::Comparison;
+use lab::{comparison, report};
+use report::{Names, View, render};
+use std::collections::BTreeMap;
+
+/// Twelve versions that get slower by and by; the last two are compared with each other.
+fn twelve() -> Comparison {
+    let names: Vec<String> =
+        (0..12).map(|n| format!("x.my80{n:02}_rel_o2nofp.z12a_c8r32.pk1")).collect();
+    let subjects: Vec<(&str, f64)> =
+        names.iter().enumerate().map(|(n, name)| (name.as_str(), 1.0 + 0.05 * n as f64)).collect();
+    let mut comparison = comparison(&subjects, 1, None);
+    let base = names[10].as_str();
+    comparison.bases.push(base.to_owned());
+    for cell in comparison.phases.iter_mut().flat_map(|phase| &mut phase.cells) {
+        if cell.subject.as_str() == base {
+            (cell.base, cell.ratio) = (None, None);
+        }
+        if cell.subject.as_str() == names[11] {
+            cell.base = Some(base.into());
+            cell.ratio = cell.ratio.map(|_| 0.97);
+        }
+    }
+    comparison
+}
+
+fn page(comparison: Comparison) -> String {
+    render(&report(comparison, &[]), "html").unwrap()
+}
+
+fn section<'a>(page: &'a str, id: &str) -> &'a str {
+    let rest = page.split_once(&format!("<section id=\"{id}\"")).unwrap().1;
+    rest.split_once("</section>").unwrap().0
+}
+
+#[test]
+fn each_base_has_a_table_and_a_sentence_of_its_own() {
+    let page = page(twelve());
+    let answer = section(&page, "answer");
+    assert!(answer.contains("Of 9 variants compared with <code>my8000</code>"), "{answer}");
+    assert!(answer.contains("throughput of <code>my8010</code>"), "{answer}");
+    let table = section(&page, "table");
+    for (title, id) in [
+        ("Compared with <code>my8000</code>: 9 variants", "grid-table"),
+        ("Compared with <code>my8010</code>: 1 variant<", "grid-2-table"),
+    ] {
+        assert!(table.contains(title), "{title}");
+        assert_eq!(page.matches(&format!("id=\"{id}\"")).count(), 1, "{id}");
+    }
+    // Both show columns of the same values, which are in the page once.
+    assert_eq!(table.matches("<script type=\"application/json\"").count(), 1);
+    let second = table.split_once("id=\"grid-2-table\"").unwrap().1;
+    let head = second.split_once("</thead>").unwrap().0;
+    assert!(head.contains("data-column=\"10\"") && head.contains("data-column=\"11\""), "{head}");
+    assert!(!head.contains("data-column=\"0\""));
+}
+
+#[test]
+fn many_variants_have_a_heat_map_and_lines_and_few_have_a_forest_plot() {
+    let page = page(twelve());
+    let heat = section(&page, "heat");
+    assert_eq!(heat.matches("data-chart=\"heat\"").count(), 2);
+    // Each cell has its number, a color of the table's scale, and what it is.
+    assert!(heat.contains("<td class=\"w4 py\" title=\"scan, my8008: 0.71\">0.71</td>"), "{heat}");
+    assert!(heat.contains("title=\"x.my8008_rel_o2nofp.z12a_c8r32.pk1\""));
+    let versions = section(&page, "versions");
+    assert_eq!(versions.matches("data-chart=\"lines\"").count(), 4);
+    assert!(versions.contains("from my8000 to my8009: 0.69; largest step from my8000 (1.00) to"));
+    assert!(versions.contains("class=\"x first\"") && versions.contains("class=\"x last\""));
+    // The one variant of the other base still has a plot that suits it.
+    assert_eq!(section(&page, "forest").matches("Compared with").count(), 1);
+    let few = render(&report(comparison(&[("a", 1.0), ("b", 1.1)], 1, None), &[]), "html").unwrap();
+    assert!(few.contains("<section id=\"forest\"") && !few.contains("<section id=\"heat\""));
+}
+
+#[test]
+fn reasons_are_grouped_by_test() {
+    let page = page(twelve());
+    let why = section(&page, "why");
+    // 1.05 is no large change where nothing is repeated; 1.10 to 1.45 are.
+    assert!(why.contains("8 of 9 variants slower than <code>my8000</code>"), "{why}");
+    assert!(why.contains("0.69x to 0.91x throughput: 1.10x to 1.45x"), "{why}");
+    assert_eq!(why.matches("<details>").count(), 4, "{why}");
+}
+
+#[test]
+fn what_rows_share_is_said_once_above_the_table() {
+    let page = page(twelve());
+    let table = section(&page, "table");
+    assert!(table.contains("Unless a row says otherwise: 1 client."), "{table}");
+    assert!(!table.contains("<span class=\"note\">1 client"));
+    assert!(table.contains("<span class=\"note\">4 clients</span>"));
+}
+
+#[test]
+fn short_names_and_aliases_are_the_same_in_all_formats_for_people() {
+    let full = "x.my8011_rel_o2nofp.z12a_c8r32.pk1";
+    let mut report = report(twelve(), &[]);
+    report.view = View {
+        aliases: BTreeMap::from([(full.to_owned(), "newest".to_owned())]),
+        ..View::default()
+    };
+    for format in ["table", "markdown", "html"] {
+        let text = render(&report, format).unwrap();
+        assert!(text.contains("my8003") && text.contains("newest"), "{format}: {text}");
+        assert!(text.contains("without the leading"), "{format}");
+    }
+    // Programs get labels.
+    for format in ["csv", "tsv", "json"] {
+        let text = render(&report, format).unwrap();
+        assert!(text.contains(full) && !text.contains("newest"), "{format}");
+    }
+    let names = Names::of(&report.comparisons[0].subjects, &report.view.aliases);
+    assert_eq!((names.short(full), names.full("newest")), ("newest", full));
+}
+
+#[test]
+fn several_comparisons_are_a_page_each_and_an_index() {
+    let mut other = comparison(&[("a", 1.0), ("b", 1.1)], 1, None);
+    other.experiment = "<b>/..".to_owned();
+    let mut all = report(twelve(), &[]);
+    all.comparisons[0].experiment = "nov25.sb".to_owned();
+    all.comparisons.push(other);
+    let pages = report::pages(&all).unwrap();
+    let files: Vec<&str> = pages.iter().map(|page| page.file.as_str()).collect();
+    assert_eq!(files, ["nov25.sb.html", "b-...html", "index.html"]);
+    let index = &pages[2].text;
+    for part in ["href=\"nov25.sb.html\"", "href=\"b-...html\"", "&lt;b&gt;/..", ">0.91</td>"] {
+        assert!(index.contains(part), "{part}: {index}");
+    }
+    assert!(!index.contains("<b>"));
+    assert!(pages[1].text.contains("<section id=\"forest\""));
+    assert!(!pages[1].text.contains("my8003"));
+}
+
+#[test]
+fn chosen_variants_keep_their_bases() {
+    let chosen = twelve().only(&|subject| subject.contains("8011"));
+    assert_eq!(chosen.subjects.len(), 2);
+    assert!(chosen.bases[0].contains("8010") && chosen.bases.len() == 1);
+    assert!(chosen.phases.iter().all(|phase| phase.cells.iter().all(|c| c.value.is_some())));
+    let none = twelve().only(&|_| false);
+    assert!(none.subjects.is_empty() && none.phases.is_empty());
+}

@@ -1,0 +1,215 @@
+//! Which variants and archives a command shows, and what it calls them.
+
+use crate::args::{AliasArgs, ChoiceArgs};
+use report::Names;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Names that a message about an unknown one lists.
+const LISTED: usize = 8;
+
+/// What the user wants to see; everything if nothing is named.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Choice {
+    /// Names or patterns of variants.
+    variants: Vec<String>,
+    /// Names or patterns of archives and experiments.
+    archives: Vec<String>,
+}
+
+impl From<ChoiceArgs> for Choice {
+    fn from(arguments: ChoiceArgs) -> Self {
+        Self { variants: arguments.variant, archives: arguments.archive }
+    }
+}
+
+impl Choice {
+    /// Which of these archives and experiments are wanted. Fails for a name that none of them has.
+    pub(crate) fn archives(&self, known: &[String]) -> anyhow::Result<BTreeSet<String>> {
+        if self.archives.is_empty() {
+            return Ok(known.iter().cloned().collect());
+        }
+        Ok(matching(("archive or experiment", "--archive"), &self.archives, known)?
+            .into_iter()
+            .collect())
+    }
+
+    /// Labels of the wanted variants in the order in which they are named. Fails for a name that
+    /// none of them has.
+    pub(crate) fn variants(&self, known: &[String]) -> anyhow::Result<Vec<String>> {
+        if self.variants.is_empty() {
+            return Ok(known.to_vec());
+        }
+        matching(("variant", "--variant"), &self.variants, known)
+    }
+
+    /// Whether variants are named at all.
+    pub(crate) fn has_variants(&self) -> bool {
+        !self.variants.is_empty()
+    }
+}
+
+/// The known names that fit any pattern, in the order of the patterns.
+fn matching(
+    (kind, flag): (&str, &str),
+    patterns: &[String],
+    known: &[String],
+) -> anyhow::Result<Vec<String>> {
+    // A label may be given as tables show it.
+    let names = Names::of(known, &BTreeMap::new());
+    let mut chosen: Vec<String> = Vec::new();
+    for pattern in patterns.iter().map(|pattern| pattern.trim()) {
+        let glob = glob::Pattern::new(pattern).ok();
+        let fits = |name: &str| {
+            name == pattern
+                || archive::short_label(name) == pattern
+                || glob.as_ref().is_some_and(|glob| glob.matches(name))
+        };
+        let mut found =
+            known.iter().filter(|label| fits(label) || fits(names.short(label))).peekable();
+        anyhow::ensure!(
+            found.peek().is_some(),
+            "no {kind} fits `{pattern}` of `{flag}`; {}",
+            nearest(pattern, known)
+        );
+        for label in found {
+            if !chosen.contains(label) {
+                chosen.push(label.clone());
+            }
+        }
+    }
+    Ok(chosen)
+}
+
+/// The names most like this one, or all if they are few.
+fn nearest(name: &str, known: &[String]) -> String {
+    let plain = name.to_lowercase().replace(['*', '?'], "");
+    let likeness = |label: &String| {
+        let label = label.to_lowercase();
+        let contained = f64::from(u8::from(!plain.is_empty() && label.contains(&plain)));
+        contained + strsim::normalized_damerau_levenshtein(&plain, &label)
+    };
+    let mut ranked: Vec<&String> = known.iter().collect();
+    let word = if ranked.len() > LISTED { "the nearest are" } else { "known are" };
+    if ranked.len() > LISTED {
+        ranked.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)));
+        ranked.truncate(LISTED);
+    }
+    let names: Vec<String> = ranked.iter().map(|name| format!("`{name}`")).collect();
+    match names.is_empty() {
+        true => "there is none".to_owned(),
+        false => format!("{word} {}", names.join(", ")),
+    }
+}
+
+/// The aliases of `--alias-file` and `--alias`; the latter win. Fails for a file that is no table
+/// of texts, and for one name of two variants.
+pub(crate) fn aliases(arguments: &AliasArgs) -> anyhow::Result<BTreeMap<String, String>> {
+    let mut aliases = BTreeMap::new();
+    if let Some(file) = &arguments.alias_file {
+        let text = fs_err::read_to_string(file)?;
+        let found = plan::aliases(&text)
+            .map_err(|error| anyhow::anyhow!("`{}`: {error}", file.display()))?;
+        aliases.extend(found);
+    }
+    for given in &arguments.alias {
+        let (label, name) = given
+            .split_once('=')
+            .filter(|(label, name)| !label.is_empty() && !name.is_empty())
+            .ok_or_else(|| {
+                anyhow::anyhow!("`--alias {given}` needs the form FULL=SHORT, such as `my8043=8.0`")
+            })?;
+        aliases.insert(label.to_owned(), name.to_owned());
+    }
+    let mut owners: BTreeMap<&String, &String> = BTreeMap::new();
+    for (label, name) in &aliases {
+        if let Some(other) = owners.insert(name, label) {
+            anyhow::bail!("`{name}` is the alias of `{other}` and of `{label}`: choose two names");
+        }
+    }
+    Ok(aliases)
+}
+
+/// The aliases by full label. Fails for an alias of a variant that is not there.
+pub(crate) fn known_aliases(
+    aliases: &BTreeMap<String, String>,
+    labels: &[String],
+) -> anyhow::Result<BTreeMap<String, String>> {
+    let mut known = BTreeMap::new();
+    for (given, name) in aliases {
+        let found = matching(("variant", "--alias"), std::slice::from_ref(given), labels)?;
+        anyhow::ensure!(
+            found.len() == 1,
+            "`{given}` of `--alias` fits {} variants: name one of them in full",
+            found.len()
+        );
+        known.extend(found.into_iter().map(|label| (label, name.clone())));
+    }
+    for (label, name) in &known {
+        anyhow::ensure!(
+            label == name || !labels.contains(name),
+            "the alias `{name}` of `{label}` is the name of another variant: choose another one"
+        );
+    }
+    Ok(known)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels() -> Vec<String> {
+        let name = |n: usize| format!("x.my80{n:02}_rel_o2nofp.z12a_c8r32.pk1");
+        (10..30).map(name).chain(["x.pg181_o2nofp.x10a_c8r32.pk1".to_owned()]).collect()
+    }
+
+    fn chosen(patterns: &[&str]) -> Result<Vec<String>, String> {
+        let variants = patterns.iter().map(|pattern| (*pattern).to_owned()).collect();
+        let choice = Choice { variants, archives: Vec::new() };
+        choice.variants(&labels()).map_err(|error| error.to_string())
+    }
+
+    #[test]
+    fn variants_are_chosen_by_label_short_name_and_pattern() {
+        assert_eq!(chosen(&[]).unwrap().len(), 21);
+        assert_eq!(chosen(&["*"]).unwrap().len(), 21);
+        assert_eq!(chosen(&["x.my801?_*"]).unwrap().len(), 10);
+        let two = ["x.pg181_o2nofp.x10a_c8r32.pk1", "x.my8010_rel_o2nofp.z12a_c8r32.pk1"];
+        assert_eq!(chosen(&two).unwrap(), two);
+        assert_eq!(chosen(&["pg*", "my8010*", "*pg*"]).unwrap(), two);
+        assert_eq!(chosen(&["pg181_o2nofp.x10a_c8r32"]).unwrap(), two[..1]);
+    }
+
+    #[test]
+    fn an_unknown_name_lists_the_nearest() {
+        let message = chosen(&["my8013", "my8099"]).unwrap_err();
+        assert!(message.starts_with("no variant fits `my8013` of `--variant`; the nearest are"));
+        let message = chosen(&["x.pg18"]).unwrap_err();
+        assert!(message.contains("nearest are `x.pg181_o2nofp"), "{message}");
+        assert!(message.matches("`x.").count() <= LISTED + 1, "{message}");
+        // A broken pattern is a name that nobody has.
+        assert!(chosen(&["[my"]).unwrap_err().contains("`[my`"));
+        let none = matching(("archive", "--archive"), &["a".to_owned()], &[]).unwrap_err();
+        assert_eq!(none.to_string(), "no archive fits `a` of `--archive`; there is none");
+    }
+
+    #[test]
+    fn aliases_are_names_of_one_variant_each() {
+        let check = |given: &[&str], expected: &str| {
+            let alias = given.iter().map(|alias| (*alias).to_owned()).collect();
+            let found = aliases(&AliasArgs { alias, alias_file: None });
+            let found = found.and_then(|aliases| known_aliases(&aliases, &labels()));
+            let text = match found {
+                Ok(known) => format!("{known:?}"),
+                Err(error) => error.to_string(),
+            };
+            assert!(text.contains(expected), "{given:?}: {text}");
+        };
+        check(&["pg181*=18.1"], r#"{"x.pg181_o2nofp.x10a_c8r32.pk1": "18.1"}"#);
+        check(&["pg181"], "needs the form FULL=SHORT");
+        check(&["pg181=", "=a"], "needs the form FULL=SHORT");
+        check(&["my8010*=a", "my8011*=a"], "choose two names");
+        check(&["my801*=a"], "fits 10 variants");
+        check(&["my9*=a"], "no variant fits `my9*` of `--alias`");
+        check(&["pg*=x.my8010_rel_o2nofp.z12a_c8r32.pk1"], "is the name of another variant");
+    }
+}
