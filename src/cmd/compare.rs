@@ -129,7 +129,7 @@ fn regressions<'a>(report: &'a report::Report) -> Code {
         ),
         Code::Failed => {
             let broken = cells.iter().filter(|(_, cell)| cell.verdict == Verdict::Invalid);
-            let (failed, missing): (Vec<_>, Vec<_>) =
+            let (failed, missing): (Vec<&(&str, &Cell)>, Vec<&(&str, &Cell)>) =
                 broken.partition(|(_, cell)| cell.failed().is_some());
             talk::say(&format!(
                 "of {} cells {} failed and {} have no value or no base: whether they became worse \
