@@ -249,6 +249,7 @@ fn compare(
     let trials = results.trials(run)?;
     let known = trials.iter().map(|trial| (&trial.header, &trial.environment));
     comparison.warnings.extend(analysis::residue(known));
+    comparison.builds = analysis::build_differences(trials.iter().map(|trial| &trial.header));
     Ok(comparison)
 }
 

@@ -208,6 +208,8 @@ fn steady(mut config: Config) -> Config {
             value: value.to_owned(),
             reason: "only the measured connection's task is born".to_owned(),
             optional: true,
+            before: Vec::new(),
+            follows: None,
         });
     };
     set("thread_cache_size", "0");

@@ -2,7 +2,7 @@
 
 use super::Verb;
 use crate::{
-    args::{CatalogArgs, ResultsArgs},
+    args::{CatalogArgs, HostArgs, ResultsArgs},
     exit::Code,
     talk,
 };
@@ -58,6 +58,8 @@ struct Arguments {
     results: ResultsArgs,
     #[command(flatten)]
     catalog: CatalogArgs,
+    #[command(flatten)]
+    host: HostArgs,
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
@@ -98,24 +100,39 @@ fn servers(_: &Arguments) -> anyhow::Result<Lines> {
     Ok(products.map(|product| vec![product.name().to_owned(), product.help().to_owned()]).collect())
 }
 
-fn builds(_: &Arguments) -> anyhow::Result<Lines> {
+fn builds(arguments: &Arguments) -> anyhow::Result<Lines> {
+    let places = arguments.host.places()?;
     let mut lines = Vec::new();
     for product in dbms::product::DBMSES {
-        for release in product.releases() {
-            lines.push(vec![
-                format!("{}@{}", product.name(), release.version),
-                moves(&release).to_owned(),
-            ]);
+        for build in dbms::provenance::available(*product, &places)? {
+            lines.push(vec![format!("{}@{}", product.name(), build.version), origin(&build)]);
+        }
+        if product.embedded() {
+            let bundled = "bundled; a part of dbdyno".to_owned();
+            lines.push(vec![product.name().to_owned(), bundled]);
         }
     }
     Ok(lines)
 }
 
-fn moves(release: &dbms::Release) -> &'static str {
-    match release.moves {
-        dbms::Moves::Never => "installed by dbdyno; stays the same",
-        dbms::Moves::Always => "installed by dbdyno; the suite that holds it moves on",
+/// Characters of a checksum that tell builds apart.
+const CHECKSUM_WIDTH: usize = 12;
+
+/// Where a build comes from, and what is known of it where it is installed.
+fn origin(build: &dbms::provenance::Available) -> String {
+    let moves = match build.moves {
+        Some(dbms::Moves::Never) => "pinned; ",
+        Some(dbms::Moves::Always) => "rolling; ",
+        None => "",
+    };
+    let mut text = format!("{moves}{}", build.origin);
+    if let Some((found, sha256)) = &build.installed {
+        let compiler =
+            if found.compiler.is_empty() { "compiler unknown" } else { found.compiler.as_str() };
+        let short: String = sha256.chars().take(CHECKSUM_WIDTH).collect();
+        text.push_str(&format!("; installed: {compiler}, binary SHA-256 {short}"));
     }
+    text
 }
 
 fn configs(arguments: &Arguments) -> anyhow::Result<Lines> {

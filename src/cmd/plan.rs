@@ -44,6 +44,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
     let catalog = arguments.catalog.open()?;
     let plan = arguments.experiment.plan(&catalog, &arguments.host.places()?)?;
+    runner::check_capacity(&plan)?;
     match arguments.format {
         Form::Text => talk::data(&plan::render(&plan))?,
         Form::Json => talk::data(&serde_json::to_string_pretty(&plan)?)?,

@@ -121,6 +121,8 @@ fn listen_at(config: &mut Config, port: u16) {
         value: port.to_string(),
         reason: "`--port`".to_owned(),
         optional: false,
+        before: Vec::new(),
+        follows: None,
     });
 }
 

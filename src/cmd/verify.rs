@@ -54,8 +54,8 @@ struct Arguments {
     #[command(flatten)]
     concurrency: ConcurrencyArgs,
     /// Rows per table, instead of the experiment's. Much smaller tables change query plans
-    #[arg(long, value_name = "COUNT", default_value_t = 100_000)]
-    rows: u64,
+    #[arg(long, value_name = "COUNT")]
+    rows: Option<u64>,
     /// Operations per phase, in each of its three executions
     #[arg(long, value_name = "COUNT", default_value_t = 10)]
     operations: u64,
@@ -72,9 +72,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     credentials::check()?;
     let catalog = arguments.catalog.open()?;
     let places = arguments.host.places()?;
-    if !arguments.experiment.set.iter().any(|set| set.trim_start().starts_with("rows=")) {
-        arguments.experiment.set.push(format!("rows={}", arguments.rows));
-    }
+    arguments.experiment.set.extend(arguments.rows.map(|rows| format!("rows={rows}")));
     let plan = arguments.experiment.plan(&catalog, &places)?;
     let stop = Stop::default();
     signals::connect(&stop).context("cannot listen for Ctrl-C")?;

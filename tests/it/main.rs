@@ -11,6 +11,7 @@
 
 mod archives;
 mod browser;
+mod builds;
 mod concurrent;
 mod devtools;
 mod errors;

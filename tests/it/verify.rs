@@ -77,6 +77,7 @@ question = \"Do the workloads of stock sysbench do what they say?\"
 workloads = [\"oltp_point_select\", \"oltp_read_only\", \"oltp_read_write\", \"oltp_update_index\",
   \"oltp_update_non_index\", \"oltp_write_only\", \"oltp_delete\", \"oltp_insert\"]
 blocks = 1
+rows = 100_000
 ";
 
 /// Verifies the eight workloads; those with a factor of their own once for each of its levels.

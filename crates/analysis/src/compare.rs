@@ -40,6 +40,8 @@ pub struct Comparison {
     pub subjects: Vec<String>,
     /// The phases in the suite's order.
     pub phases: Vec<PhaseResult>,
+    /// How the builds differ beside their versions, one sentence; none where they do not.
+    pub builds: Option<String>,
     /// One sentence each.
     pub warnings: Vec<String>,
 }
@@ -220,6 +222,7 @@ pub fn compare(observations: &Observations, design: &Design) -> Comparison {
         bases: design.bases().into_iter().map(str::to_owned).collect(),
         subjects: subjects.into_iter().map(|(label, _)| label).collect(),
         phases: results,
+        builds: None,
         warnings,
     }
 }

@@ -10,6 +10,7 @@
 #![forbid(unsafe_code)]
 
 mod accounting;
+mod builds;
 mod cache;
 mod cells;
 mod client_rates;
@@ -46,6 +47,7 @@ mod verdict;
 mod warning;
 
 pub use accounting::{Accounting, account};
+pub use builds::build_differences;
 pub use cache::cache_bytes;
 pub use client_rates::client_rates;
 pub use compare::{APART, Cell, Comparison, PhaseResult, compare, mean_interval};

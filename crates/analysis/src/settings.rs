@@ -127,6 +127,7 @@ pub(crate) mod tests {
             ignored_settings: Vec::new(),
             seed: 0,
             foreground: String::new(),
+            provenance: Default::default(),
         }
     }
 

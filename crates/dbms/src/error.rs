@@ -240,6 +240,24 @@ pub enum Error {
         /// Last lines of its log.
         log: String,
     },
+    /// The server does not know a setting of its configuration.
+    #[error(
+        "{server} {version} did not start ({reason}): configuration `{config}` sets `{name}`, \
+         which this version does not know; correct the name, or mark it `optional = true` to \
+         leave it out where it is unknown"
+    )]
+    UnknownSetting {
+        /// Product.
+        server: String,
+        /// Its version.
+        version: String,
+        /// What happened.
+        reason: String,
+        /// Name of the configuration.
+        config: String,
+        /// Name of the setting.
+        name: String,
+    },
     /// The server did not stop well.
     #[error("{server} did not stop cleanly ({reason}); the last lines of its log:\n{log}")]
     Stop {

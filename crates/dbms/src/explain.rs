@@ -81,9 +81,10 @@ pub struct Access {
     pub whole: bool,
 }
 
-/// MySQL 9.7 has another form than the traditional one by default, and MySQL 5.6 the word for it.
+/// MySQL 9.7 has another form than the traditional one by default, and MySQL 5.6 the word for it,
+/// which 5.5 reads as a comment.
 pub(crate) fn mysql_questions(statement: &Explained<'_>) -> Vec<Question> {
-    mysql_family_questions("EXPLAIN FORMAT=TRADITIONAL", statement)
+    mysql_family_questions("EXPLAIN /*!50600 FORMAT=TRADITIONAL */", statement)
 }
 
 /// MariaDB has the traditional form by default.
@@ -342,7 +343,7 @@ mod tests {
         statement.mode = Mode::Text;
         assert_eq!(
             texts(mysql_questions(&statement)),
-            ["EXPLAIN FORMAT=TRADITIONAL UPDATE t SET c = 'it''s' WHERE id IN (4, -5)"]
+            ["EXPLAIN /*!50600 FORMAT=TRADITIONAL */ UPDATE t SET c = 'it''s' WHERE id IN (4, -5)"]
         );
     }
 }

@@ -86,7 +86,7 @@ pub(crate) fn cached(product: &dyn Dbms, places: &Places) -> Result<Vec<Manifest
     Ok(found)
 }
 
-fn folder_of(server: &str, version: &str, places: &Places) -> PathBuf {
+pub(crate) fn folder_of(server: &str, version: &str, places: &Places) -> PathBuf {
     places.builds().join(format!("{server}-{version}"))
 }
 

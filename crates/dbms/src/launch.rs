@@ -7,7 +7,7 @@ use crate::{
     own_settings::PORT,
     place::{create_private_folder, living_socket, own, own_like_parent},
     product::Dbms,
-    server::{ended_within, last_words, open},
+    server::{ended_within, last_words, open, tail},
     task,
 };
 use fs_err as fs;
@@ -186,8 +186,10 @@ pub fn initialise(launch: &Launch<'_>, keeper: &Keeper) -> Result<()> {
     for step in product.initialise(&ground)? {
         let spawn = ground.spawn(step.words, step.input, &log);
         if let Err(reason) = to_end(keeper, spawn)? {
-            let log = last_words(&log);
-            return Err(Error::Initialise { server: product.name().to_owned(), reason, log });
+            return Err(unknown_setting(&ground, &log, &reason).unwrap_or_else(|| {
+                let log = last_words(&log);
+                Error::Initialise { server: product.name().to_owned(), reason, log }
+            }));
         }
     }
     Ok(())
@@ -235,8 +237,10 @@ pub fn start(
     let spawned = keeper.spawn(ground.spawn(words, None, &log))?;
     let (pid, target) = (spawned.pid, product.target(endpoint));
     let failed = |reason: String| {
-        let log = last_words(&log);
-        Error::Start { server: product.name().to_owned(), reason, log }
+        unknown_setting(&ground, &log, &reason).unwrap_or_else(|| {
+            let log = last_words(&log);
+            Error::Start { server: product.name().to_owned(), reason, log }
+        })
     };
     let Ok(mut server) = Server::started(product, target, spawned, (keeper, &log)) else {
         let ending = keeper.ending(pid)?;
@@ -254,6 +258,20 @@ pub fn start(
     let ignored = product.ignored(&ground, &String::from_utf8_lossy(&said));
     server.rendered.ignored.extend(ignored);
     Ok(server)
+}
+
+/// The error of a server that does not know a setting, if its log names one.
+fn unknown_setting(ground: &Ground<'_>, log: &Path, reason: &str) -> Option<Error> {
+    let installed = ground.launch.installed;
+    let text = tail(log, usize::MAX);
+    let name = find(&installed.server).ok()?.unknown_setting(&text)?;
+    Some(Error::UnknownSetting {
+        server: installed.server.clone(),
+        version: installed.version.clone(),
+        reason: reason.to_owned(),
+        config: ground.launch.config.name.clone(),
+        name,
+    })
 }
 
 /// A server of the user's own that listens on this socket. It is never stopped nor frozen.

@@ -27,6 +27,7 @@ mod own_settings;
 mod package;
 mod place;
 pub mod product;
+pub mod provenance;
 mod registry;
 mod resolve;
 mod server;
@@ -47,6 +48,7 @@ pub use place::{Places, RunPlace, ServerUser, create_private_folder};
 pub use resolve::{Resolved, Source, resolve};
 pub use server::Server;
 pub use upkeep::{Debt, Failure, Maintenance, Size, bytes_below};
+pub use version::setting_value;
 
 use product::{DBMSES, Dbms};
 

@@ -4,7 +4,7 @@ use crate::{
     Debt, Maintenance, Rendered, Result, Size,
     launch::{Ground, Step},
     mysql_layout::{self, Layout},
-    version::numbers,
+    version::{numbers, setting_value},
 };
 use fs_err as fs;
 use model::{
@@ -18,6 +18,7 @@ pub(crate) const DATABASE: &str = "dbdyno";
 const USER: &str = "root";
 
 pub(crate) const SETTINGS_SQL: &str = "SHOW GLOBAL VARIABLES";
+pub(crate) const BUILD_SQL: &str = "SHOW GLOBAL VARIABLES LIKE 'version%'";
 
 /// Where InnoDB keeps its tables, one file for each. What `information_schema` tells of them is an
 /// estimate that a new index does not change until a table is analyzed.
@@ -190,30 +191,40 @@ pub(crate) fn render(ground: &Ground<'_>) -> Rendered {
     }
     for setting in &launch.config.settings {
         let loose = if setting.optional { "loose_" } else { "" };
-        set(&format!("{loose}{}", setting.name), &setting.value);
+        let value = setting_value(setting, &launch.installed.version);
+        set(&format!("{loose}{}", setting.name), &value);
     }
     Rendered { text, ignored: Vec::new() }
 }
 
 /// Optional settings of the configuration that the log calls unknown.
 pub(crate) fn ignored(ground: &Ground<'_>, log: &str) -> Vec<String> {
-    let plain = |name: &str| name.to_lowercase().replace('-', "_");
-    let unknown: Vec<String> = log
-        .lines()
-        .filter_map(|line| {
-            line.split_once("unknown variable '").or(line.split_once("unknown option '"))
-        })
-        .map(|(_, rest)| plain(rest.trim_start_matches('-')))
-        .filter_map(|rest| {
-            let name = rest.strip_prefix("loose_")?;
-            Some(name.split(['=', '\'']).next().unwrap_or_default().to_owned())
-        })
+    let unknown: Vec<String> = unknown(log)
+        .filter_map(|name| Some(plain(name).strip_prefix("loose_")?.to_owned()))
         .collect();
     let settings = ground.launch.config.settings.iter().filter(|setting| setting.optional);
     settings
         .filter(|setting| unknown.contains(&plain(&setting.name)))
         .map(|setting| setting.name.clone())
         .collect()
+}
+
+/// The setting that the log calls unknown, and that was not optional.
+pub(crate) fn unknown_setting(log: &str) -> Option<String> {
+    unknown(log).map(plain).find(|name| !name.starts_with("loose_"))
+}
+
+fn plain(name: &str) -> String {
+    name.to_lowercase().replace('-', "_")
+}
+
+/// Names that the log calls unknown, as they were written.
+fn unknown(log: &str) -> impl Iterator<Item = &str> {
+    log.lines().filter_map(|line| {
+        let (_, rest) =
+            line.split_once("unknown variable '").or(line.split_once("unknown option '"))?;
+        rest.trim_start_matches('-').split(['=', '\'']).next()
+    })
 }
 
 pub(crate) fn arguments(ground: &Ground<'_>) -> Vec<String> {
@@ -292,4 +303,20 @@ fn bootstrap(share: Option<&Path>) -> Result<String> {
     }
     text.push_str(&format!("CREATE DATABASE IF NOT EXISTS {DATABASE};\n"));
     Ok(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_setting_is_named_unless_it_was_optional() {
+        let log = "[Warning] mysqld: unknown variable 'loose_innodb-x=1'\n\
+                   [ERROR] mysqld: unknown variable 'innodb_io_capacity_max=20000'\n";
+        assert_eq!(unknown_setting(log).as_deref(), Some("innodb_io_capacity_max"));
+        let log = "mysqld: unknown option '--skip-there'";
+        assert_eq!(unknown_setting(log).as_deref(), Some("skip_there"));
+        assert_eq!(unknown_setting("[Warning] unknown variable 'loose_x=1'"), None);
+        assert_eq!(unknown_setting("all is well"), None);
+    }
 }

@@ -60,6 +60,8 @@ mod tests {
                 value: "1".to_owned(),
                 reason: String::new(),
                 optional: false,
+                before: Vec::new(),
+                follows: None,
             }],
         };
         check_settings(server, &config).map_err(|error| error.to_string())

@@ -1,5 +1,7 @@
 //! Versions as texts of numbers and dots: reading, ordering and prefixes.
 
+use model::subject::Setting;
+
 /// The first version in what a program says about itself (`mysqld  Ver 9.7.4-2 for Linux`).
 pub(crate) fn version_in(text: &str) -> Option<&str> {
     text.split_whitespace().find(|word| word.starts_with(|c: char| c.is_ascii_digit())).map(plain)
@@ -28,9 +30,35 @@ pub(crate) fn numbers(version: &str) -> Vec<u32> {
     plain(version).split('.').map(|number| number.parse().unwrap_or(0)).collect()
 }
 
+/// The value of a setting on a server of this version.
+pub fn setting_value<'a>(setting: &'a Setting, version: &str) -> &'a str {
+    let older = |(first, _): &&(String, String)| numbers(version) < numbers(first);
+    setting.before.iter().find(older).map_or(&setting.value, |(_, value)| value)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn older_servers_take_the_value_of_the_first_version_above_them() {
+        let pair = |version: &str, value: &str| (version.to_owned(), value.to_owned());
+        let setting = Setting {
+            name: "x".to_owned(),
+            value: "new".to_owned(),
+            reason: String::new(),
+            optional: false,
+            before: vec![pair("10.2", "oldest"), pair("10.11", "old")],
+            follows: None,
+        };
+        let check = |version, expected| assert_eq!(setting_value(&setting, version), expected);
+        check("10.1.8", "oldest");
+        check("10.2", "old");
+        check("10.2.11", "old");
+        check("10.5.23", "old");
+        check("10.11", "new");
+        check("11.8.6", "new");
+    }
 
     #[test]
     fn a_version_is_found_in_what_servers_say() {

@@ -22,6 +22,7 @@ pub mod metric;
 pub mod natural;
 pub mod number;
 pub mod plan;
+pub mod provenance;
 pub mod reading;
 pub mod record;
 pub mod schema;

@@ -1,6 +1,6 @@
 //! What a trial leaves behind.
 
-use crate::{Levels, drive::StretchReport, reading::Reading};
+use crate::{Levels, drive::StretchReport, provenance::Provenance, reading::Reading};
 use serde::{Deserialize, Serialize};
 
 /// Version of the record's format; FORMAT.md tells what changed.
@@ -95,6 +95,9 @@ pub struct TrialHeader {
     pub seed: u64,
     /// How the foreground was found, or why it is missing.
     pub foreground: String,
+    /// Where the build comes from; empty in records from before it was kept.
+    #[serde(default)]
+    pub provenance: Provenance,
 }
 
 /// A line of `events.jsonl`.

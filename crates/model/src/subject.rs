@@ -1,6 +1,6 @@
 //! The system under test: a build and a configuration.
 
-use crate::Levels;
+use crate::{Levels, expression::Expression};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -72,4 +72,20 @@ pub struct Setting {
     pub reason: String,
     /// Whether servers that do not know it ignore it (named in the record), instead of failing.
     pub optional: bool,
+    /// Other values for older servers: the first version that takes `value` again, and what all
+    /// versions before it take. In ascending order of versions.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub before: Vec<(String, String)>,
+    /// How the value follows the size of the plan. None in a plan: it is resolved there.
+    #[serde(skip)]
+    pub follows: Option<Follows>,
+}
+
+/// A whole number that grows with the plan.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Follows {
+    /// What the value is raised to, over `connections` (of the largest phase) and `tables`.
+    pub at_least: Expression,
+    /// The version's own default stays where the expression is not above this.
+    pub only_above: i64,
 }

@@ -1,6 +1,7 @@
 //! Workloads, schemas, suites, configurations and example experiments: shipped ones and an overlay.
 
 use crate::{
+    connections,
     error::{Error, Place},
     source::{Fault, Source, is_path},
     suggest,
@@ -177,7 +178,8 @@ impl Catalog {
     ///
     /// Errors: unknown (the nearest name is given), wrong, or extending itself in a circle.
     pub fn config(&self, server: &str, name: &str) -> Result<Config, Error> {
-        self.config_with(server, name, &BTreeMap::new(), &Place::default())
+        let config = self.config_with(server, name, &BTreeMap::new(), &Place::default())?;
+        connections::fit_alone(config)
     }
 
     /// The same, with configurations that an experiment defines in its own text; one of those that

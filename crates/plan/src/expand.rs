@@ -1,7 +1,7 @@
 //! A draft and the versions that exist become a plan.
 
 use crate::{
-    Catalog, Draft, Versions,
+    Catalog, Draft, Versions, connections,
     error::Error,
     estimate::estimate,
     order::{self, Shape, Turns},
@@ -65,6 +65,7 @@ pub fn plan(draft: &Draft, catalog: &Catalog, versions: &dyn Versions) -> Result
         estimate: Estimate::default(),
     };
     keep_used(&mut plan);
+    connections::fit(&mut plan)?;
     plan.estimate = estimate(&plan, versions);
     plan.hash = hash(&plan)?;
     Ok(plan)

@@ -12,6 +12,7 @@
 mod aliases;
 mod catalog;
 mod check;
+mod connections;
 mod draft;
 mod error;
 mod estimate;

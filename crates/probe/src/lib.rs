@@ -36,5 +36,5 @@ pub use permission::{Permission, permission};
 pub use sampler::{Sampler, raise_peaks};
 pub use step::{StepCount, Stepper, stepping_permitted, stepping_rate};
 pub use target::Target;
-pub use task::{TaskCpu, kernel_threads, process_tree, task_cpu, tick_ns};
+pub use task::{TaskCpu, kernel_threads, process_tree, task_cpu, task_cpu_again, tick_ns};
 pub use value::Values;

@@ -26,6 +26,17 @@ pub fn task_cpu(pids: &[u32]) -> Vec<TaskCpu> {
     task_cpu_at(Path::new("/proc"), pids)
 }
 
+/// The CPU time of the same tasks now; those that ended are left out.
+pub fn task_cpu_again(tasks: &[TaskCpu]) -> Vec<TaskCpu> {
+    let proc_root = Path::new("/proc");
+    let now = |task: &TaskCpu| {
+        let file = task_folder(proc_root, task.pid, task.tid).join("schedstat");
+        let cpu_ns = parse::<Schedstat>(&file).ok()?.sum_exec_runtime;
+        Some(TaskCpu { cpu_ns, ..task.clone() })
+    };
+    tasks.iter().filter_map(now).collect()
+}
+
 /// The processes and all their living descendants, in ascending order.
 pub fn process_tree(pids: &[u32]) -> Vec<u32> {
     process_tree_at(Path::new("/proc"), pids)

@@ -128,6 +128,13 @@ pub(crate) fn unrepeated(comparison: &Comparison) -> Option<String> {
 /// What the ratios may be taken for, a sentence each: their method and the signs, or that nothing
 /// is repeated.
 pub(crate) fn trust(comparison: &Comparison) -> Vec<String> {
+    let mut said: Vec<String> = comparison.builds.iter().cloned().collect();
+    said.extend(verdicts(comparison));
+    said
+}
+
+/// How verdicts are decided and shown, where there are any.
+fn verdicts(comparison: &Comparison) -> Vec<String> {
     let mut said = method(comparison);
     if said.is_empty() {
         return unrepeated(comparison).into_iter().collect();

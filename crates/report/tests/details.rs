@@ -34,6 +34,7 @@ fn trial(subject: &str, settings: &[(&str, &str)]) -> Trial {
         ignored_settings: Vec::new(),
         seed: 1,
         foreground: String::new(),
+        provenance: Default::default(),
     };
     Trial { header, environment: Environment::default(), remarks: Vec::new() }
 }

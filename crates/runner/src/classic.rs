@@ -20,8 +20,15 @@ pub(crate) fn run(run: &mut Run<'_>) -> Result<(), Error> {
     run.writer.discard_incomplete()?;
     let complete = run.writer.complete_trials()?;
     run.keep_done(complete.len() as u64 * slices_per_trial(run.plan));
-    run.calibration = calibrate::null_calibration(run)?;
     let plan = run.plan;
+    let is_open = |block: &&Block| {
+        let mut subjects = plan.subjects.iter();
+        subjects.any(|subject| !complete.contains(&(block.index, subject.label.clone())))
+    };
+    if let Some(first) = plan.blocks.iter().find(is_open) {
+        template::prepare(run, first.load)?;
+    }
+    run.calibration = calibrate::null_calibration(run)?;
     for block in &plan.blocks {
         for &subject in &block.start_order {
             if !complete.contains(&(block.index, plan.subjects[subject].label.clone())) {

@@ -6,11 +6,18 @@
 
 use crate::{Driver, Error, driver::unexpected};
 use model::drive::{Command, Connection, Reply};
+use probe::TaskCpu;
 use std::collections::BTreeMap;
 
 /// Statements of the first, second and third try: more of them stand out better against background
 /// work.
 const BURSTS: [u32; 3] = [300, 1_500, 6_000];
+
+/// Connections whose tasks are looked for together.
+const GROUP: usize = 32;
+
+/// Statements that move a task's CPU time at all.
+const FEW_STATEMENTS: u32 = 10;
 
 /// Part of the CPU time of a burst that the serving task must have used.
 const SHARE_MIN: f64 = 0.6;
@@ -24,25 +31,43 @@ pub(crate) struct Foreground {
     pub(crate) how: String,
 }
 
+impl Foreground {
+    fn missing(reason: String) -> Self {
+        Self { tasks: Vec::new(), how: format!("missing: {reason}") }
+    }
+}
+
 /// Finds the serving task of each connection among the tasks of `server` and its descendants.
+///
+/// Reading every task for every connection would take a time that grows with their square: minutes
+/// at 1,024. So the tasks that a whole group of connections moves are found first, and then told
+/// apart by reading these alone.
 pub(crate) fn find(
     driver: &mut Driver,
     connections: &[Connection],
     server: u32,
 ) -> Result<Foreground, Error> {
     let mut tasks = Vec::with_capacity(connections.len());
-    for (index, connection) in connections.iter().enumerate() {
-        match serving_task(driver, index, server)? {
-            Some(task) if tasks.contains(&task) => {
-                let how =
-                    format!("missing: task {task} serves several connections (a thread pool?)");
-                return Ok(Foreground { tasks: Vec::new(), how });
-            }
-            Some(task) => tasks.push(task),
-            None => {
-                let id = connection.server_id;
-                let how = format!("missing: no task stands out in a burst on connection {id}");
-                return Ok(Foreground { tasks: Vec::new(), how });
+    let indexes: Vec<usize> = (0..connections.len()).collect();
+    for group in indexes.chunks(GROUP) {
+        let moved = match connections.len() > GROUP {
+            true => Some(moved_by(driver, group, server)?),
+            false => None,
+        };
+        for &index in group {
+            let id = connections[index].server_id;
+            match serving_task(driver, index, (server, moved.as_deref()))? {
+                Some(task) if tasks.contains(&task) => {
+                    return Ok(Foreground::missing(format!(
+                        "task {task} serves several connections (a thread pool?)"
+                    )));
+                }
+                Some(task) => tasks.push(task),
+                None => {
+                    return Ok(Foreground::missing(format!(
+                        "no task stands out in a burst on connection {id}"
+                    )));
+                }
             }
         }
     }
@@ -52,23 +77,58 @@ pub(crate) fn find(
     })
 }
 
-fn serving_task(driver: &mut Driver, index: usize, server: u32) -> Result<Option<u32>, Error> {
-    for statements in BURSTS {
-        let before = cpu_by_task(server);
-        let connection = u32::try_from(index).unwrap_or(u32::MAX);
-        match driver.ask(&Command::Burst { connection, statements })? {
-            Reply::Done => {}
-            other => return Err(unexpected("burst", &other)),
+/// The task that serves a connection, looked for among the tasks that its group moved, then among
+/// all tasks.
+fn serving_task(
+    driver: &mut Driver,
+    index: usize,
+    (server, moved): (u32, Option<&[TaskCpu]>),
+) -> Result<Option<u32>, Error> {
+    if let Some(moved) = moved {
+        let read = || probe::task_cpu_again(moved);
+        if let Some(task) = task_in_burst(driver, (index, BURSTS[0]), &read)? {
+            return Ok(Some(task));
         }
-        if let Some(task) = stands_out(&before, &cpu_by_task(server)) {
+    }
+    for statements in BURSTS {
+        let read = || probe::task_cpu(&[server]);
+        if let Some(task) = task_in_burst(driver, (index, statements), &read)? {
             return Ok(Some(task));
         }
     }
     Ok(None)
 }
 
-fn cpu_by_task(server: u32) -> BTreeMap<u32, u64> {
-    probe::task_cpu(&[server]).into_iter().map(|task| (task.tid, task.cpu_ns)).collect()
+/// The task that stands out in one burst on a connection, among those that `read` knows.
+fn task_in_burst(
+    driver: &mut Driver,
+    (index, statements): (usize, u32),
+    read: &dyn Fn() -> Vec<TaskCpu>,
+) -> Result<Option<u32>, Error> {
+    let before = by_task(read());
+    burst(driver, index, statements)?;
+    Ok(stands_out(&before, &by_task(read())))
+}
+
+/// The tasks whose CPU time moves when each connection of a group executes a few statements.
+fn moved_by(driver: &mut Driver, group: &[usize], server: u32) -> Result<Vec<TaskCpu>, Error> {
+    let before = by_task(probe::task_cpu(&[server]));
+    group.iter().try_for_each(|&index| burst(driver, index, FEW_STATEMENTS))?;
+    let mut tasks = probe::task_cpu(&[server]);
+    tasks.retain(|task| before.get(&task.tid).is_none_or(|cpu_ns| task.cpu_ns > *cpu_ns));
+    Ok(tasks)
+}
+
+fn burst(driver: &mut Driver, index: usize, statements: u32) -> Result<(), Error> {
+    let connection = u32::try_from(index).unwrap_or(u32::MAX);
+    match driver.ask(&Command::Burst { connection, statements })? {
+        Reply::Done => Ok(()),
+        other => Err(unexpected("burst", &other)),
+    }
+}
+
+fn by_task(tasks: Vec<TaskCpu>) -> BTreeMap<u32, u64> {
+    tasks.into_iter().map(|task| (task.tid, task.cpu_ns)).collect()
 }
 
 /// The one task that used most of the CPU time between two readings, if there is one.

@@ -28,6 +28,9 @@ pub(crate) fn run(run: &mut Run<'_>) -> Result<(), Error> {
     run.keep_done(kept * slices_per_trial(run.plan));
     let plan = run.plan;
     let open: Vec<&Block> = plan.blocks.iter().filter(|b| !complete.contains(&b.index)).collect();
+    if let Some(first) = open.first() {
+        template::prepare(run, first.load)?;
+    }
     for block in &open {
         for subject in 0..plan.subjects.len() {
             template::make(run, subject, block.load)?;

@@ -13,12 +13,14 @@
 mod by_role;
 mod calibrate;
 mod calm;
+mod capacity;
 mod classic;
 mod copy;
 mod discard;
 mod driver;
 mod error;
 mod foreground;
+mod header;
 mod indexes;
 mod interleaved;
 mod ledger;
@@ -41,6 +43,7 @@ mod thaw;
 mod trial;
 mod verify;
 
+pub use capacity::check_capacity;
 pub use driver::Driver;
 pub use error::Error;
 pub use observer::{Observer, Progress};

@@ -1,6 +1,6 @@
 //! What is checked before the first server starts.
 
-use crate::{Error, copy, run::slices_of};
+use crate::{Error, capacity, copy, run::slices_of};
 use dbms::Places;
 use model::plan::Plan;
 use std::path::Path;
@@ -23,6 +23,7 @@ pub(crate) fn check(plan: &Plan, places: &Places, left: u64) -> Result<(), Error
     for subject in &plan.subjects {
         dbms::check_settings(&subject.build.server, &subject.config)?;
     }
+    capacity::check_capacity(plan)?;
     let runs = places.runs();
     // It may be a file system of its own.
     let folder = if runs.is_dir() { &runs } else { &places.root };

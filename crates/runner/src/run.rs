@@ -17,7 +17,7 @@ use model::{
     subject::Subject,
 };
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
     sync::Arc,
 };
@@ -102,6 +102,8 @@ pub(crate) struct Run<'a> {
     pub(crate) environment: Environment,
     pub(crate) calibration: Calibration,
     pub(crate) ledger: Ledger,
+    /// Subjects and loads whose data folders are initialised and still empty.
+    pub(crate) prepared: BTreeSet<(usize, u32)>,
     /// What earlier executions of this run took, seconds by activity.
     earlier: BTreeMap<String, f64>,
     done: u64,
@@ -163,6 +165,7 @@ impl<'a> Run<'a> {
             environment,
             calibration: Calibration::default(),
             ledger,
+            prepared: BTreeSet::new(),
             earlier,
             done: 0,
             failed: 0,

@@ -6,6 +6,7 @@ use crate::{
     calm::Patience,
     copy,
     driver::unexpected,
+    header,
     ledger::Activity,
     maintenance::{self, Limits},
     run::Run,
@@ -44,6 +45,28 @@ pub(crate) struct Loaded {
     pub(crate) folder_bytes: u64,
 }
 
+/// Starts every subject once on an empty database, before any is loaded: a setting that one of them
+/// does not know must not be found after the load of another. The folders are those that `make`
+/// fills.
+pub(crate) fn prepare(run: &mut Run<'_>, load: u32) -> Result<(), Error> {
+    for subject in 0..run.plan.subjects.len() {
+        let folder = path(run, subject, load);
+        if folder.with_extension("complete").exists() {
+            continue;
+        }
+        let plan = run.plan;
+        let about = &plan.subjects[subject];
+        run.step(&format!("starting {} with its settings", about.label));
+        copy::remove_folder(&folder)?;
+        initialise(run, subject, &folder)?;
+        let mut stand = Stand::start(run, subject, &folder, 0)?;
+        header::settings(&mut stand, about)?;
+        stand.end()?;
+        run.prepared.insert((subject, load));
+    }
+    Ok(())
+}
+
 /// Makes the template of a subject unless an earlier execution of this run has left it.
 pub(crate) fn make(run: &mut Run<'_>, subject: usize, load: u32) -> Result<(), Error> {
     let folder = path(run, subject, load);
@@ -51,10 +74,12 @@ pub(crate) fn make(run: &mut Run<'_>, subject: usize, load: u32) -> Result<(), E
     if marker.exists() {
         return Ok(());
     }
-    copy::remove_folder(&folder)?;
     let label = run.subject(subject).label.clone();
+    if !run.prepared.remove(&(subject, load)) {
+        copy::remove_folder(&folder)?;
+        initialise(run, subject, &folder)?;
+    }
     run.step(&format!("loading {label} (load {load})"));
-    initialise(run, subject, &folder)?;
     let mut stand = Stand::start(run, subject, &folder, 0)?;
     let report = run.during(Activity::Load, |run| fill(run, subject, load, &mut stand))?;
     let start = Instant::now();

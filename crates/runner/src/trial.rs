@@ -5,6 +5,7 @@ use crate::{
     calm::{self, Patience},
     driver::unexpected,
     foreground::{self, Foreground},
+    header,
     run::Run,
     template, thaw,
 };
@@ -14,7 +15,6 @@ use model::{
     mark,
     reading::Reading,
     record::{Event, TrialHeader},
-    subject::Subject,
     workload::Workload,
 };
 use probe::Meter;
@@ -44,9 +44,11 @@ pub(crate) struct Stand {
     pub(crate) data: PathBuf,
     pub(crate) connections: Vec<Connection>,
     pub(crate) server_version: String,
+    /// Version of the build; empty for embedded engines.
+    pub(crate) version: String,
     pub(crate) foreground: Foreground,
     pub(crate) debts: Vec<Debt>,
-    product: &'static dyn Dbms,
+    pub(crate) product: &'static dyn Dbms,
     size: Size,
     pub(crate) stop: Stop,
     exe: PathBuf,
@@ -112,7 +114,8 @@ impl Stand {
                 (Some(server), target)
             }
         };
-        let version = run.installed[subject].as_ref().map_or("", |installed| &installed.version);
+        let installed = run.installed[subject].as_ref();
+        let version = installed.map_or("", |installed| &installed.version);
         let mut stand = Self {
             server,
             driver,
@@ -120,6 +123,7 @@ impl Stand {
             data: data.to_owned(),
             connections: Vec::new(),
             server_version: String::new(),
+            version: version.to_owned(),
             foreground: Foreground::default(),
             debts: product.debts(&about.config),
             product,
@@ -304,7 +308,7 @@ impl Trial {
         run.step(&format!("block {block}: starting {label}"));
         let clients = run.plan.phases.first().map_or(1, |phase| phase.clients);
         let mut stand = Stand::start(run, subject, data, clients)?;
-        let header = header(run, subject, block, &mut stand)?;
+        let header = header::header(run, subject, block, &mut stand)?;
         let writer = run.writer.trial(&header, &run.environment)?;
         let mut trial = Self {
             stand,
@@ -433,60 +437,6 @@ fn note(
 pub(crate) fn wall_us() -> u64 {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
     now.map_or(0, |elapsed| u64::try_from(elapsed.as_micros()).unwrap_or(u64::MAX))
-}
-
-fn header(
-    run: &Run<'_>,
-    subject: usize,
-    block: u32,
-    stand: &mut Stand,
-) -> Result<TrialHeader, Error> {
-    let about: &Subject = run.subject(subject);
-    let seed = run.plan.blocks.iter().find(|b| b.index == block).map_or(0, |b| b.seed);
-    let product = dbms::find(&about.build.server)?;
-    let rows = stand.driver.query(product.settings_sql())?;
-    let pair = |mut row: Vec<Option<String>>| {
-        let value = row.pop().flatten().unwrap_or_default();
-        let name = row.into_iter().next().flatten();
-        name.map(|name| (name, value))
-    };
-    let mut settings: model::Levels = rows.into_iter().filter_map(pair).collect();
-    for (name, sql) in product.settings_by_name(&about.config) {
-        let told = stand.driver.query(&sql)?.into_iter().flatten().flatten().next();
-        let configured = about.config.settings.iter().any(|setting| setting.name == name);
-        match told {
-            Some(value) => drop(settings.insert(name, value)),
-            None if configured => return Err(unknown_setting(about, &name)),
-            None => {}
-        }
-    }
-    let rendered = stand.server.as_ref().map(Server::rendered);
-    let installed = run.installed[subject].as_ref();
-    Ok(TrialHeader {
-        format: model::record::RECORD_FORMAT,
-        trial: String::new(),
-        run: String::new(),
-        experiment: run.plan.experiment.name.clone(),
-        plan: run.plan.hash.clone(),
-        block,
-        subject: about.label.clone(),
-        server_version: stand.server_version.clone(),
-        binary_sha256: installed.map(|i| i.binary_sha256.clone()).unwrap_or_default(),
-        configuration: rendered.map(|r| r.text.clone()).unwrap_or_default(),
-        settings,
-        ignored_settings: rendered.map(|r| r.ignored.clone()).unwrap_or_default(),
-        seed,
-        foreground: stand.foreground.how.clone(),
-    })
-}
-
-/// An embedded engine ignores what it does not know, which would compare equal subjects.
-fn unknown_setting(subject: &Subject, name: &str) -> Error {
-    Error::Preflight(format!(
-        "`{}` sets `{name}`, which {} does not know, or does not tell the value of: look at its \
-         spelling, or leave it out",
-        subject.label, subject.build.server
-    ))
 }
 
 /// The file of an embedded engine's database, for messages.

@@ -76,6 +76,7 @@ fn record(
         ignored_settings: Vec::new(),
         seed: 0,
         foreground: String::new(),
+        provenance: Default::default(),
     };
     layout::write_toml(&dir.join(layout::ENVIRONMENT), &Environment::default())?;
     layout::write_toml(&dir.join(layout::TRIAL), &header)?;

@@ -93,6 +93,7 @@ fn header(subject: &str, block: u32) -> TrialHeader {
         ignored_settings: vec!["old_one".into()],
         seed: u64::MAX,
         foreground: "the driver's own threads".into(),
+        provenance: Default::default(),
     }
 }
 

@@ -47,6 +47,10 @@ impl Dbms for Mariadb {
         mysql_family::SETTINGS_SQL
     }
 
+    fn build_sql(&self) -> &'static str {
+        mysql_family::BUILD_SQL
+    }
+
     fn plan_questions(&self, statement: &Explained<'_>) -> Vec<Question> {
         explain::mariadb_questions(statement)
     }
@@ -138,5 +142,9 @@ impl Dbms for Mariadb {
 
     fn ignored(&self, ground: &Ground<'_>, log: &str) -> Vec<String> {
         mysql_family::ignored(ground, log)
+    }
+
+    fn unknown_setting(&self, log: &str) -> Option<String> {
+        mysql_family::unknown_setting(log)
     }
 }

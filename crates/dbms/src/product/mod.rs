@@ -50,6 +50,9 @@ pub trait Dbms: Sync {
         self.settings_sql()
     }
 
+    /// A query whose rows are name and value of what the server reports of its own build.
+    fn build_sql(&self) -> &'static str;
+
     /// How to ask for the plan of a statement.
     fn plan_questions(&self, statement: &Explained<'_>) -> Vec<Question>;
 
@@ -147,6 +150,12 @@ pub trait Dbms: Sync {
     /// Optional settings that the server ignored, as far as only its log tells.
     fn ignored(&self, _ground: &Ground<'_>, _log: &str) -> Vec<String> {
         Vec::new()
+    }
+
+    /// The setting that a server refused to start with because it does not know it, as far as its
+    /// log tells.
+    fn unknown_setting(&self, _log: &str) -> Option<String> {
+        None
     }
 
     /// The signal of a clean and fast stop.

@@ -38,6 +38,10 @@ impl Dbms for Mysql {
         mysql_family::SETTINGS_SQL
     }
 
+    fn build_sql(&self) -> &'static str {
+        mysql_family::BUILD_SQL
+    }
+
     fn plan_questions(&self, statement: &Explained<'_>) -> Vec<Question> {
         explain::mysql_questions(statement)
     }
@@ -118,6 +122,10 @@ impl Dbms for Mysql {
 
     fn ignored(&self, ground: &Ground<'_>, log: &str) -> Vec<String> {
         mysql_family::ignored(ground, log)
+    }
+
+    fn unknown_setting(&self, log: &str) -> Option<String> {
+        mysql_family::unknown_setting(log)
     }
 }
 

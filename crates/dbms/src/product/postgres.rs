@@ -7,7 +7,7 @@ use crate::{
     installed::Program,
     launch::{Ground, Step},
     package::{Moves, Package, Release},
-    version::numbers,
+    version::{numbers, setting_value},
 };
 use fs_err as fs;
 use model::{
@@ -108,6 +108,11 @@ impl Dbms for Postgres {
 
     fn readback_sql(&self) -> &'static str {
         "SELECT name, current_setting(name) FROM pg_settings ORDER BY name"
+    }
+
+    fn build_sql(&self) -> &'static str {
+        "SELECT 'version()', version() UNION ALL SELECT name, setting FROM pg_config() \
+         WHERE name IN ('CC', 'CFLAGS', 'CONFIGURE', 'LDFLAGS')"
     }
 
     fn plan_questions(&self, statement: &Explained<'_>) -> Vec<Question> {
@@ -231,7 +236,8 @@ impl Dbms for Postgres {
             if setting.optional && !knows(ground, &mut known, &setting.name)? {
                 ignored.push(setting.name.clone());
             } else {
-                text.push_str(&format!("{} = {}\n", setting.name, setting.value));
+                let value = setting_value(setting, &ground.launch.installed.version);
+                text.push_str(&format!("{} = {value}\n", setting.name));
             }
         }
         Ok(Rendered { text, ignored })
@@ -262,6 +268,11 @@ impl Dbms for Postgres {
             library: None,
             initial_sql: Vec::new(),
         }
+    }
+
+    fn unknown_setting(&self, log: &str) -> Option<String> {
+        let (_, rest) = log.split_once("unrecognized configuration parameter \"")?;
+        rest.split('"').next().map(str::to_owned)
     }
 
     fn stop_signal(&self) -> Signal {

@@ -50,6 +50,11 @@ impl Dbms for Sqlite {
         names.into_iter().map(|name| (name.to_owned(), format!("PRAGMA {name}"))).collect()
     }
 
+    fn build_sql(&self) -> &'static str {
+        "SELECT 'compile_options', group_concat(compile_options, ' ') FROM pragma_compile_options \
+         UNION ALL SELECT 'source_id', sqlite_source_id()"
+    }
+
     fn plan_questions(&self, statement: &Explained<'_>) -> Vec<Question> {
         explain::sqlite_questions(statement)
     }

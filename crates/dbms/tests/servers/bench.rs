@@ -49,6 +49,8 @@ pub(crate) fn config(settings: &[&str]) -> Config {
             value: value.to_owned(),
             reason: String::new(),
             optional: name.ends_with('?'),
+            before: Vec::new(),
+            follows: None,
         }
     };
     Config {

@@ -108,6 +108,8 @@ fn config(server: &str) -> Config {
         value: (*value).to_owned(),
         reason: String::new(),
         optional: false,
+        before: Vec::new(),
+        follows: None,
     };
     Config {
         name: "test".to_owned(),

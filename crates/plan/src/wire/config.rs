@@ -1,10 +1,10 @@
 //! Configuration files: `catalog/configs/SERVER/*.toml`, and `[configs.NAME]` of an experiment.
 
-use super::value::{Ordered, Scalar, ScalarVisitor};
+use super::value::{Formula, Ordered, Scalar, ScalarVisitor};
 use crate::source::{Fault, Under};
-use model::subject::{Config, Setting, Transport};
+use model::subject::{Config, Follows, Setting, Transport};
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
-use std::fmt;
+use std::{collections::BTreeMap, fmt};
 
 /// A whole file or table: what differs from the one that it extends.
 #[derive(Debug, Clone, Default, serde::Deserialize)]
@@ -17,12 +17,14 @@ pub(crate) struct WireConfig {
     settings: Ordered<WireSetting>,
 }
 
-/// `{ value, reason, optional }`, or the value alone.
-#[derive(Debug, Clone)]
+/// `{ value, reason, optional, … }`, or the value alone.
+#[derive(Debug, Clone, Default)]
 struct WireSetting {
     value: String,
     reason: String,
     optional: bool,
+    before: Vec<(String, String)>,
+    follows: Option<Follows>,
 }
 
 #[derive(serde::Deserialize)]
@@ -33,11 +35,43 @@ struct WireFullSetting {
     reason: String,
     #[serde(default)]
     optional: bool,
+    #[serde(default)]
+    before: BTreeMap<String, Scalar>,
+    at_least: Option<Formula>,
+    #[serde(default)]
+    only_above: i64,
 }
 
 impl WireSetting {
     fn bare(value: Scalar) -> Self {
-        Self { value: value.0, reason: String::new(), optional: false }
+        Self { value: value.0, ..Self::default() }
+    }
+}
+
+impl TryFrom<WireFullSetting> for WireSetting {
+    type Error = String;
+
+    fn try_from(full: WireFullSetting) -> Result<Self, String> {
+        let mut before: Vec<(Vec<u32>, String, String)> = Vec::new();
+        for (version, value) in full.before {
+            let numbers: Result<Vec<u32>, _> = version.split('.').map(str::parse).collect();
+            let Ok(numbers) = numbers else {
+                return Err(format!("`before` names versions such as \"10.5\", not `{version}`"));
+            };
+            before.push((numbers, version, value.0));
+        }
+        before.sort();
+        if full.at_least.is_some() && full.value.0.parse::<i64>().is_err() {
+            return Err(format!(
+                "`at_least` raises a whole number, and the value is `{}`",
+                full.value.0
+            ));
+        }
+        let only_above = full.only_above;
+        let follows = full.at_least.map(|Formula(at_least)| Follows { at_least, only_above });
+        let before = before.into_iter().map(|(_, version, value)| (version, value)).collect();
+        let (value, reason, optional) = (full.value.0, full.reason, full.optional);
+        Ok(Self { value, reason, optional, before, follows })
     }
 }
 
@@ -57,12 +91,13 @@ impl WireConfig {
         config.transport = self.transport.unwrap_or(config.transport);
         for (name, wire) in self.settings.0 {
             let sane = |text: &str| !text.contains(['\n', '\r', '\0']);
-            if name.is_empty() || !sane(&name) || !sane(&wire.value) {
+            let values = wire.before.iter().map(|(_, value)| value).chain([&wire.value]);
+            if name.is_empty() || !sane(&name) || !values.into_iter().all(|value| sane(value)) {
                 let reason = "a setting's name and value are one line each";
                 return Err(Fault::invalid(reason)).under(name).under("settings");
             }
-            let WireSetting { value, reason, optional } = wire;
-            let setting = Setting { name, value, reason, optional };
+            let WireSetting { value, reason, optional, before, follows } = wire;
+            let setting = Setting { name, value, reason, optional, before, follows };
             match config.settings.iter_mut().find(|old| same_name(&old.name, &setting.name)) {
                 Some(old) => *old = setting,
                 None => config.settings.push(setting),
@@ -104,7 +139,7 @@ impl<'de> Visitor<'de> for SettingVisitor {
 
     fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<WireSetting, A::Error> {
         let full = WireFullSetting::deserialize(de::value::MapAccessDeserializer::new(map))?;
-        Ok(WireSetting { value: full.value.0, reason: full.reason, optional: full.optional })
+        WireSetting::try_from(full).map_err(de::Error::custom)
     }
 }
 

@@ -1,5 +1,6 @@
 //! What was compared: settings, builds, host, plan, time, and what readers must be warned of.
 
+mod builds;
 mod provenance;
 
 use super::Section;
@@ -27,7 +28,7 @@ impl Section for Compared {
         document.section("compared", "What was compared");
         settings(details, document);
         warnings(scope, document);
-        builds(details, document);
+        builds::write(&firsts(details), document);
         host(details, document);
         if let Some(plan) = &details.plan {
             document.heading(3, "The plan");
@@ -123,31 +124,6 @@ fn differences(headers: &[TrialHeader], found: &[SettingDifference]) -> Table {
         Row::Cells(name.chain(difference.values.iter().map(value)).collect())
     };
     Table { columns, rows: found.iter().map(row).collect() }
-}
-
-fn builds(details: &Details, document: &mut Document) {
-    let firsts = firsts(details);
-    if firsts.is_empty() {
-        return;
-    }
-    document.heading(3, "Builds");
-    let columns = ["variant", "version", "binary (SHA-256)", "foreground", "ignored settings"];
-    let row = |trial: &&Trial| {
-        let header = &trial.header;
-        let ignored = header.ignored_settings.join(", ");
-        let texts = [
-            &header.subject,
-            &header.server_version,
-            &header.binary_sha256,
-            &header.foreground,
-            &ignored,
-        ];
-        Row::Cells(texts.into_iter().map(|text| Cell::Text(text.clone())).collect())
-    };
-    document.items.push(Item::Table(Table {
-        columns: columns.into_iter().map(Column::words).collect(),
-        rows: firsts.iter().map(row).collect(),
-    }));
 }
 
 fn host(details: &Details, document: &mut Document) {

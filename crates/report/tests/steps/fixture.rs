@@ -185,6 +185,7 @@ fn trial(label: &str) -> Trial {
         ignored_settings: Vec::new(),
         seed: 1,
         foreground: String::new(),
+        provenance: Default::default(),
     };
     Trial { header, environment: Environment::default(), remarks: Vec::new() }
 }

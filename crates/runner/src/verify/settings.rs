@@ -19,10 +19,11 @@ pub(super) fn check(stand: &mut Stand, subject: &Subject) -> Result<Vec<Discrepa
     let mut found = Vec::new();
     for setting in &subject.config.settings {
         let Some(value) = reported.get(&plain_name(&setting.name)) else { continue };
-        if !same(&setting.value, value) {
+        let asked = dbms::setting_value(setting, &stand.version);
+        if !same(asked, value) {
             let text = format!(
-                "`{}` was asked to be `{}`, and the server reports `{value}`",
-                setting.name, setting.value
+                "`{}` was asked to be `{asked}`, and the server reports `{value}`",
+                setting.name
             );
             found.push(Discrepancy { check: None, text, documented: None });
         }

@@ -1,0 +1,99 @@
+//! How the compared builds differ beside their versions.
+
+use model::record::TrialHeader;
+use std::collections::BTreeSet;
+
+/// Kinds of builds that the sentence lists.
+const KINDS_MAX: usize = 4;
+
+/// Subjects whose builds have one packager and one compiler.
+struct Kind<'a> {
+    packager: &'a str,
+    compiler: &'a str,
+    subjects: Vec<&'a str>,
+}
+
+/// A sentence where the builds of subjects differ in compiler or packager: then a difference
+/// between them is not that of the versions alone. What is unknown of a build differs from nothing.
+pub fn build_differences<'a>(headers: impl IntoIterator<Item = &'a TrialHeader>) -> Option<String> {
+    let mut kinds: Vec<Kind<'_>> = Vec::new();
+    for header in headers {
+        let (packager, compiler) = (&header.provenance.packager, &header.provenance.compiler);
+        let subject = header.subject.as_str();
+        if kinds.iter().any(|kind| kind.subjects.contains(&subject)) {
+            continue;
+        }
+        match kinds.iter_mut().find(|k| k.packager == packager && k.compiler == compiler) {
+            Some(kind) => kind.subjects.push(subject),
+            None => kinds.push(Kind { packager, compiler, subjects: vec![subject] }),
+        }
+    }
+    let several = |values: Vec<&str>| {
+        let known: BTreeSet<&str> = values.into_iter().filter(|text| !text.is_empty()).collect();
+        known.len() > 1
+    };
+    let compilers = several(kinds.iter().map(|kind| kind.compiler).collect());
+    let packagers = several(kinds.iter().map(|kind| kind.packager).collect());
+    let what = match (compilers, packagers) {
+        (false, false) => return None,
+        (true, false) => "compiler",
+        (false, true) => "packager",
+        (true, true) => "compiler and packager",
+    };
+    let mut listed: Vec<String> = kinds.iter().take(KINDS_MAX).map(described).collect();
+    if kinds.len() > KINDS_MAX {
+        listed.push(format!("{} more under builds", kinds.len() - KINDS_MAX));
+    }
+    Some(format!(
+        "The builds differ in {what}, which may explain part of the ratios: {}.",
+        listed.join("; ")
+    ))
+}
+
+fn described(kind: &Kind<'_>) -> String {
+    let or = |text: &str, unknown: &str| {
+        if text.is_empty() { unknown.to_owned() } else { text.to_owned() }
+    };
+    let subjects: Vec<String> = kind.subjects.iter().map(|one| format!("`{one}`")).collect();
+    let compiler = or(kind.compiler, "compiler unknown");
+    format!("{} {compiler}, {}", subjects.join(", "), or(kind.packager, "packager unknown"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::tests::header;
+
+    fn built(subject: &str, packager: &str, compiler: &str) -> TrialHeader {
+        let mut header = header(subject, &[]);
+        packager.clone_into(&mut header.provenance.packager);
+        compiler.clone_into(&mut header.provenance.compiler);
+        header
+    }
+
+    #[test]
+    fn builds_of_other_makers_are_named_in_one_sentence() {
+        let headers = [
+            built("a", "npm x", "GCC 4.1.2"),
+            built("b", "Debian", ""),
+            built("a", "npm x", "GCC 4.1.2"),
+        ];
+        assert_eq!(
+            build_differences(&headers).unwrap(),
+            "The builds differ in packager, which may explain part of the ratios: \
+             `a` GCC 4.1.2, npm x; `b` compiler unknown, Debian."
+        );
+        let headers = [built("a", "m", "GCC 4.8.5"), built("b", "m", "GCC 7.5.0")];
+        assert!(build_differences(&headers).unwrap().starts_with("The builds differ in compiler,"));
+    }
+
+    #[test]
+    fn equal_and_unknown_builds_are_not_told() {
+        let check = |headers: &[TrialHeader]| assert_eq!(build_differences(headers), None);
+        check(&[built("a", "m", "GCC 7.5.0"), built("b", "m", "GCC 7.5.0")]);
+        check(&[built("a", "m", "GCC 7.5.0"), built("b", "m", "")]);
+        check(&[built("a", "", ""), built("b", "", "")]);
+        check(&[built("a", "m", "GCC 7.5.0")]);
+        check(&[]);
+    }
+}

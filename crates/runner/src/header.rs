@@ -1,0 +1,88 @@
+//! The head of a trial's record.
+
+use crate::{Error, run::Run, trial::Stand};
+use dbms::Server;
+use model::{Levels, provenance::Provenance, record::TrialHeader, subject::Subject};
+
+/// The head of a trial's record: what the server is and how it is configured, as it reports it.
+pub(crate) fn header(
+    run: &Run<'_>,
+    subject: usize,
+    block: u32,
+    stand: &mut Stand,
+) -> Result<TrialHeader, Error> {
+    let about: &Subject = run.subject(subject);
+    let seed = run.plan.blocks.iter().find(|b| b.index == block).map_or(0, |b| b.seed);
+    let settings = settings(stand, about)?;
+    let provenance = provenance(run, subject, stand)?;
+    let rendered = stand.server.as_ref().map(Server::rendered);
+    let installed = run.installed[subject].as_ref();
+    Ok(TrialHeader {
+        format: model::record::RECORD_FORMAT,
+        trial: String::new(),
+        run: String::new(),
+        experiment: run.plan.experiment.name.clone(),
+        plan: run.plan.hash.clone(),
+        block,
+        subject: about.label.clone(),
+        server_version: stand.server_version.clone(),
+        binary_sha256: installed.map(|i| i.binary_sha256.clone()).unwrap_or_default(),
+        configuration: rendered.map(|r| r.text.clone()).unwrap_or_default(),
+        settings,
+        ignored_settings: rendered.map(|r| r.ignored.clone()).unwrap_or_default(),
+        seed,
+        foreground: stand.foreground.how.clone(),
+        provenance,
+    })
+}
+
+/// Names and values that a query tells.
+fn pairs(stand: &mut Stand, sql: &str) -> Result<Levels, Error> {
+    let pair = |mut row: Vec<Option<String>>| {
+        let value = row.pop().flatten().unwrap_or_default();
+        let name = row.into_iter().next().flatten();
+        name.map(|name| (name, value))
+    };
+    Ok(stand.driver.query(sql)?.into_iter().filter_map(pair).collect())
+}
+
+/// Where the build of a subject comes from. A server that reports nothing of it has the rest.
+fn provenance(run: &Run<'_>, subject: usize, stand: &mut Stand) -> Result<Provenance, Error> {
+    let reported = match pairs(stand, stand.product.build_sql()) {
+        Err(Error::Sql { lost: false, .. }) => Levels::new(),
+        other => other?,
+    };
+    Ok(match &run.installed[subject] {
+        Some(installed) => installed.provenance(reported)?,
+        None => {
+            let library = run.subject(subject).build.basedir.as_deref();
+            dbms::provenance::of_library(library, reported)
+        }
+    })
+}
+
+/// The settings as the server reports them, by name. Fails where an embedded engine does not know
+/// one that the configuration has.
+pub(crate) fn settings(stand: &mut Stand, about: &Subject) -> Result<Levels, Error> {
+    let product = stand.product;
+    let mut settings = pairs(stand, product.settings_sql())?;
+    for (name, sql) in product.settings_by_name(&about.config) {
+        let told = stand.driver.query(&sql)?.into_iter().flatten().flatten().next();
+        let configured = about.config.settings.iter().any(|setting| setting.name == name);
+        match told {
+            Some(value) => drop(settings.insert(name, value)),
+            None if configured => return Err(unknown_setting(about, &name)),
+            None => {}
+        }
+    }
+    Ok(settings)
+}
+
+/// An embedded engine ignores what it does not know, which would compare equal subjects.
+fn unknown_setting(subject: &Subject, name: &str) -> Error {
+    Error::Preflight(format!(
+        "`{}` sets `{name}`, which {} does not know, or does not tell the value of: look at its \
+         spelling, or leave it out",
+        subject.label, subject.build.server
+    ))
+}
