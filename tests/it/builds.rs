@@ -130,3 +130,22 @@ fn connections_beyond_what_a_configuration_takes_are_refused_by_plan() {
     let limit = settings.iter().find(|one| one["name"] == "max_connections").unwrap();
     assert_eq!(limit["value"], "2064");
 }
+
+/// More connections than are looked for together.
+#[test]
+fn the_task_of_each_of_many_connections_is_found() {
+    let lab = Lab::new();
+    let factors = "[factors]\nbuild = [\"postgres@18\", \"mysql@5.6.24\"]\nclients = [1, 70]\n";
+    lab.write("tiny.toml", &format!("{TINY}rounds = 1\nslice_seconds = 0.1\n{factors}"));
+    lab.succeed(&["run", "tiny.toml", "--only", "point-query", "--no-steps"]);
+    let slices = lab.slices();
+    let of_many: Vec<_> = slices.iter().filter(|slice| slice["clients"] == 70).collect();
+    let measured = of_many.iter().filter(|slice| slice["state"] == "measured");
+    assert_eq!(measured.count(), 2, "{of_many:?}");
+    for slice in of_many {
+        let readings = slice["readings"].as_array().unwrap();
+        let foreground = readings.iter().any(|reading| reading["scope"] == "foreground");
+        assert!(foreground, "{readings:?}");
+        assert_eq!(slice["work"]["failed"], 0);
+    }
+}

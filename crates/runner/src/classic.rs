@@ -21,17 +21,21 @@ pub(crate) fn run(run: &mut Run<'_>) -> Result<(), Error> {
     let complete = run.writer.complete_trials()?;
     run.keep_done(complete.len() as u64 * slices_per_trial(run.plan));
     let plan = run.plan;
-    let is_open = |block: &&Block| {
-        let mut subjects = plan.subjects.iter();
-        subjects.any(|subject| !complete.contains(&(block.index, subject.label.clone())))
+    let is_open = |block: &Block, subject: usize| {
+        !complete.contains(&(block.index, plan.subjects[subject].label.clone()))
     };
-    if let Some(first) = plan.blocks.iter().find(is_open) {
-        template::prepare(run, first.load)?;
+    for block in &plan.blocks {
+        let all = block.start_order.iter().copied();
+        let open: Vec<usize> = all.filter(|subject| is_open(block, *subject)).collect();
+        if !open.is_empty() {
+            template::prepare(run, block.load, &open)?;
+            break;
+        }
     }
     run.calibration = calibrate::null_calibration(run)?;
     for block in &plan.blocks {
         for &subject in &block.start_order {
-            if !complete.contains(&(block.index, plan.subjects[subject].label.clone())) {
+            if is_open(block, subject) {
                 execute(run, block, subject)?;
             }
         }

@@ -29,7 +29,8 @@ pub(crate) fn run(run: &mut Run<'_>) -> Result<(), Error> {
     let plan = run.plan;
     let open: Vec<&Block> = plan.blocks.iter().filter(|b| !complete.contains(&b.index)).collect();
     if let Some(first) = open.first() {
-        template::prepare(run, first.load)?;
+        let all: Vec<usize> = (0..plan.subjects.len()).collect();
+        template::prepare(run, first.load, &all)?;
     }
     for block in &open {
         for subject in 0..plan.subjects.len() {
