@@ -52,6 +52,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
     credentials::check()?;
     let (server, version) = arguments.build.split_once('@').unwrap_or((&arguments.build, ""));
+    dbms::find(server)?;
     if dbms::is_embedded(server) {
         anyhow::bail!("`{server}` is embedded in the driver process: there is no server to start");
     }

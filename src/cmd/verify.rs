@@ -57,7 +57,12 @@ struct Arguments {
     #[arg(long, value_name = "COUNT")]
     rows: Option<u64>,
     /// Operations per phase, in each of its three executions
-    #[arg(long, value_name = "COUNT", default_value_t = 10)]
+    #[arg(
+        long,
+        value_name = "COUNT",
+        default_value_t = 10,
+        value_parser = clap::value_parser!(u64).range(1..),
+    )]
     operations: u64,
     /// Also print the counts of every phase on every server
     #[arg(long)]

@@ -121,6 +121,8 @@ fn arguments_that_name_nothing_are_named() {
         (&["install", "mysqll@9"], "`mysqll`"),
         (&["up", "sqlite"], "embedded"),
         (&["up", "postgres@8.1"], "8.1"),
+        (&["up", "postgers"], "unknown server `postgers`"),
+        (&["verify", "--operations", "0"], "'--operations <COUNT>'"),
         (&["up", "mysql@9", "--port", "0"], "0"),
         (&["compare"], "dbdyno-results"),
         (&["run", "--resume"], "no unfinished run"),
@@ -141,6 +143,8 @@ fn a_results_folder_that_is_a_file_is_named() {
     let file = file.to_string_lossy();
     let err = refusal(&mut lab.command(&["run", "--results", &file]), "results");
     assert!(err.contains("taken"), "{err}");
+    let err = refusal(&mut lab.command(&["compare", "--results", &file]), "results");
+    assert!(err.contains("taken` holds no results"), "{err}");
 }
 
 #[test]

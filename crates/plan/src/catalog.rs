@@ -139,7 +139,12 @@ impl Catalog {
             return Ok(source.clone());
         }
         let known = self.files.keys().filter_map(|path| path.strip_prefix("configs/"));
-        let hint = suggest::hint(name, known);
+        let known: Vec<&str> = known.collect();
+        let of_server = known.iter().copied().filter(|known| known.split('/').next() == Some(name));
+        let hint = match of_server.collect::<Vec<_>>().as_slice() {
+            [] => suggest::hint(name, known),
+            names => format!("; known: {}", suggest::quoted(names)),
+        };
         let (place, what) = (Place::default(), "config");
         Err(Error::UnknownName { place, what, name: name.to_owned(), hint })
     }

@@ -107,11 +107,11 @@ impl Results {
     /// Opens a results folder that is there. A folder that may not be read is an [`Error::Io`].
     pub fn open(dir: impl AsRef<Path>) -> Result<Self> {
         let dir = dir.as_ref().to_owned();
-        if !layout::is_folder(&dir)? {
+        if !layout::is_folder(&dir)? && !dir.exists() {
             return Err(Error::NoFolder { dir });
         }
         for part in [layout::RECORDS, layout::RUNS] {
-            if !layout::is_folder(&dir.join(part))? {
+            if !dir.is_dir() || !layout::is_folder(&dir.join(part))? {
                 return Err(Error::NoResults { dir });
             }
         }
