@@ -11,7 +11,7 @@ use model::{
     measurement::Measurement,
     record::SliceState,
 };
-use report::{Report, View, format::Format};
+use report::{Details, Report, View, format::Format};
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
@@ -29,6 +29,8 @@ pub(crate) const HTML: &str = "html";
 pub(crate) struct Request {
     /// A variant's label; the experiment's baseline if absent.
     pub(crate) base: Option<String>,
+    /// Another variant that the report compares with too.
+    pub(crate) second_base: Option<String>,
     /// Names of metrics; the usual ones if empty.
     pub(crate) metrics: Vec<String>,
     /// Name of a format.
@@ -43,6 +45,7 @@ impl Default for Request {
     fn default() -> Self {
         Self {
             base: None,
+            second_base: None,
             metrics: Vec::new(),
             format: TABLE.to_owned(),
             view: View::default(),
@@ -82,10 +85,12 @@ pub(crate) fn report(
     let mut comparisons = Vec::new();
     let mut all_details = Vec::new();
     for slices in by_run(&stored.slices) {
-        comparisons.push(compare(results, slices, request)?);
+        let compared = compare(results, slices, request)?;
         if detailed {
-            all_details.push(details::of(results, slices)?);
+            let own = details::of(results, slices)?;
+            all_details.push(compared.with_more(own, request)?);
         }
+        comparisons.push(compared.comparison);
     }
     let mut imported = stored.imported.into_iter().peekable();
     while let Some(first) = imported.next() {
@@ -95,11 +100,13 @@ pub(crate) fn report(
         while let Some(next) = imported.next_if(|value| value.measurement.run == run) {
             values.push(next);
         }
-        if detailed {
-            all_details.push(details::of_import(results, &run, &values)?);
-        }
+        let own = detailed.then(|| details::of_import(results, &run, &values)).transpose()?;
         let measurements = values.into_iter().map(|value| value.measurement).collect();
-        comparisons.push(compare_imported(results, (&run, measurements), request)?);
+        let compared = compare_imported(results, (&run, measurements), request)?;
+        if let Some(own) = own {
+            all_details.push(compared.with_more(own, request)?);
+        }
+        comparisons.push(compared.comparison);
     }
     choose_variants(&mut comparisons, &mut all_details, &request.choice)?;
     request.view.check(&comparisons)?;
@@ -235,11 +242,32 @@ pub(crate) fn observed(
     Ok((design, observations))
 }
 
+/// A comparison and what it was made from.
+struct Compared {
+    comparison: Comparison,
+    design: Design,
+    observations: Observations,
+}
+
+impl Compared {
+    /// The details with the comparisons of the same values that only the report shows.
+    fn with_more(&self, mut details: Details, request: &Request) -> anyhow::Result<Details> {
+        let against = |design: Design| analysis::compare(&self.observations, &design);
+        if self.design.subjects.len() > 2 {
+            details.steps = Some(against(self.design.clone().consecutive()));
+        }
+        if let Some(base) = &request.second_base {
+            details.second = Some(against(self.design.clone().against(base)?));
+        }
+        Ok(details)
+    }
+}
+
 fn compare(
     results: &Results,
     slices: &[StoredSlice],
     request: &Request,
-) -> anyhow::Result<Comparison> {
+) -> anyhow::Result<Compared> {
     let run = slices.first().map_or("", |slice| slice.run.as_str());
     let (mut design, observations) = observed(results, slices)?;
     if let Some(base) = &request.base {
@@ -250,14 +278,14 @@ fn compare(
     let known = trials.iter().map(|trial| (&trial.header, &trial.environment));
     comparison.warnings.extend(analysis::residue(known));
     comparison.builds = analysis::build_differences(trials.iter().map(|trial| &trial.header));
-    Ok(comparison)
+    Ok(Compared { comparison, design, observations })
 }
 
 fn compare_imported(
     results: &Results,
     (run, mut measurements): (&str, Vec<Measurement>),
     request: &Request,
-) -> anyhow::Result<Comparison> {
+) -> anyhow::Result<Compared> {
     let header = results.import_of(run)?.unwrap_or_default();
     let mut design = design_of(&header);
     if let Some(base) = &request.base {
@@ -277,7 +305,7 @@ fn compare_imported(
             header.experiment
         ));
     }
-    Ok(comparison)
+    Ok(Compared { comparison, design, observations })
 }
 
 /// Every subject of an archive against the one that the archive compares it with, else its first.

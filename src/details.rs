@@ -34,6 +34,7 @@ pub(crate) fn of(results: &Results, slices: &[StoredSlice]) -> anyhow::Result<De
         left_out: left_out(slices),
         overhead: overhead(slices),
         command: command.unwrap_or_default(),
+        notes: plan::notes_in(results.dir())?,
         plan,
         ..Details::default()
     };
@@ -59,8 +60,9 @@ pub(crate) fn of_import(
         *files.entry(value.source.file.clone()).or_default() += 1;
     }
     let header = results.import_of(run)?.unwrap_or_default();
+    let notes = header.notes.clone().with(plan::notes_in(results.dir())?);
     let imported = Some(Provenance { header, files });
-    Ok(Details { run: run.to_owned(), imported, ..Details::default() })
+    Ok(Details { run: run.to_owned(), imported, notes, ..Details::default() })
 }
 
 /// The command that repeats a run: the experiment's file, and the options that shaped it.

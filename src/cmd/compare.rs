@@ -84,6 +84,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let selection = if arguments.all { Selection::All } else { Selection::LatestPerExperiment };
     let request = comparison::Request {
         base: arguments.base,
+        second_base: None,
         metrics: arguments.metric,
         format: arguments.format,
         view: report::View { aliases: choice::aliases(&arguments.alias)?, ..Default::default() },

@@ -4,7 +4,7 @@ use super::Verb;
 use crate::{args::ResultsArgs, exit::Code, talk};
 use archive::{Imported, correct::CORRECTIONS};
 use clap::{ArgMatches, Args, FromArgMatches};
-use model::imported::ImportHeader;
+use model::{imported::ImportHeader, notes::Notes};
 use std::path::PathBuf;
 use store::Results;
 
@@ -51,6 +51,7 @@ fn correct_help() -> String {
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
     let options = archive::Options { corrections: arguments.correct };
+    let notes = notes(&arguments.paths)?;
     let imported = archive::import(&arguments.paths, &options)?;
     talk_of(&imported);
     let results = Results::open_or_create(&arguments.results.results)?;
@@ -66,6 +67,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
             corrections: options.corrections.clone(),
             warnings: kept.map(ToString::to_string).collect(),
             irregular: archive.warnings.len() as u64,
+            notes: notes.clone(),
         };
         let run = results.import(&header, &archive.values)?;
         let line = format!(
@@ -82,6 +84,18 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let (broken, all) = (imported.broken.len(), files(imported.files));
     talk::say(&format!("error: {broken} of {all} broken; everything else was imported"));
     Ok(Code::Failed)
+}
+
+/// What people wrote beside the files.
+fn notes(paths: &[PathBuf]) -> anyhow::Result<Notes> {
+    let mut notes = Notes::default();
+    for path in paths {
+        let folder = if path.is_dir() { Some(path.as_path()) } else { path.parent() };
+        if let Some(folder) = folder {
+            notes = notes.with(plan::notes_in(folder)?);
+        }
+    }
+    Ok(notes)
 }
 
 /// What was found, what was not known, what was irregular.
@@ -105,8 +119,10 @@ fn talk_of(imported: &Imported) {
     let taken: Vec<String> =
         imported.taken.iter().map(|(name, count)| format!("{count} {name}")).collect();
     talk::say(&format!("{}: {}", files(imported.files), taken.join(", ")));
-    if let Some(first) = imported.unknown.first() {
-        let unknown = files(imported.unknown.len() as u64);
+    let notes = format!("/{}", plan::NOTES);
+    let unknown: Vec<_> = imported.unknown.iter().filter(|file| !file.ends_with(&notes)).collect();
+    if let Some(first) = unknown.first() {
+        let unknown = files(unknown.len() as u64);
         talk::say(&format!("{unknown} of no known format, such as `{first}`"));
     }
 }

@@ -46,6 +46,9 @@ struct Arguments {
     /// Compare with this variant instead of the experiment's baseline
     #[arg(long, value_name = "NAME")]
     base: Option<String>,
+    /// Compare with this variant too, in columns beside those of the base
+    #[arg(long, value_name = "NAME")]
+    second_base: Option<String>,
     /// Include all runs in the folder, not only the latest of each experiment
     #[arg(long)]
     all: bool,
@@ -94,6 +97,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let selection = if arguments.all { Selection::All } else { Selection::LatestPerExperiment };
     let request = comparison::Request {
         base: arguments.base,
+        second_base: arguments.second_base,
         format: comparison::HTML.to_owned(),
         view: View {
             rows: arguments.rows,

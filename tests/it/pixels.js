@@ -68,6 +68,21 @@ window.pixels = (() => {
     return classes;
   };
 
+  // Bars that stand: their grid is known from its lines.
+  const columns = (data, svg, origin) => {
+    const box = svg.getBoundingClientRect();
+    const shown = svg.closest(".wide").getBoundingClientRect();
+    const moved = { left: box.left - origin.left, right: Math.min(box.right, shown.right) - origin.left, top: box.top - origin.top, bottom: box.bottom - origin.top };
+    const [paper, ink] = [variable(svg, "--paper"), variable(svg, "--ink")];
+    const classes = series(svg, ".bar");
+    const counts = sorted(data, moved, { paper, ink, series: [...classes.keys()].map(rgb) });
+    const missing = [...svg.querySelectorAll(".grid, .one")].filter((line) => {
+      const [x, y] = ["x1", "y1"].map((name) => Number(line.getAttribute(name)));
+      return ![-1, 0, 1].some((dy) => distance(pixel(data, moved.left + x + 3, moved.top + y + dy), paper) > 6);
+    }).map((line) => line.getAttribute("y1"));
+    return { ...counts, missing, marks: [...classes.values()] };
+  };
+
   // The grid's places are known from the words under it.
   const strip = (data, svg, figure, origin) => {
     const box = svg.getBoundingClientRect();
@@ -122,8 +137,28 @@ window.pixels = (() => {
     const kind = figure.dataset.chart;
     return {
       kind, form: figure.className,
-      drawings: drawings.map((svg) => (svg.classList.contains("strip") ? strip(data, svg, figure, origin) : lines(data, svg, origin))),
+      drawings: drawings.map((svg) => {
+        if (kind === "columns") return columns(data, svg, origin);
+        return kind === "forest" ? strip(data, svg, figure, origin) : lines(data, svg, origin);
+      }),
     };
   };
-  return { boxes, read };
+  // What the buttons of a chart save: its text, and how many pixels of each series it paints.
+  const saved = async (index, kind) => {
+    const figure = figures()[index];
+    const make = URL.createObjectURL;
+    const made = new Promise((done) => { URL.createObjectURL = (blob) => { done(blob); return "#saved"; }; });
+    [...figure.querySelectorAll(".files button")].find((button) => button.textContent === kind).click();
+    const blob = await made;
+    URL.createObjectURL = make;
+    const reader = new FileReader();
+    const url = await new Promise((done) => { reader.onload = () => done(reader.result); reader.readAsDataURL(blob); });
+    const data = await picture(url);
+    const [paper, ink] = [variable(figure, "--paper"), variable(figure, "--ink")];
+    const classes = [...figure.querySelectorAll("svg[role=img]")].flatMap((svg) => [...series(svg, "circle, rect, path").keys()]);
+    const box = { left: 0, top: 0, right: data.width, bottom: data.height };
+    const counts = sorted(data, box, { paper, ink, series: [...new Set(classes)].map(rgb) });
+    return { ...counts, type: blob.type, text: kind === "SVG" ? await blob.text() : "" };
+  };
+  return { boxes, read, saved };
 })();

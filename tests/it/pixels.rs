@@ -117,9 +117,43 @@ fn every_kind_of_chart_shows_its_grid_and_its_marks_in_their_colors() {
             browser.medium("screen", "light");
         }
     }
-    let wanted = ["forest bars", "forest dots", "plot"].map(str::to_owned);
+    let wanted = ["columns", "forest bars", "forest dots", "plot"].map(str::to_owned);
     assert_eq!(kinds, BTreeSet::from(wanted));
     assert!(bands > 0, "the margin of throughput is wide enough to be seen");
+}
+
+#[test]
+fn every_kind_of_chart_can_be_saved_as_a_picture_that_stands_alone() {
+    let Some(program) = browser::program() else {
+        println!("skipped: a browser is needed, such as Debian's package `chromium`");
+        return;
+    };
+    let lab = Lab::new();
+    let mut browser = Browser::start(program, &lab.path("profile"));
+    let file = lab.write("few.html", &page(&[("old", 1.0), ("new", 1.6)]));
+    browser.size((1280, 900));
+    browser.open(&file);
+    browser.ask("document.querySelectorAll('details').forEach((d) => { d.open = true; })");
+    browser.ask(PIXELS);
+    let count = browser.ask("pixels.boxes()").as_array().unwrap().len();
+    for index in 0..count {
+        for (kind, media) in [("SVG", "image/svg+xml"), ("PNG", "image/png")] {
+            let saved = browser.ask(&format!("pixels.saved({index}, '{kind}')"));
+            assert_eq!(saved["type"], media, "{index}");
+            let text = saved["text"].as_str().unwrap();
+            for foreign in ["class=", "href", "var(", "url(", "NaN"] {
+                assert!(!text.contains(foreign), "{index}: `{foreign}` in {text}");
+            }
+            let series = saved["series"].as_array().unwrap();
+            let seen = series.iter().filter(|own| own.as_f64().unwrap() > 10.0).count();
+            assert!(!series.is_empty() && seen == series.len(), "{index} {kind}: {saved}");
+            let area = |key: &str| saved[key].as_f64().unwrap();
+            assert!(area("paper") > 0.5 * area("area"), "{index} {kind}: {saved}");
+            assert!(area("strong") < 0.12 * area("area"), "{index} {kind}: {saved}");
+        }
+    }
+    assert_eq!(browser.console(), Vec::<String>::new());
+    assert_eq!(browser.requests(&file), Vec::<String>::new());
 }
 
 fn check(picture: &Picture, place: &str) {
@@ -130,7 +164,11 @@ fn check(picture: &Picture, place: &str) {
         assert_eq!(missing, &Vec::<String>::new(), "{said}");
         assert!(*area > 500.0 && *faint > 0.0, "{said}");
         // What is neither ground, grid nor in a color of its own: the edges of marks, and words.
-        let words = if picture.kind == "lines" { 0.12 } else { 0.06 };
+        let words = match picture.kind.as_str() {
+            "lines" => 0.12,
+            "columns" => 0.15,
+            _ => 0.06,
+        };
         assert!(*strong < words * area, "{said}");
         match picture.kind.as_str() {
             "lines" => {

@@ -108,6 +108,17 @@ impl Design {
         Ok(self)
     }
 
+    /// The same with each subject against the one before it among those of one base.
+    #[must_use]
+    pub fn consecutive(mut self) -> Self {
+        let mut last: BTreeMap<String, String> = BTreeMap::new();
+        for (label, base) in &mut self.subjects {
+            let chain = base.take().unwrap_or_else(|| label.clone());
+            *base = last.insert(chain, label.clone());
+        }
+        self
+    }
+
     /// Labels of the bases, in the plan's order.
     pub fn bases(&self) -> Vec<&str> {
         let bases = self.subjects.iter().filter(|(_, base)| base.is_none());
@@ -266,6 +277,28 @@ mod tests {
         check(Kind::Classic, PhaseKind::Measure, rows(), false);
         check(Kind::Interleaved, PhaseKind::Index, rows(), false);
         check(Kind::Interleaved, PhaseKind::Measure, RoleEnd::With(String::new()), false);
+    }
+
+    #[test]
+    fn neighbors_of_one_base_follow_each_other() {
+        let of = |label: &str, base: Option<&str>| (label.to_owned(), base.map(str::to_owned));
+        let design = Design {
+            experiment: String::new(),
+            question: String::new(),
+            suite: String::new(),
+            subjects: vec![
+                of("5.6.a", Some("5.7.a")),
+                of("5.6.b", None),
+                of("5.7.a", None),
+                of("5.7.b", Some("5.6.b")),
+                of("8.0.a", Some("5.7.a")),
+                of("8.0.b", Some("5.6.b")),
+            ],
+            phases: BTreeMap::new(),
+        };
+        let bases = design.consecutive().subjects.into_iter().map(|(_, base)| base);
+        let wanted = [None, None, Some("5.6.a"), Some("5.6.b"), Some("5.7.a"), Some("5.7.b")];
+        assert_eq!(bases.collect::<Vec<_>>(), wanted.map(|base| base.map(str::to_owned)));
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Values that others measured and printed: what a foreign archive becomes.
 
-use crate::{measurement::Measurement, shared::Name};
+use crate::{measurement::Measurement, notes::Notes, shared::Name};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -52,6 +52,9 @@ pub struct ImportHeader {
     /// How many places were irregular.
     #[serde(default)]
     pub irregular: u64,
+    /// What people wrote beside the archive's files.
+    #[serde(default, skip_serializing_if = "Notes::is_empty")]
+    pub notes: Notes,
 }
 
 impl ImportHeader {

@@ -20,6 +20,7 @@ pub mod mark;
 pub mod measurement;
 pub mod metric;
 pub mod natural;
+pub mod notes;
 pub mod number;
 pub mod plan;
 pub mod provenance;

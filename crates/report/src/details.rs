@@ -1,8 +1,9 @@
 //! What a report knows beside the comparison: the plan, the hosts, the readings over time.
 
-use analysis::{Accounting, Curve, RoleCost, RoleCurve, RoleTimes};
+use analysis::{Accounting, Comparison, Curve, RoleCost, RoleCurve, RoleTimes};
 use model::{
-    environment::Environment, imported::ImportHeader, plan::Plan, record::TrialHeader, shared::Name,
+    environment::Environment, imported::ImportHeader, notes::Notes, plan::Plan,
+    record::TrialHeader, shared::Name,
 };
 use std::collections::BTreeMap;
 
@@ -46,6 +47,12 @@ pub struct Details {
     pub imported: Option<Provenance>,
     /// The one command that repeats the run, or empty.
     pub command: String,
+    /// The same values, each variant compared with the one before it.
+    pub steps: Option<Comparison>,
+    /// The same values compared with another base.
+    pub second: Option<Comparison>,
+    /// What people wrote about them.
+    pub notes: Notes,
 }
 
 impl Details {

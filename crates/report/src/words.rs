@@ -190,6 +190,13 @@ pub(crate) fn band(margin: f64) -> String {
     format!(" The shaded band is the margin: smaller changes than {percent} % do not matter.")
 }
 
+/// Whether verdicts on throughput decide what is slower and faster, and not ratios alone.
+pub(crate) fn has_verdicts(comparison: &Comparison) -> bool {
+    let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
+    let mut rates = cells.filter(|cell| cell.metric.name == THROUGHPUT);
+    rates.any(|cell| is_assessed(cell.verdict.name()))
+}
+
 /// Ratios of a metric nearer to 1 than this are called about the same where there is no verdict;
 /// metrics of which no verdict claims anything have the one of throughput.
 pub(crate) fn margin(metric: &Metric) -> f64 {
@@ -220,6 +227,16 @@ impl Standing {
             Self::Better => "better",
             Self::Undecided => "undecided",
             Self::Nothing => "nothing",
+        }
+    }
+
+    /// By the cell's verdict. Where others have verdicts, a ratio alone decides nothing.
+    pub(crate) fn of_cell(cell: Option<&Cell>, has_verdicts: bool) -> Self {
+        let Some(cell) = cell else { return Self::Nothing };
+        let verdict = cell.verdict.name();
+        match cell.ratio {
+            Some(_) if has_verdicts && !is_assessed(verdict) => Self::Undecided,
+            ratio => Self::of(ratio, verdict, cell.metric),
         }
     }
 

@@ -1,6 +1,14 @@
 "use strict";
 // Switches, sorting, filtering and saving. The page is complete without it: everything here only
 // rearranges what the page holds, and writes texts as texts.
+const save = (blob, name) => {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(blob);
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+};
+
 (() => {
   document.documentElement.classList.add("js");
   const [VALUE, RATIO, LOW, HIGH, VERDICT, KIND, NOTE] = [0, 1, 2, 3, 4, 5, 6];
@@ -419,11 +427,8 @@
       const data = grid(button.dataset.grid);
       const kind = button.dataset.save;
       const text = kind === "csv" ? csv(data) : JSON.stringify(data, null, 1) + "\n";
-      const link = document.createElement("a");
-      link.href = URL.createObjectURL(new Blob([text], { type: kind === "csv" ? "text/csv" : "application/json" }));
-      link.download = `${button.dataset.name || "dbdyno"}.${kind}`;
-      link.click();
-      setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+      const type = kind === "csv" ? "text/csv" : "application/json";
+      save(new Blob([text], { type }), `${button.dataset.name || "dbdyno"}.${kind}`);
     });
   }
 

@@ -1,6 +1,9 @@
 //! Ratios to the base: a table whose cells hold the marks, so that names stay text and widths fit.
 
-use super::{Dot, Forest, ForestRow, Form, scale::RatioScale};
+use super::{
+    Dot, Forest, ForestRow, Form,
+    scale::{RatioScale, even},
+};
 use crate::{escape::terminal, number};
 use maud::{Markup, html};
 
@@ -110,11 +113,7 @@ impl Places {
                 marks.map(|(place, word)| (round(place * 100.0), word)).collect()
             }
             Self::Bars { from, to } => {
-                let step = [0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 50.0, 100.0, 500.0];
-                let step = step.into_iter().find(|step| (to - from) / step <= 9.0);
-                let step = step.unwrap_or(to - from);
-                let first = (from / step).ceil() as usize;
-                let values = (first..).map(|n| n as f64 * step).take_while(|v| v <= to);
+                let values = even(*from, *to).into_iter();
                 values.map(|value| (self.percent(value), number::short(value))).collect()
             }
         }

@@ -2,6 +2,7 @@
 //!
 //! A chart knows neither statistics nor pages. Sizes of text come from the page's style sheet.
 
+mod columns;
 mod forest;
 mod lines;
 mod palette;
@@ -20,6 +21,8 @@ pub enum Chart {
     Forest(Forest),
     /// Several small charts of lines that belong together.
     Lines(Vec<Lines>),
+    /// Several charts of vertical bars, one per group.
+    Columns(Vec<Columns>),
 }
 
 /// Ratios to the base on one axis.
@@ -40,6 +43,19 @@ pub struct Forest {
     /// Whether each mark has its interval and says in words what it means, for readers who point at
     /// it; if not, only the rows do.
     pub told: bool,
+}
+
+/// Ratios to the base as vertical bars.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Columns {
+    /// What is shown.
+    pub title: String,
+    /// Names of the compared variants with the classes of their colors.
+    pub variants: Vec<(String, String)>,
+    /// The tests in order.
+    pub rows: Vec<ForestRow>,
+    /// The ratio at which the axis begins; a break is drawn unless it is 0.
+    pub from: f64,
 }
 
 /// How ratios are drawn.
@@ -137,5 +153,6 @@ pub(crate) fn draw(chart: &Chart, id: &str) -> Markup {
     match chart {
         Chart::Forest(forest) => forest::draw(forest, id),
         Chart::Lines(charts) => lines::draw(charts),
+        Chart::Columns(charts) => columns::draw(charts),
     }
 }

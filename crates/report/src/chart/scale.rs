@@ -39,6 +39,14 @@ const NINES: [(f64, &str); 8] = [
 /// A mark: its place from 0 to 1, and its words.
 pub(super) type Mark = (f64, String);
 
+/// The marks of an axis of bars, at most ten.
+pub(super) fn even(from: f64, to: f64) -> Vec<f64> {
+    let step = [0.1, 0.2, 0.25, 0.5, 1.0, 2.0, 5.0, 10.0, 50.0, 100.0, 500.0];
+    let step = step.into_iter().find(|step| (to - from) / step <= 9.0).unwrap_or(to - from);
+    let first = (from / step).ceil() as usize;
+    (first..).map(|n| n as f64 * step).take_while(|value| *value <= to).collect()
+}
+
 /// A logarithmic axis centred at 1.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RatioScale {

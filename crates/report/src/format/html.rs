@@ -21,7 +21,8 @@ pub(super) struct Html;
 
 /// The page's own files. They are part of the program, so they need no escaping.
 const STYLE: &str = include_str!("../assets/style.css");
-const SCRIPT: &str = include_str!("../assets/script.js");
+const SCRIPT: &str =
+    concat!(include_str!("../assets/script.js"), include_str!("../assets/picture.js"));
 
 impl Format for Html {
     fn name(&self) -> &'static str {

@@ -203,7 +203,7 @@ fn interval_cell(phases: &[&PhaseResult], subject: &str) -> Cell {
 
 /// Per group: mean with its interval, ends, and how many tests are slower, the same and faster.
 fn counts(comparison: &Comparison, compared: &[&str], document: &mut Document) {
-    let assessed = is_assessed(comparison);
+    let assessed = words::has_verdicts(comparison);
     let (low, high) = (number::ratio(1.0 / MARGIN), number::ratio(MARGIN));
     let heads = if assessed {
         ["slower".to_owned(), "the same".to_owned(), "faster".to_owned(), "undecided".to_owned()]
@@ -259,16 +259,8 @@ fn drop_column(table: &mut Table, index: usize) {
 
 fn count(name: &str, phases: &[&PhaseResult], (subject, assessed): (&str, bool)) -> Vec<Cell> {
     let found = ratios(phases, subject, THROUGHPUT);
-    let standing = |phase: &&PhaseResult| {
-        let cell = phase.cell(subject, THROUGHPUT);
-        let verdict = cell.map_or("", |cell| cell.verdict.name());
-        let ratio = cell.and_then(|cell| cell.ratio);
-        match ratio {
-            // Beside verdicts a ratio alone is none.
-            Some(_) if assessed && !words::is_assessed(verdict) => Standing::Undecided,
-            _ => cell.map_or(Standing::Nothing, |c| Standing::of(ratio, verdict, c.metric)),
-        }
-    };
+    let standing =
+        |phase: &&PhaseResult| Standing::of_cell(phase.cell(subject, THROUGHPUT), assessed);
     let standings: Vec<Standing> = phases.iter().map(standing).collect();
     let count = |wanted| {
         let number = standings.iter().filter(|standing| **standing == wanted).count();
@@ -288,13 +280,6 @@ fn count(name: &str, phases: &[&PhaseResult], (subject, assessed): (&str, bool))
         count(Standing::Undecided),
         count(Standing::Nothing),
     ]
-}
-
-/// Whether the verdicts on throughput decide what is slower and faster.
-fn is_assessed(comparison: &Comparison) -> bool {
-    let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
-    let mut rates = cells.filter(|cell| cell.metric.name == THROUGHPUT);
-    rates.any(|cell| words::is_assessed(cell.verdict.name()))
 }
 
 /// What the numbers above may be taken for.

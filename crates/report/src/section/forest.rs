@@ -15,6 +15,9 @@ pub(super) struct Forest;
 /// Work that gets a picture too, the first that is known; so does CPU time.
 const WORK: [&str; 2] = ["foreground_user_instructions_per_op", "server_user_instructions_per_op"];
 
+/// Variants whose bars stand upright, a chart for each group; more lie on their side.
+const UPRIGHT: usize = 4;
+
 impl Section for Forest {
     fn name(&self) -> &'static str {
         "forest"
@@ -46,11 +49,38 @@ fn part(scope: &Scope<'_>, grid: &Grid, document: &mut Document) {
     let more = costs.filter_map(|name| plot((scope, grid), name, Form::Dots)).collect();
     document.fold("The same for what an operation costs", more);
     let from = scope.view.cut_bars.unwrap_or(0.0);
-    let bars = plot((scope, grid), THROUGHPUT, Form::Bars { from });
+    let bars = forest((scope, grid), THROUGHPUT, Form::Bars { from });
+    let bars = bars.map(|forest| match forest.variants.len() {
+        0..=UPRIGHT => upright(forest, from),
+        _ => Chart::Forest(forest),
+    });
+    let bars = bars.map(|chart| Item::Chart(Box::new(chart)));
     document.fold("The same as bars", bars.into_iter().collect());
 }
 
+/// The rows of each group as a chart of their own.
+fn upright(forest: chart::Forest, from: f64) -> Chart {
+    let chart::Forest { groups, title, variants, .. } = forest;
+    let several = groups.len() > 1;
+    let column = |(group, rows): (String, Vec<ForestRow>)| chart::Columns {
+        title: if several && !group.is_empty() {
+            format!("{group}: {title}")
+        } else {
+            title.clone()
+        },
+        variants: variants.clone(),
+        rows,
+        from,
+    };
+    Chart::Columns(groups.into_iter().map(column).collect())
+}
+
 fn plot((scope, grid): (&Scope<'_>, &Grid), metric: &str, form: Form) -> Option<Item> {
+    let found = forest((scope, grid), metric, form);
+    found.map(|forest| Item::Chart(Box::new(Chart::Forest(forest))))
+}
+
+fn forest((scope, grid): (&Scope<'_>, &Grid), metric: &str, form: Form) -> Option<chart::Forest> {
     let plane = grid.metric(metric)?;
     let compared: Vec<usize> =
         (0..grid.columns.len()).filter(|index| !grid.columns[*index].is_base).collect();
@@ -87,7 +117,7 @@ fn plot((scope, grid): (&Scope<'_>, &Grid), metric: &str, form: Form) -> Option<
     };
     let margin = analysis::margin(grid.metrics[plane]);
     let band = margin.filter(|_| form == Form::Dots).map(words::band).unwrap_or_default();
-    Some(Item::Chart(Box::new(Chart::Forest(chart::Forest {
+    Some(chart::Forest {
         title: format!("{title}, relative to the base"),
         description: format!("1 is the base; {better}.{band}{more}{start}"),
         told: true,
@@ -95,7 +125,7 @@ fn plot((scope, grid): (&Scope<'_>, &Grid), metric: &str, form: Form) -> Option<
         groups: groups.collect(),
         form,
         margin,
-    }))))
+    })
 }
 
 fn dots(grid: &Grid, (plane, row): (usize, usize), compared: &[usize]) -> Vec<Dot> {

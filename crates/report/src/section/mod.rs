@@ -1,12 +1,15 @@
 //! Parts of the HTML report: one file each.
 
 mod answer;
+mod bases;
 mod compared;
+mod consecutive;
 mod costs;
 mod curves;
 mod data;
 mod forest;
 mod heat;
+mod notes;
 mod rates;
 mod steps;
 mod table;
@@ -29,6 +32,9 @@ pub const SECTIONS: &[&dyn Section] = &[
     &answer::Answer,
     &heat::Heat,
     &table::Table,
+    &consecutive::Consecutive,
+    &bases::Bases,
+    &notes::Notes,
     &rates::Rates,
     &steps::Steps,
     &forest::Forest,

@@ -1,0 +1,95 @@
+//! Ratios to two bases side by side: what is lost since the oldest version and since a newer one.
+
+use super::Section;
+use crate::{
+    document::{Cell, Column, Document, Item, Row, Table},
+    scope::Scope,
+    words::{self, THROUGHPUT},
+};
+use analysis::{Comparison, PhaseResult, geometric_mean};
+use model::metric::Better;
+
+pub(super) struct Bases;
+
+impl Section for Bases {
+    fn name(&self) -> &'static str {
+        "bases"
+    }
+
+    fn write(&self, scope: &Scope<'_>, document: &mut Document) {
+        let Some(second) = &scope.details.second else { return };
+        document.section("bases", "Two bases side by side");
+        let names = second.bases.iter().map(|name| format!("`{name}`"));
+        document.paragraph(format!(
+            "Throughput relative to the base of the table above and, in the column beside it, \
+             relative to {}.",
+            names.collect::<Vec<_>>().join(", ")
+        ));
+        document.items.push(Item::Table(table([scope.comparison, second])));
+    }
+}
+
+/// A subject under one of the bases.
+struct Under<'a> {
+    comparison: &'a Comparison,
+    subject: &'a str,
+    base: &'a str,
+}
+
+fn table(comparisons: [&Comparison; 2]) -> Table {
+    let mut unders = Vec::new();
+    for subject in &comparisons[0].subjects {
+        for comparison in comparisons {
+            let cells = comparison.phases.iter().filter_map(|p| p.cell(subject, THROUGHPUT));
+            if let Some(base) = cells.into_iter().find_map(|cell| cell.base.as_deref()) {
+                unders.push(Under { comparison, subject, base });
+            }
+        }
+    }
+    let column = |under: &Under<'_>| Column {
+        heat: Some(Better::Higher),
+        ..Column::numbers(under.subject, format!("vs {}", under.base))
+    };
+    let columns = [Column::words("test")].into_iter().chain(unders.iter().map(column)).collect();
+    let mut table = Table { columns, rows: Vec::new() };
+    let groups = words::groups(comparisons[0]);
+    for (group, phases) in &groups {
+        if groups.len() > 1 {
+            table.rows.push(Row::Section((*group).to_owned()));
+        }
+        for phase in phases {
+            let cells = unders.iter().map(|under| ratio(under, phase));
+            table.rows.push(row(&phase.phase, cells));
+        }
+        if phases.len() > 1 {
+            table.rows.push(row("geometric mean", unders.iter().map(|under| mean(under, phases))));
+        }
+    }
+    table
+}
+
+fn row(name: &str, cells: impl Iterator<Item = Cell>) -> Row {
+    Row::Cells([Cell::Text(name.to_owned())].into_iter().chain(cells).collect())
+}
+
+fn ratio(under: &Under<'_>, phase: &PhaseResult) -> Cell {
+    match under.comparison.cell(&phase.phase, under.subject, THROUGHPUT) {
+        Some(cell) if words::is_failed(cell) => Cell::Failed,
+        Some(cell) => {
+            cell.ratio.map_or(Cell::Missing, |ratio| Cell::judged(ratio, cell.verdict.name()))
+        }
+        None => Cell::Missing,
+    }
+}
+
+fn mean(under: &Under<'_>, phases: &[&PhaseResult]) -> Cell {
+    let cell =
+        |phase: &&PhaseResult| under.comparison.cell(&phase.phase, under.subject, THROUGHPUT);
+    let ratios: Vec<f64> = phases.iter().filter_map(|phase| cell(phase)?.ratio).collect();
+    let (count, all) = (ratios.len(), phases.len());
+    match geometric_mean(&ratios) {
+        None => Cell::Missing,
+        Some(ratio) if count == all => Cell::Ratio(ratio),
+        Some(ratio) => Cell::PartialRatio { ratio, count, all },
+    }
+}

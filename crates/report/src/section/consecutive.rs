@@ -1,0 +1,100 @@
+//! Each variant compared with the one before it: where in a line of versions something changed.
+
+use super::Section;
+use crate::{
+    document::{Align, Cell, Column, Document, Item, Row, Table},
+    scope::Scope,
+    words::{self, Standing, THROUGHPUT},
+};
+use analysis::{Comparison, PhaseResult, geometric_mean};
+use model::metric::Better;
+
+pub(super) struct Consecutive;
+
+/// Steps from which on the table can be opened and is not shown at once.
+const MANY: usize = 12;
+
+/// Standings in the order in which a cell counts them, with the word for one test or several.
+const COUNTED: [(Standing, &str); 5] = [
+    (Standing::Worse, "slower"),
+    (Standing::Same, "same"),
+    (Standing::Better, "faster"),
+    (Standing::Undecided, "inconclusive"),
+    (Standing::Nothing, "without a ratio"),
+];
+
+impl Section for Consecutive {
+    fn name(&self) -> &'static str {
+        "consecutive"
+    }
+
+    fn write(&self, scope: &Scope<'_>, document: &mut Document) {
+        let Some(steps) = &scope.details.steps else { return };
+        let table = table(steps);
+        if table.rows.len() < 2 {
+            // One step is the comparison itself.
+            return;
+        }
+        document.section("consecutive", "Version by version");
+        let rule = if words::has_verdicts(steps) {
+            "by their verdicts"
+        } else {
+            "by their ratios, as nothing is repeated"
+        };
+        document.paragraph(format!(
+            "Each variant compared with the one before it: the geometric mean of throughput and \
+             the number of tests that are slower, the same and faster, {rule}."
+        ));
+        if table.rows.len() > MANY {
+            let title = format!("{} steps", table.rows.len());
+            document.fold(title, vec![Item::Table(table)]);
+        } else {
+            document.items.push(Item::Table(table));
+        }
+    }
+}
+
+fn table(steps: &Comparison) -> Table {
+    let mut parts = vec![("all tests".to_owned(), steps.counted())];
+    let groups = words::groups(steps);
+    if groups.len() > 1 {
+        parts.extend(groups.into_iter().map(|(name, phases)| (name.to_owned(), phases)));
+    }
+    let mean = Column::numbers("geometric mean", "ratio");
+    let mut columns = vec![Column::words("from"), Column::words("to")];
+    columns.push(Column { heat: Some(Better::Higher), ..mean });
+    let counts = |(name, _): &(String, Vec<&PhaseResult>)| Column {
+        align: Align::Left,
+        ..Column::words(name)
+    };
+    columns.extend(parts.iter().map(counts));
+    let assessed = words::has_verdicts(steps);
+    let row = |subject: &String| {
+        let base = base_of(steps, subject)?;
+        let ratios = parts[0].1.iter().filter_map(|p| p.cell(subject, THROUGHPUT)?.ratio);
+        let mean = geometric_mean(&ratios.collect::<Vec<_>>());
+        let mean = mean.map_or(Cell::Missing, Cell::Ratio);
+        let names = [base, subject].map(|name| Cell::Text(name.to_owned()));
+        let cells = parts.iter().map(|(_, phases)| Cell::Text(counted(phases, subject, assessed)));
+        Some(Row::Cells(names.into_iter().chain([mean]).chain(cells).collect()))
+    };
+    let rows = steps.subjects.iter().filter_map(row).collect();
+    Table { columns, rows }
+}
+
+fn base_of<'a>(steps: &'a Comparison, subject: &str) -> Option<&'a str> {
+    let cells = steps.phases.iter().filter_map(|phase| phase.cell(subject, THROUGHPUT));
+    cells.into_iter().find_map(|cell| cell.base.as_deref())
+}
+
+/// `5 faster, 2 same, 2 slower` without what there is none of.
+fn counted(phases: &[&PhaseResult], subject: &str, assessed: bool) -> String {
+    let standing =
+        |phase: &&PhaseResult| Standing::of_cell(phase.cell(subject, THROUGHPUT), assessed);
+    let found: Vec<Standing> = phases.iter().map(standing).collect();
+    let part = |(wanted, word): &(Standing, &str)| match found.iter().filter(|s| *s == wanted) {
+        same if same.clone().next().is_none() => None,
+        same => Some(format!("{} {word}", same.count())),
+    };
+    COUNTED.iter().filter_map(part).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,75 @@
+//! What the report shows beside the comparison: steps between neighbors, a second base, notes.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod lab;
+
+use lab::{comparison, report};
+use model::notes::Notes;
+use report::{Details, Report, render};
+
+const THREE: [(&str, f64); 3] = [("5.6", 1.0), ("5.7", 1.6), ("8.0", 1.2)];
+
+fn page(details: Details) -> String {
+    let report = Report { details: vec![details], ..report(comparison(&THREE, 3, None), &[]) };
+    render(&report, "html").unwrap()
+}
+
+/// A section of a page.
+fn section<'a>(page: &'a str, anchor: &str) -> &'a str {
+    let start = page.split_once(&format!("<section id=\"{anchor}\"")).unwrap().1;
+    start.split_once("</section>").unwrap().0
+}
+
+#[test]
+fn steps_count_tests_between_neighbors() {
+    // 5.7 against 5.6, and 8.0 against 5.7, as a comparison of their own has them.
+    let mut steps = comparison(&THREE, 3, None);
+    let newer = comparison(&[THREE[1], THREE[2]], 3, None);
+    for (phase, other) in steps.phases.iter_mut().zip(newer.phases) {
+        phase.cells.retain(|cell| &*cell.subject != "8.0");
+        phase.cells.extend(other.cells.into_iter().filter(|cell| &*cell.subject == "8.0"));
+    }
+    let page = page(Details { steps: Some(steps), ..Details::default() });
+    let own = section(&page, "consecutive");
+    let row = |from: &str| own.split_once(&format!("<th scope=\"row\">{from}</th>")).unwrap().1;
+    let (first, second) = (row("5.6"), row("5.7"));
+    assert!(first.starts_with("<td>5.7</td>") && first.contains("<td>4 slower</td>"), "{own}");
+    assert!(second.starts_with("<td>8.0</td>") && second.contains("<td>4 faster</td>"), "{own}");
+    assert!(second.contains(">1.33</td>"), "{own}");
+    assert!(own.contains("by their verdicts"), "{own}");
+}
+
+#[test]
+fn one_step_is_the_comparison_itself_and_has_no_section() {
+    let two = comparison(&THREE[..2], 3, None);
+    let details = Details { steps: Some(two), ..Details::default() };
+    assert!(!page(details).contains("id=\"consecutive\""));
+}
+
+#[test]
+fn two_bases_stand_side_by_side() {
+    let second = comparison(&[THREE[1], THREE[0], THREE[2]], 3, None);
+    let page = page(Details { second: Some(second), ..Details::default() });
+    let own = section(&page, "bases");
+    for words in ["vs 5.6", "vs 5.7", ">0.62", ">1.60", ">1.33", "geometric mean"] {
+        assert!(own.contains(words), "{words}: {own}");
+    }
+}
+
+#[test]
+fn notes_are_shown_escaped_and_names_that_fit_nothing_are_warned_of() {
+    let notes = Notes {
+        hardware: "2 sockets <b>".into(),
+        variants: [("5.7".to_owned(), "first of its line".to_owned())].into(),
+        tests: [("scna".to_owned(), "not cached".to_owned())].into(),
+        ..Notes::default()
+    };
+    let page = page(Details { notes, ..Details::default() });
+    let own = section(&page, "notes");
+    assert!(own.contains("2 sockets &lt;b&gt;") && own.contains("first of its line"), "{own}");
+    assert!(
+        own.contains("the notes name <code>scna</code>, which is not among the tests"),
+        "{own}"
+    );
+}
