@@ -2,9 +2,10 @@
 
 use crate::talk;
 use anyhow::Context;
-use clap::{Args, Command, ValueEnum};
+use clap::{Arg, ArgMatches, Args, Command, ValueEnum, value_parser};
 use model::plan::Plan;
 use plan::Catalog;
+use report::{Colors, Screen};
 use std::{path::PathBuf, sync::Arc};
 
 /// The results folder of a command.
@@ -112,10 +113,51 @@ impl ConcurrencyArgs {
     }
 }
 
+/// When verdicts are colored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Color {
+    /// On a terminal, unless `NO_COLOR` is set
+    Auto,
+    /// Also into a file or a pipe
+    Always,
+    /// Signs only
+    Never,
+}
+
+impl Color {
+    /// The name of the option, which all commands have.
+    const NAME: &'static str = "color";
+
+    /// The option.
+    pub(crate) fn option() -> Arg {
+        Arg::new(Self::NAME)
+            .long(Self::NAME)
+            .global(true)
+            .value_name("WHEN")
+            .value_parser(value_parser!(Self))
+            .hide_possible_values(true)
+            .help("Color verdicts: always, never or auto (default: on a terminal without NO_COLOR)")
+    }
+
+    /// What the tables on stdout may use: its width, and colors as asked for.
+    pub(crate) fn screen(matches: &ArgMatches) -> Screen {
+        let asked = matches.get_one(Self::NAME).copied().unwrap_or(Self::Auto);
+        let columns = talk::columns(&std::io::stdout());
+        let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
+        let dumb = set("TERM").is_some_and(|term| term == "dumb");
+        let on = match asked {
+            Self::Always => true,
+            Self::Never => false,
+            Self::Auto => columns.is_some() && set("NO_COLOR").is_none() && !dumb,
+        };
+        Screen { columns, colors: if on { Colors::On } else { Colors::Off } }
+    }
+}
+
 /// How a run shows its progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ProgressStyle {
-    /// A progress bar
+    /// Two lines that are redrawn, on a terminal
     Bar,
     /// One line per slice, in the format of sysbench's interval reports
     Plain,

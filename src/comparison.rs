@@ -2,7 +2,7 @@
 
 use crate::{
     choice::{self, Choice},
-    details, talk,
+    details,
 };
 use analysis::{Comparison, Design, Input, Observations};
 use model::{
@@ -11,7 +11,7 @@ use model::{
     measurement::Measurement,
     record::SliceState,
 };
-use report::{Details, Report, View, format::Format};
+use report::{Details, Rendered, Report, Screen, View, format::Format};
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
@@ -39,6 +39,8 @@ pub(crate) struct Request {
     pub(crate) view: View,
     /// Which variants and archives are shown.
     pub(crate) choice: Choice,
+    /// The terminal that tables are for.
+    pub(crate) screen: Screen,
 }
 
 impl Default for Request {
@@ -50,6 +52,7 @@ impl Default for Request {
             format: TABLE.to_owned(),
             view: View::default(),
             choice: Choice::default(),
+            screen: Screen::default(),
         }
     }
 }
@@ -59,11 +62,11 @@ pub(crate) fn rendered(
     results: &Results,
     selection: &Selection,
     request: &Request,
-) -> anyhow::Result<String> {
-    Ok(report::render(&report(results, selection, request)?, &request.format)?)
+) -> anyhow::Result<Rendered> {
+    Ok(report::rendered(&report(results, selection, request)?, &request.format)?)
 }
 
-/// The comparisons of the selected slices; warnings that the format cannot hold are said.
+/// The comparisons of the selected slices.
 pub(crate) fn report(
     results: &Results,
     selection: &Selection,
@@ -86,10 +89,10 @@ pub(crate) fn report(
     let mut all_details = Vec::new();
     for slices in by_run(&stored.slices) {
         let compared = compare(results, slices, request)?;
-        if detailed {
-            let own = details::of(results, slices)?;
-            all_details.push(compared.with_more(own, request)?);
-        }
+        all_details.push(match detailed {
+            true => compared.with_more(details::of(results, slices)?, request)?,
+            false => details::origin(results, slices)?,
+        });
         comparisons.push(compared.comparison);
     }
     let mut imported = stored.imported.into_iter().peekable();
@@ -100,12 +103,10 @@ pub(crate) fn report(
         while let Some(next) = imported.next_if(|value| value.measurement.run == run) {
             values.push(next);
         }
-        let own = detailed.then(|| details::of_import(results, &run, &values)).transpose()?;
+        let own = details::of_import(results, &run, &values)?;
         let measurements = values.into_iter().map(|value| value.measurement).collect();
         let compared = compare_imported(results, (&run, measurements), request)?;
-        if let Some(own) = own {
-            all_details.push(compared.with_more(own, request)?);
-        }
+        all_details.push(if detailed { compared.with_more(own, request)? } else { own });
         comparisons.push(compared.comparison);
     }
     choose_variants(&mut comparisons, &mut all_details, &request.choice)?;
@@ -115,12 +116,7 @@ pub(crate) fn report(
     if let Some(first) = comparisons.first_mut() {
         first.warnings.extend(stored.warnings);
     }
-    if !format.is_none_or(Format::holds_warnings) {
-        for warning in comparisons.iter().flat_map(|comparison| &comparison.warnings) {
-            talk::say(&format!("warning: {warning}"));
-        }
-    }
-    Ok(Report { comparisons, metrics, details: all_details, view })
+    Ok(Report { comparisons, metrics, details: all_details, view, screen: request.screen })
 }
 
 /// Leaves the slices and values of the chosen archives and experiments.

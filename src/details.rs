@@ -49,6 +49,22 @@ pub(crate) fn of(results: &Results, slices: &[StoredSlice]) -> anyhow::Result<De
     Ok(details)
 }
 
+/// Run, date and host of `slices`: what every form of a comparison says of them.
+pub(crate) fn origin(results: &Results, slices: &[StoredSlice]) -> anyhow::Result<Details> {
+    let run = slices.first().map_or("", |slice| slice.run.as_str());
+    let trials = results.trials(run)?.into_iter().map(|trial| Trial {
+        header: trial.header,
+        environment: trial.environment,
+        remarks: Vec::new(),
+    });
+    Ok(Details {
+        run: run.to_owned(),
+        started_us: results.runs()?.into_iter().find(|info| info.id == run).map(|i| i.started_us),
+        trials: trials.collect(),
+        ..Details::default()
+    })
+}
+
 /// Where the values of an import come from.
 pub(crate) fn of_import(
     results: &Results,

@@ -1,23 +1,35 @@
-//! Shows a run's progress on stderr: a bar on a terminal, else one line per slice in sysbench's
-//! greppable form.
+//! Shows a run's progress on stderr: two lines that are redrawn on a terminal, else one line per
+//! slice in sysbench's greppable form.
+
+mod live;
 
 use crate::{args::ProgressStyle, talk};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle as BarStyle};
-use model::record::{SliceRecord, SliceState, TrialHeader};
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle as BarStyle};
+use live::Live;
+use model::{
+    drive::StretchReport,
+    plan::Plan,
+    record::{SliceRecord, SliceState, TrialHeader},
+};
 use runner::{Observer, Progress};
 use std::{
+    fmt::Write,
     io::IsTerminal,
-    time::{Duration, Instant},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
 };
 
 /// Differing settings shown before the first slice; all of them are in the records.
 const SETTINGS_SHOWN: usize = 30;
 
+/// How often the lines are redrawn.
+const TICK: Duration = Duration::from_millis(200);
+
 /// What the terminal shows of a run.
 pub(crate) struct Terminal {
     style: ProgressStyle,
     bar: ProgressBar,
-    start: Instant,
+    live: Arc<Mutex<Live>>,
     seen: Vec<TrialHeader>,
     reports: Reports,
 }
@@ -32,28 +44,37 @@ pub(crate) enum Reports {
 }
 
 impl Terminal {
-    /// A bar where stderr is a terminal and nothing else was asked for, else plain lines.
+    /// Redrawn lines where stderr is a terminal and nothing else was asked for, else plain lines.
     pub(crate) fn new(asked: Option<ProgressStyle>) -> Self {
-        let default = || {
-            let terminal = std::io::stderr().is_terminal();
-            if terminal { ProgressStyle::Bar } else { ProgressStyle::Plain }
+        let style = match (asked.unwrap_or(ProgressStyle::Bar), std::io::stderr().is_terminal()) {
+            (ProgressStyle::Bar, false) => ProgressStyle::Plain,
+            (style, _) => style,
         };
-        let style = asked.unwrap_or_else(default);
-        let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::stderr());
-        if style != ProgressStyle::Bar {
-            bar.set_draw_target(ProgressDrawTarget::hidden());
+        let live = Arc::new(Mutex::new(Live::default()));
+        let hidden = style != ProgressStyle::Bar;
+        let target =
+            if hidden { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() };
+        let bar = ProgressBar::with_draw_target(None, target);
+        if let Ok(template) = BarStyle::with_template("{clock}\n{doing}") {
+            bar.set_style(
+                template
+                    .with_key("clock", drawn(&live, Live::clock))
+                    .with_key("doing", drawn(&live, Live::doing)),
+            );
         }
-        let template = "{spinner} {elapsed_precise} [{bar:30}] {pos}/{len} {wide_msg}";
-        if let Ok(template) = BarStyle::with_template(template) {
-            bar.set_style(template);
-        }
-        bar.enable_steady_tick(Duration::from_millis(200));
-        Self { style, bar, start: Instant::now(), seen: Vec::new(), reports: Reports::None }
+        bar.enable_steady_tick(TICK);
+        Self { style, bar, live, seen: Vec::new(), reports: Reports::None }
     }
 
     /// The same with such reports.
     pub(crate) fn with(mut self, reports: Reports) -> Self {
         self.reports = reports;
+        self
+    }
+
+    /// The same for a run of this plan, whose estimate the remaining time begins with.
+    pub(crate) fn expecting(self, plan: &Plan) -> Self {
+        lock(&self.live).expect_seconds(plan.estimate.seconds);
         self
     }
 
@@ -66,6 +87,7 @@ impl Terminal {
     }
 
     fn ready(&mut self, block: u32, headers: &[TrialHeader]) {
+        lock(&self.live).measuring();
         for line in compare_with(&mut self.seen, headers) {
             self.say(&line);
         }
@@ -96,14 +118,14 @@ impl Terminal {
 
     fn slice(&self, record: &SliceRecord, done: u64, of: u64) {
         self.report(record);
-        self.bar.set_length(of);
-        self.bar.set_position(done);
-        self.bar.set_message(format!("{} {}", record.subject, talk::printable(&record.phase)));
+        let measured = record.state == SliceState::Measured;
+        let rate = record.work.as_ref().filter(|_| measured).map(rate);
+        lock(&self.live).slice(done, of, rate);
         if record.state == SliceState::Failed {
             let reason = record.reason.as_deref().unwrap_or("no reason is known");
             self.say(&format!("failed: {} {}: {reason}", record.subject, record.phase));
-        } else if self.style == ProgressStyle::Plain && record.state == SliceState::Measured {
-            talk::say(&plain_line(record, self.start.elapsed()));
+        } else if self.style == ProgressStyle::Plain && measured {
+            talk::say(&plain_line(record, lock(&self.live).elapsed()));
         }
     }
 }
@@ -112,11 +134,12 @@ impl Observer for Terminal {
     fn tell(&mut self, progress: &Progress<'_>) {
         match progress {
             Progress::Step(text) => {
-                self.bar.set_message((*text).to_owned());
+                lock(&self.live).does(text);
                 if self.style == ProgressStyle::Plain {
                     talk::say(text);
                 }
             }
+            Progress::Now(text) => lock(&self.live).does(text),
             Progress::Ready { block, headers } => self.ready(*block, headers),
             Progress::Slice { record, done, of } => self.slice(record, *done, *of),
             Progress::Warning(text) => self.say(&format!("warning: {text}")),
@@ -127,6 +150,23 @@ impl Observer for Terminal {
 impl Drop for Terminal {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// Nothing that holds the lock can leave it half changed.
+fn lock(live: &Mutex<Live>) -> MutexGuard<'_, Live> {
+    live.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// A line that is drawn anew at each tick, no wider than the terminal.
+fn drawn(
+    live: &Arc<Mutex<Live>>,
+    line: fn(&Live, usize) -> String,
+) -> impl Fn(&ProgressState, &mut dyn Write) + Clone + Send + Sync + 'static {
+    let live = Arc::clone(live);
+    move |_, out| {
+        let columns = talk::columns(&std::io::stderr()).unwrap_or(80);
+        let _ = out.write_str(&talk::printable(&line(&lock(&live), columns)));
     }
 }
 
@@ -145,8 +185,10 @@ fn compare_with(seen: &mut Vec<TrialHeader>, headers: &[TrialHeader]) -> Vec<Str
 /// The settings that differ between subjects, one line each, the number of the others last.
 fn settings_lines(headers: &[TrialHeader]) -> Vec<String> {
     let differences = analysis::settings_differences(headers);
-    let mut lines =
-        vec![format!("{} effective settings differ between subjects", differences.len())];
+    let mut lines = vec![match differences.len() {
+        1 => "1 effective setting differs between subjects".to_owned(),
+        count => format!("{count} effective settings differ between subjects"),
+    }];
     for difference in differences.iter().take(SETTINGS_SHOWN) {
         let values = headers.iter().zip(&difference.values).map(|(header, value)| {
             format!("{}={}", header.subject, value.as_deref().unwrap_or("(none)"))
@@ -159,13 +201,22 @@ fn settings_lines(headers: &[TrialHeader]) -> Vec<String> {
     lines
 }
 
+/// Seconds of a measured stretch.
+fn seconds(work: &StretchReport) -> f64 {
+    work.end_ns.saturating_sub(work.start_ns).max(1) as f64 / 1e9
+}
+
+/// Operations per second.
+fn rate(work: &StretchReport) -> f64 {
+    work.succeeded as f64 / seconds(work)
+}
+
 /// `[ 10s ] thds: 8 tps: 1234.56 qps: … (r/w/o: …) lat (ms,95%): 9.91 err/s: 0.00 reconn/s: 0.00`,
 /// as sysbench has it.
 fn plain_line(record: &SliceRecord, elapsed: Duration) -> String {
     let who = format!("{} {}", record.subject, record.phase);
     let Some(work) = &record.work else { return format!("{who}: no work is recorded") };
-    let seconds = work.end_ns.saturating_sub(work.start_ns).max(1) as f64 / 1e9;
-    let rate = |count: u64| count as f64 / seconds;
+    let rate = |count: u64| count as f64 / seconds(work);
     let p95 = work.service_us.p95 / 1e3;
     format!(
         "[ {}s ] thds: {} tps: {:.2} qps: {:.2} (r/w/o: {:.2}/{:.2}/{:.2}) lat (ms,95%): {p95:.2} \
@@ -196,7 +247,7 @@ mod tests {
     #[test]
     fn settings_are_compared_when_a_new_subject_is_up() {
         let (a, b) = (header("a", 0, "1"), header("b", 0, "2"));
-        let expected = ["1 effective settings differ between subjects", "  cache: a=1  b=2"];
+        let expected = ["1 effective setting differs between subjects", "  cache: a=1  b=2"];
         let mut together = Vec::new();
         assert_eq!(compare_with(&mut together, &[a.clone(), b.clone()]), expected);
         assert!(compare_with(&mut together, &[header("a", 1, "1"), b.clone()]).is_empty());

@@ -1,7 +1,11 @@
 //! stdout is data, stderr is talk. The only module that writes to either, besides clap and the
 //! progress bar.
 
-use std::io::{self, Write};
+use report::{Rendered, wrap};
+use std::{
+    io::{self, IsTerminal, Write},
+    os::fd::AsFd,
+};
 
 /// Writes data to stdout, with a line end. A reader that closed its pipe wants no more: that is no
 /// error, and the command goes on to its exit code.
@@ -18,6 +22,23 @@ pub(crate) fn written(result: io::Result<()>) -> io::Result<()> {
         Err(error) => Err(io::Error::new(error.kind(), format!("cannot write to stdout: {error}"))),
         Ok(()) => Ok(()),
     }
+}
+
+/// Writes a text to stdout, then its warnings to stderr, wrapped to the terminal.
+pub(crate) fn rendered(rendered: &Rendered) -> io::Result<()> {
+    data(&rendered.text)?;
+    for warning in &rendered.warnings {
+        let lines = wrap(&format!("warning: {warning}"), columns(&io::stderr()), 2);
+        lines.iter().for_each(|line| say(line));
+    }
+    Ok(())
+}
+
+/// Columns of the terminal that a stream shows; none if it is a file or a pipe.
+pub(crate) fn columns(stream: &(impl IsTerminal + AsFd)) -> Option<usize> {
+    // A terminal that does not tell its size has the size that all of them once had.
+    let known = || terminal_size::terminal_size_of(stream).map_or(80, |(width, _)| width.0.into());
+    stream.is_terminal().then(known)
 }
 
 /// Says one line on stderr. Control characters from outside are shown, not obeyed.

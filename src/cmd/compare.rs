@@ -2,7 +2,7 @@
 
 use super::Verb;
 use crate::{
-    args::{AliasArgs, ChoiceArgs, ResultsArgs},
+    args::{AliasArgs, ChoiceArgs, Color, ResultsArgs},
     choice, comparison,
     exit::Code,
     talk,
@@ -89,13 +89,14 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         format: arguments.format,
         view: report::View { aliases: choice::aliases(&arguments.alias)?, ..Default::default() },
         choice: arguments.choice.into(),
+        screen: Color::screen(matches),
     };
     let report = comparison::report(&results, &selection, &request)?;
-    let text = match &arguments.insert_benchmark {
+    let rendered = match &arguments.insert_benchmark {
         Some(style) => report::render_insert_benchmark(&report, style, &request.format)?,
-        None => report::render(&report, &request.format)?,
+        None => report::rendered(&report, &request.format)?,
     };
-    talk::data(&text)?;
+    talk::rendered(&rendered)?;
     let mut columns = report.comparisons.iter().flat_map(analysis::phase_columns);
     let mut judged = || columns.any(|c| c.cells.iter().any(|cell| cell.missed().is_some()));
     // Tables that do not judge show no cell as missed, and archives have no marks of their own.
@@ -182,7 +183,7 @@ fn is_worse(verdict: &str) -> bool {
 
 /// What verdicts say together: one cell that became worse is enough; what failed is no all-clear,
 /// nor is a comparison in which nothing is decided. Instructions are looked at if they are asked
-/// for, and then dearer code is what was asked about.
+/// for, and then more of them are a regression too.
 fn decided<'a>(verdicts: impl Iterator<Item = &'a str>) -> Code {
     let (mut found, mut broken) = (Code::Undecided, false);
     for verdict in verdicts {

@@ -43,28 +43,51 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let host = Host::here(&places.root, plan.as_ref());
     let findings: Vec<(&str, Finding)> =
         CHECKS.iter().filter_map(|check| Some((check.name, (check.look)(&host)?))).collect();
-    talk::data(&text(&findings))?;
     let of = |weight| findings.iter().filter(|(_, found)| found.weight == weight).count();
-    let (blocks, spoils, limits) = (of(Weight::Blocks), of(Weight::Spoils), of(Weight::Limits));
-    talk::say(&format!(
-        "{} checks: {blocks} block the experiment, {spoils} spoil measurements, {limits} limit \
-         them",
-        findings.len()
-    ));
+    let counts = [of(Weight::Blocks), of(Weight::Spoils), of(Weight::Limits)];
+    let text = text(&findings, talk::columns(&std::io::stdout()));
+    talk::data(&format!("{text}\n{}", summary(findings.len(), counts)))?;
+    let [blocks, ..] = counts;
     Ok(if blocks > 0 { Code::Failed } else { Code::Done })
 }
 
-/// A line per finding, and one more with the remedy where there is one.
-fn text(findings: &[(&str, Finding)]) -> String {
+/// How many checks found what: blocks, spoils, limits.
+fn summary(checks: usize, [blocks, spoils, limits]: [usize; 3]) -> String {
+    let checks = if checks == 1 { "1 check".to_owned() } else { format!("{checks} checks") };
+    let verb = |count: usize, verb: &str| match count {
+        1 => format!("1 {verb}s"),
+        count => format!("{count} {verb}"),
+    };
+    format!(
+        "{checks}: {} the experiment, {} measurements, {} them",
+        verb(blocks, "block"),
+        verb(spoils, "spoil"),
+        verb(limits, "limit")
+    )
+}
+
+/// A finding and its remedy after the other, in lines of at most `columns` characters.
+fn text(findings: &[(&str, Finding)], columns: Option<usize>) -> String {
     let width = findings.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
-    let mut text = String::new();
+    // Where two columns would leave little room for words, they stand below the name.
+    let below = columns.is_some_and(|columns| columns < 2 * (width + 10));
+    let indent = if below { 4 } else { width + 10 };
+    let mut lines: Vec<String> = Vec::new();
+    let mut add = |head: String, words: &str| {
+        let room = columns.map(|columns| columns.saturating_sub(indent));
+        let mut words = report::wrap(&talk::printable(words), room, 0).into_iter();
+        let first = if below { None } else { words.next() };
+        lines.push(format!("{head:<indent$}{}", first.unwrap_or_default()).trim_end().to_owned());
+        lines.extend(words.map(|line| format!("{:indent$}{line}", "")));
+    };
     for (name, found) in findings {
-        text.push_str(&format!("{:<7} {name:<width$}  {}\n", found.weight.word(), found.what));
+        add(format!("{:<7} {name}", found.weight.word()), &found.what);
         if let Some(remedy) = &found.remedy {
-            text.push_str(&format!("{:<7} {:<width$}  → {remedy}\n", "", ""));
+            add(String::new(), &format!("→ {remedy}"));
         }
     }
-    talk::printable(&text)
+    lines.retain(|line| !line.is_empty());
+    lines.join("\n") + "\n"
 }
 
 #[cfg(test)]
@@ -80,6 +103,25 @@ mod tests {
         let expected = "ok      swap      swap is off\n\
                         spoils  governor  it is `powersave`\n\
                         \x20                 → set `performance`\n";
-        assert_eq!(text(&findings), expected);
+        assert_eq!(text(&findings, None), expected);
+        let expected = "ok      swap      swap is off\n\
+                        spoils  governor  it is `powersave`\n\
+                        \x20                 → set\n\
+                        \x20                 `performance`\n";
+        assert_eq!(text(&findings, Some(36)), expected);
+        let expected = "ok      swap\n    swap is off\nspoils  governor\n    it is\n\
+                        \x20   `powersave`\n    → set\n    `performance`\n";
+        assert_eq!(text(&findings, Some(20)), expected);
+    }
+
+    #[test]
+    fn the_counts_agree_with_their_verbs() {
+        let check = |checks, counts, expected: &str| assert_eq!(summary(checks, counts), expected);
+        check(
+            13,
+            [0, 2, 1],
+            "13 checks: 0 block the experiment, 2 spoil measurements, 1 limits them",
+        );
+        check(1, [1, 0, 0], "1 check: 1 blocks the experiment, 0 spoil measurements, 0 limit them");
     }
 }

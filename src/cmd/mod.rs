@@ -17,7 +17,7 @@ mod show;
 mod up;
 mod verify;
 
-use crate::{exit::Code, shell};
+use crate::{args::Color, exit::Code, shell};
 use ::plan::Catalog;
 use clap::{
     ArgMatches, Command,
@@ -121,6 +121,7 @@ fn visible_cli() -> Command {
         .about("Finds, proves and explains performance regressions of database engines")
         .subcommand_required(true)
         .arg_required_else_help(true)
+        .arg(Color::option())
         .after_help(
             "`dbdyno COMMAND --help` shows options and examples.\n\n\
              Exit codes:\n  \

@@ -3,8 +3,8 @@
 use super::Verb;
 use crate::{
     args::{
-        CatalogArgs, ConcurrencyArgs, DEFAULT_SERVER_USER, ExperimentArgs, HostArgs, ProgressStyle,
-        QUICKSTART, ResultsArgs,
+        CatalogArgs, Color, ConcurrencyArgs, DEFAULT_SERVER_USER, ExperimentArgs, HostArgs,
+        ProgressStyle, QUICKSTART, ResultsArgs,
     },
     comparison, credentials,
     exit::Code,
@@ -88,7 +88,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     };
     talk::say(&plan.experiment.question);
     let reports = if arguments.sysbench_report { Reports::Sysbench } else { Reports::None };
-    let mut terminal = Terminal::new(arguments.progress).with(reports);
+    let mut terminal = Terminal::new(arguments.progress).with(reports).expecting(&plan);
     let outcome = runner::execute(&plan, &places, &options, &stop, &mut terminal);
     drop(terminal);
     let outcome = outcome.map_err(|error| with_remedy(error, &plan, &options.results))?;
@@ -98,11 +98,13 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     talk::say(&time_line(&outcome.time));
     let results = Results::open(&options.results)?;
     let selection = Selection::Run(outcome.run);
-    let table = comparison::rendered(&results, &selection, &comparison::Request::default())?;
+    let request =
+        comparison::Request { screen: Color::screen(matches), ..comparison::Request::default() };
+    let table = comparison::rendered(&results, &selection, &request)?;
     let request = comparison::Request { format: comparison::HTML.to_owned(), ..Default::default() };
     let file = comparison::report_file(&results);
     comparison::write_report(&results, &selection, &request, &file)?;
-    talk::data(&table)?;
+    talk::rendered(&table)?;
     talk::say(&format!("the report is {}", file.display()));
     if outcome.failed_slices > 0 {
         anyhow::bail!(

@@ -31,4 +31,5 @@ mod servers;
 mod streams;
 mod survival;
 mod sysbench;
+mod terminal;
 mod verify;

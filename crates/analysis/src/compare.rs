@@ -5,10 +5,10 @@ use crate::{
     cells::{Cells, Replicates},
     interval::interval,
     marks::untold,
-    mean::geometric_mean,
     metric,
     missed::{is_miss, is_spoilt},
     observe::one_line,
+    overall::block_means,
     ratio_only,
     verdict::{Verdict, decide},
     warning::{Place, Warnings},
@@ -149,15 +149,7 @@ pub fn mean_interval<'a>(
 ) -> Option<(f64, f64)> {
     let cells = phases.into_iter().filter_map(|phase| phase.cell(subject, metric));
     let cells: Vec<&Cell> = cells.filter(|cell| cell.ratio.is_some()).collect();
-    let blocks = cells.first()?.block_ratios.len();
-    if cells.iter().any(|cell| cell.block_ratios.len() != blocks) {
-        return None;
-    }
-    let mean = |block: usize| {
-        let ratios: Vec<f64> = cells.iter().map(|cell| cell.block_ratios[block]).collect();
-        geometric_mean(&ratios)
-    };
-    interval(&(0..blocks).filter_map(mean).collect::<Vec<f64>>())
+    interval(&block_means(&cells)?)
 }
 
 impl PhaseResult {

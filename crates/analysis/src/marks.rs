@@ -1,10 +1,14 @@
 //! Marks of values that no warning has told yet: one sentence for each.
 
-use crate::{missed::is_miss, observe::one_line, warning::Warnings};
+use crate::{
+    missed::is_miss,
+    observe::one_line,
+    warning::{Warnings, listed},
+};
 use model::measurement::Measurement;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Names that a sentence lists before it says how many more there are.
+/// Metrics that a sentence lists; what holds for more is no remark on any of them.
 const NAMED: usize = 3;
 
 /// Who and what a mark belongs to.
@@ -26,21 +30,12 @@ pub(crate) fn untold(measurements: &[Measurement], warnings: &Warnings) -> Vec<S
     }
     let new = |mark: &str| !is_miss(mark) && !warnings.hold(&one_line(mark));
     let sentence = |(mark, holders): (&str, Holders<'_>)| {
-        let subjects = listed(&holders.subjects, "variants");
-        // What holds for most metrics is no remark on any of them.
+        let subjects = listed(holders.subjects.iter().copied(), "variant");
         let metrics = match holders.metrics.len() {
-            0..=NAMED => format!(", {}", listed(&holders.metrics, "metrics")),
+            0..=NAMED => format!(", {}", listed(holders.metrics.iter().copied(), "metric")),
             _ => String::new(),
         };
         format!("{} ({subjects}{metrics})", one_line(mark))
     };
     found.into_iter().filter(|(mark, _)| new(mark)).map(sentence).collect()
-}
-
-fn listed(names: &BTreeSet<&str>, what: &str) -> String {
-    let first: Vec<String> = names.iter().take(NAMED).map(|name| format!("`{name}`")).collect();
-    match names.len().saturating_sub(NAMED) {
-        0 => first.join(", "),
-        more => format!("{} and {more} more {what}", first.join(", ")),
-    }
 }

@@ -24,14 +24,13 @@ pub enum Verdict {
     Unassessed,
     /// Worse by more than the metric's margin.
     Regression,
-    /// More instructions by more than their margin: a dearer code path, whether or not time went
-    /// with it.
+    /// More instructions per operation by more than their margin, whether or not time changed.
     CodeCost,
     /// Better by more than the metric's margin.
     Improvement,
     /// Within the metric's margin.
     Equivalent,
-    /// Neither a change nor its absence is shown by these blocks.
+    /// These blocks show neither a change nor equivalence.
     Inconclusive,
 }
 
@@ -125,10 +124,29 @@ struct Gain {
 
 impl Gain {
     fn of(cell: &Cell) -> Option<Self> {
-        let margin = margin(cell.metric)?.ln();
-        let sample = Sample::of(&cell.block_ratios)?;
-        let sample = if cell.metric.better == Better::Lower { sample.turned() } else { sample };
+        Self::new(cell.metric, Sample::of(&cell.block_ratios)?)
+    }
+
+    /// None for a metric without a margin.
+    fn new(metric: &Metric, sample: Sample) -> Option<Self> {
+        let margin = margin(metric)?.ln();
+        let sample = if metric.better == Better::Lower { sample.turned() } else { sample };
         Some(Self { sample, margin })
+    }
+
+    fn changed(&self, metric: &Metric) -> Verdict {
+        match self.sample.mean > 0.0 {
+            true => Verdict::Improvement,
+            false if metric.name.ends_with("instructions_per_op") => Verdict::CodeCost,
+            false => Verdict::Regression,
+        }
+    }
+
+    fn unchanged(&self) -> Verdict {
+        match self.chance_of_none() <= ERROR_RATE {
+            true => Verdict::Equivalent,
+            false => Verdict::Inconclusive,
+        }
     }
 
     fn with(self, blocks: u32) -> Option<Self> {
@@ -147,6 +165,14 @@ impl Gain {
     }
 }
 
+/// The p value of a change beyond the metric's margin, and the verdict, for one sample alone.
+pub(crate) fn judge(metric: &Metric, sample: Sample) -> (Option<f64>, Verdict) {
+    let Some(gain) = Gain::new(metric, sample) else { return (None, Verdict::Unassessed) };
+    let chance = gain.chance_of_change();
+    let changed = chance <= ERROR_RATE;
+    (Some(chance), if changed { gain.changed(metric) } else { gain.unchanged() })
+}
+
 /// A cell that can be decided.
 struct Case<'a> {
     cell: &'a mut Cell,
@@ -163,21 +189,6 @@ impl<'a> Case<'a> {
         let gain = Gain::of(cell)?;
         Some(Self { cell, gain, chance: gain.chance_of_change() })
     }
-
-    fn changed(&self) -> Verdict {
-        match self.gain.sample.mean > 0.0 {
-            true => Verdict::Improvement,
-            false if self.cell.metric.name.ends_with("instructions_per_op") => Verdict::CodeCost,
-            false => Verdict::Regression,
-        }
-    }
-
-    fn unchanged(&self) -> Verdict {
-        match self.gain.chance_of_none() <= ERROR_RATE {
-            true => Verdict::Equivalent,
-            false => Verdict::Inconclusive,
-        }
-    }
 }
 
 /// From the smallest p value on, each against the error rate shared among those that are left.
@@ -187,7 +198,8 @@ fn holm(mut family: Vec<Case<'_>>) {
     let count = family.len();
     for (index, case) in family.iter_mut().enumerate() {
         rejecting = rejecting && case.chance <= ERROR_RATE / (count - index) as f64;
-        case.cell.verdict = if rejecting { case.changed() } else { case.unchanged() };
+        case.cell.verdict =
+            if rejecting { case.gain.changed(case.cell.metric) } else { case.gain.unchanged() };
     }
 }
 

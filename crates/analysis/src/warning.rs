@@ -2,18 +2,19 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Phases named in a sentence before it says how many more there are.
+/// Names in a sentence before it says how many more there are.
 const NAMED: usize = 3;
 
-/// Warnings by text and subject.
+/// Warnings by text.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Warnings {
-    found: BTreeMap<(String, String), Found>,
+    found: BTreeMap<String, Found>,
 }
 
 #[derive(Debug, Clone, Default, PartialEq)]
 struct Found {
     count: u64,
+    subjects: BTreeSet<String>,
     phases: BTreeSet<(u32, String)>,
 }
 
@@ -31,32 +32,37 @@ impl Warnings {
         if count == 0 {
             return;
         }
-        let key = (text.to_owned(), place.subject.to_owned());
-        let found = self.found.entry(key).or_default();
+        let found = self.found.entry(text.to_owned()).or_default();
         found.count += count;
+        found.subjects.insert(place.subject.to_owned());
         found.phases.insert((place.position, place.phase.to_owned()));
     }
 
-    /// Whether this text is told of any subject.
+    /// Whether this text is among the warnings.
     pub(crate) fn hold(&self, text: &str) -> bool {
-        self.found.keys().any(|(known, _)| known == text)
+        self.found.contains_key(text)
     }
 
-    /// One sentence per text and subject; `{count}` in the text stands for the number of cases.
+    /// One sentence per text; `{count}` in the text stands for the number of cases.
     pub(crate) fn sentences(&self) -> Vec<String> {
-        let sentence = |((text, subject), found): (&(String, String), &Found)| {
+        let sentence = |(text, found): (&String, &Found)| {
             let text = text.replace("{count}", &found.count.to_string());
-            format!("`{subject}`: {text} ({})", phases(&found.phases))
+            let subjects = listed(found.subjects.iter().map(String::as_str), "variant");
+            let phases = listed(found.phases.iter().map(|(_, name)| name.as_str()), "phase");
+            format!("{subjects}: {text} ({phases})")
         };
         self.found.iter().map(sentence).collect()
     }
 }
 
-fn phases(phases: &BTreeSet<(u32, String)>) -> String {
-    let names: Vec<_> = phases.iter().take(NAMED).map(|(_, name)| format!("`{name}`")).collect();
-    match phases.len().saturating_sub(NAMED) {
-        0 => names.join(", "),
-        more => format!("{} and {more} more phases", names.join(", ")),
+/// The first names, and how many more things of this kind (a singular noun) there are.
+pub(crate) fn listed<'a>(names: impl ExactSizeIterator<Item = &'a str>, what: &str) -> String {
+    let more = names.len().saturating_sub(NAMED);
+    let first = names.take(NAMED).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
+    match more {
+        0 => first,
+        1 => format!("{first} and 1 more {what}"),
+        more => format!("{first} and {more} more {what}s"),
     }
 }
 
@@ -77,5 +83,18 @@ mod tests {
         let expected =
             ["`old`: not calm (`b`)", "`new`: 10 errors (`a`, `b`, `c` and 2 more phases)"];
         assert_eq!(warnings.sentences(), expected);
+    }
+
+    #[test]
+    fn one_cause_is_one_sentence_however_many_variants_have_it() {
+        let mut warnings = Warnings::default();
+        for subject in ["a", "b", "c", "d"] {
+            for (position, phase) in (0_u32..).zip(["p", "q", "r", "s"]) {
+                warnings.add(Place { subject, phase, position }, "{count} errors", 1);
+            }
+        }
+        let expected =
+            "`a`, `b`, `c` and 1 more variant: 16 errors (`p`, `q`, `r` and 1 more phase)";
+        assert_eq!(warnings.sentences(), [expected]);
     }
 }

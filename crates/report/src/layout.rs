@@ -3,26 +3,31 @@
 use crate::{
     document::{Align, Cell, Column, Row, Table},
     escape, number,
+    screen::{Colors, Screen, wrap},
+    words,
 };
 
 /// Widest line of a column's title before it is broken.
 const TITLE: usize = 11;
 
-/// Columns of text that tables should fit into.
-pub(crate) const PAGE_WIDTH: usize = 120;
-
 /// Blanks between columns.
 const GAP: usize = 2;
 
-/// The table in as many parts as fit a page each; the first column is in all of them.
-pub(crate) fn parts(table: &Table) -> Vec<Table> {
+/// The table in as many parts as fit the columns of a terminal each; the first column is in all of
+/// them.
+fn parts(table: &Table, columns: Option<usize>) -> Vec<Table> {
+    let Some(columns) = columns else { return vec![table.clone()] };
     let widths = widths(table);
     let first = widths.first().copied().unwrap_or(0);
+    let widest = widths.iter().skip(1).copied().max().unwrap_or(0);
+    if first + GAP + widest > columns && !is_narrow(table) {
+        return parts(&narrow(table), Some(columns));
+    }
     let mut parts: Vec<Vec<usize>> = Vec::new();
-    let mut used = PAGE_WIDTH;
+    let mut used = columns;
     for (index, width) in widths.iter().enumerate().skip(1) {
         match parts.last_mut() {
-            Some(part) if used + GAP + width <= PAGE_WIDTH => {
+            Some(part) if used + GAP + width <= columns => {
                 used += GAP + width;
                 part.push(index);
             }
@@ -36,6 +41,52 @@ pub(crate) fn parts(table: &Table) -> Vec<Table> {
         0 | 1 => vec![table.clone()],
         _ => parts.iter().map(|columns| picked(table, columns)).collect(),
     }
+}
+
+/// How many stacked tables a row of columns becomes, for widths of the first and the other columns.
+pub(crate) fn stacked(first: usize, others: &[usize], columns: Option<usize>) -> usize {
+    let Some(columns) = columns else { return 1 };
+    let (mut parts, mut used) = (1, first);
+    for width in others {
+        if used > first && used + GAP + width > columns {
+            parts += 1;
+            used = first;
+        }
+        used += GAP + width;
+    }
+    parts
+}
+
+/// Whether the names of the rows stand on lines of their own.
+fn is_narrow(table: &Table) -> bool {
+    let blank = |row: &Row| !matches!(row, Row::Cells(cells) if cells.first() != Some(&blank()));
+    table.rows.iter().all(blank)
+}
+
+fn blank() -> Cell {
+    Cell::Text(String::new())
+}
+
+/// The table with the names of its rows on lines of their own, for terminals without room beside
+/// them.
+fn narrow(table: &Table) -> Table {
+    let mut rows = Vec::new();
+    for row in &table.rows {
+        match row {
+            Row::Cells(cells) => {
+                rows.extend(cells.first().map(|name| Row::Section(text(name))));
+                rows.push(Row::Cells(
+                    std::iter::once(blank()).chain(cells.iter().skip(1).cloned()).collect(),
+                ));
+            }
+            other => rows.push(other.clone()),
+        }
+    }
+    let columns = table.columns.iter().enumerate().map(|(index, column)| match index {
+        0 => Column::default(),
+        _ => column.clone(),
+    });
+    Table { columns: columns.collect(), rows }
 }
 
 /// The first column and these others.
@@ -62,8 +113,14 @@ fn widths(table: &Table) -> Vec<usize> {
     table.columns.iter().enumerate().map(width).collect()
 }
 
-/// The lines of a table: the heads, a rule, the rows.
-pub(crate) fn lines(table: &Table) -> Vec<String> {
+/// The lines of a table, stacked in parts that fit the screen: the heads, a rule, the rows.
+pub(crate) fn lines(table: &Table, screen: Screen) -> Vec<String> {
+    let parts = parts(table, screen.columns);
+    let parts: Vec<Vec<String>> = parts.iter().map(|part| part_lines(part, screen)).collect();
+    parts.join(&String::new())
+}
+
+fn part_lines(table: &Table, screen: Screen) -> Vec<String> {
     let widths = widths(table);
     let mut heads: Vec<Vec<String>> = table.columns.iter().map(head).collect();
     let height = heads.iter().map(Vec::len).max().unwrap_or(0);
@@ -71,29 +128,57 @@ pub(crate) fn lines(table: &Table) -> Vec<String> {
         // Heads stand on the rule, so that all units are in one line.
         head.splice(0..0, vec![String::new(); height - head.len()]);
     }
-    let cells: Vec<Option<Vec<String>>> = table.rows.iter().map(texts).collect();
-    let aligned = |texts: &[String]| {
-        let columns = texts.iter().zip(&table.columns).zip(&widths);
-        let padded: Vec<String> =
-            columns.map(|((t, column), w)| pad(t, *w, column.align)).collect();
+    let aligned = |texts: &mut dyn Iterator<Item = (String, &'static str)>| {
+        let columns = texts.zip(&table.columns).zip(&widths);
+        let padded: Vec<String> = columns
+            .map(|(((text, color), column), width)| {
+                let padded = pad(&text, *width, column.align);
+                if color.is_empty() {
+                    padded
+                } else {
+                    padded.replace(&text, &painted(&text, color))
+                }
+            })
+            .collect();
         padded.join("  ").trim_end().to_owned()
     };
     let mut lines = Vec::new();
     for line in 0..height {
-        let texts: Vec<String> = heads.iter().map(|head| head[line].clone()).collect();
-        lines.push(aligned(&texts));
+        lines.push(aligned(&mut heads.iter().map(|head| (head[line].clone(), ""))));
     }
     let rule = widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
     lines.push("-".repeat(rule));
-    for (row, texts) in table.rows.iter().zip(&cells) {
-        match (row, texts) {
-            (_, Some(texts)) => lines.push(aligned(texts)),
-            (Row::Section(text), _) => lines.push(escape::terminal(text)),
-            (Row::Note(text), _) => lines.push(format!("    {}", escape::terminal(text))),
-            (Row::Cells(_), None) => {}
+    for row in &table.rows {
+        match row {
+            Row::Cells(cells) => {
+                let colored = |cell| match screen.colors {
+                    Colors::On => (text(cell), color(cell)),
+                    Colors::Off => (text(cell), ""),
+                };
+                lines.push(aligned(&mut cells.iter().map(colored)));
+            }
+            Row::Section(text) => lines.extend(wrap(&escape::terminal(text), screen.columns, 2)),
+            Row::Note(text) => {
+                let text = format!("    {}", escape::terminal(text));
+                lines.extend(wrap(&text, screen.columns, 4));
+            }
         }
     }
     lines
+}
+
+/// The color of a verdict, as a terminal is told; empty for none.
+fn color(cell: &Cell) -> &'static str {
+    match cell {
+        Cell::Judged(_, sign) => words::terminal_color(sign),
+        Cell::Shaded(inner, _) => color(inner),
+        Cell::Failed | Cell::Missed(_) => words::RED,
+        _ => "",
+    }
+}
+
+fn painted(text: &str, color: &str) -> String {
+    format!("\u{1b}[{color}m{text}\u{1b}[0m")
 }
 
 /// A cell as people read it.

@@ -23,6 +23,8 @@ mod names;
 mod number;
 mod pages;
 mod scope;
+mod screen;
+mod sentence;
 mod status;
 mod words;
 
@@ -30,8 +32,10 @@ pub use details::{Details, LeftOut, Overhead, Provenance, Trial};
 pub use names::Names;
 pub use pages::{INDEX, PageFile, pages};
 pub use scope::Scope;
+pub use screen::{Colors, Screen, wrap};
 
 use analysis::Comparison;
+use document::{Document, Item};
 use model::metric::Metric;
 use std::collections::BTreeMap;
 
@@ -48,6 +52,8 @@ pub struct Report {
     pub details: Vec<Details>,
     /// How the HTML report lays its tables and charts out.
     pub view: View,
+    /// The terminal that tables are for.
+    pub screen: Screen,
 }
 
 /// How tables and charts of the HTML report are laid out.
@@ -122,11 +128,41 @@ pub enum Error {
     },
 }
 
-/// The report in the format with this name. Fails for an unknown name.
+/// A report in a format, and the warnings that the format does not hold.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Rendered {
+    /// The text; it ends with a line end.
+    pub text: String,
+    /// What a reader must be told elsewhere, one sentence each.
+    pub warnings: Vec<String>,
+}
+
+impl Rendered {
+    fn of(report: &Report, format: &dyn format::Format, document: &Document) -> Self {
+        let own = document.items.iter().filter_map(|item| match item {
+            Item::Warning(text) => Some(text.clone()),
+            _ => None,
+        });
+        let mut warnings: Vec<String> = own.collect();
+        if warnings.is_empty() {
+            warnings = report.comparisons.iter().flat_map(|c| c.warnings.clone()).collect();
+        }
+        if format.holds_warnings() {
+            warnings.clear();
+        }
+        Self { text: format.text(report, document), warnings }
+    }
+}
+
+/// The text of [`rendered`] alone.
 pub fn render(report: &Report, format: &str) -> Result<String, Error> {
+    Ok(rendered(report, format)?.text)
+}
+
+/// The report in the format with this name. Fails for an unknown name.
+pub fn rendered(report: &Report, format: &str) -> Result<Rendered, Error> {
     let format = known_format(format)?;
-    let document = format.page().document(report);
-    Ok(format.text(report, &document))
+    Ok(Rendered::of(report, format, &format.page().document(report)))
 }
 
 /// The summary tables of the Insert Benchmark in a style of [`analysis::style::STYLES`] and a
@@ -135,14 +171,14 @@ pub fn render_insert_benchmark(
     report: &Report,
     style: &str,
     format: &str,
-) -> Result<String, Error> {
+) -> Result<Rendered, Error> {
     let format = known_format(format)?;
     let Some(style) = analysis::style::find(style) else {
         let known = analysis::style::STYLES.iter().map(|style| format!("`{}`", style.name()));
         let known = known.collect::<Vec<_>>().join(", ");
         return Err(Error::UnknownStyle { name: style.to_owned(), known });
     };
-    Ok(format.text(report, &page::insert_benchmark(report, style)))
+    Ok(Rendered::of(report, format, &page::insert_benchmark(report, style)))
 }
 
 fn known_format(name: &str) -> Result<&'static dyn format::Format, Error> {

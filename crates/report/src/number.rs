@@ -1,4 +1,5 @@
-//! Numbers as people read them.
+//! Numbers as people read them: the one place that rounds what is shown. A value half between two
+//! goes to the even one, as `printf` has it; the script of the HTML report does the same.
 
 /// A value with about three significant digits; counts above a hundred without decimals.
 pub(crate) fn value(value: f64) -> String {
@@ -52,12 +53,15 @@ pub(crate) fn short(value: f64) -> String {
     format!("{}{ending}", text.trim_end_matches('.'))
 }
 
-/// A value with six significant digits for embedded data; `null` in JSON if it is not finite.
-pub(crate) fn six_digits(value: f64) -> Option<f64> {
-    if !value.is_finite() {
+/// A number for embedded data, with six significant digits if `shown` makes the same text of them
+/// as of the number itself (18705.486 is 18705, and 18705.5 is not), else with all; `null` in JSON
+/// if it is not finite.
+pub(crate) fn embedded(number: f64, shown: fn(f64) -> String) -> Option<f64> {
+    if !number.is_finite() {
         return None;
     }
-    format!("{value:.5e}").parse().ok()
+    let six: f64 = format!("{number:.5e}").parse().ok()?;
+    Some(if shown(six) == shown(number) { six } else { number })
 }
 
 #[cfg(test)]
@@ -85,9 +89,21 @@ mod tests {
         check(50_000.0, "50k");
         check(1_500_000.0, "1.5M");
         check(93_697.0, "93.7k");
-        assert_eq!(six_digits(1_234.567_89), Some(1234.57));
-        assert_eq!(six_digits(f64::NAN), None);
+        assert_eq!(embedded(1_234.567_89, value), Some(1234.57));
+        assert_eq!(embedded(f64::NAN, value), None);
         assert_eq!([0.0, 1e-9, 0.5, 1.0].map(percent), ["", "nonzero", "50.000", "100.000"]);
         assert_eq!((ratio(0.914), ratio(f64::INFINITY)), ("0.91".into(), "-".into()));
+    }
+
+    #[test]
+    fn what_is_embedded_is_shown_as_the_value_itself() {
+        assert_eq!((value(18_704.486), value(18_705.486)), ("18704".into(), "18705".into()));
+        assert_eq!(embedded(18_704.486, value), Some(18_704.5));
+        // Six digits would be 18705.5, which is shown as 18706.
+        assert_eq!(embedded(18_705.486, value), Some(18_705.486));
+        for step in 0..20_000 {
+            let number = f64::from(step) * 1.234_567 + 0.000_499_6;
+            assert_eq!(embedded(number, value).map(value), Some(value(number)), "{number}");
+        }
     }
 }

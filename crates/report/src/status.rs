@@ -33,17 +33,20 @@ pub(crate) fn line(comparison: &Comparison) -> Option<String> {
     let count = |wanted| states.iter().filter(|state| **state == wanted).count();
     let of =
         if subjects.len() > 1 { format!(" of {} variants", subjects.len()) } else { "".into() };
-    Some(format!(
-        "Tests{of}: {} {}, {} failed, {} missed a set rate, {} not measured.",
-        count(State::Compared),
-        if alone { "measured" } else { "compared" },
-        count(State::Failed),
-        count(State::Missed),
-        count(State::NotMeasured),
-    ))
+    let done = if alone { "measured" } else { "compared" };
+    let mut parts = vec![
+        format!("{} {done}", count(State::Compared)),
+        format!("{} failed", count(State::Failed)),
+    ];
+    let rare = [(State::Missed, "missed their target rate"), (State::NotMeasured, "not measured")];
+    let rare = rare.into_iter().map(|(state, words)| (count(state), words));
+    parts.extend(
+        rare.filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}")),
+    );
+    Some(format!("Tests{of}: {}.", parts.join(", ")))
 }
 
-/// How often a variant failed or missed its set rate, as the end of a sentence about it: empty if
+/// How often a variant failed or missed its target rate, as the end of a sentence about it: empty if
 /// never.
 pub(crate) fn broken(comparison: &Comparison, subject: &str) -> String {
     let states: Vec<State> = comparison.phases.iter().map(|phase| state(phase, subject)).collect();
@@ -52,7 +55,7 @@ pub(crate) fn broken(comparison: &Comparison, subject: &str) -> String {
         let count = states.iter().filter(|state| **state == wanted).count();
         (count > 0).then(|| format!("{words} in {count} of {all}"))
     };
-    let parts = [said(State::Failed, "failed"), said(State::Missed, "missed a set rate")];
+    let parts = [said(State::Failed, "failed"), said(State::Missed, "missed its target rate")];
     parts.into_iter().flatten().collect::<Vec<_>>().join(" and ")
 }
 

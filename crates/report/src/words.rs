@@ -50,8 +50,25 @@ pub(crate) fn long_title(metric: &Metric) -> String {
 }
 
 /// The legend of [`symbol`].
-pub(crate) const SIGNS: &str = "▼ worse, ▲ better, = within the margin, △ dearer code path, ? \
-    neither a change nor its absence is shown by these blocks.";
+pub(crate) const SIGNS: &str = "▼ worse, ▲ better, = equivalent (within the margin), △ more \
+    instructions per operation, ? inconclusive.";
+
+/// Colors of a terminal, as the parameter of its escape sequence.
+pub(crate) const RED: &str = "31";
+const GREEN: &str = "32";
+const YELLOW: &str = "33";
+const DIM: &str = "2";
+
+/// The color of a sign of [`symbol`] on a terminal; empty for none.
+pub(crate) fn terminal_color(sign: &str) -> &'static str {
+    match sign {
+        "▼" => RED,
+        "▲" => GREEN,
+        "△" | "≈" => YELLOW,
+        "?" => DIM,
+        _ => "",
+    }
+}
 
 /// A symbol for a verdict; the mark of a ratio that nothing repeats; empty where several blocks
 /// were not assessed.
@@ -103,16 +120,31 @@ pub(crate) fn method(comparison: &Comparison) -> Vec<String> {
     let sentences = |blocks: u32| {
         vec![
             format!(
-                "Means of up to {blocks} blocks; {confidence} % intervals (Student's t). A change \
-                 is more than 3 % in rates, 2 % in CPU time."
+                "Means of up to {}; {confidence} % intervals (Student's t, paired by block). \
+                 Margins: {}.",
+                counted(blocks as usize, "block"),
+                margins()
             ),
-            format!(
-                "Chance that a variant is called changed in a metric, in any phase, though it is \
-                 not: {error} % at most. Metrics count apart."
-            ),
+            format!("Family-wise false-positive rate: at most {error} % per variant and metric."),
         ]
     };
     blocks.map(sentences).unwrap_or_default()
+}
+
+/// The margins of the usual metrics in words: `3 % for rates, …`.
+fn margins() -> String {
+    let kinds = [
+        (THROUGHPUT, "rates"),
+        ("latency_us_p50", "latency"),
+        ("server_cpu_us_per_op", "CPU time"),
+        ("server_user_instructions_per_op", "instructions"),
+    ];
+    let margin = |(name, what): (&str, &str)| {
+        let margin = analysis::margin(analysis::metric(name)?)?;
+        // Margins are whole thousandths.
+        Some(format!("{} % for {what}", ((margin - 1.0) * 1000.0).round() / 10.0))
+    };
+    kinds.into_iter().filter_map(margin).collect::<Vec<_>>().join(", ")
 }
 
 /// What is said where nothing is repeated, if anything is compared.
@@ -139,44 +171,44 @@ fn verdicts(comparison: &Comparison) -> Vec<String> {
     if said.is_empty() {
         return unrepeated(comparison).into_iter().collect();
     }
-    said.push(SIGNS.to_owned());
     let mut cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
-    if cells.any(|cell| cell.ratio.is_some() && cell.verdict == Verdict::Unreplicated) {
-        said.push("° measured once: nothing is repeated there.".to_owned());
-    }
+    let once = cells.any(|cell| cell.ratio.is_some() && cell.verdict == Verdict::Unreplicated);
+    said.push(match once {
+        true => format!("{}, ° one block.", SIGNS.trim_end_matches('.')),
+        false => SIGNS.to_owned(),
+    });
     said.extend(blocks_to_decide(comparison));
     said
 }
 
-/// How many blocks would decide the rates that these do not.
+/// How many more blocks should decide the rates that are inconclusive.
 fn blocks_to_decide(comparison: &Comparison) -> Option<String> {
     let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
     let unsure =
         |cell: &&Cell| cell.metric.name == THROUGHPUT && cell.verdict == Verdict::Inconclusive;
     let phases = comparison.phases.len();
-    let mut needs: Vec<Option<u32>> =
-        cells.filter(unsure).map(|cell| analysis::blocks_to_decide(cell, phases)).collect();
+    let need = |cell: &Cell| Some((analysis::blocks_to_decide(cell, phases)?, cell.blocks));
+    let mut needs: Vec<Option<(u32, u32)>> = cells.filter(unsure).map(need).collect();
     // Those that no number of blocks decides come last.
-    needs.sort_by_key(|need| need.unwrap_or(u32::MAX));
-    let (least, most) = (needs.first()?, needs.last()?);
-    let blocks = |need: &Option<u32>| match need {
-        Some(blocks) => format!("about {blocks} blocks"),
-        None => format!("more than {} blocks", analysis::MOST_BLOCKS),
+    needs.sort_by_key(|need| need.unwrap_or((u32::MAX, 0)));
+    let (least, most) = (*needs.first()?, *needs.last()?);
+    let rates = counted(needs.len(), "rate");
+    let Some((least_blocks, blocks)) = least else {
+        let most = analysis::MOST_BLOCKS;
+        return Some(format!("{rates} inconclusive; even {most} blocks may not decide them."));
     };
-    let each = match needs.as_slice() {
-        [_] => format!("1 rate: {} like these would decide it", blocks(most)),
-        all if least == most => {
-            format!("{} rates: {} like these would decide them", all.len(), blocks(most))
-        }
-        all => format!(
-            "{} rates: {} like these would decide the clearest, {} all of them",
-            all.len(),
-            blocks(least),
-            blocks(most)
-        ),
+    let more = |need: u32| need - blocks.min(need);
+    let them = match (needs.len(), most) {
+        (1, _) => "it".to_owned(),
+        (_, Some((most, _))) if most == least_blocks => "them".to_owned(),
+        (_, Some((most, _))) => format!("the clearest, about {} more all of them", more(most)),
+        (_, None) => "the clearest".to_owned(),
     };
-    let remedy = if least.is_some() { " (`--set blocks=…`)" } else { "" };
-    Some(format!("Undecided {each}{remedy}."))
+    let total = most.map_or(least_blocks, |(most, _)| most);
+    let more = counted(more(least_blocks) as usize, "more block");
+    Some(format!(
+        "{rates} inconclusive; about {more} should decide {them} (`--set blocks={total}`)."
+    ))
 }
 
 /// Whether a verdict is more than that nothing was repeated or assessed.
@@ -206,7 +238,7 @@ pub(crate) fn margin(metric: &Metric) -> f64 {
 /// How a cell stands to its base.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Standing {
-    /// Slower, or dearer.
+    /// Slower, or more expensive.
     Worse,
     /// Within the margin, or equivalent.
     Same,
@@ -303,9 +335,14 @@ pub(crate) fn is_failed(cell: &Cell) -> bool {
     cell.failed().is_some()
 }
 
-/// A number of tests, as people say it.
+/// A number of things, in the singular or with an `s`: `1 phase`, `2 phases`.
+pub(crate) fn counted(count: usize, thing: &str) -> String {
+    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
+}
+
+/// A number of tests.
 pub(crate) fn tests(count: usize) -> String {
-    if count == 1 { "1 test".to_owned() } else { format!("{count} tests") }
+    counted(count, "test")
 }
 
 /// The heading of what is compared with one base.
@@ -314,9 +351,9 @@ pub(crate) fn compared_with(part: &crate::grid::Part) -> String {
     format!("Compared with `{}`: {}", part.base, variants(count))
 }
 
-/// A number of variants, as people say it.
+/// A number of variants.
 pub(crate) fn variants(count: usize) -> String {
-    if count == 1 { "1 variant".to_owned() } else { format!("{count} variants") }
+    counted(count, "variant")
 }
 
 /// A part of an anchor: letters, digits, `.` and `-`.

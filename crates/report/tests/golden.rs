@@ -5,7 +5,7 @@
 mod lab;
 
 use lab::{comparison, report};
-use report::{Report, format::FORMATS, render};
+use report::{Colors, Report, Screen, format::FORMATS, render};
 use std::{collections::BTreeSet, path::Path};
 
 #[track_caller]
@@ -16,6 +16,12 @@ fn golden(file: &str, found: &str) {
     }
     let expected = fs_err::read_to_string(&path).unwrap();
     assert!(found == expected, "{file} differs; found:\n{found}");
+}
+
+/// The usual tables for a terminal of 120 columns.
+fn on_page(comparison: analysis::Comparison) -> Report {
+    let screen = Screen { columns: Some(120), ..Screen::default() };
+    Report { screen, ..report(comparison, &[]) }
 }
 
 #[test]
@@ -33,7 +39,7 @@ fn two_variants_in_all_formats() {
 #[test]
 fn the_usual_tables_fit_a_page() {
     let subjects = [("mysql-5.6.24", 1.0), ("mysql-9.7.4", 1.6), ("mariadb-10.11.14", 0.9)];
-    let text = render(&report(comparison(&subjects, 2, None), &[]), "table").unwrap();
+    let text = render(&on_page(comparison(&subjects, 2, None)), "table").unwrap();
     golden("usual.table", &text);
     let long: Vec<_> = text.lines().filter(|line| line.chars().count() > 120).collect();
     assert_eq!(long, Vec::<&str>::new());
@@ -60,7 +66,7 @@ fn many_long_names_are_cut_at_both_ends_with_a_legend() {
 fn the_overview_of_thirty_five_versions_is_several_tables_that_fit_a_page() {
     let names: Vec<String> = (0..35).map(|n| format!("mariadb-10.{n}.22-with-a-config")).collect();
     let subjects: Vec<(&str, f64)> = names.iter().map(|name| (name.as_str(), 1.0)).collect();
-    let text = render(&report(comparison(&subjects, 2, None), &[]), "table").unwrap();
+    let text = render(&on_page(comparison(&subjects, 2, None)), "table").unwrap();
     let overview = text.split_once("Throughput: ").unwrap().1.split_once("Group point").unwrap().0;
     let long: Vec<_> = overview.lines().filter(|line| line.chars().count() > 120).collect();
     assert_eq!(long, Vec::<&str>::new());
@@ -70,6 +76,64 @@ fn the_overview_of_thirty_five_versions_is_several_tables_that_fit_a_page() {
     // Each part has all rows.
     assert!(overview.matches("\n  point-query.pre ").count() > 3, "{overview}");
     assert_eq!(overview.matches("\n  scan ").count(), overview.matches("\nrange\n").count());
+}
+
+/// The widths of terminals that tables are tested for; none is a pipe.
+const COLUMNS: [Option<usize>; 4] = [Some(80), Some(120), Some(200), None];
+
+/// The table for terminals of all widths, of which no line is longer than its terminal.
+fn at_all_widths(name: &str, report: &Report) {
+    for columns in COLUMNS {
+        let screen = Screen { columns, ..Screen::default() };
+        let text = render(&Report { screen, ..report.clone() }, "table").unwrap();
+        let ending = columns.map_or("pipe".to_owned(), |columns| columns.to_string());
+        golden(&format!("{name}.{ending}.table"), &text);
+        let long = text.lines().filter(|line| line.chars().count() > columns.unwrap_or(usize::MAX));
+        assert_eq!(long.collect::<Vec<_>>(), Vec::<&str>::new());
+    }
+}
+
+#[test]
+fn tables_fit_terminals_of_all_widths() {
+    let subjects = [("mysql-5.6.24", 1.0), ("mysql-9.7.4", 1.6), ("mariadb-10.11.14", 0.9)];
+    at_all_widths("three", &report(comparison(&subjects, 3, None), &[]));
+    let names: Vec<String> = (0..47).map(|n| format!("mariadb-10.{n}.22.with_a_config")).collect();
+    let subjects: Vec<(&str, f64)> = names.iter().map(|name| (name.as_str(), 1.0)).collect();
+    at_all_widths("forty-seven", &report(comparison(&subjects, 1, None), &["ops_per_second"]));
+    // Even where there is no room beside a name.
+    let screen = Screen { columns: Some(24), ..Screen::default() };
+    let report = Report { screen, ..report(comparison(&subjects[..3], 1, None), &[]) };
+    let text = render(&report, "table").unwrap();
+    assert_eq!(text.lines().filter(|line| line.chars().count() > 24).count(), 0, "{text}");
+}
+
+#[test]
+fn verdicts_have_colors_on_a_terminal_and_in_no_other_format() {
+    let subjects = [("mysql-5.6.24", 1.0), ("mysql-9.7.4", 1.6)];
+    let screen = Screen { columns: Some(80), colors: Colors::On };
+    let colored = Report { screen, ..report(comparison(&subjects, 3, None), &[]) };
+    let text = render(&colored, "table").unwrap();
+    assert!(text.contains("\u{1b}[31m0.62 ▼\u{1b}[0m"), "{text}");
+    let plain =
+        Report { screen: Screen { columns: Some(80), ..Screen::default() }, ..colored.clone() };
+    let stripped = text.replace("\u{1b}[31m", "").replace("\u{1b}[32m", "");
+    let stripped = stripped.replace("\u{1b}[33m", "").replace("\u{1b}[2m", "");
+    assert_eq!(stripped.replace("\u{1b}[0m", ""), render(&plain, "table").unwrap());
+    for format in FORMATS.iter().filter(|format| format.name() != "table") {
+        assert!(!render(&colored, format.name()).unwrap().contains('\u{1b}'), "{}", format.name());
+    }
+}
+
+#[test]
+fn warnings_are_counted_and_handed_to_the_caller() {
+    let subjects = [("mysql-5.6.24", 1.0), ("mysql-9.7.4", 1.6)];
+    let report = report(comparison(&subjects, 1, None), &[]);
+    let expected = report.comparisons[0].warnings.clone();
+    let rendered = report::rendered(&report, "table").unwrap();
+    assert_eq!(rendered.warnings, expected);
+    assert!(rendered.text.contains(&format!("{} warning, at the end.", expected.len())));
+    assert!(report::rendered(&report, "json").unwrap().warnings.is_empty());
+    assert_eq!(report::rendered(&report, "csv").unwrap().warnings, expected);
 }
 
 #[test]

@@ -76,7 +76,7 @@ fn report_of(blocks: &[f64]) -> Report {
 
 #[test]
 fn our_style_shows_no_comparable_number_of_a_missed_target() {
-    let text = render_insert_benchmark(&report(), "marked", "markdown").unwrap();
+    let text = render_insert_benchmark(&report(), "marked", "markdown").unwrap().text;
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with('|')).collect();
     assert_eq!(
         rows,
@@ -102,7 +102,7 @@ fn our_style_shows_no_comparable_number_of_a_missed_target() {
 #[test]
 fn what_several_blocks_repeat_has_intervals_and_verdicts_in_our_style() {
     let report = report_of(&[1.0, 1.01, 0.99]);
-    let text = render_insert_benchmark(&report, "marked", "markdown").unwrap();
+    let text = render_insert_benchmark(&report, "marked", "markdown").unwrap().text;
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| b-2")).collect();
     assert_eq!(
         rows,
@@ -114,17 +114,17 @@ fn what_several_blocks_repeat_has_intervals_and_verdicts_in_our_style() {
         ]
     );
     assert!(text.contains("▼ worse, ▲ better") && !text.contains("no ratio here is a verdict"));
-    let few = render_insert_benchmark(&report_of(&[1.0, 1.3]), "marked", "markdown").unwrap();
+    let few = render_insert_benchmark(&report_of(&[1.0, 1.3]), "marked", "markdown").unwrap().text;
     assert!(few.contains("| b-2 | 0.60 ? |"), "{few}");
-    let published = render_insert_benchmark(&report, "published", "markdown").unwrap();
+    let published = render_insert_benchmark(&report, "published", "markdown").unwrap().text;
     assert!(!published.contains('–') && published.contains("| b-2 | 0.77 − |"), "{published}");
-    let one = render_insert_benchmark(&self::report(), "marked", "markdown").unwrap();
+    let one = render_insert_benchmark(&self::report(), "marked", "markdown").unwrap().text;
     assert!(one.contains("no ratio here is a verdict"), "{one}");
 }
 
 #[test]
 fn the_published_style_shows_its_colours_as_signs() {
-    let text = render_insert_benchmark(&report(), "published", "tsv").unwrap();
+    let text = render_insert_benchmark(&report(), "published", "tsv").unwrap().text;
     let rows: Vec<&str> = text.lines().collect();
     assert_eq!(rows[1], "a-1\t256410 ▲\t316206 ▲\t2502 ▲\t14863\t733 ▲");
     assert_eq!(rows[2], "b-2\t198462 ▼\t52934 ▼\t55 ▼\t16817 ▲\t1175 ○");
@@ -137,6 +137,6 @@ fn the_published_style_shows_its_colours_as_signs() {
 fn unknown_styles_and_other_results_are_told() {
     let error = render_insert_benchmark(&report(), "x", "table").unwrap_err().to_string();
     assert_eq!(error, "no style is named `x`; choose one of `marked`, `published`");
-    let text = render_insert_benchmark(&Report::default(), "marked", "table").unwrap();
+    let text = render_insert_benchmark(&Report::default(), "marked", "table").unwrap().text;
     assert_eq!(text, "nothing recorded here inserts at a set rate beside queries\n");
 }

@@ -282,6 +282,10 @@ impl Run<'_> {
         self.observer.tell(&Progress::Step(text));
     }
 
+    pub(crate) fn now(&mut self, text: &str) {
+        self.observer.tell(&Progress::Now(text));
+    }
+
     pub(crate) fn warn(&mut self, text: &str) {
         self.observer.tell(&Progress::Warning(text));
     }

@@ -79,6 +79,7 @@ struct Measured {
 /// Executes a slice and records it. Only errors that are not the subject's own end the run.
 pub(crate) fn execute(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Result<(), Error> {
     let mut record = blank(run, trial, work);
+    run.now(&doing(&record));
     let announcement = run.options.announcement.as_deref();
     let mut concurrent = others::concurrent(announcement);
     let measured = measured_and_counted(run, trial, work);
@@ -126,6 +127,16 @@ pub(crate) fn execute(run: &mut Run<'_>, trial: &mut Trial, work: &Work) -> Resu
     trial.writer.slice(&record)?;
     run.slice_done(&record);
     Ok(())
+}
+
+/// What a slice does, for a display.
+fn doing(record: &SliceRecord) -> String {
+    let part = match record.state {
+        SliceState::Discarded => "discarded start".to_owned(),
+        _ => format!("round {}", record.round),
+    };
+    let (subject, phase) = (&record.subject, &record.phase);
+    format!("block {}: {phase} on {subject}, {part}", record.block)
 }
 
 /// A slice, and what is wrong with the rows that it left, where its roles insert and delete.

@@ -28,14 +28,21 @@ const save = (blob, name) => {
     return grids.get(id);
   };
 
+  // Half between two goes to the even one, as in the page's static tables.
+  const fixed = (value, digits) => {
+    if (Math.abs((value * 2 ** (digits + 1)) % 2) !== 1) return value.toFixed(digits);
+    const low = Math.floor(value * 10 ** digits);
+    return ((low % 2 === 0 ? low : low + 1) / 10 ** digits).toFixed(digits);
+  };
+
   // The same rounding as in the page's static tables.
   const shown = (value) => {
     const size = Math.abs(value);
     if (size === 0) return "0";
-    if (size >= 99.95) return value.toFixed(0);
-    if (size >= 9.995) return value.toFixed(1);
-    if (size >= 0.9995) return value.toFixed(2);
-    if (size >= 0.0005) return value.toFixed(3);
+    if (size >= 99.95) return fixed(value, 0);
+    if (size >= 9.995) return fixed(value, 1);
+    if (size >= 0.9995) return fixed(value, 2);
+    if (size >= 0.0005) return fixed(value, 3);
     return value.toExponential(0);
   };
 
@@ -65,7 +72,7 @@ const save = (blob, name) => {
   // The words of the page's own cells.
   const end = (ratio) => {
     if (ratio < 0.01) return "below 0.01";
-    return ratio > 100 ? "above 100" : ratio.toFixed(2);
+    return ratio > 100 ? "above 100" : fixed(ratio, 2);
   };
   const interval = (low, high) => `95 % interval ${end(low)} to ${end(high)}`;
 
@@ -109,7 +116,7 @@ const save = (blob, name) => {
     let text = "–";
     if (kind === "failed" || kind === "missed") text = kind;
     else if (absolute || kind === "base") text = shown(cell[VALUE]);
-    else if (kind === "ratio") text = cell[RATIO].toFixed(2);
+    else if (kind === "ratio") text = fixed(cell[RATIO], 2);
     else if (kind === "invalid") text = "no ratio";
     td.textContent = text;
     const known = cell[LOW] !== null && cell[HIGH] !== null;
@@ -125,7 +132,7 @@ const save = (blob, name) => {
     }
     const parts = [];
     if (cell[VALUE] !== null) parts.push(shown(cell[VALUE]) + " " + metric.unit);
-    if (cell[RATIO] !== null && absolute) parts.push(cell[RATIO].toFixed(2) + " of the base");
+    if (cell[RATIO] !== null && absolute) parts.push(fixed(cell[RATIO], 2) + " of the base");
     const judged = [];
     if (known) judged.push(interval(cell[LOW], cell[HIGH]));
     if (STANDINGS[verdict]) judged.push(verdict.replace("_", " "));

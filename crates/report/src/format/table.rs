@@ -6,6 +6,7 @@ use crate::{
     document::{Document, Item},
     escape, layout,
     page::{self, Page},
+    screen::wrap,
 };
 
 pub(super) struct Table;
@@ -19,31 +20,35 @@ impl Format for Table {
         "aligned text for a terminal"
     }
 
+    /// They are for stderr, so that a file or a pipe gets the tables alone.
+    fn holds_warnings(&self) -> bool {
+        false
+    }
+
     fn page(&self) -> &'static dyn Page {
         page::COMPARISON
     }
 
-    fn text(&self, _: &Report, document: &Document) -> String {
+    fn text(&self, report: &Report, document: &Document) -> String {
+        let screen = report.screen;
         let mut lines: Vec<String> = Vec::new();
         let mut before: Option<&Item> = None;
-        for item in &document.items {
-            // Lines of one kind belong together; everything else is set apart.
-            let together = matches!(
-                (before, item),
-                (Some(Item::Paragraph(_)), Item::Paragraph(_))
-                    | (Some(Item::Warning(_)), Item::Warning(_))
-            );
+        for item in document.items.iter().filter(|item| !matches!(item, Item::Warning(_))) {
+            // Paragraphs belong together; everything else is set apart.
+            let together = matches!((before, item), (Some(Item::Paragraph(_)), Item::Paragraph(_)));
             if before.is_some() && !together {
                 lines.push(String::new());
             }
+            let wrapped = |text: &str| wrap(&escape::terminal(text), screen.columns, 2);
             match item {
-                Item::Heading { text, .. } | Item::Section { title: text, .. } => {
-                    lines.push(escape::terminal(text));
+                Item::Heading { text, .. }
+                | Item::Section { title: text, .. }
+                | Item::Paragraph(text) => lines.extend(wrapped(text)),
+                Item::Table(table) => lines.extend(layout::lines(table, screen)),
+                other => {
+                    let pairs = escape::pairs(other);
+                    lines.extend(pairs.iter().flat_map(|text| wrap(text, screen.columns, 2)));
                 }
-                Item::Paragraph(text) => lines.push(escape::terminal(text)),
-                Item::Table(table) => lines.extend(layout::lines(table)),
-                Item::Warning(text) => lines.push(format!("warning: {}", escape::terminal(text))),
-                other => lines.extend(escape::pairs(other)),
             }
             before = Some(item);
         }

@@ -2,10 +2,11 @@
 
 use super::Page;
 use crate::{
-    Names, Report,
+    Details, Names, Report,
     document::{Cell, Column, Document, Item, Row, Table},
-    layout::{self, PAGE_WIDTH},
-    number, status,
+    layout,
+    sentence::{self, Label},
+    status,
     words::{self, groups},
 };
 use analysis::{Comparison, PhaseResult, geometric_mean};
@@ -15,9 +16,11 @@ use model::metric::Metric;
 const OVERVIEW: &str = "ops_per_second";
 
 /// The metrics of the details if none are asked for.
-fn usual(comparison: &Comparison) -> [&'static str; 8] {
-    [
+fn usual(comparison: &Comparison) -> Vec<&'static Metric> {
+    let names = [
         OVERVIEW,
+        "latency_us_p50",
+        "latency_us_p99",
         "foreground_user_instructions_per_op",
         "server_user_instructions_per_op",
         words::cpu(comparison),
@@ -25,14 +28,17 @@ fn usual(comparison: &Comparison) -> [&'static str; 8] {
         words::switches(comparison),
         "read_kib_per_op",
         "write_kib_per_op",
-    ]
+    ];
+    let known =
+        |name: &&str| *name == OVERVIEW || comparison.phases.iter().any(|phase| has(phase, name));
+    names.into_iter().filter(known).filter_map(analysis::metric).collect()
 }
 
 /// What is shown beside the usual metrics: in words, the metric that decides for which phases, and
 /// all of them.
 const BESIDE: [(&str, &str, &[&str]); 2] = [
     (
-        "Statements that may find no row to change; effective are those that changed one:",
+        "Statements that can match no row; effective ones changed a row:",
         "server_cpu_us_per_effective_op",
         &[
             "queries_per_second",
@@ -56,11 +62,11 @@ const RATIO_WIDTH: usize = 8;
 /// Room for the words before a group's mean.
 const GROUP_WIDTH: usize = 22;
 
-/// Longest label for which the details still fit a page.
+/// Longest label that stands in the head of a column.
 const LABEL_WIDTH: usize = 30;
 
-/// Columns of numbers beside the names that fit a page.
-const DETAILS_WIDE: usize = 8;
+/// Stacked tables from which on numbers are more readable than labels.
+const STACKED: usize = 3;
 
 pub(super) struct ComparisonPage;
 
@@ -74,14 +80,17 @@ impl Page for ComparisonPage {
         if report.comparisons.is_empty() {
             document.paragraph("nothing is recorded yet");
         }
-        for comparison in &report.comparisons {
+        let nothing = Details::default();
+        for (index, comparison) in report.comparisons.iter().enumerate() {
+            let details = report.details.get(index).unwrap_or(&nothing);
             let short = Names::of(&comparison.subjects, &report.view.aliases);
             let comparison = &*short.comparison(comparison);
-            head(comparison, &mut document);
+            let labels = labels(comparison, report.screen.columns);
+            head((comparison, details), &labels, &mut document);
             short.legend().into_iter().for_each(|said| document.paragraph(said));
-            let names = names(comparison, &mut document);
+            let names: Vec<String> = labels.into_iter().map(|label| label.short).collect();
             overview(comparison, &names, &mut document);
-            details(comparison, &names, &report.metrics, &mut document);
+            self::details(comparison, &names, &report.metrics, &mut document);
             let warnings = comparison.warnings.iter().cloned().map(Item::Warning);
             document.items.extend(warnings);
         }
@@ -89,59 +98,42 @@ impl Page for ComparisonPage {
     }
 }
 
-/// The question, and an answer in one sentence per variant.
-fn head(comparison: &Comparison, document: &mut Document) {
+/// The question, an answer in one sentence per variant, and where the numbers come from.
+fn head((comparison, details): (&Comparison, &Details), labels: &[Label], document: &mut Document) {
     let question = [&comparison.question, &comparison.experiment];
     let title = question.into_iter().find(|text| !text.is_empty());
     document.heading(1, title.map_or("", String::as_str));
+    let listed = labels.iter().any(|label| label.short != label.full.trim_matches('`'));
+    let answers = sentence::answers(comparison, labels, listed);
+    answers.into_iter().for_each(|answer| document.paragraph(answer));
+    document.paragraph(origin(comparison, details));
     status::line(comparison).into_iter().for_each(|line| document.paragraph(line));
-    for subject in &comparison.subjects {
-        document.items.extend(answer(comparison, subject).into_iter().map(Item::Paragraph));
-    }
     words::trust(comparison).into_iter().for_each(|said| document.paragraph(said));
     let warnings = comparison.warnings.len();
     if warnings > 0 {
-        document.paragraph(format!("Warnings: {warnings}, at the end."));
+        document.paragraph(format!("{}, at the end.", words::counted(warnings, "warning")));
     }
 }
 
-/// How a variant stands to its base, and how often it broke.
-fn answer(comparison: &Comparison, subject: &str) -> Vec<String> {
-    let mut ratios = Vec::new();
-    let mut base = None;
-    let counted = comparison.counted();
-    for cell in counted.iter().filter_map(|phase| phase.cell(subject, OVERVIEW)) {
-        ratios.extend(cell.ratio);
-        base = base.or(cell.base.as_ref());
+/// Run, date and host, as far as they are known.
+fn origin(comparison: &Comparison, details: &Details) -> String {
+    let runs = comparison.runs.join(", ");
+    let several = if comparison.runs.len() > 1 { "Runs" } else { "Run" };
+    let mut parts = vec![match details.imported {
+        Some(_) => format!("Imported as run {runs}"),
+        None => format!("{several} {runs}"),
+    }];
+    parts.extend(details.started_us.map(words::date));
+    if let Some(trial) = details.trials.first() {
+        let host = &trial.environment;
+        let cpus = words::counted(host.cpus as usize, "CPU");
+        let model = if host.cpu.is_empty() { String::new() } else { format!(" ({})", host.cpu) };
+        parts.push(format!("host {}: {cpus}{model}, kernel {}", host.host, host.kernel));
     }
-    let broken = status::broken(comparison, subject);
-    let (Some(base), Some(mean)) = (base, geometric_mean(&ratios)) else {
-        // A base is told too, since nothing compares where it broke.
-        return match broken.as_str() {
-            "" => Vec::new(),
-            broken => vec![format!("`{subject}` {broken}: nothing of that can be compared.")],
-        };
-    };
-    let low = ratios.iter().copied().fold(f64::INFINITY, f64::min);
-    let high = ratios.iter().copied().fold(f64::NEG_INFINITY, f64::max);
-    let mut said = vec![format!(
-        "`{subject}` does {} of the throughput of `{base}`: geometric mean of {} of {} phases, \
-         from {} to {}.",
-        number::ratio(mean),
-        ratios.len(),
-        counted.len(),
-        number::ratio(low),
-        number::ratio(high),
-    )];
-    said.extend(
-        comparison
-            .mean_interval(subject, OVERVIEW)
-            .map(|ends| format!("`{subject}`: {} for that mean.", words::interval(ends))),
-    );
-    if !broken.is_empty() {
-        said.push(format!("`{subject}` {broken}."));
+    if let Some(imported) = &details.imported {
+        parts.extend(imported.header.paths.iter().take(1).map(|path| format!("from {path}")));
     }
-    said
+    format!("{}.", parts.join(", "))
 }
 
 /// Throughput: phases by variants, each group under its geometric mean.
@@ -150,7 +142,8 @@ fn overview(comparison: &Comparison, names: &[String], document: &mut Document) 
         document.paragraph("No slice was measured.");
         return;
     }
-    document.heading(2, "Throughput: operations per second of a base, then ratios to it (rQPS)");
+    document
+        .heading(2, "Throughput: operations per second of the base, ratios of the variants (rQPS)");
     let mut table = Table { columns: vec![Column::words("phase")], ..Table::default() };
     for (subject, title) in comparison.subjects.iter().zip(names) {
         let unit = if comparison.bases.contains(subject) { "1/s" } else { "ratio" };
@@ -171,27 +164,27 @@ fn overview(comparison: &Comparison, names: &[String], document: &mut Document) 
             table.rows.push(Row::Cells(std::iter::once(name).chain(cells).collect()));
         }
     }
-    document.items.extend(layout::parts(&table).into_iter().map(Item::Table));
+    document.items.push(Item::Table(table));
 }
 
-/// What tables call the variants: their labels, or numbers with a legend if labels leave no room.
-fn names(comparison: &Comparison, document: &mut Document) -> Vec<String> {
-    let lengths = |texts: &mut dyn Iterator<Item = &String>| -> Vec<usize> {
-        texts.map(|text| text.chars().count()).collect()
+/// What tables call the variants: their labels, or numbers if labels leave no room.
+fn labels(comparison: &Comparison, columns: Option<usize>) -> Vec<Label> {
+    let length = |text: &String| text.chars().count();
+    let subjects = &comparison.subjects;
+    let widths: Vec<usize> = subjects.iter().map(|label| length(label).max(RATIO_WIDTH)).collect();
+    let phases = comparison.phases.iter().map(|phase| length(&phase.phase) + 2).max();
+    let first = phases.unwrap_or(0).max(GROUP_WIDTH);
+    let longest = subjects.iter().map(length).max().unwrap_or(0);
+    let named = longest <= LABEL_WIDTH.min(columns.unwrap_or(usize::MAX) / 2)
+        && layout::stacked(first, &widths, columns) < STACKED;
+    let label = |(index, subject): (usize, &String)| match named {
+        true => Label { short: subject.clone(), full: format!("`{subject}`") },
+        false => {
+            let short = format!("#{}", index + 1);
+            Label { full: format!("{short} `{subject}`"), short }
+        }
     };
-    let labels = lengths(&mut comparison.subjects.iter());
-    let phases = lengths(&mut comparison.phases.iter().map(|phase| &phase.phase));
-    let side_by_side: usize = labels.iter().map(|length| length.max(&RATIO_WIDTH) + 2).sum();
-    let longest = |lengths: &[usize]| lengths.iter().copied().max().unwrap_or(0);
-    let fits = longest(&phases).max(GROUP_WIDTH) + 2 + side_by_side <= PAGE_WIDTH;
-    if fits && longest(&labels) <= LABEL_WIDTH {
-        return comparison.subjects.clone();
-    }
-    let number = |index: usize| format!("#{}", index + 1);
-    for (index, subject) in comparison.subjects.iter().enumerate() {
-        document.paragraph(format!("{} : `{subject}`", number(index)));
-    }
-    (0..comparison.subjects.len()).map(number).collect()
+    subjects.iter().enumerate().map(label).collect()
 }
 
 /// A base's value or a variant's ratio.
@@ -239,25 +232,11 @@ fn details(
     asked: &[&'static Metric],
     document: &mut Document,
 ) {
-    let metrics: Vec<&'static Metric> = if asked.is_empty() {
-        usual(comparison).into_iter().filter_map(analysis::metric).collect()
-    } else {
-        asked.to_vec()
-    };
+    let metrics = if asked.is_empty() { usual(comparison) } else { asked.to_vec() };
     for (group, phases) in groups(comparison) {
         let heading = if group.is_empty() { "Phases".to_owned() } else { format!("Group {group}") };
         document.heading(2, heading);
-        for part in metrics.chunks(DETAILS_WIDE) {
-            let mut table = Table { columns: vec![Column::words("variant")], ..Table::default() };
-            table.columns.extend(part.iter().map(|metric| column(metric)));
-            for phase in &phases {
-                table.rows.push(Row::Section(title(phase)));
-                for (subject, name) in comparison.subjects.iter().zip(names) {
-                    table.rows.extend(rows(phase, (subject, name), part));
-                }
-            }
-            document.items.push(Item::Table(table));
-        }
+        document.items.push(Item::Table(costs(&phases, (comparison, names), &metrics)));
         if asked.is_empty() {
             beside(&phases, (comparison, names), document);
         }
@@ -279,16 +258,26 @@ fn beside(
             continue;
         }
         document.paragraph(words);
-        let mut table = Table { columns: vec![Column::words("variant")], ..Table::default() };
-        table.columns.extend(known.iter().map(|metric| column(metric)));
-        for phase in having {
-            table.rows.push(Row::Section(title(phase)));
-            for (subject, name) in comparison.subjects.iter().zip(names) {
-                table.rows.extend(rows(phase, (subject, name), &known));
-            }
-        }
-        document.items.push(Item::Table(table));
+        let having: Vec<&PhaseResult> = having.copied().collect();
+        document.items.push(Item::Table(costs(&having, (comparison, names), &known)));
     }
+}
+
+/// Metrics of some phases, a line per variant and one for its ratios.
+fn costs(
+    phases: &[&PhaseResult],
+    (comparison, names): (&Comparison, &[String]),
+    metrics: &[&Metric],
+) -> Table {
+    let mut table = Table { columns: vec![Column::words("variant")], ..Table::default() };
+    table.columns.extend(metrics.iter().map(|metric| column(metric)));
+    for phase in phases {
+        table.rows.push(Row::Section(title(phase)));
+        for (subject, name) in comparison.subjects.iter().zip(names) {
+            table.rows.extend(rows(phase, (subject, name), metrics));
+        }
+    }
+    table
 }
 
 /// Whether a phase has a value of a metric, of any subject.

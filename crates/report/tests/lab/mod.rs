@@ -58,7 +58,12 @@ pub fn slice(subject: (&str, f64), position: u32, block: u32) -> SliceRecord {
             succeeded: operations,
             reads: operations,
             rows_read: operations,
-            service_us: Percentiles { p95: cost / 250.0, ..Percentiles::default() },
+            service_us: Percentiles {
+                p50: cost / 400.0,
+                p95: cost / 250.0,
+                p99: cost / 150.0,
+                ..Percentiles::default()
+            },
             ..StretchReport::default()
         }),
         readings: vec![

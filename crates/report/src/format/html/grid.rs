@@ -286,10 +286,13 @@ pub(super) fn data(grid: &Grid, id: &str) -> Markup {
     }
     let index = |text: &str| known.get(text).copied().unwrap_or(0);
     let packed = |value: &Value| -> Packed {
-        let six = |number: Option<f64>| number.and_then(number::six_digits);
+        let own =
+            |found: Option<f64>| found.and_then(|found| number::embedded(found, number::value));
+        let six =
+            |found: Option<f64>| found.and_then(|found| number::embedded(found, number::ratio));
         let (low, high) = value.interval.unzip();
         let (verdict, kind) = (index(value.verdict), index(value.kind.name()));
-        (six(value.value), six(value.ratio), six(low), six(high), verdict, kind, index(&value.note))
+        (own(value.value), six(value.ratio), six(low), six(high), verdict, kind, index(&value.note))
     };
     let lines = |plane: &Vec<Vec<Value>>| -> Vec<Vec<Packed>> {
         plane.iter().map(|line| line.iter().map(packed).collect()).collect()

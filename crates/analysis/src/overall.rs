@@ -1,0 +1,70 @@
+//! A variant over all phases: one ratio per metric, and what may be claimed of it.
+
+use crate::{
+    compare::{Cell, Comparison},
+    interval::{Sample, interval},
+    mean::geometric_mean,
+    verdict::{Verdict, judge},
+};
+use model::shared::Name;
+
+/// The geometric mean of a variant's ratios over the phases that count.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Overall {
+    /// Label of the base.
+    pub base: Name,
+    /// Geometric mean of the ratios.
+    pub ratio: f64,
+    /// Smallest and largest ratio of a phase.
+    pub range: (f64, f64),
+    /// Phases with a ratio.
+    pub phases: usize,
+    /// Ends of the interval of [`CONFIDENCE`](crate::CONFIDENCE), from the mean of each block.
+    pub interval: Option<(f64, f64)>,
+    /// p value of a change of the mean beyond the metric's margin, where one is tested.
+    pub p: Option<f64>,
+    /// What follows for the mean.
+    pub verdict: Verdict,
+}
+
+impl Comparison {
+    /// A variant over all phases that count, in one metric; none without a ratio. The mean is
+    /// tested as the cells are: paired by block, against the metric's margin.
+    pub fn overall(&self, subject: &str, metric: &str) -> Option<Overall> {
+        let phases = self.counted();
+        let cells = phases.iter().filter_map(|phase| phase.cell(subject, metric));
+        let cells: Vec<&Cell> = cells.filter(|cell| cell.ratio.is_some()).collect();
+        let first = cells.first()?;
+        let ratios: Vec<f64> = cells.iter().filter_map(|cell| cell.ratio).collect();
+        let blocks = block_means(&cells).unwrap_or_default();
+        let (p, verdict) = match Sample::of(&blocks) {
+            None => (None, Verdict::Unreplicated),
+            Some(sample) => judge(first.metric, sample),
+        };
+        let bound =
+            |start: f64, pick: fn(f64, f64) -> f64| ratios.iter().copied().fold(start, pick);
+        Some(Overall {
+            base: first.base.clone()?,
+            ratio: geometric_mean(&ratios)?,
+            range: (bound(f64::INFINITY, f64::min), bound(f64::NEG_INFINITY, f64::max)),
+            phases: ratios.len(),
+            interval: interval(&blocks),
+            p,
+            verdict,
+        })
+    }
+}
+
+/// The mean ratio of each block over some cells: what all phases share in a block does not average
+/// out over them. None unless all cells have the same number of blocks.
+pub(crate) fn block_means(cells: &[&Cell]) -> Option<Vec<f64>> {
+    let blocks = cells.first()?.block_ratios.len();
+    if cells.iter().any(|cell| cell.block_ratios.len() != blocks) {
+        return None;
+    }
+    let mean = |block: usize| {
+        let ratios: Vec<f64> = cells.iter().map(|cell| cell.block_ratios[block]).collect();
+        geometric_mean(&ratios)
+    };
+    Some((0..blocks).filter_map(mean).collect())
+}
