@@ -133,6 +133,8 @@ impl Color {
         Arg::new(Self::NAME)
             .long(Self::NAME)
             .global(true)
+            // Below the options of the command itself.
+            .display_order(900)
             .value_name("WHEN")
             .value_parser(value_parser!(Self))
             .hide_possible_values(true)

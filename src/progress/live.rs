@@ -178,7 +178,10 @@ mod tests {
         check(28, "0:40 elapsed, 10/40");
         check(30, "0:40 elapsed, about 0:51 left");
         check(40, "0:40 elapsed, about 0:51 left, 10/40");
-        check(80, "0:40 elapsed, about 0:51 left, 10/40 slices, 52215 ops/s [########----------]");
+        check(
+            80,
+            "0:40 elapsed, about 0:51 left, 10/40 slices, 52215 ops/s [########------------]",
+        );
     }
 
     #[test]

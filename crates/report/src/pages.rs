@@ -45,6 +45,7 @@ pub fn pages(report: &Report) -> Result<Vec<PageFile>, Error> {
             details: vec![details.unwrap_or_else(Details::default)],
             metrics: report.metrics.clone(),
             view: report.view.clone(),
+            screen: report.screen,
         };
         files.push(PageFile { file: file.clone(), text: render(&single, "html")? });
         entries.push(entry(report, index, file));

@@ -28,9 +28,10 @@ pub(crate) struct Label {
     pub(crate) full: String,
 }
 
-/// The sentences of all variants. Where variants are numbered (`listed`), each base is named once
-/// above its variants, and every number is explained.
-pub(crate) fn answers(comparison: &Comparison, labels: &[Label], listed: bool) -> Vec<String> {
+/// The sentences of all variants. Where variants are numbered, each base is named once above its
+/// variants, and every number is explained.
+pub(crate) fn answers(comparison: &Comparison, labels: &[Label]) -> Vec<String> {
+    let listed = labels.iter().any(|label| label.short != label.full.trim_matches('`'));
     let mut said = Vec::new();
     let mut above: Option<String> = None;
     let full = |subject: &str| {

@@ -103,8 +103,7 @@ fn head((comparison, details): (&Comparison, &Details), labels: &[Label], docume
     let question = [&comparison.question, &comparison.experiment];
     let title = question.into_iter().find(|text| !text.is_empty());
     document.heading(1, title.map_or("", String::as_str));
-    let listed = labels.iter().any(|label| label.short != label.full.trim_matches('`'));
-    let answers = sentence::answers(comparison, labels, listed);
+    let answers = sentence::answers(comparison, labels);
     answers.into_iter().for_each(|answer| document.paragraph(answer));
     document.paragraph(origin(comparison, details));
     status::line(comparison).into_iter().for_each(|line| document.paragraph(line));
