@@ -45,8 +45,9 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         CHECKS.iter().filter_map(|check| Some((check.name, (check.look)(&host)?))).collect();
     let of = |weight| findings.iter().filter(|(_, found)| found.weight == weight).count();
     let counts = [of(Weight::Blocks), of(Weight::Spoils), of(Weight::Limits)];
-    let text = text(&findings, talk::columns(&std::io::stdout()));
-    talk::data(&format!("{text}\n{}", summary(findings.len(), counts)))?;
+    let columns = talk::columns(&std::io::stdout());
+    let sum = report::wrap(&summary(findings.len(), counts), columns, 2).join("\n");
+    talk::data(&format!("{}\n{sum}", text(&findings, columns)))?;
     let [blocks, ..] = counts;
     Ok(if blocks > 0 { Code::Failed } else { Code::Done })
 }
