@@ -12,7 +12,7 @@ use crate::{
 };
 use fs_err as fs;
 use rustix::{
-    event::{PollFd, PollFlags, poll},
+    event::{PollFd, PollFlags, Timespec, poll},
     process::{Pid, PidfdFlags, Signal, WaitOptions, WaitStatus},
 };
 use signal_hook::consts::{SIGCHLD, SIGHUP, SIGINT, SIGQUIT, SIGTERM};
@@ -28,6 +28,8 @@ use std::{
 /// After this time a keeper gives up on processes that do not die (they hang in the kernel).
 const END_LIMIT: Duration = Duration::from_secs(10);
 const REMOVE_LIMIT: Duration = Duration::from_secs(1);
+/// How often servers that are starting are looked at.
+const LOOK_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 /// Time in which a server that is to be killed has to hold still.
 const HOLD_LIMIT: Duration = Duration::from_millis(300);
 
@@ -61,6 +63,8 @@ struct House {
     groups: BTreeMap<u32, PathBuf>,
     adopted: BTreeMap<u32, OwnedFd>,
     remains: Remains,
+    /// Servers that answer: what they share by now is written down.
+    started: BTreeSet<u32>,
     /// Group of the run.
     group: Option<PathBuf>,
     sockets: Option<PathBuf>,
@@ -74,7 +78,9 @@ impl House {
         let mut chunk = [0; 4096];
         loop {
             let mut fds = [PollFd::new(&stdin, PollFlags::IN), PollFd::new(&deaths, PollFlags::IN)];
-            match poll(&mut fds, None) {
+            let starting = self.starting();
+            let limit = (!starting.is_empty()).then_some(&LOOK_INTERVAL);
+            match poll(&mut fds, limit) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => return Err(io::Error::from(error).into()),
             }
@@ -82,6 +88,9 @@ impl House {
             if !fds[1].revents().is_empty() {
                 let _ = deaths.read(&mut chunk);
                 self.reap();
+            }
+            for pid in starting {
+                self.remains.note(pid, &self.members(pid));
             }
             if !has_orders {
                 continue;
@@ -133,6 +142,7 @@ impl House {
             }
             Order::Note { pid } => {
                 self.remains.note(*pid, &self.members(*pid));
+                self.started.insert(*pid);
                 Ok(Answer::Done)
             }
             Order::Kill { pid } => {
@@ -170,6 +180,13 @@ impl House {
             code: status.and_then(|status| status.exit_status()),
             signal: status.and_then(|status| status.terminating_signal()),
         })
+    }
+
+    /// Processes that live and may share anything at any moment: servers that do not answer yet, and
+    /// those that make data folders.
+    fn starting(&self) -> Vec<u32> {
+        let living = self.children.iter().filter(|(_, ending)| ending.is_none());
+        living.map(|(pid, _)| *pid).filter(|pid| !self.started.contains(pid)).collect()
     }
 
     /// Processes of a server that live. Without a group, those of a dead first process have the
@@ -221,6 +238,7 @@ impl House {
         if self.children.get(&pid).is_some_and(Option::is_some) {
             self.remains.remove(pid);
             self.children.remove(&pid);
+            self.started.remove(&pid);
         }
     }
 
