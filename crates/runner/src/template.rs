@@ -45,8 +45,8 @@ pub(crate) struct Loaded {
     pub(crate) folder_bytes: u64,
 }
 
-/// Starts these subjects once on an empty database, before any is loaded: a setting that one of them
-/// does not know must not be found after the load of another. The folders are those that `make`
+/// Starts these subjects once on an empty database, before any is loaded: a setting that one of
+/// them does not know must not be found after the load of another. The folders are those that `make`
 /// fills.
 pub(crate) fn prepare(run: &mut Run<'_>, load: u32, subjects: &[usize]) -> Result<(), Error> {
     for &subject in subjects {
