@@ -10,6 +10,7 @@ mod credentials;
 mod details;
 mod doctor;
 mod exit;
+mod feasible;
 mod progress;
 mod shell;
 mod signals;

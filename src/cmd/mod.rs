@@ -13,6 +13,7 @@ mod man;
 mod plan;
 mod report;
 mod run;
+mod schema;
 mod show;
 mod up;
 mod verify;
@@ -67,6 +68,7 @@ const COMMANDS: &[Verb] = &[
     plan::VERB,
     list::VERB,
     show::VERB,
+    schema::VERB,
     verify::VERB,
     install::VERB,
     up::VERB,

@@ -4,7 +4,7 @@ use super::Verb;
 use crate::{
     args::{CatalogArgs, ExperimentArgs, HostArgs, QUICKSTART},
     exit::Code,
-    talk,
+    feasible, talk,
 };
 use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
 
@@ -43,11 +43,14 @@ enum Form {
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
     let catalog = arguments.catalog.open()?;
-    let plan = arguments.experiment.plan(&catalog, &arguments.host.places()?)?;
-    runner::check_capacity(&plan)?;
+    let places = arguments.host.places()?;
+    let plan = arguments.experiment.plan(&catalog, &places)?;
+    feasible::check(&plan)?;
     match arguments.format {
         Form::Text => talk::data(&plan::render(&plan))?,
         Form::Json => talk::data(&serde_json::to_string_pretty(&plan)?)?,
     }
+    // What only this host forbids does not make the plan wrong: it is shown all the same.
+    runner::check_host(&plan, &places, 0)?;
     Ok(Code::Done)
 }

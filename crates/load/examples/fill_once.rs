@@ -36,7 +36,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let engine = engine.first().cloned().unwrap_or_else(|| "InnoDB".to_owned());
     let threads = threads.parse()?;
     let indexes = LoadIndexes::Created;
-    let job = LoadJob { schema: schema(), parameters, engine, threads, seed: 1, indexes };
+    let job =
+        LoadJob { schema: schema(), parameters, engine, threads, seed: 1, indexes, now_seconds: 0 };
     writeln!(std::io::stdout(), "{:?}", fill(&target, &job)?)?;
     Ok(())
 }

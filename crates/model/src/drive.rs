@@ -184,6 +184,9 @@ pub struct LoadJob {
     /// Whether the secondary indexes are part of it.
     #[serde(default)]
     pub indexes: LoadIndexes,
+    /// The moment that `now` is in loaded rows, seconds since 1970: one for all servers of a run.
+    #[serde(default)]
+    pub now_seconds: u64,
 }
 
 /// Whether a load creates the secondary indexes.

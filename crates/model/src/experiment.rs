@@ -1,6 +1,7 @@
 //! The question: factors, suite, design, baseline.
 
 use crate::Levels;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A checked experiment file.
@@ -46,7 +47,7 @@ pub struct Experiment {
 }
 
 /// How slices of the subjects follow each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Design {
     /// All servers up, idle ones frozen; slices of fixed work in balanced order, block after block.

@@ -28,6 +28,7 @@ pub mod reading;
 pub mod record;
 pub mod schema;
 pub mod shared;
+pub mod sql;
 pub mod subject;
 pub mod workload;
 

@@ -4,6 +4,7 @@ use crate::{
     Levels, Parameters, experiment::Experiment, schema::Schema, subject::Subject,
     workload::Arrival, workload::Mode, workload::Workload,
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// A resolved experiment: everything that a run needs, and nothing else.
@@ -93,7 +94,7 @@ pub struct Settle {
 }
 
 /// What a phase is for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum PhaseKind {
     /// A row of the tables.

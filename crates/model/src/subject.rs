@@ -1,6 +1,7 @@
 //! The system under test: a build and a configuration.
 
 use crate::{Levels, expression::Expression};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -51,7 +52,7 @@ pub struct Config {
 }
 
 /// How the driver reaches the server.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Transport {
     /// UNIX socket in a folder of the run.

@@ -5,6 +5,7 @@ use crate::{
     Parameters,
     expression::{Condition, Expression, ExpressionError},
 };
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -71,7 +72,7 @@ impl Workload {
 }
 
 /// The denominator of every per-operation metric of a workload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Counts {
     /// Executions of an `[[op]]`: a transaction counts once.
@@ -230,7 +231,7 @@ pub struct Deviation {
 }
 
 /// A check of `dbdyno verify` on each statement of a workload.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Check {
     /// Rows returned and changed are those that the workload expects.
@@ -310,6 +311,13 @@ pub enum Generator {
     },
     /// The driver's wall clock (UTC) when the statement is built: `YYYY-MM-DD HH:MM:SS`.
     Now,
+    /// A moment between two, both included, as `YYYY-MM-DD HH:MM:SS`, UTC: of loaded columns.
+    Timestamp {
+        /// Earliest, seconds since 1970.
+        low: u64,
+        /// Latest; the time of the load if absent.
+        high: Option<u64>,
+    },
     /// Text of a uniform random length in `[low, high]`: `a`s, then
     /// `length * 3 / 4 * random_percent / 100` random characters of the base64 alphabet, which a
     /// compressor cannot shorten.
@@ -346,7 +354,7 @@ pub enum Generator {
 }
 
 /// How a statement chooses among the copies of a table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum TableChoice {
     /// Uniform, drawn for this statement (once for all its repeats).
@@ -358,7 +366,7 @@ pub enum TableChoice {
 }
 
 /// Class of a statement in the published counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
     /// Returns a result set.
@@ -370,7 +378,7 @@ pub enum Class {
 }
 
 /// How a statement travels.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Mode {
     /// Prepared once per connection and table.

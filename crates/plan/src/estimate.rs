@@ -21,12 +21,13 @@
 use crate::{
     Versions,
     growth::{Growth, growth},
+    tables,
 };
 use model::{
     Parameters,
     experiment::Design,
     plan::{Estimate, Phase, PhaseKind, Plan},
-    schema::{ColumnValue, Schema, Table},
+    schema::{ColumnValue, Table},
     subject::Config,
     workload::Generator,
 };
@@ -109,20 +110,9 @@ fn folder(config: &Config, data: f64) -> f64 {
 
 /// Rows that the load creates, and their bytes.
 fn loaded(plan: &Plan) -> (f64, f64) {
-    let (mut rows, mut row_bytes) = (0.0, 0.0);
-    let parameters = Parameters::from([
-        ("tables".to_owned(), whole(plan.experiment.tables)),
-        ("rows".to_owned(), whole(plan.experiment.rows)),
-    ]);
-    for table in plan.schemas.iter().flat_map(|schema: &Schema| &schema.tables) {
-        let number = |expression: &model::expression::Expression| {
-            expression.evaluate(&parameters).map_or(0.0, |value| value.max(0) as f64)
-        };
-        let all = number(&table.copies) * number(&table.rows);
-        rows += all;
-        row_bytes += all * bytes_per_row(table);
-    }
-    (rows, row_bytes)
+    let schemas = tables::of_plan(plan);
+    let tables = schemas.iter().flat_map(|(_, tables)| tables);
+    tables.fold((0.0, 0.0), |(rows, bytes), table| (rows + table.all_rows(), bytes + table.bytes()))
 }
 
 /// Seconds that one subject spends in one phase of one block.
@@ -159,7 +149,10 @@ fn discarded((plan, index): (&Plan, usize), engine: &Engine) -> f64 {
     if writes(phase) {
         return phase.seconds / 2.0;
     }
-    let rows = (plan.experiment.rows * plan.experiment.tables) as f64;
+    let schema = &plan.workloads[phase.workload].schema;
+    let schemas = tables::of_plan(plan).into_iter();
+    let tables = schemas.filter(|(one, _)| one.name == *schema).flat_map(|(_, tables)| tables);
+    let rows: f64 = tables.map(|table| table.all_rows()).sum();
     let first = plan.phases.iter().position(|phase| !writes(phase)) == Some(index);
     let share = if first { 1.0 } else { 1.0 / 6.0 };
     let seconds = share * DISCARDED_PER_ROW * rows / engine.reads_per_second;
@@ -176,6 +169,7 @@ fn bytes_of(value: &ColumnValue) -> usize {
     match value {
         ColumnValue::Drawn(Generator::Template { template }) => template.len(),
         ColumnValue::Drawn(Generator::Text { value }) => value.len(),
+        ColumnValue::Drawn(Generator::Now | Generator::Timestamp { .. }) => 19,
         // Where a row is of an uncertain length, its longest one.
         ColumnValue::Drawn(Generator::Filler { high, .. }) => {
             high.evaluate(&Parameters::new()).map_or(8, |high| usize::try_from(high).unwrap_or(8))
@@ -231,10 +225,6 @@ fn size(text: &str) -> f64 {
         _ => 1.0,
     };
     number * factor
-}
-
-fn whole(number: u64) -> i64 {
-    i64::try_from(number).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]

@@ -7,6 +7,7 @@ use crate::{
     order::{self, Shape, Turns},
     phases::phases,
     subjects::{Subjects, base, subjects},
+    tables,
 };
 use model::{
     experiment::{Design, Experiment},
@@ -65,6 +66,7 @@ pub fn plan(draft: &Draft, catalog: &Catalog, versions: &dyn Versions) -> Result
         estimate: Estimate::default(),
     };
     keep_used(&mut plan);
+    tables::check(&plan)?;
     connections::fit(&mut plan)?;
     plan.estimate = estimate(&plan, versions);
     plan.hash = hash(&plan)?;

@@ -10,11 +10,12 @@
 use crate::{
     estimate::bytes_per_row,
     loads::{Load, loads, rows_of},
+    tables::counted,
 };
 use model::{
     Parameters,
     plan::{Phase, PhaseKind, Plan},
-    schema::{Schema, Table},
+    schema::Table,
     workload::{Op, Workload},
 };
 
@@ -47,8 +48,13 @@ pub(crate) fn growth(plan: &Plan) -> Growth {
             continue;
         };
         if phase.kind == PhaseKind::Index {
-            let all = rows + loaded_rows(schema, &phase.parameters);
-            growth.seconds.push(all * index_count(table) / INDEX_ROWS_PER_SECOND);
+            // The rows that phases add are in the first table.
+            let loaded =
+                schema.map(|schema| counted(schema, &phase.parameters).unwrap_or_default());
+            let loaded = loaded.into_iter().flatten();
+            let loaded: f64 = loaded.map(|one| one.all_rows() * index_count(one.table)).sum();
+            let all = rows * index_count(table) + loaded;
+            growth.seconds.push(all / INDEX_ROWS_PER_SECOND);
             built = true;
             continue;
         }
@@ -70,14 +76,6 @@ pub(crate) fn growth(plan: &Plan) -> Growth {
 
 fn index_count(table: &Table) -> f64 {
     table.indexes.values().map(Vec::len).max().unwrap_or(0) as f64
-}
-
-fn loaded_rows(schema: Option<&Schema>, parameters: &Parameters) -> f64 {
-    let number = |expression: &model::expression::Expression| {
-        expression.evaluate(parameters).map_or(0.0, |value| value as f64)
-    };
-    let tables = schema.iter().flat_map(|schema| &schema.tables);
-    tables.map(|table| number(&table.copies) * number(&table.rows)).sum()
 }
 
 #[derive(Debug, Default)]

@@ -9,7 +9,7 @@ use crate::{
 use model::experiment::Experiment;
 
 /// Largest count of blocks, rounds and the like: far beyond use, and small enough to plan at once.
-const COUNT_MAX: u64 = 10_000;
+pub(crate) const COUNT_MAX: u64 = 10_000;
 /// Largest number of rows in all tables together.
 pub(crate) const ROWS_MAX: u64 = 1_000_000_000_000;
 /// Longest stretch, seconds: a week.

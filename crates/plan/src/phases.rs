@@ -8,6 +8,7 @@ use crate::{
     limits::{self, Rate, SECONDS_MAX},
     loads::{CONNECTIONS_MAX, Load, loads},
     preset,
+    tables::counted,
     values::check_values,
 };
 use model::{
@@ -323,7 +324,12 @@ fn arrival_of(
 /// The published rule for the wait, unless the suite has its own: a minute and a second for each
 /// million rows, twenty minutes at most, and four times that for debts that stay.
 fn settle(draft: &Draft, entry: &DraftPhase, parameters: &Parameters) -> Result<Settle, Error> {
-    let rows = draft.experiment.rows as f64 * draft.experiment.tables as f64;
+    let schema = &draft.workloads[entry.workload].schema;
+    let schema = draft.schemas.iter().find(|other| other.name == *schema);
+    let tables = schema.map(|schema| counted(schema, parameters)).transpose()?;
+    let loaded: f64 = tables.into_iter().flatten().map(|table| table.all_rows()).sum();
+    // Where phases insert the rows themselves, the load has none.
+    let rows = loaded.max(draft.experiment.rows as f64 * draft.experiment.tables as f64);
     let published = SETTLE_SECONDS.0 + rows / SETTLE_ROWS_PER_SECOND;
     let published = published.min(SETTLE_SECONDS.1).round();
     let floor = match (&entry.suite.floor_seconds, draft.experiment.design) {

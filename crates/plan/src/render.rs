@@ -3,12 +3,13 @@
 use crate::{
     estimate::{cache_bytes, largest_bytes},
     loads::{Amount, Load, loads},
+    tables::{self, Counted},
 };
 use model::{
     escape,
     experiment::Design,
     plan::{Block, Phase, PhaseKind, Plan},
-    schema::Table,
+    schema::Schema,
     workload::{Arrival, Mode, RoleEnd},
 };
 use std::fmt::Write;
@@ -47,11 +48,27 @@ fn head(text: &mut String, plan: &Plan) -> std::fmt::Result {
     };
     let hash = plan.hash.get(..12).unwrap_or(&plan.hash);
     writeln!(text, "plan {hash}, seed {}, {design}", experiment.seed)?;
-    let tables = counted(experiment.tables, "table");
-    let rows = counted(experiment.rows, "row");
-    let schemas: Vec<&str> = plan.schemas.iter().map(|schema| schema.name.as_str()).collect();
+    let schemas = tables::of_plan(plan);
+    let data: Vec<String> = schemas.iter().map(|(schema, tables)| data(schema, tables)).collect();
     let loads = counted(experiment.loads.into(), "load");
-    writeln!(text, "data: {}, {tables} of {rows}, {loads} per subject", schemas.join(", "))
+    writeln!(text, "data: {}, {loads} per subject", data.join("; "))
+}
+
+/// A schema with the number and the size of its tables.
+fn data(schema: &Schema, tables: &[Counted<'_>]) -> String {
+    let copies: u64 = tables.iter().map(|table| table.copies).sum();
+    let name = &schema.name;
+    let count = counted(copies, "table");
+    match tables {
+        [first, others @ ..] if others.iter().all(|other| other.rows == first.rows) => {
+            format!("{name}, {count} of {}", counted(first.rows, "row"))
+        }
+        _ => {
+            // Counts are bounded, so their sum is no rounded number.
+            let rows: f64 = tables.iter().map(|table| table.all_rows()).sum();
+            format!("{name}, {count} with {} in all", counted(rows as u64, "row"))
+        }
+    }
 }
 
 fn subjects(text: &mut String, plan: &Plan) -> std::fmt::Result {
@@ -105,10 +122,11 @@ fn wait(phase: &Phase) -> String {
 /// The indexes of a table, as far as all dialects agree on their number.
 fn indexes(plan: &Plan, phase: &Phase) -> String {
     let schema = &plan.workloads[phase.workload].schema;
-    let copies = |table: &Table| table.copies.evaluate(&phase.parameters).unwrap_or(0);
     let schema = plan.schemas.iter().find(|other| other.name == *schema);
-    let tables: i64 = schema.iter().flat_map(|schema| &schema.tables).map(copies).sum();
-    let tables = counted(whole(tables), "table");
+    let tables = schema.map(|schema| tables::counted(schema, &phase.parameters));
+    let tables = tables.and_then(Result::ok).unwrap_or_default();
+    let indexed = tables.iter().filter(|table| !table.table.indexes.is_empty());
+    let tables = counted(indexed.map(|table| table.copies).sum(), "table");
     format!("the secondary indexes of {tables}")
 }
 

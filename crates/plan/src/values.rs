@@ -69,7 +69,7 @@ fn check_statement(statement: &Statement, parameters: &Parameters) -> Result<(),
     check("expect.keys", statement.expect.keys.as_ref(), 0..=i64::MAX, parameters)
 }
 
-fn check_value(value: &Generator, parameters: &Parameters) -> Result<(), Error> {
+pub(crate) fn check_value(value: &Generator, parameters: &Parameters) -> Result<(), Error> {
     let any = |key: &str, value: &Expression| check(key, Some(value), ANY, parameters);
     match value {
         Generator::Uniform { low, high } => check_pair("uniform", (low, high), parameters),
@@ -86,6 +86,7 @@ fn check_value(value: &Generator, parameters: &Parameters) -> Result<(), Error> 
         Generator::Template { .. }
         | Generator::Text { .. }
         | Generator::Now
+        | Generator::Timestamp { .. }
         | Generator::Decimal { .. }
         | Generator::Between { .. } => Ok(()),
     }

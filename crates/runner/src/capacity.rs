@@ -42,7 +42,7 @@ struct Host {
 
 /// Refuses a plan with a phase that has more connections than a server takes by its configuration,
 /// or than this host's limits of open files and tasks allow.
-pub fn check_capacity(plan: &Plan) -> Result<(), Error> {
+pub(crate) fn check_capacity(plan: &Plan) -> Result<(), Error> {
     let host = Host {
         files: probe::raise_file_limit(),
         tasks: ["pid_max", "threads-max"]

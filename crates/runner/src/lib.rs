@@ -43,10 +43,10 @@ mod thaw;
 mod trial;
 mod verify;
 
-pub use capacity::check_capacity;
 pub use driver::Driver;
 pub use error::Error;
 pub use observer::{Observer, Progress};
+pub use preflight::{check_host, check_plan};
 pub use run::{COMMAND, DataFolders, Options, Outcome, Resume, Steps, TIME, execute};
 pub use stop::Stop;
 pub use verify::{Discrepancy, Facts, Verified, VerifiedPhase, verify};

@@ -6,13 +6,16 @@ use model::plan::Plan;
 use std::path::Path;
 use store::Results;
 
-/// Refuses what cannot end well: perf demanded but not permitted, settings that are not the user's
-/// to make, too little disk. `left` bytes of what the plan needs are there from an earlier
-/// execution.
+/// Refuses what cannot end well, on any host or on this one. `left` bytes of what the plan needs
+/// are there from an earlier execution.
 pub(crate) fn check(plan: &Plan, places: &Places, left: u64) -> Result<(), Error> {
-    for demand in &plan.experiment.require {
-        require(demand)?;
-    }
+    check_plan(plan)?;
+    check_host(plan, places, left)
+}
+
+/// Refuses what no host executes: servers to attach to, settings that are not the user's to make,
+/// more connections than a server holds.
+pub fn check_plan(plan: &Plan) -> Result<(), Error> {
     if let Some(subject) = plan.subjects.iter().find(|s| s.build.attach.is_some()) {
         return Err(Error::Preflight(format!(
             "`{}` is to be attached to, which is not possible yet: let dbdyno start it, by the \
@@ -23,7 +26,15 @@ pub(crate) fn check(plan: &Plan, places: &Places, left: u64) -> Result<(), Error
     for subject in &plan.subjects {
         dbms::check_settings(&subject.build.server, &subject.config)?;
     }
-    capacity::check_capacity(plan)?;
+    capacity::check_capacity(plan)
+}
+
+/// Refuses what this host cannot do: perf demanded but not permitted, too little disk. `left` is
+/// as in a run: 0 for a new one.
+pub fn check_host(plan: &Plan, places: &Places, left: u64) -> Result<(), Error> {
+    for demand in &plan.experiment.require {
+        require(demand)?;
+    }
     let runs = places.runs();
     // It may be a file system of its own.
     let folder = if runs.is_dir() { &runs } else { &places.root };

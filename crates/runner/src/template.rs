@@ -196,6 +196,7 @@ pub(crate) fn fill(
     let engine = run.subject(subject).config.engine.clone().unwrap_or_default();
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     let mut total = LoadReport::default();
+    let now_seconds = load_time(run)?;
     for schema in &run.plan.schemas {
         let phase = run
             .plan
@@ -210,6 +211,7 @@ pub(crate) fn fill(
             threads: u32::try_from(cpus.min(LOAD_THREADS_MAX)).unwrap_or(1),
             seed: run.plan.experiment.seed.wrapping_add(u64::from(load)),
             indexes: indexes(run, &schema.name),
+            now_seconds,
         };
         match stand.driver.ask(&Command::Load(job))? {
             Reply::Loaded(report) => {
@@ -223,6 +225,20 @@ pub(crate) fn fill(
         }
     }
     Ok(total)
+}
+
+/// Key of the moment that `now` is in loaded rows, in a run's state.
+const LOAD_TIME: &str = "load time";
+
+/// The time of a run's first load, seconds since 1970: loads of other servers, and of this run when
+/// it is resumed, fill in the same.
+fn load_time(run: &Run<'_>) -> Result<u64, Error> {
+    if let Some(seconds) = run.writer.state(LOAD_TIME)? {
+        return Ok(seconds);
+    }
+    let seconds = crate::trial::wall_us() / 1_000_000;
+    run.writer.note_state(LOAD_TIME, &seconds)?;
+    Ok(seconds)
 }
 
 /// A schema whose indexes are a phase of their own is loaded without them.

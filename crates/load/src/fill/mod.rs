@@ -23,6 +23,11 @@ use plan::{Lane, TablePlan};
 use rows::TableRows;
 use std::time::Instant;
 
+/// What [`fill`] and [`index`] would refuse of `job` before they ask a server.
+pub fn check(dialect: &str, job: &LoadJob) -> Result<(), Error> {
+    plan::tables(dialect, job).map(|_| ())
+}
+
 /// Creates and fills the tables of `job` on `target`. The tables must not exist. Fails if the
 /// schema has nothing for the target's dialect, if a statement fails, or if a table did not get all
 /// its rows.

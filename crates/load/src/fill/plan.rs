@@ -151,7 +151,7 @@ fn plan(table: &Table, place: &Place<'_>, seed: u64, job: &LoadJob) -> Result<Ta
     };
     // Bounds such as `1..rows` have no value where there are no rows, and nobody needs it.
     let loaded = if place.rows == 0 { &[] } else { table.columns.as_slice() };
-    let values = Values::compile(&name, loaded, &job.parameters)?;
+    let values = Values::compile(&name, loaded, (&job.parameters, job.now_seconds))?;
     Ok(TablePlan {
         rows: place.rows,
         seed,

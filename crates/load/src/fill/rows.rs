@@ -7,9 +7,11 @@ use crate::{
 };
 use model::{
     Parameters,
+    civil::Civil,
     schema::{Column, ColumnValue},
     workload::Generator,
 };
+use std::io::Write;
 
 /// How the values of a row are made, compiled once per table.
 #[derive(Debug, Clone)]
@@ -26,6 +28,8 @@ enum Value {
     Integer(i64),
     Text(Template),
     Filler(Filler),
+    /// Seconds since 1970 plus a uniform number below the span, as a date.
+    Moment(u64, u64),
 }
 
 impl Values {
@@ -33,10 +37,15 @@ impl Values {
     pub(super) fn compile(
         table: &str,
         columns: &[Column],
-        parameters: &Parameters,
+        (parameters, now_seconds): (&Parameters, u64),
     ) -> Result<Self, Error> {
         let compile = |column: &Column| match &column.value {
             ColumnValue::RowNumber => Ok(Value::RowNumber(0)),
+            ColumnValue::Drawn(Generator::Now) => Ok(Value::Moment(now_seconds, 1)),
+            ColumnValue::Drawn(Generator::Timestamp { low, high }) => {
+                let high = high.unwrap_or(now_seconds).max(*low);
+                Ok(Value::Moment(*low, high - *low + 1))
+            }
             ColumnValue::Drawn(generator) => {
                 value(generator, parameters, &format!("column `{}` of `{table}`", column.name))
             }
@@ -89,11 +98,8 @@ fn value(generator: &Generator, parameters: &Parameters, place: &str) -> Result<
             })?;
             Value::Filler(filler)
         }
-        Generator::Now => {
-            return Err(Error::Schema(format!(
-                "{place} is the time of its insertion, but the same seed loads the same rows; \
-                 give a fixed time"
-            )));
+        Generator::Now | Generator::Timestamp { .. } => {
+            return Err(Error::Schema(format!("{place} is a time, which needs that of the load")));
         }
         Generator::Decimal { .. } => {
             return Err(Error::Schema(format!(
@@ -145,6 +151,13 @@ impl RowSource for TableRows<'_> {
                     sink.integer(plus.wrapping_add_unsigned(zipf.draw(&mut random)));
                 }
                 Value::Integer(value) => sink.integer(*value),
+                Value::Moment(low, span) => {
+                    let moment = Civil::of(low + random.below(*span));
+                    self.text.clear();
+                    // Writing to memory cannot fail.
+                    let _ = write!(self.text, "{moment}");
+                    sink.text(&self.text);
+                }
                 Value::Filler(filler) => {
                     let mut letters = Letters::default();
                     let (plain, varied) = filler.cut(&mut random, &mut letters);

@@ -59,6 +59,7 @@ fn job(rows: i64, threads: u32) -> LoadJob {
         threads,
         seed: 7,
         indexes: LoadIndexes::Created,
+        now_seconds: 0,
     }
 }
 

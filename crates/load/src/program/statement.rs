@@ -1,10 +1,12 @@
 //! The text of one statement: its SQL with the arguments in their places.
 
 use super::compile::Compiler;
-use super::sql::{self, Token};
 use super::values::Scope;
 use super::{Decimal, Parameter, Slot, Source};
-use model::workload::{self, Mode};
+use model::{
+    sql::{self, Token},
+    workload::{self, Mode},
+};
 
 /// Arguments of one statement at most: both wire protocols count them in 16 bits.
 const PARAMETERS_MAX: u64 = 65_535;
@@ -34,7 +36,8 @@ impl Text {
         (identity, scope): (String, &Scope),
     ) -> Result<Self, String> {
         let source = sql_of(from, compiler.dialect)?;
-        let tokens = sql::tokens(source).map_err(|reason| format!("in `{source}`, {reason}"))?;
+        let tokens = sql::tokens(source, compiler.dialect)
+            .map_err(|reason| format!("in `{source}`, {reason}"))?;
         let mode = compiler.mode(from);
         let mut arguments = Vec::with_capacity(from.args.len());
         for (position, arg) in from.args.iter().enumerate() {

@@ -103,6 +103,9 @@ impl Values<'_> {
             }
             Generator::Decimal { sum, digits } => self.decimal(sum, *digits, scope)?,
             Generator::Now => Source::Now,
+            Generator::Timestamp { .. } => {
+                return Err("a `timestamp` belongs to a column of a schema".to_owned());
+            }
             Generator::Filler { low, high, random_percent } => {
                 self.filler((low, high), *random_percent)?
             }

@@ -22,6 +22,7 @@ fn make_tables(ground: &Ground) {
         threads: 2,
         seed: 1,
         indexes: LoadIndexes::LeftOut,
+        now_seconds: 0,
     };
     assert_eq!(fill::fill(&ground.target, &job).unwrap().rows, 0);
 }

@@ -1,5 +1,6 @@
 //! When operations start.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Closed or open loop.
@@ -25,7 +26,7 @@ impl Arrival {
 }
 
 /// How intended start times follow each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Spacing {
     /// Equal distances.

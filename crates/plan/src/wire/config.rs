@@ -3,11 +3,12 @@
 use super::value::{Formula, Ordered, Scalar, ScalarVisitor};
 use crate::source::{Fault, Under};
 use model::subject::{Config, Follows, Setting, Transport};
+use schemars::JsonSchema;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use std::{collections::BTreeMap, fmt};
 
 /// A whole file or table: what differs from the one that it extends.
-#[derive(Debug, Clone, Default, serde::Deserialize)]
+#[derive(Debug, Clone, Default, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct WireConfig {
     pub(crate) help: Option<String>,
@@ -19,7 +20,7 @@ pub(crate) struct WireConfig {
 
 /// `{ value, reason, optional, … }`, or the value alone.
 #[derive(Debug, Clone, Default)]
-struct WireSetting {
+pub(super) struct WireSetting {
     value: String,
     reason: String,
     optional: bool,
@@ -27,9 +28,9 @@ struct WireSetting {
     follows: Option<Follows>,
 }
 
-#[derive(serde::Deserialize)]
+#[derive(serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct WireFullSetting {
+pub(super) struct WireFullSetting {
     value: Scalar,
     #[serde(default)]
     reason: String,

@@ -1,9 +1,10 @@
 //! `[[deviation]]` of workload files: what one server is known to do in another way.
 
 use model::workload::{Check, Deviation};
+use schemars::JsonSchema;
 use serde::Deserialize;
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WireDeviation {
     server: String,

@@ -7,42 +7,68 @@ use super::{
 };
 use crate::source::{Fault, Under};
 use model::{Parameters, experiment::Design, subject::Build, workload::Mode};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::{collections::BTreeMap, path::PathBuf};
 
 /// A whole file; everything is optional, because a file may extend another.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct WireExperiment {
+    /// The report's title: one sentence.
     pub(crate) question: Option<String>,
+    /// An experiment, by name or path, whose keys hold where this file has none.
     pub(crate) extends: Option<String>,
+    /// A suite of the catalog, or a path. Exactly one of `suite` and `workloads`.
     pub(crate) suite: Option<String>,
+    /// A preset of the suite: a named set of its values.
     pub(crate) preset: Option<String>,
+    /// Workloads, by name or path.
     pub(crate) workloads: Option<Vec<String>>,
+    /// How slices follow each other.
     pub(crate) design: Option<Design>,
+    /// Fresh starts of every subject (8).
     pub(crate) blocks: Option<Whole<u32>>,
+    /// Independent loads over which the blocks are spread (1).
     pub(crate) loads: Option<Whole<u32>>,
+    /// Slices of each workload, subject and block of the interleaved design (2).
     pub(crate) rounds: Option<Whole<u32>>,
+    /// Seed of everything random (42).
     pub(crate) seed: Option<Whole<u64>>,
+    /// The base of the comparison: levels of some factors.
     pub(crate) baseline: BTreeMap<String, Scalar>,
+    /// The axes, each with its levels; at least `build`.
     pub(crate) factors: Ordered<OneOrMany>,
+    /// Tables of the schema (1).
     pub(crate) tables: Option<Whole<u64>>,
+    /// Rows of each table (1,000,000).
     pub(crate) rows: Option<Whole<u64>>,
+    /// Length of a slice on the base, seconds (2; interleaved).
     pub(crate) slice_seconds: Option<f64>,
+    /// Length of a reading step, seconds (180; classic).
     pub(crate) read_seconds: Option<f64>,
+    /// Length of a writing step, seconds (300; classic).
     pub(crate) write_seconds: Option<f64>,
+    /// Discarded start of every slice, seconds (0.3, classic 5).
     pub(crate) warmup_seconds: Option<f64>,
+    /// What this host must permit: `perf`.
     pub(crate) require: Vec<String>,
+    /// Values for parameters of the workloads and of the suite.
     #[serde(deserialize_with = "number::parameters")]
+    #[schemars(with = "BTreeMap<String, Whole<i64>>")]
     pub(crate) parameters: Parameters,
+    /// Closed loop, or an open loop at a rate.
     pub(crate) arrival: Option<WireArrival>,
+    /// How all statements travel.
     pub(crate) mode: Option<Mode>,
+    /// Servers of your own; each name is a level of `build`.
     pub(crate) servers: BTreeMap<String, WireServer>,
+    /// Configurations of your own; each name is a level of `config`.
     pub(crate) configs: BTreeMap<String, WireConfig>,
 }
 
 /// `[servers.NAME]`: a build of the user's own, or one that is started in a way of its own.
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WireServer {
     pub(crate) server: String,
@@ -57,7 +83,7 @@ pub(crate) struct WireServer {
     environment: Ordered<Scalar>,
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct WireAttach {
     socket: PathBuf,

@@ -1,16 +1,21 @@
 //! `{ uniform = [1, "rows"] }`: where a value comes from.
 
 use super::{number::Whole, value::Formula};
-use crate::source::{Fault, Under};
+use crate::{
+    explain::shown,
+    source::{Fault, Under},
+};
 use model::{
     Parameters,
+    civil::Civil,
     expression::Expression,
     workload::{Arg, Generator},
 };
+use schemars::JsonSchema;
 use serde::Deserialize;
 
 /// Every key that an argument, a draw or a column may have; exactly one of them says the kind.
-#[derive(Debug, Clone, Default, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct WireGenerator {
     uniform: Option<[Formula; 2]>,
@@ -24,6 +29,7 @@ pub(crate) struct WireGenerator {
     draw: Option<String>,
     captured: Option<String>,
     now: Option<bool>,
+    timestamp: Option<[String; 2]>,
     filler: Option<[Formula; 2]>,
     random_percent: Option<Whole<u32>>,
     between: Option<[String; 2]>,
@@ -34,7 +40,7 @@ pub(crate) struct WireGenerator {
 }
 
 const KINDS: &str = "`uniform`, `zipf`, `consecutive`, `sequence`, `template`, `integer`, `text`, \
-                     `now`, `filler`, `between`, `decimal`, `draw` or `captured`";
+                     `now`, `timestamp`, `filler`, `between`, `decimal`, `draw` or `captured`";
 
 /// Share of random characters in a filler, as published.
 const RANDOM_PERCENT: u32 = 50;
@@ -52,7 +58,27 @@ impl WireGenerator {
             Some(list) => Some(list.check(parameters).under("list")?),
             None => None,
         };
+        if self.timestamp.is_some() {
+            let reason = "`timestamp` belongs to a column of a schema; a statement has `now`";
+            return Err(Fault::invalid(reason)).under("timestamp");
+        }
         Ok(Arg { value: self.value(parameters)?, list })
+    }
+
+    /// The value of a loaded column.
+    pub(crate) fn column(self, parameters: &Parameters) -> Result<Generator, Fault> {
+        let value = self.value(parameters)?;
+        let of_statements = match &value {
+            Generator::Draw { .. } => "draw",
+            Generator::Captured { .. } => "captured",
+            Generator::Between { .. } => "between",
+            Generator::Decimal { .. } => "decimal",
+            _ => return Ok(value),
+        };
+        let reason = format!(
+            "`{of_statements}` refers to what a statement has; give the column a value of its own"
+        );
+        Err(Fault::invalid(reason)).under(of_statements)
     }
 
     /// The value where only a single one makes sense.
@@ -82,6 +108,9 @@ impl WireGenerator {
         }
         if let Some([low, high]) = self.between {
             return Ok(Generator::Between { low, high });
+        }
+        if let Some([low, high]) = &self.timestamp {
+            return timestamp(low, high).under("timestamp");
         }
         if let Some(sum) = self.decimal {
             return Ok(Generator::Decimal {
@@ -131,6 +160,7 @@ impl WireGenerator {
             ("draw", self.draw.is_some()),
             ("captured", self.captured.is_some()),
             ("now", self.now.is_some()),
+            ("timestamp", self.timestamp.is_some()),
             ("filler", self.filler.is_some()),
             ("between", self.between.is_some()),
             ("decimal", self.decimal.is_some()),
@@ -181,6 +211,27 @@ impl WireGenerator {
             _ => Ok(()),
         }
     }
+}
+
+/// A moment between two dates, of which the later one may be the time of the load.
+fn timestamp(low: &str, high: &str) -> Result<Generator, Fault> {
+    let moment = |text: &str| {
+        Civil::parse(text).map(Civil::seconds).ok_or_else(|| {
+            Fault::invalid(format!(
+                "`{}` is not a date such as 2026-01-31 or 2026-01-31 23:59:59, from 1970 to 9999",
+                shown(text)
+            ))
+        })
+    };
+    let low = moment(low).under(0)?;
+    let high = match high {
+        "now" => None,
+        high => Some(moment(high).under(1)?),
+    };
+    if high.is_some_and(|high| high < low) {
+        return Err(Fault::invalid("the first date must not be after the second"));
+    }
+    Ok(Generator::Timestamp { low, high })
 }
 
 fn pair(

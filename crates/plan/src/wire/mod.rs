@@ -12,6 +12,7 @@ pub(crate) mod number;
 mod partition;
 mod role;
 pub(crate) mod schema;
+mod shape;
 pub(crate) mod sql;
 pub(crate) mod suite;
 pub(crate) mod value;

@@ -7,11 +7,12 @@ use crate::{
     suggest,
 };
 use model::Parameters;
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// What `{partitions}` in a CREATE TABLE stands for.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 pub(super) struct WirePartitions {
     count: Formula,
     rows: Formula,
@@ -20,7 +21,7 @@ pub(super) struct WirePartitions {
 }
 
 /// How a dialect writes partitions.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct WireDialect {
     clause: String,

@@ -11,10 +11,11 @@ use model::{
     expression::Expression,
     workload::{Op, Pair, Role, RoleArrival, RoleEnd, Spacing},
 };
+use schemars::JsonSchema;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use std::fmt;
 
-#[derive(Debug, serde::Deserialize)]
+#[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WireRole {
     name: String,
@@ -25,7 +26,7 @@ pub(super) struct WireRole {
     pair: Option<WirePair>,
 }
 
-#[derive(Debug, serde::Deserialize)]
+#[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct WireEnd {
     operations: Option<Formula>,
@@ -34,7 +35,7 @@ struct WireEnd {
     with: Option<String>,
 }
 
-#[derive(Debug, serde::Deserialize)]
+#[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct WirePair {
     with: String,
@@ -43,7 +44,7 @@ struct WirePair {
 
 /// `"closed"`, or `{ per_second = "rate * clients", rows = 1, spacing = "even" }`.
 #[derive(Debug)]
-enum WireRoleArrival {
+pub(super) enum WireRoleArrival {
     Closed,
     Open(WireOpen),
 }
@@ -166,9 +167,9 @@ impl WireEnd {
     }
 }
 
-#[derive(Debug, serde::Deserialize)]
+#[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct WireOpen {
+pub(super) struct WireOpen {
     per_second: Formula,
     rows: Option<Formula>,
     spacing: Option<Spacing>,

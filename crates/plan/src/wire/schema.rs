@@ -2,7 +2,7 @@
 
 use super::{
     generator::WireGenerator,
-    number,
+    number::{self, Whole},
     partition::{self, WirePartitions},
     value::{Formula, Ordered, with_everywhere},
 };
@@ -11,20 +11,22 @@ use model::{
     Parameters,
     schema::{Column, ColumnValue, Schema, Table},
 };
+use schemars::JsonSchema;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use std::{collections::BTreeMap, fmt};
 
 /// A whole file.
-#[derive(Debug, serde::Deserialize)]
+#[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WireSchema {
     help: String,
     #[serde(default, deserialize_with = "number::parameters")]
+    #[schemars(with = "BTreeMap<String, Whole<i64>>")]
     parameters: Parameters,
     table: Vec<WireTable>,
 }
 
-#[derive(Debug, serde::Deserialize)]
+#[derive(Debug, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct WireTable {
     name: String,
@@ -43,7 +45,7 @@ struct WireTable {
 
 /// `"row_number"`, or a generator.
 #[derive(Debug)]
-enum WireColumn {
+pub(super) enum WireColumn {
     RowNumber,
     Drawn(Box<WireGenerator>),
 }
@@ -85,7 +87,7 @@ impl WireTable {
             let value = match column {
                 WireColumn::RowNumber => ColumnValue::RowNumber,
                 WireColumn::Drawn(drawn) => {
-                    ColumnValue::Drawn(drawn.value(known).under(&name).under("column")?)
+                    ColumnValue::Drawn(drawn.column(known).under(&name).under("column")?)
                 }
             };
             columns.push(Column { name, value });

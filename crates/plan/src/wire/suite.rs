@@ -15,6 +15,7 @@ use model::{
     plan::PhaseKind,
     workload::{Arrival, Mode},
 };
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -49,7 +50,7 @@ pub struct Preset {
 }
 
 /// Who decides the order of a suite's phases.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum SuiteOrder {
     /// The file: a published order.
@@ -93,7 +94,7 @@ pub struct SuitePhase {
 }
 
 /// Length class of a step of the classic design.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Length {
     /// The experiment's `read_seconds`.
@@ -103,7 +104,7 @@ pub enum Length {
 }
 
 /// A whole file.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WireSuite {
     help: String,
@@ -117,14 +118,14 @@ pub(crate) struct WireSuite {
 }
 
 /// `help` and values; which names there are is checked later, with the suite's parameters.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 struct WirePreset {
     help: Option<String>,
     #[serde(flatten)]
     values: BTreeMap<String, Formula>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct WirePhase {
     workload: Option<String>,

@@ -9,6 +9,7 @@ use model::{
     expression::{Condition, Expression},
     workload::{Arrival, Spacing},
 };
+use schemars::JsonSchema;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::{fmt, marker::PhantomData};
 
@@ -280,10 +281,11 @@ impl WireArrival {
     }
 }
 
-#[derive(serde::Deserialize)]
+#[derive(serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct WireOpen {
+pub(super) struct WireOpen {
     #[serde(deserialize_with = "number::amount")]
+    #[schemars(with = "Scalar")]
     per_second: f64,
     #[serde(default = "even")]
     spacing: Spacing,

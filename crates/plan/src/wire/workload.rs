@@ -20,16 +20,18 @@ use crate::{
 use model::{
     Parameters,
     expression::{Condition, Expression},
+    sql::SqlError,
     workload::{
         Advance, Bounds, Class, Counts, Draw, Expect, Generator, Mode, Op, Statement, TableChoice,
         Workload,
     },
 };
+use schemars::JsonSchema;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A whole file.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WireWorkload {
     help: String,
@@ -39,6 +41,7 @@ pub(crate) struct WireWorkload {
     lead: Option<String>,
     arrival: Option<WireArrival>,
     #[serde(default, deserialize_with = "number::parameters")]
+    #[schemars(with = "BTreeMap<String, Whole<i64>>")]
     parameters: Parameters,
     op: Vec<WireOp>,
     #[serde(default)]
@@ -48,7 +51,7 @@ pub(crate) struct WireWorkload {
 }
 
 /// One operation; with `sql` it is its own only statement.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct WireOp {
     name: String,
@@ -79,7 +82,7 @@ struct WireOp {
     advance: Option<WireAdvance>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct WireStatement {
     sql: String,
@@ -108,14 +111,14 @@ struct WireStatement {
     advance: Option<WireAdvance>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct WireAdvance {
     name: String,
     by: Formula,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct WireExpect {
     rows: Option<Interval>,
@@ -336,22 +339,35 @@ fn in_turn(mut statement: Statement, before: Option<&Statement>) -> Result<State
     Ok(statement)
 }
 
+/// Dialects that differ in their comments and quotes.
+const DIALECTS: [&str; 3] = ["mysql", "postgres", "sqlite"];
+
 /// Every text of a statement asks for the arguments that `args` gives.
 fn marks_fit(statement: &Statement) -> Result<(), Fault> {
-    check_marks(&statement.sql, statement).under("sql")?;
     for (dialect, text) in &statement.sql_for {
-        check_marks(text, statement).under(dialect).under("sql_for")?;
+        check_marks((dialect, text), statement).under(dialect).under("sql_for")?;
     }
-    Ok(())
+    // Dialects differ in what is a comment. Which of them read this text is known with the servers,
+    // so it is wrong here only if it is wrong for all.
+    let mut first = Ok(());
+    for dialect in DIALECTS {
+        match check_marks((dialect, &statement.sql), statement) {
+            Ok(()) => return Ok(()),
+            wrong if first.is_ok() => first = wrong,
+            _ => {}
+        }
+    }
+    first.under("sql")
 }
 
-fn check_marks(text: &str, statement: &Statement) -> Result<(), Fault> {
-    let marks = sql::marks(text);
-    if let Some(name) = marks.unknown {
-        let hint = suggest::hint(&name, ["table", "n", "list", "rows"]);
-        let error = Error::UnknownName { place: Place::default(), what: "mark", name, hint };
-        return Err(error.into());
-    }
+fn check_marks((dialect, text): (&str, &str), statement: &Statement) -> Result<(), Fault> {
+    let marks = sql::marks(text, dialect).map_err(|error| match error {
+        SqlError::UnknownMark(name) => {
+            let hint = suggest::hint(&name, ["table", "n", "list", "rows"]);
+            Fault::from(Error::UnknownName { place: Place::default(), what: "mark", name, hint })
+        }
+        other => Fault::invalid(other.to_string()),
+    })?;
     if statement.rows_per_statement.is_some() {
         return match (marks.rows, marks.arguments.as_slice()) {
             (1, []) => Ok(()),
@@ -382,7 +398,12 @@ fn check_marks(text: &str, statement: &Statement) -> Result<(), Fault> {
 fn draws(wire: Ordered<WireGenerator>, known: &Parameters) -> Result<Vec<Draw>, Fault> {
     let mut draws: Vec<Draw> = Vec::new();
     for (name, value) in wire.0 {
-        let value = value.value(known).under(&name)?;
+        let value = value.argument(known).under(&name)?;
+        if value.list.is_some() {
+            let reason = "`list` belongs to an argument of a statement only";
+            return Err(Fault::invalid(reason)).under(&name);
+        }
+        let value = value.value;
         draws.push(Draw { name, value });
     }
     Ok(draws)

@@ -5,7 +5,7 @@ use plan::{Catalog, Overrides, load_experiment};
 use std::path::Path;
 
 /// The examples of FORMAT.md: the path in the first line's comment, and the text.
-fn examples() -> Vec<(String, String)> {
+pub(crate) fn examples() -> Vec<(String, String)> {
     let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../FORMAT.md");
     let page = fs_err::read_to_string(page).unwrap();
     let blocks = page.split("```toml\n").skip(1).filter_map(|rest| rest.split("```").next());

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot prepare its input has failed")]
 
 mod catalog;
+mod editor;
 mod errors;
 mod format;
 mod insert_benchmark;
