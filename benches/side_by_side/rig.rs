@@ -111,6 +111,7 @@ impl Rig {
             threads: u32::try_from(cpus)?,
             seed: 42,
             indexes: LoadIndexes::Created,
+            now_seconds: 0,
         };
         match self.driver.ask(&Command::Load(job))? {
             Reply::Loaded(report) => Ok(report),

@@ -72,6 +72,7 @@ fn create(rig: &mut Rig) -> anyhow::Result<()> {
         threads: 1,
         seed: 0,
         indexes: LoadIndexes::LeftOut,
+        now_seconds: 0,
     };
     rig.driver.ask(&Command::Load(job))?;
     Ok(())
