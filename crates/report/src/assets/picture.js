@@ -1,7 +1,7 @@
 // Charts as files. A chart is drawn anew as one SVG: its drawings with their looks as attributes, and
 // the texts and colored cells around them where they are shown. A PNG is the same, painted.
 (() => {
-  const NAMESPACE = "http://www.w3.org/2000/svg";
+  const NAMESPACE = document.querySelector("svg")?.namespaceURI;
   const LOOKS = [
     "fill", "fill-opacity", "stroke", "stroke-opacity", "stroke-width", "stroke-dasharray", "stroke-linejoin", "opacity",
     "font-family", "font-size", "font-weight", "text-anchor", "paint-order", "shape-rendering",

@@ -45,6 +45,7 @@ fn one(chart: &Columns) -> Markup {
     html! {
         figure class="columns" data-chart="columns" {
             figcaption { (terminal(&chart.title)) }
+            p class="empty" { (chart.description) }
             div class="wide" tabindex="0" role="group" aria-label=(terminal(&chart.title)) {
                 svg width=(round(width)) height=(round(bottom + 22.0 + longest * DOWN)) role="img"
                     data-marks=(bars().count()) {
@@ -129,6 +130,7 @@ mod tests {
         let dot = |variant, ratio| Dot { variant, ratio, span: None, words: "w".into() };
         Columns {
             title: "t<".into(),
+            description: String::new(),
             variants: vec![("a".into(), "s0".into()), ("b".into(), "s1".into())],
             rows: vec![
                 ForestRow { title: "x".into(), dots: vec![dot(0, Some(0.5)), dot(1, Some(1.0))] },

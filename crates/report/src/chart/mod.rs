@@ -50,6 +50,8 @@ pub struct Forest {
 pub struct Columns {
     /// What is shown.
     pub title: String,
+    /// What stands under the title.
+    pub description: String,
     /// Names of the compared variants with the classes of their colors.
     pub variants: Vec<(String, String)>,
     /// The tests in order.

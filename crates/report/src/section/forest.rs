@@ -60,7 +60,7 @@ fn part(scope: &Scope<'_>, grid: &Grid, document: &mut Document) {
 
 /// The rows of each group as a chart of their own.
 fn upright(forest: chart::Forest, from: f64) -> Chart {
-    let chart::Forest { groups, title, variants, .. } = forest;
+    let chart::Forest { groups, title, description, variants, .. } = forest;
     let several = groups.len() > 1;
     let column = |(group, rows): (String, Vec<ForestRow>)| chart::Columns {
         title: if several && !group.is_empty() {
@@ -68,6 +68,7 @@ fn upright(forest: chart::Forest, from: f64) -> Chart {
         } else {
             title.clone()
         },
+        description: description.clone(),
         variants: variants.clone(),
         rows,
         from,
@@ -107,13 +108,14 @@ fn forest((scope, grid): (&Scope<'_>, &Grid), metric: &str, form: Form) -> Optio
     };
     let more = match form {
         Form::Bars { .. } if compared.len() > 1 => {
-            " The bars of a test are in the order of the legend, from above."
+            " The bars of a test are in the order of the legend."
         }
         _ => "",
     };
-    let better = match grid.metrics[plane].better {
-        model::metric::Better::Lower => "left is cheaper",
-        _ => "right is faster",
+    let better = match (form, grid.metrics[plane].better) {
+        (Form::Bars { .. }, _) => "longer bars are faster",
+        (Form::Dots, model::metric::Better::Lower) => "left is cheaper",
+        (Form::Dots, _) => "right is faster",
     };
     let margin = analysis::margin(grid.metrics[plane]);
     let band = margin.filter(|_| form == Form::Dots).map(words::band).unwrap_or_default();
