@@ -6,7 +6,7 @@ use clap::{Arg, ArgMatches, Command};
 
 pub(super) const VERB: Verb = Verb {
     name: "schema",
-    about: "Prints the JSON Schema of experiment and catalog files for editors",
+    about: "Prints the JSON Schema of a kind of TOML file",
     details: "In VS Code with Even Better TOML, begin a file with `#:schema ./FILE`.",
     examples: &[
         ("dbdyno schema experiment > experiment.schema.json", "Schema of experiments"),
