@@ -130,15 +130,14 @@ fn regressions<'a>(report: &'a report::Report) -> Code {
              there are too few for their noise, and of `unassessed` metrics nothing is claimed",
         ),
         Code::Failed => {
-            let broken = cells.iter().filter(|(_, cell)| cell.verdict == Verdict::Invalid);
-            let (failed, missing): (Vec<&(&str, &Cell)>, Vec<&(&str, &Cell)>) =
-                broken.partition(|(_, cell)| cell.failed().is_some());
+            let broken = cells.iter().filter(|(_, cell)| cell.verdict == Verdict::Invalid).count();
+            let failed = cells.iter().filter(|(_, cell)| cell.failed().is_some()).count();
             talk::say(&format!(
                 "of {} cells {} failed and {} have no value or no base: whether they became worse \
                  is not known",
                 cells.len(),
-                failed.len(),
-                missing.len(),
+                failed,
+                broken - failed,
             ));
         }
         Code::Missed => culprits(&cells),

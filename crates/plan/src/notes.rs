@@ -26,13 +26,13 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         assert_eq!(notes_in(folder.path()).unwrap(), Notes::default());
         let path = folder.path().join(NOTES);
-        std::fs::write(&path, "hardware = \"8 cores\"\n[tests]\nscan = \"not cached\"\n").unwrap();
+        fs_err::write(&path, "hardware = \"8 cores\"\n[tests]\nscan = \"not cached\"\n").unwrap();
         let notes = notes_in(folder.path()).unwrap();
         assert_eq!(
             (notes.hardware.as_str(), notes.tests["scan"].as_str()),
             ("8 cores", "not cached")
         );
-        std::fs::write(&path, "\nhardwear = \"8 cores\"\n").unwrap();
+        fs_err::write(&path, "\nhardwear = \"8 cores\"\n").unwrap();
         let error = notes_in(folder.path()).unwrap_err().to_string();
         assert!(error.contains("notes.toml:2") && error.contains("hardware"), "{error}");
     }

@@ -46,7 +46,10 @@ pub(crate) fn answers(comparison: &Comparison, labels: &[Label]) -> Vec<String> 
         match (overall, base) {
             (Some(throughput), Some(base)) => {
                 if listed && above.as_ref() != Some(&base) {
-                    said.push(format!("Compared with {base}, geometric means over all phases (smallest to largest phase), costs per operation:"));
+                    said.push(format!(
+                        "Compared with {base}, geometric means over all phases (smallest to \
+                         largest phase), costs per operation:"
+                    ));
                     above = Some(base.clone());
                 }
                 let parts = parts(comparison, subject, &throughput);

@@ -46,8 +46,8 @@ pub(crate) fn line(comparison: &Comparison) -> Option<String> {
     Some(format!("Tests{of}: {}.", parts.join(", ")))
 }
 
-/// How often a variant failed or missed its target rate, as the end of a sentence about it: empty if
-/// never.
+/// How often a variant failed or missed its target rate, as the end of a sentence about it: empty
+/// if never.
 pub(crate) fn broken(comparison: &Comparison, subject: &str) -> String {
     let states: Vec<State> = comparison.phases.iter().map(|phase| state(phase, subject)).collect();
     let all = crate::words::tests(states.len());

@@ -222,11 +222,31 @@ pub(crate) fn band(margin: f64) -> String {
     format!(" The shaded band is the margin: smaller changes than {percent} % do not matter.")
 }
 
-/// Whether verdicts on throughput decide what is slower and faster, and not ratios alone.
-pub(crate) fn has_verdicts(comparison: &Comparison) -> bool {
-    let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
-    let mut rates = cells.filter(|cell| cell.metric.name == THROUGHPUT);
-    rates.any(|cell| is_assessed(cell.verdict.name()))
+/// What decides whether a test is slower or faster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Basis {
+    /// Verdicts on throughput: a ratio alone decides nothing.
+    Verdicts,
+    /// Ratios and the margin, because nothing was repeated.
+    Ratios,
+}
+
+impl Basis {
+    /// Verdicts, if the comparison has any on throughput.
+    pub(crate) fn of(comparison: &Comparison) -> Self {
+        let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
+        let mut rates = cells.filter(|cell| cell.metric.name == THROUGHPUT);
+        match rates.any(|cell| is_assessed(cell.verdict.name())) {
+            true => Self::Verdicts,
+            false => Self::Ratios,
+        }
+    }
+
+    /// How the throughput of a variant compares with its base in each of these phases.
+    pub(crate) fn standings(self, phases: &[&PhaseResult], subject: &str) -> Vec<Standing> {
+        let of = |phase: &&PhaseResult| Standing::of_cell(phase.cell(subject, THROUGHPUT), self);
+        phases.iter().map(of).collect()
+    }
 }
 
 /// Ratios of a metric nearer to 1 than this are called about the same where there is no verdict;
@@ -263,11 +283,11 @@ impl Standing {
     }
 
     /// By the cell's verdict. Where others have verdicts, a ratio alone decides nothing.
-    pub(crate) fn of_cell(cell: Option<&Cell>, has_verdicts: bool) -> Self {
+    fn of_cell(cell: Option<&Cell>, basis: Basis) -> Self {
         let Some(cell) = cell else { return Self::Nothing };
         let verdict = cell.verdict.name();
         match cell.ratio {
-            Some(_) if has_verdicts && !is_assessed(verdict) => Self::Undecided,
+            Some(_) if basis == Basis::Verdicts && !is_assessed(verdict) => Self::Undecided,
             ratio => Self::of(ratio, verdict, cell.metric),
         }
     }

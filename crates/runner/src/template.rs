@@ -46,8 +46,8 @@ pub(crate) struct Loaded {
 }
 
 /// Starts these subjects once on an empty database, before any is loaded: a setting that one of
-/// them does not know must not be found after the load of another. The folders are those that `make`
-/// fills.
+/// them does not know must not be found after the load of another. The folders are those that
+/// `make` fills.
 pub(crate) fn prepare(run: &mut Run<'_>, load: u32, subjects: &[usize]) -> Result<(), Error> {
     for &subject in subjects {
         let folder = path(run, subject, load);

@@ -182,8 +182,8 @@ impl House {
         })
     }
 
-    /// Processes that live and may share anything at any moment: servers that do not answer yet, and
-    /// those that make data folders.
+    /// Living processes that may create shared memory at any moment: servers that do not answer
+    /// yet, and those that make data folders.
     fn starting(&self) -> Vec<u32> {
         let living = self.children.iter().filter(|(_, ending)| ending.is_none());
         living.map(|(pid, _)| *pid).filter(|pid| !self.started.contains(pid)).collect()

@@ -6,7 +6,7 @@ use crate::{
     number,
     scope::Scope,
     status,
-    words::{self, MARGIN, Standing, THROUGHPUT},
+    words::{self, Basis, MARGIN, Standing, THROUGHPUT},
 };
 use analysis::{Comparison, PhaseResult, geometric_mean};
 use model::metric::Better;
@@ -203,9 +203,9 @@ fn interval_cell(phases: &[&PhaseResult], subject: &str) -> Cell {
 
 /// Per group: mean with its interval, ends, and how many tests are slower, the same and faster.
 fn counts(comparison: &Comparison, compared: &[&str], document: &mut Document) {
-    let assessed = words::has_verdicts(comparison);
+    let basis = Basis::of(comparison);
     let (low, high) = (number::ratio(1.0 / MARGIN), number::ratio(MARGIN));
-    let heads = if assessed {
+    let heads = if basis == Basis::Verdicts {
         ["slower".to_owned(), "the same".to_owned(), "faster".to_owned(), "undecided".to_owned()]
     } else {
         [
@@ -228,10 +228,12 @@ fn counts(comparison: &Comparison, compared: &[&str], document: &mut Document) {
             table.rows.push(Row::Section((*subject).to_owned()));
         }
         for (name, phases) in parts(comparison) {
-            table.rows.push(Row::Cells(count(&name, &phases, (subject, assessed))));
+            let standings = basis.standings(&phases, subject);
+            let ratios = throughputs(&name, &phases, subject);
+            table.rows.push(Row::Cells([ratios, counts_of(&standings)].concat()));
         }
     }
-    if !assessed {
+    if basis == Basis::Ratios {
         // Nothing can be undecided where nothing is decided.
         drop_column(&mut table, UNDECIDED);
     }
@@ -257,29 +259,24 @@ fn drop_column(table: &mut Table, index: usize) {
     }
 }
 
-fn count(name: &str, phases: &[&PhaseResult], (subject, assessed): (&str, bool)) -> Vec<Cell> {
-    let found = ratios(phases, subject, THROUGHPUT);
-    let standing =
-        |phase: &&PhaseResult| Standing::of_cell(phase.cell(subject, THROUGHPUT), assessed);
-    let standings: Vec<Standing> = phases.iter().map(standing).collect();
-    let count = |wanted| {
-        let number = standings.iter().filter(|standing| **standing == wanted).count();
-        Cell::Count(number as u64)
-    };
+/// The name of a part, its mean with its interval, and its smallest and largest ratio.
+fn throughputs(name: &str, phases: &[&PhaseResult], subject: &str) -> Vec<Cell> {
     let end = |value: f64| if value.is_finite() { Cell::Ratio(value) } else { Cell::Missing };
-    let (low, high) = bounds(&found);
+    let (low, high) = bounds(&ratios(phases, subject, THROUGHPUT));
     vec![
         Cell::Text(name.to_owned()),
         mean_cell(phases, subject),
         interval_cell(phases, subject),
         end(low),
         end(high),
-        count(Standing::Worse),
-        count(Standing::Same),
-        count(Standing::Better),
-        count(Standing::Undecided),
-        count(Standing::Nothing),
     ]
+}
+
+/// How many tests stand in each way, in the order of the columns.
+fn counts_of(standings: &[Standing]) -> Vec<Cell> {
+    use Standing::{Better, Nothing, Same, Undecided, Worse};
+    let count = |wanted| standings.iter().filter(|standing| **standing == wanted).count() as u64;
+    [Worse, Same, Better, Undecided, Nothing].map(|wanted| Cell::Count(count(wanted))).to_vec()
 }
 
 /// What the numbers above may be taken for.

@@ -4,7 +4,7 @@ use super::Section;
 use crate::{
     document::{Align, Cell, Column, Document, Item, Row, Table},
     scope::Scope,
-    words::{self, Standing, THROUGHPUT},
+    words::{self, Basis, Standing, THROUGHPUT},
 };
 use analysis::{Comparison, PhaseResult, geometric_mean};
 use model::metric::Better;
@@ -36,7 +36,7 @@ impl Section for Consecutive {
             return;
         }
         document.section("consecutive", "Version by version");
-        let rule = if words::has_verdicts(steps) {
+        let rule = if Basis::of(steps) == Basis::Verdicts {
             "by their verdicts"
         } else {
             "by their ratios, as nothing is repeated"
@@ -68,14 +68,15 @@ fn table(steps: &Comparison) -> Table {
         ..Column::words(name)
     };
     columns.extend(parts.iter().map(counts));
-    let assessed = words::has_verdicts(steps);
+    let basis = Basis::of(steps);
     let row = |subject: &String| {
         let base = base_of(steps, subject)?;
         let ratios = parts[0].1.iter().filter_map(|p| p.cell(subject, THROUGHPUT)?.ratio);
         let mean = geometric_mean(&ratios.collect::<Vec<_>>());
         let mean = mean.map_or(Cell::Missing, Cell::Ratio);
         let names = [base, subject].map(|name| Cell::Text(name.to_owned()));
-        let cells = parts.iter().map(|(_, phases)| Cell::Text(counted(phases, subject, assessed)));
+        let cells =
+            parts.iter().map(|(_, phases)| Cell::Text(counted(&basis.standings(phases, subject))));
         Some(Row::Cells(names.into_iter().chain([mean]).chain(cells).collect()))
     };
     let rows = steps.subjects.iter().filter_map(row).collect();
@@ -88,10 +89,7 @@ fn base_of<'a>(steps: &'a Comparison, subject: &str) -> Option<&'a str> {
 }
 
 /// `5 faster, 2 same, 2 slower` without what there is none of.
-fn counted(phases: &[&PhaseResult], subject: &str, assessed: bool) -> String {
-    let standing =
-        |phase: &&PhaseResult| Standing::of_cell(phase.cell(subject, THROUGHPUT), assessed);
-    let found: Vec<Standing> = phases.iter().map(standing).collect();
+fn counted(found: &[Standing]) -> String {
     let part = |(wanted, word): &(Standing, &str)| match found.iter().filter(|s| *s == wanted) {
         same if same.clone().next().is_none() => None,
         same => Some(format!("{} {word}", same.count())),
