@@ -54,6 +54,7 @@ window.looks = (() => {
   // Points that a chart draws, counted from its shapes.
   const points = (svg) => {
     if (svg.classList.contains("strip")) return all(svg, "circle, rect:not(.margin), .broken").length;
+    if (svg.closest("figure.columns")) return all(svg, ".bar, .broken").length;
     const paths = all(svg, ".line path:not(.gap)").map((path) => path.getAttribute("d").match(/[ML]/g).length);
     // Short segments are drawn as a line and as dots.
     const twice = paths.filter((count) => count <= 3);

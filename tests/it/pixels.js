@@ -68,6 +68,20 @@ window.pixels = (() => {
     return classes;
   };
 
+  // Cells have the background that their class names, beside their words.
+  const heat = (data, figure, origin) => {
+    const cells = [...figure.querySelectorAll("tbody td[class]")];
+    const shown = figure.querySelector(".wide").getBoundingClientRect();
+    const missing = cells.filter((cell) => {
+      const box = cell.getBoundingClientRect();
+      const color = getComputedStyle(cell).backgroundColor;
+      if (!box.width || box.right > shown.right || /, 0\)$/.test(color)) return false;
+      return distance(pixel(data, box.left - origin.left + 2, box.top - origin.top + 2), rgb(color)) > 3;
+    }).map((cell) => cell.className);
+    const painted = cells.map((cell) => getComputedStyle(cell).backgroundColor).filter((color) => !/, 0\)$/.test(color));
+    return { area: cells.length, paper: 0, series: [painted.length], faint: 0, strong: 0, missing };
+  };
+
   // Bars that stand: their grid is known from its lines.
   const columns = (data, svg, origin) => {
     const box = svg.getBoundingClientRect();
@@ -135,6 +149,7 @@ window.pixels = (() => {
     const data = await picture(url);
     const drawings = [...figure.querySelectorAll("svg[role=img]")];
     const kind = figure.dataset.chart;
+    if (kind === "heat") return { kind, form: figure.className, drawings: [heat(data, figure, origin)] };
     return {
       kind, form: figure.className,
       drawings: drawings.map((svg) => {

@@ -93,7 +93,11 @@ fn every_kind_of_chart_shows_its_grid_and_its_marks_in_their_colors() {
         names.iter().enumerate().map(|(n, name)| (name.as_str(), 1.0 + n as f64 / 10.0)).collect();
     let (mut kinds, mut bands) = (BTreeSet::new(), 0);
     let few = [("old", 1.0), ("new", 1.6)];
-    let cases = [("few", &few[..], &[1280, 390][..]), ("many", &many, &[1280])];
+    let cases = [
+        ("few", &few[..], &[1280, 390][..]),
+        ("several", &many[..7], &[1280]),
+        ("many", &many, &[1280]),
+    ];
     for (name, subjects, widths) in cases {
         let file = lab.write(&format!("{name}.html"), &page(subjects));
         for &width in widths {
@@ -117,7 +121,7 @@ fn every_kind_of_chart_shows_its_grid_and_its_marks_in_their_colors() {
             browser.medium("screen", "light");
         }
     }
-    let wanted = ["columns", "forest bars", "forest dots", "plot"].map(str::to_owned);
+    let wanted = ["columns", "forest bars", "forest dots", "heat", "plot"].map(str::to_owned);
     assert_eq!(kinds, BTreeSet::from(wanted));
     assert!(bands > 0, "the margin of throughput is wide enough to be seen");
 }
@@ -162,6 +166,10 @@ fn check(picture: &Picture, place: &str) {
         let Drawing { area, paper, series, faint, strong, missing, .. } = drawing;
         let said = format!("{place}: {drawing:?}");
         assert_eq!(missing, &Vec::<String>::new(), "{said}");
+        if picture.kind == "heat" {
+            assert!(*area > 0.0 && series[0] > 0.0, "{said}");
+            continue;
+        }
         assert!(*area > 500.0 && *faint > 0.0, "{said}");
         // What is neither ground, grid nor in a color of its own: the edges of marks, and words.
         let words = match picture.kind.as_str() {

@@ -39,8 +39,8 @@ fn one(chart: &Columns) -> Markup {
     let longest = chart.rows.iter().map(|row| row.title.chars().count()).max().unwrap_or(0) as f64;
     let room = (chart.variants.len() as f64 * BAR + GAP).max(TEST);
     // The first name reaches to the left of its bars.
-    let left = LEFT.max(longest * ASIDE - room / 2.0 + 8.0);
-    let width = left + room * chart.rows.len() as f64 + 10.0;
+    let left = round(LEFT.max(longest * ASIDE - room / 2.0 + 8.0));
+    let width = round(left + room * chart.rows.len() as f64 + 10.0);
     let bottom = TOP + HEIGHT;
     html! {
         figure class="columns" data-chart="columns" {
