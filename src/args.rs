@@ -59,21 +59,29 @@ impl CatalogArgs {
     }
 }
 
-/// The user of servers where none is named.
-pub(crate) const DEFAULT_SERVER_USER: &str = "nobody";
-
 /// The system user of the servers.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct HostArgs {
-    /// System user that runs the servers when root starts dbdyno
-    #[arg(long, value_name = "USER", default_value = DEFAULT_SERVER_USER)]
+    /// System user that runs the servers when root starts dbdyno; `dbdyno` is created if it is
+    /// missing
+    #[arg(long, value_name = "USER", default_value = dbms::SERVER_USER)]
     pub(crate) server_user: String,
 }
 
 impl HostArgs {
     /// The folders of builds, data and sockets on this host.
     pub(crate) fn places(&self) -> anyhow::Result<dbms::Places> {
-        Ok(dbms::Places::of_this_host(&self.server_user)?)
+        let places = dbms::Places::of_this_host(&self.server_user)?;
+        if let Some(folder) = &places.untrusted {
+            talk::say(&format!(
+                "warning: another user could change files below `{}`; they were moved to `{}` and \
+                 are not used: builds are fetched again; remove that folder when nothing in it \
+                 is needed",
+                places.root.display(),
+                folder.display()
+            ));
+        }
+        Ok(places)
     }
 }
 

@@ -42,7 +42,7 @@ impl Rig {
             prefix: Vec::new(),
             environment: Vec::new(),
         };
-        let places = Places::of_this_host("nobody")?;
+        let places = Places::of_this_host(dbms::SERVER_USER)?;
         let resolved = dbms::resolve(&build, &places)?;
         let installed: Installed = dbms::install(&resolved, &places, &mut |_| ())?;
         let place = places.new_run(&format!("bench-{}", std::process::id()))?;

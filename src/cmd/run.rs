@@ -3,8 +3,8 @@
 use super::Verb;
 use crate::{
     args::{
-        CatalogArgs, Color, ConcurrencyArgs, DEFAULT_SERVER_USER, ExperimentArgs, HostArgs,
-        ProgressStyle, QUICKSTART, ResultsArgs,
+        CatalogArgs, Color, ConcurrencyArgs, ExperimentArgs, HostArgs, ProgressStyle, QUICKSTART,
+        ResultsArgs,
     },
     comparison, credentials,
     exit::Code,
@@ -147,7 +147,7 @@ fn shaping(arguments: &Arguments) -> Vec<String> {
     if let Some(folder) = &arguments.catalog.catalog {
         add("--catalog", folder.display().to_string());
     }
-    if arguments.host.server_user != DEFAULT_SERVER_USER {
+    if arguments.host.server_user != dbms::SERVER_USER {
         add("--server-user", arguments.host.server_user.clone());
     }
     if arguments.no_steps {

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use std::{
     io::{self, Read, Seek},
     os::unix::fs::PermissionsExt,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
@@ -36,7 +36,43 @@ pub(crate) fn unpack(archive: &Path, folder: &Path) -> Result<()> {
     } else {
         return Err(refused("its format is unknown".to_owned()));
     };
-    done.map_err(|error| refused(error.to_string()))
+    done.map_err(|error| refused(error.to_string()))?;
+    match link_outside(folder, &fs::canonicalize(folder)?)? {
+        Some(link) => {
+            let text = format!("its link `{}` leads outside of its folder", link.display());
+            Err(refused(text))
+        }
+        None => Ok(()),
+    }
+}
+
+/// A link below `folder` that leads out of `root`, or nowhere that can be told.
+fn link_outside(folder: &Path, root: &Path) -> Result<Option<PathBuf>> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let path = entry.path();
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            if let Some(link) = link_outside(&path, root)? {
+                return Ok(Some(link));
+            }
+        } else if kind.is_symlink() {
+            // A link to nothing, as packages without their documents have, must at least be named
+            // relative to a folder inside.
+            let is_inside = match fs::canonicalize(&path) {
+                Ok(target) => target.starts_with(root),
+                Err(_) => fs::read_link(&path)?.components().all(is_downward),
+            };
+            if !is_inside {
+                return Ok(Some(path.strip_prefix(root).unwrap_or(&path).to_owned()));
+            }
+        }
+    }
+    Ok(None)
+}
+
+fn is_downward(part: Component<'_>) -> bool {
+    matches!(part, Component::Normal(_) | Component::CurDir)
 }
 
 fn unpack_tar(reader: impl Read, folder: &Path) -> io::Result<()> {

@@ -118,6 +118,41 @@ pub enum Error {
         /// The name.
         name: String,
     },
+    /// The server user does not exist and cannot be created.
+    #[error(
+        "cannot create the system user `{name}` that runs the servers ({reason}): create it by \
+         `useradd --system {name}`, or name another user by `--server-user`"
+    )]
+    NoServerUser {
+        /// The name.
+        name: String,
+        /// Why.
+        reason: String,
+    },
+    /// A folder that dbdyno needs for itself is another user's.
+    #[error(
+        "`{path}` belongs to user {owner} or can be changed by others, and dbdyno trusts only \
+         folders of its own: remove it, or correct its owner and mode",
+        path = path.display()
+    )]
+    ForeignFolder {
+        /// Path.
+        path: PathBuf,
+        /// Its owner.
+        owner: u32,
+    },
+    /// A data folder holds a file of another user.
+    #[error(
+        "`{path}` does not belong to user {owner}, as its folder does, and is not copied: the \
+         server's data cannot be trusted; start the run again",
+        path = path.display()
+    )]
+    ForeignFile {
+        /// Path.
+        path: PathBuf,
+        /// Owner of the folder.
+        owner: u32,
+    },
     /// The server user is root.
     #[error("servers refuse to run as `{name}`; name another user by `--server-user`")]
     RootServers {

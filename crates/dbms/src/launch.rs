@@ -5,7 +5,7 @@ use crate::{
     Error, Installed, Keeper, Result, RunPlace, Server, access, find,
     keeper::Spawn,
     own_settings::PORT,
-    place::{create_private_folder, living_socket, own, own_like_parent},
+    folder,
     product::Dbms,
     server::{ended_within, last_words, open, tail},
     task,
@@ -63,7 +63,9 @@ pub struct Ground<'a> {
     pub sockets: PathBuf,
     /// Private folder for temporary files.
     pub temporary: PathBuf,
-    /// Configuration file.
+    /// Folder of files that the server reads and cannot change.
+    pub inputs: PathBuf,
+    /// Configuration file, one of them.
     pub config_file: PathBuf,
     /// Port on 127.0.0.1, for transport TCP.
     pub port: Option<u16>,
@@ -111,7 +113,7 @@ pub struct Step {
 
 impl<'a> Ground<'a> {
     fn of(launch: Launch<'a>) -> Result<Self> {
-        let temporary = launch.place.beside("tmp", launch.label)?;
+        let inputs = launch.place.config_of(launch.label)?;
         let port = match launch.config.transport {
             Transport::Socket => None,
             Transport::Tcp => Some(free_port(launch.config)?),
@@ -119,14 +121,15 @@ impl<'a> Ground<'a> {
         Ok(Self {
             launch,
             sockets: launch.place.sockets_of(launch.label)?,
-            config_file: temporary.join("server.conf"),
-            temporary,
+            temporary: launch.place.temporary_of(launch.label)?,
+            config_file: inputs.join("server.conf"),
+            inputs,
             port,
         })
     }
 
     fn log(&self, kind: &str) -> Result<PathBuf> {
-        let folder = self.launch.place.beside("log", self.launch.label)?;
+        let folder = self.launch.place.logs_of(self.launch.label)?;
         Ok(folder.join(format!("{kind}.log")))
     }
 
@@ -145,20 +148,7 @@ impl<'a> Ground<'a> {
 
     /// Writes a file that the server may read.
     pub(crate) fn write(&self, file: &Path, text: &str) -> Result<()> {
-        fs::write(file, text)?;
-        own_like_parent(file)
-    }
-
-    // A server that was killed leaves its socket and a file with its process, and a new server that
-    // finds that process number in use by anything refuses to start.
-    fn clear_sockets(&self) -> Result<()> {
-        if let Some(path) = living_socket(&self.sockets) {
-            return Err(Error::SocketInUse { path });
-        }
-        for entry in fs::read_dir(&self.sockets)? {
-            fs::remove_file(entry?.path())?;
-        }
-        Ok(())
+        folder::write_for_group(file, text, self.launch.place.user().map(|user| user.gid))
     }
 
     fn configure(&self, product: &dyn Dbms) -> Result<Rendered> {
@@ -176,14 +166,16 @@ pub fn initialise(launch: &Launch<'_>, keeper: &Keeper) -> Result<()> {
     if data.exists() && fs::read_dir(data)?.next().is_some() {
         return Err(Error::DataNotEmpty { path: data.to_owned() });
     }
-    create_private_folder(data)?;
-    own(data, launch.place.user())?;
+    folder::create_private_folder(data)?;
     let ground = Ground::of(*launch)?;
-    check_access(&ground)?;
     ground.configure(product)?;
     let log = ground.log("initialise")?;
     fs::write(&log, "")?;
-    for step in product.initialise(&ground)? {
+    let steps = product.initialise(&ground)?;
+    // From now on root writes nothing into it.
+    folder::give(data, launch.place.user())?;
+    check_access(&ground)?;
+    for step in steps {
         let spawn = ground.spawn(step.words, step.input, &log);
         if let Err(reason) = to_end(keeper, spawn)? {
             return Err(unknown_setting(&ground, &log, &reason).unwrap_or_else(|| {
@@ -224,7 +216,6 @@ pub fn start(
     check_access(&ground)?;
     let endpoint = product.endpoint(&ground);
     check_length(&endpoint)?;
-    ground.clear_sockets()?;
     let rendered = ground.configure(product)?;
     let log = ground.log("server")?;
     fs::write(&log, "")?;

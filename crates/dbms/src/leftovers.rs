@@ -8,7 +8,8 @@
 use crate::{
     Error, Result,
     keeper::Remains,
-    place::{file_error, living_socket},
+    folder::file_error,
+    place::living_socket,
 };
 use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt;

@@ -14,6 +14,7 @@ mod cgroup;
 mod client;
 mod error;
 mod explain;
+mod folder;
 mod freezer;
 mod install;
 mod installed;
@@ -33,9 +34,11 @@ mod resolve;
 mod server;
 mod task;
 mod upkeep;
+mod user;
 mod version;
 
 pub use error::{Error, Result};
+pub use folder::{copy_folder, create_private_folder};
 pub use explain::{Access, Explained, PlanRows, Question};
 pub use install::{import_tarball, install, installed};
 pub use installed::{Installed, Program};
@@ -44,10 +47,11 @@ pub use launch::{Ground, Launch, NotReady, Rendered, Step, attach, initialise, s
 pub use neighbors::{Announcement, Concurrency, Neighbor, announce, shared_folder};
 pub use own_settings::check_settings;
 pub use package::{Moves, Package, Release};
-pub use place::{Places, RunPlace, ServerUser, create_private_folder};
+pub use place::{Places, RunPlace};
 pub use resolve::{Resolved, Source, resolve};
 pub use server::Server;
 pub use upkeep::{Debt, Failure, Maintenance, Size, bytes_below};
+pub use user::{SERVER_USER, ServerUser};
 pub use version::setting_value;
 
 use product::{DBMSES, Dbms};

@@ -1,9 +1,9 @@
 //! What MySQL and MariaDB have in common: configuration, data folder, debts of InnoDB and MyRocks.
 
 use crate::{
-    Debt, Maintenance, Rendered, Result, Size,
+    Debt, Maintenance, Rendered, Result, Size, folder,
     launch::{Ground, Step},
-    mysql_layout::{self, Layout},
+    mysql_layout::Layout,
     version::{numbers, setting_value},
 };
 use fs_err as fs;
@@ -261,7 +261,7 @@ pub(crate) fn initialise(ground: &Ground<'_>) -> Result<Vec<Step>> {
     let layout = Layout::of(&launch.installed.basedir);
     let mut words = launch.installed.program().command();
     words.extend(arguments(ground));
-    let file = ground.temporary.join("initialise.sql");
+    let file = ground.inputs.join("initialise.sql");
     if initialises_itself(ground) {
         words.push("--initialize-insecure".to_owned());
         words.push(format!("--init-file={}", file.display()));
@@ -269,9 +269,11 @@ pub(crate) fn initialise(ground: &Ground<'_>) -> Result<Vec<Step>> {
         return Ok(vec![Step { words, input: None }]);
     }
     if let Some(template) = &layout.template {
-        mysql_layout::copy_folder(template, launch.data)?;
+        fs::remove_dir(launch.data)?;
+        folder::copy_tree(template, launch.data)?;
+        folder::make(launch.data, 0o700, None)?;
         // A folder is a database to these versions.
-        crate::create_private_folder(&launch.data.join(DATABASE))?;
+        folder::make(&launch.data.join(DATABASE), 0o700, None)?;
         return Ok(Vec::new());
     }
     words.push("--bootstrap".to_owned());

@@ -122,7 +122,8 @@ pub(crate) fn arrange(folder: &Path, names: &[&str]) -> Result<()> {
         // Jars keep no modes.
         for entry in fs::read_dir(holder)? {
             let path = entry?.path();
-            if path.is_file() {
+            // Not through a link, which may lead anywhere.
+            if fs::symlink_metadata(&path)?.is_file() {
                 make_executable(&path)?;
             }
         }
@@ -134,22 +135,6 @@ pub(crate) fn arrange(folder: &Path, names: &[&str]) -> Result<()> {
 fn make_executable(path: &Path) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
     Ok(fs::set_permissions(path, std::fs::Permissions::from_mode(0o755))?)
-}
-
-/// Copies a ready data folder.
-pub(crate) fn copy_folder(from: &Path, to: &Path) -> Result<()> {
-    for entry in fs::read_dir(from)? {
-        let entry = entry?;
-        let target = to.join(entry.file_name());
-        if entry.file_type()?.is_dir() {
-            crate::create_private_folder(&target)?;
-            copy_folder(&entry.path(), &target)?;
-        } else {
-            fs::copy(entry.path(), &target)?;
-            crate::place::own_like_parent(&target)?;
-        }
-    }
-    Ok(())
 }
 
 #[cfg(test)]

@@ -166,7 +166,7 @@ fn gate(folder: &Path) -> Result<fs::File> {
             Err(Errno::WOULDBLOCK | Errno::INTR) if start.elapsed() < GATE_LIMIT => {
                 std::thread::sleep(Duration::from_millis(2));
             }
-            Err(error) => return Err(crate::place::file_error(&path, error)),
+            Err(error) => return Err(crate::folder::file_error(&path, error)),
         }
     }
 }

@@ -1,18 +1,17 @@
 //! Where builds, data folders, sockets and logs lie on this host, and who owns them.
+//!
+//! As root, everything belongs to root but what a server itself writes: the leaves `data`, `tmp`
+//! and its socket folder, whose names it cannot change because the folders above them are root's.
 
 use crate::{
-    Error, Result,
+    Error, Result, ServerUser, folder,
     keeper::Remains,
     leftovers::{self, KEEPER_LIMIT},
 };
 use fs_err as fs;
-use rustix::fs::{Gid, Uid};
 use sha2::{Digest, Sha256};
 use std::{
-    os::unix::{
-        fs::{DirBuilderExt, MetadataExt, PermissionsExt},
-        net::UnixStream,
-    },
+    os::unix::{fs::FileTypeExt, net::UnixStream},
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
@@ -20,51 +19,24 @@ use std::{
 
 const ROOT_OF_ROOT: &str = "/var/lib/dbdyno";
 
-/// The user that server processes run as when dbdyno is root.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct ServerUser {
-    /// User id.
-    pub uid: u32,
-    /// Primary group id.
-    pub gid: u32,
-}
-
-impl ServerUser {
-    fn named(name: &str) -> Result<Self> {
-        let users = fs::read_to_string("/etc/passwd")?;
-        let id = |text: Option<&str>| text.and_then(|text| text.parse().ok());
-        users
-            .lines()
-            .map(|line| line.split(':').collect::<Vec<_>>())
-            .find(|fields| fields.first() == Some(&name))
-            .and_then(|fields| {
-                let uid = id(fields.get(2).copied())?;
-                Some(Self { uid, gid: id(fields.get(3).copied())? })
-            })
-            .ok_or_else(|| Error::UnknownUser { name: name.to_owned() })
-    }
-}
-
 /// The folders of dbdyno on this host.
 #[derive(Debug, Clone)]
 pub struct Places {
     /// Above all others.
     pub root: PathBuf,
-    /// Who owns them and runs the servers; `None` means the caller.
+    /// Who runs the servers and owns what they write; `None` means the caller.
     pub user: Option<ServerUser>,
+    /// Where things were moved to that another user could change, such as those of a version that
+    /// trusted the server user.
+    pub untrusted: Option<PathBuf>,
 }
 
 impl Places {
-    /// As root `/var/lib/dbdyno`, owned by `server_user`; else the caller's cache folder. Fails
-    /// where the user is unknown or no cache folder is.
+    /// As root `/var/lib/dbdyno`, with servers of `server_user`; else the caller's cache folder.
+    /// Fails where there is no such user, or no cache folder.
     pub fn of_this_host(server_user: &str) -> Result<Self> {
         if rustix::process::geteuid().is_root() {
-            let user = ServerUser::named(server_user)?;
-            if user.uid == 0 {
-                return Err(Error::UnknownUser {
-                    name: format!("{server_user}` other than `root"),
-                });
-            }
+            let user = ServerUser::of_this_host(server_user)?;
             return Self::at(Path::new(ROOT_OF_ROOT), Some(user));
         }
         let absolute = |name: &str| {
@@ -78,11 +50,29 @@ impl Places {
 
     /// Any folder, which is made where it is missing.
     pub fn at(root: &Path, user: Option<ServerUser>) -> Result<Self> {
-        let places = Self { root: root.to_owned(), user };
-        let mode = if user.is_some() { 0o755 } else { 0o700 };
-        places.make(&places.root, mode)?;
-        places.make(&places.builds(), mode)?;
+        fs::create_dir_all(root)?;
+        let root = fs::canonicalize(root)?;
+        let untrusted = match user {
+            Some(_) => {
+                folder::check_above(&root)?;
+                folder::take_over(&root)?
+            }
+            None => None,
+        };
+        let places = Self { root, user, untrusted };
+        places.make(&places.root, places.readable())?;
+        places.make(&places.builds(), places.readable())?;
         Ok(places)
+    }
+
+    /// The mode of what the server user has to read, and may be seen by everybody.
+    pub(crate) fn readable(&self) -> u32 {
+        if self.user.is_some() { 0o755 } else { 0o700 }
+    }
+
+    /// The mode of a folder whose names nobody need know.
+    fn passable(&self) -> u32 {
+        if self.user.is_some() { 0o711 } else { 0o700 }
     }
 
     /// Installed builds, one folder each.
@@ -97,8 +87,10 @@ impl Places {
 
     /// Private states of registry clients.
     pub(crate) fn registry(&self, name: &str) -> Result<PathBuf> {
-        let folder = self.root.join("registry").join(name);
-        fs::create_dir_all(&folder)?;
+        let above = self.root.join("registry");
+        self.make(&above, self.readable())?;
+        let folder = above.join(name);
+        self.make(&folder, self.readable())?;
         Ok(folder)
     }
 
@@ -106,17 +98,17 @@ impl Places {
     /// another process uses them or listens on one of the sockets.
     pub fn new_run(&self, id: &str) -> Result<RunPlace> {
         let runs = self.runs();
-        self.make(&runs, if self.user.is_some() { 0o711 } else { 0o700 })?;
+        self.make(&runs, self.passable())?;
         let folder = runs.join(id);
         // First of all: until then another run may remove what is there.
-        let lock = leftovers::claim(&folder, |folder| self.make(folder, 0o700))?;
+        let lock = leftovers::claim(&folder, |folder| make_shared(folder, self.user))?;
         Remains::sweep(&folder);
         let sockets = self.sockets_of_run(&folder);
         if let Some(parent) = sockets.parent().filter(|parent| parent.starts_with(&self.root)) {
-            self.make(parent, 0o711)?;
+            self.make(parent, self.passable())?;
         }
         nobody_listens(&sockets)?;
-        self.make(&sockets, 0o700)?;
+        make_shared(&sockets, self.user)?;
         leftovers::sweep(&runs, |folder| self.sockets_of_run(folder));
         Ok(RunPlace { folder, sockets, user: self.user, lock: Arc::new(lock) })
     }
@@ -136,25 +128,15 @@ impl Places {
             .unwrap_or_else(|| PathBuf::from("/tmp"))
     }
 
-    fn make(&self, folder: &Path, mode: u32) -> Result<()> {
-        if let Some(parent) = folder.parent().filter(|parent| !parent.exists()) {
-            fs::create_dir_all(parent)?;
-        }
-        if !folder.is_dir() {
-            create_folder(folder, mode)?;
-        }
-        // In a folder that all users share, somebody else may have been first.
-        let me = rustix::process::geteuid();
-        let owner = fs::metadata(folder)?.uid();
-        let is_ours = owner == me.as_raw()
-            || self.user.is_some_and(|user| user.uid == owner)
-            || me.is_root() && folder.starts_with(&self.root);
-        if !is_ours {
-            return Err(Error::Access { user: me.as_raw(), path: folder.to_owned() });
-        }
-        fs::set_permissions(folder, std::fs::Permissions::from_mode(mode))?;
-        own(folder, self.user)
+    pub(crate) fn make(&self, folder: &Path, mode: u32) -> Result<()> {
+        folder::make(folder, mode, None)
     }
+}
+
+/// A folder of the caller's that the server user may pass through, and nobody else.
+fn make_shared(folder: &Path, user: Option<ServerUser>) -> Result<()> {
+    let mode = if user.is_some() { 0o710 } else { 0o700 };
+    folder::make(folder, mode, user.map(|user| user.gid))
 }
 
 /// The folders of one execution of an experiment: data, logs, sockets.
@@ -194,20 +176,62 @@ impl RunPlace {
         self.user
     }
 
-    /// A private folder below the sockets, by a short name that depends on the label alone.
-    pub(crate) fn sockets_of(&self, label: &str) -> Result<PathBuf> {
-        let folder = self.sockets.join(&short_hash(Path::new(label))[..6]);
-        create_private_folder(&folder)?;
+    /// Makes the folder `name` for data folders in [`RunPlace::data`]: servers pass through it.
+    pub fn folder_for_data(&self, name: &str) -> Result<PathBuf> {
+        let folder = self.folder.join(name);
+        make_shared(&folder, self.user)?;
         Ok(folder)
     }
 
-    /// A private folder beside the data, e.g. for temporary files of one server.
-    pub(crate) fn beside(&self, kind: &str, label: &str) -> Result<PathBuf> {
-        let plain = |c: char| if c.is_ascii_alphanumeric() || "-._".contains(c) { c } else { '_' };
-        let folder = self.folder.join(kind).join(label.chars().map(plain).collect::<String>());
-        create_private_folder(&folder)?;
+    /// A new folder of one server's socket, with a short name that depends on the label alone.
+    pub(crate) fn sockets_of(&self, label: &str) -> Result<PathBuf> {
+        let folder = self.sockets.join(&short_hash(Path::new(label))[..6]);
+        if let Some(path) = living_socket(&folder) {
+            return Err(Error::SocketInUse { path });
+        }
+        // A server that was killed leaves its socket and a file with its process, and a new server
+        // that finds that process number in use by anything refuses to start.
+        self.new_of_server(&folder)?;
         Ok(folder)
     }
+
+    /// A new folder of one server's temporary files.
+    pub(crate) fn temporary_of(&self, label: &str) -> Result<PathBuf> {
+        let folder = self.folder_for_data("tmp")?.join(plain(label));
+        self.new_of_server(&folder)?;
+        Ok(folder)
+    }
+
+    /// A folder of files that one server reads and does not write.
+    pub(crate) fn config_of(&self, label: &str) -> Result<PathBuf> {
+        let folder = self.folder_for_data("conf")?.join(plain(label));
+        make_shared(&folder, self.user)?;
+        Ok(folder)
+    }
+
+    /// A folder of one server's logs, which the keeper alone writes.
+    pub(crate) fn logs_of(&self, label: &str) -> Result<PathBuf> {
+        let above = self.folder.join("log");
+        folder::make(&above, 0o700, None)?;
+        let folder = above.join(plain(label));
+        folder::make(&folder, 0o700, None)?;
+        Ok(folder)
+    }
+
+    fn new_of_server(&self, path: &Path) -> Result<()> {
+        match fs::remove_dir_all(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
+        }
+        folder::make(path, 0o700, None)?;
+        folder::give(path, self.user)
+    }
+}
+
+/// A label as the name of a folder.
+fn plain(label: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-._".contains(c) { c } else { '_' };
+    label.chars().map(plain).collect()
 }
 
 /// Waits until no process listens on any socket in the folders of `sockets`, in case the keeper of
@@ -226,87 +250,14 @@ fn nobody_listens(sockets: &Path) -> Result<()> {
 /// A socket below a folder that somebody listens on.
 pub(crate) fn living_socket(folder: &Path) -> Option<PathBuf> {
     let entries = fs::read_dir(folder).ok()?;
-    entries.flatten().map(|entry| entry.path()).find_map(|path| {
-        if path.is_dir() {
-            return living_socket(&path);
-        }
-        UnixStream::connect(&path).is_ok().then_some(path)
-    })
-}
-
-/// Makes a folder of mode 0700 and the missing ones above it, each owned like the folder that holds
-/// it, so that a folder in a run's place belongs to the server user. Does nothing where it exists.
-pub fn create_private_folder(folder: &Path) -> Result<()> {
-    if folder.is_dir() {
-        return Ok(());
-    }
-    if let Some(parent) = folder.parent().filter(|parent| !parent.as_os_str().is_empty()) {
-        create_private_folder(parent)?;
-    }
-    create_folder(folder, 0o700)?;
-    own_like_parent(folder)
-}
-
-// With its mode from the first moment on, which `fs_err` cannot do.
-fn create_folder(folder: &Path, mode: u32) -> Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.mode(mode).create(folder).map_err(|error| {
-        let text = format!("cannot create folder `{}`: {error}", folder.display());
-        Error::File(std::io::Error::new(error.kind(), text))
-    })
-}
-
-/// Gives a file or folder to the owner of the folder that holds it, where the caller may.
-pub(crate) fn own_like_parent(path: &Path) -> Result<()> {
-    let Some(parent) = path.parent().filter(|_| rustix::process::geteuid().is_root()) else {
-        return Ok(());
-    };
-    let holder = fs::metadata(parent)?;
-    own(path, Some(ServerUser { uid: holder.uid(), gid: holder.gid() }))
-}
-
-/// Gives a file or folder to the server user.
-pub(crate) fn own(path: &Path, user: Option<ServerUser>) -> Result<()> {
-    let Some(user) = user else { return Ok(()) };
-    let (uid, gid) = (Uid::from_raw(user.uid), Gid::from_raw(user.gid));
-    let flags = rustix::fs::AtFlags::SYMLINK_NOFOLLOW;
-    rustix::fs::chownat(rustix::fs::CWD, path, Some(uid), Some(gid), flags)
-        .map_err(|error| file_error(path, error))
-}
-
-/// Gives a folder and everything in it to the server user, readable by all.
-pub(crate) fn own_build(folder: &Path, user: Option<ServerUser>) -> Result<()> {
-    own(folder, user)?;
-    readable(folder)?;
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
+    entries.flatten().find_map(|entry| {
+        let kind = entry.file_type().ok()?;
         if kind.is_dir() {
-            own_build(&entry.path(), user)?;
-        } else {
-            own(&entry.path(), user)?;
-            if kind.is_file() {
-                readable(&entry.path())?;
-            }
+            return living_socket(&entry.path());
         }
-    }
-    Ok(())
-}
-
-fn readable(path: &Path) -> Result<()> {
-    let mode = fs::metadata(path)?.mode();
-    let search = if mode & 0o100 != 0 || path.is_dir() { 0o111 } else { 0 };
-    let wanted = (mode | 0o644 | search) & 0o755;
-    if mode & 0o7777 != wanted {
-        fs::set_permissions(path, std::fs::Permissions::from_mode(wanted))?;
-    }
-    Ok(())
-}
-
-/// An error of a raw system call, with the path that it was about.
-pub(crate) fn file_error(path: &Path, error: rustix::io::Errno) -> Error {
-    let error = std::io::Error::from(error);
-    Error::File(std::io::Error::new(error.kind(), format!("{error}: `{}`", path.display())))
+        let is_used = kind.is_socket() && UnixStream::connect(entry.path()).is_ok();
+        is_used.then(|| entry.path())
+    })
 }
 
 fn short_hash(path: &Path) -> String {
@@ -317,6 +268,7 @@ fn short_hash(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::{MetadataExt, symlink};
 
     #[test]
     fn folders_of_a_run_are_private_and_short() {
@@ -342,6 +294,7 @@ mod tests {
         fs::write(folder.path().join("a/pid"), "1").unwrap();
         let path = folder.path().join("a/s");
         assert_eq!(living_socket(folder.path()), None);
+        symlink(folder.path(), folder.path().join("a/loop")).unwrap();
         let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
         assert_eq!(living_socket(folder.path()), Some(path.clone()));
         drop(listener);
@@ -350,20 +303,10 @@ mod tests {
     }
 
     #[test]
-    fn an_unknown_server_user_is_named() {
-        let message = ServerUser::named("no-such-user").unwrap_err().to_string();
-        assert_eq!(
-            message,
-            "this machine has no user `no-such-user`; name another by `--server-user`"
-        );
-        assert_eq!(ServerUser::named("root").unwrap(), ServerUser { uid: 0, gid: 0 });
-    }
-
-    #[test]
     fn names_of_labels_stay_inside_the_run() {
         let root = tempfile::tempdir().unwrap();
         let run = Places::at(root.path(), None).unwrap().new_run("r").unwrap();
-        let folder = run.beside("tmp", "../a/b").unwrap();
+        let folder = run.temporary_of("../a/b").unwrap();
         assert_eq!(folder.parent().unwrap(), run.data().join("tmp"));
         fs::remove_dir_all(run.sockets()).unwrap();
     }

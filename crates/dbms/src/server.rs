@@ -4,7 +4,7 @@ use crate::{
     Error, Keeper, Rendered, Result,
     freezer::{Freezer, send},
     keeper::Spawned,
-    place::file_error,
+    folder::file_error,
     product::Dbms,
     task,
 };

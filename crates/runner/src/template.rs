@@ -122,8 +122,8 @@ pub(crate) fn copy_for_block(
 ) -> Result<PathBuf, Error> {
     let copy = block_path(run, subject);
     copy::remove_folder(&copy)?;
-    make_parent(&copy)?;
-    copy::copy_folder(&path(run, subject, load), &copy)?;
+    make_parent(run, &copy)?;
+    dbms::copy_folder(&path(run, subject, load), &copy)?;
     Ok(copy)
 }
 
@@ -140,7 +140,7 @@ pub(crate) fn take_for_trial(
     }
     let (template, taken) = (path(run, subject, load), block_path(run, subject));
     copy::remove_folder(&taken)?;
-    make_parent(&taken)?;
+    make_parent(run, &taken)?;
     fs::remove_file(template.with_extension("complete"))?;
     fs::rename(template, &taken)?;
     Ok(taken)
@@ -161,17 +161,21 @@ fn folder_name(run: &Run<'_>, subject: usize) -> String {
     format!("{subject}-{}", label.chars().map(plain).collect::<String>())
 }
 
-fn make_parent(folder: &Path) -> Result<(), Error> {
-    folder.parent().map_or(Ok(()), |parent| Ok(dbms::create_private_folder(parent)?))
+fn make_parent(run: &Run<'_>, folder: &Path) -> Result<(), Error> {
+    let parent = folder.parent().filter(|parent| *parent != run.place.data());
+    if let Some(name) = parent.and_then(Path::file_name) {
+        run.place.folder_for_data(&name.to_string_lossy())?;
+    }
+    Ok(())
 }
 
 /// An empty data folder, made by the server's own means.
 pub(crate) fn initialise(run: &mut Run<'_>, subject: usize, folder: &Path) -> Result<(), Error> {
-    make_parent(folder)?;
+    make_parent(run, folder)?;
     let plan = run.plan;
     let about = &plan.subjects[subject];
     match &run.installed[subject] {
-        None => Ok(fs::create_dir(folder)?),
+        None => Ok(dbms::create_private_folder(folder)?),
         Some(installed) => {
             let launch = Launch {
                 installed,

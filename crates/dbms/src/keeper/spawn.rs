@@ -4,6 +4,7 @@
 
 use super::message::Spawn;
 use fs_err as fs;
+use fs_err::os::unix::fs::OpenOptionsExt;
 use std::{
     io,
     os::{fd::AsRawFd, unix::process::CommandExt},
@@ -17,7 +18,9 @@ pub(super) fn spawn(spawn: &Spawn, group: Option<&Path>) -> io::Result<u32> {
     let Some((program, arguments)) = spawn.words.split_first() else {
         return Err(io::Error::other("a command has no words"));
     };
-    let log = fs::OpenOptions::new().create(true).append(true).open(&spawn.log)?;
+    let mut options = fs::OpenOptions::new();
+    options.create(true).append(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
+    let log = options.open(&spawn.log)?;
     let input = match &spawn.input {
         Some(path) => Stdio::from(fs::File::open(path)?.into_file()),
         None => Stdio::null(),

@@ -48,8 +48,9 @@ impl Registry for Debian {
         let apt = Apt::open(package, places)?;
         apt.update()?;
         apt.stand_in(&apt.candidate()?)?;
-        let cache = to.scratch.join("archives/partial");
-        fs::create_dir_all(cache)?;
+        let cache = to.scratch.join("archives");
+        places.make(&cache, places.readable())?;
+        places.make(&cache.join("partial"), 0o700)?;
         let option = format!("Dir::Cache::archives={}/archives", to.scratch.display());
         let mut words = vec!["-o", &option, "--yes", "--download-only", "install"];
         words.extend(package.names.iter().map(String::as_str));
@@ -80,8 +81,9 @@ impl<'a> Apt<'a> {
     fn open(package: &'a Package, places: &Places) -> Result<Self> {
         let suite = package.at.split(' ').next().unwrap_or_default();
         let folder = places.registry(&format!("debian-{suite}"))?;
-        fs::create_dir_all(folder.join("lists/partial"))?;
-        fs::create_dir_all(folder.join("cache/archives/partial"))?;
+        for name in ["lists", "cache", "cache/archives"] {
+            places.make(&folder.join(name), places.readable())?;
+        }
         let lock = fs::File::create(folder.join("turn"))?;
         lock.file().lock()?;
         fs::write(folder.join("status"), "")?;
@@ -139,7 +141,6 @@ impl<'a> Apt<'a> {
 
     fn run(&self, program: &str, words: &[&str]) -> Result<String> {
         let folder = self.folder.display();
-        let user = if rustix::process::geteuid().is_root() { "root" } else { "" };
         let settings = [
             format!("Dir::State={folder}"),
             format!("Dir::State::lists={folder}/lists"),
@@ -152,7 +153,6 @@ impl<'a> Apt<'a> {
             "APT::Install-Recommends=false".to_owned(),
             "Acquire::Languages=none".to_owned(),
             "Debug::NoLocking=true".to_owned(),
-            format!("APT::Sandbox::User={user}"),
         ];
         let mut arguments: Vec<&str> = Vec::new();
         if program != "dpkg" {

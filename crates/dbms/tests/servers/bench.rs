@@ -32,7 +32,7 @@ pub(crate) struct Subject {
 
 /// A bench of its own.
 pub(crate) fn bench(id: &str) -> Bench {
-    let places = Places::of_this_host("nobody").unwrap();
+    let places = Places::of_this_host(dbms::SERVER_USER).unwrap();
     let place = places.new_run(&format!("test-{id}-{}", std::process::id())).unwrap();
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.arg("keep");
@@ -98,7 +98,7 @@ impl Bench {
 
     /// Makes the data folder.
     pub(crate) fn initialise(&self, subject: &Subject) {
-        dbms::create_private_folder(subject.data.parent().unwrap()).unwrap();
+        self.place.folder_for_data("data").unwrap();
         dbms::initialise(&self.launch(subject), &self.keeper).unwrap();
     }
 

@@ -53,7 +53,7 @@ impl Drop for Bench {
 impl Bench {
     /// Installs, initialises and starts `server@version`.
     pub(crate) fn new(name: &str) -> Self {
-        let places = Places::of_this_host("nobody").unwrap();
+        let places = Places::of_this_host(dbms::SERVER_USER).unwrap();
         let place = places.new_run(&format!("test-roles-{}", std::process::id())).unwrap();
         let mut command = Command::new(std::env::current_exe().unwrap());
         command.arg("keep");
@@ -71,8 +71,7 @@ impl Bench {
         let installed =
             dbms::install(&resolved, &places, &mut |text| println!("  {text}")).unwrap();
         let config = config(server);
-        let data = place.data().join("data").join(server);
-        dbms::create_private_folder(data.parent().unwrap()).unwrap();
+        let data = place.folder_for_data("data").unwrap().join(server);
         let launch = Launch {
             installed: &installed,
             config: &config,

@@ -1,0 +1,77 @@
+//! The system user that runs the servers when root starts dbdyno.
+
+use crate::{Error, Result};
+use fs_err as fs;
+use std::process::{Command, Stdio};
+
+/// The system user of the servers where none is named. It is created when root needs it first.
+pub const SERVER_USER: &str = "dbdyno";
+const USERS: &str = "/etc/passwd";
+
+/// The user that server processes run as when dbdyno is root.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct ServerUser {
+    /// User id.
+    pub uid: u32,
+    /// Primary group id.
+    pub gid: u32,
+}
+
+impl ServerUser {
+    /// The user of this name, who is created if the name is [`SERVER_USER`]. Fails for root.
+    pub(crate) fn of_this_host(name: &str) -> Result<Self> {
+        let user = match Self::named(name)? {
+            Some(user) => user,
+            None if name == SERVER_USER => create(name)?,
+            None => return Err(Error::UnknownUser { name: name.to_owned() }),
+        };
+        if user.uid == 0 || user.gid == 0 {
+            return Err(Error::RootServers { name: name.to_owned() });
+        }
+        Ok(user)
+    }
+
+    fn named(name: &str) -> Result<Option<Self>> {
+        let users = fs::read_to_string(USERS)?;
+        let id = |text: Option<&&str>| text.and_then(|text| text.parse().ok());
+        let mut lines = users.lines().map(|line| line.split(':').collect::<Vec<_>>());
+        let line = lines.find(|fields| fields.first() == Some(&name));
+        Ok(line.and_then(|fields| Some(Self { uid: id(fields.get(2))?, gid: id(fields.get(3))? })))
+    }
+}
+
+/// Creates a system user with a group of its own, no home and no shell.
+fn create(name: &str) -> Result<ServerUser> {
+    let mut command = Command::new("useradd");
+    command
+        .args(["--system", "--user-group", "--no-create-home", "--home-dir", "/nonexistent"])
+        .args(["--shell", "/usr/sbin/nologin", name])
+        .env_clear()
+        .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")
+        .env("LC_ALL", "C")
+        .stdin(Stdio::null());
+    let reason = match command.output() {
+        Ok(output) => String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+        Err(error) => format!("`useradd`: {error}"),
+    };
+    // Another process may have been first: what counts is that the user is there.
+    ServerUser::named(name)?.ok_or_else(|| Error::NoServerUser { name: name.to_owned(), reason })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_server_user_is_named_and_root_is_refused() {
+        let check = |name, expected: &str| {
+            let message = ServerUser::of_this_host(name).unwrap_err().to_string();
+            assert_eq!(message, expected);
+        };
+        check(
+            "no-such-user",
+            "this machine has no user `no-such-user`; name another by `--server-user`",
+        );
+        check("root", "servers refuse to run as `root`; name another user by `--server-user`");
+    }
+}
