@@ -2,10 +2,9 @@
 //! answers.
 
 use crate::{
-    Error, Installed, Keeper, Result, RunPlace, Server, access, find,
+    Error, Installed, Keeper, Result, RunPlace, Server, access, find, folder,
     keeper::Spawn,
     own_settings::PORT,
-    folder,
     product::Dbms,
     server::{ended_within, last_words, open, tail},
     task,

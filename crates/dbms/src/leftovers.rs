@@ -5,12 +5,7 @@
 //! their name, only while the gate beside them is held, so nobody takes a lock that is about to
 //! vanish.
 
-use crate::{
-    Error, Result,
-    keeper::Remains,
-    folder::file_error,
-    place::living_socket,
-};
+use crate::{Error, Result, folder::file_error, keeper::Remains, place::living_socket};
 use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt;
 use rustix::{

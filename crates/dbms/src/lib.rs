@@ -38,8 +38,8 @@ mod user;
 mod version;
 
 pub use error::{Error, Result};
-pub use folder::{copy_folder, create_private_folder};
 pub use explain::{Access, Explained, PlanRows, Question};
+pub use folder::{copy_folder, create_private_folder};
 pub use install::{import_tarball, install, installed};
 pub use installed::{Installed, Program};
 pub use keeper::{Keeper, keep};

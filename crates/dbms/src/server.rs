@@ -2,9 +2,9 @@
 
 use crate::{
     Error, Keeper, Rendered, Result,
+    folder::file_error,
     freezer::{Freezer, send},
     keeper::Spawned,
-    folder::file_error,
     product::Dbms,
     task,
 };

@@ -11,6 +11,7 @@
     reason = "a program of tests that is not recognised as one"
 )]
 
+mod attack;
 mod bench;
 mod death;
 mod life;
@@ -34,6 +35,8 @@ const TESTS: &[(&str, fn())] = &[
     ("prefix_and_environment_reach_the_server_alone", life::prefix),
     ("a_tarball_of_the_users_becomes_a_build", life::import),
     ("a_folder_of_the_users_is_a_build", life::basedir),
+    ("a_superuser_of_a_server_leads_root_nowhere", attack::programs_of_a_superuser),
+    ("another_user_enters_nothing", attack::another_user),
     ("an_attached_server_is_left_alone", life::attached),
     ("nothing_is_left_when_the_parent_is_killed", death::parent),
     ("nothing_is_left_when_the_parent_is_killed_with_signals_only", death::parent_without_groups),
