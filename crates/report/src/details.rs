@@ -68,6 +68,9 @@ impl Details {
         self.role_costs.retain(|cost| kept(&cost.subject));
         self.role_times.retain(|times| kept(&times.subject));
         self.left_out.retain(|left| kept(&left.subject));
+        for more in [&mut self.steps, &mut self.second] {
+            *more = more.take().map(|comparison| comparison.only(&kept));
+        }
     }
 }
 

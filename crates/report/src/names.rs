@@ -139,6 +139,12 @@ impl Names {
         }
         own.role_costs.iter_mut().for_each(|cost| rename(&mut cost.subject));
         own.role_times.iter_mut().for_each(|times| rename(&mut times.subject));
+        for more in [&mut own.steps, &mut own.second].into_iter().flatten() {
+            *more = self.comparison(more).into_owned();
+        }
+        let notes = std::mem::take(&mut own.notes.variants).into_iter();
+        own.notes.variants =
+            notes.map(|(name, note)| (self.short(&name).to_owned(), note)).collect();
         Cow::Owned(own)
     }
 }

@@ -73,3 +73,28 @@ fn notes_are_shown_escaped_and_names_that_fit_nothing_are_warned_of() {
         "{own}"
     );
 }
+
+#[test]
+fn short_names_are_those_of_the_comparison_everywhere() {
+    let labels = ["x.my5651_rel_o2nofp.z12a_c8r32.pk1", "x.my5744_rel_o2nofp.z12a_c8r32.pk1"];
+    let (old, new) = ((labels[0], 1.0), (labels[1], 1.6));
+    let third = ("x.my8043_rel_o2nofp.z12a_c8r32.pk1", 1.2);
+    let notes = Notes {
+        variants: [(labels[1].to_owned(), "first of its line".to_owned())].into(),
+        ..Notes::default()
+    };
+    let details = Details {
+        steps: Some(comparison(&[old, new, third], 3, None)),
+        second: Some(comparison(&[new, old, third], 3, None)),
+        notes,
+        ..Details::default()
+    };
+    let comparison = comparison(&[old, new, third], 3, None);
+    let report = Report { details: vec![details], ..report(comparison, &[]) };
+    let page = render(&report, "html").unwrap();
+    assert!(section(&page, "consecutive").contains("<th scope=\"row\">my5651</th>"));
+    let bases = section(&page, "bases");
+    assert!(bases.contains("vs my5651") && bases.contains("vs my5744"), "{bases}");
+    let notes = section(&page, "notes");
+    assert!(notes.contains("<dt>my5744</dt>") && !notes.contains("which is not"), "{notes}");
+}
