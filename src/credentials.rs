@@ -1,4 +1,4 @@
-//! Passwords: none is needed for the servers that dbdyno starts, and none may lie about.
+//! Passwords: the servers that dbdyno starts have their own, and none may lie about.
 
 /// The variable that MySQL's own programs take a password from.
 const MYSQL_PWD: &str = "MYSQL_PWD";
@@ -9,7 +9,7 @@ pub(crate) fn check() -> anyhow::Result<()> {
     anyhow::ensure!(
         std::env::var_os(MYSQL_PWD).is_none_or(|password| password.is_empty()),
         "`{MYSQL_PWD}` is set, and a password in the environment can be read by other processes: \
-         unset it; the servers that dbdyno starts need none, and clients of your own read one from \
+         unset it; the servers that dbdyno starts have passwords of their own, and clients of yours read one from \
          a file by `--defaults-file`"
     );
     Ok(())

@@ -9,7 +9,7 @@ use crate::{
 };
 use anyhow::Context;
 use clap::{ArgMatches, Args, FromArgMatches};
-use dbms::{Keeper, Launch, NotReady};
+use dbms::{Keeper, Launch, NotReady, RunPlace};
 use model::{
     drive::{self, Endpoint, Target},
     subject::{Config, Setting, Transport},
@@ -105,7 +105,7 @@ fn serve(launch: &Launch<'_>, (keeper, exe): (&Keeper, &Path), stop: &Stop) -> a
     drop(driver);
     stop.check()?;
     let server = started?;
-    talk::data(&how_to_connect(server.target()))?;
+    talk::data(&how_to_connect(server.target(), launch.place)?)?;
     talk::say("Ctrl-C stops the server and removes its data");
     while server.is_alive() && !stop.is_raised() {
         std::thread::sleep(Duration::from_millis(100));
@@ -127,8 +127,20 @@ fn listen_at(config: &mut Config, port: u16) {
     });
 }
 
-/// The command line of the server's own client.
-fn how_to_connect(target: &Target) -> String {
+/// The command line of the server's own client. Over TCP, the password is in a file of the run that
+/// the caller alone can read.
+fn how_to_connect(target: &Target, place: &RunPlace) -> anyhow::Result<String> {
+    let Endpoint::Port(port) = &target.endpoint else { return Ok(client_line(target, None)) };
+    let (user, password) = (&target.user, target.password.reveal());
+    let text = match target.protocol.as_str() {
+        "postgres" => format!("127.0.0.1:{port}:*:{user}:{password}\n"),
+        _ => format!("[client]\npassword = {password}\n"),
+    };
+    let file = place.write_private("client", &text)?;
+    Ok(client_line(target, Some(&file)))
+}
+
+fn client_line(target: &Target, passwords: Option<&Path>) -> String {
     let at = match &target.endpoint {
         Endpoint::Socket(path) if target.protocol == "postgres" => {
             format!("-h {}", path.parent().unwrap_or(path).display())
@@ -141,8 +153,15 @@ fn how_to_connect(target: &Target) -> String {
     };
     let (user, database) = (&target.user, &target.database);
     match target.protocol.as_str() {
-        "postgres" => format!("psql {at} -U {user} {database}"),
-        _ => format!("mysql --no-defaults {at} -u {user} {database}"),
+        "postgres" => {
+            let file = passwords.map(|file| format!("PGPASSFILE={} ", file.display()));
+            format!("{}psql {at} -U {user} {database}", file.unwrap_or_default())
+        }
+        _ => {
+            let file = passwords.map(|file| format!("--defaults-file={}", file.display()));
+            let defaults = file.unwrap_or_else(|| "--no-defaults".to_owned());
+            format!("mysql {defaults} {at} -u {user} {database}")
+        }
     }
 }
 
@@ -156,17 +175,21 @@ mod tests {
             protocol: protocol.to_owned(),
             endpoint,
             user: "u".to_owned(),
+            password: model::secret::Secret::default(),
             database: "d".to_owned(),
             library: None,
             initial_sql: Vec::new(),
         };
         let postgres = target("postgres", Endpoint::Socket("/s/.s.PGSQL.5432".into()));
-        assert_eq!(how_to_connect(&postgres), "psql -h /s -U u d");
+        assert_eq!(client_line(&postgres, None), "psql -h /s -U u d");
         let mysql = target("mysql", Endpoint::Socket("/s/mysql".into()));
-        assert_eq!(how_to_connect(&mysql), "mysql --no-defaults --socket=/s/mysql -u u d");
+        assert_eq!(client_line(&mysql, None), "mysql --no-defaults --socket=/s/mysql -u u d");
         let mysql = target("mysql", Endpoint::Port(3307));
-        assert_eq!(how_to_connect(&mysql), "mysql --no-defaults -h 127.0.0.1 -P 3307 -u u d");
+        let file = Some(Path::new("/r/client"));
+        let expected = "mysql --defaults-file=/r/client -h 127.0.0.1 -P 3307 -u u d";
+        assert_eq!(client_line(&mysql, file), expected);
         let postgres = target("postgres", Endpoint::Port(5433));
-        assert_eq!(how_to_connect(&postgres), "psql -h 127.0.0.1 -p 5433 -U u d");
+        let expected = "PGPASSFILE=/r/client psql -h 127.0.0.1 -p 5433 -U u d";
+        assert_eq!(client_line(&postgres, file), expected);
     }
 }

@@ -213,6 +213,7 @@ impl Server {
             protocol: self.protocol.to_owned(),
             endpoint,
             user: user.to_owned(),
+            password: model::secret::Secret::default(),
             database: database.to_owned(),
             library: None,
             initial_sql: Vec::new(),

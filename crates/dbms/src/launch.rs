@@ -12,6 +12,7 @@ use crate::{
 use fs_err as fs;
 use model::{
     drive::{Endpoint, Target},
+    secret::Secret,
     subject::{Build, Config, Transport},
 };
 use std::{
@@ -68,6 +69,8 @@ pub struct Ground<'a> {
     pub config_file: PathBuf,
     /// Port on 127.0.0.1, for transport TCP.
     pub port: Option<u16>,
+    /// What the port asks for.
+    pub password: Secret,
 }
 
 /// The port on 127.0.0.1 that a configuration names, or any that is free.
@@ -108,14 +111,17 @@ pub struct Step {
     pub words: Vec<String>,
     /// Standard input.
     pub input: Option<PathBuf>,
+    /// Files that are removed after it.
+    pub files: Vec<PathBuf>,
 }
 
 impl<'a> Ground<'a> {
     fn of(launch: Launch<'a>) -> Result<Self> {
         let inputs = launch.place.config_of(launch.label)?;
-        let port = match launch.config.transport {
-            Transport::Socket => None,
-            Transport::Tcp => Some(free_port(launch.config)?),
+        // A socket lies in a private folder; a port is open to everybody on this host.
+        let (port, password) = match launch.config.transport {
+            Transport::Socket => (None, Secret::default()),
+            Transport::Tcp => (Some(free_port(launch.config)?), launch.place.password()?),
         };
         Ok(Self {
             launch,
@@ -124,6 +130,7 @@ impl<'a> Ground<'a> {
             config_file: inputs.join("server.conf"),
             inputs,
             port,
+            password,
         })
     }
 
@@ -174,12 +181,20 @@ pub fn initialise(launch: &Launch<'_>, keeper: &Keeper) -> Result<()> {
     // From now on root writes nothing into it.
     folder::give(data, launch.place.user())?;
     check_access(&ground)?;
+    // They hold the password.
+    let inputs: Vec<PathBuf> = steps.iter().flat_map(|step| step.files.clone()).collect();
+    let done = execute(steps, (&ground, &log), keeper);
+    inputs.iter().try_for_each(fs::remove_file)?;
+    done
+}
+
+fn execute(steps: Vec<Step>, (ground, log): (&Ground<'_>, &Path), keeper: &Keeper) -> Result<()> {
     for step in steps {
-        let spawn = ground.spawn(step.words, step.input, &log);
+        let spawn = ground.spawn(step.words, step.input, log);
         if let Err(reason) = to_end(keeper, spawn)? {
-            return Err(unknown_setting(&ground, &log, &reason).unwrap_or_else(|| {
-                let log = last_words(&log);
-                Error::Initialise { server: product.name().to_owned(), reason, log }
+            return Err(unknown_setting(ground, log, &reason).unwrap_or_else(|| {
+                let (server, log) = (ground.launch.installed.server.clone(), last_words(log));
+                Error::Initialise { server, reason, log }
             }));
         }
     }
@@ -225,7 +240,8 @@ pub fn start(
     ]
     .concat();
     let spawned = keeper.spawn(ground.spawn(words, None, &log))?;
-    let (pid, target) = (spawned.pid, product.target(endpoint));
+    let pid = spawned.pid;
+    let target = Target { password: ground.password.clone(), ..product.target(endpoint) };
     let failed = |reason: String| {
         unknown_setting(&ground, &log, &reason).unwrap_or_else(|| {
             let log = last_words(&log);

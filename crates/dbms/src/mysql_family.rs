@@ -1,7 +1,7 @@
 //! What MySQL and MariaDB have in common: configuration, data folder, debts of InnoDB and MyRocks.
 
 use crate::{
-    Debt, Maintenance, Rendered, Result, Size, folder,
+    Debt, Installed, Maintenance, Rendered, Result, Size, folder,
     launch::{Ground, Step},
     mysql_layout::Layout,
     version::{numbers, setting_value},
@@ -28,7 +28,7 @@ const INNODB_SHARED_FILES: &[&str] = &[DATABASE, "ibdata1"];
 /// Where MyRocks keeps everything: the name of the forks of MySQL, and that of MariaDB.
 const ROCKSDB_FILES: &[&str] = &[".rocksdb", "#rocksdb"];
 
-/// Where data lie, and who can enter a server whose user has no password.
+/// Where data lie, and who can enter.
 pub(crate) const OWN_SETTINGS: &[&str] = &[
     "datadir",
     "innodb_data_home_dir",
@@ -38,7 +38,12 @@ pub(crate) const OWN_SETTINGS: &[&str] = &[
     "bind_address",
     "skip_networking",
     "admin_address",
+    "admin_port",
+    "extra_port",
+    "init_file",
+    "skip_grant_tables",
     "mysqlx",
+    "mysqlx_port",
     "mysqlx_bind_address",
     "mysqlx_socket",
 ];
@@ -176,13 +181,6 @@ pub(crate) fn render(ground: &Ground<'_>) -> Rendered {
         set("plugin_dir", &plugins.display());
     }
     set("local_infile", &1);
-    match ground.port {
-        None => set("skip_networking", &1),
-        Some(port) => {
-            set("bind_address", &"127.0.0.1");
-            set("port", &port);
-        }
-    }
     if initialises_itself(ground) {
         set("secure_file_priv", &"NULL");
         set("loose_mysqlx", &0);
@@ -193,6 +191,14 @@ pub(crate) fn render(ground: &Ground<'_>) -> Rendered {
         let loose = if setting.optional { "loose_" } else { "" };
         let value = setting_value(setting, &launch.installed.version);
         set(&format!("{loose}{}", setting.name), &value);
+    }
+    // Last, so that nothing before can change them.
+    match ground.port {
+        None => set("skip_networking", &1),
+        Some(port) => {
+            set("bind_address", &"127.0.0.1");
+            set("port", &port);
+        }
     }
     Rendered { text, ignored: Vec::new() }
 }
@@ -243,6 +249,7 @@ pub(crate) fn target(protocol: &str, endpoint: Endpoint) -> Target {
         protocol: protocol.to_owned(),
         endpoint,
         user: USER.to_owned(),
+        password: model::secret::Secret::default(),
         database: DATABASE.to_owned(),
         library: None,
         initial_sql: Vec::new(),
@@ -265,8 +272,8 @@ pub(crate) fn initialise(ground: &Ground<'_>) -> Result<Vec<Step>> {
     if initialises_itself(ground) {
         words.push("--initialize-insecure".to_owned());
         words.push(format!("--init-file={}", file.display()));
-        ground.write(&file, &first_statements())?;
-        return Ok(vec![Step { words, input: None }]);
+        ground.write(&file, &first_statements(ground.password.reveal()))?;
+        return Ok(vec![Step { words, input: None, files: vec![file] }]);
     }
     if let Some(template) = &layout.template {
         fs::remove_dir(launch.data)?;
@@ -274,18 +281,46 @@ pub(crate) fn initialise(ground: &Ground<'_>) -> Result<Vec<Step>> {
         folder::make(launch.data, 0o700, None)?;
         // A folder is a database to these versions.
         folder::make(&launch.data.join(DATABASE), 0o700, None)?;
-        return Ok(Vec::new());
+        if ground.password.is_empty() {
+            return Ok(Vec::new());
+        }
     }
     words.push("--bootstrap".to_owned());
-    ground.write(&file, &bootstrap(layout.share.as_deref())?)?;
-    Ok(vec![Step { words, input: Some(file) }])
+    let mut text = match layout.template {
+        Some(_) => String::new(),
+        None => bootstrap(layout.share.as_deref())?,
+    };
+    if !ground.password.is_empty() {
+        text.push_str(&password_for_all(launch.installed, ground.password.reveal()));
+    }
+    ground.write(&file, &text)?;
+    Ok(vec![Step { words, input: Some(file.clone()), files: vec![file] }])
+}
+
+/// Every account of a new data folder gets the password, without grants being checked.
+fn password_for_all(installed: &Installed, password: &str) -> String {
+    let accounts_are_json =
+        installed.server == "mariadb" && numbers(&installed.version) >= vec![10, 4];
+    if accounts_are_json {
+        return format!(
+            "UPDATE mysql.global_priv SET Priv = JSON_SET(Priv, '$.plugin', \
+             'mysql_native_password', '$.authentication_string', PASSWORD('{password}'));\n"
+        );
+    }
+    format!("UPDATE mysql.user SET Password = PASSWORD('{password}');\n")
 }
 
 // One statement per line: these servers read lines. Over TCP, root comes from 127.0.0.1.
-fn first_statements() -> String {
+fn first_statements(password: &str) -> String {
+    let by = match password {
+        "" => String::new(),
+        password => format!(" IDENTIFIED BY '{password}'"),
+    };
+    let local =
+        if by.is_empty() { by.clone() } else { format!("ALTER USER root@localhost{by};\n") };
     format!(
-        "CREATE DATABASE {DATABASE};\n\
-         CREATE USER IF NOT EXISTS root@'127.0.0.1';\n\
+        "CREATE DATABASE {DATABASE};\n{local}\
+         CREATE USER IF NOT EXISTS root@'127.0.0.1'{by};\n\
          GRANT ALL ON *.* TO root@'127.0.0.1' WITH GRANT OPTION;\n"
     )
 }

@@ -14,8 +14,8 @@ pub fn check_settings(server: &str, config: &Config) -> Result<()> {
     for setting in &config.settings {
         let name = plain(&setting.name);
         let name = meant(&name, own);
-        let is_port = !own.is_empty() && name == PORT && config.transport == Transport::Socket;
-        if is_port || own.contains(&name) {
+        let is_port = name == PORT && config.transport == Transport::Socket;
+        if !own.is_empty() && (is_port || may_mean(name, own)) {
             let remedy = if is_port { ", or add `transport = \"tcp\"`" } else { "" };
             let (config, name) = (config.name.clone(), setting.name.clone());
             return Err(Error::OwnSetting { config, name, remedy });
@@ -29,8 +29,22 @@ fn plain(name: &str) -> String {
     name.trim().to_lowercase().replace('-', "_")
 }
 
+/// Settings of which an own one is a longer form.
+const SHORT_NAMES: &[&str] = &["innodb", PORT];
+
+/// Whether a server may take a name for an own setting: MySQL lets names be cut off. Which of them
+/// are ambiguous depends on the version, so all are refused.
+fn may_mean(name: &str, own: &[&str]) -> bool {
+    own.contains(&name)
+        || !SHORT_NAMES.contains(&name)
+            && own.iter().any(|own| {
+                own.starts_with(name)
+                    || own.strip_prefix("skip_").is_some_and(|own| own.starts_with(name))
+            })
+}
+
 /// Words that MySQL takes off the front of a name, to ignore them or to turn its value around.
-const PREFIXES: &[&str] = &["loose_", "enable_", "disable_", "skip_"];
+const PREFIXES: &[&str] = &["loose_", "enable_", "disable_", "skip_", "maximum_"];
 
 /// The name in `own` that a server may take `name` for; else what is left of it.
 fn meant<'a>(name: &'a str, own: &[&str]) -> &'a str {
@@ -77,6 +91,17 @@ mod tests {
             ("mariadb", "loose_disable-skip-networking"),
             ("mysql", "mysqlx"),
             ("mysql", "admin-address"),
+            ("mysql", "bind_addr"),
+            ("mysql", "loose_bind_address"),
+            ("mysql", "skip-net"),
+            ("mysql", "loose-skip-netw"),
+            ("mysql", "sock"),
+            ("mysql", "skip_grant"),
+            ("mysql", "maximum-bind-addr"),
+            ("mariadb", "extra_port"),
+            ("mariadb", "BIND"),
+            ("postgres", "Listen_Addresses"),
+            ("postgres", "include"),
             ("mariadb", "socket"),
             ("postgres", "data_directory"),
             ("postgres", "listen_addresses"),
@@ -88,6 +113,8 @@ mod tests {
             }
         }
         assert_eq!(check("mysql", Transport::Socket, "innodb_flush_method"), Ok(()));
+        assert_eq!(check("mysql", Transport::Socket, "skip_name_resolve"), Ok(()));
+        assert_eq!(check("mysql", Transport::Socket, "skip_log_bin"), Ok(()));
         assert_eq!(check("postgres", Transport::Tcp, "port"), Ok(()));
         let said = check("postgres", Transport::Socket, "port").unwrap_err();
         assert!(said.ends_with("or add `transport = \"tcp\"`"), "{said}");

@@ -9,8 +9,10 @@ use crate::{
     leftovers::{self, KEEPER_LIMIT},
 };
 use fs_err as fs;
+use model::secret::Secret;
 use sha2::{Digest, Sha256};
 use std::{
+    io::Read,
     os::unix::{fs::FileTypeExt, net::UnixStream},
     path::{Path, PathBuf},
     sync::Arc,
@@ -216,6 +218,27 @@ impl RunPlace {
         let folder = above.join(plain(label));
         folder::make(&folder, 0o700, None)?;
         Ok(folder)
+    }
+
+    /// The password of this run's servers over TCP, the same in a resumed run because their data
+    /// hold it: 128 random bits.
+    pub(crate) fn password(&self) -> Result<Secret> {
+        let file = self.folder.join("password");
+        if let Ok(text) = fs::read_to_string(&file) {
+            return Ok(Secret::new(text));
+        }
+        let mut bytes = [0; 16];
+        fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+        let text: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+        folder::write_for_group(&file, &text, None)?;
+        Ok(Secret::new(text))
+    }
+
+    /// Writes a file that the caller alone can read into [`RunPlace::data`].
+    pub fn write_private(&self, name: &str, text: &str) -> Result<PathBuf> {
+        let file = self.folder.join(name);
+        folder::write_for_group(&file, text, None)?;
+        Ok(file)
     }
 
     fn new_of_server(&self, path: &Path) -> Result<()> {

@@ -214,6 +214,7 @@ fn stretch(operations: &str, words: &[&str]) -> Result<(), Error> {
             _ => Endpoint::Socket((*socket).into()),
         },
         user: (*user).to_owned(),
+        password: model::secret::Secret::default(),
         database: (*database).to_owned(),
         library: None,
         initial_sql: Vec::new(),

@@ -27,6 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         protocol: protocol.clone(),
         endpoint,
         user: user.clone(),
+        password: model::secret::Secret::default(),
         database: database.clone(),
         library: None,
         initial_sql: Vec::new(),

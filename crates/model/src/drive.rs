@@ -8,6 +8,7 @@
 use crate::{
     Parameters,
     schema::Schema,
+    secret::Secret,
     workload::{Arrival, Mode, Workload},
 };
 use serde::{Deserialize, Serialize};
@@ -22,6 +23,9 @@ pub struct Target {
     pub endpoint: Endpoint,
     /// User name, or empty.
     pub user: String,
+    /// Password, or empty.
+    #[serde(default, skip_serializing_if = "Secret::is_empty")]
+    pub password: Secret,
     /// Database (schema) name, or empty.
     pub database: String,
     /// Client library to open, for embedded engines; the bundled one if absent.
@@ -37,6 +41,7 @@ impl Target {
             protocol: "null".to_owned(),
             endpoint: Endpoint::Nowhere,
             user: String::new(),
+            password: Secret::default(),
             database: String::new(),
             library: None,
             initial_sql: Vec::new(),

@@ -27,6 +27,7 @@ pub mod provenance;
 pub mod reading;
 pub mod record;
 pub mod schema;
+pub mod secret;
 pub mod shared;
 pub mod sql;
 pub mod subject;

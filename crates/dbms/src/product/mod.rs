@@ -141,6 +141,7 @@ pub trait Dbms: Sync {
             protocol: self.protocol().to_owned(),
             endpoint,
             user: String::new(),
+            password: model::secret::Secret::default(),
             database: String::new(),
             library: None,
             initial_sql: Vec::new(),

@@ -39,13 +39,22 @@ const MINORS: &[(&str, &[u32])] = &[
     ("18", &[0, 1, 2, 3, 4, 6]),
 ];
 
-/// Where data lie, and who can enter a server that trusts everybody.
+/// Who may enter: whoever reaches the private socket, and over TCP who knows the password. `md5`
+/// means SCRAM where the server stores passwords so.
+const ACCESS: &str = "local all all trust\nhost all all 127.0.0.1/32 md5\n";
+
+/// Where data lie, and who can enter.
 const OWN_SETTINGS: &[&str] = &[
     "data_directory",
     "hba_file",
     "unix_socket_directories",
     "unix_socket_directory",
     "listen_addresses",
+    "config_file",
+    "external_pid_file",
+    "include",
+    "include_dir",
+    "include_if_exists",
 ];
 
 const DEBTS: &[Debt] = &[
@@ -204,7 +213,7 @@ impl Dbms for Postgres {
     fn initialise(&self, ground: &Ground<'_>) -> Result<Vec<Step>> {
         let launch = &ground.launch;
         let program = launch.installed.basedir.join("bin/initdb");
-        let words = [
+        let mut words: Vec<String> = [
             &program.display().to_string(),
             "-D",
             &launch.data.display().to_string(),
@@ -217,19 +226,23 @@ impl Dbms for Postgres {
             "--locale=C",
             "--data-checksums",
             "-N",
-        ];
-        Ok(vec![Step { words: words.map(str::to_owned).to_vec(), input: None }])
+        ]
+        .map(str::to_owned)
+        .to_vec();
+        let mut files = Vec::new();
+        if !ground.password.is_empty() {
+            let file = ground.inputs.join("password");
+            ground.write(&file, ground.password.reveal())?;
+            words.push(format!("--pwfile={}", file.display()));
+            files.push(file);
+        }
+        Ok(vec![Step { words, input: None, files }])
     }
 
     fn render(&self, ground: &Ground<'_>) -> Result<Rendered> {
         let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', "''"));
         let stock = ground.launch.data.join("postgresql.conf");
         let mut text = format!("include {}\n", quoted(&stock));
-        text.push_str(&format!("unix_socket_directories = {}\n", quoted(&ground.sockets)));
-        text.push_str(&match ground.port {
-            None => format!("listen_addresses = ''\nport = {SOCKET_PORT}\n"),
-            Some(port) => format!("listen_addresses = '127.0.0.1'\nport = {port}\n"),
-        });
         let mut known = None;
         let mut ignored = Vec::new();
         for setting in &ground.launch.config.settings {
@@ -240,6 +253,15 @@ impl Dbms for Postgres {
                 text.push_str(&format!("{} = {value}\n", setting.name));
             }
         }
+        // Last, so that nothing before can change them.
+        let access = ground.inputs.join("pg_hba.conf");
+        ground.write(&access, ACCESS)?;
+        text.push_str(&format!("hba_file = {}\n", quoted(&access)));
+        text.push_str(&format!("unix_socket_directories = {}\n", quoted(&ground.sockets)));
+        text.push_str(&match ground.port {
+            None => format!("listen_addresses = ''\nport = {SOCKET_PORT}\n"),
+            Some(port) => format!("listen_addresses = '127.0.0.1'\nport = {port}\n"),
+        });
         Ok(Rendered { text, ignored })
     }
 
@@ -264,6 +286,7 @@ impl Dbms for Postgres {
             protocol: self.protocol().to_owned(),
             endpoint,
             user: USER.to_owned(),
+            password: model::secret::Secret::default(),
             database: USER.to_owned(),
             library: None,
             initial_sql: Vec::new(),

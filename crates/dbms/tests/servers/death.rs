@@ -174,7 +174,7 @@ pub(crate) fn resumed() {
     let id = parent.data.file_name().unwrap().to_str().unwrap().to_owned();
     kill(parent.child.id());
     parent.child.wait().unwrap();
-    let places = dbms::Places::of_this_host("nobody").unwrap();
+    let places = dbms::Places::of_this_host(dbms::SERVER_USER).unwrap();
     let place = places.new_run(&id).unwrap();
     let alive = parent.pids.iter().find(|pid| Path::new(&format!("/proc/{pid}/exe")).exists());
     assert_eq!(alive, None, "the old keeper or one of its servers lives");

@@ -2,10 +2,13 @@
 
 use crate::{
     bench::{Bench, Subject, answers, bench},
-    wire::Connection,
+    wire::{Connection, PASSWORD},
 };
-use dbms::{Failure, Server, Size};
-use model::subject::Transport;
+use dbms::{Failure, NotReady, Server, Size};
+use model::{
+    drive::{Endpoint, Target},
+    subject::Transport,
+};
 use std::{path::Path, time::Duration};
 
 pub(crate) fn postgres() {
@@ -174,23 +177,63 @@ fn stands_still(server: &mut Server) {
 }
 
 pub(crate) fn tcp() {
-    for name in ["postgres@18", "mysql@5.6", "mysql@9"] {
+    let names = ["postgres@9.6", "postgres@18", "mysql@5.5", "mysql@5.6", "mysql@9"];
+    for name in names.into_iter().chain(["mariadb@10.1", "mariadb@10.11"]) {
         let bench = bench("tcp");
         let mut subject = bench.subject(name, &[]);
         subject.config.transport = Transport::Tcp;
         bench.initialise(&subject);
-        let server = bench.start(&subject).unwrap();
-        let model::drive::Endpoint::Port(port) = server.target().endpoint else {
-            panic!("no port")
+        // One that knows no password learns that it needs one.
+        let mut ready = |target: &Target| match Connection::open(target).map(drop) {
+            Err(error) if error == PASSWORD => Ok(()),
+            Err(error) => Err(NotReady::Yet(error)),
+            Ok(()) => Err(NotReady::Never("it lets everybody in".to_owned())),
         };
-        let listeners = std::fs::read_to_string("/proc/net/tcp").unwrap();
-        assert!(
-            listeners.contains(&format!("0100007F:{port:04X} 00000000:0000 0A")),
-            "{listeners}"
-        );
-        assert!(!listeners.contains(&format!("00000000:{port:04X} ")), "{listeners}");
+        let server = dbms::start(&bench.launch(&subject), &bench.keeper, &mut ready).unwrap();
+        let Endpoint::Port(port) = server.target().endpoint else { panic!("no port") };
+        assert_eq!(listeners(&server), [format!("0100007F:{port:04X}")], "{name}");
+        let password = server.target().password.reveal();
+        assert_eq!(password.len(), 32);
+        shows_no_password(&bench, &server, password);
         server.stop().unwrap();
     }
+}
+
+/// Addresses at which a server's processes listen, of both versions of the protocol.
+fn listeners(server: &Server) -> Vec<String> {
+    let mut sockets = Vec::new();
+    for pid in server.processes() {
+        let entries = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
+        let links = entries.flatten().flat_map(|entry| std::fs::read_link(entry.path()));
+        sockets.extend(links.map(|link| link.display().to_string()));
+    }
+    let mut found = Vec::new();
+    for table in ["/proc/net/tcp", "/proc/net/tcp6"] {
+        for line in std::fs::read_to_string(table).unwrap_or_default().lines() {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            let is_its = sockets.contains(&format!("socket:[{}]", fields[9]));
+            if fields[3] == "0A" && is_its {
+                found.push(fields[1].to_owned());
+            }
+        }
+    }
+    found
+}
+
+/// No command line, environment, log or configuration of a server has its password.
+fn shows_no_password(bench: &Bench, server: &Server, password: &str) {
+    for pid in server.processes() {
+        for file in ["cmdline", "environ"] {
+            let text = std::fs::read(format!("/proc/{pid}/{file}")).unwrap();
+            assert!(!String::from_utf8_lossy(&text).contains(password), "{file}");
+        }
+    }
+    let grep = std::process::Command::new("grep")
+        .args(["-rlF", password, "log", "conf", "tmp"])
+        .current_dir(bench.place.data())
+        .output();
+    assert_eq!(String::from_utf8_lossy(&grep.unwrap().stdout), "");
+    assert!(!format!("{:?}", server.target()).contains(password));
 }
 
 pub(crate) fn wrong_setting() {

@@ -10,6 +10,9 @@ use std::{
 
 const TIMEOUT: Duration = Duration::from_secs(60);
 
+/// What a server wants that is open to everybody on this host.
+pub(crate) const PASSWORD: &str = "it asks for a password";
+
 trait Stream: Read + Write {}
 impl<T: Read + Write> Stream for T {}
 
@@ -88,6 +91,9 @@ impl Connection {
                     self.send(number + 1, if wants_zero { &[0] } else { &[] })?;
                 }
                 Some(1) => {}
+                Some(0xff) if answer[1..3] == 1045_u16.to_le_bytes() => {
+                    return Err(PASSWORD.to_owned());
+                }
                 _ => return Err(String::from_utf8_lossy(&answer).into_owned()),
             }
         }
@@ -162,6 +168,7 @@ impl Connection {
                     }
                     error = Some(message);
                 }
+                b'R' if body != [0, 0, 0, 0] => return Err(PASSWORD.to_owned()),
                 b'D' => {
                     values.push(last_of_postgres(&body));
                 }

@@ -286,6 +286,7 @@ mod tests {
             protocol: "sqlite".to_owned(),
             endpoint: Endpoint::File(folder.join("a.db")),
             user: String::new(),
+            password: model::secret::Secret::default(),
             database: String::new(),
             library,
             initial_sql: vec![

@@ -68,6 +68,7 @@ fn target(path: &Path) -> Target {
         protocol: "sqlite".to_owned(),
         endpoint: Endpoint::File(path.to_owned()),
         user: String::new(),
+        password: model::secret::Secret::default(),
         database: String::new(),
         library: None,
         initial_sql: vec!["PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF".to_owned()],

@@ -1,19 +1,19 @@
-//! Who enters a server. The one place where passwords will come from a file of the user's.
+//! Who enters a server.
 
-use model::drive::Target;
+use model::{drive::Target, secret::Secret};
 
 /// User name and password of a connection. The password never enters a message, log or record.
 #[derive(Clone, Default)]
 pub struct Credentials {
     /// User name, or empty for the server's default.
     pub user: String,
-    /// Password; empty is the normal case, as servers under test are private to the run.
-    pub password: String,
+    /// Password; empty for sockets, which are private to the run.
+    pub password: Secret,
 }
 
 impl Credentials {
-    /// The credentials for `target`: its user with an empty password.
+    /// The credentials for `target`.
     pub fn of(target: &Target) -> Self {
-        Self { user: target.user.clone(), password: String::new() }
+        Self { user: target.user.clone(), password: target.password.clone() }
     }
 }

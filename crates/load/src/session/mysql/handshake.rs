@@ -179,7 +179,7 @@ impl Login {
 
     fn answer(&mut self, challenge: &[u8]) -> Result<Response, SqlError> {
         let scene = Scene {
-            password: self.credentials.password.as_bytes(),
+            password: self.credentials.password.reveal().as_bytes(),
             local: self.local,
             scramble: &self.scramble,
         };

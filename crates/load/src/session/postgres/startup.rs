@@ -48,7 +48,7 @@ fn enter(
 
 /// Answers the server until it says that the login is good.
 fn authenticate(stream: &mut MessageStream, credentials: &Credentials) -> Result<(), SqlError> {
-    let password = credentials.password.as_bytes();
+    let password = credentials.password.reveal().as_bytes();
     match stream.read()? {
         Message::AuthenticationOk => return Ok(()),
         Message::ErrorResponse(body) => {

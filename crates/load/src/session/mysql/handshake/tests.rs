@@ -63,7 +63,10 @@ fn enter_scripted(
 ) -> (Result<MysqlConnection, SqlError>, Vec<Vec<u8>>) {
     let (client, server) = UnixStream::pair().unwrap();
     let server = thread::spawn(move || serve(server, script));
-    let credentials = Credentials { user: "root".to_owned(), password: password.to_owned() };
+    let credentials = Credentials {
+        user: "root".to_owned(),
+        password: model::secret::Secret::new(password.to_owned()),
+    };
     let entered = enter(Socket::Unix(client), "db", credentials);
     (entered, server.join().unwrap())
 }

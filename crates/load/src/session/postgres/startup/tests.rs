@@ -54,7 +54,10 @@ type Talk = (Result<Rows, SqlError>, Vec<Vec<u8>>);
 fn talk(password: &str, script: Vec<Vec<u8>>) -> Talk {
     let (client, server) = UnixStream::pair().unwrap();
     let server = thread::spawn(move || serve(server, script));
-    let credentials = Credentials { user: "me".to_owned(), password: password.to_owned() };
+    let credentials = Credentials {
+        user: "me".to_owned(),
+        password: model::secret::Secret::new(password.to_owned()),
+    };
     let outcome = enter(Socket::Unix(client), "db", &credentials).and_then(|mut connection| {
         assert_eq!((connection.server_id(), connection.server_version()), (4242, "18.1"));
         connection.query("SELECT 1")
