@@ -328,9 +328,12 @@ fn names_that_leave_the_record_are_refused() {
         assert!(matches!(trial.file(name, b""), Err(Error::Name { .. })), "{name}");
     }
     let missing = Results::open(dir.path().join("nope")).unwrap_err().to_string();
-    assert!(
-        missing.ends_with("holds no results; name the folder that `dbdyno run --results` wrote")
-    );
+    let remedy = "run an experiment first, or name its folder by `--results`";
+    assert!(missing.starts_with("there is no folder") && missing.ends_with(remedy), "{missing}");
+    let empty = tempfile::tempdir().unwrap();
+    let empty = Results::open(empty.path()).unwrap_err().to_string();
+    let remedy = "holds no results; name the folder that `dbdyno run --results` wrote";
+    assert!(empty.ends_with(remedy), "{empty}");
 }
 
 /// The sample was written by this code; it must stay readable by every later version.
