@@ -195,6 +195,19 @@ impl ExperimentArgs {
         command.mut_arg("experiment", |argument| argument.default_value(name))
     }
 
+    /// Says that an experiment of the user's is code, where it brings some: whoever wrote it decides
+    /// what is executed.
+    pub(crate) fn warn_of_code(&self, plan: &Plan) {
+        let name = self.experiment.as_deref().unwrap_or_default();
+        let brings = plan.subjects.iter().any(|subject| subject.build.brings_code());
+        if brings && std::path::Path::new(name).is_file() {
+            talk::say(&format!(
+                "note: `{name}` names programs, libraries or commands (`basedir`, `prefix`, \
+                 `environment`), which are executed: run it only if you trust its author"
+            ));
+        }
+    }
+
     /// The plan of the experiment on this host.
     pub(crate) fn plan(&self, catalog: &Catalog, places: &dbms::Places) -> anyhow::Result<Plan> {
         let name = self.experiment.as_deref().context("name an experiment")?;

@@ -209,6 +209,7 @@ fn steady(mut config: Config) -> Config {
             value: value.to_owned(),
             reason: "only the measured connection's task is born".to_owned(),
             optional: true,
+            secret: false,
             before: Vec::new(),
             follows: None,
         });

@@ -75,6 +75,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let catalog = arguments.catalog.open()?;
     let places = arguments.host.places()?;
     let plan = arguments.experiment.plan(&catalog, &places)?;
+    arguments.experiment.warn_of_code(&plan);
     let stop = Stop::default();
     signals::connect(&stop).context("cannot listen for Ctrl-C")?;
     let options = Options {

@@ -122,6 +122,7 @@ fn listen_at(config: &mut Config, port: u16) {
         value: port.to_string(),
         reason: "`--port`".to_owned(),
         optional: false,
+        secret: false,
         before: Vec::new(),
         follows: None,
     });

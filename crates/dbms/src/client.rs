@@ -11,6 +11,27 @@ use std::{
 
 const LAST_LINES: usize = 3;
 
+/// Variables of the caller that processes of dbdyno keep: where things lie, and how texts look.
+const INHERITED: &[&str] = &[
+    "HOME",
+    "LANG",
+    "LC_ALL",
+    "PATH",
+    "RUST_BACKTRACE",
+    "TMPDIR",
+    "TZ",
+    "XDG_CACHE_HOME",
+    "XDG_RUNTIME_DIR",
+];
+
+/// Leaves a command few variables of the caller: others may hold secrets, and the size of all
+/// moves the stack, and results with it.
+pub fn inherit_little(command: &mut Command) {
+    command.env_clear();
+    let kept = INHERITED.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+    command.envs(kept);
+}
+
 /// Executes a registry's client in a folder and returns what it said on standard output.
 pub(crate) fn run<S: AsRef<OsStr>>(
     program: &str,
@@ -121,6 +142,18 @@ fn without_credentials(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn processes_of_dbdyno_inherit_few_variables() {
+        let mut command = Command::new("env");
+        command.env("SOME_TOKEN", "hunter2");
+        inherit_little(&mut command);
+        let output = command.output().unwrap();
+        let text = String::from_utf8(output.stdout).unwrap();
+        let names = text.lines().filter_map(|line| line.split('=').next());
+        assert!(names.clone().any(|name| name == "PATH"), "{text}");
+        names.for_each(|name| assert!(INHERITED.contains(&name), "{name}"));
+    }
 
     #[test]
     fn a_missing_client_names_the_remedy() {

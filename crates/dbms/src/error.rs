@@ -112,6 +112,22 @@ pub enum Error {
         /// Version.
         version: String,
     },
+    /// An installed build is not what was installed.
+    #[error(
+        "the build `{server}@{version}` has changed since it was installed: `{file}` differs from \
+         its manifest; remove the folder `{folder}` and run `dbdyno install {server}@{version}`",
+        file = file.display(), folder = folder.display()
+    )]
+    ChangedBuild {
+        /// Product.
+        server: String,
+        /// Version.
+        version: String,
+        /// What differs.
+        file: PathBuf,
+        /// The build.
+        folder: PathBuf,
+    },
     /// The server user does not exist.
     #[error("this machine has no user `{name}`; name another by `--server-user`")]
     UnknownUser {

@@ -3,6 +3,7 @@
 use crate::{
     Error, Installed, Places, Resolved, Result, Source, archive, find, folder,
     installed::{Download, Manifest},
+    integrity,
     package::Package,
     product::Dbms,
     registry::Destination,
@@ -182,6 +183,7 @@ impl Site {
             origin,
             binary_sha256: found.binary_sha256,
             downloads,
+            files: integrity::code_files(&self.partial)?,
         };
         manifest.write(&self.partial)?;
         readable(&self.partial)?;

@@ -1,6 +1,8 @@
 //! A build on this host, and the manifest that tells where it came from.
 
-use crate::{Error, Result, ServerUser, access, archive, client, product::Dbms, version};
+use crate::{
+    Error, Result, ServerUser, access, archive, client, integrity::CodeFile, product::Dbms, version,
+};
 use fs_err as fs;
 use std::path::{Path, PathBuf};
 
@@ -55,6 +57,9 @@ pub(crate) struct Manifest {
     pub(crate) origin: String,
     pub(crate) binary_sha256: String,
     pub(crate) downloads: Vec<Download>,
+    /// Programs and libraries, which every start compares.
+    #[serde(default)]
+    pub(crate) files: Vec<CodeFile>,
 }
 
 /// A file that was fetched, as it was when fetched.
@@ -161,6 +166,7 @@ mod tests {
             origin: "npm".to_owned(),
             binary_sha256: "00".to_owned(),
             downloads: vec![Download { file: "a.tgz".to_owned(), sha256: "11".to_owned() }],
+            files: Vec::new(),
         };
         manifest.write(folder.path()).unwrap();
         assert_eq!(Manifest::read(folder.path()).unwrap(), Some(manifest));

@@ -2,7 +2,7 @@
 //! answers.
 
 use crate::{
-    Error, Installed, Keeper, Result, RunPlace, Server, access, find, folder,
+    Error, Installed, Keeper, Result, RunPlace, Server, access, find, folder, integrity,
     keeper::Spawn,
     own_settings::PORT,
     product::Dbms,
@@ -12,7 +12,7 @@ use crate::{
 use fs_err as fs;
 use model::{
     drive::{Endpoint, Target},
-    secret::Secret,
+    secret::{self, Secret},
     subject::{Build, Config, Transport},
 };
 use std::{
@@ -160,7 +160,14 @@ impl<'a> Ground<'a> {
     fn configure(&self, product: &dyn Dbms) -> Result<Rendered> {
         let rendered = product.render(self)?;
         self.write(&self.config_file, &rendered.text)?;
-        Ok(rendered)
+        Ok(Rendered { text: self.hide(&rendered.text), ..rendered })
+    }
+
+    /// A text for records and messages.
+    fn hide(&self, text: &str) -> String {
+        let (config, build) = (self.launch.config, self.launch.build);
+        let secrets = config.secrets().into_iter().chain(build.secrets());
+        secret::hide(text, secrets.chain([self.password.reveal()]))
     }
 }
 
@@ -193,7 +200,8 @@ fn execute(steps: Vec<Step>, (ground, log): (&Ground<'_>, &Path), keeper: &Keepe
         let spawn = ground.spawn(step.words, step.input, log);
         if let Err(reason) = to_end(keeper, spawn)? {
             return Err(unknown_setting(ground, log, &reason).unwrap_or_else(|| {
-                let (server, log) = (ground.launch.installed.server.clone(), last_words(log));
+                let (server, log) =
+                    (ground.launch.installed.server.clone(), ground.hide(&last_words(log)));
                 Error::Initialise { server, reason, log }
             }));
         }
@@ -230,6 +238,7 @@ pub fn start(
     check_access(&ground)?;
     let endpoint = product.endpoint(&ground);
     check_length(&endpoint)?;
+    integrity::check(launch.installed)?;
     let rendered = ground.configure(product)?;
     let log = ground.log("server")?;
     fs::write(&log, "")?;
@@ -244,7 +253,7 @@ pub fn start(
     let target = Target { password: ground.password.clone(), ..product.target(endpoint) };
     let failed = |reason: String| {
         unknown_setting(&ground, &log, &reason).unwrap_or_else(|| {
-            let log = last_words(&log);
+            let log = ground.hide(&last_words(&log));
             Error::Start { server: product.name().to_owned(), reason, log }
         })
     };
@@ -258,6 +267,7 @@ pub fn start(
         return Err(failed(ended.map_or(reason, |ending| ending.to_string())));
     }
     check_preloads(&ground, pid).map_err(failed)?;
+    integrity::check_mapped(launch.installed, pid)?;
     keeper.note(pid)?;
     server.rendered = rendered;
     let said = fs::read(&log)?;

@@ -18,6 +18,7 @@ mod folder;
 mod freezer;
 mod install;
 mod installed;
+mod integrity;
 mod keeper;
 mod launch;
 mod leftovers;
@@ -37,6 +38,7 @@ mod upkeep;
 mod user;
 mod version;
 
+pub use client::inherit_little;
 pub use error::{Error, Result};
 pub use explain::{Access, Explained, PlanRows, Question};
 pub use folder::{copy_folder, create_private_folder};

@@ -74,6 +74,7 @@ mod tests {
                 value: "1".to_owned(),
                 reason: String::new(),
                 optional: false,
+                secret: false,
                 before: Vec::new(),
                 follows: None,
             }],

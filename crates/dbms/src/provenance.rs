@@ -230,6 +230,7 @@ mod tests {
                 file: "binaries-11.22.1.jar".to_owned(),
                 sha256: "aa".to_owned(),
             }],
+            files: Vec::new(),
         };
         // A script in the place of the program.
         let binary = folder.path().join("postgres");

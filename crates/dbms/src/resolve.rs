@@ -174,6 +174,7 @@ mod tests {
                 origin,
                 binary_sha256: String::new(),
                 downloads: Vec::new(),
+                files: Vec::new(),
             };
             manifest.write(&folder).unwrap();
         };

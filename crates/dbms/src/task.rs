@@ -3,7 +3,7 @@
 use fs_err as fs;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 /// State and parent of a process.
@@ -69,6 +69,13 @@ pub(crate) fn tasks(pid: u32) -> Vec<u32> {
 pub(crate) fn has_mapped(pid: u32, file_name: &str) -> bool {
     let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
     maps.lines().any(|line| line.rsplit('/').next() == Some(file_name))
+}
+
+/// Files that a process has mapped to execute.
+pub(crate) fn mapped_code(pid: u32) -> BTreeSet<PathBuf> {
+    let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
+    let code = maps.lines().filter(|line| line.split(' ').nth(1).is_some_and(|m| m.contains('x')));
+    code.filter_map(|line| line.find('/').map(|at| PathBuf::from(&line[at..]))).collect()
 }
 
 fn numbers_in(folder: &Path) -> Vec<u32> {

@@ -48,6 +48,7 @@ mod tests {
             value: "new".to_owned(),
             reason: String::new(),
             optional: false,
+            secret: false,
             before: vec![pair("10.2", "oldest"), pair("10.11", "old")],
             follows: None,
         };

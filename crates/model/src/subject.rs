@@ -1,8 +1,8 @@
 //! The system under test: a build and a configuration.
 
-use crate::{Levels, expression::Expression};
+use crate::{Levels, expression::Expression, secret};
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, Serializer};
 use std::path::PathBuf;
 
 /// What is compared: one build with one configuration.
@@ -31,8 +31,10 @@ pub struct Build {
     /// A server that is already running; never stopped nor frozen, classic design only.
     pub attach: Option<PathBuf>,
     /// Words put before the server's command (`taskset -c 0`, `numactl …`).
+    #[serde(serialize_with = "shown_words")]
     pub prefix: Vec<String>,
     /// Environment variables of the server alone.
+    #[serde(serialize_with = "shown_variables")]
     pub environment: Vec<(String, String)>,
 }
 
@@ -48,6 +50,7 @@ pub struct Config {
     /// UNIX socket or TCP on 127.0.0.1.
     pub transport: Transport,
     /// The settings in the order in which they are written to the server's configuration.
+    #[serde(serialize_with = "shown_settings")]
     pub settings: Vec<Setting>,
 }
 
@@ -73,6 +76,9 @@ pub struct Setting {
     pub reason: String,
     /// Whether servers that do not know it ignore it (named in the record), instead of failing.
     pub optional: bool,
+    /// Whether the value is a secret though its name does not say so.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub secret: bool,
     /// Other values for older servers: the first version that takes `value` again, and what all
     /// versions before it take. In ascending order of versions.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -82,6 +88,74 @@ pub struct Setting {
     pub follows: Option<Follows>,
 }
 
+impl Setting {
+    /// Whether its value is not shown.
+    pub fn is_secret(&self) -> bool {
+        self.secret || secret::is_secret_name(&self.name)
+    }
+}
+
+impl Build {
+    /// Values that are not shown.
+    pub fn secrets(&self) -> Vec<&str> {
+        let variables = self.environment.iter().filter(|(name, _)| secret::is_secret_name(name));
+        let mut found = secret::secrets_in(&self.prefix);
+        found.extend(variables.map(|(_, value)| value.as_str()));
+        found
+    }
+
+    /// Whether its server is started with code that the experiment brings: a program, words before
+    /// it, variables (which may name libraries).
+    pub fn brings_code(&self) -> bool {
+        self.basedir.is_some() || !self.prefix.is_empty() || !self.environment.is_empty()
+    }
+}
+
+impl Config {
+    /// Values that are not shown.
+    pub fn secrets(&self) -> Vec<&str> {
+        let secret = self.settings.iter().filter(|setting| setting.is_secret());
+        let mut found = Vec::new();
+        for setting in secret {
+            found.push(setting.value.as_str());
+            found.extend(setting.before.iter().map(|(_, value)| value.as_str()));
+        }
+        found
+    }
+}
+
+fn shown_words<S: Serializer>(words: &[String], serializer: S) -> Result<S::Ok, S::Error> {
+    let secrets = secret::secrets_in(words);
+    let shown = words.iter().map(|word| {
+        let is_whole = secrets.contains(&word.as_str());
+        match word.split_once('=') {
+            _ if is_whole => secret::HIDDEN.to_owned(),
+            Some((name, value)) => format!("{name}={}", secret::shown(name, value)),
+            None => word.clone(),
+        }
+    });
+    serializer.collect_seq(shown)
+}
+
+fn shown_variables<S: Serializer>(
+    variables: &[(String, String)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(variables.iter().map(|(name, value)| (name, secret::shown(name, value))))
+}
+
+fn shown_settings<S: Serializer>(settings: &[Setting], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(settings.iter().map(|setting| {
+        let mut setting = setting.clone();
+        if setting.is_secret() {
+            secret::HIDDEN.clone_into(&mut setting.value);
+            let before = setting.before.iter_mut();
+            before.for_each(|(_, value)| secret::HIDDEN.clone_into(value));
+        }
+        setting
+    }))
+}
+
 /// A whole number that grows with the plan.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Follows {
@@ -89,4 +163,44 @@ pub struct Follows {
     pub at_least: Expression,
     /// The version's own default stays where the expression is not above this.
     pub only_above: i64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_are_not_written() {
+        let setting = |name: &str, secret| Setting {
+            name: name.to_owned(),
+            value: "hunter2".to_owned(),
+            reason: String::new(),
+            optional: false,
+            secret,
+            before: vec![("8.0".to_owned(), "hunter2".to_owned())],
+            follows: None,
+        };
+        let config = Config {
+            name: "c".to_owned(),
+            help: String::new(),
+            engine: None,
+            transport: Transport::Socket,
+            settings: vec![setting("plain", true), setting("keyring_password", false)],
+        };
+        let build = Build {
+            server: "mysql".to_owned(),
+            version: String::new(),
+            basedir: None,
+            attach: None,
+            prefix: ["wrap", "--token", "hunter2", "KEY=hunter2"].map(str::to_owned).to_vec(),
+            environment: vec![
+                ("API_TOKEN".to_owned(), "hunter2".to_owned()),
+                ("LD_PRELOAD".to_owned(), "/lib/x.so".to_owned()),
+            ],
+        };
+        let text = serde_json::to_string(&(&config, &build)).unwrap();
+        assert!(!text.contains("hunter2"), "{text}");
+        assert!(text.contains("/lib/x.so") && text.contains("KEY=***"), "{text}");
+        assert_eq!((config.secrets().len(), build.secrets().len()), (4, 3));
+    }
 }

@@ -76,6 +76,7 @@ mod tests {
                 value: "400".to_owned(),
                 reason: String::new(),
                 optional: false,
+                secret: false,
                 before: Vec::new(),
                 follows: Some(Follows {
                     at_least: Expression::new("2 * connections + 16"),

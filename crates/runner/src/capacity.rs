@@ -138,6 +138,7 @@ mod tests {
             value: limit.to_owned(),
             reason: String::new(),
             optional: false,
+            secret: false,
             before: Vec::new(),
             follows: None,
         };

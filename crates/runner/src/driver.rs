@@ -27,7 +27,9 @@ pub struct Driver {
 impl Driver {
     /// Starts `exe drive` with its talk to us as its standard input and output.
     pub fn spawn(exe: &Path, stop: &Stop) -> Result<Self, Error> {
-        let mut child = std::process::Command::new(exe)
+        let mut command = std::process::Command::new(exe);
+        dbms::inherit_little(&mut command);
+        let mut child = command
             .arg("drive")
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

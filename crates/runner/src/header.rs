@@ -2,7 +2,9 @@
 
 use crate::{Error, run::Run, trial::Stand};
 use dbms::Server;
-use model::{Levels, provenance::Provenance, record::TrialHeader, subject::Subject};
+use model::{
+    Levels, provenance::Provenance, record::TrialHeader, secret::HIDDEN, subject::Subject,
+};
 
 /// The head of a trial's record: what the server is and how it is configured, as it reports it.
 pub(crate) fn header(
@@ -73,6 +75,15 @@ pub(crate) fn settings(stand: &mut Stand, about: &Subject) -> Result<Levels, Err
             Some(value) => drop(settings.insert(name, value)),
             None if configured => return Err(unknown_setting(about, &name)),
             None => {}
+        }
+    }
+    // Servers may write names otherwise.
+    let plain = |name: &str| name.to_lowercase().replace('-', "_");
+    let hidden = about.config.settings.iter().filter(|setting| setting.is_secret());
+    let hidden: Vec<String> = hidden.map(|setting| plain(&setting.name)).collect();
+    for (name, value) in &mut settings {
+        if hidden.contains(&plain(name)) {
+            HIDDEN.clone_into(value);
         }
     }
     Ok(settings)

@@ -14,6 +14,7 @@ pub(crate) use remains::Remains;
 
 use crate::{
     Error, Result, RunPlace,
+    client::inherit_little,
     server::{Ending, ended_within},
 };
 use message::{Answer, Order};
@@ -83,6 +84,7 @@ impl Keeper {
 
     /// Starts a keeper by a command whose process calls [`keep`].
     pub fn start_by(mut command: Command, place: &RunPlace) -> Result<Self> {
+        inherit_little(&mut command);
         let mut child = command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())

@@ -49,6 +49,7 @@ pub(crate) fn config(settings: &[&str]) -> Config {
             value: value.to_owned(),
             reason: String::new(),
             optional: name.ends_with('?'),
+            secret: false,
             before: Vec::new(),
             follows: None,
         }

@@ -107,6 +107,7 @@ fn config(server: &str) -> Config {
         value: (*value).to_owned(),
         reason: String::new(),
         optional: false,
+        secret: false,
         before: Vec::new(),
         follows: None,
     };

@@ -24,6 +24,7 @@ pub(super) struct WireSetting {
     value: String,
     reason: String,
     optional: bool,
+    secret: bool,
     before: Vec<(String, String)>,
     follows: Option<Follows>,
 }
@@ -36,6 +37,8 @@ pub(super) struct WireFullSetting {
     reason: String,
     #[serde(default)]
     optional: bool,
+    #[serde(default)]
+    secret: bool,
     #[serde(default)]
     before: BTreeMap<String, Scalar>,
     at_least: Option<Formula>,
@@ -72,7 +75,7 @@ impl TryFrom<WireFullSetting> for WireSetting {
         let follows = full.at_least.map(|Formula(at_least)| Follows { at_least, only_above });
         let before = before.into_iter().map(|(_, version, value)| (version, value)).collect();
         let (value, reason, optional) = (full.value.0, full.reason, full.optional);
-        Ok(Self { value, reason, optional, before, follows })
+        Ok(Self { value, reason, optional, secret: full.secret, before, follows })
     }
 }
 
@@ -97,8 +100,8 @@ impl WireConfig {
                 let reason = "a setting's name and value are one line each";
                 return Err(Fault::invalid(reason)).under(name).under("settings");
             }
-            let WireSetting { value, reason, optional, before, follows } = wire;
-            let setting = Setting { name, value, reason, optional, before, follows };
+            let WireSetting { value, reason, optional, secret, before, follows } = wire;
+            let setting = Setting { name, value, reason, optional, secret, before, follows };
             match config.settings.iter_mut().find(|old| same_name(&old.name, &setting.name)) {
                 Some(old) => *old = setting,
                 None => config.settings.push(setting),

@@ -2,7 +2,7 @@
 
 use super::Discrepancy;
 use crate::{Error, trial::Stand};
-use model::subject::Subject;
+use model::{secret::HIDDEN, subject::Subject};
 use std::collections::BTreeMap;
 
 /// The settings whose value is another one. What a server does not report is not compared.
@@ -21,6 +21,8 @@ pub(super) fn check(stand: &mut Stand, subject: &Subject) -> Result<Vec<Discrepa
         let Some(value) = reported.get(&plain_name(&setting.name)) else { continue };
         let asked = dbms::setting_value(setting, &stand.version);
         if !same(asked, value) {
+            let hidden = setting.is_secret().then_some(HIDDEN);
+            let (asked, value) = (hidden.unwrap_or(asked), hidden.unwrap_or(value));
             let text = format!(
                 "`{}` was asked to be `{asked}`, and the server reports `{value}`",
                 setting.name
