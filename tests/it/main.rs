@@ -21,6 +21,9 @@ mod help;
 mod insert_benchmark;
 mod lab;
 mod marks;
+#[path = "../../crates/plan/tests/it/mutant.rs"]
+mod mutant;
+mod mutation;
 mod pixels;
 mod quickstart;
 mod report;

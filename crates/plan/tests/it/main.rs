@@ -7,6 +7,8 @@ mod errors;
 mod format;
 mod insert_benchmark;
 mod limits;
+mod mutant;
+mod mutation;
 mod plans;
 mod roles;
 mod suites;
