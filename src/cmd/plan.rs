@@ -50,7 +50,9 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         Form::Text => talk::data(&plan::render(&plan))?,
         Form::Json => talk::data(&serde_json::to_string_pretty(&plan)?)?,
     }
-    // What only this host forbids does not make the plan wrong: it is shown all the same.
-    runner::check_host(&plan, &places, 0)?;
+    // The run may be planned for another host.
+    for refusal in runner::host_refusals(&plan, &places, 0) {
+        talk::say(&format!("warning: `run` on this host refuses this: {refusal}"));
+    }
     Ok(Code::Done)
 }

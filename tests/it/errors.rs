@@ -113,6 +113,21 @@ fn bad_input_gives_one_clear_sentence_and_exit_code_2() {
 }
 
 #[test]
+fn what_only_this_host_refuses_is_a_warning_of_a_plan() {
+    let lab = Lab::new();
+    let lines = [QUESTION, SUITE, "rows = 900_000_000_000", SQLITE];
+    lab.write("large.toml", &lines.join("\n"));
+    let output = lab.run(&["plan", "large.toml"]);
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    assert!(err.contains("warning: `run` on this host refuses this: no space"), "{err}");
+    assert!(out.contains("900,000,000,000 rows"), "{out}");
+    // What is wrong in the file is wrong on every host.
+    lab.write("wrong.toml", &[QUESTION, SUITE, "rows = 0", SQLITE].join("\n"));
+    refusal(&mut lab.command(&["plan", "wrong.toml"]), "no rows");
+}
+
+#[test]
 fn arguments_that_name_nothing_are_named() {
     let cases: &[(&[&str], &str)] = &[
         (&["run", "nowhere.toml"], "nowhere.toml"),
@@ -125,6 +140,7 @@ fn arguments_that_name_nothing_are_named() {
         (&["verify", "--operations", "0"], "'--operations <COUNT>'"),
         (&["up", "mysql@9", "--port", "0"], "0"),
         (&["compare"], "dbdyno-results"),
+        (&["import", "nope"], "cannot read `nope`: there is no such file or folder"),
         (&["run", "--resume"], "no unfinished run"),
         (&["run", "--set", "rows=many"], "rows"),
         (&["run", "--only", "point-qery"], "`point-qery`"),

@@ -100,6 +100,12 @@ pub struct Cell {
 }
 
 impl Comparison {
+    /// Everything that readers of bare values must know, one sentence each: the warnings, and how
+    /// the builds differ.
+    pub fn all_warnings(&self) -> impl Iterator<Item = &str> {
+        self.warnings.iter().chain(&self.builds).map(String::as_str)
+    }
+
     /// The cell of a phase, subject and metric.
     pub fn cell(&self, phase: &str, subject: &str, metric: &str) -> Option<&Cell> {
         self.phases.iter().find(|result| result.phase == phase)?.cell(subject, metric)

@@ -9,6 +9,14 @@ pub enum Error {
     /// A file operation failed; the message names the path.
     #[error(transparent)]
     Io(#[from] std::io::Error),
+    /// What the user named cannot be read.
+    #[error("cannot read `{path}`: {reason}; name a file or folder of results")]
+    Unreadable {
+        /// As the user wrote it.
+        path: String,
+        /// Why not.
+        reason: String,
+    },
     /// Nothing was imported, and a file is broken.
     #[error("{place}: {reason}")]
     Broken {

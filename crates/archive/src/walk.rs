@@ -1,7 +1,7 @@
 //! From paths to archives: every file is offered to the importers.
 
 use crate::{
-    Archive, Fault, FileHead, Result,
+    Archive, Error, Fault, FileHead, Result,
     content::{Content, Packing},
     correct,
     intake::{Candidate, Intake},
@@ -85,6 +85,20 @@ pub fn import(paths: &[PathBuf], options: &Options) -> Result<Imported> {
     walk.intake.finish(path, options)
 }
 
+/// The real path of a file or folder that the user named. Errors: there is none, or it cannot be
+/// reached.
+fn found(path: &Path) -> Result<PathBuf> {
+    std::fs::canonicalize(path).map_err(|error| {
+        let path = path.display().to_string();
+        let reason = match error.kind() {
+            std::io::ErrorKind::NotFound => "there is no such file or folder".to_owned(),
+            std::io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+            _ => error.to_string(),
+        };
+        Error::Unreadable { path, reason }
+    })
+}
+
 #[derive(Default)]
 struct Walk {
     intake: Intake,
@@ -97,7 +111,7 @@ impl Walk {
     fn named(&self, paths: &[PathBuf]) -> Result<BTreeMap<PathBuf, BTreeSet<String>>> {
         let mut named: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
         for path in paths {
-            let path = fs::canonicalize(path)?;
+            let path = found(path)?;
             let Some(folder) = path.parent().filter(|_| path.is_file()) else { continue };
             let names = named.entry(folder.to_owned()).or_default();
             names.insert(name_of(&path));
@@ -114,7 +128,7 @@ impl Walk {
     }
 
     fn root(&mut self, path: &Path, named: &BTreeMap<PathBuf, BTreeSet<String>>) -> Result<()> {
-        let root = fs::canonicalize(path)?;
+        let root = found(path)?;
         if root.is_file() {
             let folder = root.parent().unwrap_or(Path::new("/")).to_owned();
             let none = BTreeSet::new();

@@ -137,6 +137,22 @@ fn warnings_are_counted_and_handed_to_the_caller() {
 }
 
 #[test]
+fn programs_are_told_that_builds_differ() {
+    let mut compared = comparison(&[("a", 1.0), ("b", 1.0)], 1, None);
+    let sentence = "The builds differ in compiler: `a` GCC 4.8.5; `b` GCC 7.5.0.";
+    compared.builds = Some(sentence.to_owned());
+    let report = report(compared, &[]);
+    let json: serde_json::Value = serde_json::from_str(&render(&report, "json").unwrap()).unwrap();
+    let warnings = json["warnings"].as_array().unwrap();
+    assert_eq!(warnings.iter().filter(|warning| *warning == sentence).count(), 1);
+    let warnings = |format| report::rendered(&report, format).unwrap().warnings;
+    assert!(warnings("csv").iter().any(|warning| warning == sentence));
+    // The first lines of a table say it.
+    assert!(!warnings("table").iter().any(|warning| warning == sentence));
+    assert!(render(&report, "table").unwrap().contains("The builds differ in compiler"));
+}
+
+#[test]
 fn hostile_names_are_harmless_in_every_format() {
     let name = "=cmd|'/c x'!\u{1b}[31m<img src=x>\r\n,\"q\"\u{202e}";
     let report = report(comparison(&[("base", 1.0), (name, 1.0)], 1, None), &["ops_per_second"]);

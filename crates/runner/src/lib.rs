@@ -46,7 +46,7 @@ mod verify;
 pub use driver::Driver;
 pub use error::Error;
 pub use observer::{Observer, Progress};
-pub use preflight::{check_host, check_plan};
+pub use preflight::{check_plan, host_refusals};
 pub use run::{COMMAND, DataFolders, Options, Outcome, Resume, Steps, TIME, execute};
 pub use stop::Stop;
 pub use verify::{Discrepancy, Facts, Verified, VerifiedPhase, verify};

@@ -10,7 +10,10 @@ use store::Results;
 /// are there from an earlier execution.
 pub(crate) fn check(plan: &Plan, places: &Places, left: u64) -> Result<(), Error> {
     check_plan(plan)?;
-    check_host(plan, places, left)
+    match host_refusals(plan, places, left).into_iter().next() {
+        Some(refusal) => Err(refusal),
+        None => Ok(()),
+    }
 }
 
 /// Refuses what no host executes: servers to attach to, settings that are not the user's to make,
@@ -29,12 +32,14 @@ pub fn check_plan(plan: &Plan) -> Result<(), Error> {
     capacity::check_capacity(plan)
 }
 
-/// Refuses what this host cannot do: perf demanded but not permitted, too little disk. `left` is
-/// as in a run: 0 for a new one.
-pub fn check_host(plan: &Plan, places: &Places, left: u64) -> Result<(), Error> {
-    for demand in &plan.experiment.require {
-        require(demand)?;
-    }
+/// What this host cannot do for the plan: perf demanded but not permitted, too little disk. `left`
+/// is as in a run: 0 for a new one.
+pub fn host_refusals(plan: &Plan, places: &Places, left: u64) -> Vec<Error> {
+    let demands = plan.experiment.require.iter().map(|demand| require(demand));
+    demands.chain([check_disk(plan, places, left)]).filter_map(Result::err).collect()
+}
+
+fn check_disk(plan: &Plan, places: &Places, left: u64) -> Result<(), Error> {
     let runs = places.runs();
     // It may be a file system of its own.
     let folder = if runs.is_dir() { &runs } else { &places.root };

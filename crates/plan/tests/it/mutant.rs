@@ -1,7 +1,10 @@
 //! Damaged copies of every TOML file of the repository's catalog, experiments and examples, from a
 //! seed. Used by the planner's tests and by those of the binary.
 
-use std::path::{Path, PathBuf};
+use std::{
+    ops::Range,
+    path::{Path, PathBuf},
+};
 
 /// A file that is damaged, and the experiment that reads it.
 pub(crate) struct Original {
@@ -88,6 +91,14 @@ const TOKENS: &[&str] = &[
     "{ template = \"###########-###########\" }",
 ];
 
+/// The mutants to try: as many as `usual`, or those that `DBDYNO_MUTANTS` asks for, such as `0..20000`,
+/// or `52..53` for a single one.
+pub(crate) fn numbers(usual: u64) -> Range<u64> {
+    let Ok(asked) = std::env::var("DBDYNO_MUTANTS") else { return 0..usual };
+    let (first, end) = asked.split_once("..").unwrap();
+    first.parse().unwrap()..end.parse().unwrap()
+}
+
 /// All files that are damaged.
 pub(crate) fn originals() -> Vec<Original> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
@@ -118,7 +129,7 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 fn reader(path: &str, text: &str) -> Option<String> {
     let (folder, file) = path.rsplit_once('/')?;
     let name = file.strip_suffix(".toml")?;
-    let all = "build = [\"sqlite\", \"postgres@18\", \"mysql@9\"]";
+    let all = "build = [\"sqlite\", \"postgres@18\", \"mysql@5.6\"]";
     let server = folder.strip_prefix("catalog/configs/");
     let (what, factors) = match folder {
         "catalog/workloads" => (format!("workloads = [\"{name}\"]"), all.to_owned()),
@@ -136,11 +147,15 @@ fn reader(path: &str, text: &str) -> Option<String> {
             ("workloads = [\"./transfer.toml\", \"./orders-join.toml\"]".into(), all.to_owned())
         }
         _ => {
-            let server = server?;
-            (
-                "suite = \"quick\"".to_owned(),
-                format!("build = [\"{server}\"]\nconfig = [\"{name}\"]"),
-            )
+            // Versions that no registry has to be asked for.
+            let build = match server? {
+                "mysql" => "mysql@5.6",
+                "mariadb" => "mariadb@10.1",
+                "postgres" => "postgres@18",
+                other => other,
+            };
+            let factors = format!("build = [\"{build}\"]\nconfig = [\"{name}\"]");
+            ("suite = \"quick\"".to_owned(), factors)
         }
     };
     Some(format!("question = \"?\"\n{what}\nblocks = 2\n[factors]\n{factors}\n"))

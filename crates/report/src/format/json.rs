@@ -84,7 +84,7 @@ impl Format for Json {
                     bases.push(base);
                 }
             }
-            output.warnings.extend(comparison.warnings.iter().map(String::as_str));
+            output.warnings.extend(comparison.all_warnings());
             for phase in &comparison.phases {
                 let asked = phase.cells.iter().filter(|cell| is_asked(report, cell));
                 for cell in asked {

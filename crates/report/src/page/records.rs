@@ -26,7 +26,9 @@ impl Page for RecordsPage {
                 }
             }
         }
-        Document { items: vec![Item::Table(table)] }
+        let warnings = report.comparisons.iter().flat_map(Comparison::all_warnings);
+        let warnings = warnings.map(|sentence| Item::Warning(sentence.to_owned()));
+        Document { items: [Item::Table(table)].into_iter().chain(warnings).collect() }
     }
 }
 
