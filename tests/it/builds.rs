@@ -10,7 +10,7 @@ const TINY: &str = "
 question = \"Does it start?\"
 suite = \"quick\"
 blocks = 1
-rows = 100
+rows = 10_000
 ";
 
 /// A build of `dbdyno list builds`.
@@ -76,7 +76,7 @@ fn check(server: &str) {
         let settings = out.lines().find(|line| line.starts_with("settings")).unwrap_or_default();
         let good = settings.split_whitespace().filter(|word| *word == "ok").count();
         assert_eq!(good, own.len(), "{build}\n{out}");
-        assert!(out.contains("with 100 rows per table: 0 failures"), "{build}\n{out}");
+        assert!(out.contains("with 10000 rows per table: 0 failures"), "{build}\n{out}");
     }
 }
 

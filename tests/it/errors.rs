@@ -297,7 +297,10 @@ const WORKLOADS: &[Workload] = &[
         schema: "sbtest",
         op: "sql = \"SELECT 1\"\n[[deviation]]\nserver = \"mysql\"\ncheck = \"plans\"\n\
              reason = \"\"",
-        parts: &["own.toml:8", "unknown word `plans`", "`plan`"],
+        parts: &[
+            "own.toml:8",
+            "`deviation.check` must be `rows`, `plan`, `keys`, `modes` or `effect`, not `plans`",
+        ],
     },
 ];
 
