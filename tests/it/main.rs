@@ -12,6 +12,7 @@
 mod archives;
 mod browser;
 mod builds;
+mod changed_bytes;
 mod concurrent;
 mod devtools;
 mod errors;

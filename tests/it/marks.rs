@@ -2,6 +2,7 @@
 //! a real run, made worse by hand.
 
 use crate::lab::{Lab, text};
+use sha2::{Digest, Sha256};
 
 /// Changes every measured slice of a phase in the records, and lets the index be made anew.
 fn change(lab: &Lab, phase: &str, subject: &str, change: impl Fn(&mut serde_json::Value)) {
@@ -20,6 +21,13 @@ fn change(lab: &Lab, phase: &str, subject: &str, change: impl Fn(&mut serde_json
             slice.to_string() + "\n"
         });
         let lines: String = lines.collect();
+        // The marker of the record names the SHA-256 of the file.
+        let sum = |bytes: &[u8]| format!("{:x}", Sha256::digest(bytes));
+        let marker = record.path().join("complete");
+        let sums = std::fs::read_to_string(&marker).unwrap();
+        let old = sum(&std::fs::read(&file).unwrap());
+        assert!(sums.contains(&old), "{sums}");
+        std::fs::write(&marker, sums.replace(&old, &sum(lines.as_bytes()))).unwrap();
         std::fs::write(&file, lines).unwrap();
     }
     assert!(changed > 0, "{phase} of {subject}");
@@ -81,5 +89,32 @@ fn a_missed_rate_is_said_in_the_table_and_by_the_exit_code() {
     assert_eq!(lab.run(&export).status.code(), Some(1));
     for phase in ["l.i0", "qr100.L1", "qp1000.L6"] {
         assert!(lab.path("out").join(format!("mrg.{phase}")).exists(), "{phase}");
+    }
+}
+
+#[test]
+fn a_rate_that_is_out_of_reach_is_missed_in_every_workload() {
+    let lab = Lab::new();
+    let text_of = |design: &str| {
+        format!(
+            "question = \"q\"\nsuite = \"quick\"\nrows = 2000\nblocks = 1\n\
+             design = \"{design}\"\nslice_seconds = 0.3\n\
+             arrival = {{ per_second = 9000000, spacing = \"even\" }}\n\
+             [factors]\nbuild = [\"sqlite\"]\n"
+        )
+    };
+    for design in ["interleaved", "classic"] {
+        let experiment = format!("{design}.toml");
+        lab.write(&experiment, &text_of(design));
+        let only = ["--only", "point-query", "--no-steps", "--progress", "none"];
+        let run = lab.run(&[&["run", experiment.as_str()], &only[..]].concat());
+        let (out, err) = (text(&run.stdout), text(&run.stderr));
+        assert_eq!(run.status.code(), Some(1), "{design}\n{out}\n{err}");
+        let first: String = out.lines().take(12).collect::<Vec<_>>().join(" ");
+        let said = "of 9000000 operations/s completed, 8550000 are needed";
+        let words: Vec<&str> = first.split_whitespace().collect();
+        assert!(words.join(" ").contains(said), "{out}");
+        assert!(err.contains(said) && err.contains("missed: "), "{err}");
+        assert_eq!(lab.run(&["compare"]).status.code(), Some(1));
     }
 }

@@ -78,15 +78,26 @@ const OF_ROWS: [&str; 2] = ["insert_rows_per_second", "delete_rows_per_second"];
 
 /// Marks of the slice, corrected by what else is known of it.
 pub(crate) fn slice_marks(slice: &SliceRecord) -> Vec<String> {
+    let waited = slice.work.as_ref().filter(|work| has_waited(work)).map(|_| WAITED.to_owned());
     if !Parts::new(slice, 1.0).is_stepped() {
-        return slice.marks.clone();
+        return slice.marks.iter().cloned().chain(waited).collect();
     }
     let known = |found: &String| match found.as_str() {
         mark::NO_HARDWARE => mark::NO_HARDWARE_BUT_STEPS.to_owned(),
         _ => found.clone(),
     };
     let others = slice.marks.iter().filter(|found| *found != mark::STEPPED).map(known);
-    others.chain([mark::STEPPED.to_owned()]).collect()
+    others.chain([mark::STEPPED.to_owned()]).chain(waited).collect()
+}
+
+/// Mark of a slice in which something stood still for a while.
+const WAITED: &str = "an operation took 5 s or longer, 1000 times the median or more";
+
+/// Whether an operation waited so long that the mean over the slice is not that of its operations:
+/// for a server that stalled, or for one that was stopped.
+fn has_waited(work: &StretchReport) -> bool {
+    let Percentiles { max, p50, .. } = work.service_us;
+    max >= 5e6 && max >= 1000.0 * p50
 }
 
 /// Marks of values: those of the slice, and those of their meaning.

@@ -44,6 +44,8 @@ pub struct PhaseFacts {
     /// Whether the rounds of a block are pieces of one work, and not repetitions of it: those of
     /// roles that say themselves when they end, in the interleaved design.
     pub has_pieces: bool,
+    /// Planned length of a slice on the base [s]; 0 where it depends on the server.
+    pub slice_seconds: f64,
 }
 
 impl Default for PhaseFacts {
@@ -56,6 +58,7 @@ impl Default for PhaseFacts {
             arrival: Arrival::Closed,
             roles: None,
             has_pieces: false,
+            slice_seconds: 0.0,
         }
     }
 }
@@ -84,7 +87,21 @@ impl Design {
                 && phase.kind == PhaseKind::Measure
                 && workload.is_some_and(model::workload::Workload::ends_by_roles);
             let arrival = phase.arrival;
-            PhaseFacts { counts, scanned_rows, writes, drains, arrival, roles, has_pieces }
+            let slices = if has_pieces { plan.experiment.rounds.max(1) } else { 1 };
+            let slice_seconds = match phase.kind {
+                PhaseKind::Measure => phase.seconds / f64::from(slices),
+                PhaseKind::Index | PhaseKind::Warmup | PhaseKind::Settle => 0.0,
+            };
+            PhaseFacts {
+                counts,
+                scanned_rows,
+                writes,
+                drains,
+                arrival,
+                roles,
+                has_pieces,
+                slice_seconds,
+            }
         };
         Self {
             experiment: plan.experiment.name.clone(),

@@ -1,6 +1,6 @@
 //! Set rates that were missed: which values they spoil, and how a cell says so.
 
-use crate::{Cell, Comparison, ServiceLevel, sla::RULES};
+use crate::{Cell, Comparison, ServiceLevel, rate::RATE, sla::RULES};
 use model::{mark::SLA_MISSED, metric::Metric, shared::Name};
 
 /// Metrics that say how a set rate was kept. They stay what they are where it was missed; all
@@ -34,7 +34,8 @@ pub(crate) fn mark_of(missed: &[ServiceLevel]) -> Option<String> {
 pub(crate) fn missed_words<'a>(mark: &'a str, rule: &str) -> Option<&'a str> {
     let said = mark.strip_prefix(SLA_MISSED)?;
     let (_, words) = said.split_once(&head(rule))?;
-    let others = RULES.iter().filter_map(|other| words.find(&format!("; {}", head(other.name()))));
+    let rules = RULES.iter().map(|other| other.name()).chain([RATE]);
+    let others = rules.filter_map(|other| words.find(&format!("; {}", head(other))));
     Some(&words[..others.min().unwrap_or(words.len())])
 }
 
@@ -50,6 +51,13 @@ impl Cell {
             return None;
         }
         self.marks.iter().map(Name::as_str).find(|mark| is_miss(mark))
+    }
+
+    /// Target and reached rate of a missed one, as the first rule that was missed says it.
+    pub fn missed_rate(&self) -> Option<&str> {
+        let mark = self.missed()?;
+        let mut rules = RULES.iter().map(|rule| rule.name()).chain([RATE]);
+        rules.find_map(|rule| missed_words(mark, rule))
     }
 
     /// Whether anything broke in the subject's own cell.

@@ -5,7 +5,9 @@ use crate::{
     derive::{denominator, marks, slice_marks},
     missed::mark_of,
     parts::Parts,
+    rate,
     sla::RULES,
+    stalled::Stalled,
     stolen::Stolen,
     warning::{Place, Warnings},
 };
@@ -31,7 +33,7 @@ pub struct Input<'a> {
 /// Everything that slices tell.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Observations {
-    /// Values of the slices that count.
+    /// Values of the slices that count, without those that something stalled.
     pub measurements: Vec<Measurement>,
     /// Slices that broke.
     pub failures: Vec<Failure>,
@@ -107,14 +109,21 @@ pub fn observe<'a>(
 ) -> Observations {
     let mut found = Observations::default();
     let mut stolen = Stolen::default();
+    let slices: Vec<Input<'a>> = slices.into_iter().collect();
+    let stalled = Stalled::of(&slices);
     for input in slices {
         let slice = input.slice;
         let facts = facts(input.run, &slice.phase);
+        if let Some(reason) = stalled.reason(&input, &facts) {
+            let text = format!("{{count}} slices left out: {reason}");
+            found.warnings.add(place(slice), &text, 1);
+            continue;
+        }
         match (slice.state, broken(slice, &facts)) {
             // Without a reason it was planned: every phase begins with work that does not count.
             (SliceState::Discarded, _) => {
                 if let Some(reason) = &slice.reason {
-                    let text = format!("{{count}} slices are left out: {}", one_line(reason));
+                    let text = format!("{{count}} slices left out: {}", one_line(reason));
                     found.warnings.add(place(slice), &text, 1);
                 }
             }
@@ -212,12 +221,11 @@ fn measure(
 
 /// The rules that a slice missed with its set rate.
 fn missed_rules(slice: &SliceRecord, facts: &PhaseFacts) -> Vec<ServiceLevel> {
-    let paced = facts.roles.as_ref().zip(slice.work.as_ref());
-    let Some(paced) = paced.and_then(|(roles, work)| roles.paced(work)) else {
-        return Vec::new();
-    };
-    let levels = RULES.iter().map(|rule| rule.judge(&paced));
-    levels.filter(|level| level.outcome == Outcome::Missed).collect()
+    let Some(work) = &slice.work else { return Vec::new() };
+    let paced = facts.roles.as_ref().and_then(|roles| roles.paced(work));
+    let levels = paced.iter().flat_map(|paced| RULES.iter().map(|rule| rule.judge(paced)));
+    let of_rows = levels.filter(|level| level.outcome == Outcome::Missed);
+    of_rows.chain(rate::missed(work, facts.roles.as_ref())).collect()
 }
 
 fn failure(input: &Input<'_>, reason: String) -> Failure {

@@ -46,6 +46,8 @@ impl Warnings {
     /// One sentence per text; `{count}` in the text stands for the number of cases.
     pub(crate) fn sentences(&self) -> Vec<String> {
         let sentence = |(text, found): (&String, &Found)| {
+            let singular = text.replace("{count} slices ", "1 slice ");
+            let text = if found.count == 1 { &singular } else { text };
             let text = text.replace("{count}", &found.count.to_string());
             let subjects = listed(found.subjects.iter().map(String::as_str), "variant");
             let phases = listed(found.phases.iter().map(|(_, name)| name.as_str()), "phase");

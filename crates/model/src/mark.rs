@@ -16,3 +16,6 @@ pub const STEPPED: &str = "user instructions counted by single steps";
 /// The engine is embedded: it shares the driver's process, so its cost is the driver's less that of
 /// a client without a server.
 pub const EMBEDDED: &str = "driver less null client";
+
+/// The counters ran on well after the work had ended, because the run was stopped or starved.
+pub const STOPPED: &str = "the run was stopped or starved while its counters ran";

@@ -4,7 +4,10 @@ use crate::{Levels, drive::StretchReport, provenance::Provenance, reading::Readi
 use serde::{Deserialize, Serialize};
 
 /// Version of the record's format; FORMAT.md tells what changed.
-pub const RECORD_FORMAT: u32 = 1;
+pub const RECORD_FORMAT: u32 = 2;
+
+/// The first version with checksums of all files.
+pub const CHECKSUMMED_FORMAT: u32 = 2;
 
 /// One stretch of work of one subject: a line of `slices.jsonl`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

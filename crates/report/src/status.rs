@@ -43,7 +43,22 @@ pub(crate) fn line(comparison: &Comparison) -> Option<String> {
     parts.extend(
         rare.filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}")),
     );
-    Some(format!("Tests{of}: {}.", parts.join(", ")))
+    Some(format!("Tests{of}: {}{}.", parts.join(", "), missed_rates(comparison)))
+}
+
+/// Target and reached rate of the first test that missed its rate, as the end of the line.
+fn missed_rates(comparison: &Comparison) -> String {
+    let cells = comparison.phases.iter().flat_map(|phase| {
+        let cells = phase.cells.iter().filter(|cell| cell.metric.name == THROUGHPUT);
+        cells.map(|cell| (phase.phase.as_str(), cell))
+    });
+    let mut missed = cells.filter_map(|(phase, cell)| Some((phase, cell, cell.missed_rate()?)));
+    let Some((phase, cell, words)) = missed.next() else { return String::new() };
+    let more = match missed.count() {
+        0 => String::new(),
+        more => format!("; {more} more below"),
+    };
+    format!(" (`{phase}` of `{}`: {words}{more})", cell.subject)
 }
 
 /// How often a variant failed or missed its target rate, as the end of a sentence about it: empty

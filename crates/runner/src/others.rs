@@ -31,6 +31,11 @@ impl Window {
         Self { start: Instant::now(), own_ns: own_ns() }
     }
 
+    /// Time since the window began.
+    pub(crate) fn elapsed(&self) -> Duration {
+        self.start.elapsed()
+    }
+
     /// The CPU time of other processes over the window of `readings`, and the mark that it
     /// deserves. Nothing where the host's, the server's and the driver's time are not all known.
     pub(crate) fn end(self, readings: &[Reading]) -> Option<(Reading, Option<String>)> {

@@ -14,6 +14,7 @@ use crate::{
 };
 use model::{
     drive::{Command, Reply, Stretch, StretchEnd, StretchReport},
+    mark,
     plan::{Phase, PhaseKind},
     reading::{Reading, Scope},
     record::{SliceRecord, SliceState},
@@ -255,6 +256,7 @@ fn measure(
         _ => stretch(trial, phase, work.end, work.seed),
     })?;
     let after = snapshot(trial)?;
+    let idle = window.elapsed().saturating_sub(length(&report));
     let series = sampler.stop();
     trial.writer.series(&series)?;
     let mut readings = Meter::readings(&before, &after);
@@ -283,10 +285,23 @@ fn measure(
         marks: trial.meter.as_ref().map(Meter::marks).unwrap_or_default(),
     };
     measured.marks.extend(load_mark.flatten());
+    let stopped = phase.kind != PhaseKind::Index && ran_on(idle, length(&measured.work));
+    measured.marks.extend(stopped.then(|| mark::STOPPED.to_owned()));
     if work.after == After::Drain {
         run.during(Activity::Maintenance, |_| drain(trial, &before, &mut measured))?;
     }
     Ok(measured)
+}
+
+/// How long a stretch worked.
+fn length(report: &StretchReport) -> Duration {
+    Duration::from_nanos(report.end_ns.saturating_sub(report.start_ns))
+}
+
+/// Whether the counters ran on without work for so long that their values are not those of the work.
+/// What the driver needs for its report is less.
+fn ran_on(idle: Duration, work: Duration) -> bool {
+    idle >= Duration::from_secs(1).max(work / 2)
 }
 
 /// The discarded start draws from a stream of its own.
@@ -362,5 +377,23 @@ fn blank(run: &Run<'_>, trial: &Trial, work: &Work) -> SliceRecord {
         readings: Vec::new(),
         drained: Vec::new(),
         drain_seconds: 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_that_run_on_without_work_are_found() {
+        let check = |idle: f64, work: f64, expected: bool| {
+            let [idle, work] = [idle, work].map(Duration::from_secs_f64);
+            assert_eq!(ran_on(idle, work), expected, "{idle:?} {work:?}");
+        };
+        check(0.05, 0.1, false);
+        check(0.9, 0.1, false);
+        check(1.0, 2.0, true);
+        check(1.4, 3.0, false);
+        check(20.0, 30.0, true);
     }
 }

@@ -49,6 +49,15 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
+    /// A file does not hold what was recorded.
+    #[error(
+        "`{path}` was changed, cut or added after it was recorded: its SHA-256 is not the recorded \
+         one; restore it or remove its folder"
+    )]
+    Changed {
+        /// The file.
+        path: PathBuf,
+    },
     /// A file was written by a newer dbdyno.
     #[error("`{path}` has format {found}, this dbdyno reads up to {known}; use a newer dbdyno")]
     Newer {
@@ -72,13 +81,5 @@ pub enum Error {
     Name {
         /// The name.
         name: String,
-    },
-    /// The index failed in a way that rebuilding does not mend.
-    #[error("the index `{path}` failed: {reason}; remove it, it is rebuilt from the records")]
-    Index {
-        /// The index file.
-        path: PathBuf,
-        /// What SQLite says.
-        reason: String,
     },
 }

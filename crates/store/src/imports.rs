@@ -1,13 +1,15 @@
 //! Imports: foreign archives as runs whose records hold printed values instead of slices.
 
-use crate::{Result, Results, ids, layout, results::RunInfo, run_writer};
+use crate::{
+    Result, Results, ids, layout, marker, results::RunInfo, run_files::RunFiles, run_writer,
+};
 use model::{
     environment::Environment,
     imported::{ImportHeader, ImportedValue},
     record::{RECORD_FORMAT, TrialHeader},
     shared::Name,
 };
-use std::{collections::BTreeMap, path::Path};
+use std::collections::BTreeMap;
 
 /// What stands for the hash of a plan, which an import does not have.
 const NO_PLAN: &str = "import";
@@ -29,8 +31,10 @@ pub(crate) fn write(
         finished: false,
     };
     let header = ImportHeader { format: RECORD_FORMAT, ..header.clone() };
-    layout::write_json(&dir.join(layout::IMPORT), &header)?;
-    layout::write_json(&dir.join(layout::RUN), &info)?;
+    let files = RunFiles::new(dir.clone());
+    let import = files.bytes(layout::IMPORT, &header)?;
+    // `run.json` comes last: a folder without it is a run that never began.
+    files.write(&[(layout::IMPORT, import), (layout::RUN, files.bytes(layout::RUN, &info)?)])?;
     let mut subjects: BTreeMap<&str, Vec<&ImportedValue>> = BTreeMap::new();
     for value in values {
         subjects.entry(&value.measurement.subject).or_default().push(value);
@@ -80,16 +84,5 @@ fn record(
     };
     layout::write_toml(&dir.join(layout::ENVIRONMENT), &Environment::default())?;
     layout::write_toml(&dir.join(layout::TRIAL), &header)?;
-    let marker = format!("values = {}\n", values.len());
-    layout::write_whole(&dir.join(layout::COMPLETE), marker.as_bytes())
-}
-
-/// What the import of a run was; `None` for a run that was measured.
-pub(crate) fn header(run: &Path) -> Result<Option<ImportHeader>> {
-    let path = run.join(layout::IMPORT);
-    if !path.exists() {
-        return Ok(None);
-    }
-    layout::check_format_of(&path)?;
-    layout::read_json(&path).map(Some)
+    marker::write(&dir, "values", values.len() as u64)
 }

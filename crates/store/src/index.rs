@@ -1,47 +1,154 @@
-//! The SQLite index: derived from the records, brought up to date at each reading.
+//! The SQLite index: which record is of which run, brought up to date at each reading.
+//!
+//! It spares reading the heads of all records where those of one run are wanted. Every entry has
+//! its SHA-256, and what a record holds is read from the record itself.
 
 use crate::{
     Error, Result, Results, Selection, Stored, StoredSlice, layout, reader, results::RunInfo,
+    run_files::RunFiles, sums,
 };
 use fs_err as fs;
-use model::{imported::ImportedValue, record::SliceRecord};
-use rusqlite::{Connection, ErrorCode, OptionalExtension, params};
-use std::{collections::BTreeSet, os::unix::fs::MetadataExt, path::Path, time::Duration};
+use model::imported::ImportedValue;
+use rusqlite::{Connection, ErrorCode, params};
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    time::Duration,
+};
 
 /// Grows with each change of the tables; another number in the file means rebuild.
-const VERSION: i64 = 2;
+const VERSION: i64 = 3;
 
-const TABLES: &str = "
-    CREATE TABLE runs(
-        id TEXT PRIMARY KEY, experiment TEXT NOT NULL, plan TEXT NOT NULL,
-        started_us INTEGER NOT NULL, finished INTEGER NOT NULL);
-    CREATE TABLE trials(
-        id TEXT PRIMARY KEY, run TEXT NOT NULL, experiment TEXT NOT NULL,
-        block INTEGER NOT NULL, subject TEXT NOT NULL, server_version TEXT NOT NULL,
-        stamp TEXT NOT NULL);
-    CREATE TABLE slices(
-        trial TEXT NOT NULL, line INTEGER NOT NULL, phase TEXT NOT NULL,
-        position INTEGER NOT NULL, clients INTEGER NOT NULL, round INTEGER NOT NULL,
-        place INTEGER NOT NULL, state TEXT NOT NULL, record TEXT NOT NULL,
-        PRIMARY KEY(trial, line)) WITHOUT ROWID;
-    CREATE TABLE imported(
-        trial TEXT NOT NULL, line INTEGER NOT NULL, record TEXT NOT NULL,
-        PRIMARY KEY(trial, line)) WITHOUT ROWID;
-    CREATE TABLE warnings(trial TEXT NOT NULL, message TEXT NOT NULL);
-    CREATE INDEX warnings_trial ON warnings(trial);
-";
+/// Tables of this version and of those before it.
+const TABLES: [&str; 6] = ["entries", "runs", "trials", "slices", "imported", "warnings"];
 
-/// The selected slices.
+/// What is known of one record.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+struct Entry {
+    /// Run; empty where the head cannot be read.
+    run: String,
+    experiment: String,
+    /// Whether there is a slice or an imported value in it.
+    holds_values: bool,
+    /// Why the head cannot be read.
+    problem: Option<String>,
+    /// Changes whenever the record may have changed: sizes and times of the files that are read.
+    stamp: String,
+}
+
+/// Entries by the name of their folder: oldest first.
+type Entries = BTreeMap<String, Entry>;
+
+/// The selected slices and values.
 pub(crate) fn slices(results: &Path, selection: &Selection) -> Result<Stored> {
-    let path = results.join(layout::INDEX);
-    let failed =
-        |error: rusqlite::Error| Error::Index { path: path.clone(), reason: error.to_string() };
-    let attempt = |mut connection: Connection| {
-        let warnings = refresh(&mut connection, results)?;
-        let mut stored = query(&connection, selection)?;
-        stored.warnings.extend(warnings);
-        Ok(stored)
+    let (runs, warnings) = Results::open(results)?.readable_runs()?;
+    let entries = entries(results)?;
+    let mut stored = Stored { warnings, ..Stored::default() };
+    let chosen = chosen(&entries, selection);
+    let folders: BTreeSet<String> = {
+        let folders = layout::folders(&results.join(layout::RUNS))?;
+        folders.iter().map(|dir| layout::stem(dir)).collect()
     };
+    let mut imported: Vec<(&str, Vec<ImportedValue>)> = Vec::new();
+    for (id, entry) in &entries {
+        if let Some(problem) = &entry.problem {
+            stored.warnings.push(format!("record `{id}` is left out: {problem}"));
+            continue;
+        }
+        if !chosen.contains(entry.run.as_str()) {
+            continue;
+        }
+        if !folders.contains(&entry.run) {
+            let run = &entry.run;
+            stored.warnings.push(format!(
+                "record `{id}` is left out: it is of run `{run}`, which is not in this folder; \
+                 remove it, or restore the run"
+            ));
+            continue;
+        }
+        let read = add(&mut stored, &mut imported, (results, id, entry));
+        if let Err(error) = read {
+            stored.warnings.push(format!("record `{id}` is left out: {error}"));
+        }
+    }
+    stored.warnings.extend(unchecked(results, &runs, &chosen));
+    let key = |s: &StoredSlice| (s.slice.block, s.slice.position, s.slice.round, s.slice.order);
+    // Stable, so that slices of one place stay in the order of their trials and lines.
+    stored.slices.sort_by(|a, b| a.run.cmp(&b.run).then_with(|| key(a).cmp(&key(b))));
+    imported.sort_by_key(|(run, _)| *run);
+    stored.imported = imported.into_iter().flat_map(|(_, values)| values).collect();
+    Ok(stored)
+}
+
+/// Adds what a record holds.
+fn add<'a>(
+    stored: &mut Stored,
+    imported: &mut Vec<(&'a str, Vec<ImportedValue>)>,
+    (results, id, entry): (&Path, &'a str, &'a Entry),
+) -> Result<()> {
+    let dir = results.join(layout::RECORDS).join(id);
+    // It goes into the tables beside the slices.
+    reader::check_environment(&dir)?;
+    if let Some(values) = reader::imported(&dir)? {
+        stored.warnings.extend(values.warnings);
+        imported.push((&entry.run, values.lines));
+        return Ok(());
+    }
+    let slices = reader::slices(&dir)?;
+    stored.warnings.extend(slices.warnings);
+    stored.slices.extend(slices.lines.into_iter().map(|slice| StoredSlice {
+        run: entry.run.clone(),
+        experiment: entry.experiment.clone(),
+        trial: id.to_owned(),
+        slice,
+    }));
+    Ok(())
+}
+
+/// One sentence for each chosen run whose files have no checksums.
+fn unchecked(results: &Path, runs: &[RunInfo], chosen: &BTreeSet<&str>) -> Vec<String> {
+    let is_unchecked = |run: &&RunInfo| {
+        chosen.contains(run.id.as_str())
+            && RunFiles::new(results.join(layout::RUNS).join(&run.id)).is_unchecked()
+    };
+    let sentence = |run: &RunInfo| {
+        let id = &run.id;
+        format!("run `{id}` is of a format without checksums: changes of its files stay unnoticed")
+    };
+    runs.iter().filter(is_unchecked).map(sentence).collect()
+}
+
+/// The runs that a selection names.
+fn chosen<'a>(entries: &'a Entries, selection: &'a Selection) -> BTreeSet<&'a str> {
+    let of_runs = entries.values().filter(|entry| entry.problem.is_none());
+    match selection {
+        Selection::All => of_runs.map(|entry| entry.run.as_str()).collect(),
+        Selection::Run(run) => BTreeSet::from([run.as_str()]),
+        Selection::LatestPerExperiment => {
+            let mut latest: BTreeMap<&str, &str> = BTreeMap::new();
+            for entry in of_runs.filter(|entry| entry.holds_values) {
+                let run = latest.entry(&entry.experiment).or_default();
+                *run = (*run).max(&entry.run);
+            }
+            latest.into_values().collect()
+        }
+    }
+}
+
+/// Folders of the records of a run, oldest first.
+pub(crate) fn records_of(results: &Path, run: &str) -> Result<Vec<PathBuf>> {
+    let entries = entries(results)?;
+    let own = entries.iter().filter(|(_, entry)| entry.run == run);
+    Ok(own.map(|(id, _)| results.join(layout::RECORDS).join(id)).collect())
+}
+
+/// The entries of all records that count. Whatever is wrong with the index (damaged, closed, full,
+/// locked): the records are enough.
+fn entries(results: &Path) -> Result<Entries> {
+    let path = results.join(layout::INDEX);
+    let attempt = |mut connection: Connection| refresh(&mut connection, results);
     let on_disk = || open(&path).map_err(Problem::Sql).and_then(attempt);
     let mut read = on_disk();
     if let Err(Problem::Sql(error)) = &read
@@ -51,27 +158,17 @@ pub(crate) fn slices(results: &Path, selection: &Selection) -> Result<Stored> {
         // A damaged index is worth nothing: everything in it is in the records.
         read = on_disk();
     }
-    if let Err(Problem::Sql(_)) = &read {
-        // Whatever is wrong with the file (closed, full, locked): the records are enough.
-        let memory = Connection::open_in_memory().and_then(prepare);
-        read = memory.map_err(Problem::Sql).and_then(attempt);
+    match read {
+        Ok(entries) => Ok(entries),
+        Err(Problem::Store(error)) => Err(error),
+        Err(Problem::Sql(_)) => Ok(current(results, &Entries::new())?),
     }
-    read.map_err(|problem| problem.into_error(failed))
 }
 
 /// What can go wrong between the records and the index.
 enum Problem {
     Sql(rusqlite::Error),
     Store(Error),
-}
-
-impl Problem {
-    fn into_error(self, sql: impl Fn(rusqlite::Error) -> Error) -> Error {
-        match self {
-            Self::Sql(error) => sql(error),
-            Self::Store(error) => error,
-        }
-    }
 }
 
 impl From<rusqlite::Error> for Problem {
@@ -87,7 +184,12 @@ impl From<Error> for Problem {
 }
 
 fn is_damaged(error: &rusqlite::Error) -> bool {
-    let damaged = [ErrorCode::NotADatabase, ErrorCode::DatabaseCorrupt, ErrorCode::Unknown];
+    let damaged = [
+        ErrorCode::NotADatabase,
+        ErrorCode::DatabaseCorrupt,
+        ErrorCode::ConstraintViolation,
+        ErrorCode::Unknown,
+    ];
     error.sqlite_error_code().is_some_and(|code| damaged.contains(&code))
 }
 
@@ -96,237 +198,101 @@ fn open(path: &Path) -> rusqlite::Result<Connection> {
     connection.busy_timeout(Duration::from_secs(30))?;
     // Losing the index in a crash costs a rebuild; waiting for the disk costs at every reading.
     connection.pragma_update(None, "synchronous", "OFF")?;
-    prepare(connection)
+    Ok(connection)
 }
 
-/// Creates the tables, after dropping those of another version.
-fn prepare(mut connection: Connection) -> rusqlite::Result<Connection> {
+/// The entries as the index knows them, brought up to date.
+fn refresh(connection: &mut Connection, results: &Path) -> std::result::Result<Entries, Problem> {
     let transaction =
         connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
     let version: i64 = transaction.query_row("PRAGMA user_version", [], |row| row.get(0))?;
     if version != VERSION {
-        for table in ["runs", "trials", "slices", "imported", "warnings"] {
+        for table in TABLES {
             transaction.execute_batch(&format!("DROP TABLE IF EXISTS {table}"))?;
         }
-        transaction.execute_batch(TABLES)?;
+        transaction.execute_batch(
+            "CREATE TABLE entries(id TEXT PRIMARY KEY, entry TEXT NOT NULL, sha256 TEXT NOT NULL)",
+        )?;
         transaction.pragma_update(None, "user_version", VERSION)?;
     }
+    let known = read(&transaction)?;
+    let found = current(results, &known)?;
+    if found != known {
+        write(&transaction, &known, &found)?;
+    }
     transaction.commit()?;
-    Ok(connection)
+    Ok(found)
 }
 
-/// Reads what is new or changed in the records, and forgets what is gone. Gives one sentence for
-/// each run that cannot be read.
-fn refresh(
-    connection: &mut Connection,
-    results: &Path,
-) -> std::result::Result<Vec<String>, Problem> {
-    let transaction =
-        connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
-    let (runs, warnings) = Results::open(results)?.readable_runs()?;
-    refresh_runs(&transaction, &runs)?;
-    let mut gone: BTreeSet<String> = {
-        let mut statement = transaction.prepare("SELECT id FROM trials")?;
-        statement.query_map([], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?
-    };
-    for dir in reader::record_folders(results)? {
-        let id = layout::stem(&dir);
-        gone.remove(&id);
-        let stamp = stamp(&dir);
-        let known: Option<String> = transaction
-            .query_row("SELECT stamp FROM trials WHERE id = ?", [&id], |row| row.get(0))
-            .optional()?;
-        if known.as_deref() != Some(stamp.as_str()) {
-            forget(&transaction, &id)?;
-            ingest(&transaction, &dir, &stamp)?;
+/// The entries of the index; one whose sum is another is unknown.
+fn read(connection: &Connection) -> rusqlite::Result<Entries> {
+    let mut statement = connection.prepare("SELECT id, entry, sha256 FROM entries")?;
+    let mut rows = statement.query([])?;
+    let mut known = Entries::new();
+    while let Some(row) = rows.next()? {
+        let text = |column| row.get_ref(column).map(|value| value.as_str().unwrap_or_default());
+        let (id, entry, sum) = (text(0)?, text(1)?, text(2)?);
+        if sum == sum_of(id, entry)
+            && let Ok(entry) = serde_json::from_str(entry)
+        {
+            known.insert(id.to_owned(), entry);
         }
     }
-    for id in gone {
-        forget(&transaction, &id)?;
-    }
-    transaction.commit()?;
-    Ok(warnings)
+    Ok(known)
 }
 
-fn refresh_runs(connection: &Connection, runs: &[RunInfo]) -> rusqlite::Result<()> {
-    connection.execute("DELETE FROM runs", [])?;
-    let mut insert = connection.prepare("INSERT INTO runs VALUES (?, ?, ?, ?, ?)")?;
-    for run in runs {
-        let started = i64::try_from(run.started_us).unwrap_or(i64::MAX);
-        insert.execute(params![run.id, run.experiment, run.plan, started, run.finished])?;
+fn write(connection: &Connection, known: &Entries, found: &Entries) -> rusqlite::Result<()> {
+    let mut delete = connection.prepare("DELETE FROM entries WHERE id = ?")?;
+    for id in known.keys().filter(|id| !found.contains_key(*id)) {
+        delete.execute([id])?;
+    }
+    let mut insert = connection.prepare("INSERT OR REPLACE INTO entries VALUES (?, ?, ?)")?;
+    for (id, entry) in found.iter().filter(|(id, entry)| known.get(*id) != Some(entry)) {
+        let text = serde_json::to_string(entry).unwrap_or_default();
+        insert.execute(params![id, text, sum_of(id, &text)])?;
     }
     Ok(())
 }
 
-/// Changes whenever the record may have changed: sizes and times of the files that are read.
+fn sum_of(id: &str, entry: &str) -> String {
+    sums::sum_of(format!("{id}\n{entry}").as_bytes())
+}
+
+/// The entries of the records that are there; those that have not changed are taken as known.
+fn current(results: &Path, known: &Entries) -> Result<Entries> {
+    let mut found = Entries::new();
+    for dir in reader::record_folders(results)? {
+        let id = layout::stem(&dir);
+        let stamp = stamp(&dir);
+        let entry = known.get(&id).filter(|entry| entry.stamp == stamp).cloned();
+        found.insert(id, entry.unwrap_or_else(|| entry_of(&dir, stamp)));
+    }
+    Ok(found)
+}
+
+fn entry_of(dir: &Path, stamp: String) -> Entry {
+    let has = |name| fs::metadata(dir.join(name)).is_ok_and(|meta| meta.len() > 0);
+    let holds_values = has(layout::SLICES) || has(layout::IMPORTED);
+    match reader::header(dir) {
+        Ok(header) => {
+            let (run, experiment) = (header.run, header.experiment);
+            Entry { run, experiment, holds_values, problem: None, stamp }
+        }
+        Err(error) => {
+            let (run, experiment) = (String::new(), String::new());
+            Entry { run, experiment, holds_values, problem: Some(error.to_string()), stamp }
+        }
+    }
+}
+
 fn stamp(dir: &Path) -> String {
     let part = |name| match fs::metadata(dir.join(name)) {
-        Ok(meta) => format!("{}@{}.{}", meta.len(), meta.mtime(), meta.mtime_nsec()),
+        Ok(meta) => {
+            let (changed, written) = (meta.ctime(), meta.mtime());
+            let (changed_ns, written_ns) = (meta.ctime_nsec(), meta.mtime_nsec());
+            format!("{}@{written}.{written_ns}/{changed}.{changed_ns}", meta.len())
+        }
         Err(_) => "-".to_owned(),
     };
     [layout::TRIAL, layout::SLICES, layout::IMPORTED, layout::COMPLETE].map(part).join(" ")
-}
-
-fn forget(connection: &Connection, id: &str) -> rusqlite::Result<()> {
-    for statement in [
-        "DELETE FROM slices WHERE trial = ?",
-        "DELETE FROM imported WHERE trial = ?",
-        "DELETE FROM warnings WHERE trial = ?",
-        "DELETE FROM trials WHERE id = ?",
-    ] {
-        connection.prepare_cached(statement)?.execute([id])?;
-    }
-    Ok(())
-}
-
-/// Puts one record into the tables; one that cannot be read is there with its warning alone.
-fn ingest(connection: &Connection, dir: &Path, stamp: &str) -> rusqlite::Result<()> {
-    let id = layout::stem(dir);
-    let mut trial = connection.prepare_cached("INSERT INTO trials VALUES (?, ?, ?, ?, ?, ?, ?)")?;
-    let mut warn = connection.prepare_cached("INSERT INTO warnings VALUES (?, ?)")?;
-    let read = reader::header(dir).and_then(|header| Ok((header, Holding::of(dir)?)));
-    let (header, holding) = match read {
-        Ok(read) => read,
-        Err(error) => {
-            trial.execute(params![id, "", "", 0, "", "", stamp])?;
-            warn.execute(params![id, format!("record `{id}` is left out: {error}")])?;
-            return Ok(());
-        }
-    };
-    let (version, block) = (&header.server_version, header.block);
-    let keys = params![id, header.run, header.experiment, block, header.subject, version, stamp];
-    trial.execute(keys)?;
-    let warnings = match &holding {
-        Holding::Imported(values) => &values.warnings,
-        Holding::Slices(slices) => &slices.warnings,
-    };
-    for warning in warnings {
-        warn.execute(params![id, warning])?;
-    }
-    match holding {
-        Holding::Imported(values) => ingest_values(connection, &id, &values),
-        Holding::Slices(slices) => ingest_slices(connection, &id, &slices),
-    }
-}
-
-/// What a record holds.
-enum Holding {
-    Slices(reader::Content<SliceRecord>),
-    Imported(reader::Content<ImportedValue>),
-}
-
-impl Holding {
-    fn of(dir: &Path) -> Result<Self> {
-        match reader::imported(dir)? {
-            Some(values) => Ok(Self::Imported(values)),
-            None => reader::slices(dir).map(Self::Slices),
-        }
-    }
-}
-
-fn ingest_values(
-    connection: &Connection,
-    id: &str,
-    values: &reader::Content<ImportedValue>,
-) -> rusqlite::Result<()> {
-    let mut insert = connection.prepare_cached("INSERT INTO imported VALUES (?, ?, ?)")?;
-    for (number, (line, _)) in values.lines.iter().enumerate() {
-        insert.execute(params![id, i64::try_from(number).unwrap_or(i64::MAX), line])?;
-    }
-    Ok(())
-}
-
-fn ingest_slices(
-    connection: &Connection,
-    id: &str,
-    slices: &reader::Content<SliceRecord>,
-) -> rusqlite::Result<()> {
-    let mut insert =
-        connection.prepare_cached("INSERT INTO slices VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")?;
-    for (number, (line, slice)) in slices.lines.iter().enumerate() {
-        let state = serde_json::to_value(slice.state).ok();
-        let state = state.as_ref().and_then(|state| state.as_str()).unwrap_or_default();
-        insert.execute(params![
-            id,
-            i64::try_from(number).unwrap_or(i64::MAX),
-            slice.phase,
-            slice.position,
-            slice.clients,
-            slice.round,
-            slice.order,
-            state,
-            line,
-        ])?;
-    }
-    Ok(())
-}
-
-/// Keeps of the trials those that a selection names; `?1` is the run for [`Selection::Run`].
-fn condition(selection: &Selection) -> (&'static str, Option<&str>) {
-    match selection {
-        Selection::All => ("?1 IS NULL", None),
-        Selection::Run(run) => ("t.run = ?1", Some(run)),
-        Selection::LatestPerExperiment => (
-            "?1 IS NULL AND t.run = (SELECT max(l.run) FROM trials l
-             WHERE l.experiment = t.experiment
-             AND (EXISTS (SELECT 1 FROM slices m WHERE m.trial = l.id)
-                 OR EXISTS (SELECT 1 FROM imported m WHERE m.trial = l.id)))",
-            None,
-        ),
-    }
-}
-
-fn query(connection: &Connection, selection: &Selection) -> std::result::Result<Stored, Problem> {
-    let (condition, run) = condition(selection);
-    let chosen = format!("SELECT t.id FROM trials t WHERE {condition} OR t.run = ''");
-    let mut stored = Stored::default();
-    let mut warnings = connection.prepare(&format!(
-        "SELECT message FROM warnings WHERE trial IN ({chosen}) ORDER BY trial, rowid"
-    ))?;
-    for message in warnings.query_map(params![run], |row| row.get(0))? {
-        stored.warnings.push(message?);
-    }
-    let mut statement = connection.prepare(&format!(
-        "SELECT t.run, t.experiment, s.trial, s.record FROM slices s JOIN trials t ON t.id = s.trial
-         WHERE s.trial IN ({chosen})
-         ORDER BY t.run, t.block, s.position, s.round, s.place, s.trial, s.line"
-    ))?;
-    let mut rows = statement.query(params![run])?;
-    while let Some(row) = rows.next()? {
-        let line = row.get_ref(3)?.as_bytes().unwrap_or_default();
-        // Only lines that were read once are in the index.
-        let Ok(slice) = serde_json::from_slice(line) else { continue };
-        stored.slices.push(StoredSlice {
-            run: row.get(0)?,
-            experiment: row.get(1)?,
-            trial: row.get(2)?,
-            slice,
-        });
-    }
-    stored.imported = imported(connection, &chosen, run)?;
-    Ok(stored)
-}
-
-/// The imported values of the chosen trials. Trial by trial, so that nothing has to be sorted.
-fn imported(
-    connection: &Connection,
-    chosen: &str,
-    run: Option<&str>,
-) -> rusqlite::Result<Vec<ImportedValue>> {
-    let mut trials = connection.prepare(&format!(
-        "SELECT t.id FROM trials t WHERE t.id IN ({chosen}) ORDER BY t.run, t.id"
-    ))?;
-    let trials: Vec<String> =
-        trials.query_map(params![run], |row| row.get(0))?.collect::<rusqlite::Result<_>>()?;
-    let mut lines =
-        connection.prepare("SELECT record FROM imported WHERE trial = ? ORDER BY line")?;
-    let mut values = Vec::new();
-    for trial in trials {
-        let mut rows = lines.query(params![trial])?;
-        while let Some(row) = rows.next()? {
-            let line = row.get_ref(0)?.as_bytes().unwrap_or_default();
-            values.extend(serde_json::from_slice::<ImportedValue>(line));
-        }
-    }
-    Ok(values)
 }

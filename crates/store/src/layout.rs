@@ -20,6 +20,7 @@ pub(crate) const IMPORT: &str = "import.json";
 pub(crate) const EXPERIMENT: &str = "experiment.toml";
 pub(crate) const STATE: &str = "state.json";
 pub(crate) const LOCK: &str = "lock";
+pub(crate) const SUMS: &str = "sha256";
 pub(crate) const FINISHED: &str = "finished";
 
 pub(crate) const TRIAL: &str = "trial.toml";
@@ -72,11 +73,11 @@ pub(crate) fn sync_folder(path: &Path) -> Result<()> {
     Ok(fs::File::open(path)?.sync_all()?)
 }
 
-/// [`write_whole`] with JSON.
-pub(crate) fn write_json(path: &Path, value: &impl Serialize) -> Result<()> {
+/// The bytes of a JSON file.
+pub(crate) fn json(path: &Path, value: &impl Serialize) -> Result<Vec<u8>> {
     let mut bytes = serde_json::to_vec_pretty(value).map_err(|error| malformed(path, &error))?;
     bytes.push(b'\n');
-    write_whole(path, &bytes)
+    Ok(bytes)
 }
 
 /// [`write_whole`] with TOML.
@@ -85,15 +86,14 @@ pub(crate) fn write_toml(path: &Path, value: &impl Serialize) -> Result<()> {
     write_whole(path, text.as_bytes())
 }
 
-/// Reads a JSON file.
-pub(crate) fn read_json<T: DeserializeOwned>(path: &Path) -> Result<T> {
-    serde_json::from_slice(&fs::read(path)?).map_err(|error| malformed(path, &error))
+/// The value of a JSON file with these bytes.
+pub(crate) fn from_json<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T> {
+    serde_json::from_slice(bytes).map_err(|error| malformed(path, &error))
 }
 
-/// Reads a TOML file.
-pub(crate) fn read_toml<T: DeserializeOwned>(path: &Path) -> Result<T> {
-    let bytes = fs::read(path)?;
-    let text = String::from_utf8_lossy(&bytes);
+/// The value of a TOML file with these bytes.
+pub(crate) fn from_toml<T: DeserializeOwned>(path: &Path, bytes: &[u8]) -> Result<T> {
+    let text = String::from_utf8_lossy(bytes);
     // The message alone: the rendered excerpt has several lines.
     toml::from_str(&text).map_err(|error: toml::de::Error| malformed(path, &error.message()))
 }
@@ -107,15 +107,10 @@ pub(crate) fn check_format(path: &Path, value: &Format) -> Result<()> {
     Ok(())
 }
 
-/// [`check_format`] of a JSON file.
-pub(crate) fn check_format_of(path: &Path) -> Result<()> {
-    check_format(path, &read_json(path)?)
-}
-
 /// What every file with a version has, whatever else is in it.
 #[derive(Deserialize)]
 pub(crate) struct Format {
-    format: u32,
+    pub(crate) format: u32,
 }
 
 /// [`Error::Malformed`] with the reason on one line.

@@ -2,7 +2,8 @@
 //!
 //! A results folder holds runs (`runs/<id>`: the plan and its state) and records (`records/<id>`:
 //! one folder per trial, append-only, finished by a last marker file). `index.sqlite` beside them
-//! is derived from the records and may be deleted at any time. Nothing here knows what a metric is,
+//! finds the records of a run without reading those of all others; it may be deleted at any time.
+//! No number is read from it, and every file that numbers are read from is checksummed (`sums.rs`). Nothing here knows what a metric is,
 //! what a ratio is, or how a server is started; raw readings go in and come out unchanged.
 //!
 //! A foreign archive is another producer of records: [`Results::import`] writes a run whose records
@@ -18,10 +19,13 @@ mod ids;
 mod imports;
 mod index;
 mod layout;
+mod marker;
 mod reader;
 mod results;
+mod run_files;
 mod run_writer;
 mod series;
+mod sums;
 mod trial_writer;
 mod writable;
 

@@ -1,11 +1,11 @@
 //! Reads records; whatever is wrong with one becomes a sentence, not a failure.
 
-use crate::{Result, histograms, layout, series};
-use fs_err as fs;
+use crate::{Error, Result, histograms, layout, marker, marker::Marker, series, sums};
 use model::{
+    environment::Environment,
     imported::ImportedValue,
     reading::{LatencyCounts, SeriesRow},
-    record::{Event, SliceRecord, TrialHeader},
+    record::{CHECKSUMMED_FORMAT, Event, SliceRecord, TrialHeader},
 };
 use serde::de::DeserializeOwned;
 use std::path::{Path, PathBuf};
@@ -13,17 +13,15 @@ use std::path::{Path, PathBuf};
 /// What one record holds: slices, or imported values.
 #[derive(Debug)]
 pub(crate) struct Content<T> {
-    /// Each with the line it was read from.
-    pub(crate) lines: Vec<(String, T)>,
+    pub(crate) lines: Vec<T>,
     /// What had to be left out.
     pub(crate) warnings: Vec<String>,
 }
 
-/// A kind of content: the file, what a line is, and what the marker of a complete record says.
+/// A kind of content: the file, and what a line is.
 struct Kind {
     file: &'static str,
     line: &'static str,
-    marker: &'static str,
 }
 
 /// Folders of the records that count, oldest first.
@@ -33,16 +31,58 @@ pub(crate) fn record_folders(results: &Path) -> Result<Vec<PathBuf>> {
     Ok(dirs)
 }
 
-/// The head of a record.
+/// The head of a record. Fails for one that was changed, and for the copy of another.
 pub(crate) fn header(dir: &Path) -> Result<TrialHeader> {
     let path = dir.join(layout::TRIAL);
-    layout::check_format(&path, &layout::read_toml(&path)?)?;
-    layout::read_toml(&path)
+    let format: layout::Format = layout::from_toml(&path, &sums::read(&path)?)?;
+    layout::check_format(&path, &format)?;
+    let bytes = match marker::read(dir)? {
+        None => sums::read(&path)?,
+        Some(Marker { sums: Some(sums), .. }) => sums.read(dir, layout::TRIAL)?,
+        Some(_) if format.format < CHECKSUMMED_FORMAT => sums::read(&path)?,
+        Some(_) => return Err(Error::Changed { path: dir.join(layout::COMPLETE) }),
+    };
+    let header: TrialHeader = layout::from_toml(&path, &bytes)?;
+    if header.trial != layout::stem(dir) {
+        let reason = format!("it is a copy of record `{}`", header.trial);
+        return Err(Error::Malformed { path, reason });
+    }
+    Ok(header)
+}
+
+/// The host during the trial of a record.
+pub(crate) fn environment(dir: &Path) -> Result<Environment> {
+    layout::from_toml(&dir.join(layout::ENVIRONMENT), &file(dir, layout::ENVIRONMENT)?)
+}
+
+/// Fails if that file of a complete record was changed.
+pub(crate) fn check_environment(dir: &Path) -> Result<()> {
+    match marker::read(dir)?.and_then(|marker| marker.sums) {
+        Some(sums) => sums.read(dir, layout::ENVIRONMENT).map(drop),
+        None => Ok(()),
+    }
+}
+
+/// Whether a record is complete, and every file of it what was recorded.
+pub(crate) fn is_whole(dir: &Path) -> bool {
+    match marker::read(dir) {
+        Ok(Some(Marker { sums: Some(sums), .. })) => sums.check(dir).is_ok(),
+        Ok(Some(_)) => true,
+        Ok(None) | Err(_) => false,
+    }
+}
+
+/// The bytes of a file of a record, which are those that were recorded.
+fn file(dir: &Path, name: &str) -> Result<Vec<u8>> {
+    match marker::read(dir)? {
+        Some(Marker { sums: Some(sums), .. }) => sums.read(dir, name),
+        Some(_) | None => sums::read(&dir.join(name)),
+    }
 }
 
 /// The slices of a record. Fails only if the file cannot be read at all.
 pub(crate) fn slices(dir: &Path) -> Result<Content<SliceRecord>> {
-    content(dir, &Kind { file: layout::SLICES, line: "slice", marker: "slices = " })
+    content(dir, &Kind { file: layout::SLICES, line: "slice" })
 }
 
 /// The imported values of a record; `None` if it is one of a trial.
@@ -50,11 +90,11 @@ pub(crate) fn imported(dir: &Path) -> Result<Option<Content<ImportedValue>>> {
     if !dir.join(layout::IMPORTED).exists() {
         return Ok(None);
     }
-    content(dir, &Kind { file: layout::IMPORTED, line: "value", marker: "values = " }).map(Some)
+    content(dir, &Kind { file: layout::IMPORTED, line: "value" }).map(Some)
 }
 
 fn content<T: DeserializeOwned>(dir: &Path, kind: &Kind) -> Result<Content<T>> {
-    let bytes = fs::read(dir.join(kind.file))?;
+    let bytes = file(dir, kind.file)?;
     let mut found = Content { lines: Vec::new(), warnings: Vec::new() };
     let trial = layout::stem(dir);
     let mut lines = bytes.split(|byte| *byte == b'\n').enumerate().peekable();
@@ -63,7 +103,7 @@ fn content<T: DeserializeOwned>(dir: &Path, kind: &Kind) -> Result<Content<T>> {
             continue;
         }
         match serde_json::from_slice::<T>(line) {
-            Ok(value) => found.lines.push((String::from_utf8_lossy(line).into_owned(), value)),
+            Ok(value) => found.lines.push(value),
             // Only the last line has nothing after it, not even a line end.
             Err(_) if lines.peek().is_none() => found.warnings.push(format!(
                 "record `{trial}` ends in the middle of a {}, which is left out",
@@ -76,7 +116,7 @@ fn content<T: DeserializeOwned>(dir: &Path, kind: &Kind) -> Result<Content<T>> {
             )),
         }
     }
-    match expected(dir, kind.marker) {
+    match marker::read(dir)?.map(|marker| marker.count) {
         None => found.warnings.push(format!(
             "record `{trial}` is not complete: its trial is going on or was cut short"
         )),
@@ -92,7 +132,7 @@ fn content<T: DeserializeOwned>(dir: &Path, kind: &Kind) -> Result<Content<T>> {
 
 /// The events of a record.
 pub(crate) fn events(dir: &Path) -> Result<Vec<Event>> {
-    let bytes = fs::read(dir.join(layout::EVENTS))?;
+    let bytes = file(dir, layout::EVENTS)?;
     let lines = bytes.split(|byte| *byte == b'\n');
     Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
 }
@@ -100,29 +140,28 @@ pub(crate) fn events(dir: &Path) -> Result<Vec<Event>> {
 /// The raw readings over time of a record, and how many lines had to be left out; none without
 /// their file.
 pub(crate) fn series(dir: &Path) -> Result<(Vec<SeriesRow>, usize)> {
-    Ok(series::read(&whole(&dir.join(layout::SERIES))?))
+    Ok(series::read(&whole(dir, layout::SERIES)?))
 }
 
 /// The latencies of a record's slices, and how many lines had to be left out; none without their
 /// file.
 pub(crate) fn latencies(dir: &Path) -> Result<(Vec<LatencyCounts>, usize)> {
-    Ok(histograms::read(&whole(&dir.join(layout::HISTOGRAMS))?))
+    Ok(histograms::read(&whole(dir, layout::HISTOGRAMS)?))
 }
 
 /// The bytes of a file that a record need not have.
-fn whole(path: &Path) -> Result<Vec<u8>> {
-    if path.exists() { Ok(fs::read(path)?) } else { Ok(Vec::new()) }
-}
-
-/// How many lines the marker of a complete record promises; `None` without marker.
-fn expected(dir: &Path, marker: &str) -> Option<usize> {
-    let text = fs::read_to_string(dir.join(layout::COMPLETE)).ok()?;
-    text.trim().strip_prefix(marker)?.parse().ok()
+fn whole(dir: &Path, name: &str) -> Result<Vec<u8>> {
+    let recorded = marker::read(dir)?.and_then(|marker| marker.sums);
+    match dir.join(name).exists() || recorded.is_some_and(|sums| sums.holds(name)) {
+        true => file(dir, name),
+        false => Ok(Vec::new()),
+    }
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
+    use fs_err as fs;
     use model::record::SliceState;
 
     /// A slice with nothing remarkable in it.
@@ -175,7 +214,7 @@ pub(crate) mod tests {
         let ok = Some("slices = 1\n");
         check(&with(&[&line, b"\n"]), ok, 1, &[]);
         check(&with(&[&line, b"\n"]), None, 1, &["not complete"]);
-        check(&with(&[&line, b"\n"]), Some("slices = 2"), 1, &["should hold 2"]);
+        check(&with(&[&line, b"\n"]), Some("slices = 2\n"), 1, &["should hold 2"]);
         check(&with(&[&line, b"\n", &line[..40]]), ok, 1, &["middle of a slice"]);
         check(&with(&[b"\xff\x00{\n", &line, b"\n"]), ok, 1, &["line 1 of"]);
         check(

@@ -1,6 +1,8 @@
 //! A results folder: what is in it.
 
-use crate::{Error, Result, RunWriter, imports, index, layout, reader, writable};
+use crate::{
+    Error, Result, RunWriter, imports, index, layout, reader, run_files::RunFiles, writable,
+};
 use model::{
     environment::Environment,
     imported::{ImportHeader, ImportedValue},
@@ -152,16 +154,8 @@ impl Results {
     pub(crate) fn readable_runs(&self) -> Result<(Vec<RunInfo>, Vec<String>)> {
         let (mut runs, mut warnings) = (Vec::new(), Vec::new());
         for dir in layout::folders(&self.dir.join(layout::RUNS))? {
-            let path = dir.join(layout::RUN);
-            if !path.exists() {
-                continue;
-            }
-            match layout::check_format_of(&path).and_then(|()| layout::read_json(&path)) {
-                Ok(info) => runs.push(RunInfo {
-                    id: layout::stem(&dir),
-                    finished: dir.join(layout::FINISHED).exists(),
-                    ..info
-                }),
+            match RunFiles::new(dir).info() {
+                Ok(info) => runs.extend(info),
                 Err(error) => warnings.push(format!("a run is left out: {error}")),
             }
         }
@@ -176,7 +170,12 @@ impl Results {
 
     /// What the import of a run was; `None` for a run that was measured.
     pub fn import_of(&self, run: &str) -> Result<Option<ImportHeader>> {
-        imports::header(&self.run_folder(run)?)
+        let Some(header) = self.run_files(run)?.json::<ImportHeader>(layout::IMPORT)? else {
+            return Ok(None);
+        };
+        let path = self.dir.join(layout::RUNS).join(run).join(layout::IMPORT);
+        layout::check_format(&path, &layout::Format { format: header.format })?;
+        Ok(Some(header))
     }
 
     /// Slices and imported values through the index, which is brought up to date first. Records
@@ -190,16 +189,18 @@ impl Results {
 
     /// The plan that a run executed.
     pub fn plan_of(&self, run: &str) -> Result<Plan> {
-        layout::read_json(&self.run_folder(run)?.join(layout::PLAN))
+        let plan = self.run_files(run)?.json(layout::PLAN)?;
+        plan.ok_or_else(|| {
+            let path = self.dir.join(layout::RUNS).join(run).join(layout::PLAN);
+            Error::Malformed { path, reason: "it is missing".to_owned() }
+        })
     }
 
     /// A value that the run remembered of itself by [`RunWriter::note_state`], if it did.
     pub fn state_of<T: DeserializeOwned>(&self, run: &str, key: &str) -> Result<Option<T>> {
         let path = self.run_folder(run)?.join(layout::STATE);
-        if !path.exists() {
-            return Ok(None);
-        }
-        let mut state: BTreeMap<String, serde_json::Value> = layout::read_json(&path)?;
+        let state = self.run_files(run)?.json(layout::STATE)?;
+        let mut state: BTreeMap<String, serde_json::Value> = state.unwrap_or_default();
         let value = state.remove(key).map(serde_json::from_value).transpose();
         value.map_err(|error| layout::malformed(&path, &error))
     }
@@ -208,15 +209,12 @@ impl Results {
     pub fn trials(&self, run: &str) -> Result<Vec<StoredTrial>> {
         self.run_folder(run)?;
         let mut trials = Vec::new();
-        for dir in reader::record_folders(&self.dir)? {
+        for dir in index::records_of(&self.dir, run)? {
             let Ok(header) = reader::header(&dir) else { continue };
-            if header.run == run {
-                // One damaged file costs what it says, and not the run.
-                let environment = layout::read_toml(&dir.join(layout::ENVIRONMENT));
-                let environment = environment.unwrap_or_default();
-                let complete = dir.join(layout::COMPLETE).exists();
-                trials.push(StoredTrial { header, environment, complete, dir });
-            }
+            // One damaged file costs what it says, and not the run.
+            let environment = reader::environment(&dir).unwrap_or_default();
+            let complete = dir.join(layout::COMPLETE).exists();
+            trials.push(StoredTrial { header, environment, complete, dir });
         }
         Ok(trials)
     }
@@ -235,6 +233,10 @@ impl Results {
     /// counted.
     pub fn latencies(&self, trial: &StoredTrial) -> Result<(Vec<LatencyCounts>, usize)> {
         reader::latencies(&trial.dir)
+    }
+
+    fn run_files(&self, run: &str) -> Result<RunFiles> {
+        self.run_folder(run).map(RunFiles::new)
     }
 
     fn run_folder(&self, run: &str) -> Result<PathBuf> {

@@ -1,6 +1,9 @@
 //! Writes one run: its plan, its state, and the records of its trials.
 
-use crate::{Error, Result, Results, TrialWriter, ids, layout, reader, results::RunInfo};
+use crate::{
+    Error, Result, Results, TrialWriter, ids, index, layout, reader, results::RunInfo,
+    run_files::RunFiles,
+};
 use fs_err as fs;
 use model::{
     environment::Environment,
@@ -41,10 +44,13 @@ impl RunWriter {
             environment: environment.clone(),
             finished: false,
         };
-        layout::write_json(&dir.join(layout::PLAN), plan)?;
-        layout::write_whole(&dir.join(layout::EXPERIMENT), plan.experiment.text.as_bytes())?;
+        let files = RunFiles::new(dir.clone());
         // `run.json` comes last: a folder without it is a run that never began.
-        layout::write_json(&dir.join(layout::RUN), &info)?;
+        files.write(&[
+            (layout::PLAN, files.bytes(layout::PLAN, plan)?),
+            (layout::EXPERIMENT, plan.experiment.text.clone().into_bytes()),
+            (layout::RUN, files.bytes(layout::RUN, &info)?),
+        ])?;
         Ok(Self { results: results.clone(), info, plan: plan.clone(), dir, _lock: lock })
     }
 
@@ -131,11 +137,13 @@ impl RunWriter {
     /// Remembers a value for a resume, e.g. the operations per slice of each phase.
     pub fn note_state(&self, key: &str, value: &impl Serialize) -> Result<()> {
         let path = self.dir.join(layout::STATE);
-        let mut state = self.all_state()?;
+        let files = RunFiles::new(self.dir.clone());
+        let mut state: BTreeMap<String, serde_json::Value> =
+            files.json(layout::STATE)?.unwrap_or_default();
         let value =
             serde_json::to_value(value).map_err(|error| layout::malformed(&path, &error))?;
         state.insert(key.to_owned(), value);
-        layout::write_json(&path, &state)
+        files.write(&[(layout::STATE, files.bytes(layout::STATE, &state)?)])
     }
 
     /// A value that [`RunWriter::note_state`] remembered.
@@ -148,21 +156,15 @@ impl RunWriter {
         layout::write_whole(&self.dir.join(layout::FINISHED), b"")
     }
 
-    fn all_state(&self) -> Result<BTreeMap<String, serde_json::Value>> {
-        let path = self.dir.join(layout::STATE);
-        if path.exists() { layout::read_json(&path) } else { Ok(BTreeMap::new()) }
-    }
-
-    /// Folder, header and completeness of this run's records; records set aside are left out.
+    /// Folder, header and completeness of this run's records; records set aside are left out. A
+    /// record is complete if every file of it is what was recorded.
     fn records(&self) -> Result<Vec<(PathBuf, TrialHeader, bool)>> {
         let mut found = Vec::new();
-        for dir in reader::record_folders(self.results.dir())? {
+        for dir in index::records_of(self.results.dir(), &self.info.id)? {
             // A folder without a readable header belongs to nobody; it is no reason to stop.
             let Ok(header) = reader::header(&dir) else { continue };
-            if header.run == self.info.id {
-                let complete = dir.join(layout::COMPLETE).exists();
-                found.push((dir, header, complete));
-            }
+            let complete = reader::is_whole(&dir);
+            found.push((dir, header, complete));
         }
         Ok(found)
     }

@@ -1,6 +1,6 @@
 //! Writes one record.
 
-use crate::{Error, Result, histograms, layout};
+use crate::{Error, Result, histograms, layout, marker};
 use fs_err as fs;
 use model::{
     environment::Environment,
@@ -107,8 +107,7 @@ impl TrialWriter {
         }
         layout::sync_folder(&self.dir.join(layout::LOGS))?;
         layout::sync_folder(&self.dir)?;
-        let marker = format!("slices = {}\n", self.count);
-        layout::write_whole(&self.dir.join(layout::COMPLETE), marker.as_bytes())
+        marker::write(&self.dir, "slices", self.count)
     }
 }
 

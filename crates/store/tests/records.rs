@@ -8,7 +8,7 @@ use model::{
     experiment::{Design, Experiment},
     plan::{Block, Plan},
     reading::{Reading, Scope, SeriesRow},
-    record::{Event, SliceRecord, SliceState, TrialHeader},
+    record::{Event, RECORD_FORMAT, SliceRecord, SliceState, TrialHeader},
     subject::{Build, Config, Subject, Transport},
 };
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
@@ -165,7 +165,7 @@ fn what_is_written_is_read_back_exactly() {
     assert_eq!(slices, [&slice("old", 0, 0), &slice("old", 0, 1)]);
     let trials = results.trials(&id).unwrap();
     let expected = TrialHeader {
-        format: 1,
+        format: RECORD_FORMAT,
         trial: stored.slices[0].trial.clone(),
         run: id,
         experiment: "one".into(),
@@ -282,9 +282,11 @@ fn a_broken_record_is_a_warning_and_hides_no_other() {
         assert!(stored.warnings[0].contains(words), "{}", stored.warnings[0]);
         fs::remove_dir_all(folder).unwrap();
     };
-    check("trial.toml", "format = 99", "has format 99, this dbdyno reads up to 1");
+    check("trial.toml", "format = 99", "has format 99, this dbdyno reads up to 2");
     check("trial.toml", "\u{0}", "is left out");
-    check("slices.jsonl", "", "should hold 1 slices, and 0");
+    check("slices.jsonl", "", "slices.jsonl` was changed, cut or added");
+    check("environment.toml", "", "environment.toml` was changed, cut or added");
+    check("complete", "slices = 1\n", "complete` was changed, cut or added");
 }
 
 #[test]
@@ -305,6 +307,64 @@ fn a_damaged_run_is_a_warning_and_hides_no_other() {
     }
     drop(second);
     assert!(results.unfinished("h2").unwrap().is_some(), "the other run can be resumed");
+}
+
+#[test]
+fn copies_and_records_of_other_folders_are_named() {
+    let dir = tempfile::tempdir().unwrap();
+    let (results, run) = start(dir.path(), "one", "h1");
+    let trial = record(&run, "old", 0, 1);
+    let folder = trial.dir().to_owned();
+    let id = trial.id().to_owned();
+    trial.finish().unwrap();
+    let copied = folder.with_file_name("20990101T000000.000Z-0000");
+    fs::create_dir(&copied).unwrap();
+    copy(&folder, &copied);
+    let stored = results.slices(&Selection::All).unwrap();
+    assert_eq!((stored.slices.len(), stored.warnings.len()), (1, 1));
+    let words = format!("it is a copy of record `{id}`");
+    assert!(stored.warnings[0].contains(&words), "{:?}", stored.warnings);
+    fs::remove_dir_all(&copied).unwrap();
+
+    let other = tempfile::tempdir().unwrap();
+    let (others, _run) = start(other.path(), "two", "h2");
+    let foreign = others.dir().join("records").join(&id);
+    fs::create_dir(&foreign).unwrap();
+    copy(&folder, &foreign);
+    let stored = others.slices(&Selection::All).unwrap();
+    assert_eq!((stored.slices.len(), stored.warnings.len()), (0, 1));
+    let words = format!("it is of run `{}`, which is not in this folder", run.id());
+    assert!(stored.warnings[0].contains(&words), "{:?}", stored.warnings);
+}
+
+#[test]
+fn a_resume_repeats_blocks_whose_records_were_changed() {
+    let dir = tempfile::tempdir().unwrap();
+    let (results, run) = start(dir.path(), "one", "h1");
+    let mut series = Vec::new();
+    for block in [0, 1] {
+        for subject in ["old", "new"] {
+            let trial = record(&run, subject, block, 1);
+            series.push(trial.dir().join("series.csv"));
+            trial.finish().unwrap();
+        }
+    }
+    assert_eq!(run.complete_blocks().unwrap(), [0, 1]);
+    fs::write(&series[1], "time_us,scope,counter,valuf\n").unwrap();
+    assert_eq!(run.complete_blocks().unwrap(), [1]);
+    assert_eq!(run.discard_incomplete().unwrap().len(), 2);
+    drop(run);
+
+    // What the run remembers of itself is verified too.
+    let run = results.unfinished("h1").unwrap().unwrap();
+    run.note_state("operations", &1000_u64).unwrap();
+    let state = run.dir().join("state.json");
+    let text = fs::read_to_string(&state).unwrap();
+    fs::write(&state, text.replace("1000", "1001")).unwrap();
+    let said = run.state::<u64>("operations").unwrap_err().to_string();
+    assert!(said.contains("state.json` was changed"), "{said}");
+    fs::remove_file(&state).unwrap();
+    assert!(run.state::<u64>("operations").is_err(), "what was noted has to be there");
 }
 
 #[test]
@@ -370,7 +430,11 @@ fn the_stored_sample_of_format_1_is_readable() {
     assert_eq!(results.plan_of(&runs[0].id).unwrap(), expected);
     assert_eq!(results.trials(&runs[0].id).unwrap().len(), 2);
     let stored = results.slices(&Selection::LatestPerExperiment).unwrap();
-    assert_eq!(stored.warnings, Vec::<String>::new());
+    let unchecked = format!(
+        "run `{}` is of a format without checksums: changes of its files stay unnoticed",
+        runs[0].id
+    );
+    assert_eq!(stored.warnings, [unchecked]);
     assert_eq!(stored.slices.len(), 4);
     assert!(stored.slices.iter().all(|s| s.slice.readings.len() == 1));
 }

@@ -335,7 +335,7 @@ fn what_readers_must_know_is_a_warning() {
     assert_eq!(found.warnings, [""; 0]);
     warmup.reason = Some("the host stole CPU time".to_owned());
     let found = compared(&[slice("old", 0, 0), slice("new", 0, 0), warmup]);
-    let expected = "`old`: 1 slices are left out: the host stole CPU time (`point-query`)";
+    let expected = "`old`: 1 slice left out: the host stole CPU time (`point-query`)";
     assert_eq!(found.warnings, [expected]);
 }
 

@@ -54,8 +54,8 @@ fn compared(slices: &[SliceRecord], has_pieces: bool) -> Comparison {
 }
 
 /// Ten pieces of equal work; in one of them the new server has a hundredth of the rate.
-fn stalled() -> Vec<SliceRecord> {
-    let new = |round: u32| if round == 3 { 100.0 } else { 1.0 };
+fn stalled(seconds: f64) -> Vec<SliceRecord> {
+    let new = |round: u32| if round == 3 { seconds } else { 1.0 };
     let pieces = |round: u32| {
         let errors = if round == 3 { 10 } else { 0 };
         [piece(("old", round), (500, 1.0), 0), piece(("new", round), (500, new(round)), errors)]
@@ -65,7 +65,7 @@ fn stalled() -> Vec<SliceRecord> {
 
 #[test]
 fn the_whole_is_the_sum_of_the_work_over_the_sum_of_the_time() {
-    let comparison = compared(&stalled(), true);
+    let comparison = compared(&stalled(100.0), true);
     let check = |metric: &str, value: f64, ratio: Option<f64>| {
         let cell = comparison.cell("point-query", "new", metric).unwrap();
         assert!((cell.value.unwrap() / value - 1.0).abs() < 1e-9, "{metric}: {cell:?}");
@@ -103,7 +103,16 @@ fn pieces_weigh_as_much_as_what_they_are_divided_by() {
 
 #[test]
 fn rounds_that_repeat_the_same_work_have_a_geometric_mean() {
-    let comparison = compared(&stalled(), false);
-    let ratio = comparison.cell("point-query", "new", "ops_per_second").unwrap().ratio.unwrap();
-    assert!((ratio - 0.01_f64.powf(0.1)).abs() < 1e-9, "{ratio}");
+    let ratio = |seconds: f64| {
+        let comparison = compared(&stalled(seconds), false);
+        let ratio = comparison.cell("point-query", "new", "ops_per_second").unwrap().ratio;
+        (ratio.unwrap(), comparison.warnings)
+    };
+    let (slower, _) = ratio(2.0);
+    assert!((slower - 0.5_f64.powf(0.1)).abs() < 1e-9, "{slower}");
+    // What takes 3 times as long as the others is a stall, and is not judged.
+    let (without, warnings) = ratio(100.0);
+    assert!((without - 1.0).abs() < 1e-9, "{without}");
+    let said = "`new`: 1 slice left out: they took 3 times as long";
+    assert!(warnings.iter().any(|warning| warning.starts_with(said)), "{warnings:?}");
 }

@@ -1,0 +1,117 @@
+//! The files of a run's folder, read so that no changed byte becomes a number.
+
+use crate::{Error, Result, layout, results::RunInfo, sums, sums::Sums};
+use model::record::CHECKSUMMED_FORMAT;
+use serde::{Serialize, de::DeserializeOwned};
+use std::path::{Path, PathBuf};
+
+/// The folder of a run.
+#[derive(Debug, Clone)]
+pub(crate) struct RunFiles {
+    dir: PathBuf,
+}
+
+impl RunFiles {
+    pub(crate) fn new(dir: PathBuf) -> Self {
+        Self { dir }
+    }
+
+    /// `run.json`; `None` for a run that never began.
+    pub(crate) fn info(&self) -> Result<Option<RunInfo>> {
+        let path = self.dir.join(layout::RUN);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let bytes = sums::read(&path)?;
+        let format: layout::Format = layout::from_json(&path, &bytes)?;
+        layout::check_format(&path, &format)?;
+        if let Some(sums) = self.sums(format.format)? {
+            sums.read(&self.dir, layout::RUN)?;
+        }
+        let id = layout::stem(&self.dir);
+        let info: RunInfo = layout::from_json(&path, &bytes)?;
+        if info.id != id {
+            let reason = format!("it is of run `{}`", info.id);
+            return Err(Error::Malformed { path, reason });
+        }
+        Ok(Some(RunInfo { finished: self.dir.join(layout::FINISHED).exists(), ..info }))
+    }
+
+    /// The value of a JSON file of the run; `None` without the file.
+    pub(crate) fn json<T: DeserializeOwned>(&self, name: &str) -> Result<Option<T>> {
+        let path = self.dir.join(name);
+        if !path.exists() {
+            // What the sums name has to be there.
+            return match self.known_sums()?.is_some_and(|sums| sums.holds(name)) {
+                true => Err(Error::Changed { path }),
+                false => Ok(None),
+            };
+        }
+        let bytes = match self.known_sums()? {
+            Some(sums) => sums.read(&self.dir, name)?,
+            None => sums::read(&path)?,
+        };
+        layout::from_json(&path, &bytes).map(Some)
+    }
+
+    /// Writes files, and before them their sums. Each is replaced as a whole.
+    pub(crate) fn write(&self, files: &[(&str, Vec<u8>)]) -> Result<()> {
+        let mut all = self.read_sums()?.unwrap_or_default();
+        for (name, bytes) in files {
+            let path = self.dir.join(name);
+            let now = if path.exists() { Some(sums::read(&path)?) } else { None };
+            all.replace(name, now.as_deref(), bytes);
+        }
+        layout::write_whole(&self.dir.join(layout::SUMS), all.text().as_bytes())?;
+        for (name, bytes) in files {
+            layout::write_whole(&self.dir.join(name), bytes)?;
+        }
+        Ok(())
+    }
+
+    /// The bytes of a JSON file of this folder.
+    pub(crate) fn bytes(&self, name: &str, value: &impl Serialize) -> Result<Vec<u8>> {
+        layout::json(&self.dir.join(name), value)
+    }
+
+    /// Whether the run was recorded without checksums.
+    pub(crate) fn is_unchecked(&self) -> bool {
+        !self.dir.join(layout::SUMS).exists()
+    }
+
+    /// The sums of a run with this format of `run.json`: all but the first have them.
+    fn sums(&self, format: u32) -> Result<Option<Sums>> {
+        match self.read_sums()? {
+            None if format >= CHECKSUMMED_FORMAT => {
+                Err(Error::Changed { path: self.dir.join(layout::SUMS) })
+            }
+            sums => Ok(sums),
+        }
+    }
+
+    fn known_sums(&self) -> Result<Option<Sums>> {
+        let path = self.dir.join(layout::RUN);
+        // A run that is being created has no `run.json` yet.
+        let format = match path.exists() {
+            true => layout::from_json::<layout::Format>(&path, &sums::read(&path)?)?.format,
+            false => 0,
+        };
+        self.sums(format)
+    }
+
+    fn read_sums(&self) -> Result<Option<Sums>> {
+        let path = self.dir.join(layout::SUMS);
+        read_sums(&path)
+    }
+}
+
+fn read_sums(path: &Path) -> Result<Option<Sums>> {
+    match sums::read(path) {
+        Ok(bytes) => match std::str::from_utf8(&bytes).ok().and_then(Sums::parse) {
+            Some(sums) => Ok(Some(sums)),
+            None => Err(Error::Changed { path: path.to_owned() }),
+        },
+        Err(Error::Io(error)) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
