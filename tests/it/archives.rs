@@ -4,7 +4,7 @@ use crate::lab::{Lab, text};
 use std::path::{Path, PathBuf};
 
 /// Two variants of one archive with two steps each, made for this test.
-fn write_archive(lab: &Lab) -> PathBuf {
+pub(crate) fn write_archive(lab: &Lab) -> PathBuf {
     let root = lab.path("mine/dop4");
     for (variant, factor) in [("x.my1.c.pk1", 1.0), ("x.my2.c.pk1", 0.8)] {
         std::fs::create_dir_all(root.join(variant)).unwrap();

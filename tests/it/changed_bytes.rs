@@ -1,6 +1,9 @@
 //! One changed byte in a results folder: no value may change without a word.
 
-use crate::lab::{Lab, text};
+use crate::{
+    archives::write_archive,
+    lab::{Lab, text},
+};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 
@@ -107,14 +110,7 @@ fn no_changed_byte_of_an_import_changes_a_value_without_a_word() {
     let lab = Lab::new();
     let archive = match std::env::var("DBDYNO_CHANGED_BYTES_ARCHIVE") {
         Ok(archive) => PathBuf::from(archive),
-        Err(_) => {
-            let folder = lab.path("mine");
-            std::fs::create_dir(&folder).unwrap();
-            let table =
-                "dbms\tmy5651\tmy8043\npoint-query\t8100\t7400\nrandom-points\t9100\t9000\n";
-            std::fs::write(folder.join("qps.abs.all.tsv"), table).unwrap();
-            folder
-        }
+        Err(_) => write_archive(&lab),
     };
     lab.succeed(&["import", archive.to_str().unwrap()]);
     strike(&lab);

@@ -99,7 +99,7 @@ fn a_rate_that_is_out_of_reach_is_missed_in_every_workload() {
         format!(
             "question = \"q\"\nsuite = \"quick\"\nrows = 2000\nblocks = 1\n\
              design = \"{design}\"\nslice_seconds = 0.3\n\
-             arrival = {{ per_second = 9000000, spacing = \"even\" }}\n\
+             arrival = {{ per_second = 900000, spacing = \"even\" }}\n\
              [factors]\nbuild = [\"sqlite\"]\n"
         )
     };
@@ -111,7 +111,7 @@ fn a_rate_that_is_out_of_reach_is_missed_in_every_workload() {
         let (out, err) = (text(&run.stdout), text(&run.stderr));
         assert_eq!(run.status.code(), Some(1), "{design}\n{out}\n{err}");
         let first: String = out.lines().take(12).collect::<Vec<_>>().join(" ");
-        let said = "of 9000000 operations/s completed, 8550000 are needed";
+        let said = "of 900000 operations/s completed, 855000 are needed";
         let words: Vec<&str> = first.split_whitespace().collect();
         assert!(words.join(" ").contains(said), "{out}");
         assert!(err.contains(said) && err.contains("missed: "), "{err}");
