@@ -98,7 +98,7 @@ fn a_rate_that_is_out_of_reach_is_missed_in_every_workload() {
     let text_of = |design: &str| {
         format!(
             "question = \"q\"\nsuite = \"quick\"\nrows = 2000\nblocks = 1\n\
-             design = \"{design}\"\nslice_seconds = 0.3\n\
+             design = \"{design}\"\nslice_seconds = 0.3\nread_seconds = 1\n\
              arrival = {{ per_second = 900000, spacing = \"even\" }}\n\
              [factors]\nbuild = [\"sqlite\"]\n"
         )

@@ -298,8 +298,8 @@ fn length(report: &StretchReport) -> Duration {
     Duration::from_nanos(report.end_ns.saturating_sub(report.start_ns))
 }
 
-/// Whether the counters ran on without work for so long that their values are not those of the work.
-/// What the driver needs for its report is less.
+/// Whether the counters ran on without work for so long that their values are not those of the
+/// work. What the driver needs for its report is less.
 fn ran_on(idle: Duration, work: Duration) -> bool {
     idle >= Duration::from_secs(1).max(work / 2)
 }

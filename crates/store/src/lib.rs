@@ -3,8 +3,9 @@
 //! A results folder holds runs (`runs/<id>`: the plan and its state) and records (`records/<id>`:
 //! one folder per trial, append-only, finished by a last marker file). `index.sqlite` beside them
 //! finds the records of a run without reading those of all others; it may be deleted at any time.
-//! No number is read from it, and every file that numbers are read from is checksummed (`sums.rs`). Nothing here knows what a metric is,
-//! what a ratio is, or how a server is started; raw readings go in and come out unchanged.
+//! No number is read from it, and every file that numbers are read from is checksummed
+//! (`sums.rs`). Nothing here knows what a metric is, what a ratio is, or how a server is started;
+//! raw readings go in and come out unchanged.
 //!
 //! A foreign archive is another producer of records: [`Results::import`] writes a run whose records
 //! hold printed values (`imported.jsonl`) instead of slices.
