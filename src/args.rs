@@ -195,8 +195,8 @@ impl ExperimentArgs {
         command.mut_arg("experiment", |argument| argument.default_value(name))
     }
 
-    /// Says that an experiment of the user's is code, where it brings some: whoever wrote it decides
-    /// what is executed.
+    /// Says that an experiment of the user's is code, where it brings some: whoever wrote it
+    /// decides what is executed.
     pub(crate) fn warn_of_code(&self, plan: &Plan) {
         let name = self.experiment.as_deref().unwrap_or_default();
         let brings = plan.subjects.iter().any(|subject| subject.build.brings_code());

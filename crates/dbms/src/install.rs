@@ -197,8 +197,8 @@ impl Site {
     }
 }
 
-/// Makes a build of the caller's, which nobody else can change, readable by all: archives and umasks
-/// differ. Links are left as they are.
+/// Makes a build of the caller's, which nobody else can change, readable by all: archives and
+/// umasks differ. Links are left as they are.
 fn readable(path: &Path) -> Result<()> {
     let about = fs::symlink_metadata(path)?;
     if about.is_symlink() {

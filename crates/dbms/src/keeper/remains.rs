@@ -71,7 +71,7 @@ impl Remains {
             seen.processes.insert(*pid, start);
             let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
             let (posix, segments) = shared_in(&maps);
-            seen.posix.extend(posix);
+            seen.posix.extend(posix.into_iter().filter(|path| is_owner(*pid, path)));
             seen.segments.extend(segments);
         }
         let pids = seen.processes.keys().copied().collect();
@@ -176,6 +176,13 @@ impl Seen {
     }
 }
 
+/// Whether a file belongs to the user of a process: whatever a server maps of others stays.
+fn is_owner(pid: u32, path: &Path) -> bool {
+    let process = fs::metadata(format!("/proc/{pid}"));
+    let file = fs::symlink_metadata(path);
+    process.is_ok_and(|process| file.is_ok_and(|file| file.uid() == process.uid()))
+}
+
 /// Names this boot and the name space of System V numbers.
 fn world() -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
@@ -268,6 +275,19 @@ mod tests {
         let (posix, segments) = shared_in(maps);
         assert_eq!(posix, [PathBuf::from("/dev/shm/PostgreSQL.81")]);
         assert_eq!(segments, [98319]);
+    }
+
+    #[test]
+    fn shared_memory_of_another_user_is_not_the_servers() {
+        let file = tempfile::NamedTempFile::new_in("/dev/shm").unwrap();
+        let me = std::process::id();
+        assert!(is_owner(me, file.path()));
+        if !rustix::process::geteuid().is_root() {
+            println!("skipped: only root has files of other users");
+            return;
+        }
+        std::os::unix::fs::chown(file.path(), Some(64_321), None).unwrap();
+        assert!(!is_owner(me, file.path()));
     }
 
     #[test]
