@@ -51,7 +51,7 @@ pub(crate) struct Loaded {
 pub(crate) fn prepare(run: &mut Run<'_>, load: u32, subjects: &[usize]) -> Result<(), Error> {
     for &subject in subjects {
         let folder = path(run, subject, load);
-        if folder.with_extension("complete").exists() {
+        if is_complete(&folder) {
             continue;
         }
         let plan = run.plan;
@@ -70,8 +70,7 @@ pub(crate) fn prepare(run: &mut Run<'_>, load: u32, subjects: &[usize]) -> Resul
 /// Makes the template of a subject unless an earlier execution of this run has left it.
 pub(crate) fn make(run: &mut Run<'_>, subject: usize, load: u32) -> Result<(), Error> {
     let folder = path(run, subject, load);
-    let marker = folder.with_extension("complete");
-    if marker.exists() {
+    if is_complete(&folder) {
         return Ok(());
     }
     let label = run.subject(subject).label.clone();
@@ -111,7 +110,19 @@ pub(crate) fn make(run: &mut Run<'_>, subject: usize, load: u32) -> Result<(), E
     let subject = label.clone();
     let loaded = Loaded { subject, load, report, settle_seconds, left, folder_bytes };
     run.writer.note_state(&format!("load {load} {label}"), &loaded)?;
-    Ok(fs::write(marker, b"")?)
+    complete(&folder)
+}
+
+/// Marks a template as complete once all of it is on the disk: after a power cut a marker without
+/// its data would make a torn template pass for a whole one.
+fn complete(folder: &Path) -> Result<(), Error> {
+    copy::sync_file_system(folder)?;
+    Ok(fs::write(folder.with_extension("complete"), b"")?)
+}
+
+/// Whether there is a template that was loaded to its end.
+fn is_complete(folder: &Path) -> bool {
+    folder.is_dir() && folder.with_extension("complete").exists()
 }
 
 /// A fresh copy of a template, for one block.
