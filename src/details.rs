@@ -113,7 +113,7 @@ fn add_trial(
         .map(|event| event.message)
         .collect();
     if !trial.complete {
-        remarks.push("the trial is going on or was cut short".to_owned());
+        remarks.push("the trial is still running or was cut short".to_owned());
     }
     let (rows, damaged_rows) = results.series(trial)?;
     for (curves, counter) in

@@ -126,8 +126,8 @@ fn regressions<'a>(report: &'a report::Report) -> Code {
             talk::say("nothing is compared in the metrics that `--fail-on` looks at");
         }
         Code::Undecided => talk::say(
-            "nothing is decided: `unreplicated` says that there is one block, `inconclusive` that \
-             there are too few for their noise, and of `unassessed` metrics nothing is claimed",
+            "nothing is decided: `unreplicated` means one block, `inconclusive` too few blocks \
+             for their noise, and `unassessed` a metric without a verdict",
         ),
         Code::Failed => {
             let broken = cells.iter().filter(|(_, cell)| cell.verdict == Verdict::Invalid).count();

@@ -1,4 +1,4 @@
-//! `dbdyno import`: foreign result archives into records.
+//! `dbdyno import`: third-party result archives into records.
 
 use super::Verb;
 use crate::{args::ResultsArgs, exit::Code, talk};

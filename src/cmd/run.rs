@@ -109,7 +109,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     talk::say(&format!("the report is {}", file.display()));
     if outcome.failed_slices > 0 {
         anyhow::bail!(
-            "{} slices failed; no table shows a number from them, and the records say why",
+            "{} slices failed; no table shows a number from them, and the records have the reasons",
             outcome.failed_slices
         );
     }
@@ -157,9 +157,9 @@ fn shaping(arguments: &Arguments) -> Vec<String> {
     words
 }
 
-/// Where the time went, the largest part first, with the share of the machinery: what is neither
-/// load, warm-up, measurement, of which single steps are a part that is told apart, nor the
-/// servers' maintenance; installation is left out of the whole.
+/// The run's time by activity, the largest first, with the share of overhead: everything except
+/// load, warm-up, measurement (single steps are listed separately) and the servers' maintenance.
+/// Installation is not part of the total.
 fn time_line(seconds: &BTreeMap<String, f64>) -> String {
     let mut parts: Vec<(&str, f64)> = seconds.iter().map(|(name, s)| (name.as_str(), *s)).collect();
     parts.sort_by(|a, b| b.1.total_cmp(&a.1));
@@ -168,7 +168,7 @@ fn time_line(seconds: &BTreeMap<String, f64>) -> String {
     let listed: Vec<String> =
         parts.iter().map(|(name, seconds)| format!("{name} {seconds:.1} s")).collect();
     format!(
-        "time: {}; machinery is {:.1} % of {total:.1} s",
+        "time: {}; overhead (machinery) is {:.1} % of {total:.1} s",
         listed.join(", "),
         100.0 * machinery / total.max(f64::MIN_POSITIVE)
     )
@@ -184,7 +184,7 @@ mod tests {
             [("install", 50.0), ("measurement", 70.0), ("load", 20.0), ("machinery", 10.0)];
         let seconds = seconds.map(|(name, seconds)| (name.to_owned(), seconds)).into();
         let expected = "time: measurement 70.0 s, install 50.0 s, load 20.0 s, machinery 10.0 s; \
-                        machinery is 10.0 % of 100.0 s";
+                        overhead (machinery) is 10.0 % of 100.0 s";
         assert_eq!(time_line(&seconds), expected);
     }
 }

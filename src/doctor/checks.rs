@@ -3,7 +3,7 @@
 use super::{Check, Finding, Host};
 use probe::Permission;
 
-/// In the order in which they are told.
+/// In the order in which they are printed.
 pub(crate) const CHECKS: &[Check] = &[
     Check { name: "counters", look: counters },
     Check { name: "single-steps", look: single_steps },
@@ -94,9 +94,9 @@ fn watchdog(host: &Host) -> Option<Finding> {
         return None;
     }
     Some(match host.setting("kernel.nmi_watchdog")? {
-        0 => Finding::good("the watchdog of the kernel takes no hardware counter"),
+        0 => Finding::good("the kernel watchdog uses no hardware counter"),
         _ => Finding::limits(
-            "the watchdog of the kernel takes a hardware counter",
+            "the kernel watchdog uses a hardware counter",
             "`sysctl kernel.nmi_watchdog=0`",
         ),
     })
@@ -124,7 +124,7 @@ fn governor(host: &Host) -> Option<Finding> {
     Some(match host.governor.as_str() {
         "performance" => Finding::good(what),
         _ => Finding::spoils(
-            format!("{what}: the same work takes longer after a rest"),
+            format!("{what}: the same work takes longer after idle time"),
             "`cpupower frequency-set --governor performance`",
         ),
     })
@@ -153,10 +153,10 @@ fn boost(host: &Host) -> Option<Finding> {
 fn siblings(host: &Host) -> Option<Finding> {
     Some(match host.sys("devices/system/cpu/smt/active")?.as_str() {
         "1" => Finding::spoils(
-            "two CPUs share a core (SMT): what one does slows the other down",
+            "two CPUs share a core (SMT): work on one slows the other",
             "`echo off > /sys/devices/system/cpu/smt/control`, or leave siblings idle by `prefix`",
         ),
-        "0" => Finding::good("no CPUs share a core, as far as this host tells"),
+        "0" => Finding::good("no CPUs share a core, as far as this host reports"),
         _ => return None,
     })
 }
@@ -167,7 +167,7 @@ fn huge_pages(host: &Host) -> Option<Finding> {
     let (chosen, _) = rest.split_once(']')?;
     Some(match chosen {
         "always" => Finding::spoils(
-            "transparent huge pages are `always`: who gets them depends on chance",
+            "transparent huge pages are `always`: which memory gets them depends on chance",
             "`echo madvise > /sys/kernel/mm/transparent_hugepage/enabled`",
         ),
         _ => Finding::good(format!("transparent huge pages are `{chosen}`")),
@@ -200,7 +200,7 @@ fn autogroup(host: &Host) -> Option<Finding> {
 fn files(host: &Host) -> Option<Finding> {
     let limit = host.hard_limit("Max open files")?;
     Some(if limit >= FILES {
-        Finding::good("enough files may be open for counters and servers")
+        Finding::good("the limit of open files suffices for counters and servers")
     } else {
         Finding::limits(
             format!("only {limit} files may be open: too few for counters of many connections"),
@@ -212,7 +212,7 @@ fn files(host: &Host) -> Option<Finding> {
 fn processes(host: &Host) -> Option<Finding> {
     let limit = host.hard_limit("Max processes")?;
     Some(if limit >= PROCESSES {
-        Finding::good("enough processes may run")
+        Finding::good("the limit of processes suffices")
     } else {
         Finding::limits(
             format!("only {limit} processes and threads may run: too few for many connections"),
@@ -237,7 +237,7 @@ fn disk(host: &Host) -> Option<Finding> {
         ),
         None if free < DISK => Finding::limits(
             format!("{place}: small experiments only"),
-            "free some space; `dbdyno plan EXPERIMENT` tells how much one needs",
+            "free some space; `dbdyno plan EXPERIMENT` shows how much it needs",
         ),
         None => Finding::good(place),
     })
@@ -258,7 +258,7 @@ fn memory(host: &Host) -> Option<Finding> {
 
 fn load(host: &Host) -> Option<Finding> {
     let share = host.load.busy_share()?;
-    let what = format!("{:.1} % of the CPU time is used by others", share * 100.0);
+    let what = format!("other processes use {:.1} % of the CPU time", share * 100.0);
     if share <= LOAD {
         return Some(Finding::good(what));
     }

@@ -52,7 +52,7 @@ impl Load {
         (self.total > 0).then(|| self.busy as f64 / self.total as f64)
     }
 
-    /// Share of all CPU time that the hypervisor gave to others.
+    /// Share of all CPU time that the hypervisor gave to other guests.
     pub(crate) fn stolen_share(&self) -> Option<f64> {
         (self.total > 0).then(|| self.stolen as f64 / self.total as f64)
     }

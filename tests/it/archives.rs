@@ -1,4 +1,4 @@
-//! `import`, `export` and `compare` of foreign archives, as users see them.
+//! `import`, `export` and `compare` of third-party archives, as users see them.
 
 use crate::lab::{Lab, text};
 use std::path::{Path, PathBuf};
@@ -153,7 +153,10 @@ fn what_cannot_be_imported_or_exported_is_said_in_one_sentence() {
     check(&["import", "sb.met.scan.range100.pk1.dop1"], &["`sb.met.scan.range100.pk1.dop1`:2: "]);
     check(&["import", "nothing.txt"], &["`nothing.txt`:1: ", "list importers"]);
     check(&["import", "a\u{1b}[31mb"], &["\\u{1b}[31mb"]);
-    check(&["import", "nothing.txt", "--correct", "all"], &["`all` is no correction", "`vmstat`"]);
+    check(
+        &["import", "nothing.txt", "--correct", "all"],
+        &["unknown correction `all`", "`vmstat`"],
+    );
     check(&["export", "--format", "csv", "--out", "o"], &["dbdyno-results"]);
     write_archive(&lab);
     // What is good beside what is broken is imported all the same.
@@ -165,7 +168,7 @@ fn what_cannot_be_imported_or_exported_is_said_in_one_sentence() {
     assert!(compared.status.success() && table.contains("point-query"), "{table}\n{warned}");
     assert!(warned.contains("had 1 irregular place"), "{warned}");
     let export = ["export", "--format", "mytools", "--out", "o", "--variant", "my3"];
-    check(&export, &["`my3` is no variant of `mine`", "`x.my1.c.pk1`"]);
+    check(&export, &["`mine` has no variant `my3`", "`x.my1.c.pk1`"]);
     check(&["export", "--format", "csv", "--out", "o", "--tag", "../x"], &["letters, digits"]);
     check(&["export", "--format", "xml", "--out", "o"], &["mytools"]);
 }

@@ -31,7 +31,7 @@ fn a_second_run_is_refused_by_name_or_marks_both() {
     let said = text(&refused.stderr);
     assert_eq!(refused.status.code(), Some(2), "{said}");
     let expected = format!(
-        "error: another run, `first` of pid {}, measures on this host: wait for it, or pass \
+        "error: another run, `first` (pid {}), is measuring on this host: wait for it, or pass \
          `--allow-concurrent`, which marks the results of both",
         first.id()
     );

@@ -161,7 +161,7 @@ fn a_terminated_query_backend_of_postgres_fails_its_step_only() {
 
 #[test]
 fn a_killed_control_connection_fails_its_step_only() {
-    one_step_fails("mysql@9", "the server goes on", |_, _, guest| {
+    one_step_fails("mysql@9", "the server is still running", |_, _, guest| {
         let connections = guest.connections();
         guest.end_connection(connections[0]);
     });

@@ -198,13 +198,16 @@ fn maintenance_is_cut_off_at_its_ceiling_in_both_designs_and_marked() {
         let slices = lab.slices();
         let marked = |phase: &str| {
             let mut of_phase = slices.iter().filter(|slice| slice["phase"] == phase);
-            of_phase.next().unwrap()["marks"].to_string().contains("`settle` hit its ceiling")
+            of_phase.next().unwrap()["marks"].to_string().contains(
+                "`settle` reached its maximum \
+                wait",
+            )
         };
         assert!(!marked("fill") && marked("fill.more"), "{design}: {slices:?}\n{err}");
         let records = std::fs::read_dir(lab.path("dbdyno-results/records")).unwrap().flatten();
         let events = records.map(|record| record.path().join("events.jsonl"));
         let events: String = events.map(|path| std::fs::read_to_string(path).unwrap()).collect();
-        for part in ["INDEX_CLEANUP ON", "(cut off)", "owed before:", "log_since_checkpoint"] {
+        for part in ["INDEX_CLEANUP ON", "(cut off)", "pending before:", "log_since_checkpoint"] {
             assert!(events.contains(part), "{design}: {part} in {events}");
         }
     }

@@ -71,7 +71,7 @@ window.looks = (() => {
     return { strips: found.length - lines, lines, broken: broken.map((svg) => svg.outerHTML.slice(0, 300)) };
   };
 
-  // Colours as they are shown.
+  // Colors as they are shown.
   const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
   const colours = new Map();
   const rgba = (text) => {
@@ -93,7 +93,7 @@ window.looks = (() => {
     const [low, high] = [luminance(a), luminance(b)].sort((x, y) => x - y);
     return (high + 0.05) / (low + 0.05);
   };
-  // The colours that lie behind an element; a pattern has several.
+  // The colors that lie behind an element; a pattern has several.
   const behind = (element, known) => {
     if (!element) return [[255, 255, 255, 1]];
     if (!known.has(element)) {

@@ -20,7 +20,7 @@ const KEYS: usize = 600;
 /// Asks for what a reader sees, reads, clicks and presses.
 const LOOKS: &str = include_str!("looks.js");
 
-/// Medium, scheme and the table's colours under which every text must be readable.
+/// Medium, scheme and the table's colors under which every text must be readable.
 const LOOKED_AT: [(&str, &str, &str); 6] = [
     ("screen", "light", "published"),
     ("screen", "light", ""),

@@ -13,7 +13,7 @@ pub struct Accounting {
     pub discarded: f64,
     /// In slices that failed.
     pub failed: f64,
-    /// In drains, in which a server pays its debts.
+    /// In drains, in which a server finishes pending background work.
     pub drained: f64,
     /// The rest, loading among it: slices do not tell what it was.
     pub other: f64,

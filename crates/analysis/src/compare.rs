@@ -289,7 +289,7 @@ fn residue(measurements: &[Measurement]) -> Vec<String> {
     let projection = Projection::new(&["phase"], &["subject"]);
     let sentence = |difference: crate::Difference| {
         let values: Vec<_> = difference.values.iter().map(|value| format!("`{value}`")).collect();
-        format!("cells put together values of different {}: {}", difference.key, values.join(", "))
+        format!("cells combine values of different {}: {}", difference.key, values.join(", "))
     };
     projection.residue(measurements).into_iter().map(sentence).collect()
 }
@@ -403,7 +403,7 @@ impl<'a> Source<'a> {
         cell
     }
 
-    /// Ratios are of paired blocks: those without a partner are told.
+    /// Ratios use paired blocks; unpaired blocks cause a warning.
     fn warn_of_blocks(
         &self,
         phase: &PhaseResult,
@@ -418,7 +418,7 @@ impl<'a> Source<'a> {
         if common == 0 {
             warnings.add(place, "no block is shared with the base, so the ratio is not paired", 1);
         } else if alone > 0 {
-            let text = "some blocks have no partner and are left out of the ratio";
+            let text = "some blocks lack the base or the variant and are left out of the ratio";
             warnings.add(place, text, alone as u64);
         }
     }

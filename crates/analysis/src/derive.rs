@@ -79,15 +79,14 @@ const OF_ROWS: [&str; 2] = ["insert_rows_per_second", "delete_rows_per_second"];
 /// Marks of the slice, corrected by what else is known of it.
 pub(crate) fn slice_marks(slice: &SliceRecord) -> Vec<String> {
     let waited = slice.work.as_ref().filter(|work| has_waited(work)).map(|_| WAITED.to_owned());
-    if !Parts::new(slice, 1.0).is_stepped() {
-        return slice.marks.iter().cloned().chain(waited).collect();
-    }
+    let stepped = Parts::new(slice, 1.0).is_stepped();
     let known = |found: &String| match found.as_str() {
-        mark::NO_HARDWARE => mark::NO_HARDWARE_BUT_STEPS.to_owned(),
+        mark::EMBEDDED_EARLIER => mark::EMBEDDED.to_owned(),
+        mark::NO_HARDWARE if stepped => mark::NO_HARDWARE_BUT_STEPS.to_owned(),
         _ => found.clone(),
     };
-    let others = slice.marks.iter().filter(|found| *found != mark::STEPPED).map(known);
-    others.chain([mark::STEPPED.to_owned()]).chain(waited).collect()
+    let others = slice.marks.iter().filter(|found| !stepped || *found != mark::STEPPED).map(known);
+    others.chain(stepped.then(|| mark::STEPPED.to_owned())).chain(waited).collect()
 }
 
 /// Mark of a slice in which something stood still for a while.

@@ -224,7 +224,7 @@ mod tests {
         let found = diagnose(&phase(&costs));
         assert_eq!((found[0].effect, found[0].base.as_str()), (0.7, "old"));
         let finding = &found[0].findings[0];
-        assert_eq!(finding.sentence, "The server executes 1.60 of the base's instructions.");
+        assert_eq!(finding.sentence, "The server executes 1.60x the base's instructions.");
         assert_eq!((finding.evidence.len(), finding.evidence[0].value), (2, 48_000.0));
     }
 }

@@ -15,9 +15,7 @@ pub enum Error {
         known: String,
     },
     /// No metric has this name.
-    #[error(
-        "no metric is named `{name}`; `dbdyno list metrics` shows all, the nearest is `{near}`"
-    )]
+    #[error("unknown metric `{name}`; did you mean `{near}`? `dbdyno list metrics` shows all")]
     UnknownMetric {
         /// What was asked for.
         name: String,

@@ -18,7 +18,7 @@ struct Holders<'a> {
     metrics: BTreeSet<&'a str>,
 }
 
-/// One sentence per mark that `warnings` do not hold; those of missed rates are told elsewhere.
+/// One sentence per mark that is not in `warnings`. Missed rates are reported elsewhere.
 pub(crate) fn untold(measurements: &[Measurement], warnings: &Warnings) -> Vec<String> {
     let mut found: BTreeMap<&str, Holders<'_>> = BTreeMap::new();
     for measurement in measurements {

@@ -34,7 +34,11 @@ const fn cost(
 ///
 /// "per op" divides by what the workload counts: operations, statements or rows.
 pub const METRICS: &[Metric] = &[
-    rate("ops_per_second", "QPS", "what the workload counts, per second"),
+    rate(
+        "ops_per_second",
+        "QPS",
+        "what the workload counts (operations, statements or rows), per second",
+    ),
     rate("queries_per_second", "", "statements per second, BEGIN and COMMIT included"),
     rate("transactions_per_second", "", "operations of the workload per second"),
     rate("rows_per_second", "", "rows returned, changed or scanned, per second, by all clients"),
@@ -53,14 +57,14 @@ pub const METRICS: &[Metric] = &[
         "",
         "rows/s",
         Better::Neither,
-        "rows to insert per second beside the queries, by all clients",
+        "target of rows inserted per second during the queries, by all clients",
     ),
     metric_of(
         "seconds_on_target_share",
         "",
         "share",
         Better::Higher,
-        "seconds in which the inserts and deletes beside the queries kept their target",
+        "seconds in which inserts and deletes met their target during the queries",
     ),
     rate(
         "effective_ops_per_second",
@@ -79,7 +83,12 @@ pub const METRICS: &[Metric] = &[
     time("response_us_max", "largest response time"),
     time("lag_us_max", "open loop: largest lag of a start behind its intended time"),
     cost("foreground_user_instructions_per_op", "", "1/op", "user instructions of serving tasks"),
-    cost("foreground_kernel_instructions_per_op", "", "1/op", "kernel instructions of the same"),
+    cost(
+        "foreground_kernel_instructions_per_op",
+        "",
+        "1/op",
+        "kernel instructions of serving tasks",
+    ),
     cost("foreground_cycles_per_op", "", "1/op", "cycles of the tasks that serve connections"),
     cost("foreground_cpu_us_per_op", "", "us/op", "CPU time of the tasks that serve connections"),
     cost("lead_user_instructions_per_op", "", "1/op", "user instructions of the lead role's tasks"),
@@ -92,7 +101,12 @@ pub const METRICS: &[Metric] = &[
     cost("lead_cycles_per_op", "", "1/op", "cycles of the tasks that serve the lead role alone"),
     cost("lead_cpu_us_per_op", "", "us/op", "CPU time of the tasks that serve the lead role alone"),
     cost("server_user_instructions_per_op", "", "1/op", "user instructions of the whole server"),
-    cost("server_kernel_instructions_per_op", "", "1/op", "kernel instructions of the same"),
+    cost(
+        "server_kernel_instructions_per_op",
+        "",
+        "1/op",
+        "kernel instructions of the whole server",
+    ),
     cost(
         "server_instructions_per_op",
         "",
@@ -140,7 +154,7 @@ pub const METRICS: &[Metric] = &[
         "draining workloads: CPU time of the server per statement that changed rows",
     ),
     cost("background_user_instructions_per_op", "", "1/op", "user instructions of other tasks"),
-    cost("background_kernel_instructions_per_op", "", "1/op", "kernel instructions of the same"),
+    cost("background_kernel_instructions_per_op", "", "1/op", "kernel instructions of other tasks"),
     cost("background_cycles_per_op", "", "1/op", "cycles of the server's other tasks"),
     cost("background_cpu_us_per_op", "", "us/op", "CPU time of the server's other tasks"),
     cost("client_user_instructions_per_op", "", "1/op", "user instructions of the driver"),
@@ -170,7 +184,7 @@ pub const METRICS: &[Metric] = &[
         "",
         "%",
         Better::Neither,
-        "of one CPU: kept by the hypervisor for others",
+        "of one CPU, given to other guests by the hypervisor (steal)",
     ),
     cost("errors_per_op", "", "1/op", "errors that the server reported, retried ones included"),
     metric_of("rows_per_op", "", "1/op", Better::Neither, "rows returned or changed"),
@@ -199,7 +213,7 @@ fn nearest(name: &str) -> String {
     let words: Vec<&str> = name.split('_').collect();
     let shared = |metric: &Metric| {
         let same = metric.name.split('_').filter(|word| words.contains(word)).count();
-        // Fewer foreign words break ties.
+        // Among equally near names, the one with fewer unmatched words comes first.
         (same * 100).saturating_sub(metric.name.split('_').count())
     };
     let best = METRICS.iter().rev().max_by_key(|metric| shared(metric));
@@ -232,7 +246,7 @@ mod tests {
     fn unknown_names_suggest_the_nearest() {
         let check = |name: &str, expected: &str| {
             let error = select_metrics(&[name.to_owned()]).unwrap_err().to_string();
-            assert!(error.ends_with(&format!("`{expected}`")), "{error}");
+            assert!(error.contains(&format!("did you mean `{expected}`?")), "{error}");
         };
         check("cpu_us_per_op", "foreground_cpu_us_per_op");
         check("latency_p95", "latency_us_p95");

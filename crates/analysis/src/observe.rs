@@ -166,7 +166,7 @@ fn warn(slice: &SliceRecord, missed: &[ServiceLevel], warnings: &mut Warnings) {
     if !missed.is_empty() {
         let rules: Vec<&str> = missed.iter().map(|level| level.rule).collect();
         let text = format!(
-            "{}: {{count}} slices did not keep their set rate, by the {} rule",
+            "{}: {{count}} slices missed their target rate, by the {} rule",
             mark::SLA_MISSED,
             rules.join(" and the ")
         );
@@ -177,7 +177,7 @@ fn warn(slice: &SliceRecord, missed: &[ServiceLevel], warnings: &mut Warnings) {
     let cases = [
         ("{count} statements had rows outside what the workload expects", work.unexpected),
         ("{count} errors were reported", errors),
-        ("{count} operations never got their turn", work.dropped),
+        ("{count} operations due but never started", work.dropped),
         ("{count} operations started late", work.late),
     ];
     for (text, count) in cases {

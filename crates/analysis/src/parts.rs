@@ -16,7 +16,7 @@ const USER_INSTRUCTIONS: &str = "user_instructions";
 /// - Where the processor counts no instructions, those of the foreground and of the client may have
 ///   been counted by single steps, over a few operations that are not of the slice. Other tasks of
 ///   the server are not stepped, so nothing is known of the whole server.
-/// - An embedded engine works inside the driver: its server is the driver less the null client's
+/// - An embedded engine works inside the driver: its server is the driver minus the null client's
 ///   cost per operation, and its client is the null client.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Parts<'a> {
@@ -34,7 +34,9 @@ impl<'a> Parts<'a> {
     /// Whether the engine shares the driver's process. Records from before it was marked show it by
     /// the null client's costs.
     pub(crate) fn is_embedded(&self) -> bool {
-        if self.slice.marks.iter().any(|found| found == mark::EMBEDDED) {
+        let marked =
+            |found: &String| [mark::EMBEDDED, mark::EMBEDDED_EARLIER].contains(&found.as_str());
+        if self.slice.marks.iter().any(marked) {
             return true;
         }
         let readings = &self.slice.readings;

@@ -1,6 +1,6 @@
 //! How the published scripts round: what they print is computed from what they printed before.
 
-/// To a whole number, halves to the even neighbour, as printf does.
+/// To a whole number, halves to the even neighbor, as printf does.
 pub(crate) fn whole(value: f64) -> f64 {
     value.round_ties_even()
 }

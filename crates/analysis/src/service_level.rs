@@ -123,7 +123,7 @@ impl Outcome {
 impl PacedWork {
     /// Seconds in which at least `share` of the target was inserted, and deleted where the phase
     /// deletes, as a share of all seconds; without seconds the share that is known, if any. A
-    /// second may lack the rows of one statement, which fell into its neighbour.
+    /// second may lack the rows of one statement, which fell into its neighbor.
     pub fn seconds_on_target(&self, share: f64) -> Option<f64> {
         if self.seconds.is_empty() {
             return self.seconds_on_target_share;

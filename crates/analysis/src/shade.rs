@@ -142,7 +142,7 @@ impl Shade {
         }
     }
 
-    /// A sign that says the same where there is no colour; empty for none.
+    /// A sign that says the same where there is no color; empty for none.
     pub fn sign(self) -> &'static str {
         match self {
             Self::Plain => "",

@@ -7,9 +7,8 @@ use model::{
 };
 use std::collections::BTreeMap;
 
-/// Stolen CPU time of a cell that is told, in percent of one CPU. From there on a difference of
-/// rates may be the neighbours' work: it is the size of the smallest difference that published
-/// styles colour.
+/// Stolen CPU time of a cell that causes a warning, in percent of one CPU. It is the smallest
+/// difference of rates that published styles color, so steal alone could explain such a difference.
 const TOLD_PERCENT: f64 = 5.0;
 
 /// Stolen CPU time and its window, of all slices of a cell, in nanoseconds.
@@ -39,8 +38,8 @@ impl Stolen {
     /// single short slice, not for a cell.
     pub(crate) fn tell(&self, warnings: &mut Warnings) {
         let text = format!(
-            "the hypervisor kept more than {TOLD_PERCENT} % of a CPU for others: rates and times \
-             are theirs too"
+            "the hypervisor gave more than {TOLD_PERCENT} % of a CPU to other guests: rates and times \
+             are affected"
         );
         let much = |taken: &Taken| taken.percent() >= TOLD_PERCENT;
         for ((subject, position, phase), _) in self.cells.iter().filter(|(_, taken)| much(taken)) {

@@ -15,7 +15,7 @@ use std::{
     sync::Arc,
 };
 
-/// A foreign archive as values.
+/// A third-party archive as values.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Archive {
     /// Its name: folders from the imported one on, without those of subjects and clients.
@@ -73,7 +73,7 @@ impl Key {
         self.table_clients.or(self.clients)
     }
 
-    /// Whether tables are told apart by it: the load and the warm-up are in all of them.
+    /// Whether it distinguishes tables: the load and the warm-up are in all of them.
     pub(crate) fn is_counted(&self) -> bool {
         self.column.is_none() && counts_clients(&self.phase)
     }

@@ -3,7 +3,7 @@
 use crate::{Fault, Value, Warning, assemble::Kept, number};
 use std::collections::BTreeMap;
 
-/// Contradictions of one pair of files that are told one by one.
+/// Contradictions of one pair of files that are reported one by one.
 const SINGLE_MAX: u64 = 3;
 
 /// Contradictions by the file that is not kept and the file that is.

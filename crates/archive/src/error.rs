@@ -37,7 +37,7 @@ pub enum Error {
         files: u64,
     },
     /// No correction has this name.
-    #[error("`{name}` is no correction; there are: {known}")]
+    #[error("unknown correction `{name}`; choose one of {known}")]
     UnknownCorrection {
         /// The name.
         name: String,
@@ -45,7 +45,7 @@ pub enum Error {
         known: String,
     },
     /// No exporter has this name.
-    #[error("`{name}` is no format of exports; there are: {known}")]
+    #[error("unknown export format `{name}`; choose one of {known}")]
     UnknownFormat {
         /// The name.
         name: String,
@@ -53,7 +53,7 @@ pub enum Error {
         known: String,
     },
     /// No subject has this label.
-    #[error("`{name}` is no variant of `{experiment}`; there are: {known}")]
+    #[error("`{experiment}` has no variant `{name}`; choose one of {known}")]
     UnknownVariant {
         /// The label.
         name: String,

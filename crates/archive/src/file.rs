@@ -65,7 +65,7 @@ impl<'a> File<'a> {
         lines(self.bytes)
     }
 
-    /// The cell of a file that belongs to one subject and one step: both are told by the file's
+    /// The cell of a file that belongs to one subject and one step: both come from the file's
     /// name and folder.
     pub fn cell(&self) -> Cell {
         self.place.cell(self.name)

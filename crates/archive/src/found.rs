@@ -4,7 +4,7 @@ use crate::unnamed::Column;
 use model::Levels;
 use std::borrow::Cow;
 
-/// Known biases of foreign formats, as marks of their values.
+/// Known biases of third-party formats, as marks of their values.
 pub mod bias {
     /// vmstat repeats its header every 21 rows, and the published scripts count the second line of
     /// it as a sample of zeros: about 4.5 % too low.

@@ -1,9 +1,9 @@
-//! Foreign result archives in, published formats out.
+//! Third-party result archives in, published formats out.
 //!
 //! An importer turns one file of others into printed values with their place; [`import`] walks
 //! folders, offers each file to the importers, and joins what they found to archives. An exporter
 //! turns values, imported ones or dbdyno's own, into files that other tools read. Nothing here
-//! knows records, statistics or the terminal. Foreign files are never trusted: what is irregular
+//! knows records, statistics or the terminal. Input files are never trusted: an irregular place
 //! becomes a warning with file and line, and never a shifted or an invented row.
 //!
 //! Read [`import::Importer`] and [`export::Exporter`] first, then [`Found`].

@@ -52,7 +52,7 @@ pub(crate) fn name(all: &mut [Kept], warnings: &mut Vec<Warning>) {
     }
     for (file, columns) in unknown {
         let reason = format!(
-            "{} columns are numbers of clients that nothing tells; their phases end in their place",
+            "{} columns belong to unknown numbers of clients; their phases are named by position",
             columns.len()
         );
         warnings.push(Warning::new(file, Fault::new(0, reason)));

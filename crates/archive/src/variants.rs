@@ -111,7 +111,7 @@ mod tests {
         check(&["x.b.z.pk1", "c", "b.z"], &["x.b.z.pk1", "c"]);
         let options = ExportOptions { variants: vec!["d".into()], ..ExportOptions::default() };
         let message = of(&study, &options).unwrap_err().to_string();
-        assert!(message.contains("`d` is no variant") && message.contains("`x.a.z.pk1`"));
+        assert!(message.contains("has no variant `d`") && message.contains("`x.a.z.pk1`"));
     }
 
     #[test]

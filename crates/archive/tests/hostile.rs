@@ -241,7 +241,7 @@ fn nothing_known_is_an_error_that_names_the_remedy() {
     assert!(missing.to_string().contains("/no/such"), "{missing}");
     let options = Options { corrections: vec!["iostat".into()] };
     let message = archive::import(&[], &options).unwrap_err().to_string();
-    assert_eq!(message, "`iostat` is no correction; there are: `vmstat`");
+    assert_eq!(message, "unknown correction `iostat`; choose one of `vmstat`");
 }
 
 fn study(archive: &archive::Archive) -> archive::Study {

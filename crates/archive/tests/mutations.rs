@@ -22,7 +22,7 @@ fn damaged_files_never_panic() {
     for sample in samples::samples().unwrap() {
         let name = sample.path;
         let outcome = attempt::try_all(&sample, 42, count);
-        // Some damage is told, and some does not matter.
+        // Some damage causes a warning, and some does not matter.
         assert!(outcome.broken + outcome.warnings > 0, "{name}: {outcome:?}");
         assert!(outcome.values > 0 && outcome.exported > 0, "{name}: {outcome:?}");
         assert_eq!(outcome.tried, count);

@@ -112,7 +112,7 @@ fn failed(program: &str, package: &str, text: &str) -> Error {
     Error::ClientFailed { program: program.to_owned(), package: package.to_owned(), text }
 }
 
-// Maven resets colours that it did not set.
+// Maven resets colors that it did not set.
 fn plain(line: &str) -> &str {
     let line = line.trim().trim_start_matches("\u{1b}[0m");
     line.strip_suffix("-> [Help 1]").unwrap_or(line).trim_end()

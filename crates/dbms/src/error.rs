@@ -13,7 +13,7 @@ pub enum Error {
     #[error(transparent)]
     File(#[from] std::io::Error),
     /// No product has this name.
-    #[error("unknown server `{name}`; known are {known}")]
+    #[error("unknown server `{name}`; choose one of {known}")]
     UnknownServer {
         /// The name as given.
         name: String,
@@ -21,7 +21,7 @@ pub enum Error {
         known: String,
     },
     /// No registry holds this version.
-    #[error("no known source holds `{server}@{version}`; {remedy}")]
+    #[error("no known source has `{server}@{version}`; {remedy}")]
     UnknownVersion {
         /// Product.
         server: String,
@@ -56,7 +56,7 @@ pub enum Error {
     },
     /// The machine's apt configuration names no mirror of Debian.
     #[error(
-        "apt on this machine knows no mirror of Debian for `{package}`; give the folder of a \
+        "apt on this host has no Debian mirror for `{package}`; give the folder of a \
          build by `basedir`"
     )]
     NoMirror {
@@ -211,7 +211,7 @@ pub enum Error {
     },
     /// Another run measures on this host.
     #[error(
-        "another run, `{name}` of pid {pid}, measures on this host: wait for it, or pass \
+        "another run, `{name}` (pid {pid}), is measuring on this host: wait for it, or pass \
          `--allow-concurrent`, which marks the results of both"
     )]
     OtherRun {
@@ -222,7 +222,7 @@ pub enum Error {
     },
     /// Another command of dbdyno loads this host.
     #[error(
-        "another command of dbdyno, `{name}` of pid {pid}, loads this host: end it, or pass \
+        "another dbdyno command, `{name}` (pid {pid}), loads this host: end it, or pass \
          `--allow-concurrent`, which marks the results"
     )]
     OtherLoad {
@@ -233,7 +233,7 @@ pub enum Error {
     },
     /// Another process uses the folder of a run.
     #[error(
-        "the folder `{path}` is in use by another process of dbdyno; wait for it or stop it",
+        "the folder `{path}` is in use by another dbdyno process; wait for it or stop it",
         path = path.display()
     )]
     FolderInUse {
@@ -247,7 +247,7 @@ pub enum Error {
         port: u16,
     },
     /// A configuration names no port where it should.
-    #[error("`{value}` is no port; write a number from 1 to 65535")]
+    #[error("`{value}` is not a port; write a number from 1 to 65535")]
     NoPort {
         /// The value of the setting.
         value: String,
@@ -272,7 +272,10 @@ pub enum Error {
         path: PathBuf,
     },
     /// The data folder could not be made.
-    #[error("{server} could not initialise its data folder ({reason}); its last words:\n{log}")]
+    #[error(
+        "{server} could not initialize its data folder ({reason}); the last lines of its \
+        log:\n{log}"
+    )]
     Initialise {
         /// Product.
         server: String,
@@ -336,7 +339,7 @@ pub enum Error {
         server: String,
     },
     /// The product has no embedded form.
-    #[error("{server} is a server process and no library; start it")]
+    #[error("{server} is a server process, not a library; start it")]
     NotEmbedded {
         /// Product.
         server: String,
@@ -348,7 +351,7 @@ pub enum Error {
         reason: String,
     },
     /// The keeper could not do what it was told.
-    #[error("the keeper could not obey: {reason}")]
+    #[error("the keeper failed: {reason}")]
     Keeper {
         /// Why.
         reason: String,

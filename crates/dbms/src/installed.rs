@@ -145,7 +145,7 @@ fn ask_version(program: &Program, user: Option<ServerUser>) -> Result<String> {
     words.push("--version".to_owned());
     let answer = client::ask(&words, &program.environment, user)?;
     if answer.trim().is_empty() {
-        let found = "a program that does not tell its version".to_owned();
+        let found = "a program that does not report its version".to_owned();
         let wanted = "a server".to_owned();
         return Err(Error::OtherBuild { binary: program.binary.clone(), found, wanted });
     }

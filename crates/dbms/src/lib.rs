@@ -1,4 +1,4 @@
-//! Server products: installing, initialising, configuring, starting, freezing and stopping them.
+//! Server products: installing, initializing, configuring, starting, freezing and stopping them.
 //!
 //! This crate knows processes, folders and the ordinary clients of package registries. It must not
 //! know workloads, wire protocols (whether a server answers is asked through a closure), counters

@@ -115,8 +115,8 @@ fn lookup_other(product: &dyn Dbms, build: &Build, places: &Places) -> Result<Re
         }
     }
     let remedy = format!(
-        "give the folder of a build by `basedir`, or unpack its maker's tarball by \
-         `dbdyno install {}@{} --from FILE`",
+        "give the folder of a build by `basedir`, or install the vendor's tarball by `dbdyno \
+         install {}@{} --from FILE`",
         build.server, build.version
     );
     Err(unknown(build, remedy))
@@ -201,10 +201,10 @@ mod tests {
         let message = resolve(&asked("mysql@8.0.44"), &places).unwrap_err().to_string();
         assert_eq!(
             message,
-            "no known source holds `mysql@8.0.44`; give the folder of a build by `basedir`, or \
-             unpack its maker's tarball by `dbdyno install mysql@8.0.44 --from FILE`"
+            "no known source has `mysql@8.0.44`; give the folder of a build by `basedir`, or \
+             install the vendor's tarball by `dbdyno install mysql@8.0.44 --from FILE`"
         );
         let message = resolve(&asked("oracle@1"), &places).unwrap_err().to_string();
-        assert!(message.starts_with("unknown server `oracle`; known are `mysql`"), "{message}");
+        assert!(message.starts_with("unknown server `oracle`; choose one of `mysql`"), "{message}");
     }
 }

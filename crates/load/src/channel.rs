@@ -84,7 +84,7 @@ impl Channel {
             (self.begin, self.end) = (0, self.end - self.begin);
         }
         let Some(free @ [_, ..]) = self.input.get_mut(self.end..) else {
-            return Err(Failure::lost("the server's answer makes no sense: a part is too long"));
+            return Err(Failure::lost("the server sent a malformed answer: a part is too long"));
         };
         loop {
             // SAFETY: the descriptor is open for as long as `_socket` is, and `free` is valid for

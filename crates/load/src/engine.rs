@@ -226,7 +226,7 @@ impl Worker {
 ///
 /// # Errors
 /// What is wrong with the workload, or the server's answer to the connection or to its statements'
-/// preparation. What it answers to an execution is told with the statement.
+/// preparation. Its answers to executions are part of the result.
 pub fn trace(target: &Target, trace: &Trace) -> Result<Vec<TracedStatement>, Error> {
     let protocol = protocol_of(target)?;
     // One connection plays all roles, which then need not wait for each other.

@@ -59,7 +59,7 @@ pub enum Error {
         source: std::io::Error,
     },
     /// A worker thread ended without an answer: a defect of dbdyno.
-    #[error("the worker of connection {index} ended before its time; see the driver's messages")]
+    #[error("the worker of connection {index} ended early; see the driver's messages")]
     Worker {
         /// Index of the connection.
         index: u32,

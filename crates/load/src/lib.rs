@@ -2,7 +2,7 @@
 //! process.
 //!
 //! It must not know where a server came from, how it is configured or what a result means: it is
-//! given a [`model::drive::Target`] and does what it is told. Read [`session::Session`] first (how
+//! given a [`model::drive::Target`] and executes its commands. Read [`session::Session`] first (how
 //! a server is asked), then [`fill::fill`] (how its tables get their rows).
 
 pub mod arrival;

@@ -313,7 +313,7 @@ pub struct Sql {
     pub origin: Option<Origin>,
     /// Whether the first column of the first row is wanted.
     pub capture: bool,
-    /// Rows returned and changed that are expected at least: what the null client answers.
+    /// The smallest expected numbers of rows returned and changed: the answer of the null client.
     pub expected: (u64, u64),
 }
 

@@ -24,7 +24,7 @@ pub(crate) fn execute(
             .collect();
         works.into_iter().map(thread::ScopedJoinHandle::join).collect()
     });
-    let ended = || Error::Schema("a thread of maintenance ended before its time".to_owned());
+    let ended = || Error::Schema("a maintenance thread ended early".to_owned());
     results.into_iter().map(|result| result.unwrap_or_else(|_| Err(ended()))).collect()
 }
 

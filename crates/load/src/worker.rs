@@ -44,7 +44,7 @@ pub struct Station {
     pub reports: Sender<Report>,
 }
 
-/// What a worker is told.
+/// A command to a worker.
 pub enum Job {
     /// Prepare a program's statements.
     Prepare(Arc<Program>),

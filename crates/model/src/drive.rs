@@ -63,7 +63,7 @@ pub enum Endpoint {
     Nowhere,
 }
 
-/// What the driver is told.
+/// A command to the driver.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
@@ -232,7 +232,7 @@ pub struct LoadReport {
     pub rows: u64,
     /// Connections that loaded.
     pub threads: u32,
-    /// How the rows travelled: `COPY`, `LOAD DATA LOCAL`, `INSERT`.
+    /// How the rows traveled: `COPY`, `LOAD DATA LOCAL`, `INSERT`.
     pub method: String,
     /// Seconds for the rows.
     pub rows_seconds: f64,

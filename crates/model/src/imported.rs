@@ -1,4 +1,4 @@
-//! Values that others measured and printed: what a foreign archive becomes.
+//! Values that others measured and printed: the content of a third-party archive.
 
 use crate::{measurement::Measurement, notes::Notes, shared::Name};
 use serde::{Deserialize, Serialize};
@@ -17,7 +17,7 @@ pub struct ImportedValue {
     pub source: Source,
 }
 
-/// A line of a file of a foreign archive.
+/// A line of a file of a third-party archive.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Source {
     /// Path from the imported folder on, which is its first part.
@@ -47,7 +47,7 @@ pub struct ImportHeader {
     pub bases: BTreeMap<String, String>,
     /// Names of the corrections that were asked for.
     pub corrections: Vec<String>,
-    /// What was irregular in the archive, one sentence each: the first ones, where there are many.
+    /// Irregular places in the archive, one sentence each: the first ones, where there are many.
     pub warnings: Vec<String>,
     /// How many places were irregular.
     #[serde(default)]

@@ -13,9 +13,12 @@ pub const SLA_MISSED: &str = "SLA missed";
 /// User instructions are those of a few operations, executed step by step outside the slices.
 pub const STEPPED: &str = "user instructions counted by single steps";
 
-/// The engine is embedded: it shares the driver's process, so its cost is the driver's less that of
-/// a client without a server.
-pub const EMBEDDED: &str = "driver less null client";
+/// The engine is embedded: it shares the driver's process, so its cost is that of the driver minus
+/// that of the null client.
+pub const EMBEDDED: &str = "client overhead subtracted";
+
+/// [`EMBEDDED`] in records of earlier versions of dbdyno.
+pub const EMBEDDED_EARLIER: &str = "driver less null client";
 
 /// The counters ran on well after the work had ended, because the run was stopped or starved.
 pub const STOPPED: &str = "the run was stopped or starved while its counters ran";

@@ -73,7 +73,7 @@ impl Phase {
     /// Seconds in single steps that its workload may take on each subject in each block, about: as
     /// many as four of its slices, from 1 to 8, so that a short run stays short. One number for all
     /// workloads, because steps and not operations make a mean precise: how many rows of a page are
-    /// looked at differs from one look-up to the next (means of three or four point queries of
+    /// looked at differs from one lookup to the next (means of three or four point queries of
     /// MySQL 9 had a standard deviation of 0.35 %), and a range of a hundred rows has that averaged
     /// already.
     pub fn stepping_seconds(&self) -> f64 {
@@ -81,12 +81,12 @@ impl Phase {
     }
 }
 
-/// Least and greatest length of a settle phase, counted from its start.
+/// Minimum and maximum length of a settle phase, counted from its start.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Settle {
-    /// Waits as long even if all debts are paid earlier, seconds.
+    /// Minimum wait, even if all background work is done earlier, seconds.
     pub floor_seconds: f64,
-    /// Waits no longer even if debts are left, seconds; at least the floor.
+    /// Maximum wait, even if background work is pending, seconds; at least the minimum.
     pub ceiling_seconds: f64,
     /// The server products that do it; all if empty.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -101,7 +101,7 @@ pub enum PhaseKind {
     Measure,
     /// Runs, and is not reported.
     Warmup,
-    /// The server pays its debts: flush, compaction, vacuum.
+    /// The server finishes pending background work: flush, compaction, vacuum.
     Settle,
     /// Creates the secondary indexes that the load left out; a row of the tables.
     Index,

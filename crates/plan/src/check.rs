@@ -144,7 +144,7 @@ impl Draft {
         let name = factor.name.as_str();
         if factor.levels.is_empty() {
             let place = self.places.of(&["factors", name]);
-            let reason = format!("the factor `{name}` has no levels; give it one at least");
+            let reason = format!("the factor `{name}` has no levels; give it at least one");
             return Err(Error::Invalid { place, reason });
         }
         let mut seen = BTreeSet::new();
@@ -171,7 +171,7 @@ impl Draft {
             let place = || self.places.of(&["parameters", name]);
             if EVERYWHERE.contains(&name.as_str()) {
                 let right = if name == "clients" { "factors.clients" } else { name };
-                let reason = format!("`{name}` is no parameter of a workload; write `{right}`");
+                let reason = format!("`{name}` is not a workload parameter; write `{right}`");
                 return Err(Error::Invalid { place: place(), reason });
             }
             if !known.contains(&name.as_str()) {

@@ -148,7 +148,7 @@ fn written(merged: &Table) -> Result<String, Error> {
     })
 }
 
-/// `clients` and its like are factors; who writes them as keys is told so.
+/// `clients` and the like are factors: the error for such a key suggests `factors.KEY`.
 fn point_to_factors(error: Error) -> Error {
     match error {
         Error::UnknownKey { place, key, .. }

@@ -84,7 +84,8 @@ pub(crate) fn loads<'a>(
         let partner = loads.iter().find(|other| other.role.name == pair.role);
         if let Some(partner) = partner.filter(|other| other.connections != load.connections) {
             return Err(invalid(format!(
-                "the roles `{}` and `{}` are a pair with {} and {} clients; give both as many",
+                "the roles `{}` and `{}` are a pair with {} and {} clients; give both the same \
+                 number",
                 load.role.name, partner.role.name, load.connections, partner.connections
             )));
         }

@@ -2,7 +2,7 @@
 //!
 //! A Williams square (E. J. Williams 1949, "Experimental designs balanced for the estimation of
 //! residual effects of treatments") has every subject once at every place and every subject once
-//! directly after every other, so neither a drift nor what a slice leaves behind favours anyone.
+//! directly after every other, so neither a drift nor what a slice leaves behind favors anyone.
 //! With two subjects it is AB, BA: taken in turn from a shuffled square this gives ABBA or BAAB by
 //! a coin.
 
@@ -21,7 +21,7 @@ fn square(count: usize) -> usize {
 
 /// One row of the square.
 fn williams(count: usize, row: usize) -> Vec<usize> {
-    // 0, 1, n-1, 2, n-2, …: all differences between neighbours occur once.
+    // 0, 1, n-1, 2, n-2, …: all differences between neighbors occur once.
     let zigzag = |place: usize| if place % 2 == 1 { place.div_ceil(2) } else { count - place / 2 };
     let shift = row % count.max(1);
     let places = (0..count).map(|place| (zigzag(place) + shift) % count);

@@ -322,7 +322,7 @@ fn arrival_of(
 }
 
 /// The published rule for the wait, unless the suite has its own: a minute and a second for each
-/// million rows, twenty minutes at most, and four times that for debts that stay.
+/// million rows, at most twenty minutes, and four times that if background work is still pending.
 fn settle(draft: &Draft, entry: &DraftPhase, parameters: &Parameters) -> Result<Settle, Error> {
     let schema = &draft.workloads[entry.workload].schema;
     let schema = draft.schemas.iter().find(|other| other.name == *schema);

@@ -44,7 +44,7 @@ pub(crate) fn choose(layers: &Layers, suite: &Suite) -> Result<Chosen, Error> {
         match expression.evaluate(&Parameters::new()) {
             Ok(value) if value >= 1 => Ok(Some(value)),
             Ok(value) => {
-                let reason = format!("the preset's `{key}` is {value}; it must be 1 at least");
+                let reason = format!("the preset's `{key}` is {value}; it must be at least 1");
                 Err(Error::Invalid { place: place.clone(), reason })
             }
             Err(source) => Err(Error::Expression { place: place.clone(), source }),

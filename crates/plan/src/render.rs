@@ -43,7 +43,7 @@ fn head(text: &mut String, plan: &Plan) -> std::fmt::Result {
     let question = experiment.question.split_whitespace().collect::<Vec<_>>().join(" ");
     writeln!(text, "{}: {question}", experiment.name)?;
     let design = match experiment.design {
-        Design::Interleaved => "interleaved, all servers up, slices of fixed work in turns",
+        Design::Interleaved => "interleaved, all servers up, alternating slices of fixed work",
         Design::Classic => "classic, one server at a time, all phases in order",
     };
     let hash = plan.hash.get(..12).unwrap_or(&plan.hash);
@@ -99,7 +99,7 @@ fn phases(text: &mut String, plan: &Plan) -> std::fmt::Result {
             PhaseKind::Index => writeln!(text, "{:10}  {}", phase.group, indexes(plan, phase))?,
             PhaseKind::Measure => executed(text, plan, index, &phase.group)?,
             PhaseKind::Warmup if plan.experiment.design == Design::Interleaved => {
-                writeln!(text, "left out, because every slice discards a start of its own")?;
+                writeln!(text, "skipped, because every slice discards its own start")?;
             }
             PhaseKind::Warmup => executed(text, plan, index, "warm-up")?,
         }
@@ -228,7 +228,7 @@ fn patterns(block: &Block) -> Vec<(String, Vec<usize>)> {
     patterns
 }
 
-/// Numbers from 1, neighbours as a range: `phases 1, 3-5`.
+/// Numbers from 1, neighbors as a range: `phases 1, 3-5`.
 fn ranges(indexes: &[usize]) -> String {
     let groups = indexes.chunk_by(|a, b| a + 1 == *b);
     let group = |group: &[usize]| match group {

@@ -63,17 +63,14 @@ pub enum Error {
         reason: std::io::Error,
     },
     /// The kernel led a stepped task elsewhere than its code: what it executed is not known.
-    #[error(
-        "task `{task}` went where its code does not lead, so its instructions are not known: \
-         count again"
-    )]
+    #[error("task `{task}` left the predicted path, so its instructions are unknown: count again")]
     Strayed {
         /// Kernel task.
         task: u32,
     },
     /// The tasks executed more than could be stepped in the time that was given.
     #[error(
-        "`{instructions}` instructions took longer than `{seconds}` seconds by single steps: \
+        "single-stepping `{instructions}` instructions took longer than `{seconds}` seconds: \
          count fewer operations"
     )]
     StepsTooMany {

@@ -101,7 +101,7 @@ pub struct Column {
     pub align: Align,
     /// The label of the variant that the title shortens, or empty.
     pub label: String,
-    /// Which direction its ratios are good in, where they are to be coloured.
+    /// Which direction its ratios are good in, where they are to be colored.
     pub heat: Option<Better>,
 }
 
@@ -139,7 +139,7 @@ pub enum Cell {
     Ratio(f64),
     /// The same with the sign of what follows from it.
     Judged(f64, &'static str),
-    /// A value in the column's unit with its ratio to the base, by which it is coloured.
+    /// A value in the column's unit with its ratio to the base, by which it is colored.
     Compared {
         /// The value.
         value: f64,

@@ -467,7 +467,7 @@ fn note(cells: &[Located<'_>], (count, all, missed): (usize, usize, usize)) -> S
         _ => format!("geometric mean of {count} of {all} cells"),
     }];
     if missed > 0 {
-        parts.push(format!("{missed} missed a set rate"));
+        parts.push(format!("{missed} missed their target rate"));
     }
     let unmeasured = cells.iter().filter(|(_, cell)| cell.value.is_none()).count();
     if unmeasured > 0 {

@@ -167,7 +167,7 @@ fn part_lines(table: &Table, screen: Screen) -> Vec<String> {
     lines
 }
 
-/// The color of a verdict, as a terminal is told; empty for none.
+/// The terminal's color code of a verdict; empty for none.
 fn color(cell: &Cell) -> &'static str {
     match cell {
         Cell::Judged(_, sign) => words::terminal_color(sign),

@@ -63,7 +63,7 @@ pub struct View {
     pub rows: Vec<String>,
     /// Keys of the columns; `variant` if there are none.
     pub columns: Vec<String>,
-    /// The colours of cells when the page is opened.
+    /// The colors of cells when the page is opened.
     pub colours: Colours,
     /// What variants are called instead of their labels, by label.
     pub aliases: BTreeMap<String, String>,
@@ -71,7 +71,7 @@ pub struct View {
     pub cut_bars: Option<f64>,
 }
 
-/// How cells of the table are coloured.
+/// How cells of the table are colored.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Colours {
     /// A diverging scale, neutral around 1.
@@ -103,7 +103,7 @@ impl View {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
     /// No format has this name.
-    #[error("no format is named `{name}`; choose one of {known}")]
+    #[error("unknown format `{name}`; choose one of {known}")]
     UnknownFormat {
         /// What was asked for.
         name: String,
@@ -111,7 +111,7 @@ pub enum Error {
         known: String,
     },
     /// No comparison has this key.
-    #[error("`{key}` is no key of rows or columns; choose from {known}")]
+    #[error("`{key}` cannot be used for rows or columns; choose from {known}")]
     UnknownKey {
         /// What was asked for.
         key: String,
@@ -119,7 +119,7 @@ pub enum Error {
         known: String,
     },
     /// No style has this name.
-    #[error("no style is named `{name}`; choose one of {known}")]
+    #[error("unknown style `{name}`; choose one of {known}")]
     UnknownStyle {
         /// What was asked for.
         name: String,

@@ -24,9 +24,9 @@ pub struct Scope<'a> {
     pub parts: Vec<Part>,
     /// What variants are called.
     pub names: &'a Names,
-    /// Colours of the subjects.
+    /// Colors of the subjects.
     pub(crate) palette: Palette,
-    /// Colours of the grid's columns.
+    /// Colors of the grid's columns.
     pub(crate) columns: Palette,
 }
 

@@ -1,4 +1,4 @@
-//! Whether what the style sheet colours can be read: WCAG 2.2, contrast (minimum) 4.5 : 1 for text
+//! Whether what the style sheet colors can be read: WCAG 2.2, contrast (minimum) 4.5 : 1 for text
 //! and 3 : 1 for marks of charts, on light and on dark pages.
 
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
@@ -23,7 +23,7 @@ const TEXTS: [(&str, &[&str]); 3] = [
     ),
 ];
 
-/// Colours by name.
+/// Colors by name.
 type Colours = BTreeMap<String, String>;
 
 /// `--name: #colour` within a text.
@@ -148,7 +148,7 @@ fn no_rule_uses_a_colour_that_is_not_looked_at() {
         .iter()
         .flat_map(|(texts, grounds)| texts.split(' ').chain(grounds.iter().copied()))
         .collect();
-    // Shapes are no text, and a variant's colour is that of its marks alone.
+    // Shapes are no text, and a variant's color is that of its marks alone.
     let shapes = [".key", ".strip circle", " .bar", ".brief rect", ".line circle", ".line path"];
     for rule in STYLE.split('}') {
         let (selector, declarations) = rule.rsplit_once('{').unwrap_or(("", rule));

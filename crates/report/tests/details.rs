@@ -90,7 +90,7 @@ fn an_archive_says_where_its_values_come_from() {
     };
     let files = [("nov/dop1/a/<sb.met>".into(), 12), ("nov/dop1/b".into(), 3)].into();
     let page = page(Details { imported: Some(Provenance { header, files }), ..Details::default() });
-    let part = page.split_once("<h3>Where the values come from</h3>").unwrap().1;
+    let part = page.split_once("<h3>Imported files</h3>").unwrap().1;
     for text in [
         "<dd>archives/nov</dd>",
         "<dd>sb_met (2)</dd>",

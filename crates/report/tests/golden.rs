@@ -195,7 +195,7 @@ fn an_empty_report_says_so() {
          \"warnings\": []\n}\n",
     );
     let error = render(&Report::default(), "xml").unwrap_err().to_string();
-    assert!(error.starts_with("no format is named `xml`; choose one of `table`, "), "{error}");
+    assert!(error.starts_with("unknown format `xml`; choose one of `table`, "), "{error}");
 }
 
 #[test]

@@ -36,13 +36,13 @@ fn the_answer_comes_first_and_every_section_has_its_place() {
     let mut places = Vec::new();
     for text in [
         "<h1>Did point queries become slower?</h1>",
-        "<code>mysql-9.7.4</code> does 0.62 of the throughput of <code>mysql-5.6.24</code>",
+        "<code>mysql-9.7.4</code> reaches 0.62x the throughput of <code>mysql-5.6.24</code>",
         "It takes 1.60 of the user instructions per operation",
         "One block: nothing is repeated",
         "<section id=\"table\"",
         "<section id=\"forest\"",
         "<section id=\"why\"",
-        "executes 1.60 of the base's instructions",
+        "executes 1.60x the base's instructions",
         "<section id=\"costs\"",
         "<section id=\"compared\"",
         "<section id=\"data\"",
@@ -165,8 +165,8 @@ fn thirty_five_variants_fit() {
     }
     assert!(!page.contains("<section id=\"forest\""));
     assert!(page.contains("costs more are in the table at the top"));
-    let answer = "Of 34 variants compared with <code>10.0.22</code>, <code>10.34.22</code> has the \
-                  least throughput";
+    let answer = "Of 34 variants compared with <code>10.0.22</code>, <code>10.34.22</code> has \
+        the lowest throughput";
     assert!(page.contains(answer));
     assert!(page.contains("title=\"mariadb-10.34.22-with-a-config\""));
 }
@@ -189,11 +189,14 @@ fn rows_and_columns_can_be_other_keys() {
 
     report.view = view("clients", "build");
     let page = render(&report, "html").unwrap();
-    assert!(page.contains("cells put together values of different phase"));
+    assert!(page.contains("cells combine values of different phase"));
     assert!(row(&page, "row-1").contains("geometric mean of 3 cells"));
 
     let error = view("phase", "colour").check(&report.comparisons).unwrap_err().to_string();
-    assert!(error.starts_with("`colour` is no key of rows or columns; choose from `phase`, "));
+    assert!(error.starts_with(
+        "`colour` cannot be used for rows or columns; choose from `phase`, \
+        "
+    ));
 }
 
 #[test]
@@ -217,7 +220,7 @@ fn several_experiments_and_none_are_pages_too() {
     let page = render(&two, "html").unwrap();
     assert!(page.contains("<section id=\"answer\"") && page.contains("<section id=\"e2-answer\""));
     assert!(page.contains("id=\"row-scan\"") && page.contains("id=\"row2.1-scan\""));
-    assert!(page.contains("No records of trials are at hand"));
+    assert!(page.contains("There are no trial records"));
     assert!(render(&Report::default(), "html").unwrap().contains("Nothing is recorded yet"));
 }
 
@@ -266,7 +269,7 @@ fn tests_that_stand_apart_are_shown_and_in_no_mean_over_all() {
     assert!(table.contains("geometric mean of 4 of 4 phases"), "{table}");
     let (high, html, table) = with("apart");
     assert!(high < 1.0 && html.contains("geometric mean of 3 of 3 tests"), "{high}");
-    assert!(html.contains("all tests but those apart"));
+    assert!(html.contains("all tests except the group apart"));
     assert!(table.contains("geometric mean of 3 of 3 phases"), "{table}");
     assert!(table.contains("Group apart") && table.contains("point-query.pre"), "{table}");
 }
@@ -300,7 +303,7 @@ fn means_over_cells_say_which_are_missing_and_keep_their_marks() {
     let keys = |keys: &str| vec![keys.to_owned()];
     let grid = report::grid::Grid::of(&comparison, &keys("variant"), &keys("suite-wide"));
     let own = &grid.values[0][1][0];
-    let note = "geometric mean of 2 of 4 cells; 1 missed a set rate; 1 not measured; not calm 45 s \
+    let note = "geometric mean of 2 of 4 cells; 1 missed their target rate; 1 not measured; not calm 45 s \
                 after its start";
     assert_eq!((own.note.as_str(), own.cells), (note, 4));
     assert!((own.ratio.unwrap() - 0.625).abs() < 0.001, "{:?}", own.ratio);
@@ -449,7 +452,7 @@ fn where_the_servers_cpu_time_is_not_known_that_of_the_host_is_shown_as_such() {
     }
     let report = report(comparison, &[]);
     let html = render(&report, "html").unwrap();
-    assert!(html.contains("It takes 1.60 of the CPU time of the whole host per operation"));
+    assert!(html.contains("It needs 1.60x the CPU time of the whole host per operation"));
     assert!(html.contains("<figcaption>host CPU, relative to the base</figcaption>"));
     let table = render(&report, "table").unwrap();
     assert!(table.contains("host cpu") && !table.contains("server cpu"), "{table}");

@@ -136,7 +136,7 @@ fn the_published_style_shows_its_colours_as_signs() {
 #[test]
 fn unknown_styles_and_other_results_are_told() {
     let error = render_insert_benchmark(&report(), "x", "table").unwrap_err().to_string();
-    assert_eq!(error, "no style is named `x`; choose one of `marked`, `published`");
+    assert_eq!(error, "unknown style `x`; choose one of `marked`, `published`");
     let text = render_insert_benchmark(&Report::default(), "marked", "table").unwrap().text;
-    assert_eq!(text, "nothing recorded here inserts at a set rate beside queries\n");
+    assert_eq!(text, "no recorded workload inserts at a set rate during queries\n");
 }

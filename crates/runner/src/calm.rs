@@ -1,4 +1,4 @@
-//! Waiting for a condition and not for a time: background work at its floor, debts paid.
+//! Waits for a condition instead of a time: idle background tasks, no pending background work.
 
 use crate::{Driver, Error, Stop};
 use dbms::Debt;
@@ -61,29 +61,28 @@ fn used_between(before: &BTreeMap<u32, u64>, after: &BTreeMap<u32, u64>) -> u64 
     after.iter().map(|(tid, ns)| ns.saturating_sub(before.get(tid).copied().unwrap_or(0))).sum()
 }
 
-/// What ends a wait for debts before its ceiling.
+/// What ends a wait for pending background work before its maximum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Patience {
-    /// That none of them becomes smaller any more: the wait is between slices, and many.
+    /// No amount shrinks anymore. For the many waits between slices.
     WhilePaying,
     /// Nothing.
     ToTheCeiling,
 }
 
-/// Time after which an amount that has not become smaller will not be paid while the server is
-/// idle.
+/// If an amount has not shrunk for this long, an idle server will not work on it.
 const NO_PROGRESS: Duration = Duration::from_secs(3);
 
-/// Which debts a server still pays: an amount has to become smaller now and then, a work that goes
-/// on has only to end.
+/// Which pending work a server still does. An amount must shrink now and then; running work, such as
+/// a checkpoint, only has to end.
 #[derive(Debug, Default)]
 struct Progress {
-    /// The least amount of each debt, and when it was found.
+    /// The smallest amount of each kind of pending work, and when it was seen.
     least: BTreeMap<&'static str, (f64, Duration)>,
 }
 
 impl Progress {
-    /// Whether any of the debts `owed` at `now` is being paid.
+    /// Whether the server works on any of the amounts `owed` at `now`.
     fn is_made(&mut self, owed: &[(&Debt, f64)], now: Duration) -> bool {
         let mut made = false;
         for (debt, amount) in owed {
@@ -97,9 +96,9 @@ impl Progress {
     }
 }
 
-/// Waits until every debt of the server is at or below its floor. Gives those that are not, when
-/// the ceiling is hit or, without more patience, when the server has stopped paying. Debts that it
-/// does not have count as paid.
+/// Waits until all pending background work of the server is at or below its floor. Returns what is
+/// left at the ceiling or, with [`Patience::WhilePaying`], when no amount shrinks anymore. Work that
+/// the server does not have counts as done.
 pub(crate) fn until_paid(
     driver: &mut Driver,
     debts: &[Debt],
@@ -119,7 +118,7 @@ pub(crate) fn until_paid(
     }
 }
 
-/// The debts above their floors, with their amounts.
+/// Pending work above its floor, with its amounts.
 fn owed<'a>(driver: &mut Driver, debts: &'a [Debt]) -> Result<Vec<(&'a Debt, f64)>, Error> {
     let mut owed = Vec::new();
     for debt in debts.iter().filter(|debt| !debt.is_told_only()) {
@@ -133,7 +132,7 @@ fn words(owed: &[(&Debt, f64)]) -> Vec<String> {
     owed.iter().map(|(debt, amount)| format!("{} {amount}", debt.name)).collect()
 }
 
-/// The debts above their floors now.
+/// Pending work above its floor now.
 pub(crate) fn left(driver: &mut Driver, debts: &[Debt]) -> Result<Vec<String>, Error> {
     owed(driver, debts).map(|owed| words(&owed))
 }

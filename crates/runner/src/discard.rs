@@ -25,7 +25,7 @@ const READING: (f64, f64) = (1.0, 40.0);
 const WRITING: f64 = 0.5;
 
 /// Mark of what is measured after less work than [`PER_ROW`] asks for.
-pub(crate) const SHORT: &str = "caches may be cold: the discarded start was cut short";
+pub(crate) const SHORT: &str = "caches may be cold: the warm-up was cut short";
 
 /// Work before the first round.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -98,7 +98,7 @@ impl Driver {
             match self.replies.recv_timeout(POLL) {
                 Ok(Ok(line)) => {
                     return serde_json::from_str(&line).map_err(|error| {
-                        Error::Driver(format!("the driver said something unknown: {error}"))
+                        Error::Driver(format!("the driver sent an unknown reply: {error}"))
                     });
                 }
                 Ok(Err(error)) => return Err(ended(&error.to_string())),

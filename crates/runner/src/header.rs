@@ -92,8 +92,8 @@ pub(crate) fn settings(stand: &mut Stand, about: &Subject) -> Result<Levels, Err
 /// An embedded engine ignores what it does not know, which would compare equal subjects.
 fn unknown_setting(subject: &Subject, name: &str) -> Error {
     Error::Preflight(format!(
-        "`{}` sets `{name}`, which {} does not know, or does not tell the value of: look at its \
-         spelling, or leave it out",
+        "`{}` sets `{name}`, which {} does not know or does not report: check the spelling, or \
+         leave it out",
         subject.label, subject.build.server
     ))
 }

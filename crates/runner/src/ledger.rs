@@ -13,7 +13,7 @@ use std::{
 pub(crate) enum Activity {
     /// Fetching and unpacking servers.
     Install,
-    /// Initialising, filling and indexing the tables.
+    /// Initializing, filling and indexing the tables.
     Load,
     /// Work that is executed and not reported.
     WarmUp,
@@ -21,7 +21,7 @@ pub(crate) enum Activity {
     Measurement,
     /// Instructions counted by single steps, where the host has no hardware counters.
     SingleSteps,
-    /// Waiting until servers have paid their debts.
+    /// Waiting until servers have finished pending background work.
     Maintenance,
     /// Everything else: starts and stops, copies of data folders, calibration, bookkeeping.
     Machinery,

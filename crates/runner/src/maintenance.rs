@@ -1,4 +1,4 @@
-//! Maintenance after writes: statements that make a server pay its debts, and the wait for that.
+//! Maintenance after writes: statements that start pending background work, and the wait for it.
 
 use crate::{
     Error,
@@ -21,29 +21,29 @@ const TABLES_AT_ONCE: usize = 32;
 /// How long maintenance takes, from its start.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
-    /// At least, even if all debts are paid earlier.
+    /// At least, even if all background work is done earlier.
     pub(crate) floor: Duration,
     /// At most; at least the floor.
     pub(crate) ceiling: Duration,
-    /// To the ceiling, which statements and debts have together; or statements take their time, and
-    /// debts are then waited for while they become smaller.
+    /// Up to the ceiling, which covers statements and background work; or as long as statements
+    /// take, and then while background work shrinks.
     pub(crate) patience: Patience,
 }
 
-/// What maintenance came to.
+/// The result of maintenance.
 #[derive(Debug, Default)]
 pub(crate) struct Settled {
-    /// What was owed at the start, one entry per debt that the server knows.
+    /// Pending work at the start, one entry per kind that the server knows.
     before: Vec<String>,
-    /// What was owed at the end.
+    /// Pending work at the end.
     after: Vec<String>,
-    /// Debts above their floors at the end.
+    /// Pending work above its floor at the end.
     pub(crate) left: Vec<String>,
-    /// Statements that were refused or cut off, and are worth telling.
+    /// Statements that were refused or cut off, and are reported.
     pub(crate) refused: Vec<String>,
     /// Whether statements were cut off at the ceiling.
     cut: bool,
-    /// How long it took until the debts were paid, or no longer waited for.
+    /// How long the wait for background work took.
     condition: Duration,
 }
 
@@ -51,9 +51,9 @@ impl Settled {
     /// The mark of slices after the phase `name`, if not all went well.
     fn mark(&self, name: &str, ceiling: Duration) -> Option<String> {
         if !self.left.is_empty() {
-            return Some(format!("debts left after `{name}`"));
+            return Some(format!("background work pending after `{name}`"));
         }
-        self.hit(ceiling).then(|| format!("`{name}` hit its ceiling"))
+        self.hit(ceiling).then(|| format!("`{name}` reached its maximum wait"))
     }
 
     fn hit(&self, ceiling: Duration) -> bool {
@@ -63,13 +63,16 @@ impl Settled {
     /// One line for the record.
     fn told(&self, limits: Limits) -> String {
         let how = match (self.left.as_slice(), self.hit(limits.ceiling)) {
-            ([], false) => "all debts paid".to_owned(),
-            ([], true) => "the ceiling was hit, and all debts are paid".to_owned(),
-            (left, true) => format!("the ceiling was hit with debts left ({})", left.join(", ")),
-            (left, false) => format!("debts came back or were left ({})", left.join(", ")),
+            ([], false) => "all background work done".to_owned(),
+            ([], true) => "maximum wait reached, and all background work done".to_owned(),
+            (left, true) => {
+                format!("maximum wait reached with background work pending ({})", left.join(", "))
+            }
+            (left, false) => format!("background work pending ({})", left.join(", ")),
         };
         format!(
-            "{how} after {:.1} s; floor {:.0} s, ceiling {:.0} s; owed before: {}; owed after: {}",
+            "{how} after {:.1} s; minimum {:.0} s, maximum {:.0} s; pending before: {}; pending \
+             after: {}",
             self.condition.as_secs_f64(),
             limits.floor.as_secs_f64(),
             limits.ceiling.as_secs_f64(),
@@ -79,7 +82,7 @@ impl Settled {
     }
 }
 
-/// A settle phase of one subject: recorded, and marked where debts are left or the ceiling was hit.
+/// A settle phase of one subject: recorded, and marked if work is pending or the ceiling was hit.
 pub(crate) fn phase(run: &mut Run<'_>, trial: &mut Trial, phase: usize) -> Result<(), Error> {
     let servers = run.plan.phases[phase].settle.iter().flat_map(|settle| &settle.servers);
     let servers: Vec<&String> = servers.collect();
@@ -94,7 +97,7 @@ pub(crate) fn phase(run: &mut Run<'_>, trial: &mut Trial, phase: usize) -> Resul
     trial.keep_apart(settled).map(drop)
 }
 
-/// Whether all that is to come after this phase is refused, because the tables may lack indexes.
+/// Whether later phases are refused, because the tables may lack indexes.
 fn is_pointless(run: &Run<'_>, trial: &Trial, phase: usize) -> bool {
     let rest = run.plan.phases[phase..].iter().filter(|phase| phase.kind != PhaseKind::Settle);
     let mut schemas = rest.map(|phase| &run.plan.workloads[phase.workload].schema);
@@ -128,8 +131,8 @@ fn recorded(run: &mut Run<'_>, trial: &mut Trial, phase: usize) -> Result<(), Er
     trial.event("settled", &settled.told(limits), Some(start.elapsed().as_secs_f64()))
 }
 
-/// Makes the server pay its debts. Page cleaning and the like go on at full rate until the floor,
-/// as published, and only then are settings as before; what is left is looked at last.
+/// Makes the server finish pending background work. As published, faster flushing stays on for the
+/// minimum wait. Then the settings are restored, and the remaining work is recorded.
 pub(crate) fn settle_now(
     run: &Run<'_>,
     subject: usize,
@@ -256,12 +259,29 @@ mod tests {
             assert!(settled.told(limits).starts_with(told), "{}", settled.told(limits));
             assert_eq!(settled.mark("settle", limits.ceiling).as_deref(), mark);
         };
-        let (left, hit) = ("debts left after `settle`", "`settle` hit its ceiling");
-        check(20, false, &[], "all debts paid after 20.0 s; floor 5 s, ceiling 20 s", None);
+        let (left, hit) = (
+            "background work pending after `settle`",
+            "`settle` reached its \
+            maximum wait",
+        );
+        check(
+            20,
+            false,
+            &[],
+            "all background work done after 20.0 s; minimum 5 s, maximum 20 s",
+            None,
+        );
         // A statement that nothing could end.
-        check(3600, false, &[], "the ceiling was hit, and all debts are paid", Some(hit));
-        check(20, true, &[], "the ceiling was hit, and all debts are paid", Some(hit));
-        check(21, false, &["dirty_pages 7"], "the ceiling was hit with debts left (d", Some(left));
-        check(2, false, &["dirty_pages 7"], "debts came back or were left (dirty", Some(left));
+        check(3600, false, &[], "maximum wait reached, and all background work done", Some(hit));
+        check(20, true, &[], "maximum wait reached, and all background work done", Some(hit));
+        check(
+            21,
+            false,
+            &["dirty_pages 7"],
+            "maximum wait reached with background work pending \
+            (d",
+            Some(left),
+        );
+        check(2, false, &["dirty_pages 7"], "background work pending (dirty", Some(left));
     }
 }

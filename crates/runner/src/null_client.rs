@@ -1,4 +1,4 @@
-//! What the load engine itself costs: every phase with a client that has no server.
+//! Cost of the load engine: every phase with a client that has no server.
 //!
 //! An embedded engine works inside the driver, so its cost is the driver's less this one.
 

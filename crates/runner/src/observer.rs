@@ -29,7 +29,7 @@ pub enum Progress<'a> {
     Warning(&'a str),
 }
 
-/// Who is told.
+/// Receives the progress of a run.
 pub trait Observer {
     /// Called from the runner's thread, outside measured windows.
     fn tell(&mut self, progress: &Progress<'_>);

@@ -21,8 +21,8 @@ pub(crate) fn check(plan: &Plan, places: &Places, left: u64) -> Result<(), Error
 pub fn check_plan(plan: &Plan) -> Result<(), Error> {
     if let Some(subject) = plan.subjects.iter().find(|s| s.build.attach.is_some()) {
         return Err(Error::Preflight(format!(
-            "`{}` is to be attached to, which is not possible yet: let dbdyno start it, by the \
-             `basedir` of its installation",
+            "attaching to `{}` is not possible yet: let dbdyno start it, by the `basedir` of its \
+             installation",
             subject.label
         )));
     }

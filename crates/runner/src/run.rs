@@ -102,7 +102,7 @@ pub(crate) struct Run<'a> {
     pub(crate) environment: Environment,
     pub(crate) calibration: Calibration,
     pub(crate) ledger: Ledger,
-    /// Subjects and loads whose data folders are initialised and still empty.
+    /// Subjects and loads whose data folders are initialized and still empty.
     pub(crate) prepared: BTreeSet<(usize, u32)>,
     /// What earlier executions of this run took, seconds by activity.
     earlier: BTreeMap<String, f64>,
@@ -320,7 +320,7 @@ impl Run<'_> {
     /// Removes the data folders of a run that broke, unless they are to be kept; a resume loads
     /// again what it needs.
     fn abandon(mut self) {
-        // What broke the run is told; that its account could not be written as well would hide it.
+        // The caller reports why the run failed; a second error from here would hide that one.
         let _ = self.note_time();
         match self.options.data {
             // Else the next run would take them for those of a run that was killed.

@@ -23,7 +23,7 @@ use model::{
 use probe::{Meter, Sampler, Snapshot};
 use std::time::{Duration, Instant};
 
-/// How long the debts of one writing slice may take to be paid before the slice is marked.
+/// How long the background work of one writing slice may take before the slice is marked.
 const DRAIN_CEILING: Duration = Duration::from_secs(15);
 
 /// Distance of the readings of the series.
@@ -312,8 +312,8 @@ fn drain(trial: &mut Trial, before: &Snapshot, measured: &mut Measured) -> Resul
     let start = Instant::now();
     let left = trial.stand.drain(DRAIN_CEILING, Patience::WhilePaying)?;
     if !left.is_empty() {
-        measured.marks.push("debts left after the drain".to_owned());
-        trial.event("warning", &format!("debts left: {}", left.join(", ")), None)?;
+        measured.marks.push("background work pending after the drain".to_owned());
+        trial.event("warning", &format!("background work pending: {}", left.join(", ")), None)?;
     }
     measured.drain_seconds = start.elapsed().as_secs_f64();
     measured.drained = Meter::readings(before, &snapshot(trial)?);

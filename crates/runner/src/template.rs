@@ -102,7 +102,10 @@ pub(crate) fn make(run: &mut Run<'_>, subject: usize, load: u32) -> Result<(), E
     ));
     if !left.is_empty() {
         let left = left.join(", ");
-        run.warn(&format!("{label} still had debts {settle_seconds:.1} s after its load: {left}"));
+        run.warn(&format!(
+            "{label} still had pending background work {settle_seconds:.1} s after \
+            its load: {left}"
+        ));
     }
     for refused in settled.refused {
         run.warn(&format!("{label}: maintenance after its load: {refused}"));

@@ -28,7 +28,7 @@ use store::TrialWriter;
 /// How long a fresh server may take to become calm before slices are marked.
 const CALM_CEILING: Duration = Duration::from_secs(45);
 
-/// How long a server may take at least to become calm where its debts have used up the time.
+/// Minimum time for a server to become calm if pending work has used up the wait.
 const CALM_AFTER_DEBTS: Duration = Duration::from_secs(2);
 
 /// Lines of a server's log that the record of a broken slice quotes: enough for what Postgres says
@@ -174,9 +174,9 @@ impl Stand {
         }
     }
 
-    /// Waits until the server's debts are paid and background work is at its floor, both at once:
-    /// what becomes calm may owe again. Gives what was left when the ceiling was hit or patience
-    /// had an end; nothing if all went well.
+    /// Waits until the server has no pending background work and its background tasks are idle,
+    /// both at once: a calm server may have new pending work. Returns what was left when the wait
+    /// ended; nothing if all went well.
     pub(crate) fn drain(
         &mut self,
         ceiling: Duration,
@@ -262,11 +262,11 @@ impl Stand {
         match &self.server {
             Some(server) if !server.is_alive() => {
                 let log = server.log_tail(LOG_LINES);
-                format!("the server ended in mid-slice ({error}); its log ends with:\n{log}")
+                format!("the server ended during a slice ({error}); its log ends with:\n{log}")
             }
             Some(server) if matches!(error, Error::Sql { lost: true, .. }) => {
                 let log = server.log_tail(LOG_LINES);
-                format!("{error}; the server goes on, and its log ends with:\n{log}")
+                format!("{error}; the server is still running, and its log ends with:\n{log}")
             }
             _ => error.to_string(),
         }

@@ -1,4 +1,4 @@
-//! Imports: foreign archives as runs whose records hold printed values instead of slices.
+//! Imports: third-party archives as runs whose records hold printed values instead of slices.
 
 use crate::{
     Result, Results, ids, layout, marker, results::RunInfo, run_files::RunFiles, run_writer,

@@ -118,7 +118,7 @@ fn content<T: DeserializeOwned>(dir: &Path, kind: &Kind) -> Result<Content<T>> {
     }
     match marker::read(dir)?.map(|marker| marker.count) {
         None => found.warnings.push(format!(
-            "record `{trial}` is not complete: its trial is going on or was cut short"
+            "record `{trial}` is not complete: its trial is still running or was cut short"
         )),
         Some(count) if count != found.lines.len() => found.warnings.push(format!(
             "record `{trial}` should hold {count} {}s, and {} are readable",

@@ -5,8 +5,8 @@ use serde::{Deserialize, de::value};
 
 /// The readings of a file, and how many lines had to be left out.
 ///
-/// A line that is cut, wrongly encoded or foreign is left out: a trial may have ended in the middle
-/// of one.
+/// Skips lines that are cut, wrongly encoded or of another format: a trial may have ended in the
+/// middle of one.
 pub(crate) fn read(file: &[u8]) -> (Vec<SeriesRow>, usize) {
     let lines = file.split(|byte| *byte == b'\n').skip(1).filter(|line| !line.is_empty());
     let mut rows = Vec::new();

@@ -184,7 +184,13 @@ fn other_load_is_named_by_its_busiest_process() {
         let load = Load::at(&fake.host.roots.proc).since(&before);
         fake.change(|host| host.load = load)
     };
-    check(&after(10, 90, 0), "load", "spoils", "10.0 % of the CPU time is used by others, most by");
+    check(
+        &after(10, 90, 0),
+        "load",
+        "spoils",
+        "other processes use 10.0 % of the CPU time, most \
+        by",
+    );
     check(&after(10, 90, 0), "load", "spoils", "`spin` (42)");
     check(&after(1, 99, 0), "load", "ok", "1.0 %");
     check(&after(0, 99, 1), "stolen", "spoils", "1.0 %");

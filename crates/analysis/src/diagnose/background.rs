@@ -30,8 +30,8 @@ impl Rule for Background {
         let found = evidence.moved_with_effect(&names, MARGIN);
         finding(self, found, |first| {
             format!(
-                "The server's upkeep, apart from the tasks that serve connections, costs {:.2} of \
-                 the base's.",
+                "Background tasks of the server (those that serve no connection) cost {:.2}x the \
+                 base's.",
                 first.ratio
             )
         })

@@ -16,10 +16,7 @@ impl Rule for Client {
         let metrics = ["client_user_instructions_per_op", "client_cpu_us_per_op"];
         let found = evidence.moved_with_effect(&metrics, MARGIN);
         finding(self, found, |first| {
-            format!(
-                "The client's side costs {:.2} of the base's: replies or waits differ.",
-                first.ratio
-            )
+            format!("The client costs {:.2}x the base's: replies or waits differ.", first.ratio)
         })
     }
 }

@@ -38,9 +38,9 @@ impl Rule for Code {
                 _ => "The server",
             };
             let what = match first.metric.name {
-                name if name.contains("kernel") => "executes {} of the base's kernel instructions",
-                name if name.contains("instr") => "executes {} of the base's instructions",
-                _ => "needs {} of the base's CPU time",
+                name if name.contains("kernel") => "executes {}x the base's kernel instructions",
+                name if name.contains("instr") => "executes {}x the base's instructions",
+                _ => "needs {}x the base's CPU time",
             };
             format!("{who} {}.", what.replace("{}", &format!("{:.2}", first.ratio)))
         })

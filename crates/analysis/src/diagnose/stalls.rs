@@ -38,7 +38,7 @@ impl Rule for Stalls {
                 ("CPU time", "kernel work, stalls or wake-ups, not the statement's own code")
             };
             format!(
-                "{ratio:.2} of the base's {what} for {instructions:.2} of its user instructions: \
+                "{ratio:.2}x the base's {what} for {instructions:.2}x its user instructions: \
                  {cause}."
             )
         })

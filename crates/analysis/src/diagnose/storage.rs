@@ -28,7 +28,7 @@ impl Rule for Storage {
                 "writes_per_op" => "writes to storage",
                 _ => "bytes written",
             };
-            format!("Each operation causes {:.2} of the base's {what}.", first.ratio)
+            format!("Each operation causes {:.2}x the base's {what}.", first.ratio)
         })
     }
 }

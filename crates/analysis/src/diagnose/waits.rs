@@ -25,8 +25,8 @@ impl Rule for Waits {
             let how = evidence.word("more", "less");
             let who = if first.metric.name == OF_HOST { "the host" } else { "the server" };
             format!(
-                "Tasks of {who} switch {how} often, {:.2} of the base's: \
-                 waiting for locks, storage or the client.",
+                "Tasks of {who} switch {how} often, {:.2}x the base's: waiting for locks, storage \
+                 or the client.",
                 first.ratio
             )
         })

@@ -66,7 +66,7 @@ mod tests {
         check(1000.0, 949.0, Outcome::Missed);
         check(1000.0, 949.6, Outcome::Sustained);
         check(1000.0, 949.49, Outcome::Missed);
-        // A half goes to the even neighbour, as printf does: 9.5 is 10, and 28.5 is 28.
+        // A half goes to the even neighbor, as printf does: 9.5 is 10, and 28.5 is 28.
         check(10.0, 9.4, Outcome::Missed);
         check(30.0, 28.0, Outcome::Sustained);
         check(30.0, 27.0, Outcome::Missed);

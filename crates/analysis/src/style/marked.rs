@@ -18,14 +18,14 @@ impl Style for Marked {
     }
 
     fn help(&self) -> &'static str {
-        "a missed target is marked in all tables, and its rate is not compared; ratios have \
-         intervals and verdicts where several blocks repeat them"
+        "missed targets are marked in all tables and not compared; with several blocks, ratios \
+         have intervals and verdicts"
     }
 
     fn legends(&self) -> [&'static str; 3] {
         [
             "Where the target insert rate was missed there is no comparable number.",
-            "Where nothing is repeated: + more than 1.05, − less than 0.95 of the base. Where the \
+            "Without repetition: + above 1.05, − below 0.95 of the base. Where the \
              target insert rate was missed there is no ratio.",
             "Rates that missed their target are marked.",
         ]

@@ -1,4 +1,4 @@
-//! The colours of published Insert Benchmark reports, with what they leave unsaid.
+//! The colors of published Insert Benchmark reports, with what they leave unsaid.
 
 use super::Style;
 use crate::{
@@ -86,7 +86,7 @@ fn ignored(cell: &PhaseCell) -> Option<Shade> {
     (cell.outcome(PUBLISHED.name()) == Some(Outcome::Missed)).then_some(Shade::Ignored)
 }
 
-/// The bounds of the colours in one column [1/s].
+/// The bounds of the colors in one column [1/s].
 #[derive(Debug, Clone, Copy)]
 struct Range {
     bottom: f64,

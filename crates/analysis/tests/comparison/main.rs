@@ -205,8 +205,8 @@ fn ratios_are_means_over_blocks_of_pairs() {
     // Only round 1 of block 0 has a partner.
     near(cell.ratio, 0.5);
     assert_eq!((cell.blocks, cell.verdict), (1, Verdict::Unreplicated));
-    let expected =
-        "`new`: some blocks have no partner and are left out of the ratio (`point-query`)";
+    let expected = "`new`: some blocks lack the base or the variant and are left out of the ratio \
+         (`point-query`)";
     assert_eq!(found.warnings, [expected]);
 }
 
@@ -312,7 +312,7 @@ fn what_readers_must_know_is_a_warning() {
             work(slice).late = 6;
         },
         &[
-            "`new`: 5 operations never got their turn (`point-query`)",
+            "`new`: 5 operations due but never started (`point-query`)",
             "`new`: 6 operations started late (`point-query`)",
         ],
     );
@@ -328,7 +328,7 @@ fn what_readers_must_know_is_a_warning() {
     let mut other = slice("new", 0, 1);
     other.clients = 2;
     let found = compared(&[slice("old", 0, 0), slice("new", 0, 0), other]);
-    assert_eq!(found.warnings, ["cells put together values of different clients: `1`, `2`"]);
+    assert_eq!(found.warnings, ["cells combine values of different clients: `1`, `2`"]);
     let mut warmup = slice("old", 0, 1);
     warmup.state = SliceState::Discarded;
     let found = compared(&[slice("old", 0, 0), slice("new", 0, 0), warmup.clone()]);
@@ -411,7 +411,7 @@ fn a_mark_that_no_slice_warned_of_is_told_once() {
     let input = |slice| Input { experiment: "one", run: "r", slice };
     let mut observations = observe(slices.iter().map(input), &|_, _| PhaseFacts::default());
     for measurement in &mut observations.measurements {
-        measurement.marks.push("driver less null client".into());
+        measurement.marks.push("client overhead subtracted".into());
         if measurement.metric == "rows_per_second" {
             measurement.marks.push("a bias of the format".into());
         }
@@ -422,9 +422,9 @@ fn a_mark_that_no_slice_warned_of_is_told_once() {
     let expected = [
         "`new`: not calm 9 s after its start (`point-query`)",
         "a bias of the format (`new`, `old`, `rows_per_second`)",
-        "driver less null client (`new`, `old`)",
+        "client overhead subtracted (`new`, `old`)",
     ];
-    // Another sentence tells that a block has no partner.
-    warnings.retain(|warning| !warning.contains("no partner"));
+    // Another warning says that a block is missing.
+    warnings.retain(|warning| !warning.contains("some blocks lack"));
     assert_eq!(warnings, expected);
 }

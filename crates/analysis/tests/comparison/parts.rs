@@ -71,7 +71,7 @@ fn an_embedded_engine_is_the_driver_less_the_null_client() {
     check(Counts::Operations, "background_cpu_us_per_op", None);
     let found = compared(&[slice.clone()]);
     let cell = found.cell("point-query", "old", "server_cpu_us_per_op").unwrap();
-    assert_eq!(cell.marks, ["driver less null client"]);
+    assert_eq!(cell.marks, ["client overhead subtracted"]);
     // Without the null client's cost, neither is known: the driver's is not the client's.
     slice.marks = vec![mark::EMBEDDED.into()];
     slice.readings.truncate(2);
@@ -80,9 +80,12 @@ fn an_embedded_engine_is_the_driver_less_the_null_client() {
         assert_eq!(value(&slice, &facts(Counts::Operations), &metric), None, "{metric}");
     }
     // A table shows no mark beside a value, so one sentence says it for all phases.
-    let found = compared(&[slice]);
+    let mut earlier = slice.clone();
+    earlier.marks = vec![mark::EMBEDDED_EARLIER.into()];
+    earlier.round += 1;
+    let found = compared(&[slice, earlier]);
     let told: Vec<_> = found.warnings.iter().filter(|told| told.contains(mark::EMBEDDED)).collect();
-    assert_eq!(told, ["driver less null client (`old`)"]);
+    assert_eq!(told, ["client overhead subtracted (`old`)"]);
 }
 
 #[test]
@@ -154,7 +157,7 @@ fn single_steps_tell_instructions_of_an_embedded_engine() {
     check(&slice, [Some(2_500.0), Some(2_500.0), None, Some(500.0)]);
     let found = compared(&[slice.clone()]);
     let cell = found.cell("point-query", "old", "server_user_instructions_per_op").unwrap();
-    assert_eq!(cell.marks, [mark::STEPPED, "driver less null client"]);
+    assert_eq!(cell.marks, [mark::STEPPED, "client overhead subtracted"]);
     // No operation was stepped to its end.
     slice.readings[2].end = slice.readings[2].start;
     check(&slice, [None, None, None, Some(500.0)]);

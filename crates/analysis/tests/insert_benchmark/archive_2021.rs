@@ -1,4 +1,4 @@
-//! The archive of January 2021: verdicts, derived files and colours, from its summaries alone.
+//! The archive of January 2021: verdicts, derived files and colors, from its summaries alone.
 
 use crate::columns::{column, load_column, printed};
 use analysis::{Outcome, PhaseColumn, sla::PUBLISHED, style};

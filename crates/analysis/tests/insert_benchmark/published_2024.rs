@@ -1,9 +1,9 @@
 //! A report of May 2024 (MariaDB 10.11 and 11.4 against MySQL 8.0, larger than memory, 4 clients),
-//! with missed targets: values and colours, cell by cell.
+//! with missed targets: values and colors, cell by cell.
 //!
 //! The constants are copied from the three summary tables of that report, which is public and too
 //! large to lie here: `reports/24_05_15.ib.4u.1tno.io.amd3.mavsmy/all.html` of the repository
-//! `mdcallag/mdcallag.github.io` at commit `0de67d4f`. Values are the texts of the cells, colours
+//! `mdcallag/mdcallag.github.io` at commit `0de67d4f`. Values are the texts of the cells, colors
 //! their `id` (`cmin`, `cmax`, `cgray`, `clo`, `chi`), rows and columns in the report's order.
 
 use crate::columns::{column, load_column, printed};
@@ -41,7 +41,7 @@ const INSERTS: [[f64; 6]; 6] = [
 
 const TARGETS: [f64; 6] = [400.0, 400.0, 2000.0, 2000.0, 4000.0, 4000.0];
 
-/// The colours of the rates by variant: Red, Green, grAy or none (`.`).
+/// The colors of the rates by variant: Red, Green, grAy or none (`.`).
 const ABSOLUTE: [&str; 6] =
     ["GG..GGR.RA", "GG..GGR.RA", "GG..GGR.RA", "RGGGGGGGGG", "RRRRRRRRRR", "RGGGGGGGAG"];
 
@@ -55,11 +55,11 @@ const RATIOS: [&str; 6] = [
     "0.78 0.98 1.44 1.31 1.14 1.06 2.62 1.51 4.47 1.48",
 ];
 
-/// The colours of the ratios: Yellow, Blue or none.
+/// The colors of the ratios: Yellow, Blue or none.
 const RELATIVE: [&str; 6] =
     ["..........", "..YY....BY", "..YY..BBBY", "Y.BBB.BBBB", "YYYYYYBYBY", "Y.BBBBBBBB"];
 
-/// The colours of the insert rates.
+/// The colors of the insert rates.
 const INSERTED: [&str; 6] = ["....RR", "....RR", "....RR", "......", "RRRRRR", "....R."];
 
 fn columns() -> Vec<PhaseColumn> {
@@ -84,7 +84,7 @@ fn letter(shown: &Shown) -> char {
     }
 }
 
-/// Colours of a table by variant.
+/// Colors of a table by variant.
 fn letters(columns: &[Vec<Shown>]) -> Vec<String> {
     (0..6).map(|row| columns.iter().map(|column| letter(&column[row])).collect()).collect()
 }

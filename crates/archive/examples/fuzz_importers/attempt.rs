@@ -1,4 +1,4 @@
-//! Damaged files on their whole way: unpacked, recognised, read, put together, and exported.
+//! Damaged files on their whole way: unpacked, recognized, read, put together, and exported.
 
 use crate::{
     damage::{Random, damaged, packed},

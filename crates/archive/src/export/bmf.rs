@@ -13,7 +13,7 @@ impl Exporter for Bmf {
     }
 
     fn help(&self) -> &'static str {
-        "bmf.TAG.json: Bencher Metric Format; bounds are the least and greatest block"
+        "bmf.TAG.json: Bencher Metric Format; bounds are the smallest and largest block"
     }
 
     fn export(&self, input: &Input, options: &Options) -> Result<Vec<Exported>> {

@@ -42,7 +42,7 @@ impl Importer for InsertHistogram {
 
     fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
         let Some((phase, kind)) = named(file.name) else {
-            return Err(Fault::new(1, "the name does not tell what was timed"));
+            return Err(Fault::new(1, "the file name does not show what was timed"));
         };
         let folder = file.path.rsplit('/').nth(1).and_then(phase::of_folder);
         let Some(phase) = phase.map(str::to_owned).or(folder) else {

@@ -47,7 +47,7 @@ impl Importer for InsertProgress {
             return Err(Fault::new(1, NO_PHASE));
         };
         let cell = Cell { clients: Some(clients), ..cell };
-        // Metrics of several clients are told apart; those of a lone one are the phase's.
+        // With several clients each has its own metrics; those of a single client are the phase's.
         let prefix = if clients > 1 { format!("client{client}_") } else { String::new() };
         let mut progress = Progress::default();
         let mut header: Option<Vec<&'static str>> = None;

@@ -50,7 +50,7 @@ impl Importer for InsertRate {
 
     fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
         let Some((phase, kind)) = named(file.name) else {
-            return Err(Fault::new(1, "the name does not tell what was counted"));
+            return Err(Fault::new(1, "the file name does not show what was counted"));
         };
         let own = file.place.phase_cell();
         let Some(phase) = phase.map(str::to_owned).or(own.map(|cell| cell.phase)) else {

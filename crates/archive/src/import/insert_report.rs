@@ -71,7 +71,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// Takes what a line outside tables tells of those that follow.
+    /// Reads a line outside tables, which may describe the tables that follow.
     fn note(&mut self, text: &str) {
         if let Some(id) = text.strip_prefix("<h1 id=\"").and_then(|rest| rest.split('"').next()) {
             self.kind = None;

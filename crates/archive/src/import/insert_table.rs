@@ -50,7 +50,7 @@ impl Importer for InsertTable {
 
     fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
         let Some((rows, phase)) = named(file.name) else {
-            return Err(Fault::new(1, "the name tells no phase"));
+            return Err(Fault::new(1, "the file name contains no phase"));
         };
         // Ratios that follow from absolute values beside them say nothing of their own.
         let source = file.name.replacen("rel.", "mrg.", 1);

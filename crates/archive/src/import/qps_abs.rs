@@ -44,7 +44,13 @@ pub(super) fn nameless(file: &File<'_>) -> Result<(), Fault> {
     if file.has_sibling(&named) {
         return Ok(());
     }
-    Err(Fault::new(1, format!("its columns have no names, and `{named}` is not beside it")))
+    Err(Fault::new(
+        1,
+        format!(
+            "its columns have no names, and `{named}` is not in the same \
+        folder"
+        ),
+    ))
 }
 
 /// The lines `col-N : NAME`, with their line numbers.

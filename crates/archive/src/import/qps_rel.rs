@@ -18,7 +18,7 @@ impl Importer for QpsRel {
     }
 
     fn help(&self) -> &'static str {
-        "qps.rel tables of the published sysbench archives, where no qps.abs is beside them"
+        "qps.rel tables of the published sysbench archives, in folders without qps.abs"
     }
 
     fn recognises(&self, head: &FileHead<'_>) -> bool {

@@ -92,7 +92,7 @@ mod tests {
         check("1", "NA", "NA");
         check("7238", "6886", "1.05");
         check("inf", "1", "NA");
-        // A half of a hundredth that a binary number holds exactly goes to the even neighbour.
+        // A half of a hundredth that a binary number holds exactly goes to the even neighbor.
         check("1", "8", "0.12");
         check("3", "8", "0.38");
     }

@@ -12,7 +12,7 @@ use std::borrow::Cow;
 /// Mark of values whose archive does not tell the number of clients.
 pub(crate) const ONE_CLIENT: &str = "one client assumed";
 
-/// What a file tells of its rows beside them.
+/// What a file says about all of its rows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Context<'a> {
     pub(crate) file: &'a File<'a>,
@@ -96,8 +96,8 @@ fn follow(phase: Phase, cell: &Cell, line: u32, found: &mut Found) {
         }
         _ => found.warn(
             line,
-            "the number of clients is not told, so it is not known whether the inserts kept their \
-             rate; import from a folder such as `4u.1tno`",
+            "the number of clients is unknown, so it is unknown whether the inserts met their \
+             target rate; import from a folder such as `4u.1tno`",
         ),
     }
 }

@@ -119,7 +119,7 @@ impl<'a> Apt<'a> {
             .ok_or_else(|| Error::ClientFailed {
                 program: "apt-cache".to_owned(),
                 package: self.package.label(),
-                text: format!("it knows no version of {name}"),
+                text: format!("it has no version of {name}"),
             })
     }
 

@@ -41,7 +41,7 @@ impl Registry for Maven {
                 return Err(Error::ClientFailed {
                     program: "mvn".to_owned(),
                     package: package.label(),
-                    text: format!("it delivered {} files and not one", jars.len()),
+                    text: format!("it delivered {} files instead of one", jars.len()),
                 });
             }
         }

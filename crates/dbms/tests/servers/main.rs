@@ -1,4 +1,4 @@
-//! Real servers: fetched by their registries' clients, initialised, started, frozen, stopped and
+//! Real servers: fetched by their registries' clients, initialized, started, frozen, stopped and
 //! killed.
 //!
 //! One after the other, by a `main` of its own, because this program is also the keeper and the

@@ -35,7 +35,7 @@ pub fn index(target: &Target, job: &IndexJob) -> Result<Vec<IndexTime>, Error> {
             works.into_iter().map(thread::ScopedJoinHandle::join).collect()
         });
         for result in results {
-            let ended = Error::Schema("a thread that creates indexes ended before its time".into());
+            let ended = Error::Schema("a thread that creates indexes ended early".into());
             times.extend(result.unwrap_or(Err(ended))?);
         }
     }

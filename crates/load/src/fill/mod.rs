@@ -41,7 +41,7 @@ pub fn fill(target: &Target, job: &LoadJob) -> Result<LoadReport, Error> {
     }
     let manner = control
         .manner(&job.engine)
-        .map_err(Error::sql("cannot ask the server how it takes rows"))?;
+        .map_err(Error::sql("cannot find out how the server accepts rows"))?;
     let wanted = if manner.split == Split::Nothing { 1 } else { job.threads.max(1) };
     let lanes = plan::lanes(&tables, manner.split, wanted);
     let threads = wanted.min(u32::try_from(lanes.len()).unwrap_or(u32::MAX)).max(1);

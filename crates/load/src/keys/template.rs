@@ -11,7 +11,7 @@ pub struct Template {
     runs: Box<[Run]>,
 }
 
-/// Neighbouring places of one kind.
+/// Neighboring places of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Run {
     start: usize,

@@ -147,9 +147,11 @@ impl<'a> Compiler<'a> {
             let place = format!(", op `{}`, statement {}", op.name, position + 1);
             let at = |reason| (place.clone(), reason);
             if position == 0 && statement.table == TableChoice::Same {
-                return Err(at("it wants the table of the statement before it, but is the first \
-                     of its operation"
-                    .to_owned()));
+                return Err(at(
+                    "it uses the table of the previous statement, but is the first of \
+                    its operation"
+                        .to_owned(),
+                ));
             }
             let identity = format!("{}/{position}", op.name);
             let (number, position) = (self.program.ops.len() as u32, position as u32);

@@ -115,7 +115,7 @@ impl Text {
             .collect();
         let has_rows = places.contains(&&Token::Rows);
         if has_rows && places.len() > 1 {
-            return Err("its SQL has `{rows}`, which must be the only place of arguments".into());
+            return Err("its SQL has `{rows}`, which must be the only placeholder".into());
         }
         if from.rows_per_statement.is_some() && !has_rows {
             return Err("it has several rows, but its SQL has no `{rows}`".into());
@@ -126,8 +126,8 @@ impl Text {
         if !has_rows && places.len() != self.arguments.len() {
             let (places, arguments) = (places.len(), self.arguments.len());
             return Err(format!(
-                "its SQL has {places} places for arguments (`?`, `{{list}}`), but it has \
-                 {arguments} in `args`"
+                "its SQL has {places} placeholders (`?`, `{{list}}`), but `args` has {arguments} \
+                 entries"
             ));
         }
         for (position, (argument, place)) in self.arguments.iter().zip(places).enumerate() {

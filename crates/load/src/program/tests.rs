@@ -213,7 +213,7 @@ fn errors_name_statement_counts_and_remedy() {
     let three = statement("SELECT ?, ?, ?", vec![row(), row()]);
     refused_statement(
         three,
-        "its SQL has 3 places for arguments (`?`, `{list}`), but it has 2 in `args`",
+        "its SQL has 3 placeholders (`?`, `{list}`), but `args` has 2 entries",
     );
     let list_at_mark = statement("SELECT ?", vec![list(ids(), "2")]);
     refused_statement(list_at_mark, "argument 1 stands at a `?` of the SQL, but needs a `{list}`");
@@ -241,7 +241,7 @@ fn errors_name_statement_counts_and_remedy() {
     same.table = TableChoice::Same;
     refused_statement(
         same,
-        "it wants the table of the statement before it, but is the first of its operation",
+        "it uses the table of the previous statement, but is the first of its operation",
     );
     let long = statement("SELECT {list}", vec![list(ids(), "70000")]);
     refused_statement(long, "argument 1: `list` is 70000; it must be from 1 to 65535");
@@ -466,7 +466,7 @@ fn draws_are_found_where_they_are_declared() {
     shared.statements[0].args[3] = of("z", "1");
     refused(
         &assignment(vec![shared], 1),
-        "workload `w`, op `o`, statement 1: argument 4: draw `z` is a text, to which 1 cannot \
-         be added",
+        "workload `w`, op `o`, statement 1: argument 4: draw `z` is text, so 1 cannot be added to \
+            it",
     );
 }

@@ -144,7 +144,7 @@ impl Values<'_> {
         for name in sum {
             match self.draw(name, &Expression::from(0), scope)? {
                 Source::Register { index, .. } => registers.push(index),
-                _ => return Err(format!("draw `{name}` is a text, of which there is no sum")),
+                _ => return Err(format!("draw `{name}` is text, which cannot be summed")),
             }
         }
         let decimal = Decimal::new(registers, digits)
@@ -188,7 +188,7 @@ impl Values<'_> {
                 Ok(Source::TextRegister { index: register, template })
             }
             Place::Text { .. } => {
-                Err(format!("draw `{name}` is a text, to which {plus} cannot be added"))
+                Err(format!("draw `{name}` is text, so {plus} cannot be added to it"))
             }
         }
     }

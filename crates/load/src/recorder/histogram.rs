@@ -5,7 +5,7 @@
 
 use hdrhistogram::Histogram as Hdr;
 
-/// Largest latency that is told apart, nanoseconds: 73 minutes. Longer ones count as this.
+/// Largest recorded latency, nanoseconds: 73 minutes. Longer ones count as this.
 pub const LATENCY_NS_MAX: u64 = (1 << 42) - 1;
 
 /// Three significant digits need 2 * 10^3 linear steps, rounded up to a power of two: 2^11.

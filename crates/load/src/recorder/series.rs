@@ -2,7 +2,7 @@
 
 use model::drive::Interval;
 
-/// Intervals that are told apart at most; all later answers count in the last one. At one second
+/// Maximum number of intervals; all later answers count in the last one. At one second
 /// each this is nine hours, and memory that is not reached is never touched.
 pub(super) const INTERVALS_MAX: usize = 32_768;
 

@@ -122,7 +122,7 @@ impl Tally {
         self.add(other);
     }
 
-    /// Adds the counts of another role, but for what is told per operation.
+    /// Adds the counts of another role, except counts per operation.
     pub fn add(&mut self, other: &Self) {
         self.scheduled += other.scheduled;
         self.succeeded += other.succeeded;

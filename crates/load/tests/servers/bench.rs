@@ -51,7 +51,7 @@ impl Drop for Bench {
 }
 
 impl Bench {
-    /// Installs, initialises and starts `server@version`.
+    /// Installs, initializes and starts `server@version`.
     pub(crate) fn new(name: &str) -> Self {
         let places = Places::of_this_host(dbms::SERVER_USER).unwrap();
         let place = places.new_run(&format!("test-roles-{}", std::process::id())).unwrap();

@@ -67,7 +67,7 @@ impl TryFrom<WireFullSetting> for WireSetting {
         before.sort();
         if full.at_least.is_some() && full.value.0.parse::<i64>().is_err() {
             return Err(format!(
-                "`at_least` raises a whole number, and the value is `{}`",
+                "`at_least` needs a whole number, but the value is `{}`",
                 full.value.0
             ));
         }

@@ -76,7 +76,7 @@ impl WireGenerator {
             _ => return Ok(value),
         };
         let reason = format!(
-            "`{of_statements}` refers to what a statement has; give the column a value of its own"
+            "`{of_statements}` works only in statements; give the column a generator of its own"
         );
         Err(Fault::invalid(reason)).under(of_statements)
     }
@@ -125,7 +125,7 @@ impl WireGenerator {
             (_, _, Some(name), _) => Ok(Generator::Draw { name, plus }),
             (_, _, _, Some(name)) => Ok(Generator::Captured { name, plus }),
             _ if self.now == Some(true) => Ok(Generator::Now),
-            _ => Err(Fault::invalid("`now` is true or left out")).under("now"),
+            _ => Err(Fault::invalid("`now` can only be true")).under("now"),
         }
     }
 
@@ -183,7 +183,7 @@ impl WireGenerator {
                 return Err(Fault::invalid("`random_percent` belongs to `filler` only"));
             }
             Some(Whole(percent @ 101..)) => {
-                let reason = format!("`random_percent` is {percent}; it lies between 0 and 100");
+                let reason = format!("`random_percent` is {percent}; it must be from 0 to 100");
                 return Err(Fault::invalid(reason)).under("random_percent");
             }
             _ => {}
@@ -193,7 +193,7 @@ impl WireGenerator {
                 return Err(Fault::invalid("`digits` belongs to `decimal` only"));
             }
             Some(Whole(digits)) if !(1..=9).contains(&digits) => {
-                let reason = format!("`digits` is {digits}; it lies between 1 and 9");
+                let reason = format!("`digits` is {digits}; it must be from 1 to 9");
                 return Err(Fault::invalid(reason)).under("digits");
             }
             _ => {}

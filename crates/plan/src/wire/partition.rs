@@ -65,7 +65,7 @@ pub(super) fn expand(
         return Err(Fault::invalid(reason)).under("count");
     }
     if count > 0 && (rows < 1 || count.checked_mul(rows).is_none()) {
-        let reason = format!("{count} partitions of {rows} rows; give 1 row at least");
+        let reason = format!("{count} partitions of {rows} rows; give at least 1 row");
         return Err(Fault::invalid(reason)).under("rows");
     }
     let text = |(dialect, text): (String, String)| {
@@ -159,6 +159,6 @@ last = "CREATE TABLE {table}_p{part} PARTITION OF {table} FOR VALUES FROM ({from
     fn impossible_partitions_are_refused() {
         let message = |partitions| expanded(partitions).unwrap_err().into_error().to_string();
         assert_eq!(message(-1), "-1 partitions; 0 to 8192 are possible");
-        assert_eq!(message(101), "101 partitions of 0 rows; give 1 row at least");
+        assert_eq!(message(101), "101 partitions of 0 rows; give at least 1 row");
     }
 }

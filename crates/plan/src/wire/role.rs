@@ -94,7 +94,7 @@ fn check_end(role: &Role, roles: &[Role]) -> Result<(), Fault> {
             _ => return Ok(()),
         }
     }
-    let reason = format!("the end of `{}` waits for itself; give one role an own end", role.name);
+    let reason = format!("the end of `{}` waits for itself; give one role its own end", role.name);
     Err(Fault::invalid(reason))
 }
 
@@ -156,7 +156,7 @@ impl WireRole {
 
 impl WireEnd {
     fn check(self, known: &Parameters) -> Result<RoleEnd, Fault> {
-        let one = "`end` has exactly one of `operations`, `rows`, `seconds` and `with`";
+        let one = "`end` needs exactly one of `operations`, `rows`, `seconds` and `with`";
         match (self.operations, self.rows, self.seconds, self.with) {
             (Some(end), None, None, None) => Ok(RoleEnd::Operations(end.check(known)?)),
             (None, Some(end), None, None) => Ok(RoleEnd::Rows(end.check(known)?)),

@@ -181,7 +181,7 @@ impl WireWorkload {
 impl WireOp {
     fn check(mut self, known: &Parameters) -> Result<Op, Fault> {
         if self.weight == Some(Whole(0)) {
-            return Err(Fault::invalid("a weight is at least 1")).under("weight");
+            return Err(Fault::invalid("a weight must be at least 1")).under("weight");
         }
         let own = self.own_statement()?;
         let transaction = self.transaction.map(|one| one.check(known)).transpose();
@@ -238,8 +238,8 @@ impl WireOp {
             (true, false) => Ok(None),
             (false, true) => Ok(Some(own)),
             (false, false) => Err(Fault::invalid(
-                "an operation has `sql` and its like, or `[[op.statement]]`, not both; \
-                 move the former into a statement of its own",
+                "an operation has `sql` and other keys of a statement, or `[[op.statement]]`, not \
+                    both; move the former into an `[[op.statement]]`",
             )),
         }
     }
@@ -281,7 +281,10 @@ impl WireStatement {
         }
         for (key, given) in [("repeat", self.repeat.is_some()), ("table", self.table.is_some())] {
             if self.in_turn && given {
-                let reason = format!("in turn with the statement before, it has its `{key}`");
+                let reason = format!(
+                    "with `in_turn`, the previous statement sets `{key}`; leave \
+                    it out"
+                );
                 return Err(Fault::invalid(reason)).under(key);
             }
         }
@@ -332,7 +335,7 @@ fn in_turn(mut statement: Statement, before: Option<&Statement>) -> Result<State
         _ if !statement.in_turn => {}
         Some(before) => statement.repeat.clone_from(&before.repeat),
         None => {
-            let reason = "no statement is before it to take turns with";
+            let reason = "`in_turn` needs a statement before it";
             return Err(Fault::invalid(reason)).under("in_turn");
         }
     }
@@ -371,7 +374,7 @@ fn check_marks((dialect, text): (&str, &str), statement: &Statement) -> Result<(
     if statement.rows_per_statement.is_some() {
         return match (marks.rows, marks.arguments.as_slice()) {
             (1, []) => Ok(()),
-            (1, _) => Err(Fault::invalid("beside `{rows}` a statement takes no other arguments")),
+            (1, _) => Err(Fault::invalid("a statement with `{rows}` takes no other arguments")),
             _ => Err(Fault::invalid("with `rows_per_statement` the SQL has `{rows}` once")),
         };
     }

@@ -302,7 +302,12 @@ fn operations_and_roles_of_the_users_own_are_checked() {
         &format!("[parameters]\nrows = 1\n{}", op("sql = \"a\"")),
         "own.toml:4`: every phase has a parameter `rows`",
     );
-    check_workload("weight", &op("weight = 0\nsql = \"a\""), "own.toml:5`: a weight is at least 1");
+    check_workload(
+        "weight",
+        &op("weight = 0\nsql = \"a\""),
+        "own.toml:5`: a weight must be at \
+        least 1",
+    );
     let role = |ops: &str| format!("{}\n[[role]]\nname = \"r\"\nops = [{ops}]", op("sql = \"a\""));
     check_workload("role", &role("\"b\""), "own.toml:8`: unknown operation `b`; there is only `a`");
     let roles = format!("{}\n[[role]]\nname = \"s\"\nops = [\"a\"]", role("\"a\""));
@@ -334,10 +339,10 @@ fn transactions_and_turns_of_the_users_own_are_checked() {
     check_workload("in turn", &second(&format!("{draws}\nin_turn = true")), "");
     check_workload("of another", &second(draws), "own.toml:10`: unknown draw `a`; there is none");
     let twice = second(&format!("{draws}\nin_turn = true\nrepeat = 2"));
-    let its = "own.toml:12`: in turn with the statement before, it has its `repeat`";
+    let its = "own.toml:12`: with `in_turn`, the previous statement sets `repeat`";
     check_workload("repeat", &twice, its);
     let first = op("[[op.statement]]\nin_turn = true\nsql = \"SELECT 1\"");
-    check_workload("first", &first, "own.toml:6`: no statement is before it to take turns with");
+    check_workload("first", &first, "own.toml:6`: `in_turn` needs a statement before it");
 }
 
 #[test]

@@ -238,7 +238,7 @@ fn data_that_no_cache_holds_are_warned_of() {
 fn interleaved_warm_ups_are_left_out_and_said_to_be() {
     let shown = render(&shipped("insert-benchmark", &["design=interleaved"]).unwrap());
     let line = |name: &str| shown.lines().find(|line| line.contains(name)).unwrap().to_owned();
-    assert!(line("l.x.rows").contains("left out, because"), "{shown}");
+    assert!(line("l.x.rows").contains("skipped, because"), "{shown}");
     assert!(line("settle").contains("until calm, 5 s at least, 60 s at most"), "{shown}");
 }
 

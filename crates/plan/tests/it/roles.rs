@@ -113,12 +113,13 @@ fn mistakes_in_roles_are_named() {
     check(
         "unequal partners",
         &with("clients = 3\n", "clients = 2\n"),
-        "own.toml`: the roles `b` and `a` are a pair with 2 and 3 clients; give both as many",
+        "own.toml`: the roles `b` and `a` are a pair with 2 and 3 clients; give both the same \
+            number",
     );
     check(
         "endless",
         &with("end = { seconds = 30 }", "end = { with = \"b\" }"),
-        "the end of `a` waits for itself; give one role an own end",
+        "the end of `a` waits for itself; give one role its own end",
     );
     check(
         "end of nothing",
@@ -175,14 +176,14 @@ fn mistakes_with_kept_values_are_named() {
     check(
         "random_percent",
         &with("random_percent = 10", "random_percent = 101"),
-        "`random_percent` is 101; it lies between 0 and 100",
+        "`random_percent` is 101; it must be from 0 to 100",
     );
     check(
         "random_percent of something else",
         &with("{ draw = \"at\" }", "{ draw = \"at\", random_percent = 1 }"),
         "`random_percent` belongs to `filler` only",
     );
-    check("no now", &with("{ draw = \"at\" }", "{ now = false }"), "`now` is true or left out");
+    check("no now", &with("{ draw = \"at\" }", "{ now = false }"), "`now` can only be true");
     check(
         "filler",
         &with("[\"pace\", 20]", "[\"pace\", 5]"),

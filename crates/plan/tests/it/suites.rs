@@ -98,7 +98,12 @@ fn mistakes_in_parameters_and_presets_are_named() {
         ("base = 3", "bas = 3"),
         "own.toml:8`: unknown parameter of the suite `bas`; did you mean `base`?",
     );
-    check("preset's rows", ("rows = 500", "rows = 0"), "the preset's `rows` is 0; it must be 1");
+    check(
+        "preset's rows",
+        ("rows = 500", "rows = 0"),
+        "the preset's `rows` is 0; it must be at \
+        least 1",
+    );
     check(
         "preset's tables",
         ("rows = 500", "tables = 5"),

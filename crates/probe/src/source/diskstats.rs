@@ -17,7 +17,7 @@ const METRICS: &[Metric] = &[
     metric::cost("device_flushes", "flushes", "flushes of the device's cache"),
     metric::cost("device_read_ms", "ms", "time of all reads together"),
     metric::cost("device_write_ms", "ms", "time of all writes together"),
-    metric::fact("device_busy_ms", "ms", "time with at least one request under way"),
+    metric::fact("device_busy_ms", "ms", "time with at least one request in flight"),
 ];
 
 /// The kernel's sector in `/proc/diskstats`, whatever the device's own.

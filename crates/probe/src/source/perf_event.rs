@@ -21,7 +21,7 @@ const METRICS: &[Metric] = &[
     metric::cost("user_cycles", "cycles", "processor cycles in user mode"),
     metric::cost("kernel_cycles", "cycles", "processor cycles in the kernel"),
     metric::cost("task_clock_ns", "ns", "time on a CPU, tasks that ended included"),
-    metric::cost("context_switches", "switches", "times that a task left its CPU"),
+    metric::cost("context_switches", "switches", "context switches"),
     metric::cost("page_faults", "faults", "page faults, minor and major"),
 ];
 

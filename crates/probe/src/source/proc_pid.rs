@@ -17,7 +17,7 @@ const METRICS: &[Metric] = &[
     metric::level(
         "rss_kib",
         "KiB",
-        "resident memory; what processes share counts once, by the largest of them",
+        "resident memory; memory shared by processes counts once, at its largest",
     ),
     metric::level("vsz_kib", "KiB", "address space of the largest process"),
     metric::cost("read_bytes", "B", "bytes fetched from storage"),

@@ -10,7 +10,7 @@ pub(super) struct ProcStat;
 
 const METRICS: &[Metric] = &[
     metric::fact("host_cpu_ns", "ns", "time that the host's CPUs were busy, in all"),
-    metric::fact("steal_ns", "ns", "time that the hypervisor gave to others"),
+    metric::fact("steal_ns", "ns", "steal: time that the hypervisor gave to other guests"),
     metric::fact("iowait_ns", "ns", "time that CPUs were idle while storage worked"),
     metric::fact("host_context_switches", "switches", "context switches of all tasks"),
     metric::fact("host_interrupts", "interrupts", "interrupts of all CPUs"),

@@ -19,10 +19,10 @@ pub(super) struct ProcTask;
 
 const METRICS: &[Metric] = &[
     metric::cost("cpu_ns", "ns", "time on a CPU, child processes that ended included"),
-    metric::cost("runqueue_wait_ns", "ns", "time that a task was ready and had to wait for a CPU"),
-    metric::cost("voluntary_switches", "switches", "times that a task went to wait"),
-    metric::cost("involuntary_switches", "switches", "times that a task was put off its CPU"),
-    metric::cost("context_switches", "switches", "times that a task left its CPU"),
+    metric::cost("runqueue_wait_ns", "ns", "run queue time: ready, but waiting for a CPU"),
+    metric::cost("voluntary_switches", "switches", "voluntary context switches"),
+    metric::cost("involuntary_switches", "switches", "involuntary context switches"),
+    metric::cost("context_switches", "switches", "context switches"),
     metric::cost("page_faults", "faults", "page faults, minor and major"),
 ];
 

@@ -9,8 +9,8 @@ use std::path::PathBuf;
 pub(super) struct Vmstat;
 
 const METRICS: &[Metric] = &[
-    metric::level("host_dirty_kib", "KiB", "file pages that still have to be written"),
-    metric::level("host_writeback_kib", "KiB", "file pages that are being written"),
+    metric::level("host_dirty_kib", "KiB", "dirty file pages"),
+    metric::level("host_writeback_kib", "KiB", "file pages under writeback"),
     metric::fact("host_swap_in_kib", "KiB", "read from swap"),
     metric::fact("host_swap_out_kib", "KiB", "written to swap"),
 ];

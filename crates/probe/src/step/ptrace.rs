@@ -43,7 +43,7 @@ pub(super) fn go_on(task: u32) -> io::Result<()> {
     request(c_long::from(libc::PTRACE_CONT), task, 0, 0)
 }
 
-/// Leaves a task stopped until it is told to go on by others.
+/// Leaves a task stopped until another process continues it.
 pub(super) fn listen(task: u32) -> io::Result<()> {
     request(c_long::from(libc::PTRACE_LISTEN), task, 0, 0)
 }

@@ -35,7 +35,7 @@ enum State {
     Gone,
 }
 
-/// What the kernel tells of a task.
+/// What the kernel reports about a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stop {
     /// One instruction was executed, or one repetition of a string instruction.

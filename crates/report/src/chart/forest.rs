@@ -11,7 +11,7 @@ use maud::{Markup, html};
 /// each other, always have their own.
 const LANES: usize = 3;
 
-/// Marks of a row that are told one by one to readers who do not see them.
+/// Marks of a row that the text alternative lists one by one.
 const SPOKEN: usize = 12;
 
 /// Height of a lane [px]: with many of them a row would be too high to be compared with the next.
@@ -61,7 +61,7 @@ pub(super) fn draw(forest: &Forest, id: &str) -> Markup {
     }
 }
 
-/// Names of lines and dots beside their colours.
+/// Names of lines and dots beside their colors.
 pub(super) fn legend(entries: &[(String, String)]) -> Markup {
     html! {
         ul class="legend" {
@@ -249,7 +249,7 @@ fn mark(forest: &Forest, dot: &Dot, (places, place): (&Places, Place)) -> Markup
 }
 
 /// All marks of a row without their words and intervals, in as few bytes as can be: sizes and
-/// colours come from the style sheet.
+/// colors come from the style sheet.
 fn brief(forest: &Forest, row: &ForestRow, place: &dyn Fn(&Dot) -> (f64, usize)) -> Markup {
     let class = |dot: &Dot| class(forest, dot);
     html! {
@@ -268,7 +268,7 @@ fn brief(forest: &Forest, row: &ForestRow, place: &dyn Fn(&Dot) -> (f64, usize))
     }
 }
 
-/// The class of a mark's colour.
+/// The class of a mark's color.
 fn class<'a>(forest: &'a Forest, dot: &Dot) -> &'a str {
     forest.variants.get(dot.variant).map_or("base", |(_, class)| class.as_str())
 }

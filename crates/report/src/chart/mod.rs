@@ -32,7 +32,7 @@ pub struct Forest {
     pub title: String,
     /// What a reader who does not see it must know.
     pub description: String,
-    /// Names of the compared variants with the classes of their colours.
+    /// Names of the compared variants with the classes of their colors.
     pub variants: Vec<(String, String)>,
     /// The rows by group.
     pub groups: Vec<(String, Vec<ForestRow>)>,
@@ -63,7 +63,7 @@ pub struct Columns {
 /// How ratios are drawn.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
 pub enum Form {
-    /// Dots on a logarithmic axis centred at 1.
+    /// Dots on a logarithmic axis centered at 1.
     #[default]
     Dots,
     /// Bars on a linear axis.
@@ -142,7 +142,7 @@ pub enum Scale {
 pub struct Line {
     /// Whose.
     pub name: String,
-    /// Class of its colour.
+    /// Class of its color.
     pub class: String,
     /// Points in order; a gap lies between two segments.
     pub segments: Vec<Vec<(f64, f64)>>,

@@ -1,6 +1,6 @@
-//! Colours of variants: classes of the page's style sheet.
+//! Colors of variants: classes of the page's style sheet.
 
-/// Variants that get a colour of their own; more are shades of one ramp in the plan's order.
+/// Variants that get a color of their own; more are shades of one ramp in the plan's order.
 const SINGLE: usize = 6;
 
 /// Shades of the ramp.
@@ -13,7 +13,7 @@ pub(crate) struct Palette {
 }
 
 impl Palette {
-    /// Colours for the variants in their order; bases are grey.
+    /// Colors for the variants in their order; bases are gray.
     pub(crate) fn of(variants: &[String], bases: &[String]) -> Self {
         let compared = variants.iter().filter(|name| !bases.contains(name)).count();
         let mut next = 0;
@@ -27,7 +27,7 @@ impl Palette {
         Self { classes: variants.iter().map(class).collect() }
     }
 
-    /// The class of a variant; grey for an unknown one.
+    /// The class of a variant; gray for an unknown one.
     pub(crate) fn class(&self, variant: &str) -> String {
         let found = self.classes.iter().find(|(name, _)| name == variant);
         found.map_or_else(|| "base".to_owned(), |(_, class)| class.clone())

@@ -47,7 +47,7 @@ pub(super) fn even(from: f64, to: f64) -> Vec<f64> {
     (first..).map(|n| n as f64 * step).take_while(|value| *value <= to).collect()
 }
 
-/// A logarithmic axis centred at 1.
+/// A logarithmic axis centered at 1.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RatioScale {
     /// The logarithm at its right end.

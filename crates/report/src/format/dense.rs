@@ -124,7 +124,7 @@ fn ratio(cell: &analysis::Cell) -> Option<String> {
         return missed(cell);
     }
     match (cell.base_value?, cell.value?) {
-        // Why there is no ratio is told elsewhere.
+        // The reason for a missing ratio is elsewhere.
         _ if cell.reason.is_some() => None,
         (0.0, 0.0) => Some("1".to_owned()),
         (0.0, _) => Some("inf".to_owned()),

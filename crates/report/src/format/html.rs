@@ -194,15 +194,15 @@ fn foot() -> Markup {
         footer {
             p {
                 "A ratio is a value divided by the base's. Operations per second above 1 and "
-                "costs below 1 are blue, the contrary is orange, what lies within 2 % of 1 is "
-                "not coloured. ▼ regression, ▲ improvement, = equivalent, ≈ suspect of code "
-                "layout, △ dearer without proof of slower, ? not decided, ° measured once, so "
-                "nothing is decided; no symbol: no verdict. "
-                "Hatched: failed or missed, and no number stands for it."
+                "costs below 1 are blue, the opposite is orange, ratios within 2 % of 1 are "
+                "not colored. ▼ regression, ▲ improvement, = equivalent, ≈ possibly code "
+                "layout, △ more instructions per operation, ? inconclusive, ° measured once, so "
+                "without a verdict; no symbol: not assessed. "
+                "Hatched: failed or missed, without a number."
             }
             p {
                 "Made by dbdyno " (env!("CARGO_PKG_VERSION")) ". "
-                "This file asks the network for nothing."
+                "This file needs no network."
             }
         }
     }

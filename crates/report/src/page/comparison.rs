@@ -38,7 +38,7 @@ fn usual(comparison: &Comparison) -> Vec<&'static Metric> {
 /// all of them.
 const BESIDE: [(&str, &str, &[&str]); 2] = [
     (
-        "Statements that can match no row; effective ones changed a row:",
+        "Statements that may match no row; effective statements changed one:",
         "server_cpu_us_per_effective_op",
         &[
             "queries_per_second",

@@ -42,13 +42,13 @@ pub(crate) fn document(report: &Report, style: &dyn Style) -> Document {
                 summary.legend.into_iter().for_each(|said| document.paragraph(said));
             }
             document.items.extend(warnings(comparison, &columns));
-            // What was missed is told above, with the figure.
+            // Missed targets are reported above, with the figure.
             let others = comparison.warnings.iter().filter(|told| !told.contains(SLA_MISSED));
             document.items.extend(others.cloned().map(Item::Warning));
         }
     }
     if document.items.is_empty() {
-        document.paragraph("nothing recorded here inserts at a set rate beside queries");
+        document.paragraph("no recorded workload inserts at a set rate during queries");
     }
     document
 }
@@ -102,8 +102,8 @@ pub(crate) fn tables(
 
 const RATES: &str = "Rates: rows inserted or indexed in loads, queries in other phases (1/s)";
 const RELATIVE: &str = "The same relative to the base";
-const INTERVALS: &str = "The intervals of these ratios, by the spread of blocks";
-const INSERTS: &str = "Rows inserted beside queries (1/s)";
+const INTERVALS: &str = "Intervals of these ratios, from the spread between blocks";
+const INSERTS: &str = "Rows inserted during queries (1/s)";
 
 fn interval_of(shown: &Shown) -> Option<(f64, f64)> {
     match shown.content {

@@ -81,7 +81,8 @@ fn sentence(comparison: &Comparison, subject: &str, document: &mut Document) {
     let base = phases.iter().find_map(|p| p.cell(subject, THROUGHPUT)?.base.as_deref());
     let (low, high) = bounds(&found);
     let mut text = format!(
-        "`{subject}` does {} of the throughput of `{}`: geometric mean of {} of {}, from {} to {}.",
+        "`{subject}` reaches {}x the throughput of `{}`: geometric mean of {} of {}, from {} to \
+         {}.",
         number::ratio(mean),
         base.unwrap_or("its base"),
         found.len(),
@@ -98,7 +99,7 @@ fn sentence(comparison: &Comparison, subject: &str, document: &mut Document) {
     });
     if let Some((mean, count, what)) = cost {
         let ratio = number::ratio(mean);
-        text.push_str(&format!(" It takes {ratio} of the {what} (mean of {count})."));
+        text.push_str(&format!(" It needs {ratio}x the {what} (mean of {count})."));
     }
     if !broken.is_empty() {
         text.push_str(&format!(" It {broken}."));
@@ -126,7 +127,8 @@ fn extremes(comparison: &Comparison, (base, variants): Family<'_>, document: &mu
         return;
     };
     document.paragraph(format!(
-        "Of {} compared with `{base}`, `{}` has the least throughput, {}x, and `{}` the most, {}x: \
+        "Of {} compared with `{base}`, `{}` has the lowest throughput, {}x, and `{}` the highest, \
+         {}x: \
          geometric means of up to {}.",
         words::variants(found.len()),
         low.1,
@@ -142,7 +144,7 @@ fn parts(comparison: &Comparison) -> Vec<(String, Vec<&PhaseResult>)> {
     let counted = comparison.counted();
     let whole = match comparison.phases.len() - counted.len() {
         0 => "all tests".to_owned(),
-        _ => "all tests but those apart".to_owned(),
+        _ => "all tests except the group apart".to_owned(),
     };
     let mut parts = vec![(whole, counted)];
     let groups = words::groups(comparison);
@@ -284,6 +286,9 @@ fn trust(comparison: &Comparison, document: &mut Document) {
     words::trust(comparison).into_iter().for_each(|said| document.paragraph(said));
     let warnings = comparison.warnings.len();
     if warnings > 0 {
-        document.paragraph(format!("Warnings: {warnings}, under what was compared."));
+        document.paragraph(format!(
+            "Warnings: {warnings}, in the section Builds, settings and \
+            host."
+        ));
     }
 }

@@ -21,8 +21,8 @@ impl Section for Bases {
         document.section("bases", "Two bases side by side");
         let names = second.bases.iter().map(|name| format!("`{name}`"));
         document.paragraph(format!(
-            "Throughput relative to the base of the table above and, in the column beside it, \
-             relative to {}.",
+            "Throughput relative to the base of the table above and, in the next column, relative \
+             to {}.",
             names.collect::<Vec<_>>().join(", ")
         ));
         document.items.push(Item::Table(table([scope.comparison, second])));

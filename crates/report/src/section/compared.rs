@@ -25,7 +25,7 @@ impl Section for Compared {
 
     fn write(&self, scope: &Scope<'_>, document: &mut Document) {
         let details = scope.details;
-        document.section("compared", "What was compared");
+        document.section("compared", "Builds, settings and host");
         settings(details, document);
         warnings(scope, document);
         builds::write(&firsts(details), document);
@@ -41,7 +41,7 @@ impl Section for Compared {
             provenance::write(found, document);
         }
         if details.trials.is_empty() {
-            document.paragraph("No records of trials are at hand: only values were imported.");
+            document.paragraph("There are no trial records: all values were imported.");
         }
     }
 }
@@ -156,7 +156,7 @@ fn plan_facts(plan: &Plan) -> Vec<(String, String)> {
         Design::Interleaved => {
             facts.push((
                 "design",
-                "interleaved: all servers up, slices of fixed work in balanced turns".to_owned(),
+                "interleaved: all servers up, slices of fixed work in balanced order".to_owned(),
             ));
             facts.push(("length of a slice on the base", words::seconds(experiment.slice_seconds)));
         }
@@ -193,7 +193,7 @@ fn time(details: &Details, document: &mut Document) {
         (false, Some(spent)) if spent.whole > 0.0 => (by_slices(&spent), spent.whole),
         _ => return,
     };
-    document.heading(3, "Where the time went");
+    document.heading(3, "Run time by activity");
     let row = |(name, seconds): (&str, f64)| {
         let share = Cell::Number(100.0 * seconds / whole);
         Row::Cells(vec![Cell::Text(name.to_owned()), Cell::Number(seconds), share])
@@ -210,7 +210,7 @@ fn by_slices(spent: &Accounting) -> Vec<(&'static str, f64)> {
         ("measured slices", spent.measured),
         ("discarded slices, such as warm-up", spent.discarded),
         ("failed slices", spent.failed),
-        ("drains: servers paying their debts after writes", spent.drained),
+        ("drains: pending background work after writes", spent.drained),
         ("everything else", spent.other),
         ("first slice to last", spent.whole),
     ]
@@ -230,8 +230,11 @@ fn overhead(details: &Details, document: &mut Document) {
         Column::numbers("user instr", "1/op"),
         Column::numbers("CPU", "us/op"),
     ];
-    document.heading(3, "What the load engine itself costs");
-    document.paragraph("The same operations against nothing: the null client answers at once.");
+    document.heading(3, "Cost of the load engine");
+    document.paragraph(
+        "The same operations with the null client, which answers at once without a \
+        server.",
+    );
     document.items.push(Item::Table(Table { columns, rows: rows.collect() }));
 }
 
@@ -247,7 +250,7 @@ fn left_out(details: &Details, document: &mut Document) {
     if details.left_out.is_empty() && remarks.is_empty() {
         return;
     }
-    document.heading(3, "What was left out, and what happened");
+    document.heading(3, "Failed slices and events");
     if !details.left_out.is_empty() {
         let row = |left: &crate::LeftOut| {
             let texts = [&left.phase, &left.subject, &left.reason];
@@ -260,5 +263,5 @@ fn left_out(details: &Details, document: &mut Document) {
         let rows = details.left_out.iter().map(row).collect();
         document.items.push(Item::Table(Table { columns, rows }));
     }
-    document.fold(format!("{} remarks of the trials", remarks.len()), remarks);
+    document.fold(format!("{} events of the trials", remarks.len()), remarks);
 }

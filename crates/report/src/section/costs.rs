@@ -168,7 +168,7 @@ fn side_by_side(scope: &Scope<'_>, metrics: &[usize], document: &mut Document) {
     document.paragraph(if cells > BOTH {
         "Values of the base, then ratios to it."
     } else {
-        "Each value has its ratio to the base under it, which colours it."
+        "Under each value is its ratio to the base, which sets the color."
     });
     for metric in metrics.iter().filter(|metric| chosen.contains(metric)) {
         let own = grid.metrics[*metric];

@@ -37,12 +37,12 @@ impl Section for Curves {
         add(&mut inner, "Throughput and latency over users; the peak is marked.", ladders);
         let time = ("measured seconds of all slices, one after the other", Scale::Zero);
         let form = Form { what: "throughput over time", x: time, y: ("1/s", Scale::Zero) };
-        let text = "What the table counts, second by second, all variants on one axis.";
+        let text = "The metric of the table, second by second, all variants on one axis.";
         add(&mut inner, text, charts(scope, &untold(&told, &details.throughput), &form));
         let form = Form { what: "largest latency over time", x: time, y: ("ms", Scale::Log10) };
-        let text = "The largest service time of each second: where it stands out, work stalled.";
+        let text = "The largest service time of each second; peaks are stalls.";
         fold(&mut inner, text, charts(scope, &untold(&told, &details.stalls), &form));
-        let shares = ("share of operations that are not slower", Scale::Nines);
+        let shares = ("cumulative share of operations", Scale::Nines);
         let form = Form { what: "latency", x: shares, y: ("us", Scale::Log10) };
         let text =
             "Service times of all measured slices by percentile; of roles, the response times.";

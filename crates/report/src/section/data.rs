@@ -17,7 +17,7 @@ impl Section for Data {
     fn write(&self, scope: &Scope<'_>, document: &mut Document) {
         document.section("data", "Data");
         document.paragraph(
-            "All values of this page are in it: every metric of every test and variant, with six \
+            "It holds all values of this page: every metric of every test and variant, with six \
              digits. The records of the run have all digits.",
         );
         let comparison = scope.comparison;

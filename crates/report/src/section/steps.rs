@@ -64,9 +64,11 @@ fn title(name: &str, step: &Step<'_>) -> String {
     let missed = step.column.cells.iter().filter(|cell| cell.missed().is_some()).count();
     let level = match (step.column.target_per_second, missed) {
         (None, _) => String::new(),
-        (Some(target), 0) => format!(", {} rows per second inserted beside", number::value(target)),
+        (Some(target), 0) => {
+            format!(", with {} rows per second inserted at the same time", number::value(target))
+        }
         (Some(target), missed) => format!(
-            "; {} missed the {} rows per second to insert beside",
+            "; {} missed the target of {} inserted rows per second",
             words::variants(missed),
             number::value(target)
         ),

@@ -25,7 +25,7 @@ impl Section for Table {
         document.section("table", "Table");
         if !grid.residue.is_empty() {
             document.items.push(Item::Warning(format!(
-                "cells put together values of different {}: they are geometric means",
+                "cells combine values of different {}: they are geometric means",
                 grid.residue.join(" and ")
             )));
         }

@@ -44,8 +44,8 @@ impl Section for Why {
         tests.retain(|groups| !groups.is_empty());
         if tests.is_empty() {
             document.paragraph(format!(
-                "No test is decided to be slower or faster, and none that was measured once \
-                 changed by a factor of {large}."
+                "No test has a verdict of slower or faster, and no test measured once changed by \
+                 a factor of {large}."
             ));
             return;
         }
@@ -53,7 +53,7 @@ impl Section for Why {
         document.paragraph(format!(
             "Costs per operation that changed together with throughput, by test, largest change \
              first: for changes that are decided, or by a factor of {large} where a test was \
-             measured once. Costs that change together need not be a cause: start looking here."
+             measured once. A cost that changed with it need not be the cause, but is a place to start."
         ));
         let groups: Vec<Group<'_>> = tests.into_iter().flatten().collect();
         groups.iter().take(SHOWN).for_each(|group| told(scope, group, document));
@@ -191,7 +191,7 @@ fn one(phase: &PhaseResult, diagnosis: &Diagnosis, document: &mut Document) {
     }
     let time = identity(phase, diagnosis);
     if time.len() > 1 {
-        items.push(Item::Paragraph("Where the time of an operation goes:".to_owned()));
+        items.push(Item::Paragraph("Time per operation, by part:".to_owned()));
         items.push(Item::Table(Table { columns: columns(diagnosis), rows: time }));
     }
     if items.is_empty() {
@@ -240,8 +240,8 @@ fn identity(phase: &PhaseResult, diagnosis: &Diagnosis) -> Vec<Row> {
         row(name, unit, (Some(base), Some(value)))
     };
     let mut rows = vec![told("time of an operation, of one client", "us", whole)];
-    // One part for all that is told: costs of the lead role's tasks and those of all that serve
-    // do not go together.
+    // All parts are of one scope: costs of the lead role's tasks and those of all serving tasks
+    // do not add up.
     let leads = pair("lead_cpu_us_per_op").is_some();
     let part = if leads { "lead" } else { "foreground" };
     let of_part = |cost: &str| pair(&format!("{part}_{cost}_per_op"));

@@ -55,14 +55,14 @@ fn a_step_tells_rates_rules_roles_costs_and_sizes() {
     let step = step(&page, "qr1000");
     for text in [
         "href=\"#step-qr1000\"",
-        "1000 rows per second inserted beside",
+        "with 1000 rows per second inserted at the same time",
         "<td>sustained</td>",
         "insert: rows per second",
         "delete: largest response",
         "query: operations per second",
         "Response times by role",
         "Share of operations by response time",
-        "What the tasks that serve each role took",
+        "Costs per operation of each role",
         "<td class=\"num\">30.0</td>",
         "data folder",
         // 1.25 GiB resident of a cache of 1 GiB.

@@ -51,7 +51,7 @@ pub(super) fn check(
         return Ok(None);
     }
     let text = format!(
-        "the tables have {} rows more than before, but the server told of {grown}",
+        "the tables have {} rows more than before, but the server reported {grown}",
         after - before
     );
     Ok(Some(case.discrepancy(Some(Check::Effect), text)))

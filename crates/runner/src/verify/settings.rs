@@ -24,7 +24,7 @@ pub(super) fn check(stand: &mut Stand, subject: &Subject) -> Result<Vec<Discrepa
             let hidden = setting.is_secret().then_some(HIDDEN);
             let (asked, value) = (hidden.unwrap_or(asked), hidden.unwrap_or(value));
             let text = format!(
-                "`{}` was asked to be `{asked}`, and the server reports `{value}`",
+                "`{}` was set to `{asked}`, but the server reports `{value}`",
                 setting.name
             );
             found.push(Discrepancy { check: None, text, documented: None });

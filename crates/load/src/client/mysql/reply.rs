@@ -220,7 +220,7 @@ pub(super) fn server_error(body: &[u8]) -> Result<(), Failure> {
 
 #[cold]
 pub(super) fn nonsense(what: &str) -> Failure {
-    Failure::lost(format!("the server's answer makes no sense: {what}"))
+    Failure::lost(format!("the server sent a malformed answer: {what}"))
 }
 
 /// A length-encoded integer and what follows it.

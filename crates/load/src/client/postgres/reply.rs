@@ -208,7 +208,7 @@ fn server_error(body: &[u8]) -> Failure {
 
 #[cold]
 fn nonsense(what: &str) -> Failure {
-    Failure::lost(format!("the server's answer makes no sense: {what}"))
+    Failure::lost(format!("the server sent a malformed answer: {what}"))
 }
 
 #[cfg(test)]

@@ -58,10 +58,14 @@ fn enter(
         return Err(SqlError { lost: true, ..reply::error(&greeting) });
     }
     if !is_plausible(&greeting) {
-        return Err(SqlError::lost("the greeting is not of MySQL"));
+        return Err(SqlError::lost("the greeting is not that of a MySQL server"));
     }
-    let greeting = HandshakePacket::deserialize((), &mut ParseBuf(&greeting))
-        .map_err(|error| SqlError::lost(format!("the greeting is not of MySQL: {error}")))?;
+    let greeting = HandshakePacket::deserialize((), &mut ParseBuf(&greeting)).map_err(|error| {
+        SqlError::lost(format!(
+            "the greeting is not that of a MySQL server: \
+            {error}"
+        ))
+    })?;
     let mut login = Login { local, ..Login::new(&greeting, credentials)? };
     let (response, capabilities, extended) = login.response(&greeting, database)?;
     stream.write(&response)?;
@@ -154,7 +158,7 @@ impl Login {
                 }
                 Some((0xfe, rest)) if !rest.is_empty() => self.switch(&packet)?,
                 Some((0x01, challenge)) => self.answer(challenge)?,
-                _ => return Err(SqlError::lost("the server sent no login answer that is known")),
+                _ => return Err(SqlError::lost("the server sent an unknown answer to the login")),
             };
             if let Some(data) = answer.data() {
                 stream.write(data)?;

@@ -1,4 +1,4 @@
-//! How a cell looks: colours by ratio, symbols by verdict, and kinds that look like none of them.
+//! How a cell looks: colors by ratio, symbols by verdict, and kinds that look like none of them.
 
 use crate::{
     grid::{Kind, Value},
@@ -7,13 +7,13 @@ use crate::{
 };
 use model::metric::{Better, Metric};
 
-/// Gains from which each of the six steps of colour begins.
+/// Gains from which each of the six steps of color begins.
 pub(super) const STEPS: [f64; 6] = [1.02, 1.05, 1.10, 1.25, 1.5, 2.0];
 
 /// Hairlines go from here to its reciprocal.
 const HAIR: f64 = 2.0;
 
-/// Classes of a ratio: the diverging scale and the published colours; nothing if direction means
+/// Classes of a ratio: the diverging scale and the published colors; nothing if direction means
 /// nothing.
 pub(super) fn heat(ratio: f64, better: Better) -> String {
     let gain = match better {
@@ -62,7 +62,7 @@ pub(super) fn classes(value: &Value, better: Better) -> String {
 
 /// The ends of the hairline in percent of a cell, if the ratio has an interval.
 pub(super) fn hairline(value: &Value) -> Option<String> {
-    // An interval that is wholly beyond the ends cannot be drawn, and colour says enough there.
+    // An interval that is wholly beyond the ends cannot be drawn, and color says enough there.
     let (low, high) = value.interval.filter(|(low, high)| *low < HAIR && *high > 1.0 / HAIR)?;
     let place = |ratio: f64| {
         let place = if ratio > 0.0 { 0.5 + ratio.ln() / HAIR.ln() / 2.0 } else { 0.0 };

@@ -39,8 +39,7 @@ const SWITCH: [&str; 22] = [
 /// Columns beyond which they are narrow.
 const MANY: usize = 5;
 
-/// Cells beyond which only the script gives them what is said on hover: their values are in a table
-/// of their own, their intervals are told beside them, and the file would be too large.
+/// With more cells than this, only the script adds hover texts, to limit the size of the file.
 const TITLES: usize = 1000;
 
 /// Names that nothing else on the page has.
@@ -157,7 +156,7 @@ fn switches(grid: &Grid, ids: Ids<'_>) -> Markup {
             label { "Show "
                 select name="standing" {
                     option value="" { "all" }
-                    option value="worse" { "slower or dearer" }
+                    option value="worse" { "slower or more expensive" }
                     option value="better" { "faster or cheaper" }
                     option value="same" { "about the same" }
                     option value="undecided" { "undecided" }

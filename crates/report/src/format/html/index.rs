@@ -27,8 +27,8 @@ pub(super) fn table(entries: &[Entry]) -> Markup {
                 }
             }
             p {
-                "The ratios are geometric means of throughput relative to the base, over all "
-                "tests, of the variants with the least and the largest one."
+                "Ratios: geometric means of throughput relative to the base, over all tests, for "
+                "the variants with the smallest and the largest mean."
             }
         }
     }

@@ -154,7 +154,7 @@ impl Writer {
             }
             noscript {
                 p {
-                    "Without script: the values are JSON in this file, in the element "
+                    "Without JavaScript, the values are in this file as JSON, in the element "
                     code { (id) } "."
                 }
             }

@@ -9,12 +9,12 @@ use model::shared::Name;
 /// Files that are named, at most: each is a line.
 const FILES: usize = 1000;
 
-/// Irregular places that are told, at most; all of them are in the record.
+/// Maximum number of irregular places shown; all of them are in the record.
 const PLACES: usize = 20;
 
 pub(super) fn write(found: &Provenance, document: &mut Document) {
     let header = &found.header;
-    document.heading(3, "Where the values come from");
+    document.heading(3, "Imported files");
     let or = |text: String, nothing: &str| match text.as_str() {
         "" => nothing.to_owned(),
         _ => text,
@@ -47,7 +47,7 @@ pub(super) fn write(found: &Provenance, document: &mut Document) {
     if left > 0 {
         places.push(Item::Paragraph(format!("And {left} more, all in `import.json` of the run.")));
     }
-    document.fold("What was irregular in the archive", places);
+    document.fold("Irregular places in the archive", places);
 }
 
 fn line((file, values): (&Name, &u64)) -> String {

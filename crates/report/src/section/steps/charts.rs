@@ -71,7 +71,7 @@ fn percentiles(scope: &Scope<'_>, step: &Step<'_>, role: &str) -> Option<Lines> 
         title: format!("{role}: response by percentile"),
         description: format!("{role}: {}", said.collect::<Vec<_>>().join("; ")),
         x: Axis {
-            title: "share of operations that are not slower".into(),
+            title: "cumulative share of operations".into(),
             scale: Scale::Nines,
             ..Axis::default()
         },

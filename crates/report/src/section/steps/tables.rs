@@ -115,7 +115,7 @@ pub(super) fn levels(scope: &Scope<'_>, step: &Step<'_>) -> Vec<Item> {
     let mut items: Vec<Item> = missed.into_iter().flatten().collect();
     let others: Vec<Item> = others.into_iter().flatten().collect();
     let mut inner = Document::default();
-    inner.fold("The figures of the rules", others);
+    inner.fold("Service levels by rule", others);
     items.extend(inner.items);
     items
 }
@@ -176,11 +176,11 @@ pub(super) fn costs(scope: &Scope<'_>, step: &Step<'_>, document: &mut Document)
     let lead = known.iter().any(|metric| metric.name.starts_with("lead_"));
     let what = match (step.column.target_per_second, lead) {
         (Some(_), true) => {
-            "Costs of a query, inserts and deletes beside it included; what the tasks that serve \
-             the queries alone take is named lead."
+            "Costs per query, including concurrent inserts and deletes; lead: only the tasks that \
+             serve the queries."
         }
-        (Some(_), false) => "Costs of a query, inserts and deletes beside it included.",
-        (None, _) => "Costs of a row.",
+        (Some(_), false) => "Costs per query, including concurrent inserts and deletes.",
+        (None, _) => "Costs per row.",
     };
     document.paragraph(what);
     document.items.push(Item::Sortable(table(scope, step, &known)));
@@ -192,7 +192,7 @@ pub(super) fn costs(scope: &Scope<'_>, step: &Step<'_>, document: &mut Document)
         (role, scope.comparison.subjects.iter().position(|subject| *subject == cost.subject))
     });
     if !costs.is_empty() {
-        document.paragraph("What the tasks that serve each role took, per operation of the role.");
+        document.paragraph("Costs per operation of each role, of the tasks that serve it.");
         document.items.push(Item::Sortable(by_role(&costs)));
     }
 }
@@ -254,7 +254,7 @@ pub(super) fn sizes(scope: &Scope<'_>, step: &Step<'_>, document: &mut Document)
             });
         }
     }
-    document.paragraph("Sizes at the step, and the most memory that the server had in it.");
+    document.paragraph("Sizes at this step, and peak memory of the server.");
     document.items.push(Item::Sortable(table));
 }
 
