@@ -235,7 +235,7 @@ mod tests {
         let announce = |measures| announce(folder.path(), ("mine", measures), Concurrency::Refused);
         assert!(announce(false).is_ok());
         let error = announce(true).unwrap_err().to_string();
-        assert!(error.contains("`up mysql@9` of pid 5"), "{error}");
+        assert!(error.contains("`up mysql@9` (pid 5)"), "{error}");
         first.kill().unwrap();
         first.wait().unwrap();
     }

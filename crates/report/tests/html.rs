@@ -37,7 +37,7 @@ fn the_answer_comes_first_and_every_section_has_its_place() {
     for text in [
         "<h1>Did point queries become slower?</h1>",
         "<code>mysql-9.7.4</code> reaches 0.62x the throughput of <code>mysql-5.6.24</code>",
-        "It takes 1.60 of the user instructions per operation",
+        "It needs 1.60x the user instructions per operation",
         "One block: nothing is repeated",
         "<section id=\"table\"",
         "<section id=\"forest\"",

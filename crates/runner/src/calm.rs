@@ -73,8 +73,8 @@ pub(crate) enum Patience {
 /// If an amount has not shrunk for this long, an idle server will not work on it.
 const NO_PROGRESS: Duration = Duration::from_secs(3);
 
-/// Which pending work a server still does. An amount must shrink now and then; running work, such as
-/// a checkpoint, only has to end.
+/// Which pending work a server still does. An amount must shrink now and then; running work, such
+/// as a checkpoint, only has to end.
 #[derive(Debug, Default)]
 struct Progress {
     /// The smallest amount of each kind of pending work, and when it was seen.
@@ -97,8 +97,8 @@ impl Progress {
 }
 
 /// Waits until all pending background work of the server is at or below its floor. Returns what is
-/// left at the ceiling or, with [`Patience::WhilePaying`], when no amount shrinks anymore. Work that
-/// the server does not have counts as done.
+/// left at the ceiling or, with [`Patience::WhilePaying`], when no amount shrinks anymore. Work
+/// that the server does not have counts as done.
 pub(crate) fn until_paid(
     driver: &mut Driver,
     debts: &[Debt],

@@ -7,8 +7,8 @@
 //! (`sums.rs`). Nothing here knows what a metric is, what a ratio is, or how a server is started;
 //! raw readings go in and come out unchanged.
 //!
-//! A third-party archive is another source of records: [`Results::import`] writes a run whose records
-//! hold printed values (`imported.jsonl`) instead of slices.
+//! A third-party archive is another source of records: [`Results::import`] writes a run whose
+//! records hold printed values (`imported.jsonl`) instead of slices.
 //!
 //! Read [`Results`] first, then [`RunWriter`] and [`TrialWriter`], which are the only writers.
 

@@ -17,6 +17,9 @@ struct Word {
 
 const RUST: &[&str] = &[".rs"];
 
+/// Texts that users meet; the documents also quote output of earlier versions.
+const TEXTS: &[&str] = &[".rs", ".toml"];
+
 const WORDS: &[Word] = &[
     word("/wo", "rk/", &[], "a path of one machine: name the folder from the repository's root"),
     word("/ro", "ot/", &[], "a path of one machine: ask the environment for the home folder"),
@@ -33,6 +36,10 @@ const WORDS: &[Word] = &[
     word("TO", "DO", RUST, "unfinished: finish it, or say in a sentence what is missing and why"),
     word("todo", "!(", RUST, "unfinished: return an error that says what is missing"),
     word("unimple", "mented!(", RUST, "unfinished: return an error that says what is missing"),
+    word("dea", "rer", TEXTS, "a private word: say `slower`, `more expensive` or the ratio"),
+    word("debts", " left", TEXTS, "a private word: say `background work pending`"),
+    word("pays its", " debts", TEXTS, "a private word: say `finishes pending background work`"),
+    word("foreign", " archive", &[], "say `third-party archive`"),
     word("use std", "::fs;", RUST, "errors without a path: use `fs_err`"),
     word("std::fs::", "read", SHIPPED, "errors without a path: use `fs_err`"),
     word("std::fs::", "write", SHIPPED, "errors without a path: use `fs_err`"),

@@ -115,11 +115,11 @@ fn what_is_there_is_found() {
 
 #[test]
 fn the_words_follow_the_metrics_direction_and_margin() {
-    let dearer = [1.10, 1.101, 1.099, 1.10];
-    assert_eq!(verdict("ops_per_second", &dearer), Verdict::Improvement);
-    assert_eq!(verdict("server_cpu_us_per_op", &dearer), Verdict::Regression);
+    let higher = [1.10, 1.101, 1.099, 1.10];
+    assert_eq!(verdict("ops_per_second", &higher), Verdict::Improvement);
+    assert_eq!(verdict("server_cpu_us_per_op", &higher), Verdict::Regression);
     let instructions = "foreground_user_instructions_per_op";
-    assert_eq!(verdict(instructions, &dearer), Verdict::CodeCost);
+    assert_eq!(verdict(instructions, &higher), Verdict::CodeCost);
     let slightly = [1.01, 1.0101, 1.0099, 1.01];
     assert_eq!(verdict(instructions, &slightly), Verdict::CodeCost);
     assert_eq!(verdict("server_cpu_us_per_op", &slightly), Verdict::Equivalent);

@@ -83,7 +83,7 @@ fn the_whole_is_the_sum_of_the_work_over_the_sum_of_the_time() {
 
 #[test]
 fn pieces_weigh_as_much_as_what_they_are_divided_by() {
-    // Pieces of equal time: queries are fewer in one of them, and dearer.
+    // Pieces of equal time: queries are fewer in one of them, and slower.
     let slices = [
         piece(("old", 0), (900, 1.0), 9),
         piece(("old", 1), (100, 1.0), 10),

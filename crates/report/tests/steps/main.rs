@@ -72,7 +72,10 @@ fn a_step_tells_rates_rules_roles_costs_and_sizes() {
     }
     assert_eq!(step.matches("data-chart=\"lines\"").count(), 9);
     let missed = page.split_once("<details id=\"step-qp1000\">").unwrap().1;
-    assert!(missed.contains("1 variant missed the 1000 rows per second"), "{missed}");
+    assert!(
+        missed.contains("1 variant missed the target of 1000 inserted rows per second"),
+        "{missed}"
+    );
     let load = page.split_once("<details id=\"step-l.i0\">").unwrap().1;
     let load = load.split_once("<details id=\"step-").unwrap().0;
     assert!(!load.contains("target") && !load.contains("delete"), "{load}");
