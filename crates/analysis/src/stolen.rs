@@ -38,8 +38,8 @@ impl Stolen {
     /// single short slice, not for a cell.
     pub(crate) fn tell(&self, warnings: &mut Warnings) {
         let text = format!(
-            "the hypervisor gave more than {TOLD_PERCENT} % of a CPU to other guests: rates and times \
-             are affected"
+            "the hypervisor gave more than {TOLD_PERCENT} % of a CPU to other guests: rates and \
+             times are affected"
         );
         let much = |taken: &Taken| taken.percent() >= TOLD_PERCENT;
         for ((subject, position, phase), _) in self.cells.iter().filter(|(_, taken)| much(taken)) {

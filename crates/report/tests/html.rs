@@ -303,8 +303,8 @@ fn means_over_cells_say_which_are_missing_and_keep_their_marks() {
     let keys = |keys: &str| vec![keys.to_owned()];
     let grid = report::grid::Grid::of(&comparison, &keys("variant"), &keys("suite-wide"));
     let own = &grid.values[0][1][0];
-    let note = "geometric mean of 2 of 4 cells; 1 missed their target rate; 1 not measured; not calm 45 s \
-                after its start";
+    let note = "geometric mean of 2 of 4 cells; 1 missed their target rate; 1 not measured; \
+                not calm 45 s after its start";
     assert_eq!((own.note.as_str(), own.cells), (note, 4));
     assert!((own.ratio.unwrap() - 0.625).abs() < 0.001, "{:?}", own.ratio);
 }

@@ -53,7 +53,8 @@ impl Section for Why {
         document.paragraph(format!(
             "Costs per operation that changed together with throughput, by test, largest change \
              first: for changes that are decided, or by a factor of {large} where a test was \
-             measured once. A cost that changed with it need not be the cause, but is a place to start."
+             measured once. A cost that changed with it need not be the cause, \
+             but is a place to start."
         ));
         let groups: Vec<Group<'_>> = tests.into_iter().flatten().collect();
         groups.iter().take(SHOWN).for_each(|group| told(scope, group, document));
