@@ -7,7 +7,7 @@ window.looks = (() => {
   };
   // Tables with a form that filters them: the switches' own table, or the sheets below a styling form.
   const tables = () => [
-    ...all(document, "form.switches").map((form) => ({ form, table: document.getElementById(form.dataset.grid + "-table") })),
+    ...all(document, "form.switches").map((form) => ({ form, table: document.getElementById(`${form.dataset.table}-table`) })),
     ...all(document, "form.styling").map((form) => ({ form, table: form.parentElement.querySelector("table.sortable") })),
   ];
   const rows = (table) => all(table, "tbody tr").filter((row) => row.cells.length > 1);
@@ -28,6 +28,37 @@ window.looks = (() => {
     return shown.length === fits.length && shown.every((row) => fits.includes(row)) && none === 0
       && visible(table).length === before.length;
   };
+
+  // Whether a filter by verdict shows exactly the rows that have it, in the columns that are shown.
+  const judged = ({ form, table }) => {
+    const field = form.elements.standing;
+    if (!field) return true;
+    const before = visible(table);
+    const has = (row, wanted) => [...row.cells].some((cell) => !cell.hidden && cell.dataset.s === wanted);
+    const did = [...field.options].filter((option) => option.value).map(({ value }) => {
+      input(field, value);
+      const [shown, fits] = [visible(table), before.filter((row) => has(row, value))];
+      return shown.length === fits.length && shown.every((row) => fits.includes(row));
+    });
+    input(field, "");
+    return did.length > 0 && did.every(Boolean) && visible(table).length === before.length;
+  };
+
+  // Whether the chooser of each comparison hides a variant's columns, and the verdicts in them.
+  const chosen = () => all(document, "details.choose").map((chooser) => {
+    const article = chooser.closest("article");
+    const boxes = all(chooser, ".boxes label");
+    const toggle = (label) => label.querySelector("input").click();
+    const heads = (label) => all(article, "th[data-variant]").filter((th) => th.dataset.variant === label.title);
+    const hidden = (th) => [...th.closest("table").rows].filter((row) => row.cells.length > th.cellIndex)
+      .every((row) => row.cells[th.cellIndex].hidden);
+    const own = boxes.at(-1);
+    toggle(own);
+    const gone = heads(own).length > 0 && heads(own).every(hidden) && boxes.slice(0, -1).flatMap(heads).every((th) => !th.hidden);
+    const left = tables().every(judged);
+    toggle(own);
+    return gone && left && heads(own).every((th) => !th.hidden);
+  });
 
   // Whether a column is in order: numbers first, what has none after them.
   const ordered = (table, column, turn) => {
@@ -198,7 +229,7 @@ window.looks = (() => {
   const paint = (colours) => all(document, "select[name=colours]").slice(0, 1).forEach((field) => input(field, colours));
   const counts = () => ({ tables: tables().length, rows: tables().map(({ table }) => rows(table).length), links: all(document, "tr[data-row] a.link").length });
   return {
-    filtered: () => tables().map(filtered), sorted: () => tables().map(sorted),
+    filtered: () => tables().map(filtered), judged: () => tables().map(judged), chosen, sorted: () => tables().map(sorted),
     charts, faint, broken, wideHeads, focus, pressed, typed, word, wide, printed, open, paint, counts,
   };
 })();

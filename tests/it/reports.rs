@@ -38,19 +38,29 @@ struct Case {
     tables: usize,
     /// Rows of the largest of them.
     rows: usize,
+    /// Variants of the comparison with most of them, its base too.
+    variants: usize,
     /// Charts in which a test is a line of marks.
     strips: usize,
     /// Charts with two axes.
     lines: usize,
 }
 
+const MYSQL: &str = "nov25.sb.mysql/dop1";
+const CLIENTS: &str = "mar25.sb.in.c48";
+const MALLOC: &str = "apr25.c48.malloc";
+const FLAT: &str = "feb25.pg.flat.sample";
+const INSERTS: &str = "ibench.jan2021";
+
 const CASES: [Case; 6] = [
-    Case { archive: None, tables: 1, rows: 34, strips: 34, lines: 34 },
-    Case { archive: Some("nov25.sb.mysql/dop1"), tables: 1, rows: 35, strips: 35, lines: 0 },
-    Case { archive: Some("mar25.sb.in.c48"), tables: 1, rows: 208, strips: 208, lines: 20 },
-    Case { archive: Some("apr25.c48.malloc"), tables: 3, rows: 35, strips: 102, lines: 0 },
-    Case { archive: Some("feb25.pg.flat.sample"), tables: 1, rows: 3, strips: 0, lines: 0 },
-    Case { archive: Some("ibench.jan2021"), tables: 6, rows: 15, strips: 45, lines: 0 },
+    Case { archive: None, tables: 1, rows: 34, variants: 2, strips: 34, lines: 34 },
+    Case { archive: Some(MYSQL), tables: 1, rows: 35, variants: 9, strips: 35, lines: 0 },
+    Case { archive: Some(CLIENTS), tables: 1, rows: 208, variants: 6, strips: 208, lines: 20 },
+    // Four bases: as many tables and plots.
+    Case { archive: Some(MALLOC), tables: 4, rows: 35, variants: 6, strips: 137, lines: 19 },
+    Case { archive: Some(FLAT), tables: 1, rows: 3, variants: 1, strips: 0, lines: 0 },
+    // Too many variants to tell their marks apart: a line per test.
+    Case { archive: Some(INSERTS), tables: 6, rows: 15, variants: 11, strips: 0, lines: 45 },
 ];
 
 impl Case {
@@ -126,10 +136,13 @@ fn check_whole(browser: &mut Browser, case: &Case) {
     let rows: Vec<usize> = serde_json::from_value(counts["rows"].clone()).unwrap();
     assert!(rows.len() >= case.tables, "{name}: {counts}");
     assert!(rows.iter().any(|count| *count >= case.rows), "{name}: {counts}");
-    for what in ["filtered", "sorted"] {
+    for what in ["filtered", "judged", "sorted"] {
         let did = browser.ask(&format!("looks.{what}()"));
         assert_eq!(did, json!(vec![true; rows.len()]), "{name}: {what}");
     }
+    let chosen: Vec<bool> = serde_json::from_value(browser.ask("looks.chosen()")).unwrap();
+    assert!(chosen.iter().all(|did| *did), "{name}: the chooser hides columns: {chosen:?}");
+    assert_eq!(!chosen.is_empty(), case.variants > 2, "{name}: {chosen:?}");
     let charts = browser.ask("looks.charts()");
     assert_eq!(charts["broken"], json!([]), "{name}");
     let count = |key: &str| charts[key].as_u64().unwrap() as usize;

@@ -190,6 +190,11 @@ impl Grid {
         grid
     }
 
+    /// Columns of a part but its base, which may be a variant of another part.
+    pub(crate) fn variants<'a>(&'a self, part: &'a Part) -> impl Iterator<Item = usize> + 'a {
+        part.columns.iter().copied().filter(|index| !self.columns[*index].is_base)
+    }
+
     /// The columns by base, in the order of the bases; one part if columns have several bases.
     pub fn parts(&self) -> Vec<Part> {
         let mut parts: Vec<Part> = Vec::new();

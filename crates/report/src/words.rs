@@ -366,9 +366,8 @@ pub(crate) fn tests(count: usize) -> String {
 }
 
 /// The heading of what is compared with one base.
-pub(crate) fn compared_with(part: &crate::grid::Part) -> String {
-    let count = part.columns.len().saturating_sub(1);
-    format!("Compared with `{}`: {}", part.base, variants(count))
+pub(crate) fn compared_with((grid, part): (&crate::grid::Grid, &crate::grid::Part)) -> String {
+    format!("Compared with `{}`: {}", part.base, variants(grid.variants(part).count()))
 }
 
 /// A number of variants.

@@ -132,7 +132,7 @@ const save = (blob, name) => {
     }
     const parts = [];
     if (cell[VALUE] !== null) parts.push(shown(cell[VALUE]) + " " + metric.unit);
-    if (cell[RATIO] !== null && absolute) parts.push(fixed(cell[RATIO], 2) + " of the base");
+    if (cell[RATIO] !== null && absolute) parts.push(fixed(cell[RATIO], 2) + "x the base");
     const judged = [];
     if (known) judged.push(interval(cell[LOW], cell[HIGH]));
     if (STANDINGS[verdict]) judged.push(verdict.replace("_", " "));
@@ -242,7 +242,9 @@ const save = (blob, name) => {
         const absolute = how === "absolute" || data.columns[places[column]][2] === 1;
         head.querySelector(".unit").textContent = absolute ? metric.unit : "ratio";
       });
-      const values = how === "absolute" ? "Absolute values." : "Absolute values of the base, then ratios to it.";
+      const relative = places.some((place) => data.columns[place][2] === 1)
+        ? "Absolute values of the base, then ratios to it." : "Ratios to the base.";
+      const values = how === "absolute" ? "Absolute values." : relative;
       table.caption.textContent = `${metric.title}: ${metric.help}. ${values}`;
       table.dataset.metric = String(index);
     };
@@ -253,7 +255,7 @@ const save = (blob, name) => {
       let left = 0;
       for (const row of rows) {
         const fits = row.cells[0].textContent.toLowerCase().includes(text)
-          && (wanted === "" || [...row.cells].some((cell) => cell.dataset.s === wanted));
+          && (wanted === "" || [...row.cells].some((cell) => !cell.hidden && cell.dataset.s === wanted));
         row.hidden = !fits;
         left += fits ? 1 : 0;
       }
@@ -363,6 +365,8 @@ const save = (blob, name) => {
         }
       }
       for (const th of lines) th.parentElement.hidden = !shown.has(th.textContent);
+      // A verdict is looked for in the columns that are shown.
+      for (const form of article.querySelectorAll("form.switches")) form.dispatchEvent(new Event("input"));
     };
     const search = element("input", { type: "search", placeholder: "filter by name" });
     search.setAttribute("aria-label", "Filter variants by name");

@@ -24,9 +24,10 @@ impl Section for Forest {
     }
 
     fn write(&self, scope: &Scope<'_>, document: &mut Document) {
-        let has_variants =
-            |part: &&Part| part.columns.iter().any(|index| !scope.grid.columns[*index].is_base);
-        let parts = scope.parts.iter().filter(has_variants).filter(|part| !versions::is_long(part));
+        let has_marks = |part: &&Part| {
+            scope.grid.variants(part).next().is_some() && !versions::is_long(&scope.grid, part)
+        };
+        let parts = scope.parts.iter().filter(has_marks);
         let parts: Vec<&Part> = parts.collect();
         if parts.is_empty() {
             return;
@@ -34,7 +35,7 @@ impl Section for Forest {
         document.section("forest", "Forest plot");
         for part in &parts {
             if scope.parts.len() > 1 {
-                document.heading(3, words::compared_with(part));
+                document.heading(3, words::compared_with((&scope.grid, part)));
             }
             self::part(scope, &scope.grid.part(part), document);
         }

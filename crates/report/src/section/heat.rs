@@ -31,7 +31,7 @@ impl Section for Heat {
         document.paragraph("Throughput relative to the base: blue is faster, orange is slower.");
         for part in parts {
             if !part.base.is_empty() {
-                document.heading(3, words::compared_with(part));
+                document.heading(3, words::compared_with((&scope.grid, part)));
             }
             document.items.push(Item::Heat(Box::new(scope.grid.part(part)), metric));
         }

@@ -35,7 +35,7 @@ impl Section for Table {
         let several = scope.parts.len() > 1;
         for part in &scope.parts {
             if several {
-                document.heading(3, words::compared_with(part));
+                document.heading(3, words::compared_with((&scope.grid, part)));
             }
             document.items.push(Item::Grid(Box::new(grid.clone()), part.clone()));
             // On paper and without script the table above has ratios alone.

@@ -18,7 +18,8 @@ impl Section for Versions {
 
     fn write(&self, scope: &Scope<'_>, document: &mut Document) {
         let Some(metric) = scope.grid.metric(THROUGHPUT) else { return };
-        let parts: Vec<&Part> = scope.parts.iter().filter(|part| is_long(part)).collect();
+        let parts: Vec<&Part> =
+            scope.parts.iter().filter(|part| is_long(&scope.grid, part)).collect();
         if parts.is_empty() {
             return;
         }
@@ -29,7 +30,7 @@ impl Section for Versions {
         );
         for part in parts {
             if !part.base.is_empty() && scope.parts.len() > 1 {
-                document.heading(3, words::compared_with(part));
+                document.heading(3, words::compared_with((&scope.grid, part)));
             }
             for (group, charts) in groups(&scope.grid, part, metric) {
                 let title = format!("{group}: {}", words::tests(charts.len()));
@@ -40,8 +41,8 @@ impl Section for Versions {
 }
 
 /// Whether a part has more variants than a forest plot can tell apart.
-pub(super) fn is_long(part: &Part) -> bool {
-    part.columns.len() > MANY + 1
+pub(super) fn is_long(grid: &Grid, part: &Part) -> bool {
+    grid.variants(part).count() > MANY
 }
 
 fn groups(grid: &Grid, part: &Part, metric: usize) -> Vec<(String, Vec<Lines>)> {

@@ -64,7 +64,7 @@ pub(super) fn table((grid, part): (&Grid, &Part), ids: Ids<'_>) -> Markup {
             aria-label="Table of all tests and variants" {
             @let class = if width > MANY { "grid many" } else { "grid" };
             table class=(class) id={ (id) "-table" } data-grid=(ids.data) data-metric=(metric) {
-                caption { (caption(grid, metric)) }
+                caption { (caption((grid, part), metric)) }
                 thead { tr {
                     th scope="col" { (text::shown(&grid.row_keys.join(" · "))) }
                     @for index in &part.columns {
@@ -116,13 +116,15 @@ fn first(grid: &Grid) -> usize {
     SWITCH.iter().find_map(|name| grid.metric(name)).unwrap_or(0)
 }
 
-fn caption(grid: &Grid, metric: usize) -> String {
+fn caption((grid, part): (&Grid, &Part), metric: usize) -> String {
+    // The base may stand in another table, as a variant.
+    let values = if part.columns.iter().any(|index| grid.columns[*index].is_base) {
+        "Absolute values of the base, then ratios to it."
+    } else {
+        "Ratios to the base."
+    };
     grid.metrics.get(metric).map_or_else(String::new, |metric| {
-        format!(
-            "{}: {}. Absolute values of the base, then ratios to it.",
-            words::long_title(metric),
-            metric.help
-        )
+        format!("{}: {}. {values}", words::long_title(metric), metric.help)
     })
 }
 
@@ -163,7 +165,7 @@ fn switches(grid: &Grid, ids: Ids<'_>) -> Markup {
                     option value="nothing" { "failed or missing" }
                 }
             }
-            label { "Colours "
+            label { "Colors "
                 select name="colours" {
                     option value="" { "diverging" }
                     option value="published" { "published" }

@@ -107,7 +107,7 @@ impl Writer {
         html! {
             div class="styles" {
                 form class="styling scripted" {
-                    label { "Colours "
+                    label { "Colors "
                         select name="colours" {
                             option value="" { "own: missed targets are marked" }
                             option value="published" { "published" }
