@@ -91,7 +91,7 @@ const TOKENS: &[&str] = &[
     "{ template = \"###########-###########\" }",
 ];
 
-/// The mutants to try: as many as `usual`, or those that `DBDYNO_MUTANTS` names, such as `0..20000`,
+/// The mutants to try: as many as `usual`, or those in `DBDYNO_MUTANTS`, such as `0..20000`,
 /// or `52..53` for a single one.
 pub(crate) fn numbers(usual: u64) -> Range<u64> {
     let Ok(asked) = std::env::var("DBDYNO_MUTANTS") else { return 0..usual };
