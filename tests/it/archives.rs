@@ -168,7 +168,7 @@ fn what_cannot_be_imported_or_exported_is_said_in_one_sentence() {
     assert!(compared.status.success() && table.contains("point-query"), "{table}\n{warned}");
     assert!(warned.contains("had 1 irregular place"), "{warned}");
     let export = ["export", "--format", "mytools", "--out", "o", "--variant", "my3"];
-    check(&export, &["`mine` has no variant `my3`", "`x.my1.c.pk1`"]);
+    check(&export, &["no variant fits `my3` of `--variant`", "`x.my1.c.pk1`"]);
     check(&["export", "--format", "csv", "--out", "o", "--tag", "../x"], &["letters, digits"]);
     check(&["export", "--format", "xml", "--out", "o"], &["mytools"]);
 }
