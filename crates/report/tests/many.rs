@@ -66,6 +66,7 @@ fn many_variants_have_a_heat_map_and_lines_and_few_have_a_forest_plot() {
     let page = page(twelve());
     let heat = section(&page, "heat");
     assert_eq!(heat.matches("data-chart=\"heat\"").count(), 2);
+    assert_eq!(heat.matches("<figcaption>").count(), 2, "the buttons that save it stand there");
     // Each cell has its number, a color of the table's scale, and what it is.
     assert!(heat.contains("<td class=\"w4 py\" title=\"scan, my8008: 0.71\">0.71</td>"), "{heat}");
     assert!(heat.contains("title=\"x.my8008_rel_o2nofp.z12a_c8r32.pk1\""));

@@ -24,10 +24,10 @@ pub(super) fn table(grid: &Grid, metric: usize, heading: &str) -> Markup {
     let several = grid.groups().len() > 1;
     html! {
         figure class="heat" data-chart="heat" {
+            figcaption { (text::shown(&label)) }
             (scale(better))
             div class="wide tall" tabindex="0" role="group" aria-label=(text::shown(heading)) {
                 table {
-                    caption class="aside" { (text::shown(&label)) }
                     thead { tr {
                         td {}
                         @for column in &grid.columns { (head(column)) }
