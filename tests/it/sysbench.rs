@@ -106,5 +106,5 @@ fn both_definitions_of_a_rate_stand_beside_each_other() {
         assert!(heads.iter().all(|word| out.contains(word)), "no `{words}` in\n{out}");
     }
     assert!(out.contains("before and since April 2025"), "{out}");
-    assert!(out.contains("Statements that may find no row to change"), "{out}");
+    assert!(out.contains("Statements that may match no row"), "{out}");
 }
