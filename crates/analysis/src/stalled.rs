@@ -9,8 +9,8 @@ use std::collections::BTreeMap;
 const TIMES_OTHERS: f64 = 3.0;
 /// How many times as long as planned a slice has to take.
 const TIMES_PLANNED: f64 = 5.0;
-/// What a stall takes at least [s]: slices that are shorter vary by themselves.
-const STALL_SECONDS: f64 = 1.0;
+/// The least length of a stall [s]: on a busy host short slices vary by more than a second.
+const STALL_SECONDS: f64 = 3.0;
 
 /// Lengths of slices [s] by run and phase, then by subject, in ascending order.
 #[derive(Debug, Default)]
