@@ -183,13 +183,7 @@ pub(crate) fn tcp() {
         let mut subject = bench.subject(name, &[]);
         subject.config.transport = Transport::Tcp;
         bench.initialise(&subject);
-        // One that knows no password learns that it needs one.
-        let mut ready = |target: &Target| match Connection::open(target).map(drop) {
-            Err(error) if error == PASSWORD => Ok(()),
-            Err(error) => Err(NotReady::Yet(error)),
-            Ok(()) => Err(NotReady::Never("it lets everybody in".to_owned())),
-        };
-        let server = dbms::start(&bench.launch(&subject), &bench.keeper, &mut ready).unwrap();
+        let server = start_on_tcp(&bench, &subject);
         let Endpoint::Port(port) = server.target().endpoint else { panic!("no port") };
         assert_eq!(listeners(&server), [format!("0100007F:{port:04X}")], "{name}");
         let password = server.target().password.reveal();
@@ -197,6 +191,16 @@ pub(crate) fn tcp() {
         shows_no_password(&bench, &server, password);
         server.stop().unwrap();
     }
+}
+
+/// Starts a server on TCP, which asks a client that knows no password for one.
+fn start_on_tcp(bench: &Bench, subject: &Subject) -> Server {
+    let mut ready = |target: &Target| match Connection::open(target).map(drop) {
+        Err(error) if error == PASSWORD => Ok(()),
+        Err(error) => Err(NotReady::Yet(error)),
+        Ok(()) => Err(NotReady::Never("it lets everybody in".to_owned())),
+    };
+    dbms::start(&bench.launch(subject), &bench.keeper, &mut ready).unwrap()
 }
 
 /// Addresses at which a server's processes listen, of both versions of the protocol.
@@ -275,6 +279,10 @@ pub(crate) fn socket_or_port_in_use() {
     subject.config.transport = Transport::Tcp;
     let message = bench.start(&subject).unwrap_err().to_string();
     assert!(message.contains(&format!("port `{port}` of 127.0.0.1 is in use")), "{message}");
+    drop(listener);
+    let server = start_on_tcp(&bench, &subject);
+    assert_eq!(server.target().endpoint, model::drive::Endpoint::Port(port));
+    server.stop().unwrap();
 }
 
 pub(crate) fn allocator() {
