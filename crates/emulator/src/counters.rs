@@ -1,0 +1,194 @@
+//! The file of counters that the plugin writes: a head and a page for each thread. The layout is
+//! that of `counter.c`.
+
+use crate::{Error, Result};
+use fs_err as fs;
+use std::{
+    os::unix::fs::FileExt,
+    path::{Path, PathBuf},
+};
+
+/// Its name.
+pub(crate) const FILE: &str = "counters";
+const PAGE: usize = 4096;
+/// Threads that a program may have had. The file has holes where none has been.
+const SLOTS: u64 = 8192;
+/// Words of a page before its system calls.
+const HEAD_WORDS: usize = 16;
+const CALLS: usize = 480;
+const NAME: std::ops::Range<usize> = 32..48;
+const ENDED: u64 = 2;
+
+/// The counters of one program, readable while it works.
+#[derive(Debug)]
+pub struct Counters {
+    path: PathBuf,
+    file: fs::File,
+}
+
+/// What a thread has done since it began.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Thread {
+    /// Kernel task.
+    pub task: u32,
+    /// Its process.
+    pub process: u32,
+    /// What it is called, up to 15 bytes.
+    pub name: String,
+    /// Whether it has ended.
+    pub ended: bool,
+    /// Instructions in user mode.
+    pub instructions: u64,
+    /// System calls by number, those that were made; the last number stands for all from 479 on.
+    pub calls: Vec<(u16, u64)>,
+}
+
+/// All threads of a program, also those that have ended, in the order in which they began.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Snapshot {
+    /// The threads.
+    pub threads: Vec<Thread>,
+    /// Threads for which there was no room; they were not counted.
+    pub lost: u64,
+}
+
+impl Counters {
+    /// Makes an empty file of counters in a folder, or empties the one that is there.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn create(folder: &Path) -> Result<Self> {
+        let path = folder.join(FILE);
+        let mut options = fs::OpenOptions::new();
+        let file = options.read(true).write(true).create(true).truncate(true).open(&path)?;
+        file.set_len((SLOTS + 1) * PAGE as u64)?;
+        file.file().write_all_at(&SLOTS.to_ne_bytes(), 0)?;
+        Ok(Self { path, file })
+    }
+
+    /// The counters in a folder that was prepared for a program.
+    ///
+    /// # Errors
+    /// If there are none.
+    pub fn open(folder: &Path) -> Result<Self> {
+        let path = folder.join(FILE);
+        Ok(Self { file: fs::File::open(&path)?, path })
+    }
+
+    /// Reads all counters. Those of a thread that waits are complete; one that works is counted up
+    /// to the block of instructions that it executes.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or something else wrote to it.
+    pub fn read(&self) -> Result<Snapshot> {
+        let mut page = [0; PAGE];
+        self.read_page(0, &mut page)?;
+        let used = word(&page, 1);
+        if word(&page, 0) != SLOTS {
+            return Err(Error::Layout(self.path.clone()));
+        }
+        let mut threads = Vec::new();
+        for slot in 1..=used.min(SLOTS) {
+            self.read_page(slot, &mut page)?;
+            // A slot is taken before it is filled.
+            threads.extend(thread(&page));
+        }
+        Ok(Snapshot { threads, lost: used.saturating_sub(SLOTS) })
+    }
+
+    fn read_page(&self, index: u64, page: &mut [u8; PAGE]) -> Result<()> {
+        Ok(self.file.file().read_exact_at(page, index * PAGE as u64)?)
+    }
+}
+
+impl Snapshot {
+    /// What was done since an earlier reading, by the threads that did something.
+    #[must_use]
+    pub fn since(&self, before: &Self) -> Self {
+        // A slot is never used twice, so threads stand at the same place.
+        let mut threads = Vec::new();
+        for (place, now) in self.threads.iter().enumerate() {
+            let earlier = before.threads.get(place).filter(|earlier| earlier.task == now.task);
+            let done = earlier.map_or_else(|| now.clone(), |earlier| now.since(earlier));
+            if done.instructions > 0 {
+                threads.push(done);
+            }
+        }
+        Self { threads, lost: self.lost.saturating_sub(before.lost) }
+    }
+
+    /// Instructions of all threads.
+    pub fn instructions(&self) -> u64 {
+        self.threads.iter().map(|thread| thread.instructions).sum()
+    }
+}
+
+impl Thread {
+    fn since(&self, before: &Self) -> Self {
+        let earlier = |number: u16| {
+            let known = before.calls.iter().find(|(known, _)| *known == number);
+            known.map_or(0, |(_, calls)| *calls)
+        };
+        let calls = self.calls.iter().map(|(number, calls)| (*number, calls - earlier(*number)));
+        Self {
+            instructions: self.instructions.saturating_sub(before.instructions),
+            calls: calls.filter(|(_, calls)| *calls > 0).collect(),
+            ..self.clone()
+        }
+    }
+}
+
+fn thread(page: &[u8; PAGE]) -> Option<Thread> {
+    let state = word(page, 0);
+    let name: Vec<u8> = page[NAME].iter().copied().take_while(|byte| *byte > 0).collect();
+    let calls = (0..CALLS).map(|number| (number as u16, word(page, HEAD_WORDS + number)));
+    (state > 0).then(|| Thread {
+        task: word(page, 1) as u32,
+        process: word(page, 2) as u32,
+        name: String::from_utf8_lossy(&name).into_owned(),
+        ended: state == ENDED,
+        instructions: word(page, 3),
+        calls: calls.filter(|(_, calls)| *calls > 0).collect(),
+    })
+}
+
+fn word(page: &[u8; PAGE], index: usize) -> u64 {
+    let bytes = std::array::from_fn(|byte| page[index * 8 + byte]);
+    u64::from_ne_bytes(bytes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn thread(task: u32, instructions: u64, calls: &[(u16, u64)]) -> Thread {
+        let (name, calls) = ("a".to_owned(), calls.to_vec());
+        Thread { task, process: 7, name, ended: false, instructions, calls }
+    }
+
+    #[test]
+    fn a_difference_has_the_threads_that_did_something() {
+        let before = Snapshot {
+            threads: vec![thread(7, 100, &[(0, 2), (1, 1)]), thread(8, 50, &[])],
+            lost: 0,
+        };
+        let new = thread(9, 5, &[(60, 1)]);
+        let after = Snapshot {
+            threads: vec![thread(7, 160, &[(0, 5), (1, 1)]), thread(8, 50, &[]), new.clone()],
+            lost: 1,
+        };
+        let done = after.since(&before);
+        assert_eq!(done, Snapshot { threads: vec![thread(7, 60, &[(0, 3)]), new], lost: 1 });
+        assert_eq!(done.instructions(), 65);
+    }
+
+    #[test]
+    fn a_new_file_has_no_threads_and_another_file_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let counters = Counters::create(folder.path()).unwrap();
+        assert_eq!(counters.read().unwrap(), Snapshot::default());
+        fs::write(folder.path().join(FILE), vec![1; PAGE]).unwrap();
+        let error = counters.read().unwrap_err().to_string();
+        assert!(error.contains("is not a file of counters"), "{error}");
+    }
+}

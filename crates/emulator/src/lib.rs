@@ -1,0 +1,18 @@
+//! Exact user instructions and system calls of a program on any host: the program is executed under
+//! QEMU's user-mode emulator, with a plugin that counts by thread.
+//!
+//! This crate finds the emulator, says how a program is started under it, and reads the counters
+//! while the program works. It must not know servers, operations or records. Counts are those of
+//! the emulated processor, which is the same for every program; time under emulation means nothing.
+//!
+//! Read [`Emulator`] first, then [`Counters`]; `counter.c` is the plugin.
+
+#![forbid(unsafe_code)]
+
+mod counters;
+mod error;
+mod find;
+
+pub use counters::{Counters, Snapshot, Thread};
+pub use error::{Error, Result};
+pub use find::Emulator;
