@@ -1,7 +1,7 @@
 //! How the compared builds differ beside their versions.
 
 use model::record::TrialHeader;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Kinds of builds that the sentence lists.
 const KINDS_MAX: usize = 4;
@@ -50,6 +50,30 @@ pub fn build_differences<'a>(headers: impl IntoIterator<Item = &'a TrialHeader>)
     ))
 }
 
+/// A sentence for each binary that several builds of different names are: between those there is no
+/// change to find. `build` gives the build of a subject.
+pub fn same_binaries<'a>(
+    headers: impl IntoIterator<Item = &'a TrialHeader>,
+    build: &dyn Fn(&str) -> Option<String>,
+) -> Vec<String> {
+    let mut binaries: BTreeMap<&str, (&TrialHeader, BTreeMap<String, &str>)> = BTreeMap::new();
+    for header in headers.into_iter().filter(|header| !header.binary_sha256.is_empty()) {
+        let (_, builds) =
+            binaries.entry(&header.binary_sha256).or_insert((header, BTreeMap::new()));
+        builds.extend(build(&header.subject).map(|build| (build, header.subject.as_str())));
+    }
+    let several = binaries.into_values().filter(|(_, builds)| builds.len() > 1);
+    let sentence = |(header, builds): (&TrialHeader, BTreeMap<String, &str>)| {
+        let subjects: Vec<String> = builds.values().map(|one| format!("`{one}`")).collect();
+        format!(
+            "{} are the same binary (SHA-256 {}): the build explains no difference between them",
+            subjects.join(" and "),
+            header.short_sha256()
+        )
+    };
+    several.map(sentence).collect()
+}
+
 fn described(kind: &Kind<'_>) -> String {
     let or = |text: &str, unknown: &str| {
         if text.is_empty() { unknown.to_owned() } else { text.to_owned() }
@@ -85,6 +109,30 @@ mod tests {
         );
         let headers = [built("a", "m", "GCC 4.8.5"), built("b", "m", "GCC 7.5.0")];
         assert!(build_differences(&headers).unwrap().starts_with("The builds differ in compiler,"));
+    }
+
+    #[test]
+    fn two_names_of_one_binary_are_told() {
+        let with = |subject: &str, sha256: &str| {
+            let mut header = header(subject, &[]);
+            sha256.clone_into(&mut header.binary_sha256);
+            header
+        };
+        let check = |headers: &[TrialHeader], expected: &[&str]| {
+            let build = |subject: &str| match subject {
+                "old small" | "old large" => Some("old".to_owned()),
+                "new" => Some("new".to_owned()),
+                _ => None,
+            };
+            assert_eq!(same_binaries(headers, &build), expected);
+        };
+        let one = "0123456789abcdef";
+        let said = "`new` and `old small` are the same binary (SHA-256 0123456789ab): the build \
+                    explains no difference between them";
+        check(&[with("old small", one), with("new", one)], &[said]);
+        check(&[with("old small", one), with("old large", one)], &[]);
+        check(&[with("old small", one), with("new", "1")], &[]);
+        check(&[with("old small", ""), with("new", "")], &[]);
     }
 
     #[test]

@@ -3,8 +3,8 @@
 use crate::mean::{geometric_mean, mean_of_ratios};
 use model::{
     Levels,
+    mark::Mark,
     measurement::{Measurement, Piece, pieces, whole},
-    shared::Name,
 };
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -21,7 +21,7 @@ type Rounds = BTreeMap<u32, (f64, Option<Piece>)>;
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Replicates<'a> {
     blocks: BTreeMap<Block<'a>, Rounds>,
-    pub(crate) marks: Vec<&'a Name>,
+    pub(crate) marks: Vec<&'a Mark>,
     levels: Option<&'a Arc<Levels>>,
 }
 

@@ -6,14 +6,16 @@ use crate::{
     interval::interval,
     marks::untold,
     metric,
-    missed::{is_miss, is_spoilt},
+    missed::{is_spoilt, misses},
     observe::one_line,
     overall::block_means,
     ratio_only,
+    reason::Reason,
+    stepped::Stepped,
     verdict::{Verdict, decide},
-    warning::{Place, Warnings},
+    warning::{Location, Warnings},
 };
-use model::{Levels, measurement::Measurement, metric::Metric, natural, shared::Name};
+use model::{Levels, mark::Mark, measurement::Measurement, metric::Metric, natural, shared::Name};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -22,6 +24,11 @@ use std::{
 /// The group of phases that are reported and in no mean over all phases: what is executed beside
 /// the rows of a published list.
 pub const APART: &str = "apart";
+
+/// What is said where nothing can be compared, with the remedy.
+const ALONE: &str = "there is only one variant, so nothing is compared: put both builds into one \
+    experiment (`build = [\"before\", \"after\"]`, with a table `[servers.NAME]` and its `basedir` \
+    for each), or compare two runs by `dbdyno compare RUN RUN`";
 
 /// What one experiment found.
 #[derive(Debug, Clone, PartialEq)]
@@ -93,10 +100,10 @@ pub struct Cell {
     pub blocks: u32,
     /// What follows.
     pub verdict: Verdict,
-    /// Why there is no value or no ratio, one line.
-    pub reason: Option<String>,
+    /// Why there is no value or no ratio.
+    pub reason: Option<Reason>,
     /// How far the value may be trusted.
-    pub marks: Vec<Name>,
+    pub marks: Vec<Mark>,
 }
 
 impl Comparison {
@@ -183,13 +190,13 @@ impl PhaseResult {
         &[]
     }
 
-    /// Why a subject has no value at all here, one line.
-    pub fn failure(&self, subject: &str) -> Option<&str> {
+    /// Why a subject has no value at all here.
+    pub fn failure(&self, subject: &str) -> Option<&Reason> {
         let own = self.cells_of(subject);
         if own.iter().any(|cell| cell.value.is_some()) {
             return None;
         }
-        own.iter().find_map(|cell| cell.reason.as_deref())
+        own.iter().find_map(|cell| cell.reason.as_ref())
     }
 }
 
@@ -198,7 +205,8 @@ pub fn compare(observations: &Observations, design: &Design) -> Comparison {
     let cells = Cells::of(&observations.measurements);
     let failures = first_failures(&observations.failures);
     let subjects = subjects(observations, design);
-    let source = Source { cells, failures, subjects: &subjects };
+    let stepped = &observations.stepped;
+    let source = Source { cells, failures, subjects: &subjects, stepped };
     let phases = phases(observations);
     let mut warnings = observations.warnings.clone();
     let mut results: Vec<PhaseResult> =
@@ -210,7 +218,7 @@ pub fn compare(observations: &Observations, design: &Design) -> Comparison {
     warnings.extend(untold);
     warnings.extend(residue(&observations.measurements));
     if subjects.len() == 1 {
-        warnings.push("there is only one variant, so nothing is compared".to_owned());
+        warnings.push(ALONE.to_owned());
     }
     Comparison {
         experiment: design.experiment.clone(),
@@ -299,12 +307,13 @@ struct Source<'a> {
     cells: Cells<'a>,
     failures: BTreeMap<(&'a str, &'a str), &'a Failure>,
     subjects: &'a [(String, Option<String>)],
+    stepped: &'a Stepped,
 }
 
 /// One side of a comparison.
 enum Side<'s, 'a> {
     Values(&'s Replicates<'a>),
-    Missing(String),
+    Missing(Reason),
 }
 
 impl<'a> Source<'a> {
@@ -313,10 +322,10 @@ impl<'a> Source<'a> {
         for (subject, base) in self.subjects {
             let factors = self.factors(&phase.phase, subject);
             for metric in &metrics {
-                let cell = self.cell(&phase.phase, (subject, base.as_deref()), metric);
+                let cell = self.cell(&phase, subject, base.as_deref(), metric);
                 phase.cells.push(Cell { factors: Arc::clone(&factors), ..cell });
             }
-            self.warn_of_blocks(&phase, (subject, base.as_deref()), warnings);
+            self.warn_of_blocks(&phase, subject, base.as_deref(), warnings);
         }
         phase
     }
@@ -338,18 +347,19 @@ impl<'a> Source<'a> {
 
     fn side(&self, phase: &str, subject: &str, metric: &Metric) -> Side<'_, 'a> {
         if let Some(failure) = self.failures.get(&(phase, subject)) {
-            return Side::Missing(format!("failed: {}", one_line(&failure.reason)));
+            return Side::Missing(Reason::Failed(one_line(&failure.reason)));
         }
         match self.cells.get(phase, subject, metric.name) {
             Some(values) => Side::Values(values),
-            None => Side::Missing("not measured".to_owned()),
+            None => Side::Missing(Reason::NotMeasured),
         }
     }
 
     fn cell(
         &self,
-        phase: &str,
-        (subject, base): (&str, Option<&str>),
+        phase: &PhaseResult,
+        subject: &str,
+        base: Option<&str>,
         metric: &'static Metric,
     ) -> Cell {
         let mut cell = Cell {
@@ -368,11 +378,11 @@ impl<'a> Source<'a> {
             reason: None,
             marks: Vec::new(),
         };
-        let base_side = base.map(|base| self.side(phase, base, metric));
+        let base_side = base.map(|base| self.side(&phase.phase, base, metric));
         if let Some(Side::Values(values)) = &base_side {
             cell.base_value = values.value();
         }
-        let values = match self.side(phase, subject, metric) {
+        let values = match self.side(&phase.phase, subject, metric) {
             Side::Values(values) => values,
             Side::Missing(reason) => {
                 cell.reason = Some(reason);
@@ -387,9 +397,10 @@ impl<'a> Source<'a> {
                 cell.blocks = count(values.blocks());
                 cell.verdict = Verdict::Base;
             }
-            Some(Side::Missing(reason)) => cell.reason = Some(format!("the base {reason}")),
+            Some(Side::Missing(reason)) => cell.reason = Some(Reason::OfBase(reason.into())),
             Some(Side::Values(base)) => {
-                cell.reason = missed(metric, base, values);
+                let few = || self.few_stepped(phase, &cell);
+                cell.reason = missed(metric, base, values).or_else(few);
                 if cell.reason.is_some() {
                     return cell;
                 }
@@ -403,18 +414,26 @@ impl<'a> Source<'a> {
         cell
     }
 
+    /// Why a cell is not compared, if too few operations of it or of its base were stepped.
+    fn few_stepped(&self, phase: &PhaseResult, cell: &Cell) -> Option<Reason> {
+        let few = |subject: &str| self.stepped.few(phase, subject, cell.metric);
+        let of_base = || Some(Reason::OfBase(few(cell.base.as_deref()?)?.into()));
+        few(&cell.subject).or_else(of_base)
+    }
+
     /// Ratios use paired blocks; unpaired blocks cause a warning.
     fn warn_of_blocks(
         &self,
         phase: &PhaseResult,
-        (subject, base): (&str, Option<&str>),
+        subject: &str,
+        base: Option<&str>,
         warnings: &mut Warnings,
     ) {
         let get = |label| self.cells.get(&phase.phase, label, "ops_per_second");
         let (Some(own), Some(other)) = (get(subject), base.and_then(get)) else { return };
         let common = own.common_blocks(other);
         let alone = own.blocks().max(other.blocks()) - common;
-        let place = Place { subject, phase: &phase.phase, position: phase.position };
+        let place = Location { subject, phase: &phase.phase, position: phase.position };
         if common == 0 {
             warnings.add(place, "no block is shared with the base, so the ratio is not paired", 1);
         } else if alone > 0 {
@@ -427,14 +446,15 @@ impl<'a> Source<'a> {
 /// Why the values of two sides are not compared though both are there: one missed its SLA, and did
 /// less than it was asked to do meanwhile. What it was asked to do, and how it kept to it, still
 /// is.
-fn missed(metric: &Metric, base: &Replicates<'_>, own: &Replicates<'_>) -> Option<String> {
+fn missed(metric: &Metric, base: &Replicates<'_>, own: &Replicates<'_>) -> Option<Reason> {
     if !is_spoilt(metric) {
         return None;
     }
     let mark = |side: &Replicates<'_>| {
-        side.marks.iter().find(|mark| is_miss(mark)).map(|mark| mark.to_string())
+        let found = side.marks.iter().find(|mark| misses(mark).is_some());
+        found.map(|mark| Reason::Missed((*mark).clone()))
     };
-    mark(own).or_else(|| mark(base).map(|mark| format!("the base: {mark}")))
+    mark(own).or_else(|| mark(base).map(|reason| Reason::OfBase(reason.into())))
 }
 
 fn count(blocks: usize) -> u32 {

@@ -1,10 +1,11 @@
 //! One raw slice to the values of all metrics that it can tell.
 
-use crate::{PhaseFacts, metrics::metric, parts::Parts, role_cost, roles::RoleFacts, sla, stolen};
+use crate::{METRICS, PhaseFacts, parts::Parts, role_cost, roles::RoleFacts, sla, stolen};
 use model::{
     drive::{OpReport, Percentiles, StretchReport},
     mark,
     measurement::Piece,
+    metric::{Kind, Metric, Part, Per, Source},
     reading::Scope,
     record::SliceRecord,
     workload::{Arrival, Counts},
@@ -13,22 +14,11 @@ use model::{
 /// Metric and value.
 type Value = (&'static str, f64);
 
-/// Prefix of metric names, scope of the readings.
-const PARTS: [(&str, Scope); 4] = [
-    ("server", Scope::Server),
-    ("foreground", Scope::Foreground),
-    ("background", Scope::Background),
-    ("client", Scope::Client),
-];
-
 /// The values of a slice by metric name, in the metrics' units. The state of the slice is not
 /// looked at.
 pub fn derive(slice: &SliceRecord, facts: &PhaseFacts) -> Vec<(&'static str, f64)> {
-    let succeeded = slice.work.as_ref().map_or(0, |work| work.succeeded) as f64;
-    let parts = Parts::new(slice, succeeded);
-    let mut values = Vec::with_capacity(crate::METRICS.len());
+    let mut values = Vec::with_capacity(METRICS.len());
     if let Some(work) = &slice.work {
-        let operations = denominator(work, facts);
         throughput(work, facts, &mut values);
         if scans(work, facts) {
             let clients = f64::from(slice.clients.max(1));
@@ -37,56 +27,49 @@ pub fn derive(slice: &SliceRecord, facts: &PhaseFacts) -> Vec<(&'static str, f64
             values.extend(one);
         }
         latencies(work, facts, &mut values);
-        if operations > 0.0 {
-            if facts.drains && work.writes > 0 {
-                effective(&parts, work.writes as f64, &mut values);
-            }
-            if facts.writes {
-                values.push(("rows_changed_per_op", work.rows_changed as f64 / operations));
-            }
-            processor(&parts, operations, &mut values);
-            lead(slice, facts, operations, &mut values);
-            traffic(&parts, operations, &mut values);
-            outcomes(work, operations, &mut values);
-        }
+        outcomes(work, facts, &mut values);
     }
-    sizes(&parts, &mut values);
+    counted(slice, facts, &mut values);
     values.extend(stolen::percent(slice).map(|share| ("stolen_cpu_percent", share)));
     values.retain(|(_, value)| value.is_finite());
     values
 }
 
-/// How a value becomes part of that of the whole work, where slices are pieces of it: rates weigh
-/// as much as the seconds that they were divided by, costs and percentiles as the operations. Of
-/// levels and largest values the largest counts.
-pub(crate) fn piece(metric: &str, slice: &SliceRecord, facts: &PhaseFacts) -> Piece {
-    let Some(work) = &slice.work else { return Piece::Largest };
-    let of_rows = facts.roles.as_ref().filter(|_| OF_ROWS.contains(&metric));
-    let seconds = || work.end_ns.saturating_sub(work.start_ns) as f64 / 1e9;
-    match metric {
-        "lag_us_max" | "latency_us_max" | "response_us_max" => Piece::Largest,
-        _ if metric.contains("_mib") => Piece::Largest,
-        _ if metric.ends_with("_per_op") || metric.contains("_us_p") => {
-            Piece::Weight(denominator(work, facts))
-        }
-        _ => Piece::Weight(of_rows.map_or_else(seconds, |roles| roles.seconds(work))),
+/// How a value becomes part of that of the whole work, where slices are pieces of it: it weighs as
+/// much as it was divided by. Of levels and largest values the largest counts.
+pub(crate) fn piece(metric: &Metric, slice: &SliceRecord, facts: &PhaseFacts) -> Piece {
+    match &slice.work {
+        Some(work) if metric.per != Per::Whole => Piece::Weight(divisor(metric.per, work, facts)),
+        _ => Piece::Largest,
     }
 }
 
-/// Rates that are divided by the seconds of the schedule.
-const OF_ROWS: [&str; 2] = ["insert_rows_per_second", "delete_rows_per_second"];
+/// What metrics are divided by.
+fn divisor(per: Per, work: &StretchReport, facts: &PhaseFacts) -> f64 {
+    match (per, &facts.roles) {
+        (Per::Whole, _) => 1.0,
+        (Per::Operation, _) => denominator(work, facts),
+        // Those that found no row are in the cost, and not in the number.
+        (Per::EffectiveStatement, _) if facts.drains => work.writes as f64,
+        (Per::EffectiveStatement, _) => 0.0,
+        (Per::ScheduledSecond, Some(roles)) => roles.seconds(work),
+        (Per::ScheduledSecond | Per::Second, _) => {
+            work.end_ns.saturating_sub(work.start_ns) as f64 / 1e9
+        }
+    }
+}
 
 /// Marks of the slice, corrected by what else is known of it.
 pub(crate) fn slice_marks(slice: &SliceRecord) -> Vec<String> {
     let waited = slice.work.as_ref().filter(|work| has_waited(work)).map(|_| WAITED.to_owned());
-    let stepped = Parts::new(slice, 1.0).is_stepped();
+    let other = Parts::new(slice, 1.0).other_way();
     let known = |found: &String| match found.as_str() {
         mark::EMBEDDED_EARLIER => mark::EMBEDDED.to_owned(),
-        mark::NO_HARDWARE if stepped => mark::NO_HARDWARE_BUT_STEPS.to_owned(),
+        mark::NO_HARDWARE if other.is_some() => mark::NO_HARDWARE_BUT_STEPS.to_owned(),
         _ => found.clone(),
     };
-    let others = slice.marks.iter().filter(|found| !stepped || *found != mark::STEPPED).map(known);
-    others.chain(stepped.then(|| mark::STEPPED.to_owned())).chain(waited).collect()
+    let others = slice.marks.iter().filter(|found| other != Some(found.as_str())).map(known);
+    others.chain(other.map(str::to_owned)).chain(waited).collect()
 }
 
 /// Mark of a slice in which something stood still for a while.
@@ -146,7 +129,7 @@ fn rows(work: &StretchReport, facts: &PhaseFacts) -> f64 {
 }
 
 fn throughput(work: &StretchReport, facts: &PhaseFacts, values: &mut Vec<Value>) {
-    let seconds = work.end_ns.saturating_sub(work.start_ns) as f64 / 1e9;
+    let seconds = divisor(Per::Second, work, facts);
     if seconds <= 0.0 {
         return;
     }
@@ -213,109 +196,68 @@ fn latencies(work: &StretchReport, facts: &PhaseFacts, values: &mut Vec<Value>) 
     }
 }
 
-fn processor(parts: &Parts<'_>, operations: f64, values: &mut Vec<Value>) {
-    for (prefix, scope) in PARTS {
-        let sum = |counters: [&str; 2]| sum_of_known(counters.map(|name| parts.total(scope, name)));
-        let cpu_ns = parts.total(scope, "cpu_ns").or_else(|| parts.total(scope, "task_clock_ns"));
-        let totals = [
-            ("user_instructions_per_op", parts.user_instructions(scope)),
-            ("kernel_instructions_per_op", parts.total(scope, "kernel_instructions")),
-            ("cycles_per_op", sum(["user_cycles", "kernel_cycles"])),
-            ("cpu_us_per_op", cpu_ns.map(|ns| ns / 1e3)),
-        ];
-        for (ending, total) in totals {
-            let name = format!("{prefix}_{ending}");
-            if let (Some(total), Some(metric)) = (total, metric(&name)) {
-                values.push((metric.name, total / operations));
-            }
+/// The metrics that counters give.
+fn counted(slice: &SliceRecord, facts: &PhaseFacts, values: &mut Vec<Value>) {
+    let work = slice.work.as_ref();
+    let parts = Parts::new(slice, work.map_or(0, |work| work.succeeded) as f64);
+    let lead = work.zip(facts.roles.as_ref()).and_then(|(work, roles)| only_lead(work, roles));
+    for metric in METRICS.iter() {
+        let divisor = match (metric.per, work) {
+            (Per::Whole, _) => 1.0,
+            (per, Some(work)) if denominator(work, facts) > 0.0 => divisor(per, work, facts),
+            _ => 0.0,
+        };
+        let known = |source: &Source| {
+            let counters = source.counters.iter();
+            let moved = counters.filter_map(|counter| total(&parts, lead, metric, counter));
+            moved.reduce(|a, b| a + b).map(|total| total / source.divisor)
+        };
+        if let Some(total) = metric.sources.iter().find_map(known).filter(|_| divisor > 0.0) {
+            values.push((metric.name, total / divisor));
         }
     }
-    if let Some(ns) = parts.total(Scope::Host, "host_cpu_ns") {
-        values.push(("host_cpu_us_per_op", ns / 1e3 / operations));
-    }
-    let of_server = |counter| parts.total(Scope::Server, counter);
-    let voluntary = ["voluntary_switches", "involuntary_switches"];
-    let switches = of_server("context_switches").or_else(|| sum_of_known(voluntary.map(of_server)));
-    if let Some(switches) = switches {
-        values.push(("context_switches_per_op", switches / operations));
-    }
-    if let Some(faults) = of_server("page_faults") {
-        values.push(("page_faults_per_op", faults / operations));
+}
+
+/// The role that leads alone; none where several lead, whose operations together are what costs are
+/// divided by.
+fn only_lead<'a>(work: &'a StretchReport, roles: &'a RoleFacts) -> Option<&'a str> {
+    let mut leading = roles.leading(work).map(|op| op.role.as_str());
+    let role = leading.next().filter(|role| !role.is_empty())?;
+    leading.all(|other| other == role).then_some(role)
+}
+
+/// How far a counter moved for a metric, or how high a level was.
+fn total(parts: &Parts<'_>, lead: Option<&str>, metric: &Metric, counter: &str) -> Option<f64> {
+    let scope = match metric.part {
+        Part::Load | Part::Pace => return None,
+        Part::Lead => return role_cost::total(parts.slice(), lead?, counter),
+        Part::Storage => {
+            let device = parts.total(Scope::Device, counter);
+            return device.or_else(|| parts.total(Scope::Server, counter));
+        }
+        Part::Foreground => Scope::Foreground,
+        Part::Background => Scope::Background,
+        Part::Server => Scope::Server,
+        Part::Client => Scope::Client,
+        Part::Host => Scope::Host,
+    };
+    match (metric.per, metric.kind) {
+        (Per::Whole, _) => parts.peak(scope, counter),
+        // Single steps are of too few operations to tell what found no row.
+        (Per::Operation, Kind::UserInstructions) => parts.user_instructions(scope),
+        _ => parts.total(scope, counter),
     }
 }
 
-/// What the tasks that serve the lead role alone did, per operation of it; nothing where several
-/// roles lead, whose operations together are what costs are divided by.
-fn lead(slice: &SliceRecord, facts: &PhaseFacts, operations: f64, values: &mut Vec<Value>) {
-    let Some((roles, work)) = facts.roles.as_ref().zip(slice.work.as_ref()) else { return };
-    let mut leading = roles.leading(work).map(|op| op.role.as_str());
-    let Some(role) = leading.next().filter(|role| !role.is_empty()) else { return };
-    if leading.any(|other| other != role) {
+fn outcomes(work: &StretchReport, facts: &PhaseFacts, values: &mut Vec<Value>) {
+    let operations = denominator(work, facts);
+    if operations <= 0.0 {
         return;
     }
-    let moved = |counter| role_cost::total(slice, role, counter);
-    let totals = [
-        ("lead_user_instructions_per_op", moved("user_instructions")),
-        ("lead_kernel_instructions_per_op", moved("kernel_instructions")),
-        ("lead_cycles_per_op", sum_of_known(["user_cycles", "kernel_cycles"].map(moved))),
-        ("lead_cpu_us_per_op", role_cost::cpu_ns(slice, role).map(|ns| ns / 1e3)),
-    ];
-    for (name, total) in totals {
-        values.extend(total.map(|total| (name, total / operations)));
+    if facts.writes {
+        values.push(("rows_changed_per_op", work.rows_changed as f64 / operations));
     }
-}
-
-/// What a statement costs that has changed rows, where many find none: those that found none are in
-/// the cost, and not in the number. Single steps are of too few operations to tell.
-fn effective(parts: &Parts<'_>, writes: f64, values: &mut Vec<Value>) {
-    let instructions = |scope| parts.total(scope, "user_instructions");
-    let of_server = |counter| parts.total(Scope::Server, counter);
-    let cpu_us = of_server("cpu_ns").or_else(|| of_server("task_clock_ns")).map(|ns| ns / 1e3);
-    let totals = [
-        ("foreground_user_instructions_per_effective_op", instructions(Scope::Foreground)),
-        ("server_user_instructions_per_effective_op", instructions(Scope::Server)),
-        ("server_cpu_us_per_effective_op", cpu_us),
-    ];
-    for (name, total) in totals {
-        values.extend(total.map(|total| (name, total / writes)));
-    }
-}
-
-fn sum_of_known(values: [Option<f64>; 2]) -> Option<f64> {
-    values.into_iter().flatten().reduce(|a, b| a + b)
-}
-
-/// The device's counters; where the device is not known, what the server's processes did to
-/// storage.
-fn traffic(parts: &Parts<'_>, operations: f64, values: &mut Vec<Value>) {
-    let device = |counter| parts.total(Scope::Device, counter);
-    let kib = |counter| parts.total(Scope::Server, counter).map(|bytes: f64| bytes / 1024.0);
-    let totals = [
-        ("reads_per_op", device("device_reads")),
-        ("read_kib_per_op", device("device_read_kib").or_else(|| kib("read_bytes"))),
-        ("writes_per_op", device("device_writes")),
-        ("write_kib_per_op", device("device_write_kib").or_else(|| kib("write_bytes"))),
-    ];
-    for (name, total) in totals {
-        values.extend(total.map(|total| (name, total / operations)));
-    }
-}
-
-fn outcomes(work: &StretchReport, operations: f64, values: &mut Vec<Value>) {
     let errors: u64 = work.errors.iter().map(|error| error.count).sum();
     values.push(("errors_per_op", errors as f64 / operations));
     values.push(("rows_per_op", (work.rows_read + work.rows_changed) as f64 / operations));
-}
-
-fn sizes(parts: &Parts<'_>, values: &mut Vec<Value>) {
-    const KIB: f64 = 1024.0;
-    const BYTES: f64 = 1024.0 * 1024.0;
-    let mib = |counter, divisor| parts.peak(Scope::Server, counter).map(|v: f64| v / divisor);
-    let found = [
-        ("server_rss_mib_peak", mib("rss_kib", KIB)),
-        ("server_vsz_mib_peak", mib("vsz_kib", KIB)),
-        ("database_mib", mib("database_bytes", BYTES)),
-        ("data_folder_mib", mib("data_folder_bytes", BYTES)),
-    ];
-    values.extend(found.into_iter().filter_map(|(name, value)| Some((name, value?))));
 }

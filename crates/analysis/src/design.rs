@@ -2,10 +2,10 @@
 
 use crate::{Error, Result, roles::RoleFacts};
 use model::{
-    Parameters,
     experiment::Design as Kind,
     plan::{PhaseKind, Plan},
-    workload::{Arrival, Class, Counts, Statement, Workload},
+    script::{Script, Statement},
+    workload::{Arrival, Class, Counts},
 };
 use std::collections::BTreeMap;
 
@@ -71,22 +71,19 @@ impl Design {
         let facts = |phase: &model::plan::Phase| {
             let rows = phase.parameters.get("rows").copied();
             let scanned_rows = rows.map_or(plan.experiment.rows as f64, |rows| rows as f64);
-            let workload = plan.workloads.get(phase.workload);
+            let script = &phase.script;
             let counts = match phase.kind {
                 // The published figure of an index phase: rows of the tables per second.
                 PhaseKind::Index => Counts::Rows,
-                _ => workload.map_or(Counts::Operations, |workload| workload.counts),
+                _ => script.counts,
             };
             let roles = match phase.kind {
                 PhaseKind::Index => None,
-                _ => workload.and_then(|w| RoleFacts::of(w, &phase.parameters)),
+                _ => RoleFacts::of(script),
             };
-            let writes = workload.is_some_and(model::workload::Workload::writes);
-            let drains = workload.is_some_and(|w| drains(w, &phase.parameters));
             let has_pieces = plan.experiment.design == Kind::Interleaved
                 && phase.kind == PhaseKind::Measure
-                && workload.is_some_and(model::workload::Workload::ends_by_roles);
-            let arrival = phase.arrival;
+                && script.ends_by_itself();
             let slices = if has_pieces { plan.experiment.rounds.max(1) } else { 1 };
             let slice_seconds = match phase.kind {
                 PhaseKind::Measure => phase.seconds / f64::from(slices),
@@ -95,9 +92,9 @@ impl Design {
             PhaseFacts {
                 counts,
                 scanned_rows,
-                writes,
-                drains,
-                arrival,
+                writes: script.writes(),
+                drains: drains(script),
+                arrival: phase.arrival,
                 roles,
                 has_pieces,
                 slice_seconds,
@@ -149,17 +146,13 @@ impl Design {
 }
 
 /// Whether a workload does nothing but change rows, one statement at a time, and may find none.
-fn drains(workload: &Workload, parameters: &Parameters) -> bool {
-    let ops = || workload.ops.iter();
-    let statements = || ops().flat_map(|op| &op.statements);
-    let idle = |statement: &Statement| {
-        let changed = statement.expect.changed.as_ref();
-        changed.is_some_and(|changed| changed.low.evaluate(parameters) == Ok(0))
-    };
-    workload.roles.is_empty()
-        && ops().all(|op| op.transaction.holds(parameters) == Ok(false))
-        && statements().all(|statement| statement.class == Class::Write)
-        && statements().any(idle)
+fn drains(script: &Script) -> bool {
+    let idle =
+        |statement: &Statement| statement.expect.changed.is_some_and(|changed| changed.low == 0);
+    !script.has_named_roles()
+        && script.ops().all(|op| !op.transaction)
+        && script.statements().all(|statement| statement.class == Class::Write)
+        && script.statements().any(idle)
 }
 
 fn base_of(plan: &Plan, subject: &model::subject::Subject) -> Option<String> {
@@ -183,24 +176,16 @@ mod tests {
     use super::*;
     use model::{
         experiment::Experiment,
-        expression::Expression,
         plan::Phase,
+        script::{End, Role},
         subject::{Build, Config, Subject, Transport},
-        workload::{Role, RoleArrival, RoleEnd, Workload},
     };
 
     fn subject(levels: &[(&str, &str)]) -> Subject {
         let label: Vec<&str> = levels.iter().map(|(_, level)| *level).collect();
         Subject {
             label: label.join("."),
-            build: Build {
-                server: "postgres".into(),
-                version: String::new(),
-                basedir: None,
-                attach: None,
-                prefix: Vec::new(),
-                environment: Vec::new(),
-            },
+            build: Build::of("postgres", ""),
             config: Config {
                 name: String::new(),
                 help: String::new(),
@@ -214,7 +199,7 @@ mod tests {
 
     fn plan(subjects: Vec<Subject>, base: &[&str], baseline: &[&str]) -> Plan {
         Plan {
-            format: 1,
+            format: model::plan::PLAN_FORMAT,
             hash: String::new(),
             experiment: Experiment {
                 name: "e".into(),
@@ -239,7 +224,6 @@ mod tests {
             subjects,
             base: base.iter().map(|label| (*label).into()).collect(),
             schemas: Vec::new(),
-            workloads: Vec::new(),
             phases: Vec::new(),
             blocks: Vec::new(),
             estimate: Default::default(),
@@ -248,34 +232,20 @@ mod tests {
 
     #[test]
     fn only_interleaved_work_that_ends_itself_has_pieces() {
-        let check = |design: Kind, kind: PhaseKind, end: RoleEnd, expected: bool| {
+        let check = |design: Kind, kind: PhaseKind, end: End, expected: bool| {
             let mut plan = plan(Vec::new(), &[], &[]);
             plan.experiment.design = design;
-            let role = Role {
-                name: "insert".into(),
-                ops: Vec::new(),
-                clients: Expression::new("1"),
-                arrival: RoleArrival::Closed,
-                end,
-                pair: None,
-            };
-            plan.workloads = vec![Workload {
-                name: "churn".into(),
-                help: String::new(),
-                group: String::new(),
+            let script = Script {
+                workload: "churn".into(),
+                source: String::new(),
                 schema: String::new(),
                 counts: Counts::Rows,
-                parameters: Default::default(),
-                ops: Vec::new(),
-                roles: vec![role],
-                lead: String::new(),
+                roles: vec![Role { name: "insert".into(), end, ..Role::default() }],
                 deviations: Vec::new(),
-                arrival: model::workload::Arrival::Closed,
-                source: String::new(),
-            }];
+            };
             plan.phases = vec![Phase {
                 name: "l.i1".into(),
-                workload: 0,
+                script,
                 group: String::new(),
                 range: None,
                 clients: 1,
@@ -289,11 +259,11 @@ mod tests {
             }];
             assert_eq!(Design::of(&plan).facts("l.i1").has_pieces, expected, "{kind:?}");
         };
-        let rows = || RoleEnd::Rows(Expression::new("10"));
-        check(Kind::Interleaved, PhaseKind::Measure, rows(), true);
-        check(Kind::Classic, PhaseKind::Measure, rows(), false);
-        check(Kind::Interleaved, PhaseKind::Index, rows(), false);
-        check(Kind::Interleaved, PhaseKind::Measure, RoleEnd::With(String::new()), false);
+        let rows = End::Rows(10);
+        check(Kind::Interleaved, PhaseKind::Measure, rows, true);
+        check(Kind::Classic, PhaseKind::Measure, rows, false);
+        check(Kind::Interleaved, PhaseKind::Index, rows, false);
+        check(Kind::Interleaved, PhaseKind::Measure, End::Stretch, false);
     }
 
     #[test]

@@ -7,9 +7,6 @@ use crate::{
 };
 use model::metric::Metric;
 
-/// Ratios nearer to 1 than this, up or down, are no move of throughput.
-pub const MARGIN: f64 = 1.03;
-
 /// Ratio, up or down, from which on a change that no block repeats is large enough to be explained.
 pub const LARGE: f64 = 1.10;
 
@@ -67,7 +64,7 @@ pub fn diagnose(phase: &PhaseResult) -> Vec<Diagnosis> {
         let large = |ratio: f64| ratio > 0.0 && ratio.ln().abs() >= LARGE.ln();
         cell.metric.name == "ops_per_second"
             && match cell.verdict {
-                Verdict::Regression | Verdict::Improvement => true,
+                verdict if verdict.is_change() => verdict != Verdict::SmallChange,
                 Verdict::Unreplicated | Verdict::Unassessed => cell.ratio.is_some_and(large),
                 _ => false,
             }

@@ -19,7 +19,7 @@ pub(crate) struct Sample {
     pub(crate) mean: f64,
     /// Standard error of the mean.
     error: f64,
-    blocks: u32,
+    pub(crate) blocks: u32,
     distribution: StudentsT,
 }
 
@@ -44,6 +44,19 @@ impl Sample {
         let error = self.error * (f64::from(self.blocks) / f64::from(blocks)).sqrt();
         let distribution = StudentsT::new(0.0, 1.0, f64::from(blocks) - 1.0).ok()?;
         Some(Self { error, blocks, distribution, ..self })
+    }
+
+    /// The same with at least this standard deviation between blocks: a few blocks may agree by
+    /// chance.
+    pub(crate) fn with_least_deviation(self, deviation: f64) -> Self {
+        let least = deviation / f64::from(self.blocks).sqrt();
+        Self { error: self.error.max(least), ..self }
+    }
+
+    /// Distance from the true value that a mean exceeds on one side with this chance, as a
+    /// logarithm.
+    pub(crate) fn reach(&self, chance: f64) -> f64 {
+        self.distribution.inverse_cdf(1.0 - chance) * self.error
     }
 
     /// The same for the reciprocals of the ratios.
@@ -71,8 +84,7 @@ impl Sample {
 /// than two, or for ratios that have no logarithm.
 pub(crate) fn interval(ratios: &[f64]) -> Option<(f64, f64)> {
     let sample = Sample::of(ratios)?;
-    let quantile = sample.distribution.inverse_cdf((1.0 + CONFIDENCE) / 2.0);
-    let reach = quantile * sample.error;
+    let reach = sample.reach((1.0 - CONFIDENCE) / 2.0);
     let (low, high) = ((sample.mean - reach).exp(), (sample.mean + reach).exp());
     (low.is_finite() && high.is_finite()).then_some((low, high))
 }

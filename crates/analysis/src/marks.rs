@@ -1,11 +1,10 @@
 //! Marks of values that no warning has told yet: one sentence for each.
 
 use crate::{
-    missed::is_miss,
     observe::one_line,
     warning::{Warnings, listed},
 };
-use model::measurement::Measurement;
+use model::{mark::Mark, measurement::Measurement};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Metrics that a sentence lists; what holds for more is no remark on any of them.
@@ -23,12 +22,13 @@ pub(crate) fn untold(measurements: &[Measurement], warnings: &Warnings) -> Vec<S
     let mut found: BTreeMap<&str, Holders<'_>> = BTreeMap::new();
     for measurement in measurements {
         for mark in &measurement.marks {
+            let Mark::Note(mark) = mark else { continue };
             let holders = found.entry(mark).or_default();
             holders.subjects.insert(&measurement.subject);
             holders.metrics.insert(&measurement.metric);
         }
     }
-    let new = |mark: &str| !is_miss(mark) && !warnings.hold(&one_line(mark));
+    let new = |mark: &str| !warnings.hold(&one_line(mark));
     let sentence = |(mark, holders): (&str, Holders<'_>)| {
         let subjects = listed(holders.subjects.iter().copied(), "variant");
         let metrics = match holders.metrics.len() {

@@ -8,11 +8,13 @@ use crate::{
     rate,
     sla::RULES,
     stalled::Stalled,
+    stepped::Stepped,
     stolen::Stolen,
-    warning::{Place, Warnings},
+    warning::{Location, Warnings},
 };
 use model::{
-    Levels, mark,
+    Levels,
+    mark::{self, Mark},
     measurement::Measurement,
     record::{SliceRecord, SliceState},
     shared::Name,
@@ -38,6 +40,7 @@ pub struct Observations {
     /// Slices that broke.
     pub failures: Vec<Failure>,
     pub(crate) warnings: Warnings,
+    pub(crate) stepped: Stepped,
 }
 
 /// A slice that broke: it has no values, and its cell shows none.
@@ -132,6 +135,7 @@ pub fn observe<'a>(
                 let missed = missed_rules(slice, &facts);
                 warn(slice, &missed, &mut found.warnings);
                 stolen.add(slice);
+                found.stepped.add(&input);
                 measure(&input, &facts, &missed, &mut found.measurements);
             }
         }
@@ -149,8 +153,8 @@ fn broken(slice: &SliceRecord, facts: &PhaseFacts) -> Option<String> {
     nothing.then(|| "no operation was completed".to_owned())
 }
 
-fn place(slice: &SliceRecord) -> Place<'_> {
-    Place { subject: &slice.subject, phase: &slice.phase, position: slice.position }
+fn place(slice: &SliceRecord) -> Location<'_> {
+    Location { subject: &slice.subject, phase: &slice.phase, position: slice.position }
 }
 
 fn warn(slice: &SliceRecord, missed: &[ServiceLevel], warnings: &mut Warnings) {
@@ -192,11 +196,12 @@ fn measure(
     measurements: &mut Vec<Measurement>,
 ) {
     let slice = input.slice;
-    let told = marks(slice).into_iter().chain(mark_of(missed));
-    let marks: Vec<Name> = told.map(Name::from).collect();
+    let told = marks(slice).into_iter().map(|text| Mark::Note(text.into()));
+    let marks: Vec<Mark> = told.chain(mark_of(missed)).collect();
     let levels = Arc::new(slice.levels.clone());
     for (metric, value) in derive(slice, facts) {
-        let piece = facts.has_pieces.then(|| derive::piece(metric, slice, facts));
+        let piece = || Some(derive::piece(crate::metric(metric)?, slice, facts));
+        let piece = if facts.has_pieces { piece() } else { None };
         measurements.push(Measurement {
             experiment: input.experiment.into(),
             run: input.run.into(),

@@ -21,7 +21,7 @@ pub struct Overall {
     pub phases: usize,
     /// Ends of the interval of [`CONFIDENCE`](crate::CONFIDENCE), from the mean of each block.
     pub interval: Option<(f64, f64)>,
-    /// p value of a change of the mean beyond the metric's margin, where one is tested.
+    /// p value of a change of the mean beyond the metric's floor, where one is tested.
     pub p: Option<f64>,
     /// What follows for the mean.
     pub verdict: Verdict,
@@ -29,7 +29,7 @@ pub struct Overall {
 
 impl Comparison {
     /// A variant over all phases that count, in one metric; none without a ratio. The mean is
-    /// tested as the cells are: paired by block, against the metric's margin.
+    /// tested as the cells are: paired by block.
     pub fn overall(&self, subject: &str, metric: &str) -> Option<Overall> {
         let phases = self.counted();
         let cells = phases.iter().filter_map(|phase| phase.cell(subject, metric));

@@ -2,11 +2,12 @@
 
 use crate::{
     Cell, Comparison, Outcome, PhaseResult,
-    missed::missed_words,
+    missed::misses,
     service_level::{PacedWork, ServiceLevel},
     shade::{Effect, PhaseCell, PhaseColumn},
     sla::{RULES, Rule},
 };
+use model::mark::Miss;
 
 const TARGET: &str = "insert_rows_per_second_target";
 const INSERTED: &str = "insert_rows_per_second";
@@ -75,7 +76,7 @@ fn rate(phase: &PhaseResult, subject: &str, metrics: &[&str]) -> (Option<f64>, O
 
 fn cell(phase: &PhaseResult, subject: &str) -> PhaseCell {
     let value = |metric: &str| phase.cell(subject, metric).and_then(|cell: &Cell| cell.value);
-    let failure = phase.cells_of(subject).iter().find_map(Cell::failed).map(str::to_owned);
+    let failure = phase.cells_of(subject).iter().find_map(Cell::failed).cloned();
     let inserted_per_second = value(INSERTED);
     let Some(target_per_second) = value(TARGET) else {
         // Beside subjects with a target a rate of inserts is not what the phase is about.
@@ -88,20 +89,22 @@ fn cell(phase: &PhaseResult, subject: &str) -> PhaseCell {
     };
     let mut levels = levels(&blocks(phase, subject, target_per_second));
     for mark in phase.cell(subject, TARGET).into_iter().flat_map(|cell| &cell.marks) {
-        levels.iter_mut().for_each(|level| obey(level, mark));
+        let misses = misses(mark).unwrap_or_default();
+        levels.iter_mut().for_each(|level| obey(level, misses));
     }
     let (rate, effect) = rate(phase, subject, &[QUERIES]);
     PhaseCell { rate, effect, inserted_per_second, levels, failure, ..PhaseCell::default() }
 }
 
 /// A rule that a slice missed is missed, whatever means over slices say.
-fn obey(level: &mut ServiceLevel, mark: &str) {
+fn obey(level: &mut ServiceLevel, misses: &[Miss]) {
     if level.outcome == Outcome::Missed {
         return;
     }
-    if let Some(words) = missed_words(mark, level.rule) {
+    if let Some(miss) = misses.iter().find(|miss| miss.rule == level.rule) {
         level.outcome = Outcome::Missed;
-        level.words = words.to_owned();
+        level.why = miss.why.clone();
+        level.block = None;
     }
 }
 
@@ -135,7 +138,7 @@ fn levels(blocks: &[(usize, PacedWork)]) -> Vec<ServiceLevel> {
         let levels = blocks.iter().map(|(_, work)| rule.judge(work)).collect();
         let (worst, mut level) = ServiceLevel::worst(levels)?;
         if let ([_, _, ..], Some((number, _))) = (blocks, blocks.get(worst)) {
-            level.words = format!("block {number}: {}", level.words);
+            level.block = Some(*number);
         }
         Some(level)
     };
@@ -194,7 +197,7 @@ mod tests {
         let check = |shares: &[f64], lags: &[f64], outcome: Outcome, start: &str| {
             let level = strict(shares, lags);
             assert_eq!(level.outcome, outcome, "{level:?}");
-            assert!(level.words.starts_with(start), "{}", level.words);
+            assert!(level.words().starts_with(start), "{}", level.words());
         };
         let (sustained, missed) = (Outcome::Sustained, Outcome::Missed);
         check(&[1.0], &[10.0], sustained, "inserted rows per second 1000.0");

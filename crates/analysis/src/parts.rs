@@ -8,14 +8,43 @@ use model::{
 
 const USER_INSTRUCTIONS: &str = "user_instructions";
 
+/// Counter of the operations that were executed step by step.
+const STEPPED_OPERATIONS: &str = "stepped_operations";
+
+/// User instructions of operations outside the slices.
+struct OtherWay {
+    instructions: &'static str,
+    operations: &'static str,
+    /// Of the null client, per operation.
+    null: &'static str,
+    mark: &'static str,
+}
+
+/// The better way first.
+const OTHER_WAYS: &[OtherWay] = &[
+    OtherWay {
+        instructions: "emulated_user_instructions",
+        operations: "emulated_operations",
+        null: "null_emulated_user_instructions_per_op",
+        mark: mark::EMULATED,
+    },
+    OtherWay {
+        instructions: "stepped_user_instructions",
+        operations: STEPPED_OPERATIONS,
+        null: "null_stepped_user_instructions_per_op",
+        mark: mark::STEPPED,
+    },
+];
+
 /// Counters of one slice by scope.
 ///
 /// - The whole server and the device count over the drain too, if there was one: what a writing
 ///   slice leaves to be done later is a part of its cost.
 /// - The background is then the whole server less the foreground.
 /// - Where the processor counts no instructions, those of the foreground and of the client may have
-///   been counted by single steps, over a few operations that are not of the slice. Other tasks of
-///   the server are not stepped, so nothing is known of the whole server.
+///   been counted under emulation or by single steps, over operations that are not of the slice.
+///   Other tasks of the server are not compared: they follow the clock, which runs faster per
+///   operation there.
 /// - An embedded engine works inside the driver: its server is the driver minus the null client's
 ///   cost per operation, and its client is the null client.
 #[derive(Debug, Clone, Copy)]
@@ -29,6 +58,11 @@ impl<'a> Parts<'a> {
     /// are per.
     pub(crate) fn new(slice: &'a SliceRecord, operations: f64) -> Self {
         Self { slice, operations }
+    }
+
+    /// The slice.
+    pub(crate) fn slice(&self) -> &'a SliceRecord {
+        self.slice
     }
 
     /// Whether the engine shares the driver's process. Records from before it was marked show it by
@@ -72,29 +106,38 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// User instructions in the slice; counted by single steps where there is no other count.
+    /// User instructions in the slice; counted in another way where the processor counts none.
     pub(crate) fn user_instructions(&self, scope: Scope) -> Option<f64> {
-        self.total(scope, USER_INSTRUCTIONS).or_else(|| self.stepped(scope))
+        let apart = || OTHER_WAYS.iter().find_map(|way| self.apart(scope, way));
+        self.total(scope, USER_INSTRUCTIONS).or_else(apart)
     }
 
-    /// Whether user instructions of any part are known by single steps alone.
-    pub(crate) fn is_stepped(&self) -> bool {
-        [Scope::Foreground, Scope::Client].into_iter().any(|scope| {
-            self.total(scope, USER_INSTRUCTIONS).is_none() && self.stepped(scope).is_some()
-        })
+    /// The mark of how user instructions of any part are known, if not by the processor.
+    pub(crate) fn other_way(&self) -> Option<&'static str> {
+        let scopes = || [Scope::Foreground, Scope::Client].into_iter();
+        let uncounted = |scope: &Scope| self.total(*scope, USER_INSTRUCTIONS).is_none();
+        let knows = |way: &&OtherWay| {
+            scopes().filter(uncounted).any(|scope| self.apart(scope, way).is_some())
+        };
+        OTHER_WAYS.iter().find(knows).map(|way| way.mark)
     }
 
-    /// As many as the operations of the slice have by the mean of the stepped ones.
-    fn stepped(&self, scope: Scope) -> Option<f64> {
+    /// Operations behind the counts of single steps; none where something else counts.
+    pub(crate) fn stepped_operations(&self) -> Option<u64> {
+        let of = |scope| delta(&self.slice.readings, scope, STEPPED_OPERATIONS);
+        let found = of(Scope::Foreground).or_else(|| of(Scope::Client));
+        let stepped = self.other_way() == Some(mark::STEPPED);
+        found.filter(|_| stepped).map(|operations| operations as u64)
+    }
+
+    /// As many as the operations of the slice have by the mean of those that were counted apart.
+    fn apart(&self, scope: Scope, way: &OtherWay) -> Option<f64> {
         let readings = &self.slice.readings;
         let mean = |scope| {
-            let operations = delta(readings, scope, "stepped_operations").filter(|n| *n > 0.0)?;
-            Some(delta(readings, scope, "stepped_user_instructions")? / operations)
+            let operations = delta(readings, scope, way.operations).filter(|n| *n > 0.0)?;
+            Some(delta(readings, scope, way.instructions)? / operations)
         };
-        let null = || {
-            let counter = "null_stepped_user_instructions_per_op";
-            find(readings, Scope::Client, counter).map(|reading| reading.end)
-        };
+        let null = || find(readings, Scope::Client, way.null).map(|reading| reading.end);
         let per_op = match (scope, self.is_embedded()) {
             (Scope::Foreground | Scope::Client, false) => mean(scope),
             (Scope::Server | Scope::Foreground, true) => {

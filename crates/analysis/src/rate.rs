@@ -2,9 +2,13 @@
 
 use crate::{
     roles::RoleFacts,
-    service_level::{Figure, Outcome, ServiceLevel, Side},
+    service_level::{Outcome, ServiceLevel},
 };
-use model::drive::{OpReport, StretchReport};
+use model::{
+    drive::{OpReport, StretchReport},
+    grouped,
+    mark::{Figure, Quantity, Rate, Why},
+};
 
 /// The name of this rule in marks.
 pub(crate) const RATE: &str = "rate";
@@ -23,13 +27,7 @@ pub(crate) fn missed(work: &StretchReport, roles: Option<&RoleFacts>) -> Vec<Ser
         })
     };
     let open = work.ops.iter().filter(|op| op.intended_per_second > 0.0 && !of_rows(op));
-    let mut by_role: Vec<(&str, Vec<&OpReport>)> = Vec::new();
-    for op in open {
-        match by_role.iter_mut().find(|(role, _)| *role == op.role) {
-            Some((_, ops)) => ops.push(op),
-            None => by_role.push((&op.role, vec![op])),
-        }
-    }
+    let by_role = grouped(open.map(|op| (op.role.as_str(), op)));
     by_role.into_iter().filter_map(|(role, ops)| judge(work, role, &ops)).collect()
 }
 
@@ -42,16 +40,10 @@ fn judge(work: &StretchReport, role: &str, ops: &[&OpReport]) -> Option<ServiceL
     if reached >= bound {
         return None;
     }
-    let whose = if role.is_empty() { String::new() } else { format!(" of role `{role}`") };
-    let words = format!(
-        "{} of {} operations/s{whose} completed, {} are needed",
-        digits(reached),
-        digits(target),
-        digits(bound)
-    );
-    let (name, value, side) = ("operations per second", reached, Side::Above);
-    let figures = vec![Figure { name, value, unit: "1/s", bound, side }];
-    Some(ServiceLevel { rule: RATE, outcome: Outcome::Missed, figures, words })
+    let rate = Rate { reached, target, needed: bound };
+    let figure = Figure { quantity: Quantity::Completed, value: reached, bound };
+    let why = Why::Completed { rate, role: role.into() };
+    Some(ServiceLevel::new(RATE, Outcome::Missed, vec![figure], why))
 }
 
 /// What operations are divided by [s]: the length of the stretch, but at least that of their
@@ -64,20 +56,6 @@ fn seconds(work: &StretchReport, ops: &[&OpReport], scheduled: f64) -> f64 {
     // An operation that never started is late by what is left of the stretch.
     let lag = if work.dropped > 0 { f64::INFINITY } else { lag_us as f64 / 1e6 };
     whole.min(scheduled + lag).max(scheduled).max(f64::MIN_POSITIVE)
-}
-
-/// As many digits as show a miss.
-fn digits(value: f64) -> String {
-    let decimals = match value {
-        1000.0.. => 0,
-        10.0.. => 1,
-        _ => 3,
-    };
-    let text = format!("{value:.decimals$}");
-    if decimals == 0 {
-        return text;
-    }
-    text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 #[cfg(test)]
@@ -100,7 +78,7 @@ mod tests {
     }
 
     fn words(work: &StretchReport) -> Vec<String> {
-        missed(work, None).into_iter().map(|level| level.words).collect()
+        missed(work, None).into_iter().map(|level| level.words()).collect()
     }
 
     #[test]

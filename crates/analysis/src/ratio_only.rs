@@ -1,19 +1,18 @@
 //! Archives that publish ratios alone: their ratios are what is known of the throughput.
 
-use crate::{Cell, PhaseResult};
-use model::metric::{Better, Kind, Metric};
+use crate::{Cell, METRICS, PhaseResult};
+use model::metric::Metric;
+use std::sync::LazyLock;
 
 const RELATIVE: &str = "ops_per_second_relative";
 
 /// The throughput of a base that is 1, as no archive tells it.
-static THROUGHPUT: Metric = Metric {
-    name: "ops_per_second",
+static THROUGHPUT: LazyLock<Metric> = LazyLock::new(|| Metric {
     short: "rQPS",
     unit: "ratio",
-    kind: Kind::Derived,
-    better: Better::Higher,
     help: "operations per second relative to the first variant: the archive has ratios only",
-};
+    ..METRICS[0].clone()
+});
 
 /// Gives the phases cells of throughput where nothing but ratios of it is known.
 pub(crate) fn fill(phases: &mut [PhaseResult]) {

@@ -3,6 +3,9 @@
 use model::{environment::Environment, record::TrialHeader};
 use std::collections::{BTreeMap, BTreeSet};
 
+/// A fact of servers that is too long for a sentence.
+const CONFIGURATION: &str = "configuration";
+
 /// One sentence for each fact of the host that differs between trials, and for each subject whose
 /// server differs between its own trials.
 pub fn residue<'a>(
@@ -16,23 +19,28 @@ pub fn residue<'a>(
         }
         let own = [
             ("server version", &header.server_version),
-            ("server binary", &header.binary_sha256),
-            ("configuration", &header.configuration),
+            ("server binary", &header.short_sha256().to_owned()),
+            (CONFIGURATION, &header.configuration),
         ];
         for (name, value) in own {
             servers.entry((&header.subject, name)).or_default().insert(value.clone());
         }
     }
     let hosts = hosts.into_iter().filter(|(_, values)| values.len() > 1);
-    let hosts = hosts.map(|(name, values)| {
-        let values: Vec<_> = values.iter().map(|value| format!("`{value}`")).collect();
-        format!("the trials also differ in {name}: {}", values.join(", "))
-    });
+    let hosts = hosts
+        .map(|(name, values)| format!("the trials also differ in {name}: {}", listed(&values)));
     let servers = servers.into_iter().filter(|(_, values)| values.len() > 1);
-    let servers = servers.map(|((subject, name), values)| {
-        format!("`{subject}`: its trials differ in {name} ({} kinds)", values.len())
+    let servers = servers.map(|((subject, name), values)| match name {
+        CONFIGURATION => {
+            format!("`{subject}`: its trials differ in {name} ({} kinds)", values.len())
+        }
+        _ => format!("`{subject}`: its trials differ in {name}: {}", listed(&values)),
     });
     hosts.chain(servers).collect()
+}
+
+fn listed(values: &BTreeSet<String>) -> String {
+    values.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ")
 }
 
 fn facts(environment: &Environment) -> [(&'static str, String); 14] {
@@ -68,13 +76,17 @@ mod tests {
         let on = |kernel: &str| Environment { kernel: kernel.into(), ..Default::default() };
         let trials = [
             (header("a", "x"), on("6.1")),
-            (header("a", "y"), on("6.8")),
+            (
+                TrialHeader { binary_sha256: "0123456789abcdef".into(), ..header("a", "y") },
+                on("6.8"),
+            ),
             (header("b", "z"), on("6.8")),
         ];
         let found = residue(trials.iter().map(|(header, host)| (header, host)));
         let expected = [
             "the trials also differ in kernel: `6.1`, `6.8`",
             "`a`: its trials differ in configuration (2 kinds)",
+            "`a`: its trials differ in server binary: ``, `0123456789ab`",
         ];
         assert_eq!(found, expected);
         assert_eq!(residue(trials[2..].iter().map(|(h, e)| (h, e))), Vec::<String>::new());

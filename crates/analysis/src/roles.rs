@@ -2,9 +2,8 @@
 
 use crate::service_level::{PacedWork, Second};
 use model::{
-    Parameters,
     drive::{OpReport, StretchReport},
-    workload::{Op, Role, Workload},
+    script::{Effect, Op, Script},
 };
 
 /// What a phase's workload says of its operations.
@@ -23,25 +22,22 @@ pub struct RoleFacts {
 }
 
 impl RoleFacts {
-    /// The facts of a workload; none if it has no roles.
-    pub fn of(workload: &Workload, parameters: &Parameters) -> Option<Self> {
-        let (roles, ops) = (&workload.roles, &workload.ops);
-        if roles.is_empty() {
+    /// The facts of a script; none if its roles have no names, as that of a workload without any.
+    pub fn of(script: &Script) -> Option<Self> {
+        if !script.has_named_roles() {
             return None;
         }
-        let names = |does: &dyn Fn(&Op) -> bool| -> Vec<String> {
-            ops.iter().filter(|op| does(op)).map(|op| op.name.clone()).collect()
+        let names = |does: fn(&Op) -> bool| -> Vec<String> {
+            script.ops().filter(|op| does(op)).map(|op| op.name.clone()).collect()
         };
-        let lead = roles.iter().find(|role| role.name == workload.lead);
-        let inserts = names(&|op| op.begins_with("INSERT"));
-        let inserting = ops.iter().find(|op| inserts.contains(&op.name));
-        let rows = inserting.map_or(1, |op| rows_of(op, parameters));
-        let paced = roles.iter().filter(|role| role.ops.iter().any(|op| inserts.contains(op)));
-        let per_second = paced.map(|role| per_second(role, parameters)).fold(0.0, f64::max);
+        let leading = script.roles.iter().filter(|role| role.leads).flat_map(|role| &role.ops);
+        let rows = script.ops().find(|op| op.inserts()).map_or(1, rows_of);
+        let paced = script.roles.iter().filter(|role| role.ops.iter().any(Op::inserts));
+        let per_second = paced.filter_map(|role| role.arrival.per_second()).fold(0.0, f64::max);
         Some(Self {
-            lead: lead.map_or_else(|| names(&|_| true), |role| role.ops.clone()),
-            deletes: names(&|op| op.begins_with("DELETE")),
-            inserts,
+            lead: leading.map(|op| op.name.clone()).collect(),
+            inserts: names(Op::inserts),
+            deletes: names(Op::deletes),
             target_per_second: per_second * rows as f64,
             rows_per_statement: rows,
         })
@@ -127,14 +123,13 @@ fn by_second(inserts: &[&OpReport], deletes: &[&OpReport], seconds: f64) -> Vec<
         .collect()
 }
 
-fn rows_of(op: &Op, parameters: &Parameters) -> u64 {
-    let rows = op.statements.iter().filter_map(|statement| statement.rows_per_statement.as_ref());
-    let rows = rows.filter_map(|rows| rows.evaluate(parameters).ok()).max();
-    rows.and_then(|rows| u64::try_from(rows).ok()).unwrap_or(1)
-}
-
-fn per_second(role: &Role, parameters: &Parameters) -> f64 {
-    role.arrival.per_second(parameters).ok().flatten().unwrap_or(0.0)
+/// Rows of the largest inserting statement.
+fn rows_of(op: &Op) -> u64 {
+    let rows = op.statements.iter().map(|statement| match statement.effect {
+        Effect::Insert(rows) | Effect::Merge(rows) => rows,
+        Effect::Read | Effect::Update | Effect::Delete | Effect::Other => 0,
+    });
+    rows.max().unwrap_or(0)
 }
 
 #[cfg(test)]

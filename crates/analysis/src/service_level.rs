@@ -1,5 +1,7 @@
 //! Work at a set rate and what a rule says of it: the types that all rules share.
 
+use model::mark::{Figure, Why};
+
 /// Work that was to be done at a set rate beside the queries, over one phase and all its clients.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PacedWork {
@@ -39,8 +41,10 @@ pub struct ServiceLevel {
     pub outcome: Outcome,
     /// The figures behind it.
     pub figures: Vec<Figure>,
-    /// One sentence that says why.
-    pub words: String,
+    /// Why.
+    pub why: Why,
+    /// The block that it is of, from 1, where there are several.
+    pub block: Option<usize>,
 }
 
 /// Whether a target was sustained.
@@ -54,42 +58,25 @@ pub enum Outcome {
     Unknown,
 }
 
-/// A named quantity of a rule.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Figure {
-    /// What it is.
-    pub name: &'static str,
-    /// Value.
-    pub value: f64,
-    /// Its unit; empty for a share.
-    pub unit: &'static str,
-    /// The bound that it had to keep, in the same unit.
-    pub bound: f64,
-    /// On which side of it.
-    pub side: Side,
-}
+impl ServiceLevel {
+    /// Of a rule, of a single block.
+    pub(crate) fn new(
+        rule: &'static str,
+        outcome: Outcome,
+        figures: Vec<Figure>,
+        why: Why,
+    ) -> Self {
+        Self { rule, outcome, figures, why, block: None }
+    }
 
-/// On which side of a bound a figure has to be; the bound itself is allowed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
-    /// At least the bound.
-    Above,
-    /// At most the bound.
-    Below,
-}
-
-impl Figure {
-    /// How many times better than its bound it is: below 1 it is out of bounds.
-    fn margin(&self) -> f64 {
-        match self.side {
-            Side::Above => self.value / self.bound,
-            // Nothing late at all is as good as can be.
-            Side::Below => self.bound / self.value,
+    /// One sentence that says why.
+    pub fn words(&self) -> String {
+        match self.block {
+            Some(block) => format!("block {block}: {}", self.why),
+            None => self.why.to_string(),
         }
     }
-}
 
-impl ServiceLevel {
     /// The worst of what one rule says of several blocks, and which of them, from 0: missed before
     /// unknown before sustained, then the one with the figure nearest to its bound, or farthest
     /// beyond it. A target is sustained only if every block sustained it.

@@ -1,6 +1,7 @@
 //! Rates of phases side by side and what a style shows of them: the types that all styles share.
 
 use crate::{
+    reason::Reason,
     service_level::{Outcome, ServiceLevel},
     verdict::Verdict,
 };
@@ -28,8 +29,8 @@ pub struct PhaseCell {
     pub effect: Option<Effect>,
     /// What the rules say of them; empty in phases that only load.
     pub levels: Vec<ServiceLevel>,
-    /// Why there are no rates, one line: something broke.
-    pub failure: Option<String>,
+    /// Why there are no rates: something broke.
+    pub failure: Option<Reason>,
     /// Which cell of the column is its base: its own place for a base.
     pub base: usize,
 }

@@ -1,8 +1,8 @@
 //! Slices that something stalled: the server, the driver or the host. Their numbers are of the
 //! stall, so they are left out, with the reason.
 
-use crate::{Input, PhaseFacts};
-use model::{mark, record::SliceState};
+use crate::{Input, PhaseFacts, curve::INTERVAL};
+use model::{drive::StretchReport, mark, record::SliceState};
 use std::collections::BTreeMap;
 
 /// How many times as long as the other slices of a test on a variant a slice has to take.
@@ -11,6 +11,14 @@ const TIMES_OTHERS: f64 = 3.0;
 const TIMES_PLANNED: f64 = 5.0;
 /// The least length of a stall [s]: on a busy host short slices vary by more than a second.
 const STALL_SECONDS: f64 = 3.0;
+/// The least share of a slice in which nothing was answered.
+const STALL_SHARE: f64 = 1.0 / 3.0;
+/// How many times as long as the median operation nothing was answered, at least: slow operations
+/// leave gaps too.
+const TIMES_MEDIAN: f64 = 1000.0;
+/// How many operations the rest of the slice answered per second, at least: rare ones leave gaps
+/// too.
+const RATE: f64 = 10.0;
 
 /// Lengths of slices [s] by run and phase, then by subject, in ascending order.
 #[derive(Debug, Default)]
@@ -41,6 +49,9 @@ impl<'a> Stalled<'a> {
         if input.slice.marks.iter().any(|found| found == mark::STOPPED) {
             return Some(mark::STOPPED);
         }
+        if input.slice.work.as_ref().is_some_and(|work| has_stood_still(work, length)) {
+            return Some("no operation was answered during a third of their time or more");
+        }
         let test = self.lengths.get(&(input.run, input.slice.phase.as_str()))?;
         let own = test.get(input.slice.subject.as_str())?;
         let exceeds =
@@ -62,6 +73,17 @@ impl<'a> Stalled<'a> {
 /// The usual one of some lengths: up to two thirds of them may be stalled.
 fn usual(sorted: &[f64]) -> f64 {
     sorted.get(sorted.len().saturating_sub(1) / 3).copied().unwrap_or(0.0)
+}
+
+/// Whether nothing was answered during a large part of the work, which took `length` [s], though
+/// its operations are short and frequent.
+fn has_stood_still(work: &StretchReport, length: f64) -> bool {
+    let runs = work.series.split(|interval| interval.operations > 0);
+    let longest = runs.map(<[_]>::len).max().unwrap_or(0) as f64 * INTERVAL;
+    let answered = work.series.iter().map(|interval| interval.operations).sum::<u64>() as f64;
+    longest >= STALL_SECONDS.max(STALL_SHARE * length)
+        && longest * 1e6 >= TIMES_MEDIAN * work.service_us.p50
+        && answered >= RATE * (length - longest)
 }
 
 /// Length of a slice that counts [s].
@@ -121,6 +143,24 @@ mod tests {
         assert_eq!(left_out(&facts, &[("a", &[1.0, 4.0]), ("b", &[1.0, 5.0])]), [0.0; 0]);
         let unknown = PhaseFacts::default();
         assert_eq!(left_out(&unknown, &[("a", &[100.0]), ("b", &[1.0])]), [0.0; 0]);
+    }
+
+    #[test]
+    fn a_slice_that_answered_nothing_for_a_third_of_its_time_is_left_out() {
+        let check = |operations: &[u64], median_us: f64, expected: bool| {
+            let mut slice = slice("a", operations.len() as f64, operations);
+            slice.work.as_mut().unwrap().service_us.p50 = median_us;
+            let inputs = [Input { experiment: "e", run: "r", slice: &slice }];
+            let reason = Stalled::of(&inputs).reason(&inputs[0], &PhaseFacts::default());
+            assert_eq!(reason.is_some(), expected, "{operations:?} {median_us}");
+        };
+        check(&[900, 0, 0, 0, 0, 800, 900, 850, 900], 900.0, true);
+        check(&[900, 0, 0, 0, 0], 900.0, true);
+        check(&[900, 0, 0, 800, 900, 850], 900.0, false);
+        check(&[900, 0, 0, 0, 800, 900, 850, 900, 850, 900], 900.0, false);
+        // Operations of some seconds, and one that is due every few seconds.
+        check(&[60, 0, 0, 0, 60], 3e6, false);
+        check(&[1, 0, 0, 0, 1, 0, 0, 0, 1], 900.0, false);
     }
 
     #[test]

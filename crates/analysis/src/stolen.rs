@@ -1,6 +1,6 @@
 //! CPU time that the hypervisor gave to other guests while a slice was measured.
 
-use crate::warning::{Place, Warnings};
+use crate::warning::{Location, Warnings};
 use model::{
     reading::{Reading, Scope},
     record::SliceRecord,
@@ -43,7 +43,7 @@ impl Stolen {
         );
         let much = |taken: &Taken| taken.percent() >= TOLD_PERCENT;
         for ((subject, position, phase), _) in self.cells.iter().filter(|(_, taken)| much(taken)) {
-            warnings.add(Place { subject, phase, position: *position }, &text, 1);
+            warnings.add(Location { subject, phase, position: *position }, &text, 1);
         }
     }
 }

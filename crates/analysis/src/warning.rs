@@ -20,7 +20,7 @@ struct Found {
 
 /// Where something was seen.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Place<'a> {
+pub(crate) struct Location<'a> {
     pub(crate) subject: &'a str,
     pub(crate) phase: &'a str,
     pub(crate) position: u32,
@@ -28,7 +28,7 @@ pub(crate) struct Place<'a> {
 
 impl Warnings {
     /// Adds `count` cases of `text` at one place; nothing if there are none.
-    pub(crate) fn add(&mut self, place: Place<'_>, text: &str, count: u64) {
+    pub(crate) fn add(&mut self, place: Location<'_>, text: &str, count: u64) {
         if count == 0 {
             return;
         }
@@ -77,11 +77,11 @@ mod tests {
         let mut warnings = Warnings::default();
         let phases = ["a", "b", "c", "d", "e"];
         for (position, phase) in (0_u32..).zip(phases) {
-            let place = Place { subject: "new", phase, position };
+            let place = Location { subject: "new", phase, position };
             warnings.add(place, "{count} errors", 2);
             warnings.add(place, "nothing", 0);
         }
-        warnings.add(Place { subject: "old", phase: "b", position: 1 }, "not calm", 1);
+        warnings.add(Location { subject: "old", phase: "b", position: 1 }, "not calm", 1);
         let expected =
             ["`old`: not calm (`b`)", "`new`: 10 errors (`a`, `b`, `c` and 2 more phases)"];
         assert_eq!(warnings.sentences(), expected);
@@ -92,7 +92,7 @@ mod tests {
         let mut warnings = Warnings::default();
         for subject in ["a", "b", "c", "d"] {
             for (position, phase) in (0_u32..).zip(["p", "q", "r", "s"]) {
-                warnings.add(Place { subject, phase, position }, "{count} errors", 1);
+                warnings.add(Location { subject, phase, position }, "{count} errors", 1);
             }
         }
         let expected =

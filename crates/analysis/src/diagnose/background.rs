@@ -1,11 +1,9 @@
 //! The operation costs the same and the server's upkeep does not.
 
-use super::Rule;
+use super::{OTHERS, Rule};
 use crate::diagnosis::{Evidence, Finding, finding};
 
 pub(super) struct Background;
-
-const MARGIN: f64 = 1.1;
 
 /// The share of the server's cost below which the background cannot explain anything.
 const SHARE: f64 = 0.05;
@@ -27,7 +25,7 @@ impl Rule for Background {
         };
         let names: Vec<&str> =
             pairs.iter().filter_map(large).map(|moved| moved.metric.name).collect();
-        let found = evidence.moved_with_effect(&names, MARGIN);
+        let found = evidence.moved_with_effect(&names, OTHERS);
         finding(self, found, |first| {
             format!(
                 "Background tasks of the server (those that serve no connection) cost {:.2}x the \

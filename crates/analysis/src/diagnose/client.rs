@@ -1,11 +1,9 @@
 //! The load engine itself costs more or less: replies that are larger, or that come otherwise.
 
-use super::Rule;
+use super::{OTHERS, Rule};
 use crate::diagnosis::{Evidence, Finding, finding};
 
 pub(super) struct Client;
-
-const MARGIN: f64 = 1.1;
 
 impl Rule for Client {
     fn name(&self) -> &'static str {
@@ -14,7 +12,7 @@ impl Rule for Client {
 
     fn finding(&self, evidence: &Evidence<'_>) -> Option<Finding> {
         let metrics = ["client_user_instructions_per_op", "client_cpu_us_per_op"];
-        let found = evidence.moved_with_effect(&metrics, MARGIN);
+        let found = evidence.moved_with_effect(&metrics, OTHERS);
         finding(self, found, |first| {
             format!("The client costs {:.2}x the base's: replies or waits differ.", first.ratio)
         })

@@ -1,13 +1,10 @@
 //! The server executes more or fewer instructions, or needs more or less CPU time.
 
-use super::Rule;
+use super::{INSTRUCTIONS, Rule, TIME};
 use crate::diagnosis::{Evidence, Finding, finding};
+use model::metric::{Kind, Part};
 
 pub(super) struct Code;
-
-/// Instructions repeat within a tenth of a percent, CPU time within a few percent.
-const INSTRUCTIONS: f64 = 1.02;
-const TIME: f64 = 1.05;
 
 impl Rule for Code {
     fn name(&self) -> &'static str {
@@ -32,17 +29,17 @@ impl Rule for Code {
         }
         found.extend(evidence.moved_with_effect(&time, TIME));
         finding(self, found, |first| {
-            let who = match first.metric.name {
-                name if name.starts_with("lead") => "The task that serves the leading role",
-                name if name.starts_with("foreground") => "The connection's task",
+            let who = match first.metric.part {
+                Part::Lead => "The task that serves the leading role",
+                Part::Foreground => "The connection's task",
                 _ => "The server",
             };
-            let what = match first.metric.name {
-                name if name.contains("kernel") => "executes {}x the base's kernel instructions",
-                name if name.contains("instr") => "executes {}x the base's instructions",
-                _ => "needs {}x the base's CPU time",
+            let (does, what) = match first.metric.kind {
+                Kind::KernelInstructions => ("executes", "kernel instructions"),
+                Kind::UserInstructions => ("executes", "instructions"),
+                _ => ("needs", "CPU time"),
             };
-            format!("{who} {}.", what.replace("{}", &format!("{:.2}", first.ratio)))
+            format!("{who} {does} {:.2}x the base's {what}.", first.ratio)
         })
     }
 }

@@ -1,12 +1,10 @@
 //! The instructions explain nothing, and cycles or CPU time moved all the same.
 
-use super::Rule;
+use super::{INSTRUCTIONS, Rule, TIME};
 use crate::diagnosis::{Evidence, Finding, finding};
+use model::metric::Kind;
 
 pub(super) struct Stalls;
-
-const INSTRUCTIONS: f64 = 1.02;
-const TIME: f64 = 1.05;
 
 /// Instructions, and the time that they take: cycles, or CPU time where cycles are not counted.
 const PAIRS: [(&str, &str); 4] = [
@@ -31,8 +29,8 @@ impl Rule for Stalls {
         })?;
         let instructions = found.last()?.ratio;
         finding(self, found, |first| {
-            let (ratio, cycles) = (first.ratio, first.metric.name.ends_with("cycles_per_op"));
-            let (what, cause) = if cycles {
+            let ratio = first.ratio;
+            let (what, cause) = if first.metric.kind == Kind::Cycles {
                 ("cycles", evidence.word("stalls", "fewer stalls"))
             } else {
                 ("CPU time", "kernel work, stalls or wake-ups, not the statement's own code")

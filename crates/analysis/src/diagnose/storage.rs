@@ -1,11 +1,9 @@
 //! Each operation reads or writes more or less.
 
-use super::Rule;
+use super::{OTHERS, Rule};
 use crate::diagnosis::{Evidence, Finding, finding};
 
 pub(super) struct Storage;
-
-const MARGIN: f64 = 1.1;
 
 /// Requests and KiB per operation below which they cannot explain an operation's time.
 const REQUESTS: f64 = 0.02;
@@ -18,7 +16,7 @@ impl Rule for Storage {
 
     fn finding(&self, evidence: &Evidence<'_>) -> Option<Finding> {
         let metrics = ["reads_per_op", "read_kib_per_op", "writes_per_op", "write_kib_per_op"];
-        let mut found = evidence.moved_with_effect(&metrics, MARGIN);
+        let mut found = evidence.moved_with_effect(&metrics, OTHERS);
         let floor = |cost: &crate::Moved| if cost.metric.unit == "KiB/op" { KIB } else { REQUESTS };
         found.retain(|cost| cost.base.max(cost.value) >= floor(cost));
         finding(self, found, |first| {

@@ -1,14 +1,13 @@
 //! The server's tasks sleep and wake more or less often.
 
-use super::Rule;
+use super::{OTHERS, Rule};
 use crate::diagnosis::{Evidence, Finding, finding};
+use model::metric::Part;
 
 pub(super) struct Waits;
 
 const OF_SERVER: &str = "context_switches_per_op";
 const OF_HOST: &str = "host_context_switches_per_op";
-
-const MARGIN: f64 = 1.1;
 
 /// Context switches per operation below which they cannot explain an operation's time.
 const FLOOR: f64 = 0.02;
@@ -19,11 +18,13 @@ impl Rule for Waits {
     }
 
     fn finding(&self, evidence: &Evidence<'_>) -> Option<Finding> {
-        let mut found = evidence.moved_with_effect(&[OF_SERVER, OF_HOST], MARGIN);
+        // Those of the host are the load engine's too.
+        let known = if evidence.cost(OF_SERVER).is_some() { OF_SERVER } else { OF_HOST };
+        let mut found = evidence.moved_with_effect(&[known], OTHERS);
         found.retain(|cost| cost.base.max(cost.value) >= FLOOR);
         finding(self, found, |first| {
             let how = evidence.word("more", "less");
-            let who = if first.metric.name == OF_HOST { "the host" } else { "the server" };
+            let who = if first.metric.part == Part::Host { "the host" } else { "the server" };
             format!(
                 "Tasks of {who} switch {how} often, {:.2}x the base's: waiting for locks, storage \
                  or the client.",

@@ -3,8 +3,9 @@
 use super::Rule;
 use crate::{
     rounding::{rate, whole},
-    service_level::{Figure, Outcome, PacedWork, ServiceLevel, Side},
+    service_level::{Outcome, PacedWork, ServiceLevel},
 };
+use model::mark::{Figure, Quantity, Rate, Why};
 
 pub(super) struct Published;
 
@@ -35,19 +36,10 @@ impl Rule for Published {
             true if value >= least => Outcome::Sustained,
             true => Outcome::Missed,
         };
-        let words = if usable {
-            format!("{value} of {} rows/s inserted, {least} sustain it", work.target_per_second)
-        } else {
-            "no target rate or no insert rate is known".to_owned()
-        };
-        let figure = Figure {
-            name: "inserted rows per second",
-            value,
-            unit: "1/s",
-            bound: least,
-            side: Side::Above,
-        };
-        ServiceLevel { rule: self.name(), outcome, figures: vec![figure], words }
+        let rate = Rate { reached: value, target: work.target_per_second, needed: least };
+        let why = if usable { Why::Inserted(rate) } else { Why::NoRate };
+        let figure = Figure { quantity: Quantity::Inserted, value, bound: least };
+        ServiceLevel::new(self.name(), outcome, vec![figure], why)
     }
 }
 
@@ -83,7 +75,7 @@ mod tests {
             ..Default::default()
         };
         let found = Published.judge(&work);
-        assert_eq!(found.words, "2940 of 4000 rows/s inserted, 3800 sustain it");
+        assert_eq!(found.words(), "2940 of 4000 rows/s inserted, 3800 sustain it");
         assert_eq!((found.figures[0].value, found.figures[0].bound), (2940.0, 3800.0));
     }
 }

@@ -1,7 +1,8 @@
 //! Our own rule: the target holds in the seconds, for deletes too, and nothing waits for long.
 
 use super::Rule;
-use crate::service_level::{Figure, Outcome, PacedWork, ServiceLevel, Side};
+use crate::service_level::{Outcome, PacedWork, ServiceLevel};
+use model::mark::{Figure, Quantity, Why};
 
 pub(super) struct Strict;
 
@@ -27,70 +28,37 @@ impl Rule for Strict {
     /// One figure out of bounds is a miss; without seconds or lags nothing can be called sustained.
     fn judge(&self, work: &PacedWork) -> ServiceLevel {
         if work.target_per_second <= 0.0 || !work.inserted_per_second.is_finite() {
-            let words = "no target rate or no insert rate is known".to_owned();
-            return self.level(Outcome::Unknown, Vec::new(), words);
+            return ServiceLevel::new(self.name(), Outcome::Unknown, Vec::new(), Why::NoRate);
         }
         let bound = SHARE * work.target_per_second;
-        let rate = |name, value| Figure { name, value, unit: "1/s", bound, side: Side::Above };
         let lag = work.lag_us_max.or_else(|| {
             let lags = work.seconds.iter().map(|second| second.lag_us as f64);
             lags.reduce(f64::max)
         });
         let seconds = work.seconds_on_target(SHARE);
-        let mut least = vec![rate("inserted rows per second", work.inserted_per_second)];
-        least.extend(work.deleted_per_second.map(|value| rate("deleted rows per second", value)));
-        let on_target = |value| Figure {
-            name: "share of seconds on target",
-            value,
-            unit: "",
-            bound: SECONDS,
-            side: Side::Above,
+        let known = [
+            (Quantity::Inserted, Some(work.inserted_per_second), bound),
+            (Quantity::Deleted, work.deleted_per_second, bound),
+            (Quantity::SecondsOnTarget, seconds, SECONDS),
+            (Quantity::Lag, lag, LAG_US),
+        ];
+        let figure = |(quantity, value, bound): (Quantity, Option<f64>, f64)| {
+            Some(Figure { quantity, value: value?, bound })
         };
-        least.extend(seconds.map(on_target));
-        let most: Vec<Figure> = lag
-            .map(|value| Figure {
-                name: "largest lag",
-                value,
-                unit: "us",
-                bound: LAG_US,
-                side: Side::Below,
-            })
-            .into_iter()
-            .collect();
-        let missed = least.iter().filter(|figure| figure.value < figure.bound);
-        let missed: Vec<&Figure> =
-            missed.chain(most.iter().filter(|figure| figure.value > figure.bound)).collect();
-        let (outcome, words) = match (missed.is_empty(), seconds, lag) {
-            (false, ..) => (Outcome::Missed, sentence(&missed)),
-            (true, None, _) => (Outcome::Unknown, "no series of seconds was recorded".to_owned()),
-            (true, _, None) => (Outcome::Unknown, "no lag was recorded".to_owned()),
-            (true, ..) => {
-                let all: Vec<&Figure> = least.iter().chain(&most).collect();
-                (Outcome::Sustained, sentence(&all))
-            }
+        let figures: Vec<Figure> = known.into_iter().filter_map(figure).collect();
+        let out = |figure: &&Figure| match figure.quantity {
+            Quantity::Lag => figure.value > figure.bound,
+            _ => figure.value < figure.bound,
         };
-        self.level(outcome, least.into_iter().chain(most).collect(), words)
+        let missed: Vec<Figure> = figures.iter().filter(out).copied().collect();
+        let (outcome, why) = match (missed.is_empty(), seconds, lag) {
+            (false, ..) => (Outcome::Missed, Why::Figures(missed)),
+            (true, None, _) => (Outcome::Unknown, Why::NoSeconds),
+            (true, _, None) => (Outcome::Unknown, Why::NoLag),
+            (true, ..) => (Outcome::Sustained, Why::Figures(figures.clone())),
+        };
+        ServiceLevel::new(self.name(), outcome, figures, why)
     }
-}
-
-impl Strict {
-    fn level(&self, outcome: Outcome, figures: Vec<Figure>, words: String) -> ServiceLevel {
-        ServiceLevel { rule: self.name(), outcome, figures, words }
-    }
-}
-
-fn sentence(figures: &[&Figure]) -> String {
-    let part = |figure: &&Figure| match figure.unit {
-        "us" => format!(
-            "{} {:.2} s where {:.0} s is allowed",
-            figure.name,
-            figure.value / 1e6,
-            figure.bound / 1e6
-        ),
-        "" => format!("{} {:.3} where {} is needed", figure.name, figure.value, figure.bound),
-        _ => format!("{} {:.1} where {} is needed", figure.name, figure.value, figure.bound),
-    };
-    figures.iter().map(part).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -118,7 +86,7 @@ mod tests {
 
     fn check(work: &PacedWork, outcome: Outcome, words: &str) {
         let found = Strict.judge(work);
-        assert_eq!((found.outcome, found.words.as_str()), (outcome, words));
+        assert_eq!((found.outcome, found.words().as_str()), (outcome, words));
     }
 
     #[test]

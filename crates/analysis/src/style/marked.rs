@@ -66,8 +66,8 @@ impl Style for Marked {
 
 fn judged(effect: Effect) -> Shown {
     let shade = match effect.verdict {
-        Verdict::Regression => Shade::Slower,
-        Verdict::Improvement => Shade::Faster,
+        Verdict::Regression | Verdict::Worse => Shade::Slower,
+        Verdict::Improvement | Verdict::Better => Shade::Faster,
         _ => Shade::Plain,
     };
     Shown { content: Content::Judged(effect), shade }

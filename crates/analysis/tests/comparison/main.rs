@@ -5,7 +5,7 @@
 mod parts;
 mod pieces;
 
-use analysis::{Comparison, Design, Input, PhaseFacts, Verdict, compare, derive, observe};
+use analysis::{Comparison, Design, Input, PhaseFacts, Reason, Verdict, compare, derive, observe};
 use model::{
     drive::{ErrorCount, OpReport, Percentiles, StretchReport},
     mark,
@@ -46,6 +46,7 @@ fn slice(subject: &str, block: u32, round: u32) -> SliceRecord {
         readings: Vec::new(),
         drained: Vec::new(),
         drain_seconds: 0.0,
+        artefacts: Vec::new(),
     }
 }
 
@@ -251,6 +252,11 @@ fn the_mean_over_phases_has_the_interval_of_its_blocks() {
     assert_eq!(compared(&slices).mean_interval("new", "ops_per_second"), None);
 }
 
+/// Why a cell with a slice whose server ended has no value.
+fn ended() -> Reason {
+    Reason::Failed("the server ended".into())
+}
+
 #[test]
 fn a_failed_slice_leaves_no_number_of_its_cell() {
     let mut broken = fast("new", 0, 1, 200);
@@ -262,10 +268,10 @@ fn a_failed_slice_leaves_no_number_of_its_cell() {
     let found = compared(&slices);
     for cell in found.phases[0].cells.iter().filter(|cell| cell.subject == "new") {
         assert_eq!((cell.value, cell.ratio, cell.verdict), (None, None, Verdict::Invalid));
-        assert_eq!(cell.reason.as_deref(), Some("failed: the server ended"));
+        assert_eq!(cell.reason, Some(ended()));
         assert_eq!(cell.factors["build"], "new");
     }
-    assert_eq!(found.phases[0].failure("new"), Some("failed: the server ended"));
+    assert_eq!(found.phases[0].failure("new"), Some(&ended()));
 
     broken.subject = "old".into();
     let mut slices = good.to_vec();
@@ -274,11 +280,11 @@ fn a_failed_slice_leaves_no_number_of_its_cell() {
     let cell = found.cell("point-query", "new", "ops_per_second").unwrap();
     assert_eq!((cell.base_value, cell.value, cell.ratio), (None, Some(90.0), None));
     assert_eq!(cell.verdict, Verdict::Invalid);
-    assert_eq!(cell.reason.as_deref(), Some("the base failed: the server ended"));
+    assert_eq!(cell.reason, Some(Reason::OfBase(ended().into())));
 
     let found = compared(&[broken]);
-    let reasons: Vec<_> = found.phases[0].cells.iter().map(|cell| cell.reason.as_deref()).collect();
-    assert_eq!(reasons, [Some("failed: the server ended"), Some("not measured")]);
+    let reasons: Vec<_> = found.phases[0].cells.iter().map(|cell| cell.reason.clone()).collect();
+    assert_eq!(reasons, [Some(ended()), Some(Reason::NotMeasured)]);
 }
 
 #[test]
@@ -286,7 +292,8 @@ fn a_slice_without_operations_is_a_failure() {
     let mut slices = [slice("old", 0, 0), slice("new", 0, 0)];
     *work(&mut slices[1]) = StretchReport { end_ns: 1_000_000_000, ..StretchReport::default() };
     let found = compared(&slices);
-    assert_eq!(found.phases[0].failure("new"), Some("failed: no operation was completed"));
+    let nothing = Reason::Failed("no operation was completed".into());
+    assert_eq!(found.phases[0].failure("new"), Some(&nothing));
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Costs of the server's parts, of embedded engines and of roles.
 
 use super::*;
-use analysis::RoleFacts;
+use analysis::{Reason, RoleFacts};
 
 #[test]
 fn parts_of_the_server_are_told_apart() {
@@ -126,6 +126,36 @@ fn single_steps_tell_instructions_where_nothing_else_counts_them() {
     let found = compared(&[slice]);
     let cell = found.cell("point-query", "old", "foreground_user_instructions_per_op").unwrap();
     assert_eq!(cell.marks, [mark::NO_HARDWARE, "not calm"]);
+}
+
+#[test]
+fn too_few_stepped_operations_are_not_compared() {
+    let stepped = |subject: &str, block, steps| {
+        let mut slice = slice(subject, block, 0);
+        slice.readings = vec![
+            reading(Scope::Foreground, "stepped_user_instructions", 45_000.0 * steps),
+            reading(Scope::Foreground, "stepped_operations", steps),
+        ];
+        slice
+    };
+    let check = |base: [f64; 2], own: [f64; 2], expected: Option<Reason>| {
+        let slices = [
+            stepped("old", 0, base[0]),
+            stepped("old", 1, base[1]),
+            stepped("new", 0, own[0]),
+            stepped("new", 1, own[1]),
+        ];
+        let found = compared(&slices);
+        let cell = found.cell("point-query", "new", "foreground_user_instructions_per_op").unwrap();
+        assert_eq!(cell.ratio.is_none(), expected.is_some(), "{base:?} {own:?}");
+        assert!(cell.value.is_some());
+        assert_eq!(cell.reason, expected);
+        assert!(found.cell("point-query", "new", "ops_per_second").unwrap().ratio.is_some());
+    };
+    let few = |stepped| Reason::FewStepped { stepped, needed: 5 };
+    check([3.0, 2.0], [3.0, 2.0], None);
+    check([3.0, 2.0], [1.0, 3.0], Some(few(4)));
+    check([1.0, 1.0], [30.0, 20.0], Some(Reason::OfBase(few(2).into())));
 }
 
 #[test]

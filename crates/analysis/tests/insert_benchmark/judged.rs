@@ -1,13 +1,23 @@
 //! Columns from measurements: what counts as missed, what failed, and which variant is the base.
 
 use analysis::{
-    Content, Design, Failure, Observations, Outcome, PhaseCell, PhaseColumn, compare,
+    Content, Design, Failure, Observations, Outcome, PhaseCell, PhaseColumn, Reason, compare,
     phase_columns,
     style::{STYLES, find},
 };
-use model::{measurement::Measurement, record::SliceState};
+use model::{
+    mark::{Figure, Mark, Miss, Quantity, Rate, Why},
+    measurement::Measurement,
+    record::SliceState,
+};
 
-const MARK: &str = "SLA missed: published rule: 1 of 100; strict rule: largest lag 9.00 s";
+/// A mark of both rules.
+fn mark() -> Mark {
+    let rate = Rate { reached: 1.0, target: 100.0, needed: 95.0 };
+    let lag = Figure { quantity: Quantity::Lag, value: 9e6, bound: 1e6 };
+    let misses = [("published", Why::Inserted(rate)), ("strict", Why::Figures(vec![lag]))];
+    Mark::Missed(misses.map(|(rule, why)| Miss { rule: rule.into(), why }).into())
+}
 
 /// One value of a step at 100 rows/s, in a round of the only block.
 fn value(subject: &str, metric: &str, round: u32, value: f64) -> Measurement {
@@ -96,16 +106,14 @@ fn one_piece_that_missed_is_not_made_up_for_by_others() {
         [piece("new", 0, 50.0), piece("new", 1, 50.0), piece("old", 0, 100.0)].concat();
     assert_eq!(cell(&columns(pieces.clone(), Vec::new()), 0).missed(), None);
     for measurement in pieces.iter_mut().filter(|m| m.subject == "new" && m.round == 1) {
-        measurement.marks.push(MARK.into());
+        measurement.marks.push(mark());
     }
     let columns = columns(pieces, Vec::new());
-    let levels: Vec<(Outcome, &str)> = cell(&columns, 0)
-        .levels
-        .iter()
-        .map(|level| (level.outcome, level.words.as_str()))
-        .collect();
-    let expected = [(Outcome::Missed, "1 of 100"), (Outcome::Missed, "largest lag 9.00 s")];
-    assert_eq!(levels, expected);
+    let levels = cell(&columns, 0).levels.iter().map(|level| (level.outcome, level.words()));
+    let words =
+        ["1 of 100 rows/s inserted, 95 sustain it", "largest lag 9.00 s where 1 s is allowed"];
+    let expected = words.map(|words| (Outcome::Missed, words.to_owned()));
+    assert_eq!(levels.collect::<Vec<_>>(), expected);
     assert_eq!(cell(&columns, 1).missed(), None);
     let shown = find("marked").unwrap().relative(&columns[0]);
     assert_eq!(shown[0].content, Content::Missed(None));
@@ -115,7 +123,8 @@ fn one_piece_that_missed_is_not_made_up_for_by_others() {
 fn a_step_that_failed_says_so_and_why() {
     let failures = vec![failure("new", "qr100"), failure("new", "qp100"), failure("old", "qp100")];
     let columns = columns(piece("old", 0, 100.0), failures);
-    assert_eq!(cell(&columns, 0).failure.as_deref(), Some("failed: the server ended"));
+    let failed = Some(Reason::Failed("the server ended".into()));
+    assert_eq!(cell(&columns, 0).failure, failed);
     // A step that failed for all has its column too.
     assert_eq!(columns.iter().map(|c| c.phase.as_str()).collect::<Vec<_>>(), ["qr100", "qp100"]);
     for style in STYLES {

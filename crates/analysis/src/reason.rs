@@ -1,0 +1,33 @@
+//! Why a cell has no value or no ratio.
+
+use model::mark::Mark;
+
+/// Why a cell has no value or no ratio.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Reason {
+    /// No slice has the metric.
+    NotMeasured,
+    /// A slice broke: the first line of what is known of it.
+    Failed(String),
+    /// A set rate was missed, so less was done than was asked for.
+    Missed(Mark),
+    /// Too few operations were executed step by step for their mean to be compared.
+    FewStepped {
+        /// Operations stepped, over all blocks.
+        stepped: u64,
+        /// Operations that a comparison needs.
+        needed: u64,
+    },
+    /// The same of the base.
+    OfBase(Box<Reason>),
+}
+
+impl Reason {
+    /// Of whomever it is, what it is.
+    pub fn itself(&self) -> &Self {
+        match self {
+            Self::OfBase(reason) => reason.itself(),
+            own => own,
+        }
+    }
+}

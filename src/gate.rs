@@ -1,0 +1,249 @@
+//! `--fail-on`: what a comparison means for a build that must not become slower.
+
+use crate::{exit::Code, talk};
+use analysis::{Cell, PhaseResult, Reason, Verdict};
+
+/// The metrics that are looked at if none are asked for: what users notice, and what a server's
+/// work costs where the host is shared.
+const JUDGED: [&str; 2] = ["ops_per_second", "server_cpu_us_per_op"];
+
+/// Comparisons that stderr names, at most.
+const NAMED: usize = 20;
+
+/// A comparison that is looked at.
+struct Judged<'a> {
+    phase: &'a PhaseResult,
+    cell: &'a Cell,
+    /// Phases in its comparison.
+    phases: usize,
+}
+
+/// What a comparison says of a regression.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Answer {
+    /// It is one.
+    Worse,
+    /// It failed: nobody knows.
+    Failed,
+    /// It may be one.
+    Undecided,
+    /// It is none.
+    Fine,
+}
+
+impl Answer {
+    /// Instructions are looked at if they are asked for, and then more of them are a regression
+    /// too.
+    fn of(cell: &Cell) -> Self {
+        match cell.verdict {
+            verdict if verdict.is_worse() => Self::Worse,
+            _ if cell.failed().is_some() => Self::Failed,
+            Verdict::Better | Verdict::Base => Self::Fine,
+            verdict if verdict.is_decided() => Self::Fine,
+            _ => Self::Undecided,
+        }
+    }
+}
+
+/// Looks for regressions in all comparisons that a report shows, and names them, or what is
+/// undecided, on stderr. One regression is enough; what failed is no all-clear, nor are more than
+/// `allowed` undecided ones.
+pub(crate) fn regressions(report: &report::Report, allowed: usize) -> Code {
+    let is_judged = |cell: &Cell| match report.metrics.as_slice() {
+        [] => JUDGED.contains(&cell.metric.name),
+        asked => asked.iter().any(|metric| metric.name == cell.metric.name),
+    };
+    let mut judged = Vec::new();
+    for comparison in &report.comparisons {
+        for phase in &comparison.phases {
+            let cells = phase.cells.iter().filter(|cell| cell.base.is_some() && is_judged(cell));
+            let phases = comparison.phases.len();
+            judged.extend(cells.map(|cell| Judged { phase, cell, phases }));
+        }
+    }
+    outcome(&judged, allowed)
+}
+
+/// The exit code for these comparisons, whose reasons stderr names.
+fn outcome(judged: &[Judged<'_>], allowed: usize) -> Code {
+    let cells = |answer| judged.iter().filter(move |one| Answer::of(one.cell) == answer);
+    let count = |answer| cells(answer).count();
+    if judged.is_empty() {
+        talk::say("nothing is compared in the metrics that `--fail-on` looks at");
+        return Code::Undecided;
+    }
+    if count(Answer::Worse) > 0 {
+        name(cells(Answer::Worse).map(Judged::regression));
+        return Code::Missed;
+    }
+    if count(Answer::Failed) > 0 {
+        name(cells(Answer::Failed).map(Judged::failed));
+        return Code::Failed;
+    }
+    let undecided = count(Answer::Undecided);
+    if undecided == 0 {
+        return Code::Done;
+    }
+    name(cells(Answer::Undecided).map(Judged::undecided));
+    let total = judged.len();
+    talk::say(&format!("{undecided} of {total} comparisons undecided, {allowed} allowed"));
+    if undecided > allowed { Code::Undecided } else { Code::Done }
+}
+
+/// Says the first of some sentences, and how many more there are.
+fn name(mut sentences: impl Iterator<Item = String>) {
+    sentences.by_ref().take(NAMED).for_each(|sentence| talk::say(&sentence));
+    match sentences.count() {
+        0 => {}
+        more => talk::say(&format!("and {more} more")),
+    }
+}
+
+impl Judged<'_> {
+    /// Variant, phase and metric.
+    fn place(&self) -> String {
+        format!("{} {}: {}", self.cell.subject, self.phase.phase, self.cell.metric.name)
+    }
+
+    /// The ratio, its interval and the base.
+    fn regression(&self) -> String {
+        let cell = self.cell;
+        let ratio = cell.ratio.map(|ratio| format!(" {ratio:.3}x")).unwrap_or_default();
+        let interval = cell.interval.map(|(low, high)| format!(" [{low:.3}, {high:.3}]"));
+        let base = cell.base.as_deref().unwrap_or_default();
+        format!("regression: {}{ratio}{} of {base}", self.place(), interval.unwrap_or_default())
+    }
+
+    fn failed(&self) -> String {
+        format!(
+            "failed: {}: {}",
+            self.place(),
+            self.cell.failed().map(report::reason).unwrap_or_default()
+        )
+    }
+
+    /// Why nothing is decided, and what would.
+    fn undecided(&self) -> String {
+        let cell = self.cell;
+        let why = match (cell.verdict, &cell.reason) {
+            (_, Some(reason)) => report::reason(reason),
+            (Verdict::Unreplicated, _) => "one block, nothing repeated".to_owned(),
+            (Verdict::Unassessed, _) => "a metric without verdicts".to_owned(),
+            (Verdict::Invalid, _) => report::reason(&Reason::NotMeasured),
+            _ if cell.blocks < analysis::FEWEST_BLOCKS => {
+                format!("{} blocks, verdicts need {}", cell.blocks, analysis::FEWEST_BLOCKS)
+            }
+            _ => self.open(),
+        };
+        format!("undecided: {}: {why}", self.place())
+    }
+
+    /// What an open cell shows, and how many blocks would decide it.
+    fn open(&self) -> String {
+        let shown = match (self.cell.verdict, self.cell.ratio) {
+            (Verdict::Worse, Some(ratio)) => format!("{ratio:.3}x, margin or more is open"),
+            _ => match analysis::detectable(self.cell, self.phases) {
+                Some(least) if least < 2.0 => {
+                    format!("a change below {:.1} % would be missed", (least - 1.0) * 100.0)
+                }
+                Some(least) => format!("a change below {least:.1}x would be missed"),
+                None => "inconclusive".to_owned(),
+            },
+        };
+        match analysis::blocks_to_decide(self.cell, self.phases) {
+            Some(blocks) => format!("{shown}; about {blocks} blocks should decide"),
+            None => format!("{shown}; even {} blocks may not decide", analysis::MOST_BLOCKS),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn cell(verdict: Verdict) -> Cell {
+        Cell {
+            subject: "mysql-9.7.4".into(),
+            base: Some("mysql-5.6.24".into()),
+            factors: Default::default(),
+            metric: analysis::select_metrics(&["ops_per_second".to_owned()]).unwrap()[0],
+            base_value: Some(1000.0),
+            value: Some(640.0),
+            by_block: Vec::new(),
+            ratio: Some(0.64),
+            block_ratios: Vec::new(),
+            interval: Some((0.62, 0.66)),
+            blocks: 5,
+            verdict,
+            reason: None,
+            marks: Vec::new(),
+        }
+    }
+
+    fn phase() -> PhaseResult {
+        PhaseResult {
+            phase: "point-query".into(),
+            workload: "point-query".into(),
+            group: "point".into(),
+            position: 0,
+            range: None,
+            clients: 1,
+            cells: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn what_is_named_has_its_ratio_and_interval_or_what_would_decide_it() {
+        let mut cell = cell(Verdict::Regression);
+        let phase = phase();
+        fn judged<'a>(phase: &'a PhaseResult, cell: &'a Cell) -> Judged<'a> {
+            Judged { phase, cell, phases: 1 }
+        }
+        let start = "regression: mysql-9.7.4 point-query: ops_per_second";
+        let full = format!("{start} 0.640x [0.620, 0.660] of mysql-5.6.24");
+        assert_eq!(judged(&phase, &cell).regression(), full);
+        cell.interval = None;
+        let short = format!("{start} 0.640x of mysql-5.6.24");
+        assert_eq!(judged(&phase, &cell).regression(), short);
+        let start = "undecided: mysql-9.7.4 point-query: ops_per_second";
+        cell.verdict = Verdict::Inconclusive;
+        cell.block_ratios = vec![0.9, 1.1, 0.95, 1.05, 1.0];
+        let said = judged(&phase, &cell).undecided();
+        let open = "a change below 17.7 % would be missed; about 27 blocks should decide";
+        assert_eq!(said, format!("{start}: {open}"));
+        (cell.blocks, cell.block_ratios) = (3, vec![0.9, 1.1, 1.0]);
+        assert_eq!(
+            judged(&phase, &cell).undecided(),
+            format!("{start}: 3 blocks, verdicts need 4")
+        );
+        cell.verdict = Verdict::Unreplicated;
+        assert_eq!(
+            judged(&phase, &cell).undecided(),
+            format!("{start}: one block, nothing repeated")
+        );
+    }
+
+    #[test]
+    fn what_may_be_worse_is_no_all_clear() {
+        use Verdict::{
+            Better, CodeCost, Equivalent, Improvement, Inconclusive, Invalid, Regression,
+            SmallChange, Unassessed, Unreplicated, Worse,
+        };
+        let phase = phase();
+        let check = |verdicts: &[Verdict], allowed, expected: Code| {
+            let cells: Vec<Cell> = verdicts.iter().copied().map(cell).collect();
+            let judged = |cell| Judged { phase: &phase, cell, phases: 1 };
+            let judged: Vec<Judged<'_>> = cells.iter().map(judged).collect();
+            assert_eq!(outcome(&judged, allowed), expected, "{verdicts:?}");
+        };
+        check(&[Equivalent, Regression, Inconclusive], 9, Code::Missed);
+        check(&[Equivalent, CodeCost], 0, Code::Missed);
+        check(&[Equivalent, Inconclusive], 0, Code::Undecided);
+        check(&[Equivalent, Inconclusive], 1, Code::Done);
+        check(&[Inconclusive, Worse], 1, Code::Undecided);
+        check(&[Improvement, Better, SmallChange, Equivalent], 0, Code::Done);
+        check(&[Unreplicated, Unassessed, Inconclusive], 2, Code::Undecided);
+        check(&[Equivalent, Invalid], 0, Code::Undecided);
+        check(&[], 0, Code::Undecided);
+    }
+}

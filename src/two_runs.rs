@@ -1,0 +1,164 @@
+//! Two runs as one comparison: each variant of the later run against the same one of the earlier
+//! run, as after a build was replaced in place.
+
+use crate::comparison::observed_in;
+use analysis::{Comparison, Design};
+use anyhow::{bail, ensure};
+use model::plan::{Phase, Plan};
+use std::collections::BTreeMap;
+use store::{Results, RunInfo, Selection, StoredSlice, StoredTrial};
+
+/// A run and what is known of it.
+struct Side {
+    info: RunInfo,
+    plan: Plan,
+    slices: Vec<StoredSlice>,
+    trials: Vec<StoredTrial>,
+}
+
+/// Compares the run `new` with the run `base`, each given by its identifier or the start of it.
+/// Fails if there are no such runs, or if they did not measure the same.
+pub(crate) fn compare(results: &Results, base: &str, new: &str) -> anyhow::Result<Comparison> {
+    let known = results.runs()?;
+    let mut base = Side::of(results, find(&known, base)?)?;
+    let mut new = Side::of(results, find(&known, new)?)?;
+    ensure!(base.info.id != new.info.id, "`{}` is one run: name two", base.info.id);
+    check(&base, &new)?;
+    let pairs = pairs(&base, &new)?;
+    let subjects = pairs.iter().flat_map(Pair::subjects).collect();
+    base.rename(|label| Some(pairs.iter().find(|pair| pair.base.label == label)?.base.name()));
+    new.rename(|label| Some(pairs.iter().find(|pair| pair.new.label == label)?.new.name()));
+    let (base_id, new_id) = (base.info.id.clone(), new.info.id.clone());
+    // Blocks are paired in their order.
+    new.slices.iter_mut().for_each(|slice| slice.run.clone_from(&base_id));
+    let minutes = new.info.started_us.abs_diff(base.info.started_us) / 60_000_000;
+    let apart = match minutes {
+        0..120 => format!("{minutes} min"),
+        _ => format!("{} h", minutes / 60),
+    };
+    let design = Design { subjects, ..Design::of(&base.plan) };
+    let mut slices = base.slices;
+    slices.append(&mut new.slices);
+    let mut comparison = analysis::compare(&observed_in(&design, &slices), &design);
+    let headers = || base.trials.iter().chain(&new.trials).map(|trial| &trial.header);
+    let of_base = |subject: &str| base.trials.iter().any(|one| one.header.subject == subject);
+    let run = |subject: &str| Some(of_base(subject).to_string());
+    comparison.warnings.extend(analysis::same_binaries(headers(), &run));
+    comparison.builds = analysis::build_differences(headers());
+    comparison.runs = vec![base_id, new_id];
+    comparison.warnings.push(format!(
+        "the runs began {apart} apart, not side by side: what changed on the host in between \
+         counts as a change of the variant"
+    ));
+    Ok(comparison)
+}
+
+impl Side {
+    fn of(results: &Results, info: RunInfo) -> anyhow::Result<Self> {
+        ensure!(
+            results.import_of(&info.id)?.is_none(),
+            "`{}` is an imported archive: two runs are compared only if both were measured here",
+            info.id
+        );
+        let plan = results.plan_of(&info.id)?;
+        let slices = results.slices(&Selection::Run(info.id.clone()))?.slices;
+        let trials = results.trials(&info.id)?;
+        Ok(Self { info, plan, slices, trials })
+    }
+
+    fn variants(&self) -> Vec<Variant> {
+        let run = self.info.id.as_str();
+        let variant = |label: &String| Variant { label: label.clone(), run: run.to_owned() };
+        self.plan.subjects.iter().map(|subject| variant(&subject.label)).collect()
+    }
+
+    /// Gives variants other names, and leaves out those that get none.
+    fn rename(&mut self, name: impl Fn(&str) -> Option<String>) {
+        let rename = |label: &mut String| name(label).map(|name| *label = name).is_some();
+        self.slices.retain_mut(|stored| rename(&mut stored.slice.subject));
+        self.trials.retain_mut(|trial| rename(&mut trial.header.subject));
+    }
+}
+
+/// The run with this identifier, or the only one that begins so.
+fn find(known: &[RunInfo], text: &str) -> anyhow::Result<RunInfo> {
+    let found: Vec<&RunInfo> = known.iter().filter(|run| run.id.starts_with(text)).collect();
+    match found.as_slice() {
+        [only] => Ok((*only).clone()),
+        [] => bail!("there is no run `{text}`: `dbdyno list runs` lists all"),
+        several => {
+            bail!("{} runs begin with `{text}`: write more of the identifier", several.len())
+        }
+    }
+}
+
+/// A variant of a run.
+#[derive(Clone)]
+struct Variant {
+    label: String,
+    run: String,
+}
+
+impl Variant {
+    /// Its label and the start of its run, which tells it apart.
+    fn name(&self) -> String {
+        format!("{}@{}", self.label, self.run.split('.').next().unwrap_or(&self.run))
+    }
+}
+
+/// Two variants that are compared.
+struct Pair {
+    base: Variant,
+    new: Variant,
+}
+
+impl Pair {
+    /// The base, and the other one with the name of its base.
+    fn subjects(&self) -> [(String, Option<String>); 2] {
+        [(self.base.name(), None), (self.new.name(), Some(self.base.name()))]
+    }
+}
+
+/// The variants of one label; or the only ones, whatever their labels.
+fn pairs(base: &Side, new: &Side) -> anyhow::Result<Vec<Pair>> {
+    let (bases, news) = (base.variants(), new.variants());
+    if let ([base], [new]) = (bases.as_slice(), news.as_slice()) {
+        return Ok(vec![Pair { base: base.clone(), new: new.clone() }]);
+    }
+    let pair = |base: Variant| {
+        let new = news.iter().find(|new| new.label == base.label)?.clone();
+        Some(Pair { base, new })
+    };
+    let pairs: Vec<Pair> = bases.into_iter().filter_map(pair).collect();
+    ensure!(!pairs.is_empty(), "the runs have no variant in common");
+    Ok(pairs)
+}
+
+/// Fails unless both runs measured the same: the phases that both have, on tables of equal size.
+fn check(base: &Side, new: &Side) -> anyhow::Result<()> {
+    let size = |side: &Side| (side.plan.experiment.tables, side.plan.experiment.rows);
+    let ((tables, rows), (new_tables, new_rows)) = (size(base), size(new));
+    ensure!(
+        (tables, rows) == (new_tables, new_rows),
+        "the runs differ in their tables: {tables} of {rows} rows, {new_tables} of {new_rows} rows"
+    );
+    let phases: BTreeMap<&str, &Phase> =
+        base.plan.phases.iter().map(|phase| (phase.name.as_str(), phase)).collect();
+    let both = new.plan.phases.iter();
+    let both: Vec<_> =
+        both.filter_map(|own| Some((*phases.get(own.name.as_str())?, own))).collect();
+    ensure!(!both.is_empty(), "the runs have no phase in common");
+    for (one, other) in both {
+        let work = |phase: &Phase| {
+            (
+                phase.script.clone(),
+                phase.clients,
+                phase.arrival,
+                phase.mode,
+                phase.parameters.clone(),
+            )
+        };
+        ensure!(work(one) == work(other), "the runs differ in what the phase `{}` does", one.name);
+    }
+    Ok(())
+}
