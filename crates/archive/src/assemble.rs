@@ -169,7 +169,7 @@ fn listed(all: &[Kept]) -> Vec<(String, Option<u64>)> {
 
 /// All values of files, those of the most exact importer first, then in the order of the walk.
 fn kept(told: Vec<Told>) -> Vec<Kept> {
-    let rank = |name| import::IMPORTERS.iter().position(|i| i.name() == name).unwrap_or(usize::MAX);
+    let rank = |name| import::IMPORTERS.iter().position(|i| i.name == name).unwrap_or(usize::MAX);
     let mut all: Vec<Kept> = Vec::new();
     for Told { file, importer, found } in told {
         let (folder, name) = file.rsplit_once('/').unwrap_or(("", &file));

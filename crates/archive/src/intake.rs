@@ -55,7 +55,7 @@ impl Intake {
         let start = start.strip_prefix(MARK).unwrap_or(start);
         let outcome = match formats::find(&FileHead { name: candidate.name(), start }) {
             Some(importer) => {
-                *self.imported.taken.entry(importer.name()).or_default() += 1;
+                *self.imported.taken.entry(importer.name).or_default() += 1;
                 self.take(candidate, importer, whole())
             }
             None if candidate.named => whole().text().and_then(|_| Err(unknown())),
@@ -81,7 +81,7 @@ impl Intake {
     fn take(
         &mut self,
         candidate: &Candidate<'_>,
-        importer: &dyn Importer,
+        importer: &Importer,
         content: Content,
     ) -> std::result::Result<(), Fault> {
         let bytes = content.text()?;
@@ -93,9 +93,9 @@ impl Intake {
             siblings: candidate.siblings,
         };
         let mut found = Found::default();
-        importer.import(&file, &mut found).map_err(|fault| at_a_line(fault, &file))?;
+        (importer.import)(&file, &mut found).map_err(|fault| at_a_line(fault, &file))?;
         names::check(&mut found);
-        let cut = if importer.ends_anywhere() { None } else { cut(&file, &mut found) };
+        let cut = if importer.ends_anywhere { None } else { cut(&file, &mut found) };
         let faults = std::mem::take(&mut found.warnings);
         if found.values.is_empty() {
             return cut.or(faults.into_iter().next()).map_or(Ok(()), Err);
@@ -105,7 +105,7 @@ impl Intake {
             self.said.push((candidate.path.to_owned(), warning.clone()));
             self.imported.warnings.push(warning);
         }
-        let importer = importer.name();
+        let importer = importer.name;
         self.assembly.add(Told { file: candidate.path.to_owned(), importer, found });
         cut.map_or(Ok(()), Err)
     }

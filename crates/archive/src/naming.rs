@@ -7,6 +7,7 @@ use crate::{
 };
 use model::{
     imported::{ImportedValue, Source},
+    mark::Mark,
     measurement::Measurement,
     record::SliceState,
     shared::Name,
@@ -120,7 +121,7 @@ fn imported(experiment: &str, (phase, position): (&str, u32), kept: Kept) -> Imp
             metric: value.metric.as_ref().into(),
             value: value.value,
             state,
-            marks: value.biases.iter().map(|bias| Name::from(*bias)).collect(),
+            marks: value.biases.iter().map(|bias| Mark::from(*bias)).collect(),
             piece: None,
         },
         text: value.text,

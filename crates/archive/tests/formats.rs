@@ -17,8 +17,8 @@ fn found(name: &str, bytes: &[u8]) -> Result<(&'static str, Found), Fault> {
     let scene = Scene::new("tests/s1", &[]);
     let path = format!("tests/s1/{name}");
     let mut found = Found::default();
-    importer.import(&File::alone(&path, bytes, &scene), &mut found)?;
-    Ok((importer.name(), found))
+    (importer.import)(&File::alone(&path, bytes, &scene), &mut found)?;
+    Ok((importer.name, found))
 }
 
 /// Values as `SUBJECT PHASE CLIENTS METRIC` with the value and the text.

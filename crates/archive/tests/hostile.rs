@@ -271,7 +271,7 @@ fn no_cell_of_an_exported_table_is_a_formula() {
     let options = archive::ExportOptions { tag: "t".into(), ..Default::default() };
     let mytools = archive::export::find("mytools").unwrap();
     let mut seen = 0;
-    for file in mytools.export(&input, &options).unwrap() {
+    for file in (mytools.export)(&input, &options).unwrap() {
         let text = String::from_utf8(file.bytes).unwrap();
         // Titles of the published format.
         let lines = text.lines().filter(|line| *line != "-" && !line.starts_with("--- "));
@@ -301,10 +301,10 @@ fn strange_names_stay_names() {
     let input = archive::Input { studies: vec![study(archive)] };
     let options = archive::ExportOptions { tag: "t".into(), ..Default::default() };
     for exporter in archive::export::EXPORTERS {
-        for file in exporter.export(&input, &options).unwrap() {
+        for file in (exporter.export)(&input, &options).unwrap() {
             let text = String::from_utf8(file.bytes).unwrap();
             assert!(file.path.starts_with(|c: char| c.is_ascii_lowercase()), "{}", file.path);
-            if exporter.name() == "mytools" {
+            if exporter.name == "mytools" {
                 assert!(!text.contains('\u{1b}'), "{}: {text}", file.path);
                 let table = text.lines().rfind(|line| line.ends_with("_range=10"));
                 let columns = table.map_or(5, |row| row.split(['\t', ',']).count());

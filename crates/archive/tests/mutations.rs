@@ -34,7 +34,7 @@ fn every_sample_is_read_by_its_importer_and_tells_something() {
     for sample in samples::samples().unwrap() {
         let start = &sample.bytes[..sample.bytes.len().min(FileHead::BYTES)];
         let name = sample.path.rsplit('/').next().unwrap();
-        let importer = import::find(&FileHead { name, start }).map(|importer| importer.name());
+        let importer = import::find(&FileHead { name, start }).map(|importer| importer.name);
         assert_eq!(importer, Some(sample.importer), "{}", sample.path);
         let path = format!("fuzz/{}", sample.path);
         let files = [(path.as_str(), sample.bytes.as_slice())];

@@ -144,6 +144,6 @@ fn exported(archive: &archive::Archive, variants: &[String]) -> BTreeMap<String,
         ..ExportOptions::default()
     };
     let exporter = export::find("mytools").unwrap();
-    let files = exporter.export(&Input { studies: vec![study] }, &options).unwrap();
+    let files = (exporter.export)(&Input { studies: vec![study] }, &options).unwrap();
     files.into_iter().map(|file| (file.path, file.bytes)).collect()
 }

@@ -50,7 +50,7 @@ fn exported(archive: &Archive, variants: &[&str]) -> BTreeMap<String, String> {
     let variants = variants.iter().map(|name| (*name).to_owned()).collect();
     let options = ExportOptions { variants, tag: "t".into(), ..ExportOptions::default() };
     let exporter = export::find("mytools").unwrap();
-    let files = exporter.export(&Input { studies: vec![study] }, &options).unwrap();
+    let files = (exporter.export)(&Input { studies: vec![study] }, &options).unwrap();
     files.into_iter().map(|file| (file.path, String::from_utf8(file.bytes).unwrap())).collect()
 }
 

@@ -77,6 +77,14 @@ pub enum Error {
         /// What was looked for.
         missing: String,
     },
+    /// A base folder of the user's cannot be one.
+    #[error("`{path}` {reason}", path = path.display())]
+    Basedir {
+        /// Path as given.
+        path: PathBuf,
+        /// What is wrong with it, and the remedy.
+        reason: String,
+    },
     /// A build is another product or version than asked for.
     #[error(
         "`{binary}` is `{found}`, not {wanted}; correct the version or the `basedir`",
@@ -111,6 +119,22 @@ pub enum Error {
         server: String,
         /// Version.
         version: String,
+    },
+    /// A download is not the file that it should be.
+    #[error(
+        "the registry delivered another file for `{build}` than expected: `{file}` has the \
+         SHA-256 {sha256}, expected {expected}; ask who runs the registry, or give the folder \
+         of a build that you trust by `basedir`"
+    )]
+    OtherDownload {
+        /// Product and version.
+        build: String,
+        /// Name of the file.
+        file: String,
+        /// What it has.
+        sha256: String,
+        /// What it should have, or the name that it should have.
+        expected: String,
     },
     /// An installed build is not what was installed.
     #[error(
@@ -239,6 +263,16 @@ pub enum Error {
     FolderInUse {
         /// Path.
         path: PathBuf,
+    },
+    /// A server was started otherwise than its subject says.
+    #[error("`{factor}` had no effect on `{subject}`: {reason}")]
+    NoEffect {
+        /// Name of the factor.
+        factor: &'static str,
+        /// Label.
+        subject: String,
+        /// What is there instead, and the remedy.
+        reason: String,
     },
     /// The port that a configuration names is taken.
     #[error("port `{port}` of 127.0.0.1 is in use by another process; name another port")]

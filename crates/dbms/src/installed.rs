@@ -1,7 +1,12 @@
 //! A build on this host, and the manifest that tells where it came from.
 
 use crate::{
-    Error, Result, ServerUser, access, archive, client, integrity::CodeFile, product::Dbms, version,
+    Error, Result, ServerUser, archive,
+    basedir::{Located, locate},
+    client,
+    integrity::CodeFile,
+    product::Dbms,
+    version,
 };
 use fs_err as fs;
 use std::path::{Path, PathBuf};
@@ -102,9 +107,7 @@ impl Installed {
         basedir: &Path,
         user: Option<ServerUser>,
     ) -> Result<Self> {
-        let basedir = fs::canonicalize(basedir)?;
-        let program = product.program(&basedir)?;
-        access::check(&program.binary, user)?;
+        let Located { basedir, program } = locate(product, basedir, user)?;
         let found = ask_version(&program, user)?;
         let other = |found: &str| Error::OtherBuild {
             binary: program.binary.clone(),

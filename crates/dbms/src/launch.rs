@@ -2,12 +2,11 @@
 //! answers.
 
 use crate::{
-    Error, Installed, Keeper, Result, RunPlace, Server, access, find, folder, integrity,
+    Error, Installed, Keeper, Result, RunPlace, Server, access, factor, find, folder, integrity,
     keeper::Spawn,
     own_settings::PORT,
     product::Dbms,
-    server::{ended_within, last_words, open, tail},
-    task,
+    server::{ended_within, last_words, log_text, open, tail},
 };
 use fs_err as fs;
 use model::{
@@ -17,7 +16,6 @@ use model::{
 };
 use std::{
     net::TcpListener,
-    os::unix::net::UnixStream,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -56,7 +54,7 @@ pub struct Rendered {
 
 /// A launch with its paths, as products see it.
 #[derive(Debug)]
-pub struct Ground<'a> {
+pub struct Setup<'a> {
     /// What was asked for.
     pub launch: Launch<'a>,
     /// Private folder for the socket.
@@ -115,7 +113,7 @@ pub struct Step {
     pub files: Vec<PathBuf>,
 }
 
-impl<'a> Ground<'a> {
+impl<'a> Setup<'a> {
     fn of(launch: Launch<'a>) -> Result<Self> {
         let inputs = launch.place.config_of(launch.label)?;
         // A socket lies in a private folder; a port is open to everybody on this host.
@@ -180,28 +178,29 @@ pub fn initialise(launch: &Launch<'_>, keeper: &Keeper) -> Result<()> {
         return Err(Error::DataNotEmpty { path: data.to_owned() });
     }
     folder::create_private_folder(data)?;
-    let ground = Ground::of(*launch)?;
-    ground.configure(product)?;
-    let log = ground.log("initialise")?;
+    let setup = Setup::of(*launch)?;
+    setup.configure(product)?;
+    let log = setup.log("initialise")?;
     fs::write(&log, "")?;
-    let steps = product.initialise(&ground)?;
+    let steps = product.initialise(&setup)?;
     // From now on root writes nothing into it.
     folder::give(data, launch.place.user())?;
-    check_access(&ground)?;
+    check_access(&setup)?;
     // They hold the password.
     let inputs: Vec<PathBuf> = steps.iter().flat_map(|step| step.files.clone()).collect();
-    let done = execute(steps, (&ground, &log), keeper);
+    let done = execute(steps, &setup, &log, keeper);
     inputs.iter().try_for_each(fs::remove_file)?;
     done
 }
 
-fn execute(steps: Vec<Step>, (ground, log): (&Ground<'_>, &Path), keeper: &Keeper) -> Result<()> {
+fn execute(steps: Vec<Step>, setup: &Setup<'_>, log: &Path, keeper: &Keeper) -> Result<()> {
     for step in steps {
-        let spawn = ground.spawn(step.words, step.input, log);
+        let words = [setup.launch.build.prefix.clone(), step.words].concat();
+        let spawn = setup.spawn(words, step.input, log);
         if let Err(reason) = to_end(keeper, spawn)? {
-            return Err(unknown_setting(ground, log, &reason).unwrap_or_else(|| {
+            return Err(unknown_setting(setup, log, &reason).unwrap_or_else(|| {
                 let (server, log) =
-                    (ground.launch.installed.server.clone(), ground.hide(&last_words(log)));
+                    (setup.launch.installed.server.clone(), setup.hide(&last_words(log)));
                 Error::Initialise { server, reason, log }
             }));
         }
@@ -234,30 +233,30 @@ pub fn start(
     ready: &mut dyn FnMut(&Target) -> std::result::Result<(), NotReady>,
 ) -> Result<Server> {
     let product = find(&launch.installed.server)?;
-    let ground = Ground::of(*launch)?;
-    check_access(&ground)?;
-    let endpoint = product.endpoint(&ground);
+    let setup = Setup::of(*launch)?;
+    check_access(&setup)?;
+    let endpoint = product.endpoint(&setup);
     check_length(&endpoint)?;
     integrity::check(launch.installed)?;
-    let rendered = ground.configure(product)?;
-    let log = ground.log("server")?;
+    let rendered = setup.configure(product)?;
+    let log = setup.log("server")?;
     fs::write(&log, "")?;
     let words = [
         launch.build.prefix.clone(),
         launch.installed.program().command(),
-        product.arguments(&ground),
+        product.arguments(&setup),
     ]
     .concat();
-    let spawned = keeper.spawn(ground.spawn(words, None, &log))?;
+    let spawned = keeper.spawn(setup.spawn(words, None, &log))?;
     let pid = spawned.pid;
-    let target = Target { password: ground.password.clone(), ..product.target(endpoint) };
+    let target = Target { password: setup.password.clone(), ..product.target(endpoint) };
     let failed = |reason: String| {
-        unknown_setting(&ground, &log, &reason).unwrap_or_else(|| {
-            let log = ground.hide(&last_words(&log));
+        unknown_setting(&setup, &log, &reason).unwrap_or_else(|| {
+            let log = setup.hide(&last_words(&log));
             Error::Start { server: product.name().to_owned(), reason, log }
         })
     };
-    let Ok(mut server) = Server::started(product, target, spawned, (keeper, &log)) else {
+    let Ok(mut server) = Server::started(product, target, spawned, keeper, &log) else {
         let ending = keeper.ending(pid)?;
         keeper.forget(pid)?;
         return Err(failed(ending.to_string()));
@@ -266,40 +265,28 @@ pub fn start(
         let ended = if server.is_alive() { None } else { Some(keeper.ending(pid)?) };
         return Err(failed(ended.map_or(reason, |ending| ending.to_string())));
     }
-    check_preloads(&ground, pid).map_err(failed)?;
+    let preloads = factor::not_loaded(&launch.build.environment, pid);
+    preloads.map_or(Ok(()), |reason| Err(failed(reason)))?;
     integrity::check_mapped(launch.installed, pid)?;
     keeper.note(pid)?;
     server.rendered = rendered;
-    let said = fs::read(&log)?;
-    let ignored = product.ignored(&ground, &String::from_utf8_lossy(&said));
+    let ignored = product.ignored(&setup, &log_text(&log)?);
     server.rendered.ignored.extend(ignored);
     Ok(server)
 }
 
 /// The error of a server that does not know a setting, if its log names one.
-fn unknown_setting(ground: &Ground<'_>, log: &Path, reason: &str) -> Option<Error> {
-    let installed = ground.launch.installed;
+fn unknown_setting(setup: &Setup<'_>, log: &Path, reason: &str) -> Option<Error> {
+    let installed = setup.launch.installed;
     let text = tail(log, usize::MAX);
     let name = find(&installed.server).ok()?.unknown_setting(&text)?;
     Some(Error::UnknownSetting {
         server: installed.server.clone(),
         version: installed.version.clone(),
         reason: reason.to_owned(),
-        config: ground.launch.config.name.clone(),
+        config: setup.launch.config.name.clone(),
         name,
     })
-}
-
-/// A server of the user's own that listens on this socket. It is never stopped nor frozen.
-pub fn attach(server: &str, socket: &Path) -> Result<Server> {
-    let product = find(server)?;
-    let target = product.target(Endpoint::Socket(socket.to_owned()));
-    let stream = UnixStream::connect(socket).map_err(|error| {
-        std::io::Error::new(error.kind(), format!("{error}: `{}`", socket.display()))
-    })?;
-    let peer = rustix::net::sockopt::socket_peercred(&stream).map_err(std::io::Error::from)?;
-    let pid = u32::try_from(peer.pid.as_raw_nonzero().get()).unwrap_or(0);
-    Server::attached(product, target, pid)
 }
 
 fn wait_until_ready(
@@ -324,11 +311,11 @@ fn wait_until_ready(
     Err(format!("no answer within {} seconds: {last}", READY_LIMIT.as_secs()))
 }
 
-fn check_access(ground: &Ground<'_>) -> Result<()> {
-    let user = ground.launch.place.user();
-    access::check(&ground.launch.installed.binary, user)?;
-    access::check(ground.launch.data, user)?;
-    access::check(&ground.sockets, user)
+fn check_access(setup: &Setup<'_>) -> Result<()> {
+    let user = setup.launch.place.user();
+    access::check(&setup.launch.installed.binary, user)?;
+    access::check(setup.launch.data, user)?;
+    access::check(&setup.sockets, user)
 }
 
 fn check_length(endpoint: &Endpoint) -> Result<()> {
@@ -338,19 +325,4 @@ fn check_length(endpoint: &Endpoint) -> Result<()> {
         }
         _ => Ok(()),
     }
-}
-
-// An allocator that was asked for and not loaded would make two equal subjects look compared.
-fn check_preloads(ground: &Ground<'_>, pid: u32) -> std::result::Result<(), String> {
-    let environment = &ground.launch.build.environment;
-    let preloads = environment.iter().filter(|(name, _)| name == "LD_PRELOAD");
-    for library in preloads.flat_map(|(_, value)| value.split([' ', ':'])) {
-        // The loader may have followed links: the maps show the file itself.
-        let path = std::fs::canonicalize(library).unwrap_or_else(|_| PathBuf::from(library));
-        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        if !library.is_empty() && !task::has_mapped(pid, &name) {
-            return Err(format!("`{library}` of `LD_PRELOAD` was not loaded"));
-        }
-    }
-    Ok(())
 }

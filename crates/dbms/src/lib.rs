@@ -10,16 +10,19 @@
 
 mod access;
 mod archive;
+mod basedir;
 mod cgroup;
 mod client;
 mod error;
 mod explain;
+pub mod factor;
 mod folder;
 mod freezer;
 mod install;
 mod installed;
 mod integrity;
 mod keeper;
+mod known;
 mod launch;
 mod leftovers;
 mod mysql_family;
@@ -38,6 +41,7 @@ mod upkeep;
 mod user;
 mod version;
 
+pub use basedir::check_basedir;
 pub use client::inherit_little;
 pub use error::{Error, Result};
 pub use explain::{Access, Explained, PlanRows, Question};
@@ -45,7 +49,7 @@ pub use folder::{copy_folder, create_private_folder};
 pub use install::{import_tarball, install, installed};
 pub use installed::{Installed, Program};
 pub use keeper::{Keeper, keep};
-pub use launch::{Ground, Launch, NotReady, Rendered, Step, attach, initialise, start};
+pub use launch::{Launch, NotReady, Rendered, Setup, Step, initialise, start};
 pub use neighbors::{Announcement, Concurrency, Neighbor, announce, shared_folder};
 pub use own_settings::check_settings;
 pub use package::{Moves, Package, Release};

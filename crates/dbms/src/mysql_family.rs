@@ -2,7 +2,7 @@
 
 use crate::{
     Debt, Installed, Maintenance, Rendered, Result, Size, folder,
-    launch::{Ground, Step},
+    launch::{Setup, Step},
     mysql_layout::Layout,
     version::{numbers, setting_value},
 };
@@ -159,8 +159,8 @@ pub(crate) fn unsettle_sql(config: &Config) -> Vec<Maintenance> {
 }
 
 /// The settings that no server starts without, then those of the configuration.
-pub(crate) fn render(ground: &Ground<'_>) -> Rendered {
-    let launch = &ground.launch;
+pub(crate) fn render(setup: &Setup<'_>) -> Rendered {
+    let launch = &setup.launch;
     let layout = Layout::of(&launch.installed.basedir);
     let mut text = "[mysqld]\n".to_owned();
     let mut set = |name: &str, value: &dyn std::fmt::Display| {
@@ -168,9 +168,9 @@ pub(crate) fn render(ground: &Ground<'_>) -> Rendered {
     };
     set("basedir", &layout.base.display());
     set("datadir", &launch.data.display());
-    set("tmpdir", &ground.temporary.display());
-    set("socket", &ground.sockets.join("s").display());
-    set("pid_file", &ground.sockets.join("pid").display());
+    set("tmpdir", &setup.temporary.display());
+    set("socket", &setup.sockets.join("s").display());
+    set("pid_file", &setup.sockets.join("pid").display());
     if let Some(share) = &layout.share {
         set("lc_messages_dir", &share.display());
         if share.join("charsets").is_dir() {
@@ -181,7 +181,7 @@ pub(crate) fn render(ground: &Ground<'_>) -> Rendered {
         set("plugin_dir", &plugins.display());
     }
     set("local_infile", &1);
-    if initialises_itself(ground) {
+    if initialises_itself(setup) {
         set("secure_file_priv", &"NULL");
         set("loose_mysqlx", &0);
         // Else sizes of tables are those of a day ago.
@@ -193,7 +193,7 @@ pub(crate) fn render(ground: &Ground<'_>) -> Rendered {
         set(&format!("{loose}{}", setting.name), &value);
     }
     // Last, so that nothing before can change them.
-    match ground.port {
+    match setup.port {
         None => set("skip_networking", &1),
         Some(port) => {
             set("bind_address", &"127.0.0.1");
@@ -204,11 +204,11 @@ pub(crate) fn render(ground: &Ground<'_>) -> Rendered {
 }
 
 /// Optional settings of the configuration that the log calls unknown.
-pub(crate) fn ignored(ground: &Ground<'_>, log: &str) -> Vec<String> {
+pub(crate) fn ignored(setup: &Setup<'_>, log: &str) -> Vec<String> {
     let unknown: Vec<String> = unknown(log)
         .filter_map(|name| Some(plain(name).strip_prefix("loose_")?.to_owned()))
         .collect();
-    let settings = ground.launch.config.settings.iter().filter(|setting| setting.optional);
+    let settings = setup.launch.config.settings.iter().filter(|setting| setting.optional);
     settings
         .filter(|setting| unknown.contains(&plain(&setting.name)))
         .map(|setting| setting.name.clone())
@@ -233,13 +233,13 @@ fn unknown(log: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-pub(crate) fn arguments(ground: &Ground<'_>) -> Vec<String> {
-    vec![format!("--defaults-file={}", ground.config_file.display())]
+pub(crate) fn arguments(setup: &Setup<'_>) -> Vec<String> {
+    vec![format!("--defaults-file={}", setup.config_file.display())]
 }
 
-pub(crate) fn endpoint(ground: &Ground<'_>) -> Endpoint {
-    match ground.port {
-        None => Endpoint::Socket(ground.sockets.join("s")),
+pub(crate) fn endpoint(setup: &Setup<'_>) -> Endpoint {
+    match setup.port {
+        None => Endpoint::Socket(setup.sockets.join("s")),
         Some(port) => Endpoint::Port(port),
     }
 }
@@ -258,21 +258,21 @@ pub(crate) fn target(protocol: &str, endpoint: Endpoint) -> Target {
 
 /// MySQL from 5.7 on makes its own data folder; before, and always MariaDB, scripts of the build
 /// do, or a ready folder is copied.
-fn initialises_itself(ground: &Ground<'_>) -> bool {
-    let installed = ground.launch.installed;
+fn initialises_itself(setup: &Setup<'_>) -> bool {
+    let installed = setup.launch.installed;
     installed.server == "mysql" && numbers(&installed.version) >= vec![5, 7]
 }
 
-pub(crate) fn initialise(ground: &Ground<'_>) -> Result<Vec<Step>> {
-    let launch = &ground.launch;
+pub(crate) fn initialise(setup: &Setup<'_>) -> Result<Vec<Step>> {
+    let launch = &setup.launch;
     let layout = Layout::of(&launch.installed.basedir);
     let mut words = launch.installed.program().command();
-    words.extend(arguments(ground));
-    let file = ground.inputs.join("initialise.sql");
-    if initialises_itself(ground) {
+    words.extend(arguments(setup));
+    let file = setup.inputs.join("initialise.sql");
+    if initialises_itself(setup) {
         words.push("--initialize-insecure".to_owned());
         words.push(format!("--init-file={}", file.display()));
-        ground.write(&file, &first_statements(ground.password.reveal()))?;
+        setup.write(&file, &first_statements(setup.password.reveal()))?;
         return Ok(vec![Step { words, input: None, files: vec![file] }]);
     }
     if let Some(template) = &layout.template {
@@ -281,7 +281,7 @@ pub(crate) fn initialise(ground: &Ground<'_>) -> Result<Vec<Step>> {
         folder::make(launch.data, 0o700, None)?;
         // A folder is a database to these versions.
         folder::make(&launch.data.join(DATABASE), 0o700, None)?;
-        if ground.password.is_empty() {
+        if setup.password.is_empty() {
             return Ok(Vec::new());
         }
     }
@@ -290,10 +290,10 @@ pub(crate) fn initialise(ground: &Ground<'_>) -> Result<Vec<Step>> {
         Some(_) => String::new(),
         None => bootstrap(layout.share.as_deref())?,
     };
-    if !ground.password.is_empty() {
-        text.push_str(&password_for_all(launch.installed, ground.password.reveal()));
+    if !setup.password.is_empty() {
+        text.push_str(&password_for_all(launch.installed, setup.password.reveal()));
     }
-    ground.write(&file, &text)?;
+    setup.write(&file, &text)?;
     Ok(vec![Step { words, input: Some(file.clone()), files: vec![file] }])
 }
 

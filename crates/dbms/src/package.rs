@@ -2,6 +2,7 @@
 
 use crate::{
     Error, Places, Result,
+    known::{self, Wanted},
     registry::{REGISTRIES, Registry},
 };
 
@@ -36,6 +37,16 @@ pub enum Moves {
     Always,
 }
 
+impl Release {
+    /// A version of a product. Where its file is known, the package is of that file's version.
+    pub(crate) fn of(wanted: Wanted<'_>, moves: Moves, mut package: Package) -> Self {
+        if let Some(known) = known::shipped(wanted).filter(|_| moves == Moves::Never) {
+            package.at.clone_from(&known.at);
+        }
+        Self { version: wanted.version.to_owned(), moves, package }
+    }
+}
+
 impl Package {
     /// For messages.
     pub(crate) fn label(&self) -> String {
@@ -45,6 +56,17 @@ impl Package {
     /// For manifests.
     pub(crate) fn origin(&self) -> String {
         format!("{}: {}", self.registry, self.label())
+    }
+
+    /// Whether its registry's client verifies a signature.
+    pub(crate) fn is_signed(&self) -> bool {
+        self.registry == "debian"
+    }
+
+    /// Whether neither the server's vendor nor a distribution made it.
+    pub(crate) fn is_repackaged(&self) -> bool {
+        let name = self.names.first().map_or("", String::as_str);
+        is_repackaged(self.registry, name)
     }
 
     /// Its registry.
@@ -60,4 +82,12 @@ impl Package {
     pub(crate) fn lookup(&self, places: &Places) -> Result<String> {
         self.registry()?.lookup(self, places)
     }
+}
+
+/// Packages of Maven and npm that the server's vendor made.
+const OF_VENDORS: &[&str] = &["mysql:mysql-connector-mxj-db-files"];
+
+/// Whether neither the server's vendor nor a distribution made a package.
+pub(crate) fn is_repackaged(registry: &str, name: &str) -> bool {
+    ["maven", "npm"].contains(&registry) && !OF_VENDORS.contains(&name)
 }

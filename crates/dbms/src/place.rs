@@ -185,6 +185,13 @@ impl RunPlace {
         Ok(folder)
     }
 
+    /// Gives the part `name` of a folder and what is in it to the user of the servers, who passes
+    /// through the folder.
+    pub fn share_with_server(&self, folder: &Path, name: &str) -> Result<()> {
+        make_shared(folder, self.user)?;
+        folder::give(&folder.join(name), self.user)
+    }
+
     /// A new folder of one server's socket, with a short name that depends on the label alone.
     pub(crate) fn sockets_of(&self, label: &str) -> Result<PathBuf> {
         let folder = self.sockets.join(&short_hash(Path::new(label))[..6]);

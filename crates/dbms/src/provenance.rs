@@ -5,7 +5,8 @@ use crate::{
     Installed, Places, Result,
     install::folder_of,
     installed::Manifest,
-    package::{Moves, Release},
+    known::{self, Wanted},
+    package::{Moves, Release, is_repackaged},
     product::Dbms,
     version::numbers,
 };
@@ -25,6 +26,10 @@ pub struct Available {
     pub moves: Option<Moves>,
     /// Registry and package.
     pub origin: String,
+    /// Whether dbdyno knows the SHA-256 of its file.
+    pub is_known: bool,
+    /// Whether neither the server's vendor nor a distribution made the package.
+    pub is_repackaged: bool,
     /// What is known of it where it is installed, with the SHA-256 of its program.
     pub installed: Option<(Provenance, String)>,
 }
@@ -89,6 +94,11 @@ fn one(
         version: version.or(manifest.as_ref().map(|m| &m.version)).cloned().unwrap_or_default(),
         moves: release.map(|release| release.moves),
         origin,
+        is_known: release.is_some_and(|release| {
+            let wanted = Wanted { server: product.name(), version: &release.version };
+            known::shipped(wanted).is_some()
+        }),
+        is_repackaged: release.is_some_and(|release| release.package.is_repackaged()),
         installed,
     }
 }
@@ -108,6 +118,7 @@ fn of_files(manifest: Option<&Manifest>, basedir: &Path, binary: &Path) -> Prove
             found.packager = match source {
                 "debian" => "Debian".to_owned(),
                 "import" => String::new(),
+                _ if is_repackaged(source, name) => format!("{source} {name} (third party)"),
                 _ => format!("{source} {name}"),
             };
             let name = name.rsplit(':').next().unwrap_or_default();
@@ -242,7 +253,7 @@ mod tests {
         let found = complete(of_files(Some(&manifest), folder.path(), &binary), reported);
         assert_eq!(
             (found.source.as_str(), found.packager.as_str()),
-            ("maven", "maven group:binaries")
+            ("maven", "maven group:binaries (third party)")
         );
         assert_eq!((found.archive_sha256.as_str(), found.compiler.as_str()), ("aa", "GCC 7.5.0"));
         assert_eq!((found.flags.as_str(), found.build_id.as_str()), ("-O2", ""));

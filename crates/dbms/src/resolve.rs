@@ -132,14 +132,7 @@ mod tests {
 
     fn asked(name: &str) -> Build {
         let (server, version) = name.split_once('@').unwrap();
-        Build {
-            server: server.to_owned(),
-            version: version.to_owned(),
-            basedir: None,
-            attach: None,
-            prefix: Vec::new(),
-            environment: Vec::new(),
-        }
+        Build::of(server, version)
     }
 
     #[test]

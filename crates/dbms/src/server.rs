@@ -15,6 +15,7 @@ use rustix::{
     process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
 };
 use std::{
+    io::{Read, Seek},
     os::fd::OwnedFd,
     path::{Path, PathBuf},
     time::Duration,
@@ -23,6 +24,8 @@ use std::{
 /// InnoDB may have a large buffer pool to write.
 const STOP_LIMIT: Duration = Duration::from_secs(1200);
 const LAST_LINES: usize = 20;
+/// Bytes of a log that are read at its start, and as many at its end.
+const LOG_PART_BYTES: u64 = 4 << 20;
 const FIRST_ERRORS: usize = 5;
 const ERROR_MARKS: &[&str] = &["[ERROR]", "FATAL:", "ERROR:", "PANIC:"];
 
@@ -43,8 +46,7 @@ impl std::fmt::Display for Ending {
     }
 }
 
-/// A server that answers. Dropping it kills one that was started, and leaves one that was attached
-/// alone.
+/// A server that answers. Dropping it kills it.
 #[derive(Debug)]
 pub struct Server {
     pub(crate) name: &'static str,
@@ -59,8 +61,6 @@ pub struct Server {
 enum Owner {
     /// Started by dbdyno.
     Keeper { keeper: Keeper, freezer: Freezer, log: PathBuf, stop: Signal },
-    /// The user's own.
-    User,
     /// It has ended, and its remains are removed.
     Nobody,
 }
@@ -70,7 +70,8 @@ impl Server {
         product: &dyn Dbms,
         target: Target,
         spawned: Spawned,
-        (keeper, log): (&Keeper, &Path),
+        keeper: &Keeper,
+        log: &Path,
     ) -> Result<Self> {
         let freezer = match spawned.group {
             Some(group) => Freezer::Group(group),
@@ -88,17 +89,6 @@ impl Server {
                 log: log.to_owned(),
                 stop: product.stop_signal(),
             },
-        })
-    }
-
-    pub(crate) fn attached(product: &dyn Dbms, target: Target, pid: u32) -> Result<Self> {
-        Ok(Self {
-            name: product.name(),
-            target,
-            rendered: Rendered::default(),
-            pid,
-            process: open(pid)?,
-            owner: Owner::User,
         })
     }
 
@@ -121,7 +111,6 @@ impl Server {
     pub fn processes(&self) -> Vec<u32> {
         match &self.owner {
             Owner::Keeper { freezer, .. } => freezer.processes(),
-            Owner::User => task::family(self.pid),
             Owner::Nobody => Vec::new(),
         }
     }
@@ -144,14 +133,13 @@ impl Server {
         !ended_within(&self.process, Duration::ZERO)
     }
 
-    /// Waits until nothing of it executes any more. Servers of the user's own are never frozen: an
-    /// error.
+    /// Waits until nothing of it executes any more.
     pub fn freeze(&mut self) -> Result<()> {
         self.freezer("freeze")?.freeze().map_err(|error| self.freeze_error("freeze", &error))?;
         // What it shares by now could not be found once it is killed.
         match &self.owner {
             Owner::Keeper { keeper, .. } => keeper.note(self.pid),
-            Owner::User | Owner::Nobody => Ok(()),
+            Owner::Nobody => Ok(()),
         }
     }
 
@@ -161,7 +149,7 @@ impl Server {
     }
 
     /// Stops it cleanly and waits. Fails if it did not end well: its data are then not those of a
-    /// clean stop. A server of the user's own goes on.
+    /// clean stop.
     pub fn stop(mut self) -> Result<()> {
         let Owner::Keeper { keeper, stop, .. } = &self.owner else { return Ok(()) };
         let (keeper, stop) = (keeper.clone(), *stop);
@@ -186,7 +174,7 @@ impl Server {
         Err(Error::Stop { server: self.name.to_owned(), reason: ending.to_string(), log })
     }
 
-    /// Kills it at once. A server of the user's own goes on.
+    /// Kills it at once.
     pub fn kill(&mut self) {
         if !matches!(self.owner, Owner::Keeper { .. }) {
             return;
@@ -200,27 +188,25 @@ impl Server {
         }
     }
 
-    /// The last lines of its log, without an end of line; empty for a server of the user's own.
+    /// The last lines of its log, without an end of line.
     pub fn log_tail(&self, lines: usize) -> String {
         match &self.owner {
             Owner::Keeper { log, .. } => tail(log, lines),
-            Owner::User | Owner::Nobody => String::new(),
+            Owner::Nobody => String::new(),
         }
     }
 
     fn last_words(&self) -> String {
         match &self.owner {
             Owner::Keeper { log, .. } => last_words(log),
-            Owner::User | Owner::Nobody => String::new(),
+            Owner::Nobody => String::new(),
         }
     }
 
     fn freezer(&self, action: &'static str) -> Result<&Freezer> {
         match &self.owner {
             Owner::Keeper { freezer, .. } => Ok(freezer),
-            Owner::User | Owner::Nobody => {
-                Err(self.freeze_error(action, &"it was not started by dbdyno"))
-            }
+            Owner::Nobody => Err(self.freeze_error(action, &"it has ended")),
         }
     }
 
@@ -235,10 +221,24 @@ impl Drop for Server {
     }
 }
 
-/// The last lines of a file; empty if it cannot be read.
+/// The text of a log. A server may write any amount, and cut or stretch what it wrote: of a long
+/// log the middle is left out.
+pub(crate) fn log_text(file: &Path) -> Result<String> {
+    let mut log = fs::File::open(file)?;
+    let mut bytes = Vec::new();
+    log.by_ref().take(LOG_PART_BYTES).read_to_end(&mut bytes)?;
+    let rest = log.metadata()?.len().saturating_sub(LOG_PART_BYTES);
+    if rest > LOG_PART_BYTES {
+        log.seek_relative(i64::try_from(rest - LOG_PART_BYTES).unwrap_or(i64::MAX))?;
+        bytes.push(b'\n');
+    }
+    log.take(LOG_PART_BYTES).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The last lines of a log; empty if it cannot be read.
 pub(crate) fn tail(file: &Path, lines: usize) -> String {
-    let bytes = fs::read(file).unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
+    let text = log_text(file).unwrap_or_default();
     let all: Vec<&str> = text.lines().collect();
     all[all.len().saturating_sub(lines)..].join("\n")
 }
@@ -273,6 +273,7 @@ pub(crate) fn open(pid: u32) -> Result<OwnedFd> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::{SeekFrom, Write};
 
     #[test]
     fn errors_are_not_lost_behind_the_words_of_a_shutdown() {
@@ -285,5 +286,17 @@ mod tests {
         assert!(words.ends_with("shutting down 29"), "{words}");
         assert_eq!(tail(log.path(), 1), "shutting down 29");
         assert_eq!(tail(Path::new("/no/such/log"), 1), "");
+    }
+
+    #[test]
+    fn a_log_that_a_server_stretched_is_not_read_whole() {
+        let mut log = tempfile::NamedTempFile::new().unwrap();
+        log.write_all(b"1 [ERROR] first\n").unwrap();
+        log.as_file().set_len(1 << 40).unwrap();
+        log.seek(SeekFrom::End(0)).unwrap();
+        log.write_all(b"\nlast").unwrap();
+        let text = log_text(log.path()).unwrap();
+        assert!(text.len() < 10 << 20 && text.starts_with("1 [ERROR] first\n"));
+        assert_eq!(tail(log.path(), 1), "last");
     }
 }

@@ -20,9 +20,8 @@
 
 #![allow(clippy::print_stdout, reason = "printing figures is what this program is for")]
 
-use load::{engine::Engine, session};
+use load::{engine::Engine, protocol};
 use model::drive::{Assignment, Endpoint, Stretch, StretchEnd, Target};
-use model::workload::Arrival;
 use std::io::{Error, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
@@ -230,7 +229,6 @@ fn stretch(operations: &str, words: &[&str]) -> Result<(), Error> {
     let report = engine
         .run(&Stretch {
             end: StretchEnd::Operations(operations / u64::from(clients)),
-            arrival: Arrival::Closed,
             seed: 1,
             interval_ms: 1000,
         })
@@ -244,25 +242,24 @@ fn stretch(operations: &str, words: &[&str]) -> Result<(), Error> {
 /// One primary-key lookup per operation.
 fn point_query() -> Result<Assignment, Error> {
     let text = r#"{
-      "workload": {"name": "point-query", "help": "", "group": "point", "schema": "sbtest",
-        "counts": "operations", "parameters": {"rows": ROWS, "tables": 1}, "roles": [],
-        "source": "", "ops": [{"name": "point_select", "weight": 1, "transaction": false,
-          "draws": [], "statements": [{"sql": "SELECT c FROM {table} WHERE id=?", "sql_for": {},
-            "args": [{"value": {"uniform": {"low": "1", "high": "rows"}}, "list": null}],
-            "rows_per_statement": null, "repeat": "1", "draws": [], "table": "fresh",
-            "class": "read", "mode": "prepared", "capture": null,
-            "expect": {"rows": {"low": "1", "high": "1"}, "changed": null}}]}]},
-      "schema": {"name": "sbtest", "help": "", "tables": [{"name": "sbtest{n}",
-        "copies": "tables", "rows": "rows", "create": {}, "columns": [], "indexes": {},
-        "finish": {}}]},
-      "parameters": {}
+      "script": {"workload": "point-query", "source": "", "schema": "sbtest",
+        "counts": "operations", "roles": [{"name": "", "clients": 1, "arrival": "closed",
+          "end": "stretch", "leads": true, "ops": [{"name": "point_select", "weight": 1,
+            "transaction": false, "draws": [], "statements": [
+              {"sql": "SELECT c FROM {table} WHERE id=?", "sql_for": {},
+               "args": [{"value": {"uniform": {"low": 1, "high": ROWS}}, "list": null}],
+               "rows_per_statement": null, "repeat": 1, "draws": [], "table": "fresh",
+               "class": "read", "effect": "read", "mode": "prepared", "capture": null,
+               "expect": {"rows": {"low": 1, "high": 1}, "changed": null}}]}]}]},
+      "schema": {"name": "sbtest", "help": "", "tables": [{"name": "sbtest{n}", "copies": 1,
+        "rows": ROWS, "create": {}, "columns": [], "indexes": {}, "finish": {}}]}
     }"#;
     serde_json::from_str(&text.replace("ROWS", &ROWS.to_string())).map_err(Error::other)
 }
 
 /// A hundred rows per statement into an empty table without secondary indexes.
 fn insert(target: &Target, mode: &str) -> Result<Assignment, Error> {
-    let mut control = session::open(target).map_err(Error::other)?;
+    let mut control = protocol::open(target).map_err(Error::other)?;
     let (key, time) = match target.protocol.as_str() {
         "postgres" => ("BIGSERIAL", "TIMESTAMP"),
         _ => ("BIGINT AUTO_INCREMENT", "DATETIME"),
@@ -276,25 +273,23 @@ fn insert(target: &Target, mode: &str) -> Result<Assignment, Error> {
         control.query(sql).map_err(Error::other)?;
     }
     let text = r#"{
-      "workload": {"name": "insert100", "help": "", "group": "write", "schema": "ibench",
-        "counts": "operations", "parameters": {"rows": 0, "tables": 1}, "roles": [],
-        "source": "", "ops": [{"name": "insert", "weight": 1, "transaction": false,
-          "draws": [], "statements": [{"sql": "INSERT INTO {table} (COLUMNS) VALUES {rows}",
-            "sql_for": {}, "args": [
-              {"value": "now", "list": null},
-              {"value": {"uniform": {"low": "0", "high": "999"}}, "list": null},
-              {"value": {"uniform": {"low": "0", "high": "99999"}}, "list": null},
-              {"value": {"uniform": {"low": "0", "high": "9999"}}, "list": null},
-              {"value": {"uniform": {"low": "0", "high": "499"}}, "list": null},
-              {"value": {"filler": {"low": "10", "high": "20", "random_percent": 50}},
-               "list": null}],
-            "rows_per_statement": "INSERTED", "repeat": "1", "draws": [], "table": "connection",
-            "class": "write", "mode": "MODE", "capture": null,
-            "expect": {"rows": null, "changed": {"low": "INSERTED", "high": "INSERTED"}}}]}]},
-      "schema": {"name": "ibench", "help": "", "tables": [{"name": "pi{n}",
-        "copies": "tables", "rows": "rows", "create": {}, "columns": [], "indexes": {},
-        "finish": {}}]},
-      "parameters": {}
+      "script": {"workload": "insert100", "source": "", "schema": "ibench",
+        "counts": "operations", "roles": [{"name": "", "clients": 1, "arrival": "closed",
+          "end": "stretch", "leads": true, "ops": [{"name": "insert", "weight": 1,
+            "transaction": false, "draws": [], "statements": [
+              {"sql": "INSERT INTO {table} (COLUMNS) VALUES {rows}", "sql_for": {}, "args": [
+                 {"value": "now", "list": null},
+                 {"value": {"uniform": {"low": 0, "high": 999}}, "list": null},
+                 {"value": {"uniform": {"low": 0, "high": 99999}}, "list": null},
+                 {"value": {"uniform": {"low": 0, "high": 9999}}, "list": null},
+                 {"value": {"uniform": {"low": 0, "high": 499}}, "list": null},
+                 {"value": {"filler": {"low": 10, "high": 20, "random_percent": 50}},
+                  "list": null}],
+               "rows_per_statement": INSERTED, "repeat": 1, "draws": [], "table": "connection",
+               "class": "write", "effect": {"insert": INSERTED}, "mode": "MODE", "capture": null,
+               "expect": {"rows": null, "changed": {"low": INSERTED, "high": INSERTED}}}]}]}]},
+      "schema": {"name": "ibench", "help": "", "tables": [{"name": "pi{n}", "copies": 1,
+        "rows": 0, "create": {}, "columns": [], "indexes": {}, "finish": {}}]}
     }"#;
     let text = text.replace("INSERTED", &INSERTED.to_string()).replace("MODE", mode);
     let columns = "dateandtime, cashregisterid, customerid, productid, price, data";

@@ -4,11 +4,9 @@
 
 use load::fill::fill;
 use model::{
-    Parameters,
     drive::{Endpoint, LoadIndexes, LoadJob, Target},
-    expression::Expression,
     schema::{Column, ColumnValue, Schema, Table},
-    workload::Generator,
+    script::Generator,
 };
 use std::{collections::BTreeMap, error::Error, io::Write};
 
@@ -32,18 +30,16 @@ fn main() -> Result<(), Box<dyn Error>> {
         library: None,
         initial_sql: Vec::new(),
     };
-    let parameters =
-        Parameters::from([("tables".into(), tables.parse()?), ("rows".into(), rows.parse()?)]);
+    let schema = schema(tables.parse()?, rows.parse()?);
     let engine = engine.first().cloned().unwrap_or_else(|| "InnoDB".to_owned());
     let threads = threads.parse()?;
     let indexes = LoadIndexes::Created;
-    let job =
-        LoadJob { schema: schema(), parameters, engine, threads, seed: 1, indexes, now_seconds: 0 };
+    let job = LoadJob { schema, engine, threads, seed: 1, indexes, now_seconds: 0 };
     writeln!(std::io::stdout(), "{:?}", fill(&target, &job)?)?;
     Ok(())
 }
 
-fn schema() -> Schema {
+fn schema(copies: u64, rows: u32) -> Schema {
     let columns = "k INTEGER DEFAULT '0' NOT NULL, c CHAR(120) DEFAULT '' NOT NULL, \
                    pad CHAR(60) DEFAULT '' NOT NULL";
     let create = [
@@ -65,12 +61,12 @@ fn schema() -> Schema {
     let template = |groups| Generator::Template { template: vec![group; groups].join("-") };
     let table = Table {
         name: "sbtest{n}".to_owned(),
-        copies: Expression::new("tables"),
-        rows: Expression::new("rows"),
+        copies,
+        rows: rows.into(),
         create: create.map(|(dialect, sql)| (dialect.to_owned(), sql)).into(),
         columns: vec![
             Column { name: "id".to_owned(), value: ColumnValue::RowNumber },
-            drawn("k", Generator::Uniform { low: 1.into(), high: Expression::new("rows") }),
+            drawn("k", Generator::Uniform { low: 1, high: rows.into() }),
             drawn("c", template(10)),
             drawn("pad", template(5)),
         ],

@@ -13,6 +13,15 @@ use model::{
 /// are the same whatever the arrival is.
 const ARRIVAL_STREAM: u64 = 1 << 63;
 
+/// Which connection of a role it is.
+#[derive(Debug, Clone, Copy)]
+pub struct Member {
+    /// Index among the connections of the role.
+    pub index: u32,
+    /// Connections of the role.
+    pub clients: u32,
+}
+
 /// The intended start times of one connection.
 #[derive(Debug, Clone)]
 pub struct Schedule {
@@ -32,9 +41,10 @@ enum Pace {
 }
 
 impl Schedule {
-    /// The schedule of connection `index` of `clients`, which share the rate evenly; `seed` is that
-    /// of the stretch.
-    pub fn new((arrival, seed): (Arrival, u64), index: u32, clients: u32) -> Self {
+    /// The schedule of a connection; all of its role share the rate evenly. `seed` is that of the
+    /// stretch.
+    pub fn new(arrival: Arrival, seed: u64, member: Member) -> Self {
+        let Member { index, clients } = member;
         let Arrival::Open { per_second, spacing } = arrival else {
             return Self { pace: Pace::Closed, next: 0.0 };
         };
@@ -104,15 +114,19 @@ impl Limit {
 mod tests {
     use super::*;
 
-    fn open(per_second: f64, spacing: Spacing) -> (Arrival, u64) {
-        (Arrival::Open { per_second, spacing }, 3)
+    fn schedule(arrival: Arrival, index: u32, clients: u32) -> Schedule {
+        Schedule::new(arrival, 3, Member { index, clients })
+    }
+
+    fn open(per_second: f64, spacing: Spacing) -> Arrival {
+        Arrival::Open { per_second, spacing }
     }
 
     #[test]
     fn even_connections_take_turns() {
         let mut times: Vec<u64> = (0..4)
             .flat_map(|index| {
-                let mut schedule = Schedule::new(open(1000.0, Spacing::Even), index, 4);
+                let mut schedule = schedule(open(1000.0, Spacing::Even), index, 4);
                 (0..5).map(move |_| schedule.take())
             })
             .collect();
@@ -123,7 +137,7 @@ mod tests {
 
     #[test]
     fn poisson_gaps_have_their_mean_and_spread() {
-        let mut schedule = Schedule::new(open(1000.0, Spacing::Poisson), 0, 2);
+        let mut schedule = schedule(open(1000.0, Spacing::Poisson), 0, 2);
         let mut last = 0;
         let gaps: Vec<f64> = (0..50_000)
             .map(|_| {
@@ -141,7 +155,7 @@ mod tests {
 
     #[test]
     fn a_closed_loop_is_always_due() {
-        let mut schedule = Schedule::new((Arrival::Closed, 3), 0, 1);
+        let mut schedule = schedule(Arrival::Closed, 0, 1);
         assert!(!schedule.is_open());
         assert_eq!([schedule.take(), schedule.take()], [0, 0]);
     }

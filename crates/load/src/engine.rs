@@ -1,13 +1,18 @@
 //! The measured connections of a driver: one thread each, from connect to close.
 
 use crate::Error;
-use crate::client::{self, Failure, FailureKind, Protocol};
-use crate::program::Cast;
-use crate::worker::{Counters, Job, Report, Seats, Start, Station, Tally, set_start};
+use crate::program::Roles;
+use crate::protocol;
+use crate::recorder::Tally;
+use crate::transaction::{self, Coded};
+use crate::wire::Failure;
+use crate::worker::{
+    Bodies, Body, CodedBody, Counters, Job, Peers, Report, Start, WorkerSetup, set_start,
+};
 use model::drive::{
     Assignment, Connection, Stretch, StretchEnd, StretchReport, Target, Trace, TracedStatement,
 };
-use model::workload::Arrival;
+use model::workload::Mode;
 use std::sync::atomic::AtomicU64;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Barrier};
@@ -18,10 +23,10 @@ const STACK_BYTES: usize = 512 * 1024;
 
 /// Open connections with their threads. Dropping it closes them.
 pub struct Engine {
-    protocol: &'static Protocol,
+    dialect: String,
     workers: Vec<Worker>,
     connections: Vec<Connection>,
-    cast: Option<Cast>,
+    roles: Option<Roles>,
 }
 
 /// The engine's end of a worker thread. The fields are dropped in order: the thread ends when its
@@ -51,13 +56,14 @@ impl Engine {
         clients: u32,
         counters: &Counters,
     ) -> Result<Self, Error> {
-        let protocol = protocol_of(target)?;
+        let work = bodies(&target.protocol)?.work;
+        let dialect = target.protocol.clone();
         let mut engine =
-            Self { protocol, workers: Vec::new(), connections: Vec::new(), cast: None };
+            Self { dialect, workers: Vec::new(), connections: Vec::new(), roles: None };
         for index in 0..clients {
             let (jobs, worker_jobs) = channel();
             let (worker_reports, reports) = channel();
-            let station = Station {
+            let setup = WorkerSetup {
                 target: target.clone(),
                 index,
                 counters: counters.clone(),
@@ -67,13 +73,14 @@ impl Engine {
             let thread = thread::Builder::new()
                 .name(format!("client {index}"))
                 .stack_size(STACK_BYTES)
-                .spawn(move || (protocol.work)(station))
+                .spawn(move || work(setup))
                 .map_err(|source| Error::Thread { index, source })?;
             engine.workers.push(Worker { jobs: Some(jobs), reports, thread: Some(thread) });
             match engine.workers.last().map(Worker::report) {
                 Some(Ok(Report::Connected(Ok(connection)))) => engine.connections.push(connection),
                 Some(Ok(Report::Connected(Err(failure)))) => {
-                    return Err(failed(format!("connection {index} cannot be opened"), &failure));
+                    let context = format!("connection {index} cannot be opened");
+                    return Err(Error::server(context)(failure));
                 }
                 _ => return Err(Error::Worker { index }),
             }
@@ -92,13 +99,13 @@ impl Engine {
     /// # Errors
     /// What is wrong with the workload, or the server's answer to its statements.
     pub fn compile(&mut self, assignment: &Assignment) -> Result<(), Error> {
-        self.cast = None;
-        let cast = Cast::compile(assignment, self.protocol.name)?;
-        if let Some(needed) = cast.connections()
+        self.roles = None;
+        let roles = Roles::compile(assignment, &self.dialect)?;
+        if let Some(needed) = roles.connections()
             && needed != self.workers.len()
         {
             return Err(Error::Workload {
-                workload: cast.name,
+                workload: roles.name,
                 place: String::new(),
                 reason: format!(
                     "its roles have {needed} clients, but {} connections are open; connect with \
@@ -107,14 +114,29 @@ impl Engine {
                 ),
             });
         }
+        self.prepare(roles, bodies(&self.dialect)?.declared)
+    }
+
+    /// The same of a workload whose transactions are written in Rust.
+    ///
+    /// # Errors
+    /// The server's answer to its statements.
+    pub fn compile_coded<T: Coded>(&mut self, mode: Mode) -> Result<(), Error> {
+        self.roles = None;
+        let program = transaction::program::<T>(&self.dialect, mode);
+        let body = protocol::find::<CodedBody<T>>(&self.dialect).map_err(Error::Protocol)?;
+        self.prepare(Roles::of(program), body)
+    }
+
+    fn prepare(&mut self, roles: Roles, body: fn() -> Body) -> Result<(), Error> {
         for (index, worker) in (0..).zip(&self.workers) {
-            let (part, _) = cast.place(index);
-            let part = cast.parts.get(part).ok_or(Error::Worker { index })?;
-            worker.send(Job::Prepare(Arc::clone(&part.program)));
+            let (part, _) = roles.place(index);
+            let part = roles.parts.get(part).ok_or(Error::Worker { index })?;
+            worker.send(Job::Prepare(Arc::clone(&part.program), body()));
         }
-        let what = format!("workload `{}` cannot be prepared", cast.name);
+        let what = format!("workload `{}` cannot be prepared", roles.name);
         self.done(&what)?;
-        self.cast = Some(cast);
+        self.roles = Some(roles);
         Ok(())
     }
 
@@ -124,16 +146,17 @@ impl Engine {
     /// No workload is compiled, it has no roles that could end, all connections are lost, or a
     /// worker ended. Errors of single operations are counts of the report.
     pub fn run(&mut self, stretch: &Stretch) -> Result<StretchReport, Error> {
-        let Some(cast) = &self.cast else { return Err(Error::NoWorkload) };
-        if stretch.end == StretchEnd::Roles && !cast.has_roles() {
-            return Err(Error::NoRoles { workload: cast.name.clone() });
+        let Some(roles) = &self.roles else { return Err(Error::NoWorkload) };
+        let own_ends = || roles.parts.iter().any(|part| part.end.is_own());
+        if stretch.end == StretchEnd::Roles && !own_ends() {
+            return Err(Error::NoRoles { workload: roles.name.clone() });
         }
         let connections = self.workers.len();
         let start = Arc::new(Start {
             stretch: stretch.clone(),
             barrier: Barrier::new(connections + 1),
             start_ns: AtomicU64::new(0),
-            seats: Seats::new(cast, stretch, connections as u32),
+            peers: Peers::new(roles, stretch, connections as u32),
         });
         // A worker that is gone would leave its place at the barrier empty for ever.
         for (index, worker) in (0..).zip(&self.workers) {
@@ -155,9 +178,9 @@ impl Engine {
             tallies.push(tally);
         }
         if let Some(failure) = all_lost(&tallies) {
-            return Err(failed("every connection is lost".to_owned(), failure));
+            return Err(Error::server("every connection is lost")(failure.clone()));
         }
-        crate::merge::report(cast, &start, &tallies)
+        crate::merge::report(roles, &start, &tallies)
     }
 
     /// Executes as many trivial statements on one connection.
@@ -174,7 +197,7 @@ impl Engine {
         match worker.report() {
             Ok(Report::Done(Ok(()))) => Ok(()),
             Ok(Report::Done(Err(failure))) => {
-                Err(failed(format!("the burst on connection {connection} failed"), &failure))
+                Err(Error::server(format!("the burst on connection {connection} failed"))(failure))
             }
             _ => Err(Error::Worker { index: connection }),
         }
@@ -186,7 +209,7 @@ impl Engine {
         for (index, worker) in (0..).zip(&self.workers) {
             let failure = match worker.report() {
                 Ok(Report::Done(Ok(()))) => continue,
-                Ok(Report::Done(Err(failure))) => failed(what.to_owned(), &failure),
+                Ok(Report::Done(Err(failure))) => Error::server(what)(failure),
                 _ => Error::Worker { index },
             };
             result = result.and(Err(failure));
@@ -228,40 +251,27 @@ impl Worker {
 /// What is wrong with the workload, or the server's answer to the connection or to its statements'
 /// preparation. Its answers to executions are part of the result.
 pub fn trace(target: &Target, trace: &Trace) -> Result<Vec<TracedStatement>, Error> {
-    let protocol = protocol_of(target)?;
+    let bodies = bodies(&target.protocol)?;
     // One connection plays all roles, which then need not wait for each other.
-    let mut assignment = trace.assignment.clone();
-    assignment.workload.roles.clear();
-    let cast = Cast::compile(&assignment, protocol.name)?;
+    let script = trace.assignment.script.alone();
+    let assignment = Assignment { script, ..trace.assignment.clone() };
+    let roles = Roles::compile(&assignment, &target.protocol)?;
     let stretch = Stretch {
         end: StretchEnd::Operations(trace.operations),
-        arrival: Arrival::Closed,
         seed: trace.seed,
         interval_ms: 1000,
     };
-    (protocol.trace)(target, &cast, &stretch)
-        .map_err(|failure| failed(format!("workload `{}` cannot be prepared", cast.name), &failure))
+    (bodies.trace)(target, &roles, &stretch)
+        .map_err(Error::server(format!("workload `{}` cannot be prepared", roles.name)))
 }
 
-fn protocol_of(target: &Target) -> Result<&'static Protocol, Error> {
-    client::find(&target.protocol).ok_or_else(|| {
-        let known: Vec<&str> = client::PROTOCOLS.iter().map(|known| known.name).collect();
-        Error::Protocol { name: target.protocol.clone(), known: known.join("`, `") }
-    })
+fn bodies(protocol: &str) -> Result<Bodies, Error> {
+    protocol::find::<Bodies>(protocol).map_err(Error::Protocol)
 }
 
 fn all_lost(tallies: &[Box<Tally>]) -> Option<&Failure> {
     let untouched = tallies.iter().all(|tally| tally.lost.is_some() && tally.statements() == 0);
     tallies.first().filter(|_| untouched).and_then(|tally| tally.lost.as_ref())
-}
-
-fn failed(context: String, failure: &Failure) -> Error {
-    Error::Client {
-        context,
-        code: failure.code().to_owned(),
-        message: failure.message().to_owned(),
-        lost: failure.kind() == FailureKind::Lost,
-    }
 }
 
 #[cfg(test)]

@@ -1,22 +1,18 @@
 //! The one error type of this crate.
 
-use crate::session::SqlError;
-use model::expression::ExpressionError;
+use crate::wire::Failure;
 
 /// Why the load engine could not do what it was told.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// A server refused a statement or a connection, or the connection was lost.
-    #[error("{context}: {source}")]
-    Sql {
+    #[error("{context}: {failure}")]
+    Server {
         /// What was being done, naming the table or statement.
         context: String,
         /// The server's answer.
-        source: SqlError,
+        failure: Failure,
     },
-    /// An expression of a schema or workload has no value.
-    #[error(transparent)]
-    Expression(#[from] ExpressionError),
     /// A schema that cannot be loaded; the message names the table, the column and the remedy.
     #[error("{0}")]
     Schema(String),
@@ -31,25 +27,8 @@ pub enum Error {
         reason: String,
     },
     /// The name of a wire protocol that does not exist.
-    #[error("there is no protocol `{name}` (known: `{known}`)")]
-    Protocol {
-        /// The name.
-        name: String,
-        /// The protocols that exist.
-        known: String,
-    },
-    /// A measured connection could not be opened, or refused what it was sent.
-    #[error("{context}: {message} (code `{code}`)")]
-    Client {
-        /// What was being done.
-        context: String,
-        /// The server's own code, or a word.
-        code: String,
-        /// The server's message.
-        message: String,
-        /// Whether the connection was lost.
-        lost: bool,
-    },
+    #[error("{}", .0.message())]
+    Protocol(Failure),
     /// A thread could not be started.
     #[error("the thread of connection {index} cannot be started: {source}")]
     Thread {
@@ -96,18 +75,14 @@ pub enum Error {
 }
 
 impl Error {
-    /// An [`Error::Sql`] with what was being done.
-    pub fn sql(context: impl Into<String>) -> impl FnOnce(SqlError) -> Self {
+    /// An [`Error::Server`] with what was being done.
+    pub fn server(context: impl Into<String>) -> impl FnOnce(Failure) -> Self {
         let context = context.into();
-        move |source| Self::Sql { context, source }
+        move |failure| Self::Server { context, failure }
     }
 
     /// Whether the connection to the server was lost.
     pub fn lost(&self) -> bool {
-        match self {
-            Self::Sql { source, .. } => source.lost,
-            Self::Client { lost, .. } => *lost,
-            _ => false,
-        }
+        matches!(self, Self::Server { failure, .. } if failure.is_lost())
     }
 }

@@ -1,13 +1,12 @@
 //! From the counters of all connections to the report of a stretch.
 
 use crate::Error;
-use crate::program::{Cast, Part};
-use crate::recorder::{Histogram, percentiles};
-use crate::worker::{Start, Tally};
+use crate::program::{Part, Roles};
+use crate::recorder::{Histogram, Tally, percentiles};
+use crate::worker::Start;
 use base64::{Engine as _, engine::general_purpose::STANDARD};
 use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
 use model::drive::{ClientShare, ErrorCount, OpReport, Percentiles, StretchReport};
-use model::workload::Arrival;
 use std::sync::atomic::Ordering;
 
 /// The report of a stretch; `tallies` are those of its connections in order.
@@ -15,20 +14,19 @@ use std::sync::atomic::Ordering;
 /// # Errors
 /// A histogram that cannot be serialized, which its fixed bounds exclude.
 pub(crate) fn report(
-    cast: &Cast,
+    roles: &Roles,
     start: &Start,
     tallies: &[Box<Tally>],
 ) -> Result<StretchReport, Error> {
     let start_ns = start.start_ns.load(Ordering::Acquire);
     let (mut all, mut open): (Option<Tally>, bool) = (None, false);
     let (mut ops, mut service, mut response) = (Vec::new(), Vec::new(), Vec::new());
-    for (index, part) in cast.parts.iter().enumerate() {
+    for (index, part) in roles.parts.iter().enumerate() {
         let Some(merged) = merged(index, start, tallies) else { continue };
         merged.check();
-        let arrival = part.arrival.unwrap_or(start.stretch.arrival);
         let first = ops.len();
         for op in 0..part.program.ops.len() {
-            ops.push(op_report((part, arrival), op, &merged)?);
+            ops.push(op_report(part, op, &merged)?);
         }
         let recorded: u64 = ops.iter().skip(first).map(|op: &OpReport| op.count).sum();
         assert_eq!(recorded, merged.succeeded, "every success is in one histogram");
@@ -100,30 +98,27 @@ fn share(tally: &Tally) -> ClientShare {
 fn merged(part: usize, start: &Start, tallies: &[Box<Tally>]) -> Option<Tally> {
     let mut of_the_part = (0..)
         .zip(tallies)
-        .filter(|(index, _)| start.seats.seat(*index).is_some_and(|seat| seat.part == part))
+        .filter(|(index, _)| start.peers.peer(*index).is_some_and(|peer| peer.part == part))
         .map(|(_, tally)| tally);
     let mut all = of_the_part.next()?.as_ref().clone();
     of_the_part.for_each(|tally| all.merge(tally));
     Some(all)
 }
 
-fn op_report(
-    (part, arrival): (&Part, Arrival),
-    index: usize,
-    all: &Tally,
-) -> Result<OpReport, Error> {
+fn op_report(part: &Part, index: usize, all: &Tally) -> Result<OpReport, Error> {
     let program = &part.program;
     let mut report = OpReport { role: program.role.clone(), ..OpReport::default() };
     if let Some(op) = program.ops.get(index) {
         report.name.clone_from(&op.name);
         let before = index.checked_sub(1).and_then(|at| program.ops.get(at));
         let weight = op.weight_end - before.map_or(0, |op| op.weight_end);
-        if let Arrival::Open { per_second, .. } = arrival {
+        if let Some(per_second) = part.arrival.per_second() {
             report.intended_per_second = per_second * weight as f64 / program.weight_total as f64;
         }
     }
     match all.recorder.details.get(index) {
         Some(detail) => {
+            report.rolled_back = detail.rolled_back;
             report.rows_read = detail.rows_read;
             report.rows_changed = detail.rows_changed;
             report.late = detail.late;
@@ -131,7 +126,11 @@ fn op_report(
             report.series = detail.series.intervals();
         }
         // The only operation of a closed loop: the totals are its own.
-        None => (report.rows_read, report.rows_changed) = (all.rows_read, all.rows_changed),
+        None => {
+            report.rolled_back = all.rolled_back;
+            report.rows_read = all.rows_read;
+            report.rows_changed = all.rows_changed;
+        }
     }
     let Some(service) = all.recorder.service.get(index) else { return Ok(report) };
     let service = hdr(service)?;
@@ -168,15 +167,15 @@ fn encode(histogram: &hdrhistogram::Histogram<u64>) -> Result<String, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::{Failure, FailureKind};
-    use crate::recorder::{OpenLoop, Recorder, Roles, Scope};
+    use crate::recorder::{Recorder, RecorderShape};
+    use crate::wire::{Failure, FailureKind};
 
     #[test]
     fn a_lost_connection_is_counted_whatever_its_code_is() {
         let tally = |kind: FailureKind| {
-            let (arrival, roles) = (OpenLoop::No, Roles::No);
-            let scope = Scope { ops: 1, arrival, roles, interval_ms: 1000 };
-            let mut tally = Tally::new(Recorder::new(scope));
+            let (open, by_operation) = (false, false);
+            let shape = RecorderShape { ops: 1, open, by_operation, interval_ms: 1000 };
+            let mut tally = Tally::new(Recorder::new(shape));
             tally.error(&Failure::new(kind, "57P01", "terminating connection"));
             Box::new(tally)
         };

@@ -3,29 +3,27 @@
 //! [`Program::compile`] says in clear sentences what is wrong with a workload; after it, nothing
 //! about the workload can fail any more but the server. Read [`Program`], then [`Statement`].
 
-mod cast;
 mod compile;
 mod decimal;
+mod roles;
 mod sql;
 mod statement;
 mod values;
 
-use crate::client::Failure;
-use crate::decimal::DIGITS_MAX;
 use crate::keys::{Filler, Random, Template, Zipf};
-pub use cast::{Cast, Part, PartEnd, Partner};
+use crate::wire::Failure;
+pub use crate::wire::{Parameter, Sql, TIME_TEXT};
 pub use decimal::Decimal;
-use model::drive::Origin;
-use model::workload::{Class, Mode, TableChoice};
+use model::workload::{Class, TableChoice};
+pub use roles::{Part, Roles};
 use std::collections::BTreeMap;
 
-/// What one role of a workload executes, shared by its connections; a workload without roles is
-/// one program.
+/// What one role of a workload executes, shared by its connections.
 #[derive(Debug, Clone)]
 pub struct Program {
     /// Name of the workload.
     pub name: String,
-    /// Name of the role; empty for a workload without roles.
+    /// Name of the role; empty for the only one of a workload that names none.
     pub role: String,
     /// The operations.
     pub ops: Vec<Op>,
@@ -69,8 +67,7 @@ impl Program {
     pub fn located(&self, sql: &Sql, failure: Failure) -> Failure {
         let place = sql.origin.and_then(|at| self.places.get(&(at.op, at.statement)));
         let Some(place) = place else { return failure };
-        let message = format!("`{place}`: {}", failure.message());
-        Failure::new(failure.kind(), failure.code(), message)
+        failure.worded(|message| format!("`{place}`: {message}"))
     }
 }
 
@@ -107,8 +104,6 @@ pub struct Op {
     pub transaction: bool,
     /// Whether any of them changes rows.
     pub writes: bool,
-    /// Rows that its writing statements give to the server or take from it, by their definition.
-    pub rows: u64,
 }
 
 /// One statement of an operation.
@@ -299,71 +294,6 @@ pub struct Sequence {
     /// First value of connection 0; connection `c` of `n` starts `c` later and steps by `n`.
     pub first: i64,
 }
-
-/// One text for the server.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Sql {
-    /// Prepared statement, or text with literals.
-    pub mode: Mode,
-    /// The text around the arguments: one piece more than there are parameters.
-    pub pieces: Vec<String>,
-    /// The arguments in order.
-    pub parameters: Vec<Parameter>,
-    /// Which statement of the workload it is; none for BEGIN and COMMIT. For traces only.
-    pub origin: Option<Origin>,
-    /// Whether the first column of the first row is wanted.
-    pub capture: bool,
-    /// The smallest expected numbers of rows returned and changed: the answer of the null client.
-    pub expected: (u64, u64),
-}
-
-impl Sql {
-    /// Whether an argument is not always of the same length.
-    pub fn varies(&self) -> bool {
-        self.parameters.iter().any(|parameter| matches!(parameter, Parameter::Varying(_)))
-    }
-
-    /// The text with `mark(position)` in place of each argument, positions from 0.
-    pub fn marked(&self, mark: impl Fn(usize) -> String) -> String {
-        let mut text = String::new();
-        for (position, piece) in self.pieces.iter().enumerate() {
-            if position > 0 {
-                text.push_str(&mark(position - 1));
-            }
-            text.push_str(piece);
-        }
-        text
-    }
-}
-
-/// The type of an argument.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Parameter {
-    /// 64-bit integer.
-    Integer,
-    /// Text as long as this template. In text mode it has no quote and no backslash.
-    Text(Vec<u8>),
-    /// Text as long as [`TIME_TEXT`], which the server takes as what its place needs: a time or a
-    /// text.
-    Time,
-    /// Text of at most so many bytes, without quote and backslash.
-    Varying(usize),
-}
-
-impl Parameter {
-    /// Bytes of its longest value as text, without quotes.
-    pub fn length_max(&self) -> usize {
-        match self {
-            Self::Integer => DIGITS_MAX,
-            Self::Text(template) => template.len(),
-            Self::Time => TIME_TEXT.len(),
-            Self::Varying(length) => *length,
-        }
-    }
-}
-
-/// The text of a time, UTC.
-pub const TIME_TEXT: &[u8; 19] = b"2000-01-01 00:00:00";
 
 #[cfg(test)]
 mod tests;

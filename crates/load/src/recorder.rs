@@ -5,10 +5,12 @@
 mod detail;
 mod histogram;
 mod series;
+mod tally;
 
 pub use detail::{Detail, OpSeries};
 pub use histogram::{Histogram, LATENCY_NS_MAX};
 pub use series::Series;
+pub use tally::Tally;
 
 use model::drive::Percentiles;
 
@@ -27,27 +29,26 @@ pub struct Recorder {
 
 /// What a recorder has to hold.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Scope {
+pub struct RecorderShape {
     /// Operations.
     pub ops: usize,
     /// Whether they have intended start times.
-    pub arrival: OpenLoop,
-    /// Whether there are roles: then every operation has a series of its own.
-    pub roles: Roles,
+    pub open: bool,
+    /// Whether every operation has a series of its own.
+    pub by_operation: bool,
     /// Length of an interval, milliseconds.
     pub interval_ms: u32,
 }
 
 impl Recorder {
     /// An empty recorder.
-    pub fn new(scope: Scope) -> Self {
-        let Scope { ops, arrival, roles, interval_ms } = scope;
-        let open = arrival == OpenLoop::Yes;
+    pub fn new(shape: RecorderShape) -> Self {
+        let RecorderShape { ops, open, by_operation, interval_ms } = shape;
         let histograms = |n| (0..n).map(|_| Histogram::new()).collect();
-        let detailed = open || roles == Roles::Yes || ops > 1;
-        let series = || match roles {
-            Roles::Yes => OpSeries::new(interval_ms),
-            Roles::No => OpSeries::none(),
+        let detailed = open || by_operation || ops > 1;
+        let series = || match by_operation {
+            true => OpSeries::new(interval_ms),
+            false => OpSeries::none(),
         };
         let details = (0..if detailed { ops } else { 0 }).map(|_| Detail::new(series()));
         Self {
@@ -83,24 +84,6 @@ impl Recorder {
             mine.merge(theirs);
         }
     }
-}
-
-/// Whether operations have intended start times.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OpenLoop {
-    /// They have.
-    Yes,
-    /// Closed loop.
-    No,
-}
-
-/// Whether the workload has roles.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Roles {
-    /// It has.
-    Yes,
-    /// One role without a name.
-    No,
 }
 
 /// The percentiles of a histogram of nanoseconds, in microseconds; zeros if it is empty.

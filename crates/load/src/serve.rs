@@ -9,8 +9,9 @@
 use crate::Error;
 use crate::engine::{self, Engine};
 use crate::fill;
-use crate::session::{self, Session};
+use crate::protocol;
 use crate::together;
+use crate::wire::Session;
 use crate::worker::Counters;
 use model::drive::{Command, Reply, Target};
 use std::io::{BufRead, Write};
@@ -128,7 +129,7 @@ impl Driver {
             }
             Command::Query { sql } => {
                 let control = self.control.as_mut().ok_or(Error::NotConnected)?;
-                let rows = control.query(&sql).map_err(Error::sql(format!("`{sql}` failed")))?;
+                let rows = control.query(&sql).map_err(Error::server(format!("`{sql}` failed")))?;
                 Ok(Reply::Rows { columns: rows.columns, rows: rows.rows })
             }
             Command::Close => Ok(Reply::Done),
@@ -141,8 +142,8 @@ impl Driver {
             counters = (Some(target.clone()), Counters::default());
         }
         *self = Self { counters, ..Self::default() };
-        let control =
-            session::open(&target).map_err(Error::sql("the control session cannot be opened"))?;
+        let control = protocol::open(&target)
+            .map_err(Error::server("the control session cannot be opened"))?;
         let server_version = control.server_version().to_owned();
         let engine = Engine::connect_again(&target, clients, &self.counters.1)?;
         let connections = engine.connections().to_vec();
@@ -234,10 +235,10 @@ mod tests {
         let target = Target { protocol: "sqlite".to_owned(), endpoint, ..Target::null() };
         let connect = |clients| Command::Connect { target: target.clone(), clients };
         let query = |sql: &str| Command::Query { sql: sql.to_owned() };
-        let first = model::workload::Generator::Sequence { first: expression("1") };
+        let first = model::script::Generator::Sequence { first: 1 };
         let mut insert = statement("INSERT INTO t VALUES (?)", vec![arg(first)]);
         insert.class = model::workload::Class::Write;
-        insert.expect = model::workload::Expect::default();
+        insert.expect = model::script::Expect::default();
         let compile = Command::Compile(Box::new(assignment(vec![op("insert", vec![insert])], 1)));
         let replies = talk(lines(&[
             connect(1),
@@ -264,7 +265,7 @@ mod tests {
     #[test]
     fn a_command_that_fails_is_answered_and_the_driver_goes_on() {
         let mut broken = point_query();
-        broken.workload.ops[0].weight = 0;
+        broken.script.roles[0].ops[0].weight = 0;
         let input = lines(&[
             Command::Run(closed(1)),
             null(1),

@@ -2,17 +2,18 @@
 
 use model::Parameters;
 use model::drive::{Assignment, Stretch, StretchEnd};
-use model::expression::{Condition, Expression};
+use model::expression::Expression;
 use model::schema::{Schema, Table};
-use model::workload::{
-    Arg, Arrival, Bounds, Class, Counts, Expect, Generator, Mode, Op, Role, RoleArrival, RoleEnd,
-    Spacing, Statement, TableChoice, Workload,
-};
+use model::script::{Arg, Bounds, Effect, End, Expect, Generator, Op, Role, Script, Statement};
+use model::workload::{Arrival, Class, Counts, Mode, Spacing};
 use std::collections::BTreeMap;
+use std::fmt::Debug;
 
-/// An integer expression.
-pub(crate) fn expression(text: &str) -> Expression {
-    Expression::new(text)
+/// The value of an integer expression over 1000 rows and a range of 10.
+pub(crate) fn expression<N: TryFrom<i64, Error: Debug>>(text: &str) -> N {
+    let parameters = [("rows", 1000), ("range", 10)];
+    let parameters: Parameters = parameters.map(|(name, value)| (name.to_owned(), value)).into();
+    N::try_from(Expression::new(text).evaluate(&parameters).unwrap()).unwrap()
 }
 
 /// A uniform argument over all rows.
@@ -37,47 +38,28 @@ pub(crate) fn list(value: Generator, count: &str) -> Arg {
 
 /// A prepared reading statement that is expected to return one row.
 pub(crate) fn statement(sql: &str, args: Vec<Arg>) -> Statement {
-    let one = || expression("1");
+    let one = Bounds { low: 1, high: 1 };
     Statement {
-        sql: sql.to_owned(),
-        sql_for: BTreeMap::new(),
         args,
-        rows_per_statement: None,
-        repeat: one(),
-        in_turn: false,
-        draws: Vec::new(),
-        row_draws: Vec::new(),
-        table: TableChoice::Fresh,
         class: Class::Read,
         mode: Mode::Prepared,
-        mode_for: BTreeMap::new(),
-        expect: Expect {
-            rows: Some(Bounds { low: one(), high: one() }),
-            changed: None,
-            keys: None,
-        },
-        capture: None,
-        index: Vec::new(),
-        every: None,
-        untimed: false,
-        advance: None,
-        line: None,
+        effect: Effect::Read,
+        expect: Expect { rows: Some(one), changed: None, keys: None },
+        ..Statement::plain(sql)
     }
 }
 
 /// An operation without transaction.
 pub(crate) fn op(name: &str, statements: Vec<Statement>) -> Op {
-    let (name, transaction) = (name.to_owned(), Condition::Fixed(false));
-    Op { name, weight: 1, transaction, draws: Vec::new(), statements }
+    Op { name: name.to_owned(), weight: 1, transaction: false, draws: Vec::new(), statements }
 }
 
 /// A workload named `w` over `tables` copies of a table `t{n}` of 1000 rows.
-pub(crate) fn assignment(ops: Vec<Op>, tables: i64) -> Assignment {
-    let parameters = [("rows", 1000), ("tables", tables), ("range", 10)];
+pub(crate) fn assignment(ops: Vec<Op>, tables: u64) -> Assignment {
     let table = Table {
         name: "t{n}".to_owned(),
-        copies: expression("tables"),
-        rows: expression("rows"),
+        copies: tables,
+        rows: 1000,
         create: BTreeMap::new(),
         columns: Vec::new(),
         indexes: BTreeMap::new(),
@@ -85,36 +67,22 @@ pub(crate) fn assignment(ops: Vec<Op>, tables: i64) -> Assignment {
         warm: BTreeMap::new(),
     };
     Assignment {
-        workload: Workload {
-            name: "w".to_owned(),
-            help: String::new(),
-            group: "point".to_owned(),
+        script: Script {
+            workload: "w".to_owned(),
+            source: String::new(),
             schema: "s".to_owned(),
             counts: Counts::Operations,
-            parameters: Parameters::new(),
-            ops,
-            roles: Vec::new(),
+            roles: vec![Role { ops, ..Role::default() }],
             deviations: Vec::new(),
-            arrival: Arrival::Closed,
-            lead: String::new(),
-            source: String::new(),
         },
         schema: Schema { name: "s".to_owned(), help: String::new(), tables: vec![table] },
-        parameters: parameters.map(|(name, value)| (name.to_owned(), value)).into(),
         mode: None,
     }
 }
 
-/// A role of one client that executes the operation `point` in a closed loop.
-pub(crate) fn closed_role(name: &str, end: RoleEnd) -> Role {
-    Role {
-        name: name.to_owned(),
-        ops: vec!["point".to_owned()],
-        clients: expression("1"),
-        arrival: RoleArrival::Closed,
-        end,
-        pair: None,
-    }
+/// A role of one client that executes these operations in a closed loop.
+pub(crate) fn closed_role(name: &str, ops: &[Op], end: End) -> Role {
+    Role { name: name.to_owned(), end, ops: ops.to_vec(), ..Role::default() }
 }
 
 /// A point query on one table.
@@ -125,18 +93,24 @@ pub(crate) fn point_query() -> Assignment {
     )
 }
 
-/// A closed stretch of so many operations on each connection.
+/// A stretch of so many operations on each connection.
 pub(crate) fn closed(operations: u64) -> Stretch {
-    Stretch {
-        end: StretchEnd::Operations(operations),
-        arrival: Arrival::Closed,
-        seed: 1,
-        interval_ms: 1000,
-    }
+    stretch(StretchEnd::Operations(operations))
 }
 
-/// An open stretch with evenly spaced operations.
-pub(crate) fn open(end: StretchEnd, per_second: f64) -> Stretch {
-    let arrival = Arrival::Open { per_second, spacing: Spacing::Even };
-    Stretch { end, arrival, seed: 1, interval_ms: 1000 }
+/// A stretch with this end.
+pub(crate) fn stretch(end: StretchEnd) -> Stretch {
+    Stretch { end, seed: 1, interval_ms: 1000 }
+}
+
+/// Evenly spaced operations.
+pub(crate) fn open(per_second: f64) -> Arrival {
+    Arrival::Open { per_second, spacing: Spacing::Even }
+}
+
+/// A workload whose only role starts so many operations per second.
+pub(crate) fn paced(assignment: Assignment, per_second: f64) -> Assignment {
+    let mut paced = assignment;
+    paced.script.roles[0].arrival = open(per_second);
+    paced
 }

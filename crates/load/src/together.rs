@@ -1,9 +1,6 @@
 //! Statements of maintenance that several connections execute at the same time.
 
-use crate::{
-    Error,
-    session::{self, Session},
-};
+use crate::{Error, protocol, wire::Session};
 use model::drive::Target;
 use std::thread;
 
@@ -14,15 +11,26 @@ pub(crate) fn execute(
     target: &Target,
     lists: &[Vec<String>],
 ) -> Result<Vec<Option<String>>, Error> {
-    let open = |_: &Vec<String>| session::open(target).map_err(Error::sql("cannot open a session"));
-    let sessions: Vec<_> = lists.iter().map(open).collect::<Result<_, _>>()?;
+    each(target, lists, |session, list| all(session, list))
+}
+
+/// Does the same with each item on a connection of its own, all at once. Fails with the first that
+/// does, when all have ended.
+pub(crate) fn each<T: Sync, R: Send>(
+    target: &Target,
+    items: &[T],
+    work: impl Fn(&mut dyn Session, &T) -> Result<R, Error> + Sync,
+) -> Result<Vec<R>, Error> {
+    let open = |_: &T| protocol::open(target).map_err(Error::server("cannot open a session"));
+    let sessions: Vec<_> = items.iter().map(open).collect::<Result<_, _>>()?;
+    let work = &work;
     let results: Vec<_> = thread::scope(|scope| {
-        let works: Vec<_> = lists
+        let threads: Vec<_> = items
             .iter()
             .zip(sessions)
-            .map(|(list, mut session)| scope.spawn(move || all(session.as_mut(), list)))
+            .map(|(item, mut session)| scope.spawn(move || work(session.as_mut(), item)))
             .collect();
-        works.into_iter().map(thread::ScopedJoinHandle::join).collect()
+        threads.into_iter().map(thread::ScopedJoinHandle::join).collect()
     });
     let ended = || Error::Schema("a maintenance thread ended early".to_owned());
     results.into_iter().map(|result| result.unwrap_or_else(|_| Err(ended()))).collect()
@@ -32,7 +40,7 @@ pub(crate) fn execute(
 fn all(session: &mut dyn Session, list: &[String]) -> Result<Option<String>, Error> {
     for sql in list {
         if let Err(error) = session.query(sql) {
-            let error = Error::sql(format!("`{sql}` failed"))(error);
+            let error = Error::server(format!("`{sql}` failed"))(error);
             return if error.lost() { Err(error) } else { Ok(Some(error.to_string())) };
         }
     }

@@ -6,32 +6,34 @@
 //! [`turn`] for the loop itself.
 
 mod counters;
-mod kept;
-mod seat;
-mod tally;
+mod execution;
+mod peers;
 mod trace;
-mod turn;
 
 pub use counters::Counters;
-pub(crate) use seat::Seats;
-pub use tally::Tally;
-pub use trace::trace;
-pub use turn::{ERRORS_IN_A_ROW_MAX, LATE_NS, RETRIES_MAX};
+pub use execution::{ERRORS_IN_A_ROW_MAX, LATE_NS, RETRIES_MAX};
+pub(crate) use peers::Peers;
 
-use crate::client::{Client, Failure, FailureKind};
 use crate::clock::{Clock, Monotonic};
 use crate::keys::Random;
-use crate::program::Program;
-use crate::recorder::{OpenLoop, Recorder, Roles, Scope};
-use model::drive::{Connection, Stretch, Target};
+use crate::program::{Program, Roles};
+use crate::protocol::PerClient;
+use crate::recorder::{Recorder, RecorderShape, Tally};
+use crate::transaction::{Coded, Declared, Setup, Transaction};
+use crate::wire::{Client, Failure, FailureKind};
+use execution::{Execution, Timing};
+use model::drive::{Connection, Stretch, Target, TracedStatement};
+use model::workload::Mode;
+use peers::Pairing;
+use std::any::Any;
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Barrier};
-use turn::Turn;
 
 /// What a worker thread is given when it starts.
-pub struct Station {
+pub struct WorkerSetup {
     /// Where to connect.
     pub target: Target,
     /// Index of the connection.
@@ -46,8 +48,9 @@ pub struct Station {
 
 /// A command to a worker.
 pub enum Job {
-    /// Prepare a program's statements.
-    Prepare(Arc<Program>),
+    /// Prepare a program's statements; with what executes it, which [`Bodies`] or [`CodedBody`]
+    /// has for each type of client.
+    Prepare(Arc<Program>, Body),
     /// Execute the program.
     Run(Arc<Start>),
     /// Execute as many trivial statements.
@@ -63,7 +66,7 @@ pub struct Start {
     /// CLOCK_MONOTONIC of the start, nanoseconds.
     pub start_ns: AtomicU64,
     /// What each connection is to do, and what they tell each other.
-    pub(crate) seats: Seats,
+    pub(crate) peers: Peers,
 }
 
 /// What a worker answers.
@@ -76,53 +79,97 @@ pub enum Report {
     Ran(Box<Tally>),
 }
 
+/// Executes a program between the barrier and the end of a stretch: a [`Run`] of a type of client.
+pub type Body = Box<dyn Any + Send>;
+
+type Run<C> = fn(&mut Worker<C>, &Program, Pairing<'_>, &Start) -> Tally;
+
+/// What there is of this module for each type of client.
+pub struct Bodies {
+    /// Body of a worker thread.
+    pub work: fn(WorkerSetup),
+    /// What executes declared transactions.
+    pub declared: fn() -> Body,
+    /// Executes a program on a connection of its own and tells each statement.
+    pub trace: fn(&Target, &Roles, &Stretch) -> Result<Vec<TracedStatement>, Failure>,
+}
+
+impl PerClient for Bodies {
+    type Value = Self;
+
+    fn of<C: Client + 'static>() -> Self {
+        let declared: fn() -> Body = || Box::new(run_declared::<C> as Run<C>);
+        Self { work: work::<C>, declared, trace: trace::trace::<C> }
+    }
+}
+
+/// What executes coded transactions.
+pub struct CodedBody<T>(PhantomData<T>);
+
+impl<T: Coded> PerClient for CodedBody<T> {
+    type Value = fn() -> Body;
+
+    fn of<C: Client + 'static>() -> Self::Value {
+        || Box::new(run_coded::<C, T> as Run<C>)
+    }
+}
+
 /// Body of a worker thread: ends when the engine drops its end of the channel.
-pub fn work<C: Client>(station: Station) {
-    let client = C::connect(&station.target);
+fn work<C: Client + 'static>(setup: WorkerSetup) {
+    let client = C::connect(&setup.target);
     let connected = client
         .as_ref()
         .map_err(Clone::clone)
         .map(|client| Connection { driver_task: task(), server_id: client.server_id() });
     // The engine's end is gone only when the whole engine is: then there is nobody to tell.
-    let Ok(()) = station.reports.send(Report::Connected(connected)) else { return };
+    let Ok(()) = setup.reports.send(Report::Connected(connected)) else { return };
     let Ok(client) = client else { return };
-    let counters = station.counters;
-    let mut worker =
-        Worker { client, lost: None, program: None, sequences: BTreeMap::new(), counters };
-    while let Ok(job) = station.jobs.recv() {
+    let mut worker = Worker {
+        client,
+        dialect: setup.target.protocol,
+        lost: None,
+        program: None,
+        sequences: BTreeMap::new(),
+        counters: setup.counters,
+    };
+    while let Ok(job) = setup.jobs.recv() {
         let report = match job {
-            Job::Prepare(program) => Report::Done(worker.prepare(program)),
+            Job::Prepare(program, body) => Report::Done(worker.prepare(program, body)),
             Job::Burst(statements) => Report::Done(worker.burst(statements)),
-            Job::Run(start) => match worker.run(&start, station.index) {
+            Job::Run(start) => match worker.run(&start, setup.index) {
                 Some(tally) => Report::Ran(Box::new(tally)),
-                // The engine makes as many seats as there are workers.
+                // The engine has as many peers as there are workers.
                 None => return,
             },
         };
-        let Ok(()) = station.reports.send(report) else { return };
+        let Ok(()) = setup.reports.send(report) else { return };
     }
 }
 
 /// State of a connection between stretches.
 struct Worker<C> {
     client: C,
+    /// Dialect of the server's SQL.
+    dialect: String,
     /// Why the connection is lost, if it is.
     lost: Option<Failure>,
-    program: Option<Arc<Program>>,
+    program: Option<(Arc<Program>, Run<C>)>,
     /// Executions of counters by their identity, so that keys stay unique from stretch to stretch,
     /// and among how many connections they were executed.
     sequences: BTreeMap<String, (u64, u64)>,
     counters: Counters,
 }
 
-impl<C: Client> Worker<C> {
-    fn prepare(&mut self, program: Arc<Program>) -> Result<(), Failure> {
+impl<C: Client + 'static> Worker<C> {
+    fn prepare(&mut self, program: Arc<Program>, body: Body) -> Result<(), Failure> {
         self.alive()?;
         self.program = None;
-        let prepared = self.client.prepare(&program);
+        let run = body.downcast::<Run<C>>();
+        let run = run.map_err(|_| Failure::own("the workload is compiled for another protocol"))?;
+        let prepared = prepare(&mut self.client, &program);
         self.note(&prepared);
         prepared?;
-        self.program = Some(program);
+        self.program = Some((program, *run));
         Ok(())
     }
 
@@ -134,54 +181,46 @@ impl<C: Client> Worker<C> {
     }
 
     /// Executes the program between the barrier and the end. A worker without program or connection
-    /// passes the barrier as well, because the others wait there for it. `None` if it has no seat.
+    /// passes the barrier as well, because the others wait there for it. `None` if it is not among
+    /// the peers.
     fn run(&mut self, start: &Start, index: u32) -> Option<Tally> {
-        let guide = start.seats.guide(index);
-        let program = self.program.clone();
+        let pairing = start.peers.pairing(index)?;
         let ready = self.alive().and_then(|()| {
-            program.as_ref().ok_or_else(|| {
+            self.program.clone().ok_or_else(|| {
                 Failure::new(FailureKind::Statement, "program", "no workload is compiled")
             })
         });
-        let random = Random::new(start.stretch.seed, u64::from(index));
-        let executed = match (&program, start.seats.seat(index)) {
-            (Some(program), Some(seat)) => self.executed(program, u64::from(seat.clients)),
-            _ => Vec::new(),
-        };
-        let prepared = guide.zip(start.seats.seat(index)).map(|(guide, seat)| {
-            let schedule = seat.schedule.clone();
-            let scope = Scope {
-                ops: program.as_ref().map_or(0, |program| program.ops.len()),
-                arrival: if schedule.is_open() { OpenLoop::Yes } else { OpenLoop::No },
-                roles: if seat.guided { Roles::Yes } else { Roles::No },
-                interval_ms: start.stretch.interval_ms,
-            };
-            (guide, seat, schedule, Tally::new(Recorder::new(scope)))
-        });
-        start.barrier.wait();
-        start.barrier.wait();
-        let (guide, seat, schedule, mut tally) = prepared?;
-        // However this ends, the others must not wait for it.
-        let _leave = Leave(guide);
-        let start_ns = start.start_ns.load(Ordering::Acquire);
-        let program = match ready {
-            Ok(program) => program,
+        match ready {
+            Ok((program, run)) => Some(run(self, &program, pairing, start)),
             Err(failure) => {
-                tally.give_up(schedule, seat.limit, &failure);
-                return Some(tally);
+                let mut tally = tally(0, pairing, start);
+                start.pass();
+                let _leave = Leave(pairing);
+                tally.give_up(pairing.peer.schedule.clone(), pairing.peer.limit, &failure);
+                Some(tally)
             }
-        };
-        let mut turn = Turn::new(program, (guide, seat), random, executed);
-        let clocked = (&mut self.client, &mut Monotonic);
-        turn.execute(clocked, (schedule, seat.limit, start_ns), &mut tally);
-        let clients = u64::from(seat.clients);
-        for (sequence, executed) in program.sequences.iter().zip(turn.executed()) {
-            let reached = executed.saturating_mul(clients).saturating_add(u64::from(seat.index));
-            self.counters.note(&sequence.key, reached, clients);
-            self.sequences.insert(sequence.key.clone(), (clients, *executed));
         }
+    }
+
+    /// Executes transactions, which have all the memory that they need.
+    fn execute<T: Transaction>(
+        &mut self,
+        program: &Program,
+        pairing: Pairing<'_>,
+        start: &Start,
+        transaction: T,
+    ) -> (Tally, T) {
+        let mut tally = tally(program.ops.len(), pairing, start);
+        let random = Random::new(start.stretch.seed, u64::from(pairing.number));
+        let mut execution = Execution::new(program, pairing, transaction, random);
+        let start_ns = start.pass();
+        // However this ends, the others must not wait for it.
+        let _leave = Leave(pairing);
+        let (schedule, limit) = (pairing.peer.schedule.clone(), pairing.peer.limit);
+        let timing = Timing { schedule, limit, start_ns };
+        execution.execute(&mut self.client, &mut Monotonic, timing, &mut tally);
         self.lost = tally.lost.clone();
-        Some(tally)
+        (tally, execution.into_transaction())
     }
 
     /// Where the counters of a program stand: where this connection left them, or behind all that
@@ -197,15 +236,73 @@ impl<C: Client> Worker<C> {
 
     fn note(&mut self, result: &Result<(), Failure>) {
         if let Err(failure) = result
-            && failure.kind() == FailureKind::Lost
+            && failure.is_lost()
         {
             self.lost = Some(failure.clone());
         }
     }
 }
 
+impl Start {
+    /// Passes the barrier; when the stretch starts, nanoseconds.
+    fn pass(&self) -> u64 {
+        self.barrier.wait();
+        self.barrier.wait();
+        self.start_ns.load(Ordering::Acquire)
+    }
+}
+
+fn run_declared<C: Client + 'static>(
+    worker: &mut Worker<C>,
+    program: &Program,
+    pairing: Pairing<'_>,
+    start: &Start,
+) -> Tally {
+    let member = pairing.peer.member;
+    let clients = u64::from(member.clients);
+    let executed = worker.executed(program, clients);
+    let declared = Declared::new(program, pairing.kept, member, executed);
+    let (tally, declared) = worker.execute(program, pairing, start, declared);
+    for (sequence, executed) in program.sequences.iter().zip(declared.executed()) {
+        let reached = executed.saturating_mul(clients).saturating_add(u64::from(member.index));
+        worker.counters.note(&sequence.key, reached, clients);
+        worker.sequences.insert(sequence.key.clone(), (clients, *executed));
+    }
+    tally
+}
+
+fn run_coded<C: Client + 'static, T: Coded>(
+    worker: &mut Worker<C>,
+    program: &Program,
+    pairing: Pairing<'_>,
+    start: &Start,
+) -> Tally {
+    let dialect = worker.dialect.clone();
+    let transaction = T::new(&mut Setup::new(&dialect, Mode::Prepared, pairing.peer.member));
+    worker.execute(program, pairing, start, transaction).0
+}
+
+/// A tally for so many operations.
+fn tally(ops: usize, pairing: Pairing<'_>, start: &Start) -> Tally {
+    Tally::new(Recorder::new(RecorderShape {
+        ops,
+        open: pairing.peer.schedule.is_open(),
+        by_operation: pairing.peer.paired,
+        interval_ms: start.stretch.interval_ms,
+    }))
+}
+
+/// Prepares the statements of a program in place of those of the one before.
+fn prepare<C: Client>(client: &mut C, program: &Program) -> Result<(), Failure> {
+    client.forget()?;
+    program
+        .sql
+        .iter()
+        .try_for_each(|sql| client.prepare(sql).map_err(|failure| program.located(sql, failure)))
+}
+
 /// Tells the other connections of a stretch that this one has ended, when it is dropped.
-struct Leave<'a>(seat::Guide<'a>);
+struct Leave<'a>(Pairing<'a>);
 
 impl Drop for Leave<'_> {
     fn drop(&mut self) {

@@ -5,12 +5,7 @@
 //! one thread per connection from [`Command::Connect`] to [`Command::Close`], so that counters
 //! attached to a thread stay valid.
 
-use crate::{
-    Parameters,
-    schema::Schema,
-    secret::Secret,
-    workload::{Arrival, Mode, Workload},
-};
+use crate::{schema::Schema, script::Script, secret::Secret, workload::Mode};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -163,11 +158,9 @@ pub struct Connection {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Assignment {
     /// What to execute.
-    pub workload: Workload,
+    pub script: Script,
     /// The tables it names.
     pub schema: Schema,
-    /// Values for its expressions, complete.
-    pub parameters: Parameters,
     /// How all its statements travel, BEGIN and COMMIT included; as each says itself, if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<Mode>,
@@ -178,8 +171,6 @@ pub struct Assignment {
 pub struct LoadJob {
     /// What to create.
     pub schema: Schema,
-    /// Values for its expressions (`rows`, `tables`).
-    pub parameters: Parameters,
     /// Replaces `{engine}`, or empty.
     pub engine: String,
     /// Connections that load at the same time, at most.
@@ -210,8 +201,6 @@ pub enum LoadIndexes {
 pub struct IndexJob {
     /// Whose indexes.
     pub schema: Schema,
-    /// Values for its expressions (`rows`, `tables`).
-    pub parameters: Parameters,
     /// Storage engine, or empty; indexes may be written per engine.
     pub engine: String,
 }
@@ -294,8 +283,6 @@ pub enum Argument {
 pub struct Stretch {
     /// When to stop.
     pub end: StretchEnd,
-    /// Closed or open loop.
-    pub arrival: Arrival,
     /// Seed of this stretch: the same seed gives the same operations on every server.
     pub seed: u64,
     /// Length of an interval of the series, milliseconds; 1000 if in doubt.
@@ -396,6 +383,9 @@ pub struct OpReport {
     pub name: String,
     /// Executions that succeeded.
     pub count: u64,
+    /// Those of them that were rolled back on purpose.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rolled_back: u64,
     /// From send to reply: HDR histogram V2, deflated, base64.
     pub service: String,
     /// From the intended start to the reply; empty in a closed loop, where both are the same.
@@ -426,6 +416,10 @@ pub struct OpReport {
     /// One entry per interval, from the barrier on, for workloads with several roles.
     #[serde(default)]
     pub series: Vec<OpInterval>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
 }
 
 /// One interval of one operation's series.

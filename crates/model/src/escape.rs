@@ -13,6 +13,21 @@ pub fn terminal(text: &str) -> String {
     out
 }
 
+/// JSON of the same value whose strings hold no characters that steer a terminal or reorder text.
+pub fn json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        // JSON itself escapes the others, and line breaks are its layout.
+        if (c.is_control() && !c.is_ascii_control()) || c == '\u{7f}' || reorders(c) {
+            // They are in the first plane, so one escape is enough.
+            out.push_str(&format!("\\u{:04x}", u32::from(c)));
+        } else {
+            out.push(c);
+        }
+    }
+    out
+}
+
 /// Marks of direction, invisible separators and the byte order mark: they show other text than
 /// there is.
 pub fn reorders(c: char) -> bool {
@@ -31,5 +46,13 @@ mod tests {
         check("\u{1b}[31mred", "\\u{1b}[31mred");
         check("a\nb\r\t\u{7}\u{9b}", "a\\nb\\r\\t\\u{7}\\u{9b}");
         check("\u{202e}txt\u{feff}", "\\u{202e}txt\\u{feff}");
+    }
+
+    #[test]
+    fn json_keeps_its_value_and_steers_nothing() {
+        let value = serde_json::json!({ "a": "\u{9b}31m\u{7f}\u{202e}x\u{feff}é\n" });
+        let text = json(&serde_json::to_string_pretty(&value).unwrap());
+        assert!(text.contains("\\u009b31m\\u007f\\u202ex\\ufeffé\\n"), "{text}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap(), value);
     }
 }

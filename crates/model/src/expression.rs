@@ -70,35 +70,6 @@ impl From<i64> for Expression {
     }
 }
 
-/// Something that holds in some phases.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Condition {
-    /// In all of them, or in none.
-    Fixed(bool),
-    /// Where the expression is 1, and not where it is 0.
-    When(Expression),
-}
-
-impl From<bool> for Condition {
-    fn from(fixed: bool) -> Self {
-        Self::Fixed(fixed)
-    }
-}
-
-impl Condition {
-    /// Whether it holds under `parameters`.
-    ///
-    /// # Errors
-    /// The expression has no value.
-    pub fn holds(&self, parameters: &Parameters) -> Result<bool, ExpressionError> {
-        match self {
-            Self::Fixed(fixed) => Ok(*fixed),
-            Self::When(expression) => Ok(expression.evaluate(parameters)? != 0),
-        }
-    }
-}
-
 /// Nesting beyond this is refused, so that hostile input cannot exhaust the stack.
 const DEPTH_MAX: u32 = 32;
 
@@ -246,20 +217,6 @@ mod tests {
         check("min(range, 50)", Ok(50));
         check("max (range, rows / 2) + 1", Ok(501));
         check("min(1200, 60 + max(rows, 2 * rows) / 100)", Ok(80));
-    }
-
-    #[test]
-    fn conditions_are_written_as_truth_values_or_expressions() {
-        let check = |json: &str, expected: bool| {
-            let condition: Condition = serde_json::from_str(json).unwrap();
-            let parameters = Parameters::from([("skip".to_owned(), 1)]);
-            assert_eq!(condition.holds(&parameters), Ok(expected), "{json}");
-            assert_eq!(serde_json::to_string(&condition).unwrap(), json);
-        };
-        check("true", true);
-        check("false", false);
-        check("\"skip\"", true);
-        check("\"1 - skip\"", false);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! these types, so that a local run, a resumed run and an imported archive are three producers of
 //! one record.
 //!
-//! Read [`workload::Workload`] first (what is measured), then [`plan::Plan`] (what will happen) and
+//! Read [`script::Script`] first (what is measured), then [`plan::Plan`] (what will happen) and
 //! [`record::SliceRecord`] (what happened). The words are those of GLOSSARY.md.
 
 #![forbid(unsafe_code)]
@@ -15,6 +15,7 @@ pub mod environment;
 pub mod escape;
 pub mod experiment;
 pub mod expression;
+mod grouped;
 pub mod imported;
 pub mod mark;
 pub mod measurement;
@@ -26,12 +27,16 @@ pub mod plan;
 pub mod provenance;
 pub mod reading;
 pub mod record;
+pub mod schedule;
 pub mod schema;
+pub mod script;
 pub mod secret;
 pub mod shared;
 pub mod sql;
 pub mod subject;
 pub mod workload;
+
+pub use grouped::grouped;
 
 /// Values of the parameters that expressions may name (`rows`, `tables`, `range`, `clients`, …).
 pub type Parameters = std::collections::BTreeMap<String, i64>;

@@ -1,6 +1,6 @@
 //! One value of one metric in one slice, with its keys: what everything after the record reads.
 
-use crate::{Levels, mark::SLA_MISSED, record::SliceState, shared, shared::Name};
+use crate::{Levels, mark::Mark, record::SliceState, shared, shared::Name};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 
@@ -39,7 +39,7 @@ pub struct Measurement {
     /// Only measured slices have values that tables may show.
     pub state: SliceState,
     /// How far the value may be trusted: marks such as `user mode only`, empty if fully.
-    pub marks: Vec<Name>,
+    pub marks: Vec<Mark>,
     /// What the value is among those of its phase and block, where the rounds are pieces of one
     /// work; absent where they repeat it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -86,7 +86,7 @@ impl Measurement {
     /// Whether its slice did not keep a set rate: its rates are what they are, and compare with
     /// nothing.
     pub fn has_missed(&self) -> bool {
-        self.marks.iter().any(|mark| mark.starts_with(SLA_MISSED))
+        self.marks.iter().any(|mark| matches!(mark, Mark::Missed(_)))
     }
 }
 

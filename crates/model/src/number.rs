@@ -1,5 +1,15 @@
 //! Whole numbers as people write them: `1000`, `1_000`, `10k`, `1.5M`, `1e6`.
 
+/// A number of things, in the singular or with an `s`: `1 phase`, `2 phases`.
+pub fn counted(count: u64, thing: &str) -> String {
+    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
+}
+
+/// A number of what people count from 1, of an index from 0: `block 1` is the first.
+pub fn ordinal(index: u32) -> u64 {
+    u64::from(index) + 1
+}
+
 /// The whole number that `text` means, or none where it means none or one beyond 64 bits. `k`, `M`
 /// and `G` are powers of 1000.
 pub fn whole(text: &str) -> Option<i64> {

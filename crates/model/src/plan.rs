@@ -1,11 +1,14 @@
 //! What will happen, fully resolved, hashed and in order.
 
 use crate::{
-    Levels, Parameters, experiment::Experiment, schema::Schema, subject::Subject,
-    workload::Arrival, workload::Mode, workload::Workload,
+    Levels, Parameters, experiment::Experiment, schema::Schema, script::Script, subject::Subject,
+    workload::Arrival, workload::Mode,
 };
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+
+/// Version of the plan's format. Format 1 had workloads with expressions in place of scripts.
+pub const PLAN_FORMAT: u32 = 2;
 
 /// A resolved experiment: everything that a run needs, and nothing else.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -22,8 +25,6 @@ pub struct Plan {
     pub base: Vec<String>,
     /// The schemas that the phases use.
     pub schemas: Vec<Schema>,
-    /// The workloads that the phases use.
-    pub workloads: Vec<Workload>,
     /// The phases in order; every subject goes through all of them.
     pub phases: Vec<Phase>,
     /// The blocks in order.
@@ -39,17 +40,17 @@ pub struct Phase {
     /// Unique name in the plan: workload, `.pre` or a range where the suite says so, clients if
     /// several.
     pub name: String,
-    /// Index into [`Plan::workloads`].
-    pub workload: usize,
+    /// What each slice executes; of a settle or index phase only its schema counts.
+    pub script: Script,
     /// Report group.
     pub group: String,
     /// Published range of the row, if the suite has one.
     pub range: Option<u64>,
     /// Clients: the factor's level, or the suite's rule. Their connections are
-    /// [`Workload::connections`].
+    /// [`Script::connections`].
     pub clients: u32,
-    /// Values for the workload's expressions: its defaults, the suite's and the experiment's over
-    /// them.
+    /// The values that the script was made of: the workload's defaults, the suite's and the
+    /// experiment's over them.
     pub parameters: Parameters,
     /// Closed or open loop.
     pub arrival: Arrival,
@@ -105,6 +106,13 @@ pub enum PhaseKind {
     Settle,
     /// Creates the secondary indexes that the load left out; a row of the tables.
     Index,
+}
+
+impl PhaseKind {
+    /// Whether a workload's statements are executed in it.
+    pub fn has_statements(self) -> bool {
+        matches!(self, Self::Measure | Self::Warmup)
+    }
 }
 
 /// One fresh start of every subject: the unit of inference and of resume.

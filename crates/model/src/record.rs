@@ -53,6 +53,9 @@ pub struct SliceRecord {
     pub drained: Vec<Reading>,
     /// Length of that drain, seconds.
     pub drain_seconds: f64,
+    /// Files of the record that instruments left, by their paths in the trial's folder.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub artefacts: Vec<String>,
 }
 
 /// Whether a slice counts.
@@ -101,6 +104,13 @@ pub struct TrialHeader {
     /// Where the build comes from; empty in records from before it was kept.
     #[serde(default)]
     pub provenance: Provenance,
+}
+
+impl TrialHeader {
+    /// As much of the binary's checksum as tells builds apart.
+    pub fn short_sha256(&self) -> &str {
+        self.binary_sha256.get(..12).unwrap_or(&self.binary_sha256)
+    }
 }
 
 /// A line of `events.jsonl`.

@@ -1,6 +1,6 @@
 //! Tables, their deterministic rows and their indexes.
 
-use crate::{expression::Expression, workload::Generator};
+use crate::script::Generator;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -21,9 +21,9 @@ pub struct Table {
     /// Name with `{n}` for the copy's number, from 1.
     pub name: String,
     /// Number of copies.
-    pub copies: Expression,
+    pub copies: u64,
     /// Rows of each copy.
-    pub rows: Expression,
+    pub rows: u64,
     /// CREATE TABLE by dialect (`mysql`, `postgres`, `sqlite`); `{table}` and `{engine}` are
     /// replaced.
     pub create: BTreeMap<String, String>,
@@ -39,6 +39,18 @@ pub struct Table {
     /// `{n}`.
     #[serde(default)]
     pub warm: BTreeMap<String, Vec<String>>,
+}
+
+impl Table {
+    /// Rows of all copies.
+    pub fn all_rows(&self) -> f64 {
+        self.copies as f64 * self.rows as f64
+    }
+
+    /// Names of its copies.
+    pub fn copy_names(&self) -> impl Iterator<Item = String> {
+        (1..=self.copies).map(|n| self.name.replace("{n}", &n.to_string()))
+    }
 }
 
 /// A loaded column.

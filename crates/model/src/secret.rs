@@ -66,10 +66,11 @@ pub fn secrets_in(words: &[String]) -> Vec<&str> {
     found
 }
 
-/// A text without secrets that may be in it. Shorter ones than 4 bytes are left, as they would be
-/// found in any text.
+/// A text without secrets that may be in it, with the quotes of a configuration or without. Shorter
+/// ones than 4 bytes are left, as they would be found in any text.
 pub fn hide<'a>(text: &str, secrets: impl IntoIterator<Item = &'a str>) -> String {
-    let long = secrets.into_iter().filter(|secret| secret.len() >= 4);
+    let forms = secrets.into_iter().flat_map(|secret| [secret, secret.trim_matches(['\'', '"'])]);
+    let long = forms.filter(|secret| secret.len() >= 4);
     long.fold(text.to_owned(), |text, secret| text.replace(secret, HIDDEN))
 }
 
@@ -93,6 +94,7 @@ mod tests {
         let words = ["wrap", "--token", "tttt", "PASSWORD=pppp", "-c", "0"].map(str::to_owned);
         assert_eq!(secrets_in(&words), ["tttt", "pppp"]);
         assert_eq!(hide("a tttt b pppp", secrets_in(&words)), "a *** b ***");
+        assert_eq!(hide("x = 'it is': \"it is\"", ["'it is'"]), "x = ***: \"***\"");
     }
 
     #[test]

@@ -5,7 +5,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use std::path::PathBuf;
 
-/// What is compared: one build with one configuration.
+/// Factors whose levels act on the start of a server, beside `build` and `config`. What each does
+/// is a file of `dbms::factor`.
+pub const START_FACTORS: &[&str] = &["cpu_set", "environment", "prefix", "transport"];
+
+/// What is compared: one build with one configuration, started in one way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Subject {
     /// Unique label with the resolved version, e.g. `mysql-9.7.4` or `sqlite-3.50.4.wal`.
@@ -14,7 +18,7 @@ pub struct Subject {
     pub build: Build,
     /// The settings.
     pub config: Config,
-    /// Levels of the factors that make this subject (`build`, `config`).
+    /// Levels of the factors that make this subject: `build`, `config` and [`START_FACTORS`].
     pub levels: Levels,
 }
 
@@ -28,14 +32,25 @@ pub struct Build {
     /// A server that the user already has, instead of one that is installed. For `sqlite`, a
     /// library's path.
     pub basedir: Option<PathBuf>,
-    /// A server that is already running; never stopped nor frozen, classic design only.
-    pub attach: Option<PathBuf>,
     /// Words put before the server's command (`taskset -c 0`, `numactl …`).
     #[serde(serialize_with = "shown_words")]
     pub prefix: Vec<String>,
     /// Environment variables of the server alone.
     #[serde(serialize_with = "shown_variables")]
     pub environment: Vec<(String, String)>,
+}
+
+impl Build {
+    /// A build that is named by product and version only.
+    pub fn of(server: &str, version: &str) -> Self {
+        Self {
+            server: server.to_owned(),
+            version: version.to_owned(),
+            basedir: None,
+            prefix: Vec::new(),
+            environment: Vec::new(),
+        }
+    }
 }
 
 /// A named set of settings.
@@ -188,15 +203,12 @@ mod tests {
             settings: vec![setting("plain", true), setting("keyring_password", false)],
         };
         let build = Build {
-            server: "mysql".to_owned(),
-            version: String::new(),
-            basedir: None,
-            attach: None,
             prefix: ["wrap", "--token", "hunter2", "KEY=hunter2"].map(str::to_owned).to_vec(),
             environment: vec![
                 ("API_TOKEN".to_owned(), "hunter2".to_owned()),
                 ("LD_PRELOAD".to_owned(), "/lib/x.so".to_owned()),
             ],
+            ..Build::of("mysql", "")
         };
         let text = serde_json::to_string(&(&config, &build)).unwrap();
         assert!(!text.contains("hunter2"), "{text}");

@@ -5,17 +5,16 @@ use crate::{
     error::{Error, Place},
     source::{Fault, Source, is_path},
     suggest,
-    tree::Tree,
     wire::{
         config::WireConfig,
         experiment::WireExperiment,
         schema::WireSchema,
         suite::{Suite, WireSuite},
-        workload::WireWorkload,
+        workload::Workload,
     },
 };
 use include_dir::{Dir, include_dir};
-use model::{Parameters, schema::Schema, subject::Config, workload::Workload};
+use model::{Parameters, schema::Schema, subject::Config};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -94,12 +93,12 @@ impl Catalog {
 
     /// All workloads by name. Errors: a file of them is wrong.
     pub fn workloads(&self) -> Result<Vec<Listing>, Error> {
-        self.list("workloads/", |source| Ok(workload(source)?.help))
+        self.list("workloads/", |source| Ok(Workload::read(source)?.help))
     }
 
     /// All schemas by name. Errors: a file of them is wrong.
     pub fn schemas(&self) -> Result<Vec<Listing>, Error> {
-        self.list("schemas/", |source| Ok(schema(source, &Parameters::new())?.help))
+        self.list("schemas/", |source| Ok(schema(source, None)?.help))
     }
 
     /// All suites by name. Errors: a file of them is wrong.
@@ -154,24 +153,20 @@ impl Catalog {
     /// Errors: unknown (the nearest name is given), unreadable, or wrong (with file and line).
     pub fn workload(&self, name_or_path: &str) -> Result<Workload, Error> {
         let source = self.source("workload", "workloads/", name_or_path)?;
-        let workload = workload(&source)?;
+        let workload = Workload::read(&source)?;
         let schema = self.source("schema", "schemas/", &workload.schema);
         schema.map_err(|error| error.at(source.place(&["schema".to_owned()])))?;
         Ok(workload)
     }
 
-    /// A schema by name or path, as [`Catalog::workload`].
+    /// A schema by name or path, as [`Catalog::workload`], with default numbers.
     pub fn schema(&self, name_or_path: &str) -> Result<Schema, Error> {
-        self.schema_with(name_or_path, &Parameters::new())
+        schema(&self.source("schema", "schemas/", name_or_path)?, None)
     }
 
     /// The same, with the values of an experiment over the schema's parameters.
-    pub(crate) fn schema_with(
-        &self,
-        name_or_path: &str,
-        values: &Parameters,
-    ) -> Result<Schema, Error> {
-        schema(&self.source("schema", "schemas/", name_or_path)?, values)
+    pub fn schema_with(&self, name_or_path: &str, values: &Parameters) -> Result<Schema, Error> {
+        schema(&self.source("schema", "schemas/", name_or_path)?, Some(values))
     }
 
     /// A suite by name or path, as [`Catalog::workload`].
@@ -308,25 +303,7 @@ impl Catalog {
     }
 }
 
-fn workload(source: &Source) -> Result<Workload, Error> {
-    let wire: WireWorkload = source.parse()?;
-    let checked = wire.check(source.stem(), source.label.clone());
-    let mut workload = checked.map_err(|fault| source.locate(fault))?;
-    workload.schema = source.reference(&workload.schema);
-    let tree = Tree::new(&source.text);
-    for (index, op) in workload.ops.iter_mut().enumerate() {
-        let of_op = ["op".to_owned(), index.to_string()];
-        for (number, statement) in op.statements.iter_mut().enumerate() {
-            let listed = [&of_op[..], &["statement".to_owned(), number.to_string()]].concat();
-            let path = if tree.has(&listed) { listed } else { of_op.to_vec() };
-            let line = tree.line_of(&[&path[..], &["sql".to_owned()]].concat());
-            statement.line = line.and_then(|line| u32::try_from(line).ok());
-        }
-    }
-    Ok(workload)
-}
-
-fn schema(source: &Source, values: &Parameters) -> Result<Schema, Error> {
+fn schema(source: &Source, values: Option<&Parameters>) -> Result<Schema, Error> {
     let wire: WireSchema = source.parse()?;
     wire.check(source.stem(), values).map_err(|fault| source.locate(fault))
 }

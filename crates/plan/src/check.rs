@@ -1,14 +1,27 @@
 //! Whether the factors, the parameters and the baseline of an experiment fit each other.
 
 use crate::{
-    Draft, draft::ONE_LEVEL, error::Error, explain::shown, limits::NAME_MAX,
-    loads::CONNECTIONS_MAX, suggest, wire::value::EVERYWHERE,
+    Draft,
+    draft::ONE_LEVEL,
+    error::Error,
+    explain::shown,
+    limits::{CONNECTIONS_MAX, NAME_MAX},
+    suggest,
+    wire::value::EVERYWHERE,
 };
-use model::{experiment::Factor, plan::PhaseKind, workload::Mode};
+use model::{experiment::Factor, plan::PhaseKind, subject::START_FACTORS, workload::Mode};
 use std::collections::BTreeSet;
 
-/// The factors that are no parameters of workloads.
+/// The factors that are no parameters of workloads, beside those that act on a start.
 const FACTORS: [&str; 4] = ["build", "config", "clients", MODE];
+
+/// Bytes of a level that acts on a start: a few words or paths.
+const START_MAX: usize = 1024;
+
+/// The names of all factors that are no parameters of workloads.
+fn factor_names<'a>() -> impl Iterator<Item = &'a str> {
+    FACTORS.into_iter().chain(START_FACTORS.iter().copied())
+}
 
 /// The factor that says how statements travel.
 pub(crate) const MODE: &str = "mode";
@@ -27,6 +40,9 @@ fn fits(factor: &str, level: &str) -> Result<(), String> {
     let number = level.parse::<i64>().ok();
     let (good, levels) = match factor {
         "build" | "config" => (level.len() <= NAME_MAX, format!("at most {NAME_MAX} bytes long")),
+        _ if START_FACTORS.contains(&factor) => {
+            (level.len() <= START_MAX, format!("at most {START_MAX} bytes long"))
+        }
         "clients" => (
             number.is_some_and(|clients| (1..=CONNECTIONS_MAX).contains(&clients)),
             format!("a whole number of at least 1 and at most {CONNECTIONS_MAX}"),
@@ -47,7 +63,7 @@ impl Draft {
     /// Factors that are parameters of workloads, in the order of the file.
     pub(crate) fn parameter_factors(&self) -> impl Iterator<Item = &Factor> {
         let factors = self.experiment.factors.iter();
-        factors.filter(|factor| !FACTORS.contains(&factor.name.as_str()))
+        factors.filter(|factor| factor_names().all(|name| name != factor.name))
     }
 
     /// Checks what only factors, parameters and baseline together can tell.
@@ -76,10 +92,11 @@ impl Draft {
         if !self.phases.iter().any(|phase| phase.suite.kind == PhaseKind::Index) {
             return Ok(());
         }
-        let restarted = ["build", "config"];
+        let restarts =
+            |name: &str| ["build", "config"].contains(&name) || START_FACTORS.contains(&name);
         let mut factors = self.experiment.factors.iter();
-        let several = factors
-            .find(|factor| factor.levels.len() > 1 && !restarted.contains(&factor.name.as_str()));
+        let several =
+            factors.find(|factor| factor.levels.len() > 1 && !restarts(factor.name.as_str()));
         match several {
             Some(factor) => {
                 let place = self.places.of(&["factors", &factor.name]);
@@ -133,10 +150,10 @@ impl Draft {
             );
             return Err(Error::Invalid { place: place(), reason });
         }
-        if FACTORS.contains(&name) || parameters.contains(&name) {
+        if factor_names().any(|known| known == name) || parameters.contains(&name) {
             return Ok(());
         }
-        let hint = suggest::hint(name, FACTORS.into_iter().chain(parameters.iter().copied()));
+        let hint = suggest::hint(name, factor_names().chain(parameters.iter().copied()));
         Err(Error::UnknownName { place: place(), what: "factor", name: name.to_owned(), hint })
     }
 

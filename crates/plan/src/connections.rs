@@ -12,13 +12,8 @@ const WITHOUT_A_PLAN: i64 = 8;
 
 /// The connections of the largest phase, those of all roles together.
 pub(crate) fn most(plan: &Plan) -> i64 {
-    let counts = plan.phases.iter().map(|phase| {
-        let mut parameters = phase.parameters.clone();
-        parameters.insert("clients".to_owned(), i64::from(phase.clients));
-        // What has no value was refused with its phase.
-        plan.workloads[phase.workload].connections(&parameters).unwrap_or(0)
-    });
-    counts.max().unwrap_or(0)
+    let counts = plan.phases.iter().map(|phase| phase.script.connections());
+    counts.max().map_or(0, i64::from)
 }
 
 /// Raises the settings of all subjects to what the plan needs.

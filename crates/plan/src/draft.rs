@@ -2,7 +2,7 @@
 //! open.
 
 use crate::{
-    Catalog, Suite, SuiteOrder, SuitePhase,
+    Catalog, Suite, SuiteOrder, SuitePhase, Workload,
     error::{Error, Place},
     layers::{Layers, Places, check_only, name_of},
     limits,
@@ -21,8 +21,8 @@ use model::{
     number,
     plan::PhaseKind,
     schema::Schema,
-    subject::Build,
-    workload::{Arrival, Mode, Workload},
+    subject::{Build, START_FACTORS},
+    workload::{Arrival, Mode},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -168,7 +168,7 @@ fn factors(wire: &WireExperiment, chosen: &Chosen) -> Vec<Factor> {
 
 /// A level as records have it: a number of a factor of numbers in digits, `1k` as `1000`.
 fn level_of(factor: &str, level: &str) -> String {
-    let words = ["build", "config"].contains(&factor);
+    let words = ["build", "config"].contains(&factor) || START_FACTORS.contains(&factor);
     let whole = number::whole(level).filter(|_| !words);
     whole.map_or_else(|| level.to_owned(), |whole| whole.to_string())
 }
@@ -285,7 +285,7 @@ impl Found {
             phases.push(DraftPhase { suite: entry, workload });
         }
         if suite.order == SuiteOrder::ReadsFirst {
-            phases.sort_by_key(|phase| self.workloads[phase.workload].writes());
+            phases.sort_by_key(|phase| self.workloads[phase.workload].writes);
         }
         Ok(phases)
     }
@@ -299,7 +299,9 @@ impl Found {
             let other = &self.workloads[*other];
             let reason = format!(
                 "two workloads are named `{}` (`{}` and `{}`); rename one of the files",
-                workload.name, other.source, workload.source
+                workload.name,
+                other.source(),
+                workload.source()
             );
             return Err(Error::Invalid { place: Place::default(), reason });
         }
@@ -338,7 +340,7 @@ fn keep_only(
         let workload = &workloads[phase.workload];
         let wanted = only.contains(&workload.name) || only.contains(&phase.suite.name);
         let kept = if phase.suite.kind == PhaseKind::Settle { debts } else { wanted };
-        debts = (kept && workload.writes() || debts) && phase.suite.kind != PhaseKind::Settle;
+        debts = (kept && workload.writes || debts) && phase.suite.kind != PhaseKind::Settle;
         kept
     });
     let mut before = 0;
@@ -360,12 +362,12 @@ fn schemas(
     let mut schemas: Vec<Schema> = Vec::new();
     let mut dialects: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for workload in workloads {
-        let place = Place { file: workload.source.clone(), line: None };
+        let place = Place { file: workload.source().to_owned(), line: None };
         if !dialects.contains_key(workload.schema.as_str()) {
-            let read = |values| catalog.schema_with(&workload.schema, values);
-            let schema = read(values).map_err(|error| error.at(place.clone()))?;
+            let at = |error: Error| error.at(place.clone());
+            let schema = catalog.schema_with(&workload.schema, values).map_err(at)?;
             // Partitions may take a dialect away; it is known all the same.
-            let whole = read(&Parameters::new()).map_err(|error| error.at(place.clone()))?;
+            let whole = catalog.schema(&workload.schema).map_err(at)?;
             let known = whole.tables.into_iter().flat_map(|table| table.create.into_keys());
             dialects.insert(&workload.schema, known.collect());
             match schemas.iter().find(|other| other.name == schema.name) {
@@ -385,7 +387,7 @@ fn schemas(
 
 /// Refuses what a workload has for a dialect in which its tables do not exist.
 fn check_dialects(workload: &Workload, known: &BTreeSet<String>) -> Result<(), Error> {
-    for statement in workload.ops.iter().flat_map(|op| &op.statements) {
+    for statement in workload.defaults()?.statements() {
         let texts = statement.sql_for.keys().map(|dialect| ("dialect in `sql_for`", dialect));
         let modes = statement.mode_for.keys().map(|dialect| ("dialect in `mode_for`", dialect));
         for (what, dialect) in texts.chain(modes) {

@@ -2,13 +2,14 @@
 //!
 //! - A row takes its columns, 24 bytes of head and 16 bytes per index entry, a quarter more for
 //!   pages that are not full; the sbtest row is 250 bytes before that quarter.
-//! - Loading takes a second per 80,000 rows. It happens once per subject and load.
-//! - A fresh start takes 2 seconds and the time to copy the data at 300 MB/s.
-//! - A slice takes its length, its discarded start, and a second to thaw and to drain if it writes.
+//! - Loading takes a second per 80,000 rows. It happens once per subject and load, and so do an
+//!   initialization, a start that tries the statements, and the start that loads.
+//! - A fresh start takes 2 seconds and the time to copy the folder, its log included, at 300 MB/s.
+//!   A server starts twice: instructions are counted on a copy of its own.
+//! - How long slices are, what is discarded before them and what follows is in
+//!   [`model::schedule`], whose steps are added up here. Thawing takes 0.1 seconds, a drain one.
+//! - A base reads 8,000 operations per second, which tells how many are discarded.
 //! - An embedded engine starts at once, drains nothing, reads faster and is stepped through sooner.
-//! - Interleaved phases begin with discarded work: half a slice if they write, else 0.3 operations
-//!   per row at 8,000 per second in the first that reads, and a sixth of that in the others, of
-//!   one slice to forty.
 //! - A measured phase is stepped through for four slices, of 1 to 8 seconds, and a second beside,
 //!   as on a host without hardware counters.
 //! - What a phase takes whose roles or indexes say when it ends, and the rows that it leaves, is in
@@ -21,21 +22,21 @@
 use crate::{
     Versions,
     growth::{Growth, growth},
-    tables,
 };
 use model::{
-    Parameters,
     experiment::Design,
-    plan::{Estimate, Phase, PhaseKind, Plan},
+    plan::{Estimate, Plan},
+    schedule::{self, After, Length, Step},
     schema::{ColumnValue, Table},
-    subject::Config,
-    workload::Generator,
+    script::Generator,
+    subject::{Config, Subject},
 };
 
 const LOAD_ROWS_PER_SECOND: f64 = 80_000.0;
+/// Of a subject, around its load: it is initialized, tried and filled.
+const LOAD_STARTS: f64 = 3.0;
 const COPY_BYTES_PER_SECOND: f64 = 300e6;
-const TURN_SECONDS: f64 = 0.1;
-const DISCARDED_PER_ROW: f64 = 0.3;
+const THAW_SECONDS: f64 = 0.1;
 const BESIDE_ROWS_BYTES: f64 = 200e6;
 const SERVER_BYTES: f64 = 200e6;
 const PAGE_FILL: f64 = 1.25;
@@ -43,6 +44,8 @@ const PAGE_FILL: f64 = 1.25;
 /// What depends on where the engine runs.
 struct Engine {
     start_seconds: f64,
+    /// Copies that a block starts.
+    copies: f64,
     drain_seconds: f64,
     reads_per_second: f64,
     /// The longest that a phase is stepped through, seconds.
@@ -52,6 +55,7 @@ struct Engine {
 
 const SERVER: Engine = Engine {
     start_seconds: 2.0,
+    copies: 2.0,
     drain_seconds: 1.0,
     reads_per_second: 8_000.0,
     stepping_seconds_max: f64::INFINITY,
@@ -61,6 +65,7 @@ const SERVER: Engine = Engine {
 /// An engine inside the driver.
 const EMBEDDED: Engine = Engine {
     start_seconds: 0.2,
+    copies: 1.0,
     drain_seconds: 0.0,
     reads_per_second: 30_000.0,
     stepping_seconds_max: 0.5,
@@ -74,16 +79,19 @@ pub(crate) fn estimate(plan: &Plan, versions: &dyn Versions) -> Estimate {
     let data = row_bytes * PAGE_FILL;
     let peak = data + growth.peak_bytes * PAGE_FILL;
     let loads = f64::from(plan.experiment.loads);
-    let of_subject = |engine: &Engine| {
-        let turns = 0..plan.phases.len();
-        let block: f64 = turns.map(|index| turn((plan, index), &growth, engine)).sum();
-        let start = engine.start_seconds + data / COPY_BYTES_PER_SECOND;
-        let load = rows / LOAD_ROWS_PER_SECOND + engine.start_seconds;
-        loads * load + plan.blocks.len() as f64 * (start + block)
+    let engine = |subject: &Subject| match versions.is_embedded(&subject.build.server) {
+        true => &EMBEDDED,
+        false => &SERVER,
     };
-    let servers = plan.subjects.iter().map(|subject| subject.build.server.as_str());
-    let engines = servers.map(|name| if versions.is_embedded(name) { &EMBEDDED } else { &SERVER });
-    let seconds: f64 = engines.map(of_subject).sum();
+    let engines: Vec<&Engine> = plan.subjects.iter().map(engine).collect();
+    let load = |engine: &&Engine| rows / LOAD_ROWS_PER_SECOND + LOAD_STARTS * engine.start_seconds;
+    let loading: f64 = loads * engines.iter().map(load).sum::<f64>();
+    let reads = engines.first().map_or(0.0, |base| base.reads_per_second);
+    let operations: Vec<u64> =
+        plan.phases.iter().map(|phase| (reads * phase.seconds) as u64).collect();
+    let costs = Costs { plan, growth: &growth, engines: &engines, data };
+    let steps = plan.blocks.iter().flat_map(|block| schedule::steps(plan, block, &operations));
+    let seconds = loading + steps.map(|step| costs.seconds(&step)).sum::<f64>();
     let memory = plan
         .subjects
         .iter()
@@ -110,53 +118,61 @@ fn folder(config: &Config, data: f64) -> f64 {
 
 /// Rows that the load creates, and their bytes.
 fn loaded(plan: &Plan) -> (f64, f64) {
-    let schemas = tables::of_plan(plan);
-    let tables = schemas.iter().flat_map(|(_, tables)| tables);
-    tables.fold((0.0, 0.0), |(rows, bytes), table| (rows + table.all_rows(), bytes + table.bytes()))
+    let tables = plan.schemas.iter().flat_map(|schema| &schema.tables);
+    tables.fold((0.0, 0.0), |(rows, bytes), table| {
+        (rows + table.all_rows(), bytes + table.all_rows() * bytes_per_row(table))
+    })
 }
 
-/// Seconds that one subject spends in one phase of one block.
-fn turn((plan, index): (&Plan, usize), growth: &Growth, engine: &Engine) -> f64 {
-    let phase = &plan.phases[index];
-    let workload = &plan.workloads[phase.workload];
-    let rounds = plan.blocks.first().map_or(0, |block| block.orders[index].len()) as f64;
-    let drain = match phase.kind {
-        PhaseKind::Settle => return phase.seconds + engine.drain_seconds,
-        PhaseKind::Index => return growth.seconds[index],
-        // See `runner`: slices of this design discard a start of their own.
-        PhaseKind::Warmup if plan.experiment.design == Design::Interleaved => return 0.0,
-        _ if workload.writes() => engine.drain_seconds,
-        _ => 0.0,
-    };
-    if workload.ends_by_roles() {
-        return growth.seconds[index] + drain;
-    }
-    let slice = phase.seconds + plan.experiment.warmup_seconds + drain + TURN_SECONDS;
-    let stepping = phase.stepping_seconds().min(engine.stepping_seconds_max);
-    let stepped = stepping + engine.beside_stepping_seconds;
-    let before = match (plan.experiment.design, phase.kind) {
-        (Design::Interleaved, _) => discarded((plan, index), engine) + stepped,
-        (_, PhaseKind::Measure) => plan.experiment.warmup_seconds + stepped,
-        _ => 0.0,
-    };
-    rounds * slice + before
+/// What the steps of a plan take.
+struct Costs<'a> {
+    plan: &'a Plan,
+    growth: &'a Growth,
+    /// Of each subject.
+    engines: &'a [&'a Engine],
+    /// Bytes of the loaded rows.
+    data: f64,
 }
 
-/// Seconds of discarded work before the first round of an interleaved phase.
-fn discarded((plan, index): (&Plan, usize), engine: &Engine) -> f64 {
-    let writes = |phase: &Phase| plan.workloads[phase.workload].writes();
-    let phase = &plan.phases[index];
-    if writes(phase) {
-        return phase.seconds / 2.0;
+impl Costs<'_> {
+    fn seconds(&self, step: &Step) -> f64 {
+        let Some(engine) = step.subject().map(|subject| self.engines[subject]) else { return 0.0 };
+        match step {
+            Step::Start(subject) => {
+                engine.copies * (engine.start_seconds + self.copy_seconds(*subject))
+            }
+            Step::Settle { phase, .. } => self.plan.phases[*phase].seconds + engine.drain_seconds,
+            Step::Intrusive(stretch) => {
+                let phase = &self.plan.phases[stretch.phase];
+                let stepping = phase.stepping_seconds().min(engine.stepping_seconds_max);
+                self.length(stretch.phase, stretch.warmup)
+                    + stepping
+                    + engine.beside_stepping_seconds
+            }
+            Step::Slice(slice) => {
+                let drain = match slice.after {
+                    After::Drain => engine.drain_seconds,
+                    After::Freeze => 0.0,
+                };
+                let warmup = self.length(slice.phase, slice.warmup);
+                THAW_SECONDS + warmup + self.length(slice.phase, Some(slice.length)) + drain
+            }
+            Step::Ready | Step::Warm(_) | Step::Prepare(_) | Step::End(_) => 0.0,
+        }
     }
-    let schema = &plan.workloads[phase.workload].schema;
-    let schemas = tables::of_plan(plan).into_iter();
-    let tables = schemas.filter(|(one, _)| one.name == *schema).flat_map(|(_, tables)| tables);
-    let rows: f64 = tables.map(|table| table.all_rows()).sum();
-    let first = plan.phases.iter().position(|phase| !writes(phase)) == Some(index);
-    let share = if first { 1.0 } else { 1.0 / 6.0 };
-    let seconds = share * DISCARDED_PER_ROW * rows / engine.reads_per_second;
-    seconds.clamp(phase.seconds, 40.0 * phase.seconds)
+
+    /// The rows and the log that is set aside.
+    fn copy_seconds(&self, subject: usize) -> f64 {
+        (self.data + log_bytes(&self.plan.subjects[subject].config)) / COPY_BYTES_PER_SECOND
+    }
+
+    fn length(&self, phase: usize, length: Option<Length>) -> f64 {
+        match length {
+            None => 0.0,
+            Some(Length::Whole(piece)) => self.growth.seconds[phase] / piece.of.max(1) as f64,
+            Some(length) => length.seconds(&self.plan.phases[phase]).unwrap_or(0.0),
+        }
+    }
 }
 
 pub(crate) fn bytes_per_row(table: &Table) -> f64 {
@@ -171,9 +187,7 @@ fn bytes_of(value: &ColumnValue) -> usize {
         ColumnValue::Drawn(Generator::Text { value }) => value.len(),
         ColumnValue::Drawn(Generator::Now | Generator::Timestamp { .. }) => 19,
         // Where a row is of an uncertain length, its longest one.
-        ColumnValue::Drawn(Generator::Filler { high, .. }) => {
-            high.evaluate(&Parameters::new()).map_or(8, |high| usize::try_from(high).unwrap_or(8))
-        }
+        ColumnValue::Drawn(Generator::Filler { high, .. }) => usize::try_from(*high).unwrap_or(8),
         ColumnValue::RowNumber | ColumnValue::Drawn(_) => 8,
     }
 }

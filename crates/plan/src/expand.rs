@@ -7,17 +7,13 @@ use crate::{
     order::{self, Shape, Turns},
     phases::phases,
     subjects::{Subjects, base, subjects},
-    tables,
 };
 use model::{
     experiment::{Design, Experiment},
-    plan::{Estimate, PhaseKind, Plan},
+    plan::{Estimate, PLAN_FORMAT, PhaseKind, Plan},
 };
 use sha2::{Digest, Sha256};
-use std::{collections::BTreeSet, fmt::Write};
-
-/// Version of the plan's format.
-const PLAN_FORMAT: u32 = 1;
+use std::fmt::Write;
 
 /// Resolves everything that is open in a draft, puts it in order and hashes it.
 ///
@@ -60,35 +56,16 @@ pub fn plan(draft: &Draft, catalog: &Catalog, versions: &dyn Versions) -> Result
         subjects,
         base,
         schemas: draft.schemas.clone(),
-        workloads: draft.workloads.clone(),
         phases,
         blocks,
         estimate: Estimate::default(),
     };
-    keep_used(&mut plan);
-    tables::check(&plan)?;
+    let used = |name: &String| plan.phases.iter().any(|phase| phase.script.schema == *name);
+    plan.schemas.retain(|schema| used(&schema.name));
     connections::fit(&mut plan)?;
     plan.estimate = estimate(&plan, versions);
     plan.hash = hash(&plan)?;
     Ok(plan)
-}
-
-/// Drops the workloads that no phase uses any more, and the schemas that no workload uses.
-fn keep_used(plan: &mut Plan) {
-    let mut places: Vec<Option<usize>> = vec![None; plan.workloads.len()];
-    for phase in &plan.phases {
-        places[phase.workload] = Some(0);
-    }
-    for (kept, place) in places.iter_mut().flatten().enumerate() {
-        *place = kept;
-    }
-    let mut used = places.iter();
-    plan.workloads.retain(|_| used.next().is_some_and(Option::is_some));
-    for phase in &mut plan.phases {
-        phase.workload = places[phase.workload].unwrap_or(phase.workload);
-    }
-    let names: BTreeSet<&str> = plan.workloads.iter().map(|one| one.schema.as_str()).collect();
-    plan.schemas.retain(|schema| names.contains(schema.name.as_str()));
 }
 
 /// Writes the levels of `build` as the subjects have them.

@@ -7,16 +7,11 @@
 //! - An index takes a second per 500,000 rows.
 //! - A changed row is written twice to a log that is not of a fixed size.
 
-use crate::{
-    estimate::bytes_per_row,
-    loads::{Load, loads, rows_of},
-    tables::counted,
-};
+use crate::estimate::bytes_per_row;
 use model::{
-    Parameters,
-    plan::{Phase, PhaseKind, Plan},
+    plan::{PhaseKind, Plan},
     schema::Table,
-    workload::{Op, Workload},
+    script::{Effect, Op, Role, Script, Statement},
 };
 
 const STATEMENT_SECONDS: f64 = 150e-6;
@@ -41,28 +36,26 @@ pub(crate) fn growth(plan: &Plan) -> Growth {
     let (mut rows, mut bytes) = (0.0, 0.0);
     let mut built = !plan.phases.iter().any(|phase| phase.kind == PhaseKind::Index);
     for phase in &plan.phases {
-        let workload = &plan.workloads[phase.workload];
-        let schema = plan.schemas.iter().find(|schema| schema.name == workload.schema);
+        let script = &phase.script;
+        let schema = plan.schemas.iter().find(|schema| schema.name == script.schema);
         let Some(table) = schema.and_then(|schema| schema.tables.first()) else {
             growth.seconds.push(0.0);
             continue;
         };
         if phase.kind == PhaseKind::Index {
             // The rows that phases add are in the first table.
-            let loaded =
-                schema.map(|schema| counted(schema, &phase.parameters).unwrap_or_default());
-            let loaded = loaded.into_iter().flatten();
-            let loaded: f64 = loaded.map(|one| one.all_rows() * index_count(one.table)).sum();
+            let loaded = schema.iter().flat_map(|schema| &schema.tables);
+            let loaded: f64 = loaded.map(|table| table.all_rows() * index_count(table)).sum();
             let all = rows * index_count(table) + loaded;
             growth.seconds.push(all / INDEX_ROWS_PER_SECOND);
             built = true;
             continue;
         }
-        let runs = workload.ends_by_roles() && phase.kind != PhaseKind::Settle;
+        let runs = script.ends_by_itself() && phase.kind != PhaseKind::Settle;
         let effect = if runs {
-            effect(workload, phase, if built { index_count(table) } else { 0.0 })
+            changes(script, if built { index_count(table) } else { 0.0 })
         } else {
-            Effect::default()
+            Changes::default()
         };
         growth.seconds.push(effect.seconds);
         rows += effect.inserted - effect.deleted;
@@ -79,7 +72,7 @@ fn index_count(table: &Table) -> f64 {
 }
 
 #[derive(Debug, Default)]
-struct Effect {
+struct Changes {
     seconds: f64,
     inserted: f64,
     deleted: f64,
@@ -87,40 +80,30 @@ struct Effect {
 
 /// What the roles of a phase do. A role without an own number of operations keeps up with its
 /// partner, or else changes nothing that is known.
-fn effect(workload: &Workload, phase: &Phase, indexes: f64) -> Effect {
-    // A plan is made of roles that have values.
-    let loads = loads(workload, &phase.parameters).unwrap_or_default();
-    let operations = |load: &Load<'_>| {
-        let partner = load.role.pair.as_ref();
-        let partner = partner.and_then(|pair| loads.iter().find(|l| l.role.name == pair.role));
-        load.operations().or_else(|| partner.and_then(Load::operations)).unwrap_or(0) as f64
+fn changes(script: &Script, indexes: f64) -> Changes {
+    let operations = |role: &Role| {
+        let partner = role.pairing.and_then(|pairing| script.roles.get(pairing.role));
+        role.operations().or_else(|| partner.and_then(Role::operations)).unwrap_or(0) as f64
     };
-    let mut effect = Effect::default();
-    for load in &loads {
-        let each = operations(load);
-        let all = each * load.connections as f64;
-        let ops = workload.ops.iter().filter(|op| load.role.ops.contains(&op.name));
-        let (mut seconds, mut count) = (0.0, 0.0);
-        for op in ops {
-            let (inserted, deleted) = changes(op, &phase.parameters);
-            let weight = f64::from(op.weight);
-            count += weight;
-            seconds += weight
+    let mut changes = Changes::default();
+    for role in &script.roles {
+        let each = operations(role);
+        let all = each * f64::from(role.clients);
+        let count: f64 = role.ops.iter().map(|op| f64::from(op.weight)).sum::<f64>().max(1.0);
+        let mut seconds = 0.0;
+        for op in &role.ops {
+            let (inserted, deleted) = changed_by(op);
+            let share = f64::from(op.weight) / count;
+            seconds += share
                 * (each_time(op) * STATEMENT_SECONDS
                     + (inserted + deleted) * ROW_SECONDS * (1.0 + indexes));
-            effect.inserted += all * inserted * weight / total_weight(workload, load);
-            effect.deleted += all * deleted * weight / total_weight(workload, load);
+            changes.inserted += all * inserted * share;
+            changes.deleted += all * deleted * share;
         }
-        let closed = each * seconds / f64::max(count, 1.0);
-        let own = load.seconds().unwrap_or(closed);
-        effect.seconds = effect.seconds.max(own);
+        let own = role.seconds().unwrap_or(each * seconds);
+        changes.seconds = changes.seconds.max(own);
     }
-    effect
-}
-
-fn total_weight(workload: &Workload, load: &Load<'_>) -> f64 {
-    let ops = workload.ops.iter().filter(|op| load.role.ops.contains(&op.name));
-    ops.map(|op| f64::from(op.weight)).sum::<f64>().max(1.0)
+    changes
 }
 
 /// Statements that every execution has.
@@ -128,17 +111,18 @@ fn each_time(op: &Op) -> f64 {
     op.statements.iter().filter(|statement| statement.every.is_none()).count() as f64
 }
 
-/// Rows that an operation inserts and deletes.
-fn changes(op: &Op, parameters: &Parameters) -> (f64, f64) {
-    let (mut inserted, mut deleted) = (0.0, 0.0);
-    for statement in &op.statements {
-        let verb = statement.sql.split_whitespace().next().unwrap_or_default();
-        let rows = rows_of(statement, parameters).unwrap_or(0) as f64;
-        match verb.to_ascii_uppercase().as_str() {
-            "INSERT" | "REPLACE" => inserted += rows,
-            "DELETE" => deleted += rows,
-            _ => {}
-        }
-    }
+/// Rows that an operation inserts and deletes, at most.
+fn changed_by(op: &Op) -> (f64, f64) {
+    let rows = |of: fn(&Statement) -> u64| -> f64 {
+        op.statements.iter().map(|one| of(one) as f64 * one.repeat as f64).sum()
+    };
+    let inserted = rows(|one| match one.effect {
+        Effect::Insert(rows) | Effect::Merge(rows) => rows,
+        _ => 0,
+    });
+    let deleted = rows(|one| match (one.effect, one.expect.changed) {
+        (Effect::Delete, Some(changed)) => changed.high,
+        _ => 0,
+    });
     (inserted, deleted)
 }

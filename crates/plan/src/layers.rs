@@ -3,10 +3,12 @@
 use crate::{
     Catalog, Overrides,
     error::{Error, Place},
+    secrets::without_secrets,
     source::{Source, is_path},
     suggest,
     wire::experiment::WireExperiment,
 };
+use model::subject::START_FACTORS;
 use toml::{Table, Value};
 
 /// All layers of an experiment, merged, and still able to tell where a value was written.
@@ -87,10 +89,10 @@ impl Layers {
         }
         let wire = interpret(&merged)?;
         let first = &sources[0];
-        let text = if sources.len() == 1 && set.is_empty() {
-            first.text.clone().into_owned()
-        } else {
-            written(&merged)?
+        let text = match without_secrets(&merged) {
+            Some(clean) => written(&clean)?,
+            None if sources.len() == 1 && set.is_empty() => first.text.clone().into_owned(),
+            None => written(&merged)?,
         };
         let name = first.stem();
         Ok(Self { wire, text, name, places: Places { set, sources } })
@@ -152,7 +154,8 @@ fn written(merged: &Table) -> Result<String, Error> {
 fn point_to_factors(error: Error) -> Error {
     match error {
         Error::UnknownKey { place, key, .. }
-            if ["build", "builds", "config", "clients"].contains(&key.as_str()) =>
+            if ["build", "builds", "config", "clients"].contains(&key.as_str())
+                || START_FACTORS.contains(&key.as_str()) =>
         {
             let factor = if key == "builds" { "build" } else { &key };
             let hint = format!("; did you mean `factors.{factor}`?");
@@ -204,13 +207,13 @@ fn merge(lower: &mut Table, upper: Table) {
     if replaced && !upper.contains_key("preset") {
         lower.remove("preset");
     }
-    for factor in ["build", "config"] {
+    for factor in ["build", "config"].iter().chain(START_FACTORS) {
         let replaced = lookup(&upper, "factors", factor).filter(|levels| !levels.is_table());
         let Some(base) = lookup(lower, "baseline", factor) else { continue };
         if replaced.is_some_and(|levels| !has_level(levels, base))
             && let Some(Value::Table(baseline)) = lower.get_mut("baseline")
         {
-            baseline.remove(factor);
+            baseline.remove(*factor);
         }
     }
     merge_values(lower, upper);

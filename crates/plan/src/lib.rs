@@ -22,17 +22,16 @@ mod explain;
 mod growth;
 mod layers;
 mod limits;
-mod loads;
 mod notes;
 mod order;
 mod phases;
 mod preset;
 mod random;
 mod render;
+mod secrets;
 mod source;
 mod subjects;
 mod suggest;
-mod tables;
 mod tree;
 mod values;
 mod wire;
@@ -46,9 +45,14 @@ pub use expand::plan;
 pub use notes::{NOTES, notes_in};
 pub use render::render;
 pub use suggest::hint;
-pub use wire::suite::{Length, Preset, Suite, SuiteOrder, SuitePhase};
+pub use wire::{
+    suite::{Length, Preset, Suite, SuiteOrder, SuitePhase},
+    workload::Workload,
+};
 
-/// Which server builds exist: told by whoever knows the products.
+use model::subject::{Build, Subject};
+
+/// Which server builds exist, and how they can be started: told by whoever knows the products.
 pub trait Versions {
     /// Names of the server products (`mysql`, `sqlite`, …).
     fn products(&self) -> Vec<String>;
@@ -62,4 +66,17 @@ pub trait Versions {
     /// The exact version that `version` stands for: a version, a prefix of one, or empty for the
     /// newest. The error is one clear sentence for the user.
     fn resolve(&self, server: &str, version: &str) -> Result<String, String>;
+
+    /// Refuses a build whose `basedir` cannot be started, without executing anything. The error is
+    /// one clear sentence for the user.
+    fn check_basedir(&self, build: &Build) -> Result<(), String>;
+
+    /// Gives a subject a level of a factor that acts on its start, and returns the level as a part
+    /// of a label. The error is one clear sentence for the user.
+    fn start_with(
+        &self,
+        factor: &str,
+        level: &str,
+        subject: &mut Subject,
+    ) -> Result<String, String>;
 }

@@ -18,6 +18,8 @@ pub(crate) const SECONDS_MAX: f64 = 604_800.0;
 const RATE_MAX: f64 = 1e7;
 /// Operations per second that no connection executes more of: one in a microsecond.
 const CONNECTION_RATE_MAX: f64 = 1e6;
+/// Connections of one phase, at most: beyond this nothing on one machine is measured.
+pub(crate) const CONNECTIONS_MAX: i64 = 65_536;
 /// Longest name of anything that becomes a folder, a column or a row of a table, bytes.
 pub(crate) const NAME_MAX: usize = 128;
 
@@ -75,7 +77,7 @@ pub(crate) fn check(experiment: &Experiment, layers: &Layers) -> Result<(), Erro
 pub(crate) struct Rate {
     /// Operations per second over all connections.
     pub(crate) per_second: f64,
-    pub(crate) connections: i64,
+    pub(crate) connections: u32,
     /// Length of a slice, seconds; 0 where it is not known.
     pub(crate) seconds: f64,
 }
@@ -89,7 +91,7 @@ impl Rate {
             format!("{asks}; the rate must be above 0")
         } else if per_second > RATE_MAX {
             format!("{asks}; no host executes more than {RATE_MAX}: lower `per_second`")
-        } else if per_second > CONNECTION_RATE_MAX * connections as f64 {
+        } else if per_second > CONNECTION_RATE_MAX * f64::from(connections) {
             let clients = (per_second / CONNECTION_RATE_MAX).ceil();
             format!(
                 "{asks} of {connections} clients; one client executes at most \

@@ -29,7 +29,8 @@ fn williams(count: usize, row: usize) -> Vec<usize> {
     if row < count { places.collect() } else { places.rev().collect() }
 }
 
-/// The orders of one phase: round after round, block after block, from randomised squares.
+/// Orders from randomised squares: those of one phase, round after round and block after block, or
+/// those in which the servers of each block start.
 #[derive(Debug)]
 struct Rounds {
     random: Random,
@@ -41,8 +42,7 @@ struct Rounds {
 }
 
 impl Rounds {
-    fn new(seed: u64, phase: usize, subjects: usize) -> Self {
-        let random = Random::new(seed, &[ROUNDS, phase as u64]);
+    fn new(random: Random, subjects: usize) -> Self {
         Self { random, subjects, names: Vec::new(), left: Vec::new() }
     }
 
@@ -82,12 +82,12 @@ pub(crate) enum Turns {
 
 /// All blocks with their orders and seeds.
 pub(crate) fn blocks(shape: Shape<'_>) -> Vec<Block> {
-    let rounds = |phase| Rounds::new(shape.seed, phase, shape.subjects);
+    let orders = |of: &[u64]| Rounds::new(Random::new(shape.seed, of), shape.subjects);
+    let rounds = |phase: usize| orders(&[ROUNDS, phase as u64]);
+    let mut starts = orders(&[STARTS]);
     let mut phases: Vec<Rounds> = (0..shape.rounds.len()).map(rounds).collect();
     let block = |index: u32| {
-        let words = u64::from(index);
-        let mut start_order: Vec<usize> = (0..shape.subjects).collect();
-        Random::new(shape.seed, &[STARTS, words]).shuffle(&mut start_order);
+        let start_order = starts.next();
         let mut orders = |(phase, rounds): (&mut Rounds, &u32)| -> Vec<Vec<usize>> {
             let order = |_| match shape.turns {
                 Turns::Rounds => phase.next(),
@@ -100,7 +100,7 @@ pub(crate) fn blocks(shape: Shape<'_>) -> Vec<Block> {
             load: index % shape.loads.max(1),
             orders: phases.iter_mut().zip(shape.rounds).map(&mut orders).collect(),
             start_order,
-            seed: Random::new(shape.seed, &[SLICES, words]).next(),
+            seed: Random::new(shape.seed, &[SLICES, index.into()]).next(),
         }
     };
     (0..shape.blocks).map(block).collect()
@@ -153,6 +153,21 @@ mod tests {
         let orders = orders(2, 4, 1);
         assert_ne!(orders[0], orders[1]);
         assert_ne!(orders[2], orders[3]);
+    }
+
+    #[test]
+    fn every_subject_starts_first_equally_often() {
+        for (subjects, blocks) in [(2, 6), (3, 6), (4, 8)] {
+            let rounds = &[1];
+            let turns = Turns::Rounds;
+            let shape = Shape { seed: 42, blocks, loads: 1, subjects, rounds, turns };
+            let firsts: Vec<usize> =
+                super::blocks(shape).iter().map(|block| block.start_order[0]).collect();
+            for subject in 0..subjects {
+                let count = firsts.iter().filter(|first| **first == subject).count();
+                assert_eq!(count * subjects, blocks as usize, "{firsts:?}");
+            }
+        }
     }
 
     #[test]

@@ -5,18 +5,18 @@ use crate::{
     check::{MODE, mode_named},
     draft::DraftPhase,
     error::{Error, Place},
-    limits::{self, Rate, SECONDS_MAX},
-    loads::{CONNECTIONS_MAX, Load, loads},
+    limits::{self, CONNECTIONS_MAX, Rate, SECONDS_MAX},
     preset,
-    tables::counted,
-    values::check_values,
+    values::Limits,
 };
 use model::{
     Levels, Parameters,
     experiment::{Design, Factor},
     expression::Expression,
     plan::{Phase, PhaseKind, Settle},
-    workload::{Arrival, Mode, RoleArrival, Workload},
+    schema::Table,
+    script::{Role, Script},
+    workload::{Arrival, Mode},
 };
 use std::collections::BTreeMap;
 
@@ -97,18 +97,17 @@ fn cells(draft: &Draft, entry: &DraftPhase) -> Vec<Levels> {
 fn phase(draft: &Draft, entry: &DraftPhase, levels: Levels) -> Result<Phase, Error> {
     let workload = &draft.workloads[entry.workload];
     let suite = &entry.suite;
-    let place = Place { file: workload.source.clone(), line: None };
     let in_suite = || draft.places.of(&["suite"]);
     let mut parameters = parameters(draft, entry, &levels).map_err(|error| error.at(in_suite()))?;
     let clients = clients(entry, &parameters).map_err(|error| error.at(in_suite()))?;
     parameters.insert("clients".to_owned(), i64::from(clients));
-    let mut arrival = Arrival::Closed;
-    let mut loads = Vec::new();
-    if executes(suite.kind) {
-        check_values(workload, &parameters).map_err(|error| error.at(place.clone()))?;
-        loads = roles(workload, &parameters).map_err(|error| error.at(place))?;
-        arrival = arrival_of(draft, (entry, workload), &loads)?;
-    }
+    let (script, arrival) = if executes(suite.kind) {
+        let mut script = workload.resolve(&parameters)?;
+        let arrival = arrival_of(draft, entry, &mut script)?;
+        (script, arrival)
+    } else {
+        (workload.script(&parameters, Limits::Unchecked)?, Arrival::Closed)
+    };
     check_kind(draft, entry)?;
     let settle = match suite.kind {
         PhaseKind::Settle => {
@@ -118,13 +117,18 @@ fn phase(draft: &Draft, entry: &DraftPhase, levels: Levels) -> Result<Phase, Err
     };
     let seconds = match &settle {
         Some(settle) => settle.floor_seconds,
-        None => seconds(draft, entry, &parameters, &loads).map_err(|error| error.at(in_suite()))?,
+        None => {
+            seconds(draft, entry, &parameters, &script).map_err(|error| error.at(in_suite()))?
+        }
     };
-    check_rates(draft, entry, (arrival, clients, seconds), &loads)?;
+    check_length(draft, entry, seconds)?;
+    if executes(suite.kind) {
+        check_rates(draft, entry, &script, seconds)?;
+    }
     let range_factor = levels.get("range").and_then(|level| level.parse().ok());
     Ok(Phase {
         name: name(draft, entry, &levels),
-        workload: entry.workload,
+        script,
         group: match (&suite.group, suite.kind) {
             (_, PhaseKind::Settle) => String::new(),
             (Some(group), _) => group.clone(),
@@ -143,34 +147,37 @@ fn phase(draft: &Draft, entry: &DraftPhase, levels: Levels) -> Result<Phase, Err
     })
 }
 
-/// Refuses rates that no host reaches, and lengths beyond use.
+/// Refuses lengths beyond use.
+fn check_length(draft: &Draft, entry: &DraftPhase, seconds: f64) -> Result<(), Error> {
+    if (0.0..=SECONDS_MAX).contains(&seconds) {
+        return Ok(());
+    }
+    let name = &entry.suite.name;
+    let reason =
+        format!("the phase `{name}` takes {seconds} seconds; at most {SECONDS_MAX} (a week)");
+    Err(Error::Invalid { place: draft.places.of(&["suite"]), reason })
+}
+
+/// Refuses rates that no host reaches.
 fn check_rates(
     draft: &Draft,
     entry: &DraftPhase,
-    (arrival, clients, seconds): (Arrival, u32, f64),
-    loads: &[Load<'_>],
+    script: &Script,
+    seconds: f64,
 ) -> Result<(), Error> {
-    let workload = &draft.workloads[entry.workload];
-    let name = &entry.suite.name;
     let place = || match (draft.arrival, entry.suite.arrival) {
         (Some(_), _) => draft.places.of(&["arrival"]),
         (None, Some(_)) => draft.places.of(&["suite"]),
-        (None, None) => Place { file: workload.source.clone(), line: None },
+        (None, None) => Place { file: script.source.clone(), line: None },
     };
-    if !(0.0..=SECONDS_MAX).contains(&seconds) {
-        let reason =
-            format!("the phase `{name}` takes {seconds} seconds; at most {SECONDS_MAX} (a week)");
-        return Err(Error::Invalid { place: draft.places.of(&["suite"]), reason });
-    }
-    if let Arrival::Open { per_second, .. } = arrival {
-        let connections = loads.first().map_or(clients.into(), |load| load.connections);
-        let rate = Rate { per_second, connections, seconds };
-        return rate.check(&format!("the phase `{name}`")).map_err(|error| error.at(place()));
-    }
-    for load in loads {
-        let Some(per_second) = load.per_second else { continue };
-        let rate = Rate { per_second, connections: load.connections, seconds };
-        let who = format!("the role `{}` of the phase `{name}`", load.role.name);
+    for role in &script.roles {
+        let Some(per_second) = role.arrival.per_second() else { continue };
+        let rate = Rate { per_second, connections: role.clients, seconds };
+        let of_phase = format!("the phase `{}`", entry.suite.name);
+        let who = match script.roles.as_slice() {
+            [_] => of_phase,
+            _ => format!("the role `{}` of {of_phase}", role.name),
+        };
         rate.check(&who).map_err(|error| error.at(place()))?;
     }
     Ok(())
@@ -279,35 +286,15 @@ fn clients(entry: &DraftPhase, parameters: &Parameters) -> Result<u32, Error> {
     }
 }
 
-/// The roles of a phase, not too many of them.
-fn roles<'a>(workload: &'a Workload, parameters: &Parameters) -> Result<Vec<Load<'a>>, Error> {
-    let loads = loads(workload, parameters)?;
-    let connections = loads.iter().fold(0_i64, |sum, one| sum.saturating_add(one.connections));
-    if connections > CONNECTIONS_MAX {
-        let reason =
-            format!("the roles have {connections} clients; {CONNECTIONS_MAX} are possible");
-        return Err(Error::Invalid { place: Place::default(), reason });
-    }
-    Ok(loads)
-}
-
-/// The experiment's arrival over the suite's over that of the only role, or of a workload without
-/// any. Several roles have their own.
-fn arrival_of(
-    draft: &Draft,
-    (entry, workload): (&DraftPhase, &Workload),
-    loads: &[Load<'_>],
-) -> Result<Arrival, Error> {
+/// Puts the experiment's arrival over the suite's over that of the only role. Several roles have
+/// their own.
+fn arrival_of(draft: &Draft, entry: &DraftPhase, script: &mut Script) -> Result<Arrival, Error> {
     let over = draft.arrival.or(entry.suite.arrival);
-    match (loads, over) {
-        ([] | [_], Some(over)) => Ok(over),
-        ([only], None) => Ok(match (only.per_second, &only.role.arrival) {
-            (Some(rate), RoleArrival::Open { spacing, .. }) => {
-                Arrival::Open { per_second: rate, spacing: *spacing }
-            }
-            _ => Arrival::Closed,
-        }),
-        ([], None) => Ok(workload.arrival),
+    match (script.roles.as_mut_slice(), over) {
+        ([only], over) => {
+            only.arrival = over.unwrap_or(only.arrival);
+            Ok(only.arrival)
+        }
         (_, None) => Ok(Arrival::Closed),
         (_, Some(_)) => {
             let key = if draft.arrival.is_some() { "arrival" } else { "suite" };
@@ -326,8 +313,8 @@ fn arrival_of(
 fn settle(draft: &Draft, entry: &DraftPhase, parameters: &Parameters) -> Result<Settle, Error> {
     let schema = &draft.workloads[entry.workload].schema;
     let schema = draft.schemas.iter().find(|other| other.name == *schema);
-    let tables = schema.map(|schema| counted(schema, parameters)).transpose()?;
-    let loaded: f64 = tables.into_iter().flatten().map(|table| table.all_rows()).sum();
+    let tables = schema.iter().flat_map(|schema| &schema.tables);
+    let loaded: f64 = tables.map(Table::all_rows).sum();
     // Where phases insert the rows themselves, the load has none.
     let rows = loaded.max(draft.experiment.rows as f64 * draft.experiment.tables as f64);
     let published = SETTLE_SECONDS.0 + rows / SETTLE_ROWS_PER_SECOND;
@@ -360,14 +347,13 @@ fn seconds(
     draft: &Draft,
     entry: &DraftPhase,
     parameters: &Parameters,
-    loads: &[Load<'_>],
+    script: &Script,
 ) -> Result<f64, Error> {
     let experiment = &draft.experiment;
-    let workload = &draft.workloads[entry.workload];
     if entry.suite.kind == PhaseKind::Index {
         return Ok(0.0);
     }
-    if workload.ends_by_roles() {
+    if script.ends_by_itself() {
         if entry.suite.seconds.is_some() || entry.suite.length.is_some() {
             let name = &entry.suite.name;
             let reason = format!(
@@ -376,7 +362,7 @@ fn seconds(
             );
             return Err(Error::Invalid { place: Place::default(), reason });
         }
-        return Ok(loads.iter().filter_map(Load::seconds).fold(0.0, f64::max));
+        return Ok(script.roles.iter().filter_map(Role::seconds).fold(0.0, f64::max));
     }
     if experiment.design == Design::Interleaved {
         return Ok(experiment.slice_seconds);
@@ -389,7 +375,7 @@ fn seconds(
         }
         return Ok(seconds as f64);
     }
-    Ok(match (entry.suite.length, workload.writes()) {
+    Ok(match (entry.suite.length, script.writes()) {
         (Some(Length::Read), _) | (None, false) => experiment.read_seconds,
         (Some(Length::Write), _) | (None, true) => experiment.write_seconds,
     })

@@ -1,16 +1,13 @@
 //! The text of `dbdyno plan`: blocks, trials and slices in order, and what they will cost.
 
-use crate::{
-    estimate::{cache_bytes, largest_bytes},
-    loads::{Amount, Load, loads},
-    tables::{self, Counted},
-};
+use crate::estimate::{cache_bytes, largest_bytes};
 use model::{
     escape,
     experiment::Design,
     plan::{Block, Phase, PhaseKind, Plan},
-    schema::Schema,
-    workload::{Arrival, Mode, RoleEnd},
+    schema::{Schema, Table},
+    script::{End, Role},
+    workload::Mode,
 };
 use std::fmt::Write;
 
@@ -48,24 +45,24 @@ fn head(text: &mut String, plan: &Plan) -> std::fmt::Result {
     };
     let hash = plan.hash.get(..12).unwrap_or(&plan.hash);
     writeln!(text, "plan {hash}, seed {}, {design}", experiment.seed)?;
-    let schemas = tables::of_plan(plan);
-    let data: Vec<String> = schemas.iter().map(|(schema, tables)| data(schema, tables)).collect();
+    let data: Vec<String> = plan.schemas.iter().map(data).collect();
     let loads = counted(experiment.loads.into(), "load");
     writeln!(text, "data: {}, {loads} per subject", data.join("; "))
 }
 
 /// A schema with the number and the size of its tables.
-fn data(schema: &Schema, tables: &[Counted<'_>]) -> String {
+fn data(schema: &Schema) -> String {
+    let tables = &schema.tables;
     let copies: u64 = tables.iter().map(|table| table.copies).sum();
     let name = &schema.name;
     let count = counted(copies, "table");
-    match tables {
+    match tables.as_slice() {
         [first, others @ ..] if others.iter().all(|other| other.rows == first.rows) => {
             format!("{name}, {count} of {}", counted(first.rows, "row"))
         }
         _ => {
             // Counts are bounded, so their sum is no rounded number.
-            let rows: f64 = tables.iter().map(|table| table.all_rows()).sum();
+            let rows: f64 = tables.iter().map(Table::all_rows).sum();
             format!("{name}, {count} with {} in all", counted(rows as u64, "row"))
         }
     }
@@ -121,11 +118,9 @@ fn wait(phase: &Phase) -> String {
 
 /// The indexes of a table, as far as all dialects agree on their number.
 fn indexes(plan: &Plan, phase: &Phase) -> String {
-    let schema = &plan.workloads[phase.workload].schema;
-    let schema = plan.schemas.iter().find(|other| other.name == *schema);
-    let tables = schema.map(|schema| tables::counted(schema, &phase.parameters));
-    let tables = tables.and_then(Result::ok).unwrap_or_default();
-    let indexed = tables.iter().filter(|table| !table.table.indexes.is_empty());
+    let schemas = plan.schemas.iter().filter(|schema| schema.name == phase.script.schema);
+    let tables = schemas.flat_map(|schema| &schema.tables);
+    let indexed = tables.filter(|table| !table.indexes.is_empty());
     let tables = counted(indexed.map(|table| table.copies).sum(), "table");
     format!("the secondary indexes of {tables}")
 }
@@ -133,7 +128,6 @@ fn indexes(plan: &Plan, phase: &Phase) -> String {
 /// A phase that executes operations, by its length or by what its roles do.
 fn executed(text: &mut String, plan: &Plan, index: usize, what: &str) -> std::fmt::Result {
     let phase = &plan.phases[index];
-    let workload = &plan.workloads[phase.workload];
     let rounds = plan.blocks.first().map_or(0, |block| block.orders[index].len());
     let clients = counted(phase.clients.into(), "client");
     let length = match phase.seconds {
@@ -141,7 +135,7 @@ fn executed(text: &mut String, plan: &Plan, index: usize, what: &str) -> std::fm
         seconds => format!("{rounds} x {}", duration(seconds)),
     };
     write!(text, "{what:10}  {clients:>11}  {length:>9}")?;
-    if let Arrival::Open { per_second, .. } = phase.arrival {
+    if let Some(per_second) = phase.arrival.per_second() {
         write!(text, "  {per_second} per second")?;
     }
     if let Some(range) = phase.range {
@@ -152,45 +146,40 @@ fn executed(text: &mut String, plan: &Plan, index: usize, what: &str) -> std::fm
         Some(Mode::Text) => write!(text, "  all as text")?,
         None => {}
     }
-    // A plan is made of roles that have values.
-    let loads = loads(workload, &phase.parameters).unwrap_or_default();
-    if !workload.ends_by_roles() && loads.len() < 2 {
+    let roles = &phase.script.roles;
+    if !phase.script.ends_by_itself() && roles.len() < 2 {
         return writeln!(text);
     }
-    let connections: i64 = loads.iter().map(|load| load.connections).sum();
-    let connections = counted(whole(connections), "connection");
-    let roles: Vec<String> = loads.iter().map(|load| role(load, &loads)).collect();
+    let connections = counted(phase.script.connections().into(), "connection");
+    let roles: Vec<String> = (0..roles.len()).map(|place| role(roles, place)).collect();
     writeln!(text, "  {connections:>14}: {}", roles.join(", "))
 }
 
 /// `insert 1,500 rows at 100 rows per second`, for each connection.
-fn role(load: &Load<'_>, loads: &[Load<'_>]) -> String {
-    let name = &load.role.name;
+fn role(roles: &[Role], place: usize) -> String {
+    let role = &roles[place];
+    let name = &role.name;
     // Of two roles in step the second one says so.
-    let place = |name: &str| loads.iter().position(|other| other.role.name == name);
-    let behind = load.role.pair.as_ref().filter(|pair| place(&pair.role) < place(name));
-    if let Some(pair) = behind {
-        return format!("{name} in step with `{}` ({} apart at most)", pair.role, pair.lead);
+    if let Some(pairing) = role.pairing.filter(|pairing| pairing.role < place) {
+        let other = &roles[pairing.role].name;
+        return format!("{name} in step with `{other}` ({} apart at most)", pairing.lead);
     }
-    let amount = match (load.amount, &load.role.end) {
-        (Amount::Rows(rows), _) => counted(whole(rows), "row"),
-        (Amount::Operations(operations), _) => counted(whole(operations), "operation"),
-        (Amount::Seconds(seconds), _) => duration(seconds as f64),
-        (_, RoleEnd::With(other)) if !other.is_empty() => format!("until `{other}` ends"),
-        _ => "until the end".to_owned(),
+    let amount = match role.end {
+        End::Rows(rows) => counted(rows, "row"),
+        End::Operations(operations) => counted(operations, "operation"),
+        End::Seconds(seconds) => duration(seconds as f64),
+        End::With(other) => format!("until `{}` ends", roles[other].name),
+        End::Stretch | End::Others => "until the end".to_owned(),
     };
-    let rate = load.per_second.map(|rate| match load.amount {
-        Amount::Rows(_) => {
-            let rows = rate * load.rows_per_operation as f64 / load.connections.max(1) as f64;
-            format!(" at {} per second", counted(whole(rows.round() as i64), "row"))
+    let rate = role.arrival.per_second().map(|rate| match role.end {
+        End::Rows(_) => {
+            let rows = rate * role.rows_per_operation().unwrap_or(1) as f64;
+            let rows = (rows / f64::from(role.clients.max(1))).round();
+            format!(" at {} per second", counted(rows as u64, "row"))
         }
-        _ => format!(" at {} per second", rate / load.connections as f64),
+        _ => format!(" at {} per second", rate / f64::from(role.clients)),
     });
     format!("{name} {amount}{}", rate.unwrap_or_default())
-}
-
-fn whole(number: i64) -> u64 {
-    u64::try_from(number).unwrap_or(0)
 }
 
 fn blocks(text: &mut String, plan: &Plan) -> std::fmt::Result {

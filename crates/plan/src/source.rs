@@ -46,7 +46,10 @@ impl Source {
     /// folder.
     pub(crate) fn reference(&self, text: &str) -> String {
         match &self.folder {
-            Some(folder) if is_path(text) => folder.join(text).display().to_string(),
+            // Without `.` in between.
+            Some(folder) if is_path(text) => {
+                folder.join(text).components().collect::<PathBuf>().display().to_string()
+            }
             _ => text.to_owned(),
         }
     }
@@ -60,6 +63,11 @@ impl Source {
     /// The place of the value at `path`; of the nearest table around it, if it is not in the text.
     pub(crate) fn place(&self, path: &[String]) -> Place {
         Place { file: self.label.clone(), line: Tree::new(&self.text).line_of(path) }
+    }
+
+    /// The line of a byte, from 1.
+    pub(crate) fn line(&self, offset: usize) -> usize {
+        1 + self.text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
     }
 
     /// Whether the text itself has a value at `path`.

@@ -1,4 +1,5 @@
-//! The factors that need a server of their own, `build` and `config`, become subjects.
+//! The factors that need a server of their own become subjects: `build`, `config`, and those that
+//! act on a start.
 
 use crate::{
     Catalog, Draft, Versions,
@@ -7,8 +8,8 @@ use crate::{
 };
 use model::{
     Levels,
-    experiment::Design,
-    subject::{Build, Config, Subject},
+    experiment::Factor,
+    subject::{Build, Config, START_FACTORS, Subject},
 };
 use std::collections::BTreeMap;
 
@@ -23,7 +24,7 @@ pub(crate) struct Subjects {
     pub(crate) build_labels: BTreeMap<String, String>,
 }
 
-/// All combinations of builds and configurations, builds first.
+/// All combinations of builds, configurations and ways to start them, builds first.
 pub(crate) fn subjects(
     draft: &Draft,
     catalog: &Catalog,
@@ -65,11 +66,60 @@ pub(crate) fn subjects(
                     label = format!("{label}.{name}");
                 }
             }
-            subjects.push(Subject { label, build: named.build.clone(), config, levels });
+            let subject = Subject { label, build: named.build.clone(), config, levels };
+            subjects.extend(started(draft, versions, subject)?);
         }
         build_labels.insert(level.clone(), named.label);
     }
     Ok(Subjects { subjects, build_labels })
+}
+
+/// A subject in every way in which the experiment starts it.
+fn started(
+    draft: &Draft,
+    versions: &dyn Versions,
+    subject: Subject,
+) -> Result<Vec<Subject>, Error> {
+    let factors = draft.experiment.factors.iter();
+    let mut started = vec![subject];
+    for factor in factors.filter(|factor| START_FACTORS.contains(&factor.name.as_str())) {
+        let mut crossed: Vec<Subject> = Vec::new();
+        for subject in started {
+            for level in 0..factor.levels.len() {
+                let subject = started_as(draft, versions, subject.clone(), factor, level)?;
+                if crossed.iter().any(|other| other.label == subject.label) {
+                    let reason = format!(
+                        "two levels are called `{}` in tables; write them so that they differ",
+                        subject.label
+                    );
+                    let place = draft.places.of(&["factors", &factor.name, &level.to_string()]);
+                    return Err(Error::Invalid { place, reason });
+                }
+                crossed.push(subject);
+            }
+        }
+        started = crossed;
+    }
+    Ok(started)
+}
+
+/// A subject with one level of a factor.
+fn started_as(
+    draft: &Draft,
+    versions: &dyn Versions,
+    mut subject: Subject,
+    factor: &Factor,
+    level: usize,
+) -> Result<Subject, Error> {
+    let given = versions.start_with(&factor.name, &factor.levels[level], &mut subject);
+    let part = given.map_err(|reason| {
+        let place = draft.places.of(&["factors", &factor.name, &level.to_string()]);
+        Error::Invalid { place, reason }
+    })?;
+    if factor.levels.len() > 1 {
+        subject.label = format!("{}.{part}", subject.label);
+    }
+    Ok(subject)
 }
 
 /// What was found already: many subjects share a version and a configuration.
@@ -124,14 +174,7 @@ impl Known<'_> {
         let own = draft.servers.get(level);
         let build = own.cloned().unwrap_or_else(|| {
             let (server, version) = level.split_once('@').unwrap_or((level, ""));
-            Build {
-                server: server.to_owned(),
-                version: version.to_owned(),
-                basedir: None,
-                attach: None,
-                prefix: Vec::new(),
-                environment: Vec::new(),
-            }
+            Build::of(server, version)
         });
         if !products.contains(&build.server) {
             let place = match own {
@@ -143,16 +186,15 @@ impl Known<'_> {
                 suggest::hint(&build.server, products.iter().map(String::as_str).chain(own_names));
             return Err(Error::UnknownName { place, what: "server", name: build.server, hint });
         }
-        if build.attach.is_some() && draft.experiment.design != Design::Classic {
-            let place = draft.places.of(&["servers", level, "attach"]);
-            let reason = "a server that is already running cannot be frozen; \
-                      `attach` needs `design = \"classic\"`";
-            return Err(Error::Invalid { place, reason: reason.to_owned() });
-        }
         if own.is_some() {
-            if build.basedir.is_none() && build.attach.is_none() {
-                self.version(&build)
-                    .map_err(|error| error.at(draft.places.of(&["servers", level, "version"])))?;
+            let place = |key: &str| draft.places.of(&["servers", level, key]);
+            if build.basedir.is_some() {
+                self.versions.check_basedir(&build).map_err(|reason| Error::Invalid {
+                    place: place("basedir"),
+                    reason: format!("`basedir`: {reason}"),
+                })?;
+            } else {
+                self.version(&build).map_err(|error| error.at(place("version")))?;
             }
             return Ok(NamedBuild { label: level.replace('@', "-"), build });
         }
@@ -170,12 +212,14 @@ impl Known<'_> {
 /// level of the first factor that distinguishes subjects.
 pub(crate) fn base(draft: &Draft, baseline: &Levels, subjects: &[Subject]) -> Vec<String> {
     let mut baseline = baseline.clone();
-    let asked = baseline.keys().any(|factor| factor == "build" || factor == "config");
-    if !asked {
+    let names = draft.experiment.factors.iter().map(|factor| factor.name.as_str());
+    let own = names.filter(|name| START_FACTORS.contains(name));
+    let restarting: Vec<&str> = ["build", "config"].into_iter().chain(own).collect();
+    if !restarting.iter().any(|factor| baseline.contains_key(*factor)) {
         let several = |factor: &&str| draft.levels(factor).is_some_and(|levels| levels.len() > 1);
-        let factor = ["build", "config"].iter().find(|factor| several(factor));
+        let factor = restarting.into_iter().find(several);
         if let (Some(factor), Some(first)) = (factor, subjects.first()) {
-            baseline.insert((*factor).to_owned(), first.levels[*factor].clone());
+            baseline.insert(factor.to_owned(), first.levels[factor].clone());
         }
     }
     let fits = |subject: &&Subject| {

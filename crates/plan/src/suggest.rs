@@ -27,31 +27,39 @@ pub(crate) fn one_of(names: &[&str]) -> String {
     }
 }
 
-/// What a message about an unknown version ends with: the nearest that there is, and all of them.
-/// Nothing where one of them fits, because something else is wrong then.
+/// Versions that a message lists.
+const VERSIONS_SHOWN: usize = 5;
+
+/// What a message about an unknown version ends with: the nearest that there is, a few of the
+/// others, and the command that lists all. Nothing where one of them fits, because something else
+/// is wrong then.
 pub(crate) fn versions(wanted: &str, available: &[String]) -> String {
     let numbers = |version: &str| -> Vec<i64> {
         let parts = version.split(|c: char| !c.is_ascii_digit()).filter(|part| !part.is_empty());
         parts.map(|part| part.parse().unwrap_or(i64::MAX)).collect()
     };
     let wanted_numbers = numbers(wanted);
-    // How far the first numbers are from those that are wanted, the most significant first.
-    let distance = |version: &String| -> Vec<i64> {
+    // How far the numbers are from those that are wanted, the most significant first. Where that is
+    // equal, the newest of older ones and the oldest of newer ones is nearer.
+    let distance = |version: &&str| {
         let found = numbers(version);
-        let at = |list: &[i64], place: usize| list.get(place).copied().unwrap_or(0);
-        (0..wanted_numbers.len().max(found.len()))
-            .map(|place| at(&found, place).abs_diff(at(&wanted_numbers, place)))
-            .map(|distance| i64::try_from(distance).unwrap_or(i64::MAX))
-            .collect()
+        let at = |place: usize| found.get(place).copied().unwrap_or(0);
+        let wanted = wanted_numbers.iter().enumerate();
+        let apart: Vec<u64> = wanted.map(|(place, number)| at(place).abs_diff(*number)).collect();
+        let sign = if found > wanted_numbers { 1 } else { -1 };
+        (apart, found.iter().map(|number| sign * number).collect::<Vec<_>>())
     };
-    let Some(nearest) = available.iter().min_by_key(|version| distance(version)) else {
-        return String::new();
-    };
-    if available.iter().any(|version| version.starts_with(wanted)) {
+    let mut near: Vec<&str> = available.iter().map(String::as_str).collect();
+    near.sort_by_key(distance);
+    if near.is_empty() || near.iter().any(|version| version.starts_with(wanted)) {
         return String::new();
     }
-    let all: Vec<&str> = available.iter().map(String::as_str).collect();
-    format!("; the nearest version is `{nearest}`, available are {}", quoted(&all))
+    let (nearest, others) = (near[0], &near[1..near.len().min(VERSIONS_SHOWN)]);
+    let others = match others {
+        [] => String::new(),
+        others => format!(", others are {}", quoted(others)),
+    };
+    format!("; the nearest version is `{nearest}`{others}; `dbdyno list builds` lists all")
 }
 
 /// Names in backticks, comma separated.
@@ -101,12 +109,20 @@ mod tests {
         let all = ["5.6.24", "9.7.4", "10.1.23", "10.11.19"].map(str::to_owned);
         let check = |wanted: &str, expected: &str| {
             let text = versions(wanted, &all);
-            assert!(text.contains(&format!("is `{expected}`, available are `5.6.24`")), "{text}");
+            let start = format!("; the nearest version is `{expected}`, others are `");
+            assert!(text.starts_with(&start) && text.ends_with("`dbdyno list builds` lists all"));
+            assert_eq!(text.matches('`').count(), 2 * (all.len() + 1), "{text}");
         };
         check("5.7", "5.6.24");
         check("8.0.44", "9.7.4");
         check("10.2.1", "10.1.23");
         check("10.12", "10.11.19");
+        let many: Vec<String> = (1..=40).map(|minor| format!("18.{minor}")).collect();
+        assert_eq!(
+            versions("19", &many),
+            "; the nearest version is `18.40`, others are `18.39`, `18.38`, `18.37`, `18.36`; \
+             `dbdyno list builds` lists all"
+        );
         assert_eq!(versions("9", &all), "", "there is one");
         assert_eq!(versions("9", &[]), "");
     }

@@ -1,141 +1,144 @@
-//! Whether the expressions of a workload have values that make sense in a phase.
+//! The numbers that the expressions of a workload or schema stand for in one phase.
 
-use crate::error::{Error, Place};
-use model::{
-    Parameters,
-    expression::{Condition, Expression},
-    workload::{Bounds, Generator, Statement, Workload},
+use crate::{
+    error::{Error, Place},
+    source::{Fault, Under},
+    wire::value::{Formula, WireCondition},
 };
+use model::{Parameters, expression::Expression};
 use std::ops::RangeInclusive;
 
 /// Values in one statement, at most: no protocol takes more placeholders, and no text is longer
 /// for a reason.
-const VALUES_MAX: i64 = 65_535;
-/// Values in all rows of one statement, at most.
-const TEXT_VALUES_MAX: i64 = 1_000_000;
-/// Executions in a row, at most.
-const REPEAT_MAX: i64 = 1_000_000;
-/// Any value.
-const ANY: RangeInclusive<i64> = i64::MIN..=i64::MAX;
+pub(crate) const VALUES_MAX: i64 = 65_535;
 
-/// Every expression has a value, and every interval a member, under the phase's own parameters.
-pub(crate) fn check_values(workload: &Workload, parameters: &Parameters) -> Result<(), Error> {
-    for op in &workload.ops {
-        if let Condition::When(when) = &op.transaction {
-            check("transaction", Some(when), 0..=1, parameters)?;
-        }
-        for draw in &op.draws {
-            check_value(&draw.value, parameters)?;
-        }
-        for statement in &op.statements {
-            check_statement(statement, parameters).map_err(|error| {
-                let line = statement.line.and_then(|line| usize::try_from(line).ok());
-                error.at(Place { file: workload.source.clone(), line })
-            })?;
-        }
-    }
-    Ok(())
+/// Whether the numbers have to make sense.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Limits {
+    /// They are those of a phase.
+    Checked,
+    /// They are defaults, which suites and experiments replace: an expression must have a value,
+    /// whichever it is.
+    Unchecked,
 }
 
-fn check_statement(statement: &Statement, parameters: &Parameters) -> Result<(), Error> {
-    for draw in statement.draws.iter().chain(&statement.row_draws) {
-        check_value(&draw.value, parameters)?;
-    }
-    let mut values = 0_i64;
-    for arg in &statement.args {
-        check_value(&arg.value, parameters)?;
-        check("list", arg.list.as_ref(), 1..=VALUES_MAX, parameters)?;
-        let list = arg.list.as_ref().map(|list| value(list, parameters)).transpose()?;
-        values += list.unwrap_or(1);
-    }
-    let rows = statement.rows_per_statement.as_ref();
-    check("rows_per_statement", rows, 1..=VALUES_MAX, parameters)?;
-    let rows = rows.map(|rows| value(rows, parameters)).transpose()?.unwrap_or(1);
-    let all = values.saturating_mul(rows);
-    if values > VALUES_MAX || all > TEXT_VALUES_MAX {
-        let reason = format!(
-            "the statement has {all} values; at most {VALUES_MAX} in a row and \
-             {TEXT_VALUES_MAX} in all rows are possible"
-        );
-        return Err(Error::Invalid { place: Place::default(), reason });
-    }
-    check("every", statement.every.as_ref(), 1..=i64::MAX, parameters)?;
-    check("advance.by", statement.advance.as_ref().map(|advance| &advance.by), ANY, parameters)?;
-    check("repeat", Some(&statement.repeat), 0..=REPEAT_MAX, parameters)?;
-    for Bounds { low, high } in statement.expect.rows.iter().chain(&statement.expect.changed) {
-        check_pair("expect", (low, high), parameters)?;
-        check("expect", Some(high), 0..=i64::MAX, parameters)?;
-    }
-    check("expect.keys", statement.expect.keys.as_ref(), 0..=i64::MAX, parameters)
+/// Evaluates expressions.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Numbers<'a> {
+    pub(crate) parameters: &'a Parameters,
+    pub(crate) limits: Limits,
 }
 
-pub(crate) fn check_value(value: &Generator, parameters: &Parameters) -> Result<(), Error> {
-    let any = |key: &str, value: &Expression| check(key, Some(value), ANY, parameters);
-    match value {
-        Generator::Uniform { low, high } => check_pair("uniform", (low, high), parameters),
-        Generator::Zipf { low, high, .. } => check_pair("zipf", (low, high), parameters),
-        Generator::Consecutive { first } => any("consecutive", first),
-        Generator::Sequence { first } => any("sequence", first),
-        Generator::Integer { value } => any("integer", value),
-        Generator::Draw { plus, .. } | Generator::Captured { plus, .. } => any("plus", plus),
-        Generator::Filler { low, high, .. } => {
-            check("filler", Some(low), 0..=VALUES_MAX, parameters)?;
-            check("filler", Some(high), 0..=VALUES_MAX, parameters)?;
-            check_pair("filler", (low, high), parameters)
+impl Numbers<'_> {
+    /// Whether numbers beyond their limits are refused.
+    pub(crate) fn are_checked(self) -> bool {
+        self.limits == Limits::Checked
+    }
+
+    /// The value of an expression, any.
+    pub(crate) fn value(self, formula: &Formula) -> Result<i64, Fault> {
+        let value = formula.0.evaluate(self.parameters);
+        value.map_err(|source| Error::Expression { place: Place::default(), source }.into())
+    }
+
+    /// The value of `what`, if it is allowed.
+    pub(crate) fn within(
+        self,
+        what: &str,
+        formula: &Formula,
+        allowed: RangeInclusive<i64>,
+    ) -> Result<i64, Fault> {
+        let (value, least, most) = (self.value(formula)?, *allowed.start(), *allowed.end());
+        if allowed.contains(&value) || !self.are_checked() {
+            return Ok(value.clamp(least, most));
         }
-        Generator::Template { .. }
-        | Generator::Text { .. }
-        | Generator::Now
-        | Generator::Timestamp { .. }
-        | Generator::Decimal { .. }
-        | Generator::Between { .. } => Ok(()),
+        let must = match most {
+            i64::MAX => format!("at least {least}"),
+            most => format!("from {least} to {most}"),
+        };
+        let found = found(&formula.0, value);
+        Err(Fault::invalid(format!("{what} must be {must}{found}")))
     }
-}
 
-fn check_pair(
-    key: &str,
-    (low, high): (&Expression, &Expression),
-    parameters: &Parameters,
-) -> Result<(), Error> {
-    let (least, most) = (value(low, parameters)?, value(high, parameters)?);
-    if least <= most {
-        return Ok(());
+    /// The same as a number without a sign.
+    pub(crate) fn count<N: TryFrom<i64> + Default>(
+        self,
+        what: &str,
+        formula: &Formula,
+        allowed: RangeInclusive<i64>,
+    ) -> Result<N, Fault> {
+        // The callers allow what their type can hold.
+        self.within(what, formula, allowed).map(|value| N::try_from(value).unwrap_or_default())
     }
-    let reason =
-        format!("`{key}`: from `{low}` to `{high}` is from {least} to {most}, which holds nothing");
-    Err(Error::Invalid { place: Place::default(), reason })
-}
 
-/// Refuses a value of `key` outside of `allowed`.
-fn check(
-    key: &str,
-    expression: Option<&Expression>,
-    allowed: RangeInclusive<i64>,
-    parameters: &Parameters,
-) -> Result<(), Error> {
-    let Some(expression) = expression else { return Ok(()) };
-    let number = value(expression, parameters)?;
-    if allowed.contains(&number) {
-        return Ok(());
+    /// The same for a key that may be left out.
+    pub(crate) fn optional<N: TryFrom<i64> + Default>(
+        self,
+        key: &str,
+        formula: Option<&Formula>,
+        allowed: RangeInclusive<i64>,
+    ) -> Result<Option<N>, Fault> {
+        let count = |formula| self.count(&format!("`{key}`"), formula, allowed).under(key);
+        formula.map(count).transpose()
     }
-    let must = match (allowed.start(), allowed.end()) {
-        (least, &i64::MAX) => format!("at least {least}"),
-        (least, most) => format!("from {least} to {most}"),
-    };
-    let reason = format!("`{key}` must be {must}{}", found(expression, number));
-    Err(Error::Invalid { place: Place::default(), reason })
+
+    /// Both ends of an interval that holds something.
+    pub(crate) fn interval(
+        self,
+        key: &str,
+        [low, high]: [&Formula; 2],
+    ) -> Result<(i64, i64), Fault> {
+        let (least, most) = (self.value(low).under(0)?, self.value(high).under(1)?);
+        if least <= most || !self.are_checked() {
+            return Ok((least, most.max(least)));
+        }
+        let written = format!("`{key}`: from `{}` to `{}`", low.0, high.0);
+        let plain =
+            [&low.0, &high.0].map(ToString::to_string) == [least, most].map(|n| n.to_string());
+        let numbers =
+            if plain { String::new() } else { format!(" is from {least} to {most}, which") };
+        let reason = format!("{written}{numbers} holds nothing");
+        Err(Fault::invalid(reason))
+    }
+
+    /// Whether a condition holds.
+    pub(crate) fn holds(self, condition: &WireCondition, key: &str) -> Result<bool, Fault> {
+        match condition {
+            WireCondition::Fixed(fixed) => Ok(*fixed),
+            WireCondition::When(formula) => {
+                Ok(self.within(&format!("`{key}`"), formula, 0..=1)? == 1)
+            }
+        }
+    }
 }
 
 /// The end of a message about a wrong value: the number, and the expression that has it.
-pub(crate) fn found(expression: &Expression, value: i64) -> String {
+fn found(expression: &Expression, value: i64) -> String {
     match expression.0 == value.to_string() {
         true => format!(", not `{value}`"),
         false => format!("; `{expression}` is {value}"),
     }
 }
 
-fn value(expression: &Expression, parameters: &Parameters) -> Result<i64, Error> {
-    expression
-        .evaluate(parameters)
-        .map_err(|source| Error::Expression { place: Place::default(), source })
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn conditions_are_truth_values_or_expressions() {
+        let parameters = Parameters::from([("skip".to_owned(), 1)]);
+        let numbers = Numbers { parameters: &parameters, limits: Limits::Checked };
+        let check = |text: &str, expected: bool| {
+            #[derive(serde::Deserialize)]
+            struct Key {
+                key: WireCondition,
+            }
+            let Key { key } = toml::from_str(&format!("key = {text}")).unwrap();
+            assert_eq!(numbers.holds(&key, "key").unwrap(), expected, "{text}");
+        };
+        check("true", true);
+        check("false", false);
+        check("\"skip\"", true);
+        check("\"1 - skip\"", false);
+    }
 }

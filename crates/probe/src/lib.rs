@@ -10,13 +10,13 @@
 //! processor counts no instructions, a [`Stepper`] counts those of a few operations.
 
 mod attach;
+mod counter;
 mod environment;
 mod error;
 #[cfg(test)]
 mod fake;
 mod limit;
 mod meter;
-mod metric;
 mod mount;
 mod part;
 mod permission;
@@ -28,6 +28,7 @@ mod task;
 mod unseen;
 mod value;
 
+pub use counter::{Counter, Kind};
 pub use environment::{Roots, environment, environment_at};
 pub use error::Error;
 pub use limit::raise_file_limit;

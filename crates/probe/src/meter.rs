@@ -1,13 +1,10 @@
 //! All probes together, read at the two ends of a window.
 
 use crate::{
-    Error, Target, Values,
+    Error, Kind, Target, Values,
     source::{self, PROBES, Purpose, Reader},
 };
-use model::{
-    metric::Kind,
-    reading::{Reading, Scope},
-};
+use model::reading::{Reading, Scope};
 
 /// The open probes of one target.
 ///
@@ -112,7 +109,7 @@ impl Snapshot {
 }
 
 pub(crate) fn is_gauge(counter: &str) -> bool {
-    source::metric(counter).is_some_and(|metric| metric.kind == Kind::Gauge)
+    source::counter(counter).is_some_and(|counter| counter.kind == Kind::Level)
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::{
     grid::{Grid, Part},
     words,
 };
-use analysis::Shade;
+use analysis::{Shade, Verdict, geometric_mean};
 use model::metric::Better;
 
 /// A page's content in reading order.
@@ -204,8 +204,20 @@ impl Document {
 }
 
 impl Cell {
+    /// A value, if there is one.
+    pub(crate) fn number(value: Option<f64>) -> Self {
+        value.map_or(Self::Missing, Self::Number)
+    }
+
+    /// The geometric mean of ratios, of which there should be so many; none without any.
+    pub(crate) fn mean(ratios: &[f64], all: usize) -> Option<Self> {
+        let (ratio, count) = (geometric_mean(ratios)?, ratios.len());
+        let whole = count == all;
+        Some(if whole { Self::Ratio(ratio) } else { Self::PartialRatio { ratio, count, all } })
+    }
+
     /// A ratio with the sign of a verdict, if it has one.
-    pub(crate) fn judged(ratio: f64, verdict: &str) -> Self {
+    pub(crate) fn judged(ratio: f64, verdict: Verdict) -> Self {
         match words::symbol(verdict) {
             "" => Self::Ratio(ratio),
             sign => Self::Judged(ratio, sign),
@@ -213,7 +225,19 @@ impl Cell {
     }
 }
 
+impl Row {
+    /// A row under a name.
+    pub(crate) fn named(name: impl Into<String>, cells: impl IntoIterator<Item = Cell>) -> Self {
+        Self::Cells([Cell::Text(name.into())].into_iter().chain(cells).collect())
+    }
+}
+
 impl Column {
+    /// A column of ratios that are colored.
+    pub(crate) fn ratios(title: impl Into<String>, better: Better) -> Self {
+        Self { heat: Some(better), ..Self::numbers(title, "ratio") }
+    }
+
     /// A column of words.
     pub fn words(title: impl Into<String>) -> Self {
         Self { title: title.into(), ..Self::default() }

@@ -1,22 +1,11 @@
 //! Texts from outside, made harmless for each kind of reader.
 
 use crate::document::Item;
-use model::escape::reorders;
-
 pub(crate) use model::escape::terminal;
 
-/// JSON inside a page: nothing in it can end its element or reorder what a reader sees.
+/// JSON inside a page: nothing in it can end its element, steer or reorder what a reader sees.
 pub(crate) fn embedded_json(json: &str) -> String {
-    let mut out = String::with_capacity(json.len());
-    for c in json.chars() {
-        if c == '<' || reorders(c) {
-            // Characters that reorder are in the first plane, so one escape is enough.
-            out.push_str(&format!("\\u{:04x}", u32::from(c)));
-        } else {
-            out.push(c);
-        }
-    }
-    out
+    model::escape::json(json).replace('<', "\\u003c")
 }
 
 /// [`terminal`], and what Markdown or HTML would interpret.

@@ -1,8 +1,8 @@
 //! A comparison projected onto rows and columns: what the table, the charts and the data show.
 
 use crate::words;
-use analysis::{Cell, Comparison, PhaseResult, geometric_mean};
-use model::{mark::SLA_MISSED, metric::Metric, shared::Name};
+use analysis::{Cell, Comparison, PhaseResult, Verdict, geometric_mean};
+use model::{grouped, mark::Mark, metric::Metric};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Keys of rows and columns that every comparison has; the factors are keys too.
@@ -87,8 +87,8 @@ pub struct Value {
     pub ratio: Option<f64>,
     /// Ends of the interval of confidence of the ratio.
     pub interval: Option<(f64, f64)>,
-    /// Word of the verdict; `mean` for several cells, empty for none.
-    pub verdict: &'static str,
+    /// The verdict; none for a mean of several cells, and without any.
+    pub verdict: Option<Verdict>,
     /// Cells behind it.
     pub cells: usize,
     /// Why there is no value or no ratio, or how far it may be trusted.
@@ -113,6 +113,17 @@ pub enum Kind {
     /// Nothing was measured.
     #[default]
     Missing,
+}
+
+impl Value {
+    /// The word of the verdict that the page's script reads: `mean` for several cells.
+    pub(crate) fn verdict_word(&self) -> &'static str {
+        match self.verdict {
+            Some(verdict) => verdict.name(),
+            None if self.cells > 0 => "mean",
+            None => "",
+        }
+    }
 }
 
 impl Kind {
@@ -195,21 +206,20 @@ impl Grid {
         part.columns.iter().copied().filter(|index| !self.columns[*index].is_base)
     }
 
+    /// The heading of what is compared with one base.
+    pub(crate) fn compared_with(&self, part: &Part) -> String {
+        let count = self.variants(part).count();
+        format!("Compared with `{}`: {}", part.base, words::variants(count))
+    }
+
     /// The columns by base, in the order of the bases; one part if columns have several bases.
     pub fn parts(&self) -> Vec<Part> {
-        let mut parts: Vec<Part> = Vec::new();
         let mixed = self.columns.iter().any(|column| column.base.is_empty());
-        for (index, column) in self.columns.iter().enumerate() {
-            let base = if mixed { "" } else { column.base.as_str() };
-            match parts.iter_mut().find(|part| part.base == base) {
-                Some(part) => part.columns.push(index),
-                None => parts.push(Part {
-                    base: base.to_owned(),
-                    columns: vec![index],
-                    rows: Vec::new(),
-                }),
-            }
-        }
+        let base = |column: &Column| if mixed { String::new() } else { column.base.clone() };
+        let columns = self.columns.iter().enumerate();
+        let bases = grouped(columns.map(|(index, column)| (base(column), index))).into_iter();
+        let mut parts: Vec<Part> =
+            bases.map(|(base, columns)| Part { base, columns, rows: Vec::new() }).collect();
         let several = parts.len() > 1;
         for part in &mut parts {
             let empty = |value: &Value| value.kind == Kind::Missing && value.value.is_none();
@@ -281,13 +291,8 @@ impl Grid {
 
     /// The rows with their indexes by group, in order.
     pub fn groups(&self) -> Vec<(&str, Vec<usize>)> {
-        let mut groups: Vec<(&str, Vec<usize>)> = Vec::new();
-        for (index, row) in self.rows.iter().enumerate() {
-            match groups.iter_mut().find(|(name, _)| *name == row.group) {
-                Some((_, rows)) => rows.push(index),
-                None => groups.push((&row.group, vec![index])),
-            }
-        }
+        let rows = self.rows.iter().enumerate();
+        let mut groups = grouped(rows.map(|(index, row)| (row.group.as_str(), index)));
         groups.sort_by_key(|(name, _)| words::group_order(name));
         groups
     }
@@ -413,8 +418,8 @@ fn one(cell: &Cell) -> Value {
         (Some(_), Some(_)) => Kind::Ratio,
         (Some(_), None) => Kind::Invalid,
     };
-    let mut note: Vec<String> = cell.reason.iter().cloned().collect();
-    note.extend(cell.marks.iter().map(Name::to_string));
+    let mut note: Vec<String> = cell.reason.iter().map(words::reason).collect();
+    note.extend(cell.marks.iter().map(Mark::to_string));
     if kind == Kind::Invalid && cell.reason.is_none() {
         note.insert(0, "the base is zero, so there is no ratio".to_owned());
     }
@@ -422,7 +427,7 @@ fn one(cell: &Cell) -> Value {
         value: cell.value,
         ratio: cell.ratio,
         interval: cell.interval,
-        verdict: cell.verdict.name(),
+        verdict: Some(cell.verdict),
         cells: 1,
         note: note.join("; "),
         kind,
@@ -458,15 +463,15 @@ fn mean(cells: &[Located<'_>]) -> Value {
         value: geometric_mean(&values),
         ratio,
         interval: None,
-        verdict: "mean",
+        verdict: None,
         cells: cells.len(),
-        note: note(cells, (count, all, missed)),
+        note: note(cells, count, all, missed),
         kind,
     }
 }
 
 /// Of how many cells a mean is, what became of the others, and the marks of all of them.
-fn note(cells: &[Located<'_>], (count, all, missed): (usize, usize, usize)) -> String {
+fn note(cells: &[Located<'_>], count: usize, all: usize, missed: usize) -> String {
     let mut parts = vec![match all - count.min(all) {
         0 => format!("geometric mean of {all} cells"),
         _ => format!("geometric mean of {count} of {all} cells"),
@@ -478,12 +483,13 @@ fn note(cells: &[Located<'_>], (count, all, missed): (usize, usize, usize)) -> S
     if unmeasured > 0 {
         parts.push(format!("{unmeasured} not measured"));
     }
-    let mut told: Vec<&str> = Vec::new();
     for mark in cells.iter().flat_map(|(_, cell)| &cell.marks) {
-        if !mark.starts_with(SLA_MISSED) && !told.contains(&mark.as_str()) {
-            told.push(mark);
+        // What was missed is counted above.
+        if let Mark::Note(text) = mark
+            && !parts.iter().any(|told| *text == *told)
+        {
+            parts.push(text.to_string());
         }
     }
-    parts.extend(told.into_iter().map(str::to_owned));
     parts.join("; ")
 }

@@ -18,21 +18,22 @@ pub mod sysbench;
 
 mod details;
 mod escape;
+mod inputs;
 mod layout;
 mod names;
 mod number;
 mod pages;
-mod scope;
 mod screen;
 mod sentence;
 mod status;
 mod words;
 
 pub use details::{Details, LeftOut, Overhead, Provenance, Trial};
+pub use inputs::Inputs;
 pub use names::Names;
 pub use pages::{INDEX, PageFile, pages};
-pub use scope::Scope;
 pub use screen::{Colors, Screen, wrap};
+pub use words::reason;
 
 use analysis::Comparison;
 use document::{Document, Item};
@@ -138,7 +139,7 @@ pub struct Rendered {
 }
 
 impl Rendered {
-    fn of(report: &Report, format: &dyn format::Format, document: &Document) -> Self {
+    fn of(report: &Report, format: &format::Format, document: &Document) -> Self {
         let own = document.items.iter().filter_map(|item| match item {
             Item::Warning(text) => Some(text.clone()),
             _ => None,
@@ -147,10 +148,10 @@ impl Rendered {
         if warnings.is_empty() {
             warnings = report.comparisons.iter().flat_map(|c| c.warnings.clone()).collect();
         }
-        if format.holds_warnings() {
+        if format.holds_warnings {
             warnings.clear();
         }
-        Self { text: format.text(report, document), warnings }
+        Self { text: (format.text)(report, document), warnings }
     }
 }
 
@@ -162,7 +163,7 @@ pub fn render(report: &Report, format: &str) -> Result<String, Error> {
 /// The report in the format with this name. Fails for an unknown name.
 pub fn rendered(report: &Report, format: &str) -> Result<Rendered, Error> {
     let format = known_format(format)?;
-    Ok(Rendered::of(report, format, &format.page().document(report)))
+    Ok(Rendered::of(report, format, &format.page.document(report)))
 }
 
 /// The summary tables of the Insert Benchmark in a style of [`analysis::style::STYLES`] and a
@@ -181,9 +182,9 @@ pub fn render_insert_benchmark(
     Ok(Rendered::of(report, format, &page::insert_benchmark(report, style)))
 }
 
-fn known_format(name: &str) -> Result<&'static dyn format::Format, Error> {
+fn known_format(name: &str) -> Result<&'static format::Format, Error> {
     format::find(name).ok_or_else(|| {
-        let known: Vec<_> = format::FORMATS.iter().map(|f| format!("`{}`", f.name())).collect();
+        let known: Vec<_> = format::FORMATS.iter().map(|f| format!("`{}`", f.name)).collect();
         Error::UnknownFormat { name: name.to_owned(), known: known.join(", ") }
     })
 }

@@ -105,13 +105,14 @@ fn parts(comparison: &Comparison, subject: &str, throughput: &Overall) -> String
 fn part(overall: &Overall, what: &str) -> (u8, String) {
     let ratio = number::ratio(overall.ratio);
     let (low, high) = (number::ratio(overall.range.0), number::ratio(overall.range.1));
-    let range = (low != high).then(|| format!("{low}x to {high}x"));
+    let range = (low != high).then(|| format!("phases {low}x to {high}x"));
     match (overall.verdict, overall.p) {
         (Verdict::Inconclusive, _) => {
             let interval = overall.interval.map(|ends| format!(", {}", words::interval(ends)));
             (2, format!("{what} inconclusive ({ratio}x{})", interval.unwrap_or_default()))
         }
         (Verdict::Equivalent, _) => (1, format!("{ratio}x {what} (equivalent)")),
+        (Verdict::SmallChange, _) => (1, format!("{ratio}x {what} (a small change)")),
         (Verdict::Unreplicated | Verdict::Unassessed, _) | (_, None) => {
             let range = range.map(|range| format!(" ({range})")).unwrap_or_default();
             (0, format!("{ratio}x {what}{range}"))

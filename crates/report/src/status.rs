@@ -1,8 +1,7 @@
 //! How many tests there are numbers of, and why not of the others.
 
 use crate::words::THROUGHPUT;
-use analysis::{Cell, Comparison, PhaseResult};
-use model::mark::SLA_MISSED;
+use analysis::{Cell, Comparison, PhaseResult, Reason};
 
 /// What became of one test of one variant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,7 +51,8 @@ fn missed_rates(comparison: &Comparison) -> String {
         let cells = phase.cells.iter().filter(|cell| cell.metric.name == THROUGHPUT);
         cells.map(|cell| (phase.phase.as_str(), cell))
     });
-    let mut missed = cells.filter_map(|(phase, cell)| Some((phase, cell, cell.missed_rate()?)));
+    let mut missed =
+        cells.filter_map(|(phase, cell)| Some((phase, cell, &cell.missed_rate()?.why)));
     let Some((phase, cell, words)) = missed.next() else { return String::new() };
     let more = match missed.count() {
         0 => String::new(),
@@ -78,15 +78,11 @@ fn state(phase: &PhaseResult, subject: &str) -> State {
     let own = phase.cells_of(subject);
     let cell = own.iter().find(|cell| cell.metric.name == THROUGHPUT).or_else(|| own.first());
     let Some(cell) = cell else { return State::NotMeasured };
-    let base_says = |words: &str| {
-        let reason = cell.reason.as_deref().and_then(|reason| reason.strip_prefix("the base"));
-        reason.is_some_and(|reason| reason.trim_start_matches([':', ' ']).starts_with(words))
-    };
-    if cell.failed().is_some() || base_says("failed") {
-        return State::Failed;
-    }
-    if cell.missed().is_some() || base_says(SLA_MISSED) {
-        return State::Missed;
+    match cell.reason.as_ref().map(Reason::itself) {
+        Some(Reason::Failed(_)) => return State::Failed,
+        Some(Reason::Missed(_)) => return State::Missed,
+        _ if cell.missed().is_some() => return State::Missed,
+        _ => {}
     }
     let is_there =
         |cell: &Cell| cell.ratio.is_some() || cell.base.is_none() && cell.value.is_some();

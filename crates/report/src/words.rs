@@ -1,14 +1,12 @@
 //! Words for metrics, verdicts and ratios that all pages share.
 
 use crate::number;
-use analysis::{Cell, Comparison, PhaseResult, Verdict};
+use analysis::{Cell, Comparison, METRICS, PhaseResult, Reason, Verdict, metric_of};
 use model::{
     civil::Civil,
-    metric::{Better, Metric},
+    grouped,
+    metric::{Better, Kind, Metric, Part, Per, RATE_MARGIN},
 };
-
-/// Ratios nearer to 1 than this, up or down, are called about the same where there is no verdict.
-pub(crate) const MARGIN: f64 = analysis::MARGIN;
 
 /// The metric of the answer.
 pub(crate) const THROUGHPUT: &str = "ops_per_second";
@@ -16,42 +14,35 @@ pub(crate) const THROUGHPUT: &str = "ops_per_second";
 /// The workload of archives that loads the tables.
 pub(crate) const LOAD: &str = "load";
 
-/// CPU time of an operation: of the server, or of its whole host where archives know no more.
-const CPU: [&str; 3] = ["server_cpu_us_per_op", "host_cpu_us_per_op", "host_cpu_percent_per_op"];
-
-/// The name of the metric of [`CPU`] that a comparison has: the server's if there is any, else the
-/// one that more of its cells have.
+/// The name of the metric of CPU time that a comparison has: the server's if there is any, else the
+/// one of the whole host that more of its cells have, as archives know no more.
 pub(crate) fn cpu(comparison: &Comparison) -> &'static str {
     let cells = || comparison.phases.iter().flat_map(|phase| &phase.cells);
-    let count = |name: &str| {
-        cells().filter(|cell| cell.metric.name == name && cell.value.is_some()).count()
+    let count = |metric: &Metric| {
+        cells().filter(|cell| cell.metric.name == metric.name && cell.value.is_some()).count()
     };
-    let [server, time, share] = CPU;
-    match (count(server), count(time), count(share)) {
-        (0, time_known, share_known) if share_known > time_known => share,
-        (0, time_known, _) if time_known > 0 => time,
-        _ => server,
-    }
+    let of = |part: Part| {
+        let times = METRICS.iter().filter(|metric| metric.kind == Kind::CpuTime);
+        times.filter(move |metric| metric.part == part && metric.per == Per::Operation)
+    };
+    let known = of(Part::Server).chain(of(Part::Host)).filter(|metric| count(metric) > 0);
+    // Of equally frequent ones the first, which `max_by_key` would make the last.
+    let best = known.rev().max_by_key(|metric| (metric.part == Part::Server, count(metric)));
+    best.or_else(|| of(Part::Server).next()).map_or("", |metric| metric.name)
 }
 
-/// The unit is in the head already, so its words leave the title.
-pub(crate) fn title(metric: &Metric) -> String {
-    let name = metric.name.trim_end_matches("_per_op").trim_end_matches("_per_second");
-    let words = name.split('_').filter(|word| !["us", "kib", "mib"].contains(word));
-    words.collect::<Vec<_>>().join(" ").replace("instructions", "instr")
-}
-
-/// [`title`] where there is room for whole words.
+/// [`Metric::title`] where there is room for whole words.
 pub(crate) fn long_title(metric: &Metric) -> String {
     match metric.name {
         THROUGHPUT => "throughput".to_owned(),
-        _ => title(metric).replace("instr", "instructions").replace("cpu", "CPU"),
+        _ => metric.title.replace("instr", "instructions").replace("cpu", "CPU"),
     }
 }
 
 /// The legend of [`symbol`].
-pub(crate) const SIGNS: &str = "▼ worse, ▲ better, = equivalent (within the margin), △ more \
-    instructions per operation, ? inconclusive.";
+pub(crate) const SIGNS: &str = "▼ worse, ▲ better by more than the margin; ▾ worse, ▴ better by an \
+    open size; ≈ small change, = equivalent (within the margin); △ more instructions per \
+    operation; ? inconclusive.";
 
 /// Colors of a terminal, as the parameter of its escape sequence.
 pub(crate) const RED: &str = "31";
@@ -62,9 +53,9 @@ const DIM: &str = "2";
 /// The color of a sign of [`symbol`] on a terminal; empty for none.
 pub(crate) fn terminal_color(sign: &str) -> &'static str {
     match sign {
-        "▼" => RED,
-        "▲" => GREEN,
-        "△" | "≈" => YELLOW,
+        "▼" | "▾" => RED,
+        "▲" | "▴" => GREEN,
+        "△" => YELLOW,
         "?" => DIM,
         _ => "",
     }
@@ -72,16 +63,36 @@ pub(crate) fn terminal_color(sign: &str) -> &'static str {
 
 /// A symbol for a verdict; the mark of a ratio that nothing repeats; empty where several blocks
 /// were not assessed.
-pub(crate) fn symbol(verdict: &str) -> &'static str {
+pub(crate) fn symbol(verdict: Verdict) -> &'static str {
     match verdict {
-        "regression" => "▼",
-        "improvement" => "▲",
-        "equivalent" => "=",
-        "layout_suspect" => "≈",
-        "inconclusive" => "?",
-        "code_cost" => "△",
-        "unreplicated" => "°",
-        _ => "",
+        Verdict::Regression => "▼",
+        Verdict::Improvement => "▲",
+        Verdict::Worse => "▾",
+        Verdict::Better => "▴",
+        Verdict::SmallChange => "≈",
+        Verdict::Equivalent => "=",
+        Verdict::Inconclusive => "?",
+        Verdict::CodeCost => "△",
+        Verdict::Unreplicated => "°",
+        Verdict::Base | Verdict::Invalid | Verdict::Unassessed => "",
+    }
+}
+
+/// Why a cell has no value or no ratio, one line.
+pub fn reason(reason: &Reason) -> String {
+    match reason {
+        Reason::NotMeasured => "not measured".to_owned(),
+        Reason::Failed(line) => format!("failed: {line}"),
+        Reason::Missed(mark) => mark.to_string(),
+        Reason::FewStepped { stepped, needed } => {
+            let stepped = counted(usize::try_from(*stepped).unwrap_or(usize::MAX), "operation");
+            format!("too few stepped operations to compare: {stepped} of at least {needed}")
+        }
+        Reason::OfBase(of_base) => {
+            let gap = if matches!(**of_base, Reason::NotMeasured) { " was" } else { ":" };
+            let gap = if matches!(**of_base, Reason::Failed(_)) { "" } else { gap };
+            format!("the base{gap} {}", self::reason(of_base))
+        }
     }
 }
 
@@ -120,8 +131,8 @@ pub(crate) fn method(comparison: &Comparison) -> Vec<String> {
     let sentences = |blocks: u32| {
         vec![
             format!(
-                "Means of up to {}; {confidence} % intervals (Student's t, paired by block). \
-                 Margins: {}.",
+                "Geometric means over up to {}; {confidence} % intervals (Student's t, paired by \
+                 block). Margins: {}.",
                 counted(blocks as usize, "block"),
                 margins()
             ),
@@ -134,13 +145,13 @@ pub(crate) fn method(comparison: &Comparison) -> Vec<String> {
 /// The margins of the usual metrics in words: `3 % for rates, …`.
 fn margins() -> String {
     let kinds = [
-        (THROUGHPUT, "rates"),
-        ("latency_us_p50", "latency"),
-        ("server_cpu_us_per_op", "CPU time"),
-        ("server_user_instructions_per_op", "instructions"),
+        (Part::Load, Kind::Rate, "rates"),
+        (Part::Load, Kind::Time, "latency"),
+        (Part::Server, Kind::CpuTime, "CPU time"),
+        (Part::Server, Kind::UserInstructions, "instructions"),
     ];
-    let margin = |(name, what): (&str, &str)| {
-        let margin = analysis::margin(analysis::metric(name)?)?;
+    let margin = |(part, kind, what): (Part, Kind, &str)| {
+        let margin = metric_of(part, kind)?.margin()?;
         // Margins are whole thousandths.
         Some(format!("{} % for {what}", ((margin - 1.0) * 1000.0).round() / 10.0))
     };
@@ -150,11 +161,13 @@ fn margins() -> String {
 /// What is said where nothing is repeated, if anything is compared.
 pub(crate) fn unrepeated(comparison: &Comparison) -> Option<String> {
     let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
-    let blocks = cells.map(|cell| cell.blocks).max().filter(|blocks| *blocks > 0)?;
-    Some(match blocks {
-        1 => "One block: nothing is repeated, so no ratio here is a verdict (marked °).".to_owned(),
-        _ => "No block is shared with a base, so no ratio here is a verdict (marked °).".to_owned(),
-    })
+    let compared = cells.filter(|cell| cell.ratio.is_some());
+    match compared.map(|cell| cell.blocks).max()? {
+        0 => Some("No block is shared with a base, so no ratio here is a verdict (marked °)."),
+        1 => Some("One block: nothing is repeated, so no ratio here is a verdict (marked °)."),
+        _ => None,
+    }
+    .map(str::to_owned)
 }
 
 /// What the ratios may be taken for, a sentence each: their method and the signs, or that nothing
@@ -177,6 +190,15 @@ fn verdicts(comparison: &Comparison) -> Vec<String> {
         true => format!("{}, ° one block.", SIGNS.trim_end_matches('.')),
         false => SIGNS.to_owned(),
     });
+    let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
+    let excludes = |cell: &Cell| cell.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0);
+    if cells.into_iter().any(|c| c.verdict == Verdict::Inconclusive && excludes(c)) {
+        said.push(
+            "Verdicts are corrected for the number of tests (Holm), intervals are not: a test can \
+             be inconclusive although its interval excludes 1."
+                .to_owned(),
+        );
+    }
     said.extend(blocks_to_decide(comparison));
     said
 }
@@ -184,8 +206,10 @@ fn verdicts(comparison: &Comparison) -> Vec<String> {
 /// How many more blocks should decide the rates that are inconclusive.
 fn blocks_to_decide(comparison: &Comparison) -> Option<String> {
     let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
-    let unsure =
-        |cell: &&Cell| cell.metric.name == THROUGHPUT && cell.verdict == Verdict::Inconclusive;
+    let unsure = |cell: &&Cell| {
+        let verdict = cell.verdict;
+        cell.metric.name == THROUGHPUT && verdict.is_assessed() && !verdict.is_decided()
+    };
     let phases = comparison.phases.len();
     let need = |cell: &Cell| Some((analysis::blocks_to_decide(cell, phases)?, cell.blocks));
     let mut needs: Vec<Option<(u32, u32)>> = cells.filter(unsure).map(need).collect();
@@ -195,25 +219,20 @@ fn blocks_to_decide(comparison: &Comparison) -> Option<String> {
     let rates = counted(needs.len(), "rate");
     let Some((least_blocks, blocks)) = least else {
         let most = analysis::MOST_BLOCKS;
-        return Some(format!("{rates} inconclusive; even {most} blocks may not decide them."));
+        return Some(format!("{rates} undecided; even {most} blocks may not decide them."));
     };
-    let more = |need: u32| need - blocks.min(need);
     let them = match (needs.len(), most) {
         (1, _) => "it".to_owned(),
         (_, Some((most, _))) if most == least_blocks => "them".to_owned(),
-        (_, Some((most, _))) => format!("the clearest, about {} more all of them", more(most)),
+        (_, Some((most, _))) => format!("the clearest, and with about {most} all of them"),
         (_, None) => "the clearest".to_owned(),
     };
     let total = most.map_or(least_blocks, |(most, _)| most);
-    let more = counted(more(least_blocks) as usize, "more block");
     Some(format!(
-        "{rates} inconclusive; about {more} should decide {them} (`--set blocks={total}`)."
+        "{rates} undecided after {}; a new run with about {least_blocks} should decide {them} \
+         (`--set blocks={total}`).",
+        counted(blocks as usize, "block"),
     ))
-}
-
-/// Whether a verdict is more than that nothing was repeated or assessed.
-pub(crate) fn is_assessed(verdict: &str) -> bool {
-    !matches!(verdict, "base" | "invalid" | "unreplicated" | "unassessed" | "mean" | "")
 }
 
 /// What the shaded band of a chart means.
@@ -236,7 +255,7 @@ impl Basis {
     pub(crate) fn of(comparison: &Comparison) -> Self {
         let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
         let mut rates = cells.filter(|cell| cell.metric.name == THROUGHPUT);
-        match rates.any(|cell| is_assessed(cell.verdict.name())) {
+        match rates.any(|cell| cell.verdict.is_assessed()) {
             true => Self::Verdicts,
             false => Self::Ratios,
         }
@@ -250,9 +269,9 @@ impl Basis {
 }
 
 /// Ratios of a metric nearer to 1 than this are called about the same where there is no verdict;
-/// metrics of which no verdict claims anything have the one of throughput.
+/// metrics of which no verdict claims anything have the margin of throughput.
 pub(crate) fn margin(metric: &Metric) -> f64 {
-    analysis::margin(metric).unwrap_or(MARGIN)
+    metric.margin().unwrap_or(RATE_MARGIN)
 }
 
 /// How a cell stands to its base.
@@ -285,20 +304,20 @@ impl Standing {
     /// By the cell's verdict. Where others have verdicts, a ratio alone decides nothing.
     fn of_cell(cell: Option<&Cell>, basis: Basis) -> Self {
         let Some(cell) = cell else { return Self::Nothing };
-        let verdict = cell.verdict.name();
         match cell.ratio {
-            Some(_) if basis == Basis::Verdicts && !is_assessed(verdict) => Self::Undecided,
-            ratio => Self::of(ratio, verdict, cell.metric),
+            Some(_) if basis == Basis::Verdicts && !cell.verdict.is_assessed() => Self::Undecided,
+            ratio => Self::of(ratio, Some(cell.verdict), cell.metric),
         }
     }
 
     /// By the verdict where there is one, else by the ratio and the metric's margin.
-    pub(crate) fn of(ratio: Option<f64>, verdict: &str, metric: &Metric) -> Self {
+    pub(crate) fn of(ratio: Option<f64>, verdict: Option<Verdict>, metric: &Metric) -> Self {
         match verdict {
-            "regression" | "code_cost" => return Self::Worse,
-            "improvement" => return Self::Better,
-            "equivalent" => return Self::Same,
-            "inconclusive" | "layout_suspect" => return Self::Undecided,
+            Some(Verdict::Worse) => return Self::Worse,
+            Some(verdict) if verdict.is_worse() => return Self::Worse,
+            Some(Verdict::Improvement | Verdict::Better) => return Self::Better,
+            Some(Verdict::Equivalent | Verdict::SmallChange) => return Self::Same,
+            Some(Verdict::Inconclusive) => return Self::Undecided,
             _ => {}
         }
         let Some(ratio) = ratio else { return Self::Nothing };
@@ -315,13 +334,7 @@ impl Standing {
 
 /// The phases by group, in the suite's order of the groups' first phases.
 pub(crate) fn groups(comparison: &Comparison) -> Vec<(&str, Vec<&PhaseResult>)> {
-    let mut groups: Vec<(&str, Vec<&PhaseResult>)> = Vec::new();
-    for phase in &comparison.phases {
-        match groups.iter_mut().find(|(name, _)| *name == phase.group) {
-            Some((_, phases)) => phases.push(phase),
-            None => groups.push((&phase.group, vec![phase])),
-        }
-    }
+    let mut groups = grouped(comparison.phases.iter().map(|phase| (phase.group.as_str(), phase)));
     groups.sort_by_key(|(name, _)| group_order(name));
     groups
 }
@@ -344,10 +357,11 @@ pub(crate) fn clients(count: u32) -> Option<String> {
 
 /// The metric of context switches that a comparison has: of the server's tasks, or of the host.
 pub(crate) fn switches(comparison: &Comparison) -> &'static str {
-    let [server, host] = ["context_switches_per_op", "host_context_switches_per_op"];
+    let [server, host] = [Part::Server, Part::Host].map(|part| metric_of(part, Kind::Switches));
     let cells = || comparison.phases.iter().flat_map(|phase| &phase.cells);
-    let has = |name: &str| cells().any(|cell| cell.metric.name == name);
-    if has(host) && !has(server) { host } else { server }
+    let has = |known: &&Metric| cells().any(|cell| cell.metric.name == known.name);
+    let found = server.filter(has).or(host.filter(has)).or(server);
+    found.map_or("", |metric| metric.name)
 }
 
 /// Whether anything broke in the subject's own cell.
@@ -355,19 +369,19 @@ pub(crate) fn is_failed(cell: &Cell) -> bool {
     cell.failed().is_some()
 }
 
+/// Things in words, one after the other.
+pub(crate) fn joined(things: &[impl ToString], gap: &str) -> String {
+    things.iter().map(ToString::to_string).collect::<Vec<_>>().join(gap)
+}
+
 /// A number of things, in the singular or with an `s`: `1 phase`, `2 phases`.
 pub(crate) fn counted(count: usize, thing: &str) -> String {
-    if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
+    model::number::counted(count as u64, thing)
 }
 
 /// A number of tests.
 pub(crate) fn tests(count: usize) -> String {
     counted(count, "test")
-}
-
-/// The heading of what is compared with one base.
-pub(crate) fn compared_with((grid, part): (&crate::grid::Grid, &crate::grid::Part)) -> String {
-    format!("Compared with `{}`: {}", part.base, variants(grid.variants(part).count()))
 }
 
 /// A number of variants.
@@ -414,23 +428,24 @@ mod tests {
 
     #[test]
     fn a_verdict_stands_above_a_ratio() {
-        let check = |ratio: Option<f64>, verdict: &str, name: &str, expected: Standing| {
+        let check = |ratio: Option<f64>, verdict: Verdict, name: &str, expected: Standing| {
             let metric = analysis::metric(name).unwrap();
-            assert_eq!(Standing::of(ratio, verdict, metric), expected, "{ratio:?} {verdict}");
+            let found = Standing::of(ratio, Some(verdict), metric);
+            assert_eq!(found, expected, "{ratio:?} {verdict:?}");
         };
         let (higher, lower) = (THROUGHPUT, "latency_us_p95");
-        check(Some(0.9), "unreplicated", higher, Standing::Worse);
-        check(Some(0.9), "unreplicated", lower, Standing::Better);
-        check(Some(1.03), "unassessed", higher, Standing::Same);
-        check(Some(1.04), "unassessed", higher, Standing::Better);
-        check(Some(1.04), "unassessed", lower, Standing::Same);
-        check(Some(1.006), "unassessed", "server_user_instructions_per_op", Standing::Worse);
-        check(Some(1.04), "unassessed", "reads_per_op", Standing::Worse);
-        check(Some(1.04), "inconclusive", higher, Standing::Undecided);
-        check(Some(1.04), "equivalent", higher, Standing::Same);
-        check(Some(0.99), "regression", higher, Standing::Worse);
-        check(Some(5.0), "unassessed", "rows_per_op", Standing::Same);
-        check(None, "invalid", higher, Standing::Nothing);
+        check(Some(0.9), Verdict::Unreplicated, higher, Standing::Worse);
+        check(Some(0.9), Verdict::Unreplicated, lower, Standing::Better);
+        check(Some(1.05), Verdict::Unassessed, higher, Standing::Same);
+        check(Some(1.06), Verdict::Unassessed, higher, Standing::Better);
+        check(Some(1.04), Verdict::Unassessed, lower, Standing::Same);
+        check(Some(1.006), Verdict::Unassessed, "server_user_instructions_per_op", Standing::Worse);
+        check(Some(1.06), Verdict::Unassessed, "reads_per_op", Standing::Worse);
+        check(Some(1.04), Verdict::Inconclusive, higher, Standing::Undecided);
+        check(Some(1.04), Verdict::Equivalent, higher, Standing::Same);
+        check(Some(0.99), Verdict::Regression, higher, Standing::Worse);
+        check(Some(5.0), Verdict::Unassessed, "rows_per_op", Standing::Same);
+        check(None, Verdict::Invalid, higher, Standing::Nothing);
     }
 
     #[test]

@@ -11,7 +11,7 @@ use report::{Details, Report, render};
 const THREE: [(&str, f64); 3] = [("5.6", 1.0), ("5.7", 1.6), ("8.0", 1.2)];
 
 fn page(details: Details) -> String {
-    let report = Report { details: vec![details], ..report(comparison(&THREE, 3, None), &[]) };
+    let report = Report { details: vec![details], ..report(comparison(&THREE, 4, None), &[]) };
     render(&report, "html").unwrap()
 }
 
@@ -24,8 +24,8 @@ fn section<'a>(page: &'a str, anchor: &str) -> &'a str {
 #[test]
 fn steps_count_tests_between_neighbors() {
     // 5.7 against 5.6, and 8.0 against 5.7, as a comparison of their own has them.
-    let mut steps = comparison(&THREE, 3, None);
-    let newer = comparison(&[THREE[1], THREE[2]], 3, None);
+    let mut steps = comparison(&THREE, 4, None);
+    let newer = comparison(&[THREE[1], THREE[2]], 4, None);
     for (phase, other) in steps.phases.iter_mut().zip(newer.phases) {
         phase.cells.retain(|cell| &*cell.subject != "8.0");
         phase.cells.extend(other.cells.into_iter().filter(|cell| &*cell.subject == "8.0"));
@@ -42,14 +42,14 @@ fn steps_count_tests_between_neighbors() {
 
 #[test]
 fn one_step_is_the_comparison_itself_and_has_no_section() {
-    let two = comparison(&THREE[..2], 3, None);
+    let two = comparison(&THREE[..2], 4, None);
     let details = Details { steps: Some(two), ..Details::default() };
     assert!(!page(details).contains("id=\"consecutive\""));
 }
 
 #[test]
 fn two_bases_stand_side_by_side() {
-    let second = comparison(&[THREE[1], THREE[0], THREE[2]], 3, None);
+    let second = comparison(&[THREE[1], THREE[0], THREE[2]], 4, None);
     let page = page(Details { second: Some(second), ..Details::default() });
     let own = section(&page, "bases");
     for words in ["vs 5.6", "vs 5.7", ">0.62", ">1.60", ">1.33", "geometric mean"] {
@@ -84,12 +84,12 @@ fn short_names_are_those_of_the_comparison_everywhere() {
         ..Notes::default()
     };
     let details = Details {
-        steps: Some(comparison(&[old, new, third], 3, None)),
-        second: Some(comparison(&[new, old, third], 3, None)),
+        steps: Some(comparison(&[old, new, third], 4, None)),
+        second: Some(comparison(&[new, old, third], 4, None)),
         notes,
         ..Details::default()
     };
-    let comparison = comparison(&[old, new, third], 3, None);
+    let comparison = comparison(&[old, new, third], 4, None);
     let report = Report { details: vec![details], ..report(comparison, &[]) };
     let page = render(&report, "html").unwrap();
     assert!(section(&page, "consecutive").contains("<th scope=\"row\">my5651</th>"));

@@ -149,7 +149,7 @@ fn no_rule_uses_a_colour_that_is_not_looked_at() {
         .flat_map(|(texts, grounds)| texts.split(' ').chain(grounds.iter().copied()))
         .collect();
     // Shapes are no text, and a variant's color is that of its marks alone.
-    let shapes = [".key", ".strip circle", " .bar", ".brief rect", ".line circle", ".line path"];
+    let shapes = [".key", ".strip circle", " .bar", ".line circle", ".line path"];
     for rule in STYLE.split('}') {
         let (selector, declarations) = rule.rsplit_once('{').unwrap_or(("", rule));
         for declaration in declarations.split(';') {

@@ -4,7 +4,9 @@
 
 mod lab;
 
+use analysis::Reason;
 use lab::{comparison, report};
+use model::metric::Metric;
 use report::{Colors, Report, Screen, format::FORMATS, render};
 use std::{collections::BTreeSet, path::Path};
 
@@ -30,19 +32,58 @@ fn two_variants_in_all_formats() {
     // One block: means of several have digits that depend on the host's logarithm.
     let report = report(comparison(&subjects, 1, None), &["ops_per_second", "latency_us_p95"]);
     // What HTML holds is checked piece by piece in another file: its looks may change.
-    for format in FORMATS.iter().filter(|format| format.name() != "html") {
-        let text = render(&report, format.name()).unwrap();
-        golden(&format!("two-variants.{}", format.name()), &text);
+    for format in FORMATS.iter().filter(|format| format.name != "html") {
+        let text = render(&report, format.name).unwrap();
+        golden(&format!("two-variants.{}", format.name), &text);
     }
 }
 
 #[test]
 fn the_usual_tables_fit_a_page() {
     let subjects = [("mysql-5.6.24", 1.0), ("mysql-9.7.4", 1.6), ("mariadb-10.11.14", 0.9)];
-    let text = render(&on_page(comparison(&subjects, 2, None)), "table").unwrap();
+    let text = render(&on_page(comparison(&subjects, 4, None)), "table").unwrap();
     golden("usual.table", &text);
     let long: Vec<_> = text.lines().filter(|line| line.chars().count() > 120).collect();
     assert_eq!(long, Vec::<&str>::new());
+}
+
+#[test]
+fn reasons_are_those_of_the_metrics_that_are_shown() {
+    let check = |metric: &str, expected: bool| {
+        let mut comparison = comparison(&[("old", 1.0), ("new", 1.6)], 1, None);
+        let cells = comparison.phases.iter_mut().flat_map(|phase| &mut phase.cells);
+        let one = |cell: &&mut analysis::Cell| cell.subject == "new" && cell.metric.name == metric;
+        for cell in cells.filter(one) {
+            cell.ratio = None;
+            cell.reason = Some(Reason::OfBase(Reason::NotMeasured.into()));
+        }
+        let text = render(&report(comparison, &[]), "table").unwrap();
+        assert_eq!(text.contains(": the base was not measured"), expected, "{text}");
+    };
+    check("background_user_instructions_per_op", false);
+    check("client_cpu_us_per_op", true);
+}
+
+#[test]
+fn a_base_of_which_only_ratios_are_known_has_no_rate() {
+    let mut comparison = comparison(&[("old", 1.0), ("new", 1.6)], 1, None);
+    let cells = comparison.phases.iter_mut().flat_map(|phase| &mut phase.cells);
+    for cell in cells.filter(|cell| cell.metric.name == "ops_per_second") {
+        cell.metric = Box::leak(Box::new(Metric { unit: "ratio", ..cell.metric.clone() }));
+    }
+    let text = render(&report(comparison, &[]), "table").unwrap();
+    assert!(text.contains("the archive has only ratios to the base"), "{text}");
+    let units = text.lines().find(|line| line.starts_with("phase ")).unwrap();
+    assert!(units.contains("ratio") && !units.contains("1/s"), "{units}");
+}
+
+#[test]
+fn one_variant_alone_is_told_nothing_of_ratios() {
+    let alone = comparison(&[("old", 1.0)], 1, None);
+    let remedy = |warning: &String| warning.contains("put both builds into one experiment");
+    assert!(alone.warnings.iter().any(remedy), "{:?}", alone.warnings);
+    let text = render(&report(alone, &[]), "table").unwrap();
+    assert!(!text.contains('°') && !text.contains(" ratio"), "{text}");
 }
 
 #[test]
@@ -66,8 +107,9 @@ fn many_long_names_are_cut_at_both_ends_with_a_legend() {
 fn the_overview_of_thirty_five_versions_is_several_tables_that_fit_a_page() {
     let names: Vec<String> = (0..35).map(|n| format!("mariadb-10.{n}.22-with-a-config")).collect();
     let subjects: Vec<(&str, f64)> = names.iter().map(|name| (name.as_str(), 1.0)).collect();
-    let text = render(&on_page(comparison(&subjects, 2, None)), "table").unwrap();
-    let overview = text.split_once("Throughput: ").unwrap().1.split_once("Group point").unwrap().0;
+    let text = render(&on_page(comparison(&subjects, 4, None)), "table").unwrap();
+    let overview =
+        text.split_once("Throughput: ").unwrap().1.split_once("Costs per test").unwrap().0;
     let long: Vec<_> = overview.lines().filter(|line| line.chars().count() > 120).collect();
     assert_eq!(long, Vec::<&str>::new());
     let heads = overview.split_whitespace().filter(|word| word.starts_with('#'));
@@ -96,7 +138,7 @@ fn at_all_widths(name: &str, report: &Report) {
 #[test]
 fn tables_fit_terminals_of_all_widths() {
     let subjects = [("mysql-5.6.24", 1.0), ("mysql-9.7.4", 1.6), ("mariadb-10.11.14", 0.9)];
-    at_all_widths("three", &report(comparison(&subjects, 3, None), &[]));
+    at_all_widths("three", &report(comparison(&subjects, 4, None), &[]));
     let names: Vec<String> = (0..47).map(|n| format!("mariadb-10.{n}.22.with_a_config")).collect();
     let subjects: Vec<(&str, f64)> = names.iter().map(|name| (name.as_str(), 1.0)).collect();
     at_all_widths("forty-seven", &report(comparison(&subjects, 1, None), &["ops_per_second"]));
@@ -111,7 +153,7 @@ fn tables_fit_terminals_of_all_widths() {
 fn verdicts_have_colors_on_a_terminal_and_in_no_other_format() {
     let subjects = [("mysql-5.6.24", 1.0), ("mysql-9.7.4", 1.6)];
     let screen = Screen { columns: Some(80), colors: Colors::On };
-    let colored = Report { screen, ..report(comparison(&subjects, 3, None), &[]) };
+    let colored = Report { screen, ..report(comparison(&subjects, 4, None), &[]) };
     let text = render(&colored, "table").unwrap();
     assert!(text.contains("\u{1b}[31m0.62 ▼\u{1b}[0m"), "{text}");
     let plain =
@@ -119,8 +161,8 @@ fn verdicts_have_colors_on_a_terminal_and_in_no_other_format() {
     let stripped = text.replace("\u{1b}[31m", "").replace("\u{1b}[32m", "");
     let stripped = stripped.replace("\u{1b}[33m", "").replace("\u{1b}[2m", "");
     assert_eq!(stripped.replace("\u{1b}[0m", ""), render(&plain, "table").unwrap());
-    for format in FORMATS.iter().filter(|format| format.name() != "table") {
-        assert!(!render(&colored, format.name()).unwrap().contains('\u{1b}'), "{}", format.name());
+    for format in FORMATS.iter().filter(|format| format.name != "table") {
+        assert!(!render(&colored, format.name).unwrap().contains('\u{1b}'), "{}", format.name);
     }
 }
 
@@ -209,7 +251,7 @@ fn every_file_of_a_seam_is_in_its_table() {
             .collect();
         assert_eq!(stems.iter().map(String::as_str).collect::<BTreeSet<_>>(), names);
     };
-    check("format", FORMATS.iter().map(|format| format.name()).collect());
-    check("section", report::section::SECTIONS.iter().map(|section| section.name()).collect());
+    check("format", FORMATS.iter().map(|format| format.name).collect());
+    check("section", report::section::SECTIONS.iter().map(|section| section.name).collect());
     check("page", report::page::PAGES.iter().map(|page| page.name()).collect());
 }

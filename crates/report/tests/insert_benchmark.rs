@@ -101,15 +101,15 @@ fn our_style_shows_no_comparable_number_of_a_missed_target() {
 
 #[test]
 fn what_several_blocks_repeat_has_intervals_and_verdicts_in_our_style() {
-    let report = report_of(&[1.0, 1.01, 0.99]);
+    let report = report_of(&[1.0, 1.01, 0.99, 1.0]);
     let text = render_insert_benchmark(&report, "marked", "markdown").unwrap().text;
     let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| b-2")).collect();
     assert_eq!(
         rows,
         [
-            "| b-2 | 198468 | 52936 | 55.3 | 16818 | missed (1175) |",
+            "| b-2 | 198467 | 52935 | 55.3 | 16817 | missed (1175) |",
             "| b-2 | 0.77 ▼ | 0.17 ▼ | 0.02 ▼ | 1.13 ▲ | missed |",
-            "| b-2 | 0.74–0.81 | 0.16–0.18 | 0.02–0.02 | 1.08–1.19 | missed |",
+            "| b-2 | 0.75–0.79 | 0.16–0.17 | 0.02–0.02 | 1.10–1.16 | missed |",
             "| b-2 | 399 | missed (2940) |",
         ]
     );

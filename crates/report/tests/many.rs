@@ -6,7 +6,7 @@ mod lab;
 
 use analysis::Comparison;
 use lab::{comparison, report};
-use report::{Names, View, render};
+use report::{Names, Report, View, render};
 use std::collections::BTreeMap;
 
 /// Twelve versions that get slower by and by; the last two are compared with each other.
@@ -148,4 +148,30 @@ fn chosen_variants_keep_their_bases() {
     assert!(chosen.phases.iter().all(|phase| phase.cells.iter().all(|c| c.value.is_some())));
     let none = twelve().only(&|_| false);
     assert!(none.subjects.is_empty() && none.phases.is_empty());
+}
+
+#[test]
+fn costs_of_many_variants_are_printed_only_when_asked_for() {
+    let brief = render(&report(twelve(), &[]), "table").unwrap();
+    assert!(brief.contains("Costs per test are left out (100 lines)"), "{brief}");
+    assert!(!brief.contains("relative"), "{brief}");
+    let asked = render(&report(twelve(), &["ops_per_second"]), "table").unwrap();
+    assert!(asked.contains("relative") && !asked.contains("are left out"), "{asked}");
+}
+
+#[test]
+fn throughput_of_hundreds_of_lines_is_printed_only_when_asked_for() {
+    let names: Vec<String> = (0..47).map(|n| format!("my80{n:02}")).collect();
+    let subjects: Vec<(&str, f64)> = names.iter().map(|name| (name.as_str(), 1.0)).collect();
+    let on = |columns, metrics: &[&str]| {
+        let screen = report::Screen { columns: Some(columns), ..Default::default() };
+        let report = Report { screen, ..report(lab::comparison(&subjects, 1, None), metrics) };
+        let text = render(&report, "table").unwrap();
+        text.split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let narrow = on(30, &[]);
+    assert!(narrow.contains("Throughput per test is left out"), "{narrow}");
+    assert!(narrow.contains("geometric mean of 2") && !narrow.contains("point-query.pre"));
+    assert!(on(30, &["ops_per_second"]).contains("point-query.pre"));
+    assert!(on(120, &[]).contains("point-query.pre"));
 }

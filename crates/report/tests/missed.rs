@@ -3,10 +3,19 @@
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use analysis::{Design, Observations, compare};
-use model::{measurement::Measurement, record::SliceState};
+use model::{
+    mark::{Mark, Miss, Rate, Why},
+    measurement::Measurement,
+    record::SliceState,
+};
 use report::{Report, render};
 
-const MARK: &str = "SLA missed: strict rule: 2940 of 4000 rows/s inserted";
+/// The mark of a missed rate.
+fn mark() -> Mark {
+    let rate = Rate { reached: 2940.0, target: 4000.0, needed: 3800.0 };
+    let miss = Miss { rule: "strict".into(), why: Why::Inserted(rate) };
+    Mark::Missed([miss].into())
+}
 
 /// Metrics of a step, with the values of two variants.
 const VALUES: [(&str, [f64; 2]); 4] = [
@@ -37,7 +46,7 @@ fn report(missed: &str) -> Report {
                 metric: metric.into(),
                 value,
                 state: SliceState::Measured,
-                marks: (subject == missed).then(|| MARK.into()).into_iter().collect(),
+                marks: (subject == missed).then(mark).into_iter().collect(),
                 piece: None,
             });
         }

@@ -76,6 +76,7 @@ fn slice(clients: u32) -> SliceRecord {
         readings: Vec::new(),
         drained: Vec::new(),
         drain_seconds: 0.0,
+        artefacts: Vec::new(),
     }
 }
 

@@ -14,6 +14,9 @@ pub enum Error {
     /// A counter could not be opened or read.
     #[error(transparent)]
     Probe(#[from] probe::Error),
+    /// The emulator cannot count, or its counters cannot be read.
+    #[error(transparent)]
+    Emulator(#[from] emulator::Error),
     /// The driver process is not there any more, or does not understand.
     #[error("{0}")]
     Driver(String),

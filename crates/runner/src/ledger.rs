@@ -21,6 +21,8 @@ pub(crate) enum Activity {
     Measurement,
     /// Instructions counted by single steps, where the host has no hardware counters.
     SingleSteps,
+    /// Instructions counted under emulation, where the host has no hardware counters.
+    Emulation,
     /// Waiting until servers have finished pending background work.
     Maintenance,
     /// Everything else: starts and stops, copies of data folders, calibration, bookkeeping.
@@ -36,6 +38,7 @@ impl Activity {
             Activity::WarmUp => "warm-up",
             Activity::Measurement => "measurement",
             Activity::SingleSteps => "single steps",
+            Activity::Emulation => "emulation",
             Activity::Maintenance => "maintenance",
             Activity::Machinery => "machinery",
         }

@@ -4,49 +4,45 @@
 //! records (`store`). It must not know TOML, statistics, tables or the terminal: it takes a plan as
 //! a value and tells an [`Observer`].
 //!
-//! Read [`execute`] first, then `interleaved` and `classic` (the two designs), then `trial` (one
-//! subject in one block) and `slice` (one stretch of work). [`verify`] looks at what workloads do
-//! instead of how fast.
+//! Read [`execute`] first. Its layers are folders, each of which knows only those below it:
+//!
+//! - `blocks` executes the steps that [`model::schedule`] says
+//! - `block`: what comes before and between slices: templates, calibration, maintenance
+//! - `slice`: one stretch of work with its counters
+//! - `trial`: one subject in one block, and its record
+//! - `instruments`: what observes a subject while it works
+//! - `server`: a server that is up, with its driver and its data folder
+//! - `host`: what this host can hold, and what others do on it
+//!
+//! [`verify`] looks at what workloads do instead of how fast.
 
 #![forbid(unsafe_code)]
 
+mod block;
+mod blocks;
 mod by_role;
-mod calibrate;
-mod calm;
-mod capacity;
-mod classic;
-mod copy;
-mod discard;
-mod driver;
+mod calibration;
+mod clock;
 mod error;
-mod foreground;
-mod header;
-mod indexes;
-mod interleaved;
+mod execute;
+mod host;
+mod instruments;
 mod ledger;
-mod maintenance;
-mod null_client;
 mod observer;
-mod others;
-mod preflight;
-mod recovery;
-mod roles;
-mod rows;
 mod run;
+mod server;
 mod slice;
-mod stepping;
 mod stop;
-mod template;
 #[cfg(test)]
 mod testing;
-mod thaw;
 mod trial;
 mod verify;
 
-pub use driver::Driver;
 pub use error::Error;
+pub use execute::execute;
+pub use host::preflight::{check_plan, host_refusals};
 pub use observer::{Observer, Progress};
-pub use preflight::{check_plan, host_refusals};
-pub use run::{COMMAND, DataFolders, Options, Outcome, Resume, Steps, TIME, execute};
+pub use run::{COMMAND, Counts, DataFolders, Options, Outcome, Resume, TIME};
+pub use server::Driver;
 pub use stop::Stop;
-pub use verify::{Discrepancy, Facts, Verified, VerifiedPhase, verify};
+pub use verify::{Discrepancy, Facts, Verification, Verified, VerifiedPhase, verify};

@@ -1,14 +1,14 @@
-//! One execution of a plan, from the first check to the last record.
+//! What all parts of one execution of a plan share.
 
 use crate::{
     Error, Observer, Progress, Stop,
-    calibrate::Calibration,
-    classic, interleaved,
+    calibration::Calibration,
     ledger::{Activity, Ledger},
-    others, preflight, stepping,
 };
-use dbms::{Announcement, Installed, Keeper, Places, RunPlace};
+use dbms::{Announcement, Installed, Keeper, RunPlace};
+use emulator::Emulator;
 use model::{
+    drive::Assignment,
     environment::Environment,
     experiment::Design,
     plan::{Phase, Plan},
@@ -16,12 +16,13 @@ use model::{
     schema::Schema,
     subject::Subject,
 };
+use probe::Permission;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::Arc,
 };
-use store::{Results, RunWriter};
+use store::RunWriter;
 
 /// How to execute, beside what.
 #[derive(Debug, Clone)]
@@ -34,21 +35,42 @@ pub struct Options {
     pub resume: Resume,
     /// What happens to the data folders at the end.
     pub data: DataFolders,
-    /// Whether instructions are counted by single steps where the host has no hardware counters.
-    pub steps: Steps,
+    /// How user instructions are counted; none for the best way that this host permits.
+    pub counts: Option<Counts>,
     /// How this run is known to others on this host, and they to it; none where that is not known.
     pub announcement: Option<Arc<Announcement>>,
     /// Words of the command line, beside the experiment, that shape the run: for the record.
     pub command: Vec<String>,
 }
 
-/// Whether instructions are counted by single steps where the host has no hardware counters.
+/// How user instructions are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Steps {
-    /// They are, where the host permits it; some seconds per workload, subject and block.
-    WhereNeeded,
-    /// They are not.
-    Never,
+pub enum Counts {
+    /// By the processor, in the measured slices.
+    Hardware,
+    /// Under emulation, on a server beside; some seconds per workload, subject and block, and a
+    /// start of a server per subject and block.
+    Emulated,
+    /// By single steps of a few operations; some seconds per workload, subject and block.
+    Stepped,
+    /// By the processor where it can, and else not at all.
+    None,
+}
+
+impl Counts {
+    /// The best way that this host permits. Servers are not counted under emulation unless asked:
+    /// what fills over minutes, as InnoDB's adaptive hash index, is still cold then, and a point
+    /// query of MySQL 5.6 executed 43,187 instructions instead of 35,052.
+    fn best(plan: &Plan) -> (Self, Option<Emulator>) {
+        if probe::permission() != Permission::None {
+            return (Self::Hardware, None);
+        }
+        let is_embedded = |subject: &Subject| dbms::is_embedded(&subject.build.server);
+        if let (true, Ok(emulator)) = (plan.subjects.iter().all(is_embedded), Emulator::find()) {
+            return (Self::Emulated, Some(emulator));
+        }
+        (if probe::stepping_permitted() { Self::Stepped } else { Self::None }, None)
+    }
 }
 
 /// Whether to continue an unfinished run.
@@ -97,6 +119,9 @@ pub(crate) struct Run<'a> {
     pub(crate) place: RunPlace,
     pub(crate) keeper: Keeper,
     pub(crate) writer: RunWriter,
+    /// How user instructions are counted on this host.
+    pub(crate) counts: Counts,
+    pub(crate) emulator: Option<Emulator>,
     /// Per subject; none for embedded engines.
     pub(crate) installed: Vec<Option<Installed>>,
     pub(crate) environment: Environment,
@@ -111,36 +136,17 @@ pub(crate) struct Run<'a> {
 }
 
 /// What has to be there before a run's keeper starts.
-struct Parts {
-    place: RunPlace,
-    writer: RunWriter,
-    installed: Vec<Option<Installed>>,
-    environment: Environment,
-    ledger: Ledger,
+pub(crate) struct Parts {
+    pub(crate) place: RunPlace,
+    pub(crate) writer: RunWriter,
+    pub(crate) installed: Vec<Option<Installed>>,
+    pub(crate) environment: Environment,
+    pub(crate) ledger: Ledger,
 }
 
 impl<'a> Run<'a> {
-    /// A run whose records are removed with its data: for looking at servers without measuring.
-    pub(crate) fn without_records(
-        plan: &'a Plan,
-        places: &Places,
-        options: &'a Options,
-        stop: &'a Stop,
-        observer: &'a mut dyn Observer,
-    ) -> Result<Self, Error> {
-        preflight::check(plan, places, 0)?;
-        let installed = install(plan, places, observer)?;
-        let environment = probe::environment(&places.root);
-        let now = crate::trial::wall_us();
-        let place = places.new_run(&format!("verify-{now}-{}", std::process::id()))?;
-        let results = Results::open_or_create(place.data().join("records"))?;
-        let writer = results.start_run(plan, &environment)?;
-        let parts = Parts { place, writer, installed, environment, ledger: Ledger::default() };
-        Self::new(plan, options, stop, observer, parts)
-    }
-
     /// Starts the keeper of a run whose place and records are there.
-    fn new(
+    pub(crate) fn new(
         plan: &'a Plan,
         options: &'a Options,
         stop: &'a Stop,
@@ -148,6 +154,7 @@ impl<'a> Run<'a> {
         parts: Parts,
     ) -> Result<Self, Error> {
         let Parts { place, writer, installed, environment, ledger } = parts;
+        let (counts, emulator) = counting(plan, options)?;
         let keeper = Keeper::start(&options.exe, &place)?;
         let stopped = stop.clone();
         keeper.when_gone(move || stopped.keeper_gone());
@@ -161,6 +168,8 @@ impl<'a> Run<'a> {
             place,
             keeper,
             writer,
+            counts,
+            emulator,
             installed,
             environment,
             calibration: Calibration::default(),
@@ -179,90 +188,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Executes `plan` and leaves its records in `options.results`. Errors keep what was measured.
-pub fn execute(
-    plan: &Plan,
-    places: &Places,
-    options: &Options,
-    stop: &Stop,
-    observer: &mut dyn Observer,
-) -> Result<Outcome, Error> {
-    probe::raise_file_limit();
-    let mut ledger = Ledger::default();
-    let results = preflight::results(plan, &options.results)?;
-    let resumed = match options.resume {
-        Resume::No => None,
-        Resume::Yes => Some(unfinished(plan, &results)?),
-    };
-    let left = resumed.as_ref().map(|writer| places.runs().join(writer.id()));
-    preflight::check(plan, places, left.map_or(0, |folder| dbms::bytes_below(&folder)))?;
-    if let Some(warning) = preflight::scarce_memory(plan) {
-        observer.tell(&Progress::Warning(&warning));
-    }
-    if let Some(warning) = others::warning(Path::new("/proc"))? {
-        observer.tell(&Progress::Warning(&warning));
-    }
-    let installed = ledger.during(Activity::Install, || install(plan, places, observer))?;
-    let environment = probe::environment(&places.root);
-    let writer = match resumed {
-        Some(writer) => writer,
-        None => results.start_run(plan, &environment)?,
-    };
-    writer.note_state(COMMAND, &options.command)?;
-    let place = places.new_run(writer.id())?;
-    let parts = Parts { place, writer, installed, environment, ledger };
-    let mut run = Run::new(plan, options, stop, observer, parts)?;
-    let done = match plan.experiment.design {
-        Design::Interleaved => interleaved::run(&mut run),
-        Design::Classic => classic::run(&mut run),
-    };
-    match done {
-        Ok(()) => run.finish(),
-        Err(error) => {
-            run.abandon();
-            Err(error)
-        }
-    }
-}
-
-/// The run that is to be continued.
-fn unfinished(plan: &Plan, results: &Results) -> Result<RunWriter, Error> {
-    let found = results.unfinished(&plan.hash)?;
-    found.ok_or_else(|| {
-        Error::Preflight(format!(
-            "no unfinished run of `{}` with this plan is in `{}`: run without `--resume`",
-            plan.experiment.name,
-            results.dir().display()
-        ))
-    })
-}
-
-/// Makes every build of the plan ready on this host.
-fn install(
-    plan: &Plan,
-    places: &Places,
-    observer: &mut dyn Observer,
-) -> Result<Vec<Option<Installed>>, Error> {
-    let mut installed = Vec::with_capacity(plan.subjects.len());
-    for subject in &plan.subjects {
-        let resolved = dbms::resolve(&subject.build, places)?;
-        let mut say = |text: &str| observer.tell(&Progress::Step(text));
-        let build = if dbms::is_embedded(&subject.build.server) {
-            None
-        } else {
-            Some(dbms::install(&resolved, places, &mut say)?)
-        };
-        installed.push(build);
-    }
-    Ok(installed)
-}
-
 impl Run<'_> {
-    /// Whether this run counts instructions by single steps.
-    pub(crate) fn steps(&self) -> bool {
-        self.options.steps == Steps::WhereNeeded && stepping::wanted()
-    }
-
     /// Executes `work`, whose time belongs to `activity`.
     pub(crate) fn during<T>(&mut self, activity: Activity, work: impl FnOnce(&mut Self) -> T) -> T {
         let before = self.ledger.enter(activity);
@@ -296,10 +222,16 @@ impl Run<'_> {
 
     /// The schema that a phase's workload uses.
     pub(crate) fn schema_of(&self, phase: &Phase) -> Result<&Schema, Error> {
-        let name = &self.plan.workloads[phase.workload].schema;
+        let name = &phase.script.schema;
         self.plan.schemas.iter().find(|schema| schema.name == *name).ok_or_else(|| {
             Error::Preflight(format!("the plan has no schema `{name}`: plan the experiment again"))
         })
+    }
+
+    /// The script of a phase with everything needed to compile it.
+    pub(crate) fn assignment(&self, phase: &Phase) -> Result<Assignment, Error> {
+        let (script, schema) = (phase.script.clone(), self.schema_of(phase)?.clone());
+        Ok(Assignment { script, schema, mode: phase.mode })
     }
 
     /// Counts a slice and tells the observer.
@@ -319,7 +251,7 @@ impl Run<'_> {
 
     /// Removes the data folders of a run that broke, unless they are to be kept; a resume loads
     /// again what it needs.
-    fn abandon(mut self) {
+    pub(crate) fn abandon(mut self) {
         // The caller reports why the run failed; a second error from here would hide that one.
         let _ = self.note_time();
         match self.options.data {
@@ -333,7 +265,7 @@ impl Run<'_> {
         }
     }
 
-    fn finish(mut self) -> Result<Outcome, Error> {
+    pub(crate) fn finish(mut self) -> Result<Outcome, Error> {
         let run = self.writer.id().to_owned();
         let time = self.note_time()?;
         self.writer.finish()?;
@@ -350,6 +282,15 @@ impl Run<'_> {
         };
         Ok(Outcome { run, failed_slices: self.failed, kept_data, time })
     }
+}
+
+/// How this run counts user instructions, and by which emulator.
+fn counting(plan: &Plan, options: &Options) -> Result<(Counts, Option<Emulator>), Error> {
+    Ok(match options.counts {
+        Some(Counts::Emulated) => (Counts::Emulated, Some(Emulator::find()?)),
+        Some(asked) => (asked, None),
+        None => Counts::best(plan),
+    })
 }
 
 /// Measured slices of one subject in one block.

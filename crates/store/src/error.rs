@@ -68,6 +68,20 @@ pub enum Error {
         /// The newest format that this code knows.
         known: u32,
     },
+    /// A plan was written by an older dbdyno, whose plans kept workloads and not what was executed.
+    #[error(
+        "`{path}` has format {found}, in which a plan held expressions in place of numbers, and \
+         this dbdyno reads {known}: read it with the dbdyno that recorded it, or remove its run \
+         and run the experiment again"
+    )]
+    OldPlan {
+        /// The file.
+        path: PathBuf,
+        /// Its format.
+        found: u32,
+        /// The format that this code knows.
+        known: u32,
+    },
     /// The folder cannot be written or locked, or is full.
     #[error("`{dir}` cannot take results: {reason}; choose another folder by `--results`")]
     Unwritable {

@@ -2,6 +2,11 @@
 //!
 //! It spares reading the heads of all records where those of one run are wanted. Every entry has
 //! its SHA-256, and what a record holds is read from the record itself.
+//!
+//! Measured on a virtual machine with 2 CPUs, Linux 6.18, by CPU time, with the index and without
+//! it in turn: `compare` in a folder of 1,000 runs with 2,000 records takes 71 ms with it and
+//! 143 ms without (median ratio of 10 pairs 2.0). Reading one run of 200,000 values takes the same
+//! either way (`export --format bmf`, 1.02, 6 pairs): so the index has heads, and no values.
 
 use crate::{
     Error, Result, Results, Selection, Stored, StoredSlice, layout, reader, results::RunInfo,
@@ -26,7 +31,7 @@ const TABLES: [&str; 6] = ["entries", "runs", "trials", "slices", "imported", "w
 
 /// What is known of one record.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Entry {
+pub(crate) struct Entry {
     /// Run; empty where the head cannot be read.
     run: String,
     experiment: String,
@@ -39,12 +44,13 @@ struct Entry {
 }
 
 /// Entries by the name of their folder: oldest first.
-type Entries = BTreeMap<String, Entry>;
+pub(crate) type Entries = BTreeMap<String, Entry>;
 
 /// The selected slices and values.
-pub(crate) fn slices(results: &Path, selection: &Selection) -> Result<Stored> {
-    let (runs, warnings) = Results::open(results)?.readable_runs()?;
-    let entries = entries(results)?;
+pub(crate) fn slices(results: &Results, selection: &Selection) -> Result<Stored> {
+    let (runs, warnings) = results.readable_runs()?;
+    let entries = results.entries()?;
+    let results = results.dir();
     let mut stored = Stored { warnings, ..Stored::default() };
     let chosen = chosen(&entries, selection);
     let folders: BTreeSet<String> = {
@@ -138,15 +144,15 @@ fn chosen<'a>(entries: &'a Entries, selection: &'a Selection) -> BTreeSet<&'a st
 }
 
 /// Folders of the records of a run, oldest first.
-pub(crate) fn records_of(results: &Path, run: &str) -> Result<Vec<PathBuf>> {
-    let entries = entries(results)?;
+pub(crate) fn records_of(results: &Results, run: &str) -> Result<Vec<PathBuf>> {
+    let entries = results.entries()?;
     let own = entries.iter().filter(|(_, entry)| entry.run == run);
-    Ok(own.map(|(id, _)| results.join(layout::RECORDS).join(id)).collect())
+    Ok(own.map(|(id, _)| results.dir().join(layout::RECORDS).join(id)).collect())
 }
 
 /// The entries of all records that count. Whatever is wrong with the index (damaged, closed, full,
 /// locked): the records are enough.
-fn entries(results: &Path) -> Result<Entries> {
+pub(crate) fn entries(results: &Path) -> Result<Entries> {
     let path = results.join(layout::INDEX);
     let attempt = |mut connection: Connection| refresh(&mut connection, results);
     let on_disk = || open(&path).map_err(Problem::Sql).and_then(attempt);

@@ -31,6 +31,7 @@ pub(crate) const IMPORTED: &str = "imported.jsonl";
 pub(crate) const HISTOGRAMS: &str = "ops.hlog";
 pub(crate) const SERIES: &str = "series.csv";
 pub(crate) const LOGS: &str = "logs";
+pub(crate) const ARTEFACTS: &str = "artefacts";
 pub(crate) const COMPLETE: &str = "complete";
 
 /// Prefix of records that a resumed run set aside.

@@ -187,6 +187,7 @@ pub(crate) mod tests {
             readings: Vec::new(),
             drained: Vec::new(),
             drain_seconds: 0.0,
+            artefacts: Vec::new(),
         }
     }
 

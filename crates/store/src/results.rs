@@ -6,7 +6,7 @@ use crate::{
 use model::{
     environment::Environment,
     imported::{ImportHeader, ImportedValue},
-    plan::Plan,
+    plan::{PLAN_FORMAT, Plan},
     reading::{LatencyCounts, SeriesRow},
     record::{Event, SliceRecord, TrialHeader},
 };
@@ -14,13 +14,26 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
+    sync::{Arc, OnceLock},
 };
 
 /// A results folder, by default `dbdyno-results`.
 #[derive(Debug, Clone)]
 pub struct Results {
     dir: PathBuf,
+    /// What was read once, in a snapshot.
+    once: Option<Arc<Once>>,
 }
+
+/// The runs and the records of a folder, each list read when it is first needed.
+#[derive(Debug, Default)]
+struct Once {
+    runs: OnceLock<ReadableRuns>,
+    entries: OnceLock<index::Entries>,
+}
+
+/// Runs, and one sentence for each whose `run.json` cannot be read.
+pub(crate) type ReadableRuns = (Vec<RunInfo>, Vec<String>);
 
 /// One execution of an experiment: `run.json`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -103,7 +116,7 @@ impl Results {
         }
         layout::ensure_private(&dir.join(layout::RUNS))?;
         layout::ensure_private(&dir.join(layout::RECORDS))?;
-        Ok(Self { dir: dir.to_owned() })
+        Ok(Self { dir: dir.to_owned(), once: None })
     }
 
     /// Opens a results folder that is there. A folder that may not be read is an [`Error::Io`].
@@ -117,7 +130,13 @@ impl Results {
                 return Err(Error::NoResults { dir });
             }
         }
-        Ok(Self { dir })
+        Ok(Self { dir, once: None })
+    }
+
+    /// The folder as it is now: it is looked through once, however often it is asked, and runs and
+    /// records that are added later are not seen.
+    pub fn snapshot(self) -> Self {
+        Self { once: Some(Arc::default()), ..self }
     }
 
     /// The folder.
@@ -151,7 +170,22 @@ impl Results {
     }
 
     /// All runs, and one sentence for each whose `run.json` cannot be read.
-    pub(crate) fn readable_runs(&self) -> Result<(Vec<RunInfo>, Vec<String>)> {
+    pub(crate) fn readable_runs(&self) -> Result<ReadableRuns> {
+        match &self.once {
+            Some(once) => first(&once.runs, || self.read_runs()),
+            None => self.read_runs(),
+        }
+    }
+
+    /// The entries of all records.
+    pub(crate) fn entries(&self) -> Result<index::Entries> {
+        match &self.once {
+            Some(once) => first(&once.entries, || index::entries(&self.dir)),
+            None => index::entries(&self.dir),
+        }
+    }
+
+    fn read_runs(&self) -> Result<ReadableRuns> {
         let (mut runs, mut warnings) = (Vec::new(), Vec::new());
         for dir in layout::folders(&self.dir.join(layout::RUNS))? {
             match RunFiles::new(dir).info() {
@@ -184,16 +218,24 @@ impl Results {
         if let Selection::Run(run) = selection {
             self.run_folder(run)?;
         }
-        index::slices(&self.dir, selection)
+        index::slices(self, selection)
     }
 
     /// The plan that a run executed.
     pub fn plan_of(&self, run: &str) -> Result<Plan> {
-        let plan = self.run_files(run)?.json(layout::PLAN)?;
-        plan.ok_or_else(|| {
-            let path = self.dir.join(layout::RUNS).join(run).join(layout::PLAN);
-            Error::Malformed { path, reason: "it is missing".to_owned() }
-        })
+        let path = || self.dir.join(layout::RUNS).join(run).join(layout::PLAN);
+        let plan: Option<serde_json::Value> = self.run_files(run)?.json(layout::PLAN)?;
+        let plan = plan.ok_or_else(|| {
+            let (path, reason) = (path(), "it is missing".to_owned());
+            Error::Malformed { path, reason }
+        })?;
+        let phases = plan["phases"].as_array().map_or(0, Vec::len);
+        match plan["format"].as_u64().map(u32::try_from) {
+            Some(Ok(found)) if found < PLAN_FORMAT && phases > 0 => {
+                Err(Error::OldPlan { path: path(), found, known: PLAN_FORMAT })
+            }
+            _ => serde_json::from_value(plan).map_err(|error| layout::malformed(&path(), &error)),
+        }
     }
 
     /// A value that the run remembered of itself by [`RunWriter::note_state`], if it did.
@@ -209,7 +251,7 @@ impl Results {
     pub fn trials(&self, run: &str) -> Result<Vec<StoredTrial>> {
         self.run_folder(run)?;
         let mut trials = Vec::new();
-        for dir in index::records_of(&self.dir, run)? {
+        for dir in index::records_of(self, run)? {
             let Ok(header) = reader::header(&dir) else { continue };
             // One damaged file costs what it says, and not the run.
             let environment = reader::environment(&dir).unwrap_or_default();
@@ -248,5 +290,13 @@ impl Results {
         }
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         Err(Error::UnknownRun { run: run.to_owned(), dir: self.dir.clone(), known })
+    }
+}
+
+/// What `read` gives when it is first asked.
+fn first<T: Clone>(once: &OnceLock<T>, read: impl FnOnce() -> Result<T>) -> Result<T> {
+    match once.get() {
+        Some(known) => Ok(known.clone()),
+        None => read().map(|found| once.get_or_init(|| found).clone()),
     }
 }

@@ -26,7 +26,7 @@ impl RunFiles {
         let format: layout::Format = layout::from_json(&path, &bytes)?;
         layout::check_format(&path, &format)?;
         if let Some(sums) = self.sums(format.format)? {
-            sums.read(&self.dir, layout::RUN)?;
+            sums.verify(&self.dir, layout::RUN, &bytes)?;
         }
         let id = layout::stem(&self.dir);
         let info: RunInfo = layout::from_json(&path, &bytes)?;

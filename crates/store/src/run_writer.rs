@@ -160,7 +160,7 @@ impl RunWriter {
     /// record is complete if every file of it is what was recorded.
     fn records(&self) -> Result<Vec<(PathBuf, TrialHeader, bool)>> {
         let mut found = Vec::new();
-        for dir in index::records_of(self.results.dir(), &self.info.id)? {
+        for dir in index::records_of(&self.results, &self.info.id)? {
             // A folder without a readable header belongs to nobody; it is no reason to stop.
             let Ok(header) = reader::header(&dir) else { continue };
             let complete = reader::is_whole(&dir);

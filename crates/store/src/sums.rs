@@ -72,13 +72,17 @@ impl Sums {
 
     /// The bytes of a file in `folder`, if they are those that were recorded.
     pub(crate) fn read(&self, folder: &Path, name: &str) -> Result<Vec<u8>> {
-        let path = folder.join(name);
-        let bytes = read(&path)?;
-        let sum = sum_of(&bytes);
-        if self.0.get(name).is_some_and(|known| known.contains(&sum)) {
-            return Ok(bytes);
+        let bytes = read(&folder.join(name))?;
+        self.verify(folder, name, &bytes).map(|()| bytes)
+    }
+
+    /// Fails if these are not the bytes of a file in `folder` that were recorded.
+    pub(crate) fn verify(&self, folder: &Path, name: &str, bytes: &[u8]) -> Result<()> {
+        let sum = sum_of(bytes);
+        match self.0.get(name).is_some_and(|known| known.contains(&sum)) {
+            true => Ok(()),
+            false => Err(Error::Changed { path: folder.join(name) }),
         }
-        Err(Error::Changed { path })
     }
 
     /// Checks that `folder` holds the recorded files unchanged, and no other.

@@ -25,6 +25,7 @@ pub struct TrialWriter {
     histograms: fs::File,
     series: fs::File,
     count: u64,
+    artefacts: u64,
 }
 
 impl TrialWriter {
@@ -47,7 +48,7 @@ impl TrialWriter {
         // The header comes last: a folder without it is a record that never began.
         layout::write_toml(&dir.join(layout::TRIAL), header)?;
         let id = header.trial.clone();
-        Ok(Self { id, dir, events, slices, histograms, series, count: 0 })
+        Ok(Self { id, dir, events, slices, histograms, series, count: 0, artefacts: 0 })
     }
 
     /// Identifier of the trial: the name of its folder.
@@ -90,11 +91,19 @@ impl TrialWriter {
 
     /// Writes `logs/<name>`, replacing a file of that name.
     pub fn file(&self, name: &str, bytes: &[u8]) -> Result<()> {
-        let plain = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\0']);
-        if !plain {
-            return Err(Error::Name { name: name.to_owned() });
-        }
+        check_name(name)?;
         Ok(fs::write(self.dir.join(layout::LOGS).join(name), bytes)?)
+    }
+
+    /// Writes a file that an instrument left, numbered, so that no two have one name. Gives its
+    /// path in the record's folder, for [`SliceRecord::artefacts`].
+    pub fn artefact(&mut self, name: &str, bytes: &[u8]) -> Result<String> {
+        check_name(name)?;
+        layout::ensure_private(&self.dir.join(layout::ARTEFACTS))?;
+        self.artefacts += 1;
+        let path = format!("{}/{}-{name}", layout::ARTEFACTS, self.artefacts);
+        fs::write(self.dir.join(&path), bytes)?;
+        Ok(path)
     }
 
     /// Makes everything durable, then marks the record as complete.
@@ -102,13 +111,21 @@ impl TrialWriter {
         for file in [&self.events, &self.slices, &self.histograms, &self.series] {
             file.sync_all()?;
         }
-        for entry in fs::read_dir(self.dir.join(layout::LOGS))? {
-            fs::File::open(entry?.path())?.sync_all()?;
+        for folder in layout::folders(&self.dir)? {
+            for entry in fs::read_dir(&folder)? {
+                fs::File::open(entry?.path())?.sync_all()?;
+            }
+            layout::sync_folder(&folder)?;
         }
-        layout::sync_folder(&self.dir.join(layout::LOGS))?;
         layout::sync_folder(&self.dir)?;
         marker::write(&self.dir, "slices", self.count)
     }
+}
+
+/// Refuses a name that would leave its folder, or be hidden in it.
+fn check_name(name: &str) -> Result<()> {
+    let plain = !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\0']);
+    if plain { Ok(()) } else { Err(Error::Name { name: name.to_owned() }) }
 }
 
 /// One write per line, so that a crash leaves at most the last line cut.

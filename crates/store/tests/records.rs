@@ -17,14 +17,7 @@ use store::{Error, Results, RunWriter, Selection};
 fn subject(label: &str) -> Subject {
     Subject {
         label: label.into(),
-        build: Build {
-            server: "sqlite".into(),
-            version: String::new(),
-            basedir: None,
-            attach: None,
-            prefix: Vec::new(),
-            environment: Vec::new(),
-        },
+        build: Build::of("sqlite", ""),
         config: Config {
             name: "base".into(),
             help: String::new(),
@@ -70,7 +63,6 @@ fn plan(name: &str, hash: &str) -> Plan {
         subjects: vec![subject("old"), subject("new")],
         base: vec!["old".into()],
         schemas: Vec::new(),
-        workloads: Vec::new(),
         phases: Vec::new(),
         blocks: vec![block(0), block(1)],
         estimate: Default::default(),
@@ -125,6 +117,7 @@ fn slice(subject: &str, block: u32, round: u32) -> SliceRecord {
         }],
         drained: Vec::new(),
         drain_seconds: 0.0,
+        artefacts: Vec::new(),
     }
 }
 
@@ -242,6 +235,24 @@ fn the_latest_run_of_each_experiment_is_selected() {
     assert_eq!(count(Selection::Run(empty)), 0);
     let unknown = results.slices(&Selection::Run("nope".into())).unwrap_err().to_string();
     assert!(unknown.starts_with("no run `nope`"), "{unknown}");
+}
+
+#[test]
+fn a_snapshot_reads_each_run_once() {
+    let dir = tempfile::tempdir().unwrap();
+    let (results, run) = start(dir.path(), "e", "h");
+    record(&run, "a", 0, 2);
+    let snapshot = results.clone().snapshot();
+    let count = |results: &Results| {
+        let stored = results.slices(&Selection::All).unwrap();
+        (results.runs().unwrap().len(), stored.slices.len(), stored.warnings.len())
+    };
+    let before = count(&snapshot);
+    // What it has looked at is not opened again.
+    let head = results.dir().join("runs").join(run.id()).join("run.json");
+    fs_err::write(&head, "damaged").unwrap();
+    assert_eq!(count(&snapshot), before);
+    assert_eq!(count(&results).0, 0);
 }
 
 #[test]
@@ -394,6 +405,24 @@ fn names_that_leave_the_record_are_refused() {
     let empty = Results::open(empty.path()).unwrap_err().to_string();
     let remedy = "holds no results; name the folder that `dbdyno run --results` wrote";
     assert!(empty.ends_with(remedy), "{empty}");
+}
+
+#[test]
+fn a_plan_of_expressions_is_refused_with_its_reason() {
+    let dir = tempfile::tempdir().unwrap();
+    copy(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/format-1"), dir.path());
+    let results = Results::open(dir.path()).unwrap();
+    let run = results.runs().unwrap().remove(0).id;
+    let path = dir.path().join("runs").join(&run).join("plan.json");
+    let text = fs::read_to_string(&path).unwrap();
+    let mut old: serde_json::Value = serde_json::from_str(&text).unwrap();
+    old["phases"] = serde_json::json!([{"name": "point", "workload": 0}]);
+    fs::write(&path, old.to_string()).unwrap();
+    let refused = results.plan_of(&run).unwrap_err().to_string();
+    let words = "has format 1, in which a plan held expressions in place of numbers, and this \
+                 dbdyno reads 2: read it with the dbdyno that recorded it, or remove its run and \
+                 run the experiment again";
+    assert!(refused.ends_with(words), "{refused}");
 }
 
 /// The sample was written by this code; it must stay readable by every later version.

@@ -134,8 +134,8 @@ pub(crate) fn samples() -> Result<Vec<Sample>, String> {
     };
     let samples = SAMPLES.iter().map(read).collect::<Result<Vec<Sample>, String>>()?;
     let covered: BTreeSet<&str> = samples.iter().map(|sample| sample.importer).collect();
-    match IMPORTERS.iter().find(|importer| !covered.contains(importer.name())) {
-        Some(importer) => Err(format!("the importer `{}` has no sample", importer.name())),
+    match IMPORTERS.iter().find(|importer| !covered.contains(importer.name)) {
+        Some(importer) => Err(format!("the importer `{}` has no sample", importer.name)),
         None => Ok(samples),
     }
 }

@@ -2,44 +2,39 @@
 
 use super::{Exported, Exporter, Input, Options};
 use crate::{Error, Result, cell::is_formula, variants};
-use model::{imported::ImportedValue, record::SliceState};
+use model::{escape, imported::ImportedValue, mark::Mark, record::SliceState};
 use std::collections::BTreeSet;
-
-pub(super) struct Csv;
 
 const HEADER: &str = "experiment,run,variant,phase,workload,group,position,range,clients,block,\
                       round,state,metric,value,text,marks,levels,file,line\n";
 
-impl Exporter for Csv {
-    fn name(&self) -> &'static str {
-        "csv"
-    }
+pub(super) const EXPORTER: Exporter = Exporter {
+    name: "csv",
+    help: "values.TAG.csv: one row per value with all its keys (RFC 4180)",
+    export,
+};
 
-    fn help(&self) -> &'static str {
-        "values.TAG.csv: one row per value with all its keys (RFC 4180)"
-    }
-
-    fn export(&self, input: &Input, options: &Options) -> Result<Vec<Exported>> {
-        let mut text = HEADER.to_owned();
-        for study in &input.studies {
-            let chosen: BTreeSet<&str> = variants::of(study, options)?.into_iter().collect();
-            let values = study.values.iter();
-            for value in values.filter(|v| chosen.contains(v.measurement.subject.as_str())) {
-                row(value, &mut text);
-            }
+fn export(input: &Input, options: &Options) -> Result<Vec<Exported>> {
+    let mut text = HEADER.to_owned();
+    for study in &input.studies {
+        let chosen: BTreeSet<&str> = variants::of(study, options)?.into_iter().collect();
+        let values = study.values.iter();
+        for value in values.filter(|v| chosen.contains(v.measurement.subject.as_str())) {
+            row(value, &mut text);
         }
-        if text.len() == HEADER.len() {
-            let reason = "there are no values".to_owned();
-            return Err(Error::NothingToExport { format: "csv".to_owned(), reason });
-        }
-        Ok(vec![Exported { path: format!("values.{}.csv", options.tag), bytes: text.into_bytes() }])
     }
+    if text.len() == HEADER.len() {
+        let reason = "there are no values".to_owned();
+        return Err(Error::NothingToExport { format: "csv".to_owned(), reason });
+    }
+    Ok(vec![Exported { path: format!("values.{}.csv", options.tag), bytes: text.into_bytes() }])
 }
 
 fn row(value: &ImportedValue, text: &mut String) {
     let m = &value.measurement;
     let levels: Vec<String> =
         m.levels.iter().map(|(name, level)| format!("{name}={level}")).collect();
+    let marks: Vec<String> = m.marks.iter().map(Mark::to_string).collect();
     let line = if value.source.line > 0 { value.source.line.to_string() } else { String::new() };
     let cells = [
         quoted(&m.experiment),
@@ -58,7 +53,7 @@ fn row(value: &ImportedValue, text: &mut String) {
         quoted(&m.metric),
         m.value.to_string(),
         quoted(&value.text),
-        quoted(&m.marks.join("; ")),
+        quoted(&marks.join("; ")),
         quoted(&levels.join("; ")),
         quoted(&value.source.file),
         line,
@@ -75,11 +70,13 @@ fn state(state: SliceState) -> &'static str {
     }
 }
 
-/// A text cell: quoted where it must be, and never a formula of a spreadsheet.
+/// A text cell: quoted where it must be, never a formula of a spreadsheet, and with characters that
+/// steer a terminal as visible escapes.
 fn quoted(text: &str) -> String {
-    let text = if is_formula(text) { format!("'{text}") } else { text.to_owned() };
-    // Some spreadsheets separate by semicolons and tabs.
-    if text.contains([',', ';', '\t', '"', '\n', '\r']) {
+    let text = escape::terminal(text);
+    let text = if is_formula(&text) { format!("'{text}") } else { text };
+    // Some spreadsheets separate by semicolons.
+    if text.contains([',', ';', '"']) {
         return format!("\"{}\"", text.replace('"', "\"\""));
     }
     text
@@ -98,6 +95,7 @@ mod tests {
         check("-3.5", "-3.5");
         check("-3.5+x", "'-3.5+x");
         check("a;=1+1", "\"a;=1+1\"");
-        check("two\nlines", "\"two\nlines\"");
+        check("two\nlines", "two\\nlines");
+        check("\u{1b}[31m\u{9b}\u{202e}", "\\u{1b}[31m\\u{9b}\\u{202e}");
     }
 }

@@ -10,19 +10,18 @@ use model::imported::ImportedValue;
 use std::collections::BTreeMap;
 
 /// A format of exports. Exporters are pure: values in, files out.
-pub trait Exporter: Sync {
+pub struct Exporter {
     /// Name: the file's stem.
-    fn name(&self) -> &'static str;
-
+    pub name: &'static str,
     /// One line of help.
-    fn help(&self) -> &'static str;
-
+    pub help: &'static str,
     /// The files of this format. Fails where the format can say nothing of the values.
-    fn export(&self, input: &Input, options: &Options) -> Result<Vec<Exported>>;
+    pub export: fn(&Input, &Options) -> Result<Vec<Exported>>,
 }
 
 /// In the order of the command's help.
-pub const EXPORTERS: &[&dyn Exporter] = &[&mytools::Mytools, &sb_met::SbMet, &bmf::Bmf, &csv::Csv];
+pub static EXPORTERS: &[Exporter] =
+    &[mytools::EXPORTER, sb_met::EXPORTER, bmf::EXPORTER, csv::EXPORTER];
 
 /// What is exported.
 #[derive(Debug, Clone, Default)]
@@ -81,6 +80,6 @@ pub struct Exported {
 }
 
 /// The exporter with this name.
-pub fn find(name: &str) -> Option<&'static dyn Exporter> {
-    EXPORTERS.iter().copied().find(|exporter| exporter.name() == name)
+pub fn find(name: &str) -> Option<&'static Exporter> {
+    EXPORTERS.iter().find(|exporter| exporter.name == name)
 }

@@ -16,33 +16,27 @@ use crate::{
 use std::collections::{BTreeMap, BTreeSet};
 use tables::{csv, relative_row};
 
-pub(super) struct Mytools;
+pub(super) const EXPORTER: Exporter = Exporter {
+    name: "mytools",
+    help: "qps.abs, qps.rel and o.met files, or mrg and rel files, in the published formats",
+    export,
+};
 
-impl Exporter for Mytools {
-    fn name(&self) -> &'static str {
-        "mytools"
+fn export(input: &Input, options: &Options) -> Result<Vec<Exported>> {
+    let mut files = Vec::new();
+    for study in &input.studies {
+        let folder = input.folder(study);
+        of_study(study, options, &folder, &mut files)?;
     }
-
-    fn help(&self) -> &'static str {
-        "qps.abs, qps.rel and o.met files, or mrg and rel files, in the published formats"
+    if files.is_empty() {
+        let reason = "no measured phase has `ops_per_second` or ratios of it".to_owned();
+        return Err(Error::NothingToExport { format: "mytools".to_owned(), reason });
     }
-
-    fn export(&self, input: &Input, options: &Options) -> Result<Vec<Exported>> {
-        let mut files = Vec::new();
-        for study in &input.studies {
-            let folder = input.folder(study);
-            export(study, options, &folder, &mut files)?;
-        }
-        if files.is_empty() {
-            let reason = "no measured phase has `ops_per_second` or ratios of it".to_owned();
-            return Err(Error::NothingToExport { format: "mytools".to_owned(), reason });
-        }
-        Ok(files)
-    }
+    Ok(files)
 }
 
 /// What a file is made from: the values of one number of clients.
-struct Sheet<'a> {
+struct TableSet<'a> {
     centers: &'a Centers<'a>,
     variants: &'a [&'a str],
     cpus: &'a BTreeMap<String, u32>,
@@ -64,7 +58,12 @@ pub(super) struct PhaseName<'a> {
     pub(super) pk: &'a str,
 }
 
-fn export(study: &Study, options: &Options, folder: &str, files: &mut Vec<Exported>) -> Result<()> {
+fn of_study(
+    study: &Study,
+    options: &Options,
+    folder: &str,
+    files: &mut Vec<Exported>,
+) -> Result<()> {
     let variants = variants::of(study, options)?;
     let tables = insert_tables(study, options);
     if !tables.is_empty() {
@@ -80,13 +79,13 @@ fn export(study: &Study, options: &Options, folder: &str, files: &mut Vec<Export
         let mut phases = phases(&centers, &variants);
         let shared = |phase: &PhaseName<'_>| step::is_load(&phase.test) && phase.table.is_none();
         phases.retain(|phase| tables.len() == 1 || phase.table == *own || shared(phase));
-        let sheet = Sheet { centers: &centers, variants: &variants, cpus: &study.cpus, phases };
+        let set = TableSet { centers: &centers, variants: &variants, cpus: &study.cpus, phases };
         let folder = match own {
             _ if tables.len() == 1 => folder.to_owned(),
             Some(clients) => format!("{folder}dop{clients}/"),
             None => format!("{folder}unknown/"),
         };
-        sheet.files(&folder, &options.tag, files);
+        set.files(&folder, &options.tag, files);
     }
     Ok(())
 }
@@ -121,7 +120,7 @@ pub(super) fn phases<'a>(centers: &Centers<'a>, variants: &[&str]) -> Vec<PhaseN
     phases
 }
 
-impl Sheet<'_> {
+impl TableSet<'_> {
     fn files(&self, folder: &str, tag: &str, files: &mut Vec<Exported>) {
         let mut add = |name: &str, text: String| {
             if !text.is_empty() {

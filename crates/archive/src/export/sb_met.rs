@@ -11,8 +11,6 @@ use crate::{
     correct, step, variants,
 };
 
-pub(super) struct SbMet;
-
 /// Metrics and decimals of columns.
 type Columns = &'static [(&'static str, usize)];
 
@@ -34,27 +32,23 @@ const VMSTAT: Columns = &[
     ("host_cpu_percent_per_op", 6),
 ];
 
-impl Exporter for SbMet {
-    fn name(&self) -> &'static str {
-        "sb_met"
-    }
+pub(super) const EXPORTER: Exporter = Exporter {
+    name: "sb_met",
+    help: "an sb.met file per variant and step, of captures or of printed averages",
+    export,
+};
 
-    fn help(&self) -> &'static str {
-        "an sb.met file per variant and step, of captures or of printed averages"
+fn export(input: &Input, options: &Options) -> Result<Vec<Exported>> {
+    let mut files = Vec::new();
+    for study in &input.studies {
+        let folder = input.folder(study);
+        files.extend(of_study(study, options, &folder)?);
     }
-
-    fn export(&self, input: &Input, options: &Options) -> Result<Vec<Exported>> {
-        let mut files = Vec::new();
-        for study in &input.studies {
-            let folder = input.folder(study);
-            files.extend(of_study(study, options, &folder)?);
-        }
-        if files.is_empty() {
-            let reason = "no step has captures or averages of vmstat".to_owned();
-            return Err(Error::NothingToExport { format: "sb_met".to_owned(), reason });
-        }
-        Ok(files)
+    if files.is_empty() {
+        let reason = "no step has captures or averages of vmstat".to_owned();
+        return Err(Error::NothingToExport { format: "sb_met".to_owned(), reason });
     }
+    Ok(files)
 }
 
 fn of_study(study: &Study, options: &Options, folder: &str) -> Result<Vec<Exported>> {
@@ -136,7 +130,7 @@ impl Averages<'_> {
     fn samples(&self) -> Option<String> {
         let counted = self.center("vmstat_samples")?;
         let cpu = self.center("host_cpu_percent")?;
-        if !cpu.first.marks.iter().any(|mark| mark == correct::CORRECTED) {
+        if !cpu.first.marks.iter().any(|mark| *mark == correct::CORRECTED) {
             return Some(self.cell("vmstat_samples", 0));
         }
         let rows = match self.center("vmstat_rows") {

@@ -11,52 +11,48 @@ use crate::{
 };
 use std::borrow::Cow;
 
-pub(super) struct InsertOverview;
-
 /// How the header of a table begins.
 const HEADER: &str = "<tr><th>dbms</th>";
 
 /// Name of the row with the rates that were asked for.
 const TARGET: &str = "target";
 
-impl Importer for InsertOverview {
-    fn name(&self) -> &'static str {
-        "insert_overview"
-    }
+pub(super) const IMPORTER: Importer = Importer {
+    name: "insert_overview",
+    help: "pages with the summary tables of Insert Benchmark reports: rates by variant and phase",
+    ends_anywhere: false,
+    recognises,
+    import,
+};
 
-    fn help(&self) -> &'static str {
-        "pages with the summary tables of Insert Benchmark reports: rates by variant and phase"
-    }
+fn recognises(head: &FileHead<'_>) -> bool {
+    head.name.ends_with(".html") && head.holds(HEADER)
+}
 
-    fn recognises(&self, head: &FileHead<'_>) -> bool {
-        head.name.ends_with(".html") && head.holds(HEADER)
+fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
+    let lines: Vec<Line<'_>> = file.lines().collect();
+    let starts: Vec<usize> =
+        (0..lines.len()).filter(|at| lines[*at].text.trim().starts_with(HEADER)).collect();
+    let mut context = Context { file, clients: phase::clients(file.path) };
+    let mut tables = Vec::new();
+    for start in starts {
+        let end = lines[start..].iter().position(|line| line.text.trim() == "</table>");
+        let Some(end) = end else {
+            found.warn(lines[start].number, "this table does not end and is left out");
+            continue;
+        };
+        let table = Table::read(&lines[start..start + end], found);
+        context.clients = table.clients().or(context.clients);
+        tables.push(table);
     }
-
-    fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
-        let lines: Vec<Line<'_>> = file.lines().collect();
-        let starts: Vec<usize> =
-            (0..lines.len()).filter(|at| lines[*at].text.trim().starts_with(HEADER)).collect();
-        let mut context = Context { file, clients: phase::clients(file.path) };
-        let mut tables = Vec::new();
-        for start in starts {
-            let end = lines[start..].iter().position(|line| line.text.trim() == "</table>");
-            let Some(end) = end else {
-                found.warn(lines[start].number, "this table does not end and is left out");
-                continue;
-            };
-            let table = Table::read(&lines[start..start + end], found);
-            context.clients = table.clients().or(context.clients);
-            tables.push(table);
-        }
-        for table in &tables {
-            table.values(context, found);
-        }
-        if found.values.is_empty() {
-            let last = lines.last().map_or(1, |line| line.number);
-            return Err(Fault::new(last, "no table of rates was found"));
-        }
-        Ok(())
+    for table in &tables {
+        table.values(context, found);
     }
+    if found.values.is_empty() {
+        let last = lines.last().map_or(1, |line| line.number);
+        return Err(Fault::new(last, "no table of rates was found"));
+    }
+    Ok(())
 }
 
 /// A table of one row per variant and one column per phase.

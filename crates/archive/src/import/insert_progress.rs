@@ -12,8 +12,6 @@ use crate::{
     number,
 };
 
-pub(super) struct InsertProgress;
-
 /// Number of clients and of this client in `o.ib.dop4.2`.
 fn named(name: &str) -> Option<(u32, u32)> {
     let (clients, client) = name.strip_prefix("o.ib.dop")?.split_once('.')?;
@@ -24,57 +22,51 @@ fn named(name: &str) -> Option<(u32, u32)> {
     Some((number(clients)?, number(client)?))
 }
 
-impl Importer for InsertProgress {
-    fn name(&self) -> &'static str {
-        "insert_progress"
-    }
+pub(super) const IMPORTER: Importer = Importer {
+    name: "insert_progress",
+    help: "o.ib output of the Insert Benchmark's client: rates of every second, response times",
+    ends_anywhere: true,
+    recognises,
+    import,
+};
 
-    fn help(&self) -> &'static str {
-        "o.ib output of the Insert Benchmark's client: rates of every second, response times"
-    }
+fn recognises(head: &FileHead<'_>) -> bool {
+    named(head.name).is_some() || head.holds("i_sec\tt_sec\ti_ips\t")
+}
 
-    fn recognises(&self, head: &FileHead<'_>) -> bool {
-        named(head.name).is_some() || head.holds("i_sec\tt_sec\ti_ips\t")
-    }
-
-    fn ends_anywhere(&self) -> bool {
-        true
-    }
-
-    fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
-        let (clients, client) = named(file.name).unwrap_or((1, 1));
-        let Some(cell) = file.place.phase_cell() else {
-            return Err(Fault::new(1, NO_PHASE));
-        };
-        let cell = Cell { clients: Some(clients), ..cell };
-        // With several clients each has its own metrics; those of a single client are the phase's.
-        let prefix = if clients > 1 { format!("client{client}_") } else { String::new() };
-        let mut progress = Progress::default();
-        let mut header: Option<Vec<&'static str>> = None;
-        for line in file.lines() {
-            let text = line.text.as_ref();
-            if text.starts_with("i_sec\t") {
-                header = columns(text);
-                if header.is_none() {
-                    return Err(Fault::new(line.number, "the columns are not known"));
-                }
-            } else if text.starts_with(|c: char| c.is_ascii_digit()) && text.contains('\t') {
-                match header.as_deref().map(|header| Interval::read(header, text)) {
-                    Some(Ok(interval)) => progress.add(interval, line.number),
-                    Some(Err(reason)) => found.warn(line.number, reason),
-                    None => found.warn(line.number, "numbers before their header are left out"),
-                }
-            } else {
-                response_times(text, (&cell, &prefix), line.number, found);
+fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
+    let (clients, client) = named(file.name).unwrap_or((1, 1));
+    let Some(cell) = file.place.phase_cell() else {
+        return Err(Fault::new(1, NO_PHASE));
+    };
+    let cell = Cell { clients: Some(clients), ..cell };
+    // With several clients each has its own metrics; those of a single client are the phase's.
+    let prefix = if clients > 1 { format!("client{client}_") } else { String::new() };
+    let mut progress = Progress::default();
+    let mut header: Option<Vec<&'static str>> = None;
+    for line in file.lines() {
+        let text = line.text.as_ref();
+        if text.starts_with("i_sec\t") {
+            header = columns(text);
+            if header.is_none() {
+                return Err(Fault::new(line.number, "the columns are not known"));
             }
+        } else if text.starts_with(|c: char| c.is_ascii_digit()) && text.contains('\t') {
+            match header.as_deref().map(|header| Interval::read(header, text)) {
+                Some(Ok(interval)) => progress.add(interval, line.number),
+                Some(Err(reason)) => found.warn(line.number, reason),
+                None => found.warn(line.number, "numbers before their header are left out"),
+            }
+        } else {
+            response_times(text, (&cell, &prefix), line.number, found);
         }
-        if progress.is_empty() {
-            let last = file.lines().last().map_or(1, |line| line.number);
-            return Err(Fault::new(last, "no line of progress was found"));
-        }
-        progress.values(&cell, &prefix, found);
-        Ok(())
     }
+    if progress.is_empty() {
+        let last = file.lines().last().map_or(1, |line| line.number);
+        return Err(Fault::new(last, "no line of progress was found"));
+    }
+    progress.values(&cell, &prefix, found);
+    Ok(())
 }
 
 /// `Insert rt:` and ten counts with the largest time; the line before it holds the bounds.

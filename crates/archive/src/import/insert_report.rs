@@ -12,53 +12,49 @@ use crate::{
 };
 use std::collections::BTreeSet;
 
-pub(super) struct InsertReport;
-
 /// What titles of reports say beside numbers.
 const TITLE: &str = "docs and ";
 
-impl Importer for InsertReport {
-    fn name(&self) -> &'static str {
-        "insert_report"
-    }
+pub(super) const IMPORTER: Importer = Importer {
+    name: "insert_report",
+    help: "all.html reports of the Insert Benchmark: metrics and response times of all phases",
+    ends_anywhere: false,
+    recognises,
+    import,
+};
 
-    fn help(&self) -> &'static str {
-        "all.html reports of the Insert Benchmark: metrics and response times of all phases"
-    }
+fn recognises(head: &FileHead<'_>) -> bool {
+    head.name.ends_with(".html") && head.holds("<title>") && head.holds("insert benchmark")
+}
 
-    fn recognises(&self, head: &FileHead<'_>) -> bool {
-        head.name.ends_with(".html") && head.holds("<title>") && head.holds("insert benchmark")
-    }
-
-    fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
-        let lines: Vec<Line<'_>> = file.lines().collect();
-        let mut reader = Reader {
-            context: Context { file, clients: phase::clients(file.path) },
-            phase: None,
-            kind: None,
-            seen: BTreeSet::new(),
-        };
-        let mut rest = lines.as_slice();
-        while let Some((line, after)) = rest.split_first() {
-            rest = after;
-            reader.note(&line.text);
-            if line.text.trim() == "<pre>" {
-                let end = rest.iter().position(|line| line.text.trim() == "</pre>");
-                let Some(end) = end else {
-                    found.warn(line.number, "this table does not end and is left out");
-                    break;
-                };
-                reader.table(&rest[..end], found);
-                rest = &rest[end + 1..];
-            }
+fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
+    let lines: Vec<Line<'_>> = file.lines().collect();
+    let mut reader = Reader {
+        context: Context { file, clients: phase::clients(file.path) },
+        phase: None,
+        kind: None,
+        seen: BTreeSet::new(),
+    };
+    let mut rest = lines.as_slice();
+    while let Some((line, after)) = rest.split_first() {
+        rest = after;
+        reader.note(&line.text);
+        if line.text.trim() == "<pre>" {
+            let end = rest.iter().position(|line| line.text.trim() == "</pre>");
+            let Some(end) = end else {
+                found.warn(line.number, "this table does not end and is left out");
+                break;
+            };
+            reader.table(&rest[..end], found);
+            rest = &rest[end + 1..];
         }
-        if found.values.is_empty() {
-            let last = lines.last().map_or(1, |line| line.number);
-            return Err(Fault::new(last, "no table of a phase was found"));
-        }
-        table::bias_vmstat(found);
-        Ok(())
     }
+    if found.values.is_empty() {
+        let last = lines.last().map_or(1, |line| line.number);
+        return Err(Fault::new(last, "no table of a phase was found"));
+    }
+    table::bias_vmstat(found);
+    Ok(())
 }
 
 /// Where in a report the reader is.

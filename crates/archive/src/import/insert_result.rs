@@ -14,8 +14,6 @@ use crate::{
     number, step,
 };
 
-pub(super) struct InsertResult;
-
 /// Columns of the tables by rate of inserts or queries: name, metric, factor to its unit.
 type Columns = &'static [(&'static str, &'static str, f64)];
 
@@ -46,39 +44,37 @@ const PER_INSERT: Columns =
 /// Metric of the median and of the 99th percentile of a client's rates.
 const PERCENTILES: [(&str, &str); 2] = [("50th,", "client_rate_p50"), ("99th,", "client_rate_p99")];
 
-impl Importer for InsertResult {
-    fn name(&self) -> &'static str {
-        "insert_result"
-    }
+pub(super) const IMPORTER: Importer = Importer {
+    name: "insert_result",
+    help: "o.res files of the Insert Benchmark: rates, costs and sizes of one phase",
+    ends_anywhere: false,
+    recognises,
+    import,
+};
 
-    fn help(&self) -> &'static str {
-        "o.res files of the Insert Benchmark: rates, costs and sizes of one phase"
-    }
+fn recognises(head: &FileHead<'_>) -> bool {
+    head.name.strip_prefix("o.res.").is_some_and(|rest| step::dop(rest).is_some())
+}
 
-    fn recognises(&self, head: &FileHead<'_>) -> bool {
-        head.name.strip_prefix("o.res.").is_some_and(|rest| step::dop(rest).is_some())
+fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
+    let known = file.place.phase_cell();
+    let known = known.and_then(|cell| Some((phase::of(&cell.phase)?, cell)));
+    let Some((phase, cell)) = known else {
+        return Err(Fault::new(1, NO_PHASE));
+    };
+    let clients = file.name.rsplit('.').next().and_then(step::dop);
+    let cell = Cell { clients: clients.or(cell.clients), ..cell };
+    let mut lines = file.lines();
+    let Some(first) = lines.next() else { return Err(Fault::new(1, "the file is empty")) };
+    let mut reader =
+        Reader { cell: &cell, phase, found: &mut *found, part: Part::None, percentiles: 0 };
+    reader.rates(&first)?;
+    for line in lines {
+        reader.line(&line);
     }
-
-    fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
-        let known = file.place.phase_cell();
-        let known = known.and_then(|cell| Some((phase::of(&cell.phase)?, cell)));
-        let Some((phase, cell)) = known else {
-            return Err(Fault::new(1, NO_PHASE));
-        };
-        let clients = file.name.rsplit('.').next().and_then(step::dop);
-        let cell = Cell { clients: clients.or(cell.clients), ..cell };
-        let mut lines = file.lines();
-        let Some(first) = lines.next() else { return Err(Fault::new(1, "the file is empty")) };
-        let mut reader =
-            Reader { cell: &cell, phase, found: &mut *found, part: Part::None, percentiles: 0 };
-        reader.rates(&first)?;
-        for line in lines {
-            reader.line(&line);
-        }
-        table::bias_vmstat(found);
-        found.bias("host_cpu_percent_per_op", crate::bias::VMSTAT_HEADERS);
-        Ok(())
-    }
+    table::bias_vmstat(found);
+    found.bias("host_cpu_percent_per_op", crate::bias::VMSTAT_HEADERS);
+    Ok(())
 }
 
 /// What averages are divided by.

@@ -11,47 +11,42 @@ use crate::{
     },
 };
 
-pub(super) struct InsertSummary;
+pub(super) const IMPORTER: Importer = Importer {
+    name: "insert_summary",
+    help: "o.sum files of published Insert Benchmark archives: one row per phase",
+    ends_anywhere: false,
+    recognises,
+    import,
+};
 
-impl Importer for InsertSummary {
-    fn name(&self) -> &'static str {
-        "insert_summary"
-    }
+fn recognises(head: &FileHead<'_>) -> bool {
+    head.name.starts_with("o.sum.")
+        || head.name == "o.sum"
+        || head.lines().next().is_some_and(|line| line.text.starts_with("ips,qps,"))
+}
 
-    fn help(&self) -> &'static str {
-        "o.sum files of published Insert Benchmark archives: one row per phase"
+fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
+    let lines: Vec<_> = file.lines().collect();
+    let (sheet, faults) = Sheet::read(lines.iter().map(|line| (line.number, line.text.as_ref())));
+    if !sheet.is_tagged() {
+        return Err(Fault::new(1, "the header does not end in `tag`"));
     }
-
-    fn recognises(&self, head: &FileHead<'_>) -> bool {
-        head.name.starts_with("o.sum.")
-            || head.name == "o.sum"
-            || head.lines().next().is_some_and(|line| line.text.starts_with("ips,qps,"))
+    // Broken rows count too: the place of the others is not shifted by them.
+    let rows = lines.len().saturating_sub(1);
+    let Some(phases) = phases(rows) else {
+        let reason = format!("{rows} rows belong to no known list of phases (10 or 15)");
+        let last = lines.last().map_or(1, |line| line.number);
+        return Err(Fault::new(last, reason));
+    };
+    found.warnings.extend(faults);
+    table::check_columns(&sheet, 1, found);
+    let context = Context { file, clients: phase::clients(file.path) };
+    for row in sheet.rows() {
+        let place = usize::try_from(row.line).ok().and_then(|line| line.checked_sub(2));
+        let phase = place.and_then(|place| phases.get(place));
+        let (Some(phase), Some(tag)) = (phase, row.cells.last()) else { continue };
+        table::row(&sheet, row, &table::cell(context, phase, tag), found);
     }
-
-    fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
-        let lines: Vec<_> = file.lines().collect();
-        let (sheet, faults) =
-            Sheet::read(lines.iter().map(|line| (line.number, line.text.as_ref())));
-        if !sheet.is_tagged() {
-            return Err(Fault::new(1, "the header does not end in `tag`"));
-        }
-        // Broken rows count too: the place of the others is not shifted by them.
-        let rows = lines.len().saturating_sub(1);
-        let Some(phases) = phases(rows) else {
-            let reason = format!("{rows} rows belong to no known list of phases (10 or 15)");
-            let last = lines.last().map_or(1, |line| line.number);
-            return Err(Fault::new(last, reason));
-        };
-        found.warnings.extend(faults);
-        table::check_columns(&sheet, 1, found);
-        let context = Context { file, clients: phase::clients(file.path) };
-        for row in sheet.rows() {
-            let place = usize::try_from(row.line).ok().and_then(|line| line.checked_sub(2));
-            let phase = place.and_then(|place| phases.get(place));
-            let (Some(phase), Some(tag)) = (phase, row.cells.last()) else { continue };
-            table::row(&sheet, row, &table::cell(context, phase, tag), found);
-        }
-        table::bias_vmstat(found);
-        Ok(())
-    }
+    table::bias_vmstat(found);
+    Ok(())
 }

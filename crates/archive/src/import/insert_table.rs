@@ -11,8 +11,6 @@ use crate::{
     },
 };
 
-pub(super) struct InsertTable;
-
 /// What the rows of a file are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Rows {
@@ -35,42 +33,40 @@ fn named(name: &str) -> Option<(Rows, Option<&str>)> {
     }
 }
 
-impl Importer for InsertTable {
-    fn name(&self) -> &'static str {
-        "insert_table"
-    }
+pub(super) const IMPORTER: Importer = Importer {
+    name: "insert_table",
+    help: "mrg and rel files of published Insert Benchmark archives: variants by phase",
+    ends_anywhere: false,
+    recognises,
+    import,
+};
 
-    fn help(&self) -> &'static str {
-        "mrg and rel files of published Insert Benchmark archives: variants by phase"
-    }
+fn recognises(head: &FileHead<'_>) -> bool {
+    named(head.name).is_some()
+}
 
-    fn recognises(&self, head: &FileHead<'_>) -> bool {
-        named(head.name).is_some()
+fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
+    let Some((rows, phase)) = named(file.name) else {
+        return Err(Fault::new(1, "the file name contains no phase"));
+    };
+    // Ratios that follow from absolute values beside them say nothing of their own.
+    let source = file.name.replacen("rel.", "mrg.", 1);
+    if rows == Rows::Relative && file.has_sibling(&source) {
+        return Ok(());
     }
-
-    fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
-        let Some((rows, phase)) = named(file.name) else {
-            return Err(Fault::new(1, "the file name contains no phase"));
-        };
-        // Ratios that follow from absolute values beside them say nothing of their own.
-        let source = file.name.replacen("rel.", "mrg.", 1);
-        if rows == Rows::Relative && file.has_sibling(&source) {
-            return Ok(());
-        }
-        let context = Context { file, clients: clients(file.path) };
-        let lines: Vec<Line<'_>> = file.lines().collect();
-        match phase {
-            Some(phase) => table_of(&lines, context, (phase, rows), found)?,
-            None => several(&lines, context, rows, found)?,
-        }
-        match rows {
-            Rows::Absolute => table::bias_vmstat(found),
-            Rows::Relative => {
-                found.values.iter_mut().for_each(|value| value.biases.push(bias::RELATIVE));
-            }
-        }
-        Ok(())
+    let context = Context { file, clients: clients(file.path) };
+    let lines: Vec<Line<'_>> = file.lines().collect();
+    match phase {
+        Some(phase) => table_of(&lines, context, (phase, rows), found)?,
+        None => several(&lines, context, rows, found)?,
     }
+    match rows {
+        Rows::Absolute => table::bias_vmstat(found),
+        Rows::Relative => {
+            found.values.iter_mut().for_each(|value| value.biases.push(bias::RELATIVE));
+        }
+    }
+    Ok(())
 }
 
 /// One table.

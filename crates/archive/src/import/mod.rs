@@ -27,56 +27,50 @@ mod vmstat;
 use crate::{Fault, File, FileHead, Found};
 
 /// A format of result files.
-pub trait Importer: Sync {
+pub struct Importer {
     /// Name: the file's stem.
-    fn name(&self) -> &'static str;
-
+    pub name: &'static str,
     /// One line for `dbdyno list importers`.
-    fn help(&self) -> &'static str;
-
-    /// Whether a file is of this format, by its name or its beginning.
-    fn recognises(&self, head: &FileHead<'_>) -> bool;
-
+    pub help: &'static str,
     /// Whether a file is whole wherever it ends, as captures are stopped and not finished. Of any
     /// other one a last line without an end is cut, and what it told is left out.
-    fn ends_anywhere(&self) -> bool {
-        false
-    }
-
+    pub ends_anywhere: bool,
+    /// Whether a file is of this format, by its name or its beginning.
+    pub recognises: fn(&FileHead<'_>) -> bool,
     /// Adds what the file tells to `found`. Rows that are not what they should be become warnings;
     /// a fault means that the file as a whole tells nothing, and discards what it told before.
-    fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault>;
+    pub import: fn(&File<'_>, &mut Found) -> Result<(), Fault>,
 }
 
 /// The most exact ones first: where two files tell the same value, the first one's counts. A file
 /// is offered to them in this order.
-pub const IMPORTERS: &[&dyn Importer] = &[
-    &sb_met::SbMet,
-    &sb_prepare::SbPrepare,
-    &sysbench::Sysbench,
-    &sb_r::SbR,
-    &o_met::OMet,
-    &o_qps::OQps,
-    &qps_abs::QpsAbs,
-    &qps_rel::QpsRel,
-    &insert_summary::InsertSummary,
-    &insert_progress::InsertProgress,
-    &insert_report::InsertReport,
-    &insert_table::InsertTable,
-    &insert_overview::InsertOverview,
-    &insert_result::InsertResult,
-    &insert_rate::InsertRate,
-    &insert_histogram::InsertHistogram,
-    &vmstat::Vmstat,
-    &iostat::Iostat,
-    &ps::Ps,
-    &time::Time,
-    &perf_hw::PerfHw,
-    &pgbench::Pgbench,
-    &hammerdb::Hammerdb,
+pub static IMPORTERS: &[Importer] = &[
+    sb_met::IMPORTER,
+    sb_prepare::IMPORTER,
+    sysbench::IMPORTER,
+    sb_r::IMPORTER,
+    o_met::IMPORTER,
+    o_qps::IMPORTER,
+    qps_abs::IMPORTER,
+    qps_rel::IMPORTER,
+    insert_summary::IMPORTER,
+    insert_progress::IMPORTER,
+    insert_report::IMPORTER,
+    insert_table::IMPORTER,
+    insert_overview::IMPORTER,
+    insert_result::IMPORTER,
+    insert_rate::IMPORTER,
+    insert_histogram::IMPORTER,
+    vmstat::IMPORTER,
+    iostat::IMPORTER,
+    ps::IMPORTER,
+    time::IMPORTER,
+    perf_hw::IMPORTER,
+    pgbench::IMPORTER,
+    hammerdb::IMPORTER,
 ];
 
 /// The importer that takes a file.
-pub fn find(head: &FileHead<'_>) -> Option<&'static dyn Importer> {
-    IMPORTERS.iter().copied().find(|importer| importer.recognises(head))
+pub fn find(head: &FileHead<'_>) -> Option<&'static Importer> {
+    IMPORTERS.iter().find(|importer| (importer.recognises)(head))
 }

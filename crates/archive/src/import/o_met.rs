@@ -4,8 +4,6 @@
 use super::Importer;
 use crate::{Cell, Fault, File, FileHead, Found, Line, bias, names, number, step, tag};
 
-pub(super) struct OMet;
-
 /// Columns that are known, with the metrics they become.
 const COLUMNS: &[(&str, &str)] = &[
     ("cpu/o", "host_cpu_percent_per_op"),
@@ -22,38 +20,36 @@ const SIDE_BY_SIDE: &str = "side by side";
 const ABSOLUTE: &str = "--- absolute";
 const RELATIVE: &str = "--- relative";
 
-impl Importer for OMet {
-    fn name(&self) -> &'static str {
-        "o_met"
-    }
+pub(super) const IMPORTER: Importer = Importer {
+    name: "o_met",
+    help: "o.met summaries of the published sysbench archives: one section per step",
+    ends_anywhere: false,
+    recognises,
+    import,
+};
 
-    fn help(&self) -> &'static str {
-        "o.met summaries of the published sysbench archives: one section per step"
-    }
+fn recognises(head: &FileHead<'_>) -> bool {
+    let named = head.name.starts_with("o.met") || head.name.starts_with("met.");
+    named && head.lines().next().is_some_and(|line| line.text.starts_with("sb."))
+        || head.name.starts_with("o.met")
+        || head.lines().take(3).any(|line| line.text == ABSOLUTE)
+}
 
-    fn recognises(&self, head: &FileHead<'_>) -> bool {
-        let named = head.name.starts_with("o.met") || head.name.starts_with("met.");
-        named && head.lines().next().is_some_and(|line| line.text.starts_with("sb."))
-            || head.name.starts_with("o.met")
-            || head.lines().take(3).any(|line| line.text == ABSOLUTE)
+fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
+    if file.bytes.is_empty() {
+        return Err(Fault::new(1, "the file is empty"));
     }
-
-    fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
-        if file.bytes.is_empty() {
-            return Err(Fault::new(1, "the file is empty"));
-        }
-        let mut section = Section::None;
-        for line in file.lines() {
-            section = section.after(&line, file, found);
-        }
-        if found.values.is_empty() {
-            return Err(Fault::new(1, "no section with absolute values was found"));
-        }
-        for (_, metric) in &COLUMNS[..2] {
-            found.bias(metric, bias::VMSTAT_HEADERS);
-        }
-        Ok(())
+    let mut section = Section::None;
+    for line in file.lines() {
+        section = section.after(&line, file, found);
     }
+    if found.values.is_empty() {
+        return Err(Fault::new(1, "no section with absolute values was found"));
+    }
+    for (_, metric) in &COLUMNS[..2] {
+        found.bias(metric, bias::VMSTAT_HEADERS);
+    }
+    Ok(())
 }
 
 /// Where in a section a line is.

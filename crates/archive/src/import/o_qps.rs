@@ -4,8 +4,6 @@
 use super::{Importer, sb_r::columns};
 use crate::{Fault, File, FileHead, Found, bias, number, step};
 
-pub(super) struct OQps;
-
 const RELATIVE: &str = "ops_per_second_relative";
 
 /// The step that a block is about.
@@ -13,61 +11,59 @@ fn step_of(line: &str) -> Option<step::Step> {
     step::of_file(line).filter(|step| matches!(step.kind.as_str(), "r.qps" | "prepare.o"))
 }
 
-impl Importer for OQps {
-    fn name(&self) -> &'static str {
-        "o_qps"
-    }
+pub(super) const IMPORTER: Importer = Importer {
+    name: "o_qps",
+    help: "o.qps and o.sum summaries of the early sysbench archives: versions by step and clients",
+    ends_anywhere: false,
+    recognises,
+    import,
+};
 
-    fn help(&self) -> &'static str {
-        "o.qps and o.sum summaries of the early sysbench archives: versions by step and clients"
-    }
+fn recognises(head: &FileHead<'_>) -> bool {
+    let first = head.lines().find(|line| !line.text.is_empty());
+    head.name.starts_with("o.") && first.is_some_and(|line| step_of(&line.text).is_some())
+}
 
-    fn recognises(&self, head: &FileHead<'_>) -> bool {
-        let first = head.lines().find(|line| !line.text.is_empty());
-        head.name.starts_with("o.") && first.is_some_and(|line| step_of(&line.text).is_some())
+fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
+    let relative = file.name.contains(".rel");
+    if relative && file.has_sibling(&file.name.replacen(".rel", ".abs", 1)) {
+        return Ok(());
     }
-
-    fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
-        let relative = file.name.contains(".rel");
-        if relative && file.has_sibling(&file.name.replacen(".rel", ".abs", 1)) {
-            return Ok(());
+    let metric = if relative { RELATIVE } else { "ops_per_second" };
+    let mut block = None;
+    for line in file.lines() {
+        let text = line.text.as_ref();
+        if text.is_empty() {
+            block = None;
+            continue;
         }
-        let metric = if relative { RELATIVE } else { "ops_per_second" };
-        let mut block = None;
-        for line in file.lines() {
-            let text = line.text.as_ref();
-            if text.is_empty() {
-                block = None;
-                continue;
+        if text.starts_with("sb.") {
+            block = step_of(text);
+            if block.is_none() {
+                let shown = number::excerpt(text);
+                found.warn(line.number, format!("`{shown}` names no step; it is left out"));
             }
-            if text.starts_with("sb.") {
-                block = step_of(text);
-                if block.is_none() {
-                    let shown = number::excerpt(text);
-                    found.warn(line.number, format!("`{shown}` names no step; it is left out"));
-                }
-                continue;
-            }
-            let Some(step) = block.clone() else { continue };
-            let fields: Vec<&str> = text.split('\t').collect();
-            let Some((subject, numbers)) = row(&fields) else {
-                let reason = "the row is not numbers and a version; it is left out";
-                found.warn(line.number, reason);
-                continue;
-            };
-            let mut cell = file.summary_cell(subject);
-            step.fill(&mut cell);
-            columns(numbers, &cell, (metric, 1.0, line.number), found);
-            if !found.subjects.iter().any(|known| known == subject) {
-                found.subjects.push(subject.to_owned());
-            }
+            continue;
         }
-        if found.values.is_empty() {
-            return Err(Fault::new(1, "no row of a step was found"));
+        let Some(step) = block.clone() else { continue };
+        let fields: Vec<&str> = text.split('\t').collect();
+        let Some((subject, numbers)) = row(&fields) else {
+            let reason = "the row is not numbers and a version; it is left out";
+            found.warn(line.number, reason);
+            continue;
+        };
+        let mut cell = file.summary_cell(subject);
+        step.fill(&mut cell);
+        columns(numbers, &cell, (metric, 1.0, line.number), found);
+        if !found.subjects.iter().any(|known| known == subject) {
+            found.subjects.push(subject.to_owned());
         }
-        found.bias(RELATIVE, bias::RELATIVE);
-        Ok(())
     }
+    if found.values.is_empty() {
+        return Err(Fault::new(1, "no row of a step was found"));
+    }
+    found.bias(RELATIVE, bias::RELATIVE);
+    Ok(())
 }
 
 /// The version at the end of a row, and the numbers before it and before the name of the step,

@@ -8,8 +8,6 @@ use super::Importer;
 use crate::{Cell, Fault, File, FileHead, Found, number};
 use std::collections::BTreeMap;
 
-pub(super) struct PerfHw;
-
 /// What the published scripts count for.
 const SAMPLE_SECONDS: f64 = 10.0;
 
@@ -53,46 +51,41 @@ struct Samples {
     open: BTreeMap<&'static str, (f64, u32)>,
 }
 
-impl Importer for PerfHw {
-    fn name(&self) -> &'static str {
-        "perf_hw"
-    }
+pub(super) const IMPORTER: Importer = Importer {
+    name: "perf_hw",
+    help: "sb.perf.hw files of the published sysbench archives: instructions and cycles by \
+           perf stat",
+    ends_anywhere: true,
+    recognises,
+    import,
+};
 
-    fn help(&self) -> &'static str {
-        "sb.perf.hw files of the published sysbench archives: instructions and cycles by perf stat"
-    }
+fn recognises(head: &FileHead<'_>) -> bool {
+    head.name.starts_with("sb.perf.hw.")
+}
 
-    fn recognises(&self, head: &FileHead<'_>) -> bool {
-        head.name.starts_with("sb.perf.hw.")
+fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
+    let counted = counted(file, found);
+    if counted.is_empty() {
+        return Err(Fault::new(0, "no line counts instructions or cycles"));
     }
-
-    fn ends_anywhere(&self) -> bool {
-        true
+    let cell = file.cell();
+    let assumed = counted.values().any(|event| event.assumed);
+    let place = usize::from(is_postgres(&cell));
+    for (event, metrics) in EVENTS {
+        let Some(own) = counted.get(event) else { continue };
+        found.computed(&cell, metrics[place], own.rate(), own.line);
     }
-
-    fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
-        let counted = counted(file, found);
-        if counted.is_empty() {
-            return Err(Fault::new(0, "no line counts instructions or cycles"));
-        }
-        let cell = file.cell();
-        let assumed = counted.values().any(|event| event.assumed);
-        let place = usize::from(is_postgres(&cell));
-        for (event, metrics) in EVENTS {
-            let Some(own) = counted.get(event) else { continue };
-            found.computed(&cell, metrics[place], own.rate(), own.line);
-        }
-        let instructions = counted.get("instructions").or_else(|| counted.get("instructions:u"));
-        if let (Some(instructions), Some(cycles)) = (instructions, counted.get("cycles")) {
-            let ratio = instructions.rate() / cycles.rate();
-            found.computed(&cell, IPC[place], ratio, instructions.line);
-        }
-        for value in &mut found.values {
-            value.biases.extend(assumed.then_some(ASSUMED));
-            value.biases.extend((place == 1).then_some(ONE_BACKEND));
-        }
-        Ok(())
+    let instructions = counted.get("instructions").or_else(|| counted.get("instructions:u"));
+    if let (Some(instructions), Some(cycles)) = (instructions, counted.get("cycles")) {
+        let ratio = instructions.rate() / cycles.rate();
+        found.computed(&cell, IPC[place], ratio, instructions.line);
     }
+    for value in &mut found.values {
+        value.biases.extend(assumed.then_some(ASSUMED));
+        value.biases.extend((place == 1).then_some(ONE_BACKEND));
+    }
+    Ok(())
 }
 
 impl Counted {
@@ -178,7 +171,7 @@ mod tests {
     fn found(name: &str, text: &str, folder: &str) -> Vec<(String, f64, Vec<&'static str>)> {
         let scene = Scene::new(folder, &[]);
         let mut found = Found::default();
-        PerfHw.import(&File::alone(name, text.as_bytes(), &scene), &mut found).unwrap();
+        import(&File::alone(name, text.as_bytes(), &scene), &mut found).unwrap();
         assert_eq!(found.warnings, []);
         let values = found.values.into_iter();
         values.map(|v| (v.metric.into_owned(), v.value, v.biases)).collect()
@@ -230,7 +223,7 @@ mod tests {
         let scene = Scene::new("a/x", &[]);
         let mut found = Found::default();
         let text = "<not counted> cycles\n0 instructions\n";
-        PerfHw.import(&File::alone(NAME, text.as_bytes(), &scene), &mut found).unwrap_err();
+        import(&File::alone(NAME, text.as_bytes(), &scene), &mut found).unwrap_err();
         assert_eq!(found.warnings.len(), 2);
     }
 }

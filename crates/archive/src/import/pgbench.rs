@@ -3,49 +3,45 @@
 use super::Importer;
 use crate::{Cell, Fault, File, FileHead, Found, Line, names, number};
 
-pub(super) struct Pgbench;
-
 const TYPE: &str = "transaction type: ";
 const SCRIPT: &str = "SQL script ";
 
-impl Importer for Pgbench {
-    fn name(&self) -> &'static str {
-        "pgbench"
-    }
+pub(super) const IMPORTER: Importer = Importer {
+    name: "pgbench",
+    help: "output of pgbench: rate and latencies, for each script too",
+    ends_anywhere: false,
+    recognises,
+    import,
+};
 
-    fn help(&self) -> &'static str {
-        "output of pgbench: rate and latencies, for each script too"
-    }
+fn recognises(head: &FileHead<'_>) -> bool {
+    let own = |line: &Line<'_>| {
+        let text = &line.text;
+        text.starts_with("pgbench (")
+            || text.starts_with(TYPE)
+            || text.starts_with("progress: ") && text.contains(" tps, lat ")
+    };
+    head.lines().take(40).any(|line| own(&line))
+}
 
-    fn recognises(&self, head: &FileHead<'_>) -> bool {
-        let own = |line: &Line<'_>| {
-            let text = &line.text;
-            text.starts_with("pgbench (")
-                || text.starts_with(TYPE)
-                || text.starts_with("progress: ") && text.contains(" tps, lat ")
-        };
-        head.lines().take(40).any(|line| own(&line))
-    }
-
-    fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
-        let lines: Vec<Line<'_>> = file.lines().collect();
-        let last = lines.last().map_or(0, |line| line.number);
-        let Some(start) = lines.iter().rposition(|line| line.text.starts_with(TYPE)) else {
-            let reason = format!("`{TYPE}…` is missing: the run was cut short");
-            return Err(Fault::new(last, reason));
-        };
-        let name = name_of(lines[start].text.strip_prefix(TYPE).unwrap_or_default());
-        let mut reader = Reader { cell: file.loose_cell(&name), rated: false, processed: None };
-        reader.cell.workload.clone_from(&name);
-        for line in &lines[start..] {
-            if let Some(script) = line.text.strip_prefix(SCRIPT) {
-                reader = reader.next_script(script, line.number)?;
-            } else {
-                reader.line(line, found)?;
-            }
+fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
+    let lines: Vec<Line<'_>> = file.lines().collect();
+    let last = lines.last().map_or(0, |line| line.number);
+    let Some(start) = lines.iter().rposition(|line| line.text.starts_with(TYPE)) else {
+        let reason = format!("`{TYPE}…` is missing: the run was cut short");
+        return Err(Fault::new(last, reason));
+    };
+    let name = name_of(lines[start].text.strip_prefix(TYPE).unwrap_or_default());
+    let mut reader = Reader { cell: file.loose_cell(&name), rated: false, processed: None };
+    reader.cell.workload.clone_from(&name);
+    for line in &lines[start..] {
+        if let Some(script) = line.text.strip_prefix(SCRIPT) {
+            reader = reader.next_script(script, line.number)?;
+        } else {
+            reader.line(line, found)?;
         }
-        reader.check(last)
     }
+    reader.check(last)
 }
 
 /// `<builtin: TPC-B (sort of)>` without its brackets.

@@ -4,83 +4,75 @@
 use super::Importer;
 use crate::{Fault, File, FileHead, Found, Line, bias, number};
 
-pub(super) struct Ps;
-
 /// Columns of `ps aux` before the command.
 const COLUMNS: usize = 10;
 
-impl Importer for Ps {
-    fn name(&self) -> &'static str {
-        "ps"
-    }
+pub(super) const IMPORTER: Importer = Importer {
+    name: "ps",
+    help: "raw ps aux captures (sb.ps, o.ps and others): peak memory of the server's largest \
+           process",
+    ends_anywhere: true,
+    recognises,
+    import,
+};
 
-    fn help(&self) -> &'static str {
-        "raw ps aux captures (sb.ps, o.ps and others): peak memory of the server's largest process"
+fn recognises(head: &FileHead<'_>) -> bool {
+    let named = ["sb.ps.", "sb.prepare.ps.", "o.ps."].iter().any(|n| head.name.starts_with(n));
+    named || head.name == "o.ps" || {
+        let lines: Vec<Line<'_>> = head.lines().take(3).collect();
+        let words = |line: &Line<'_>| -> Vec<String> {
+            line.text.split_whitespace().take(COLUMNS + 1).map(str::to_owned).collect()
+        };
+        let lines: Vec<Vec<String>> = lines.iter().map(words).collect();
+        let first = lines.first().is_some_and(|first| is_date(first) || is_header(first));
+        let process = |words: &Vec<String>| is_header(words) || is_process(words);
+        first && lines.iter().any(process)
     }
+}
 
-    fn recognises(&self, head: &FileHead<'_>) -> bool {
-        let named = ["sb.ps.", "sb.prepare.ps.", "o.ps."].iter().any(|n| head.name.starts_with(n));
-        named || head.name == "o.ps" || {
-            let lines: Vec<Line<'_>> = head.lines().take(3).collect();
-            let words = |line: &Line<'_>| -> Vec<String> {
-                line.text.split_whitespace().take(COLUMNS + 1).map(str::to_owned).collect()
-            };
-            let lines: Vec<Vec<String>> = lines.iter().map(words).collect();
-            let first = lines.first().is_some_and(|first| is_date(first) || is_header(first));
-            let process = |words: &Vec<String>| is_header(words) || is_process(words);
-            first && lines.iter().any(process)
+fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
+    // Peaks of VSZ and RSS with their lines: of servers, and of all processes.
+    let (mut servers, mut all) = ([(0.0, 0); 2], [(0.0, 0); 2]);
+    let mut last = 0;
+    for line in file.lines() {
+        last = line.number;
+        let words: Vec<&str> = line.text.split_whitespace().take(COLUMNS + 1).collect();
+        if !is_process(&words) {
+            if !is_date(&words) && !is_header(&words) && !words.is_empty() {
+                let reason = "the line is neither a date nor a process; it is left out";
+                found.warn(last, reason);
+            }
+            continue;
         }
-    }
-
-    fn ends_anywhere(&self) -> bool {
-        true
-    }
-
-    fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
-        // Peaks of VSZ and RSS with their lines: of servers, and of all processes.
-        let (mut servers, mut all) = ([(0.0, 0); 2], [(0.0, 0); 2]);
-        let mut last = 0;
-        for line in file.lines() {
-            last = line.number;
-            let words: Vec<&str> = line.text.split_whitespace().take(COLUMNS + 1).collect();
-            if !is_process(&words) {
-                if !is_date(&words) && !is_header(&words) && !words.is_empty() {
-                    let reason = "the line is neither a date nor a process; it is left out";
-                    found.warn(last, reason);
-                }
+        for place in 0..2 {
+            let Some(kib) = number::parse(words[4 + place]) else {
+                found.warn(last, "VSZ or RSS is not a number; it is left out");
                 continue;
-            }
-            for place in 0..2 {
-                let Some(kib) = number::parse(words[4 + place]) else {
-                    found.warn(last, "VSZ or RSS is not a number; it is left out");
-                    continue;
-                };
-                let server = is_server(words[COLUMNS]);
-                for peaks in [Some(&mut all), server.then_some(&mut servers)].into_iter().flatten()
-                {
-                    if kib > peaks[place].0 {
-                        peaks[place] = (kib, last);
-                    }
+            };
+            let server = is_server(words[COLUMNS]);
+            for peaks in [Some(&mut all), server.then_some(&mut servers)].into_iter().flatten() {
+                if kib > peaks[place].0 {
+                    peaks[place] = (kib, last);
                 }
             }
         }
-        // A capture of other processes than known servers is of the server all the same.
-        let peaks = if servers[1].0 > 0.0 { servers } else { all };
-        if peaks[1].0 <= 0.0 {
-            return Err(Fault::new(last, "the capture has no process with memory"));
-        }
-        let cell = file.capture_cell("ps")?;
-        for ((kib, line), metric) in
-            peaks.into_iter().zip(["server_vsz_mib_peak", "server_rss_mib_peak"])
-        {
-            // A size that no line tells is not 0.
-            if kib > 0.0 {
-                found.computed(&cell, metric, kib / 1024.0, line);
-                found.bias(metric, bias::LARGEST_PROCESS);
-            }
-        }
-        Ok(())
     }
+    // A capture of other processes than known servers is of the server all the same.
+    let peaks = if servers[1].0 > 0.0 { servers } else { all };
+    if peaks[1].0 <= 0.0 {
+        return Err(Fault::new(last, "the capture has no process with memory"));
+    }
+    let cell = file.capture_cell("ps")?;
+    for ((kib, line), metric) in
+        peaks.into_iter().zip(["server_vsz_mib_peak", "server_rss_mib_peak"])
+    {
+        // A size that no line tells is not 0.
+        if kib > 0.0 {
+            found.computed(&cell, metric, kib / 1024.0, line);
+            found.bias(metric, bias::LARGEST_PROCESS);
+        }
+    }
+    Ok(())
 }
 
 /// `USER PID %CPU %MEM VSZ RSS …`.

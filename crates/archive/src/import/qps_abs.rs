@@ -4,32 +4,28 @@
 use super::{Importer, o_met::is_note};
 use crate::{Cell, Fault, File, FileHead, Found, Line, number, step};
 
-pub(super) struct QpsAbs;
+pub(super) const IMPORTER: Importer = Importer {
+    name: "qps_abs",
+    help: "qps.abs tables of the published sysbench archives: operations per second",
+    ends_anywhere: false,
+    recognises,
+    import,
+};
 
-impl Importer for QpsAbs {
-    fn name(&self) -> &'static str {
-        "qps_abs"
-    }
+fn recognises(head: &FileHead<'_>) -> bool {
+    let table = head.name.ends_with(".tsv") && head.start.starts_with(b"col-1 : ");
+    table || is_qps(head.name, "abs", ".csv") || is_qps(head.name, "abs", ".tsv")
+}
 
-    fn help(&self) -> &'static str {
-        "qps.abs tables of the published sysbench archives: operations per second"
+fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
+    if file.name.ends_with(".csv") {
+        return nameless(file);
     }
-
-    fn recognises(&self, head: &FileHead<'_>) -> bool {
-        let table = head.name.ends_with(".tsv") && head.start.starts_with(b"col-1 : ");
-        table || is_qps(head.name, "abs", ".csv") || is_qps(head.name, "abs", ".tsv")
-    }
-
-    fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
-        if file.name.ends_with(".csv") {
-            return nameless(file);
-        }
-        let mut lines = file.lines().peekable();
-        let names = names(&mut lines, 1)?;
-        found.subjects = names.iter().map(|(name, _)| name.clone()).collect();
-        let cells: Vec<Cell> = names.iter().map(|(name, _)| file.summary_cell(name)).collect();
-        rows(lines, &cells, ("ops_per_second", None), found)
-    }
+    let mut lines = file.lines().peekable();
+    let names = names(&mut lines, 1)?;
+    found.subjects = names.iter().map(|(name, _)| name.clone()).collect();
+    let cells: Vec<Cell> = names.iter().map(|(name, _)| file.summary_cell(name)).collect();
+    rows(lines, &cells, ("ops_per_second", None), found)
 }
 
 /// Whether a file is a table of `kind` with this ending.

@@ -3,8 +3,6 @@
 use super::Importer;
 use crate::{Fault, File, FileHead, Found, bias, number};
 
-pub(super) struct SbMet;
-
 const TITLE: &str = "iostat, vmstat normalized by operation rate";
 
 /// The columns of the two tables, with the metrics they become and the factor to their units.
@@ -30,70 +28,65 @@ const VMSTAT: Columns = &[
     ("cpu/o", "host_cpu_percent_per_op", 1.0),
 ];
 
-impl Importer for SbMet {
-    fn name(&self) -> &'static str {
-        "sb_met"
-    }
+pub(super) const IMPORTER: Importer = Importer {
+    name: "sb_met",
+    help: "sb.met files of the published sysbench archives: iostat and vmstat per operation",
+    ends_anywhere: false,
+    recognises,
+    import,
+};
 
-    fn help(&self) -> &'static str {
-        "sb.met files of the published sysbench archives: iostat and vmstat per operation"
-    }
+fn recognises(head: &FileHead<'_>) -> bool {
+    head.name.starts_with("sb.met.")
+        || head.name.starts_with("sb.prepare.met.")
+        || head.start.starts_with(TITLE.as_bytes())
+}
 
-    fn recognises(&self, head: &FileHead<'_>) -> bool {
-        head.name.starts_with("sb.met.")
-            || head.name.starts_with("sb.prepare.met.")
-            || head.start.starts_with(TITLE.as_bytes())
+fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
+    let mut lines = file.lines();
+    match lines.next() {
+        Some(first) if first.text == TITLE => {}
+        Some(first) => {
+            let shown = number::excerpt(&first.text);
+            return Err(Fault::new(1, format!("`{TITLE}` was expected, not `{shown}`")));
+        }
+        None => return Err(Fault::new(1, "the file is empty")),
     }
-
-    fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
-        let mut lines = file.lines();
-        match lines.next() {
-            Some(first) if first.text == TITLE => {}
-            Some(first) => {
-                let shown = number::excerpt(&first.text);
-                return Err(Fault::new(1, format!("`{TITLE}` was expected, not `{shown}`")));
-            }
-            None => return Err(Fault::new(1, "the file is empty")),
+    let cell = file.cell();
+    let mut tables = [Some(IOSTAT), Some(VMSTAT)].into_iter().flatten();
+    let mut last = 1;
+    while let Some(header) = lines.next() {
+        last = header.number;
+        if header.text.is_empty() {
+            continue;
         }
-        let cell = file.cell();
-        let mut tables = [Some(IOSTAT), Some(VMSTAT)].into_iter().flatten();
-        let mut last = 1;
-        while let Some(header) = lines.next() {
-            last = header.number;
-            if header.text.is_empty() {
-                continue;
-            }
-            let Some(columns) = tables.next() else {
-                found.warn(header.number, "there are more than two tables; the rest is left out");
-                break;
-            };
-            let titles: Vec<&str> = columns.iter().map(|(title, _, _)| *title).collect();
-            if header.text.split('\t').ne(titles.iter().copied()) {
-                let titles = titles.join(" ");
-                return Err(Fault::new(last, format!("the columns `{titles}` were expected")));
-            }
-            let Some(row) = lines.next() else {
-                return Err(Fault::new(last, "the file ends before the numbers of this table"));
-            };
-            last = row.number;
-            let cells: Vec<&str> = row.text.split('\t').collect();
-            if cells.len() != columns.len() {
-                let (has, needs) = (cells.len(), columns.len());
-                return Err(Fault::new(
-                    last,
-                    format!("the row has {has} columns instead of {needs}"),
-                ));
-            }
-            for ((_, metric, factor), text) in columns.iter().zip(cells) {
-                found.scaled(&cell, metric, (text, *factor), last);
-            }
+        let Some(columns) = tables.next() else {
+            found.warn(header.number, "there are more than two tables; the rest is left out");
+            break;
+        };
+        let titles: Vec<&str> = columns.iter().map(|(title, _, _)| *title).collect();
+        if header.text.split('\t').ne(titles.iter().copied()) {
+            let titles = titles.join(" ");
+            return Err(Fault::new(last, format!("the columns `{titles}` were expected")));
         }
-        if tables.next().is_some() {
-            return Err(Fault::new(last, "the file ends before its second table"));
+        let Some(row) = lines.next() else {
+            return Err(Fault::new(last, "the file ends before the numbers of this table"));
+        };
+        last = row.number;
+        let cells: Vec<&str> = row.text.split('\t').collect();
+        if cells.len() != columns.len() {
+            let (has, needs) = (cells.len(), columns.len());
+            return Err(Fault::new(last, format!("the row has {has} columns instead of {needs}")));
         }
-        for (_, metric, _) in &VMSTAT[1..] {
-            found.bias(metric, bias::VMSTAT_HEADERS);
+        for ((_, metric, factor), text) in columns.iter().zip(cells) {
+            found.scaled(&cell, metric, (text, *factor), last);
         }
-        Ok(())
     }
+    if tables.next().is_some() {
+        return Err(Fault::new(last, "the file ends before its second table"));
+    }
+    for (_, metric, _) in &VMSTAT[1..] {
+        found.bias(metric, bias::VMSTAT_HEADERS);
+    }
+    Ok(())
 }

@@ -3,8 +3,6 @@
 use super::Importer;
 use crate::{Cell, Column, Fault, File, FileHead, Found};
 
-pub(super) struct SbR;
-
 /// Adds a row of numbers, one for each number of clients; a lone one has no place to tell.
 pub(super) fn columns(
     texts: &[&str],
@@ -29,31 +27,30 @@ const KINDS: &[(&str, &str, f64)] = &[
     ("sb.r.rt95.", "latency_us_p95", 1000.0),
 ];
 
-impl Importer for SbR {
-    fn name(&self) -> &'static str {
-        "sb_r"
-    }
+pub(super) const IMPORTER: Importer = Importer {
+    name: "sb_r",
+    help: "sb.r files of the published sysbench archives: one number per step and number of \
+           clients",
+    ends_anywhere: false,
+    recognises,
+    import,
+};
 
-    fn help(&self) -> &'static str {
-        "sb.r files of the published sysbench archives: one number per step and number of clients"
-    }
+fn recognises(head: &FileHead<'_>) -> bool {
+    KINDS.iter().any(|(start, _, _)| head.name.starts_with(start))
+}
 
-    fn recognises(&self, head: &FileHead<'_>) -> bool {
-        KINDS.iter().any(|(start, _, _)| head.name.starts_with(start))
-    }
-
-    fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
-        let kind = KINDS.iter().find(|(start, _, _)| file.name.starts_with(start));
-        let (Some((_, metric, factor)), Some(line)) = (kind, file.lines().next()) else {
-            return Err(Fault::new(1, "the file is empty"));
-        };
-        let fields: Vec<&str> = line.text.split('\t').collect();
-        match fields.split_last() {
-            Some((name, texts)) if name.contains("range=") && !texts.is_empty() => {
-                columns(texts, &file.cell(), (metric, *factor, line.number), found);
-                Ok(())
-            }
-            _ => Err(Fault::new(line.number, "the line is not numbers, a tab and the step's name")),
+fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
+    let kind = KINDS.iter().find(|(start, _, _)| file.name.starts_with(start));
+    let (Some((_, metric, factor)), Some(line)) = (kind, file.lines().next()) else {
+        return Err(Fault::new(1, "the file is empty"));
+    };
+    let fields: Vec<&str> = line.text.split('\t').collect();
+    match fields.split_last() {
+        Some((name, texts)) if name.contains("range=") && !texts.is_empty() => {
+            columns(texts, &file.cell(), (metric, *factor, line.number), found);
+            Ok(())
         }
+        _ => Err(Fault::new(line.number, "the line is not numbers, a tab and the step's name")),
     }
 }

@@ -4,52 +4,45 @@
 use super::Importer;
 use crate::{Cell, Fault, File, FileHead, Found, Line, command_line, number};
 
-pub(super) struct Sysbench;
-
 const START: &str = "SQL statistics:";
 const END: &str = "execution time (avg/stddev):";
 
-impl Importer for Sysbench {
-    fn name(&self) -> &'static str {
-        "sysbench"
-    }
+pub(super) const IMPORTER: Importer = Importer {
+    name: "sysbench",
+    help: "reports of sysbench 1.0 and 1.1 (also sb.o files): rates, counts, latencies",
+    ends_anywhere: false,
+    recognises,
+    import,
+};
 
-    fn help(&self) -> &'static str {
-        "reports of sysbench 1.0 and 1.1 (also sb.o files): rates, counts, latencies"
-    }
+fn recognises(head: &FileHead<'_>) -> bool {
+    let banner = |line: &Line<'_>| line.text.starts_with("sysbench 1.");
+    head.lines().take(64).any(|line| banner(&line)) || head.holds(START)
+}
 
-    fn recognises(&self, head: &FileHead<'_>) -> bool {
-        let banner = |line: &Line<'_>| line.text.starts_with("sysbench 1.");
-        head.lines().take(64).any(|line| banner(&line)) || head.holds(START)
+fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
+    let lines: Vec<Line<'_>> = file.lines().collect();
+    let start = lines.iter().rposition(|line| line.text == START);
+    let last = lines.last().map_or(0, |line| line.number);
+    let Some(start) = start else {
+        let reason = format!("`{START}` is missing: the test failed or was cut short");
+        return Err(Fault::new(last, reason));
+    };
+    let (before, report) = lines.split_at(start);
+    if !report.iter().any(|line| line.text.trim_start().starts_with(END)) {
+        return Err(Fault::new(last, format!("the report ends before `{END}`: it is cut short")));
     }
-
-    fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
-        let lines: Vec<Line<'_>> = file.lines().collect();
-        let start = lines.iter().rposition(|line| line.text == START);
-        let last = lines.last().map_or(0, |line| line.number);
-        let Some(start) = start else {
-            let reason = format!("`{START}` is missing: the test failed or was cut short");
-            return Err(Fault::new(last, reason));
-        };
-        let (before, report) = lines.split_at(start);
-        if !report.iter().any(|line| line.text.trim_start().starts_with(END)) {
-            return Err(Fault::new(
-                last,
-                format!("the report ends before `{END}`: it is cut short"),
-            ));
-        }
-        let mut cell = file.loose_cell(script(before).unwrap_or("sysbench"));
-        before_the_report(before, &mut cell, found);
-        let mut reader = Report { cell: &cell, found, events: None, queries: false };
-        for line in report {
-            reader.line(line)?;
-        }
-        if reader.events.is_none() || !reader.queries {
-            let reason = "the report lacks `transactions:` or `queries:`";
-            return Err(Fault::new(lines[start].number, reason));
-        }
-        Ok(())
+    let mut cell = file.loose_cell(script(before).unwrap_or("sysbench"));
+    before_the_report(before, &mut cell, found);
+    let mut reader = Report { cell: &cell, found, events: None, queries: false };
+    for line in report {
+        reader.line(line)?;
     }
+    if reader.events.is_none() || !reader.queries {
+        let reason = "the report lacks `transactions:` or `queries:`";
+        return Err(Fault::new(lines[start].number, reason));
+    }
+    Ok(())
 }
 
 /// Name of the script on the command line: `oltp_point_select`.

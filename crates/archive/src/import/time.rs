@@ -3,36 +3,32 @@
 use super::Importer;
 use crate::{Fault, File, FileHead, Found, number};
 
-pub(super) struct Time;
+pub(super) const IMPORTER: Importer = Importer {
+    name: "time",
+    help: "sb.time files of the published sysbench archives: CPU time of the load generator",
+    ends_anywhere: false,
+    recognises,
+    import,
+};
 
-impl Importer for Time {
-    fn name(&self) -> &'static str {
-        "time"
-    }
+fn recognises(head: &FileHead<'_>) -> bool {
+    head.name.starts_with("sb.time.") || head.name.starts_with("sb.prepare.time.")
+}
 
-    fn help(&self) -> &'static str {
-        "sb.time files of the published sysbench archives: CPU time of the load generator"
+fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
+    let mut last = 0;
+    for line in file.lines() {
+        last = line.number;
+        let words: Vec<&str> = line.text.split_whitespace().collect();
+        let [user, system, elapsed, ..] = words.as_slice() else { continue };
+        let times = (timed(user, "user"), timed(system, "system"), clock(elapsed));
+        let (Some(user), Some(system), Some(elapsed)) = times else { continue };
+        let cell = file.cell();
+        found.computed(&cell, "client_cpu_seconds", user + system, line.number);
+        found.computed(&cell, "client_elapsed_seconds", elapsed, line.number);
+        return Ok(());
     }
-
-    fn recognises(&self, head: &FileHead<'_>) -> bool {
-        head.name.starts_with("sb.time.") || head.name.starts_with("sb.prepare.time.")
-    }
-
-    fn import(&self, file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
-        let mut last = 0;
-        for line in file.lines() {
-            last = line.number;
-            let words: Vec<&str> = line.text.split_whitespace().collect();
-            let [user, system, elapsed, ..] = words.as_slice() else { continue };
-            let times = (timed(user, "user"), timed(system, "system"), clock(elapsed));
-            let (Some(user), Some(system), Some(elapsed)) = times else { continue };
-            let cell = file.cell();
-            found.computed(&cell, "client_cpu_seconds", user + system, line.number);
-            found.computed(&cell, "client_elapsed_seconds", elapsed, line.number);
-            return Ok(());
-        }
-        Err(Fault::new(last, "no line is `…user …system …elapsed`"))
-    }
+    Err(Fault::new(last, "no line is `…user …system …elapsed`"))
 }
 
 fn timed(word: &str, unit: &str) -> Option<f64> {

@@ -5,6 +5,7 @@
 
 pub(crate) mod columns;
 pub(crate) mod histogram;
+pub(crate) mod kind_file;
 mod merge;
 pub(crate) mod phase;
 pub(crate) mod progress;

@@ -285,7 +285,7 @@ fn a_report_gives_its_tables_back() {
     let groups = vec![vec!["ma1011.cz1".to_owned()], vec!["my8036.cz1".to_owned()]];
     let options = ExportOptions { groups, tag: "all".into(), ..ExportOptions::default() };
     let files = export::find("mytools").unwrap();
-    let files = files.export(&Input { studies: vec![study] }, &options).unwrap();
+    let files = (files.export)(&Input { studies: vec![study] }, &options).unwrap();
     let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
     assert_eq!(names, ["mrg.l.i0", "rel.l.i0", "mrg.qr100.L1", "rel.qr100.L1"]);
     let html = sample_text("all.html");

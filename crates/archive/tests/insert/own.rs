@@ -1,7 +1,12 @@
 //! Tables of what dbdyno measured itself: phases without published numbers, in pieces and blocks.
 
 use archive::{ExportOptions, Input, Study, export};
-use model::{imported::ImportedValue, measurement::Measurement, record::SliceState};
+use model::{
+    imported::ImportedValue,
+    mark::{Mark, Miss, Rate, Why},
+    measurement::Measurement,
+    record::SliceState,
+};
 
 fn value(phase: &str, position: u32, (block, round): (u32, u32), value: f64) -> ImportedValue {
     let measurement = Measurement {
@@ -40,7 +45,7 @@ fn query_phases_are_told_and_every_piece_and_block_counts() {
     let study = Study { experiment: "ib".into(), subjects, values, ..Study::default() };
     let options = ExportOptions { tag: "all".into(), ..ExportOptions::default() };
     let mytools = export::find("mytools").unwrap();
-    let files = mytools.export(&Input { studies: vec![study] }, &options).unwrap();
+    let files = (mytools.export)(&Input { studies: vec![study] }, &options).unwrap();
     let names: Vec<&str> = files.iter().map(|file| file.path.as_str()).collect();
     let expected =
         ["mrg.l.i0", "rel.l.i0", "mrg.qr100.L1", "rel.qr100.L1", "mrg.qp100.L2", "rel.qp100.L2"];
@@ -72,10 +77,9 @@ fn sizes_are_those_of_the_database_and_of_the_whole_data_folder() {
     ];
     let subjects = vec!["postgres-18".to_owned()];
     let study = Study { experiment: "ib".into(), subjects, values, ..Study::default() };
-    let files = export::find("mytools")
-        .unwrap()
-        .export(&Input { studies: vec![study] }, &ExportOptions::default())
-        .unwrap();
+    let mytools = export::find("mytools").unwrap();
+    let input = Input { studies: vec![study] };
+    let files = (mytools.export)(&input, &ExportOptions::default()).unwrap();
     let file = files.iter().find(|file| file.path == "mrg.l.i0").unwrap();
     let text = String::from_utf8(file.bytes.clone()).unwrap();
     let cells = |line: usize| text.lines().nth(line).unwrap().split('\t').collect::<Vec<_>>();
@@ -93,7 +97,7 @@ fn a_variant_that_failed_keeps_its_row_and_is_the_base_of_nothing() {
     let variants = vec!["mysql-9".to_owned(), "postgres-18".to_owned()];
     let options = ExportOptions { variants, ..ExportOptions::default() };
     let mytools = export::find("mytools").unwrap();
-    let files = mytools.export(&Input { studies: vec![study] }, &options).unwrap();
+    let files = (mytools.export)(&Input { studies: vec![study] }, &options).unwrap();
     let rows = |path: &str| -> Vec<Vec<String>> {
         let file = files.iter().find(|file| file.path == path).unwrap();
         let text = String::from_utf8(file.bytes.clone()).unwrap();
@@ -117,21 +121,23 @@ fn rows(files: &[export::Exported], path: &str) -> Vec<Vec<String>> {
 
 #[test]
 fn a_step_that_missed_its_rate_has_rates_and_no_ratios() {
-    let of = |subject: &str, queries: f64, marks: &[&str]| {
+    let of = |subject: &str, queries: f64, marks: &[Mark]| {
         let mut value = value("qr100", 0, (0, 0), queries);
         value.measurement.subject = subject.into();
-        value.measurement.marks = marks.iter().map(|mark| (*mark).into()).collect();
+        value.measurement.marks = marks.to_vec();
         value
     };
-    let missed = "SLA missed: published rule: 50 of 100 rows/s inserted";
-    let check = |marks: [&[&str]; 3], as_published: bool, expected: [&str; 2]| {
+    let rate = Rate { reached: 50.0, target: 100.0, needed: 95.0 };
+    let miss = Miss { rule: "published".into(), why: Why::Inserted(rate) };
+    let missed = || Mark::Missed([miss.clone()].into());
+    let check = |marks: [&[Mark]; 3], as_published: bool, expected: [&str; 2]| {
         let values =
             vec![of("a", 100.0, marks[0]), of("b", 400.0, marks[1]), of("c", 200.0, marks[2])];
         let subjects = ["a", "b", "c"].map(str::to_owned).to_vec();
         let study = Study { experiment: "ib".into(), subjects, values, ..Study::default() };
         let options = ExportOptions { as_published, ..ExportOptions::default() };
         let mytools = export::find("mytools").unwrap();
-        let files = mytools.export(&Input { studies: vec![study] }, &options).unwrap();
+        let files = (mytools.export)(&Input { studies: vec![study] }, &options).unwrap();
         let queries = |path| -> Vec<String> {
             rows(&files, path).into_iter().map(|row| row[1].clone()).collect()
         };
@@ -139,10 +145,10 @@ fn a_step_that_missed_its_rate_has_rates_and_no_ratios() {
         assert_eq!(queries("rel.qr100.L1"), expected, "{marks:?}");
         assert_eq!(rows(&files, "rel.qr100.L1")[0].last().unwrap(), "b");
     };
-    check([&[], &["user mode only"], &[]], false, ["4.00", "2.00"]);
-    check([&[], &[missed], &[]], false, ["NA", "2.00"]);
-    check([&[missed], &[], &[]], false, ["NA", "NA"]);
-    check([&[missed], &[missed], &[]], true, ["4.00", "2.00"]);
+    check([&[], &["user mode only".into()], &[]], false, ["4.00", "2.00"]);
+    check([&[], &[missed()], &[]], false, ["NA", "2.00"]);
+    check([&[missed()], &[], &[]], false, ["NA", "NA"]);
+    check([&[missed()], &[missed()], &[]], true, ["4.00", "2.00"]);
 }
 
 #[test]
@@ -155,7 +161,7 @@ fn percentiles_of_single_seconds_are_those_of_what_was_recorded() {
         let study = Study { experiment, subjects, values, client_rates, ..Study::default() };
         let mytools = export::find("mytools").unwrap();
         let input = Input { studies: vec![study] };
-        let files = mytools.export(&input, &ExportOptions::default()).unwrap();
+        let files = (mytools.export)(&input, &ExportOptions::default()).unwrap();
         assert_eq!(rows(&files, "mrg.qr100.L1")[0][18..20], expected);
     };
     check((1..=100).collect(), ["51", "2"]);

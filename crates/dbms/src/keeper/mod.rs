@@ -2,6 +2,7 @@
 //! standard input is a pipe from dbdyno; when that closes, for whatever reason, it ends everything
 //! that it started.
 
+mod apart;
 mod message;
 mod remains;
 mod serve;

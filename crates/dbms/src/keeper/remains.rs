@@ -1,9 +1,10 @@
-//! What servers leave when they are killed: processes, System V segments and semaphores, POSIX
-//! shared memory, control groups. The keeper writes it all down in the run's folder, so that
-//! whoever outlives the keeper can remove it.
+//! What servers leave when they are killed: processes, control groups and, where they have no
+//! namespaces of their own, System V segments and semaphores and POSIX shared memory. The keeper
+//! writes it all down in the run's folder, so that whoever outlives the keeper can remove it.
 
 #![allow(unsafe_code, reason = "System V removal has no safe interface")]
 
+use super::spawn::child_succeeds;
 use crate::{Result, cgroup, freezer, task};
 use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt;
@@ -66,9 +67,15 @@ impl Remains {
     pub(super) fn note(&mut self, server: u32, processes: &[u32]) {
         let seen = self.servers.entry(server).or_default();
         let before = seen.clone();
+        let here = namespace("self");
         for pid in processes {
             let Some(start) = task::start(*pid) else { continue };
             seen.processes.insert(*pid, start);
+            // Names and numbers of another namespace mean something else here, and the kernel
+            // removes what they stand for.
+            if namespace(&pid.to_string()) != here {
+                continue;
+            }
             let maps = fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
             let (posix, segments) = shared_in(&maps);
             seen.posix.extend(posix.into_iter().filter(|path| is_owner(*pid, path)));
@@ -186,8 +193,12 @@ fn is_owner(pid: u32, path: &Path) -> bool {
 /// Names this boot and the name space of System V numbers.
 fn world() -> String {
     let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let space = fs::read_link("/proc/self/ns/ipc").unwrap_or_default();
-    format!("{} {}", boot.trim(), space.display())
+    format!("{} {}", boot.trim(), namespace("self").display())
+}
+
+/// The namespace of a process's System V objects.
+fn namespace(process: &str) -> PathBuf {
+    fs::read_link(format!("/proc/{process}/ns/ipc")).unwrap_or_default()
 }
 
 /// POSIX files and System V segments in the text of `/proc/PID/maps`; the inode of a segment is its
@@ -225,16 +236,28 @@ fn created_by(pids: &BTreeSet<u32>, table: &Path) -> BTreeSet<i32> {
 }
 
 fn nobody_uses(segment: i32) -> bool {
+    state_of(segment).is_some_and(|about| about.shm_nattch == 0)
+}
+
+fn state_of(segment: i32) -> Option<libc::shmid_ds> {
     // SAFETY: `shmctl` fills a structure of the type that it documents, which is plain data.
     unsafe {
         let mut about: libc::shmid_ds = std::mem::zeroed();
-        libc::shmctl(segment, libc::IPC_STAT, &raw mut about) == 0 && about.shm_nattch == 0
+        (libc::shmctl(segment, libc::IPC_STAT, &raw mut about) == 0).then_some(about)
     }
 }
 
 fn remove_segment(segment: i32) {
     // SAFETY: removal by id takes no structure.
-    let _ = unsafe { libc::shmctl(segment, libc::IPC_RMID, std::ptr::null_mut()) };
+    let remove = || unsafe { libc::shmctl(segment, libc::IPC_RMID, std::ptr::null_mut()) } == 0;
+    let _ = remove() || state_of(segment).is_some_and(|about| as_user(about.shm_perm.uid, remove));
+}
+
+/// Whether a child does `act` as another user. Where root lacks rights, as in containers, it may
+/// not remove what belongs to others, and may still become them.
+fn as_user(user: u32, act: impl Fn() -> bool) -> bool {
+    // SAFETY: the call changes the child only, which does nothing else afterwards.
+    child_succeeds(|| unsafe { libc::setuid(user) } == 0 && act())
 }
 
 /// Semaphore sets that one of the processes was the last to change: Postgres 9.6 has them.
@@ -258,7 +281,17 @@ fn semaphores_of(pids: &BTreeSet<u32>) -> Vec<i32> {
 
 fn remove_semaphores(id: i32) {
     // SAFETY: removal by id takes no further argument.
-    let _ = unsafe { libc::semctl(id, 0, libc::IPC_RMID) };
+    let remove = || unsafe { libc::semctl(id, 0, libc::IPC_RMID) } == 0;
+    let _ = remove() || owner_of_semaphores(id).is_some_and(|user| as_user(user, remove));
+}
+
+fn owner_of_semaphores(id: i32) -> Option<u32> {
+    // SAFETY: `semctl` fills a structure of the type that it documents, which is plain data.
+    unsafe {
+        let mut about: libc::semid_ds = std::mem::zeroed();
+        let found = libc::semctl(id, 0, libc::IPC_STAT, &raw mut about);
+        (found == 0).then_some(about.sem_perm.uid)
+    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,10 @@
 //! The keeper's own process: obeying orders, and ending everything when the orders end.
 
 use super::{
+    apart::{self, Apart},
     message::{Answer, Order},
     remains::Remains,
-    spawn,
+    spawn::{self, Site},
 };
 use crate::{
     Error, Result, cgroup,
@@ -67,6 +68,8 @@ struct House {
     started: BTreeSet<u32>,
     /// Group of the run.
     group: Option<PathBuf>,
+    /// How servers get namespaces of their own.
+    apart: Option<Apart>,
     sockets: Option<PathBuf>,
     spawned: u32,
 }
@@ -118,12 +121,15 @@ impl House {
             Order::Begin { folder, sockets } => {
                 self.sockets = Some(sockets.clone());
                 self.group = make_group();
+                self.apart = Apart::permitted();
                 self.remains = Remains::begin(folder, self.group.clone())?;
                 Ok(Answer::Ready { group: self.group.clone() })
             }
             Order::Spawn(spawn) => {
                 let group = self.new_group()?;
-                let pid = spawn::spawn(spawn, group.as_deref()).inspect_err(|_| {
+                let apart = self.apart.as_ref().filter(|_| !apart::hides_files_of(spawn));
+                let site = Site { group: group.as_deref(), apart };
+                let pid = spawn::spawn(spawn, site).inspect_err(|_| {
                     group.iter().for_each(|group| cgroup::remove(group, REMOVE_LIMIT));
                 })?;
                 self.children.insert(pid, None);

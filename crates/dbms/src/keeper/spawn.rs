@@ -2,7 +2,7 @@
 
 #![allow(unsafe_code, reason = "what a child does between fork and exec has no safe interface")]
 
-use super::message::Spawn;
+use super::{apart::Apart, message::Spawn};
 use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt;
 use std::{
@@ -12,9 +12,18 @@ use std::{
     process::{Command, Stdio},
 };
 
-/// Starts a process in a group, if there is one, and returns its number. The calling thread must
-/// live as long as the process may.
-pub(super) fn spawn(spawn: &Spawn, group: Option<&Path>) -> io::Result<u32> {
+/// Where a process runs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Site<'a> {
+    /// Its control group.
+    pub(super) group: Option<&'a Path>,
+    /// Its own namespaces.
+    pub(super) apart: Option<&'a Apart>,
+}
+
+/// Starts a process and returns its number. The calling thread must live as long as the process
+/// may.
+pub(super) fn spawn(spawn: &Spawn, site: Site<'_>) -> io::Result<u32> {
     let Some((program, arguments)) = spawn.words.split_first() else {
         return Err(io::Error::other("a command has no words"));
     };
@@ -25,7 +34,7 @@ pub(super) fn spawn(spawn: &Spawn, group: Option<&Path>) -> io::Result<u32> {
         Some(path) => Stdio::from(fs::File::open(path)?.into_file()),
         None => Stdio::null(),
     };
-    let join = match group {
+    let join = match site.group {
         Some(group) => Some(fs::OpenOptions::new().write(true).open(group.join("cgroup.procs"))?),
         None => None,
     };
@@ -38,7 +47,7 @@ pub(super) fn spawn(spawn: &Spawn, group: Option<&Path>) -> io::Result<u32> {
         .stdin(input)
         .stdout(log.file().try_clone()?)
         .stderr(log.into_file());
-    let user = spawn.user;
+    let (user, apart) = (spawn.user, site.apart.cloned());
     let keeper = std::process::id();
     // SAFETY: the closure runs in the child between fork and exec, makes system calls only,
     // allocates nothing and takes no lock; the descriptor in `join` is open because the closure
@@ -48,6 +57,9 @@ pub(super) fn spawn(spawn: &Spawn, group: Option<&Path>) -> io::Result<u32> {
             let check = |done| if done { Ok(()) } else { Err(io::Error::last_os_error()) };
             if let Some(join) = &join {
                 check(libc::write(join.file().as_raw_fd(), c"0".as_ptr().cast(), 1) == 1)?;
+            }
+            if let Some(apart) = &apart {
+                apart.enter()?;
             }
             if let Some(user) = user {
                 check(libc::setgroups(1, &raw const user.gid) == 0)?;
@@ -73,15 +85,18 @@ pub(super) fn can_join(group: &Path) -> bool {
     let file = fs::OpenOptions::new().write(true).open(group.join("cgroup.procs"));
     let Ok(file) = file else { return false };
     let descriptor = file.file().as_raw_fd();
-    // SAFETY: the keeper has one thread, and the child makes two system calls and ends.
+    // SAFETY: the descriptor is open and the byte is static.
+    child_succeeds(|| unsafe { libc::write(descriptor, c"0".as_ptr().cast(), 1) } == 1)
+}
+
+/// Whether a child of the keeper does `act`, which makes system calls only.
+pub(super) fn child_succeeds(act: impl FnOnce() -> bool) -> bool {
+    // SAFETY: the child makes system calls only, which is sound beside other threads too.
     let child = unsafe { libc::fork() };
     if child == 0 {
-        // SAFETY: the descriptor is open and the byte is static; `_exit` runs nothing of the
-        // parent's.
-        unsafe {
-            let written = libc::write(descriptor, c"0".as_ptr().cast(), 1);
-            libc::_exit(i32::from(written != 1));
-        }
+        let code = i32::from(!act());
+        // SAFETY: `_exit` runs nothing of the parent's.
+        unsafe { libc::_exit(code) };
     }
     if child < 0 {
         return false;

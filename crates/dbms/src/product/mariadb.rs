@@ -4,14 +4,15 @@ use super::Dbms;
 use crate::{
     Access, Debt, Explained, Maintenance, PlanRows, Question, Rendered, Result, Size, explain,
     installed::Program,
-    launch::{Ground, Step},
+    known::Wanted,
+    launch::{Setup, Step},
     mysql_family, mysql_layout,
     package::{Moves, Package, Release},
     version::numbers,
 };
 use model::{
     drive::{Endpoint, Target},
-    subject::Config,
+    subject::{Config, Setting},
 };
 use std::{path::Path, time::Duration};
 
@@ -74,6 +75,18 @@ impl Dbms for Mariadb {
         mysql_family::settle_sql(config, &[mysql_family::FLUSH_MEMTABLES])
     }
 
+    fn settings_under_emulation(&self, config: &Config) -> Vec<Setting> {
+        // Without it, newer versions reserve terabytes of addresses, which takes minutes there.
+        let (pool, most) = ("innodb_buffer_pool_size", "innodb_buffer_pool_size_max");
+        let known = |name: &str| config.settings.iter().find(|setting| setting.name == name);
+        let pool = match (known(pool), known(most)) {
+            (Some(pool), None) => pool.clone(),
+            _ => return Vec::new(),
+        };
+        let reason = "an emulator reserves addresses slowly".to_owned();
+        vec![Setting { name: most.to_owned(), reason, optional: true, ..pool }]
+    }
+
     fn unsettle_sql(&self, config: &Config) -> Vec<Maintenance> {
         mysql_family::unsettle_sql(config)
     }
@@ -93,7 +106,7 @@ impl Dbms for Mariadb {
             |version: &str, moves, (registry, names, at): (&'static str, &[&str], &str)| {
                 let names = names.iter().map(|name| (*name).to_owned()).collect();
                 let package = Package { registry, names, at: at.to_owned() };
-                Release { version: version.to_owned(), moves, package }
+                Release::of(Wanted { server: self.name(), version }, moves, package)
             };
         let jars = JAR_VERSIONS
             .iter()
@@ -116,32 +129,32 @@ impl Dbms for Mariadb {
         version_text.contains("MariaDB")
     }
 
-    fn initialise(&self, ground: &Ground<'_>) -> Result<Vec<Step>> {
-        mysql_family::initialise(ground)
+    fn initialise(&self, setup: &Setup<'_>) -> Result<Vec<Step>> {
+        mysql_family::initialise(setup)
     }
 
-    fn render(&self, ground: &Ground<'_>) -> Result<Rendered> {
-        Ok(mysql_family::render(ground))
+    fn render(&self, setup: &Setup<'_>) -> Result<Rendered> {
+        Ok(mysql_family::render(setup))
     }
 
     fn own_settings(&self) -> &'static [&'static str] {
         mysql_family::OWN_SETTINGS
     }
 
-    fn arguments(&self, ground: &Ground<'_>) -> Vec<String> {
-        mysql_family::arguments(ground)
+    fn arguments(&self, setup: &Setup<'_>) -> Vec<String> {
+        mysql_family::arguments(setup)
     }
 
-    fn endpoint(&self, ground: &Ground<'_>) -> Endpoint {
-        mysql_family::endpoint(ground)
+    fn endpoint(&self, setup: &Setup<'_>) -> Endpoint {
+        mysql_family::endpoint(setup)
     }
 
     fn target(&self, endpoint: Endpoint) -> Target {
         mysql_family::target(self.protocol(), endpoint)
     }
 
-    fn ignored(&self, ground: &Ground<'_>, log: &str) -> Vec<String> {
-        mysql_family::ignored(ground, log)
+    fn ignored(&self, setup: &Setup<'_>, log: &str) -> Vec<String> {
+        mysql_family::ignored(setup, log)
     }
 
     fn unknown_setting(&self, log: &str) -> Option<String> {

@@ -3,12 +3,12 @@
 use crate::{
     Access, Debt, Error, Explained, Maintenance, PlanRows, Question, Rendered, Result, Size,
     installed::Program,
-    launch::{Ground, Step},
+    launch::{Setup, Step},
     package::Release,
 };
 use model::{
     drive::{Endpoint, Target},
-    subject::{Build, Config},
+    subject::{Build, Config, Setting},
 };
 use rustix::process::Signal;
 use std::{path::Path, time::Duration};
@@ -84,6 +84,11 @@ pub trait Dbms: Sync {
         None
     }
 
+    /// Settings that a server needs under an emulator, beside those of its configuration.
+    fn settings_under_emulation(&self, _: &Config) -> Vec<Setting> {
+        Vec::new()
+    }
+
     /// Where an embedded database lies in a data folder. Fails for a server process.
     fn embedded_target(&self, _build: &Build, _config: &Config, _data: &Path) -> Result<Target> {
         Err(Error::NotEmbedded { server: self.name().to_owned() })
@@ -110,12 +115,12 @@ pub trait Dbms: Sync {
     }
 
     /// Commands that fill an empty data folder; files that they need are written.
-    fn initialise(&self, _ground: &Ground<'_>) -> Result<Vec<Step>> {
+    fn initialise(&self, _ground: &Setup<'_>) -> Result<Vec<Step>> {
         Err(Error::Embedded { server: self.name().to_owned() })
     }
 
     /// The configuration file.
-    fn render(&self, _ground: &Ground<'_>) -> Result<Rendered> {
+    fn render(&self, _ground: &Setup<'_>) -> Result<Rendered> {
         Err(Error::Embedded { server: self.name().to_owned() })
     }
 
@@ -126,12 +131,12 @@ pub trait Dbms: Sync {
     }
 
     /// Arguments after the program.
-    fn arguments(&self, _ground: &Ground<'_>) -> Vec<String> {
+    fn arguments(&self, _ground: &Setup<'_>) -> Vec<String> {
         Vec::new()
     }
 
     /// Address of a start.
-    fn endpoint(&self, _ground: &Ground<'_>) -> Endpoint {
+    fn endpoint(&self, _ground: &Setup<'_>) -> Endpoint {
         Endpoint::Nowhere
     }
 
@@ -149,7 +154,7 @@ pub trait Dbms: Sync {
     }
 
     /// Optional settings that the server ignored, as far as only its log tells.
-    fn ignored(&self, _ground: &Ground<'_>, _log: &str) -> Vec<String> {
+    fn ignored(&self, _ground: &Setup<'_>, _log: &str) -> Vec<String> {
         Vec::new()
     }
 

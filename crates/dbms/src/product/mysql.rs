@@ -5,7 +5,8 @@ use crate::{
     Access, Debt, Explained, Maintenance, PlanRows, Question, Rendered, Result, Size, archive,
     explain,
     installed::Program,
-    launch::{Ground, Step},
+    known::Wanted,
+    launch::{Setup, Step},
     mysql_family, mysql_layout,
     package::{Moves, Package, Release},
 };
@@ -70,7 +71,7 @@ impl Dbms for Mysql {
     fn releases(&self) -> Vec<Release> {
         let release = |version: &str, moves, (registry, name, at): (&'static str, &str, &str)| {
             let package = Package { registry, names: vec![name.to_owned()], at: at.to_owned() };
-            Release { version: version.to_owned(), moves, package }
+            Release::of(Wanted { server: self.name(), version }, moves, package)
         };
         vec![
             release(
@@ -96,32 +97,32 @@ impl Dbms for Mysql {
         version_text.contains("mysqld") && !version_text.contains("MariaDB")
     }
 
-    fn initialise(&self, ground: &Ground<'_>) -> Result<Vec<Step>> {
-        mysql_family::initialise(ground)
+    fn initialise(&self, setup: &Setup<'_>) -> Result<Vec<Step>> {
+        mysql_family::initialise(setup)
     }
 
-    fn render(&self, ground: &Ground<'_>) -> Result<Rendered> {
-        Ok(mysql_family::render(ground))
+    fn render(&self, setup: &Setup<'_>) -> Result<Rendered> {
+        Ok(mysql_family::render(setup))
     }
 
     fn own_settings(&self) -> &'static [&'static str] {
         mysql_family::OWN_SETTINGS
     }
 
-    fn arguments(&self, ground: &Ground<'_>) -> Vec<String> {
-        mysql_family::arguments(ground)
+    fn arguments(&self, setup: &Setup<'_>) -> Vec<String> {
+        mysql_family::arguments(setup)
     }
 
-    fn endpoint(&self, ground: &Ground<'_>) -> Endpoint {
-        mysql_family::endpoint(ground)
+    fn endpoint(&self, setup: &Setup<'_>) -> Endpoint {
+        mysql_family::endpoint(setup)
     }
 
     fn target(&self, endpoint: Endpoint) -> Target {
         mysql_family::target(self.protocol(), endpoint)
     }
 
-    fn ignored(&self, ground: &Ground<'_>, log: &str) -> Vec<String> {
-        mysql_family::ignored(ground, log)
+    fn ignored(&self, setup: &Setup<'_>, log: &str) -> Vec<String> {
+        mysql_family::ignored(setup, log)
     }
 
     fn unknown_setting(&self, log: &str) -> Option<String> {

@@ -5,7 +5,8 @@ use crate::{
     Access, Debt, Error, Explained, Installed, Maintenance, PlanRows, Question, Rendered, Result,
     Size, archive, client, explain,
     installed::Program,
-    launch::{Ground, Step},
+    known::Wanted,
+    launch::{Setup, Step},
     package::{Moves, Package, Release},
     version::{numbers, setting_value},
 };
@@ -163,15 +164,13 @@ impl Dbms for Postgres {
     }
 
     fn releases(&self) -> Vec<Release> {
-        let release = |major: &str, minor: u32| Release {
-            version: format!("{major}.{minor}"),
-            moves: Moves::Never,
-            package: Package {
-                registry: "maven",
-                names: vec![PACKAGE.to_owned()],
-                // The third number counts packagings of the same version.
-                at: format!("[{major}.{minor},{major}.{})", minor + 1),
-            },
+        let release = |major: &str, minor: u32| {
+            let version = format!("{major}.{minor}");
+            // The third number counts packagings of the same version.
+            let at = format!("[{version},{major}.{})", minor + 1);
+            let package = Package { registry: "maven", names: vec![PACKAGE.to_owned()], at };
+            let wanted = Wanted { server: self.name(), version: &version };
+            Release::of(wanted, Moves::Never, package)
         };
         MINORS
             .iter()
@@ -210,8 +209,8 @@ impl Dbms for Postgres {
         version_text.starts_with("postgres (PostgreSQL)")
     }
 
-    fn initialise(&self, ground: &Ground<'_>) -> Result<Vec<Step>> {
-        let launch = &ground.launch;
+    fn initialise(&self, setup: &Setup<'_>) -> Result<Vec<Step>> {
+        let launch = &setup.launch;
         let program = launch.installed.basedir.join("bin/initdb");
         let mut words: Vec<String> = [
             &program.display().to_string(),
@@ -230,35 +229,35 @@ impl Dbms for Postgres {
         .map(str::to_owned)
         .to_vec();
         let mut files = Vec::new();
-        if !ground.password.is_empty() {
-            let file = ground.inputs.join("password");
-            ground.write(&file, ground.password.reveal())?;
+        if !setup.password.is_empty() {
+            let file = setup.inputs.join("password");
+            setup.write(&file, setup.password.reveal())?;
             words.push(format!("--pwfile={}", file.display()));
             files.push(file);
         }
         Ok(vec![Step { words, input: None, files }])
     }
 
-    fn render(&self, ground: &Ground<'_>) -> Result<Rendered> {
+    fn render(&self, setup: &Setup<'_>) -> Result<Rendered> {
         let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', "''"));
-        let stock = ground.launch.data.join("postgresql.conf");
+        let stock = setup.launch.data.join("postgresql.conf");
         let mut text = format!("include {}\n", quoted(&stock));
         let mut known = None;
         let mut ignored = Vec::new();
-        for setting in &ground.launch.config.settings {
-            if setting.optional && !knows(ground, &mut known, &setting.name)? {
+        for setting in &setup.launch.config.settings {
+            if setting.optional && !knows(setup, &mut known, &setting.name)? {
                 ignored.push(setting.name.clone());
             } else {
-                let value = setting_value(setting, &ground.launch.installed.version);
+                let value = setting_value(setting, &setup.launch.installed.version);
                 text.push_str(&format!("{} = {value}\n", setting.name));
             }
         }
         // Last, so that nothing before can change them.
-        let access = ground.inputs.join("pg_hba.conf");
-        ground.write(&access, ACCESS)?;
+        let access = setup.inputs.join("pg_hba.conf");
+        setup.write(&access, ACCESS)?;
         text.push_str(&format!("hba_file = {}\n", quoted(&access)));
-        text.push_str(&format!("unix_socket_directories = {}\n", quoted(&ground.sockets)));
-        text.push_str(&match ground.port {
+        text.push_str(&format!("unix_socket_directories = {}\n", quoted(&setup.sockets)));
+        text.push_str(&match setup.port {
             None => format!("listen_addresses = ''\nport = {SOCKET_PORT}\n"),
             Some(port) => format!("listen_addresses = '127.0.0.1'\nport = {port}\n"),
         });
@@ -269,14 +268,14 @@ impl Dbms for Postgres {
         OWN_SETTINGS
     }
 
-    fn arguments(&self, ground: &Ground<'_>) -> Vec<String> {
-        let file = format!("config_file={}", ground.config_file.display());
-        ["-D", &ground.launch.data.display().to_string(), "-c", &file].map(str::to_owned).to_vec()
+    fn arguments(&self, setup: &Setup<'_>) -> Vec<String> {
+        let file = format!("config_file={}", setup.config_file.display());
+        ["-D", &setup.launch.data.display().to_string(), "-c", &file].map(str::to_owned).to_vec()
     }
 
-    fn endpoint(&self, ground: &Ground<'_>) -> Endpoint {
-        match ground.port {
-            None => Endpoint::Socket(ground.sockets.join(format!(".s.PGSQL.{SOCKET_PORT}"))),
+    fn endpoint(&self, setup: &Setup<'_>) -> Endpoint {
+        match setup.port {
+            None => Endpoint::Socket(setup.sockets.join(format!(".s.PGSQL.{SOCKET_PORT}"))),
             Some(port) => Endpoint::Port(port),
         }
     }
@@ -306,9 +305,9 @@ impl Dbms for Postgres {
 
 /// Whether this build knows a setting. Its own description leaves out some, which are then asked
 /// for one by one.
-fn knows(ground: &Ground<'_>, known: &mut Option<BTreeSet<String>>, name: &str) -> Result<bool> {
-    let installed: &Installed = ground.launch.installed;
-    let user = ground.launch.place.user();
+fn knows(setup: &Setup<'_>, known: &mut Option<BTreeSet<String>>, name: &str) -> Result<bool> {
+    let installed: &Installed = setup.launch.installed;
+    let user = setup.launch.place.user();
     let command = |more: &[&str]| {
         let mut words = installed.program().command();
         words.extend(more.iter().map(|word| (*word).to_owned()));
@@ -322,8 +321,8 @@ fn knows(ground: &Ground<'_>, known: &mut Option<BTreeSet<String>>, name: &str) 
     if known.as_ref().is_some_and(|known| known.contains(&name.to_lowercase())) {
         return Ok(true);
     }
-    let data = ground.launch.data.display().to_string();
-    let has_data = ground.launch.data.join("PG_VERSION").exists();
+    let data = setup.launch.data.display().to_string();
+    let has_data = setup.launch.data.join("PG_VERSION").exists();
     let words = command(&["-C", name, "-D", &data]);
     Ok(has_data && client::succeeds(&words, &installed.environment, user)?)
 }

@@ -51,21 +51,19 @@ impl Registry for Debian {
         let cache = to.scratch.join("archives");
         places.make(&cache, places.readable())?;
         places.make(&cache.join("partial"), 0o700)?;
-        let option = format!("Dir::Cache::archives={}/archives", to.scratch.display());
+        let option = format!("Dir::Cache::archives={}", cache.display());
         let mut words = vec!["-o", &option, "--yes", "--download-only", "install"];
         words.extend(package.names.iter().map(String::as_str));
         apt.run("apt-get", &words)?;
-        let mut files = Vec::new();
-        for entry in fs::read_dir(to.scratch.join("archives"))? {
-            let path = entry?.path();
-            if path.extension().is_some_and(|extension| extension == "deb") {
-                let words = [Path::new("-x"), &path, to.folder];
-                client::run("dpkg", &words, to.scratch, &package.label())?;
-                files.push(path);
-            }
+        super::files_in(&cache, "deb")
+    }
+
+    fn unpack(&self, package: &Package, files: &[PathBuf], to: &Destination<'_>) -> Result<()> {
+        for file in files {
+            let words = [Path::new("-x"), file, to.folder];
+            client::run("dpkg", &words, to.scratch, &package.label())?;
         }
-        files.sort();
-        Ok(files)
+        Ok(())
     }
 }
 
@@ -152,6 +150,10 @@ impl<'a> Apt<'a> {
             "Dir::Etc::preferencesparts=/dev/null".to_owned(),
             "APT::Install-Recommends=false".to_owned(),
             "Acquire::Languages=none".to_owned(),
+            // Whatever the host allows: lists are signed, and packages are as the lists say.
+            "Acquire::AllowInsecureRepositories=false".to_owned(),
+            "Acquire::AllowWeakRepositories=false".to_owned(),
+            "APT::Get::AllowUnauthenticated=false".to_owned(),
             "Debug::NoLocking=true".to_owned(),
         ];
         let mut arguments: Vec<&str> = Vec::new();

@@ -19,7 +19,8 @@ impl Registry for Maven {
     }
 
     fn fetch(&self, package: &Package, _: &Places, to: &Destination<'_>) -> Result<Vec<PathBuf>> {
-        let mut arguments = vec!["--quiet".to_owned(), "--batch-mode".to_owned()];
+        let mut arguments =
+            ["--quiet", "--batch-mode", "--strict-checksums"].map(str::to_owned).to_vec();
         if is_range(&package.at) {
             fs::write(to.scratch.join("pom.xml"), project(package))?;
             arguments.push("dependency:copy-dependencies".to_owned());
@@ -31,21 +32,19 @@ impl Registry for Maven {
         }
         arguments.push(format!("-DoutputDirectory={}", to.scratch.join("jars").display()));
         client::run("mvn", &arguments, to.scratch, &package.label())?;
-        let mut jars = Vec::new();
-        for entry in fs::read_dir(to.scratch.join("jars"))? {
-            jars.push(entry?.path());
+        let jars = super::files_in(&to.scratch.join("jars"), "jar")?;
+        if jars.len() == 1 {
+            return Ok(jars);
         }
-        match jars.as_slice() {
-            [jar] => archive::unpack(jar, to.folder)?,
-            _ => {
-                return Err(Error::ClientFailed {
-                    program: "mvn".to_owned(),
-                    package: package.label(),
-                    text: format!("it delivered {} files instead of one", jars.len()),
-                });
-            }
-        }
-        Ok(jars)
+        Err(Error::ClientFailed {
+            program: "mvn".to_owned(),
+            package: package.label(),
+            text: format!("it delivered {} files instead of one", jars.len()),
+        })
+    }
+
+    fn unpack(&self, _: &Package, files: &[PathBuf], to: &Destination<'_>) -> Result<()> {
+        files.iter().try_for_each(|file| archive::unpack(file, to.folder))
     }
 }
 

@@ -1,6 +1,7 @@
 //! Registries of packages and their ordinary clients, one file each.
 
 use crate::{Places, Result, package::Package};
+use fs_err as fs;
 use std::path::{Path, PathBuf};
 
 mod debian;
@@ -15,14 +16,16 @@ pub(crate) trait Registry: Sync {
     /// The version that the registry holds now, for packages that move.
     fn lookup(&self, package: &Package, places: &Places) -> Result<String>;
 
-    /// Fetches the package and unpacks it into a folder; `scratch` is an empty folder of its own.
-    /// Returns the fetched files.
+    /// Fetches the package's files. The client verifies what its registry knows of them.
     fn fetch(
         &self,
         package: &Package,
         places: &Places,
         to: &Destination<'_>,
     ) -> Result<Vec<PathBuf>>;
+
+    /// Unpacks the fetched files.
+    fn unpack(&self, package: &Package, files: &[PathBuf], to: &Destination<'_>) -> Result<()>;
 }
 
 /// Where a package goes.
@@ -35,3 +38,12 @@ pub(crate) struct Destination<'a> {
 
 /// All registries.
 pub(crate) const REGISTRIES: &[&dyn Registry] = &[&maven::Maven, &npm::Npm, &debian::Debian];
+
+/// Files of a folder with this extension, by name.
+fn files_in(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {
+    let entries = fs::read_dir(folder)?.map(|entry| Ok(entry?.path()));
+    let mut paths = entries.collect::<Result<Vec<_>>>()?;
+    paths.retain(|path| path.extension().is_some_and(|found| found == extension));
+    paths.sort();
+    Ok(paths)
+}

@@ -2,7 +2,6 @@
 
 use super::{Destination, Registry};
 use crate::{Places, Result, archive, client, package::Package};
-use fs_err as fs;
 use std::path::PathBuf;
 
 pub(super) struct Npm;
@@ -20,15 +19,11 @@ impl Registry for Npm {
         let name = package.names.first().map_or("", String::as_str);
         let wanted = format!("{name}@{}", package.at);
         client::run("npm", &["pack", "--silent", &wanted], to.scratch, &package.label())?;
-        let mut files = Vec::new();
-        for entry in fs::read_dir(to.scratch)? {
-            let path = entry?.path();
-            if path.extension().is_some_and(|extension| extension == "tgz") {
-                archive::unpack(&path, to.folder)?;
-                files.push(path);
-            }
-        }
-        archive::hoist(&to.folder.join("package"), to.folder)?;
-        Ok(files)
+        super::files_in(to.scratch, "tgz")
+    }
+
+    fn unpack(&self, _: &Package, files: &[PathBuf], to: &Destination<'_>) -> Result<()> {
+        files.iter().try_for_each(|file| archive::unpack(file, to.folder))?;
+        archive::hoist(&to.folder.join("package"), to.folder)
     }
 }

@@ -1,6 +1,10 @@
 //! What the server user can do through a server, and what root must not do then.
 
-use crate::{bench::bench, wire::Connection};
+use crate::{
+    bench::{bench, bench_at},
+    wire::Connection,
+};
+use dbms::Places;
 use rustix::process::geteuid;
 use std::{
     fs,
@@ -75,6 +79,49 @@ pub(crate) fn another_user() {
     let written = build.join("x");
     assert!(!stranger("touch", &[written.to_str().unwrap()]));
     server.stop().unwrap();
+}
+
+/// One byte of a library that the server maps is changed, and its times are as before.
+pub(crate) fn changed_library() {
+    let original = bench("unchanged").subject("postgres@18", &[]).installed.basedir;
+    // A copy, because other tests start the build itself.
+    let root = tempfile::tempdir().unwrap();
+    let user = geteuid().is_root().then(|| Places::of_this_host(dbms::SERVER_USER).unwrap().user);
+    let places = Places::at(root.path(), user.flatten()).unwrap();
+    let copied = Command::new("cp").arg("-a").args([&original, &places.builds()]).status();
+    assert!(copied.unwrap().success());
+    let bench = bench_at(places, "changed");
+    let subject = bench.subject("postgres@18", &["shared_buffers=16MB"]);
+    let folder = subject.installed.basedir.clone();
+    assert!(folder.starts_with(bench.places.builds()));
+    bench.initialise(&subject);
+    let server = bench.start(&subject).unwrap();
+    let maps = fs::read_to_string(format!("/proc/{}/maps", server.pid())).unwrap();
+    let mut mapped =
+        maps.lines().filter_map(|line| line.find('/').map(|at| Path::new(&line[at..])));
+    let is_library = |path: &&Path| path.starts_with(folder.join("lib"));
+    let library = mapped.find(is_library).expect("it maps libraries of its build");
+    server.stop().unwrap();
+
+    let bytes = fs::read(library).unwrap();
+    let change = |at: usize, byte: u8| {
+        let times = fs::metadata(library).unwrap().modified().unwrap();
+        let mut changed = bytes.clone();
+        changed[at] = byte;
+        fs::write(library, changed).unwrap();
+        fs::File::options().write(true).open(library).unwrap().set_modified(times).unwrap();
+    };
+    let middle = bytes.len() / 2;
+    change(middle, bytes[middle] ^ 1);
+    let message = bench.start(&subject).unwrap_err().to_string();
+    let expected = format!(
+        "the build `postgres@{}` has changed since it was installed: `{}` differs",
+        subject.installed.version,
+        library.display()
+    );
+    assert!(message.starts_with(&expected), "{message}");
+    change(middle, bytes[middle]);
+    bench.start(&subject).unwrap().stop().unwrap();
 }
 
 fn stranger(program: &str, words: &[&str]) -> bool {

@@ -32,7 +32,11 @@ pub(crate) struct Subject {
 
 /// A bench of its own.
 pub(crate) fn bench(id: &str) -> Bench {
-    let places = Places::of_this_host(dbms::SERVER_USER).unwrap();
+    bench_at(Places::of_this_host(dbms::SERVER_USER).unwrap(), id)
+}
+
+/// The same with builds and data folders at another place.
+pub(crate) fn bench_at(places: Places, id: &str) -> Bench {
     let place = places.new_run(&format!("test-{id}-{}", std::process::id())).unwrap();
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.arg("keep");
@@ -67,14 +71,7 @@ impl Bench {
     /// An installed build; `settings` as in [`config`].
     pub(crate) fn subject(&self, name: &str, settings: &[&str]) -> Subject {
         let (server, version) = name.split_once('@').unwrap();
-        let build = Build {
-            server: server.to_owned(),
-            version: version.to_owned(),
-            basedir: None,
-            attach: None,
-            prefix: Vec::new(),
-            environment: Vec::new(),
-        };
+        let build = Build::of(server, version);
         let resolved = dbms::resolve(&build, &self.places).unwrap();
         let installed =
             dbms::install(&resolved, &self.places, &mut |text| println!("  {text}")).unwrap();

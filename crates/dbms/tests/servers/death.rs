@@ -1,9 +1,9 @@
 //! What is left when processes die without a word.
 
 use crate::bench::{Bench, bench};
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, geteuid, kill_process};
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     io::{BufRead, BufReader},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -15,6 +15,7 @@ const LIMIT: Duration = Duration::from_secs(30);
 /// What servers that live have in the system, and would leave behind.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Traces {
+    namespaces: BTreeMap<PathBuf, u32>,
     shared_files: BTreeSet<PathBuf>,
     segments: BTreeSet<String>,
     semaphores: BTreeSet<String>,
@@ -24,32 +25,56 @@ struct Traces {
 /// Other runs may come and go meanwhile, so traces are told by the processes; only semaphores name
 /// none.
 fn traces(pids: &[u32], semaphores_before: &BTreeSet<String>) -> Traces {
-    let mut traces = Traces::default();
+    let mut traces = Traces { namespaces: namespaces(pids), ..Traces::default() };
     for pid in pids {
         let maps = std::fs::read_to_string(format!("/proc/{pid}/maps")).unwrap_or_default();
         let shared = maps.lines().filter_map(|line| line.find("/dev/shm/").map(|at| &line[at..]));
-        traces.shared_files.extend(shared.map(PathBuf::from).filter(|path| path.exists()));
+        let is_there = |path: &&str| Path::new(&format!("/proc/{pid}/root{path}")).exists();
+        traces.shared_files.extend(shared.filter(is_there).map(PathBuf::from));
         let group = cgroup_root().join(format!("dbdyno-{pid}"));
         traces.groups.extend(Some(group).filter(|group| group.exists()));
     }
-    let text = std::fs::read_to_string("/proc/sysvipc/shm").unwrap_or_default();
-    for line in text.lines().skip(1) {
-        let fields: Vec<&str> = line.split_whitespace().collect();
-        if pids.contains(&fields[4].parse().unwrap()) {
-            traces.segments.insert(fields[1].to_owned());
+    for (space, member) in &traces.namespaces {
+        for line in table(*member, "shm") {
+            let fields: Vec<&str> = line.split_whitespace().collect();
+            if pids.contains(&fields[4].parse().unwrap()) {
+                traces.segments.insert(format!("{} {}", space.display(), fields[1]));
+            }
         }
     }
-    traces.semaphores = semaphores().difference(semaphores_before).cloned().collect();
+    traces.semaphores = semaphores(pids).difference(semaphores_before).cloned().collect();
     traces
 }
 
-fn semaphores() -> BTreeSet<String> {
-    let text = std::fs::read_to_string("/proc/sysvipc/sem").unwrap_or_default();
-    text.lines()
-        .skip(1)
-        .filter_map(|line| line.split_whitespace().nth(1))
-        .map(str::to_owned)
-        .collect()
+/// The namespaces of System V objects of these processes and of this one, each with one process.
+fn namespaces(pids: &[u32]) -> BTreeMap<PathBuf, u32> {
+    let me = std::process::id();
+    let of = |pid: &u32| Some((std::fs::read_link(format!("/proc/{pid}/ns/ipc")).ok()?, *pid));
+    pids.iter().chain([&me]).filter_map(of).collect()
+}
+
+/// Lines of a table of `/proc/sysvipc` as a process sees it, without the head.
+fn table(member: u32, name: &str) -> Vec<String> {
+    let file = format!("/proc/sysvipc/{name}");
+    let text = if member == std::process::id() {
+        std::fs::read_to_string(file).unwrap_or_default()
+    } else {
+        let mut enter = Command::new("nsenter");
+        enter.args(["--target", &member.to_string(), "--ipc", "cat", &file]);
+        String::from_utf8(enter.output().unwrap().stdout).unwrap()
+    };
+    text.lines().skip(1).map(str::to_owned).collect()
+}
+
+/// Semaphores in the namespaces of these processes and of this one.
+fn semaphores(pids: &[u32]) -> BTreeSet<String> {
+    let mut found = BTreeSet::new();
+    for (space, member) in namespaces(pids) {
+        let table = table(member, "sem");
+        let ids = table.iter().filter_map(|line| line.split_whitespace().nth(1));
+        found.extend(ids.map(|id| format!("{} {id}", space.display())));
+    }
+    found
 }
 
 fn cgroup_root() -> PathBuf {
@@ -136,7 +161,15 @@ fn check_no_traces(pids: &[u32], during: &Traces) {
         assert!(!path.exists(), "`{}` is left", path.display());
     }
     assert!(traces(pids, &BTreeSet::new()).segments.is_empty(), "segments are left");
-    let semaphores: Vec<String> = semaphores().intersection(&during.semaphores).cloned().collect();
+    // A namespace that no process is in is gone, with all that was in it.
+    let entries = std::fs::read_dir("/proc").unwrap().flatten();
+    let all: Vec<u32> = entries.filter_map(|e| e.file_name().to_str()?.parse().ok()).collect();
+    let here = namespaces(&[]);
+    for space in during.namespaces.keys().filter(|space| !here.contains_key(*space)) {
+        assert!(!namespaces(&all).contains_key(space), "namespace {} is left", space.display());
+    }
+    let semaphores: Vec<String> =
+        semaphores(&[]).intersection(&during.semaphores).cloned().collect();
     assert!(semaphores.is_empty(), "semaphores {semaphores:?} are left");
 }
 
@@ -146,7 +179,7 @@ fn kill(pid: u32) {
 }
 
 fn kill_parent(command: Command) -> String {
-    let before = semaphores();
+    let before = semaphores(&[]);
     let mut parent = start_parent(command);
     assert!(parent.pids.len() > 12, "{:?}", parent.pids);
     let during = traces(&parent.pids, &before);
@@ -154,6 +187,8 @@ fn kill_parent(command: Command) -> String {
     assert!(during.shared_files.len() >= 2 && during.segments.len() >= 2, "{during:?}");
     assert!(!during.semaphores.is_empty(), "{during:?}");
     assert_eq!(during.groups.is_empty(), parent.freezer.starts_with("sigstop"));
+    let servers_apart = geteuid().is_root() && !parent.freezer.ends_with("sigstop");
+    assert_eq!(during.namespaces.len(), if servers_apart { 4 } else { 1 }, "{during:?}");
     kill(parent.child.id());
     check_all_gone(&parent, &during);
     parent.child.wait().unwrap();
@@ -186,15 +221,16 @@ pub(crate) fn resumed() {
     place.remove().unwrap();
 }
 
-/// In a mount namespace of its own, where the tree of control groups is hidden.
+/// In a mount namespace of its own, where the tree of control groups is hidden, and without the
+/// right to make namespaces for servers.
 pub(crate) fn parent_without_groups() {
     let exe = std::env::current_exe().unwrap();
     let script = "for m in $(grep ' cgroup2 ' /proc/self/mounts | cut -d ' ' -f 2); \
                   do umount -l $m; done; \
-                  exec \"$0\" parent sigstop";
+                  exec setpriv --bounding-set=-sys_admin \"$0\" parent sigstop";
     let mut command = Command::new("unshare");
     command.args(["--mount", "sh", "-c", script]).arg(exe);
-    if !rustix::process::geteuid().is_root() {
+    if !geteuid().is_root() {
         println!("  skipped: only root may hide control groups");
         return;
     }
@@ -203,7 +239,7 @@ pub(crate) fn parent_without_groups() {
 
 /// Who kills the keeper itself kills the servers, and the next keeper sweeps.
 pub(crate) fn keeper() {
-    let before = semaphores();
+    let before = semaphores(&[]);
     let bench: Bench = bench("orphans");
     let subject = bench.subject("mysql@5.6", &[]);
     bench.initialise(&subject);
@@ -229,4 +265,61 @@ pub(crate) fn keeper() {
     drop(crate::bench::bench("after"));
     assert!(group.is_none_or(|group| !group.exists()), "the group is left");
     check_no_traces(&pids, &during);
+}
+
+/// Whoever kills the keeper while a server starts comes before anybody has seen what that server
+/// shares. Here no process has it mapped.
+pub(crate) fn keeper_during_a_start() {
+    if !geteuid().is_root() {
+        println!("  skipped: only root has namespaces for servers");
+        return;
+    }
+    let bench: Bench = bench("start");
+    let mut subject = bench.subject("postgres@18", &["shared_buffers=16MB"]);
+    bench.initialise(&subject);
+    let file = format!("/dev/shm/dbdyno-start-{}", std::process::id());
+    let size = (1 << 20) + std::process::id();
+    let name = file.rsplit('/').next().unwrap();
+    let script = format!(
+        "cd /dev/shm && echo > {name}; ipcmk -M {size}; echo > {name}.done; sleep 100; exec \"$@\""
+    );
+    subject.build.prefix = ["sh", "-c", &script, "sh"].map(str::to_owned).to_vec();
+    let keeper = bench.keeper.pid();
+    let program = std::thread::scope(|scope| {
+        let start = scope.spawn(|| bench.start(&subject).map(drop));
+        let program = wait_for(|| {
+            let done = |pid: &u32| Path::new(&format!("/proc/{pid}/root{file}.done")).exists();
+            children(keeper).into_iter().find(done)
+        });
+        kill(keeper);
+        start.join().unwrap().unwrap_err();
+        program
+    });
+    wait_for(|| (!Path::new(&format!("/proc/{program}/exe")).exists()).then_some(()));
+    drop(bench);
+    drop(crate::bench::bench("after"));
+    for path in [file.clone(), format!("{file}.done")] {
+        assert!(!Path::new(&path).exists(), "`{path}` is left");
+    }
+    let segments = table(std::process::id(), "shm");
+    let size = size.to_string();
+    let mut left = segments.iter().filter(|line| line.split_whitespace().any(|f| f == size));
+    assert_eq!(left.next(), None, "a segment is left");
+}
+
+fn children(parent: u32) -> Vec<u32> {
+    let file = format!("/proc/{parent}/task/{parent}/children");
+    let text = std::fs::read_to_string(file).unwrap_or_default();
+    text.split_whitespace().map(|pid| pid.parse().unwrap()).collect()
+}
+
+fn wait_for<T>(look: impl Fn() -> Option<T>) -> T {
+    let start = Instant::now();
+    loop {
+        match look() {
+            Some(found) => return found,
+            None => assert!(start.elapsed() < LIMIT, "it does not come"),
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    }
 }

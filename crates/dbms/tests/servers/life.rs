@@ -203,11 +203,12 @@ fn start_on_tcp(bench: &Bench, subject: &Subject) -> Server {
     dbms::start(&bench.launch(subject), &bench.keeper, &mut ready).unwrap()
 }
 
-/// Addresses at which a server's processes listen, of both versions of the protocol.
+/// Addresses at which a server's processes listen, of both versions of the protocol. A process that
+/// ended since they were listed listens nowhere.
 fn listeners(server: &Server) -> Vec<String> {
     let mut sockets = Vec::new();
     for pid in server.processes() {
-        let entries = std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap();
+        let Ok(entries) = std::fs::read_dir(format!("/proc/{pid}/fd")) else { continue };
         let links = entries.flatten().flat_map(|entry| std::fs::read_link(entry.path()));
         sockets.extend(links.map(|link| link.display().to_string()));
     }
@@ -302,21 +303,84 @@ pub(crate) fn allocator() {
     );
 }
 
+/// What is asked for holds for the making of the data folder too.
 pub(crate) fn prefix() {
     let bench = bench("prefix");
     let mut subject = bench.subject("mysql@5.6", &[]);
-    bench.initialise(&subject);
-    subject.build.prefix = ["taskset", "-c", "0"].map(str::to_owned).to_vec();
+    // The user of the servers writes into it.
+    let folder = tempfile::tempdir().unwrap();
+    let everyone = std::os::unix::fs::PermissionsExt::from_mode(0o777);
+    std::fs::set_permissions(folder.path(), everyone).unwrap();
+    let told = folder.path().join("told");
+    let script = format!("echo \"$DBDYNO_TEST\" >> {}; exec \"$@\"", told.display());
+    let words = ["taskset", "-c", "0", "sh", "-c", &script, "sh"];
+    subject.build.prefix = words.map(str::to_owned).to_vec();
     subject.build.environment = vec![("DBDYNO_TEST".to_owned(), "1".to_owned())];
+    bench.initialise(&subject);
+    let steps = std::fs::read_to_string(&told).unwrap();
+    assert!(!steps.is_empty() && steps.lines().all(|line| line == "1"), "{steps}");
     let server = bench.start(&subject).unwrap();
+    assert!(std::fs::read_to_string(&told).unwrap().len() > steps.len());
     let read = |name: &str| std::fs::read_to_string(format!("/proc/{}/{name}", server.pid()));
     assert!(read("status").unwrap().contains("Cpus_allowed_list:\t0\n"));
     let environment = read("environ").unwrap();
     let mut names: Vec<&str> =
         environment.split_terminator('\0').filter_map(|entry| entry.split('=').next()).collect();
+    // The shell sets its own.
+    names.retain(|name| !["PWD", "OLDPWD", "SHLVL", "_"].contains(name));
     names.sort_unstable();
     assert_eq!(names, ["DBDYNO_TEST", "HOME", "LC_ALL", "LD_LIBRARY_PATH", "PATH", "TZ"]);
     server.stop().unwrap();
+}
+
+/// Levels of factors are read back from a server, and one without effect is named.
+pub(crate) fn factors() {
+    for name in ["postgres@18", "mysql@5.6"] {
+        let bench = bench("factors");
+        let mut subject = bench.subject(name, &[]);
+        let mut about = model::subject::Subject {
+            label: subject.label.clone(),
+            build: subject.build.clone(),
+            config: subject.config.clone(),
+            levels: Default::default(),
+        };
+        let levels = [
+            ("transport", "tcp"),
+            ("cpu_set", "0"),
+            ("environment", "DBDYNO_TEST=1"),
+            ("prefix", "nice -n 1"),
+        ];
+        for (factor, level) in levels {
+            dbms::factor::give(factor, level, &mut about).unwrap();
+        }
+        (subject.build, subject.config) = (about.build.clone(), about.config.clone());
+        bench.initialise(&subject);
+        let server = start_on_tcp(&bench, &subject);
+        let check = |about: &model::subject::Subject| {
+            let up = dbms::factor::Up {
+                subject: about,
+                pid: server.pid(),
+                target: server.target(),
+                program: &subject.installed.binary,
+                version: &subject.installed.version,
+                settings: None,
+            };
+            dbms::factor::check(&up).map_err(|error| error.to_string())
+        };
+        assert_eq!(check(&about), Ok(()), "{name}");
+        let told = |change: &dyn Fn(&mut model::subject::Subject)| {
+            let mut other = about.clone();
+            change(&mut other);
+            check(&other).unwrap_err()
+        };
+        let cpus = told(&|one| drop(one.levels.insert("cpu_set".to_owned(), "0-1".to_owned())));
+        assert!(cpus.starts_with("`cpu_set` had no effect on `"), "{cpus}");
+        let variable = told(&|one| one.build.environment[0].1 = "2".to_owned());
+        assert!(variable.contains("has no `DBDYNO_TEST=2`"), "{variable}");
+        let socket = told(&|one| one.config.transport = Transport::Socket);
+        assert!(socket.starts_with("`transport` had no effect on `"), "{socket}");
+        server.stop().unwrap();
+    }
 }
 
 pub(crate) fn import() {
@@ -362,21 +426,4 @@ pub(crate) fn basedir() {
     build.version = "8.0".to_owned();
     let message = dbms::resolve(&build, &bench.places).unwrap_err().to_string();
     assert!(message.contains("is `5.6.24`, not mysql 8.0"), "{message}");
-}
-
-pub(crate) fn attached() {
-    let bench = bench("attached");
-    let subject = bench.subject("postgres@18", &[]);
-    bench.initialise(&subject);
-    let server = bench.start(&subject).unwrap();
-    let model::drive::Endpoint::Socket(socket) = &server.target().endpoint else {
-        panic!("no socket")
-    };
-    let mut guest = dbms::attach("postgres", socket).unwrap();
-    assert_eq!(guest.pid(), server.pid());
-    assert!(guest.freeze().unwrap_err().to_string().contains("it was not started by dbdyno"));
-    guest.kill();
-    guest.stop().unwrap();
-    assert!(server.is_alive());
-    server.stop().unwrap();
 }

@@ -37,11 +37,13 @@ const TESTS: &[(&str, fn())] = &[
     ("a_folder_of_the_users_is_a_build", life::basedir),
     ("a_superuser_of_a_server_leads_root_nowhere", attack::programs_of_a_superuser),
     ("another_user_enters_nothing", attack::another_user),
-    ("an_attached_server_is_left_alone", life::attached),
+    ("a_changed_library_of_a_build_is_refused_by_name", attack::changed_library),
+    ("levels_of_factors_are_read_back", life::factors),
     ("nothing_is_left_when_the_parent_is_killed", death::parent),
     ("nothing_is_left_when_the_parent_is_killed_with_signals_only", death::parent_without_groups),
     ("a_resumed_run_waits_for_the_old_keeper", death::resumed),
     ("servers_die_with_their_keeper", death::keeper),
+    ("a_keeper_killed_during_a_start_leaves_nothing", death::keeper_during_a_start),
 ];
 
 fn main() {

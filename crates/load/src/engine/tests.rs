@@ -1,7 +1,8 @@
 use super::*;
 use crate::testing::*;
 use model::drive::{Endpoint, OpInterval, Percentiles, StretchEnd};
-use model::workload::{Class, Expect, Pair, Role, RoleArrival, RoleEnd, Spacing};
+use model::script::{End, Expect, Op, Pairing, Role};
+use model::workload::{Arrival, Class};
 
 fn null(clients: u32) -> Engine {
     let target = target("null");
@@ -35,8 +36,8 @@ fn the_null_client_executes_exact_counts_on_every_connection() {
 #[test]
 fn histograms_travel_in_the_exchange_format() {
     let mut engine = null(2);
-    engine.compile(&point_query()).unwrap();
-    let report = engine.run(&open(StretchEnd::Operations(50), 1e6)).unwrap();
+    engine.compile(&paced(point_query(), 1e6)).unwrap();
+    let report = engine.run(&closed(50)).unwrap();
     for text in [&report.ops[0].service, &report.ops[0].response] {
         use base64::Engine as _;
         let bytes = base64::engine::general_purpose::STANDARD.decode(text).unwrap();
@@ -54,14 +55,15 @@ fn histograms_travel_in_the_exchange_format() {
 fn times_of_several_operations_are_told_together() {
     let mut engine = null(1);
     let mut two = point_query();
-    let other = model::workload::Op { name: "other".to_owned(), ..two.workload.ops[0].clone() };
-    two.workload.ops.push(other);
+    let ops = &mut two.script.roles[0].ops;
+    ops.push(Op { name: "other".to_owned(), ..ops[0].clone() });
     engine.compile(&two).unwrap();
     let report = engine.run(&closed(1000)).unwrap();
     let longest = report.ops.iter().map(|op| op.service_us.max).fold(0.0, f64::max);
     assert_eq!(report.service_us.max, longest);
     assert_eq!(report.response_us, report.service_us);
-    let report = engine.run(&open(StretchEnd::Operations(1000), 1e6)).unwrap();
+    engine.compile(&paced(two, 1e6)).unwrap();
+    let report = engine.run(&closed(1000)).unwrap();
     assert!(report.response_us.max >= report.service_us.max, "{report:?}");
 }
 
@@ -77,7 +79,7 @@ fn misuse_is_told_in_a_sentence() {
     let known = "known: `mysql`, `postgres`, `sqlite`, `null`";
     assert_eq!(unknown, format!("there is no protocol `oracle` ({known})"));
     let mut broken = point_query();
-    broken.workload.ops.clear();
+    broken.script.roles[0].ops.clear();
     engine.compile(&point_query()).unwrap();
     assert!(engine.compile(&broken).is_err());
     assert!(message(engine.run(&closed(1))).contains("no workload"));
@@ -94,27 +96,19 @@ fn a_server_that_is_not_there_is_named() {
 }
 
 /// Three roles over the same two connections' worth of tables: writers, their pairs, readers.
-fn roles(arrival: RoleArrival) -> Assignment {
+fn roles(arrival: Arrival) -> Assignment {
     let mut write = statement("INSERT", vec![]);
     write.class = Class::Write;
     write.expect = Expect::default();
     let delete = write.clone();
     let point = statement("SELECT", vec![]);
-    let ops = vec![op("insert", vec![write]), op("delete", vec![delete]), op("point", vec![point])];
-    let mut all = assignment(ops, 1);
-    let role = |name: &str, op: &str, end| Role {
-        clients: expression("2"),
-        ops: vec![op.to_owned()],
-        ..closed_role(name, end)
-    };
-    let pair = |role: &str| Some(Pair { role: role.to_owned(), lead: 0 });
-    all.workload.roles = vec![
-        Role { arrival, ..role("writers", "insert", RoleEnd::Operations(expression("rows"))) },
-        Role {
-            pair: pair("writers"),
-            ..role("deleters", "delete", RoleEnd::With("writers".to_owned()))
-        },
-        Role { clients: expression("1"), ..role("readers", "point", RoleEnd::With(String::new())) },
+    let role = |name: &str, op: Op, end| Role { clients: 2, ..closed_role(name, &[op], end) };
+    let pairing = Some(Pairing { role: 0, lead: 0 });
+    let mut all = assignment(Vec::new(), 1);
+    all.script.roles = vec![
+        Role { arrival, ..role("writers", op("insert", vec![write]), End::Operations(1000)) },
+        Role { pairing, ..role("deleters", op("delete", vec![delete]), End::With(0)) },
+        Role { clients: 1, ..role("readers", op("point", vec![point]), End::Others) },
     ];
     all
 }
@@ -126,7 +120,7 @@ fn by_roles() -> Stretch {
 #[test]
 fn roles_end_as_they_say_and_are_told_apart() {
     let mut engine = null(5);
-    engine.compile(&roles(RoleArrival::Closed)).unwrap();
+    engine.compile(&roles(Arrival::Closed)).unwrap();
     let report = engine.run(&by_roles()).unwrap();
     let named: Vec<(&str, &str)> =
         report.ops.iter().map(|op| (op.role.as_str(), op.name.as_str())).collect();
@@ -153,12 +147,7 @@ fn roles_end_as_they_say_and_are_told_apart() {
 #[test]
 fn a_rate_hits_every_interval_exactly() {
     let mut engine = null(5);
-    let rate = RoleArrival::Open {
-        per_second: expression("rows * 2"),
-        rows: None,
-        spacing: Spacing::Even,
-    };
-    engine.compile(&roles(rate)).unwrap();
+    engine.compile(&roles(open(2000.0))).unwrap();
     let report = engine.run(&Stretch { interval_ms: 100, ..by_roles() }).unwrap();
     let insert = &report.ops[0];
     // 2000 operations of two connections at 2000 per second: 200 in each tenth of a second.
@@ -175,7 +164,7 @@ fn a_rate_hits_every_interval_exactly() {
 #[test]
 fn roles_need_their_connections_and_stretches_their_roles() {
     let mut engine = null(3);
-    let refused = engine.compile(&roles(RoleArrival::Closed)).unwrap_err().to_string();
+    let refused = engine.compile(&roles(Arrival::Closed)).unwrap_err().to_string();
     assert_eq!(
         refused,
         "workload `w`: its roles have 5 clients, but 3 connections are open; connect with as many \

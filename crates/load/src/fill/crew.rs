@@ -1,8 +1,8 @@
 //! Sessions that work off a list of tasks at the same time.
 
 use crate::{
-    Error,
-    session::{self, Session, SqlError},
+    Error, protocol,
+    wire::{Failure, Session},
 };
 use model::drive::Target;
 use std::{
@@ -27,8 +27,9 @@ impl Crew {
     ) -> Result<Self, Error> {
         let mut sessions = vec![first];
         for _ in 1..threads {
-            sessions
-                .push(session::open(target).map_err(Error::sql("cannot open a session to load"))?);
+            sessions.push(
+                protocol::open(target).map_err(Error::server("cannot open a session to load"))?,
+            );
         }
         Ok(Self { sessions })
     }
@@ -36,10 +37,10 @@ impl Crew {
     /// Does the same on every session, one after the other.
     pub(super) fn each(
         &mut self,
-        action: impl Fn(&mut dyn Session) -> Result<(), SqlError>,
+        action: impl Fn(&mut dyn Session) -> Result<(), Failure>,
     ) -> Result<(), Error> {
         for session in &mut self.sessions {
-            action(session.as_mut()).map_err(Error::sql("cannot set a session up to load"))?;
+            action(session.as_mut()).map_err(Error::server("cannot set a session up to load"))?;
         }
         Ok(())
     }

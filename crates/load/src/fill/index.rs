@@ -1,16 +1,10 @@
 //! Secondary indexes as a piece of work of their own: each statement is timed.
 
 use super::plan::{self, IndexPlan};
-use crate::{
-    Error,
-    session::{self, Session},
-};
+use crate::{Error, together, wire::Session};
 use model::drive::{IndexJob, IndexTime, Target};
-use std::{
-    sync::atomic::{AtomicBool, Ordering},
-    thread,
-    time::Instant,
-};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Instant;
 
 /// Creates the indexes of `job` on `target`, where the tables are and the indexes are not: table
 /// after table, the copies of one at the same time, each on a connection of its own with the
@@ -18,26 +12,10 @@ use std::{
 /// the first statement that does; the others of the same table that run end first.
 pub fn index(target: &Target, job: &IndexJob) -> Result<Vec<IndexTime>, Error> {
     let mut times = Vec::new();
-    for copies in plan::indexes(&target.protocol, job)? {
+    for copies in plan::indexes(&target.protocol, job) {
         let stop = AtomicBool::new(false);
-        let open =
-            |_: &IndexPlan| session::open(target).map_err(Error::sql("cannot open a session"));
-        let sessions: Vec<_> = copies.iter().map(open).collect::<Result<_, _>>()?;
-        let results: Vec<_> = thread::scope(|scope| {
-            let works: Vec<_> = copies
-                .iter()
-                .zip(sessions)
-                .map(|(copy, mut session)| {
-                    let stop = &stop;
-                    scope.spawn(move || create(session.as_mut(), copy, stop))
-                })
-                .collect();
-            works.into_iter().map(thread::ScopedJoinHandle::join).collect()
-        });
-        for result in results {
-            let ended = Error::Schema("a thread that creates indexes ended early".into());
-            times.extend(result.unwrap_or(Err(ended))?);
-        }
+        let created = together::each(target, &copies, |session, copy| create(session, copy, &stop));
+        times.extend(created?.into_iter().flatten());
     }
     Ok(times)
 }
@@ -54,7 +32,7 @@ fn create(
         if let Err(error) = session.query(sql) {
             stop.store(true, Ordering::Relaxed);
             let context = format!("`{sql}` on `{}` failed", copy.table);
-            return Err(Error::sql(context)(error));
+            return Err(Error::server(context)(error));
         }
         times.push(IndexTime { sql: sql.clone(), seconds: start.elapsed().as_secs_f64() });
     }

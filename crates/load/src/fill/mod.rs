@@ -13,8 +13,8 @@ mod rows;
 mod tests;
 
 use crate::{
-    Error,
-    session::{self, Destination, Loading, Session, Split},
+    Error, protocol,
+    wire::{Destination, Loading, Session, Split},
 };
 use crew::Crew;
 pub use index::index;
@@ -33,22 +33,22 @@ pub fn check(dialect: &str, job: &LoadJob) -> Result<(), Error> {
 /// its rows.
 pub fn fill(target: &Target, job: &LoadJob) -> Result<LoadReport, Error> {
     let tables = plan::tables(&target.protocol, job)?;
-    let mut control = session::open(target).map_err(Error::sql("cannot open a session"))?;
+    let mut control = protocol::open(target).map_err(Error::server("cannot open a session"))?;
     for table in &tables {
         for sql in &table.create {
-            control.query(sql).map_err(Error::sql(format!("cannot create `{}`", table.name)))?;
+            control.query(sql).map_err(Error::server(format!("cannot create `{}`", table.name)))?;
         }
     }
-    let manner = control
-        .manner(&job.engine)
-        .map_err(Error::sql("cannot find out how the server accepts rows"))?;
-    let wanted = if manner.split == Split::Nothing { 1 } else { job.threads.max(1) };
-    let lanes = plan::lanes(&tables, manner.split, wanted);
+    let method = control
+        .load_method(&job.engine)
+        .map_err(Error::server("cannot find out how the server accepts rows"))?;
+    let wanted = if method.split == Split::Nothing { 1 } else { job.threads.max(1) };
+    let lanes = plan::lanes(&tables, method.split, wanted);
     let threads = wanted.min(u32::try_from(lanes.len()).unwrap_or(u32::MAX)).max(1);
     let load = Loading { engine: &job.engine, threads };
     let mut crew = Crew::open(target, control, threads)?;
     let mut report =
-        LoadReport { threads, method: manner.method.to_owned(), ..LoadReport::default() };
+        LoadReport { threads, method: method.name.to_owned(), ..LoadReport::default() };
 
     let start = Instant::now();
     crew.each(|session| session.begin_load(&load))?;
@@ -75,7 +75,7 @@ fn load_lane(session: &mut dyn Session, table: &TablePlan, lane: Lane) -> Result
         let mut rows = TableRows::new(&table.values, table.seed, start, end);
         let stored = session
             .load(&into, &mut rows)
-            .map_err(Error::sql(format!("cannot load rows into `{name}`")))?;
+            .map_err(Error::server(format!("cannot load rows into `{name}`")))?;
         let sent = end - start;
         if stored != sent {
             return Err(Error::Schema(format!(
@@ -93,7 +93,7 @@ fn execute(
     statements: &[String],
 ) -> Result<(), Error> {
     for sql in statements {
-        session.query(sql).map_err(Error::sql(format!("`{sql}` on `{}` failed", table.name)))?;
+        session.query(sql).map_err(Error::server(format!("`{sql}` on `{}` failed", table.name)))?;
     }
     Ok(())
 }

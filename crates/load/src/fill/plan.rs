@@ -2,7 +2,7 @@
 //! in.
 
 use super::rows::Values;
-use crate::{Error, session::Split};
+use crate::{Error, wire::Split};
 use model::{
     drive::{IndexJob, LoadJob},
     schema::Table,
@@ -51,12 +51,10 @@ impl Lane {
 pub(super) fn tables(dialect: &str, job: &LoadJob) -> Result<Vec<TablePlan>, Error> {
     let mut plans = Vec::new();
     for table in &job.schema.tables {
-        let copies = count(table, "copies", table.copies.evaluate(&job.parameters)?)?;
-        let rows = count(table, "rows", table.rows.evaluate(&job.parameters)?)?;
-        for copy in 1..=copies {
+        for copy in 1..=table.copies {
             let number = u64::try_from(plans.len()).unwrap_or(u64::MAX);
             let seed = job.seed.wrapping_add(number.wrapping_mul(0xA076_1D64_78BD_642F));
-            let place = Place { dialect, copy, rows, engine: &job.engine };
+            let place = Place { dialect, copy, rows: table.rows, engine: &job.engine };
             plans.push(plan(table, &place, seed, job)?);
         }
     }
@@ -71,16 +69,14 @@ pub(super) struct IndexPlan {
 }
 
 /// The index statements of a job: for each table of the schema, those of its copies.
-pub(super) fn indexes(dialect: &str, job: &IndexJob) -> Result<Vec<Vec<IndexPlan>>, Error> {
+pub(super) fn indexes(dialect: &str, job: &IndexJob) -> Vec<Vec<IndexPlan>> {
     let of_table = |table: &Table| {
-        let copies = count(table, "copies", table.copies.evaluate(&job.parameters)?)?;
-        let rows = count(table, "rows", table.rows.evaluate(&job.parameters)?)?;
         let of_copy = |copy| {
-            let place = Place { dialect, copy, rows, engine: &job.engine };
+            let place = Place { dialect, copy, rows: table.rows, engine: &job.engine };
             let name = place.name(table);
             IndexPlan { statements: place.indexes(table, &name), table: name }
         };
-        Ok((1..=copies).map(of_copy).collect())
+        (1..=table.copies).map(of_copy).collect()
     };
     job.schema.tables.iter().map(of_table).collect()
 }
@@ -151,7 +147,7 @@ fn plan(table: &Table, place: &Place<'_>, seed: u64, job: &LoadJob) -> Result<Ta
     };
     // Bounds such as `1..rows` have no value where there are no rows, and nobody needs it.
     let loaded = if place.rows == 0 { &[] } else { table.columns.as_slice() };
-    let values = Values::compile(&name, loaded, (&job.parameters, job.now_seconds))?;
+    let values = Values::compile(&name, loaded, job.now_seconds)?;
     Ok(TablePlan {
         rows: place.rows,
         seed,
@@ -161,11 +157,5 @@ fn plan(table: &Table, place: &Place<'_>, seed: u64, job: &LoadJob) -> Result<Ta
         indexes: place.indexes(table, &name),
         finish: place.statements(&table.finish, &name),
         name,
-    })
-}
-
-fn count(table: &Table, what: &str, value: i64) -> Result<u64, Error> {
-    u64::try_from(value).map_err(|_| {
-        Error::Schema(format!("table `{}` has `{value}` {what}; give 0 or more", table.name))
     })
 }

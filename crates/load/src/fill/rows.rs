@@ -3,13 +3,12 @@
 use crate::{
     Error,
     keys::{Filler, Letters, Pool, Random, Template, Zipf},
-    session::{RowSink, RowSource},
+    wire::{RowSink, RowSource},
 };
 use model::{
-    Parameters,
     civil::Civil,
     schema::{Column, ColumnValue},
-    workload::Generator,
+    script::Generator,
 };
 use std::io::Write;
 
@@ -37,7 +36,7 @@ impl Values {
     pub(super) fn compile(
         table: &str,
         columns: &[Column],
-        (parameters, now_seconds): (&Parameters, u64),
+        now_seconds: u64,
     ) -> Result<Self, Error> {
         let compile = |column: &Column| match &column.value {
             ColumnValue::RowNumber => Ok(Value::RowNumber(0)),
@@ -47,7 +46,7 @@ impl Values {
                 Ok(Value::Moment(*low, high - *low + 1))
             }
             ColumnValue::Drawn(generator) => {
-                value(generator, parameters, &format!("column `{}` of `{table}`", column.name))
+                value(generator, &format!("column `{}` of `{table}`", column.name))
             }
         };
         Ok(Self(columns.iter().map(compile).collect::<Result<_, _>>()?))
@@ -62,34 +61,32 @@ impl Values {
     }
 }
 
-fn value(generator: &Generator, parameters: &Parameters, place: &str) -> Result<Value, Error> {
-    let bounds = |low: &model::expression::Expression, high: &model::expression::Expression| {
-        let (low, high) = (low.evaluate(parameters)?, high.evaluate(parameters)?);
-        match high.checked_sub(low).and_then(|span| u64::try_from(span).ok()) {
+fn value(generator: &Generator, place: &str) -> Result<Value, Error> {
+    let bounds =
+        |low: i64, high: i64| match high.checked_sub(low).and_then(|span| u64::try_from(span).ok())
+        {
             Some(span) => Ok((low, span + 1)),
             None => Err(Error::Schema(format!(
                 "{place} has bounds `{low}` to `{high}`; the first must not be above the second"
             ))),
-        }
-    };
+        };
     Ok(match generator {
         Generator::Uniform { low, high } => {
-            let (low, span) = bounds(low, high)?;
+            let (low, span) = bounds(*low, *high)?;
             Value::Uniform(low, span)
         }
         Generator::Zipf { low, high, exponent } => {
-            let (low, span) = bounds(low, high)?;
+            let (low, span) = bounds(*low, *high)?;
             Value::Zipf(low - 1, Zipf::new(span, *exponent))
         }
         Generator::Consecutive { first } | Generator::Sequence { first } => {
-            Value::RowNumber(first.evaluate(parameters)? - 1)
+            Value::RowNumber(first - 1)
         }
         Generator::Template { template } => Value::Text(Template::new(template)),
-        Generator::Integer { value } => Value::Integer(value.evaluate(parameters)?),
+        Generator::Integer { value } => Value::Integer(*value),
         Generator::Text { value } => Value::Text(Template::fixed(value)),
         Generator::Filler { low, high, random_percent } => {
-            let interval = (low.evaluate(parameters)?, high.evaluate(parameters)?);
-            let filler = Filler::new(interval, *random_percent, &Pool::new()).ok_or_else(|| {
+            let filler = Filler::new((*low, *high), *random_percent, &Pool::new()).ok_or_else(|| {
                 Error::Schema(format!(
                     "{place} has a filler of `{low}` to `{high}` characters, {random_percent} % of \
                      them random; give lengths from 0 to {} and at most 100 %",

@@ -2,15 +2,13 @@
 
 use super::{fill, index, plan, rows::TableRows};
 use crate::{
-    Error,
-    session::{self, RowSink, RowSource, Session, Split},
+    Error, protocol,
+    wire::{RowSink, RowSource, Session, Split},
 };
 use model::{
-    Parameters,
     drive::{Endpoint, IndexJob, LoadIndexes, LoadJob, Target},
-    expression::Expression,
     schema::{Column, ColumnValue, Schema, Table},
-    workload::Generator,
+    script::Generator,
 };
 use std::{collections::BTreeMap, path::Path};
 
@@ -23,18 +21,18 @@ fn template(groups: usize) -> Generator {
 }
 
 /// The classic table in two copies.
-fn job(rows: i64, threads: u32) -> LoadJob {
+fn job(rows: u32, threads: u32) -> LoadJob {
     let create = "CREATE TABLE {table} (id INTEGER PRIMARY KEY, k INTEGER NOT NULL, \
                   c CHAR(120) NOT NULL, pad CHAR(60) NOT NULL) /* {engine} */";
     let statement = |key: &str, sql: &str| (key.to_owned(), vec![sql.to_owned()]);
     let table = Table {
         name: "sbtest{n}".to_owned(),
-        copies: Expression::new("tables"),
-        rows: Expression::new("rows"),
+        copies: 2,
+        rows: rows.into(),
         create: BTreeMap::from([("sqlite".to_owned(), create.to_owned())]),
         columns: vec![
             Column { name: "id".to_owned(), value: ColumnValue::RowNumber },
-            drawn("k", Generator::Uniform { low: 1.into(), high: Expression::new("rows") }),
+            drawn("k", Generator::Uniform { low: 1, high: rows.into() }),
             drawn("c", template(10)),
             drawn("pad", template(5)),
         ],
@@ -51,10 +49,8 @@ fn job(rows: i64, threads: u32) -> LoadJob {
         warm: BTreeMap::new(),
     };
     let schema = Schema { name: "classic".to_owned(), help: String::new(), tables: vec![table] };
-    let parameters = Parameters::from([("tables".to_owned(), 2), ("rows".to_owned(), rows)]);
     LoadJob {
         schema,
-        parameters,
         engine: "none".to_owned(),
         threads,
         seed: 7,
@@ -88,7 +84,7 @@ fn a_load_makes_tables_rows_indexes_and_finishes() {
     assert_eq!((report.rows, report.threads, report.method.as_str()), (6000, 1, "INSERT"));
     assert!(report.rows_seconds > 0.0 && report.index_seconds > 0.0, "{report:?}");
 
-    let mut session = session::open(&target).unwrap();
+    let mut session = protocol::open(&target).unwrap();
     let mut check = |sql: &str, expected: &str| assert_eq!(one(session.as_mut(), sql), expected);
     check("SELECT count(*) FROM sbtest1", "3000");
     check("SELECT count(*) FROM sbtest2 WHERE id BETWEEN 1 AND 3000", "3000");
@@ -107,12 +103,12 @@ fn indexes_are_created_by_the_load_or_as_a_phase() {
     let job = LoadJob { indexes: LoadIndexes::LeftOut, ..job(0, 2) };
     let report = fill(&target, &job).unwrap();
     assert_eq!((report.rows, report.threads), (0, 1));
-    let mut session = session::open(&target).unwrap();
+    let mut session = protocol::open(&target).unwrap();
     let indexes = "SELECT count(*) FROM sqlite_master WHERE name IN ('k_1', 'k_2')";
     assert_eq!(one(session.as_mut(), "SELECT count(*) FROM sbtest2"), "0");
     assert_eq!(one(session.as_mut(), indexes), "0");
-    let LoadJob { schema, parameters, engine, .. } = job;
-    let phase = IndexJob { schema, parameters, engine };
+    let LoadJob { schema, engine, .. } = job;
+    let phase = IndexJob { schema, engine };
     let times = index(&target, &phase).unwrap();
     let statements: Vec<&str> = times.iter().map(|time| time.sql.as_str()).collect();
     let expected = ["CREATE INDEX k_1 ON sbtest1 (k)", "CREATE INDEX k_2 ON sbtest2 (k)"];
@@ -132,9 +128,8 @@ fn indexes_are_those_of_the_engine_else_of_the_dialect_else_of_any() {
     job.schema.tables[0].indexes =
         [key("rocksdb", "R {n}"), key("mysql", "M {table}"), key("any", "A {rows}")].into();
     let check = |dialect: &str, engine: &str, expected: &str| {
-        let LoadJob { schema, parameters, .. } = job.clone();
-        let job = IndexJob { schema, parameters, engine: engine.to_owned() };
-        let plans = plan::indexes(dialect, &job).unwrap();
+        let job = IndexJob { schema: job.schema.clone(), engine: engine.to_owned() };
+        let plans = plan::indexes(dialect, &job);
         assert_eq!(plans[0][1].statements, [expected], "{dialect} {engine}");
     };
     check("mysql", "RocksDB", "R 2");
@@ -155,22 +150,20 @@ fn a_failed_load_names_the_table_and_the_reason() {
     };
     check(|table| table.create.clear(), "has no `create` for `sqlite`; add one");
     check(|table| table.name = "t".to_owned(), "cannot create `t`: table t already exists");
-    check(|table| table.rows = (-1).into(), "`-1` rows; give 0 or more");
-    check(|table| table.copies = Expression::new("x"), "`x`, which is not a parameter");
     check(|table| table.columns[1].name = "z".to_owned(), "into `sbtest1`: table sbtest1 has no");
     check(
-        |table| table.columns[0] = drawn("id", Generator::Integer { value: 1.into() }),
+        |table| table.columns[0] = drawn("id", Generator::Integer { value: 1 }),
         "into `sbtest1`: UNIQUE constraint failed",
     );
     check(
         |table| {
-            let (name, plus) = ("x".to_owned(), 0.into());
+            let (name, plus) = ("x".to_owned(), 0);
             table.columns[2] = drawn("c", Generator::Draw { name, plus });
         },
         "column `c` of `sbtest1` refers to `x`",
     );
     check(
-        |table| table.columns[1] = drawn("k", Generator::Uniform { low: 2.into(), high: 1.into() }),
+        |table| table.columns[1] = drawn("k", Generator::Uniform { low: 2, high: 1 }),
         "bounds `2` to `1`",
     );
 }
@@ -215,7 +208,7 @@ fn the_rows_are_the_same_however_they_are_divided() {
 
 #[test]
 fn lanes_cover_every_row_once() {
-    let check = |rows: i64, split: Split, threads: u32, lanes_per_table: usize| {
+    let check = |rows: u32, split: Split, threads: u32, lanes_per_table: usize| {
         let tables = plan::tables("sqlite", &job(rows, 1)).unwrap();
         let lanes = plan::lanes(&tables, split, threads);
         assert_eq!(lanes.len(), 2 * lanes_per_table, "{rows} rows, {split:?}");
@@ -227,7 +220,7 @@ fn lanes_cover_every_row_once() {
                 next[lane.table] = end;
             }
         }
-        assert_eq!(next, [rows as u64 + 1; 2], "{rows} rows, {split:?}");
+        assert_eq!(next, [u64::from(rows) + 1; 2], "{rows} rows, {split:?}");
     };
     check(0, Split::Ranges, 4, 1);
     check(1, Split::Ranges, 4, 1);
@@ -268,8 +261,9 @@ fn nothing_is_created_for_the_null_protocol() {
 #[test]
 fn an_unknown_protocol_is_refused_with_the_known_ones() {
     let target = Target { protocol: "oracle".to_owned(), ..target(Path::new("x")) };
-    let Err(error) = session::open(&target) else { panic!("must be refused") };
-    assert!(error.message.contains("(known: mysql, null, postgres, sqlite)"), "{error}");
-    let error: Error = Error::sql("cannot open a session")(error);
+    let Err(error) = protocol::open(&target) else { panic!("must be refused") };
+    let known = "(known: `mysql`, `postgres`, `sqlite`, `null`)";
+    assert!(error.message().contains(known), "{error}");
+    let error: Error = Error::server("cannot open a session")(error);
     assert!(error.to_string().starts_with("cannot open a session: there is no protocol `oracle`"));
 }

@@ -1,7 +1,7 @@
 //! Texts of random length that a compressor can shorten by a chosen share only.
 
 use super::Random;
-use crate::pieces::BRIEF;
+use crate::wire::pieces::BRIEF;
 use std::sync::Arc;
 
 /// Characters that the random parts of long texts are cut from. Long enough that two rows of one

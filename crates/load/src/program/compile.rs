@@ -4,17 +4,17 @@ use super::values::{Scope, Values, index};
 use super::{Every, Limits, Op, Program, Source, Span, Sql, Statement, statement};
 use crate::keys::Pool;
 use model::{
-    Parameters,
     drive::{Assignment, Origin},
-    workload::{self, Class, Mode, Role, TableChoice, Workload},
+    script::{self, Role},
+    workload::{Class, Mode, TableChoice},
 };
 use std::collections::BTreeMap;
 
-/// Compiles what a role executes, or all operations where there are no roles.
+/// Compiles what a role executes.
 pub(super) fn compile(
     assignment: &Assignment,
     dialect: &str,
-    role: Option<&Role>,
+    role: &Role,
 ) -> Result<Program, Refusal> {
     let mut compiler = Compiler::new(assignment, dialect);
     compiler.whole(role)?;
@@ -28,7 +28,6 @@ pub(super) type Refusal = (String, String);
 pub(super) struct Compiler<'a> {
     assignment: &'a Assignment,
     pub(super) dialect: &'a str,
-    pub(super) parameters: Parameters,
     captures: BTreeMap<String, u16>,
     /// Characters of all fillers, once there is one.
     pool: Option<Pool>,
@@ -39,31 +38,25 @@ pub(super) struct Compiler<'a> {
 
 impl<'a> Compiler<'a> {
     fn new(assignment: &'a Assignment, dialect: &'a str) -> Self {
-        let mut parameters = assignment.workload.parameters.clone();
-        parameters.extend(assignment.parameters.clone());
         Self {
             assignment,
             dialect,
-            parameters,
             captures: BTreeMap::new(),
             pool: None,
-            program: Program::empty(&assignment.workload.name),
+            program: Program::empty(&assignment.script.workload),
             table: String::new(),
         }
     }
 
-    fn whole(&mut self, role: Option<&Role>) -> Result<(), Refusal> {
-        let workload = &self.assignment.workload;
+    fn whole(&mut self, role: &Role) -> Result<(), Refusal> {
         let nowhere = |reason: String| (String::new(), reason);
         self.table().map_err(nowhere)?;
-        let ops = ops_of(workload, role).map_err(nowhere)?;
-        if ops.is_empty() {
-            let what = role.map_or("it".to_owned(), |role| format!("role `{}`", role.name));
-            return Err(nowhere(format!("{what} has no operation; add an `[[op]]`")));
+        if role.ops.is_empty() {
+            return Err(nowhere("it has no operation; add an `[[op]]`".to_owned()));
         }
-        self.program.role = role.map(|role| role.name.clone()).unwrap_or_default();
+        self.program.role.clone_from(&role.name);
         // Of all operations, so that a value has the same number in every role.
-        for statement in workload.ops.iter().flat_map(|op| &op.statements) {
+        for statement in self.assignment.script.statements() {
             if let Some(name) = &statement.capture
                 && !self.captures.contains_key(name)
             {
@@ -72,7 +65,7 @@ impl<'a> Compiler<'a> {
                 self.program.kept += 1;
             }
         }
-        ops.into_iter().try_for_each(|op| self.op(op))
+        role.ops.iter().try_for_each(|op| self.op(op))
     }
 
     fn table(&mut self) -> Result<(), String> {
@@ -80,19 +73,18 @@ impl<'a> Compiler<'a> {
         let Some(table) = schema.tables.first() else {
             return Err(format!("its schema `{}` has no table", schema.name));
         };
-        let copies = table.copies.evaluate(&self.parameters).map_err(|error| error.to_string())?;
-        if copies < 1 {
+        if table.copies < 1 {
             return Err(format!(
-                "table `{}` of schema `{}` has {copies} copies; it needs at least one",
+                "table `{}` of schema `{}` has 0 copies; it needs at least one",
                 table.name, schema.name
             ));
         }
         self.table.clone_from(&table.name);
-        self.program.tables = copies as u64;
+        self.program.tables = table.copies;
         Ok(())
     }
 
-    fn op(&mut self, op: &workload::Op) -> Result<(), Refusal> {
+    fn op(&mut self, op: &script::Op) -> Result<(), Refusal> {
         let place = format!(", op `{}`", op.name);
         if op.weight == 0 {
             return Err((place, "its weight is 0; it must be at least 1".to_owned()));
@@ -100,8 +92,6 @@ impl<'a> Compiler<'a> {
         let mut scope = Scope::default();
         let at_op = |reason: String| (place.clone(), reason);
         let draws = self.values(op.name.clone()).draws(&op.draws, &mut scope).map_err(at_op)?;
-        let transaction = op.transaction.holds(&self.parameters);
-        let transaction = transaction.map_err(|error| at_op(error.to_string()))?;
         let mut statements = self.statements(op, &scope)?;
         if statements.is_empty() {
             return Err((place, "it has no statement to execute".to_owned()));
@@ -113,10 +103,8 @@ impl<'a> Compiler<'a> {
         {
             first.table = TableChoice::Fresh;
         }
-        let writing = || statements.iter().filter(|statement| statement.class == Class::Write);
-        let writes = writing().next().is_some();
-        let rows = writing().map(|one| one.repeat * u64::from(one.rows)).sum();
-        if transaction {
+        let writes = statements.iter().any(|statement| statement.class == Class::Write);
+        if op.transaction {
             statements.insert(0, self.bracket("BEGIN"));
             statements.push(self.bracket("COMMIT"));
         }
@@ -129,16 +117,15 @@ impl<'a> Compiler<'a> {
             weight_end: self.program.weight_total,
             draws,
             statements: Span { start, end },
-            transaction,
+            transaction: op.transaction,
             writes,
-            rows,
         });
         Ok(())
     }
 
     /// The statements of an operation in the order in which they are executed, those left out that
     /// have a `repeat` of 0.
-    fn statements(&mut self, op: &workload::Op, of_op: &Scope) -> Result<Vec<Statement>, Refusal> {
+    fn statements(&mut self, op: &script::Op, of_op: &Scope) -> Result<Vec<Statement>, Refusal> {
         let mut statements = Vec::new();
         let mut in_turn = Vec::new();
         let mut scope = of_op.clone();
@@ -157,7 +144,7 @@ impl<'a> Compiler<'a> {
             let (number, position) = (self.program.ops.len() as u32, position as u32);
             let origin = Origin { op: number, statement: position, copy: 1 };
             if let Some(line) = statement.line {
-                let place = format!("{}:{line}", self.assignment.workload.source);
+                let place = format!("{}:{line}", self.assignment.script.source);
                 self.program.places.insert((number, position), place);
             }
             if !statement.in_turn {
@@ -174,22 +161,19 @@ impl<'a> Compiler<'a> {
     /// Compiles one statement and adds its draws to the scope; `None` if its `repeat` is 0.
     fn statement(
         &mut self,
-        from: &workload::Statement,
+        from: &script::Statement,
         (identity, origin): (String, Origin),
         scope: &mut Scope,
     ) -> Result<Option<Statement>, String> {
-        let repeat = self.values(identity.clone()).number(&from.repeat)?;
-        let repeat = u64::try_from(repeat)
-            .map_err(|_| format!("`repeat` is {repeat}; it must not be negative"))?;
-        if repeat == 0 {
+        if from.repeat == 0 {
             return Ok(None);
         }
         let draws = self.values(identity.clone()).draws(&from.draws, scope)?;
         let mut scope = scope.clone();
         let row_draws = self.values(identity.clone()).draws(&from.row_draws, &mut scope)?;
         let text = statement::Text::new(self, from, (identity, &scope))?;
-        let expect_rows = self.limits(from.expect.rows.as_ref())?;
-        let expect_changed = self.limits(from.expect.changed.as_ref())?;
+        let expect_rows = limits(from.expect.rows);
+        let expect_changed = limits(from.expect.changed);
         let changed = match expect_changed {
             Limits::NONE if from.class == Class::Write => 1,
             Limits { low, .. } => low,
@@ -205,7 +189,6 @@ impl<'a> Compiler<'a> {
                 pieces: text.pieces(&self.table, copy),
                 parameters: text.parameters(),
                 origin: Some(Origin { copy, ..origin }),
-                capture: from.capture.is_some(),
                 expected: (expect_rows.low, changed),
             });
         }
@@ -219,7 +202,7 @@ impl<'a> Compiler<'a> {
             copies,
             every,
             table: from.table,
-            repeat,
+            repeat: from.repeat,
             rows: text.rows,
             slots: Span { start, end: self.program.slots.len() as u32 },
             only,
@@ -237,7 +220,7 @@ impl<'a> Compiler<'a> {
 
     /// The source of a prepared statement whose only argument is one integer; `start` is the first
     /// of its slots.
-    fn only(&self, from: &workload::Statement, (start, rows): (u32, u32)) -> Option<Source> {
+    fn only(&self, from: &script::Statement, (start, rows): (u32, u32)) -> Option<Source> {
         let prepared = self.mode(from) == Mode::Prepared;
         match &self.program.slots[start as usize..] {
             [slot] if slot.count == 1 && rows == 1 && !slot.source.is_text() => {
@@ -247,11 +230,8 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    fn every(&mut self, from: &workload::Statement) -> Result<Option<Every>, String> {
-        let Some(every) = &from.every else { return Ok(None) };
-        let period = self.values(String::new()).number(every)?;
-        let period = u64::try_from(period).ok().filter(|period| *period > 0);
-        let period = period.ok_or_else(|| format!("`every` is `{every}`; it must be above 0"))?;
+    fn every(&mut self, from: &script::Statement) -> Result<Option<Every>, String> {
+        let Some(period) = from.every else { return Ok(None) };
         if period == 1 && !from.untimed {
             return Ok(None);
         }
@@ -260,33 +240,27 @@ impl<'a> Compiler<'a> {
         Ok(Some(Every { period, untimed: from.untimed, visit }))
     }
 
-    fn advance(&mut self, from: &workload::Statement) -> Result<Option<(u16, i64)>, String> {
+    fn advance(&mut self, from: &script::Statement) -> Result<Option<(u16, i64)>, String> {
         let Some(advance) = &from.advance else { return Ok(None) };
-        let values = self.values(String::new());
-        let number = values.kept(&advance.name)?;
-        Ok(Some((number, values.number(&advance.by)?)))
+        Ok(Some((self.values(String::new()).kept(&advance.name)?, advance.by)))
     }
 
     /// How a statement travels.
-    pub(super) fn mode(&self, from: &workload::Statement) -> Mode {
+    pub(super) fn mode(&self, from: &script::Statement) -> Mode {
         from.mode_in(self.dialect, self.assignment.mode)
     }
 
     /// BEGIN or COMMIT, of which the program has one text each.
     fn bracket(&mut self, word: &str) -> Statement {
         let mode = self.assignment.mode.unwrap_or(Mode::Prepared);
-        let found = self
-            .program
-            .sql
-            .iter()
-            .position(|sql| sql.pieces == [word] && sql.mode == mode && !sql.capture);
+        let found =
+            self.program.sql.iter().position(|sql| sql.pieces == [word] && sql.mode == mode);
         let sql = found.unwrap_or_else(|| {
             self.program.sql.push(Sql {
                 mode,
                 pieces: vec![word.to_owned()],
                 parameters: Vec::new(),
                 origin: None,
-                capture: false,
                 expected: (0, 0),
             });
             self.program.sql.len() - 1
@@ -313,26 +287,8 @@ impl<'a> Compiler<'a> {
         }
     }
 
-    fn limits(&self, bounds: Option<&workload::Bounds>) -> Result<Limits, String> {
-        let Some(bounds) = bounds else { return Ok(Limits::NONE) };
-        let number = |expression: &model::expression::Expression| {
-            expression.evaluate(&self.parameters).map_err(|error| error.to_string())
-        };
-        let (low, high) = (number(&bounds.low)?, number(&bounds.high)?);
-        if high < low || high < 0 {
-            return Err(format!("`expect` from {low} to {high} can never be met"));
-        }
-        Ok(Limits { low: low.max(0) as u64, high: high as u64 })
-    }
-
     pub(super) fn values(&mut self, place: String) -> Values<'_> {
-        Values {
-            program: &mut self.program,
-            parameters: &self.parameters,
-            captures: &self.captures,
-            pool: &mut self.pool,
-            place,
-        }
+        Values { program: &mut self.program, captures: &self.captures, pool: &mut self.pool, place }
     }
 }
 
@@ -360,24 +316,8 @@ fn turns(statements: Vec<Statement>) -> Result<Vec<Statement>, String> {
     Ok((0..times).flat_map(once).collect())
 }
 
-/// The operations of a role, or all of them where there are no roles.
-fn ops_of<'a>(
-    workload: &'a Workload,
-    role: Option<&Role>,
-) -> Result<Vec<&'a workload::Op>, String> {
-    let Some(role) = role else { return Ok(workload.ops.iter().collect()) };
-    let find = |name: &String| {
-        workload.ops.iter().find(|op| op.name == *name).ok_or_else(|| {
-            let known: Vec<String> =
-                workload.ops.iter().map(|op| format!("`{}`", op.name)).collect();
-            format!(
-                "role `{}` names the op `{name}`, which does not exist (known: {})",
-                role.name,
-                known.join(", ")
-            )
-        })
-    };
-    role.ops.iter().map(find).collect()
+fn limits(bounds: Option<script::Bounds>) -> Limits {
+    bounds.map_or(Limits::NONE, |bounds| Limits { low: bounds.low, high: bounds.high })
 }
 
 impl Program {

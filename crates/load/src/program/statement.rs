@@ -4,8 +4,9 @@ use super::compile::Compiler;
 use super::values::Scope;
 use super::{Decimal, Parameter, Slot, Source};
 use model::{
+    script,
     sql::{self, Token},
-    workload::{self, Mode},
+    workload::Mode,
 };
 
 /// Arguments of one statement at most: both wire protocols count them in 16 bits.
@@ -32,7 +33,7 @@ impl Text {
     /// Compiles the text and the arguments of a statement; `identity` is that of its counters.
     pub(super) fn new(
         compiler: &mut Compiler<'_>,
-        from: &workload::Statement,
+        from: &script::Statement,
         (identity, scope): (String, &Scope),
     ) -> Result<Self, String> {
         let source = sql_of(from, compiler.dialect)?;
@@ -46,10 +47,7 @@ impl Text {
                 .map_err(|reason| format!("argument {}: {reason}", position + 1))?;
             arguments.push(argument);
         }
-        let rows = match &from.rows_per_statement {
-            None => 1,
-            Some(rows) => at_least_one(compiler.values(identity).number(rows)?, "rows")?,
-        };
+        let rows = from.rows_per_statement.unwrap_or(1);
         let text = Self { tokens, arguments, rows };
         text.check(from)?;
         Ok(text)
@@ -107,7 +105,7 @@ impl Text {
         pieces.0
     }
 
-    fn check(&self, from: &workload::Statement) -> Result<(), String> {
+    fn check(&self, from: &script::Statement) -> Result<(), String> {
         let places: Vec<&Token> = self
             .tokens
             .iter()
@@ -151,7 +149,7 @@ impl Text {
 }
 
 /// The SQL for a dialect: its own, or the common one.
-fn sql_of<'a>(from: &'a workload::Statement, dialect: &str) -> Result<&'a str, String> {
+fn sql_of<'a>(from: &'a script::Statement, dialect: &str) -> Result<&'a str, String> {
     let any = || from.sql_for.values().next().filter(|_| dialect == "null").map(String::as_str);
     from.sql_on(dialect)
         .or_else(any)
@@ -160,15 +158,12 @@ fn sql_of<'a>(from: &'a workload::Statement, dialect: &str) -> Result<&'a str, S
 
 fn argument(
     compiler: &mut Compiler<'_>,
-    (mode, arg): (Mode, &workload::Arg),
+    (mode, arg): (Mode, &script::Arg),
     (identity, scope): (String, &Scope),
 ) -> Result<Argument, String> {
     let dialect = compiler.dialect;
     let mut values = compiler.values(identity);
-    let count = match &arg.list {
-        None => 1,
-        Some(list) => at_least_one(values.number(list)?, "list")?,
-    };
+    let count = arg.list.unwrap_or(1);
     let source = values.source(&arg.value, scope)?;
     let literals = match mode {
         Mode::Prepared => None,
@@ -199,13 +194,6 @@ fn argument(
         _ => Parameter::Integer,
     };
     Ok(Argument { slot: Slot { source, count }, parameter, list: arg.list.is_some(), literals })
-}
-
-fn at_least_one(value: i64, what: &str) -> Result<u32, String> {
-    match u32::try_from(value) {
-        Ok(count) if count >= 1 && u64::from(count) <= PARAMETERS_MAX => Ok(count),
-        _ => Err(format!("`{what}` is {value}; it must be from 1 to {PARAMETERS_MAX}")),
-    }
 }
 
 /// Text under construction: the last piece grows, an argument starts the next.

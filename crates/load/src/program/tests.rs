@@ -1,19 +1,19 @@
 use super::*;
 use crate::testing::*;
-use model::workload::{
-    Arg, Arrival, Draw as ModelDraw, Generator, Op as ModelOp, Pair, Role, RoleArrival, RoleEnd,
-    Spacing,
+use model::workload::Mode;
+use model::{
+    drive::Assignment,
+    script::{Arg, Draw as ModelDraw, End, Generator, Op as ModelOp, Pairing, Role},
 };
-use model::{drive::Assignment, expression::Condition};
 
 /// The program of a workload, or of its first role.
-fn compiled(assignment: &model::drive::Assignment, dialect: &str) -> Result<Program, crate::Error> {
-    let mut cast = Cast::compile(assignment, dialect)?;
-    Ok(cast.parts.remove(0).program.as_ref().clone())
+fn compiled(assignment: &Assignment, dialect: &str) -> Result<Program, crate::Error> {
+    let mut roles = Roles::compile(assignment, dialect)?;
+    Ok(roles.parts.remove(0).program.as_ref().clone())
 }
 
 /// Compiles one statement for a dialect and shows what is sent: arguments as `<i>` or `<text>`.
-fn sent(statement: model::workload::Statement, dialect: &str) -> Result<Vec<String>, String> {
+fn sent(statement: model::script::Statement, dialect: &str) -> Result<Vec<String>, String> {
     let assignment = assignment(vec![op("o", vec![statement])], 2);
     let program = compiled(&assignment, dialect).map_err(|error| error.to_string())?;
     let shown = program.sql.iter().map(|sql| {
@@ -32,11 +32,11 @@ fn sent(statement: model::workload::Statement, dialect: &str) -> Result<Vec<Stri
     Ok(shown.collect())
 }
 
-fn check(statement: model::workload::Statement, expected: &[&str]) {
+fn check(statement: model::script::Statement, expected: &[&str]) {
     assert_eq!(sent(statement, "mysql").unwrap(), expected);
 }
 
-fn refused(assignment: &model::drive::Assignment, expected: &str) {
+fn refused(assignment: &Assignment, expected: &str) {
     match compiled(assignment, "mysql") {
         Ok(_) => panic!("compiled, expected: {expected}"),
         Err(error) => assert_eq!(error.to_string(), expected),
@@ -44,7 +44,7 @@ fn refused(assignment: &model::drive::Assignment, expected: &str) {
 }
 
 /// The one-statement workload must be refused for this reason.
-fn refused_statement(statement: model::workload::Statement, reason: &str) {
+fn refused_statement(statement: model::script::Statement, reason: &str) {
     let expected = format!("workload `w`, op `o`, statement 1: {reason}");
     refused(&assignment(vec![op("o", vec![statement])], 2), &expected);
 }
@@ -79,7 +79,7 @@ fn lists_and_rows_are_spelled_out() {
     let update = statement("UPDATE t SET c=? WHERE id IN ({list})", args);
     check(update, &["UPDATE t SET c=<##> WHERE id IN (<i>, <i>)"]);
     let mut insert = statement("INSERT INTO t VALUES {rows}", vec![row(), text("x")]);
-    insert.rows_per_statement = Some(expression("2"));
+    insert.rows_per_statement = Some(2);
     check(insert, &["INSERT INTO t VALUES (<i>, <x>), (<i>, <x>)"]);
 }
 
@@ -109,8 +109,7 @@ fn a_dialect_may_have_its_own_sql() {
 #[test]
 fn transactions_share_their_brackets() {
     let one = || statement("SELECT 1", vec![]);
-    let transaction =
-        |name| ModelOp { transaction: Condition::Fixed(true), ..op(name, vec![one()]) };
+    let transaction = |name| ModelOp { transaction: true, ..op(name, vec![one()]) };
     let both = assignment(vec![transaction("a"), transaction("b")], 1);
     let program = compiled(&both, "mysql").unwrap();
     let texts: Vec<&str> = program.sql.iter().map(|sql| sql.pieces[0].as_str()).collect();
@@ -140,7 +139,7 @@ fn statements_in_turn_are_repeated_together_on_one_table() {
     delete.repeat = expression("range / 5");
     let id = Generator::Draw { name: "id".to_owned(), plus: expression("0") };
     let mut insert = statement("INSERT {table} ?", vec![arg(id)]);
-    (insert.in_turn, insert.repeat) = (true, delete.repeat.clone());
+    (insert.in_turn, insert.repeat) = (true, delete.repeat);
     insert.table = TableChoice::Same;
     let after = statement("SELECT", vec![]);
     let all = vec![delete.clone(), insert.clone(), after];
@@ -166,21 +165,16 @@ fn statements_in_turn_are_repeated_together_on_one_table() {
 }
 
 #[test]
-fn a_transaction_may_depend_on_a_parameter() {
-    let mut one = op("o", vec![statement("SELECT 1", vec![])]);
-    one.transaction = Condition::When(expression("1 - skip"));
-    let check = |skip: i64, expected: usize| {
-        let mut all = assignment(vec![one.clone()], 1);
-        all.parameters.insert("skip".to_owned(), skip);
+fn a_transaction_has_two_statements_more() {
+    let one = op("o", vec![statement("SELECT 1", vec![])]);
+    let check = |transaction: bool, expected: usize| {
+        let all = assignment(vec![ModelOp { transaction, ..one.clone() }], 1);
         let program = compiled(&all, "mysql").unwrap();
-        assert_eq!(program.statements.len(), expected, "{skip}");
-        assert_eq!(program.ops[0].transaction, expected > 1, "{skip}");
+        assert_eq!(program.statements.len(), expected, "{transaction}");
+        assert_eq!(program.ops[0].transaction, transaction);
     };
-    check(0, 3);
-    check(1, 1);
-    let missing = assignment(vec![one], 1);
-    let message = compiled(&missing, "mysql").unwrap_err().to_string();
-    assert!(message.starts_with("workload `w`, op `o`: `1 - skip` names `skip`"), "{message}");
+    check(true, 3);
+    check(false, 1);
 }
 
 #[test]
@@ -195,7 +189,7 @@ fn a_phase_may_say_how_all_statements_travel() {
     text.mode_for = [("mysql".to_owned(), Mode::Text)].into();
     let prepared = statement("SELECT 2", vec![]);
     let mut one = op("o", vec![decimal, text, prepared]);
-    one.transaction = Condition::Fixed(true);
+    one.transaction = true;
     let check = |mode: Option<Mode>, expected: [Mode; 5]| {
         let all = Assignment { mode, ..assignment(vec![one.clone()], 1) };
         let program = compiled(&all, "mysql").unwrap();
@@ -218,12 +212,7 @@ fn errors_name_statement_counts_and_remedy() {
     let list_at_mark = statement("SELECT ?", vec![list(ids(), "2")]);
     refused_statement(list_at_mark, "argument 1 stands at a `?` of the SQL, but needs a `{list}`");
     let empty = statement("SELECT ?", vec![uniform("rows", "1")]);
-    refused_statement(empty, "argument 1: the interval from `rows` = 1000 to `1` = 1 has no value");
-    let unknown = statement("SELECT ?", vec![uniform("1", "row")]);
-    refused_statement(
-        unknown,
-        "argument 1: `row` names `row`, which is not a parameter (known: range, rows, tables)",
-    );
+    refused_statement(empty, "argument 1: the interval from 1000 to 1 has no value");
     let draw = Generator::Draw { name: "x".to_owned(), plus: expression("0") };
     refused_statement(
         statement("SELECT ?", vec![arg(draw)]),
@@ -244,7 +233,7 @@ fn errors_name_statement_counts_and_remedy() {
         "it uses the table of the previous statement, but is the first of its operation",
     );
     let long = statement("SELECT {list}", vec![list(ids(), "70000")]);
-    refused_statement(long, "argument 1: `list` is 70000; it must be from 1 to 65535");
+    refused_statement(long, "it has 70000 arguments, but at most 65535 can be sent");
     let mut quoted = statement("SELECT ?", vec![template("'#")]);
     quoted.mode = Mode::Text;
     refused_statement(
@@ -270,52 +259,38 @@ fn errors_of_the_whole_workload_are_told() {
     bare.schema.tables.clear();
     refused(&bare, "workload `w`: its schema `s` has no table");
     let mut none = point_query();
-    none.parameters.insert("tables".to_owned(), 0);
+    none.schema.tables[0].copies = 0;
     refused(&none, "workload `w`: table `t{n}` of schema `s` has 0 copies; it needs at least one");
 }
 
-fn role(name: &str, op: &str, end: RoleEnd) -> Role {
-    Role { ops: vec![op.to_owned()], ..closed_role(name, end) }
-}
-
-fn operations(count: &str) -> RoleEnd {
-    RoleEnd::Operations(expression(count))
-}
-
-fn with(name: &str) -> RoleEnd {
-    RoleEnd::With(name.to_owned())
-}
-
-/// A workload of two operations, `read` and `write`, with these roles.
-fn with_roles(roles: Vec<Role>) -> model::drive::Assignment {
+/// A role that executes `read`, `write` or both.
+fn role(name: &str, ops: &str, end: End) -> Role {
     let mut write = statement("INSERT INTO {table} VALUES {rows}", vec![row()]);
-    write.rows_per_statement = Some(expression("30"));
+    write.rows_per_statement = Some(30);
     write.class = Class::Write;
-    let read = statement("SELECT 1", vec![]);
-    let mut all = assignment(vec![op("read", vec![read]), op("write", vec![write])], 1);
-    all.workload.roles = roles;
+    let both = [op("read", vec![statement("SELECT 1", vec![])]), op("write", vec![write])];
+    let own: Vec<ModelOp> = both.into_iter().filter(|op| ops.contains(&op.name)).collect();
+    closed_role(name, &own, end)
+}
+
+fn with_roles(roles: Vec<Role>) -> Assignment {
+    let mut all = assignment(Vec::new(), 1);
+    all.script.roles = roles;
     all
 }
 
 #[test]
 fn every_role_is_a_program_of_its_operations() {
-    let mut writers = role("writers", "write", RoleEnd::Rows(expression("rows")));
-    writers.clients = expression("range");
-    writers.arrival = RoleArrival::Open {
-        per_second: expression("range * 2"),
-        rows: None,
-        spacing: Spacing::Even,
-    };
-    let mut readers = role("readers", "read", with("writers"));
-    readers.ops.push("write".to_owned());
-    let cast = Cast::compile(&with_roles(vec![writers, readers]), "mysql").unwrap();
-    assert_eq!(cast.connections(), Some(11));
+    let writers =
+        Role { clients: 10, arrival: open(20.0), ..role("writers", "write", End::Rows(1000)) };
+    let readers = role("readers", "read write", End::With(0));
+    let roles = Roles::compile(&with_roles(vec![writers, readers]), "mysql").unwrap();
+    assert_eq!(roles.connections(), Some(11));
     // 1000 rows in statements of 30.
-    assert_eq!(cast.parts[0].end, PartEnd::Operations(34));
-    assert_eq!(cast.parts[1].end, PartEnd::With(0));
-    let arrival = Arrival::Open { per_second: 20.0, spacing: Spacing::Even };
-    assert_eq!(cast.parts[0].arrival, Some(arrival));
-    let ops: Vec<Vec<&str>> = cast
+    assert_eq!(roles.parts[0].end, End::Operations(34));
+    assert_eq!(roles.parts[1].end, End::With(0));
+    assert_eq!(roles.parts[0].arrival, open(20.0));
+    let ops: Vec<Vec<&str>> = roles
         .parts
         .iter()
         .map(|part| part.program.ops.iter().map(|op| op.name.as_str()).collect())
@@ -323,27 +298,9 @@ fn every_role_is_a_program_of_its_operations() {
     assert_eq!(ops, [vec!["write"], vec!["read", "write"]]);
     let places = [(0, 0), (9, 0), (10, 1)];
     for (index, part) in places {
-        assert_eq!(cast.place(index).0, part, "connection {index}");
+        assert_eq!(roles.place(index).0, part, "connection {index}");
     }
-    assert_eq!((cast.place(9).1, cast.place(10).1), (9, 0));
-}
-
-#[test]
-fn a_rate_in_rows_need_not_be_a_multiple_of_the_statement() {
-    let mut writers = role("writers", "write", RoleEnd::Rows(expression("rows")));
-    writers.arrival = RoleArrival::Open {
-        per_second: expression("120"),
-        rows: Some(expression("50")),
-        spacing: Spacing::Even,
-    };
-    let cast = Cast::compile(&with_roles(vec![writers.clone()]), "mysql").unwrap();
-    let arrival = Arrival::Open { per_second: 2.4, spacing: Spacing::Even };
-    assert_eq!(cast.parts[0].arrival, Some(arrival));
-    if let RoleArrival::Open { rows, .. } = &mut writers.arrival {
-        *rows = Some(expression("0"));
-    }
-    let expected = "workload `w`, role `writers`: `rows` is 0; it must be at least 1";
-    refused(&with_roles(vec![writers]), expected);
+    assert_eq!((roles.place(9).1, roles.place(10).1), (9, 0));
 }
 
 #[test]
@@ -351,10 +308,10 @@ fn a_mode_of_its_own_counts_in_one_dialect() {
     let mut select = statement("SELECT ?", vec![uniform("1", "9")]);
     select.mode_for = [("mysql".to_owned(), Mode::Text)].into();
     let assignment = assignment(vec![op("o", vec![select])], 1);
-    let mode = |dialect| Cast::compile(&assignment, dialect).unwrap().parts[0].program.sql[0].mode;
+    let mode = |dialect| Roles::compile(&assignment, dialect).unwrap().parts[0].program.sql[0].mode;
     assert_eq!(["mysql", "postgres"].map(mode), [Mode::Text, Mode::Prepared]);
     let only = |dialect| {
-        Cast::compile(&assignment, dialect).unwrap().parts[0].program.statements[0].only.is_some()
+        Roles::compile(&assignment, dialect).unwrap().parts[0].program.statements[0].only.is_some()
     };
     assert_eq!(["mysql", "postgres"].map(only), [false, true], "texts are made in another way");
 }
@@ -368,53 +325,42 @@ fn the_null_client_executes_what_another_dialect_sends_as_text() {
     select.mode_for = [("mysql".to_owned(), Mode::Text)].into();
     let assignment = assignment(vec![op("o", vec![select])], 1);
     for dialect in ["mysql", "null"] {
-        assert!(Cast::compile(&assignment, dialect).is_ok(), "{dialect}");
+        assert!(Roles::compile(&assignment, dialect).is_ok(), "{dialect}");
     }
-    let refused = Cast::compile(&assignment, "postgres").unwrap_err().to_string();
+    let refused = Roles::compile(&assignment, "postgres").unwrap_err().to_string();
     assert!(refused.contains("a decimal has no type of its own"), "{refused}");
 }
 
 #[test]
-fn roles_that_cannot_be_played_are_refused() {
+fn roles_that_cannot_be_executed_are_refused() {
     let check = |roles: Vec<Role>, expected: &str| {
         refused(&with_roles(roles), &format!("workload `w`{expected}"));
     };
-    let one = || operations("1");
+    let one = End::Operations(1);
+    check(vec![closed_role("a", &[], one)], ": it has no operation; add an `[[op]]`");
     check(
-        vec![role("a", "pint", one())],
-        ": role `a` names the op `pint`, which does not exist (known: `read`, `write`)",
+        vec![role("a", "read", End::With(2)), role("c", "write", one)],
+        ", role `a`: it ends with a role that does not exist",
     );
     check(
-        vec![role("a", "read", one()), role("a", "write", one())],
-        ", role `a`: another role has the same name; give each its own",
-    );
-    check(
-        vec![role("a", "read", with("b")), role("c", "write", one())],
-        ", role `a`: there is no other role `b` (known: `c`)",
-    );
-    check(
-        vec![role("a", "read", with("b")), role("b", "read", with("a"))],
+        vec![role("a", "read", End::With(1)), role("b", "read", End::With(0))],
         ", role `a`: it ends when others end, and they never do; end one of them after \
          operations, rows or seconds",
     );
     check(
-        vec![role("a", "read", with("")), role("b", "read", with(""))],
+        vec![role("a", "read", End::Others), role("b", "read", End::Others)],
         ", role `a`: it ends when others end, and they never do; end one of them after \
          operations, rows or seconds",
     );
     check(
-        vec![role("a", "read", RoleEnd::Rows(expression("9")))],
+        vec![role("a", "read", End::Rows(9))],
         ", role `a`: it ends after a number of rows, but its operations write none; end it after \
          operations or seconds",
     );
+    let pairing = Some(Pairing { role: 1, lead: 0 });
+    let many = Role { clients: 3, ..role("b", "write", one) };
     check(
-        vec![role("a", "read", operations("0"))],
-        ", role `a`: `operations` is 0; it must be at least 1",
-    );
-    let pair = Some(Pair { role: "b".to_owned(), lead: 0 });
-    let many = Role { clients: expression("3"), ..role("b", "write", one()) };
-    check(
-        vec![Role { pair, ..role("a", "read", one()) }, many],
+        vec![Role { pairing, ..role("a", "read", one) }, many],
         ", role `a`: it is paired with role `b`, which has 3 clients and not 1; a pair needs \
          equally many",
     );
@@ -427,7 +373,7 @@ fn times_and_fillers_are_arguments_of_their_own_kind() {
     };
     let mut insert = statement("INSERT INTO t VALUES {rows}", vec![]);
     insert.args = vec![arg(Generator::Now), row(), filler("20", 50)];
-    insert.rows_per_statement = Some(expression("2"));
+    insert.rows_per_statement = Some(2);
     for mode in [Mode::Prepared, Mode::Text] {
         insert.mode = mode;
         let row = "(<time>, <i>, <20 at most>)";

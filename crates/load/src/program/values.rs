@@ -2,11 +2,7 @@
 
 use super::{Decimal, Program, Sequence, Source, ZipfSource, sql};
 use crate::keys::{Filler, Pool, Template, Zipf};
-use model::{
-    Parameters,
-    expression::Expression,
-    workload::{Draw, Generator},
-};
+use model::script::{Draw, Generator};
 use std::collections::BTreeMap;
 
 /// Where a named value is kept.
@@ -25,7 +21,6 @@ pub(super) struct Scope {
 /// Compiles values into `program`.
 pub(super) struct Values<'a> {
     pub(super) program: &'a mut Program,
-    pub(super) parameters: &'a Parameters,
     pub(super) captures: &'a BTreeMap<String, u16>,
     pub(super) pool: &'a mut Option<Pool>,
     /// Start of the identity of counters: operation and statement.
@@ -79,14 +74,14 @@ impl Values<'_> {
     ) -> Result<Source, String> {
         Ok(match generator {
             Generator::Uniform { low, high } => {
-                let (low, high) = self.interval(low, high)?;
+                let (low, high) = interval(*low, *high)?;
                 Source::Uniform { low, span: (high.wrapping_sub(low) as u64).wrapping_add(1) }
             }
-            Generator::Zipf { low, high, exponent } => self.zipf(low, high, *exponent)?,
-            Generator::Consecutive { first } => Source::Ascending(self.number(first)?),
-            Generator::Integer { value } => Source::Ascending(self.number(value)?),
+            Generator::Zipf { low, high, exponent } => self.zipf((*low, *high), *exponent)?,
+            Generator::Consecutive { first } => Source::Ascending(*first),
+            Generator::Integer { value } => Source::Ascending(*value),
             Generator::Sequence { first } => {
-                let first = self.number(first)?;
+                let first = *first;
                 let at = index(self.program.sequences.len())?;
                 let key = format!("{}/{}/{at}", self.program.name, self.place);
                 self.program.sequences.push(Sequence { key, first });
@@ -94,9 +89,9 @@ impl Values<'_> {
             }
             Generator::Template { template } => self.text(Template::new(template))?,
             Generator::Text { value } => self.text(Template::fixed(value))?,
-            Generator::Draw { name, plus } => self.draw(name, plus, scope)?,
+            Generator::Draw { name, plus } => self.draw(name, *plus, scope)?,
             Generator::Captured { name, plus } => {
-                Source::Kept { index: self.kept(name)?, plus: self.number(plus)? }
+                Source::Kept { index: self.kept(name)?, plus: *plus }
             }
             Generator::Between { low, high } => {
                 Source::Between { low: self.kept(low)?, high: self.kept(high)? }
@@ -107,7 +102,7 @@ impl Values<'_> {
                 return Err("a `timestamp` belongs to a column of a schema".to_owned());
             }
             Generator::Filler { low, high, random_percent } => {
-                self.filler((low, high), *random_percent)?
+                self.filler((*low, *high), *random_percent)?
             }
         })
     }
@@ -120,12 +115,8 @@ impl Values<'_> {
             .ok_or_else(|| unknown("captured value", name, self.captures.keys(), "`capture`"))
     }
 
-    fn filler(
-        &mut self,
-        (low, high): (&Expression, &Expression),
-        percent: u32,
-    ) -> Result<Source, String> {
-        let (least, most) = self.interval(low, high)?;
+    fn filler(&mut self, (low, high): (i64, i64), percent: u32) -> Result<Source, String> {
+        let (least, most) = interval(low, high)?;
         let pool = self.pool.get_or_insert_with(Pool::new);
         let filler = Filler::new((least, most), percent, pool).ok_or_else(|| {
             format!(
@@ -142,7 +133,7 @@ impl Values<'_> {
     fn decimal(&mut self, sum: &[String], digits: u32, scope: &Scope) -> Result<Source, String> {
         let mut registers = Vec::with_capacity(sum.len());
         for name in sum {
-            match self.draw(name, &Expression::from(0), scope)? {
+            match self.draw(name, 0, scope)? {
                 Source::Register { index, .. } => registers.push(index),
                 _ => return Err(format!("draw `{name}` is text, which cannot be summed")),
             }
@@ -176,12 +167,11 @@ impl Values<'_> {
         }
     }
 
-    fn draw(&self, name: &str, plus: &Expression, scope: &Scope) -> Result<Source, String> {
+    fn draw(&self, name: &str, plus: i64, scope: &Scope) -> Result<Source, String> {
         let place = scope
             .draws
             .get(name)
             .ok_or_else(|| unknown("draw", name, scope.draws.keys(), "`draw`"))?;
-        let plus = self.number(plus)?;
         match *place {
             Place::Integer(index) => Ok(Source::Register { index, plus }),
             Place::Text { register, template } if plus == 0 => {
@@ -193,8 +183,8 @@ impl Values<'_> {
         }
     }
 
-    fn zipf(&mut self, low: &Expression, high: &Expression, by: f64) -> Result<Source, String> {
-        let (low, high) = self.interval(low, high)?;
+    fn zipf(&mut self, (low, high): (i64, i64), by: f64) -> Result<Source, String> {
+        let (low, high) = interval(low, high)?;
         if !by.is_finite() || by <= 0.0 {
             return Err(format!("the exponent `{by}` of `zipf` must be a number above 0"));
         }
@@ -210,21 +200,13 @@ impl Values<'_> {
         self.program.templates.push(template);
         Ok(Source::Text(at))
     }
+}
 
-    fn interval(&self, low: &Expression, high: &Expression) -> Result<(i64, i64), String> {
-        let (least, most) = (self.number(low)?, self.number(high)?);
-        if least > most {
-            return Err(format!(
-                "the interval from `{low}` = {least} to `{high}` = {most} has no value"
-            ));
-        }
-        Ok((least, most))
+fn interval(low: i64, high: i64) -> Result<(i64, i64), String> {
+    if low > high {
+        return Err(format!("the interval from {low} to {high} has no value"));
     }
-
-    /// The value of an expression under the workload's parameters.
-    pub(super) fn number(&self, expression: &Expression) -> Result<i64, String> {
-        expression.evaluate(self.parameters).map_err(|error| error.to_string())
-    }
+    Ok((low, high))
 }
 
 /// `length` as an index of a small table.

@@ -6,6 +6,8 @@ use model::drive::OpInterval;
 /// Counts of one operation on one connection.
 #[derive(Debug, Clone)]
 pub struct Detail {
+    /// Executions that were rolled back on purpose.
+    pub rolled_back: u64,
     /// Rows returned.
     pub rows_read: u64,
     /// Rows changed.
@@ -21,11 +23,12 @@ pub struct Detail {
 impl Detail {
     /// No counts yet.
     pub fn new(series: OpSeries) -> Self {
-        Self { rows_read: 0, rows_changed: 0, late: 0, lag_ns_max: 0, series }
+        Self { rolled_back: 0, rows_read: 0, rows_changed: 0, late: 0, lag_ns_max: 0, series }
     }
 
     /// Adds the counts of another connection.
     pub fn merge(&mut self, other: &Self) {
+        self.rolled_back += other.rolled_back;
         self.rows_read += other.rows_read;
         self.rows_changed += other.rows_changed;
         self.late += other.late;
@@ -69,7 +72,7 @@ impl OpSeries {
 
     /// Counts an operation that was answered at `time` with so many rows, and its service and
     /// response time, nanoseconds.
-    pub fn completed(&mut self, time: u64, rows: u64, (service, response): (u64, u64)) {
+    pub fn completed(&mut self, time: u64, rows: u64, service: u64, response: u64) {
         if let Some(interval) = self.at(time) {
             interval.completed += 1;
             interval.rows += rows;
@@ -122,7 +125,8 @@ mod tests {
         series.start(5_000_000);
         for (intended, answered, rows) in times {
             series.intended(*intended);
-            series.completed(*answered, *rows, (answered - intended, answered - intended + 1000));
+            let service = answered - intended;
+            series.completed(*answered, *rows, service, service + 1000);
         }
         series
     }
@@ -152,7 +156,7 @@ mod tests {
     fn a_series_of_nothing_stays_empty() {
         let mut none = OpSeries::none();
         none.intended(7);
-        none.completed(9, 1, (2, 2));
+        none.completed(9, 1, 2, 2);
         assert!(none.intervals().is_empty());
     }
 }

@@ -3,42 +3,43 @@
 //! The loop and the client are those of every measured stretch. Between them stands a client that
 //! remembers what it is given and passes it on.
 
-use super::{Seats, Tally, turn::Turn};
-use crate::client::{Answer, Client, Draft, Failure, FailureKind};
+use super::{
+    Peers,
+    execution::{Execution, Timing},
+};
 use crate::clock::{Clock, Monotonic};
 use crate::keys::Random;
-use crate::program::{Cast, Program};
-use crate::recorder::{OpenLoop, Recorder, Roles, Scope};
+use crate::program::{Program, Roles};
+use crate::recorder::{Recorder, RecorderShape, Tally};
+use crate::transaction::Declared;
+use crate::wire::{Answer, Client, Draft, Failure, FailureKind, Row, Session, Sql};
 use model::drive::{Argument, Stretch, Target, TracedStatement};
 
-/// Executes a stretch of the only role of `cast` on a connection of its own and gives its
+/// Executes a stretch of the only role of `roles` on a connection of its own and gives its
 /// statements in order. The last one has the error, if there was one.
-pub fn trace<C: Client>(
+pub(super) fn trace<C: Client>(
     target: &Target,
-    cast: &Cast,
+    roles: &Roles,
     stretch: &Stretch,
 ) -> Result<Vec<TracedStatement>, Failure> {
-    let seats = Seats::new(cast, stretch, 1);
-    let (Some(part), Some(guide), Some(seat)) = (cast.parts.first(), seats.guide(0), seats.seat(0))
-    else {
+    let peers = Peers::new(roles, stretch, 1);
+    let (Some(part), Some(pairing)) = (roles.parts.first(), peers.pairing(0)) else {
         return Ok(Vec::new());
     };
     let program = &part.program;
     let mut client = C::connect(target)?;
-    client.prepare(program)?;
+    super::prepare(&mut client, program)?;
     let mut tracing = Tracing::new(&mut client, program);
-    let mut tally = Tally::new(Recorder::new(Scope {
-        ops: program.ops.len(),
-        arrival: OpenLoop::No,
-        roles: Roles::No,
-        interval_ms: stretch.interval_ms,
-    }));
-    let random = Random::new(stretch.seed, 0);
-    let mut turn = Turn::new(program, (guide, seat), random, vec![0; program.sequences.len()]);
+    let (ops, interval_ms) = (program.ops.len(), stretch.interval_ms);
+    let shape = RecorderShape { ops, open: false, by_operation: false, interval_ms };
+    let mut tally = Tally::new(Recorder::new(shape));
+    let executed = vec![0; program.sequences.len()];
+    let declared = Declared::new(program, pairing.kept, pairing.peer.member, executed);
+    let mut execution = Execution::new(program, pairing, declared, Random::new(stretch.seed, 0));
     let mut clock = Monotonic;
-    let start_ns = clock.now();
-    let when = (seat.schedule.clone(), seat.limit, start_ns);
-    turn.execute((&mut tracing, &mut clock), when, &mut tally);
+    let (schedule, limit) = (pairing.peer.schedule.clone(), pairing.peer.limit);
+    let timing = Timing { schedule, limit, start_ns: clock.now() };
+    execution.execute(&mut tracing, &mut clock, timing, &mut tally);
     Ok(tracing.told)
 }
 
@@ -92,12 +93,20 @@ impl<C: Client> Client for Tracing<'_, C> {
         Err(Failure::lost("a trace has its connection already"))
     }
 
+    fn session(target: &Target) -> Result<Box<dyn Session>, Failure> {
+        C::session(target)
+    }
+
     fn server_id(&self) -> u64 {
         self.client.server_id()
     }
 
-    fn prepare(&mut self, program: &Program) -> Result<(), Failure> {
-        self.client.prepare(program)
+    fn forget(&mut self) -> Result<(), Failure> {
+        self.client.forget()
+    }
+
+    fn prepare(&mut self, sql: &Sql) -> Result<(), Failure> {
+        self.client.prepare(sql)
     }
 
     fn begin(&mut self, index: usize) {
@@ -126,6 +135,28 @@ impl<C: Client> Client for Tracing<'_, C> {
     }
 
     fn execute(&mut self) -> Result<Answer, Failure> {
+        self.pass_on(C::execute)
+    }
+
+    fn fetch(&mut self, take: &mut dyn FnMut(&mut dyn Row)) -> Result<Answer, Failure> {
+        self.pass_on(|client| client.fetch(take))
+    }
+
+    fn rollback(&mut self) -> Result<(), Failure> {
+        self.client.rollback()
+    }
+
+    fn trivial(&mut self) -> Result<(), Failure> {
+        self.client.trivial()
+    }
+}
+
+impl<C: Client> Tracing<'_, C> {
+    /// Gives the client the statement in hand, and tells how it answered.
+    fn pass_on(
+        &mut self,
+        execute: impl FnOnce(&mut C) -> Result<Answer, Failure>,
+    ) -> Result<Answer, Failure> {
         if self.refused {
             // One error is enough to tell; nothing after it means anything.
             return Err(Failure::lost("the trace ended at an earlier error"));
@@ -152,24 +183,16 @@ impl<C: Client> Client for Tracing<'_, C> {
                 }
             }
         }
-        let answer = self.client.execute();
+        let answer = execute(self.client);
         self.tell(&answer);
         answer.inspect_err(|failure| self.refused = failure.kind() != FailureKind::Retry)
-    }
-
-    fn rollback(&mut self) -> Result<(), Failure> {
-        self.client.rollback()
-    }
-
-    fn trivial(&mut self) -> Result<(), Failure> {
-        self.client.trivial()
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::client::null::Null;
+    use crate::protocol::Null;
     use crate::testing::*;
     use model::drive::Origin;
 
@@ -177,12 +200,12 @@ mod tests {
     fn a_trace_tells_every_statement_with_its_values() {
         let select = statement(
             "SELECT c FROM {table} WHERE id IN ({list})",
-            vec![list(model::workload::Generator::Consecutive { first: expression("5") }, "3")],
+            vec![list(model::script::Generator::Consecutive { first: expression("5") }, "3")],
         );
         let mut operation = op("o", vec![select]);
-        operation.transaction = true.into();
-        let cast = Cast::compile(&assignment(vec![operation], 2), "mysql").unwrap();
-        let told = trace::<Null>(&Target::null(), &cast, &closed(2)).unwrap();
+        operation.transaction = true;
+        let roles = Roles::compile(&assignment(vec![operation], 2), "mysql").unwrap();
+        let told = trace::<Null>(&Target::null(), &roles, &closed(2)).unwrap();
         let of_statements: Vec<&TracedStatement> =
             told.iter().filter(|one| one.origin.is_some()).collect();
         assert_eq!((told.len(), of_statements.len()), (6, 2));

@@ -1,7 +1,7 @@
 //! A server for all tests of a product.
 
 use dbms::{Keeper, Launch, NotReady, Places, RunPlace, Server};
-use load::session::{self, Session};
+use load::{protocol, wire::Session};
 use model::{
     drive::Target,
     subject::{Build, Config, Setting, Transport},
@@ -13,18 +13,18 @@ pub(crate) struct Bench {
     place: RunPlace,
     keeper: Keeper,
     server: Option<Server>,
-    pub(crate) ground: Ground,
+    pub(crate) tested: TestServer,
 }
 
 /// What a test may use.
-pub(crate) struct Ground {
+pub(crate) struct TestServer {
     pub(crate) target: Target,
 }
 
-impl Ground {
+impl TestServer {
     /// The last value of the first row of a statement's answer, or empty.
     pub(crate) fn value(&self, sql: &str) -> String {
-        let mut session = session::open(&self.target).unwrap();
+        let mut session = protocol::open(&self.target).unwrap();
         value(session.as_mut(), sql)
     }
 
@@ -59,14 +59,7 @@ impl Bench {
         command.arg("keep");
         let keeper = Keeper::start_by(command, &place).unwrap();
         let (server, version) = name.split_once('@').unwrap();
-        let build = Build {
-            server: server.to_owned(),
-            version: version.to_owned(),
-            basedir: None,
-            attach: None,
-            prefix: Vec::new(),
-            environment: Vec::new(),
-        };
+        let build = Build::of(server, version);
         let resolved = dbms::resolve(&build, &places).unwrap();
         let installed =
             dbms::install(&resolved, &places, &mut |text| println!("  {text}")).unwrap();
@@ -82,12 +75,12 @@ impl Bench {
         };
         dbms::initialise(&launch, &keeper).unwrap();
         let mut answers = |target: &Target| {
-            let opened = session::open(target).map(drop);
+            let opened = protocol::open(target).map(drop);
             opened.map_err(|error| NotReady::Yet(error.to_string()))
         };
         let server = dbms::start(&launch, &keeper, &mut answers).unwrap();
-        let ground = Ground { target: server.target().clone() };
-        Self { place, keeper, server: Some(server), ground }
+        let tested = TestServer { target: server.target().clone() };
+        Self { place, keeper, server: Some(server), tested }
     }
 
     /// Stops the server.

@@ -11,10 +11,12 @@
 
 mod bench;
 mod modes;
+#[path = "../coded/orders.rs"]
+mod orders;
 mod roles;
 mod workload;
 
-type Test = fn(&bench::Ground);
+type Test = fn(&bench::TestServer);
 
 /// Name and body of each.
 const TESTS: &[(&str, Test)] = &[
@@ -23,6 +25,7 @@ const TESTS: &[(&str, Test)] = &[
     ("a_table_that_is_a_queue_keeps_its_rows", roles::queue),
     ("a_rate_is_met_in_every_second", roles::rate),
     ("a_phase_says_how_its_statements_travel", modes::sent),
+    ("a_coded_transaction_does_what_its_inputs_say", modes::coded),
     ("a_killed_connection_ends_its_role_alone", roles::killed),
 ];
 
@@ -42,7 +45,7 @@ fn main() {
         let bench = bench::Bench::new(server);
         for (name, test) in wanted {
             println!("test {server} {name} ...");
-            test(&bench.ground);
+            test(&bench.tested);
             println!("test {server} {name} ... ok");
         }
         bench.end();

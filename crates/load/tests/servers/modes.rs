@@ -1,68 +1,71 @@
 //! BEGIN, COMMIT and prepared statements, as the server itself counts them.
 
-use crate::bench::Ground;
-use crate::workload::{parameters, schema, statement};
+use crate::bench::TestServer;
+use crate::orders;
+use crate::workload::{of_roles, statement};
 use load::engine::Engine;
 use model::drive::{Assignment, Stretch, StretchEnd, StretchReport};
-use model::workload::{Arrival, Mode};
+use model::workload::Mode;
 use serde_json::json;
 
 const OPERATIONS: u64 = 10;
 
-/// Two statements, in a transaction unless `skip` is 1.
-fn assignment(mode: Mode, skip: i64) -> Assignment {
+/// Two statements, in a transaction or not.
+fn assignment(mode: Mode, transaction: bool) -> Assignment {
     let statements = ["SELECT 1", "SELECT 2"].map(|sql| statement(sql, json!({"table": "fresh"})));
     let op = json!({
-        "name": "two", "weight": 1, "transaction": "1 - skip", "draws": [],
+        "name": "two", "weight": 1, "transaction": transaction, "draws": [],
         "statements": statements,
     });
-    let workload = json!({
-        "name": "two", "help": "", "group": "read", "schema": "queue", "counts": "statements",
-        "parameters": {}, "source": "", "lead": "", "roles": [], "ops": [op],
+    let role = json!({
+        "name": "", "clients": 1, "arrival": "closed", "end": "stretch", "leads": true, "ops": [op],
     });
-    let mut parameters = parameters();
-    parameters.insert("skip".to_owned(), skip);
-    Assignment {
-        workload: serde_json::from_value(workload).unwrap(),
-        schema: schema(),
-        parameters,
-        mode: Some(mode),
-    }
+    Assignment { mode: Some(mode), ..of_roles("two", "statements", vec![role]) }
 }
 
 /// What the server has counted since its start.
-fn counted(ground: &Ground) -> [u64; 3] {
+fn counted(tested: &TestServer) -> [u64; 3] {
     // The tables of the performance schema leave out what is counted per kind of statement.
     ["Com_begin", "Com_commit", "Com_stmt_execute"]
-        .map(|name| ground.number(&format!("SHOW GLOBAL STATUS LIKE '{name}'")))
+        .map(|name| tested.number(&format!("SHOW GLOBAL STATUS LIKE '{name}'")))
 }
 
-fn executed(ground: &Ground, mode: Mode, skip: i64) -> StretchReport {
-    let mut engine = Engine::connect(&ground.target, 1).unwrap();
-    engine.compile(&assignment(mode, skip)).unwrap();
+fn executed(tested: &TestServer, mode: Mode, transaction: bool) -> StretchReport {
+    let mut engine = Engine::connect(&tested.target, 1).unwrap();
+    engine.compile(&assignment(mode, transaction)).unwrap();
     let end = StretchEnd::Operations(OPERATIONS);
-    engine.run(&Stretch { end, arrival: Arrival::Closed, seed: 1, interval_ms: 1000 }).unwrap()
+    engine.run(&Stretch { end, seed: 1, interval_ms: 1000 }).unwrap()
 }
 
-pub(crate) fn sent(ground: &Ground) {
+pub(crate) fn sent(tested: &TestServer) {
     let cases = [
         // BEGIN is none of the statements that MySQL prepares.
-        (Mode::Prepared, 0, [10, 10, 30]),
-        (Mode::Text, 0, [10, 10, 0]),
-        (Mode::Prepared, 1, [0, 0, 20]),
-        (Mode::Text, 1, [0, 0, 0]),
+        (Mode::Prepared, true, [10, 10, 30]),
+        (Mode::Text, true, [10, 10, 0]),
+        (Mode::Prepared, false, [0, 0, 20]),
+        (Mode::Text, false, [0, 0, 0]),
     ];
-    for (mode, skip, expected) in cases {
-        let before = ground.is_mysql().then(|| counted(ground));
-        let report = executed(ground, mode, skip);
+    for (mode, transaction, expected) in cases {
+        let before = tested.is_mysql().then(|| counted(tested));
+        let report = executed(tested, mode, transaction);
         assert_eq!((report.succeeded, report.failed), (OPERATIONS, 0), "{:?}", report.errors);
-        let others = if skip == 0 { 2 * OPERATIONS } else { 0 };
-        assert_eq!((report.reads, report.others), (2 * OPERATIONS, others), "{mode:?} {skip}");
+        let others = if transaction { 2 * OPERATIONS } else { 0 };
+        assert_eq!(
+            (report.reads, report.others),
+            (2 * OPERATIONS, others),
+            "{mode:?} {transaction}"
+        );
         // Postgres counts neither.
         if let Some(before) = before {
-            let after = counted(ground);
+            let after = counted(tested);
             let grown = [0, 1, 2].map(|place| after[place] - before[place]);
-            assert_eq!(grown, expected, "{mode:?}, skip {skip}");
+            assert_eq!(grown, expected, "{mode:?}, {transaction}");
         }
+    }
+}
+
+pub(crate) fn coded(tested: &TestServer) {
+    for mode in [Mode::Prepared, Mode::Text] {
+        orders::check(&tested.target, mode);
     }
 }

@@ -20,8 +20,12 @@ pub enum Arrival {
 }
 
 impl Arrival {
-    pub(super) fn is_closed(&self) -> bool {
-        *self == Self::Closed
+    /// Operations per second over all connections of the role; none in a closed loop.
+    pub fn per_second(self) -> Option<f64> {
+        match self {
+            Self::Closed => None,
+            Self::Open { per_second, .. } => Some(per_second),
+        }
     }
 }
 

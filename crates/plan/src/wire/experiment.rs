@@ -76,26 +76,15 @@ pub(crate) struct WireServer {
     version: String,
     pub(crate) config: Option<String>,
     basedir: Option<PathBuf>,
-    attach: Option<WireAttach>,
     #[serde(default)]
     prefix: Vec<String>,
     #[serde(default)]
     environment: Ordered<Scalar>,
 }
 
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct WireAttach {
-    socket: PathBuf,
-}
-
 impl WireServer {
     /// The checked build.
     pub(crate) fn check(&self) -> Result<Build, Fault> {
-        if self.basedir.is_some() && self.attach.is_some() {
-            let reason = "a server has `basedir` (start it) or `attach` (it is running), not both";
-            return Err(Fault::invalid(reason)).under("attach");
-        }
         let mut environment = Vec::new();
         for (name, Scalar(value)) in &self.environment.0 {
             if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
@@ -108,7 +97,6 @@ impl WireServer {
             server: self.server.clone(),
             version: self.version.clone(),
             basedir: self.basedir.clone(),
-            attach: self.attach.as_ref().map(|attach| attach.socket.clone()),
             prefix: self.prefix.clone(),
             environment,
         })

@@ -4,12 +4,11 @@ use super::{number::Whole, value::Formula};
 use crate::{
     explain::shown,
     source::{Fault, Under},
+    values::{Numbers, VALUES_MAX},
 };
 use model::{
-    Parameters,
     civil::Civil,
-    expression::Expression,
-    workload::{Arg, Generator},
+    script::{Arg, Generator},
 };
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -53,21 +52,19 @@ const EXPONENT: f64 = 0.8;
 
 impl WireGenerator {
     /// The value as an argument, which may be a list.
-    pub(crate) fn argument(mut self, parameters: &Parameters) -> Result<Arg, Fault> {
-        let list = match self.list.take() {
-            Some(list) => Some(list.check(parameters).under("list")?),
-            None => None,
-        };
+    pub(crate) fn argument(mut self, numbers: Numbers<'_>) -> Result<Arg, Fault> {
+        let list = self.list.take();
+        let list = numbers.optional("list", list.as_ref(), 1..=VALUES_MAX)?;
         if self.timestamp.is_some() {
             let reason = "`timestamp` belongs to a column of a schema; a statement has `now`";
             return Err(Fault::invalid(reason)).under("timestamp");
         }
-        Ok(Arg { value: self.value(parameters)?, list })
+        Ok(Arg { value: self.value(numbers)?, list })
     }
 
     /// The value of a loaded column.
-    pub(crate) fn column(self, parameters: &Parameters) -> Result<Generator, Fault> {
-        let value = self.value(parameters)?;
+    pub(crate) fn column(self, numbers: Numbers<'_>) -> Result<Generator, Fault> {
+        let value = self.value(numbers)?;
         let of_statements = match &value {
             Generator::Draw { .. } => "draw",
             Generator::Captured { .. } => "captured",
@@ -82,29 +79,34 @@ impl WireGenerator {
     }
 
     /// The value where only a single one makes sense.
-    pub(crate) fn value(mut self, parameters: &Parameters) -> Result<Generator, Fault> {
+    pub(crate) fn value(self, numbers: Numbers<'_>) -> Result<Generator, Fault> {
         if self.list.is_some() {
             return Err(Fault::invalid("`list` belongs to an argument of a statement only"));
         }
         self.only_one_kind()?;
         self.modifiers_fit()?;
-        let plus = match self.plus.take() {
-            Some(plus) => plus.check(parameters).under("plus")?,
-            None => Expression::from(0),
-        };
-        if let Some(interval) = self.interval(parameters)? {
-            return Ok(interval);
+        let one = |key: &str, formula: &Formula| numbers.value(formula).under(key);
+        let plus = self.plus.as_ref().map_or(Ok(0), |plus| one("plus", plus))?;
+        if let Some([low, high]) = &self.uniform {
+            let (low, high) = numbers.interval("uniform", [low, high]).under("uniform")?;
+            return Ok(Generator::Uniform { low, high });
         }
-        if let Some(first) = self.consecutive {
-            let first = first.check(parameters).under("consecutive")?;
-            return Ok(Generator::Consecutive { first });
+        if let Some([low, high]) = &self.zipf {
+            let (low, high) = numbers.interval("zipf", [low, high]).under("zipf")?;
+            let exponent = self.exponent.unwrap_or(EXPONENT);
+            return Ok(Generator::Zipf { low, high, exponent });
         }
-        if let Some(first) = self.sequence {
-            let first = first.check(parameters).under("sequence")?;
-            return Ok(Generator::Sequence { first });
+        if let Some([low, high]) = &self.filler {
+            return self.filler([low, high], numbers).under("filler");
         }
-        if let Some(value) = self.integer {
-            return Ok(Generator::Integer { value: value.check(parameters).under("integer")? });
+        if let Some(first) = &self.consecutive {
+            return Ok(Generator::Consecutive { first: one("consecutive", first)? });
+        }
+        if let Some(first) = &self.sequence {
+            return Ok(Generator::Sequence { first: one("sequence", first)? });
+        }
+        if let Some(value) = &self.integer {
+            return Ok(Generator::Integer { value: one("integer", value)? });
         }
         if let Some([low, high]) = self.between {
             return Ok(Generator::Between { low, high });
@@ -129,23 +131,13 @@ impl WireGenerator {
         }
     }
 
-    /// The kinds that lie between two expressions.
-    fn interval(&mut self, parameters: &Parameters) -> Result<Option<Generator>, Fault> {
-        if let Some([low, high]) = self.uniform.take() {
-            let (low, high) = pair(low, high, parameters).under("uniform")?;
-            return Ok(Some(Generator::Uniform { low, high }));
+    fn filler(&self, ends: [&Formula; 2], numbers: Numbers<'_>) -> Result<Generator, Fault> {
+        for (place, end) in ends.into_iter().enumerate() {
+            numbers.within("`filler`", end, 0..=VALUES_MAX).under(place)?;
         }
-        if let Some([low, high]) = self.zipf.take() {
-            let (low, high) = pair(low, high, parameters).under("zipf")?;
-            let exponent = self.exponent.unwrap_or(EXPONENT);
-            return Ok(Some(Generator::Zipf { low, high, exponent }));
-        }
-        if let Some([low, high]) = self.filler.take() {
-            let (low, high) = pair(low, high, parameters).under("filler")?;
-            let random_percent = self.random_percent.map_or(RANDOM_PERCENT, |percent| percent.0);
-            return Ok(Some(Generator::Filler { low, high, random_percent }));
-        }
-        Ok(None)
+        let (low, high) = numbers.interval("filler", ends)?;
+        let random_percent = self.random_percent.map_or(RANDOM_PERCENT, |percent| percent.0);
+        Ok(Generator::Filler { low, high, random_percent })
     }
 
     fn only_one_kind(&self) -> Result<(), Fault> {
@@ -232,12 +224,4 @@ fn timestamp(low: &str, high: &str) -> Result<Generator, Fault> {
         return Err(Fault::invalid("the first date must not be after the second"));
     }
     Ok(Generator::Timestamp { low, high })
-}
-
-fn pair(
-    low: Formula,
-    high: Formula,
-    parameters: &Parameters,
-) -> Result<(Expression, Expression), Fault> {
-    Ok((low.check(parameters).under(0)?, high.check(parameters).under(1)?))
 }

@@ -5,23 +5,22 @@ use crate::{
     source::{Fault, Under},
     suggest,
 };
-use model::workload::{Generator, Op, Role, Statement};
+use model::script::{Generator, Op, Role, Statement};
 use std::collections::BTreeSet;
 
 /// A kept value comes from an earlier statement of the same operation, or from an operation that
 /// another role executes.
 pub(super) fn check(ops: &[Op], roles: &[Role]) -> Result<(), Fault> {
     for (index, op) in ops.iter().enumerate() {
-        check_op(op, from_others(op, ops, roles)).under(index).under("op")?;
+        check_op(op, from_others(op, roles)).under(index).under("op")?;
     }
     Ok(())
 }
 
 /// What operations of other roles keep for `op`.
-fn from_others<'a>(op: &Op, ops: &'a [Op], roles: &[Role]) -> BTreeSet<&'a str> {
-    let others = roles.iter().filter(|role| !role.ops.contains(&op.name));
-    let names: BTreeSet<&str> = others.flat_map(|role| &role.ops).map(String::as_str).collect();
-    let theirs = ops.iter().filter(|other| names.contains(other.name.as_str()));
+fn from_others<'a>(op: &Op, roles: &'a [Role]) -> BTreeSet<&'a str> {
+    let executes = |role: &&Role| role.ops.iter().any(|other| other.name == op.name);
+    let theirs = roles.iter().filter(|role| !executes(role)).flat_map(|role| &role.ops);
     theirs.flat_map(|other| &other.statements).filter_map(|one| one.capture.as_deref()).collect()
 }
 

@@ -14,6 +14,7 @@ mod role;
 pub(crate) mod schema;
 mod shape;
 pub(crate) mod sql;
+mod statement;
 pub(crate) mod suite;
 pub(crate) mod value;
 pub(crate) mod workload;

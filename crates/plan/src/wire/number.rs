@@ -22,7 +22,7 @@ impl<T: TryFrom<i64>> Visitor<'_> for WholeVisitor<T> {
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let signed = T::try_from(-1).is_ok();
-        let least = if signed { "" } else { " of at least 0" };
+        let least = if signed { "" } else { " that is not negative" };
         write!(f, "a whole number{least}, such as 1000, \"10k\" or \"1M\"")
     }
 

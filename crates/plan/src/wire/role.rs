@@ -1,21 +1,26 @@
 //! `[[role]]`: who executes which operations of a workload, how fast, and until when.
 
-use super::{number::Whole, value::Formula, workload::optional};
+use super::{number::Whole, value::Formula};
 use crate::{
     error::{Error, Place},
+    limits::{CONNECTIONS_MAX, ROWS_MAX, SECONDS_MAX},
     source::{Fault, Under},
     suggest,
+    values::Numbers,
 };
 use model::{
-    Parameters,
     expression::Expression,
-    workload::{Op, Pair, Role, RoleArrival, RoleEnd, Spacing},
+    script::{End, Op, Pairing, Role},
+    workload::{Arrival, Spacing},
 };
 use schemars::JsonSchema;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
 use std::fmt;
 
-#[derive(Debug, serde::Deserialize, JsonSchema)]
+/// Operations or rows of one connection, at most.
+const AMOUNT_MAX: i64 = ROWS_MAX as i64;
+
+#[derive(Debug, Clone, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WireRole {
     name: String,
@@ -26,7 +31,7 @@ pub(super) struct WireRole {
     pair: Option<WirePair>,
 }
 
-#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[derive(Debug, Clone, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct WireEnd {
     operations: Option<Formula>,
@@ -35,7 +40,7 @@ struct WireEnd {
     with: Option<String>,
 }
 
-#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[derive(Debug, Clone, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct WirePair {
     with: String,
@@ -43,21 +48,28 @@ struct WirePair {
 }
 
 /// `"closed"`, or `{ per_second = "rate * clients", rows = 1, spacing = "even" }`.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) enum WireRoleArrival {
     Closed,
     Open(WireOpen),
 }
 
-/// The checked roles.
+/// The roles; without any, one of all operations, which ends with its phase.
 pub(super) fn roles(
     wire: Vec<WireRole>,
-    known: &Parameters,
+    numbers: Numbers<'_>,
     ops: &[Op],
 ) -> Result<Vec<Role>, Fault> {
+    if wire.is_empty() {
+        let clients = numbers.parameters.get("clients").copied().unwrap_or(1);
+        let clients = u32::try_from(clients).unwrap_or(1);
+        return Ok(vec![Role { clients, ops: ops.to_vec(), ..Role::default() }]);
+    }
+    let names: Vec<String> = wire.iter().map(|role| role.name.clone()).collect();
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
     let mut roles: Vec<Role> = Vec::new();
     for (index, role) in wire.into_iter().enumerate() {
-        let role = role.check(known, ops).under(index).under("role")?;
+        let role = role.check(numbers, &names, ops).under(index).under("role")?;
         if roles.iter().any(|other| other.name == role.name) {
             let reason = format!("two roles are named `{}`; rename one", role.name);
             return Err(Fault::invalid(reason)).under("name").under(index).under("role");
@@ -66,31 +78,48 @@ pub(super) fn roles(
     }
     for (index, role) in roles.iter().enumerate() {
         check_end(role, &roles).under("end").under(index).under("role")?;
-        check_pair(role, &roles).under("pair").under(index).under("role")?;
+        if numbers.are_checked() {
+            check_rows(role).under("end").under(index).under("role")?;
+            check_pairing(role, &roles).under("pair").under(index).under("role")?;
+        }
     }
     for (index, op) in ops.iter().enumerate() {
-        if !roles.is_empty() && !roles.iter().any(|role| role.ops.contains(&op.name)) {
+        if !roles.iter().any(|role| role.ops.iter().any(|other| other.name == op.name)) {
             let reason = format!("no role executes `{}`; add it to the `ops` of one", op.name);
             return Err(Fault::invalid(reason)).under(index).under("op");
         }
     }
+    let connections = roles.iter().map(|role| i64::from(role.clients)).sum::<i64>();
+    if connections > CONNECTIONS_MAX {
+        let reason =
+            format!("the roles have {connections} clients; {CONNECTIONS_MAX} are possible");
+        return Err(Fault::invalid(reason)).under("role");
+    }
+    if roles.iter().all(|role| matches!(role.end, End::Others | End::With(_))) {
+        // Nobody says when the phase ends: its length does.
+        let waiting = roles.iter_mut().filter(|role| role.end == End::Others);
+        waiting.for_each(|role| role.end = End::Stretch);
+    }
     Ok(roles)
 }
 
-/// The role that costs are divided by, or an empty name for all.
-pub(super) fn lead(wire: Option<String>, roles: &[Role]) -> Result<String, Fault> {
-    match wire {
-        Some(name) => named(&name, roles).map(|_| name).under("lead"),
-        None => Ok(String::new()),
+/// The roles with the one that costs are divided by; all of them, if no name is given.
+pub(super) fn led(mut roles: Vec<Role>, lead: Option<String>) -> Result<Vec<Role>, Fault> {
+    let Some(name) = lead else { return Ok(roles) };
+    let names: Vec<&str> = roles.iter().map(|role| role.name.as_str()).collect();
+    let lead = place_of(&name, &names).under("lead")?;
+    for (place, role) in roles.iter_mut().enumerate() {
+        role.leads = place == lead;
     }
+    Ok(roles)
 }
 
 /// Roles that end with each other in a circle would never end.
 fn check_end(role: &Role, roles: &[Role]) -> Result<(), Fault> {
     let mut next = role;
     for _ in 0..=roles.len() {
-        match &next.end {
-            RoleEnd::With(name) if !name.is_empty() => next = named(name, roles)?,
+        match next.end {
+            End::With(other) => next = &roles[other],
             _ => return Ok(()),
         }
     }
@@ -98,76 +127,133 @@ fn check_end(role: &Role, roles: &[Role]) -> Result<(), Fault> {
     Err(Fault::invalid(reason))
 }
 
-fn check_pair(role: &Role, roles: &[Role]) -> Result<(), Fault> {
-    let Some(pair) = &role.pair else { return Ok(()) };
-    let partner = named(&pair.role, roles).under("with")?;
-    if partner.name == role.name {
-        let reason = format!("`{}` cannot be paired with itself; name another role", role.name);
-        return Err(Fault::invalid(reason)).under("with");
-    }
-    Ok(())
+fn check_rows(role: &Role) -> Result<(), Fault> {
+    let each = if let End::Rows(_) = role.end { role.rows_per_operation() } else { Ok(1) };
+    each.map(drop).map_err(Fault::invalid)
 }
 
-fn named<'a>(name: &str, roles: &'a [Role]) -> Result<&'a Role, Fault> {
-    roles.iter().find(|role| role.name == *name).ok_or_else(|| {
-        let hint = suggest::hint(name, roles.iter().map(|role| role.name.as_str()));
+fn check_pairing(role: &Role, roles: &[Role]) -> Result<(), Fault> {
+    let Some(pairing) = role.pairing else { return Ok(()) };
+    let partner = &roles[pairing.role];
+    if partner.clients == role.clients {
+        return Ok(());
+    }
+    let reason = format!(
+        "the roles `{}` and `{}` are a pair with {} and {} clients; give both the same number",
+        role.name, partner.name, role.clients, partner.clients
+    );
+    Err(Fault::invalid(reason))
+}
+
+/// The place of the role with this name.
+fn place_of(name: &str, names: &[&str]) -> Result<usize, Fault> {
+    names.iter().position(|known| *known == name).ok_or_else(|| {
+        let hint = suggest::hint(name, names.iter().copied());
         let (place, name) = (Place::default(), name.to_owned());
         Error::UnknownName { place, what: "role", name, hint }.into()
     })
 }
 
 impl WireRole {
-    fn check(self, known: &Parameters, ops: &[Op]) -> Result<Role, Fault> {
+    fn check(self, numbers: Numbers<'_>, names: &[&str], ops: &[Op]) -> Result<Role, Fault> {
         if self.ops.is_empty() {
             return Err(Fault::invalid("a role needs an operation at least")).under("ops");
         }
+        let mut own = Vec::new();
         for (index, name) in self.ops.iter().enumerate() {
-            if !ops.iter().any(|op| op.name == *name) {
+            let Some(op) = ops.iter().find(|op| op.name == *name) else {
                 let hint = suggest::hint(name, ops.iter().map(|op| op.name.as_str()));
                 let (place, name) = (Place::default(), name.clone());
                 let error = Error::UnknownName { place, what: "operation", name, hint };
                 return Err(error.into()).under(index).under("ops");
-            }
+            };
+            own.push(op.clone());
         }
-        let clients = optional(self.clients, known).under("clients")?;
-        let arrival = match self.arrival {
-            Some(WireRoleArrival::Open(open)) => RoleArrival::Open {
-                per_second: open.per_second.check(known).under("per_second").under("arrival")?,
-                rows: optional(open.rows, known).under("rows").under("arrival")?,
-                spacing: open.spacing.unwrap_or(Spacing::Even),
-            },
-            Some(WireRoleArrival::Closed) | None => RoleArrival::Closed,
+        let context = Context { role: &self.name, names, numbers };
+        let all = Formula(Expression::new("clients"));
+        let clients = self.clients.as_ref().unwrap_or(&all);
+        let clients = context.within("clients", clients, CONNECTIONS_MAX).under("clients")?;
+        let arrival = match &self.arrival {
+            Some(WireRoleArrival::Open(open)) => open.check(&context).under("arrival")?,
+            Some(WireRoleArrival::Closed) | None => Arrival::Closed,
         };
-        let end = match self.end {
-            Some(end) => end.check(known).under("end")?,
-            // Nobody's end but that of the phase, or of all the others.
-            None => RoleEnd::With(String::new()),
-        };
+        let end = self.end.as_ref().map(|end| end.check(&context)).transpose();
+        let pairing = self.pair.as_ref().map(|pair| pair.check(&context)).transpose();
         Ok(Role {
-            clients: clients.unwrap_or_else(|| Expression::new("clients")),
-            name: self.name,
-            ops: self.ops,
+            clients: clients as u32,
             arrival,
-            end,
-            pair: self.pair.map(|pair| Pair { role: pair.with, lead: pair.lead.0 }),
+            // Nobody's end but that of the phase, or of all the others.
+            end: end.under("end")?.unwrap_or(End::Others),
+            pairing: pairing.under("pair")?,
+            name: self.name,
+            ops: own,
+            leads: true,
         })
     }
 }
 
+/// What the keys of a role may name.
+struct Context<'a> {
+    role: &'a str,
+    /// Names of all roles.
+    names: &'a [&'a str],
+    numbers: Numbers<'a>,
+}
+
+impl Context<'_> {
+    /// A number of at least 1.
+    fn within(&self, key: &str, formula: &Formula, most: i64) -> Result<i64, Fault> {
+        self.numbers.within(&format!("`{key}` of the role `{}`", self.role), formula, 1..=most)
+    }
+}
+
 impl WireEnd {
-    fn check(self, known: &Parameters) -> Result<RoleEnd, Fault> {
-        let one = "`end` needs exactly one of `operations`, `rows`, `seconds` and `with`";
-        match (self.operations, self.rows, self.seconds, self.with) {
-            (Some(end), None, None, None) => Ok(RoleEnd::Operations(end.check(known)?)),
-            (None, Some(end), None, None) => Ok(RoleEnd::Rows(end.check(known)?)),
-            (None, None, Some(end), None) => Ok(RoleEnd::Seconds(end.check(known)?)),
-            (None, None, None, Some(role)) => Ok(RoleEnd::With(role)),
-            _ => Err(Fault::invalid(one)),
+    fn check(&self, context: &Context<'_>) -> Result<End, Fault> {
+        let within = |key: &str, formula, most| {
+            let amount = context.within(&format!("end.{key}"), formula, most).under(key);
+            amount.map(|amount| amount as u64)
+        };
+        match (&self.operations, &self.rows, &self.seconds, self.with.as_deref()) {
+            (Some(end), None, None, None) => {
+                Ok(End::Operations(within("operations", end, AMOUNT_MAX)?))
+            }
+            (None, Some(end), None, None) => Ok(End::Rows(within("rows", end, AMOUNT_MAX)?)),
+            (None, None, Some(end), None) => {
+                Ok(End::Seconds(within("seconds", end, SECONDS_MAX as i64)?))
+            }
+            (None, None, None, Some("")) => Ok(End::Others),
+            (None, None, None, Some(role)) => place_of(role, context.names).map(End::With),
+            _ => Err(Fault::invalid(
+                "`end` needs exactly one of `operations`, `rows`, `seconds` and `with`",
+            )),
         }
     }
 }
 
-#[derive(Debug, serde::Deserialize, JsonSchema)]
+impl WireOpen {
+    fn check(&self, context: &Context<'_>) -> Result<Arrival, Fault> {
+        let rate =
+            context.within("per_second", &self.per_second, AMOUNT_MAX).under("per_second")?;
+        let rows = self.rows.as_ref();
+        let rows = rows.map(|rows| context.within("arrival.rows", rows, AMOUNT_MAX)).transpose();
+        let per_second = rate as f64 / rows.under("rows")?.unwrap_or(1) as f64;
+        Ok(Arrival::Open { per_second, spacing: self.spacing.unwrap_or(Spacing::Even) })
+    }
+}
+
+impl WirePair {
+    fn check(&self, context: &Context<'_>) -> Result<Pairing, Fault> {
+        let role = place_of(&self.with, context.names).under("with")?;
+        if self.with == context.role {
+            let reason =
+                format!("`{}` cannot be paired with itself; name another role", context.role);
+            return Err(Fault::invalid(reason)).under("with");
+        }
+        Ok(Pairing { role, lead: u64::from(self.lead.0) })
+    }
+}
+
+#[derive(Debug, Clone, serde::Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(super) struct WireOpen {
     per_second: Formula,

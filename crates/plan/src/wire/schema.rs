@@ -4,9 +4,13 @@ use super::{
     generator::WireGenerator,
     number::{self, Whole},
     partition::{self, WirePartitions},
-    value::{Formula, Ordered, with_everywhere},
+    value::{EVERYWHERE, Formula, Ordered, with_everywhere},
 };
-use crate::source::{Fault, Under};
+use crate::{
+    limits::{COUNT_MAX, ROWS_MAX},
+    source::{Fault, Under},
+    values::{Limits, Numbers},
+};
 use model::{
     Parameters,
     schema::{Column, ColumnValue, Schema, Table},
@@ -51,43 +55,56 @@ pub(super) enum WireColumn {
 }
 
 impl WireSchema {
-    /// The checked schema, written out for a plan: `values` are those that every phase has, where
-    /// they are known, over the schema's own parameters. `name` is the file's stem.
-    pub(crate) fn check(self, name: String, values: &Parameters) -> Result<Schema, Fault> {
-        let known = with_everywhere(&Parameters::new());
+    /// The schema in numbers: `values` are those that every phase has, over the schema's own
+    /// parameters; defaults where none are known yet. `name` is the file's stem.
+    pub(crate) fn check(self, name: String, values: Option<&Parameters>) -> Result<Schema, Fault> {
         let mut parameters = with_everywhere(&self.parameters);
-        for (name, value) in values {
+        for (name, value) in values.into_iter().flatten() {
             if let Some(old) = parameters.get_mut(name) {
                 *old = *value;
             }
         }
+        let everywhere = EVERYWHERE.map(|name| (name.to_owned(), parameters[name])).into();
+        let limits = if values.is_some() { Limits::Checked } else { Limits::Unchecked };
+        let numbers = Numbers { parameters: &everywhere, limits };
         let mut tables = Vec::new();
         for (index, table) in self.table.into_iter().enumerate() {
-            tables.push(table.check(&known, &parameters).under(index).under("table")?);
+            tables.push(table.check(numbers, &parameters).under(index).under("table")?);
         }
         if tables.is_empty() {
             return Err(Fault::invalid("a schema needs at least one `[[table]]`"));
+        }
+        let rows: f64 = tables.iter().map(Table::all_rows).sum();
+        if rows > ROWS_MAX as f64 {
+            let reason = format!("all tables have {rows} rows; at most {ROWS_MAX} are possible");
+            return Err(Fault::invalid(reason));
         }
         Ok(Schema { name, help: self.help, tables })
     }
 }
 
 impl WireTable {
-    fn check(self, known: &Parameters, parameters: &Parameters) -> Result<Table, Fault> {
+    fn check(self, numbers: Numbers<'_>, parameters: &Parameters) -> Result<Table, Fault> {
         if self.copies.is_some() && !self.name.contains("{n}") {
             let reason = "with `copies` the name needs `{n}`, the number of the copy";
             return Err(Fault::invalid(reason)).under("name");
         }
-        let copies = match self.copies {
-            Some(copies) => copies.check(known).under("copies")?,
-            None => 1.into(),
+        let count = |key: &str, formula: Option<&Formula>, most: u64| {
+            let what = format!("`{key}` of the table `{}`", self.name);
+            let count = |formula| numbers.count(&what, formula, 0..=most as i64).under(key);
+            formula.map(count).transpose()
         };
+        let copies = count("copies", self.copies.as_ref(), COUNT_MAX)?.unwrap_or(1);
+        let rows = count("rows", Some(&self.rows), ROWS_MAX)?.unwrap_or(0);
+        // Bounds such as `1..rows` have no value where there are no rows, and nobody needs it.
+        let limits = if rows > 0 { numbers.limits } else { Limits::Unchecked };
+        let numbers = Numbers { limits, ..numbers };
         let mut columns = Vec::new();
         for (name, column) in self.column.0 {
             let value = match column {
                 WireColumn::RowNumber => ColumnValue::RowNumber,
                 WireColumn::Drawn(drawn) => {
-                    ColumnValue::Drawn(drawn.column(known).under(&name).under("column")?)
+                    ColumnValue::Drawn(drawn.column(numbers).under(&name).under("column")?)
                 }
             };
             columns.push(Column { name, value });
@@ -96,7 +113,7 @@ impl WireTable {
             return Err(Fault::invalid("a table needs `[table.column]`")).under("column");
         }
         Ok(Table {
-            rows: self.rows.check(known).under("rows")?,
+            rows,
             name: self.name,
             copies,
             create: partition::expand(self.partitions, self.create, parameters)

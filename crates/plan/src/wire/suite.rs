@@ -269,7 +269,7 @@ impl WirePhase {
                 return Err(Fault::invalid(reason)).under(key);
             }
         }
-        if self.mode.is_some() && matches!(kind, PhaseKind::Settle | PhaseKind::Index) {
+        if self.mode.is_some() && !kind.has_statements() {
             let reason = "`mode` belongs to phases that execute a workload";
             return Err(Fault::invalid(reason)).under("mode");
         }

@@ -6,7 +6,7 @@ use crate::error::{Error, Place};
 use crate::source::Fault;
 use model::{
     Parameters,
-    expression::{Condition, Expression},
+    expression::Expression,
     workload::{Arrival, Spacing},
 };
 use schemars::JsonSchema;
@@ -73,18 +73,9 @@ impl<'de> Deserialize<'de> for Formula {
 
 /// `true`, `false`, or an expression that is 1 or 0.
 #[derive(Debug, Clone)]
-pub(crate) struct WireCondition(Condition);
-
-impl WireCondition {
-    /// The condition, if its expression has a value under `parameters`.
-    pub(crate) fn check(self, parameters: &Parameters) -> Result<Condition, Fault> {
-        match self.0 {
-            Condition::When(expression) => {
-                Formula(expression).check(parameters).map(Condition::When)
-            }
-            fixed @ Condition::Fixed(_) => Ok(fixed),
-        }
-    }
+pub(crate) enum WireCondition {
+    Fixed(bool),
+    When(Formula),
 }
 
 struct ConditionVisitor;
@@ -97,11 +88,11 @@ impl Visitor<'_> for ConditionVisitor {
     }
 
     fn visit_bool<E: de::Error>(self, value: bool) -> Result<WireCondition, E> {
-        Ok(WireCondition(Condition::Fixed(value)))
+        Ok(WireCondition::Fixed(value))
     }
 
     fn visit_str<E: de::Error>(self, value: &str) -> Result<WireCondition, E> {
-        Ok(WireCondition(Condition::When(Expression::new(value))))
+        FormulaVisitor.visit_str(value).map(WireCondition::When)
     }
 }
 

@@ -51,8 +51,8 @@ fn every_shipped_statement_says_what_to_expect() {
     let catalog = catalog();
     for listing in catalog.workloads().unwrap() {
         let workload = catalog.workload(&listing.name).unwrap();
-        let statements = workload.ops.iter().flat_map(|op| &op.statements);
-        for statement in statements {
+        let script = workload.defaults().unwrap();
+        for statement in script.statements() {
             let expect = &statement.expect;
             let said = match statement.class {
                 Class::Read => expect.rows.is_some(),
@@ -112,12 +112,10 @@ fn the_published_suites_have_their_published_rows() {
 
 #[test]
 fn the_statements_of_a_transaction_are_counted_as_published() {
-    let check = |name: &str, reads: i64, writes: i64| {
-        let workload = catalog().workload(name).unwrap();
-        let count = |class: Class| -> i64 {
-            let statements = workload.ops.iter().flat_map(|op| &op.statements);
-            let repeats = statements.filter(|one| one.class == class).map(|one| &one.repeat);
-            repeats.map(|repeat| repeat.evaluate(&workload.parameters).unwrap()).sum()
+    let check = |name: &str, reads: u64, writes: u64| {
+        let script = catalog().workload(name).unwrap().defaults().unwrap();
+        let count = |class: Class| -> u64 {
+            script.statements().filter(|one| one.class == class).map(|one| one.repeat).sum()
         };
         assert_eq!((count(Class::Read), count(Class::Write)), (reads, writes), "{name}");
     };

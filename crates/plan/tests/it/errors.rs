@@ -46,10 +46,11 @@ fn mistakes_in_the_text_are_named_with_their_line() {
     check(
         "wrong type",
         &with("blocks = \"many\""),
-        "mine.toml:1`: `blocks` must be a whole number of at least 0, such as 1000, \"10k\" or \
+        "mine.toml:1`: `blocks` must be a whole number that is not negative, such as 1000, \
+         \"10k\" or \
          \"1M\", not `\"many\"`",
     );
-    check("negative", &with("blocks = -1"), "mine.toml:1`: `blocks` must be a whole number of at");
+    check("negative", &with("blocks = -1"), "mine.toml:1`: `blocks` must be a whole number that");
     check(
         "wrong word",
         &with("design = \"interleave\""),
@@ -105,8 +106,8 @@ fn unknown_names_get_the_nearest_known_one() {
     check(
         "version",
         &build("\"mysql@4\""),
-        "mine.toml:4`: mysql has no version `4`; the nearest version is `5.5.9`, available are \
-         `9.7.4`",
+        "mine.toml:4`: mysql has no version `4`; the nearest version is `5.5.9`, others are \
+         `5.6.24`, `9.7.4`; `dbdyno list builds` lists all",
     );
     check(
         "suite",
@@ -123,7 +124,7 @@ fn unknown_names_get_the_nearest_known_one() {
     check(
         "file",
         &missing,
-        "`DIR/mine.toml:2`: cannot read `DIR/./mine-too.toml`: there is no such file; relative \
+        "`DIR/mine.toml:2`: cannot read `DIR/mine-too.toml`: there is no such file; relative \
          paths start at the folder of the file, `DIR`",
     );
     check(
@@ -193,22 +194,28 @@ fn factors_and_baseline_fit_each_other() {
     check(
         "empty range",
         &range,
-        "range-covered-pk.toml:13`: `expect`: from `1` to `range + 1` is from 1 to -199",
+        "range-covered-pk.toml:15`: `expect`: from `1` to `range + 1` is from 1 to -199",
     );
+}
+
+#[test]
+fn levels_that_act_on_a_start_are_checked_where_they_stand() {
+    let with = |levels: &str| format!("{GOOD}transport = {levels}\n");
+    check("level", &with("[\"tcp\", \"impossible\"]"), "`impossible` is no level");
+    check(
+        "labels",
+        &with("[\"tcp\", \"tcp'\"]"),
+        "two levels are called `sqlite-3.50.4.tcp` in tables",
+    );
+    let beside = GOOD.replace("[factors]", "transport = \"tcp\"\n[factors]");
+    check("beside", &beside, "did you mean `factors.transport`?");
 }
 
 #[test]
 fn servers_and_configs_of_the_users_own_are_checked() {
     let with = |text: &str| format!("{GOOD}{text}\n").replace("\"sqlite\"", "\"mine\"");
-    let both =
-        with("[servers.mine]\nserver = \"mysql\"\nbasedir = \"x\"\nattach = { socket = \"y\" }");
-    check(
-        "basedir and attach",
-        &both,
-        "`basedir` (start it) or `attach` (it is running), not both",
-    );
     let attach = with("[servers.mine]\nserver = \"mysql\"\nattach = { socket = \"y\" }");
-    check("attach", &attach, "`attach` needs `design = \"classic\"`");
+    check("attach", &attach, "mine.toml:7`: unknown key `attach`");
     check(
         "server",
         &with("[servers.mine]\nserver = \"oracle\""),
@@ -218,6 +225,11 @@ fn servers_and_configs_of_the_users_own_are_checked() {
         "no server",
         &with("[servers.mine]\nbasedir = \"x\""),
         "the key `server` is missing; add it",
+    );
+    check(
+        "basedir",
+        &with("[servers.mine]\nserver = \"mysql\"\nbasedir = \"missing\""),
+        "mine.toml:7`: `basedir`: `missing` does not exist",
     );
     let name = with("[servers.\"../mine\"]\nserver = \"mysql\"");
     check("name", &name, "`../mine` cannot name a server");
@@ -329,7 +341,7 @@ fn transactions_and_turns_of_the_users_own_are_checked() {
     check_workload(
         "too much",
         &transaction("\"clients + 1\""),
-        "`transaction` must be from 0 to 1; `clients + 1` is 2",
+        "own.toml:5`: `transaction` must be from 0 to 1; `clients + 1` is 2",
     );
     let second = |keys: &str| {
         let first = "[[op.statement]]\ndraw.a = { integer = 1 }\nsql = \"SELECT 1\"";
@@ -383,7 +395,7 @@ fn arguments_of_the_users_own_are_checked() {
     check_workload(
         "upside down",
         &select("{ uniform = [2, 1] }"),
-        "from `2` to `1` is from 2 to 1, which holds nothing",
+        "own.toml:6`: `uniform`: from `2` to `1` holds nothing",
     );
     check_workload(
         "plus",
@@ -414,7 +426,7 @@ fn the_command_line_is_checked_like_the_file() {
     check(
         &["blocks=many"],
         &[],
-        "`--set blocks=many`: `blocks` must be a whole number of at least 0",
+        "`--set blocks=many`: `blocks` must be a whole number that is not negative",
     );
     check(&["blocks=0"], &[], "`--set blocks=0`: `blocks` must be a whole number from 1");
     check(&["clients=4"], &[], "did you mean `factors.clients`?");

@@ -3,7 +3,8 @@
 use crate::{catalog, shipped};
 use model::{
     plan::{PhaseKind, Plan},
-    workload::{Generator, RoleArrival, RoleEnd, Spacing, Workload},
+    script::{End, Generator, Pairing, Script},
+    workload::{Arrival, Spacing},
 };
 use plan::render;
 
@@ -16,26 +17,22 @@ fn names(plan: &Plan) -> Vec<&str> {
 }
 
 /// The amounts of one phase: rows of an insert, operations of a delete, rate of the inserts.
-fn amounts(plan: &Plan, phase: &str) -> (Option<i64>, Option<i64>, Option<f64>) {
+fn amounts(plan: &Plan, phase: &str) -> (Option<u64>, Option<u64>, Option<f64>) {
     let phase = plan.phases.iter().find(|other| other.name == phase).unwrap();
-    let roles = &plan.workloads[phase.workload].roles;
-    let role = |name: &str| roles.iter().find(|role| role.name == name);
-    let value = |expression: &model::expression::Expression| {
-        expression.evaluate(&phase.parameters).unwrap()
-    };
-    let rows = role("insert").map(|role| match &role.end {
-        RoleEnd::Rows(rows) => value(rows),
+    let role = |name: &str| phase.script.roles.iter().find(|role| role.name == name);
+    let rows = role("insert").map(|role| match role.end {
+        End::Rows(rows) => rows,
         other => panic!("{other:?}"),
     });
-    let deletes = role("delete").map(|role| match &role.end {
-        RoleEnd::Operations(operations) => value(operations),
+    let deletes = role("delete").map(|role| match role.end {
+        End::Operations(operations) => operations,
         other => panic!("{other:?}"),
     });
     let rate = role("insert").and_then(|role| {
-        if let RoleArrival::Open { spacing, .. } = &role.arrival {
-            assert_eq!(*spacing, Spacing::Even);
+        if let Arrival::Open { spacing, .. } = role.arrival {
+            assert_eq!(spacing, Spacing::Even);
         }
-        role.arrival.per_second(&phase.parameters).unwrap()
+        role.arrival.per_second()
     });
     (rows, deletes, rate)
 }
@@ -118,39 +115,49 @@ fn the_wait_follows_the_published_rule() {
     assert_eq!(settle(&["parameters.settle_seconds=30"]), (30.0, 60.0));
 }
 
+/// A workload of the catalog with its own defaults.
+fn script(name: &str) -> Script {
+    catalog().workload(name).unwrap().defaults().unwrap()
+}
+
 /// The first op of that name.
-fn generators(workload: &Workload, op: &str) -> Vec<Generator> {
-    let op = workload.ops.iter().find(|other| other.name == op).unwrap();
+fn generators(script: &Script, op: &str) -> Vec<Generator> {
+    let op = script.ops().find(|other| other.name == op).unwrap();
     op.statements.iter().flat_map(|one| &one.args).map(|arg| arg.value.clone()).collect()
 }
 
 #[test]
 fn rows_deletes_and_queries_are_the_published_ones() {
-    let churn = catalog().workload("ibench-churn").unwrap();
-    let uniform = |high: i64| Generator::Uniform { low: 0.into(), high: high.into() };
-    let filler = Generator::Filler { low: 10.into(), high: 20.into(), random_percent: 50 };
+    let churn = script("ibench-churn");
+    let uniform = |high: i64| Generator::Uniform { low: 0, high };
+    let filler = Generator::Filler { low: 10, high: 20, random_percent: 50 };
     let row = [Generator::Now, uniform(999), uniform(99_999), uniform(9_999), uniform(499), filler];
     assert_eq!(generators(&churn, "insert"), row);
-    let delete = churn.ops.iter().find(|op| op.name == "delete").unwrap();
+    let delete = churn.ops().find(|op| op.name == "delete").unwrap();
     let [min, delete] = delete.statements.as_slice() else { panic!("{delete:?}") };
     assert_eq!(min.capture.as_deref(), Some("min_id"));
-    assert_eq!(min.every, Some(1001.into()));
+    assert_eq!(min.every, Some(1001));
     let advance = delete.advance.as_ref().unwrap();
-    assert_eq!((advance.name.as_str(), advance.by.0.as_str()), ("min_id", "batch"));
+    let batch = catalog().workload("ibench-churn").unwrap().parameters["batch"];
+    assert_eq!((advance.name.as_str(), advance.by), ("min_id", batch));
     assert!(delete.sql_for["mysql"].ends_with("ORDER BY transactionid ASC LIMIT ?"));
-    assert_eq!(churn.lead, "insert");
-    let pairs = churn.roles.iter().map(|role| role.pair.as_ref().unwrap());
-    let pairs: Vec<_> = pairs.map(|pair| (pair.role.as_str(), pair.lead)).collect();
-    assert_eq!(pairs, [("delete", 8), ("insert", 8)]);
-    let point = catalog().workload("ibench-point").unwrap();
+    let names = |script: &Script| -> Vec<(String, bool)> {
+        script.roles.iter().map(|role| (role.name.clone(), role.leads)).collect()
+    };
+    let led = |name: &str, leads| (name.to_owned(), leads);
+    assert_eq!(names(&churn), [led("insert", true), led("delete", false)]);
+    let pairs: Vec<_> = churn.roles.iter().map(|role| role.pairing.unwrap()).collect();
+    assert_eq!(pairs, [Pairing { role: 1, lead: 8 }, Pairing { role: 0, lead: 8 }]);
+    let point = script("ibench-point");
     let between = Generator::Between { low: "min_id".to_owned(), high: "max_id".to_owned() };
     assert_eq!(generators(&point, "point"), [between]);
-    assert_eq!((point.lead.as_str(), point.roles[2].name.as_str()), ("query", "query"));
-    let range = catalog().workload("ibench-range").unwrap();
+    assert_eq!(names(&point)[2], led("query", true));
+    assert_eq!(names(&point).iter().filter(|(_, leads)| *leads).count(), 1);
+    let range = script("ibench-range");
     for (op, index) in
         [("market", "marketsegment"), ("register", "registersegment"), ("pdc", "pdc")]
     {
-        let op = range.ops.iter().find(|other| other.name == op).unwrap();
+        let op = range.ops().find(|other| other.name == op).unwrap();
         let forced = format!("FORCE INDEX ({{table}}_{index})");
         assert!(op.statements[0].sql_for["mysql"].contains(&forced), "{op:?}");
     }

@@ -43,12 +43,12 @@ fn what_is_no_count_is_named_with_its_key() {
         assert!(got.contains(expected), "{line}:\n  got {got}");
         assert!(got.contains("mine.toml:3`: "), "{line}:\n  got {got}");
     };
-    check("rows = \"1 M\"", "`rows` must be a whole number of at least 0");
+    check("rows = \"1 M\"", "`rows` must be a whole number that is not negative");
     check("rows = \"1 M\"", "not `\"1 M\"`");
-    check("rows = 1.5", "`rows` must be a whole number of at least 0");
+    check("rows = 1.5", "`rows` must be a whole number that is not negative");
     check("rows = 1000000000000000000", "`rows` must be a whole number from 1 to 1000000000000");
     check("rows = nan", "not `nan`");
-    check("rounds = []", "`rounds` must be a whole number of at least 0");
+    check("rounds = []", "`rounds` must be a whole number that is not negative");
     check("question = 5", "this is not TOML: duplicate key `question`; remove one of them");
     check("preset = 5", "`preset` must be a text in quotes, not `5`");
     check("require = 5", "`require` must be a list in brackets, not `5`");

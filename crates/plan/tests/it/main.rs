@@ -13,6 +13,7 @@ mod plans;
 mod roles;
 mod suites;
 
+use model::subject::{Build, Subject};
 use plan::{Catalog, Draft, Error, Overrides, Versions, load_experiment};
 use std::path::Path;
 
@@ -43,6 +44,26 @@ impl Versions for Host {
         known
             .find(|known| known.starts_with(version))
             .ok_or_else(|| format!("{server} has no version `{version}`"))
+    }
+
+    fn check_basedir(&self, build: &Build) -> Result<(), String> {
+        match &build.basedir {
+            Some(path) if path.ends_with("missing") => Err("`missing` does not exist".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
+    fn start_with(
+        &self,
+        factor: &str,
+        level: &str,
+        subject: &mut Subject,
+    ) -> Result<String, String> {
+        if level == "impossible" {
+            return Err(format!("`{level}` is no level"));
+        }
+        subject.levels.insert(factor.to_owned(), level.to_owned());
+        Ok(level.trim_end_matches('\'').to_owned())
     }
 }
 

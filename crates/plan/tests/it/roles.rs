@@ -1,7 +1,10 @@
 //! What workloads may say about roles, kept values and what comes with them.
 
 use crate::{Host, catalog, draft};
-use model::workload::{Arrival, Generator, RoleEnd, Spacing};
+use model::{
+    script::{End, Generator, Pairing},
+    workload::{Arrival, Spacing},
+};
 
 const EXPERIMENT: &str = "question = \"Which?\"\ndesign = \"classic\"\n\
                           workloads = [\"./own.toml\"]\n[factors]\nbuild = [\"sqlite\"]\n";
@@ -64,20 +67,43 @@ fn a_workload_without_roles_may_say_when_operations_start() {
 #[test]
 fn roles_and_kept_values_are_read() {
     let plan = planned(TWO).unwrap();
-    let workload = &plan.workloads[0];
-    let phase = &plan.phases[0];
-    assert_eq!(workload.connections(&phase.parameters).unwrap(), 6);
+    let (phase, script) = (&plan.phases[0], &plan.phases[0].script);
+    assert_eq!(script.connections(), 6);
     assert_eq!((phase.clients, phase.seconds, phase.arrival), (1, 30.0, Arrival::Closed));
-    assert_eq!(workload.lead, "b");
-    assert!(workload.ends_by_roles());
-    let pair = workload.roles[1].pair.as_ref().unwrap();
-    assert_eq!((pair.role.as_str(), pair.lead), ("a", 4));
-    assert_eq!(workload.roles[1].end, RoleEnd::With("a".to_owned()));
-    let [keep, using] = workload.ops.as_slice() else { panic!("{:?}", workload.ops) };
-    assert_eq!(keep.statements[0].every, Some(7.into()));
-    assert_eq!(using.statements[0].advance.as_ref().unwrap().by.0, "pace");
+    assert!(script.ends_by_itself());
+    let [keeps, uses] = script.roles.as_slice() else { panic!("{:?}", script.roles) };
+    assert_eq!((keeps.clients, keeps.leads, keeps.end), (3, false, End::Seconds(30)));
+    assert_eq!(keeps.arrival, Arrival::Open { per_second: 20.0, spacing: Spacing::Even });
+    assert_eq!((uses.clients, uses.leads, uses.end), (3, true, End::With(0)));
+    assert_eq!(uses.pairing, Some(Pairing { role: 0, lead: 4 }));
+    let [keep] = keeps.ops.as_slice() else { panic!("{:?}", keeps.ops) };
+    let [using] = uses.ops.as_slice() else { panic!("{:?}", uses.ops) };
+    assert_eq!(keep.statements[0].every, Some(7));
+    assert_eq!(using.statements[0].advance.as_ref().unwrap().by, 10);
     let filler = &using.statements[0].args[1].value;
-    assert!(matches!(filler, Generator::Filler { random_percent: 10, .. }), "{filler:?}");
+    assert_eq!(*filler, Generator::Filler { low: 10, high: 20, random_percent: 10 });
+}
+
+#[test]
+fn a_rate_in_rows_need_not_be_a_multiple_of_the_statement() {
+    let insert = |end: &str, arrival: &str| {
+        let op = "[[op]]\nname = \"x\"\nsql = \"INSERT INTO {table} (k) VALUES {rows}\"\n\
+                  rows_per_statement = 30\nargs = [{ integer = 1 }]\n";
+        format!("{op}[[role]]\nname = \"r\"\nops = [\"x\"]\nend = {end}\narrival = {arrival}\n")
+    };
+    let text = insert("{ rows = 1000 }", "{ per_second = 120, rows = 50 }");
+    let plan = planned(&text).unwrap();
+    let role = &plan.phases[0].script.roles[0];
+    assert_eq!(role.arrival, Arrival::Open { per_second: 2.4, spacing: Spacing::Even });
+    // 1000 rows in statements of 30.
+    assert_eq!((role.end, role.operations()), (End::Rows(1000), Some(34)));
+    let none = text.replace("rows = 50", "rows = 0");
+    let least = "own.toml:12`: `arrival.rows` of the role `r` must be from 1 to 1000000000000";
+    check("no rows", &none, least);
+    let reading = text.replace("INSERT INTO {table} (k) VALUES {rows}", "SELECT {rows}");
+    let none = "own.toml:11`: it ends after a number of rows, but its operations write none; end \
+                it after operations or seconds";
+    check("rows of nothing", &reading, none);
 }
 
 #[test]
@@ -88,7 +114,9 @@ fn the_only_role_gives_the_phase_its_arrival() {
     let plan = planned(&format!("{op}{role}")).unwrap();
     let even = Arrival::Open { per_second: 2.0, spacing: Spacing::Even };
     assert_eq!((plan.phases[0].arrival, plan.phases[0].seconds), (even, 180.0));
-    assert!(!plan.workloads[0].ends_by_roles());
+    let role = &plan.phases[0].script.roles[0];
+    // Nobody says when it ends, so the length of the phase does.
+    assert_eq!((role.arrival, role.end), (even, End::Stretch));
 }
 
 #[test]
@@ -113,7 +141,7 @@ fn mistakes_in_roles_are_named() {
     check(
         "unequal partners",
         &with("clients = 3\n", "clients = 2\n"),
-        "own.toml`: the roles `b` and `a` are a pair with 2 and 3 clients; give both the same \
+        "own.toml:28`: the roles `b` and `a` are a pair with 2 and 3 clients; give both the same \
             number",
     );
     check(
@@ -124,18 +152,19 @@ fn mistakes_in_roles_are_named() {
     check(
         "end of nothing",
         &with("seconds = 30", "seconds = \"pace - 10\""),
-        "`end.seconds` of the role `a` must be from 1 to 604800; `pace - 10` is 0",
+        "own.toml:22`: `end.seconds` of the role `a` must be from 1 to 604800; `pace - 10` is 0",
     );
     check(
         "rate of nothing",
         &with("\"pace * 2\"", "\"pace / 20\""),
-        "`per_second` of the role `a` must be from 1 to 1000000000000; `pace / 20` is 0",
+        "own.toml:21`: `per_second` of the role `a` must be from 1 to 1000000000000; `pace / 20` \
+         is 0",
     );
     check("rate", &with("\"pace * 2\"", "\"pce * 2\""), "`pce`, which is not a parameter");
     check(
         "no clients",
         &with("clients = 3\n", "clients = 0\n"),
-        "`clients` of the role `b` must be from 1 to 65536, not `0`",
+        "own.toml:26`: `clients` of the role `b` must be from 1 to 65536, not `0`",
     );
     check(
         "idle operation",
@@ -172,7 +201,11 @@ fn mistakes_with_kept_values_are_named() {
         ),
         "unknown captured value `least`; there is none",
     );
-    check("every", &with("every = 7", "every = 0"), "`every` must be at least 1, not `0`");
+    check(
+        "every",
+        &with("every = 7", "every = 0"),
+        "own.toml:10`: `every` must be at least 1, not `0`",
+    );
     check(
         "random_percent",
         &with("random_percent = 10", "random_percent = 101"),

@@ -1,23 +1,23 @@
 //! The block device under the data folder.
 
 use super::{Probe, Purpose, Reader};
-use crate::{Error, Target, Values, metric, mount};
-use model::{metric::Metric, reading::Scope};
+use crate::{Counter, Error, Target, Values, counter, mount};
+use model::reading::Scope;
 use procfs::DiskStat;
 use std::path::PathBuf;
 
 /// Counters of a block device.
 pub(super) struct Diskstats;
 
-const METRICS: &[Metric] = &[
-    metric::cost("device_reads", "reads", "reads that the device finished"),
-    metric::cost("device_read_kib", "KiB", "read from the device"),
-    metric::cost("device_writes", "writes", "writes that the device finished"),
-    metric::cost("device_write_kib", "KiB", "written to the device"),
-    metric::cost("device_flushes", "flushes", "flushes of the device's cache"),
-    metric::cost("device_read_ms", "ms", "time of all reads together"),
-    metric::cost("device_write_ms", "ms", "time of all writes together"),
-    metric::fact("device_busy_ms", "ms", "time with at least one request in flight"),
+const COUNTERS: &[Counter] = &[
+    counter::total("device_reads", "reads", "reads that the device finished"),
+    counter::total("device_read_kib", "KiB", "read from the device"),
+    counter::total("device_writes", "writes", "writes that the device finished"),
+    counter::total("device_write_kib", "KiB", "written to the device"),
+    counter::total("device_flushes", "flushes", "flushes of the device's cache"),
+    counter::total("device_read_ms", "ms", "time of all reads together"),
+    counter::total("device_write_ms", "ms", "time of all writes together"),
+    counter::total("device_busy_ms", "ms", "time with at least one request in flight"),
 ];
 
 /// The kernel's sector in `/proc/diskstats`, whatever the device's own.
@@ -32,8 +32,8 @@ impl Probe for Diskstats {
         "reads, writes and flushes of the data folder's block device"
     }
 
-    fn metrics(&self) -> &'static [Metric] {
-        METRICS
+    fn counters(&self) -> &'static [Counter] {
+        COUNTERS
     }
 
     fn open(&self, target: &Target, _purpose: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {

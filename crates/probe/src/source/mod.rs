@@ -8,8 +8,7 @@ mod proc_stat;
 mod proc_task;
 mod vmstat;
 
-use crate::{Error, Target, Values};
-use model::metric::Metric;
+use crate::{Counter, Error, Target, Values};
 
 /// One source of readings. `open` may be slow; [`Reader::read`] must be cheap.
 pub trait Probe: Sync {
@@ -18,7 +17,7 @@ pub trait Probe: Sync {
     /// One line of help.
     fn help(&self) -> &'static str;
     /// The counters that its readers may give.
-    fn metrics(&self) -> &'static [Metric];
+    fn counters(&self) -> &'static [Counter];
     /// Starts to look at a target. [`Error::Absent`] says in one sentence what this host does not
     /// have; nothing at all is returned where the probe is not meant for the purpose or for such a
     /// target.
@@ -56,7 +55,7 @@ pub const PROBES: &[&dyn Probe] = &[
     &vmstat::Vmstat,
 ];
 
-/// The metric of a counter by its name.
-pub fn metric(counter: &str) -> Option<&'static Metric> {
-    PROBES.iter().flat_map(|probe| probe.metrics()).find(|metric| metric.name == counter)
+/// The counter with this name.
+pub fn counter(name: &str) -> Option<&'static Counter> {
+    PROBES.iter().flat_map(|probe| probe.counters()).find(|counter| counter.name == name)
 }

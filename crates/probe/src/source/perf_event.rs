@@ -4,25 +4,24 @@ use super::{Probe, Purpose, Reader};
 use crate::{
     Error, Target, Values,
     attach::{self, Event, counted_whole},
-    limit, metric,
+    counter, limit,
     part::{Member, Part, Parts, Sums, members},
     permission,
 };
-use model::metric::Metric;
 use perf_event::Counter;
 use std::{io, time::Duration};
 
 /// Counters through perf.
 pub(super) struct PerfEvent;
 
-const METRICS: &[Metric] = &[
-    metric::cost("user_instructions", "instructions", "instructions executed in user mode"),
-    metric::cost("kernel_instructions", "instructions", "instructions executed in the kernel"),
-    metric::cost("user_cycles", "cycles", "processor cycles in user mode"),
-    metric::cost("kernel_cycles", "cycles", "processor cycles in the kernel"),
-    metric::cost("task_clock_ns", "ns", "time on a CPU, tasks that ended included"),
-    metric::cost("context_switches", "switches", "context switches"),
-    metric::cost("page_faults", "faults", "page faults, minor and major"),
+const COUNTERS: &[crate::Counter] = &[
+    counter::total("user_instructions", "instructions", "instructions executed in user mode"),
+    counter::total("kernel_instructions", "instructions", "instructions executed in the kernel"),
+    counter::total("user_cycles", "cycles", "processor cycles in user mode"),
+    counter::total("kernel_cycles", "cycles", "processor cycles in the kernel"),
+    counter::total("task_clock_ns", "ns", "time on a CPU, tasks that ended included"),
+    counter::total("context_switches", "switches", "context switches"),
+    counter::total("page_faults", "faults", "page faults, minor and major"),
 ];
 
 impl Probe for PerfEvent {
@@ -34,8 +33,8 @@ impl Probe for PerfEvent {
         "instructions, cycles, switches and page faults of each task, through perf"
     }
 
-    fn metrics(&self) -> &'static [Metric] {
-        METRICS
+    fn counters(&self) -> &'static [crate::Counter] {
+        COUNTERS
     }
 
     fn open(&self, target: &Target, purpose: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {

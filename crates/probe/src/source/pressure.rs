@@ -1,18 +1,18 @@
 //! Pressure stall information of the host: how long tasks waited for CPU, storage and memory.
 
 use super::{Probe, Purpose, Reader};
-use crate::{Error, Target, Values, metric};
-use model::{metric::Metric, reading::Scope};
+use crate::{Counter, Error, Target, Values, counter};
+use model::reading::Scope;
 use std::path::PathBuf;
 
 /// Counters of `/proc/pressure`.
 pub(super) struct Pressure;
 
-const METRICS: &[Metric] = &[
-    metric::fact("pressure_cpu_some_us", "us", "time that some task waited for a CPU"),
-    metric::fact("pressure_io_some_us", "us", "time that some task waited for storage"),
-    metric::fact("pressure_io_full_us", "us", "time that all tasks waited for storage"),
-    metric::fact("pressure_memory_some_us", "us", "time that some task waited for memory"),
+const COUNTERS: &[Counter] = &[
+    counter::total("pressure_cpu_some_us", "us", "time that some task waited for a CPU"),
+    counter::total("pressure_io_some_us", "us", "time that some task waited for storage"),
+    counter::total("pressure_io_full_us", "us", "time that all tasks waited for storage"),
+    counter::total("pressure_memory_some_us", "us", "time that some task waited for memory"),
 ];
 
 /// File, kind of stall, and the counter it gives.
@@ -32,8 +32,8 @@ impl Probe for Pressure {
         "time that tasks of the host waited for CPU, storage and memory"
     }
 
-    fn metrics(&self) -> &'static [Metric] {
-        METRICS
+    fn counters(&self) -> &'static [Counter] {
+        COUNTERS
     }
 
     fn open(&self, target: &Target, _purpose: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {

@@ -2,28 +2,28 @@
 
 use super::{Probe, Purpose, Reader};
 use crate::{
-    Error, Target, Values, metric,
+    Counter, Error, Target, Values, counter,
     part::server_processes,
     task::{parse, process_tree_at},
 };
-use model::{metric::Metric, reading::Scope};
+use model::reading::Scope;
 use procfs::process::Io;
 use std::path::Path;
 
 /// Counters of processes from `/proc`.
 pub(super) struct ProcPid;
 
-const METRICS: &[Metric] = &[
-    metric::level(
+const COUNTERS: &[Counter] = &[
+    counter::level(
         "rss_kib",
         "KiB",
         "resident memory; memory shared by processes counts once, at its largest",
     ),
-    metric::level("vsz_kib", "KiB", "address space of the largest process"),
-    metric::cost("read_bytes", "B", "bytes fetched from storage"),
-    metric::cost("write_bytes", "B", "bytes sent to storage"),
-    metric::cost("read_calls", "calls", "system calls that read, sockets included"),
-    metric::cost("write_calls", "calls", "system calls that write, sockets included"),
+    counter::level("vsz_kib", "KiB", "address space of the largest process"),
+    counter::total("read_bytes", "B", "bytes fetched from storage"),
+    counter::total("write_bytes", "B", "bytes sent to storage"),
+    counter::total("read_calls", "calls", "system calls that read, sockets included"),
+    counter::total("write_calls", "calls", "system calls that write, sockets included"),
 ];
 
 impl Probe for ProcPid {
@@ -35,8 +35,8 @@ impl Probe for ProcPid {
         "memory and storage traffic of the server and of the driver, from /proc"
     }
 
-    fn metrics(&self) -> &'static [Metric] {
-        METRICS
+    fn counters(&self) -> &'static [Counter] {
+        COUNTERS
     }
 
     fn open(&self, target: &Target, _purpose: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {

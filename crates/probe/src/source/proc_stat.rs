@@ -1,19 +1,19 @@
 //! CPU time of the whole host, and what the hypervisor took.
 
 use super::{Probe, Purpose, Reader};
-use crate::{Error, Target, Values, metric};
-use model::{metric::Metric, reading::Scope};
+use crate::{Counter, Error, Target, Values, counter};
+use model::reading::Scope;
 use std::path::PathBuf;
 
 /// Counters of the host from `/proc/stat`.
 pub(super) struct ProcStat;
 
-const METRICS: &[Metric] = &[
-    metric::fact("host_cpu_ns", "ns", "time that the host's CPUs were busy, in all"),
-    metric::fact("steal_ns", "ns", "steal: time that the hypervisor gave to other guests"),
-    metric::fact("iowait_ns", "ns", "time that CPUs were idle while storage worked"),
-    metric::fact("host_context_switches", "switches", "context switches of all tasks"),
-    metric::fact("host_interrupts", "interrupts", "interrupts of all CPUs"),
+const COUNTERS: &[Counter] = &[
+    counter::total("host_cpu_ns", "ns", "time that the host's CPUs were busy, in all"),
+    counter::total("steal_ns", "ns", "steal: time that the hypervisor gave to other guests"),
+    counter::total("iowait_ns", "ns", "time that CPUs were idle while storage worked"),
+    counter::total("host_context_switches", "switches", "context switches of all tasks"),
+    counter::total("host_interrupts", "interrupts", "interrupts of all CPUs"),
 ];
 
 impl Probe for ProcStat {
@@ -25,8 +25,8 @@ impl Probe for ProcStat {
         "CPU time, steal, switches and interrupts of the whole host"
     }
 
-    fn metrics(&self) -> &'static [Metric] {
-        METRICS
+    fn counters(&self) -> &'static [Counter] {
+        COUNTERS
     }
 
     fn open(&self, target: &Target, _purpose: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {

@@ -2,12 +2,11 @@
 
 use super::{Probe, Purpose, Reader};
 use crate::{
-    Error, Target, Values, metric,
+    Counter, Error, Target, Values, counter,
     part::{Member, Part, Parts, Sums, members},
     task::{parse, task_folder},
     unseen::Unseen,
 };
-use model::metric::Metric;
 use procfs::process::Schedstat;
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -17,13 +16,13 @@ use std::{
 /// Counters of tasks from `/proc`.
 pub(super) struct ProcTask;
 
-const METRICS: &[Metric] = &[
-    metric::cost("cpu_ns", "ns", "time on a CPU, child processes that ended included"),
-    metric::cost("runqueue_wait_ns", "ns", "run queue time: ready, but waiting for a CPU"),
-    metric::cost("voluntary_switches", "switches", "voluntary context switches"),
-    metric::cost("involuntary_switches", "switches", "involuntary context switches"),
-    metric::cost("context_switches", "switches", "context switches"),
-    metric::cost("page_faults", "faults", "page faults, minor and major"),
+const COUNTERS: &[Counter] = &[
+    counter::total("cpu_ns", "ns", "time on a CPU, child processes that ended included"),
+    counter::total("runqueue_wait_ns", "ns", "run queue time: ready, but waiting for a CPU"),
+    counter::total("voluntary_switches", "switches", "voluntary context switches"),
+    counter::total("involuntary_switches", "switches", "involuntary context switches"),
+    counter::total("context_switches", "switches", "context switches"),
+    counter::total("page_faults", "faults", "page faults, minor and major"),
 ];
 
 /// Counters of a task that only its `schedstat` gives: the cheap part, enough for a series.
@@ -38,8 +37,8 @@ impl Probe for ProcTask {
         "CPU time, run queue, switches and page faults of each task, from /proc"
     }
 
-    fn metrics(&self) -> &'static [Metric] {
-        METRICS
+    fn counters(&self) -> &'static [Counter] {
+        COUNTERS
     }
 
     fn open(&self, target: &Target, purpose: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {
@@ -54,8 +53,8 @@ impl Probe for ProcTask {
     }
 }
 
-/// In the order of [`METRICS`].
-type Counts = [u64; METRICS.len()];
+/// In the order of [`COUNTERS`].
+type Counts = [u64; COUNTERS.len()];
 
 /// A task that was seen, perhaps under a number that an earlier task had.
 #[derive(Default)]
@@ -104,21 +103,21 @@ impl Reader for Open {
                 self.known.entry(*member).or_default().see(counts);
             }
         }
-        let mut sums = [Sums::default(); METRICS.len()];
+        let mut sums = [Sums::default(); COUNTERS.len()];
         for (member, known) in &self.known {
             for (index, (sum, count)) in sums.iter_mut().zip(known.total()).enumerate() {
                 sum.add(member.part, count as f64);
                 if member.part == Part::Foreground && self.purpose == Purpose::Window {
-                    values.push_task(member.tid, METRICS[index].name, count as f64);
+                    values.push_task(member.tid, COUNTERS[index].name, count as f64);
                 }
             }
         }
         if self.purpose == Purpose::Window {
             self.add_unseen(&members, &mut sums[0]);
         }
-        let given = if self.purpose == Purpose::Series { CHEAP } else { METRICS.len() };
-        for (metric, sum) in METRICS.iter().zip(&sums).take(given) {
-            sum.emit(metric.name, self.parts, values);
+        let given = if self.purpose == Purpose::Series { CHEAP } else { COUNTERS.len() };
+        for (counter, sum) in COUNTERS.iter().zip(&sums).take(given) {
+            sum.emit(counter.name, self.parts, values);
         }
         Ok(())
     }

@@ -1,22 +1,22 @@
 //! Memory of the host: pages that wait to be written, and swapping.
 
 use super::{Probe, Purpose, Reader};
-use crate::{Error, Target, Values, metric};
-use model::{metric::Metric, reading::Scope};
+use crate::{Counter, Error, Target, Values, counter};
+use model::reading::Scope;
 use std::path::PathBuf;
 
 /// Counters of `/proc/vmstat`.
 pub(super) struct Vmstat;
 
-const METRICS: &[Metric] = &[
-    metric::level("host_dirty_kib", "KiB", "dirty file pages"),
-    metric::level("host_writeback_kib", "KiB", "file pages under writeback"),
-    metric::fact("host_swap_in_kib", "KiB", "read from swap"),
-    metric::fact("host_swap_out_kib", "KiB", "written to swap"),
+const COUNTERS: &[Counter] = &[
+    counter::level("host_dirty_kib", "KiB", "dirty file pages"),
+    counter::level("host_writeback_kib", "KiB", "file pages under writeback"),
+    counter::total("host_swap_in_kib", "KiB", "read from swap"),
+    counter::total("host_swap_out_kib", "KiB", "written to swap"),
 ];
 
-/// Names of the kernel, each in pages, in the order of [`METRICS`].
-const NAMES: [&str; METRICS.len()] = ["nr_dirty", "nr_writeback", "pswpin", "pswpout"];
+/// Names of the kernel, each in pages, in the order of [`COUNTERS`].
+const NAMES: [&str; COUNTERS.len()] = ["nr_dirty", "nr_writeback", "pswpin", "pswpout"];
 
 impl Probe for Vmstat {
     fn name(&self) -> &'static str {
@@ -27,8 +27,8 @@ impl Probe for Vmstat {
         "dirty pages and swapping of the host"
     }
 
-    fn metrics(&self) -> &'static [Metric] {
-        METRICS
+    fn counters(&self) -> &'static [Counter] {
+        COUNTERS
     }
 
     fn open(&self, target: &Target, _purpose: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {
@@ -54,7 +54,7 @@ impl Reader for Open {
             let Some((name, pages)) = line.split_once(' ') else { continue };
             let Some(index) = NAMES.iter().position(|known| *known == name) else { continue };
             if let Ok(pages) = pages.trim().parse::<f64>() {
-                values.push(Scope::Host, METRICS[index].name, pages * self.page_kib);
+                values.push(Scope::Host, COUNTERS[index].name, pages * self.page_kib);
             }
         }
         Ok(())

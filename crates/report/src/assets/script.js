@@ -14,12 +14,12 @@ const save = (blob, name) => {
   const [VALUE, RATIO, LOW, HIGH, VERDICT, KIND, NOTE] = [0, 1, 2, 3, 4, 5, 6];
   const STEPS = [1.02, 1.05, 1.10, 1.25, 1.5, 2.0];
   const SYMBOLS = {
-    regression: "▼", improvement: "▲", equivalent: "=", layout_suspect: "≈", inconclusive: "?", code_cost: "△",
-    unreplicated: "°",
+    regression: "▼", improvement: "▲", worse: "▾", better: "▴", small_change: "≈",
+    equivalent: "=", inconclusive: "?", code_cost: "△", unreplicated: "°",
   };
   const STANDINGS = {
-    regression: "worse", code_cost: "worse", improvement: "better", equivalent: "same",
-    inconclusive: "undecided", layout_suspect: "undecided",
+    regression: "worse", code_cost: "worse", worse: "worse", improvement: "better",
+    better: "better", equivalent: "same", small_change: "same", inconclusive: "undecided",
   };
   const grids = new Map();
 

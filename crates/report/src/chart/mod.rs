@@ -40,9 +40,6 @@ pub struct Forest {
     pub form: Form,
     /// The ratio from which on a change matters; dots nearer to 1 lie in a band.
     pub margin: Option<f64>,
-    /// Whether each mark has its interval and says in words what it means, for readers who point at
-    /// it; if not, only the rows do.
-    pub told: bool,
 }
 
 /// Ratios to the base as vertical bars.

@@ -4,44 +4,41 @@ use super::Format;
 use crate::{
     Report,
     document::{Cell, Document, Item, Row, Table},
-    escape, layout,
-    page::{self, Page},
+    escape, layout, page,
 };
 
-pub(super) struct Csv;
+pub(super) const FORMAT: Format = Format {
+    name: "csv",
+    help: "comma-separated values with exact numbers, one row per cell",
+    page: page::RECORDS,
+    holds_warnings: false,
+    shows_details: false,
+    text,
+};
 
-impl Format for Csv {
-    fn name(&self) -> &'static str {
-        "csv"
-    }
+fn text(_: &Report, document: &Document) -> String {
+    Delimited { cell: quoted, between: ",", end: "\r\n" }.text(document)
+}
 
-    fn help(&self) -> &'static str {
-        "comma-separated values with exact numbers, one row per cell"
-    }
+/// How the cells of a row become a line.
+pub(super) struct Delimited {
+    pub(super) cell: fn(&str) -> String,
+    pub(super) between: &'static str,
+    pub(super) end: &'static str,
+}
 
-    fn holds_warnings(&self) -> bool {
-        false
-    }
-
-    fn page(&self) -> &'static dyn Page {
-        page::RECORDS
-    }
-
-    fn text(&self, _: &Report, document: &Document) -> String {
-        let mut text = String::new();
-        for table in tables(document) {
-            for row in rows(table) {
-                let cells: Vec<String> = row.iter().map(|cell| quoted(cell)).collect();
-                text.push_str(&cells.join(","));
-                text.push_str("\r\n");
-            }
-        }
-        text
+impl Delimited {
+    pub(super) fn text(&self, document: &Document) -> String {
+        let line = |row: Vec<String>| {
+            let cells: Vec<String> = row.iter().map(|cell| (self.cell)(cell)).collect();
+            format!("{}{}", cells.join(self.between), self.end)
+        };
+        tables(document).flat_map(rows).map(line).collect()
     }
 }
 
 /// The tables of a document.
-pub(super) fn tables(document: &Document) -> impl Iterator<Item = &Table> {
+fn tables(document: &Document) -> impl Iterator<Item = &Table> {
     document.items.iter().filter_map(|item| match item {
         Item::Table(table) => Some(table),
         _ => None,
@@ -49,7 +46,7 @@ pub(super) fn tables(document: &Document) -> impl Iterator<Item = &Table> {
 }
 
 /// The titles, then the cells as exact texts; no text steers a terminal or is taken for a formula.
-pub(super) fn rows(table: &Table) -> Vec<Vec<String>> {
+fn rows(table: &Table) -> Vec<Vec<String>> {
     let titles = table.columns.iter().map(|column| harmless(&column.title)).collect();
     let mut rows = vec![titles];
     for row in &table.rows {

@@ -4,13 +4,11 @@ use super::Format;
 use crate::{
     Report,
     document::Document,
-    escape, number,
-    page::{self, Page},
+    escape, number, page,
     words::{self, THROUGHPUT},
 };
 use analysis::{Comparison, PhaseResult};
-
-pub(super) struct Dense;
+use model::metric::Part;
 
 /// The columns beside CPU time and context switches: published name and metric.
 const COLUMNS: [(&str, &str); 4] = [
@@ -20,34 +18,25 @@ const COLUMNS: [(&str, &str); 4] = [
     ("o/s", THROUGHPUT),
 ];
 
-impl Format for Dense {
-    fn name(&self) -> &'static str {
-        "dense"
-    }
+pub(super) const FORMAT: Format = Format {
+    name: "dense",
+    help: "the dense text of published results: relative throughput, then costs per operation",
+    page: page::COMPARISON,
+    holds_warnings: false,
+    shows_details: false,
+    text,
+};
 
-    fn help(&self) -> &'static str {
-        "the dense text of published results: relative throughput, then costs per operation"
-    }
-
-    fn holds_warnings(&self) -> bool {
-        false
-    }
-
-    fn page(&self) -> &'static dyn Page {
-        page::COMPARISON
-    }
-
-    fn text(&self, report: &Report, _: &Document) -> String {
-        let mut lines = Vec::new();
-        for comparison in &report.comparisons {
-            relative(comparison, &mut lines);
-            lines.extend(cpu_of_host(comparison));
-            for phase in &comparison.phases {
-                costs(comparison, phase, &mut lines);
-            }
+fn text(report: &Report, _: &Document) -> String {
+    let mut lines = Vec::new();
+    for comparison in &report.comparisons {
+        relative(comparison, &mut lines);
+        lines.extend(cpu_of_host(comparison));
+        for phase in &comparison.phases {
+            costs(comparison, phase, &mut lines);
         }
-        lines.join("\n") + "\n"
     }
+    lines.join("\n") + "\n"
 }
 
 /// A column per variant, the test's name last.
@@ -80,7 +69,7 @@ fn columns(comparison: &Comparison) -> impl Iterator<Item = (&'static str, &'sta
 
 /// What CPU time is if it is not that of the server.
 fn cpu_of_host(comparison: &Comparison) -> Vec<String> {
-    let metric = analysis::metric(words::cpu(comparison)).filter(|m| m.name.starts_with("host_"));
+    let metric = analysis::metric(words::cpu(comparison)).filter(|m| m.part == Part::Host);
     let said = metric.map(|metric| format!("cpu/o : {} ({})", metric.help, metric.unit));
     said.into_iter().flat_map(|line| [String::new(), line]).collect()
 }

@@ -11,51 +11,40 @@ use super::Format;
 use crate::{
     Colours, Report,
     document::{Document, Item},
-    page::{self, Page},
+    page,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use sha2::{Digest, Sha256};
-
-pub(super) struct Html;
 
 /// The page's own files. They are part of the program, so they need no escaping.
 const STYLE: &str = include_str!("../assets/style.css");
 const SCRIPT: &str =
     concat!(include_str!("../assets/script.js"), include_str!("../assets/picture.js"));
 
-impl Format for Html {
-    fn name(&self) -> &'static str {
-        "html"
-    }
+pub(super) const FORMAT: Format = Format {
+    name: "html",
+    help: "one HTML file with tables, charts and data, to be opened offline",
+    page: page::REPORT,
+    holds_warnings: true,
+    shows_details: true,
+    text,
+};
 
-    fn help(&self) -> &'static str {
-        "one HTML file with tables, charts and data, to be opened offline"
-    }
-
-    fn page(&self) -> &'static dyn Page {
-        page::REPORT
-    }
-
-    fn shows_details(&self) -> bool {
-        true
-    }
-
-    fn text(&self, report: &Report, document: &Document) -> String {
-        let articles = articles(document);
-        let title = articles.first().map_or("dbdyno", |article| article.title);
-        let content = html! { @for article in &articles { (article.markup()) } };
-        whole(title, report.view.colours, (contents(&articles), content))
-    }
+fn text(report: &Report, document: &Document) -> String {
+    let articles = articles(document);
+    let title = articles.first().map_or("dbdyno", |article| article.title);
+    let content = html! { @for article in &articles { (article.markup()) } };
+    whole(title, report.view.colours, contents(&articles), content)
 }
 
 /// The index of several reports.
 pub(crate) fn index(entries: &[crate::pages::Entry]) -> String {
-    whole(index::TITLE, Colours::Diverging, (contents(&[]), index::table(entries)))
+    whole(index::TITLE, Colours::Diverging, contents(&[]), index::table(entries))
 }
 
 /// A page with this contents and main part.
-fn whole(title: &str, colours: Colours, (contents, content): (Markup, Markup)) -> String {
+fn whole(title: &str, colours: Colours, contents: Markup, content: Markup) -> String {
     let body = match colours {
         Colours::Diverging => "",
         Colours::Published => "published",
@@ -195,8 +184,8 @@ fn foot() -> Markup {
             p {
                 "A ratio is a value divided by the base's. Operations per second above 1 and "
                 "costs below 1 are blue, the opposite is orange, ratios within 2 % of 1 are "
-                "not colored. ▼ regression, ▲ improvement, = equivalent, ≈ possibly code "
-                "layout, △ more instructions per operation, ? inconclusive, ° measured once, so "
+                "not colored. ▼ regression, ▲ improvement, = equivalent, "
+                "△ more instructions per operation, ? inconclusive, ° measured once, so "
                 "without a verdict; no symbol: not assessed. "
                 "Hatched: failed or missed, without a number."
             }

@@ -4,17 +4,15 @@ use super::Format;
 use crate::{
     Report,
     document::Document,
-    page::{self, Page, better, is_asked},
+    page::{self, better, is_asked},
+    words,
 };
 use analysis::{Comparison, PhaseResult};
-use model::shared::Name;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
 /// Grows when a key changes its meaning or goes away.
 const SCHEMA: u32 = 1;
-
-pub(super) struct Json;
 
 #[derive(Serialize)]
 struct Output<'a> {
@@ -52,53 +50,49 @@ struct Record<'a> {
     confidence: Option<f64>,
     blocks: u32,
     verdict: &'static str,
-    reason: Option<&'a str>,
-    marks: &'a [Name],
+    /// The least change, as a ratio above 1, that would have been found; of undecided cells.
+    detectable: Option<f64>,
+    reason: Option<String>,
+    marks: Vec<String>,
 }
 
-impl Format for Json {
-    fn name(&self) -> &'static str {
-        "json"
-    }
+pub(super) const FORMAT: Format = Format {
+    name: "json",
+    help: "JSON with exact numbers and the warnings, for scripts",
+    page: page::RECORDS,
+    holds_warnings: true,
+    shows_details: false,
+    text,
+};
 
-    fn help(&self) -> &'static str {
-        "JSON with exact numbers and the warnings, for scripts"
-    }
-
-    fn page(&self) -> &'static dyn Page {
-        page::RECORDS
-    }
-
-    fn text(&self, report: &Report, _: &Document) -> String {
-        let mut bases: Vec<&str> = Vec::new();
-        let mut output = Output {
-            schema: SCHEMA,
-            base: String::new(),
-            comparisons: Vec::new(),
-            bases: Vec::new(),
-            warnings: Vec::new(),
-        };
-        for comparison in &report.comparisons {
-            for base in &comparison.bases {
-                if !bases.contains(&base.as_str()) {
-                    bases.push(base);
-                }
-            }
-            output.warnings.extend(comparison.all_warnings());
-            for phase in &comparison.phases {
-                let asked = phase.cells.iter().filter(|cell| is_asked(report, cell));
-                for cell in asked {
-                    let record = record(comparison, phase, cell);
-                    let is_base = cell.base.is_none();
-                    (if is_base { &mut output.bases } else { &mut output.comparisons })
-                        .push(record);
-                }
+fn text(report: &Report, _: &Document) -> String {
+    let mut bases: Vec<&str> = Vec::new();
+    let mut output = Output {
+        schema: SCHEMA,
+        base: String::new(),
+        comparisons: Vec::new(),
+        bases: Vec::new(),
+        warnings: Vec::new(),
+    };
+    for comparison in &report.comparisons {
+        for base in &comparison.bases {
+            if !bases.contains(&base.as_str()) {
+                bases.push(base);
             }
         }
-        output.base = bases.join(", ");
-        // Plain structures with text keys always serialize.
-        serde_json::to_string_pretty(&output).unwrap_or_default() + "\n"
+        output.warnings.extend(comparison.all_warnings());
+        for phase in &comparison.phases {
+            let asked = phase.cells.iter().filter(|cell| is_asked(report, cell));
+            for cell in asked {
+                let record = record(comparison, phase, cell);
+                let is_base = cell.base.is_none();
+                (if is_base { &mut output.bases } else { &mut output.comparisons }).push(record);
+            }
+        }
     }
+    output.base = bases.join(", ");
+    // Plain structures with text keys always serialize.
+    model::escape::json(&serde_json::to_string_pretty(&output).unwrap_or_default()) + "\n"
 }
 
 fn record<'a>(
@@ -133,8 +127,9 @@ fn record<'a>(
         confidence: cell.interval.map(|_| analysis::CONFIDENCE),
         blocks: cell.blocks,
         verdict: cell.verdict.name(),
-        reason: cell.reason.as_deref(),
-        marks: &cell.marks,
+        detectable: analysis::detectable(cell, comparison.phases.len()),
+        reason: cell.reason.as_ref().map(words::reason),
+        marks: cell.marks.iter().map(ToString::to_string).collect(),
     }
 }
 

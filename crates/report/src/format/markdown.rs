@@ -4,29 +4,21 @@ use super::Format;
 use crate::{
     Report,
     document::{Align, Cell, Document, Item, Row, Table},
-    escape, layout,
-    page::{self, Page},
+    escape, layout, page,
 };
 
-pub(super) struct Markdown;
+pub(super) const FORMAT: Format = Format {
+    name: "markdown",
+    help: "Markdown with tables, for tickets",
+    page: page::COMPARISON,
+    holds_warnings: true,
+    shows_details: false,
+    text,
+};
 
-impl Format for Markdown {
-    fn name(&self) -> &'static str {
-        "markdown"
-    }
-
-    fn help(&self) -> &'static str {
-        "Markdown with tables, for tickets"
-    }
-
-    fn page(&self) -> &'static dyn Page {
-        page::COMPARISON
-    }
-
-    fn text(&self, _: &Report, document: &Document) -> String {
-        let blocks: Vec<String> = document.items.iter().map(block).collect();
-        blocks.join("\n\n") + "\n"
-    }
+fn text(_: &Report, document: &Document) -> String {
+    let blocks: Vec<String> = document.items.iter().map(block).collect();
+    blocks.join("\n\n") + "\n"
 }
 
 fn block(item: &Item) -> String {

@@ -13,42 +13,33 @@ use crate::{Report, document::Document, page::Page};
 pub(crate) use html::index;
 
 /// One format.
-pub trait Format: Sync {
+pub struct Format {
     /// Name: the file's stem.
-    fn name(&self) -> &'static str;
-
+    pub name: &'static str,
     /// One line.
-    fn help(&self) -> &'static str;
-
+    pub help: &'static str,
     /// The page that it writes.
-    fn page(&self) -> &'static dyn Page;
-
+    pub page: &'static dyn Page,
     /// Whether the text holds the warnings; where it does not, the caller says them elsewhere.
-    fn holds_warnings(&self) -> bool {
-        true
-    }
-
+    pub holds_warnings: bool,
     /// Whether it shows what is known beside the comparisons; otherwise nobody need gather it.
-    fn shows_details(&self) -> bool {
-        false
-    }
-
-    /// The text of `document`, which is this format's page of `report`; it ends with a line end.
-    fn text(&self, report: &Report, document: &Document) -> String;
+    pub shows_details: bool,
+    /// The text of a document, which is this format's page of a report; it ends with a line end.
+    pub text: fn(&Report, &Document) -> String,
 }
 
 /// In the order in which `dbdyno list formats` shows them.
-pub const FORMATS: &[&dyn Format] = &[
-    &table::Table,
-    &dense::Dense,
-    &markdown::Markdown,
-    &html::Html,
-    &tsv::Tsv,
-    &csv::Csv,
-    &json::Json,
+pub static FORMATS: &[Format] = &[
+    table::FORMAT,
+    dense::FORMAT,
+    markdown::FORMAT,
+    html::FORMAT,
+    tsv::FORMAT,
+    csv::FORMAT,
+    json::FORMAT,
 ];
 
 /// The format with this name.
-pub fn find(name: &str) -> Option<&'static dyn Format> {
-    FORMATS.iter().copied().find(|format| format.name() == name)
+pub fn find(name: &str) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| format.name == name)
 }

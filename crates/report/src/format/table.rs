@@ -4,54 +4,42 @@ use super::Format;
 use crate::{
     Report,
     document::{Document, Item},
-    escape, layout,
-    page::{self, Page},
+    escape, layout, page,
     screen::wrap,
 };
 
-pub(super) struct Table;
+pub(super) const FORMAT: Format = Format {
+    name: "table",
+    help: "aligned text for a terminal",
+    page: page::COMPARISON,
+    // They are for stderr, so that a file or a pipe gets the tables alone.
+    holds_warnings: false,
+    shows_details: false,
+    text,
+};
 
-impl Format for Table {
-    fn name(&self) -> &'static str {
-        "table"
-    }
-
-    fn help(&self) -> &'static str {
-        "aligned text for a terminal"
-    }
-
-    /// They are for stderr, so that a file or a pipe gets the tables alone.
-    fn holds_warnings(&self) -> bool {
-        false
-    }
-
-    fn page(&self) -> &'static dyn Page {
-        page::COMPARISON
-    }
-
-    fn text(&self, report: &Report, document: &Document) -> String {
-        let screen = report.screen;
-        let mut lines: Vec<String> = Vec::new();
-        let mut before: Option<&Item> = None;
-        for item in document.items.iter().filter(|item| !matches!(item, Item::Warning(_))) {
-            // Paragraphs belong together; everything else is set apart.
-            let together = matches!((before, item), (Some(Item::Paragraph(_)), Item::Paragraph(_)));
-            if before.is_some() && !together {
-                lines.push(String::new());
-            }
-            let wrapped = |text: &str| wrap(&escape::terminal(text), screen.columns, 2);
-            match item {
-                Item::Heading { text, .. }
-                | Item::Section { title: text, .. }
-                | Item::Paragraph(text) => lines.extend(wrapped(text)),
-                Item::Table(table) => lines.extend(layout::lines(table, screen)),
-                other => {
-                    let pairs = escape::pairs(other);
-                    lines.extend(pairs.iter().flat_map(|text| wrap(text, screen.columns, 2)));
-                }
-            }
-            before = Some(item);
+fn text(report: &Report, document: &Document) -> String {
+    let screen = report.screen;
+    let mut lines: Vec<String> = Vec::new();
+    let mut before: Option<&Item> = None;
+    for item in document.items.iter().filter(|item| !matches!(item, Item::Warning(_))) {
+        // Paragraphs belong together; everything else is set apart.
+        let together = matches!((before, item), (Some(Item::Paragraph(_)), Item::Paragraph(_)));
+        if before.is_some() && !together {
+            lines.push(String::new());
         }
-        lines.join("\n") + "\n"
+        let wrapped = |text: &str| wrap(&escape::terminal(text), screen.columns, 2);
+        match item {
+            Item::Heading { text, .. }
+            | Item::Section { title: text, .. }
+            | Item::Paragraph(text) => lines.extend(wrapped(text)),
+            Item::Table(table) => lines.extend(layout::lines(table, screen)),
+            other => {
+                let pairs = escape::pairs(other);
+                lines.extend(pairs.iter().flat_map(|text| wrap(text, screen.columns, 2)));
+            }
+        }
+        before = Some(item);
     }
+    lines.join("\n") + "\n"
 }

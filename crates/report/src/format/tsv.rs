@@ -1,45 +1,19 @@
 //! Tab-separated values, one row per cell of the comparison.
 
-use super::{
-    Format,
-    csv::{rows, tables},
+use super::{Format, csv::Delimited};
+use crate::{Report, document::Document, page};
+
+pub(super) const FORMAT: Format = Format {
+    name: "tsv",
+    help: "tab-separated values with exact numbers, one row per cell",
+    page: page::RECORDS,
+    holds_warnings: false,
+    shows_details: false,
+    text,
 };
-use crate::{
-    Report,
-    document::Document,
-    page::{self, Page},
-};
 
-pub(super) struct Tsv;
-
-impl Format for Tsv {
-    fn name(&self) -> &'static str {
-        "tsv"
-    }
-
-    fn help(&self) -> &'static str {
-        "tab-separated values with exact numbers, one row per cell"
-    }
-
-    fn holds_warnings(&self) -> bool {
-        false
-    }
-
-    fn page(&self) -> &'static dyn Page {
-        page::RECORDS
-    }
-
-    fn text(&self, _: &Report, document: &Document) -> String {
-        let mut text = String::new();
-        for table in tables(document) {
-            for row in rows(table) {
-                let cells: Vec<String> = row.iter().map(|cell| flat(cell)).collect();
-                text.push_str(&cells.join("\t"));
-                text.push('\n');
-            }
-        }
-        text
-    }
+fn text(_: &Report, document: &Document) -> String {
+    Delimited { cell: flat, between: "\t", end: "\n" }.text(document)
 }
 
 /// The format has no quoting: what would break a row becomes a blank.

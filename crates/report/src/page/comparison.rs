@@ -9,7 +9,7 @@ use crate::{
     status,
     words::{self, groups},
 };
-use analysis::{Comparison, PhaseResult, geometric_mean};
+use analysis::{Comparison, PhaseResult, Reason};
 use model::metric::Metric;
 
 /// The metric of the overview.
@@ -65,6 +65,11 @@ const GROUP_WIDTH: usize = 22;
 /// Longest label that stands in the head of a column.
 const LABEL_WIDTH: usize = 30;
 
+/// Lines of costs and of throughput that are printed unless they are asked for: about two screens
+/// each.
+const COST_LINES: usize = 70;
+const THROUGHPUT_LINES: usize = 140;
+
 /// Stacked tables from which on numbers are more readable than labels.
 const STACKED: usize = 3;
 
@@ -86,10 +91,10 @@ impl Page for ComparisonPage {
             let short = Names::of(&comparison.subjects, &report.view.aliases);
             let comparison = &*short.comparison(comparison);
             let labels = labels(comparison, report.screen.columns);
-            head((comparison, details), &labels, &mut document);
+            head(comparison, details, &labels, &mut document);
             short.legend().into_iter().for_each(|said| document.paragraph(said));
             let names: Vec<String> = labels.into_iter().map(|label| label.short).collect();
-            overview(comparison, &names, &mut document);
+            overview(comparison, &names, report, &mut document);
             self::details(comparison, &names, &report.metrics, &mut document);
             let warnings = comparison.warnings.iter().cloned().map(Item::Warning);
             document.items.extend(warnings);
@@ -99,13 +104,14 @@ impl Page for ComparisonPage {
 }
 
 /// The question, an answer in one sentence per variant, and where the numbers come from.
-fn head((comparison, details): (&Comparison, &Details), labels: &[Label], document: &mut Document) {
+fn head(comparison: &Comparison, details: &Details, labels: &[Label], document: &mut Document) {
     let question = [&comparison.question, &comparison.experiment];
     let title = question.into_iter().find(|text| !text.is_empty());
     document.heading(1, title.map_or("", String::as_str));
     let answers = sentence::answers(comparison, labels);
     answers.into_iter().for_each(|answer| document.paragraph(answer));
     document.paragraph(origin(comparison, details));
+    servers(details).into_iter().for_each(|said| document.paragraph(said));
     status::line(comparison).into_iter().for_each(|line| document.paragraph(line));
     words::trust(comparison).into_iter().for_each(|said| document.paragraph(said));
     let warnings = comparison.warnings.len();
@@ -116,9 +122,14 @@ fn head((comparison, details): (&Comparison, &Details), labels: &[Label], docume
 
 /// Run, date and host, as far as they are known.
 fn origin(comparison: &Comparison, details: &Details) -> String {
-    let runs = comparison.runs.join(", ");
+    // Before the first complete block no measurement names the run.
+    let runs = match comparison.runs.join(", ") {
+        none if none.is_empty() => details.run.clone(),
+        runs => runs,
+    };
     let several = if comparison.runs.len() > 1 { "Runs" } else { "Run" };
     let mut parts = vec![match details.imported {
+        _ if runs.is_empty() => "Run without measurements".to_owned(),
         Some(_) => format!("Imported as run {runs}"),
         None => format!("{several} {runs}"),
     }];
@@ -135,47 +146,75 @@ fn origin(comparison: &Comparison, details: &Details) -> String {
     format!("{}.", parts.join(", "))
 }
 
+/// Version and binary of each variant whose name does not hold its version.
+fn servers(details: &Details) -> Option<String> {
+    let mut said: Vec<String> = Vec::new();
+    for header in details.trials.iter().map(|trial| &trial.header) {
+        let version = &header.server_version;
+        if version.is_empty() || header.subject.contains(version) {
+            continue;
+        }
+        let binary = match header.short_sha256() {
+            "" => String::new(),
+            short => format!(", binary {short}"),
+        };
+        let one = format!("`{}`: {version}{binary}", header.subject);
+        if !said.contains(&one) {
+            said.push(one);
+        }
+    }
+    (!said.is_empty()).then(|| format!("{}.", said.join("; ")))
+}
+
 /// Throughput: phases by variants, each group under its geometric mean.
-fn overview(comparison: &Comparison, names: &[String], document: &mut Document) {
+fn overview(comparison: &Comparison, names: &[String], report: &Report, document: &mut Document) {
     if comparison.phases.is_empty() {
         document.paragraph("No slice was measured.");
         return;
     }
-    document
-        .heading(2, "Throughput: operations per second of the base, ratios of the variants (rQPS)");
+    let mut cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
+    let metric = cells.find(|cell| cell.metric.name == OVERVIEW).map(|cell| cell.metric);
+    let base_unit = metric.map_or("1/s", |metric| metric.unit);
+    let title = match comparison.subjects.len() > comparison.bases.len() {
+        _ if base_unit == "ratio" => "Throughput: the archive has only ratios to the base (rQPS)",
+        true => "Throughput: operations per second of the base, ratios of the variants (rQPS)",
+        false => "Throughput: operations per second",
+    };
+    document.heading(2, title);
     let mut table = Table { columns: vec![Column::words("phase")], ..Table::default() };
     for (subject, title) in comparison.subjects.iter().zip(names) {
-        let unit = if comparison.bases.contains(subject) { "1/s" } else { "ratio" };
+        let unit = if comparison.bases.contains(subject) { base_unit } else { "ratio" };
         table.columns.push(Column::numbers(title, unit));
     }
+    let lines = comparison.phases.len() * stacked(comparison, names, report.screen.columns);
+    let is_short = report.metrics.is_empty() && lines > THROUGHPUT_LINES;
     for (group, phases) in groups(comparison) {
         table.rows.push(Row::Section(group.to_owned()));
         let several = phases.len() > 1 && comparison.subjects.len() > comparison.bases.len();
         if several {
-            let name = Cell::Text(format!("  geometric mean of {}", phases.len()));
             let means = comparison.subjects.iter().map(|subject| mean(&phases, subject));
-            table.rows.push(Row::Cells(std::iter::once(name).chain(means).collect()));
+            table.rows.push(Row::named(format!("  geometric mean of {}", phases.len()), means));
             table.rows.extend(intervals(comparison, &phases));
         }
-        for phase in phases {
-            let name = Cell::Text(format!("  {}", phase.phase));
+        for phase in phases.into_iter().filter(|_| !(is_short && several)) {
             let cells = comparison.subjects.iter().map(|subject| glance(phase, subject));
-            table.rows.push(Row::Cells(std::iter::once(name).chain(cells).collect()));
+            table.rows.push(Row::named(format!("  {}", phase.phase), cells));
         }
     }
     document.items.push(Item::Table(table));
+    if is_short {
+        document.paragraph(format!(
+            "Throughput per test is left out ({lines} lines): `--metric {OVERVIEW}` prints it."
+        ));
+    }
 }
 
 /// What tables call the variants: their labels, or numbers if labels leave no room.
 fn labels(comparison: &Comparison, columns: Option<usize>) -> Vec<Label> {
-    let length = |text: &String| text.chars().count();
     let subjects = &comparison.subjects;
-    let widths: Vec<usize> = subjects.iter().map(|label| length(label).max(RATIO_WIDTH)).collect();
-    let phases = comparison.phases.iter().map(|phase| length(&phase.phase) + 2).max();
-    let first = phases.unwrap_or(0).max(GROUP_WIDTH);
-    let longest = subjects.iter().map(length).max().unwrap_or(0);
+    let longest = subjects.iter().map(|subject| length(subject)).max().unwrap_or(0);
     let named = longest <= LABEL_WIDTH.min(columns.unwrap_or(usize::MAX) / 2)
-        && layout::stacked(first, &widths, columns) < STACKED;
+        && stacked(comparison, subjects, columns) < STACKED;
     let label = |(index, subject): (usize, &String)| match named {
         true => Label { short: subject.clone(), full: format!("`{subject}`") },
         false => {
@@ -186,13 +225,24 @@ fn labels(comparison: &Comparison, columns: Option<usize>) -> Vec<Label> {
     subjects.iter().enumerate().map(label).collect()
 }
 
+fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// How many tables under each other the overview is with these names of variants.
+fn stacked(comparison: &Comparison, names: &[String], columns: Option<usize>) -> usize {
+    let widths: Vec<usize> = names.iter().map(|name| length(name).max(RATIO_WIDTH)).collect();
+    let phases = comparison.phases.iter().map(|phase| length(&phase.phase) + 2).max();
+    layout::stacked(phases.unwrap_or(0).max(GROUP_WIDTH), &widths, columns)
+}
+
 /// A base's value or a variant's ratio.
 fn glance(phase: &PhaseResult, subject: &str) -> Cell {
     let Some(cell) = phase.cell(subject, OVERVIEW) else { return Cell::Missing };
     match (&cell.base, cell.value, cell.ratio) {
         (_, Some(value), _) if cell.missed().is_some() => Cell::Missed(Some(value)),
         (None, Some(value), _) => Cell::Number(value),
-        (Some(_), Some(_), Some(ratio)) => Cell::judged(ratio, cell.verdict.name()),
+        (Some(_), Some(_), Some(ratio)) => Cell::judged(ratio, cell.verdict),
         _ => broken(cell),
     }
 }
@@ -205,11 +255,7 @@ fn broken(cell: &analysis::Cell) -> Cell {
 fn mean(phases: &[&PhaseResult], subject: &str) -> Cell {
     let cells = phases.iter().filter_map(|phase| phase.cell(subject, OVERVIEW));
     let ratios: Vec<f64> = cells.filter_map(|cell| cell.ratio).collect();
-    match geometric_mean(&ratios) {
-        None => Cell::Text(String::new()),
-        Some(ratio) if ratios.len() == phases.len() => Cell::Ratio(ratio),
-        Some(ratio) => Cell::PartialRatio { ratio, count: ratios.len(), all: phases.len() },
-    }
+    Cell::mean(&ratios, phases.len()).unwrap_or_else(|| Cell::Text(String::new()))
 }
 
 /// The intervals of a group's means, if there are any.
@@ -219,25 +265,33 @@ fn intervals(comparison: &Comparison, phases: &[&PhaseResult]) -> Option<Row> {
     };
     let ends: Vec<Option<String>> = comparison.subjects.iter().map(ends).collect();
     let known = ends.iter().any(Option::is_some);
-    let name = Cell::Text(format!("  {}", words::interval_title()));
     let cells = ends.into_iter().map(|ends| Cell::Text(ends.unwrap_or_default()));
-    known.then(|| Row::Cells(std::iter::once(name).chain(cells).collect()))
+    known.then(|| Row::named(format!("  {}", words::interval_title()), cells))
 }
 
-/// Every phase with its costs: a line per variant, and its ratios under it.
+/// Every phase with its costs: a line per variant, and its ratios under it. Where these
+/// are more than two screens, they have to be asked for.
 fn details(
     comparison: &Comparison,
     names: &[String],
     asked: &[&'static Metric],
     document: &mut Document,
 ) {
+    let lines = comparison.phases.len() * (2 * names.len() + 1);
+    if asked.is_empty() && lines > COST_LINES {
+        document.paragraph(format!(
+            "Costs per test are left out ({lines} lines): `--variant` chooses variants, \
+             `--metric` prints a metric of all, and `dbdyno report` writes everything as a page."
+        ));
+        return;
+    }
     let metrics = if asked.is_empty() { usual(comparison) } else { asked.to_vec() };
     for (group, phases) in groups(comparison) {
         let heading = if group.is_empty() { "Phases".to_owned() } else { format!("Group {group}") };
         document.heading(2, heading);
-        document.items.push(Item::Table(costs(&phases, (comparison, names), &metrics)));
+        document.items.push(Item::Table(costs(&phases, comparison, names, &metrics)));
         if asked.is_empty() {
-            beside(&phases, (comparison, names), document);
+            beside(&phases, comparison, names, document);
         }
     }
 }
@@ -246,7 +300,8 @@ fn details(
 /// it costs by that.
 fn beside(
     phases: &[&PhaseResult],
-    (comparison, names): (&Comparison, &[String]),
+    comparison: &Comparison,
+    names: &[String],
     document: &mut Document,
 ) {
     for (words, own, metrics) in BESIDE {
@@ -258,14 +313,15 @@ fn beside(
         }
         document.paragraph(words);
         let having: Vec<&PhaseResult> = having.copied().collect();
-        document.items.push(Item::Table(costs(&having, (comparison, names), &known)));
+        document.items.push(Item::Table(costs(&having, comparison, names, &known)));
     }
 }
 
 /// Metrics of some phases, a line per variant and one for its ratios.
 fn costs(
     phases: &[&PhaseResult],
-    (comparison, names): (&Comparison, &[String]),
+    comparison: &Comparison,
+    names: &[String],
     metrics: &[&Metric],
 ) -> Table {
     let mut table = Table { columns: vec![Column::words("variant")], ..Table::default() };
@@ -273,7 +329,7 @@ fn costs(
     for phase in phases {
         table.rows.push(Row::Section(title(phase)));
         for (subject, name) in comparison.subjects.iter().zip(names) {
-            table.rows.extend(rows(phase, (subject, name), metrics));
+            table.rows.extend(rows(phase, subject, name, metrics));
         }
     }
     table
@@ -292,10 +348,10 @@ fn title(phase: &PhaseResult) -> String {
 }
 
 fn column(metric: &Metric) -> Column {
-    Column { short: metric.short.to_owned(), ..Column::numbers(words::title(metric), metric.unit) }
+    Column { short: metric.short.to_owned(), ..Column::numbers(metric.title, metric.unit) }
 }
 
-fn rows(phase: &PhaseResult, (subject, name): (&str, &str), metrics: &[&Metric]) -> Vec<Row> {
+fn rows(phase: &PhaseResult, subject: &str, name: &str, metrics: &[&Metric]) -> Vec<Row> {
     let cells: Vec<_> = metrics.iter().map(|metric| phase.cell(subject, metric.name)).collect();
     let value = |cell: &Option<&analysis::Cell>| match cell {
         // The rate says how much was done; of the costs of less work nothing is to be said.
@@ -305,28 +361,31 @@ fn rows(phase: &PhaseResult, (subject, name): (&str, &str), metrics: &[&Metric])
         Some(cell) => cell.value.map_or_else(|| broken(cell), Cell::Number),
         None => phase.failure(subject).map_or(Cell::Missing, |_| Cell::Failed),
     };
-    let line = |name: &str, cells: &mut dyn Iterator<Item = Cell>| {
-        Row::Cells(std::iter::once(Cell::Text(name.to_owned())).chain(cells).collect())
-    };
-    let mut rows = vec![line(&format!("  {name}"), &mut cells.iter().map(value))];
+    let mut rows = vec![Row::named(format!("  {name}"), cells.iter().map(value))];
     let ratio = |cell: &Option<&analysis::Cell>| {
-        let judged = |cell: &analysis::Cell| Some(Cell::judged(cell.ratio?, cell.verdict.name()));
+        let judged = |cell: &analysis::Cell| Some(Cell::judged(cell.ratio?, cell.verdict));
         cell.and_then(judged).unwrap_or(Cell::Missing)
     };
     if cells.iter().flatten().any(|cell| cell.ratio.is_some()) {
-        rows.push(line("    relative", &mut cells.iter().map(ratio)));
+        rows.push(Row::named("    relative", cells.iter().map(ratio)));
     }
-    rows.extend(told(phase.cells_of(subject)).map(Row::Note));
+    let failure = || phase.failure(subject).filter(|reason| **reason != Reason::NotMeasured);
+    let told = cells.iter().flatten().find_map(|cell| told(cell));
+    rows.extend(told.or_else(|| failure().map(words::reason)).map(Row::Note));
     rows
 }
 
-/// Why a subject has no value or no ratio in its cells, beyond that nothing was measured.
-fn told(cells: &[analysis::Cell]) -> Option<String> {
-    let said = |cell: &analysis::Cell| {
-        let reason = cell.failed().or_else(|| cell.missed());
-        reason
-            .or_else(|| cell.reason.as_deref().filter(|r| r.starts_with("the base")))
-            .map(str::to_owned)
+/// Why a cell has no value or no ratio, beyond that nothing was measured.
+fn told(cell: &analysis::Cell) -> Option<String> {
+    let failed = cell.failed().map(words::reason);
+    let own = failed.or_else(|| cell.missed().map(ToString::to_string));
+    let other = || match cell.reason.as_ref()? {
+        Reason::NotMeasured => None,
+        // Of several metrics one was not measured: which one must be said.
+        reason if *reason.itself() == Reason::NotMeasured => {
+            Some(format!("{}: {}", cell.metric.title, words::reason(reason)))
+        }
+        reason => Some(words::reason(reason)),
     };
-    cells.iter().find_map(said)
+    own.or_else(other)
 }

@@ -89,8 +89,7 @@ pub(crate) fn tables(
     let shown = cells(&|column| style.inserts(column), &paced);
     let mut beside = table(comparison, &paced, &shown);
     let targets = paced.iter().map(|column| column.target_per_second.map_or(Cell::Missing, count));
-    let target = Cell::Text("target".to_owned());
-    beside.rows.push(Row::Cells(std::iter::once(target).chain(targets).collect()));
+    beside.rows.push(Row::named("target", targets));
     let mut found = vec![Summary::new(RATES, rates, absolute), ratios];
     if shown_ratios.iter().flatten().any(|shown| interval_of(shown).is_some()) {
         let table = table_of(comparison, &all, &shown_ratios, interval);
@@ -134,8 +133,7 @@ fn table_of(
     table.columns.extend(columns.iter().map(|column| Column::numbers(title(&column.phase), "")));
     for (index, subject) in comparison.subjects.iter().enumerate() {
         let cells = shown.iter().map(|cells| cells.get(index).map_or(Cell::Missing, cell));
-        let name = Cell::Text(subject.clone());
-        table.rows.push(Row::Cells(std::iter::once(name).chain(cells).collect()));
+        table.rows.push(Row::named(subject, cells));
     }
     table
 }
@@ -158,7 +156,7 @@ fn cell(shown: &Shown) -> Cell {
         Content::Rate(rate) if shown.shade == Shade::Plain => count(rate),
         Content::Rate(rate) => Cell::Count(rate.round_ties_even().max(0.0) as u64),
         Content::Ratio(ratio) => Cell::Ratio(ratio),
-        Content::Judged(effect) => Cell::judged(effect.ratio, effect.verdict.name()),
+        Content::Judged(effect) => Cell::judged(effect.ratio, effect.verdict),
         Content::Missed(rate) => return Cell::Missed(rate),
         Content::Failed => return Cell::Failed,
         Content::Missing => return Cell::Missing,
@@ -185,9 +183,10 @@ pub(crate) fn warnings(comparison: &Comparison, columns: &[PhaseColumn]) -> Vec<
         for column in columns {
             let Some(cell) = column.cells.get(index) else { continue };
             let phase = &column.phase;
-            let failed = cell.failure.iter().map(|why| format!("`{subject}`, `{phase}`: {why}"));
+            let failed = cell.failure.iter().map(words::reason);
+            let failed = failed.map(|why| format!("`{subject}`, `{phase}`: {why}"));
             let missed = cell.missed().map(|missed| {
-                let (rule, words) = (missed.rule, &missed.words);
+                let (rule, words) = (missed.rule, missed.words());
                 format!("`{subject}` missed the target of `{phase}` by the `{rule}` rule: {words}")
             });
             warnings.extend(failed.chain(missed).map(Item::Warning));

@@ -4,7 +4,7 @@ use super::Page;
 use crate::{
     Report,
     document::{Cell, Column, Document, Item, Row, Table},
-    grid,
+    grid, words,
 };
 use analysis::{Comparison, PhaseResult};
 use model::metric::Better;
@@ -62,6 +62,7 @@ fn columns(factors: &[String]) -> Vec<Column> {
         "confidence",
         "blocks",
         "verdict",
+        "detectable",
         "reason",
         "marks",
         "experiment",
@@ -78,7 +79,7 @@ fn row(
     factors: &[String],
 ) -> Vec<Cell> {
     let text = |text: &str| Cell::Text(text.to_owned());
-    let number = |value: Option<f64>| value.map_or(Cell::Missing, Cell::Number);
+    let number = Cell::number;
     let end = |ratio: Option<f64>| ratio.map_or(Cell::Missing, Cell::Ratio);
     let mut row = vec![
         text(&comparison.suite),
@@ -104,8 +105,9 @@ fn row(
         number(cell.interval.map(|_| analysis::CONFIDENCE)),
         Cell::Count(cell.blocks.into()),
         text(cell.verdict.name()),
-        text(cell.reason.as_deref().unwrap_or_default()),
-        text(&cell.marks.join("; ")),
+        end(analysis::detectable(cell, comparison.phases.len())),
+        text(&cell.reason.as_ref().map(words::reason).unwrap_or_default()),
+        text(&words::joined(&cell.marks, "; ")),
         text(&comparison.experiment),
         text(&comparison.runs.join(", ")),
     ]);

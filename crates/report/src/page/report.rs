@@ -1,7 +1,7 @@
 //! The whole report: every section of every comparison.
 
 use super::Page;
-use crate::{Details, Names, Report, document::Document, scope::Scope, section::SECTIONS, words};
+use crate::{Details, Names, Report, document::Document, inputs::Inputs, section::SECTIONS, words};
 
 pub(super) struct ReportPage;
 
@@ -23,8 +23,8 @@ impl Page for ReportPage {
             document.heading(1, title.map_or("", String::as_str));
             document.paragraph(line(&comparison.experiment, details));
             names.legend().into_iter().for_each(|said| document.paragraph(said));
-            let scope = Scope::new((comparison, details), &report.view, &names);
-            SECTIONS.iter().for_each(|section| section.write(&scope, &mut document));
+            let inputs = Inputs::new(comparison, details, &report.view, &names);
+            SECTIONS.iter().for_each(|section| (section.write)(&inputs, &mut document));
         }
         if report.comparisons.is_empty() {
             document.heading(1, "Nothing is recorded yet");
@@ -40,7 +40,8 @@ fn line(experiment: &str, details: &Details) -> String {
     parts.extend(details.started_us.map(words::date));
     if let Some(trial) = details.trials.first() {
         let host = &trial.environment;
-        parts.push(format!("{} CPUs, kernel {}", host.cpus, host.kernel));
+        let cpus = words::counted(host.cpus as usize, "CPU");
+        parts.push(format!("{cpus}, kernel {}", host.kernel));
     }
     parts.join(" · ")
 }

@@ -3,18 +3,12 @@
 use super::Section;
 use crate::{
     document::{Cell, Column, Document, Item, Row, Table},
-    number,
-    scope::Scope,
-    status,
-    words::{self, Basis, MARGIN, Standing, THROUGHPUT},
+    inputs::Inputs,
+    number, status,
+    words::{self, Basis, Standing, THROUGHPUT},
 };
 use analysis::{Comparison, PhaseResult, geometric_mean};
-use model::metric::Better;
-
-pub(super) struct Answer;
-
-/// A base with its variants.
-type Family<'a> = (&'a str, &'a [&'a str]);
+use model::metric::{Better, RATE_MARGIN};
 
 /// Variants of a base that get sentences and rows of their own; more become columns.
 const FEW: usize = 3;
@@ -28,37 +22,33 @@ const COSTS: [(&str, &str); 5] = [
     ("host_cpu_percent_per_op", "CPU time of the whole host per operation"),
 ];
 
-impl Section for Answer {
-    fn name(&self) -> &'static str {
-        "answer"
-    }
+pub(super) const SECTION: Section = Section { name: "answer", write };
 
-    fn write(&self, scope: &Scope<'_>, document: &mut Document) {
-        document.section("answer", "Answer");
-        let comparison = scope.comparison;
-        if comparison.phases.is_empty() {
-            document.paragraph("No slice was measured.");
-            return;
-        }
-        status::line(comparison).into_iter().for_each(|line| document.paragraph(line));
-        let compared = scope.compared();
-        for (base, variants) in scope.families() {
-            if variants.len() <= FEW {
-                variants.iter().for_each(|subject| sentence(comparison, subject, document));
-            } else {
-                extremes(comparison, (base, &variants), document);
-                means(scope, (base, &variants), document);
-            }
-        }
-        if compared.len() <= FEW {
-            counts(comparison, &compared, document);
-        } else {
-            let mut inner = Document::default();
-            counts(comparison, &compared, &mut inner);
-            document.fold("How many tests are slower and faster, by variant", inner.items);
-        }
-        trust(comparison, document);
+fn write(inputs: &Inputs<'_>, document: &mut Document) {
+    document.section("answer", "Answer");
+    let comparison = inputs.comparison;
+    if comparison.phases.is_empty() {
+        document.paragraph("No slice was measured.");
+        return;
     }
+    let compared = inputs.compared();
+    for (base, variants) in inputs.families() {
+        if variants.len() <= FEW {
+            variants.iter().for_each(|subject| sentence(comparison, subject, document));
+        } else {
+            extremes(comparison, base, &variants, document);
+            means(inputs, base, &variants, document);
+        }
+    }
+    status::line(comparison).into_iter().for_each(|line| document.paragraph(line));
+    if compared.len() <= FEW {
+        counts(comparison, &compared, document);
+    } else {
+        let mut inner = Document::default();
+        counts(comparison, &compared, &mut inner);
+        document.fold("How many tests are slower and faster, by variant", inner.items);
+    }
+    trust(comparison, document);
 }
 
 /// The ratios of a metric in some phases.
@@ -113,7 +103,7 @@ fn bounds(values: &[f64]) -> (f64, f64) {
 }
 
 /// The ends of many variants of one base.
-fn extremes(comparison: &Comparison, (base, variants): Family<'_>, document: &mut Document) {
+fn extremes(comparison: &Comparison, base: &str, variants: &[&str], document: &mut Document) {
     let phases = comparison.counted();
     let mut found: Vec<(f64, &str)> = variants
         .iter()
@@ -155,10 +145,8 @@ fn parts(comparison: &Comparison) -> Vec<(String, Vec<&PhaseResult>)> {
 }
 
 /// Geometric means of the variants of one base: a line per variant, its groups as columns.
-fn means(scope: &Scope<'_>, (base, variants): Family<'_>, document: &mut Document) {
-    let comparison = scope.comparison;
-    let ratio =
-        |title: &str| Column { heat: Some(Better::Higher), ..Column::numbers(title, "ratio") };
+fn means(inputs: &Inputs<'_>, base: &str, variants: &[&str], document: &mut Document) {
+    let comparison = inputs.comparison;
     // A test that none of them has counts for other bases only.
     let has = |phase: &&PhaseResult| {
         variants.iter().any(|subject| !ratios(&[*phase], subject, THROUGHPUT).is_empty())
@@ -167,17 +155,14 @@ fn means(scope: &Scope<'_>, (base, variants): Family<'_>, document: &mut Documen
     parts.iter_mut().for_each(|(_, phases)| phases.retain(has));
     parts.retain(|(_, phases)| !phases.is_empty());
     let mut table = Table { columns: vec![Column::words("variant")], ..Table::default() };
-    table.columns.extend(parts.iter().map(|(name, _)| ratio(name)));
-    let line = |name: &str, cells: &mut dyn Iterator<Item = Cell>| {
-        Row::Cells(std::iter::once(Cell::Text(name.to_owned())).chain(cells).collect())
-    };
+    table.columns.extend(parts.iter().map(|(name, _)| Column::ratios(name, Better::Higher)));
     for subject in variants {
         let means = parts.iter().map(|(_, phases)| mean_cell(phases, subject));
-        table.rows.push(line(subject, &mut { means }));
+        table.rows.push(Row::named(*subject, means));
         let ends: Vec<Cell> =
             parts.iter().map(|(_, phases)| interval_cell(phases, subject)).collect();
         if ends.iter().any(|cell| *cell != Cell::Missing) {
-            table.rows.push(line(&words::interval_title(), &mut ends.into_iter()));
+            table.rows.push(Row::named(words::interval_title(), ends));
         }
     }
     document.paragraph(format!("Geometric means of throughput relative to `{base}`:"));
@@ -189,12 +174,7 @@ fn means(scope: &Scope<'_>, (base, variants): Family<'_>, document: &mut Documen
 }
 
 fn mean_cell(phases: &[&PhaseResult], subject: &str) -> Cell {
-    let found = ratios(phases, subject, THROUGHPUT);
-    match geometric_mean(&found) {
-        None => Cell::Missing,
-        Some(ratio) if found.len() == phases.len() => Cell::Ratio(ratio),
-        Some(ratio) => Cell::PartialRatio { ratio, count: found.len(), all: phases.len() },
-    }
+    Cell::mean(&ratios(phases, subject, THROUGHPUT), phases.len()).unwrap_or(Cell::Missing)
 }
 
 /// The interval of a group's mean.
@@ -206,7 +186,7 @@ fn interval_cell(phases: &[&PhaseResult], subject: &str) -> Cell {
 /// Per group: mean with its interval, ends, and how many tests are slower, the same and faster.
 fn counts(comparison: &Comparison, compared: &[&str], document: &mut Document) {
     let basis = Basis::of(comparison);
-    let (low, high) = (number::ratio(1.0 / MARGIN), number::ratio(MARGIN));
+    let (low, high) = (number::ratio(1.0 / RATE_MARGIN), number::ratio(RATE_MARGIN));
     let heads = if basis == Basis::Verdicts {
         ["slower".to_owned(), "the same".to_owned(), "faster".to_owned(), "undecided".to_owned()]
     } else {
@@ -218,8 +198,7 @@ fn counts(comparison: &Comparison, compared: &[&str], document: &mut Document) {
         ]
     };
     let mut columns = vec![Column::words("throughput of")];
-    let mean = Column::numbers("geometric mean", "ratio");
-    columns.push(Column { heat: Some(Better::Higher), ..mean });
+    columns.push(Column::ratios("geometric mean", Better::Higher));
     columns.push(Column::numbers(words::interval_title(), "ratio"));
     columns.extend(["least", "largest"].map(|title| Column::numbers(title, "ratio")));
     columns.extend(heads.iter().map(|head| Column::numbers(head, "tests")));

@@ -3,30 +3,24 @@
 use super::Section;
 use crate::{
     document::{Cell, Column, Document, Item, Row, Table},
-    scope::Scope,
+    inputs::Inputs,
     words::{self, THROUGHPUT},
 };
-use analysis::{Comparison, PhaseResult, geometric_mean};
+use analysis::{Comparison, PhaseResult};
 use model::metric::Better;
 
-pub(super) struct Bases;
+pub(super) const SECTION: Section = Section { name: "bases", write };
 
-impl Section for Bases {
-    fn name(&self) -> &'static str {
-        "bases"
-    }
-
-    fn write(&self, scope: &Scope<'_>, document: &mut Document) {
-        let Some(second) = &scope.details.second else { return };
-        document.section("bases", "Two bases side by side");
-        let names = second.bases.iter().map(|name| format!("`{name}`"));
-        document.paragraph(format!(
-            "Throughput relative to the base of the table above and, in the next column, relative \
-             to {}.",
-            names.collect::<Vec<_>>().join(", ")
-        ));
-        document.items.push(Item::Table(table([scope.comparison, second])));
-    }
+fn write(inputs: &Inputs<'_>, document: &mut Document) {
+    let Some(second) = &inputs.details.second else { return };
+    document.section("bases", "Two bases side by side");
+    let names = second.bases.iter().map(|name| format!("`{name}`"));
+    document.paragraph(format!(
+        "Throughput relative to the base of the table above and, in the next column, relative \
+         to {}.",
+        names.collect::<Vec<_>>().join(", ")
+    ));
+    document.items.push(Item::Table(table([inputs.comparison, second])));
 }
 
 /// A subject under one of the bases.
@@ -59,25 +53,20 @@ fn table(comparisons: [&Comparison; 2]) -> Table {
         }
         for phase in phases {
             let cells = unders.iter().map(|under| ratio(under, phase));
-            table.rows.push(row(&phase.phase, cells));
+            table.rows.push(Row::named(&phase.phase, cells));
         }
         if phases.len() > 1 {
-            table.rows.push(row("geometric mean", unders.iter().map(|under| mean(under, phases))));
+            let means = unders.iter().map(|under| mean(under, phases));
+            table.rows.push(Row::named("geometric mean", means));
         }
     }
     table
 }
 
-fn row(name: &str, cells: impl Iterator<Item = Cell>) -> Row {
-    Row::Cells([Cell::Text(name.to_owned())].into_iter().chain(cells).collect())
-}
-
 fn ratio(under: &Under<'_>, phase: &PhaseResult) -> Cell {
     match under.comparison.cell(&phase.phase, under.subject, THROUGHPUT) {
         Some(cell) if words::is_failed(cell) => Cell::Failed,
-        Some(cell) => {
-            cell.ratio.map_or(Cell::Missing, |ratio| Cell::judged(ratio, cell.verdict.name()))
-        }
+        Some(cell) => cell.ratio.map_or(Cell::Missing, |ratio| Cell::judged(ratio, cell.verdict)),
         None => Cell::Missing,
     }
 }
@@ -86,10 +75,5 @@ fn mean(under: &Under<'_>, phases: &[&PhaseResult]) -> Cell {
     let cell =
         |phase: &&PhaseResult| under.comparison.cell(&phase.phase, under.subject, THROUGHPUT);
     let ratios: Vec<f64> = phases.iter().filter_map(|phase| cell(phase)?.ratio).collect();
-    let (count, all) = (ratios.len(), phases.len());
-    match geometric_mean(&ratios) {
-        None => Cell::Missing,
-        Some(ratio) if count == all => Cell::Ratio(ratio),
-        Some(ratio) => Cell::PartialRatio { ratio, count, all },
-    }
+    Cell::mean(&ratios, phases.len()).unwrap_or(Cell::Missing)
 }

@@ -7,47 +7,41 @@ use super::Section;
 use crate::{
     Details, Trial,
     document::{Cell, Column, Document, Item, Row, Table},
-    scope::Scope,
+    inputs::Inputs,
     words,
 };
 use analysis::{Accounting, SettingDifference};
-use model::{experiment::Design, plan::Plan, record::TrialHeader};
-
-pub(super) struct Compared;
+use model::{experiment::Design, number::ordinal, plan::Plan, record::TrialHeader};
 
 /// Settings with different values that are shown at once; the rest can be opened.
 const SETTINGS: usize = 15;
 
-impl Section for Compared {
-    fn name(&self) -> &'static str {
-        "compared"
-    }
+pub(super) const SECTION: Section = Section { name: "compared", write };
 
-    fn write(&self, scope: &Scope<'_>, document: &mut Document) {
-        let details = scope.details;
-        document.section("compared", "Builds, settings and host");
-        settings(details, document);
-        warnings(scope, document);
-        builds::write(&firsts(details), document);
-        host(details, document);
-        if let Some(plan) = &details.plan {
-            document.heading(3, "The plan");
-            document.items.push(Item::Facts(plan_facts(plan)));
-        }
-        time(details, document);
-        overhead(details, document);
-        left_out(details, document);
-        if let Some(found) = &details.imported {
-            provenance::write(found, document);
-        }
-        if details.trials.is_empty() {
-            document.paragraph("There are no trial records: all values were imported.");
-        }
+fn write(inputs: &Inputs<'_>, document: &mut Document) {
+    let details = inputs.details;
+    document.section("compared", "Builds, settings and host");
+    settings(details, document);
+    warnings(inputs, document);
+    builds::write(&firsts(details), document);
+    host(details, document);
+    if let Some(plan) = &details.plan {
+        document.heading(3, "The plan");
+        document.items.push(Item::Facts(plan_facts(plan)));
+    }
+    time(details, document);
+    overhead(details, document);
+    left_out(details, document);
+    if let Some(found) = &details.imported {
+        provenance::write(found, document);
+    }
+    if details.trials.is_empty() {
+        document.paragraph("There are no trial records: all values were imported.");
     }
 }
 
-fn warnings(scope: &Scope<'_>, document: &mut Document) {
-    let warnings = &scope.comparison.warnings;
+fn warnings(inputs: &Inputs<'_>, document: &mut Document) {
+    let warnings = &inputs.comparison.warnings;
     if warnings.is_empty() {
         return;
     }
@@ -120,8 +114,7 @@ fn differences(headers: &[TrialHeader], found: &[SettingDifference]) -> Table {
         let value = |value: &Option<String>| {
             value.as_ref().map_or(Cell::Missing, |value| Cell::Text(value.clone()))
         };
-        let name = std::iter::once(Cell::Text(difference.name.clone()));
-        Row::Cells(name.chain(difference.values.iter().map(value)).collect())
+        Row::named(&difference.name, difference.values.iter().map(value))
     };
     Table { columns, rows: found.iter().map(row).collect() }
 }
@@ -195,8 +188,7 @@ fn time(details: &Details, document: &mut Document) {
     };
     document.heading(3, "Run time by activity");
     let row = |(name, seconds): (&str, f64)| {
-        let share = Cell::Number(100.0 * seconds / whole);
-        Row::Cells(vec![Cell::Text(name.to_owned()), Cell::Number(seconds), share])
+        Row::named(name, [seconds, 100.0 * seconds / whole].map(Cell::Number))
     };
     let columns =
         vec![Column::words("part"), Column::numbers("time", "s"), Column::numbers("share", "%")];
@@ -220,10 +212,8 @@ fn overhead(details: &Details, document: &mut Document) {
     if details.overhead.is_empty() {
         return;
     }
-    let number = |value: Option<f64>| value.map_or(Cell::Missing, Cell::Number);
     let rows = details.overhead.iter().map(|found| {
-        let phase = Cell::Text(found.phase.clone());
-        Row::Cells(vec![phase, number(found.user_instructions), number(found.cpu_us)])
+        Row::named(&found.phase, [found.user_instructions, found.cpu_us].map(Cell::number))
     });
     let columns = vec![
         Column::words("test"),
@@ -242,7 +232,8 @@ fn left_out(details: &Details, document: &mut Document) {
     let remarks = details.trials.iter().flat_map(|trial| {
         let said = |remark: &String| {
             let header = &trial.header;
-            Item::Paragraph(format!("`{}`, block {}: {remark}", header.subject, header.block))
+            let block = ordinal(header.block);
+            Item::Paragraph(format!("`{}`, block {block}: {remark}", header.subject))
         };
         trial.remarks.iter().map(said)
     });

@@ -3,13 +3,11 @@
 use super::Section;
 use crate::{
     document::{Align, Cell, Column, Document, Item, Row, Table},
-    scope::Scope,
+    inputs::Inputs,
     words::{self, Basis, Standing, THROUGHPUT},
 };
 use analysis::{Comparison, PhaseResult, geometric_mean};
 use model::metric::Better;
-
-pub(super) struct Consecutive;
 
 /// Steps from which on the table can be opened and is not shown at once.
 const MANY: usize = 12;
@@ -23,34 +21,30 @@ const COUNTED: [(Standing, &str); 5] = [
     (Standing::Nothing, "without a ratio"),
 ];
 
-impl Section for Consecutive {
-    fn name(&self) -> &'static str {
-        "consecutive"
-    }
+pub(super) const SECTION: Section = Section { name: "consecutive", write };
 
-    fn write(&self, scope: &Scope<'_>, document: &mut Document) {
-        let Some(steps) = &scope.details.steps else { return };
-        let table = table(steps);
-        if table.rows.len() < 2 {
-            // One step is the comparison itself.
-            return;
-        }
-        document.section("consecutive", "Version by version");
-        let rule = if Basis::of(steps) == Basis::Verdicts {
-            "by their verdicts"
-        } else {
-            "by their ratios, as nothing is repeated"
-        };
-        document.paragraph(format!(
-            "Each variant compared with the one before it: the geometric mean of throughput and \
-             the number of tests that are slower, the same and faster, {rule}."
-        ));
-        if table.rows.len() > MANY {
-            let title = format!("{} steps", table.rows.len());
-            document.fold(title, vec![Item::Table(table)]);
-        } else {
-            document.items.push(Item::Table(table));
-        }
+fn write(inputs: &Inputs<'_>, document: &mut Document) {
+    let Some(steps) = &inputs.details.steps else { return };
+    let table = table(steps);
+    if table.rows.len() < 2 {
+        // One step is the comparison itself.
+        return;
+    }
+    document.section("consecutive", "Version by version");
+    let rule = if Basis::of(steps) == Basis::Verdicts {
+        "by their verdicts"
+    } else {
+        "by their ratios, as nothing is repeated"
+    };
+    document.paragraph(format!(
+        "Each variant compared with the one before it: the geometric mean of throughput and \
+         the number of tests that are slower, the same and faster, {rule}."
+    ));
+    if table.rows.len() > MANY {
+        let title = format!("{} steps", table.rows.len());
+        document.fold(title, vec![Item::Table(table)]);
+    } else {
+        document.items.push(Item::Table(table));
     }
 }
 
@@ -60,9 +54,8 @@ fn table(steps: &Comparison) -> Table {
     if groups.len() > 1 {
         parts.extend(groups.into_iter().map(|(name, phases)| (name.to_owned(), phases)));
     }
-    let mean = Column::numbers("geometric mean", "ratio");
     let mut columns = vec![Column::words("from"), Column::words("to")];
-    columns.push(Column { heat: Some(Better::Higher), ..mean });
+    columns.push(Column::ratios("geometric mean", Better::Higher));
     let counts = |(name, _): &(String, Vec<&PhaseResult>)| Column {
         align: Align::Left,
         ..Column::words(name)

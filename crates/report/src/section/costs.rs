@@ -4,80 +4,20 @@ use super::Section;
 use crate::{
     document::{Cell, Column, Document, Item, Row, Table},
     grid::{Grid, Kind, Row as GridRow, Value},
-    scope::Scope,
+    inputs::Inputs,
     words::{self, THROUGHPUT},
 };
+use model::metric;
 
-pub(super) struct Costs;
-
-/// Tables of metrics that belong together.
-const TABLES: [(&str, &[&str]); 6] = [
-    (
-        "Work: user instructions per operation",
-        &[
-            "lead_user_instructions_per_op",
-            "foreground_user_instructions_per_op",
-            "background_user_instructions_per_op",
-            "server_user_instructions_per_op",
-            "client_user_instructions_per_op",
-        ],
-    ),
-    (
-        "CPU time per operation",
-        &[
-            "lead_cpu_us_per_op",
-            "foreground_cpu_us_per_op",
-            "background_cpu_us_per_op",
-            "server_cpu_us_per_op",
-            "client_cpu_us_per_op",
-            "host_cpu_us_per_op",
-            "host_cpu_percent_per_op",
-        ],
-    ),
-    (
-        "Per statement that changed rows, where many may find none",
-        &[
-            "foreground_user_instructions_per_effective_op",
-            "server_user_instructions_per_effective_op",
-            "server_cpu_us_per_effective_op",
-        ],
-    ),
-    (
-        "Kernel instructions and cycles per operation",
-        &[
-            "foreground_kernel_instructions_per_op",
-            "server_kernel_instructions_per_op",
-            "foreground_cycles_per_op",
-            "server_cycles_per_op",
-            "foreground_instructions_per_cycle",
-            "server_instructions_per_cycle",
-        ],
-    ),
-    (
-        "Switches, faults and storage per operation",
-        &[
-            "context_switches_per_op",
-            "host_context_switches_per_op",
-            "page_faults_per_op",
-            "reads_per_op",
-            "read_kib_per_op",
-            "writes_per_op",
-            "write_kib_per_op",
-        ],
-    ),
-    (
-        "Latency, memory and size",
-        &[
-            "latency_us_p50",
-            "latency_us_p95",
-            "latency_us_p99",
-            "latency_us_max",
-            "server_rss_mib_peak",
-            "server_vsz_mib_peak",
-            "database_mib",
-            "data_folder_mib",
-        ],
-    ),
+/// The titles of the tables of metrics that belong together.
+const TABLES: [(&str, metric::Table); 7] = [
+    ("Work: user instructions per operation", metric::Table::Work),
+    ("CPU time per operation", metric::Table::CpuTime),
+    ("Per statement that changed rows, where many may find none", metric::Table::Effective),
+    ("Kernel instructions and cycles per operation", metric::Table::Kernel),
+    ("Switches, faults and storage per operation", metric::Table::Storage),
+    ("Latency, memory and size", metric::Table::Latency),
+    ("The rest of the host", metric::Table::Host),
 ];
 
 /// What is most worth knowing where there is no room for all.
@@ -120,43 +60,43 @@ pub(super) enum Say {
     Ratios,
 }
 
-impl Section for Costs {
-    fn name(&self) -> &'static str {
-        "costs"
-    }
+pub(super) const SECTION: Section = Section { name: "costs", write };
 
-    fn write(&self, scope: &Scope<'_>, document: &mut Document) {
-        let grid = &scope.grid;
-        let known = |names: &[&str]| -> Vec<usize> {
-            names.iter().filter_map(|name| grid.metric(name)).collect()
-        };
-        let tables = TABLES.iter().map(|(title, names)| (*title, known(names)));
-        let tables: Vec<_> = tables.filter(|(_, metrics)| !metrics.is_empty()).collect();
-        if tables.is_empty() {
-            return;
-        }
-        document.section("costs", "Costs");
-        document.paragraph(
-            "What an operation costs: the tasks that serve connections (foreground), the server's \
-             other tasks (background), both together (server), and the load engine (client).",
-        );
-        if grid.columns.len() > FEW {
-            let metrics: Vec<usize> = tables.into_iter().flat_map(|(_, own)| own).collect();
-            side_by_side(scope, &metrics, document);
-            return;
-        }
-        let grids: Vec<Grid> = scope.parts.iter().map(|part| grid.part(part)).collect();
-        for (title, metrics) in tables {
-            let tables = grids.iter().map(|own| Item::Table(table(own, &metrics)));
-            document.fold(title, tables.collect());
-        }
+fn write(inputs: &Inputs<'_>, document: &mut Document) {
+    let grid = &inputs.grid;
+    let own = |table: metric::Table| {
+        let indexes = 0..grid.metrics.len();
+        let own = indexes.filter(|index| grid.metrics[*index].table == Some(table));
+        let mut own: Vec<usize> = own.collect();
+        own.sort_by_key(|index| (grid.metrics[*index].kind, grid.metrics[*index].part));
+        own
+    };
+    let tables = TABLES.map(|(title, table)| (title, own(table))).into_iter();
+    let tables: Vec<_> = tables.filter(|(_, metrics)| !metrics.is_empty()).collect();
+    if tables.is_empty() {
+        return;
+    }
+    document.section("costs", "Costs");
+    document.paragraph(
+        "What an operation costs: the tasks that serve connections (foreground), the server's \
+         other tasks (background), both together (server), and the load engine (client).",
+    );
+    if grid.columns.len() > FEW {
+        let metrics: Vec<usize> = tables.into_iter().flat_map(|(_, own)| own).collect();
+        side_by_side(inputs, &metrics, document);
+        return;
+    }
+    let grids: Vec<Grid> = inputs.parts.iter().map(|part| grid.part(part)).collect();
+    for (title, metrics) in tables {
+        let tables = grids.iter().map(|own| Item::Table(table(own, &metrics)));
+        document.fold(title, tables.collect());
     }
 }
 
 /// A table per cost, as many as there is room for.
-fn side_by_side(scope: &Scope<'_>, metrics: &[usize], document: &mut Document) {
-    let grid = &scope.grid;
-    let grids: Vec<Grid> = scope.parts.iter().map(|part| grid.part(part)).collect();
+fn side_by_side(inputs: &Inputs<'_>, metrics: &[usize], document: &mut Document) {
+    let grid = &inputs.grid;
+    let grids: Vec<Grid> = inputs.parts.iter().map(|part| grid.part(part)).collect();
     let cells = (grid.rows.len() * grid.columns.len()).max(1);
     let rank = |metric: &&usize| {
         let name = grid.metrics[**metric].name;
@@ -199,12 +139,10 @@ pub(super) fn one_metric(grid: &Grid, metric: usize, say: Say) -> Table {
         (Kind::Missed, number, _) => Cell::Missed(number.filter(|_| own.name == THROUGHPUT)),
         (Kind::Ratio, Some(value), Some(ratio)) if both => Cell::Compared { value, ratio },
         (Kind::Ratio, _, Some(ratio)) if say == Say::Ratios => Cell::Ratio(ratio),
-        (_, number, _) => number.map_or(Cell::Missing, Cell::Number),
+        (_, number, _) => Cell::number(number),
     };
-    let row = |(head, values): (&GridRow, &Vec<Value>)| {
-        let name = Cell::Text(head.title.clone());
-        Row::Cells(std::iter::once(name).chain(values.iter().map(cell)).collect())
-    };
+    let row =
+        |(head, values): (&GridRow, &Vec<Value>)| Row::named(&head.title, values.iter().map(cell));
     Table { columns, rows: grid.rows.iter().zip(&grid.values[metric]).map(row).collect() }
 }
 
@@ -216,7 +154,7 @@ fn table(grid: &Grid, metrics: &[usize]) -> Table {
         let title = words::long_title(metric);
         columns
             .push(Column { short: metric.short.to_owned(), ..Column::numbers(title, metric.unit) });
-        columns.push(Column { heat: Some(metric.better), ..Column::numbers("", "ratio") });
+        columns.push(Column::ratios("", metric.better));
     }
     let mut table = Table { columns, rows: Vec::new() };
     for (row, head) in grid.rows.iter().enumerate() {
@@ -228,17 +166,17 @@ fn table(grid: &Grid, metrics: &[usize]) -> Table {
                     match value.kind {
                         Kind::Failed => Cell::Failed,
                         Kind::Missed => Cell::Text("missed".to_owned()),
-                        _ => value.value.map_or(Cell::Missing, Cell::Number),
+                        _ => Cell::number(value.value),
                     },
                     ratio.map_or_else(
                         || Cell::Text(String::new()),
-                        |r| Cell::judged(r, value.verdict),
+                        |r| value.verdict.map_or(Cell::Ratio(r), |found| Cell::judged(r, found)),
                     ),
                 ]
             });
             let first = if column == 0 { head.title.clone() } else { String::new() };
-            let names = [Cell::Text(first), Cell::Text(variant.title.clone())];
-            table.rows.push(Row::Cells(names.into_iter().chain(cells).collect()));
+            let variant = [Cell::Text(variant.title.clone())];
+            table.rows.push(Row::named(first, variant.into_iter().chain(cells)));
         }
     }
     table

@@ -6,54 +6,45 @@ use super::Section;
 use crate::{
     chart::{Axis, Chart, Line, Lines, Scale, thinned},
     document::{Document, Item},
+    inputs::Inputs,
     number,
-    scope::Scope,
     words::{self, THROUGHPUT},
 };
 use analysis::{Curve, PhaseColumn, PhaseResult, RoleTimes};
-
-pub(super) struct Curves;
-
-/// Title and scale of an axis.
-type AxisOf = (&'static str, Scale);
+use model::grouped;
 
 /// A kind of charts, one chart per phase: what they are called and what their axes are.
 struct Form {
     what: &'static str,
-    x: AxisOf,
-    y: AxisOf,
+    x: Axis,
+    y: Axis,
 }
 
-impl Section for Curves {
-    fn name(&self) -> &'static str {
-        "curves"
-    }
+pub(super) const SECTION: Section = Section { name: "curves", write };
 
-    fn write(&self, scope: &Scope<'_>, document: &mut Document) {
-        let details = scope.details;
-        let mut inner = Document::default();
-        let ladders = ladders(scope);
-        let told = analysis::phase_columns(scope.comparison);
-        add(&mut inner, "Throughput and latency over users; the peak is marked.", ladders);
-        let time = ("measured seconds of all slices, one after the other", Scale::Zero);
-        let form = Form { what: "throughput over time", x: time, y: ("1/s", Scale::Zero) };
-        let text = "The metric of the table, second by second, all variants on one axis.";
-        add(&mut inner, text, charts(scope, &untold(&told, &details.throughput), &form));
-        let form = Form { what: "largest latency over time", x: time, y: ("ms", Scale::Log10) };
-        let text = "The largest service time of each second; peaks are stalls.";
-        fold(&mut inner, text, charts(scope, &untold(&told, &details.stalls), &form));
-        let shares = ("cumulative share of operations", Scale::Nines);
-        let form = Form { what: "latency", x: shares, y: ("us", Scale::Log10) };
-        let text =
-            "Service times of all measured slices by percentile; of roles, the response times.";
-        let mut latency = details.latency.clone();
-        latency.extend(by_role(&told, &details.role_times));
-        add(&mut inner, text, charts(scope, &latency, &form));
-        memory::write(scope, &mut inner);
-        if !inner.items.is_empty() {
-            document.section("curves", "Curves");
-            document.items.extend(inner.items);
-        }
+fn write(inputs: &Inputs<'_>, document: &mut Document) {
+    let details = inputs.details;
+    let mut inner = Document::default();
+    let ladders = ladders(inputs);
+    let told = analysis::phase_columns(inputs.comparison);
+    add(&mut inner, "Throughput and latency over users; the peak is marked.", ladders);
+    let time = || axis("measured seconds of all slices, one after the other", Scale::Zero);
+    let form = Form { what: "throughput over time", x: time(), y: axis("1/s", Scale::Zero) };
+    let text = "The metric of the table, second by second, all variants on one axis.";
+    add(&mut inner, text, charts(inputs, &untold(&told, &details.throughput), &form));
+    let form = Form { what: "largest latency over time", x: time(), y: axis("ms", Scale::Log10) };
+    let text = "The largest service time of each second; peaks are stalls.";
+    fold(&mut inner, text, charts(inputs, &untold(&told, &details.stalls), &form));
+    let shares = axis("cumulative share of operations", Scale::Nines);
+    let form = Form { what: "latency", x: shares, y: axis("us", Scale::Log10) };
+    let text = "Service times of all measured slices by percentile; of roles, the response times.";
+    let mut latency = details.latency.clone();
+    latency.extend(by_role(&told, &details.role_times));
+    add(&mut inner, text, charts(inputs, &latency, &form));
+    memory::write(inputs, &mut inner);
+    if !inner.items.is_empty() {
+        document.section("curves", "Curves");
+        document.items.extend(inner.items);
     }
 }
 
@@ -88,37 +79,31 @@ fn fold(document: &mut Document, text: &str, charts: Vec<Lines>) {
 }
 
 /// One chart per phase in the order of the curves.
-fn charts(scope: &Scope<'_>, curves: &[Curve], form: &Form) -> Vec<Lines> {
-    let mut charts: Vec<(&str, Vec<&Curve>)> = Vec::new();
-    for curve in curves {
-        match charts.iter_mut().find(|(phase, _)| *phase == curve.phase) {
-            Some((_, own)) => own.push(curve),
-            None => charts.push((&curve.phase, vec![curve])),
-        }
-    }
+fn charts(inputs: &Inputs<'_>, curves: &[Curve], form: &Form) -> Vec<Lines> {
+    let charts = grouped(curves.iter().map(|curve| (curve.phase.as_str(), curve)));
     let order = |curve: &&Curve| {
-        scope.comparison.subjects.iter().position(|subject| *subject == curve.subject)
+        inputs.comparison.subjects.iter().position(|subject| *subject == curve.subject)
     };
     let chart = |(phase, mut own): (&str, Vec<&Curve>)| {
         own.sort_by_key(order);
         let line = |curve: &&Curve| Line {
             name: curve.subject.clone(),
-            class: scope.palette.class(&curve.subject),
-            segments: thinned(&curve.segments, scope.budget()),
+            class: inputs.palette.class(&curve.subject),
+            segments: thinned(&curve.segments, inputs.budget()),
             peak: None,
         };
         Lines {
             title: if phase.is_empty() { form.what.to_owned() } else { phase.to_owned() },
             description: format!("{}: {}", form.what, ends(&own)),
-            x: axis(form.x),
-            y: axis(form.y),
+            x: form.x.clone(),
+            y: form.y.clone(),
             lines: own.iter().map(line).collect(),
         }
     };
     charts.into_iter().map(chart).collect()
 }
 
-fn axis((title, scale): AxisOf) -> Axis {
+pub(super) fn axis(title: &str, scale: Scale) -> Axis {
     Axis { title: title.to_owned(), scale, ..Axis::default() }
 }
 
@@ -135,19 +120,16 @@ pub(super) fn ends(curves: &[&Curve]) -> String {
 
 /// Charts over the number of clients, for tests that were measured with several. A load is the same
 /// whatever number of users comes after it.
-fn ladders(scope: &Scope<'_>) -> Vec<Lines> {
-    let mut tests: Vec<(String, Vec<&PhaseResult>)> = Vec::new();
-    for phase in scope.comparison.phases.iter().filter(|phase| phase.workload != words::LOAD) {
-        let name = test(phase);
-        match tests.iter_mut().find(|(known, _)| *known == name) {
-            Some((_, phases)) => phases.push(phase),
-            None => tests.push((name, vec![phase])),
-        }
-    }
+fn ladders(inputs: &Inputs<'_>) -> Vec<Lines> {
+    let phases = inputs.comparison.phases.iter().filter(|phase| phase.workload != words::LOAD);
+    let mut tests = grouped(phases.map(|phase| (test(phase), phase)));
     tests.retain(|(_, phases)| phases.iter().any(|p| p.clients != phases[0].clients));
-    let kinds = [(THROUGHPUT, "throughput", "1/s"), ("latency_us_p95", "95th percentile", "us")];
+    let kinds = [
+        Ladder { metric: THROUGHPUT, what: "throughput", unit: "1/s" },
+        Ladder { metric: "latency_us_p95", what: "95th percentile", unit: "us" },
+    ];
     let charts = tests.iter().flat_map(|(name, phases)| {
-        kinds.iter().map(move |kind| ladder(scope, (name, phases), kind))
+        kinds.iter().map(move |kind| ladder(inputs, name, phases, kind))
     });
     charts.filter(|chart| !chart.lines.is_empty()).collect()
 }
@@ -163,11 +145,15 @@ fn test(phase: &PhaseResult) -> String {
     parts.join(".")
 }
 
-fn ladder(
-    scope: &Scope<'_>,
-    (name, phases): (&str, &[&PhaseResult]),
-    (metric, what, unit): &(&str, &str, &str),
-) -> Lines {
+/// A metric over the number of clients.
+struct Ladder {
+    metric: &'static str,
+    what: &'static str,
+    unit: &'static str,
+}
+
+fn ladder(inputs: &Inputs<'_>, name: &str, phases: &[&PhaseResult], kind: &Ladder) -> Lines {
+    let Ladder { metric, what, unit } = kind;
     let line = |subject: &String| {
         let point = |phase: &&PhaseResult| {
             Some((f64::from(phase.clients), phase.cell(subject, metric)?.value?))
@@ -177,12 +163,12 @@ fn ladder(
         let peak = points.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1));
         Line {
             name: subject.clone(),
-            class: scope.palette.class(subject),
+            class: inputs.palette.class(subject),
             segments: vec![points],
             peak: peak.filter(|_| *metric == THROUGHPUT),
         }
     };
-    let lines = scope.comparison.subjects.iter().map(line);
+    let lines = inputs.comparison.subjects.iter().map(line);
     let lines: Vec<Line> = lines.filter(|line| !line.segments[0].is_empty()).collect();
     let peaks = lines.iter().filter_map(|line| {
         let (clients, value) = line.peak?;
@@ -191,8 +177,8 @@ fn ladder(
     Lines {
         title: format!("{name}: {what}"),
         description: format!("{what} over users. {}", peaks.collect::<Vec<_>>().join("; ")),
-        x: axis(("users", Scale::Log2)),
-        y: Axis { title: (*unit).to_owned(), scale: Scale::Zero, ..Axis::default() },
+        x: axis("users", Scale::Log2),
+        y: axis(unit, Scale::Zero),
         lines,
     }
 }

@@ -4,35 +4,29 @@ use super::Section;
 use crate::{
     document::{Document, Item},
     grid::Grid,
-    scope::Scope,
+    inputs::Inputs,
 };
 
-pub(super) struct Data;
+pub(super) const SECTION: Section = Section { name: "data", write };
 
-impl Section for Data {
-    fn name(&self) -> &'static str {
-        "data"
+fn write(inputs: &Inputs<'_>, document: &mut Document) {
+    document.section("data", "Data");
+    document.paragraph(
+        "It holds all values of this page: every metric of every test and variant, with six \
+         digits. The records of the run have all digits.",
+    );
+    let comparison = inputs.comparison;
+    document.items.push(Item::Data {
+        name: comparison.experiment.clone(),
+        grid: Box::new(Grid::of(comparison, &[], &[])),
+    });
+    if !inputs.details.command.is_empty() {
+        document.heading(3, "To repeat it");
+        document.items.push(Item::Code(inputs.details.command.clone()));
     }
-
-    fn write(&self, scope: &Scope<'_>, document: &mut Document) {
-        document.section("data", "Data");
-        document.paragraph(
-            "It holds all values of this page: every metric of every test and variant, with six \
-             digits. The records of the run have all digits.",
-        );
-        let comparison = scope.comparison;
-        document.items.push(Item::Data {
-            name: comparison.experiment.clone(),
-            grid: Box::new(Grid::of(comparison, &[], &[])),
-        });
-        if !scope.details.command.is_empty() {
-            document.heading(3, "To repeat it");
-            document.items.push(Item::Code(scope.details.command.clone()));
-        }
-        let text = scope.details.plan.as_ref().map(|plan| plan.experiment.text.as_str());
-        if let Some(text) = text.filter(|text| !text.is_empty()) {
-            document.heading(3, "The experiment file");
-            document.items.push(Item::Code(text.to_owned()));
-        }
+    let text = inputs.details.plan.as_ref().map(|plan| plan.experiment.text.as_str());
+    if let Some(text) = text.filter(|text| !text.is_empty()) {
+        document.heading(3, "The experiment file");
+        document.items.push(Item::Code(text.to_owned()));
     }
 }

@@ -5,12 +5,10 @@ use crate::{
     chart::{self, Chart, Dot, ForestRow, Form},
     document::{Document, Item},
     grid::{Grid, Kind, Part, Value},
+    inputs::Inputs,
     number,
-    scope::Scope,
     words::{self, THROUGHPUT},
 };
-
-pub(super) struct Forest;
 
 /// Work that gets a picture too, the first that is known; so does CPU time.
 const WORK: [&str; 2] = ["foreground_user_instructions_per_op", "server_user_instructions_per_op"];
@@ -18,39 +16,35 @@ const WORK: [&str; 2] = ["foreground_user_instructions_per_op", "server_user_ins
 /// Variants whose bars stand upright, a chart for each group; more lie on their side.
 const UPRIGHT: usize = 4;
 
-impl Section for Forest {
-    fn name(&self) -> &'static str {
-        "forest"
-    }
+pub(super) const SECTION: Section = Section { name: "forest", write };
 
-    fn write(&self, scope: &Scope<'_>, document: &mut Document) {
-        let has_marks = |part: &&Part| {
-            scope.grid.variants(part).next().is_some() && !versions::is_long(&scope.grid, part)
-        };
-        let parts = scope.parts.iter().filter(has_marks);
-        let parts: Vec<&Part> = parts.collect();
-        if parts.is_empty() {
-            return;
+fn write(inputs: &Inputs<'_>, document: &mut Document) {
+    let has_marks = |part: &&Part| {
+        inputs.grid.variants(part).next().is_some() && !versions::is_long(&inputs.grid, part)
+    };
+    let parts = inputs.parts.iter().filter(has_marks);
+    let parts: Vec<&Part> = parts.collect();
+    if parts.is_empty() {
+        return;
+    }
+    document.section("forest", "Forest plot");
+    for part in &parts {
+        if inputs.parts.len() > 1 {
+            document.heading(3, inputs.grid.compared_with(part));
         }
-        document.section("forest", "Forest plot");
-        for part in &parts {
-            if scope.parts.len() > 1 {
-                document.heading(3, words::compared_with((&scope.grid, part)));
-            }
-            self::part(scope, &scope.grid.part(part), document);
-        }
+        self::part(inputs, &inputs.grid.part(part), document);
     }
 }
 
 /// The plots of what is compared with one base.
-fn part(scope: &Scope<'_>, grid: &Grid, document: &mut Document) {
-    document.items.extend(plot((scope, grid), THROUGHPUT, Form::Dots));
+fn part(inputs: &Inputs<'_>, grid: &Grid, document: &mut Document) {
+    document.items.extend(plot(inputs, grid, THROUGHPUT, Form::Dots));
     let work = WORK.into_iter().find(|name| grid.metric(name).is_some());
-    let costs = work.into_iter().chain([words::cpu(scope.comparison)]);
-    let more = costs.filter_map(|name| plot((scope, grid), name, Form::Dots)).collect();
+    let costs = work.into_iter().chain([words::cpu(inputs.comparison)]);
+    let more = costs.filter_map(|name| plot(inputs, grid, name, Form::Dots)).collect();
     document.fold("The same for what an operation costs", more);
-    let from = scope.view.cut_bars.unwrap_or(0.0);
-    let bars = forest((scope, grid), THROUGHPUT, Form::Bars { from });
+    let from = inputs.view.cut_bars.unwrap_or(0.0);
+    let bars = forest(inputs, grid, THROUGHPUT, Form::Bars { from });
     let bars = bars.map(|forest| match forest.variants.len() {
         0..=UPRIGHT => upright(forest, from),
         _ => Chart::Forest(forest),
@@ -77,18 +71,18 @@ fn upright(forest: chart::Forest, from: f64) -> Chart {
     Chart::Columns(groups.into_iter().map(column).collect())
 }
 
-fn plot((scope, grid): (&Scope<'_>, &Grid), metric: &str, form: Form) -> Option<Item> {
-    let found = forest((scope, grid), metric, form);
+fn plot(inputs: &Inputs<'_>, grid: &Grid, metric: &str, form: Form) -> Option<Item> {
+    let found = forest(inputs, grid, metric, form);
     found.map(|forest| Item::Chart(Box::new(Chart::Forest(forest))))
 }
 
-fn forest((scope, grid): (&Scope<'_>, &Grid), metric: &str, form: Form) -> Option<chart::Forest> {
+fn forest(inputs: &Inputs<'_>, grid: &Grid, metric: &str, form: Form) -> Option<chart::Forest> {
     let plane = grid.metric(metric)?;
     let compared: Vec<usize> =
         (0..grid.columns.len()).filter(|index| !grid.columns[*index].is_base).collect();
     let row = |index: &usize| ForestRow {
         title: grid.rows[*index].title.clone(),
-        dots: dots(grid, (plane, *index), &compared),
+        dots: dots(grid, plane, *index, &compared),
     };
     // A metric may be known of some tests only: a row without marks would look like a loss.
     let marked = |rows: Vec<usize>| -> Vec<ForestRow> {
@@ -99,7 +93,7 @@ fn forest((scope, grid): (&Scope<'_>, &Grid), metric: &str, form: Form) -> Optio
     let title = words::long_title(grid.metrics[plane]);
     let variant = |index: &usize| {
         let title = &grid.columns[*index].title;
-        (title.clone(), scope.columns.class(title))
+        (title.clone(), inputs.columns.class(title))
     };
     let start = match form {
         Form::Bars { from } if from > 0.0 => {
@@ -118,12 +112,11 @@ fn forest((scope, grid): (&Scope<'_>, &Grid), metric: &str, form: Form) -> Optio
         (Form::Dots, model::metric::Better::Lower) => "left is cheaper",
         (Form::Dots, _) => "right is faster",
     };
-    let margin = analysis::margin(grid.metrics[plane]);
+    let margin = grid.metrics[plane].margin();
     let band = margin.filter(|_| form == Form::Dots).map(words::band).unwrap_or_default();
     Some(chart::Forest {
         title: format!("{title}, relative to the base"),
         description: format!("1 is the base; {better}.{band}{more}{start}"),
-        told: true,
         variants: compared.iter().map(variant).collect(),
         groups: groups.collect(),
         form,
@@ -131,7 +124,7 @@ fn forest((scope, grid): (&Scope<'_>, &Grid), metric: &str, form: Form) -> Optio
     })
 }
 
-fn dots(grid: &Grid, (plane, row): (usize, usize), compared: &[usize]) -> Vec<Dot> {
+fn dots(grid: &Grid, plane: usize, row: usize, compared: &[usize]) -> Vec<Dot> {
     let values = compared.iter().enumerate().filter_map(|(variant, column)| {
         let value = &grid.values[plane][row][*column];
         if matches!(value.kind, Kind::Missing | Kind::Base) && value.note.is_empty() {

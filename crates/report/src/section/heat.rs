@@ -4,36 +4,30 @@ use super::Section;
 use crate::{
     document::{Document, Item},
     grid::Part,
-    scope::Scope,
-    words::{self, THROUGHPUT},
+    inputs::Inputs,
+    words::THROUGHPUT,
 };
 
-pub(super) struct Heat;
+pub(super) const SECTION: Section = Section { name: "heat", write };
 
-impl Section for Heat {
-    fn name(&self) -> &'static str {
-        "heat"
+fn write(inputs: &Inputs<'_>, document: &mut Document) {
+    let Some(metric) = inputs.grid.metric(THROUGHPUT).filter(|_| inputs.is_many()) else {
+        return;
+    };
+    let has_ratio = |part: &&Part| {
+        let mut rows = part.rows.iter().map(|row| &inputs.grid.values[metric][*row]);
+        rows.any(|row| part.columns.iter().any(|column| row[*column].ratio.is_some()))
+    };
+    let parts: Vec<_> = inputs.parts.iter().filter(has_ratio).collect();
+    if parts.is_empty() {
+        return;
     }
-
-    fn write(&self, scope: &Scope<'_>, document: &mut Document) {
-        let Some(metric) = scope.grid.metric(THROUGHPUT).filter(|_| scope.is_many()) else {
-            return;
-        };
-        let has_ratio = |part: &&Part| {
-            let mut rows = part.rows.iter().map(|row| &scope.grid.values[metric][*row]);
-            rows.any(|row| part.columns.iter().any(|column| row[*column].ratio.is_some()))
-        };
-        let parts: Vec<_> = scope.parts.iter().filter(has_ratio).collect();
-        if parts.is_empty() {
-            return;
+    document.section("heat", "Heat map");
+    document.paragraph("Throughput relative to the base: blue is faster, orange is slower.");
+    for part in parts {
+        if !part.base.is_empty() {
+            document.heading(3, inputs.grid.compared_with(part));
         }
-        document.section("heat", "Heat map");
-        document.paragraph("Throughput relative to the base: blue is faster, orange is slower.");
-        for part in parts {
-            if !part.base.is_empty() {
-                document.heading(3, words::compared_with((&scope.grid, part)));
-            }
-            document.items.push(Item::Heat(Box::new(scope.grid.part(part)), metric));
-        }
+        document.items.push(Item::Heat(Box::new(inputs.grid.part(part)), metric));
     }
 }

@@ -16,32 +16,31 @@ mod table;
 mod versions;
 mod why;
 
-use crate::{document::Document, scope::Scope};
+use crate::{document::Document, inputs::Inputs};
 
 /// One part.
-pub trait Section: Sync {
+pub struct Section {
     /// Name: the file's stem.
-    fn name(&self) -> &'static str;
-
+    pub name: &'static str,
     /// Appends what it says, or nothing.
-    fn write(&self, scope: &Scope<'_>, document: &mut Document);
+    pub write: fn(&Inputs<'_>, &mut Document),
 }
 
 /// In the order in which a reader meets them.
-pub const SECTIONS: &[&dyn Section] = &[
-    &answer::Answer,
-    &heat::Heat,
-    &table::Table,
-    &consecutive::Consecutive,
-    &bases::Bases,
-    &notes::Notes,
-    &rates::Rates,
-    &steps::Steps,
-    &forest::Forest,
-    &versions::Versions,
-    &why::Why,
-    &costs::Costs,
-    &curves::Curves,
-    &compared::Compared,
-    &data::Data,
+pub static SECTIONS: &[Section] = &[
+    answer::SECTION,
+    heat::SECTION,
+    table::SECTION,
+    consecutive::SECTION,
+    bases::SECTION,
+    notes::SECTION,
+    rates::SECTION,
+    steps::SECTION,
+    forest::SECTION,
+    versions::SECTION,
+    why::SECTION,
+    costs::SECTION,
+    curves::SECTION,
+    compared::SECTION,
+    data::SECTION,
 ];

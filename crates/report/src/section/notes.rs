@@ -3,43 +3,36 @@
 use super::Section;
 use crate::{
     document::{Document, Item},
-    scope::Scope,
+    inputs::Inputs,
 };
 use std::collections::BTreeMap;
 
-pub(super) struct Notes;
+pub(super) const SECTION: Section = Section { name: "notes", write };
 
-impl Section for Notes {
-    fn name(&self) -> &'static str {
-        "notes"
+fn write(inputs: &Inputs<'_>, document: &mut Document) {
+    let notes = &inputs.details.notes;
+    if notes.is_empty() {
+        return;
     }
-
-    fn write(&self, scope: &Scope<'_>, document: &mut Document) {
-        let notes = &scope.details.notes;
-        if notes.is_empty() {
-            return;
-        }
-        document.section("notes", "Notes");
-        if !notes.about.is_empty() {
-            document.paragraph(&notes.about);
-        }
-        let given = [
-            ("hardware", &notes.hardware),
-            ("builds", &notes.builds),
-            ("configuration", &notes.configuration),
-        ];
-        let given = given.iter().filter(|(_, text)| !text.is_empty());
-        let facts: Vec<_> =
-            given.map(|(name, text)| ((*name).to_owned(), (*text).clone())).collect();
-        if !facts.is_empty() {
-            document.items.push(Item::Facts(facts));
-        }
-        let comparison = scope.comparison;
-        let is_subject = |name: &str| comparison.subjects.iter().any(|subject| subject == name);
-        let is_test = |name: &str| comparison.phases.iter().any(|phase| phase.phase == name);
-        part("Variants", &notes.variants, &is_subject, document);
-        part("Tests", &notes.tests, &is_test, document);
+    document.section("notes", "Notes");
+    if !notes.about.is_empty() {
+        document.paragraph(&notes.about);
     }
+    let given = [
+        ("hardware", &notes.hardware),
+        ("builds", &notes.builds),
+        ("configuration", &notes.configuration),
+    ];
+    let given = given.iter().filter(|(_, text)| !text.is_empty());
+    let facts: Vec<_> = given.map(|(name, text)| ((*name).to_owned(), (*text).clone())).collect();
+    if !facts.is_empty() {
+        document.items.push(Item::Facts(facts));
+    }
+    let comparison = inputs.comparison;
+    let is_subject = |name: &str| comparison.subjects.iter().any(|subject| subject == name);
+    let is_test = |name: &str| comparison.phases.iter().any(|phase| phase.phase == name);
+    part("Variants", &notes.variants, &is_subject, document);
+    part("Tests", &notes.tests, &is_test, document);
 }
 
 /// The notes with their names; a name that the comparison lacks may be a slip.

@@ -3,34 +3,28 @@
 use super::Section;
 use crate::{
     document::{Document, Item, Styled},
+    inputs::Inputs,
     page,
-    scope::Scope,
 };
 use analysis::style::{STYLES, Style};
 
-pub(super) struct Rates;
+pub(super) const SECTION: Section = Section { name: "rates", write };
 
-impl Section for Rates {
-    fn name(&self) -> &'static str {
-        "rates"
+fn write(inputs: &Inputs<'_>, document: &mut Document) {
+    let columns = analysis::phase_columns(inputs.comparison);
+    if columns.is_empty() {
+        return;
     }
-
-    fn write(&self, scope: &Scope<'_>, document: &mut Document) {
-        let columns = analysis::phase_columns(scope.comparison);
-        if columns.is_empty() {
-            return;
+    document.section("rates", "Set rates");
+    let styled = |style: &&dyn Style| {
+        let mut inner = Document::default();
+        for summary in page::summary_tables(inputs.comparison, &columns, *style) {
+            inner.heading(3, summary.title);
+            inner.items.push(Item::Sortable(summary.table));
+            summary.legend.into_iter().for_each(|said| inner.paragraph(said));
         }
-        document.section("rates", "Set rates");
-        let styled = |style: &&dyn Style| {
-            let mut inner = Document::default();
-            for summary in page::summary_tables(scope.comparison, &columns, *style) {
-                inner.heading(3, summary.title);
-                inner.items.push(Item::Sortable(summary.table));
-                summary.legend.into_iter().for_each(|said| inner.paragraph(said));
-            }
-            Styled { name: style.name(), items: inner.items }
-        };
-        document.items.push(Item::Styles(STYLES.iter().map(styled).collect()));
-        document.items.extend(page::summary_warnings(scope.comparison, &columns));
-    }
+        Styled { name: style.name(), items: inner.items }
+    };
+    document.items.push(Item::Styles(STYLES.iter().map(styled).collect()));
+    document.items.extend(page::summary_warnings(inputs.comparison, &columns));
 }

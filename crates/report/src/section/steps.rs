@@ -7,13 +7,10 @@ mod tables;
 use super::Section;
 use crate::{
     document::{Document, Item},
-    number, page,
-    scope::Scope,
-    words,
+    inputs::Inputs,
+    number, page, words,
 };
 use analysis::{PhaseColumn, PhaseResult};
-
-pub(super) struct Steps;
 
 /// One step: its rates, and everything else that was measured in it.
 struct Step<'a> {
@@ -21,32 +18,28 @@ struct Step<'a> {
     phase: &'a PhaseResult,
 }
 
-impl Section for Steps {
-    fn name(&self) -> &'static str {
-        "steps"
-    }
+pub(super) const SECTION: Section = Section { name: "steps", write };
 
-    fn write(&self, scope: &Scope<'_>, document: &mut Document) {
-        let columns = analysis::phase_columns(scope.comparison);
-        let steps: Vec<Step<'_>> = columns.iter().filter_map(|c| step(scope, c)).collect();
-        if steps.is_empty() {
-            return;
-        }
-        document.section("steps", "Steps");
-        document.paragraph(
-            "Each step by itself: its rates, whether the target insert rate was sustained, what \
-             each role did second by second, response times, costs and sizes.",
-        );
-        for step in &steps {
-            let name = page::step_title(&step.column.phase);
-            let anchor = format!("step-{}", words::slug(&step.column.phase));
-            document.named_fold(anchor, title(name, step), items(scope, step));
-        }
+fn write(inputs: &Inputs<'_>, document: &mut Document) {
+    let columns = analysis::phase_columns(inputs.comparison);
+    let steps: Vec<Step<'_>> = columns.iter().filter_map(|c| step(inputs, c)).collect();
+    if steps.is_empty() {
+        return;
+    }
+    document.section("steps", "Steps");
+    document.paragraph(
+        "Each step by itself: its rates, whether the target insert rate was sustained, what \
+         each role did second by second, response times, costs and sizes.",
+    );
+    for step in &steps {
+        let name = page::step_title(&step.column.phase);
+        let anchor = format!("step-{}", words::slug(&step.column.phase));
+        document.named_fold(anchor, title(name, step), items(inputs, step));
     }
 }
 
-fn step<'a>(scope: &Scope<'a>, column: &'a PhaseColumn) -> Option<Step<'a>> {
-    let phase = scope.comparison.phases.iter().find(|phase| phase.phase == column.phase)?;
+fn step<'a>(inputs: &Inputs<'a>, column: &'a PhaseColumn) -> Option<Step<'a>> {
+    let phase = inputs.comparison.phases.iter().find(|phase| phase.phase == column.phase)?;
     Some(Step { column, phase })
 }
 
@@ -76,13 +69,13 @@ fn title(name: &str, step: &Step<'_>) -> String {
     format!("`{name}`: {range}{level}")
 }
 
-fn items(scope: &Scope<'_>, step: &Step<'_>) -> Vec<Item> {
+fn items(inputs: &Inputs<'_>, step: &Step<'_>) -> Vec<Item> {
     let mut inner = Document::default();
-    inner.items.push(Item::Sortable(tables::rates(scope, step)));
-    inner.items.extend(tables::levels(scope, step));
-    charts::add(scope, step, &mut inner);
-    tables::times(scope, step, &mut inner);
-    tables::costs(scope, step, &mut inner);
-    tables::sizes(scope, step, &mut inner);
+    inner.items.push(Item::Sortable(tables::rates(inputs, step)));
+    inner.items.extend(tables::levels(inputs, step));
+    charts::add(inputs, step, &mut inner);
+    tables::times(inputs, step, &mut inner);
+    tables::costs(inputs, step, &mut inner);
+    tables::sizes(inputs, step, &mut inner);
     inner.items
 }

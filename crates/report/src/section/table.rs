@@ -6,45 +6,39 @@ use super::{
 };
 use crate::{
     document::{Document, Item},
-    scope::Scope,
-    words::{self, THROUGHPUT},
+    inputs::Inputs,
+    words::THROUGHPUT,
 };
 
-pub(super) struct Table;
+pub(super) const SECTION: Section = Section { name: "table", write };
 
-impl Section for Table {
-    fn name(&self) -> &'static str {
-        "table"
+fn write(inputs: &Inputs<'_>, document: &mut Document) {
+    let grid = &inputs.grid;
+    if grid.rows.is_empty() {
+        return;
     }
-
-    fn write(&self, scope: &Scope<'_>, document: &mut Document) {
-        let grid = &scope.grid;
-        if grid.rows.is_empty() {
-            return;
+    document.section("table", "Table");
+    if !grid.residue.is_empty() {
+        document.items.push(Item::Warning(format!(
+            "cells combine values of different {}: they are geometric means",
+            grid.residue.join(" and ")
+        )));
+    }
+    if !grid.shared.is_empty() {
+        document.paragraph(format!("Unless a row says otherwise: {}.", grid.shared));
+    }
+    let several = inputs.parts.len() > 1;
+    for part in &inputs.parts {
+        if several {
+            document.heading(3, inputs.grid.compared_with(part));
         }
-        document.section("table", "Table");
-        if !grid.residue.is_empty() {
-            document.items.push(Item::Warning(format!(
-                "cells combine values of different {}: they are geometric means",
-                grid.residue.join(" and ")
-            )));
-        }
-        if !grid.shared.is_empty() {
-            document.paragraph(format!("Unless a row says otherwise: {}.", grid.shared));
-        }
-        let several = scope.parts.len() > 1;
-        for part in &scope.parts {
-            if several {
-                document.heading(3, words::compared_with((&scope.grid, part)));
-            }
-            document.items.push(Item::Grid(Box::new(grid.clone()), part.clone()));
-            // On paper and without script the table above has ratios alone.
-            if let Some(rate) = grid.metric(THROUGHPUT) {
-                let unit = grid.metrics[rate].unit;
-                let title = format!("Throughput of all variants as absolute values ({unit})");
-                let own = costs::one_metric(&grid.part(part), rate, Say::Values);
-                document.fold(title, vec![Item::Sortable(own)]);
-            }
+        document.items.push(Item::Grid(Box::new(grid.clone()), part.clone()));
+        // On paper and without script the table above has ratios alone.
+        if let Some(rate) = grid.metric(THROUGHPUT) {
+            let unit = grid.metrics[rate].unit;
+            let title = format!("Throughput of all variants as absolute values ({unit})");
+            let own = costs::one_metric(&grid.part(part), rate, Say::Values);
+            document.fold(title, vec![Item::Sortable(own)]);
         }
     }
 }

@@ -5,37 +5,31 @@ use crate::{
     chart::{Axis, Chart, Line, Lines, Scale},
     document::{Document, Item},
     grid::{Grid, Part},
-    scope::{MANY, Scope},
+    inputs::{Inputs, MANY},
     words::{self, THROUGHPUT},
 };
 
-pub(super) struct Versions;
+pub(super) const SECTION: Section = Section { name: "versions", write };
 
-impl Section for Versions {
-    fn name(&self) -> &'static str {
-        "versions"
+fn write(inputs: &Inputs<'_>, document: &mut Document) {
+    let Some(metric) = inputs.grid.metric(THROUGHPUT) else { return };
+    let parts: Vec<&Part> =
+        inputs.parts.iter().filter(|part| is_long(&inputs.grid, part)).collect();
+    if parts.is_empty() {
+        return;
     }
-
-    fn write(&self, scope: &Scope<'_>, document: &mut Document) {
-        let Some(metric) = scope.grid.metric(THROUGHPUT) else { return };
-        let parts: Vec<&Part> =
-            scope.parts.iter().filter(|part| is_long(&scope.grid, part)).collect();
-        if parts.is_empty() {
-            return;
+    document.section("versions", "Throughput by version");
+    document.paragraph(
+        "Each test over the variants in their order, relative to the base. A step in a line is \
+         a change between two versions; a gap is a test without a result.",
+    );
+    for part in parts {
+        if !part.base.is_empty() && inputs.parts.len() > 1 {
+            document.heading(3, inputs.grid.compared_with(part));
         }
-        document.section("versions", "Throughput by version");
-        document.paragraph(
-            "Each test over the variants in their order, relative to the base. A step in a line is \
-             a change between two versions; a gap is a test without a result.",
-        );
-        for part in parts {
-            if !part.base.is_empty() && scope.parts.len() > 1 {
-                document.heading(3, words::compared_with((&scope.grid, part)));
-            }
-            for (group, charts) in groups(&scope.grid, part, metric) {
-                let title = format!("{group}: {}", words::tests(charts.len()));
-                document.fold(title, vec![Item::Chart(Box::new(Chart::Lines(charts)))]);
-            }
+        for (group, charts) in groups(&inputs.grid, part, metric) {
+            let title = format!("{group}: {}", words::tests(charts.len()));
+            document.fold(title, vec![Item::Chart(Box::new(Chart::Lines(charts)))]);
         }
     }
 }

@@ -3,14 +3,11 @@
 use super::Section;
 use crate::{
     document::{Cell, Column, Document, Item, Row, Table},
-    number,
-    scope::Scope,
-    words,
+    inputs::Inputs,
+    number, words,
 };
 use analysis::{Diagnosis, PhaseResult};
-use model::metric::{Better, Metric};
-
-pub(super) struct Why;
+use model::metric::{Better, Kind, Metric, Part};
 
 /// Groups that are shown; the tests with the largest changes come first.
 const SHOWN: usize = 60;
@@ -28,40 +25,36 @@ struct Group<'a> {
     diagnoses: Vec<Diagnosis>,
 }
 
-impl Section for Why {
-    fn name(&self) -> &'static str {
-        "why"
-    }
+pub(super) const SECTION: Section = Section { name: "why", write };
 
-    fn write(&self, scope: &Scope<'_>, document: &mut Document) {
-        let phases = &scope.comparison.phases;
-        if scope.compared().is_empty() || phases.is_empty() {
-            return;
-        }
-        document.section("why", "Why");
-        let large = number::ratio(analysis::LARGE);
-        let mut tests: Vec<Vec<Group<'_>>> = phases.iter().map(groups).collect();
-        tests.retain(|groups| !groups.is_empty());
-        if tests.is_empty() {
-            document.paragraph(format!(
-                "No test has a verdict of slower or faster, and no test measured once changed by \
-                 a factor of {large}."
-            ));
-            return;
-        }
-        tests.sort_by(|a, b| largest(b).total_cmp(&largest(a)));
+fn write(inputs: &Inputs<'_>, document: &mut Document) {
+    let phases = &inputs.comparison.phases;
+    if inputs.compared().is_empty() || phases.is_empty() {
+        return;
+    }
+    document.section("why", "Why");
+    let large = number::ratio(analysis::LARGE);
+    let mut tests: Vec<Vec<Group<'_>>> = phases.iter().map(groups).collect();
+    tests.retain(|groups| !groups.is_empty());
+    if tests.is_empty() {
         document.paragraph(format!(
-            "Costs per operation that changed together with throughput, by test, largest change \
-             first: for changes that are decided, or by a factor of {large} where a test was \
-             measured once. A cost that changed with it need not be the cause, \
-             but is a place to start."
+            "No test has a verdict of slower or faster, and no test measured once changed by \
+             a factor of {large}."
         ));
-        let groups: Vec<Group<'_>> = tests.into_iter().flatten().collect();
-        groups.iter().take(SHOWN).for_each(|group| told(scope, group, document));
-        if groups.len() > SHOWN {
-            let more = groups.len() - SHOWN;
-            document.paragraph(format!("{more} smaller changes are not shown here."));
-        }
+        return;
+    }
+    tests.sort_by(|a, b| largest(b).total_cmp(&largest(a)));
+    document.paragraph(format!(
+        "Costs per operation that changed together with throughput, by test, largest change \
+         first: for changes that are decided, or by a factor of {large} where a test was \
+         measured once. A cost that changed with it need not be the cause, \
+         but is a place to start."
+    ));
+    let groups: Vec<Group<'_>> = tests.into_iter().flatten().collect();
+    groups.iter().take(SHOWN).for_each(|group| told(inputs, group, document));
+    if groups.len() > SHOWN {
+        let more = groups.len() - SHOWN;
+        document.paragraph(format!("{more} smaller changes are not shown here."));
     }
 }
 
@@ -93,16 +86,16 @@ fn groups(phase: &PhaseResult) -> Vec<Group<'_>> {
     groups
 }
 
-fn told(scope: &Scope<'_>, group: &Group<'_>, document: &mut Document) {
+fn told(inputs: &Inputs<'_>, group: &Group<'_>, document: &mut Document) {
     match group.diagnoses.as_slice() {
         [one] => self::one(group.phase, one, document),
-        several => document.fold(title(scope, group), vec![Item::Sortable(table(several))]),
+        several => document.fold(title(inputs, group), vec![Item::Sortable(table(several))]),
     }
 }
 
 /// How many variants changed, by how much, and what changed with it.
-fn title(scope: &Scope<'_>, group: &Group<'_>) -> String {
-    let families = scope.families();
+fn title(inputs: &Inputs<'_>, group: &Group<'_>) -> String {
+    let families = inputs.families();
     let family = families.iter().find(|(base, _)| *base == group.base);
     let measured = |variant: &&&str| {
         let cell = group.phase.cell(variant, words::THROUGHPUT);
@@ -156,15 +149,14 @@ fn table(diagnoses: &[Diagnosis]) -> Table {
         }
     }
     metrics.truncate(COSTS);
-    let ratio =
-        |title: String, better| Column { heat: Some(better), ..Column::numbers(title, "ratio") };
-    let mut columns = vec![Column::words("variant"), ratio("throughput".into(), Better::Higher)];
-    columns.extend(metrics.iter().map(|metric| ratio(words::long_title(metric), metric.better)));
+    let mut columns = vec![Column::words("variant")];
+    columns.push(Column::ratios("throughput", Better::Higher));
+    let cost = |metric: &&Metric| Column::ratios(words::long_title(metric), metric.better);
+    columns.extend(metrics.iter().map(cost));
     let row = |diagnosis: &Diagnosis| {
         let costs = metrics.iter().map(|metric| moved(diagnosis, metric.name));
         let costs = costs.map(|ratio| ratio.map_or(Cell::Missing, Cell::Ratio));
-        let head = [Cell::Text(diagnosis.subject.clone()), Cell::Ratio(diagnosis.effect)];
-        Row::Cells(head.into_iter().chain(costs).collect())
+        Row::named(&diagnosis.subject, [Cell::Ratio(diagnosis.effect)].into_iter().chain(costs))
     };
     Table { columns, rows: diagnoses.iter().map(row).collect() }
 }
@@ -186,7 +178,7 @@ fn one(phase: &PhaseResult, diagnosis: &Diagnosis, document: &mut Document) {
         items.push(Item::Paragraph(finding.sentence.clone()));
         let rows = finding.evidence.iter().map(|moved| {
             let name = words::long_title(moved.metric);
-            row(&name, moved.metric.unit, (Some(moved.base), Some(moved.value)))
+            row(&name, moved.metric.unit, Some(moved.base), Some(moved.value))
         });
         items.push(Item::Table(Table { columns: columns(diagnosis), rows: rows.collect() }));
     }
@@ -203,26 +195,20 @@ fn one(phase: &PhaseResult, diagnosis: &Diagnosis, document: &mut Document) {
 }
 
 fn columns(diagnosis: &Diagnosis) -> Vec<Column> {
-    let ratio = Column { heat: Some(Better::Lower), ..Column::numbers("relative", "ratio") };
     vec![
         Column::words("cost"),
         Column::words("unit"),
         Column::numbers(&diagnosis.base, ""),
         Column::numbers(&diagnosis.subject, ""),
-        ratio,
+        Column::ratios("relative", Better::Lower),
     ]
 }
 
-fn row(name: &str, unit: &str, (base, value): (Option<f64>, Option<f64>)) -> Row {
-    let number = |value: Option<f64>| value.map_or(Cell::Missing, Cell::Number);
+fn row(name: &str, unit: &str, base: Option<f64>, value: Option<f64>) -> Row {
+    let number = Cell::number;
     let ratio = base.zip(value).filter(|(base, _)| *base > 0.0);
-    Row::Cells(vec![
-        Cell::Text(name.to_owned()),
-        Cell::Text(unit.to_owned()),
-        number(base),
-        number(value),
-        ratio.map_or(Cell::Missing, |(base, value)| Cell::Ratio(value / base)),
-    ])
+    let ratio = ratio.map_or(Cell::Missing, |(base, value)| Cell::Ratio(value / base));
+    Row::named(name, [Cell::Text(unit.to_owned()), number(base), number(value), ratio])
 }
 
 /// Time per operation of one client = CPU time of the server + of the client + the rest; and, where
@@ -238,19 +224,19 @@ fn identity(phase: &PhaseResult, diagnosis: &Diagnosis) -> Vec<Row> {
     };
     let whole = (clients * 1e6 / base, clients * 1e6 / value);
     let told = |name: &str, unit: &str, (base, value): (f64, f64)| {
-        row(name, unit, (Some(base), Some(value)))
+        row(name, unit, Some(base), Some(value))
     };
     let mut rows = vec![told("time of an operation, of one client", "us", whole)];
     // All parts are of one scope: costs of the lead role's tasks and those of all serving tasks
     // do not add up.
-    let leads = pair("lead_cpu_us_per_op").is_some();
-    let part = if leads { "lead" } else { "foreground" };
-    let of_part = |cost: &str| pair(&format!("{part}_{cost}_per_op"));
-    let serving = of_part("cpu_us");
-    let client = pair("client_cpu_us_per_op");
+    let of = |part, kind| pair(analysis::metric_of(part, kind)?.name);
+    let leads = of(Part::Lead, Kind::CpuTime).is_some();
+    let of_part = |kind| of(if leads { Part::Lead } else { Part::Foreground }, kind);
+    let serving = of_part(Kind::CpuTime);
+    let client = of(Part::Client, Kind::CpuTime);
     rows.extend(serving.map(|pair| told("CPU time of the tasks that serve it", "us", pair)));
     // What of the whole server served the operation is not known, and so no rest either.
-    let whole_server = pair("server_cpu_us_per_op").filter(|_| serving.is_none());
+    let whole_server = of(Part::Server, Kind::CpuTime).filter(|_| serving.is_none());
     let words = "CPU time of the whole server, background included";
     rows.extend(whole_server.map(|pair| told(words, "us", pair)));
     rows.extend(client.map(|pair| told("CPU time of the client", "us", pair)));
@@ -260,8 +246,8 @@ fn identity(phase: &PhaseResult, diagnosis: &Diagnosis) -> Vec<Row> {
         let pair = (rest(whole.0, server.0 + client.0), rest(whole.1, server.1 + client.1));
         rows.push(told("the rest: waiting, waking, storage", "us", pair));
     }
-    let instructions = of_part("user_instructions").zip(of_part("kernel_instructions"));
-    if let (Some((user, kernel)), Some(cycles)) = (instructions, of_part("cycles")) {
+    let instructions = of_part(Kind::UserInstructions).zip(of_part(Kind::KernelInstructions));
+    if let (Some((user, kernel)), Some(cycles)) = (instructions, of_part(Kind::Cycles)) {
         let all = (user.0 + kernel.0, user.1 + kernel.1);
         if all.0 > 0.0 && all.1 > 0.0 {
             rows.push(told("instructions, user and kernel", "1/op", all));

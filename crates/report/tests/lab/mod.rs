@@ -77,6 +77,7 @@ pub fn slice(subject: (&str, f64), position: u32, block: u32) -> SliceRecord {
         ],
         drained: Vec::new(),
         drain_seconds: 0.0,
+        artefacts: Vec::new(),
     }
 }
 

@@ -126,6 +126,7 @@ fn slice(label: &str, subject: usize, position: usize, seconds: usize) -> SliceR
         readings,
         drained: Vec::new(),
         drain_seconds: 0.0,
+        artefacts: Vec::new(),
     }
 }
 

@@ -1,11 +1,12 @@
 //! The size of ranges and lists: as many keys as the workload says, and a row for each that exists.
 
 use super::{Case, Discrepancy, shown};
-use crate::{Error, trial::Stand};
+use crate::{Error, server::Instance};
 use model::{
     drive::{Argument, TracedStatement},
     schema::ColumnValue,
-    workload::{Check, Class, PRIMARY, Statement},
+    script::Statement,
+    workload::{Check, Class, PRIMARY},
 };
 
 /// The keys that one execution asked for.
@@ -17,16 +18,14 @@ enum Keys {
 /// The first statement that asks for another number of keys, or gets other rows than there are
 /// distinct ids.
 pub(super) fn check(
-    stand: &mut Stand,
+    instance: &mut Instance,
     case: &Case<'_>,
     told: &[TracedStatement],
 ) -> Result<Option<Discrepancy>, Error> {
     for one in told {
         let Some(statement) = case.statement(one.origin) else { continue };
-        let Some(wanted) = statement.expect.keys.as_ref().and_then(|keys| case.number(keys)) else {
-            continue;
-        };
-        let Some(keys) = keys(case, statement, &one.arguments) else {
+        let Some(wanted) = statement.expect.keys else { continue };
+        let Some(keys) = keys(statement, &one.arguments) else {
             let text = format!("`{}` has neither a list nor two ends of a range", shown(one));
             return Ok(Some(case.discrepancy(Some(Check::Keys), text)));
         };
@@ -41,7 +40,7 @@ pub(super) fn check(
         // Of equal values DISTINCT returns one, and updates of several rows make values equal.
         let merges = statement.sql.to_ascii_uppercase().contains("DISTINCT");
         let wrong = |ids: &u64| if merges { one.rows > *ids } else { one.rows != *ids };
-        let distinct = distinct_ids(stand, case, (one, statement, &keys))?;
+        let distinct = distinct_ids(instance, case, one, statement, &keys)?;
         if let Some(distinct) = distinct.filter(wrong) {
             let text = format!(
                 "`{}` returned {} rows, but asked for {distinct} distinct ids that exist",
@@ -55,18 +54,18 @@ pub(super) fn check(
 }
 
 /// The values of the list, or the last two integers as the ends of an interval.
-fn keys(case: &Case<'_>, statement: &Statement, values: &[Argument]) -> Option<Keys> {
+fn keys(statement: &Statement, values: &[Argument]) -> Option<Keys> {
     let integer = |value: &Argument| match value {
         Argument::Integer(value) => Some(*value),
         Argument::Text(_) => None,
     };
     let mut start = 0_usize;
     for arg in &statement.args {
-        let Some(list) = &arg.list else {
+        let Some(list) = arg.list else {
             start += 1;
             continue;
         };
-        let count = usize::try_from(case.number(list)?).ok()?;
+        let count = usize::try_from(list).ok()?;
         let values = values.get(start..start.checked_add(count)?)?;
         return Some(Keys::List(values.iter().filter_map(integer).collect()));
     }
@@ -79,11 +78,13 @@ fn keys(case: &Case<'_>, statement: &Statement, values: &[Argument]) -> Option<K
 
 /// Rows of the table with these ids, where the statement returns them one by one.
 fn distinct_ids(
-    stand: &mut Stand,
+    instance: &mut Instance,
     case: &Case<'_>,
-    (one, statement, keys): (&TracedStatement, &Statement, &Keys),
+    one: &TracedStatement,
+    statement: &Statement,
+    keys: &Keys,
 ) -> Result<Option<u64>, Error> {
-    let several = statement.expect.rows.as_ref().and_then(|rows| case.number(&rows.high));
+    let several = statement.expect.rows.map(|rows| rows.high);
     let by_id = statement.index == [PRIMARY] && statement.class == Class::Read;
     let (Some(origin), Some(2..), true) = (one.origin, several, by_id) else { return Ok(None) };
     let Some(table) = case.schema().tables.first() else { return Ok(None) };
@@ -100,7 +101,7 @@ fn distinct_ids(
         Keys::Interval(low, high) => format!("{id} BETWEEN {low} AND {high}"),
     };
     let sql = format!("SELECT COUNT(DISTINCT {id}) FROM {name} WHERE {condition}");
-    let rows = stand.driver.query(&sql)?;
+    let rows = instance.driver.query(&sql)?;
     let count = rows.first().and_then(|row| row.first()?.as_deref()?.parse().ok());
     Ok(count)
 }

@@ -1,7 +1,10 @@
 //! The index that a server uses, beside the one that the workload names.
 
 use super::{Case, Discrepancy, shown};
-use crate::{Error, driver::unexpected, trial::Stand};
+use crate::{
+    Error,
+    server::{Instance, unexpected},
+};
 use dbms::{Access, Explained, PlanRows};
 use model::{
     drive::{Command, Reply, TracedStatement},
@@ -13,7 +16,7 @@ const EXECUTIONS: usize = 2;
 
 /// The indexes that were seen, and the statements whose plan is not the intended one.
 pub(super) fn check(
-    stand: &mut Stand,
+    instance: &mut Instance,
     case: &Case<'_>,
     told: &[TracedStatement],
 ) -> Result<(Vec<String>, Vec<Discrepancy>), Error> {
@@ -32,8 +35,8 @@ pub(super) fn check(
         let copy = origin.copy.to_string();
         let meant: Vec<String> =
             statement.index.iter().map(|name| name.replace("{n}", &copy)).collect();
-        let mode = statement.mode_in(&stand.target.protocol, case.assignment.mode);
-        for (plan, seen) in plans(stand, case, (one, mode))? {
+        let mode = statement.mode_in(&instance.target.protocol, case.assignment.mode);
+        for (plan, seen) in plans(instance, case, one, mode)? {
             let seen = match seen {
                 Ok(seen) => seen,
                 Err(reason) => {
@@ -63,15 +66,16 @@ type Seen = (&'static str, Result<Vec<Access>, String>);
 
 /// What the server says about one execution.
 fn plans(
-    stand: &mut Stand,
+    instance: &mut Instance,
     case: &Case<'_>,
-    (one, mode): (&TracedStatement, Mode),
+    one: &TracedStatement,
+    mode: Mode,
 ) -> Result<Vec<Seen>, Error> {
     let product = dbms::find(&case.subject.build.server)?;
     let explained = Explained { pieces: &one.pieces, arguments: &one.arguments, mode };
     let mut seen = Vec::new();
     for question in product.plan_questions(&explained) {
-        let answer = match stand.driver.ask(&Command::Query { sql: question.sql }) {
+        let answer = match instance.driver.ask(&Command::Query { sql: question.sql }) {
             Ok(Reply::Rows { columns, rows }) => Ok(PlanRows { columns, rows }),
             Ok(other) => return Err(unexpected("query", &other)),
             Err(Error::Sql { message, lost: false }) => Err(message),

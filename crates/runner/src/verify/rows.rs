@@ -1,10 +1,7 @@
 //! Rows returned and changed, beside what the workload expects.
 
 use super::{Case, Discrepancy, shown};
-use model::{
-    drive::TracedStatement,
-    workload::{Bounds, Check},
-};
+use model::{drive::TracedStatement, script::Bounds, workload::Check};
 
 /// One sentence for each statement of the workload that returned or changed too few or too many
 /// rows.
@@ -15,11 +12,11 @@ pub(super) fn check(case: &Case<'_>, told: &[TracedStatement]) -> Vec<Discrepanc
         let Some(statement) = case.statement(one.origin) else { continue };
         let place = one.origin.map(|origin| (origin.op, origin.statement));
         let cases = [
-            ("returned", one.rows, &statement.expect.rows),
-            ("changed", one.changed, &statement.expect.changed),
+            ("returned", one.rows, statement.expect.rows),
+            ("changed", one.changed, statement.expect.changed),
         ];
         for (did, rows, bounds) in cases {
-            let Some(wrong) = bounds.as_ref().and_then(|bounds| outside(case, rows, bounds)) else {
+            let Some(wrong) = bounds.and_then(|bounds| outside(rows, bounds)) else {
                 continue;
             };
             if !known.contains(&(place, did)) {
@@ -33,10 +30,7 @@ pub(super) fn check(case: &Case<'_>, told: &[TracedStatement]) -> Vec<Discrepanc
 }
 
 /// The bounds in words, if `rows` are outside.
-fn outside(case: &Case<'_>, rows: u64, bounds: &Bounds) -> Option<String> {
-    let (low, high) = (case.number(&bounds.low)?.max(0), case.number(&bounds.high)?);
-    let rows = i64::try_from(rows).unwrap_or(i64::MAX);
-    let inside = low <= rows && rows <= high;
+fn outside(rows: u64, Bounds { low, high }: Bounds) -> Option<String> {
     let words = if low == high { low.to_string() } else { format!("{low} to {high}") };
-    (!inside).then_some(words)
+    (!(low..=high).contains(&rows)).then_some(words)
 }

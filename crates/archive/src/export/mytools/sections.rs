@@ -1,6 +1,6 @@
 //! `o.met`: one section per phase, one row per variant.
 
-use super::{MISSING, PhaseName, Sheet, shown};
+use super::{MISSING, PhaseName, TableSet, shown};
 use crate::{cell::plain, number, step};
 use std::fmt::Write as _;
 
@@ -44,8 +44,8 @@ const COLUMNS: &[Column] = &[
     },
     Column {
         title: "cs/o",
-        metric: "host_context_switches_per_op",
-        instead: Instead::Same("context_switches_per_op"),
+        metric: "context_switches_per_op",
+        instead: Instead::Same("host_context_switches_per_op"),
         form: Form::Verbatim(3),
     },
     column("r/o", "reads_per_op", Form::General),
@@ -54,7 +54,7 @@ const COLUMNS: &[Column] = &[
     column("o/s", "ops_per_second", Form::Whole),
 ];
 
-impl Sheet<'_> {
+impl TableSet<'_> {
     /// The sections of `o.met`, one per phase; the first warm-up is in none.
     pub(super) fn sections(&self) -> String {
         let mut text = String::new();

@@ -1,6 +1,6 @@
 //! `qps.abs` and `qps.rel`: one row per phase, one column per variant.
 
-use super::{PhaseName, Sheet, shown};
+use super::{PhaseName, TableSet, shown};
 use crate::{assemble::IN_TABLE, cell::plain, number, step};
 use std::fmt::Write as _;
 
@@ -30,7 +30,7 @@ pub(super) fn csv(rows: &[Row]) -> String {
     text
 }
 
-impl Sheet<'_> {
+impl TableSet<'_> {
     /// Rows of the tables: point queries, ranges, writes, each part as `ls` sorts it. Imported
     /// tables tell which rows they have, and how they print them.
     pub(super) fn rows(&self) -> Vec<Row> {
@@ -57,7 +57,7 @@ impl Sheet<'_> {
     pub(super) fn published_ratios(&self) -> Vec<Row> {
         let Some((base, others)) = self.variants.split_first() else { return Vec::new() };
         let metric = "ops_per_second_relative";
-        let ratios = Sheet { variants: others, phases: self.phases.clone(), ..*self };
+        let ratios = TableSet { variants: others, phases: self.phases.clone(), ..*self };
         ratios.rows_of(|phase, subject| {
             let base = self.center(phase.phase, base, metric)?.value;
             let own = self.center(phase.phase, subject, metric)?;

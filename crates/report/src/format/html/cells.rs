@@ -5,6 +5,7 @@ use crate::{
     layout, number,
     words::{self, Standing},
 };
+use analysis::Verdict;
 use model::metric::{Better, Metric};
 
 /// Gains from which each of the six steps of color begins.
@@ -54,7 +55,12 @@ pub(super) fn classes(value: &Value, better: Better) -> String {
     match (value.kind, value.ratio) {
         (Kind::Ratio, Some(ratio)) => {
             let span = if hairline(value).is_some() { "span " } else { "" };
-            format!("{span}{}", heat(ratio, better)).trim_end().to_owned()
+            let heat = match value.verdict {
+                // What is not decided has no color of a change.
+                Some(Verdict::Inconclusive) => String::new(),
+                _ => heat(ratio, better),
+            };
+            format!("{span}{heat}").trim_end().to_owned()
         }
         (kind, _) => kind.name().to_owned(),
     }
@@ -95,7 +101,8 @@ pub(super) fn aside(value: &Value) -> String {
 
 /// The interval and the verdict in words, as far as there are any.
 fn found(value: &Value) -> Vec<String> {
-    let verdict = words::is_assessed(value.verdict).then(|| value.verdict.replace('_', " "));
+    let verdict = value.verdict.filter(|verdict| verdict.is_assessed());
+    let verdict = verdict.map(|verdict| verdict.name().replace('_', " "));
     value.interval.map(words::interval).into_iter().chain(verdict).collect()
 }
 
@@ -153,6 +160,9 @@ mod tests {
             );
             assert_eq!(hairline(&value), None);
         }
+        let open = value(Kind::Ratio, Some(1.5), Some(1.0));
+        let open = Value { verdict: Some(Verdict::Inconclusive), ..open };
+        assert_eq!(classes(&open, Better::Higher), "");
         let span = Value { interval: Some((0.5, 2.0)), ..value(Kind::Ratio, Some(1.0), Some(1.0)) };
         assert_eq!(hairline(&span).as_deref(), Some("--l:0%;--r:0%"));
         assert_eq!(classes(&span, Better::Higher), "span");

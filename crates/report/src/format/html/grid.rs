@@ -51,81 +51,142 @@ pub(super) struct Ids<'a> {
     pub(super) table: &'a str,
 }
 
+/// A part of a grid, as the table of one metric.
+struct PartTable<'a> {
+    grid: &'a Grid,
+    part: &'a Part,
+    metric: usize,
+    notes: Vec<&'a String>,
+    id: &'a str,
+}
+
 /// The table under its switches. Without script it shows ratios of the first metric.
-pub(super) fn table((grid, part): (&Grid, &Part), ids: Ids<'_>) -> Markup {
-    let id = ids.table;
+pub(super) fn table(grid: &Grid, part: &Part, ids: Ids<'_>) -> Markup {
     let metric = first(grid);
-    let notes = notes((grid, part), metric);
-    let width = part.columns.len();
+    let own = PartTable { grid, part, metric, notes: notes(grid, part, metric), id: ids.table };
     html! {
         (switches(grid, ids))
-        @let box_class = if width > MANY { "wide tall" } else { "wide" };
-        div class=(box_class) tabindex="0" role="group"
-            aria-label="Table of all tests and variants" {
-            @let class = if width > MANY { "grid many" } else { "grid" };
-            table class=(class) id={ (id) "-table" } data-grid=(ids.data) data-metric=(metric) {
-                caption { (caption((grid, part), metric)) }
-                thead { tr {
-                    th scope="col" { (text::shown(&grid.row_keys.join(" · "))) }
-                    @for index in &part.columns {
-                        @let column = &grid.columns[*index];
-                        @let own = grid.metrics[metric].unit;
-                        @let unit = if column.is_base { own } else { "ratio" };
-                        @let label = Some(&column.label).filter(|label| !label.is_empty());
-                        th scope="col" class=(if column.is_base { "num base" } else { "num" })
-                            data-column=(index) data-variant=(text::shown(&column.title))
-                            title=[label.map(|label| text::shown(label))] {
-                            span class="name" { (text::name(&column.title)) }
-                            span class="unit" { (unit) }
-                        }
-                    }
-                } }
-                @for (group, rows) in groups((grid, part)) {
-                    tbody {
-                        @if !group.is_empty() {
-                            tr class="group" {
-                                th scope="rowgroup" colspan=(width + 1) {
-                                    span { (text::shown(group)) }
-                                }
-                            }
-                        }
-                        @for row in rows { (line((grid, part), (metric, row), &notes, id)) }
-                    }
-                }
-            }
-        }
+        (own.markup(ids.data))
         p class="empty" role="status" hidden { "No test fits the filter." }
         // Always there: the script fills it anew with every metric.
-        ol class="notes" id={ (id) "-notes" } hidden[notes.is_empty()] {
-            @for (number, note) in notes.iter().enumerate() {
-                li id={ (id) "-note-" (number + 1) } { (text::inline(note)) }
+        ol class="notes" id={ (own.id) "-notes" } hidden[own.notes.is_empty()] {
+            @for (number, note) in own.notes.iter().enumerate() {
+                li id={ (own.id) "-note-" (number + 1) } { (text::inline(note)) }
             }
         }
     }
 }
 
-/// The rows of a part by group.
-fn groups<'a>((grid, part): (&'a Grid, &Part)) -> Vec<(&'a str, Vec<usize>)> {
-    let mut groups = grid.groups();
-    groups.iter_mut().for_each(|(_, rows)| rows.retain(|row| part.rows.contains(row)));
-    groups.retain(|(_, rows)| !rows.is_empty());
-    groups
+impl PartTable<'_> {
+    fn markup(&self, data: &str) -> Markup {
+        let Self { grid, part, metric, id, .. } = *self;
+        let width = part.columns.len();
+        html! {
+            @let box_class = if width > MANY { "wide tall" } else { "wide" };
+            div class=(box_class) tabindex="0" role="group"
+                aria-label="Table of all tests and variants" {
+                @let class = if width > MANY { "grid many" } else { "grid" };
+                table class=(class) id={ (id) "-table" } style={ "--columns:" (width) }
+                    data-grid=(data) data-metric=(metric) {
+                    caption { (self.caption()) }
+                    thead { tr {
+                        th scope="col" { (text::shown(&grid.row_keys.join(" · "))) }
+                        @for index in &part.columns { (self.head(*index)) }
+                    } }
+                    @for (group, rows) in self.groups() {
+                        tbody {
+                            @if !group.is_empty() {
+                                tr class="group" {
+                                    th scope="rowgroup" colspan=(width + 1) {
+                                        span { (text::shown(group)) }
+                                    }
+                                }
+                            }
+                            @for row in rows { (self.line(row)) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    fn head(&self, index: usize) -> Markup {
+        let column = &self.grid.columns[index];
+        let unit = if column.is_base { self.grid.metrics[self.metric].unit } else { "ratio" };
+        let label = Some(&column.label).filter(|label| !label.is_empty());
+        html! {
+            th scope="col" class=(if column.is_base { "num base" } else { "num" })
+                data-column=(index) data-variant=(text::shown(&column.title))
+                title=[label.map(|label| text::shown(label))] {
+                span class="name" { (text::name(&column.title)) }
+                span class="unit" { (unit) }
+            }
+        }
+    }
+
+    /// The rows by group.
+    fn groups(&self) -> Vec<(&str, Vec<usize>)> {
+        let mut groups = self.grid.groups();
+        groups.iter_mut().for_each(|(_, rows)| rows.retain(|row| self.part.rows.contains(row)));
+        groups.retain(|(_, rows)| !rows.is_empty());
+        groups
+    }
+
+    fn caption(&self) -> String {
+        // The base may stand in another table, as a variant.
+        let values = if self.part.columns.iter().any(|index| self.grid.columns[*index].is_base) {
+            "Absolute values of the base, then ratios to it."
+        } else {
+            "Ratios to the base."
+        };
+        self.grid.metrics.get(self.metric).map_or_else(String::new, |metric| {
+            format!("{}: {}. {values}", words::long_title(metric), metric.help)
+        })
+    }
+
+    fn line(&self, row: usize) -> Markup {
+        let head = &self.grid.rows[row];
+        let name = anchor(self.grid, row, self.id);
+        html! {
+            tr id=(name) data-row=(row) {
+                th scope="row" {
+                    (text::shown(&head.title))
+                    @if !head.note.is_empty() { span class="note" { (text::shown(&head.note)) } }
+                    a class="link" href={ "#" (name) }
+                        aria-label={ "Link to " (text::shown(&head.title)) } { "#" }
+                }
+                @for column in &self.part.columns {
+                    (self.cell(&self.grid.values[self.metric][row][*column]))
+                }
+            }
+        }
+    }
+
+    fn cell(&self, value: &Value) -> Markup {
+        let metric = self.grid.metrics[self.metric];
+        let number =
+            noted(value).and_then(|note| self.notes.iter().position(|known| *known == note));
+        let few = self.grid.rows.len() * self.grid.columns.len() <= TITLES;
+        let title = Some(cells::title(value, metric.unit)).filter(|title| few && !title.is_empty());
+        html! {
+            td class=(cells::classes(value, metric.better)) style=[cells::hairline(value)]
+                data-s=(cells::standing(value, metric))
+                title=[title] {
+                (cells::words(value))
+                @let symbol = value.ratio.and(value.verdict).map_or("", words::symbol);
+                @if !symbol.is_empty() { i { (symbol) } }
+                @if let Some(number) = number {
+                    a class="ref" href={ "#" (self.id) "-note-" (number + 1) } { (number + 1) }
+                }
+                @let aside = cells::aside(value);
+                @if !aside.is_empty() { span class="aside" { (aside) } }
+            }
+        }
+    }
 }
 
 fn first(grid: &Grid) -> usize {
     SWITCH.iter().find_map(|name| grid.metric(name)).unwrap_or(0)
-}
-
-fn caption((grid, part): (&Grid, &Part), metric: usize) -> String {
-    // The base may stand in another table, as a variant.
-    let values = if part.columns.iter().any(|index| grid.columns[*index].is_base) {
-        "Absolute values of the base, then ratios to it."
-    } else {
-        "Ratios to the base."
-    };
-    grid.metrics.get(metric).map_or_else(String::new, |metric| {
-        format!("{}: {}. {values}", words::long_title(metric), metric.help)
-    })
 }
 
 /// The controls; they appear when the script has started.
@@ -175,63 +236,19 @@ fn switches(grid: &Grid, ids: Ids<'_>) -> Markup {
     }
 }
 
-fn line(
-    (grid, part): (&Grid, &Part),
-    (metric, row): (usize, usize),
-    notes: &[String],
-    id: &str,
-) -> Markup {
-    let head = &grid.rows[row];
-    let name = anchor(grid, row, id);
-    html! {
-        tr id=(name) data-row=(row) {
-            th scope="row" {
-                (text::shown(&head.title))
-                @if !head.note.is_empty() { span class="note" { (text::shown(&head.note)) } }
-                a class="link" href={ "#" (name) }
-                    aria-label={ "Link to " (text::shown(&head.title)) } { "#" }
-            }
-            @for column in &part.columns {
-                (cell(grid, metric, &grid.values[metric][row][*column], (notes, id)))
-            }
-        }
-    }
-}
-
-fn cell(grid: &Grid, metric: usize, value: &Value, (notes, id): (&[String], &str)) -> Markup {
-    let metric = grid.metrics[metric];
-    let number = noted(value).and_then(|note| notes.iter().position(|known| known == note));
-    let few = grid.rows.len() * grid.columns.len() <= TITLES;
-    let title = Some(cells::title(value, metric.unit)).filter(|title| few && !title.is_empty());
-    html! {
-        td class=(cells::classes(value, metric.better)) style=[cells::hairline(value)]
-            data-s=(cells::standing(value, metric))
-            title=[title] {
-            (cells::words(value))
-            @let symbol = value.ratio.map_or("", |_| words::symbol(value.verdict));
-            @if !symbol.is_empty() { i { (symbol) } }
-            @if let Some(number) = number {
-                a class="ref" href={ "#" (id) "-note-" (number + 1) } { (number + 1) }
-            }
-            @let aside = cells::aside(value);
-            @if !aside.is_empty() { span class="aside" { (aside) } }
-        }
-    }
-}
-
 /// Why a cell has no number to compare, if it has none.
 fn noted(value: &Value) -> Option<&String> {
     let broken = !matches!(value.kind, Kind::Base | Kind::Ratio);
     Some(&value.note).filter(|note| broken && !note.is_empty())
 }
 
-fn notes((grid, part): (&Grid, &Part), metric: usize) -> Vec<String> {
-    let mut notes: Vec<String> = Vec::new();
+fn notes<'a>(grid: &'a Grid, part: &Part, metric: usize) -> Vec<&'a String> {
+    let mut notes: Vec<&String> = Vec::new();
     let plane = grid.values.get(metric);
     let rows = plane.into_iter().flat_map(|plane| part.rows.iter().map(|row| &plane[*row]));
     for value in rows.flat_map(|row| part.columns.iter().map(|column| &row[*column])) {
         if let Some(note) = noted(value).filter(|note| !notes.contains(note)) {
-            notes.push(note.clone());
+            notes.push(note);
         }
     }
     notes
@@ -278,7 +295,7 @@ pub(super) fn data(grid: &Grid, id: &str) -> Markup {
     let mut words: Vec<&str> = vec![""];
     let mut known: BTreeMap<&str, usize> = BTreeMap::from([("", 0)]);
     for value in grid.values.iter().flatten().flatten() {
-        for text in [value.verdict, value.kind.name(), value.note.as_str()] {
+        for text in [value.verdict_word(), value.kind.name(), value.note.as_str()] {
             known.entry(text).or_insert_with(|| {
                 words.push(text);
                 words.len() - 1
@@ -292,7 +309,7 @@ pub(super) fn data(grid: &Grid, id: &str) -> Markup {
         let six =
             |found: Option<f64>| found.and_then(|found| number::embedded(found, number::ratio));
         let (low, high) = value.interval.unzip();
-        let (verdict, kind) = (index(value.verdict), index(value.kind.name()));
+        let (verdict, kind) = (index(value.verdict_word()), index(value.kind.name()));
         (own(value.value), six(value.ratio), six(low), six(high), verdict, kind, index(&value.note))
     };
     let lines = |plane: &Vec<Vec<Value>>| -> Vec<Vec<Packed>> {

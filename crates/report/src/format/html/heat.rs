@@ -41,7 +41,7 @@ pub(super) fn table(grid: &Grid, metric: usize, heading: &str) -> Markup {
                                     }
                                 }
                             }
-                            @for row in rows { (line(grid, (metric, row))) }
+                            @for row in rows { (line(grid, metric, row)) }
                         }
                     }
                 }
@@ -60,7 +60,7 @@ fn head(column: &crate::grid::Column) -> Markup {
     }
 }
 
-fn line(grid: &Grid, (metric, row): (usize, usize)) -> Markup {
+fn line(grid: &Grid, metric: usize, row: usize) -> Markup {
     let better = grid.metrics[metric].better;
     let name = &grid.rows[row].title;
     let few = grid.rows.len() * grid.columns.len() <= TITLES;

@@ -92,7 +92,7 @@ impl Writer {
                     count => format!("{id}-{count}"),
                 };
                 let ids = grid::Ids { data: &id, table: &table };
-                html! { (grid::table((found, part), ids)) @if let Some(data) = data { (data) } }
+                html! { (grid::table(found, part, ids)) @if let Some(data) = data { (data) } }
             }
             Item::Heat(found, metric) => heat::table(found, *metric, &self.heading),
             Item::Data { name, grid } => self.data(name, grid),

@@ -1,13 +1,14 @@
 //! Memory of the server over a trial and at its peak, beside the cache that the settings ask for.
 
-use super::{Form, add, charts};
+use super::{Form, add, axis, charts};
 use crate::{
     chart::{Line, Lines, Scale},
     document::{Cell, Column, Document, Item, Row, Table},
+    inputs::Inputs,
     number,
-    scope::Scope,
 };
 use analysis::Curve;
+use model::grouped;
 
 const RESIDENT: &str = "server_rss_mib_peak";
 const ADDRESSED: &str = "server_vsz_mib_peak";
@@ -15,19 +16,19 @@ const ADDRESSED: &str = "server_vsz_mib_peak";
 /// Lines up to which each has its peak marked; the marks of more would hide each other.
 const MARKED: usize = 4;
 
-pub(super) fn write(scope: &Scope<'_>, document: &mut Document) {
-    let details = scope.details;
-    let x = ("seconds of a trial", Scale::Zero);
-    let form = |what| Form { what, x, y: ("MiB", Scale::Zero) };
-    let mut resident = charts(scope, &details.resident, &form("resident memory"));
-    let mut addressed = charts(scope, &details.addressed, &form("address space"));
+pub(super) fn write(inputs: &Inputs<'_>, document: &mut Document) {
+    let details = inputs.details;
+    let x = || axis("seconds of a trial", Scale::Zero);
+    let form = |what| Form { what, x: x(), y: axis("MiB", Scale::Zero) };
+    let mut resident = charts(inputs, &details.resident, &form("resident memory"));
+    let mut addressed = charts(inputs, &details.addressed, &form("address space"));
     resident.iter_mut().chain(&mut addressed).for_each(mark_peaks);
-    resident.iter_mut().for_each(|chart| add_caches(scope, chart));
+    resident.iter_mut().for_each(|chart| add_caches(inputs, chart));
     resident.extend(addressed);
     let text = "Memory of the server over a trial, one line per block, and the cache that the \
                 settings ask for.";
     add(document, text, resident);
-    if let Some(table) = peaks(scope) {
+    if let Some(table) = peaks(inputs) {
         document.paragraph("The most memory that the server had in any test or trial.");
         document.items.push(Item::Sortable(table));
     }
@@ -44,15 +45,9 @@ fn mark_peaks(chart: &mut Lines) {
 }
 
 /// A level per size of cache, with the names of those who have it where sizes differ.
-fn add_caches(scope: &Scope<'_>, chart: &mut Lines) {
-    let mut caches: Vec<(f64, Vec<&str>)> = Vec::new();
-    for subject in &scope.comparison.subjects {
-        let Some(mib) = scope.cache_mib(subject) else { continue };
-        match caches.iter_mut().find(|(known, _)| *known == mib) {
-            Some((_, subjects)) => subjects.push(subject),
-            None => caches.push((mib, vec![subject])),
-        }
-    }
+fn add_caches<'a>(inputs: &Inputs<'a>, chart: &mut Lines) {
+    let sized = |subject: &'a String| Some((inputs.cache_mib(subject)?, subject.as_str()));
+    let caches = grouped(inputs.comparison.subjects.iter().filter_map(sized));
     let points = || chart.lines.iter().flat_map(|line| line.segments.iter().flatten());
     let end = points().map(|point| point.0).fold(0.0, f64::max);
     let one = caches.len() == 1;
@@ -77,18 +72,18 @@ fn add_caches(scope: &Scope<'_>, chart: &mut Lines) {
 }
 
 /// A line per variant: peaks, and their ratios to the cache where that is known.
-fn peaks(scope: &Scope<'_>) -> Option<Table> {
-    let details = scope.details;
-    let subjects = &scope.comparison.subjects;
+fn peaks(inputs: &Inputs<'_>) -> Option<Table> {
+    let details = inputs.details;
+    let subjects = &inputs.comparison.subjects;
     let peaks = |metric, curves: &[Curve]| -> Vec<Option<f64>> {
-        subjects.iter().map(|subject| peak(scope, (subject, metric), curves)).collect()
+        subjects.iter().map(|subject| peak(inputs, subject, metric, curves)).collect()
     };
     let resident = peaks(RESIDENT, &details.resident);
     let addressed = peaks(ADDRESSED, &details.addressed);
     if resident.iter().chain(&addressed).all(Option::is_none) {
         return None;
     }
-    let caches: Vec<Option<f64>> = subjects.iter().map(|s| scope.cache_mib(s)).collect();
+    let caches: Vec<Option<f64>> = subjects.iter().map(|s| inputs.cache_mib(s)).collect();
     let cached = caches.iter().any(Option::is_some);
     let mut columns = vec![Column::words("variant")];
     columns.extend(["RSS at its peak", "VSZ at its peak"].map(|t| Column::numbers(t, "MiB")));
@@ -96,7 +91,7 @@ fn peaks(scope: &Scope<'_>) -> Option<Table> {
         columns.push(Column::numbers("cache", "MiB"));
         columns.extend(["RSS of cache", "VSZ of cache"].map(|t| Column::numbers(t, "ratio")));
     }
-    let number = |value: Option<f64>| value.map_or(Cell::Missing, Cell::Number);
+    let number = Cell::number;
     let row = |index: usize| {
         let (resident, addressed, cache) = (resident[index], addressed[index], caches[index]);
         let name = Cell::Text(subjects[index].clone());
@@ -114,8 +109,8 @@ fn peaks(scope: &Scope<'_>) -> Option<Table> {
 }
 
 /// The largest value of a subject's tests and of its curves [MiB].
-fn peak(scope: &Scope<'_>, (subject, metric): (&str, &str), curves: &[Curve]) -> Option<f64> {
-    let phases = scope.comparison.phases.iter();
+fn peak(inputs: &Inputs<'_>, subject: &str, metric: &str, curves: &[Curve]) -> Option<f64> {
+    let phases = inputs.comparison.phases.iter();
     let values = phases.filter_map(|phase| phase.cell(subject, metric)?.value);
     let own = curves.iter().filter(|curve| curve.subject == subject);
     let points = own.flat_map(|curve| curve.segments.iter().flatten()).map(|point| point.1);

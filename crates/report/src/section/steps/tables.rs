@@ -3,11 +3,11 @@
 use super::Step;
 use crate::{
     document::{Cell, Column, Document, Item, Row, Table},
-    scope::Scope,
+    inputs::Inputs,
     words,
 };
 use analysis::{BUCKETS, Outcome, PhaseCell, RoleCost, RoleTimes, ServiceLevel, sla::RULES};
-use model::metric::{Better, Metric};
+use model::metric::{Better, Metric, Part};
 
 /// Costs of an operation, in the order of the columns.
 const COSTS: &[&str] = &[
@@ -34,11 +34,11 @@ const SIZES: &[&str] =
 const RESIDENT: &str = "server_rss_mib_peak";
 
 /// Rates and what the rules say of the paced ones.
-pub(super) fn rates(scope: &Scope<'_>, step: &Step<'_>) -> Table {
+pub(super) fn rates(inputs: &Inputs<'_>, step: &Step<'_>) -> Table {
     let paced = step.column.target_per_second.is_some();
     let what = if paced { "queries" } else { "rows" };
-    let ratio = Column { heat: Some(Better::Higher), ..Column::numbers("relative", "ratio") };
-    let mut columns = vec![Column::words("variant"), Column::numbers(what, "1/s"), ratio];
+    let mut columns = vec![Column::words("variant"), Column::numbers(what, "1/s")];
+    columns.push(Column::ratios("relative", Better::Higher));
     if paced {
         columns.push(Column::numbers("inserted", "rows/s"));
     }
@@ -59,7 +59,7 @@ pub(super) fn rates(scope: &Scope<'_>, step: &Step<'_>) -> Table {
     let row = |(subject, cell): (&String, &PhaseCell)| {
         let value = |metric: &str| step.phase.cell(subject, metric).and_then(|cell| cell.value);
         let missed = cell.missed().is_some();
-        let rate = if cell.failure.is_some() { Cell::Failed } else { number(cell.rate) };
+        let rate = if cell.failure.is_some() { Cell::Failed } else { Cell::number(cell.rate) };
         let mut cells = vec![Cell::Text(subject.clone()), rate];
         cells.push(match (cell.effect, cell.rate.zip(base(cell))) {
             _ if missed => Cell::Missed(None),
@@ -68,28 +68,24 @@ pub(super) fn rates(scope: &Scope<'_>, step: &Step<'_>) -> Table {
             (None, None) => Cell::Missing,
         });
         if paced {
-            cells.push(number(cell.inserted_per_second));
+            cells.push(Cell::number(cell.inserted_per_second));
         }
         if deletes {
-            cells.push(number(value(DELETED)));
+            cells.push(Cell::number(value(DELETED)));
         }
         if paced {
-            cells.push(number(step.column.target_per_second));
-            cells.push(number(value("seconds_on_target_share")));
-            cells.push(number(value("lag_us_max").map(|us| us / 1e3)));
+            cells.push(Cell::number(step.column.target_per_second));
+            cells.push(Cell::number(value("seconds_on_target_share")));
+            cells.push(Cell::number(value("lag_us_max").map(|us| us / 1e3)));
             cells.extend(RULES.iter().map(|rule| outcome(cell, rule.name())));
         }
         Row::Cells(cells)
     };
-    let rows = scope.comparison.subjects.iter().zip(&step.column.cells).map(row);
+    let rows = inputs.comparison.subjects.iter().zip(&step.column.cells).map(row);
     Table { columns, rows: rows.collect() }
 }
 
 const DELETED: &str = "delete_rows_per_second";
-
-fn number(value: Option<f64>) -> Cell {
-    value.map_or(Cell::Missing, Cell::Number)
-}
 
 fn outcome(cell: &PhaseCell, rule: &str) -> Cell {
     match cell.outcome(rule) {
@@ -100,12 +96,16 @@ fn outcome(cell: &PhaseCell, rule: &str) -> Cell {
 }
 
 /// The figures behind the rules, a line for each; warnings where they were missed.
-pub(super) fn levels(scope: &Scope<'_>, step: &Step<'_>) -> Vec<Item> {
-    let pairs = scope.comparison.subjects.iter().zip(&step.column.cells);
+pub(super) fn levels(inputs: &Inputs<'_>, step: &Step<'_>) -> Vec<Item> {
+    let pairs = inputs.comparison.subjects.iter().zip(&step.column.cells);
     let levels = pairs.flat_map(|(subject, cell)| cell.levels.iter().map(move |l| (subject, l)));
     let said = |(subject, level): (&String, &ServiceLevel)| {
-        let text =
-            format!("`{subject}`, {} rule: {}. {}.", level.rule, level.outcome.name(), level.words);
+        let text = format!(
+            "`{subject}`, {} rule: {}. {}.",
+            level.rule,
+            level.outcome.name(),
+            level.words()
+        );
         match level.outcome {
             Outcome::Missed => (Some(Item::Warning(text)), None),
             Outcome::Sustained | Outcome::Unknown => (None, Some(Item::Paragraph(text))),
@@ -121,9 +121,9 @@ pub(super) fn levels(scope: &Scope<'_>, step: &Step<'_>) -> Vec<Item> {
 }
 
 /// Percentiles by role and variant, and the published buckets.
-pub(super) fn times(scope: &Scope<'_>, step: &Step<'_>, document: &mut Document) {
+pub(super) fn times(inputs: &Inputs<'_>, step: &Step<'_>, document: &mut Document) {
     let own = |times: &&RoleTimes| times.phase == step.column.phase;
-    let mut found: Vec<&RoleTimes> = scope.details.role_times.iter().filter(own).collect();
+    let mut found: Vec<&RoleTimes> = inputs.details.role_times.iter().filter(own).collect();
     if found.is_empty() {
         return;
     }
@@ -135,7 +135,7 @@ pub(super) fn times(scope: &Scope<'_>, step: &Step<'_>, document: &mut Document)
     }
     let place = |times: &&RoleTimes| {
         let role = roles.iter().position(|role| *role == times.role);
-        (role, scope.comparison.subjects.iter().position(|subject| *subject == times.subject))
+        (role, inputs.comparison.subjects.iter().position(|subject| *subject == times.subject))
     };
     found.sort_by_cached_key(place);
     let mut columns = vec![Column::words("role"), Column::words("variant")];
@@ -168,12 +168,12 @@ fn buckets(mut columns: Vec<Column>, found: &[&RoleTimes]) -> Item {
 }
 
 /// What an operation of the step costs.
-pub(super) fn costs(scope: &Scope<'_>, step: &Step<'_>, document: &mut Document) {
+pub(super) fn costs(inputs: &Inputs<'_>, step: &Step<'_>, document: &mut Document) {
     let known = known(step, COSTS);
     if known.is_empty() {
         return;
     }
-    let lead = known.iter().any(|metric| metric.name.starts_with("lead_"));
+    let lead = known.iter().any(|metric| metric.part == Part::Lead);
     let what = match (step.column.target_per_second, lead) {
         (Some(_), true) => {
             "Costs per query, including concurrent inserts and deletes; lead: only the tasks that \
@@ -183,13 +183,13 @@ pub(super) fn costs(scope: &Scope<'_>, step: &Step<'_>, document: &mut Document)
         (None, _) => "Costs per row.",
     };
     document.paragraph(what);
-    document.items.push(Item::Sortable(table(scope, step, &known)));
+    document.items.push(Item::Sortable(table(inputs, step, &known)));
     let own = |cost: &&RoleCost| cost.phase == step.column.phase;
-    let mut costs: Vec<&RoleCost> = scope.details.role_costs.iter().filter(own).collect();
+    let mut costs: Vec<&RoleCost> = inputs.details.role_costs.iter().filter(own).collect();
     let roles: Vec<String> = costs.iter().map(|cost| cost.role.clone()).collect();
     costs.sort_by_key(|cost| {
         let role = roles.iter().position(|role| *role == cost.role);
-        (role, scope.comparison.subjects.iter().position(|subject| *subject == cost.subject))
+        (role, inputs.comparison.subjects.iter().position(|subject| *subject == cost.subject))
     });
     if !costs.is_empty() {
         document.paragraph("Costs per operation of each role, of the tasks that serve it.");
@@ -213,7 +213,7 @@ fn by_role(costs: &[&RoleCost]) -> Table {
     }
     let row = |cost: &&RoleCost| {
         let per = |value: Option<f64>, count: u64| {
-            number(value.filter(|_| count > 0).map(|value| value / count as f64))
+            Cell::number(value.filter(|_| count > 0).map(|value| value / count as f64))
         };
         let mut cells = vec![
             Cell::Text(cost.role.clone()),
@@ -232,22 +232,22 @@ fn by_role(costs: &[&RoleCost]) -> Table {
 }
 
 /// Sizes and memory; the peak of resident memory beside the cache that the settings ask for.
-pub(super) fn sizes(scope: &Scope<'_>, step: &Step<'_>, document: &mut Document) {
+pub(super) fn sizes(inputs: &Inputs<'_>, step: &Step<'_>, document: &mut Document) {
     let known = known(step, SIZES);
     if known.is_empty() {
         return;
     }
-    let mut table = table(scope, step, &known);
+    let mut table = table(inputs, step, &known);
     let caches: Vec<Option<f64>> =
-        scope.comparison.subjects.iter().map(|subject| scope.cache_mib(subject)).collect();
+        inputs.comparison.subjects.iter().map(|subject| inputs.cache_mib(subject)).collect();
     if caches.iter().any(Option::is_some) {
         table.columns.push(Column::numbers("cache", "MiB"));
         table.columns.push(Column::numbers("RSS of cache", "ratio"));
-        let subjects = scope.comparison.subjects.iter();
+        let subjects = inputs.comparison.subjects.iter();
         for ((row, subject), mib) in table.rows.iter_mut().zip(subjects).zip(caches) {
             let Row::Cells(cells) = row else { continue };
             let resident = step.phase.cell(subject, RESIDENT).and_then(|cell| cell.value);
-            cells.push(number(mib));
+            cells.push(Cell::number(mib));
             cells.push(match resident.zip(mib) {
                 Some((resident, mib)) => Cell::Ratio(resident / mib),
                 None => Cell::Missing,
@@ -266,17 +266,17 @@ fn known(step: &Step<'_>, names: &[&str]) -> Vec<&'static Metric> {
 }
 
 /// A line per variant, a column per metric.
-fn table(scope: &Scope<'_>, step: &Step<'_>, metrics: &[&'static Metric]) -> Table {
+fn table(inputs: &Inputs<'_>, step: &Step<'_>, metrics: &[&'static Metric]) -> Table {
     let mut columns = vec![Column::words("variant")];
     columns.extend(metrics.iter().map(|metric| Column {
         short: metric.short.to_owned(),
         ..Column::numbers(words::long_title(metric), metric.unit)
     }));
     let row = |subject: &String| {
-        let value =
-            |metric: &&Metric| number(step.phase.cell(subject, metric.name).and_then(|c| c.value));
-        let name = Cell::Text(subject.clone());
-        Row::Cells(std::iter::once(name).chain(metrics.iter().map(value)).collect())
+        let value = |metric: &&Metric| {
+            Cell::number(step.phase.cell(subject, metric.name).and_then(|c| c.value))
+        };
+        Row::named(subject, metrics.iter().map(value))
     };
-    Table { columns, rows: scope.comparison.subjects.iter().map(row).collect() }
+    Table { columns, rows: inputs.comparison.subjects.iter().map(row).collect() }
 }

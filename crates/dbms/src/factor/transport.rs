@@ -1,0 +1,93 @@
+//! `transport`: how the driver reaches a server.
+
+use super::{Factor, Up, of_process};
+use model::{drive::Endpoint, subject};
+
+/// The factor.
+pub(super) struct Transport;
+
+impl Factor for Transport {
+    fn name(&self) -> &'static str {
+        "transport"
+    }
+
+    fn help(&self) -> &'static str {
+        "`socket` (a UNIX socket) or `tcp` (a port on 127.0.0.1)"
+    }
+
+    fn give(&self, level: &str, subject: &mut subject::Subject) -> Result<(), String> {
+        let server = &subject.build.server;
+        if crate::is_embedded(server) {
+            return Err(format!("{server} works inside the driver and has no transport"));
+        }
+        subject.config.transport = match level {
+            "socket" => subject::Transport::Socket,
+            "tcp" => subject::Transport::Tcp,
+            _ => return Err(format!("`{level}` is no transport: write `socket` or `tcp`")),
+        };
+        Ok(())
+    }
+
+    fn missed(&self, up: &Up<'_>) -> Option<String> {
+        if crate::is_embedded(&up.subject.build.server) {
+            return None;
+        }
+        let (found, what) = match (up.subject.config.transport, &up.target.endpoint) {
+            (subject::Transport::Socket, Endpoint::Socket(path)) => {
+                let path = path.display().to_string();
+                (of_process(up.pid, "net/unix").map(|text| has_socket(&text, &path)), path)
+            }
+            (subject::Transport::Tcp, Endpoint::Port(port)) => {
+                let found = of_process(up.pid, "net/tcp").map(|text| has_port(&text, *port));
+                (found, format!("127.0.0.1:{port}"))
+            }
+            (_, other) => (Ok(false), format!("{other:?}")),
+        };
+        match found {
+            Ok(true) => None,
+            Ok(false) => Some(format!("nobody listens on `{what}`; look into the server's log")),
+            Err(reason) => Some(reason),
+        }
+    }
+}
+
+/// Whether `/proc/net/unix` has a socket of this path to which one can connect.
+fn has_socket(text: &str, path: &str) -> bool {
+    // __SO_ACCEPTCON of the kernel.
+    const LISTENS: &str = "00010000";
+    text.lines().any(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        fields.get(3) == Some(&LISTENS) && fields.get(7) == Some(&path)
+    })
+}
+
+/// Whether `/proc/net/tcp` has a socket that listens on this port of 127.0.0.1.
+fn has_port(text: &str, port: u16) -> bool {
+    // TCP_LISTEN of the kernel; addresses are in the byte order of the host.
+    const LISTENS: &str = "0A";
+    let address = format!("{:08X}:{port:04X}", u32::from_ne_bytes([127, 0, 0, 1]));
+    text.lines().any(|line| {
+        let fields: Vec<&str> = line.split_whitespace().collect();
+        fields.get(1) == Some(&address.as_str()) && fields.get(3) == Some(&LISTENS)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sockets_that_listen_are_found() {
+        let unix = "Num RefCount Protocol Flags Type St Inode Path\n\
+                    0000: 00000002 00000000 00010000 0001 01 4711 /run/a/s\n\
+                    0000: 00000003 00000000 00000000 0001 03 4712 /run/b/s\n";
+        let found = ["/run/a/s", "/run/b/s", "/run/a"].map(|path| has_socket(unix, path));
+        assert_eq!(found, [true, false, false]);
+        let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let tcp = || fs_err::read_to_string("/proc/self/net/tcp").unwrap();
+        assert!(has_port(&tcp(), port));
+        drop(listener);
+        assert!(!has_port(&tcp(), port));
+    }
+}

@@ -1,0 +1,114 @@
+//! Loading rows by prepared INSERT statements of many rows.
+
+use super::{
+    Connection,
+    execution::{self, Binary, TYPE_BLOB, TYPE_LONGLONG, TYPE_VAR_STRING},
+};
+use crate::wire::{Destination, Failure, RowSink, RowSource, encoder::Format};
+
+/// Rows of one statement.
+const ROWS: usize = 1000;
+
+/// Placeholders that one statement can have.
+const PLACEHOLDERS_MAX: usize = 65_535;
+
+/// Inserts all rows in one transaction; the number of rows stored.
+pub(super) fn load(
+    connection: &mut Connection,
+    into: &Destination<'_>,
+    rows: &mut dyn RowSource,
+) -> Result<u64, Failure> {
+    let limit = ROWS.min(PLACEHOLDERS_MAX / into.columns.len().max(1)).max(1);
+    connection.execute("BEGIN")?;
+    let mut stored = 0;
+    let mut statement: Option<Prepared> = None;
+    let mut waiting = false;
+    // Plain bytes are stored as they are; a text may be converted character by character.
+    let text_type = if into.ascii { TYPE_BLOB } else { TYPE_VAR_STRING };
+    let mut batch = Batch { text_type, types: Vec::new(), values: Vec::new(), rows: 0 };
+    loop {
+        // These rows are made while the server works on those before.
+        batch.clear();
+        while batch.rows < limit && rows.next_row(&mut batch) {}
+        if std::mem::take(&mut waiting) {
+            stored += connection.answer()?.changed;
+        }
+        let reusable = statement.take_if(|statement| statement.rows == batch.rows);
+        if let Some(old) = statement.take() {
+            connection.close(old.id)?;
+        }
+        if batch.rows == 0 {
+            break;
+        }
+        let ready = match reusable {
+            Some(ready) => ready,
+            None => Prepared::new(connection, into, batch.rows)?,
+        };
+        connection.packets.command_in_place(&mut batch.execution(ready.id))?;
+        statement = Some(ready);
+        waiting = true;
+    }
+    connection.execute("COMMIT")?;
+    Ok(stored)
+}
+
+/// A prepared INSERT of a certain number of rows.
+struct Prepared {
+    rows: usize,
+    id: u32,
+}
+
+impl Prepared {
+    fn new(
+        connection: &mut Connection,
+        into: &Destination<'_>,
+        rows: usize,
+    ) -> Result<Self, Failure> {
+        let row = format!("({})", vec!["?"; into.columns.len()].join(","));
+        let values = vec![row.as_str(); rows].join(",");
+        let sql = format!("INSERT INTO {} ({}) VALUES {values}", into.table, into.column_list());
+        Ok(Self { rows, id: connection.prepare(&sql)?.id })
+    }
+}
+
+/// Rows in the encoding of parameters.
+struct Batch {
+    text_type: [u8; 2],
+    types: Vec<u8>,
+    values: Vec<u8>,
+    rows: usize,
+}
+
+impl Batch {
+    fn clear(&mut self) {
+        self.types.clear();
+        self.values.clear();
+        self.rows = 0;
+    }
+
+    /// The command that executes statement `id` with these rows, behind room for its head.
+    fn execution(&self, id: u32) -> Vec<u8> {
+        let mut command = Vec::with_capacity(self.values.len() + self.types.len() * 2 + 32);
+        execution::head(&mut command, id, self.types.len() / 2, 1);
+        command.extend_from_slice(&self.types);
+        command.extend_from_slice(&self.values);
+        command
+    }
+}
+
+impl RowSink for Batch {
+    fn integer(&mut self, value: i64) {
+        self.types.extend_from_slice(&TYPE_LONGLONG);
+        self.values.extend_from_slice(&value.to_le_bytes());
+    }
+
+    fn text(&mut self, value: &[u8]) {
+        self.types.extend_from_slice(&self.text_type);
+        Binary::push_length(&mut self.values, value.len());
+        self.values.extend_from_slice(value);
+    }
+
+    fn end_row(&mut self) {
+        self.rows += 1;
+    }
+}

@@ -1,0 +1,147 @@
+//! The values of a row, as text or by the types of its columns.
+
+use super::reply::next_text;
+use crate::wire::{Row, Value};
+
+/// How a column is written in the binary protocol.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Column {
+    /// An integer of so many bytes.
+    Integer { width: usize, unsigned: bool },
+    /// A floating-point number of so many bytes.
+    Real { width: usize },
+    /// A text, or anything else that begins with its length.
+    Bytes,
+    /// Its definition makes no sense.
+    Unknown,
+}
+
+impl Column {
+    /// The column of a definition that has so many texts at its head.
+    pub(super) fn of(definition: &[u8], texts: usize) -> Self {
+        let mut rest = definition;
+        for _ in 0..texts {
+            let Some((_, behind)) = next_text(rest) else { return Self::Unknown };
+            rest = behind;
+        }
+        // Length of what follows, character set, width; then the type and the flags.
+        let Some(&[kind, flags, ..]) = rest.get(7..) else { return Self::Unknown };
+        let integer = |width| Self::Integer { width, unsigned: flags & 0x20 != 0 };
+        match kind {
+            1 => integer(1),
+            2 | 13 => integer(2),
+            3 | 9 => integer(4),
+            8 => integer(8),
+            4 => Self::Real { width: 4 },
+            5 => Self::Real { width: 8 },
+            _ => Self::Bytes,
+        }
+    }
+}
+
+/// A row whose values are texts.
+pub(super) struct TextRow<'a>(pub(super) &'a [u8]);
+
+impl Row for TextRow<'_> {
+    fn next(&mut self) -> Option<Value<'_>> {
+        if let [0xfb, rest @ ..] = self.0 {
+            self.0 = rest;
+            return Some(Value::Null);
+        }
+        let (text, rest) = next_text(self.0)?;
+        self.0 = rest;
+        Some(Value::Bytes(text))
+    }
+}
+
+/// A row of the binary protocol.
+pub(super) struct BinaryRow<'a> {
+    columns: &'a [Column],
+    /// The bitmap of NULLs behind the packet's first byte, then the values.
+    nulls: &'a [u8],
+    values: &'a [u8],
+    /// The next column.
+    at: usize,
+}
+
+impl<'a> BinaryRow<'a> {
+    pub(super) fn new(columns: &'a [Column], packet: &'a [u8]) -> Self {
+        // The first two bits of the bitmap are reserved.
+        let bitmap = (columns.len() + 9) / 8;
+        let parts = packet.get(1..).and_then(|packet| packet.split_at_checked(bitmap));
+        let (nulls, values) = parts.unwrap_or_default();
+        Self { columns, nulls, values, at: 0 }
+    }
+
+    fn take<const N: usize>(&mut self, width: usize) -> Option<[u8; N]> {
+        let (taken, rest) = self.values.split_at_checked(width)?;
+        self.values = rest;
+        let mut bytes = [0; N];
+        bytes.get_mut(..width)?.copy_from_slice(taken);
+        Some(bytes)
+    }
+}
+
+impl Row for BinaryRow<'_> {
+    fn next(&mut self) -> Option<Value<'_>> {
+        let column = *self.columns.get(self.at)?;
+        let bit = self.at + 2;
+        self.at += 1;
+        if self.nulls.get(bit / 8)? >> (bit % 8) & 1 != 0 {
+            return Some(Value::Null);
+        }
+        match column {
+            Column::Integer { width, unsigned } => {
+                let free = 64 - 8 * width as u32;
+                let shifted = i64::from_le_bytes(self.take(width)?) << free;
+                let signed = shifted >> free;
+                Some(Value::Integer(if unsigned {
+                    (shifted as u64 >> free) as i64
+                } else {
+                    signed
+                }))
+            }
+            Column::Real { width: 4 } => {
+                Some(Value::Real(f32::from_le_bytes(self.take(4)?).into()))
+            }
+            Column::Real { .. } => Some(Value::Real(f64::from_le_bytes(self.take(8)?))),
+            Column::Bytes => {
+                let (text, rest) = next_text(self.values)?;
+                self.values = rest;
+                Some(Value::Bytes(text))
+            }
+            Column::Unknown => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_type_of_a_column_is_found() {
+        let integer = b"\x03def\0\0\0\x01n\0\x0c\x3f\0\x15\0\0\0\x03\x20\0\0\0\0";
+        let expected = Column::Integer { width: 4, unsigned: true };
+        assert_eq!(Column::of(integer, 6), expected);
+        assert_eq!(Column::of(&integer[..9], 6), Column::Unknown);
+        let extended = b"\x03def\0\0\0\x01n\0\0\x0c\x3f\0\x15\0\0\0\x03\x20\0\0\0\0";
+        assert_eq!(Column::of(extended, 7), expected);
+    }
+
+    #[test]
+    fn values_follow_each_other_by_type_and_nulls_take_no_room() {
+        let integer = |width| Column::Integer { width, unsigned: false };
+        let columns = [integer(4), Column::Bytes, integer(8), Column::Real { width: 8 }];
+        let mut packet = vec![0, 0b0001_0000];
+        packet.extend_from_slice(&(-3_i32).to_le_bytes());
+        packet.extend_from_slice(b"\x02ab");
+        packet.extend_from_slice(&1.5_f64.to_le_bytes());
+        let mut row = BinaryRow::new(&columns, &packet);
+        assert_eq!(row.next(), Some(Value::Integer(-3)));
+        assert_eq!(row.next(), Some(Value::Bytes(b"ab")));
+        assert_eq!(row.next(), Some(Value::Null));
+        assert_eq!(row.next(), Some(Value::Real(1.5)));
+        assert_eq!(row.next(), None);
+    }
+}

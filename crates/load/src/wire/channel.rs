@@ -1,0 +1,218 @@
+//! Requests and answers over a blocking socket: one write and one read for a usual statement.
+
+#![allow(unsafe_code, reason = "read and write without the thread-cancellation code of libc")]
+
+use super::Failure;
+use model::drive::{Endpoint, Target};
+use std::{
+    io,
+    net::{Ipv4Addr, TcpStream},
+    os::fd::{AsRawFd, OwnedFd},
+    os::unix::net::UnixStream,
+};
+
+/// Bytes read at once; a longer answer takes several reads.
+const INPUT_BYTES: usize = 64 * 1024;
+/// Longest unit of an answer that a control session takes, before memory is reserved for it.
+const INPUT_BYTES_MAX: usize = 1 << 30;
+
+/// A connected socket with the bytes that were read and not yet understood.
+#[derive(Debug)]
+pub(crate) struct Channel {
+    socket: OwnedFd,
+    is_local: bool,
+    input: Vec<u8>,
+    begin: usize,
+    end: usize,
+    /// Bytes that the input may have.
+    limit: usize,
+}
+
+impl Channel {
+    /// Connects to the endpoint of `target`; fails for endpoints that are no server.
+    pub(crate) fn connect(target: &Target) -> Result<Self, Failure> {
+        let (channel, address) = match &target.endpoint {
+            Endpoint::Socket(path) => {
+                (UnixStream::connect(path).map(Self::local), path.display().to_string())
+            }
+            Endpoint::Port(port) => {
+                let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, *port));
+                // Without Nagle's delay.
+                let stream = stream.and_then(|s| s.set_nodelay(true).map(|()| s));
+                let channel = stream.map(|stream| Self::new(stream.into()));
+                (channel, format!("127.0.0.1:{port}"))
+            }
+            Endpoint::File(_) | Endpoint::Nowhere => {
+                return Err(Failure::own(format!(
+                    "protocol `{}` needs a socket or a port, not `{:?}`",
+                    target.protocol, target.endpoint
+                )));
+            }
+        };
+        channel.map_err(|error| {
+            Failure::lost(format!("cannot connect to `{address}`: {error}; is the server up?"))
+        })
+    }
+
+    /// A channel over a UNIX socket on which nothing is left unread.
+    pub(crate) fn local(stream: UnixStream) -> Self {
+        Self { is_local: true, ..Self::new(stream.into()) }
+    }
+
+    fn new(socket: OwnedFd) -> Self {
+        let input = vec![0; INPUT_BYTES];
+        Self { socket, is_local: false, input, begin: 0, end: 0, limit: INPUT_BYTES }
+    }
+
+    /// Whether nobody else on the network can listen: the server then trusts a clear password.
+    pub(crate) fn is_local(&self) -> bool {
+        self.is_local
+    }
+
+    /// Lets the input grow for long answers.
+    pub(crate) fn allow_long_answers(&mut self) {
+        self.limit = INPUT_BYTES_MAX;
+    }
+
+    /// Sends all of `bytes`.
+    ///
+    /// # Errors
+    /// The connection is lost.
+    #[inline]
+    pub(crate) fn send(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        let mut rest = bytes;
+        loop {
+            // SAFETY: the descriptor is open as long as `socket` lives, and `rest` is valid for
+            // reads of its length.
+            let sent = unsafe {
+                libc::syscall(libc::SYS_write, self.socket.as_raw_fd(), rest.as_ptr(), rest.len())
+            };
+            if sent == rest.len() as libc::c_long {
+                return Ok(());
+            }
+            rest = match usize::try_from(sent) {
+                Ok(sent) => rest.get(sent..).unwrap_or_default(),
+                Err(_) => interrupted(rest)?,
+            };
+        }
+    }
+
+    /// The bytes that were read and not consumed.
+    #[inline]
+    pub(crate) fn unread(&self) -> &[u8] {
+        self.input.get(self.begin..self.end).unwrap_or_default()
+    }
+
+    /// Forgets the first `count` unread bytes.
+    #[inline]
+    pub(crate) fn consume(&mut self, count: usize) {
+        self.begin += count;
+        if self.begin >= self.end {
+            (self.begin, self.end) = (0, 0);
+        }
+    }
+
+    /// Forgets all unread bytes.
+    #[inline]
+    pub(crate) fn clear(&mut self) {
+        (self.begin, self.end) = (0, 0);
+    }
+
+    /// Waits for more bytes and adds them to the unread ones.
+    ///
+    /// # Errors
+    /// The connection is lost, or one unit of an answer that must be seen whole is too long.
+    #[inline]
+    pub(crate) fn receive(&mut self) -> Result<(), Failure> {
+        if self.begin > 0 {
+            self.input.copy_within(self.begin..self.end, 0);
+            (self.begin, self.end) = (0, self.end - self.begin);
+        }
+        if self.end >= self.input.len() {
+            self.grow()?;
+        }
+        let free = &mut self.input[self.end..];
+        loop {
+            // SAFETY: the descriptor is open as long as `socket` lives, and `free` is valid for
+            // writes of its length.
+            let got = unsafe {
+                libc::syscall(
+                    libc::SYS_read,
+                    self.socket.as_raw_fd(),
+                    free.as_mut_ptr(),
+                    free.len(),
+                )
+            };
+            match usize::try_from(got) {
+                Ok(0) => return Err(Failure::lost("the server closed the connection")),
+                Ok(got) => {
+                    self.end += got.min(free.len());
+                    return Ok(());
+                }
+                Err(_) => interrupted(())?,
+            }
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) -> Result<(), Failure> {
+        if self.input.len() >= self.limit {
+            return Err(Failure::lost("the server sent a malformed answer: a part is too long"));
+        }
+        self.input.resize(2 * self.input.len(), 0);
+        Ok(())
+    }
+}
+
+/// `again` if the last system call was interrupted by a signal.
+#[cold]
+fn interrupted<T>(again: T) -> Result<T, Failure> {
+    let error = io::Error::last_os_error();
+    match error.kind() {
+        io::ErrorKind::Interrupted => Ok(again),
+        _ => Err(Failure::lost(format!("the connection to the server broke: {error}"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::{Read, Write};
+
+    #[test]
+    fn bytes_travel_both_ways_and_a_closed_end_is_told() {
+        let (mut far, near) = UnixStream::pair().unwrap();
+        let mut channel = Channel::local(near);
+        channel.send(b"request").unwrap();
+        let mut request = [0; 7];
+        far.read_exact(&mut request).unwrap();
+        assert_eq!(&request, b"request");
+        far.write_all(b"answer").unwrap();
+        channel.receive().unwrap();
+        assert_eq!(channel.unread(), b"answer");
+        channel.consume(2);
+        assert_eq!(channel.unread(), b"swer");
+        far.write_all(b"!").unwrap();
+        channel.receive().unwrap();
+        assert_eq!(channel.unread(), b"swer!");
+        drop(far);
+        let failure = channel.receive().unwrap_err();
+        assert_eq!(failure.message(), "the server closed the connection");
+        assert!(channel.send(b"more").unwrap_err().message().contains("broke"));
+    }
+
+    #[test]
+    fn a_full_buffer_is_a_failure_and_no_panic() {
+        let (mut far, near) = UnixStream::pair().unwrap();
+        let mut channel = Channel::local(near);
+        far.write_all(&vec![0; INPUT_BYTES]).unwrap();
+        while channel.unread().len() < INPUT_BYTES {
+            channel.receive().unwrap();
+        }
+        assert!(channel.receive().unwrap_err().message().contains("too long"));
+        channel.allow_long_answers();
+        far.write_all(b"!").unwrap();
+        channel.receive().unwrap();
+        assert_eq!(channel.unread()[INPUT_BYTES..], *b"!");
+    }
+}

@@ -1,0 +1,112 @@
+//! The classic design: one server at a time, all phases in the suite's order, by duration.
+
+use super::{After, Intrusive, IntrusiveSeeds, Length, Piece, Prepare, Slice, Step};
+use crate::{
+    plan::{Block, PhaseKind, Plan},
+    record::SliceState,
+};
+
+/// The stretches before a measured one draw from streams of their own: the warm-up, the search for
+/// the number of operations, and what instruments that disturb observe.
+const INTRUSIVE_SEEDS: [u64; 3] =
+    [0x5eed_0002_0000_0000, 0x5eed_0003_0000_0000, 0x5eed_0004_0000_0000];
+
+pub(super) fn steps(plan: &Plan, block: &Block) -> Vec<Step> {
+    let mut steps = Vec::new();
+    for &subject in &block.start_order {
+        steps.extend([Step::Start(subject), Step::Ready]);
+        for phase in 0..plan.phases.len() {
+            match plan.phases[phase].kind {
+                PhaseKind::Settle => steps.push(Step::Settle { subject, phase }),
+                _ => steps.extend(by_duration(plan, block, subject, phase)),
+            }
+        }
+        steps.push(Step::End(subject));
+    }
+    steps
+}
+
+/// One phase by duration, or as long as its roles or its indexes take.
+fn by_duration(plan: &Plan, block: &Block, subject: usize, phase: usize) -> Vec<Step> {
+    let about = &plan.phases[phase];
+    let whole = about.kind == PhaseKind::Index || about.script.ends_by_itself();
+    // Blocks repeat the work with other operations, all subjects of a block with the same.
+    let seed = block.seed.wrapping_add(phase as u64 + 1);
+    let warmup = (!whole).then_some(Length::Seconds(plan.experiment.warmup_seconds));
+    let state = match about.kind {
+        PhaseKind::Warmup => SliceState::Discarded,
+        _ => SliceState::Measured,
+    };
+    let mut steps =
+        vec![Step::Prepare(Prepare { subject, phase, piece: None, short_discard: false })];
+    if state == SliceState::Measured && !whole {
+        let [warming, finding, observed] = INTRUSIVE_SEEDS.map(|stream| seed ^ stream);
+        let seeds = IntrusiveSeeds { warmup: warming, finding, observed };
+        steps.push(Step::Intrusive(Intrusive { subject, phase, warmup, seeds }));
+    }
+    let length = match whole {
+        true => Length::Whole(Piece { index: 0, of: 1 }),
+        false => Length::Seconds(about.seconds),
+    };
+    // The design lets the next step pay, as published; its maintenance is a phase.
+    let after = After::Freeze;
+    let (round, order) = (0, 0);
+    steps.push(Step::Slice(Slice {
+        subject,
+        phase,
+        round,
+        order,
+        warmup,
+        length,
+        seed,
+        state,
+        after,
+    }));
+    steps
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{schedule::testing, workload::Class};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn no_stretch_before_a_step_repeats_the_operations_of_another() {
+        // The measured stretches have the seeds themselves.
+        let streams = INTRUSIVE_SEEDS.into_iter().chain([0]);
+        let seeds: BTreeSet<u64> = streams
+            .flat_map(|stream| (0..100_u64).map(move |phase| (42 + phase) ^ stream))
+            .collect();
+        assert_eq!(seeds.len(), 400);
+    }
+
+    #[test]
+    fn blocks_have_operations_of_their_own_and_the_subjects_of_a_block_the_same() {
+        let plan = testing::plan(vec![testing::phase("read", PhaseKind::Measure, Class::Read)]);
+        let other = Block { seed: plan.blocks[0].seed + 1000, ..plan.blocks[0].clone() };
+        let seeds = |block: &Block| -> BTreeSet<u64> {
+            let of =
+                |step: Step| if let Step::Slice(slice) = step { Some(slice.seed) } else { None };
+            steps(&plan, block).into_iter().filter_map(of).collect()
+        };
+        assert_eq!((seeds(&plan.blocks[0]).len(), seeds(&other).len()), (1, 1));
+        assert_ne!(seeds(&plan.blocks[0]), seeds(&other));
+    }
+
+    #[test]
+    fn one_subject_comes_after_the_other_with_all_its_phases() {
+        let warm = testing::phase("warm", PhaseKind::Warmup, Class::Read);
+        let write = testing::phase("write", PhaseKind::Measure, Class::Write);
+        let settle = testing::phase("settle", PhaseKind::Settle, Class::Write);
+        let plan = testing::plan(vec![warm, write, settle]);
+        let told: Vec<String> = steps(&plan, &plan.blocks[0]).iter().map(testing::told).collect();
+        let of = |n: usize| {
+            format!(
+                "start {n}, ready, prepare {n}, discard {n}, prepare {n}, observe {n}, slice {n}, \
+                 settle {n}, end {n}"
+            )
+        };
+        assert_eq!(told.join(", "), format!("{}, {}", of(1), of(0)));
+    }
+}

@@ -1,0 +1,210 @@
+//! The interleaved design: all compared servers up together, idle ones frozen, slices of fixed work
+//! in balanced order.
+
+use super::{
+    After, Intrusive, IntrusiveSeeds, Length, Piece, Prepare, Slice, Step, discard::Reads, number,
+};
+use crate::{
+    plan::{Block, PhaseKind, Plan},
+    record::SliceState,
+};
+
+/// Number, beyond all rounds, of the stretch that instruments that disturb observe, and of the
+/// search for its length.
+const OBSERVED: usize = 1 << 20;
+const FINDING: usize = OBSERVED + 1;
+
+pub(super) fn steps(plan: &Plan, block: &Block, operations: &[u64]) -> Vec<Step> {
+    let subjects = block.start_order.iter().copied();
+    let mut steps: Vec<Step> = subjects.clone().map(Step::Start).collect();
+    steps.push(Step::Ready);
+    steps.extend(subjects.clone().map(Step::Warm));
+    let mut reads = Reads::default();
+    for (index, phase) in plan.phases.iter().enumerate() {
+        let of_block = Phase { plan, block, index };
+        match phase.kind {
+            PhaseKind::Index => steps.extend(of_block.pieces()),
+            PhaseKind::Measure if phase.script.ends_by_itself() => {
+                steps.extend(of_block.pieces());
+            }
+            PhaseKind::Measure => {
+                let all = operations.get(index).copied().unwrap_or(1);
+                steps.extend(of_block.rounds(&mut reads, all));
+            }
+            PhaseKind::Settle => {
+                let orders = of_block.orders().iter().flatten();
+                steps.extend(orders.map(|&subject| Step::Settle { subject, phase: index }));
+            }
+            // Every measured phase discards a start of its own.
+            PhaseKind::Warmup => {}
+        }
+    }
+    steps.extend(subjects.map(Step::End));
+    steps
+}
+
+/// A phase of a block.
+struct Phase<'a> {
+    plan: &'a Plan,
+    block: &'a Block,
+    index: usize,
+}
+
+impl Phase<'_> {
+    /// The order of the subjects, round by round.
+    fn orders(&self) -> &[Vec<usize>] {
+        self.block.orders.get(self.index).map_or(&[], Vec::as_slice)
+    }
+
+    /// A discarded slice, then slices of fixed work; between them what instruments that disturb
+    /// observe.
+    fn rounds(&self, reads: &mut Reads, operations: u64) -> Vec<Step> {
+        let phase = self.index;
+        let about = &self.plan.phases[phase];
+        let orders = self.orders();
+        let discard = reads.before(about, operations);
+        reads.add(&about.script, (discard.slices + orders.len() as f64) * operations as f64);
+        // What is done once to each subject follows the order of the first round.
+        let subjects = orders.first().into_iter().flatten().copied();
+        let prepare = |subject| {
+            let short_discard = discard.short;
+            Step::Prepare(Prepare { subject, phase, piece: None, short_discard })
+        };
+        let seeds = IntrusiveSeeds {
+            warmup: 0,
+            finding: self.seed(FINDING),
+            observed: self.seed(OBSERVED),
+        };
+        let intrusive =
+            |subject| Step::Intrusive(Intrusive { subject, phase, warmup: None, seeds });
+        let share = self.plan.experiment.warmup_seconds / about.seconds.max(0.001);
+        let slices = |stretch: usize, round: usize, length: f64, state: SliceState| {
+            let seed = self.seed(stretch);
+            let order = orders.get(round).map_or(&[][..], Vec::as_slice);
+            order.iter().enumerate().map(move |(place, &subject)| {
+                Step::Slice(Slice {
+                    subject,
+                    phase,
+                    round: number(round),
+                    order: number(place),
+                    warmup: Some(Length::Work(share)),
+                    length: Length::Work(length),
+                    seed,
+                    state,
+                    after: After::of(&about.script),
+                })
+            })
+        };
+        let mut steps: Vec<Step> = subjects.clone().map(prepare).collect();
+        steps.extend(slices(0, 0, discard.slices, SliceState::Discarded));
+        steps.extend(subjects.map(intrusive));
+        for round in 0..orders.len() {
+            steps.extend(slices(round + 1, round, 1.0, SliceState::Measured));
+        }
+        steps
+    }
+
+    /// A phase whose work is fixed by its roles, cut into as many pieces as there are rounds, so
+    /// that each piece of one subject has its pair at the same state of the tables; every piece
+    /// counts. Indexes are created at once.
+    fn pieces(&self) -> Vec<Step> {
+        let phase = self.index;
+        let about = &self.plan.phases[phase];
+        let after = After::of(&about.script);
+        let orders = match about.kind {
+            PhaseKind::Index => self.orders().get(..1).unwrap_or_default(),
+            _ => self.orders(),
+        };
+        let mut steps = Vec::new();
+        for (round, order) in orders.iter().enumerate() {
+            let whole = Piece { index: round as u64, of: orders.len() as u64 };
+            for (place, &subject) in order.iter().enumerate() {
+                let piece = Some(whole);
+                let short_discard = false;
+                steps.push(Step::Prepare(Prepare { subject, phase, piece, short_discard }));
+                steps.push(Step::Slice(Slice {
+                    subject,
+                    phase,
+                    round: number(round),
+                    order: number(place),
+                    warmup: None,
+                    length: Length::Whole(whole),
+                    seed: self.seed(round),
+                    state: SliceState::Measured,
+                    after,
+                }));
+            }
+        }
+        steps
+    }
+
+    fn seed(&self, stretch: usize) -> u64 {
+        stretch_seed(self.block.seed, self.index, stretch)
+    }
+}
+
+/// The same for all subjects, another for every stretch of a block (splitmix64, Steele et al.
+/// 2014).
+fn stretch_seed(block: u64, phase: usize, stretch: usize) -> u64 {
+    let mut z = block
+        .wrapping_add((phase as u64 + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15))
+        .wrapping_add((stretch as u64 + 1).wrapping_mul(0xbf58_476d_1ce4_e5b9));
+    z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{schedule::testing, workload::Class};
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn no_two_stretches_of_a_block_share_a_seed() {
+        let seeds: BTreeSet<u64> =
+            (0..50).flat_map(|phase| (0..50).map(move |n| stretch_seed(42, phase, n))).collect();
+        assert_eq!(seeds.len(), 2500);
+        assert_ne!(stretch_seed(1, 0, 0), stretch_seed(2, 0, 0));
+    }
+
+    #[test]
+    fn slices_of_the_subjects_alternate_with_equal_seeds() {
+        let read = testing::phase("read", PhaseKind::Measure, Class::Read);
+        let write = testing::phase("write", PhaseKind::Measure, Class::Write);
+        let plan = testing::plan(vec![read, write]);
+        let steps = steps(&plan, &plan.blocks[0], &[1000, 1000]);
+        let told: Vec<String> = steps.iter().map(testing::told).collect();
+        let expected = "start 1, start 0, ready, warm 1, warm 0, \
+            prepare 0, prepare 1, discard 0, discard 1, observe 0, observe 1, \
+            slice 0, slice 1, slice 1, slice 0, \
+            prepare 0, prepare 1, discard 0, discard 1, observe 0, observe 1, \
+            slice 0, slice 1, slice 1, slice 0, end 1, end 0";
+        assert_eq!(told.join(", "), expected);
+        let slices: Vec<&Slice> = steps
+            .iter()
+            .filter_map(|step| if let Step::Slice(slice) = step { Some(slice) } else { None })
+            .collect();
+        assert!(slices.chunks(2).all(|pair| pair[0].seed == pair[1].seed));
+        let drained: Vec<bool> = slices.iter().map(|one| one.after == After::Drain).collect();
+        assert_eq!(drained, [[false; 6], [true; 6]].concat());
+    }
+
+    #[test]
+    fn pieces_of_a_whole_follow_each_other_and_indexes_are_built_at_once() {
+        let mut load = testing::phase("load", PhaseKind::Measure, Class::Write);
+        load.script.roles[0].end = crate::script::End::Rows(100);
+        let index = testing::phase("index", PhaseKind::Index, Class::Read);
+        let plan = testing::plan(vec![load, index]);
+        let steps = steps(&plan, &plan.blocks[0], &[]);
+        let lengths: Vec<Length> = steps
+            .iter()
+            .filter_map(
+                |step| if let Step::Slice(slice) = step { Some(slice.length) } else { None },
+            )
+            .collect();
+        let piece = |index, of| Length::Whole(Piece { index, of });
+        let [first, second, whole] = [piece(0, 2), piece(1, 2), piece(0, 1)];
+        assert_eq!(lengths, [first, first, second, second, whole, whole]);
+    }
+}

@@ -1,0 +1,182 @@
+//! What a run does in each block, in order: one value, which the runner executes and the estimate
+//! of a plan adds up.
+//!
+//! Both designs are written here and nowhere else: which slices there are, in which order, how long
+//! each is meant to be, what is discarded before it and what follows it.
+
+mod classic;
+mod discard;
+mod interleaved;
+#[cfg(test)]
+mod testing;
+
+use crate::{
+    experiment::Design,
+    plan::{Block, Phase, Plan},
+    record::SliceState,
+    script::Script,
+};
+
+pub use discard::SHORT;
+
+/// One step of a block. Subjects and phases are indexes into those of the plan.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Step {
+    /// The server of this subject starts on a copy of its template, and becomes calm.
+    Start(usize),
+    /// All servers that were started are up.
+    Ready,
+    /// The tables and indexes of this subject are read into its cache.
+    Warm(usize),
+    /// The connections of a phase are opened and its workload is compiled.
+    Prepare(Prepare),
+    /// Instruments that disturb observe a stretch of their own.
+    Intrusive(Intrusive),
+    /// A stretch of work, measured or discarded.
+    Slice(Slice),
+    /// The server finishes pending background work.
+    Settle {
+        /// Whose server.
+        subject: usize,
+        /// The settle phase.
+        phase: usize,
+    },
+    /// The server of this subject stops.
+    End(usize),
+}
+
+/// What a subject executes from here on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prepare {
+    /// Whose connections.
+    pub subject: usize,
+    /// Whose workload.
+    pub phase: usize,
+    /// Which part of the work of its roles; all of it if absent.
+    pub piece: Option<Piece>,
+    /// Whether less is discarded before the first round than the caches need.
+    pub short_discard: bool,
+}
+
+/// One of several equal parts of the work of a phase's roles.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Piece {
+    /// From 0.
+    pub index: u64,
+    /// How many there are.
+    pub of: u64,
+}
+
+/// A stretch that only instruments that disturb observe.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Intrusive {
+    /// Who works.
+    pub subject: usize,
+    /// What is executed.
+    pub phase: usize,
+    /// What is discarded before, because the first operations on cold rows cost more.
+    pub warmup: Option<Length>,
+    /// Seeds of the parts of the stretch. Those that repeat the operations of others would delete
+    /// what is gone and write what is there.
+    pub seeds: IntrusiveSeeds,
+}
+
+/// Each part of an intrusive stretch draws from a stream of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IntrusiveSeeds {
+    /// Of what is discarded before.
+    pub warmup: u64,
+    /// Of the search for the number of operations.
+    pub finding: u64,
+    /// Of what is observed.
+    pub observed: u64,
+}
+
+/// A slice, as it is planned.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Slice {
+    /// Who works.
+    pub subject: usize,
+    /// What is executed.
+    pub phase: usize,
+    /// Round in the block, from 0.
+    pub round: u32,
+    /// Place in the round, from 0.
+    pub order: u32,
+    /// The discarded start, if any.
+    pub warmup: Option<Length>,
+    /// The stretch itself.
+    pub length: Length,
+    /// Seed of the stretch; the discarded start has one of its own.
+    pub seed: u64,
+    /// State of its record if nothing breaks.
+    pub state: SliceState,
+    /// What follows.
+    pub after: After,
+}
+
+/// How long a stretch is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Length {
+    /// By the clock, seconds.
+    Seconds(f64),
+    /// A part of the work that the base does in the seconds of the phase, the same for all
+    /// subjects.
+    Work(f64),
+    /// Until its roles have done their piece, or all indexes are built.
+    Whole(Piece),
+}
+
+impl Length {
+    /// Seconds that it is meant to take; none where that depends on the work.
+    pub fn seconds(self, phase: &Phase) -> Option<f64> {
+        match self {
+            Length::Seconds(seconds) => Some(seconds),
+            Length::Work(share) => Some(share * phase.seconds),
+            Length::Whole(_) => None,
+        }
+    }
+}
+
+/// What follows a stretch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum After {
+    /// Nothing: the slice only read, or the design lets the next one pay (classic).
+    Freeze,
+    /// The slice wrote, and the server finishes what is pending before anything else is measured.
+    Drain,
+}
+
+impl After {
+    fn of(script: &Script) -> Self {
+        if script.writes() { After::Drain } else { After::Freeze }
+    }
+}
+
+/// The steps of a block. `operations` are those that the base does on all connections together in a
+/// slice of each phase: as calibrated, or as an estimate takes them to be.
+pub fn steps(plan: &Plan, block: &Block, operations: &[u64]) -> Vec<Step> {
+    match plan.experiment.design {
+        Design::Interleaved => interleaved::steps(plan, block, operations),
+        Design::Classic => classic::steps(plan, block),
+    }
+}
+
+impl Step {
+    /// Whose step it is; none if it is everyone's.
+    pub fn subject(&self) -> Option<usize> {
+        match self {
+            Step::Ready => None,
+            Step::Start(subject) | Step::Warm(subject) | Step::End(subject) => Some(*subject),
+            Step::Settle { subject, .. } => Some(*subject),
+            Step::Prepare(prepare) => Some(prepare.subject),
+            Step::Intrusive(stretch) => Some(stretch.subject),
+            Step::Slice(slice) => Some(slice.subject),
+        }
+    }
+}
+
+/// A place in a list, as records have it.
+fn number(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
+}

@@ -1,0 +1,478 @@
+//! What one slice executes, in numbers: the roles of a workload in one phase with their operations.
+//!
+//! A script is what `plan` makes of a workload and the parameters of a phase. It is sent to the
+//! driver, kept in the plan of every record, and asked by the analysis who did what. Nothing in it
+//! has to be evaluated or checked again.
+
+use crate::workload::{Arrival, Class, Counts, Deviation, Mode, TableChoice};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+mod generator;
+
+pub use generator::Generator;
+
+/// A workload with the parameters of a phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Script {
+    /// Name of the workload: its file's stem.
+    pub workload: String,
+    /// Where its text came from, for messages: a path, or `catalog/…` for a shipped file.
+    pub source: String,
+    /// Name of the schema whose tables the statements use.
+    pub schema: String,
+    /// What the per-operation metrics divide by.
+    pub counts: Counts,
+    /// Who executes what, at least one; the only one of a workload without `[[role]]` has no name.
+    pub roles: Vec<Role>,
+    /// What servers are known to do in another way than the statements expect.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub deviations: Vec<Deviation>,
+}
+
+impl Script {
+    /// Connections of all roles together.
+    pub fn connections(&self) -> u32 {
+        self.roles.iter().fold(0, |sum, role| sum.saturating_add(role.clients))
+    }
+
+    /// The role, by its place, of each connection, in the order of the connections.
+    pub fn role_of_connections(&self) -> Vec<usize> {
+        let roles = self.roles.iter().enumerate();
+        roles.flat_map(|(place, role)| (0..role.clients).map(move |_| place)).collect()
+    }
+
+    /// The operations of all roles; one that several execute is there several times.
+    pub fn ops(&self) -> impl Iterator<Item = &Op> {
+        self.roles.iter().flat_map(|role| &role.ops)
+    }
+
+    /// The statements of all operations.
+    pub fn statements(&self) -> impl Iterator<Item = &Statement> {
+        self.ops().flat_map(|op| &op.statements)
+    }
+
+    /// The same, to change them.
+    pub fn statements_mut(&mut self) -> impl Iterator<Item = &mut Statement> {
+        let ops = self.roles.iter_mut().flat_map(|role| &mut role.ops);
+        ops.flat_map(|op| &mut op.statements)
+    }
+
+    /// Whether the workload's file divides the work among roles, which reports then tell apart.
+    pub fn has_named_roles(&self) -> bool {
+        self.roles.iter().any(|role| !role.name.is_empty())
+    }
+
+    /// Whether its roles say when a phase ends: at least one of them ends by itself. Otherwise the
+    /// phase has a length.
+    pub fn ends_by_itself(&self) -> bool {
+        self.roles.iter().any(|role| role.end.is_own())
+    }
+
+    /// Whether any statement may change data: such workloads run after the reading ones, and drain.
+    pub fn writes(&self) -> bool {
+        self.statements().any(|statement| statement.class == Class::Write)
+    }
+
+    /// Part `index` of `of` equal parts of the work: each role ends after its share, and the shares
+    /// add up to the whole exactly.
+    pub fn piece(&self, index: u64, of: u64) -> Self {
+        let share = |whole: u64| {
+            let until = |n: u64| u128::from(whole) * u128::from(n) / u128::from(of.max(1));
+            // A share is not larger than the whole.
+            (until(index + 1) - until(index)) as u64
+        };
+        let mut piece = self.clone();
+        for role in &mut piece.roles {
+            role.end = match role.end {
+                End::Operations(operations) => End::Operations(share(operations)),
+                End::Rows(rows) => End::Rows(share(rows)),
+                End::Seconds(seconds) => End::Seconds(share(seconds)),
+                other => other,
+            };
+        }
+        piece
+    }
+
+    /// The same operations as one role of one connection, which waits for nobody and ends with its
+    /// stretch.
+    pub fn alone(&self) -> Self {
+        let mut ops: Vec<Op> = Vec::new();
+        for op in self.ops() {
+            if ops.iter().all(|known| known.name != op.name) {
+                ops.push(op.clone());
+            }
+        }
+        Self { roles: vec![Role { ops, ..Role::default() }], ..self.clone() }
+    }
+}
+
+/// Connections that execute the same operations.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Role {
+    /// Name, unique in the workload.
+    pub name: String,
+    /// Its connections.
+    pub clients: u32,
+    /// Closed loop, or operations per second over all its connections.
+    pub arrival: Arrival,
+    /// When each of its connections ends.
+    pub end: End,
+    /// Another role that this one stays in step with, connection `n` with connection `n`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pairing: Option<Pairing>,
+    /// Whether the per-operation metrics divide by its operations.
+    pub leads: bool,
+    /// Its operations, drawn by weight.
+    pub ops: Vec<Op>,
+}
+
+impl Role {
+    /// Operations of each connection, where they are known beforehand.
+    pub fn operations(&self) -> Option<u64> {
+        match self.end {
+            End::Operations(operations) => Some(operations),
+            End::Rows(rows) => Some(rows.div_ceil(self.rows_per_operation().unwrap_or(1))),
+            End::Seconds(seconds) => {
+                // As many as fit: a conversion to an integer saturates.
+                let each = |rate: f64| (rate * seconds as f64) as u64;
+                self.arrival.per_second().map(|rate| each(rate) / u64::from(self.clients.max(1)))
+            }
+            End::Stretch | End::With(_) | End::Others => None,
+        }
+    }
+
+    /// Rows that each of its operations writes.
+    ///
+    /// # Errors
+    /// They write none, or not all the same number: one sentence.
+    pub fn rows_per_operation(&self) -> Result<u64, String> {
+        let mut rows: Vec<u64> = self.ops.iter().map(Op::rows_written).collect();
+        rows.dedup();
+        let what = match rows.as_slice() {
+            [0] => "write none",
+            [rows] => return Ok(*rows),
+            _ => "differ in theirs",
+        };
+        Err(format!(
+            "it ends after a number of rows, but its operations {what}; end it after operations \
+             or seconds"
+        ))
+    }
+
+    /// The length that it aims at, seconds, where it has a rate or an end in time.
+    pub fn seconds(&self) -> Option<f64> {
+        if let End::Seconds(seconds) = self.end {
+            return Some(seconds as f64);
+        }
+        let (operations, rate) = self.operations().zip(self.arrival.per_second())?;
+        Some(operations as f64 * f64::from(self.clients) / rate)
+    }
+}
+
+impl Default for Role {
+    fn default() -> Self {
+        Self {
+            name: String::new(),
+            clients: 1,
+            arrival: Arrival::Closed,
+            end: End::Stretch,
+            pairing: None,
+            leads: true,
+            ops: Vec::new(),
+        }
+    }
+}
+
+/// When a connection of a role ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum End {
+    /// As the stretch says.
+    Stretch,
+    /// After as many operations.
+    Operations(u64),
+    /// After as many rows that its operations write.
+    Rows(u64),
+    /// After as many seconds.
+    Seconds(u64),
+    /// When the role in this place ends.
+    With(usize),
+    /// When all roles have ended that end by themselves or with such a one.
+    Others,
+}
+
+impl End {
+    /// Whether it depends on nothing else.
+    pub fn is_own(self) -> bool {
+        matches!(self, Self::Operations(_) | Self::Rows(_) | Self::Seconds(_))
+    }
+}
+
+/// Two roles in step: an operation starts when the partner has completed at least as many
+/// operations, less `lead`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Pairing {
+    /// Place of the other role.
+    pub role: usize,
+    /// Operations by which this role may be ahead of the other.
+    pub lead: u64,
+}
+
+/// One operation: a list of statements that succeed or are repeated together.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Op {
+    /// Name, the tag of its histogram.
+    pub name: String,
+    /// Relative frequency among the operations of the same role; at least 1.
+    pub weight: u32,
+    /// Whether BEGIN and COMMIT enclose the statements.
+    pub transaction: bool,
+    /// Values drawn once per execution of the operation, in order, by name.
+    pub draws: Vec<Draw>,
+    /// The statements, in order.
+    pub statements: Vec<Statement>,
+}
+
+impl Op {
+    /// Whether any of its statements adds rows.
+    pub fn inserts(&self) -> bool {
+        self.statements.iter().any(|one| matches!(one.effect, Effect::Insert(_) | Effect::Merge(_)))
+    }
+
+    /// Rows that its writing statements give to the server or take from it, by their definition.
+    pub fn rows_written(&self) -> u64 {
+        let writing = self.statements.iter().filter(|statement| statement.class == Class::Write);
+        writing.map(|one| one.repeat * u64::from(one.rows_per_statement.unwrap_or(1))).sum()
+    }
+
+    /// Whether any of its statements takes rows away.
+    pub fn deletes(&self) -> bool {
+        self.statements.iter().any(|statement| statement.effect == Effect::Delete)
+    }
+}
+
+/// A named value that several arguments share.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Draw {
+    /// Name by which [`Generator::Draw`] refers to it.
+    pub name: String,
+    /// How it is drawn.
+    pub value: Generator,
+}
+
+/// One SQL statement and its arguments.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Statement {
+    /// SQL with `?` per argument, `{table}` for the drawn table, and `{list}` where `args` says so.
+    pub sql: String,
+    /// SQL for one dialect (`mysql`, `postgres`, `sqlite`) where it differs.
+    pub sql_for: BTreeMap<String, String>,
+    /// Arguments in the order of their placeholders.
+    pub args: Vec<Arg>,
+    /// Number of value rows of a multi-row INSERT: `{rows}` in the SQL stands for them, and `args`
+    /// describes one row. One if absent.
+    pub rows_per_statement: Option<u32>,
+    /// Executions in a row, each with fresh arguments on the same table.
+    pub repeat: u64,
+    /// Whether it is repeated in turn with the statement before it, as often and on its table:
+    /// first one, then the other, then the first one again.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub in_turn: bool,
+    /// Values drawn once per execution of this statement.
+    pub draws: Vec<Draw>,
+    /// Values drawn once per row of a multi-row INSERT.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub row_draws: Vec<Draw>,
+    /// How the table is chosen.
+    pub table: TableChoice,
+    /// read, write or other, for the published counts.
+    pub class: Class,
+    /// What it does to the tables.
+    pub effect: Effect,
+    /// Whether a prepared statement or text is sent.
+    pub mode: Mode,
+    /// The same for one dialect where it differs.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub mode_for: BTreeMap<String, Mode>,
+    /// What the server must have done; checked in every slice.
+    pub expect: Expect,
+    /// Name under which the first column of the first returned row is kept for later arguments;
+    /// NULL is 0. All roles of a workload share it: connection `n` of one role sees what connection
+    /// `n` of another kept.
+    pub capture: Option<String>,
+    /// Executed in the first execution of its operation by a connection, and then in every so many;
+    /// in every one if absent.
+    #[serde(default)]
+    pub every: Option<u64>,
+    /// Its time is no part of the operation's service time: it looks something up for operations to
+    /// come. Only with `every`.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub untimed: bool,
+    /// A kept value that grows when the statement has succeeded.
+    #[serde(default)]
+    pub advance: Option<Advance>,
+    /// Indexes that the server is meant to use, `{n}` being the copy's number:
+    /// [`crate::workload::PRIMARY`], [`crate::workload::NONE`] for a full scan, or names. Empty
+    /// means not checked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub index: Vec<String>,
+    /// Line of its SQL in the workload's file, for messages.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub line: Option<u32>,
+}
+
+impl Statement {
+    /// A text without arguments, of which nothing is expected.
+    pub fn plain(sql: &str) -> Self {
+        Self {
+            sql: sql.to_owned(),
+            sql_for: BTreeMap::new(),
+            args: Vec::new(),
+            rows_per_statement: None,
+            repeat: 1,
+            in_turn: false,
+            draws: Vec::new(),
+            row_draws: Vec::new(),
+            table: TableChoice::Fresh,
+            class: Class::Other,
+            effect: Effect::Other,
+            mode: Mode::Text,
+            mode_for: BTreeMap::new(),
+            expect: Expect::default(),
+            capture: None,
+            every: None,
+            untimed: false,
+            advance: None,
+            index: Vec::new(),
+            line: None,
+        }
+    }
+
+    /// Its SQL in a dialect: its own, or the common one; none if the dialect has neither.
+    pub fn sql_on(&self, dialect: &str) -> Option<&str> {
+        let common = || (!self.sql.is_empty()).then_some(&self.sql);
+        self.sql_for.get(dialect).or_else(common).map(String::as_str)
+    }
+
+    /// Whether a prepared statement or text is sent in a dialect.
+    pub fn mode_on(&self, dialect: &str) -> Mode {
+        self.mode_for.get(dialect).copied().unwrap_or(self.mode)
+    }
+
+    /// The same where a phase says how its statements travel; what needs text is sent as text all
+    /// the same.
+    pub fn mode_in(&self, dialect: &str, of_phase: Option<Mode>) -> Mode {
+        match of_phase {
+            None => self.mode_on(dialect),
+            Some(_) if self.needs_text() => Mode::Text,
+            Some(mode) => mode,
+        }
+    }
+
+    /// Whether it cannot be prepared at all: a decimal is an argument in text only.
+    pub fn needs_text(&self) -> bool {
+        self.args.iter().any(|arg| matches!(arg.value, Generator::Decimal { .. }))
+    }
+}
+
+/// What a statement does to the tables, by its verb.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// Returns rows.
+    Read,
+    /// Adds as many rows, at most.
+    Insert(u64),
+    /// Adds as many rows, at most, or changes those that are there.
+    Merge(u64),
+    /// Changes rows.
+    Update,
+    /// Takes rows away.
+    Delete,
+    /// Anything else.
+    Other,
+}
+
+/// A kept value that moves on without asking the server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Advance {
+    /// Name given by `capture`.
+    pub name: String,
+    /// Added to it.
+    pub by: i64,
+}
+
+/// One argument, or an in-list of them.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Arg {
+    /// How each value is made.
+    pub value: Generator,
+    /// Number of values where the SQL has `{list}` in place of `?`; each is drawn on its own.
+    pub list: Option<u32>,
+}
+
+/// Bounds that each execution of a statement must meet; absent means not checked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Expect {
+    /// Rows returned.
+    pub rows: Option<Bounds>,
+    /// Rows changed.
+    pub changed: Option<Bounds>,
+    /// Keys that one execution asks for: the length of its list, or of its interval with both ends
+    /// included. Checked by `dbdyno verify` only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub keys: Option<i64>,
+}
+
+/// An inclusive interval of numbers of rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Bounds {
+    /// Least value.
+    pub low: u64,
+    /// Greatest value.
+    pub high: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn script(end: End) -> Script {
+        Script {
+            workload: "w".to_owned(),
+            source: String::new(),
+            schema: String::new(),
+            counts: Counts::Operations,
+            roles: vec![Role { end, clients: 3, ..Role::default() }],
+            deviations: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn pieces_add_up_to_the_whole() {
+        let whole = script(End::Rows(206));
+        let mut sum = 0;
+        for index in 0..10 {
+            let End::Rows(part) = whole.piece(index, 10).roles[0].end else {
+                panic!("another end")
+            };
+            assert!((20..=21).contains(&part), "{part}");
+            sum += part;
+        }
+        assert_eq!(sum, 206);
+    }
+
+    #[test]
+    fn a_role_that_follows_another_still_does() {
+        assert_eq!(script(End::With(1)).piece(1, 4).roles[0].end, End::With(1));
+    }
+
+    #[test]
+    fn connections_are_in_the_order_of_the_roles() {
+        let mut script = script(End::Others);
+        script.roles.push(Role { clients: 2, ..Role::default() });
+        assert_eq!(script.role_of_connections(), [0, 0, 0, 1, 1]);
+        assert_eq!(script.connections(), 5);
+    }
+}

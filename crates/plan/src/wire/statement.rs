@@ -1,0 +1,340 @@
+//! `[[op.statement]]`: one SQL statement; an operation with only one has its keys itself.
+
+use super::{
+    generator::WireGenerator,
+    sql,
+    value::{Formula, Interval, OneOrMany, Ordered},
+};
+use crate::{
+    error::{Error, Place},
+    source::{Fault, Source, Under},
+    suggest,
+    values::{Numbers, VALUES_MAX},
+};
+use model::{
+    script::{Advance, Bounds, Draw, Effect, Expect, Generator, Statement},
+    sql::SqlError,
+    workload::{Class, Mode, TableChoice},
+};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use toml::Spanned;
+
+/// Values in all rows of one statement, at most.
+const TEXT_VALUES_MAX: i64 = 1_000_000;
+/// Executions in a row, at most.
+const REPEAT_MAX: i64 = 1_000_000;
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WireStatement {
+    #[schemars(with = "String")]
+    pub(super) sql: Spanned<String>,
+    #[serde(default)]
+    pub(super) sql_for: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(super) args: Vec<WireGenerator>,
+    pub(super) rows_per_statement: Option<Formula>,
+    pub(super) repeat: Option<Formula>,
+    #[serde(default)]
+    pub(super) in_turn: bool,
+    #[serde(default)]
+    pub(super) draw: Ordered<WireGenerator>,
+    #[serde(default)]
+    pub(super) row_draw: Ordered<WireGenerator>,
+    pub(super) table: Option<TableChoice>,
+    pub(super) class: Option<Class>,
+    pub(super) mode: Option<Mode>,
+    #[serde(default)]
+    pub(super) mode_for: BTreeMap<String, Mode>,
+    pub(super) expect: Option<WireExpect>,
+    pub(super) capture: Option<String>,
+    pub(super) index: Option<OneOrMany>,
+    pub(super) every: Option<Formula>,
+    pub(super) timed: Option<bool>,
+    pub(super) advance: Option<WireAdvance>,
+}
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WireAdvance {
+    name: String,
+    by: Formula,
+}
+
+#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct WireExpect {
+    rows: Option<Interval>,
+    changed: Option<Interval>,
+    keys: Option<Formula>,
+}
+
+impl WireStatement {
+    pub(super) fn is_empty(&self) -> bool {
+        self.sql.get_ref().is_empty()
+            && self.sql_for.is_empty()
+            && self.args.is_empty()
+            && self.rows_per_statement.is_none()
+            && self.repeat.is_none()
+            && self.table.is_none()
+            && self.class.is_none()
+            && self.mode.is_none()
+            && self.mode_for.is_empty()
+            && self.row_draw.0.is_empty()
+            && self.expect.is_none()
+            && self.capture.is_none()
+            && self.index.is_none()
+            && self.every.is_none()
+            && self.timed.is_none()
+            && self.advance.is_none()
+    }
+
+    pub(super) fn check(
+        self,
+        numbers: Numbers<'_>,
+        source: &Source,
+        names: &mut BTreeSet<String>,
+    ) -> Result<Statement, Fault> {
+        self.keys_fit()?;
+        let own_draws = draws(self.draw, numbers).under("draw")?;
+        names.extend(own_draws.iter().map(|draw| draw.name.clone()));
+        let table = if self.in_turn { TableChoice::Same } else { TableChoice::Fresh };
+        let row_draws = draws(self.row_draw, numbers).under("row_draw")?;
+        // Other statements have other rows.
+        let names = &mut names.clone();
+        names.extend(row_draws.iter().map(|draw| draw.name.clone()));
+        let mut args = Vec::new();
+        for (index, arg) in self.args.into_iter().enumerate() {
+            let arg = arg.argument(numbers).and_then(|arg| {
+                refers(&arg.value, names)?;
+                Ok(arg)
+            });
+            args.push(arg.under(index).under("args")?);
+        }
+        let line = u32::try_from(source.line(self.sql.span().start)).ok();
+        let sql = self.sql.into_inner();
+        let rows = self.rows_per_statement.as_ref();
+        let rows_per_statement = numbers.optional("rows_per_statement", rows, 1..=VALUES_MAX)?;
+        let repeat = numbers.optional("repeat", self.repeat.as_ref(), 0..=REPEAT_MAX)?;
+        let expect = expect(self.expect.as_ref(), numbers).under("expect")?;
+        let rows = rows_per_statement.map(u64::from);
+        let rows = rows.or(expect.changed.map(|changed| changed.high)).unwrap_or(1);
+        let statement = Statement {
+            effect: effect_of(std::iter::once(&sql).chain(self.sql_for.values()), rows),
+            class: self.class.unwrap_or_else(|| class_of(&sql)),
+            rows_per_statement,
+            repeat: repeat.unwrap_or(1),
+            sql,
+            sql_for: self.sql_for,
+            args,
+            draws: own_draws,
+            row_draws,
+            in_turn: self.in_turn,
+            table: self.table.unwrap_or(table),
+            mode: self.mode.unwrap_or(Mode::Prepared),
+            mode_for: self.mode_for,
+            expect,
+            capture: self.capture,
+            index: self.index.map(|OneOrMany(names)| names).unwrap_or_default(),
+            every: numbers.optional("every", self.every.as_ref(), 1..=i64::MAX)?,
+            untimed: self.timed == Some(false),
+            advance: advance(self.advance, numbers).under("advance")?,
+            line,
+        };
+        marks_fit(&statement)?;
+        if numbers.are_checked() {
+            size_fits(&statement)?;
+        }
+        Ok(statement)
+    }
+
+    /// Some keys go together with others, or instead of them.
+    fn keys_fit(&self) -> Result<(), Fault> {
+        if self.sql.get_ref().trim().is_empty() {
+            return Err(Fault::invalid("the statement has no `sql`"));
+        }
+        if !self.row_draw.0.is_empty() && self.rows_per_statement.is_none() {
+            let reason = "without `rows_per_statement` there is one row: write `draw`";
+            return Err(Fault::invalid(reason)).under("row_draw");
+        }
+        if self.timed == Some(false) && self.every.is_none() {
+            let reason = "only statements with `every` can be left out of the service time";
+            return Err(Fault::invalid(reason)).under("timed");
+        }
+        for (key, given) in [("repeat", self.repeat.is_some()), ("table", self.table.is_some())] {
+            if self.in_turn && given {
+                let reason =
+                    format!("with `in_turn`, the previous statement sets `{key}`; leave it out");
+                return Err(Fault::invalid(reason)).under(key);
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Refuses statements with more values than can be sent.
+fn size_fits(statement: &Statement) -> Result<(), Fault> {
+    let lists = statement.args.iter().map(|arg| i64::from(arg.list.unwrap_or(1)));
+    let values: i64 = lists.sum();
+    let all = values.saturating_mul(i64::from(statement.rows_per_statement.unwrap_or(1)));
+    if values <= VALUES_MAX && all <= TEXT_VALUES_MAX {
+        return Ok(());
+    }
+    let reason = format!(
+        "the statement has {all} values; at most {VALUES_MAX} in a row and {TEXT_VALUES_MAX} in \
+         all rows are possible"
+    );
+    Err(Fault::invalid(reason)).under("args")
+}
+
+/// A statement that takes turns with the one before it is repeated as often.
+pub(super) fn in_turn(
+    mut statement: Statement,
+    before: Option<&Statement>,
+) -> Result<Statement, Fault> {
+    match before {
+        _ if !statement.in_turn => {}
+        Some(before) => statement.repeat = before.repeat,
+        None => {
+            let reason = "`in_turn` needs a statement before it";
+            return Err(Fault::invalid(reason)).under("in_turn");
+        }
+    }
+    Ok(statement)
+}
+
+/// Dialects that differ in their comments and quotes.
+const DIALECTS: [&str; 3] = ["mysql", "postgres", "sqlite"];
+
+/// Every text of a statement asks for the arguments that `args` gives.
+fn marks_fit(statement: &Statement) -> Result<(), Fault> {
+    for (dialect, text) in &statement.sql_for {
+        check_marks(dialect, text, statement).under(dialect).under("sql_for")?;
+    }
+    // Dialects differ in what is a comment. Which of them read this text is known with the servers,
+    // so it is wrong here only if it is wrong for all.
+    let mut first = Ok(());
+    for dialect in DIALECTS {
+        match check_marks(dialect, &statement.sql, statement) {
+            Ok(()) => return Ok(()),
+            wrong if first.is_ok() => first = wrong,
+            _ => {}
+        }
+    }
+    first.under("sql")
+}
+
+fn check_marks(dialect: &str, text: &str, statement: &Statement) -> Result<(), Fault> {
+    let marks = sql::marks(text, dialect).map_err(|error| match error {
+        SqlError::UnknownMark(name) => {
+            let hint = suggest::hint(&name, ["table", "n", "list", "rows"]);
+            Fault::from(Error::UnknownName { place: Place::default(), what: "mark", name, hint })
+        }
+        other => Fault::invalid(other.to_string()),
+    })?;
+    if statement.rows_per_statement.is_some() {
+        return match (marks.rows, marks.arguments.as_slice()) {
+            (1, []) => Ok(()),
+            (1, _) => Err(Fault::invalid("a statement with `{rows}` takes no other arguments")),
+            _ => Err(Fault::invalid("with `rows_per_statement` the SQL has `{rows}` once")),
+        };
+    }
+    if marks.rows > 0 {
+        return Err(Fault::invalid("`{rows}` needs `rows_per_statement`"));
+    }
+    let (wanted, given) = (marks.arguments.len(), statement.args.len());
+    if wanted != given {
+        let reason = format!("the SQL has {wanted} placeholders and `args` has {given} entries");
+        return Err(Fault::invalid(reason));
+    }
+    for (number, (is_list, arg)) in marks.arguments.iter().zip(&statement.args).enumerate() {
+        if *is_list != arg.list.is_some() {
+            let number = number + 1;
+            let reason = format!(
+                "argument {number}: `{{list}}` in the SQL and `list` in `args` go together"
+            );
+            return Err(Fault::invalid(reason));
+        }
+    }
+    Ok(())
+}
+
+pub(super) fn draws(
+    wire: Ordered<WireGenerator>,
+    numbers: Numbers<'_>,
+) -> Result<Vec<Draw>, Fault> {
+    let mut draws: Vec<Draw> = Vec::new();
+    for (name, value) in wire.0 {
+        let value = value.argument(numbers).under(&name)?;
+        if value.list.is_some() {
+            let reason = "`list` belongs to an argument of a statement only";
+            return Err(Fault::invalid(reason)).under(&name);
+        }
+        let value = value.value;
+        draws.push(Draw { name, value });
+    }
+    Ok(draws)
+}
+
+/// A value refers only to draws that come before it.
+fn refers(value: &Generator, draws: &BTreeSet<String>) -> Result<(), Fault> {
+    let named = match value {
+        Generator::Draw { name, .. } => std::slice::from_ref(name),
+        Generator::Decimal { sum, .. } => sum,
+        _ => &[],
+    };
+    let Some(name) = named.iter().find(|name| !draws.contains(*name)) else { return Ok(()) };
+    let hint = suggest::hint(name, draws.iter().map(String::as_str));
+    let (place, what, name) = (Place::default(), "draw", name.clone());
+    Err(Error::UnknownName { place, what, name, hint }.into())
+}
+
+fn advance(wire: Option<WireAdvance>, numbers: Numbers<'_>) -> Result<Option<Advance>, Fault> {
+    let Some(WireAdvance { name, by }) = wire else { return Ok(None) };
+    Ok(Some(Advance { name, by: numbers.value(&by).under("by")? }))
+}
+
+fn expect(wire: Option<&WireExpect>, numbers: Numbers<'_>) -> Result<Expect, Fault> {
+    let Some(wire) = wire else { return Ok(Expect::default()) };
+    let bounds = |interval: &Interval| {
+        let (low, high) = numbers.interval("expect", [&interval.low, &interval.high])?;
+        numbers.within("`expect`", &interval.high, 0..=i64::MAX)?;
+        Ok(Bounds { low: low.max(0) as u64, high: high.max(0) as u64 })
+    };
+    let rows = wire.rows.as_ref().map(bounds).transpose().under("rows")?;
+    let changed = wire.changed.as_ref().map(bounds).transpose().under("changed")?;
+    let within = |keys| numbers.within("`expect.keys`", keys, 0..=i64::MAX).under("keys");
+    Ok(Expect { rows, changed, keys: wire.keys.as_ref().map(within).transpose()? })
+}
+
+/// What a statement does, by the verb of its common text; `rows` are those that it adds, at most.
+fn effect_of<'a>(mut texts: impl Iterator<Item = &'a String> + Clone, rows: u64) -> Effect {
+    let merges = |text: &String| {
+        let upper = text.to_ascii_uppercase();
+        ["ON CONFLICT", "ON DUPLICATE", " IGNORE "].iter().any(|words| upper.contains(words))
+    };
+    let merges = texts.clone().any(merges);
+    match verb(texts.next().map_or("", String::as_str)).as_str() {
+        "INSERT" if !merges => Effect::Insert(rows),
+        "INSERT" | "REPLACE" => Effect::Merge(rows),
+        "SELECT" => Effect::Read,
+        "UPDATE" => Effect::Update,
+        "DELETE" => Effect::Delete,
+        _ => Effect::Other,
+    }
+}
+
+fn verb(sql: &str) -> String {
+    sql.split_whitespace().next().unwrap_or_default().to_ascii_uppercase()
+}
+
+/// What the first word of a statement says about its class.
+fn class_of(sql: &str) -> Class {
+    match verb(sql).as_str() {
+        "SELECT" | "WITH" | "SHOW" | "VALUES" | "TABLE" | "EXPLAIN" => Class::Read,
+        "INSERT" | "UPDATE" | "DELETE" | "REPLACE" | "MERGE" => Class::Write,
+        _ => Class::Other,
+    }
+}

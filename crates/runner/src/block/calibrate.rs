@@ -1,0 +1,131 @@
+//! How much work a slice is, and what the load engine itself costs.
+//!
+//! Both are found once per run and kept in its state, so that a resumed run repeats exactly the
+//! same work.
+
+use super::null_client;
+use crate::{
+    Error,
+    calibration::{Calibration, STATE},
+    instruments,
+    run::Run,
+    server::{Instance, data, tables},
+};
+use model::{
+    drive::{StretchEnd, StretchReport},
+    plan::{Phase, PhaseKind},
+};
+
+/// Stretches of this length tell the rate of the base, seconds: one to warm up, one that counts.
+const PROBE_SECONDS: f64 = 1.0;
+/// Reads the calibration from the run's state, or makes it.
+pub(crate) fn calibration(run: &mut Run<'_>) -> Result<Calibration, Error> {
+    if let Some(known) = run.writer.state(STATE)? {
+        return Ok(known);
+    }
+    run.step("calibrating: the rate of the base, and the cost of the load engine itself");
+    let mut found = Calibration::default();
+    null_client::costs(run, &mut found)?;
+    rates(run, &mut found)?;
+    run.writer.note_state(STATE, &found)?;
+    Ok(found)
+}
+
+/// The load engine's own cost only: what the classic design needs, whose steps have durations.
+pub(crate) fn null_calibration(run: &mut Run<'_>) -> Result<Calibration, Error> {
+    if let Some(known) = run.writer.state(STATE)? {
+        return Ok(known);
+    }
+    let mut found = Calibration::default();
+    null_client::costs(run, &mut found)?;
+    run.writer.note_state(STATE, &found)?;
+    Ok(found)
+}
+
+/// Whether the length of a phase's slices follows from a rate: its roles do not say it themselves.
+fn by_rate(phase: &Phase) -> bool {
+    phase.kind == PhaseKind::Measure && !phase.script.ends_by_itself()
+}
+
+/// Runs every phase for a moment on a throw-away copy of the base's data, so that no measured state
+/// is touched. A phase whose statements the base refuses is tried on the next subject.
+fn rates(run: &mut Run<'_>, found: &mut Calibration) -> Result<(), Error> {
+    let is_base = |label: &String| run.plan.base.contains(label);
+    let base = run.plan.subjects.iter().position(|s| is_base(&s.label)).unwrap_or(0);
+    let others = (0..run.plan.subjects.len()).filter(|subject| *subject != base);
+    for subject in std::iter::once(base).chain(others) {
+        let plan = run.plan;
+        let measured = plan.phases.iter().filter(|phase| by_rate(phase));
+        let open: Vec<&Phase> =
+            measured.filter(|phase| !found.operations.contains_key(&phase.name)).collect();
+        if open.is_empty() {
+            break;
+        }
+        rates_of(run, subject, &open, found)?;
+    }
+    Ok(())
+}
+
+/// The rates of these phases on one subject, as far as it executes them.
+fn rates_of(
+    run: &mut Run<'_>,
+    subject: usize,
+    phases: &[&Phase],
+    found: &mut Calibration,
+) -> Result<(), Error> {
+    let data = data::copy_for_block(run, subject, 0)?;
+    let mut instance = Instance::start(run, subject, &data, 1)?;
+    tables::warm(run, &mut instance)?;
+    for phase in phases {
+        let clients = phase.script.connections();
+        if instance.connections.len() != clients as usize {
+            instance.connect(clients)?;
+        }
+        match instance.compile(&run.assignment(phase)?) {
+            // Its slices will say so.
+            Err(Error::Sql { lost: false, .. }) => continue,
+            other => other?,
+        }
+        let seed = run.plan.experiment.seed ^ 0xca1b;
+        instance.driver.stretch(StretchEnd::Seconds(PROBE_SECONDS), seed)?;
+        let report = instance.driver.stretch(StretchEnd::Seconds(PROBE_SECONDS), seed + 1)?;
+        if report.succeeded == 0 && report.failed > 0 {
+            continue;
+        }
+        found.operations.insert(phase.name.clone(), per_connection(&report, clients, phase));
+        let intrusive = instruments::intrusive(run).into_iter();
+        // Those with a server of their own ask that one.
+        for used in intrusive.filter(|used| used.instrument.own_server().is_none()) {
+            let operations = used.instrument.operations(&mut instance, phase, seed + 2)?;
+            let operations = operations.unwrap_or_else(|reason| {
+                let (phase, name) = (&phase.name, used.name());
+                run.warn(&format!("`{phase}` is not counted by {name}: {reason}"));
+                0
+            });
+            found.intrusive(used.name()).insert(phase.name.clone(), operations);
+        }
+    }
+    instance.end()
+}
+
+/// Operations on each of `connections` in a slice of a phase, at the rate of a stretch.
+fn per_connection(report: &StretchReport, connections: u32, phase: &Phase) -> u64 {
+    let seconds = report.end_ns.saturating_sub(report.start_ns).max(1) as f64 / 1e9;
+    let rate = report.succeeded as f64 / seconds / f64::from(connections.max(1));
+    (rate * phase.seconds).round().max(1.0) as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::phase;
+
+    #[test]
+    fn a_slice_is_as_long_as_the_phase_on_all_connections_of_its_roles() {
+        // The phase has one client, and its roles five connections.
+        let phase = Phase { seconds: 2.0, ..phase(PhaseKind::Measure) };
+        let report = StretchReport { succeeded: 1000, end_ns: 1_000_000_000, ..Default::default() };
+        assert_eq!(per_connection(&report, 5, &phase), 400);
+        assert_eq!(per_connection(&StretchReport::default(), 5, &phase), 1);
+    }
+}

@@ -1,0 +1,8 @@
+//! What a block needs before and between its slices: loaded templates, calibrated work,
+//! maintenance.
+
+pub(crate) mod calibrate;
+pub(crate) mod maintenance;
+mod null_client;
+mod rehearsal;
+pub(crate) mod template;

@@ -1,0 +1,62 @@
+//! The tables and statements of a plan, tried on each server before anything is loaded.
+
+use super::template;
+use crate::{
+    Error,
+    run::Run,
+    server::{Instance, unexpected},
+};
+use model::{
+    drive::{Assignment, Command, LoadIndexes, LoadJob, Reply, Trace},
+    schema::Schema,
+};
+
+/// Creates the tables with a row each and prepares the statements of every phase, so that a wrong
+/// name is refused with its file and line before the load. Statements that travel as text are not
+/// prepared: the server sees those in their first slice.
+pub(super) fn prepare_all(
+    run: &mut Run<'_>,
+    subject: usize,
+    instance: &mut Instance,
+) -> Result<(), Error> {
+    let (plan, label) = (run.plan, run.subject(subject).label.clone());
+    let now_seconds = template::load_time(run)?;
+    for schema in &plan.schemas {
+        let job = LoadJob {
+            schema: with_few_rows(schema),
+            engine: template::engine(run, subject),
+            threads: 1,
+            seed: plan.experiment.seed,
+            indexes: LoadIndexes::Created,
+            now_seconds,
+        };
+        template::send(instance, job)
+            .map_err(|error| at(format!("{label}: schema `{}`", schema.name), error))?;
+    }
+    for phase in plan.phases.iter().filter(|phase| phase.kind.has_statements()) {
+        run.stop.check()?;
+        let assignment: Assignment = run.assignment(phase)?;
+        let trace = Trace { assignment, operations: 0, seed: plan.experiment.seed };
+        match instance.driver.ask(&Command::Trace(Box::new(trace))) {
+            Ok(Reply::Traced(_)) => {}
+            Ok(other) => return Err(unexpected("trace", &other)),
+            Err(error) => return Err(at(label, error)),
+        }
+    }
+    Ok(())
+}
+
+/// A schema of which as little is loaded as shows that its columns fit.
+fn with_few_rows(schema: &Schema) -> Schema {
+    let mut schema = schema.clone();
+    schema.tables.iter_mut().for_each(|table| table.rows = table.rows.min(1));
+    schema
+}
+
+/// A server's refusal, with who refused what.
+fn at(place: String, error: Error) -> Error {
+    match error {
+        Error::Sql { message, lost } => Error::Sql { message: format!("{place}: {message}"), lost },
+        other => other,
+    }
+}

@@ -1,0 +1,179 @@
+//! Data folders that are loaded once per subject, settled, stopped cleanly, and copied for every
+//! block.
+
+use super::{
+    maintenance::{self, Limits},
+    rehearsal,
+};
+use crate::{
+    Error,
+    clock::wall_us,
+    host::files,
+    ledger::Activity,
+    run::Run,
+    server::{Instance, Patience, data, initialise, unexpected},
+    trial,
+};
+use model::{
+    drive::{Command, LoadIndexes, LoadJob, LoadReport, Reply},
+    number::{counted, ordinal},
+    plan::PhaseKind,
+};
+use std::time::{Duration, Instant};
+
+/// Connections that load at the same time, at most: more do not help on small hosts.
+const LOAD_THREADS_MAX: usize = 8;
+/// How long a server may take to settle after its load: the whole server stops then, and pays the
+/// rest.
+pub(crate) const SETTLE: Limits = Limits {
+    floor: Duration::ZERO,
+    ceiling: Duration::from_secs(120),
+    patience: Patience::WhilePaying,
+};
+
+/// What one load of one subject took; part of the run's state.
+#[derive(Debug, Clone, serde::Serialize, serde::Deserialize)]
+pub(crate) struct Loaded {
+    pub(crate) subject: String,
+    pub(crate) load: u32,
+    pub(crate) report: LoadReport,
+    pub(crate) settle_seconds: f64,
+    pub(crate) left: Vec<String>,
+    pub(crate) folder_bytes: u64,
+}
+
+/// Starts these subjects once on a copy of an empty database, before any is loaded: a setting or a
+/// statement that one of them refuses must not be found after the load of another. The empty
+/// folders stay as they are and are those that `make` fills.
+pub(crate) fn prepare(run: &mut Run<'_>, load: u32, subjects: &[usize]) -> Result<(), Error> {
+    for &subject in subjects {
+        let folder = data::template_path(run, subject, load);
+        if data::is_complete(&folder) {
+            continue;
+        }
+        let plan = run.plan;
+        let about = &plan.subjects[subject];
+        run.step(&format!("starting {} with its settings", about.label));
+        files::remove_folder(&folder)?;
+        initialise(run, subject, &folder)?;
+        let copy = data::copy_for(run, subject, load, "rehearsal")?;
+        let mut instance = Instance::start(run, subject, &copy, 0)?;
+        trial::settings(&mut instance, about)?;
+        rehearsal::prepare_all(run, subject, &mut instance)?;
+        instance.end()?;
+        files::remove_folder(&copy)?;
+        run.prepared.insert((subject, load));
+    }
+    Ok(())
+}
+
+/// Makes the template of a subject unless an earlier execution of this run has left it.
+pub(crate) fn make(run: &mut Run<'_>, subject: usize, load: u32) -> Result<(), Error> {
+    let folder = data::template_path(run, subject, load);
+    if data::is_complete(&folder) {
+        return Ok(());
+    }
+    let label = run.subject(subject).label.clone();
+    if !run.prepared.remove(&(subject, load)) {
+        files::remove_folder(&folder)?;
+        initialise(run, subject, &folder)?;
+    }
+    run.step(&format!("loading {label} (load {})", ordinal(load)));
+    let mut instance = Instance::start(run, subject, &folder, 0)?;
+    let report = run.during(Activity::Load, |run| fill(run, subject, load, &mut instance))?;
+    let start = Instant::now();
+    let settled = run.during(Activity::Maintenance, |run| {
+        maintenance::settle_now(run, subject, &mut instance, SETTLE)
+    })?;
+    let left = settled.left;
+    let settle_seconds = start.elapsed().as_secs_f64();
+    instance.end()?;
+    let folder_bytes = dbms::bytes_below(&folder);
+    run.step(&format!(
+        "loaded {label}: {} by {} in {:.1} s with {}, indexes {:.1} s, settled in {:.1} s, {} MiB",
+        counted(report.rows, "row"),
+        report.method,
+        report.rows_seconds,
+        counted(report.threads.into(), "thread"),
+        report.index_seconds,
+        settle_seconds,
+        folder_bytes >> 20
+    ));
+    if !left.is_empty() {
+        let left = left.join(", ");
+        run.warn(&format!(
+            "{label} still had pending background work {settle_seconds:.1} s after \
+            its load: {left}"
+        ));
+    }
+    for refused in settled.refused {
+        run.warn(&format!("{label}: maintenance after its load: {refused}"));
+    }
+    let subject = label.clone();
+    let loaded = Loaded { subject, load, report, settle_seconds, left, folder_bytes };
+    run.writer.note_state(&format!("load {load} {label}"), &loaded)?;
+    data::complete(&folder)
+}
+
+/// Creates and fills the tables of every schema that the plan uses.
+pub(crate) fn fill(
+    run: &mut Run<'_>,
+    subject: usize,
+    load: u32,
+    instance: &mut Instance,
+) -> Result<LoadReport, Error> {
+    let cpus = std::thread::available_parallelism().map_or(1, usize::from);
+    let mut total = LoadReport::default();
+    let now_seconds = load_time(run)?;
+    for schema in &run.plan.schemas {
+        let job = LoadJob {
+            schema: schema.clone(),
+            engine: engine(run, subject),
+            threads: u32::try_from(cpus.min(LOAD_THREADS_MAX)).unwrap_or(1),
+            seed: run.plan.experiment.seed.wrapping_add(u64::from(load)),
+            indexes: indexes(run, &schema.name),
+            now_seconds,
+        };
+        let report = send(instance, job)?;
+        total.rows += report.rows;
+        total.threads = total.threads.max(report.threads);
+        total.rows_seconds += report.rows_seconds;
+        total.index_seconds += report.index_seconds;
+        total.method = report.method;
+    }
+    Ok(total)
+}
+
+/// Has the driver load the tables of a schema.
+pub(super) fn send(instance: &mut Instance, job: LoadJob) -> Result<LoadReport, Error> {
+    match instance.driver.ask(&Command::Load(job))? {
+        Reply::Loaded(report) => Ok(report),
+        other => Err(unexpected("load", &other)),
+    }
+}
+
+/// The storage engine of a subject's tables, or empty.
+pub(super) fn engine(run: &Run<'_>, subject: usize) -> String {
+    run.subject(subject).config.engine.clone().unwrap_or_default()
+}
+
+/// Key of the moment that `now` is in loaded rows, in a run's state.
+const LOAD_TIME: &str = "load time";
+
+/// The time of a run's first load, seconds since 1970: loads of other servers, and of this run when
+/// it is resumed, fill in the same.
+pub(super) fn load_time(run: &Run<'_>) -> Result<u64, Error> {
+    if let Some(seconds) = run.writer.state(LOAD_TIME)? {
+        return Ok(seconds);
+    }
+    let seconds = wall_us() / 1_000_000;
+    run.writer.note_state(LOAD_TIME, &seconds)?;
+    Ok(seconds)
+}
+
+/// A schema whose indexes are a phase of their own is loaded without them.
+fn indexes(run: &Run<'_>, schema: &str) -> LoadIndexes {
+    let phases = run.plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Index);
+    let mut schemas = phases.map(|phase| &phase.script.schema);
+    if schemas.any(|name| name == schema) { LoadIndexes::LeftOut } else { LoadIndexes::Created }
+}

@@ -1,0 +1,106 @@
+//! One execution of a plan, from the first check to the last record.
+
+use crate::{
+    Error, Observer, Progress, Stop, blocks,
+    clock::wall_us,
+    host::{others, preflight},
+    ledger::{Activity, Ledger},
+    run::{COMMAND, Options, Outcome, Parts, Resume, Run},
+};
+use dbms::{Installed, Places};
+use model::plan::Plan;
+use std::path::Path;
+use store::{Results, RunWriter};
+
+/// Executes `plan` and leaves its records in `options.results`. Errors keep what was measured.
+pub fn execute(
+    plan: &Plan,
+    places: &Places,
+    options: &Options,
+    stop: &Stop,
+    observer: &mut dyn Observer,
+) -> Result<Outcome, Error> {
+    probe::raise_file_limit();
+    let mut ledger = Ledger::default();
+    let results = preflight::results(plan, &options.results)?;
+    let resumed = match options.resume {
+        Resume::No => None,
+        Resume::Yes => Some(unfinished(plan, &results)?),
+    };
+    let left = resumed.as_ref().map(|writer| places.runs().join(writer.id()));
+    preflight::check(plan, places, left.map_or(0, |folder| dbms::bytes_below(&folder)))?;
+    if let Some(warning) = preflight::scarce_memory(plan) {
+        observer.tell(&Progress::Warning(&warning));
+    }
+    if let Some(warning) = others::warning(Path::new("/proc"))? {
+        observer.tell(&Progress::Warning(&warning));
+    }
+    let installed = ledger.during(Activity::Install, || install(plan, places, observer))?;
+    let environment = probe::environment(&places.root);
+    let writer = match resumed {
+        Some(writer) => writer,
+        None => results.start_run(plan, &environment)?,
+    };
+    writer.note_state(COMMAND, &options.command)?;
+    let place = places.new_run(writer.id())?;
+    let parts = Parts { place, writer, installed, environment, ledger };
+    let mut run = Run::new(plan, options, stop, observer, parts)?;
+    match blocks::run(&mut run) {
+        Ok(()) => run.finish(),
+        Err(error) => {
+            run.abandon();
+            Err(error)
+        }
+    }
+}
+
+/// The run that is to be continued.
+fn unfinished(plan: &Plan, results: &Results) -> Result<RunWriter, Error> {
+    let found = results.unfinished(&plan.hash)?;
+    found.ok_or_else(|| {
+        Error::Preflight(format!(
+            "no unfinished run of `{}` with this plan is in `{}`: run without `--resume`",
+            plan.experiment.name,
+            results.dir().display()
+        ))
+    })
+}
+
+/// Makes every build of the plan ready on this host.
+fn install(
+    plan: &Plan,
+    places: &Places,
+    observer: &mut dyn Observer,
+) -> Result<Vec<Option<Installed>>, Error> {
+    let mut installed = Vec::with_capacity(plan.subjects.len());
+    for subject in &plan.subjects {
+        let resolved = dbms::resolve(&subject.build, places)?;
+        let mut say = |text: &str| observer.tell(&Progress::Step(text));
+        let build = if dbms::is_embedded(&subject.build.server) {
+            None
+        } else {
+            Some(dbms::install(&resolved, places, &mut say)?)
+        };
+        installed.push(build);
+    }
+    Ok(installed)
+}
+
+/// A run whose records are removed with its data: for looking at servers without measuring.
+pub(crate) fn without_records<'a>(
+    plan: &'a Plan,
+    places: &Places,
+    options: &'a Options,
+    stop: &'a Stop,
+    observer: &'a mut dyn Observer,
+) -> Result<Run<'a>, Error> {
+    preflight::check(plan, places, 0)?;
+    let installed = install(plan, places, observer)?;
+    let environment = probe::environment(&places.root);
+    let now = wall_us();
+    let place = places.new_run(&format!("verify-{now}-{}", std::process::id()))?;
+    let results = Results::open_or_create(place.data().join("records"))?;
+    let writer = results.start_run(plan, &environment)?;
+    let parts = Parts { place, writer, installed, environment, ledger: Ledger::default() };
+    Run::new(plan, options, stop, observer, parts)
+}

@@ -1,0 +1,171 @@
+//! Whether servers and host can hold as many connections as a plan has.
+
+use crate::Error;
+use model::{
+    experiment::Design,
+    plan::Plan,
+    subject::{Setting, Subject},
+};
+use probe::Permission;
+
+/// Connections of dbdyno's own to each server.
+const OWN_CONNECTIONS: u64 = 2;
+/// Open files of a server beside one per connection: its tables, logs and libraries.
+const SERVER_FILES: u64 = 1_000;
+/// Open files of the driver and of the runner beside those of connections and counters.
+const OWN_FILES: u64 = 100;
+/// Hardware counters of each task.
+const EVENTS: u64 = 4;
+/// Tasks of a server beside those of connections.
+const SERVER_TASKS: u64 = 100;
+
+/// The largest phase of a plan, and who has to hold it.
+struct Demand<'a> {
+    subjects: &'a [Subject],
+    /// Servers that are up together.
+    up: u64,
+    /// Connections to each.
+    most: u64,
+    /// Name of the phase.
+    phase: &'a str,
+}
+
+/// What this host permits.
+struct Host {
+    /// Open files of one process.
+    files: u64,
+    /// Processes and threads of the whole host.
+    tasks: u64,
+    /// Whether tasks have hardware counters here.
+    counters: bool,
+}
+
+/// Refuses a plan with a phase that has more connections than a server takes by its configuration,
+/// or than this host's limits of open files and tasks allow.
+pub(crate) fn check_capacity(plan: &Plan) -> Result<(), Error> {
+    let host = Host {
+        files: probe::raise_file_limit(),
+        tasks: ["pid_max", "threads-max"]
+            .into_iter()
+            .filter_map(kernel_limit)
+            .min()
+            .unwrap_or(u64::MAX),
+        counters: probe::permission() != Permission::None,
+    };
+    let counted = plan.phases.iter().map(|phase| (u64::from(phase.script.connections()), phase));
+    let Some((most, phase)) = counted.max_by_key(|(connections, _)| *connections) else {
+        return Ok(());
+    };
+    let demand = Demand {
+        subjects: &plan.subjects,
+        up: match plan.experiment.design {
+            Design::Interleaved => plan.subjects.len() as u64,
+            Design::Classic => 1,
+        },
+        most,
+        phase: &phase.name,
+    };
+    check(&demand, &host).map_err(Error::Preflight)
+}
+
+fn kernel_limit(name: &str) -> Option<u64> {
+    fs_err::read_to_string(format!("/proc/sys/kernel/{name}")).ok()?.trim().parse().ok()
+}
+
+fn check(demand: &Demand<'_>, host: &Host) -> Result<(), String> {
+    let Demand { subjects, up, most, phase: name } = *demand;
+    subjects.iter().try_for_each(|subject| takes(subject, demand))?;
+    let has_servers = subjects.iter().any(|one| !dbms::is_embedded(&one.build.server));
+    let of_counters = if host.counters { up * EVENTS * (most + SERVER_TASKS) } else { 0 };
+    let of_server = if has_servers { most + SERVER_FILES } else { 0 };
+    let files = of_server.max(most.max(of_counters) + OWN_FILES);
+    if files > host.files {
+        return Err(format!(
+            "`{name}` has {most} connections, for which one process needs about {files} open \
+             files, and this host permits {}: raise the hard limit of `ulimit -n`, or use fewer \
+             clients",
+            host.files
+        ));
+    }
+    let tasks = up * 2 * (most + SERVER_TASKS);
+    if tasks > host.tasks {
+        return Err(format!(
+            "`{name}` has {most} connections, for which servers and drivers need about {tasks} \
+             threads, and this host permits {}: raise `kernel.pid_max` and `kernel.threads-max`, \
+             or use fewer clients",
+            host.tasks
+        ));
+    }
+    Ok(())
+}
+
+/// Whether a server takes as many connections, by its configuration; without a setting it is the
+/// version's default that counts, which only the server knows.
+fn takes(subject: &Subject, demand: &Demand<'_>) -> Result<(), String> {
+    let (most, phase) = (demand.most, demand.phase);
+    let limit = |setting: &&Setting| setting.name.replace('-', "_") == "max_connections";
+    let setting = subject.config.settings.iter().find(limit);
+    let Some(limit) = setting.and_then(|setting| setting.value.trim().parse::<u64>().ok()) else {
+        return Ok(());
+    };
+    if limit >= most + OWN_CONNECTIONS {
+        return Ok(());
+    }
+    Err(format!(
+        "`{}` takes {limit} connections (`max_connections` of configuration `{}`), and `{}` needs \
+         {most}, and {OWN_CONNECTIONS} of dbdyno: raise the setting, or leave it out, so that it \
+         follows the plan",
+        subject.label, subject.config.name, phase
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::subject::{Build, Config, Transport};
+
+    fn subject(limit: &str) -> Subject {
+        let setting = Setting {
+            name: "max_connections".to_owned(),
+            value: limit.to_owned(),
+            reason: String::new(),
+            optional: false,
+            secret: false,
+            before: Vec::new(),
+            follows: None,
+        };
+        Subject {
+            label: "mysql-5.6.24".to_owned(),
+            build: Build::of("mysql", ""),
+            config: Config {
+                name: "mine".to_owned(),
+                help: String::new(),
+                engine: None,
+                transport: Transport::Socket,
+                settings: vec![setting],
+            },
+            levels: Default::default(),
+        }
+    }
+
+    #[test]
+    fn more_connections_than_server_or_host_can_hold_are_refused() {
+        let checked = |most, limit: &str, (files, tasks, counters)| {
+            let subjects = [subject(limit)];
+            let demand = Demand { subjects: &subjects, up: 1, most, phase: "reads.clients1024" };
+            check(&demand, &Host { files, tasks, counters })
+        };
+        let roomy = (1 << 20, 1 << 22, true);
+        assert_eq!(checked(1024, "2064", roomy), Ok(()));
+        assert_eq!(checked(64, "400", (2_000, 9_000, false)), Ok(()));
+        let message = checked(1024, "400", roomy).unwrap_err();
+        assert!(message.starts_with("`mysql-5.6.24` takes 400 connections"), "{message}");
+        assert!(message.contains("configuration `mine`") && message.contains("needs 1024"));
+        let message = checked(1024, "2064", (1_024, 1 << 22, false)).unwrap_err();
+        assert!(message.contains("this host permits 1024: raise the hard limit"), "{message}");
+        let message = checked(1024, "2064", (4_000, 1 << 22, true)).unwrap_err();
+        assert!(message.contains("about 4596 open files"), "{message}");
+        let message = checked(1024, "2064", (1 << 20, 2_000, false)).unwrap_err();
+        assert!(message.contains("`kernel.pid_max`"), "{message}");
+    }
+}

@@ -1,0 +1,169 @@
+//! What is checked before the first server starts.
+
+use super::{capacity, files};
+use crate::{Error, run::slices_of};
+use dbms::Places;
+use model::plan::Plan;
+use std::path::Path;
+use store::Results;
+
+/// Refuses what cannot end well, on any host or on this one. `left` bytes of what the plan needs
+/// are there from an earlier execution.
+pub(crate) fn check(plan: &Plan, places: &Places, left: u64) -> Result<(), Error> {
+    check_plan(plan)?;
+    match host_refusals(plan, places, left).into_iter().next() {
+        Some(refusal) => Err(refusal),
+        None => Ok(()),
+    }
+}
+
+/// Refuses what no host executes: settings that are not the user's to make, more connections than a
+/// server holds.
+pub fn check_plan(plan: &Plan) -> Result<(), Error> {
+    for subject in &plan.subjects {
+        dbms::check_settings(&subject.build.server, &subject.config)?;
+    }
+    capacity::check_capacity(plan)
+}
+
+/// What this host cannot do for the plan: perf demanded but not permitted, too little disk. `left`
+/// is as in a run: 0 for a new one.
+pub fn host_refusals(plan: &Plan, places: &Places, left: u64) -> Vec<Error> {
+    let demands = plan.experiment.require.iter().map(|demand| require(demand));
+    demands.chain([check_disk(plan, places, left)]).filter_map(Result::err).collect()
+}
+
+fn check_disk(plan: &Plan, places: &Places, left: u64) -> Result<(), Error> {
+    let runs = places.runs();
+    // It may be a file system of its own.
+    let folder = if runs.is_dir() { &runs } else { &places.root };
+    let free = files::free_bytes(folder)?;
+    let needed = plan.estimate.disk_bytes.saturating_sub(left);
+    enough_disk(needed, free, &folder.display().to_string())
+}
+
+/// A warning where the servers may need more memory than is available. The estimate is good to a
+/// factor of two, so it refuses nothing.
+pub(crate) fn scarce_memory(plan: &Plan) -> Option<String> {
+    let available = available_bytes(&fs_err::read_to_string("/proc/meminfo").ok()?)?;
+    let needed = plan.estimate.memory_bytes;
+    (needed > available).then(|| {
+        format!(
+            "the servers may need {} MiB of memory, and {} MiB are available: if this host swaps, \
+             choose smaller caches or fewer subjects",
+            needed >> 20,
+            available >> 20
+        )
+    })
+}
+
+/// What the kernel calls available in `/proc/meminfo`.
+fn available_bytes(meminfo: &str) -> Option<u64> {
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
+    Some(kib << 10)
+}
+
+/// Refuses a folder for results that holds something else.
+pub(crate) fn check_results(folder: &Path) -> Result<(), Error> {
+    let mut entries = match fs_err::read_dir(folder) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error.into()),
+    };
+    match Results::open(folder) {
+        Ok(_) => Ok(()),
+        Err(store::Error::NoResults { .. }) if entries.next().is_none() => Ok(()),
+        Err(store::Error::NoResults { .. }) => Err(Error::NotEmpty(folder.to_owned())),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What the records of any run take at least, and of each planned slice. Histograms and series,
+/// which depend on the work, come on top.
+const RUN_BYTES: u64 = 64 << 10;
+const SLICE_BYTES: u64 = 1 << 10;
+
+/// Opens the folder for results, which is made where it is missing. Refuses one in which the plan
+/// cannot be recorded.
+pub(crate) fn results(plan: &Plan, folder: &Path) -> Result<Results, Error> {
+    check_results(folder)?;
+    let results = Results::open_or_create(folder)?;
+    results.check_writable(RUN_BYTES + slices_of(plan) * SLICE_BYTES)?;
+    Ok(results)
+}
+
+fn require(demand: &str) -> Result<(), Error> {
+    let refused = |found: &str| {
+        Err(Error::Preflight(format!(
+            "the experiment requires `perf`, but this host permits {found}: run as root, or set \
+             `kernel.perf_event_paranoid` to 1 or less, or remove `perf` from `require`"
+        )))
+    };
+    match (demand, probe::permission()) {
+        ("perf", probe::Permission::Full) => Ok(()),
+        ("perf", probe::Permission::UserOnly) => refused("counting in user mode only"),
+        ("perf", probe::Permission::None) => refused("no hardware counters"),
+        _ => Err(Error::Preflight(format!(
+            "`require` names `{demand}`, which is unknown: it can hold `perf`"
+        ))),
+    }
+}
+
+fn enough_disk(needed: u64, free: u64, folder: &str) -> Result<(), Error> {
+    if needed <= free {
+        return Ok(());
+    }
+    let mib = |bytes: u64| bytes / (1 << 20);
+    Err(Error::Preflight(format!(
+        "no space: the plan needs about {} MiB under `{folder}`, and {} MiB are free",
+        mib(needed),
+        mib(free)
+    )))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_full_disk_is_named_with_both_figures() {
+        assert!(enough_disk(10 << 20, 10 << 20, "/data").is_ok());
+        let error = enough_disk(30 << 20, 10 << 20, "/data").unwrap_err().to_string();
+        assert_eq!(
+            error,
+            "no space: the plan needs about 30 MiB under `/data`, and 10 MiB are free"
+        );
+    }
+
+    #[test]
+    fn available_memory_is_the_kernels() {
+        let text = "MemTotal:       16265112 kB\nMemFree: 1 kB\nMemAvailable:    2048 kB\n";
+        assert_eq!(available_bytes(text), Some(2 << 20));
+        assert_eq!(available_bytes("MemTotal: 5 kB\n"), None);
+        assert_eq!(available_bytes("MemAvailable: many kB\n"), None);
+    }
+
+    #[test]
+    fn results_go_into_an_empty_folder_or_beside_other_results() {
+        let lab = tempfile::tempdir().unwrap();
+        let folder = lab.path().join("results");
+        assert!(check_results(&folder).is_ok(), "it is made");
+        fs_err::create_dir(&folder).unwrap();
+        assert!(check_results(&folder).is_ok());
+        fs_err::write(folder.join("letter"), "").unwrap();
+        let error = check_results(&folder).unwrap_err().to_string();
+        assert!(
+            error.contains("results` is not empty") && error.contains("`--results`"),
+            "{error}"
+        );
+        Results::open_or_create(&folder).unwrap();
+        assert!(check_results(&folder).is_ok());
+    }
+
+    #[test]
+    fn an_unknown_demand_is_named() {
+        let error = require("speed").unwrap_err().to_string();
+        assert!(error.contains("`speed`"), "{error}");
+    }
+}

@@ -1,0 +1,268 @@
+//! User instructions and system calls per operation, exactly and of thousands of operations, where
+//! the host has no hardware counters: a stretch under emulation.
+//!
+//! A server of the instrument's own is started under the emulator on a copy of the template, with a
+//! driver under the emulator as well. Instructions are counted by thread: those of the tasks that
+//! serve the connections, those of the server's other threads, and those of the driver. Work that
+//! follows the clock is counted too often per operation, because operations take longer: it is
+//! apart from the serving tasks' and never compared.
+
+use super::{Amount, Artefact, Findings, Instrument, Opened, Span, work_done};
+use crate::{
+    Error,
+    ledger::Activity,
+    run::{Counts, Run},
+    server::{Instance, OwnServer, Wrapper},
+};
+use emulator::{Counters, Snapshot, Thread};
+use fs_err as fs;
+use model::{
+    drive::{StretchEnd, StretchReport},
+    plan::Phase,
+    reading::{Reading, Scope},
+};
+use serde_json::json;
+use std::time::Duration;
+
+/// The instrument.
+pub(super) struct Emulation;
+
+/// More operations than this add nothing to the precision of the mean.
+const OPERATIONS_MAX: f64 = 50_000.0;
+/// An embedded engine does enough in this time.
+const EMBEDDED_SECONDS: f64 = 0.25;
+/// After an answer the serving tasks go to sleep within this time.
+const REST: Duration = Duration::from_millis(20);
+
+/// Counter of the instructions of a scope.
+pub(crate) const INSTRUCTIONS: &str = "emulated_user_instructions";
+const OPERATIONS: &str = "emulated_operations";
+const SYSTEM_CALLS: &str = "emulated_system_calls";
+
+/// Folders of the server's and of the driver's counters.
+const SERVER: &str = "server";
+const DRIVER: &str = "driver";
+
+struct Open {
+    /// None for embedded engines.
+    server: Option<Counters>,
+    driver: Counters,
+    foreground: Vec<u32>,
+    driving: Vec<u32>,
+    before: Both,
+}
+
+/// What server and driver have done.
+#[derive(Default)]
+struct Both {
+    server: Snapshot,
+    driver: Snapshot,
+}
+
+impl Instrument for Emulation {
+    fn span(&self) -> Span {
+        Span::Own(Activity::Emulation)
+    }
+
+    fn wanted(&self, run: &Run<'_>) -> bool {
+        run.counts == Counts::Emulated
+    }
+
+    fn open(&self, instance: &Instance) -> Result<Box<dyn Opened>, Error> {
+        let folder = instance.of_instrument.as_deref();
+        let folder = folder.ok_or_else(|| Error::Driver("no server is emulated".to_owned()))?;
+        let server = match instance.server {
+            Some(_) => Some(Counters::open(&folder.join(SERVER))?),
+            None => None,
+        };
+        Ok(Box::new(Open {
+            server,
+            driver: Counters::open(&folder.join(DRIVER))?,
+            foreground: instance.foreground.tasks.clone(),
+            driving: instance.connections.iter().map(|one| one.driver_task).collect(),
+            before: Both::default(),
+        }))
+    }
+
+    /// As many as the emulated server does in half of the time that a phase may take; the other
+    /// half warms it up.
+    fn operations(
+        &self,
+        instance: &mut Instance,
+        phase: &Phase,
+        seed: u64,
+    ) -> Result<Amount, Error> {
+        let seconds = match instance.is_embedded() {
+            true => EMBEDDED_SECONDS,
+            false => phase.stepping_seconds() / 2.0,
+        };
+        let report = instance.driver.stretch(StretchEnd::Seconds(seconds), seed)?;
+        let connections = instance.connections.len().max(1) as f64;
+        Ok(work_done(&report)
+            .map(|()| (report.succeeded as f64 / connections).clamp(1.0, OPERATIONS_MAX) as u64))
+    }
+
+    fn own_server(&self) -> Option<OwnServer> {
+        Some(own_server)
+    }
+}
+
+/// Plugins and counters in a new folder, in which the server may write its own part.
+fn own_server(run: &Run<'_>, label: &str, wrapper: &mut Wrapper) -> Result<(), Error> {
+    let emulator = run.emulator.as_ref();
+    let emulator = emulator.ok_or_else(|| Error::Driver("there is no emulator".to_owned()))?;
+    let folder = run.place.folder_for_data("emulator")?.join(label);
+    let prepare = |part: &str, name: &str| -> Result<Vec<String>, Error> {
+        let folder = folder.join(part);
+        fs::create_dir_all(&folder)?;
+        Ok(emulator.prepare(&folder, name)?.0)
+    };
+    wrapper.driver = prepare(DRIVER, "dbdyno")?;
+    wrapper.prefix = prepare(SERVER, "server")?;
+    run.place.share_with_server(&folder, SERVER)?;
+    wrapper.folder = Some(folder);
+    Ok(())
+}
+
+impl Open {
+    fn read(&self) -> Result<Both, Error> {
+        // The last answer is sent before its task waits for the next request.
+        std::thread::sleep(REST);
+        let server =
+            self.server.as_ref().map_or_else(|| Ok(Snapshot::default()), Counters::read)?;
+        Ok(Both { server, driver: self.driver.read()? })
+    }
+}
+
+impl Opened for Open {
+    fn begin(&mut self) -> Result<(), Error> {
+        self.before = self.read()?;
+        Ok(())
+    }
+
+    fn end(&mut self, work: &StretchReport, found: &mut Findings) -> Result<(), Error> {
+        if let Err(reason) = work_done(work) {
+            found.nothing = Some(reason);
+            return Ok(());
+        }
+        let now = self.read()?;
+        let (server, driver) =
+            (now.server.since(&self.before.server), now.driver.since(&self.before.driver));
+        let operations = work.succeeded;
+        if !self.foreground.is_empty() {
+            let serves = |thread: &&Thread| self.foreground.contains(&thread.task);
+            found.readings.extend(readings(Scope::Foreground, &server, operations, serves));
+            let others = |thread: &&Thread| !self.foreground.contains(&thread.task);
+            found.readings.extend(readings(Scope::Background, &server, operations, others));
+        }
+        let drives = |thread: &&Thread| self.driving.contains(&thread.task);
+        found.readings.extend(readings(Scope::Client, &driver, operations, drives));
+        if self.server.is_some() {
+            found.artefacts.push(self.table(&server, operations)?);
+        }
+        Ok(())
+    }
+}
+
+impl Open {
+    /// All threads of the server that worked, with their instructions and system calls.
+    fn table(&self, server: &Snapshot, operations: u64) -> Result<Artefact, Error> {
+        let threads = server.threads.iter().map(|thread| {
+            json!({
+                "name": thread.name,
+                "task": thread.task,
+                "serves": self.foreground.contains(&thread.task),
+                "user_instructions": thread.instructions,
+                "system_calls": thread.calls,
+            })
+        });
+        let threads: Vec<_> = threads.collect();
+        let table = json!({ "operations": operations, "threads": threads });
+        let bytes = serde_json::to_vec_pretty(&table)
+            .map_err(|error| Error::Driver(format!("counts have no JSON form: {error}")))?;
+        Ok(Artefact { name: "emulated-threads.json".to_owned(), bytes })
+    }
+}
+
+/// Sums over the threads of a scope.
+fn readings(
+    scope: Scope,
+    counts: &Snapshot,
+    operations: u64,
+    of_scope: impl Fn(&&Thread) -> bool,
+) -> [Reading; 3] {
+    let threads: Vec<&Thread> = counts.threads.iter().filter(of_scope).collect();
+    let instructions: u64 = threads.iter().map(|thread| thread.instructions).sum();
+    let calls = threads.iter().flat_map(|thread| &thread.calls);
+    let calls: u64 = calls.map(|(_, calls)| calls).sum();
+    [(INSTRUCTIONS, instructions), (SYSTEM_CALLS, calls), (OPERATIONS, operations)].map(
+        |(counter, end)| Reading {
+            scope,
+            counter: counter.to_owned(),
+            start: 0.0,
+            end: end as f64,
+        },
+    )
+}
+
+/// Instructions of these tasks since an earlier reading, for the null client.
+pub(crate) fn instructions_of(counts: &Snapshot, tasks: &[u32]) -> u64 {
+    let own = counts.threads.iter().filter(|thread| tasks.contains(&thread.task));
+    own.map(|thread| thread.instructions).sum()
+}
+
+/// The emulated null client's driver: words before its command, and its counters.
+pub(crate) fn driver_alone(run: &Run<'_>) -> Result<(Wrapper, Counters), Error> {
+    let folder = run.place.folder_for_data("emulator")?.join("null-client");
+    let mut wrapper = Wrapper::default();
+    if let Some(emulator) = &run.emulator {
+        fs::create_dir_all(&folder)?;
+        wrapper.driver = emulator.prepare(&folder, "dbdyno")?.0;
+    }
+    Ok((wrapper, Counters::open(&folder)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn thread(task: u32, instructions: u64, calls: &[(u16, u64)]) -> Thread {
+        let calls = calls.to_vec();
+        Thread { task, process: 5, name: "t".into(), ended: false, instructions, calls }
+    }
+
+    #[test]
+    fn serving_tasks_are_counted_apart_from_others() {
+        let threads =
+            vec![thread(5, 70, &[(1, 2), (7, 1)]), thread(6, 900, &[]), thread(7, 30, &[])];
+        let counts = Snapshot { threads, lost: 0 };
+        let ends = |tasks: &[u32]| {
+            let serves = |thread: &&Thread| tasks.contains(&thread.task);
+            readings(Scope::Foreground, &counts, 10, serves).map(|reading| reading.end)
+        };
+        assert_eq!(ends(&[5, 7]), [100.0, 3.0, 10.0]);
+        assert_eq!(ends(&[6]), [900.0, 0.0, 10.0]);
+        assert_eq!(instructions_of(&counts, &[5, 6]), 970);
+    }
+
+    #[test]
+    fn the_table_tells_every_thread() {
+        let folder = tempfile::tempdir().unwrap();
+        let driver = Counters::create(folder.path()).unwrap();
+        let open = Open {
+            server: None,
+            driver,
+            foreground: vec![5],
+            driving: Vec::new(),
+            before: Both::default(),
+        };
+        let counts =
+            Snapshot { threads: vec![thread(5, 70, &[(1, 2)]), thread(6, 9, &[])], lost: 0 };
+        let table = open.table(&counts, 10).unwrap();
+        let read: serde_json::Value = serde_json::from_slice(&table.bytes).unwrap();
+        assert_eq!(read["operations"], 10);
+        assert_eq!(read["threads"][0]["system_calls"], json!([[1, 2]]));
+        assert_eq!(read["threads"][0]["serves"], true);
+        assert_eq!(read["threads"][1]["user_instructions"], 9);
+    }
+}

@@ -1,0 +1,169 @@
+//! Which tasks of a server serve our connections.
+//!
+//! Servers tell it in ways that differ by product, version and settings. One way works for all of
+//! them: send a burst of trivial statements over one connection, and see which task's CPU time
+//! moves. Where no task stands out (thread pools) the foreground is missing, and not guessed.
+
+use super::driver::{Driver, unexpected};
+use crate::Error;
+use model::drive::{Command, Connection, Reply};
+use probe::TaskCpu;
+use std::collections::BTreeMap;
+
+/// Statements of the first, second and third try: more of them stand out better against background
+/// work.
+const BURSTS: [u32; 3] = [300, 1_500, 6_000];
+
+/// Connections whose tasks are looked for together.
+const GROUP: usize = 32;
+
+/// Statements that move a task's CPU time at all.
+const FEW_STATEMENTS: u32 = 10;
+
+/// Part of the CPU time of a burst that the serving task must have used.
+const SHARE_MIN: f64 = 0.6;
+
+/// The tasks that serve the measured connections.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Foreground {
+    /// One task per connection, in order; empty where they could not be told.
+    pub(crate) tasks: Vec<u32>,
+    /// How they were found, or why they are missing.
+    pub(crate) how: String,
+}
+
+impl Foreground {
+    fn missing(reason: String) -> Self {
+        Self { tasks: Vec::new(), how: format!("missing: {reason}") }
+    }
+}
+
+/// Finds the serving task of each connection among the tasks of `server` and its descendants.
+///
+/// Reading every task for every connection would take a time that grows with their square: minutes
+/// at 1,024. So the tasks that a whole group of connections moves are found first, and then told
+/// apart by reading these alone.
+pub(crate) fn find(
+    driver: &mut Driver,
+    connections: &[Connection],
+    server: u32,
+) -> Result<Foreground, Error> {
+    let mut tasks = Vec::with_capacity(connections.len());
+    let indexes: Vec<usize> = (0..connections.len()).collect();
+    for group in indexes.chunks(GROUP) {
+        let moved = match connections.len() > GROUP {
+            true => Some(moved_by(driver, group, server)?),
+            false => None,
+        };
+        for &index in group {
+            let id = connections[index].server_id;
+            match serving_task(driver, index, server, moved.as_deref())? {
+                Some(task) if tasks.contains(&task) => {
+                    return Ok(Foreground::missing(format!(
+                        "task {task} serves several connections (a thread pool?)"
+                    )));
+                }
+                Some(task) => tasks.push(task),
+                None => {
+                    return Ok(Foreground::missing(format!(
+                        "no task stands out in a burst on connection {id}"
+                    )));
+                }
+            }
+        }
+    }
+    Ok(Foreground {
+        tasks,
+        how: "the task whose CPU time moves in a burst on the connection".into(),
+    })
+}
+
+/// The task that serves a connection, looked for among the tasks that its group moved, then among
+/// all tasks.
+fn serving_task(
+    driver: &mut Driver,
+    index: usize,
+    server: u32,
+    moved: Option<&[TaskCpu]>,
+) -> Result<Option<u32>, Error> {
+    if let Some(moved) = moved {
+        let read = || probe::task_cpu_again(moved);
+        if let Some(task) = task_in_burst(driver, index, BURSTS[0], &read)? {
+            return Ok(Some(task));
+        }
+    }
+    for statements in BURSTS {
+        let read = || probe::task_cpu(&[server]);
+        if let Some(task) = task_in_burst(driver, index, statements, &read)? {
+            return Ok(Some(task));
+        }
+    }
+    Ok(None)
+}
+
+/// The task that stands out in one burst on a connection, among those that `read` knows.
+fn task_in_burst(
+    driver: &mut Driver,
+    index: usize,
+    statements: u32,
+    read: &dyn Fn() -> Vec<TaskCpu>,
+) -> Result<Option<u32>, Error> {
+    let before = by_task(read());
+    burst(driver, index, statements)?;
+    Ok(stands_out(&before, &by_task(read())))
+}
+
+/// The tasks whose CPU time moves when each connection of a group executes a few statements.
+fn moved_by(driver: &mut Driver, group: &[usize], server: u32) -> Result<Vec<TaskCpu>, Error> {
+    let before = by_task(probe::task_cpu(&[server]));
+    group.iter().try_for_each(|&index| burst(driver, index, FEW_STATEMENTS))?;
+    let mut tasks = probe::task_cpu(&[server]);
+    tasks.retain(|task| before.get(&task.tid).is_none_or(|cpu_ns| task.cpu_ns > *cpu_ns));
+    Ok(tasks)
+}
+
+fn burst(driver: &mut Driver, index: usize, statements: u32) -> Result<(), Error> {
+    let connection = u32::try_from(index).unwrap_or(u32::MAX);
+    match driver.ask(&Command::Burst { connection, statements })? {
+        Reply::Done => Ok(()),
+        other => Err(unexpected("burst", &other)),
+    }
+}
+
+fn by_task(tasks: Vec<TaskCpu>) -> BTreeMap<u32, u64> {
+    tasks.into_iter().map(|task| (task.tid, task.cpu_ns)).collect()
+}
+
+/// The one task that used most of the CPU time between two readings, if there is one.
+fn stands_out(before: &BTreeMap<u32, u64>, after: &BTreeMap<u32, u64>) -> Option<u32> {
+    let moved = |(task, cpu): (&u32, &u64)| {
+        (cpu.saturating_sub(before.get(task).copied().unwrap_or(0)), *task)
+    };
+    let total: u64 = after.iter().map(moved).map(|(ns, _)| ns).sum();
+    let (most, task) = after.iter().map(moved).max()?;
+    (total > 0 && most as f64 >= SHARE_MIN * total as f64).then_some(task)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(before: &[(u32, u64)], after: &[(u32, u64)], expected: Option<u32>) {
+        let map = |pairs: &[(u32, u64)]| pairs.iter().copied().collect::<BTreeMap<_, _>>();
+        assert_eq!(stands_out(&map(before), &map(after)), expected);
+    }
+
+    #[test]
+    fn one_task_that_moved_most_is_the_server_of_the_connection() {
+        check(&[(1, 10), (2, 10)], &[(1, 10), (2, 900)], Some(2));
+        check(&[(1, 10), (2, 10)], &[(1, 100), (2, 900)], Some(2));
+        check(&[(1, 500)], &[(1, 500), (9, 70)], Some(9));
+    }
+
+    #[test]
+    fn nothing_is_guessed_where_no_task_stands_out() {
+        check(&[(1, 10), (2, 10)], &[(1, 110), (2, 120)], None);
+        check(&[(1, 10)], &[(1, 10)], None);
+        check(&[], &[], None);
+    }
+}

@@ -1,0 +1,361 @@
+//! A server, or an embedded engine, with the driver that is connected to it.
+
+use super::{
+    calm::{self, Patience},
+    data,
+    driver::{Driver, OwnServer, Wrapper, unexpected},
+    foreground::{self, Foreground},
+    thaw,
+};
+use crate::{Error, Stop, run::Run};
+use dbms::{Debt, Keeper, Launch, NotReady, Server, Size, factor::Up, product::Dbms};
+use model::{
+    Levels,
+    drive::{Assignment, Command, Connection, Endpoint, Reply, Target},
+    experiment::Factor,
+    mark,
+    subject::{Build, Config, Subject},
+};
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+/// Minimum time for a server to become calm if pending work has used up the wait.
+const CALM_AFTER_DEBTS: Duration = Duration::from_secs(2);
+
+/// Lines of a server's log that the record of a broken slice quotes: enough for what Postgres says
+/// of a backend's death and of the recovery after it.
+const LOG_LINES: usize = 20;
+
+/// A server, or an embedded engine, with a driver connected to it.
+pub(crate) struct Instance {
+    /// None for embedded engines.
+    pub(crate) server: Option<Server>,
+    pub(crate) driver: Driver,
+    pub(crate) target: Target,
+    pub(crate) data: PathBuf,
+    pub(crate) connections: Vec<Connection>,
+    pub(crate) server_version: String,
+    /// Version of the build; empty for embedded engines.
+    pub(crate) version: String,
+    pub(crate) foreground: Foreground,
+    pub(crate) debts: Vec<Debt>,
+    pub(crate) product: &'static dyn Dbms,
+    size: Size,
+    pub(crate) stop: Stop,
+    exe: PathBuf,
+    /// How the driver is started.
+    wrapper: Wrapper,
+    /// Where an instrument keeps its files, whose server this is.
+    pub(crate) of_instrument: Option<PathBuf>,
+    keeper: Keeper,
+}
+
+/// What tells the servers of a subject apart.
+struct Named {
+    label: String,
+    build: Build,
+    config: Config,
+    wrapper: Wrapper,
+}
+
+impl Instance {
+    /// Starts the server of a subject on `data` and connects a driver with `clients` measured
+    /// connections.
+    pub(crate) fn start(
+        run: &mut Run<'_>,
+        subject: usize,
+        data: &Path,
+        clients: u32,
+    ) -> Result<Self, Error> {
+        let about = &run.plan.subjects[subject];
+        let (label, build) = (about.label.clone(), about.build.clone());
+        let (config, wrapper) = (about.config.clone(), Wrapper::default());
+        let named = Named { label, build, config, wrapper };
+        let mut instance = Self::launch(run, subject, data, named)?;
+        instance.connect(clients)?;
+        instance.check_factors(run, subject)?;
+        Ok(instance)
+    }
+
+    /// The same as another server of the subject, in a wrapper and not yet connected. `name` tells
+    /// it from the subject's own.
+    pub(crate) fn start_as(
+        run: &mut Run<'_>,
+        subject: usize,
+        data: &Path,
+        name: &str,
+        complete: OwnServer,
+    ) -> Result<Self, Error> {
+        let about = &run.plan.subjects[subject];
+        let (mut build, mut config) = (about.build.clone(), about.config.clone());
+        let product = dbms::find(&build.server)?;
+        let label = format!("{}.{}", data::plain(&about.label), name.replace(' ', "-"));
+        let settings = product.settings_under_emulation(&config);
+        let mut wrapper = Wrapper { settings, ..Wrapper::default() };
+        complete(run, &label, &mut wrapper)?;
+        // What the subject's own prefix starts would leave the wrapper.
+        if run.installed[subject].is_some() {
+            build.prefix.append(&mut wrapper.prefix);
+        }
+        config.settings.append(&mut wrapper.settings);
+        Self::launch(run, subject, data, Named { label, build, config, wrapper })
+    }
+
+    fn launch(run: &mut Run<'_>, subject: usize, data: &Path, named: Named) -> Result<Self, Error> {
+        let about = &run.plan.subjects[subject];
+        let product = dbms::find(&about.build.server)?;
+        let installed = run.installed[subject].as_ref();
+        let Named { label, build, config, mut wrapper } = named;
+        // An embedded engine works in the driver.
+        if installed.is_none() {
+            wrapper.driver = [build.prefix.clone(), wrapper.driver].concat();
+            wrapper.environment.clone_from(&build.environment);
+        }
+        let mut driver = Driver::spawn_as(&run.options.exe, &wrapper, run.stop)?;
+        run.keeper.adopt(driver.pid())?;
+        let (server, target) = match installed {
+            None => (None, product.embedded_target(&build, &config, data)?),
+            Some(installed) => {
+                let (config, place) = (&config, &run.place);
+                let launch =
+                    Launch { installed, config, build: &build, data, place, label: &label };
+                let mut ready = |target: &Target| answers(&mut driver, target);
+                // Interrupted, nobody waits for it any longer.
+                let server = dbms::start(&launch, &run.keeper, &mut ready)
+                    .or_else(|error| run.stop.check().and(Err(error.into())))?;
+                let target = server.target().clone();
+                (Some(server), target)
+            }
+        };
+        let version = installed.map_or("", |installed| &installed.version);
+        Ok(Self {
+            server,
+            driver,
+            target,
+            data: data.to_owned(),
+            connections: Vec::new(),
+            server_version: String::new(),
+            version: version.to_owned(),
+            foreground: Foreground::default(),
+            debts: product.debts(&about.config),
+            product,
+            size: product.size(&about.config, version),
+            stop: run.stop.clone(),
+            exe: run.options.exe.clone(),
+            of_instrument: wrapper.folder.clone(),
+            wrapper,
+            keeper: run.keeper.clone(),
+        })
+    }
+
+    /// Opens as many measured connections and finds the tasks that serve them.
+    pub(crate) fn connect(&mut self, clients: u32) -> Result<(), Error> {
+        let command = Command::Connect { target: self.target.clone(), clients };
+        match self.driver.ask(&command)? {
+            Reply::Connected { connections, server_version } => {
+                self.connections = connections;
+                self.server_version = server_version;
+            }
+            other => return Err(unexpected("connect", &other)),
+        }
+        self.foreground = match &self.server {
+            Some(server) => foreground::find(&mut self.driver, &self.connections, server.pid())?,
+            None => Foreground { tasks: Vec::new(), how: mark::EMBEDDED.to_owned() },
+        };
+        Ok(())
+    }
+
+    /// Starts another driver where it has ended.
+    pub(crate) fn revive_driver(&mut self) -> Result<(), Error> {
+        if !self.driver.is_alive() {
+            self.driver = Driver::spawn_as(&self.exe, &self.wrapper, &self.stop)?;
+            self.keeper.adopt(self.driver.pid())?;
+        }
+        Ok(())
+    }
+
+    /// Waits until background work is at its floor; `false` if the ceiling was hit.
+    pub(crate) fn calm(&mut self, ceiling: Duration) -> Result<bool, Error> {
+        match &self.server {
+            None => Ok(true),
+            Some(server) => {
+                let tasks = &self.foreground.tasks;
+                let waited = calm::until_calm(server.pid(), tasks, ceiling, &self.stop)?;
+                Ok(waited == calm::Wait::Met)
+            }
+        }
+    }
+
+    /// Waits until the server has no pending background work and its background tasks are idle,
+    /// both at once: a calm server may have new pending work. Returns what was left when the wait
+    /// ended; nothing if all went well.
+    pub(crate) fn drain(
+        &mut self,
+        ceiling: Duration,
+        patience: Patience,
+    ) -> Result<Vec<String>, Error> {
+        let start = Instant::now();
+        loop {
+            let rest = ceiling.saturating_sub(start.elapsed());
+            let (driver, debts) = (&mut self.driver, &self.debts);
+            let unpaid = calm::until_paid(driver, debts, rest, patience, &self.stop)?;
+            let rest = ceiling.saturating_sub(start.elapsed());
+            let calm = self.calm(rest.max(CALM_AFTER_DEBTS))?;
+            let mut left = calm::left(&mut self.driver, &self.debts)?;
+            if calm && unpaid.is_empty() && !left.is_empty() && start.elapsed() < ceiling {
+                continue;
+            }
+            if !calm {
+                left.push("background work".to_owned());
+            }
+            return Ok(left);
+        }
+    }
+
+    /// What the server owes now, one entry per debt that it knows.
+    pub(crate) fn owed(&mut self) -> Result<Vec<String>, Error> {
+        let mut owed = Vec::new();
+        for debt in &self.debts {
+            if let Some(amount) = calm::owed_amount(&mut self.driver, debt)? {
+                owed.push(format!("{} {amount}", debt.name));
+            }
+        }
+        let in_files = self.product.owed_in_files(&self.data).into_iter();
+        owed.extend(in_files.map(|(name, amount)| format!("{name} {amount}")));
+        Ok(owed)
+    }
+
+    pub(crate) fn freeze(&mut self) -> Result<(), Error> {
+        self.server.as_mut().map_or(Ok(()), Server::freeze).map_err(Error::from)
+    }
+
+    pub(crate) fn thaw(&mut self) -> Result<(), Error> {
+        self.server.as_mut().map_or(Ok(()), Server::thaw).map_err(Error::from)
+    }
+
+    /// Does `work` with the server thawed, and freezes it again however that ends.
+    pub(crate) fn thawed<T>(
+        &mut self,
+        work: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        thaw::between(self, Self::thaw, Self::freeze, work)
+    }
+
+    /// Size of tables and indexes: that of their files, or as the server tells it.
+    pub(crate) fn database_bytes(&mut self) -> Result<Option<f64>, Error> {
+        let Size::Sql(sql) = self.size else {
+            return Ok(self.size.of_files(&self.data).map(|bytes| bytes as f64));
+        };
+        let rows = self.driver.query(sql)?;
+        let value = rows.first().and_then(|row| row.last().cloned()).flatten();
+        Ok(value.and_then(|text| text.trim().parse::<f64>().ok()))
+    }
+
+    /// Names and values that a query tells.
+    pub(crate) fn pairs(&mut self, sql: &str) -> Result<Levels, Error> {
+        let pair = |mut row: Vec<Option<String>>| {
+            let value = row.pop().flatten().unwrap_or_default();
+            let name = row.into_iter().next().flatten();
+            name.map(|name| (name, value))
+        };
+        Ok(self.driver.query(sql)?.into_iter().filter_map(pair).collect())
+    }
+
+    /// Fails where a factor has not had its effect on this start. Configurations that are compared
+    /// are read back too.
+    fn check_factors(&mut self, run: &Run<'_>, subject: usize) -> Result<(), Error> {
+        let factors = &run.plan.experiment.factors;
+        let compared = |factor: &Factor| factor.name == "config" && factor.levels.len() > 1;
+        let settings = match factors.iter().any(compared) {
+            true => Some(self.pairs(self.product.readback_sql())?),
+            false => None,
+        };
+        let installed = run.installed[subject].as_ref();
+        let up = Up {
+            subject: run.subject(subject),
+            pid: self.server.as_ref().map_or(self.driver.pid(), Server::pid),
+            target: &self.target,
+            program: installed.map_or(&run.options.exe, |installed| &installed.binary),
+            version: &self.version,
+            settings: settings.as_ref(),
+        };
+        Ok(dbms::factor::check(&up)?)
+    }
+
+    /// Replaces the compiled workload.
+    pub(crate) fn compile(&mut self, assignment: &Assignment) -> Result<(), Error> {
+        match self.driver.ask(&Command::Compile(Box::new(assignment.clone())))? {
+            Reply::Done => Ok(()),
+            other => Err(unexpected("compile", &other)),
+        }
+    }
+
+    /// Whose counters are read.
+    pub(crate) fn counted(&self) -> probe::Target {
+        let mut target = probe::Target::new(&self.data);
+        target.server_pids = self.server.iter().map(Server::pid).collect();
+        target.foreground.clone_from(&self.foreground.tasks);
+        target.client_pids = vec![self.driver.pid()];
+        target
+    }
+
+    /// Whether the engine works in the driver.
+    pub(crate) fn is_embedded(&self) -> bool {
+        matches!(self.target.endpoint, Endpoint::File(_) | Endpoint::Nowhere)
+    }
+
+    /// What the record says of an error: for a dead server or a lost connection, the last lines of
+    /// the server's log with it.
+    pub(crate) fn reason(&self, error: &Error) -> String {
+        match &self.server {
+            Some(server) if !server.is_alive() => {
+                let log = server.log_tail(LOG_LINES);
+                format!("the server ended during a slice ({error}); its log ends with:\n{log}")
+            }
+            Some(server) if matches!(error, Error::Sql { lost: true, .. }) => {
+                let log = server.log_tail(LOG_LINES);
+                format!("{error}; the server is still running, and its log ends with:\n{log}")
+            }
+            _ => error.to_string(),
+        }
+    }
+
+    /// Ends driver and server; the server shuts down cleanly, so that its folder can serve as a
+    /// template.
+    pub(crate) fn end(mut self) -> Result<(), Error> {
+        self.thaw()?;
+        let _ = self.driver.ask(&Command::Close);
+        drop(self.driver);
+        match self.server {
+            Some(server) => Ok(server.stop()?),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Whether the server answers on its control connection.
+fn answers(driver: &mut Driver, target: &Target) -> Result<(), NotReady> {
+    let connect = Command::Connect { target: target.clone(), clients: 0 };
+    match driver.ask(&connect) {
+        Ok(Reply::Connected { .. }) => Ok(()),
+        Ok(other) => Err(NotReady::Never(unexpected("connect", &other).to_string())),
+        Err(error @ Error::Sql { .. }) => Err(NotReady::Yet(error.to_string())),
+        Err(error) => Err(NotReady::Never(error.to_string())),
+    }
+}
+
+/// An empty data folder, made by the server's own means.
+pub(crate) fn initialise(run: &Run<'_>, subject: usize, folder: &Path) -> Result<(), Error> {
+    data::make_parent(run, folder)?;
+    let Subject { label, build, config, .. } = &run.plan.subjects[subject];
+    match &run.installed[subject] {
+        None => Ok(dbms::create_private_folder(folder)?),
+        Some(installed) => {
+            let (data, place) = (folder, &run.place);
+            let launch = Launch { installed, config, build, data, place, label };
+            Ok(dbms::initialise(&launch, &run.keeper)?)
+        }
+    }
+}

@@ -1,0 +1,15 @@
+//! Servers that are up: each with the driver that is connected to it, its data folder and its
+//! tables. Nothing here knows slices or records.
+
+mod calm;
+pub(crate) mod data;
+mod driver;
+mod foreground;
+mod instance;
+pub(crate) mod tables;
+pub(crate) mod thaw;
+
+pub(crate) use calm::Patience;
+pub use driver::Driver;
+pub(crate) use driver::{OwnServer, Wrapper, unexpected};
+pub(crate) use instance::{Instance, initialise};

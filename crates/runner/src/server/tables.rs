@@ -1,0 +1,43 @@
+//! The tables of a plan, as they are loaded.
+
+use super::Instance;
+use crate::{Error, run::Run};
+use model::schema::{Schema, Table};
+
+/// Names of all tables of a schema, copies and all.
+pub(crate) fn names(schema: &Schema) -> Vec<String> {
+    schema.tables.iter().flat_map(Table::copy_names).collect()
+}
+
+/// Reads every table and index into the cache.
+pub(crate) fn warm(run: &Run<'_>, instance: &mut Instance) -> Result<(), Error> {
+    let protocol = instance.target.protocol.clone();
+    for (table, n, name) in copies(run) {
+        for dialect in ["any", &protocol] {
+            for sql in table.warm.get(dialect).into_iter().flatten() {
+                instance
+                    .driver
+                    .query(&sql.replace("{table}", &name).replace("{n}", &n.to_string()))?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Names of all loaded tables.
+pub(crate) fn all(run: &Run<'_>) -> Vec<String> {
+    copies(run).into_iter().map(|(_, _, name)| name).collect()
+}
+
+/// Every numbered copy of every table of the plan, with its number and name.
+fn copies<'a>(run: &Run<'a>) -> Vec<(&'a Table, u64, String)> {
+    let mut found: Vec<(&Table, u64, String)> = Vec::new();
+    for table in run.plan.schemas.iter().flat_map(|schema| &schema.tables) {
+        for (n, name) in (1..).zip(table.copy_names()) {
+            if found.iter().all(|(_, _, known)| *known != name) {
+                found.push((table, n, name));
+            }
+        }
+    }
+    found
+}

@@ -1,0 +1,44 @@
+//! The phase that creates secondary indexes, each timed.
+
+use crate::{Error, clock::monotonic_ns, run::Run, server::unexpected, trial::Trial};
+use model::{
+    drive::{Command, IndexJob, IndexTime, OpReport, Percentiles, Reply, StretchReport},
+    plan::Phase,
+};
+
+/// Creates them and reports each DDL statement as an operation whose service time is its wall time.
+/// The `rows` of the tables count as changed: the published figure is indexed rows per second.
+pub(crate) fn create(
+    run: &Run<'_>,
+    trial: &mut Trial,
+    phase: &Phase,
+    rows: u64,
+) -> Result<StretchReport, Error> {
+    let engine = run.subject(trial.subject).config.engine.clone().unwrap_or_default();
+    let schema = run.schema_of(phase)?.clone();
+    let job = IndexJob { schema, engine };
+    let start_ns = monotonic_ns();
+    let times = match trial.instance.driver.ask(&Command::Index(job))? {
+        Reply::Indexed(times) => times,
+        other => return Err(unexpected("index", &other)),
+    };
+    let mut report = StretchReport { start_ns, end_ns: monotonic_ns(), ..Default::default() };
+    report.scheduled = times.len() as u64;
+    report.succeeded = report.scheduled;
+    report.others = report.scheduled;
+    report.rows_changed = rows;
+    report.ops = times.iter().map(operation).collect();
+    Ok(report)
+}
+
+fn operation(time: &IndexTime) -> OpReport {
+    let us = time.seconds * 1e6;
+    let all = Percentiles { mean: us, p50: us, p95: us, p99: us, p999: us, max: us, min: us };
+    OpReport {
+        name: time.sql.split_whitespace().collect::<Vec<_>>().join(" "),
+        count: 1,
+        service_us: all,
+        response_us: all,
+        ..Default::default()
+    }
+}

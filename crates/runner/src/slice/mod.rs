@@ -1,0 +1,364 @@
+//! One slice: thaw, a discarded start, the measured stretch, the drain, freeze.
+
+mod indexes;
+pub(crate) mod intrusive;
+mod rows;
+
+use crate::{
+    Error, by_role,
+    clock::wall_us,
+    host::{files, others},
+    instruments::{Findings, Opened, observe},
+    ledger::Activity,
+    run::Run,
+    server::Patience,
+    trial::Trial,
+};
+use model::{
+    drive::StretchReport,
+    mark,
+    number::ordinal,
+    plan::{Phase, PhaseKind},
+    reading::{Reading, Scope},
+    record::{SliceRecord, SliceState},
+    schedule::{After, Slice},
+};
+use rows::Held;
+use std::time::{Duration, Instant};
+
+/// How long the background work of one writing slice may take before the slice is marked.
+const DRAIN_CEILING: Duration = Duration::from_secs(15);
+
+/// The discarded start draws from a stream of its own.
+const WARMUP_SEED: u64 = 0x5eed_0000_0000_0001;
+
+/// What a slice gave before it became a record.
+struct Measured {
+    /// Wall clock at the start of the measured stretch, microseconds since 1970.
+    from_us: u64,
+    work: StretchReport,
+    readings: Vec<Reading>,
+    drained: Vec<Reading>,
+    drain_seconds: f64,
+    marks: Vec<String>,
+    artefacts: Vec<String>,
+}
+
+/// Executes a slice and records it. Only errors that are not the subject's own end the run.
+pub(crate) fn execute(run: &mut Run<'_>, trial: &mut Trial, slice: &Slice) -> Result<(), Error> {
+    let mut record = blank(run, trial, slice);
+    run.now(&doing(&record));
+    let announcement = run.options.announcement.as_deref();
+    let mut concurrent = others::concurrent(announcement);
+    let measured = measured_and_counted(run, trial, slice);
+    concurrent.extend(others::concurrent(announcement));
+    concurrent.sort();
+    concurrent.dedup();
+    match trial.keep_apart(measured)? {
+        Some((measured, miscount)) => {
+            fill_in(&mut record, trial, measured);
+            if let Some(reason) = &mut record.reason {
+                let source = &run.plan.phases[slice.phase].script.source;
+                // The load engine has named the line where it knows it.
+                if !reason.contains(source.as_str()) {
+                    reason.push_str(&format!("; the workload is `{source}`"));
+                }
+            }
+            if let Some(reason) = miscount {
+                record.state = SliceState::Failed;
+                record.reason.get_or_insert(reason);
+            }
+        }
+        None => {
+            record.state = SliceState::Failed;
+            record.reason.clone_from(&trial.broken);
+            note_indexes(run, trial, slice);
+        }
+    }
+    record.marks.extend(concurrent);
+    let embedded = trial.instance.is_embedded();
+    if embedded {
+        let (phase, report) = (&run.plan.phases[slice.phase], record.work.as_ref());
+        let null = run.calibration.null_readings(phase, &record.readings, report);
+        record.readings.extend(null);
+    }
+    record.readings.extend(trial.of_phase.readings.iter().cloned());
+    record.artefacts.extend(trial.of_phase.artefacts.iter().cloned());
+    let sizes = [
+        ("database_bytes", trial.database_bytes),
+        ("data_folder_bytes", Some(dbms::bytes_below(&trial.instance.data) as f64)),
+    ];
+    record.readings.extend(sizes.into_iter().filter_map(|(counter, bytes)| {
+        let scope = if embedded { Scope::Client } else { Scope::Server };
+        Some(Reading { scope, counter: counter.to_owned(), start: 0.0, end: bytes? })
+    }));
+    trial.writer.slice(&record)?;
+    run.slice_done(&record);
+    Ok(())
+}
+
+/// What a slice does, for a display.
+fn doing(record: &SliceRecord) -> String {
+    let part = match record.state {
+        SliceState::Discarded => "discarded start".to_owned(),
+        _ => format!("round {}", ordinal(record.round)),
+    };
+    let (subject, phase) = (&record.subject, &record.phase);
+    format!("block {}: {phase} on {subject}, {part}", ordinal(record.block))
+}
+
+/// A slice, and what is wrong with the rows that it left, where its roles insert and delete.
+fn measured_and_counted(
+    run: &mut Run<'_>,
+    trial: &mut Trial,
+    slice: &Slice,
+) -> Result<(Measured, Option<String>), Error> {
+    let phase = &run.plan.phases[slice.phase];
+    let script = &phase.script;
+    let counted = phase.kind == PhaseKind::Index || script.ends_by_itself();
+    let before = match counted {
+        true => Some(rows_before(run, trial, phase)?),
+        false => None,
+    };
+    if script.writes() {
+        // Whatever comes of it, the tables do not hold what was counted.
+        trial.rows = None;
+    }
+    let measured = trial.thawed(|trial| measure(run, trial, slice, before))?;
+    if slice.after == After::Drain {
+        files::sync_file_system(&trial.instance.data)?;
+    }
+    let Some(before) = before else { return Ok((measured, None)) };
+    let (found, bytes) = trial
+        .thawed(|trial| Ok((rows::count(run, trial, phase)?, trial.instance.database_bytes()?)))?;
+    // What inserts grows: its size is that of its end.
+    trial.database_bytes = bytes;
+    let tables = rows::tables_of(run, phase)?;
+    let held = Held { rows: before, tables: tables.len() as u64 };
+    trial.rows = Some((tables, found));
+    let expected = rows::expected(before, script, &measured.work);
+    let miscount =
+        rows::mismatch(expected, found).or_else(|| rows::missed(held, script, &measured.work));
+    Ok((measured, miscount))
+}
+
+/// Rows of a phase's tables: as last counted, if these were counted and nothing has written since.
+fn rows_before(run: &Run<'_>, trial: &mut Trial, phase: &Phase) -> Result<u64, Error> {
+    let tables = rows::tables_of(run, phase)?;
+    match &trial.rows {
+        Some((known, rows)) if *known == tables => Ok(*rows),
+        _ => trial.thawed(|trial| rows::count(run, trial, phase)),
+    }
+}
+
+/// Records a slice that cannot be executed, with the reason.
+pub(crate) fn refuse(
+    run: &mut Run<'_>,
+    trial: &mut Trial,
+    slice: &Slice,
+    reason: &str,
+) -> Result<(), Error> {
+    let mut record = blank(run, trial, slice);
+    record.state = SliceState::Failed;
+    let first = reason.lines().next().unwrap_or_default();
+    record.reason = Some(match trial.broken {
+        Some(_) => format!("not executed, because of an earlier failure: {first}"),
+        None => first.to_owned(),
+    });
+    note_indexes(run, trial, slice);
+    trial.writer.slice(&record)?;
+    run.slice_done(&record);
+    Ok(())
+}
+
+/// Notes which tables are not what they should be, if this phase was to create indexes and broke.
+fn note_indexes(run: &Run<'_>, trial: &mut Trial, slice: &Slice) {
+    let phase = &run.plan.phases[slice.phase];
+    if phase.kind == PhaseKind::Index {
+        let schema = phase.script.schema.clone();
+        trial.unindexed.entry(schema).or_insert_with(|| phase.name.clone());
+    }
+}
+
+fn fill_in(record: &mut SliceRecord, trial: &Trial, measured: Measured) {
+    record.wall_start_us = measured.from_us;
+    record.marks.extend(measured.marks);
+    record.readings = measured.readings;
+    record.drained = measured.drained;
+    record.drain_seconds = measured.drain_seconds;
+    record.artefacts = measured.artefacts;
+    if measured.work.failed > 0 {
+        let first = measured.work.errors.first();
+        let words = first.map_or_else(String::new, |e| format!(" ({}: {})", e.code, e.message));
+        record.state = SliceState::Failed;
+        record.reason = Some(format!(
+            "{} of {} operations failed{words}",
+            measured.work.failed, measured.work.scheduled
+        ));
+    }
+    if trial.instance.foreground.tasks.is_empty() && trial.instance.server.is_some() {
+        record.marks.push("foreground missing".to_owned());
+    }
+    record.work = Some(measured.work);
+}
+
+/// The discarded start and the measured stretch, with all instruments that do not disturb; then
+/// the drain. The instruments stay closed where something breaks.
+fn measure(
+    run: &mut Run<'_>,
+    trial: &mut Trial,
+    slice: &Slice,
+    rows: Option<u64>,
+) -> Result<Measured, Error> {
+    let phase = &run.plan.phases[slice.phase];
+    let mut instruments = std::mem::take(&mut trial.instruments);
+    if instruments.is_empty() {
+        return Err(Error::Driver("no counters are attached".to_owned()));
+    }
+    let activity = match slice.state {
+        SliceState::Measured => Activity::Measurement,
+        SliceState::Discarded | SliceState::Failed => Activity::WarmUp,
+    };
+    let mut found = Findings::default();
+    let mut window = Duration::ZERO;
+    let work = observe(&mut instruments.slice, &mut found, |found| {
+        if let Some(warmup) = slice.warmup {
+            let end = run.calibration.end(phase, warmup);
+            let driver = &mut trial.instance.driver;
+            run.during(Activity::WarmUp, |_| driver.stretch(end, slice.seed ^ WARMUP_SEED))?;
+        }
+        found.from_us = wall_us();
+        let start = Instant::now();
+        let work = observe(&mut instruments.window, found, |_| {
+            run.during(activity, |run| match phase.kind {
+                PhaseKind::Index => indexes::create(run, trial, phase, rows.unwrap_or(0)),
+                _ => {
+                    let end = run.calibration.end(phase, slice.length);
+                    trial.instance.driver.stretch(end, slice.seed)
+                }
+            })
+        })?;
+        window = start.elapsed();
+        Ok(work)
+    })?;
+    trial.writer.series(&found.series)?;
+    let idle = window.saturating_sub(length(&work));
+    let stopped = phase.kind != PhaseKind::Index && ran_on(idle, length(&work));
+    let mut measured = measured(trial, phase, work, found)?;
+    measured.marks.extend(stopped.then(|| mark::STOPPED.to_owned()));
+    if slice.after == After::Drain {
+        let window = &mut instruments.window;
+        run.during(Activity::Maintenance, |_| drain(trial, window, &mut measured))?;
+    }
+    trial.instruments = instruments;
+    Ok(measured)
+}
+
+/// What a stretch and its instruments gave. Fails where the server was lost on the way.
+fn measured(
+    trial: &mut Trial,
+    phase: &Phase,
+    work: StretchReport,
+    found: Findings,
+) -> Result<Measured, Error> {
+    if let Some(lost) = &work.lost {
+        let message =
+            format!("{} connections were lost ({}: {})", lost.count, lost.code, lost.message);
+        return Err(Error::Sql { message, lost: true });
+    }
+    if let Some(server) = trial.instance.server.as_ref().filter(|server| !server.is_alive()) {
+        let message = format!("the server with process {} is gone", server.pid());
+        return Err(Error::Sql { message, lost: true });
+    }
+    let mut readings = found.readings;
+    let serving = &trial.instance.foreground.tasks;
+    readings.extend(by_role::readings(&phase.script, serving, &found.tasks));
+    Ok(Measured {
+        from_us: found.from_us,
+        work,
+        readings,
+        drained: Vec::new(),
+        drain_seconds: 0.0,
+        marks: found.marks,
+        artefacts: trial.keep_artefacts(&found.artefacts)?,
+    })
+}
+
+/// How long a stretch worked.
+fn length(report: &StretchReport) -> Duration {
+    Duration::from_nanos(report.end_ns.saturating_sub(report.start_ns))
+}
+
+/// Whether the counters ran on without work for so long that their values are not those of the
+/// work. What the driver needs for its report is less.
+fn ran_on(idle: Duration, work: Duration) -> bool {
+    idle >= Duration::from_secs(1).max(work / 2)
+}
+
+/// The server pays what the slice left it to pay; the whole server's counters cover that time too.
+fn drain(
+    trial: &mut Trial,
+    window: &mut [Box<dyn Opened>],
+    measured: &mut Measured,
+) -> Result<(), Error> {
+    let start = Instant::now();
+    let left = trial.instance.drain(DRAIN_CEILING, Patience::WhilePaying)?;
+    if !left.is_empty() {
+        measured.marks.push("background work pending after the drain".to_owned());
+        trial.event("warning", &format!("background work pending: {}", left.join(", ")), None)?;
+    }
+    measured.drain_seconds = start.elapsed().as_secs_f64();
+    for instrument in window.iter_mut().rev() {
+        measured.drained.extend(instrument.with_drain()?);
+    }
+    Ok(())
+}
+
+/// A record with everything that is known before the slice.
+fn blank(run: &Run<'_>, trial: &Trial, slice: &Slice) -> SliceRecord {
+    let phase = &run.plan.phases[slice.phase];
+    let subject = run.subject(trial.subject);
+    let mut levels = subject.levels.clone();
+    levels.extend(phase.levels.clone());
+    SliceRecord {
+        block: trial.header.block,
+        subject: subject.label.clone(),
+        phase: phase.name.clone(),
+        workload: phase.script.workload.clone(),
+        group: phase.group.clone(),
+        position: u32::try_from(slice.phase).unwrap_or(u32::MAX),
+        range: phase.range,
+        clients: phase.clients,
+        levels,
+        round: slice.round,
+        order: slice.order,
+        seed: slice.seed,
+        state: slice.state,
+        reason: None,
+        marks: trial.marks.clone(),
+        wall_start_us: wall_us(),
+        work: None,
+        readings: Vec::new(),
+        drained: Vec::new(),
+        drain_seconds: 0.0,
+        artefacts: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counters_that_run_on_without_work_are_found() {
+        let check = |idle: f64, work: f64, expected: bool| {
+            let [idle, work] = [idle, work].map(Duration::from_secs_f64);
+            assert_eq!(ran_on(idle, work), expected, "{idle:?} {work:?}");
+        };
+        check(0.05, 0.1, false);
+        check(0.9, 0.1, false);
+        check(1.0, 2.0, true);
+        check(1.4, 3.0, false);
+        check(20.0, 30.0, true);
+    }
+}

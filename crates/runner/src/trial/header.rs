@@ -1,0 +1,89 @@
+//! The head of a trial's record.
+
+use crate::{Error, run::Run, server::Instance};
+use dbms::Server;
+use model::{
+    Levels, provenance::Provenance, record::TrialHeader, secret::HIDDEN, subject::Subject,
+};
+
+/// The head of a trial's record: what the server is and how it is configured, as it reports it.
+pub(crate) fn header(
+    run: &Run<'_>,
+    subject: usize,
+    block: u32,
+    instance: &mut Instance,
+) -> Result<TrialHeader, Error> {
+    let about: &Subject = run.subject(subject);
+    let seed = run.plan.blocks.iter().find(|b| b.index == block).map_or(0, |b| b.seed);
+    let settings = settings(instance, about)?;
+    let provenance = provenance(run, subject, instance)?;
+    let rendered = instance.server.as_ref().map(Server::rendered);
+    let installed = run.installed[subject].as_ref();
+    Ok(TrialHeader {
+        format: model::record::RECORD_FORMAT,
+        trial: String::new(),
+        run: String::new(),
+        experiment: run.plan.experiment.name.clone(),
+        plan: run.plan.hash.clone(),
+        block,
+        subject: about.label.clone(),
+        server_version: instance.server_version.clone(),
+        binary_sha256: installed.map(|i| i.binary_sha256.clone()).unwrap_or_default(),
+        configuration: rendered.map(|r| r.text.clone()).unwrap_or_default(),
+        settings,
+        ignored_settings: rendered.map(|r| r.ignored.clone()).unwrap_or_default(),
+        seed,
+        foreground: instance.foreground.how.clone(),
+        provenance,
+    })
+}
+
+/// Where the build of a subject comes from. A server that reports nothing of it has the rest.
+fn provenance(run: &Run<'_>, subject: usize, instance: &mut Instance) -> Result<Provenance, Error> {
+    let reported = match instance.pairs(instance.product.build_sql()) {
+        Err(Error::Sql { lost: false, .. }) => Levels::new(),
+        other => other?,
+    };
+    Ok(match &run.installed[subject] {
+        Some(installed) => installed.provenance(reported)?,
+        None => {
+            let library = run.subject(subject).build.basedir.as_deref();
+            dbms::provenance::of_library(library, reported)
+        }
+    })
+}
+
+/// The settings as the server reports them, by name. Fails where an embedded engine does not know
+/// one that the configuration has.
+pub(crate) fn settings(instance: &mut Instance, about: &Subject) -> Result<Levels, Error> {
+    let product = instance.product;
+    let mut settings = instance.pairs(product.settings_sql())?;
+    for (name, sql) in product.settings_by_name(&about.config) {
+        let told = instance.driver.query(&sql)?.into_iter().flatten().flatten().next();
+        let configured = about.config.settings.iter().any(|setting| setting.name == name);
+        match told {
+            Some(value) => drop(settings.insert(name, value)),
+            None if configured => return Err(unknown_setting(about, &name)),
+            None => {}
+        }
+    }
+    // Servers may write names otherwise.
+    let plain = |name: &str| name.to_lowercase().replace('-', "_");
+    let hidden = about.config.settings.iter().filter(|setting| setting.is_secret());
+    let hidden: Vec<String> = hidden.map(|setting| plain(&setting.name)).collect();
+    for (name, value) in &mut settings {
+        if hidden.contains(&plain(name)) {
+            HIDDEN.clone_into(value);
+        }
+    }
+    Ok(settings)
+}
+
+/// An embedded engine ignores what it does not know, which would compare equal subjects.
+fn unknown_setting(subject: &Subject, name: &str) -> Error {
+    Error::Preflight(format!(
+        "`{}` sets `{name}`, which {} does not know or does not report: check the spelling, or \
+         leave it out",
+        subject.label, subject.build.server
+    ))
+}
