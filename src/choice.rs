@@ -48,7 +48,8 @@ impl Choice {
     }
 }
 
-/// The known names that fit any pattern, in the order of the patterns.
+/// The known names that fit any pattern, in the order of the patterns, and in their natural order
+/// where one pattern fits several.
 fn matching(
     (kind, flag): (&str, &str),
     patterns: &[String],
@@ -64,10 +65,11 @@ fn matching(
                 || archive::short_label(name) == pattern
                 || glob.as_ref().is_some_and(|glob| glob.matches(name))
         };
-        let mut found =
-            known.iter().filter(|label| fits(label) || fits(names.short(label))).peekable();
+        let mut found: Vec<&String> =
+            known.iter().filter(|label| fits(label) || fits(names.short(label))).collect();
+        found.sort_by(|a, b| model::natural::compare(a, b));
         anyhow::ensure!(
-            found.peek().is_some(),
+            !found.is_empty(),
             "no {kind} fits `{pattern}` of `{flag}`; {}",
             nearest(pattern, known)
         );
@@ -177,6 +179,9 @@ mod tests {
         assert_eq!(chosen(&two).unwrap(), two);
         assert_eq!(chosen(&["pg*", "my8010*", "*pg*"]).unwrap(), two);
         assert_eq!(chosen(&["pg181_o2nofp.x10a_c8r32"]).unwrap(), two[..1]);
+        let known = ["ma-10.2", "ma-9.1"].map(str::to_owned);
+        let all = matching(("variant", "--variant"), &["ma*".to_owned()], &known).unwrap();
+        assert_eq!(all, ["ma-9.1", "ma-10.2"]);
     }
 
     #[test]

@@ -2,16 +2,16 @@
 
 use crate::{
     choice::{self, Choice},
-    details,
+    details, two_runs,
 };
 use analysis::{Comparison, Design, Input, Observations};
 use model::{
     imported::{ImportHeader, ImportedValue},
-    mark,
+    mark::Mark,
     measurement::Measurement,
     record::SliceState,
 };
-use report::{Details, Rendered, Report, Screen, View, format::Format};
+use report::{Details, Rendered, Report, Screen, View};
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
@@ -72,10 +72,6 @@ pub(crate) fn report(
     selection: &Selection,
     request: &Request,
 ) -> anyhow::Result<Report> {
-    let metrics = match request.metrics.as_slice() {
-        [] => Vec::new(),
-        names => analysis::select_metrics(names)?,
-    };
     let mut stored = results.slices(selection)?;
     anyhow::ensure!(
         !(stored.slices.is_empty() && stored.imported.is_empty()),
@@ -84,7 +80,7 @@ pub(crate) fn report(
     );
     chosen_archives(&mut stored, &request.choice)?;
     let format = report::format::find(&request.format);
-    let detailed = format.is_some_and(Format::shows_details);
+    let detailed = format.is_some_and(|format| format.shows_details);
     let mut comparisons = Vec::new();
     let mut all_details = Vec::new();
     for slices in by_run(&stored.slices) {
@@ -94,6 +90,7 @@ pub(crate) fn report(
             false => details::origin(results, slices)?,
         });
         comparisons.push(compared.comparison);
+        warn_of_earlier_run(&mut comparisons, &all_details);
     }
     let mut imported = stored.imported.into_iter().peekable();
     while let Some(first) = imported.next() {
@@ -109,14 +106,57 @@ pub(crate) fn report(
         all_details.push(if detailed { compared.with_more(own, request)? } else { own });
         comparisons.push(compared.comparison);
     }
-    choose_variants(&mut comparisons, &mut all_details, &request.choice)?;
+    let mut report = requested(comparisons, all_details, request)?;
+    if let Some(first) = report.comparisons.first_mut() {
+        first.warnings.extend(stored.warnings);
+    }
+    Ok(report)
+}
+
+/// A run compared with another one, each given by its identifier or the start of it.
+pub(crate) fn report_of_runs(
+    results: &Results,
+    base: &str,
+    new: &str,
+    request: &Request,
+) -> anyhow::Result<Report> {
+    requested(vec![two_runs::compare(results, base, new)?], Vec::new(), request)
+}
+
+/// Comparisons with the variants, metrics and form that are asked for.
+fn requested(
+    mut comparisons: Vec<Comparison>,
+    mut details: Vec<Details>,
+    request: &Request,
+) -> anyhow::Result<Report> {
+    let metrics = match request.metrics.as_slice() {
+        [] => Vec::new(),
+        names => analysis::select_metrics(names)?,
+    };
+    choose_variants(&mut comparisons, &mut details, &request.choice)?;
     request.view.check(&comparisons)?;
     let mut view = request.view.clone();
     view.aliases = choice::known_aliases(&view.aliases, &labels(&comparisons))?;
-    if let Some(first) = comparisons.first_mut() {
-        first.warnings.extend(stored.warnings);
-    }
-    Ok(Report { comparisons, metrics, details: all_details, view, screen: request.screen })
+    Ok(Report { comparisons, metrics, details, view, screen: request.screen })
+}
+
+/// Says how the trials of the last comparison differ from those of the last run of its experiment,
+/// whose values stand apart.
+fn warn_of_earlier_run(comparisons: &mut [Comparison], details: &[Details]) {
+    let Some((last, earlier)) = comparisons.split_last_mut() else { return };
+    let Some(index) = earlier.iter().rposition(|one| one.experiment == last.experiment) else {
+        return;
+    };
+    let (Some(one), Some(other)) = (details.get(index), details.last()) else { return };
+    let mut trials: Vec<_> = one.trials.iter().chain(&other.trials).cloned().collect();
+    // It names the run's folders, so it always differs.
+    trials.iter_mut().for_each(|trial| trial.header.configuration.clear());
+    let trials = trials.iter().map(|trial| (&trial.header, &trial.environment));
+    let found = analysis::residue(trials);
+    let run = &one.run;
+    let said = found.into_iter().filter(|said| !last.warnings.contains(said));
+    let said: Vec<_> = said.map(|said| format!("with the earlier run `{run}`, {said}")).collect();
+    last.warnings.extend(said);
 }
 
 /// Leaves the slices and values of the chosen archives and experiments.
@@ -204,7 +244,7 @@ pub(crate) fn missed_rates(
     for slices in by_run(&stored.slices) {
         for measurement in observed(results, slices)?.1.measurements {
             let marks = measurement.marks.iter();
-            for mark in marks.filter(|mark| mark.starts_with(mark::SLA_MISSED)) {
+            for mark in marks.filter(|mark| matches!(mark, Mark::Missed(_))) {
                 let sentence = format!("{} {}: {mark}", measurement.subject, measurement.phase);
                 if !missed.contains(&sentence) {
                     missed.push(sentence);
@@ -232,10 +272,15 @@ pub(crate) fn observed(
 ) -> anyhow::Result<(Design, Observations)> {
     let run = slices.first().map_or("", |slice| slice.run.as_str());
     let design = Design::of(&results.plan_of(run)?);
+    let observations = observed_in(&design, slices);
+    Ok((design, observations))
+}
+
+/// What slices tell, the phases being those of `design`.
+pub(crate) fn observed_in(design: &Design, slices: &[StoredSlice]) -> Observations {
     let inputs =
         slices.iter().map(|s| Input { experiment: &s.experiment, run: &s.run, slice: &s.slice });
-    let observations = analysis::observe(inputs, &|_, phase| design.facts(phase));
-    Ok((design, observations))
+    analysis::observe(inputs, &|_, phase| design.facts(phase))
 }
 
 /// A comparison and what it was made from.
@@ -273,7 +318,14 @@ fn compare(
     let trials = results.trials(run)?;
     let known = trials.iter().map(|trial| (&trial.header, &trial.environment));
     comparison.warnings.extend(analysis::residue(known));
-    comparison.builds = analysis::build_differences(trials.iter().map(|trial| &trial.header));
+    let headers = || trials.iter().map(|trial| &trial.header);
+    let plan = results.plan_of(run)?;
+    let build = |subject: &str| {
+        let known = plan.subjects.iter().find(|known| known.label == subject)?;
+        known.levels.get("build").cloned()
+    };
+    comparison.warnings.extend(analysis::same_binaries(headers(), &build));
+    comparison.builds = analysis::build_differences(headers());
     Ok(Compared { comparison, design, observations })
 }
 

@@ -1,9 +1,9 @@
 //! What a run would refuse, found while it is planned: without a server.
 
-use load::{fill, program::Cast};
+use load::{fill, program::Roles};
 use model::{
     drive::{Assignment, LoadIndexes, LoadJob},
-    plan::{Phase, PhaseKind, Plan},
+    plan::{Phase, Plan},
     schema::Schema,
 };
 use std::collections::BTreeSet;
@@ -21,26 +21,19 @@ pub(crate) fn check(plan: &Plan) -> anyhow::Result<()> {
     let protocols: BTreeSet<&str> = dialects.iter().map(|(dialect, _)| *dialect).collect();
     for phase in &plan.phases {
         let Some(schema) = schema_of(plan, phase) else { continue };
-        if matches!(phase.kind, PhaseKind::Settle | PhaseKind::Index) {
+        if !phase.kind.has_statements() {
             continue;
         }
-        let assignment = Assignment {
-            workload: plan.workloads[phase.workload].clone(),
-            schema: schema.clone(),
-            parameters: phase.parameters.clone(),
-            mode: phase.mode,
-        };
+        let assignment =
+            Assignment { script: phase.script.clone(), schema: schema.clone(), mode: phase.mode };
         for dialect in &protocols {
-            Cast::compile(&assignment, dialect)?;
+            Roles::compile(&assignment, dialect)?;
         }
     }
     for schema in &plan.schemas {
-        let uses = |phase: &&Phase| plan.workloads[phase.workload].schema == schema.name;
-        let Some(phase) = plan.phases.iter().find(uses) else { continue };
         for (dialect, engine) in &dialects {
             let job = LoadJob {
                 schema: schema.clone(),
-                parameters: phase.parameters.clone(),
                 engine: (*engine).to_owned(),
                 threads: 1,
                 seed: plan.experiment.seed,
@@ -54,6 +47,5 @@ pub(crate) fn check(plan: &Plan) -> anyhow::Result<()> {
 }
 
 fn schema_of<'a>(plan: &'a Plan, phase: &Phase) -> Option<&'a Schema> {
-    let name = &plan.workloads[phase.workload].schema;
-    plan.schemas.iter().find(|schema| schema.name == *name)
+    plan.schemas.iter().find(|schema| schema.name == phase.script.schema)
 }

@@ -11,10 +11,12 @@ mod details;
 mod doctor;
 mod exit;
 mod feasible;
+mod gate;
 mod progress;
 mod shell;
 mod signals;
 mod talk;
+mod two_runs;
 mod versions;
 
 use std::process::ExitCode;

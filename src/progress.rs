@@ -8,6 +8,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle as
 use live::Live;
 use model::{
     drive::StretchReport,
+    number::ordinal,
     plan::Plan,
     record::{SliceRecord, SliceState, TrialHeader},
 };
@@ -19,8 +20,9 @@ use std::{
     time::Duration,
 };
 
-/// Differing settings shown before the first slice; all of them are in the records.
-const SETTINGS_SHOWN: usize = 30;
+/// Differing settings shown before the first slice; the report has all of them. Of different
+/// products none are shown: nearly all settings of one are unknown to the other.
+const SETTINGS_SHOWN: usize = 8;
 
 /// How often the lines are redrawn.
 const TICK: Duration = Duration::from_millis(200);
@@ -31,6 +33,7 @@ pub(crate) struct Terminal {
     bar: ProgressBar,
     live: Arc<Mutex<Live>>,
     seen: Vec<TrialHeader>,
+    settings_shown: usize,
     reports: Reports,
 }
 
@@ -63,7 +66,8 @@ impl Terminal {
             );
         }
         bar.enable_steady_tick(TICK);
-        Self { style, bar, live, seen: Vec::new(), reports: Reports::None }
+        let (seen, settings_shown) = (Vec::new(), SETTINGS_SHOWN);
+        Self { style, bar, live, seen, settings_shown, reports: Reports::None }
     }
 
     /// The same with such reports.
@@ -73,8 +77,13 @@ impl Terminal {
     }
 
     /// The same for a run of this plan, whose estimate the remaining time begins with.
-    pub(crate) fn expecting(self, plan: &Plan) -> Self {
+    pub(crate) fn expecting(mut self, plan: &Plan) -> Self {
         lock(&self.live).expect_seconds(plan.estimate.seconds);
+        let mut products = plan.subjects.iter().map(|subject| &subject.build.server);
+        let first = products.next();
+        if products.any(|product| Some(product) != first) {
+            self.settings_shown = 0;
+        }
         self
     }
 
@@ -88,13 +97,16 @@ impl Terminal {
 
     fn ready(&mut self, block: u32, headers: &[TrialHeader]) {
         lock(&self.live).measuring();
-        for line in compare_with(&mut self.seen, headers) {
+        for line in compare_with(&mut self.seen, headers, self.settings_shown) {
             self.say(&line);
         }
         for header in headers {
             self.say(&format!(
-                "block {block}: {} is up, version {}, foreground: {}",
-                header.subject, header.server_version, header.foreground
+                "block {}: {} is up, version {}, foreground: {}",
+                ordinal(block),
+                header.subject,
+                header.server_version,
+                header.foreground
             ));
         }
     }
@@ -108,8 +120,8 @@ impl Terminal {
             env!("CARGO_PKG_VERSION"),
             record.subject,
             record.phase,
-            record.block,
-            record.round
+            ordinal(record.block),
+            ordinal(record.round)
         );
         self.bar.suspend(|| {
             let _ = talk::data(&talk::printable(&format!("{head}{text}")));
@@ -123,9 +135,11 @@ impl Terminal {
         lock(&self.live).slice(done, of, rate);
         if record.state == SliceState::Failed {
             let reason = record.reason.as_deref().unwrap_or("no reason is known");
-            self.say(&format!("failed: {} {}: {reason}", record.subject, record.phase));
+            let (subject, phase) = (&record.subject, &record.phase);
+            self.say(&format!("failed: {subject} {phase}: {reason}, slice {done} of {of}"));
         } else if self.style == ProgressStyle::Plain && measured {
-            talk::say(&plain_line(record, lock(&self.live).elapsed()));
+            let line = plain_line(record, lock(&self.live).elapsed());
+            talk::say(&format!("{line}, slice {done} of {of}"));
         }
     }
 }
@@ -172,31 +186,32 @@ fn drawn(
 
 /// The differences of settings between all subjects that were up, told when there is a new one:
 /// all at once before the first slice, or one after the other where they are up one at a time.
-fn compare_with(seen: &mut Vec<TrialHeader>, headers: &[TrialHeader]) -> Vec<String> {
+fn compare_with(seen: &mut Vec<TrialHeader>, headers: &[TrialHeader], shown: usize) -> Vec<String> {
     let known = seen.len();
     for header in headers {
         if seen.iter().all(|one| one.subject != header.subject) {
             seen.push(header.clone());
         }
     }
-    if seen.len() > known.max(1) { settings_lines(seen) } else { Vec::new() }
+    if seen.len() > known.max(1) { settings_lines(seen, shown) } else { Vec::new() }
 }
 
-/// The settings that differ between subjects, one line each, the number of the others last.
-fn settings_lines(headers: &[TrialHeader]) -> Vec<String> {
+/// The number of settings that differ between subjects and `shown` of them, one line each.
+fn settings_lines(headers: &[TrialHeader], shown: usize) -> Vec<String> {
     let differences = analysis::settings_differences(headers);
-    let mut lines = vec![match differences.len() {
+    let mut head = match differences.len() {
         1 => "1 effective setting differs between subjects".to_owned(),
         count => format!("{count} effective settings differ between subjects"),
-    }];
-    for difference in differences.iter().take(SETTINGS_SHOWN) {
+    };
+    if differences.len() > shown {
+        head.push_str("; the report lists them all");
+    }
+    let mut lines = vec![head];
+    for difference in differences.iter().take(shown) {
         let values = headers.iter().zip(&difference.values).map(|(header, value)| {
             format!("{}={}", header.subject, value.as_deref().unwrap_or("(none)"))
         });
         lines.push(format!("  {}: {}", difference.name, values.collect::<Vec<_>>().join("  ")));
-    }
-    if differences.len() > SETTINGS_SHOWN {
-        lines.push(format!("  … and {} more, in the records", differences.len() - SETTINGS_SHOWN));
     }
     lines
 }
@@ -249,11 +264,13 @@ mod tests {
         let (a, b) = (header("a", 0, "1"), header("b", 0, "2"));
         let expected = ["1 effective setting differs between subjects", "  cache: a=1  b=2"];
         let mut together = Vec::new();
-        assert_eq!(compare_with(&mut together, &[a.clone(), b.clone()]), expected);
-        assert!(compare_with(&mut together, &[header("a", 1, "1"), b.clone()]).is_empty());
+        assert_eq!(compare_with(&mut together, &[a.clone(), b.clone()], 1), expected);
+        assert!(compare_with(&mut together, &[header("a", 1, "1"), b.clone()], 1).is_empty());
         // In the classic design one server is up at a time.
         let mut one_by_one = Vec::new();
-        assert!(compare_with(&mut one_by_one, &[a]).is_empty());
-        assert_eq!(compare_with(&mut one_by_one, &[b]), expected);
+        assert!(compare_with(&mut one_by_one, std::slice::from_ref(&a), 1).is_empty());
+        assert_eq!(compare_with(&mut one_by_one, std::slice::from_ref(&b), 1), expected);
+        let counted = "1 effective setting differs between subjects; the report lists them all";
+        assert_eq!(compare_with(&mut Vec::new(), &[a, b], 0), [counted]);
     }
 }

@@ -1,7 +1,7 @@
 //! Which servers and versions there are, for the planner, which does not know server products.
 
 use dbms::Places;
-use model::subject::Build;
+use model::subject::{Build, Subject};
 
 /// Answers the planner from the table of server products and the builds on this host.
 pub(crate) struct HostVersions<'a> {
@@ -25,21 +25,22 @@ impl plan::Versions for HostVersions<'_> {
     }
 
     fn resolve(&self, server: &str, version: &str) -> Result<String, String> {
-        let build = build(server, version);
+        let build = Build::of(server, version);
         dbms::resolve(&build, self.places)
             .map(|resolved| resolved.version)
             .map_err(|error| error.to_string())
     }
-}
 
-/// A build that is named by server and version only.
-pub(crate) fn build(server: &str, version: &str) -> Build {
-    Build {
-        server: server.to_owned(),
-        version: version.to_owned(),
-        basedir: None,
-        attach: None,
-        prefix: Vec::new(),
-        environment: Vec::new(),
+    fn check_basedir(&self, build: &Build) -> Result<(), String> {
+        dbms::check_basedir(build, self.places).map_err(|error| error.to_string())
+    }
+
+    fn start_with(
+        &self,
+        factor: &str,
+        level: &str,
+        subject: &mut Subject,
+    ) -> Result<String, String> {
+        dbms::factor::give(factor, level, subject)
     }
 }

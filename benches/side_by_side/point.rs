@@ -7,7 +7,7 @@
 //! a host without hardware counters the rates are all that there is; the bench `statements` counts
 //! there.
 
-use crate::rig::Rig;
+use crate::rig::{self, Rig};
 use analysis::geometric_mean;
 use anyhow::Context;
 use model::{
@@ -87,9 +87,8 @@ fn with_sysbench(rig: &mut Rig, events: u64) -> anyhow::Result<f64> {
 
 fn with_driver(rig: &mut Rig, events: u64) -> anyhow::Result<f64> {
     let assignment = Assignment {
-        workload: rig.catalog.workload("point-query")?,
+        script: rig.catalog.workload("point-query")?.resolve(&rig::parameters())?,
         schema: rig.schema.clone(),
-        parameters: rig.parameters(),
         mode: None,
     };
     rig.compile(assignment)?;

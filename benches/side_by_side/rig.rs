@@ -10,7 +10,6 @@ use model::{
     },
     schema::Schema,
     subject::{Build, Config, Setting},
-    workload::Arrival,
 };
 use plan::Catalog;
 use runner::{Driver, Stop};
@@ -34,14 +33,7 @@ impl Rig {
         let (server, version) = name.split_once('@').unwrap_or((name, ""));
         let catalog = Catalog::embedded()?;
         let config = steady(catalog.config(server, "base")?);
-        let build = Build {
-            server: server.to_owned(),
-            version: version.to_owned(),
-            basedir: None,
-            attach: None,
-            prefix: Vec::new(),
-            environment: Vec::new(),
-        };
+        let build = Build::of(server, version);
         let places = Places::of_this_host(dbms::SERVER_USER)?;
         let resolved = dbms::resolve(&build, &places)?;
         let installed: Installed = dbms::install(&resolved, &places, &mut |_| ())?;
@@ -65,7 +57,7 @@ impl Rig {
         };
         let server = dbms::start(&launch, &keeper, &mut ready)?;
         let target = server.target().clone();
-        let schema = catalog.schema("sbtest")?;
+        let schema = catalog.schema_with("sbtest", &parameters())?;
         Ok(Self { place, keeper, server, driver, target, catalog, schema })
     }
 
@@ -96,17 +88,10 @@ impl Rig {
         Ok(command)
     }
 
-    pub(crate) fn parameters(&self) -> Parameters {
-        [("rows", ROWS), ("tables", 1), ("clients", 1), ("range", 100)]
-            .map(|(name, value)| (name.to_owned(), value))
-            .into()
-    }
-
     pub(crate) fn load(&mut self) -> anyhow::Result<LoadReport> {
         let cpus = std::thread::available_parallelism().map_or(1, usize::from);
         let job = LoadJob {
             schema: self.schema.clone(),
-            parameters: self.parameters(),
             engine: "InnoDB".to_owned(),
             threads: u32::try_from(cpus)?,
             seed: 42,
@@ -128,7 +113,7 @@ impl Rig {
 
     /// A stretch of the compiled workload, one operation after the other.
     pub(crate) fn run(&mut self, end: StretchEnd, seed: u64) -> anyhow::Result<StretchReport> {
-        let stretch = Stretch { end, arrival: Arrival::Closed, seed, interval_ms: 1000 };
+        let stretch = Stretch { end, seed, interval_ms: 1000 };
         match self.driver.ask(&Command::Run(stretch))? {
             Reply::Ran(report) => Ok(*report),
             other => anyhow::bail!("unexpected reply {other:?}"),
@@ -217,4 +202,11 @@ fn steady(mut config: Config) -> Config {
     set("thread_cache_size", "0");
     set("autovacuum", "off");
     config
+}
+
+/// What every workload here is executed with.
+pub(crate) fn parameters() -> Parameters {
+    [("rows", ROWS), ("tables", 1), ("clients", 1), ("range", 100)]
+        .map(|(name, value)| (name.to_owned(), value))
+        .into()
 }

@@ -66,8 +66,7 @@ fn parameters() -> Parameters {
 /// The empty table of the first client.
 fn create(rig: &mut Rig) -> anyhow::Result<()> {
     let job = LoadJob {
-        schema: rig.catalog.schema("ibench")?,
-        parameters: parameters(),
+        schema: rig.catalog.schema_with("ibench", &parameters())?,
         engine: "InnoDB".to_owned(),
         threads: 1,
         seed: 0,
@@ -80,9 +79,8 @@ fn create(rig: &mut Rig) -> anyhow::Result<()> {
 
 fn with_driver(rig: &mut Rig, seed: u64) -> anyhow::Result<Cost> {
     let assignment = Assignment {
-        workload: rig.catalog.workload("ibench-load")?,
-        schema: rig.catalog.schema("ibench")?,
-        parameters: parameters(),
+        script: rig.catalog.workload("ibench-load")?.resolve(&parameters())?,
+        schema: rig.catalog.schema_with("ibench", &parameters())?,
         mode: None,
     };
     rig.compile(assignment)?;

@@ -232,13 +232,13 @@ fn with_driver(rig: &mut Rig, case: &Case, seed: u64) -> anyhow::Result<Cost> {
 fn connect(rig: &mut Rig, script: &str, range: Option<i64>) -> anyhow::Result<()> {
     let workload = rig.catalog.workload(script)?;
     let mut parameters = workload.parameters.clone();
-    parameters.extend(rig.parameters());
+    parameters.extend(rig::parameters());
     parameters.insert("rows".to_owned(), ROWS);
     if let Some((size, range)) = parameters.get_mut("range_size").zip(range) {
         *size = range;
     }
-    let schema = rig.schema.clone();
-    rig.compile(Assignment { workload, schema, parameters, mode: None })
+    let (script, schema) = (workload.resolve(&parameters)?, rig.schema.clone());
+    rig.compile(Assignment { script, schema, mode: None })
 }
 
 fn stretch(rig: &mut Rig, operations: u64, seed: u64) -> anyhow::Result<StretchReport> {

@@ -2,7 +2,8 @@
 
 use super::Verb;
 use crate::{exit::Code, talk};
-use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
+use ::plan::Catalog;
+use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum, builder::PossibleValuesParser};
 use clap_complete::aot::{Bash, Fish, Generator, Zsh};
 
 pub(super) const VERB: Verb = Verb {
@@ -50,10 +51,39 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
 
 /// The script without the hidden commands, which nobody types.
 fn script(shell: &impl Generator) -> anyhow::Result<String> {
-    let mut cli = super::visible_cli();
+    let mut cli = with_experiments(super::visible_cli())?;
     cli.set_bin_name("dbdyno");
     cli.build();
     let mut bytes = Vec::new();
     shell.try_generate(&cli, &mut bytes)?;
     Ok(String::from_utf8(bytes)?)
+}
+
+/// The command line whose commands offer the shipped experiments; the shell adds files.
+fn with_experiments(cli: Command) -> anyhow::Result<Command> {
+    let shipped = Catalog::embedded()?.experiments()?;
+    // The parser keeps names as long as the program lives.
+    let names: Vec<&'static str> =
+        shipped.into_iter().map(|experiment| &*experiment.name.leak()).collect();
+    Ok(cli.mut_subcommands(|command| {
+        let takes = command.get_arguments().any(|argument| argument.get_id() == "experiment");
+        match takes {
+            true => command.mut_arg("experiment", |argument| {
+                argument.value_parser(PossibleValuesParser::new(names.clone()))
+            }),
+            false => command,
+        }
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_shell_offers_the_shipped_experiments() {
+        for text in [script(&Bash), script(&Zsh)] {
+            assert!(text.unwrap().contains("mysql-5.6-vs-9"));
+        }
+    }
 }

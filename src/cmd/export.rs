@@ -60,7 +60,7 @@ struct Arguments {
 }
 
 fn names() -> Vec<&'static str> {
-    EXPORTERS.iter().map(|exporter| exporter.name()).collect()
+    EXPORTERS.iter().map(|exporter| exporter.name).collect()
 }
 
 /// A tag is a part of file names.
@@ -74,7 +74,7 @@ fn tag(text: &str) -> Result<String, String> {
 
 fn arguments(command: Command) -> Command {
     let formats: Vec<String> =
-        EXPORTERS.iter().map(|e| format!("  {:8}  {}", e.name(), e.help())).collect();
+        EXPORTERS.iter().map(|e| format!("  {:8}  {}", e.name, e.help)).collect();
     Arguments::augment_args(command)
         .mut_arg("format", |format| {
             format.long_help(format!("File format:\n{}", formats.join("\n")))
@@ -89,7 +89,7 @@ fn arguments(command: Command) -> Command {
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
-    let results = Results::open(&arguments.results.results)?;
+    let results = Results::open(&arguments.results.results)?.snapshot();
     let selection = if arguments.all { Selection::All } else { Selection::LatestPerExperiment };
     let choice = Choice::from(arguments.choice);
     let mut stored = results.slices(&selection)?;
@@ -113,8 +113,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let input = archive::with_variants(Input { studies }, &options)?;
     let missed = has_missed(&input, &options)?;
     let mut paths = Vec::new();
-    for exporter in EXPORTERS.iter().filter(|e| e.name() == arguments.format) {
-        for file in exporter.export(&input, &options)? {
+    for exporter in EXPORTERS.iter().filter(|e| e.name == arguments.format) {
+        for file in (exporter.export)(&input, &options)? {
             let path = arguments.out.join(&file.path);
             if let Some(folder) = path.parent() {
                 fs_err::create_dir_all(folder)?;

@@ -1,8 +1,9 @@
 //! `dbdyno install`: fetches server builds into the cache.
 
 use super::Verb;
-use crate::{args::HostArgs, exit::Code, talk, versions};
+use crate::{args::HostArgs, exit::Code, talk};
 use clap::{ArgMatches, Args, FromArgMatches};
+use model::subject::Build;
 use std::path::PathBuf;
 
 pub(super) const VERB: Verb = Verb {
@@ -46,7 +47,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     }
     for name in &arguments.builds {
         let (server, version) = name.split_once('@').unwrap_or((name, ""));
-        let build = versions::build(server, version);
+        let build = Build::of(server, version);
         let resolved = dbms::resolve(&build, &places)?;
         let installed = dbms::install(&resolved, &places, &mut |text| talk::say(text))?;
         talk::data(&line(&installed))?;

@@ -7,7 +7,7 @@ use crate::{
     talk,
 };
 use clap::{ArgMatches, Args, FromArgMatches};
-use model::civil::Civil;
+use model::{civil::Civil, record::TrialHeader};
 use plan::Catalog;
 use store::{Results, RunInfo};
 
@@ -120,12 +120,16 @@ const CHECKSUM_WIDTH: usize = 12;
 
 /// Where a build comes from, and what is known of it where it is installed.
 fn origin(build: &dbms::provenance::Available) -> String {
-    let moves = match build.moves {
-        Some(dbms::Moves::Never) => "pinned; ",
-        Some(dbms::Moves::Always) => "rolling; ",
+    let trust = match build.moves {
+        Some(dbms::Moves::Never) if build.is_known => "pinned by SHA-256; ",
+        Some(dbms::Moves::Never) => "pinned by version, trusted on first use; ",
+        Some(dbms::Moves::Always) => "rolling, signed by Debian; ",
         None => "",
     };
-    let mut text = format!("{moves}{}", build.origin);
+    let mut text = format!("{trust}{}", build.origin);
+    if build.is_repackaged {
+        text.push_str("; repackaged by a third party");
+    }
     if let Some((found, sha256)) = &build.installed {
         let compiler =
             if found.compiler.is_empty() { "compiler unknown" } else { found.compiler.as_str() };
@@ -157,7 +161,7 @@ fn probes(_: &Arguments) -> anyhow::Result<Lines> {
     let probes = probe::source::PROBES.iter();
     Ok(probes
         .map(|probe| {
-            let names: Vec<&str> = probe.metrics().iter().map(|metric| metric.name).collect();
+            let names: Vec<&str> = probe.counters().iter().map(|counter| counter.name).collect();
             vec![probe.name().to_owned(), names.join(", ")]
         })
         .collect())
@@ -165,18 +169,19 @@ fn probes(_: &Arguments) -> anyhow::Result<Lines> {
 
 fn formats(_: &Arguments) -> anyhow::Result<Lines> {
     let formats = report::format::FORMATS.iter();
-    Ok(formats.map(|format| vec![format.name().to_owned(), format.help().to_owned()]).collect())
+    Ok(formats.map(|format| vec![format.name.to_owned(), format.help.to_owned()]).collect())
 }
 
 fn importers(_: &Arguments) -> anyhow::Result<Lines> {
     let importers = archive::import::IMPORTERS.iter();
-    let line = |importer: &&dyn archive::import::Importer| {
-        vec![importer.name().to_owned(), importer.help().to_owned()]
+    let line = |importer: &archive::import::Importer| {
+        vec![importer.name.to_owned(), importer.help.to_owned()]
     };
     Ok(importers.map(line).collect())
 }
 
-/// Oldest first: identifier, start (UTC), experiment, host, state, and what it has measured.
+/// Oldest first: identifier, start (UTC), experiment, host, state, what it has measured, and the
+/// servers.
 fn runs(arguments: &Arguments) -> anyhow::Result<Lines> {
     let results = Results::open(&arguments.results.results)?;
     let mut lines = Vec::new();
@@ -184,9 +189,9 @@ fn runs(arguments: &Arguments) -> anyhow::Result<Lines> {
         let start = Civil::of(run.started_us / 1_000_000);
         let date = format!("{}-{:02}-{:02}", start.year, start.month, start.day);
         let time = format!("{:02}:{:02}", start.hour, start.minute);
-        let [state, measured] = progress(&results, &run)?;
+        let [state, measured, servers] = progress(&results, &run)?;
         let host = run.environment.host;
-        lines.push(vec![run.id, date, time, run.experiment, host, state, measured]);
+        lines.push(vec![run.id, date, time, run.experiment, host, state, measured, servers]);
     }
     if lines.is_empty() {
         talk::say(&format!("`{}` has no runs", results.dir().display()));
@@ -194,16 +199,34 @@ fn runs(arguments: &Arguments) -> anyhow::Result<Lines> {
     Ok(lines)
 }
 
-/// Whether a run is finished, and how many of its blocks are complete.
-fn progress(results: &Results, run: &RunInfo) -> anyhow::Result<[String; 2]> {
+/// Whether a run is finished, how many of its blocks are complete, and on which servers.
+fn progress(results: &Results, run: &RunInfo) -> anyhow::Result<[String; 3]> {
     if results.import_of(&run.id)?.is_some() {
-        return Ok(["imported".to_owned(), String::new()]);
+        return Ok(["imported".to_owned(), String::new(), String::new()]);
     }
-    let plan = results.plan_of(&run.id)?;
+    let plan = match results.plan_of(&run.id) {
+        Err(store::Error::OldPlan { found, .. }) => {
+            return Ok(["unreadable".to_owned(), format!("plan format {found}"), String::new()]);
+        }
+        plan => plan?,
+    };
     let trials = results.trials(&run.id)?;
     let of = |block| trials.iter().filter(|t| t.complete && t.header.block == block).count();
     let complete = plan.blocks.iter().filter(|block| of(block.index) == plan.subjects.len());
     let blocks = format!("{} of {} blocks", complete.count(), plan.blocks.len());
     let state = if run.finished { "finished" } else { "unfinished" };
-    Ok([state.to_owned(), blocks])
+    Ok([state.to_owned(), blocks, binaries(trials.iter().map(|trial| &trial.header))])
+}
+
+/// Each variant with the version and the binary that ran: a build may be replaced between runs.
+fn binaries<'a>(headers: impl Iterator<Item = &'a TrialHeader>) -> String {
+    let mut said: Vec<String> = Vec::new();
+    for header in headers {
+        let version = &header.server_version;
+        let one = format!("{}: {version} binary {}", header.subject, header.short_sha256());
+        if !said.contains(&one) {
+            said.push(one);
+        }
+    }
+    said.join(", ")
 }

@@ -94,6 +94,9 @@ pub(crate) fn cli() -> Command {
 
 /// `error`, with what was probably meant by an unknown command.
 pub(crate) fn explained(error: clap::Error) -> clap::Error {
+    if let Some(hint) = show::hint(&error) {
+        return cli().error(ErrorKind::InvalidValue, hint);
+    }
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else {
         return error;
     };
@@ -130,7 +133,7 @@ fn visible_cli() -> Command {
              0    success\n  \
              1    a set rate was missed, or `--fail-on` found a regression\n  \
              2    wrong usage or a failure; stderr has the reason\n  \
-             3    `--fail-on` found nothing decided\n  \
+             3    `--fail-on` found no regression and something undecided\n  \
              130  interrupted; results so far are kept",
         );
     cli.subcommands(visible().map(Verb::command))
@@ -166,6 +169,22 @@ mod tests {
             check(&format!("{name}.txt"), &command.render_long_help().to_string());
             check(&format!("{name}.short.txt"), &command.render_help().to_string());
         }
+    }
+
+    #[test]
+    fn a_name_without_its_kind_gets_the_command_that_shows_it() {
+        let check = |name: &str, expected: &str| {
+            let error = cli().try_get_matches_from(["dbdyno", "show", name]).unwrap_err();
+            let text = explained(error).to_string();
+            assert!(text.contains(expected), "{text}");
+        };
+        check(
+            "quickstart",
+            "use `dbdyno show experiment quickstart`; `dbdyno plan quickstart` plans it and \
+             `dbdyno run quickstart` runs it",
+        );
+        check("point-query", "use `dbdyno show workload point-query`\n");
+        check("nothing", "invalid value 'nothing'");
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::{
     feasible, talk,
 };
 use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
+use model::escape;
 
 pub(super) const VERB: Verb = Verb {
     name: "plan",
@@ -20,6 +21,9 @@ pub(super) const VERB: Verb = Verb {
     arguments: |command| ExperimentArgs::with_default(Arguments::augment_args(command), QUICKSTART),
     run,
 };
+
+/// Blanks before what continues a line: more than any line of a plan begins with.
+const INDENT: usize = 7;
 
 #[derive(Debug, Args)]
 struct Arguments {
@@ -47,12 +51,19 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let plan = arguments.experiment.plan(&catalog, &places)?;
     feasible::check(&plan)?;
     match arguments.format {
-        Form::Text => talk::data(&plan::render(&plan))?,
-        Form::Json => talk::data(&serde_json::to_string_pretty(&plan)?)?,
+        Form::Text => talk::data(&fitted(&plan::render(&plan)))?,
+        Form::Json => talk::data(&escape::json(&serde_json::to_string_pretty(&plan)?))?,
     }
     // The run may be planned for another host.
     for refusal in runner::host_refusals(&plan, &places, 0) {
         talk::say(&format!("warning: `run` on this host refuses this: {refusal}"));
     }
     Ok(Code::Done)
+}
+
+/// Lines of at most the terminal's width.
+fn fitted(text: &str) -> String {
+    let columns = talk::columns(&std::io::stdout());
+    let lines = text.lines().flat_map(|line| report::wrap(line, columns, INDENT));
+    lines.collect::<Vec<_>>().join("\n")
 }

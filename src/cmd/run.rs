@@ -12,9 +12,9 @@ use crate::{
     shell, signals, talk,
 };
 use anyhow::Context;
-use clap::{ArgMatches, Args, FromArgMatches};
-use model::plan::Plan;
-use runner::{DataFolders, Options, Resume, Steps, Stop};
+use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
+use model::{number::counted, plan::Plan, secret};
+use runner::{Counts, DataFolders, Options, Resume, Stop};
 use std::{collections::BTreeMap, path::Path};
 use store::{Results, Selection};
 
@@ -58,15 +58,40 @@ struct Arguments {
     /// Keep the data folders of the servers and print where they are
     #[arg(long)]
     keep_data: bool,
-    /// Do not count instructions by single-stepping on hosts without hardware counters
-    #[arg(long)]
-    no_steps: bool,
+    /// How to count user instructions [default: hardware if this host permits it, otherwise
+    /// emulated for embedded engines and stepped for servers]
+    #[arg(long, value_enum, value_name = "WAY")]
+    counts: Option<Ways>,
     /// Print each measured slice in the format of sysbench 1.0.20
     #[arg(long)]
     sysbench_report: bool,
     /// Progress display on stderr [default: bar on a terminal, otherwise plain]
     #[arg(long, value_enum, value_name = "STYLE")]
     progress: Option<ProgressStyle>,
+}
+
+/// Ways to count user instructions.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Ways {
+    /// By the processor, in the measured slices
+    Hardware,
+    /// Under QEMU's user-mode emulation, on another server that is warmed for seconds only
+    Emulated,
+    /// By single-stepping a few operations
+    Stepped,
+    /// By the processor where it can, otherwise not at all
+    None,
+}
+
+impl Ways {
+    fn counts(self) -> Counts {
+        match self {
+            Self::Hardware => Counts::Hardware,
+            Self::Emulated => Counts::Emulated,
+            Self::Stepped => Counts::Stepped,
+            Self::None => Counts::None,
+        }
+    }
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
@@ -83,9 +108,9 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         results: arguments.results.results.clone(),
         resume: if arguments.resume { Resume::Yes } else { Resume::No },
         data: if arguments.keep_data { DataFolders::Keep } else { DataFolders::Remove },
-        steps: if arguments.no_steps { Steps::Never } else { Steps::WhereNeeded },
+        counts: arguments.counts.map(Ways::counts),
         announcement: arguments.concurrency.announce((&plan.experiment.name, true))?,
-        command: shaping(&arguments),
+        command: without_secrets(shaping(&arguments), &plan),
     };
     talk::say(&plan.experiment.question);
     let reports = if arguments.sysbench_report { Reports::Sysbench } else { Reports::None };
@@ -97,7 +122,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         talk::say(&format!("the data folders are kept under {}", data.display()));
     }
     talk::say(&time_line(&outcome.time));
-    let results = Results::open(&options.results)?;
+    let results = Results::open(&options.results)?.snapshot();
     let selection = Selection::Run(outcome.run);
     let request =
         comparison::Request { screen: Color::screen(matches), ..comparison::Request::default() };
@@ -109,8 +134,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     talk::say(&format!("the report is {}", file.display()));
     if outcome.failed_slices > 0 {
         anyhow::bail!(
-            "{} slices failed; no table shows a number from them, and the records have the reasons",
-            outcome.failed_slices
+            "{} failed; no table shows a number from them, and the records have the reasons",
+            counted(outcome.failed_slices, "slice")
         );
     }
     let missed = comparison::missed_rates(&results, &selection)?;
@@ -151,14 +176,23 @@ fn shaping(arguments: &Arguments) -> Vec<String> {
     if arguments.host.server_user != dbms::SERVER_USER {
         add("--server-user", arguments.host.server_user.clone());
     }
-    if arguments.no_steps {
-        words.push("--no-steps".to_owned());
+    if let Some(way) = arguments.counts.and_then(|way| way.to_possible_value()) {
+        add("--counts", way.get_name().to_owned());
     }
     words
 }
 
+/// Words for the record, without values that `--set` gave and the plan hides.
+fn without_secrets(words: Vec<String>, plan: &Plan) -> Vec<String> {
+    let subjects = plan.subjects.iter();
+    let secrets = subjects.flat_map(|s| [s.build.secrets(), s.config.secrets()].concat());
+    let secrets: Vec<&str> = secrets.collect();
+    words.iter().map(|word| secret::hide(word, secrets.iter().copied())).collect()
+}
+
 /// The run's time by activity, the largest first, with the share of overhead: everything except
-/// load, warm-up, measurement (single steps are listed separately) and the servers' maintenance.
+/// load, warm-up, measurement and the servers' maintenance. Single steps and emulation are listed
+/// separately.
 /// Installation is not part of the total.
 fn time_line(seconds: &BTreeMap<String, f64>) -> String {
     let mut parts: Vec<(&str, f64)> = seconds.iter().map(|(name, s)| (name.as_str(), *s)).collect();

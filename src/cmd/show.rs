@@ -1,10 +1,16 @@
 //! `dbdyno show KIND NAME`: a file of the catalog as it is; for workloads also their SQL by server.
 
 use super::Verb;
-use crate::{args::CatalogArgs, exit::Code, talk};
+use crate::{args::CatalogArgs, exit::Code, shell, talk};
 use ::plan::{Catalog, Kind};
-use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
-use model::workload::{Mode, Statement, Workload};
+use clap::{
+    ArgMatches, Args, FromArgMatches, ValueEnum,
+    error::{ContextKind, ContextValue},
+};
+use model::{
+    script::{Script, Statement},
+    workload::Mode,
+};
 use std::{collections::BTreeSet, fmt::Write};
 
 pub(super) const VERB: Verb = Verb {
@@ -42,27 +48,57 @@ enum What {
     Config,
 }
 
+impl What {
+    fn kind(self) -> Kind {
+        match self {
+            Self::Experiment => Kind::Experiment,
+            Self::Workload => Kind::Workload,
+            Self::Suite => Kind::Suite,
+            Self::Schema => Kind::Schema,
+            Self::Config => Kind::Config,
+        }
+    }
+}
+
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
     let (catalog, name) = (arguments.catalog.open()?, &arguments.name);
-    let kind = match arguments.kind {
-        What::Experiment => Kind::Experiment,
-        What::Workload => Kind::Workload,
-        What::Suite => Kind::Suite,
-        What::Schema => Kind::Schema,
-        What::Config => Kind::Config,
-    };
+    let kind = arguments.kind.kind();
     let mut text = catalog.text(kind, name)?;
     if kind == Kind::Workload {
-        add_sql(&mut text, &catalog.workload(name)?, &catalog);
+        let workload = catalog.workload(name)?;
+        add_sql(&mut text, &workload.defaults()?, &catalog);
     }
     talk::data(&talk::printable(&text))?;
     Ok(Code::Done)
 }
 
+/// For `show NAME` without a kind: the command that shows what has this name, and for an experiment
+/// those that plan and run it. Nothing where nothing has it.
+pub(super) fn hint(error: &clap::Error) -> Option<String> {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(text)) => Some(text.as_str()),
+        _ => None,
+    };
+    let name = text(ContextKind::InvalidValue)
+        .filter(|_| text(ContextKind::InvalidArg).is_some_and(|argument| argument == "<KIND>"))?;
+    let catalog = Catalog::embedded().ok()?;
+    let found =
+        What::value_variants().iter().find(|what| catalog.text(what.kind(), name).is_ok())?;
+    let kind = found.to_possible_value()?.get_name().to_owned();
+    let name = shell::quoted(name);
+    let more = match found {
+        What::Experiment => {
+            format!("; `dbdyno plan {name}` plans it and `dbdyno run {name}` runs it")
+        }
+        _ => String::new(),
+    };
+    Some(format!("the kind is missing: use `dbdyno show {kind} {name}`{more}"))
+}
+
 /// Appends the SQL by server as comments, so that the text stays a workload file.
-fn add_sql(text: &mut String, workload: &Workload, catalog: &Catalog) {
-    let tables = catalog.schema(&workload.schema).map(|schema| schema.tables).unwrap_or_default();
+fn add_sql(text: &mut String, script: &Script, catalog: &Catalog) {
+    let tables = catalog.schema(&script.schema).map(|schema| schema.tables).unwrap_or_default();
     let tables: Vec<&str> = tables.iter().map(|table| table.name.as_str()).collect();
     // Writing to a string cannot fail.
     let _ = write!(text, "\n# SQL by server");
@@ -70,7 +106,7 @@ fn add_sql(text: &mut String, workload: &Workload, catalog: &Catalog) {
         let _ = write!(text, "; {{table}} is a table of the schema: {}", tables.join(", "));
     }
     text.push('\n');
-    for op in &workload.ops {
+    for op in script.ops() {
         let _ = writeln!(text, "#\n# operation {}", op.name);
         for statement in &op.statements {
             for (servers, mode, sql) in variants(statement) {

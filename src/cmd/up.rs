@@ -5,14 +5,14 @@ use crate::{
     args::{CatalogArgs, ConcurrencyArgs, HostArgs},
     credentials,
     exit::Code,
-    signals, talk, versions,
+    signals, talk,
 };
 use anyhow::Context;
 use clap::{ArgMatches, Args, FromArgMatches};
 use dbms::{Keeper, Launch, NotReady, RunPlace};
 use model::{
     drive::{self, Endpoint, Target},
-    subject::{Config, Setting, Transport},
+    subject::{Build, Config, Setting, Transport},
 };
 use runner::{Driver, Stop};
 use std::{path::Path, time::Duration};
@@ -62,7 +62,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     }
     dbms::check_settings(server, &config)?;
     let places = arguments.host.places()?;
-    let build = versions::build(server, version);
+    let build = Build::of(server, version);
     let resolved = dbms::resolve(&build, &places)?;
     let installed = dbms::install(&resolved, &places, &mut |text| talk::say(text))?;
     let name = format!("up {}", arguments.build);
@@ -91,7 +91,9 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
 
 /// A server from its first moment to Ctrl-C.
 fn serve(launch: &Launch<'_>, (keeper, exe): (&Keeper, &Path), stop: &Stop) -> anyhow::Result<()> {
+    talk::say(&format!("initializing {}", launch.label));
     dbms::initialise(launch, keeper)?;
+    talk::say(&format!("starting {}", launch.label));
     let mut driver = Driver::spawn(exe, stop)?;
     keeper.adopt(driver.pid())?;
     let mut ready = |target: &Target| {

@@ -16,7 +16,9 @@ use report::{
     document::{Cell, Column, Document, Item, Row, Table},
     format,
 };
-use runner::{DataFolders, Discrepancy, Options, Resume, Steps, Stop, Verified, VerifiedPhase};
+use runner::{
+    Counts, DataFolders, Discrepancy, Options, Resume, Stop, Verification, Verified, VerifiedPhase,
+};
 
 pub(super) const VERB: Verb = Verb {
     name: "verify",
@@ -87,15 +89,15 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         results: std::path::PathBuf::new(),
         resume: Resume::No,
         data: DataFolders::Remove,
-        steps: Steps::Never,
+        counts: Some(Counts::None),
         announcement: arguments
             .concurrency
             .announce((&format!("verify {}", plan.experiment.name), false))?,
         command: Vec::new(),
     };
     let mut terminal = Terminal::new(arguments.progress);
-    let work = (&options, arguments.operations);
-    let verified = runner::verify(&plan, &places, work, &stop, &mut terminal)?;
+    let what = Verification { plan: &plan, operations: arguments.operations };
+    let verified = runner::verify(&what, &places, &options, &stop, &mut terminal)?;
     drop(terminal);
     let mut document = document(&plan, &verified);
     if arguments.details {
@@ -103,7 +105,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     }
     document.paragraph(total(&plan, &verified));
     let table = format::find(crate::comparison::TABLE).context("there is no format `table`")?;
-    talk::data(&table.text(&Report::default(), &document))?;
+    talk::data(&(table.text)(&Report::default(), &document))?;
     if verified.failed() {
         let count = failures(&verified).count();
         anyhow::bail!("{count} checks failed that no workload's file documents");

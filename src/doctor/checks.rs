@@ -6,6 +6,7 @@ use probe::Permission;
 /// In the order in which they are printed.
 pub(crate) const CHECKS: &[Check] = &[
     Check { name: "counters", look: counters },
+    Check { name: "emulation", look: emulation },
     Check { name: "single-steps", look: single_steps },
     Check { name: "watchdog", look: watchdog },
     Check { name: "clock", look: clock },
@@ -74,9 +75,23 @@ fn counters(host: &Host) -> Option<Finding> {
     Some(finding)
 }
 
+/// Asked for only where there are no hardware counters.
+fn emulation(host: &Host) -> Option<Finding> {
+    if host.perf != Permission::None {
+        return None;
+    }
+    Some(match &host.emulator {
+        Ok(about) => Finding::good(format!("servers can be counted under emulation: {about}")),
+        Err(why) => Finding::limits(
+            format!("user instructions cannot be counted under emulation: {why}"),
+            "install QEMU's user-mode emulator 6 or later: `apt-get install qemu-user`",
+        ),
+    })
+}
+
 /// Asked for only where there is nothing better.
 fn single_steps(host: &Host) -> Option<Finding> {
-    if host.perf != Permission::None {
+    if host.perf != Permission::None || host.emulator.is_ok() {
         return None;
     }
     Some(if host.steps {

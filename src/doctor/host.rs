@@ -1,6 +1,7 @@
 //! The facts about a host that checks look at.
 
 use super::load::Load;
+use emulator::Emulator;
 use model::plan::{Estimate, Plan};
 use probe::{Permission, Roots};
 use std::{path::Path, thread, time::Duration};
@@ -19,6 +20,8 @@ pub(crate) struct Host {
     pub(crate) perf: Permission,
     /// Whether tasks may be executed in single steps.
     pub(crate) steps: bool,
+    /// The emulator that counts instructions, or what is wrong with it.
+    pub(crate) emulator: Result<String, String>,
     /// Hypervisor, or empty.
     pub(crate) virtualization: String,
     /// Frequency governors, or empty where none is visible.
@@ -53,6 +56,7 @@ impl Host {
             root: rustix::process::geteuid().is_root(),
             perf: probe::permission(),
             steps: probe::stepping_permitted(),
+            emulator: Emulator::find().map(|found| found.about()).map_err(|why| why.to_string()),
             virtualization: environment.virtualization,
             governor: environment.governor,
             folder: folder.display().to_string(),

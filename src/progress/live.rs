@@ -203,8 +203,8 @@ mod tests {
     #[test]
     fn a_long_step_is_cut() {
         let mut live = Live::default();
-        live.does("loading mysql-9.7.4 (load 0)");
-        assert_eq!(live.doing(80), "loading mysql-9.7.4 (load 0)");
+        live.does("loading mysql-9.7.4 (load 1)");
+        assert_eq!(live.doing(80), "loading mysql-9.7.4 (load 1)");
         assert_eq!(live.doing(12), "loading my…");
         assert_eq!([time(5.0), time(725.0), time(3723.0)], ["0:05", "12:05", "1:02:03"]);
     }

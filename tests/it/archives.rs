@@ -85,6 +85,32 @@ fn an_archive_is_imported_compared_and_exported() {
 }
 
 #[test]
+fn control_characters_of_an_archive_reach_no_table() {
+    let lab = Lab::new();
+    let folder = write_archive(&lab).join("dop4");
+    let name = "x.my2\u{1b}]0;title\u{7}\u{9b}1m.c.pk1";
+    std::fs::rename(folder.join("x.my2.c.pk1"), folder.join(name)).unwrap();
+    let check = |what: &str, text: &str| {
+        // JSON escapes those below the space only; programs read it, and a browser reads HTML.
+        let steers = |c: &char| match what {
+            "json" | "html" => *c < ' ' && !['\n', '\r', '\t'].contains(c),
+            _ => c.is_control() && !['\n', '\r', '\t'].contains(c),
+        };
+        assert_eq!(text.chars().find(steers), None, "{what}: {text:?}");
+    };
+    let output = lab.run(&["import", "mine"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(!text(&output.stderr).contains('\u{1b}'), "{:?}", text(&output.stderr));
+    for format in ["csv", "tsv", "json", "table", "dense", "markdown", "html"] {
+        let table = lab.succeed(&["compare", "--format", format]);
+        check(format, &table);
+        assert!(table.contains("my1"), "{format}: {table}");
+    }
+    let quoted = lab.succeed(&["compare", "--format", "csv"]);
+    assert!(quoted.contains("\\u{1b}]0;title"), "it is shown and does nothing: {quoted}");
+}
+
+#[test]
 fn averages_come_out_as_they_went_in_and_beside_them_corrected() {
     let lab = Lab::new();
     write_archive(&lab);
@@ -204,7 +230,7 @@ fn published_files_come_out_as_they_went_in() {
 fn results_of_our_own_are_exported_and_can_be_imported_again() {
     let lab = Lab::new();
     let small = ["rows=2000", "slice_seconds=0.05", "blocks=2", "rounds=1"];
-    let mut arguments = vec!["run", "--no-steps"];
+    let mut arguments = vec!["run", "--counts", "none"];
     arguments.extend(small.iter().flat_map(|set| ["--set", set]));
     lab.succeed(&arguments);
     for format in ["mytools", "bmf", "csv"] {

@@ -137,7 +137,7 @@ fn the_task_of_each_of_many_connections_is_found() {
     let lab = Lab::new();
     let factors = "[factors]\nbuild = [\"postgres@18\", \"mysql@5.6.24\"]\nclients = [1, 70]\n";
     lab.write("tiny.toml", &format!("{TINY}rounds = 1\nslice_seconds = 0.1\n{factors}"));
-    lab.succeed(&["run", "tiny.toml", "--only", "point-query", "--no-steps"]);
+    lab.succeed(&["run", "tiny.toml", "--only", "point-query", "--counts", "none"]);
     let slices = lab.slices();
     let of_many: Vec<_> = slices.iter().filter(|slice| slice["clients"] == 70).collect();
     let measured = of_many.iter().filter(|slice| slice["state"] == "measured");

@@ -96,7 +96,7 @@ fn strike(lab: &Lab) {
 #[test]
 fn no_changed_byte_of_a_run_changes_a_value_without_a_word() {
     let lab = Lab::new();
-    let only = ["--only", "point-query,insert", "--no-steps", "--progress", "none"];
+    let only = ["--only", "point-query,insert", "--counts", "none", "--progress", "none"];
     let set = ["--set", "rows=2000", "--set", "slice_seconds=0.1", "--set", "blocks=2"];
     match std::env::var("DBDYNO_CHANGED_BYTES_EXPERIMENT") {
         Ok(experiment) => lab.succeed(&["run", &experiment, "--progress", "none"]),

@@ -14,7 +14,7 @@ fn a_second_run_is_refused_by_name_or_marks_both() {
     let lab = Lab::new();
     lab.write("first.toml", &format!("{EXPERIMENT}blocks = 500\n"));
     lab.write("second.toml", &format!("{EXPERIMENT}blocks = 1\n"));
-    let arguments = ["--no-steps", "--progress", "plain", "--results"];
+    let arguments = ["--counts", "none", "--progress", "plain", "--results"];
     let of = |name: &str, more: &[&str]| {
         let file = format!("{name}.toml");
         let words = [&["run", file.as_str()], &arguments[..], &[name], more].concat();

@@ -342,7 +342,7 @@ fn run_refused(workload: &str, lines: &[&str], refuses: &str) -> String {
     let head =
         [QUESTION, "workloads = [\"./own.toml\", \"point-query\"]", "rows = 2000\nblocks = 1"];
     lab.write("bad.toml", &[&head[..], lines].concat().join("\n"));
-    let output = lab.run(&["run", "bad.toml", "--no-steps"]);
+    let output = lab.run(&["run", "bad.toml", "--counts", "none"]);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(2), "{out}\n{err}");
     assert!(!err.contains("panicked"), "{err}");
@@ -357,31 +357,53 @@ fn run_refused(workload: &str, lines: &[&str], refuses: &str) -> String {
     told[0].to_owned()
 }
 
-/// The same on two servers, of which Postgres refuses.
-fn one_server_refuses(workload: &str, base: &str, line: u32) {
+/// A workload that `refuses` refuses when its statements are prepared: what is said before
+/// anything is loaded.
+fn refused_before_the_load(workload: &str, lines: &[&str], refuses: &str) -> String {
+    let lab = Lab::new();
+    lab.write("own.toml", workload);
+    let head =
+        [QUESTION, "workloads = [\"./own.toml\", \"point-query\"]", "rows = 2000\nblocks = 1"];
+    lab.write("bad.toml", &[&head[..], lines].concat().join("\n"));
+    let output = lab.run(&["run", "bad.toml", "--counts", "none", "--progress", "plain"]);
+    let err = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(!err.contains("panicked") && !err.contains("loading"), "{err}");
+    let told = err.lines().find(|line| line.starts_with("error: ")).unwrap_or_default();
+    assert!(told.contains(refuses), "{err}");
+    told.to_owned()
+}
+
+const TWO_SERVERS: &str = "factors.build = [\"sqlite\", \"postgres@18\"]";
+
+#[test]
+fn a_statement_that_one_server_refuses_is_refused_before_the_load() {
     for design in DESIGNS {
-        let baseline = format!("baseline.build = \"{base}\"");
-        let builds = "factors.build = [\"sqlite\", \"postgres@18\"]";
-        let told = run_refused(workload, &[design, &baseline, builds], "postgres-18");
-        assert!(told.contains("missing"), "{told}");
-        assert!(told.contains(&format!("own.toml:{line}`")), "{told}");
+        for base in ["sqlite", "postgres@18"] {
+            let baseline = format!("baseline.build = \"{base}\"");
+            let lines = [design, &baseline, TWO_SERVERS];
+            let told = refused_before_the_load(ONE_SERVER_ONLY, &lines, "postgres-18");
+            assert!(told.contains("own.toml:5") && told.contains("missing"), "{told}");
+        }
     }
 }
 
 #[test]
-fn a_statement_that_one_server_refuses_fails_its_own_slices_only() {
-    one_server_refuses(ONE_SERVER_ONLY, "sqlite", 5);
-    one_server_refuses(ONE_SERVER_ONLY, "postgres@18", 5);
-    let as_text = ONE_SERVER_ONLY.replace("sql =", "mode = \"text\"\nsql =");
-    one_server_refuses(&as_text, "sqlite", 6);
+fn a_text_that_one_server_refuses_fails_its_own_slices_only() {
+    let workload = ONE_SERVER_ONLY.replace("sql =", "mode = \"text\"\nsql =");
+    for design in DESIGNS {
+        let lines = [design, "baseline.build = \"sqlite\"", TWO_SERVERS];
+        let told = run_refused(&workload, &lines, "postgres-18");
+        assert!(told.contains("missing") && told.contains("own.toml:6`"), "{told}");
+    }
 }
 
 #[test]
 fn a_table_that_does_not_exist_is_named_with_its_line() {
     let workload = ONE_SERVER_ONLY.replace("{table}", "nowhere");
     for design in DESIGNS {
-        let told = run_refused(&workload, &[design, SQLITE], "sqlite");
-        assert!(told.contains("own.toml:5`: no such table: nowhere"), "{told}");
+        let told = refused_before_the_load(&workload, &[design, SQLITE], "sqlite");
+        assert!(told.contains("own.toml:5") && told.contains("no such table: nowhere"), "{told}");
     }
     let lab = Lab::new();
     lab.write("own.toml", &workload);
@@ -401,4 +423,10 @@ fn a_refused_statement_is_named_with_its_line() {
     assert_eq!(output.status.code(), Some(2));
     let out = text(&output.stdout);
     assert!(out.contains("own.toml:5`: no such column: absent"), "{out}");
+    // A run refuses it before it loads anything.
+    let output = lab.run(&["run", "bad.toml", "--set", "rows=1000"]);
+    assert_eq!(output.status.code(), Some(2));
+    let err = text(&output.stderr);
+    assert!(err.contains("own.toml:5`: no such column: absent"), "{err}");
+    assert!(!err.contains("loading"), "{err}");
 }

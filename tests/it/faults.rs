@@ -4,7 +4,7 @@
 //! `DBDYNO_FAULTS=KILLS,POLITE cargo test --test it faults -- --nocapture` strikes as often as
 //! that, over all products; docs/faults.md has a table of many.
 
-mod room;
+pub(crate) mod room;
 
 use crate::lab::{Lab, text};
 use room::{Data, Room};
@@ -38,8 +38,16 @@ fn experiment(product: &str) -> String {
     )
 }
 
-const RUN: [&str; 7] =
-    ["run", "faults.toml", "--no-steps", "--progress", "none", "--only", "point-query,insert"];
+const RUN: [&str; 8] = [
+    "run",
+    "faults.toml",
+    "--counts",
+    "none",
+    "--progress",
+    "none",
+    "--only",
+    "point-query,insert",
+];
 
 /// What is done to a run.
 #[derive(Debug, Clone, Copy)]
@@ -289,7 +297,7 @@ fn resume(lab: &Lab, room: &Room, keepers: &[u32], tally: &mut Tally) {
 }
 
 /// The checksum of everything in each record that is complete.
-fn complete_records(records: &Path) -> BTreeMap<String, String> {
+pub(crate) fn complete_records(records: &Path) -> BTreeMap<String, String> {
     let entries = std::fs::read_dir(records).into_iter().flatten().flatten();
     let complete = entries.map(|entry| entry.path()).filter(|path| {
         let name = path.file_name().unwrap().to_string_lossy();

@@ -26,7 +26,7 @@ fn experiment(lab: &Lab, build: &str, more: &str) {
 fn check(build: &str, more: &str) {
     let lab = Lab::new();
     experiment(&lab, build, more);
-    let output = lab.run(&["run", "ibench.toml", "--no-steps", "--progress", "none"]);
+    let output = lab.run(&["run", "ibench.toml", "--counts", "none", "--progress", "none"]);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert!(DONE_OR_MISSED.contains(&output.status.code()), "{build}\n{out}\n{err}");
     let mut phases = Vec::new();
@@ -142,7 +142,7 @@ fn tables_have_their_parts_on_servers_and_queues_move_through_them() {
         "factors = { build = [\"postgres@18\", \"mysql@9\"] }",
     ];
     lab.write("mine.toml", &lines.join("\n"));
-    let output = lab.run(&["run", "mine.toml", "--no-steps", "--progress", "none"]);
+    let output = lab.run(&["run", "mine.toml", "--counts", "none", "--progress", "none"]);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert!(DONE_OR_MISSED.contains(&output.status.code()), "{out}\n{err}");
     let slices = lab.slices();
@@ -192,7 +192,7 @@ fn maintenance_is_cut_off_at_its_ceiling_in_both_designs_and_marked() {
             "settings = { vacuum_cost_delay = 100, vacuum_cost_limit = 1, autovacuum = \"off\" }",
         ];
         lab.write("mine.toml", &lines.join("\n"));
-        let output = lab.run(&["run", "mine.toml", "--no-steps", "--progress", "none"]);
+        let output = lab.run(&["run", "mine.toml", "--counts", "none", "--progress", "none"]);
         let (out, err) = (text(&output.stdout), text(&output.stderr));
         assert!(DONE_OR_MISSED.contains(&output.status.code()), "{design}\n{out}\n{err}");
         let slices = lab.slices();
@@ -227,7 +227,7 @@ fn sixteen_clients_on_few_cores_do_all_their_rows() {
         "factors = { build = [\"postgres@18\", \"mysql@9\"], clients = 16 }",
     ];
     lab.write("ibench.toml", &lines.join("\n"));
-    let output = lab.run(&["run", "ibench.toml", "--no-steps", "--progress", "none"]);
+    let output = lab.run(&["run", "ibench.toml", "--counts", "none", "--progress", "none"]);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert!(DONE_OR_MISSED.contains(&output.status.code()), "{out}\n{err}");
     // Rows that each client inserts, step by step.

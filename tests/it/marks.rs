@@ -41,7 +41,7 @@ fn change(lab: &Lab, phase: &str, subject: &str, change: impl Fn(&mut serde_json
 #[test]
 fn a_failed_cell_is_exported_as_missing_and_said() {
     let lab = Lab::new();
-    let only = ["--only", "point-query,insert", "--no-steps"];
+    let only = ["--only", "point-query,insert", "--counts", "none"];
     let set = ["--set", "rows=2000", "--set", "slice_seconds=0.1", "--set", "blocks=1"];
     lab.succeed(&[&["run", "--progress", "none"], &only[..], &set[..]].concat());
     let subjects: Vec<String> = {
@@ -74,7 +74,7 @@ fn a_missed_rate_is_said_in_the_table_and_by_the_exit_code() {
                    design = \"classic\"\n[parameters]\ninserted = 2000\nquery_seconds = 1\n\
                    settle_seconds = 1\nsettle_seconds_max = 2\n[factors]\nbuild = [\"sqlite\"]\n";
     lab.write("ibench.toml", text_of);
-    let run = lab.run(&["run", "ibench.toml", "--no-steps", "--progress", "none"]);
+    let run = lab.run(&["run", "ibench.toml", "--counts", "none", "--progress", "none"]);
     assert!([Some(0), Some(1)].contains(&run.status.code()), "{}", text(&run.stderr));
     change(&lab, "qr100", "sqlite", |slice| {
         for op in slice["work"]["ops"].as_array_mut().unwrap() {
@@ -95,21 +95,22 @@ fn a_missed_rate_is_said_in_the_table_and_by_the_exit_code() {
 #[test]
 fn a_rate_that_is_out_of_reach_is_missed_in_every_workload() {
     let lab = Lab::new();
-    let text_of = |design: &str| {
+    let text_of = |design: &str, build: &str| {
         format!(
             "question = \"q\"\nsuite = \"quick\"\nrows = 2000\nblocks = 1\n\
              design = \"{design}\"\nslice_seconds = 0.3\nread_seconds = 1\n\
              arrival = {{ per_second = 900000, spacing = \"even\" }}\n\
-             [factors]\nbuild = [\"sqlite\"]\n"
+             [factors]\nbuild = [\"{build}\"]\n"
         )
     };
-    for design in ["interleaved", "classic"] {
-        let experiment = format!("{design}.toml");
-        lab.write(&experiment, &text_of(design));
-        let only = ["--only", "point-query", "--no-steps", "--progress", "none"];
+    let builds = ["sqlite", "postgres@18", "mysql@9"];
+    for (design, build) in ["interleaved", "classic"].iter().flat_map(|d| builds.map(|b| (d, b))) {
+        let experiment = format!("{design}-{build}.toml");
+        lab.write(&experiment, &text_of(design, build));
+        let only = ["--only", "point-query", "--counts", "none", "--progress", "none"];
         let run = lab.run(&[&["run", experiment.as_str()], &only[..]].concat());
         let (out, err) = (text(&run.stdout), text(&run.stderr));
-        assert_eq!(run.status.code(), Some(1), "{design}\n{out}\n{err}");
+        assert_eq!(run.status.code(), Some(1), "{design} {build}\n{out}\n{err}");
         let first: String = out.lines().take(12).collect::<Vec<_>>().join(" ");
         let said = "of 900000 operations/s completed, 855000 are needed";
         let words: Vec<&str> = first.split_whitespace().collect();

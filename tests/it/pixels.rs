@@ -51,7 +51,7 @@ struct Drawing {
 
 /// A page with every kind of chart.
 fn page(subjects: &[(&str, f64)]) -> String {
-    let mut comparison = values::comparison(subjects, 3, None);
+    let mut comparison = values::comparison(subjects, 4, None);
     // Two phases of one test at two numbers of clients make a ladder.
     for (phase, clients) in comparison.phases.iter_mut().zip([1, 8]) {
         phase.phase = format!("points.clients{clients}");

@@ -32,12 +32,12 @@ fn the_command_in_a_report_has_every_option_that_shaped_the_run() {
     let catalog = lab.path("own");
     std::fs::create_dir(&catalog).unwrap();
     let shaping = ["--only", "scan,point-query", "--set", "rows=2000", "--set", "blocks=1"];
-    let shaping = [&shaping[..], &["--catalog", "own", "--no-steps"]].concat();
+    let shaping = [&shaping[..], &["--catalog", "own", "--counts", "none"]].concat();
     let other = ["run", "verify", "--set", "slice_seconds=0.05", "--progress", "none"];
     lab.succeed(&[&other[..], &shaping].concat());
     let page = std::fs::read_to_string(lab.path("dbdyno-results/report.html")).unwrap();
     let line = page.lines().find(|line| line.contains("dbdyno run verify.toml")).unwrap();
-    for words in ["--only scan,point-query", "--set rows=2000", "--catalog own", "--no-steps"] {
+    for words in ["--only scan,point-query", "--set rows=2000", "--catalog own", "--counts none"] {
         assert!(line.contains(words), "{words}: {line}");
     }
     assert!(!line.contains("--progress"), "what shapes nothing is left out: {line}");
@@ -113,7 +113,7 @@ fn the_report_of_an_insert_benchmark_has_its_tables_and_steps() {
          [factors]\nbuild = [\"sqlite\"]\nconfig = [\"rollback\", \"wal\"]\n",
     );
     // A busy host may miss a rate, which is a result too.
-    let output = lab.run(&["run", "ib.toml", "--no-steps"]);
+    let output = lab.run(&["run", "ib.toml", "--counts", "none"]);
     assert!(matches!(output.status.code(), Some(0 | 1)), "{}", text(&output.stderr));
     let page = std::fs::read_to_string(lab.path("dbdyno-results/report.html")).unwrap();
     assert!(page.len() < 2_000_000, "{}", page.len());

@@ -74,7 +74,7 @@ impl Case {
         let page = lab.path(&folder).join("report.html");
         let Some(archive) = self.archive else {
             lab.write("own.toml", OWN);
-            lab.succeed(&["run", "own.toml", "--no-steps", "--results", &folder]);
+            lab.succeed(&["run", "own.toml", "--counts", "none", "--results", &folder]);
             return Some(page);
         };
         let archives = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/archives");

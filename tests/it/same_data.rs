@@ -87,7 +87,7 @@ fn all_servers_hold_the_same_rows_after_the_same_work() {
     );
     lab.write("same.toml", &experiment);
     let arguments =
-        ["run", "same.toml", "--catalog", "catalog", "--no-steps", "--progress", "plain"];
+        ["run", "same.toml", "--catalog", "catalog", "--counts", "none", "--progress", "plain"];
     let mut running = Running::start(&lab, lab.command(&arguments));
     running.wait_for(" look");
     let servers = running.all_servers(3);

@@ -9,10 +9,10 @@ fn check(factors: &str, variants: &[&str]) {
     let lab = Lab::new();
     let experiment = format!(
         "question = \"does every part work?\"\nsuite = \"quick\"\nrows = 20000\nblocks = 1\n\
-         rounds = 1\nslice_seconds = 0.3\nwarmup_seconds = 0.1\n[factors]\n{factors}"
+         rounds = 3\nslice_seconds = 0.3\nwarmup_seconds = 0.1\n[factors]\n{factors}"
     );
     lab.write("small.toml", &experiment);
-    lab.succeed(&["run", "small.toml", "--no-steps", "--progress", "none"]);
+    lab.succeed(&["run", "small.toml", "--counts", "none", "--progress", "none"]);
     let comparison = lab.comparison();
     for variant in variants {
         for workload in WORKLOADS {

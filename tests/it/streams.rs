@@ -11,9 +11,10 @@ use std::{
 };
 
 /// A run of a few seconds on the embedded engine, with one block.
-const SHORT: [&str; 11] = [
+const SHORT: [&str; 12] = [
     "run",
-    "--no-steps",
+    "--counts",
+    "none",
     "--set",
     "rows=1000",
     "--set",
@@ -95,7 +96,8 @@ fn ctrl_c_prints_the_command_that_continues_the_run() {
     let arguments = [
         "run",
         "quickstart",
-        "--no-steps",
+        "--counts",
+        "none",
         "--set",
         "blocks=4",
         "--set=rows=1000",

@@ -32,7 +32,7 @@ fn field(report: &str, pattern: &str, field: usize) -> f64 {
 fn the_report_of_a_run_is_read_as_that_of_sysbench() {
     let lab = Lab::new();
     lab.write("mine.toml", EXPERIMENT);
-    let output = lab.run(&["run", "mine.toml", "--no-steps", "--sysbench-report"]);
+    let output = lab.run(&["run", "mine.toml", "--counts", "none", "--sysbench-report"]);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{out}\n{err}");
     let comparison = lab.comparison();
@@ -84,7 +84,7 @@ clients = [2]
 fn both_definitions_of_a_rate_stand_beside_each_other() {
     let lab = Lab::new();
     lab.write("mine.toml", DEFINITIONS);
-    let out = lab.succeed(&["run", "mine.toml", "--no-steps"]);
+    let out = lab.succeed(&["run", "mine.toml", "--counts", "none"]);
     let comparison = lab.comparison();
     let of = |workload: &str, metric: &str| {
         let found = value(&comparison, workload, "postgres", metric);

@@ -19,6 +19,7 @@ impl Fake {
             root: false,
             perf: Permission::Full,
             steps: true,
+            emulator: Err("there is no `qemu-x86_64`".into()),
             virtualization: String::new(),
             governor: String::new(),
             folder: "/data".into(),
@@ -89,7 +90,12 @@ fn counters_that_are_missing_are_explained() {
     check(&root(""), "counters", "limits", "there are no hardware counters");
     let demanding = with(Permission::UserOnly, "2\n", "").change(|host| host.demands_perf = true);
     check(&demanding, "counters", "blocks", "which the experiment requires");
+    let emulated =
+        with(Permission::None, "2\n", "kvm").change(|host| host.emulator = Ok("QEMU 7.2".into()));
+    check(&emulated, "emulation", "ok", "QEMU 7.2");
+    check(&emulated, "single-steps", "", "");
     let none = with(Permission::None, "2\n", "kvm");
+    check(&none, "emulation", "limits", "there is no `qemu-x86_64`");
     check(&none, "single-steps", "ok", "single steps");
     check(&none.change(|host| host.steps = false), "single-steps", "limits", "forbidden too");
     check(&Fake::new(), "single-steps", "", "");

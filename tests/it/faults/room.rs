@@ -12,7 +12,7 @@ const FOLDERS: [&str; 2] = ["run", "s"];
 
 /// Name spaces for mounts and System V objects: shared memory, data folders and sockets in it are
 /// those of its own runs.
-pub(super) struct Room {
+pub(crate) struct Room {
     holder: Child,
     space: PathBuf,
     folder: PathBuf,
@@ -30,21 +30,35 @@ pub(super) enum Data {
 impl Room {
     /// None, with the reason printed, where that is not permitted.
     pub(super) fn new(lab: &Lab) -> Option<Self> {
+        Self::set_up(lab, "room", "true")
+    }
+
+    /// The same, where data folders lie on the file system in the lab's file `image`, which is
+    /// mounted on the lab's folder `disk`.
+    pub(crate) fn with_disk(lab: &Lab) -> Option<Self> {
+        let (image, disk) = (lab.path("image"), lab.path("disk"));
+        std::fs::create_dir_all(&disk).unwrap();
+        let mount = format!("mount -o loop {} {}", image.display(), disk.display());
+        Self::set_up(lab, "disk/room", &mount)
+    }
+
+    /// `first` is done before folders whose names begin with `own` take the place of shared ones.
+    fn set_up(lab: &Lab, own: &str, first: &str) -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
             println!("skipped: only root can have a view of the system of its own");
             return None;
         }
         let binds = FOLDERS.map(|name| {
-            let own = lab.path(&format!("room-{name}"));
-            std::fs::create_dir(&own).unwrap();
+            let own = lab.path(&format!("{own}-{name}"));
             let (own, shared) = (own.display(), format!("/var/lib/dbdyno/{name}"));
-            format!("mkdir -p {shared} && mount --bind {own} {shared}")
+            format!("mkdir -p {own} {shared} && mount --bind {own} {shared}")
         });
         let binds = binds.join(" && ");
-        let script =
-            format!("mount -t tmpfs tmpfs /dev/shm && {binds} && echo ready && exec sleep 100000");
+        let script = format!(
+            "mount -t tmpfs tmpfs /dev/shm && {first} && {binds} && echo ready && exec sleep 100000"
+        );
         let mut command = Command::new("unshare");
-        command.args(["--mount", "--ipc", "sh", "-c", &script]);
+        command.args(["--mount", "--ipc", "--uts", "sh", "-c", &script]);
         let mut holder = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
         let mut said = [0; 6];
         if holder.stdout.as_mut().unwrap().read_exact(&mut said).is_err() {
@@ -61,17 +75,23 @@ impl Room {
     }
 
     /// A command of the lab, in this room; its first process is the command itself.
-    pub(super) fn command(&self, inner: &Command) -> Command {
+    pub(crate) fn command(&self, inner: &Command) -> Command {
         let mut command = Command::new("nsenter");
-        command.args(["--target", &self.holder.id().to_string(), "--mount", "--ipc"]);
+        command.args(["--target", &self.holder.id().to_string(), "--mount", "--ipc", "--uts"]);
         command.args(["sh", "-c", "cd \"$0\" && exec \"$@\""]).arg(&self.folder);
         command.arg(inner.get_program()).args(inner.get_args());
         command.envs(inner.get_envs().filter_map(|(name, value)| Some((name, value?))));
         command
     }
 
+    /// Where a file of the room is seen from outside.
+    pub(crate) fn seen(&self, path: &Path) -> PathBuf {
+        let root = PathBuf::from(format!("/proc/{}/root", self.holder.id()));
+        root.join(path.strip_prefix("/").unwrap())
+    }
+
     /// Every process in this room.
-    pub(super) fn processes(&self) -> Vec<u32> {
+    pub(crate) fn processes(&self) -> Vec<u32> {
         let entries = std::fs::read_dir("/proc").unwrap().flatten();
         let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
         let is_here =
@@ -86,13 +106,12 @@ impl Room {
             let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
             left.push(format!("process {pid} {}", text(&line).replace('\0', " ")));
         }
-        let root = PathBuf::from(format!("/proc/{}/root", self.holder.id()));
-        let mut folders = vec!["dev/shm", "var/lib/dbdyno/s"];
+        let mut folders = vec!["/dev/shm", "/var/lib/dbdyno/s"];
         if data == Data::MustGo {
-            folders.push("var/lib/dbdyno/run");
+            folders.push("/var/lib/dbdyno/run");
         }
         for folder in folders {
-            let entries = std::fs::read_dir(root.join(folder)).unwrap().flatten();
+            let entries = std::fs::read_dir(self.seen(Path::new(folder))).unwrap().flatten();
             let names = entries.map(|entry| entry.path()).filter(|path| !path.ends_with(".gate"));
             left.extend(names.map(|path| path.display().to_string()));
         }
@@ -120,8 +139,9 @@ impl Drop for Room {
     }
 }
 
+/// Servers have mounts and System V objects of their own; of the room's namespaces they keep this.
 fn space_of(pid: u32) -> Option<PathBuf> {
-    std::fs::read_link(format!("/proc/{pid}/ns/mnt")).ok()
+    std::fs::read_link(format!("/proc/{pid}/ns/uts")).ok()
 }
 
 /// Where control groups of version 2 are.

@@ -31,6 +31,7 @@ const PACKAGES: &[Package] = &[
         Sign::Library("libaio.so.1"),
         "MySQL and MariaDB are linked with it",
     ),
+    package(&["qemu-user"], Sign::Program("qemu-x86_64"), "counts instructions by emulation"),
     package(&["chromium"], Sign::Program("chromium"), "opens reports and presses their switches"),
     package(&["sysbench"], Sign::Program("sysbench"), "works beside our own load engine"),
 ];

@@ -18,8 +18,12 @@ const MAY_USE: &[(&str, &[&str])] = &[
     ("dbdyno-dbms", &["dbdyno-model"]),
     ("dbdyno-store", &["dbdyno-model"]),
     ("dbdyno-archive", &["dbdyno-model"]),
+    ("dbdyno-emulator", &[]),
     ("dbdyno-analysis", &["dbdyno-model"]),
-    ("dbdyno-runner", &["dbdyno-model", "dbdyno-dbms", "dbdyno-probe", "dbdyno-store"]),
+    (
+        "dbdyno-runner",
+        &["dbdyno-model", "dbdyno-dbms", "dbdyno-emulator", "dbdyno-probe", "dbdyno-store"],
+    ),
     ("dbdyno-report", &["dbdyno-model", "dbdyno-analysis"]),
     ("xtask", &[]),
 ];

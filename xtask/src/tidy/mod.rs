@@ -2,6 +2,7 @@
 //! table of them.
 
 mod blobs;
+mod cycles;
 mod dependencies;
 mod functions;
 mod graph;
@@ -29,6 +30,7 @@ pub(crate) const RULES: &[&dyn Rule] = &[
     &roots::Roots,
     &seams::Seams,
     &graph::Graph,
+    &cycles::Cycles,
     &dependencies::Dependencies,
     &markdown::Markdown,
     &blobs::Blobs,

@@ -1,0 +1,62 @@
+//! A run compared with an earlier one of the same experiment.
+
+use crate::lab::{Lab, text};
+
+fn experiment(rows: u32, workload: &str) -> String {
+    format!(
+        "question = \"Is it still as fast?\"\nworkloads = [\"{workload}\"]\nrows = {rows}\n\
+         blocks = 4\nrounds = 1\nslice_seconds = 0.1\nwarmup_seconds = 0.05\n\
+         factors.build = [\"sqlite\"]\n"
+    )
+}
+
+/// Identifiers of the runs of a lab, oldest first.
+fn runs(lab: &Lab) -> Vec<String> {
+    let lines = lab.succeed(&["list", "runs"]);
+    lines.lines().map(|line| line.split_whitespace().next().unwrap().to_owned()).collect()
+}
+
+#[test]
+fn a_run_is_compared_with_an_earlier_one() {
+    let lab = Lab::new();
+    let run = |rows, workload| {
+        lab.write("again.toml", &experiment(rows, workload));
+        lab.succeed(&["run", "again.toml", "--counts", "none", "--progress", "none"]);
+    };
+    (0..2).for_each(|_| run(2000, "point-query"));
+    run(3000, "point-query");
+    run(2000, "insert");
+    let runs = runs(&lab);
+    let [first, second, larger, other] = runs.as_slice() else { panic!("{runs:?}") };
+    let json = lab.succeed(&["compare", first, second, "--format", "json"]);
+    let found: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let rows = found["comparisons"].as_array().unwrap();
+    let rate = rows.iter().find(|row| row["metric"] == "ops_per_second").unwrap();
+    let named = |run: &str| format!("@{}", run.split('.').next().unwrap());
+    assert!(rate["variant"].as_str().unwrap().ends_with(&named(second)), "{rate}");
+    assert!(rate["base"].as_str().unwrap().ends_with(&named(first)), "{rate}");
+    assert_eq!(rate["blocks"], 4);
+    assert!(rate["ratio"].as_f64().unwrap() > 0.0);
+    // The ratio is that of the runs' own values.
+    let value = |run: &str| {
+        let table = lab.succeed(&["compare", run, second, "--format", "json"]);
+        let found: serde_json::Value = serde_json::from_str(&table).unwrap();
+        found["comparisons"][0]["base_value"].as_f64().unwrap()
+    };
+    let base = rows[0]["base_value"].as_f64().unwrap();
+    assert!((value(first) - base).abs() < 1e-9 * base);
+    assert!(json.contains("not side by side"), "{json}");
+
+    let refused = |words: &[&str], reason: &str| {
+        let output = lab.run(words);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{words:?} {said}");
+        assert!(said.contains(reason), "{words:?} {said}");
+    };
+    refused(&["compare", first, larger], "2000 rows");
+    refused(&["compare", first, other], "no phase in common");
+    refused(&["compare", first, first], "name two");
+    refused(&["compare", "2", second], "runs begin with `2`");
+    refused(&["compare", "x", second], "no run `x`");
+    refused(&["compare", first], "RUN");
+}
