@@ -208,13 +208,17 @@ impl ExperimentArgs {
         }
     }
 
-    /// The plan of the experiment on this host.
-    pub(crate) fn plan(&self, catalog: &Catalog, places: &dbms::Places) -> anyhow::Result<Plan> {
+    /// The experiment, whose versions are still open.
+    pub(crate) fn draft(&self, catalog: &Catalog) -> anyhow::Result<plan::Draft> {
         let name = self.experiment.as_deref().context("name an experiment")?;
         let overrides = plan::Overrides { set: self.set.clone(), only: self.only.clone() };
+        Ok(plan::load_experiment(name, catalog, &overrides)?)
+    }
+
+    /// The plan of the experiment on this host.
+    pub(crate) fn plan(&self, catalog: &Catalog, places: &dbms::Places) -> anyhow::Result<Plan> {
         let versions = crate::versions::HostVersions { places };
-        let draft = plan::load_experiment(name, catalog, &overrides)?;
-        Ok(plan::plan(&draft, catalog, &versions)?)
+        Ok(plan::plan(&self.draft(catalog)?, catalog, &versions)?)
     }
 }
 

@@ -12,6 +12,7 @@ mod doctor;
 mod exit;
 mod feasible;
 mod gate;
+mod noise;
 mod progress;
 mod shell;
 mod signals;

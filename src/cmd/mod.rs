@@ -1,5 +1,6 @@
 //! One file per command, and the table of them.
 
+mod calibrate;
 mod compare;
 mod completions;
 mod doctor;
@@ -73,6 +74,7 @@ const COMMANDS: &[Verb] = &[
     install::VERB,
     up::VERB,
     doctor::VERB,
+    calibrate::VERB,
     compare::VERB,
     report::VERB,
     import::VERB,

@@ -72,7 +72,7 @@ struct Arguments {
 
 /// Ways to count user instructions.
 #[derive(Debug, Clone, Copy, ValueEnum)]
-enum Ways {
+pub(super) enum Ways {
     /// By the processor, in the measured slices
     Hardware,
     /// Under QEMU's user-mode emulation, on another server that is warmed for seconds only
@@ -84,7 +84,7 @@ enum Ways {
 }
 
 impl Ways {
-    fn counts(self) -> Counts {
+    pub(super) fn counts(self) -> Counts {
         match self {
             Self::Hardware => Counts::Hardware,
             Self::Emulated => Counts::Emulated,

@@ -28,6 +28,7 @@ mod moments;
 #[path = "../../crates/plan/tests/it/mutant.rs"]
 mod mutant;
 mod mutation;
+mod noise;
 mod pixels;
 mod power;
 mod quickstart;

@@ -9,6 +9,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod bank;
 pub mod civil;
 pub mod drive;
 pub mod environment;

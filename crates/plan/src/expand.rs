@@ -9,8 +9,9 @@ use crate::{
     subjects::{Subjects, base, subjects},
 };
 use model::{
-    experiment::{Design, Experiment},
+    experiment::{Design, Experiment, Factor},
     plan::{Estimate, PLAN_FORMAT, PhaseKind, Plan},
+    subject::Subject,
 };
 use sha2::{Digest, Sha256};
 use std::fmt::Write;
@@ -24,10 +25,65 @@ use std::fmt::Write;
 /// Errors: an unknown server, version or configuration, a phase whose expressions have no value,
 /// and a phase that the design cannot execute, each by name.
 pub fn plan(draft: &Draft, catalog: &Catalog, versions: &dyn Versions) -> Result<Plan, Error> {
+    ordered(draft, versions, compared(draft, catalog, versions)?)
+}
+
+/// The same with every base of the experiment twice, and nothing else: a build against itself. The
+/// experiment gets a name of its own and the factor `copy`.
+pub fn plan_against_itself(
+    draft: &Draft,
+    catalog: &Catalog,
+    versions: &dyn Versions,
+) -> Result<Plan, Error> {
+    ordered(draft, versions, compared(draft, catalog, versions)?.against_itself())
+}
+
+/// Who is compared with whom.
+struct Compared {
+    experiment: Experiment,
+    subjects: Vec<Subject>,
+    base: Vec<String>,
+}
+
+fn compared(draft: &Draft, catalog: &Catalog, versions: &dyn Versions) -> Result<Compared, Error> {
     let Subjects { subjects, build_labels } = subjects(draft, catalog, versions)?;
     let mut experiment = draft.experiment.clone();
     resolve_levels(&mut experiment, |level| build_labels.get(level).cloned());
     let base = base(draft, &experiment.baseline, &subjects);
+    Ok(Compared { experiment, subjects, base })
+}
+
+/// Factor of a comparison of a build with itself, and its levels.
+const COPY: &str = "copy";
+const FIRST: &str = "first";
+const AGAIN: &str = "again";
+
+impl Compared {
+    fn against_itself(self) -> Self {
+        let Self { mut experiment, subjects, base } = self;
+        experiment.name = format!("{}-against-itself", experiment.name);
+        experiment.question = "How much does a build differ from itself on this host?".to_owned();
+        experiment.baseline = [(COPY.to_owned(), FIRST.to_owned())].into();
+        let levels = [FIRST, AGAIN].map(str::to_owned).to_vec();
+        experiment.factors.push(Factor { name: COPY.to_owned(), levels });
+        let bases = subjects.into_iter().filter(|subject| base.contains(&subject.label));
+        let twice = bases.flat_map(|subject| {
+            [FIRST, AGAIN].map(|copy| {
+                let mut subject = subject.clone();
+                subject.levels.insert(COPY.to_owned(), copy.to_owned());
+                if copy == AGAIN {
+                    subject.label = format!("{}.{AGAIN}", subject.label);
+                }
+                subject
+            })
+        });
+        Self { experiment, subjects: twice.collect(), base }
+    }
+}
+
+/// Puts a comparison in order and hashes it.
+fn ordered(draft: &Draft, versions: &dyn Versions, compared: Compared) -> Result<Plan, Error> {
+    let Compared { mut experiment, subjects, base } = compared;
     let phases = phases(draft)?;
     let turns = match experiment.design {
         Design::Interleaved => Turns::Rounds,

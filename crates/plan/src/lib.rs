@@ -41,7 +41,7 @@ pub use catalog::{Catalog, Kind, Listing};
 pub use draft::{Draft, Overrides, load_experiment};
 pub use editor::{FILE_KINDS, FileKind};
 pub use error::{Error, Place};
-pub use expand::plan;
+pub use expand::{plan, plan_against_itself};
 pub use notes::{NOTES, notes_in};
 pub use render::render;
 pub use suggest::hint;

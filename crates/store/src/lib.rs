@@ -14,6 +14,7 @@
 
 #![forbid(unsafe_code)]
 
+mod bank;
 mod error;
 mod histograms;
 mod ids;
@@ -30,6 +31,7 @@ mod sums;
 mod trial_writer;
 mod writable;
 
+pub use bank::Bank;
 pub use error::{Error, Result};
 pub use histograms::tag as latency_tag;
 pub use results::{Results, RunInfo, Selection, Stored, StoredSlice, StoredTrial};

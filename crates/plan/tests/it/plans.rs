@@ -1,4 +1,4 @@
-use crate::{Host, catalog, plan_of, shipped};
+use crate::{Host, catalog, draft, plan_of, shipped};
 use model::plan::{PhaseKind, Plan};
 use plan::{Overrides, load_experiment, render};
 
@@ -66,6 +66,29 @@ config = ["base", "durable"]
     assert_eq!(labels(&plan), expected);
     assert_eq!(plan.base, expected[..2]);
     assert_eq!(plan.experiment.baseline["build"], "mysql-5.6.24");
+}
+
+#[test]
+fn a_build_against_itself_is_every_base_twice_with_copies_of_its_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = r#"
+question = "Which?"
+suite = "quick"
+baseline = { build = "mysql@5.6" }
+[factors]
+build = ["mysql@9", "mysql@5.6"]
+cpu_set = ["0", "1"]
+"#;
+    let draft = draft(folder.path(), text).unwrap();
+    let plan = plan::plan_against_itself(&draft, &catalog(), &Host).unwrap();
+    let twice =
+        ["mysql-5.6.24.0", "mysql-5.6.24.0.again", "mysql-5.6.24.1", "mysql-5.6.24.1.again"];
+    assert_eq!(labels(&plan), twice);
+    assert_eq!(plan.base, ["mysql-5.6.24.0", "mysql-5.6.24.1"]);
+    assert!(plan.subjects.iter().all(|one| one.build.version == "5.6"));
+    assert_eq!(plan.experiment.name, "mine-against-itself");
+    assert!(plan.blocks.iter().all(|block| block.start_order.len() == 4));
+    assert_ne!(plan.hash, plan::plan(&draft, &catalog(), &Host).unwrap().hash);
 }
 
 #[test]

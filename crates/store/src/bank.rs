@@ -1,0 +1,119 @@
+//! The noise bank: one file of JSON lines, one line per run of a build against itself.
+
+use crate::{Error, Result, layout};
+use fs_err as fs;
+use model::bank::{BANK_FORMAT, BankedRun};
+use sha2::{Digest, Sha256};
+use std::{fmt::Write as _, io::Write as _, path::Path};
+
+/// A bank as it was read.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Bank {
+    /// Its lines, in order.
+    pub runs: Vec<BankedRun>,
+    /// SHA-256 of the text, hexadecimal.
+    pub sha256: String,
+}
+
+impl Bank {
+    /// The bank at `path`, or none if there is no such file.
+    pub fn read(path: &Path) -> Result<Option<Self>> {
+        match fs::read(path) {
+            Ok(bytes) => Self::parse(path, &bytes).map(Some),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// A bank with this text; `path` is for messages. Fails for a line that cannot be read: a
+    /// prior of some of the runs would be another prior.
+    pub fn parse(path: &Path, bytes: &[u8]) -> Result<Self> {
+        let text = String::from_utf8_lossy(bytes);
+        let lines = text.lines().filter(|line| !line.is_empty());
+        let run = |line: &str| {
+            let found: layout::Format = layout::from_json(path, line.as_bytes())?;
+            if found.format > BANK_FORMAT {
+                let (path, found) = (path.to_owned(), found.format);
+                return Err(Error::Newer { path, found, known: BANK_FORMAT });
+            }
+            layout::from_json(path, line.as_bytes())
+        };
+        let runs = lines.map(run).collect::<Result<_>>()?;
+        let mut sha256 = String::new();
+        for byte in Sha256::digest(bytes) {
+            // Writing to a string cannot fail.
+            let _ = write!(sha256, "{byte:02x}");
+        }
+        Ok(Self { runs, sha256 })
+    }
+
+    /// Adds a run to the bank at `path`, which is created where it is missing.
+    pub fn append(path: &Path, run: &BankedRun) -> Result<()> {
+        let mut line = serde_json::to_vec(run).map_err(|error| layout::malformed(path, &error))?;
+        line.push(b'\n');
+        let mut file = fs::OpenOptions::new().create(true).append(true).open(path)?;
+        // One call, so that two processes do not mix their lines.
+        file.write_all(&line)?;
+        Ok(file.sync_all()?)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::bank::{BankedPhase, HostClass};
+
+    fn run(id: &str) -> BankedRun {
+        BankedRun {
+            format: BANK_FORMAT,
+            run: id.to_owned(),
+            started_us: 1,
+            host: HostClass {
+                cpu: "CPU".to_owned(),
+                cpus: 2,
+                kernel: "6.18".to_owned(),
+                virtualization: String::new(),
+                counters: "none".to_owned(),
+            },
+            dbdyno: "0.1.0".to_owned(),
+            experiment: "mine".to_owned(),
+            server: "sqlite".to_owned(),
+            subject: "sqlite-3.50.4".to_owned(),
+            note: String::new(),
+            block_seconds: 2.5,
+            phases: vec![BankedPhase {
+                phase: "insert".to_owned(),
+                group: "write".to_owned(),
+                log_ratios: [("ops_per_second".to_owned(), vec![0.01, -0.02])].into(),
+            }],
+        }
+    }
+
+    #[test]
+    fn runs_are_appended_and_read_back() {
+        let lab = tempfile::tempdir().unwrap();
+        let path = lab.path().join("bank.jsonl");
+        assert_eq!(Bank::read(&path).unwrap(), None);
+        Bank::append(&path, &run("one")).unwrap();
+        let first = Bank::read(&path).unwrap().unwrap();
+        Bank::append(&path, &run("two")).unwrap();
+        let both = Bank::read(&path).unwrap().unwrap();
+        assert_eq!(first.runs, [run("one")]);
+        assert_eq!(both.runs, [run("one"), run("two")]);
+        assert_ne!(first.sha256, both.sha256);
+    }
+
+    #[test]
+    fn a_damaged_or_newer_line_is_refused_by_name() {
+        let lab = tempfile::tempdir().unwrap();
+        let path = lab.path().join("bank.jsonl");
+        let check = |text: &str, expected: &str| {
+            fs::write(&path, text).unwrap();
+            let said = Bank::read(&path).unwrap_err().to_string();
+            assert!(said.contains("bank.jsonl") && said.contains(expected), "{said}");
+        };
+        check("{\"format\":2}\n", "has format 2, this dbdyno reads up to 1");
+        check("{\"format\":1}\n", "missing field");
+        check("half a li", "is not readable");
+    }
+}
