@@ -7,8 +7,12 @@ use std::{env, fs, path::PathBuf};
 /// Versions of the plugin interface: the emulator refuses other ones.
 const INTERFACES: [u32; 2] = [1, 2];
 
+const FILES: [&str; 2] = ["src/counter.c", "src/calls.c"];
+
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    println!("cargo::rerun-if-changed=src/counter.c");
+    for file in FILES.iter().chain(&["src/block.h"]) {
+        println!("cargo::rerun-if-changed={file}");
+    }
     let out = PathBuf::from(env::var("OUT_DIR")?);
     let native = env::var("CARGO_CFG_TARGET_ARCH")? == "x86_64";
     let compiler = cc::Build::new().opt_level(2).debug(false).warnings(true).try_get_compiler()?;
@@ -21,10 +25,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         let mut command = compiler.to_command();
         command.args(["-shared", "-fPIC", "-fvisibility=hidden", "-ftls-model=initial-exec"]);
-        command.args(["-pthread", "-s", "src/counter.c", "-o"]).arg(&object);
+        command.args(["-pthread", "-s"]).args(FILES).arg("-o").arg(&object);
         let status = command.arg(format!("-DINTERFACE={interface}")).status()?;
         if !status.success() {
-            return Err(format!("`src/counter.c` cannot be compiled ({status})").into());
+            return Err(format!("the plugin cannot be compiled ({status})").into());
         }
     }
     Ok(())

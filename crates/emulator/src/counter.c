@@ -1,5 +1,6 @@
 /*
- * A plugin of QEMU's user-mode emulator: counts user instructions and system calls of each thread.
+ * A plugin of QEMU's user-mode emulator: counts user instructions and system calls of each thread,
+ * and keeps the tree of its calls (`calls.c`) where it is asked for.
  *
  * Counters lie in a file that every process of the program maps and the measuring process reads. A
  * thread has its slot there from its first block of instructions on, and writes to it alone. The
@@ -14,6 +15,7 @@
  */
 
 #define _GNU_SOURCE
+#include "block.h"
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -63,7 +65,8 @@ struct slot {
     uint64_t process;
     uint64_t instructions;
     char name[NAME];
-    uint64_t spare[10];
+    uint64_t unplaced;        /* instructions for which the tree of calls had no room */
+    uint64_t spare[9];
     uint64_t calls[CALLS];    /* by number; the last one is of all greater numbers */
 };
 _Static_assert(sizeof(struct slot) <= PAGE, "a slot fits its page");
@@ -71,30 +74,22 @@ _Static_assert(sizeof(struct slot) <= PAGE, "a slot fits its page");
 static struct head *head;
 static char program[NAME];
 
-/* A translated block. */
-enum leaves { BY_BRANCH, ANYHOW };
-struct block {
-    uint64_t start;
-    uint32_t bytes;
-    uint16_t count;
-    uint8_t leaves;           /* ANYHOW: an indirect branch or a system call */
-    uint8_t repeats;          /* its last instruction is a repeated string instruction */
-    uint8_t handles;          /* it begins a signal handler */
-    uint64_t target;          /* of the branch at its end */
-    uint16_t offset[];        /* of each instruction */
-};
-
 static const struct block nothing;
 
 /* Of the calling thread. */
 enum { SIGNALS = 8 };
 static __thread struct slot *mine;
 static __thread const struct block *last;
-static __thread const struct block *interrupted[SIGNALS];
+static __thread struct {
+    const struct block *block;
+    uint64_t *booked;
+} interrupted[SIGNALS];
 static __thread unsigned signals;
 
 /* For threads that find no slot: what is counted here is lost, and the reader sees it by `used`. */
 static struct slot beyond;
+
+static int has_calls;
 
 static void name_slot(void)
 {
@@ -118,6 +113,8 @@ static void after_fork(void)
 {
     mine = NULL;
     signals = 0;
+    if (has_calls)
+        calls_fork();
 }
 
 /* What `before` counted too much, now that `now` begins within it. */
@@ -145,8 +142,38 @@ static void execute(unsigned cpu, void *data)
     if (__builtin_expect(now->start - before->start < before->bytes, 0))
         count -= surplus(before, now);
     if (__builtin_expect(now->handles, 0))
-        interrupted[signals++ % SIGNALS] = before;
+        interrupted[signals++ % SIGNALS].block = before;
     mine->instructions += count;
+    last = now;
+}
+
+/* The same, and books the block in the tree of calls. */
+static void execute_with_calls(unsigned cpu, void *data)
+{
+    const struct block *now = data;
+    (void)cpu;
+    if (__builtin_expect(!mine, 0)) {
+        take_slot();
+        calls_begin(now->start);
+    }
+    const struct block *before = last;
+    uint64_t lost = 0;
+    if (now->start - before->start < before->bytes)
+        lost = surplus(before, now);
+    if (lost && calls_booked)
+        *calls_booked -= lost;
+    if (__builtin_expect(now->handles, 0)) {
+        interrupted[signals % SIGNALS].block = before;
+        interrupted[signals++ % SIGNALS].booked = calls_booked;
+        calls_signal(now->start);
+    } else if (!lost) {
+        calls_follow(before, now);
+    }
+    mine->instructions += now->count - lost;
+    if (!calls_count(now, mine->task)) {
+        mine->unplaced += now->count;
+        calls_booked = &mine->unplaced;
+    }
     last = now;
 }
 
@@ -202,10 +229,18 @@ static void call(plugin_id id, unsigned cpu, int64_t number, uint64_t a, uint64_
         break;
     }
     case SYS_rt_sigreturn:
-        if (signals)
-            last = interrupted[--signals % SIGNALS];
+        if (!signals)
+            break;
+        last = interrupted[--signals % SIGNALS].block;
+        if (has_calls) {
+            calls_booked = interrupted[signals % SIGNALS].booked;
+            calls_signal_done();
+        }
         break;
     case SYS_exit:
+        if (has_calls)
+            calls_end();
+        /* fall through */
     case SYS_exit_group:
         name_slot();
         atomic_store(&mine->state, ENDED);
@@ -241,6 +276,7 @@ static void follow(struct block *block, const uint8_t *code, size_t bytes, uint6
                              code[i] == 0x2e || code[i] == 0x3e || (code[i] & 0xf0) == 0x40))
         i++;
     uint8_t first = code[i], second = i + 1 < bytes ? code[i + 1] : 0;
+    uint8_t extension = (second >> 3) & 7;
     int8_t near = (int8_t)code[bytes - 1];
     int32_t far = 0;
     if (bytes >= 4)
@@ -251,6 +287,10 @@ static void follow(struct block *block, const uint8_t *code, size_t bytes, uint6
         block->target = next + far;
     else if (first == 0xff || first == 0xc2 || first == 0xc3 || (first == 0x0f && second == 0x05))
         block->leaves = ANYHOW;
+    if (first == 0xe8 || (first == 0xff && extension == 2))
+        block->ends = BY_CALL;
+    else if (first == 0xc2 || first == 0xc3)
+        block->ends = BY_RETURN;
 }
 
 static void translate(plugin_id id, struct qemu_plugin_tb *tb)
@@ -272,10 +312,12 @@ static void translate(plugin_id id, struct qemu_plugin_tb *tb)
     block->leaves = code ? BY_BRANCH : ANYHOW;
     if (code) {
         atomic_store(&base, (uint64_t)code - address);
+        if (has_calls)
+            calls_note_base((uint64_t)code - address);
         follow(block, code, bytes, address + bytes);
     }
     block->handles = is_handler(block->start);
-    qemu_plugin_register_vcpu_tb_exec_cb(tb, execute, 0, block);
+    qemu_plugin_register_vcpu_tb_exec_cb(tb, has_calls ? execute_with_calls : execute, 0, block);
 }
 
 /* The value of an argument `name=value`. */
@@ -299,6 +341,10 @@ int qemu_plugin_install(plugin_id id, const void *info, int argc, char **argv)
     head = mmap(NULL, PAGE * (known.slots + 1), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     close(fd);
     if (head == MAP_FAILED)
+        return 1;
+    const char *calls = argument(argc, argv, "calls");
+    has_calls = calls && calls_open(calls);
+    if (calls && !has_calls)
         return 1;
     strncpy(program, name ? name : "", NAME - 1);
     pthread_atfork(NULL, NULL, after_fork);

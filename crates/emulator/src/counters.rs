@@ -17,6 +17,7 @@ const SLOTS: u64 = 8192;
 const HEAD_WORDS: usize = 16;
 const CALLS: usize = 480;
 const NAME: std::ops::Range<usize> = 32..48;
+const UNPLACED: usize = 6;
 const ENDED: u64 = 2;
 
 /// The counters of one program, readable while it works.
@@ -39,6 +40,8 @@ pub struct Thread {
     pub ended: bool,
     /// Instructions in user mode.
     pub instructions: u64,
+    /// Of these, those for which the tree of calls had no room.
+    pub unplaced: u64,
     /// System calls by number, those that were made; the last number stands for all from 479 on.
     pub calls: Vec<(u16, u64)>,
 }
@@ -132,6 +135,7 @@ impl Thread {
         let calls = self.calls.iter().map(|(number, calls)| (*number, calls - earlier(*number)));
         Self {
             instructions: self.instructions.saturating_sub(before.instructions),
+            unplaced: self.unplaced.saturating_sub(before.unplaced),
             calls: calls.filter(|(_, calls)| *calls > 0).collect(),
             ..self.clone()
         }
@@ -148,6 +152,7 @@ fn thread(page: &[u8; PAGE]) -> Option<Thread> {
         name: String::from_utf8_lossy(&name).into_owned(),
         ended: state == ENDED,
         instructions: word(page, 3),
+        unplaced: word(page, UNPLACED),
         calls: calls.filter(|(_, calls)| *calls > 0).collect(),
     })
 }
@@ -163,7 +168,7 @@ mod tests {
 
     fn thread(task: u32, instructions: u64, calls: &[(u16, u64)]) -> Thread {
         let (name, calls) = ("a".to_owned(), calls.to_vec());
-        Thread { task, process: 7, name, ended: false, instructions, calls }
+        Thread { task, process: 7, name, ended: false, instructions, unplaced: 0, calls }
     }
 
     #[test]

@@ -34,6 +34,9 @@ pub enum Error {
     /// A file of counters has another layout.
     #[error("`{0}` is not a file of counters")]
     Layout(PathBuf),
+    /// A file of calls has another layout.
+    #[error("`{0}` is not a file of calls")]
+    Calls(PathBuf),
     /// A file cannot be written or read.
     #[error(transparent)]
     File(#[from] std::io::Error),

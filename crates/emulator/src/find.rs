@@ -1,6 +1,6 @@
 //! The emulator of this host, and how a program is started under it.
 
-use crate::{Counters, Error, Result, counters::FILE};
+use crate::{Calls, Counters, Error, Result, calls, counters::FILE};
 use fs_err as fs;
 use std::{
     env,
@@ -34,6 +34,17 @@ const PLUGINS: [&[u8]; 2] = [
 pub struct Emulator {
     path: PathBuf,
     version: String,
+}
+
+/// What a program needs whose calls can be recorded.
+#[derive(Debug)]
+pub struct Prepared {
+    /// The words that come before the program's own.
+    pub words: Vec<String>,
+    /// Its instructions by thread.
+    pub counters: Counters,
+    /// Its calls.
+    pub calls: Calls,
 }
 
 impl Emulator {
@@ -93,6 +104,19 @@ impl Emulator {
             format!("{plugin},counters={file},program={program}"),
         ];
         Ok((words.to_vec(), opened))
+    }
+
+    /// The same for a program whose calls can be recorded.
+    ///
+    /// # Errors
+    /// As [`Emulator::prepare`].
+    pub fn prepare_with_calls(&self, folder: &Path, program: &str) -> Result<Prepared> {
+        let (mut words, counters) = self.prepare(folder, program)?;
+        let calls = Calls::create(folder)?;
+        if let Some(plugin) = words.last_mut() {
+            plugin.push_str(&format!(",calls={}", folder.join(calls::FILE).display()));
+        }
+        Ok(Prepared { words, counters, calls })
     }
 
     fn plugin(&self) -> &'static [u8] {

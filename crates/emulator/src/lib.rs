@@ -5,14 +5,23 @@
 //! while the program works. It must not know servers, operations or records. Counts are those of
 //! the emulated processor, which is the same for every program; time under emulation means nothing.
 //!
-//! Read [`Emulator`] first, then [`Counters`]; `counter.c` is the plugin.
+//! Read [`Emulator`] first, then [`Counters`] and [`Calls`]; `counter.c` and `calls.c` are the
+//! plugin.
 
 #![forbid(unsafe_code)]
 
+mod calls;
 mod counters;
 mod error;
 mod find;
+mod frames;
+mod maps;
+mod names;
+mod symbols;
 
+pub use calls::{Block, Calls, Node, Tree};
 pub use counters::{Counters, Snapshot, Thread};
 pub use error::{Error, Result};
-pub use find::Emulator;
+pub use find::{Emulator, Prepared};
+pub use frames::{Frame, frames};
+pub use names::{Names, shortened};

@@ -228,7 +228,8 @@ mod tests {
 
     fn thread(task: u32, instructions: u64, calls: &[(u16, u64)]) -> Thread {
         let calls = calls.to_vec();
-        Thread { task, process: 5, name: "t".into(), ended: false, instructions, calls }
+        let name = "t".into();
+        Thread { task, process: 5, name, ended: false, instructions, unplaced: 0, calls }
     }
 
     #[test]

@@ -1,0 +1,39 @@
+/* What the two files of the plugin share: blocks of instructions, and the thread that executes. */
+
+#ifndef BLOCK_H
+#define BLOCK_H
+
+#include <stdint.h>
+
+/* A translated block. */
+enum leaves { BY_BRANCH, ANYHOW };
+enum ends { BY_JUMP, BY_CALL, BY_RETURN };
+struct block {
+    uint64_t start;
+    uint32_t bytes;
+    uint16_t count;
+    uint8_t leaves;           /* ANYHOW: an indirect branch or a system call */
+    uint8_t repeats;          /* its last instruction is a repeated string instruction */
+    uint8_t handles;          /* it begins a signal handler */
+    uint8_t ends;             /* what its last instruction does to the stack of calls */
+    uint64_t target;          /* of the branch at its end */
+    uint16_t offset[];        /* of each instruction */
+};
+
+/* The tree of calls, `calls.c`. All but the first act for the calling thread. */
+int calls_open(const char *file);
+void calls_begin(uint64_t entry);
+void calls_fork(void);
+void calls_end(void);
+void calls_signal(uint64_t handler);
+void calls_signal_done(void);
+void calls_follow(const struct block *before, const struct block *now);
+/* Books a block; false where the tree has no room for it. */
+int calls_count(const struct block *now, uint32_t task);
+/* What to add to an address of the program for one of this process. */
+void calls_note_base(uint64_t base);
+
+/* Where the block before was booked, or null. */
+extern __thread uint64_t *calls_booked;
+
+#endif

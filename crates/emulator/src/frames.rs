@@ -1,0 +1,129 @@
+//! A tree of calls by the names of functions.
+
+use crate::{
+    Tree,
+    names::{Names, Place},
+};
+use std::{collections::HashMap, rc::Rc};
+
+/// A function under its callers.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Frame {
+    /// The caller, as an index of the list; none for a thread's first function.
+    pub parent: Option<usize>,
+    /// Short name of the function.
+    pub name: Rc<str>,
+    /// Instructions of its own.
+    pub instructions: u64,
+    /// How often it was called, or jumped to from a function that ended so.
+    pub calls: u64,
+}
+
+/// The functions of a thread, callers before what they call. Calls from several places of one
+/// function are one frame. A function that another one jumps to at its end, instead of calling it,
+/// is a frame under that one.
+pub fn frames(tree: &Tree, names: &mut Names) -> Vec<Frame> {
+    frames_at(tree, &mut |address| names.at(address.wrapping_add(tree.base)))
+}
+
+fn frames_at(tree: &Tree, at: &mut dyn FnMut(u64) -> Place) -> Vec<Frame> {
+    let mut frames = Frames::default();
+    // Of each node: the function that was called, and its frame.
+    let mut called: Vec<(Place, usize)> = Vec::with_capacity(tree.nodes.len());
+    for node in &tree.nodes {
+        let place = at(node.entry);
+        let parent = node.parent.map(|parent| match node.site {
+            // The call is the instruction before.
+            Some(site) => frames.within(&called[parent], &at(site.wrapping_sub(1))),
+            None => called[parent].1,
+        });
+        let frame = frames.child(parent, &place);
+        frames.list[frame].calls += node.calls;
+        called.push((place, frame));
+    }
+    for block in &tree.blocks {
+        let place = at(block.start);
+        let (of_node, _) = &called[block.node];
+        let is_jump = place != *of_node && rebased(block.start, tree) == place.start;
+        let frame = frames.within(&called[block.node], &place);
+        let frame = &mut frames.list[frame];
+        frame.instructions = frame.instructions.wrapping_add(block.instructions);
+        if is_jump {
+            frame.calls += block.times;
+        }
+    }
+    frames.list
+}
+
+fn rebased(address: u64, tree: &Tree) -> u64 {
+    address.wrapping_add(tree.base)
+}
+
+#[derive(Default)]
+struct Frames {
+    list: Vec<Frame>,
+    known: HashMap<(Option<usize>, Rc<str>), usize>,
+}
+
+impl Frames {
+    fn child(&mut self, parent: Option<usize>, place: &Place) -> usize {
+        let next = self.list.len();
+        let key = (parent, Rc::clone(&place.name));
+        let index = *self.known.entry(key).or_insert(next);
+        if index == next {
+            let name = Rc::clone(&place.name);
+            self.list.push(Frame { parent, name, instructions: 0, calls: 0 });
+        }
+        index
+    }
+
+    /// The frame of a function that works in the node of another one, or is it.
+    fn within(&mut self, (of_node, frame): &(Place, usize), place: &Place) -> usize {
+        if place.name == of_node.name { *frame } else { self.child(Some(*frame), place) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Block, Node};
+
+    #[test]
+    fn a_jump_to_another_function_is_a_frame_under_it() {
+        let node = |parent, entry, site, calls| Node { parent, entry, site, calls };
+        let block = |node, start, instructions, times| Block { node, start, instructions, times };
+        // `a` calls `b` from two places; `b` ends with a jump to `c`, which calls `d`.
+        let tree = Tree {
+            nodes: vec![
+                node(None, 0x100, None, 0),
+                node(Some(0), 0x200, Some(0x110), 3),
+                node(Some(0), 0x200, Some(0x120), 4),
+                node(Some(2), 0x400, Some(0x308), 5),
+            ],
+            blocks: vec![
+                block(0, 0x100, 10, 1),
+                block(1, 0x200, 30, 3),
+                block(2, 0x200, 40, 4),
+                block(2, 0x300, 50, 4),
+                block(2, 0x304, 5, 4),
+                block(3, 0x400, 60, 5),
+            ],
+            base: 0,
+        };
+        let mut at = |address: u64| {
+            let name = ["?", "a", "b", "c", "d"][(address >> 8) as usize];
+            Place { start: address & !0xff, name: name.into() }
+        };
+        let found = frames_at(&tree, &mut at);
+        let seen: Vec<_> =
+            found.iter().map(|f| (f.parent, &*f.name, f.instructions, f.calls)).collect();
+        let expected = [
+            (None, "a", 10, 0),
+            (Some(0), "b", 70, 7),
+            (Some(1), "c", 55, 4),
+            (Some(2), "d", 60, 5),
+        ];
+        assert_eq!(seen, expected);
+        assert_eq!(seen.iter().map(|one| one.2).sum::<u64>(), tree.instructions());
+    }
+}
