@@ -35,6 +35,7 @@ pub(crate) fn of(results: &Results, slices: &[StoredSlice]) -> anyhow::Result<De
         overhead: overhead(slices),
         command: command.unwrap_or_default(),
         notes: plan::notes_in(results.dir())?,
+        explanations: results.explanations(run)?,
         plan,
         ..Details::default()
     };

@@ -81,7 +81,7 @@ impl Side {
 }
 
 /// The run with this identifier, or the only one that begins so.
-fn find(known: &[RunInfo], text: &str) -> anyhow::Result<RunInfo> {
+pub(crate) fn find(known: &[RunInfo], text: &str) -> anyhow::Result<RunInfo> {
     let found: Vec<&RunInfo> = known.iter().filter(|run| run.id.starts_with(text)).collect();
     match found.as_slice() {
         [only] => Ok((*only).clone()),

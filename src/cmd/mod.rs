@@ -5,6 +5,7 @@ mod compare;
 mod completions;
 mod doctor;
 mod drive;
+mod explain;
 mod export;
 mod import;
 mod install;
@@ -77,6 +78,7 @@ const COMMANDS: &[Verb] = &[
     calibrate::VERB,
     compare::VERB,
     report::VERB,
+    explain::VERB,
     import::VERB,
     export::VERB,
     completions::VERB,

@@ -16,6 +16,7 @@ mod changed_bytes;
 mod concurrent;
 mod devtools;
 mod errors;
+mod explain;
 mod factors;
 mod failures;
 mod faults;

@@ -15,6 +15,7 @@ pub mod drive;
 pub mod environment;
 pub mod escape;
 pub mod experiment;
+pub mod explanation;
 pub mod expression;
 mod grouped;
 pub mod imported;

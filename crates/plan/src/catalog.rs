@@ -6,6 +6,7 @@ use crate::{
     source::{Fault, Source, is_path},
     suggest,
     wire::{
+        areas::WireAreas,
         config::WireConfig,
         experiment::WireExperiment,
         schema::WireSchema,
@@ -14,7 +15,7 @@ use crate::{
     },
 };
 use include_dir::{Dir, include_dir};
-use model::{Parameters, schema::Schema, subject::Config};
+use model::{Parameters, explanation::Area, schema::Schema, subject::Config};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -230,6 +231,23 @@ impl Catalog {
         // The loop above ran at least once, for `name` itself.
         config
             .ok_or_else(|| Error::Invalid { place: asked.clone(), reason: "no config".to_owned() })
+    }
+
+    /// The areas of a server's source, in the order in which they are tried; none for a server
+    /// without a file of them.
+    ///
+    /// Errors: the file is wrong.
+    pub fn areas(&self, server: &str) -> Result<Vec<Area>, Error> {
+        let Some(source) = self.files.get(&format!("areas/{server}")) else {
+            return Ok(Vec::new());
+        };
+        let wire: WireAreas = source.parse()?;
+        let more = wire.extends.clone().filter(|name| name != server);
+        let mut areas = wire.check().map_err(|fault| source.locate(fault))?;
+        if let Some(other) = more {
+            areas.extend(self.areas(&other)?);
+        }
+        Ok(areas)
     }
 
     /// The text of an experiment by name or path.

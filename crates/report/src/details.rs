@@ -2,8 +2,8 @@
 
 use analysis::{Accounting, Comparison, Curve, RoleCost, RoleCurve, RoleTimes};
 use model::{
-    environment::Environment, imported::ImportHeader, notes::Notes, plan::Plan,
-    record::TrialHeader, shared::Name,
+    environment::Environment, explanation::Explanation, imported::ImportHeader, notes::Notes,
+    plan::Plan, record::TrialHeader, shared::Name,
 };
 use std::collections::BTreeMap;
 
@@ -53,6 +53,8 @@ pub struct Details {
     pub second: Option<Comparison>,
     /// What people wrote about them.
     pub notes: Notes,
+    /// Where the instructions of an operation are spent, by phase and pair of subjects.
+    pub explanations: Vec<Explanation>,
 }
 
 impl Details {
@@ -68,6 +70,7 @@ impl Details {
         self.role_costs.retain(|cost| kept(&cost.subject));
         self.role_times.retain(|times| kept(&times.subject));
         self.left_out.retain(|left| kept(&left.subject));
+        self.explanations.retain(|one| one.sides.iter().all(|side| kept(&side.subject)));
         for more in [&mut self.steps, &mut self.second] {
             *more = more.take().map(|comparison| comparison.only(&kept));
         }

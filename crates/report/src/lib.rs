@@ -10,6 +10,7 @@
 
 pub mod chart;
 pub mod document;
+pub mod explained;
 pub mod format;
 pub mod grid;
 pub mod page;

@@ -139,6 +139,8 @@ impl Names {
         }
         own.role_costs.iter_mut().for_each(|cost| rename(&mut cost.subject));
         own.role_times.iter_mut().for_each(|times| rename(&mut times.subject));
+        let sides = own.explanations.iter_mut().flat_map(|one| &mut one.sides);
+        sides.for_each(|side| rename(&mut side.subject));
         for more in [&mut own.steps, &mut own.second].into_iter().flatten() {
             *more = self.comparison(more).into_owned();
         }

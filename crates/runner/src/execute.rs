@@ -98,7 +98,7 @@ pub(crate) fn without_records<'a>(
     let installed = install(plan, places, observer)?;
     let environment = probe::environment(&places.root);
     let now = wall_us();
-    let place = places.new_run(&format!("verify-{now}-{}", std::process::id()))?;
+    let place = places.new_run(&format!("look-{now}-{}", std::process::id()))?;
     let results = Results::open_or_create(place.data().join("records"))?;
     let writer = results.start_run(plan, &environment)?;
     let parts = Parts { place, writer, installed, environment, ledger: Ledger::default() };

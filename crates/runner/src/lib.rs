@@ -14,7 +14,8 @@
 //! - `server`: a server that is up, with its driver and its data folder
 //! - `host`: what this host can hold, and what others do on it
 //!
-//! [`verify`] looks at what workloads do instead of how fast.
+//! [`verify`] looks at what workloads do instead of how fast, [`explain`] at where their
+//! instructions are spent.
 
 #![forbid(unsafe_code)]
 
@@ -25,6 +26,7 @@ mod calibration;
 mod clock;
 mod error;
 mod execute;
+mod explain;
 mod host;
 mod instruments;
 mod ledger;
@@ -40,6 +42,7 @@ mod verify;
 
 pub use error::Error;
 pub use execute::execute;
+pub use explain::{Explained, Explaining, WARM_UP_MAX, explain};
 pub use host::preflight::{check_plan, host_refusals};
 pub use observer::{Observer, Progress};
 pub use run::{COMMAND, Counts, DataFolders, Options, Outcome, Resume, TIME};

@@ -16,6 +16,7 @@
 
 mod bank;
 mod error;
+mod explanations;
 mod histograms;
 mod ids;
 mod imports;

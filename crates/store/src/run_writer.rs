@@ -190,7 +190,7 @@ pub(crate) fn create_fresh(parent: &Path) -> Result<(String, PathBuf)> {
 }
 
 /// The lock dies with the process, so a killed run can be resumed at once.
-fn lock(dir: &Path, run: &str) -> Result<fs::File> {
+pub(crate) fn lock(dir: &Path, run: &str) -> Result<fs::File> {
     let path = dir.join(layout::LOCK);
     let file = fs::OpenOptions::new().create(true).append(true).open(path)?;
     match file.file().try_lock() {

@@ -3,6 +3,7 @@
 //! Wire types name every key that exists; a key that they do not name is an error. Conversions
 //! return a [`crate::source::Fault`], which the owner of the text turns into file and line.
 
+pub(crate) mod areas;
 pub(crate) mod config;
 mod deviation;
 pub(crate) mod experiment;

@@ -3,6 +3,7 @@
 //! A chart knows neither statistics nor pages. Sizes of text come from the page's style sheet.
 
 mod columns;
+mod flame;
 mod forest;
 mod lines;
 mod palette;
@@ -23,6 +24,34 @@ pub enum Chart {
     Lines(Vec<Lines>),
     /// Several charts of vertical bars, one per group.
     Columns(Vec<Columns>),
+    /// Functions under their callers, of two variants.
+    Flame(Flame),
+}
+
+/// A differential flame graph.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Flame {
+    /// What is shown.
+    pub title: String,
+    /// What stands under the title.
+    pub description: String,
+    /// The functions, callers before what they call.
+    pub boxes: Vec<Flamed>,
+}
+
+/// A function under its callers.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Flamed {
+    /// Its name.
+    pub name: String,
+    /// Callers above it.
+    pub depth: usize,
+    /// Where it begins, in instructions of both sides.
+    pub start: f64,
+    /// How wide it is, in instructions of both sides.
+    pub width: f64,
+    /// Instructions with callees, of the base and of the variant.
+    pub instructions: [f64; 2],
 }
 
 /// Ratios to the base on one axis.
@@ -153,5 +182,6 @@ pub(crate) fn draw(chart: &Chart, id: &str) -> Markup {
         Chart::Forest(forest) => forest::draw(forest, id),
         Chart::Lines(charts) => lines::draw(charts),
         Chart::Columns(charts) => columns::draw(charts),
+        Chart::Flame(flame) => flame::draw(flame),
     }
 }

@@ -19,8 +19,11 @@ use sha2::{Digest, Sha256};
 
 /// The page's own files. They are part of the program, so they need no escaping.
 const STYLE: &str = include_str!("../assets/style.css");
-const SCRIPT: &str =
-    concat!(include_str!("../assets/script.js"), include_str!("../assets/picture.js"));
+const SCRIPT: &str = concat!(
+    include_str!("../assets/script.js"),
+    include_str!("../assets/picture.js"),
+    include_str!("../assets/flame.js")
+);
 
 pub(super) const FORMAT: Format = Format {
     name: "html",

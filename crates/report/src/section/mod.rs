@@ -7,6 +7,7 @@ mod consecutive;
 mod costs;
 mod curves;
 mod data;
+mod explained;
 mod forest;
 mod heat;
 mod notes;
@@ -39,6 +40,7 @@ pub static SECTIONS: &[Section] = &[
     forest::SECTION,
     versions::SECTION,
     why::SECTION,
+    explained::SECTION,
     costs::SECTION,
     curves::SECTION,
     compared::SECTION,

@@ -14,7 +14,7 @@ use crate::{
     run::{Counts, Run},
     server::{Instance, OwnServer, Wrapper},
 };
-use emulator::{Counters, Snapshot, Thread};
+use emulator::{Calls, Counters, Emulator, Snapshot, Thread};
 use fs_err as fs;
 use model::{
     drive::{StretchEnd, StretchReport},
@@ -22,7 +22,7 @@ use model::{
     reading::{Reading, Scope},
 };
 use serde_json::json;
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 /// The instrument.
 pub(super) struct Emulation;
@@ -107,21 +107,103 @@ impl Instrument for Emulation {
     }
 }
 
-/// Plugins and counters in a new folder, in which the server may write its own part.
 fn own_server(run: &Run<'_>, label: &str, wrapper: &mut Wrapper) -> Result<(), Error> {
+    prepared(run, label, wrapper, &|emulator, folder, name| Ok(emulator.prepare(folder, name)?.0))
+}
+
+/// The same, with plugins that can record calls.
+pub(crate) fn own_server_with_calls(
+    run: &Run<'_>,
+    label: &str,
+    wrapper: &mut Wrapper,
+) -> Result<(), Error> {
+    prepared(run, label, wrapper, &|emulator, folder, name| {
+        Ok(emulator.prepare_with_calls(folder, name)?.words)
+    })
+}
+
+/// Writes what the emulator needs for a program of this name into a folder, and gives the words
+/// before the program's own.
+type Prepare = dyn Fn(&Emulator, &Path, &str) -> Result<Vec<String>, Error>;
+
+/// Plugins and counters in a new folder, in which the server may write its own part.
+fn prepared(
+    run: &Run<'_>,
+    label: &str,
+    wrapper: &mut Wrapper,
+    prepare: &Prepare,
+) -> Result<(), Error> {
     let emulator = run.emulator.as_ref();
     let emulator = emulator.ok_or_else(|| Error::Driver("there is no emulator".to_owned()))?;
     let folder = run.place.folder_for_data("emulator")?.join(label);
     let prepare = |part: &str, name: &str| -> Result<Vec<String>, Error> {
         let folder = folder.join(part);
         fs::create_dir_all(&folder)?;
-        Ok(emulator.prepare(&folder, name)?.0)
+        prepare(emulator, &folder, name)
     };
     wrapper.driver = prepare(DRIVER, "dbdyno")?;
     wrapper.prefix = prepare(SERVER, "server")?;
     run.place.share_with_server(&folder, SERVER)?;
     wrapper.folder = Some(folder);
     Ok(())
+}
+
+/// The task that serves the one connection of an instance under emulation, whose calls can be
+/// recorded.
+pub(crate) struct Serving {
+    pub(crate) task: u32,
+    pub(crate) calls: Calls,
+    counters: Counters,
+}
+
+impl Serving {
+    pub(crate) fn of(instance: &Instance) -> Result<Self, Error> {
+        let missing = |what: &str| Error::Driver(what.to_owned());
+        let folder = instance.of_instrument.as_deref();
+        let folder = folder.ok_or_else(|| missing("no server is emulated"))?;
+        let (folder, task) = match instance.server {
+            Some(_) => (folder.join(SERVER), instance.foreground.tasks.first().copied()),
+            // An embedded engine works in the driver.
+            None => {
+                let task = instance.connections.first().map(|one| one.driver_task);
+                (folder.join(DRIVER), task)
+            }
+        };
+        let task = task.ok_or_else(|| missing(&instance.foreground.how))?;
+        Ok(Self { task, calls: Calls::open(&folder)?, counters: Counters::open(&folder)? })
+    }
+
+    /// What the task has done.
+    pub(crate) fn read(&self) -> Result<Done, Error> {
+        std::thread::sleep(REST);
+        let counts = self.counters.read()?;
+        let own = counts.threads.iter().rev().find(|thread| thread.task == self.task);
+        let own = own.ok_or_else(|| Error::Driver("the serving task is not counted".to_owned()))?;
+        Ok(Done { process: own.process, instructions: own.instructions, unplaced: own.unplaced })
+    }
+}
+
+/// What one task has done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Done {
+    pub(crate) process: u32,
+    pub(crate) instructions: u64,
+    pub(crate) unplaced: u64,
+}
+
+impl Done {
+    pub(crate) fn since(self, before: Self) -> Self {
+        Self {
+            process: self.process,
+            instructions: self.instructions - before.instructions,
+            unplaced: self.unplaced - before.unplaced,
+        }
+    }
+}
+
+/// Fails where a stretch did not do what its workload says.
+pub(crate) fn all_done(label: &str, work: &StretchReport) -> Result<(), Error> {
+    work_done(work).map_err(|reason| Error::Driver(format!("`{label}`: {reason}")))
 }
 
 impl Open {

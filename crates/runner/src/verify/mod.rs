@@ -125,7 +125,7 @@ pub fn verify(
 /// The plan with tables that have rows and indexes from the start, where phases of their own fill
 /// them and build the indexes: these are not executed in full, and plans of empty tables say
 /// nothing.
-fn filled(plan: &Plan) -> Plan {
+pub(crate) fn filled(plan: &Plan) -> Plan {
     let mut plan = plan.clone();
     let built = plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Index);
     let built: Vec<String> = built.map(|phase| phase.script.schema.clone()).collect();

@@ -1,0 +1,140 @@
+//! The trees of calls of two sides as one, for a differential flame graph.
+
+use model::explanation::Explanation;
+use std::collections::BTreeMap;
+
+/// A function under its callers on either side, per operation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Merged {
+    /// Its short name.
+    pub name: String,
+    /// Callers above it, without those that all functions have.
+    pub depth: usize,
+    /// Where it begins: what lies left of it on both sides.
+    pub start: f64,
+    /// Instructions with all that it called, of the base and of the variant.
+    pub instructions: [f64; 2],
+}
+
+#[derive(Default)]
+struct Node {
+    name: String,
+    parent: Option<usize>,
+    own: [f64; 2],
+    all: [f64; 2],
+    below: BTreeMap<String, usize>,
+}
+
+impl Node {
+    fn both(&self) -> f64 {
+        self.all[0] + self.all[1]
+    }
+}
+
+/// The functions of both sides that cost at least this part of all, callers before what they call.
+/// Callers with nothing of their own and one callee are left out at the root.
+pub fn merged(explanation: &Explanation, least: f64) -> Vec<Merged> {
+    let mut nodes = vec![Node { name: "all".to_owned(), ..Node::default() }];
+    for (side, about) in explanation.sides.iter().enumerate() {
+        let per = about.operations.max(1) as f64;
+        let mut places: Vec<usize> = Vec::with_capacity(about.functions.len());
+        for function in &about.functions {
+            let parent =
+                function.caller.and_then(|caller| places.get(caller).copied()).unwrap_or(0);
+            let next = nodes.len();
+            let place = *nodes[parent].below.entry(function.name.clone()).or_insert(next);
+            if place == next {
+                let (name, parent) = (function.name.clone(), Some(parent));
+                nodes.push(Node { name, parent, ..Node::default() });
+            }
+            nodes[place].own[side] += function.instructions as f64 / per;
+            places.push(place);
+        }
+    }
+    // Parents come before their children.
+    for index in (0..nodes.len()).rev() {
+        for side in 0..2 {
+            let sum = nodes[index].all[side] + nodes[index].own[side];
+            nodes[index].all[side] = sum;
+            if let Some(parent) = nodes[index].parent {
+                nodes[parent].all[side] += sum;
+            }
+        }
+    }
+    let least = least * nodes[0].both();
+    let mut found = Vec::new();
+    // Each with its depth and where it begins, last first.
+    let mut left = vec![(first(&nodes, least), 0, 0.0)];
+    while let Some((index, depth, start)) = left.pop() {
+        let Node { name, all, .. } = &nodes[index];
+        found.push(Merged { name: name.clone(), depth, start, instructions: *all });
+        let mut at = start;
+        let mut next = Vec::new();
+        for &below in nodes[index].below.values() {
+            if nodes[below].both() >= least {
+                next.push((below, depth + 1, at));
+            }
+            at += nodes[below].both();
+        }
+        left.extend(next.into_iter().rev());
+    }
+    found
+}
+
+/// The first function with something of its own, or with several callees.
+fn first(nodes: &[Node], least: f64) -> usize {
+    let mut at = 0;
+    loop {
+        let mut large = nodes[at].below.values().filter(|below| nodes[**below].both() >= least);
+        match (large.next(), large.next()) {
+            (Some(only), None) if nodes[*only].both() >= nodes[0].both() - least => at = *only,
+            _ => return at,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::explanation::{Function, Side, WarmUp};
+
+    fn side(functions: &[(Option<usize>, &str, u64)]) -> Side {
+        let function = |(caller, name, instructions): &(Option<usize>, &str, u64)| {
+            let (caller, name) = (*caller, (*name).to_owned());
+            Function { caller, name, instructions: *instructions, calls: 1 }
+        };
+        Side {
+            subject: String::new(),
+            server_version: String::new(),
+            warm_up: WarmUp { operations: 0, batches: Vec::new(), steady: true },
+            operations: 10,
+            instructions: 0,
+            unplaced: 0,
+            functions: functions.iter().map(function).collect(),
+            areas: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn both_sides_lie_beside_each_other_from_the_first_function_with_a_choice_on() {
+        let base =
+            [(None, "start", 0), (Some(0), "main", 100), (Some(1), "b", 300), (Some(1), "tiny", 1)];
+        let variant =
+            [(None, "start", 0), (Some(0), "main", 100), (Some(1), "a", 500), (Some(1), "b", 0)];
+        let sides = [side(&base), side(&variant)];
+        let (phase, emulator) = (String::new(), String::new());
+        let found = merged(&Explanation { format: 1, phase, emulator, sides }, 0.01);
+        let one = |name: &str, depth, start, instructions| Merged {
+            name: name.to_owned(),
+            depth,
+            start,
+            instructions,
+        };
+        let expected = [
+            one("main", 0, 0.0, [40.1, 60.0]),
+            one("a", 1, 0.0, [0.0, 50.0]),
+            one("b", 1, 50.0, [30.0, 0.0]),
+        ];
+        assert_eq!(found, expected);
+    }
+}

@@ -1,0 +1,245 @@
+//! `dbdyno explain`: which functions the instructions of an operation are in, on two variants.
+
+use super::Verb;
+use crate::{
+    args::{CatalogArgs, Color, ConcurrencyArgs, HostArgs, ProgressStyle, ResultsArgs},
+    credentials,
+    exit::Code,
+    progress::Terminal,
+    signals, talk, two_runs,
+};
+use ::plan::hint;
+use analysis::explained::{Explained, stacks};
+use anyhow::{Context, bail};
+use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
+use model::{
+    explanation::{EXPLANATION_FORMAT, Explanation, Side},
+    plan::{Phase, PhaseKind, Plan},
+};
+use report::{Report, document::Document, explained, format};
+use runner::{Counts, DataFolders, Explaining, Options, Resume, Stop};
+use store::Results;
+
+pub(super) const VERB: Verb = Verb {
+    name: "explain",
+    about: "Explains a difference in instructions by the functions of two variants",
+    details: "Loads the tables as the run did, starts both servers one after the other under \
+              emulation, warms each until its count per operation is steady, and counts every \
+              instruction of the task that serves one connection, by its tree of calls. Adds the \
+              result to the run, where `dbdyno report` shows it.\n\n\
+              Needs QEMU's user-mode emulator (Debian: package `qemu-user`).\n\n\
+              Exit codes:\n  \
+              0    success\n  \
+              2    wrong usage or a failure\n  \
+              130  interrupted; nothing is added to the run",
+    examples: &[
+        (
+            "dbdyno explain 20260801T --phase point-query --variants mysql-5.6.24,mysql-9.7.4",
+            "Where the added instructions of a point query are",
+        ),
+        (
+            "dbdyno explain 20260801T --phase scan --format folded > scan.folded",
+            "The stacks of a run of two variants, for tools that draw flame graphs",
+        ),
+    ],
+    arguments: Arguments::augment_args,
+    run,
+};
+
+#[derive(Debug, Args)]
+struct Arguments {
+    /// The run: its identifier, or the beginning of it (see `dbdyno list runs`)
+    #[arg(value_name = "RUN")]
+    run: String,
+    /// The workload; needed if the run has several
+    #[arg(long, value_name = "NAME")]
+    phase: Option<String>,
+    /// The base and a variant; needed if the run has more than two
+    #[arg(long, value_name = "BASE,VARIANT", value_delimiter = ',')]
+    variants: Vec<String>,
+    /// Operations that are counted
+    #[arg(
+        long,
+        value_name = "COUNT",
+        default_value_t = 5_000,
+        value_parser = clap::value_parser!(u64).range(1..=1_000_000),
+    )]
+    operations: u64,
+    /// Functions in the table
+    #[arg(long, value_name = "COUNT", default_value_t = 25)]
+    functions: usize,
+    /// Output format: text, json for programs, folded for flame graphs (stack, base, variant)
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Form::Text)]
+    format: Form,
+    #[command(flatten)]
+    results: ResultsArgs,
+    #[command(flatten)]
+    catalog: CatalogArgs,
+    #[command(flatten)]
+    host: HostArgs,
+    #[command(flatten)]
+    concurrency: ConcurrencyArgs,
+    /// Progress display on stderr [default: bar on a terminal, otherwise plain]
+    #[arg(long, value_enum, value_name = "STYLE")]
+    progress: Option<ProgressStyle>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+#[value(rename_all = "lower")]
+enum Form {
+    Text,
+    Json,
+    Folded,
+}
+
+fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
+    let arguments = Arguments::from_arg_matches(matches)?;
+    credentials::check()?;
+    let results = Results::open(&arguments.results.results)?;
+    let run = two_runs::find(&results.runs()?, &arguments.run)?.id;
+    if results.import_of(&run)?.is_some() {
+        bail!("`{run}` is an imported archive: only runs that were measured here can be explained");
+    }
+    let plan = results.plan_of(&run)?;
+    let phase = &phase(&plan, arguments.phase.as_deref())?.name;
+    let subjects = subjects(&plan, &arguments.variants)?;
+    let found = explained_by_runner(&arguments, &plan, phase, subjects)?;
+    let catalog = arguments.catalog.open()?;
+    let with_areas = |side: Side| -> anyhow::Result<Side> {
+        let subject = plan.subjects.iter().find(|subject| subject.label == side.subject);
+        let server = subject.map_or("", |subject| subject.build.server.as_str());
+        Ok(Side { areas: catalog.areas(server)?, ..side })
+    };
+    let sides: Vec<Side> = found.sides.into_iter().map(with_areas).collect::<Result<_, _>>()?;
+    let sides = <[Side; 2]>::try_from(sides).ok().context("two variants are needed")?;
+    let (phase, emulator) = (phase.clone(), found.emulator);
+    let explanation = Explanation { format: EXPLANATION_FORMAT, phase, emulator, sides };
+    results.keep_explanation(&run, &explanation)?;
+    for cold in explained::not_steady(&explanation) {
+        talk::say(&format!("warning: {cold}"));
+    }
+    talk::data(&text(&explanation, &arguments, matches)?)?;
+    Ok(Code::Done)
+}
+
+fn explained_by_runner(
+    arguments: &Arguments,
+    plan: &Plan,
+    phase: &str,
+    subjects: [&str; 2],
+) -> anyhow::Result<runner::Explained> {
+    let places = arguments.host.places()?;
+    let stop = Stop::default();
+    signals::connect(&stop).context("cannot listen for Ctrl-C")?;
+    let name = format!("explain {}", plan.experiment.name);
+    let options = Options {
+        exe: std::env::current_exe().context("cannot find the path of this program")?,
+        results: std::path::PathBuf::new(),
+        resume: Resume::No,
+        data: DataFolders::Remove,
+        counts: Some(Counts::Emulated),
+        announcement: arguments.concurrency.announce((&name, false))?,
+        command: Vec::new(),
+    };
+    let mut terminal = Terminal::new(arguments.progress);
+    let what = Explaining { plan, phase, subjects: &subjects, operations: arguments.operations };
+    Ok(runner::explain(&what, &places, &options, &stop, &mut terminal)?)
+}
+
+/// The phase of this name, or the only one.
+fn phase<'a>(plan: &'a Plan, name: Option<&str>) -> anyhow::Result<&'a Phase> {
+    let measured: Vec<&Phase> =
+        plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure).collect();
+    let names = || measured.iter().map(|phase| phase.name.as_str());
+    match name {
+        Some(name) => {
+            let found = measured.iter().copied().find(|phase| phase.name == name);
+            found.with_context(|| format!("the run has no phase `{name}`{}", hint(name, names())))
+        }
+        None => match measured.as_slice() {
+            [only] => Ok(only),
+            _ => {
+                let known: Vec<&str> = names().collect();
+                bail!("name one of the run's phases by `--phase`: {}", known.join(", "))
+            }
+        },
+    }
+}
+
+/// Base and variant, as named or as the only two.
+fn subjects<'a>(plan: &'a Plan, names: &[String]) -> anyhow::Result<[&'a str; 2]> {
+    let labels = || plan.subjects.iter().map(|subject| subject.label.as_str());
+    let find = |name: &String| {
+        let found = labels().find(|label| label == name);
+        found.with_context(|| format!("the run has no variant `{name}`{}", hint(name, labels())))
+    };
+    match (names, labels().collect::<Vec<_>>().as_slice()) {
+        ([base, variant], _) if base == variant => {
+            bail!("`{base}` is one variant: name two by `--variants`")
+        }
+        ([base, variant], _) => Ok([find(base)?, find(variant)?]),
+        ([_, ..], _) => bail!("name two variants by `--variants`, separated by a comma"),
+        (_, [base, variant]) if plan.base.iter().any(|label| label == variant) => {
+            Ok([variant, base])
+        }
+        (_, [base, variant]) => Ok([base, variant]),
+        (_, [_]) => bail!("the run has one variant, and two are compared"),
+        (_, all) => bail!("name two of the run's variants by `--variants`: {}", all.join(", ")),
+    }
+}
+
+fn text(
+    explanation: &Explanation,
+    arguments: &Arguments,
+    matches: &ArgMatches,
+) -> anyhow::Result<String> {
+    let found = Explained::of(explanation);
+    match arguments.format {
+        Form::Text => {
+            let mut document = Document::default();
+            document.paragraph(explained::sentence(&found));
+            document.items.push(explained::areas(&found));
+            document.items.push(explained::functions(&found, arguments.functions));
+            document.items.extend(explained::remarks(explanation));
+            let table = format::find(crate::comparison::TABLE).context("no format `table`")?;
+            let report = Report { screen: Color::screen(matches), ..Report::default() };
+            Ok((table.text)(&report, &document))
+        }
+        Form::Json => {
+            let json = serde_json::json!({
+                "explanation": found,
+                "emulator": explanation.emulator,
+                "sides": explanation.sides.each_ref().map(counted),
+                "closure": explanation.sides.each_ref().map(closure),
+            });
+            Ok(serde_json::to_string_pretty(&json)?)
+        }
+        Form::Folded => {
+            let line = |stack: &analysis::explained::Stack| {
+                let [base, variant] = stack.instructions;
+                format!("{} {base:.3} {variant:.3}\n", stack.path)
+            };
+            Ok(stacks(explanation).iter().map(line).collect())
+        }
+    }
+}
+
+/// How a side was counted.
+fn counted(side: &Side) -> serde_json::Value {
+    serde_json::json!({
+        "subject": side.subject,
+        "server_version": side.server_version,
+        "operations": side.operations,
+        "warm_up": side.warm_up,
+    })
+}
+
+/// The instructions of the task, and those that the tree of calls has.
+fn closure(side: &Side) -> serde_json::Value {
+    let in_tree: u64 = side.functions.iter().map(|function| function.instructions).sum();
+    serde_json::json!({
+        "instructions": side.instructions,
+        "in_tree": in_tree,
+        "unplaced": side.unplaced,
+    })
+}
