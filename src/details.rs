@@ -4,6 +4,7 @@ use crate::shell::quoted;
 use analysis::{Curve, RoleTimes};
 use model::{
     imported::ImportedValue,
+    number::counted,
     reading::{LatencyCounts, LatencyTime, Scope},
     record::{SliceRecord, SliceState},
     shared::Name,
@@ -131,7 +132,8 @@ fn add_trial(
     latencies.add(&header.trial, counts);
     for (file, damaged) in [("series.csv", damaged_rows), ("ops.hlog", damaged_counts)] {
         if damaged > 0 {
-            remarks.push(format!("{damaged} lines of {file} cannot be read and are left out"));
+            let lines = counted(damaged, "line");
+            remarks.push(format!("{lines} of {file} left out: cannot be read"));
         }
     }
     let (header, environment) = (header.clone(), trial.environment.clone());

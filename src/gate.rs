@@ -2,6 +2,7 @@
 
 use crate::{exit::Code, talk};
 use analysis::{Cell, PhaseResult, Reason, Verdict};
+use model::number::counted;
 
 /// The metrics that are looked at if none are asked for: what users notice, and what a server's
 /// work costs where the host is shared.
@@ -85,8 +86,8 @@ fn outcome(judged: &[Judged<'_>], allowed: usize) -> Code {
         return Code::Done;
     }
     name(cells(Answer::Undecided).map(Judged::undecided));
-    let total = judged.len();
-    talk::say(&format!("{undecided} of {total} comparisons undecided, {allowed} allowed"));
+    let total = counted(judged.len(), "comparison");
+    talk::say(&format!("{undecided} of {total} undecided, {allowed} allowed"));
     if undecided > allowed { Code::Undecided } else { Code::Done }
 }
 
@@ -131,7 +132,11 @@ impl Judged<'_> {
             (Verdict::Unassessed, _) => "a metric without verdicts".to_owned(),
             (Verdict::Invalid, _) => report::reason(&Reason::NotMeasured),
             _ if cell.blocks < analysis::FEWEST_BLOCKS => {
-                format!("{} blocks, verdicts need {}", cell.blocks, analysis::FEWEST_BLOCKS)
+                format!(
+                    "{}, verdicts need {}",
+                    counted(cell.blocks, "block"),
+                    analysis::FEWEST_BLOCKS
+                )
             }
             _ => self.open(),
         };
@@ -151,7 +156,9 @@ impl Judged<'_> {
             },
         };
         match analysis::blocks_to_decide(self.cell, self.phases) {
-            Some(blocks) => format!("{shown}; about {blocks} blocks should decide"),
+            Some(blocks) => {
+                format!("{shown}; about {} should decide", counted(blocks, "block"))
+            }
             None => format!("{shown}; even {} blocks may not decide", analysis::MOST_BLOCKS),
         }
     }

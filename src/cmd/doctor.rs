@@ -8,6 +8,7 @@ use crate::{
     talk,
 };
 use clap::{ArgMatches, Args, FromArgMatches};
+use model::number::counted;
 
 pub(super) const VERB: Verb = Verb {
     name: "doctor",
@@ -54,7 +55,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
 
 /// How many checks found what: blocks, spoils, limits.
 fn summary(checks: usize, [blocks, spoils, limits]: [usize; 3]) -> String {
-    let checks = if checks == 1 { "1 check".to_owned() } else { format!("{checks} checks") };
+    let checks = counted(checks, "check");
     let verb = |count: usize, verb: &str| match count {
         1 => format!("1 {verb}s"),
         count => format!("{count} {verb}"),

@@ -4,7 +4,7 @@ use super::Verb;
 use crate::{args::ResultsArgs, exit::Code, talk};
 use archive::{Imported, correct::CORRECTIONS};
 use clap::{ArgMatches, Args, FromArgMatches};
-use model::{imported::ImportHeader, notes::Notes};
+use model::{imported::ImportHeader, notes::Notes, number::counted};
 use std::path::PathBuf;
 use store::Results;
 
@@ -71,17 +71,17 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         };
         let run = results.import(&header, &archive.values)?;
         let line = format!(
-            "{}: {} values of {} variants, run {run}",
+            "{}: {} of {}, run {run}",
             archive.experiment,
-            archive.values.len(),
-            archive.subjects.len()
+            counted(archive.values.len(), "value"),
+            counted(archive.subjects.len(), "variant")
         );
         talk::data(&talk::printable(&line))?;
     }
     if imported.broken.is_empty() {
         return Ok(Code::Done);
     }
-    let (broken, all) = (imported.broken.len(), files(imported.files));
+    let (broken, all) = (imported.broken.len(), counted(imported.files, "file"));
     talk::say(&format!("error: {broken} of {all} broken; everything else was imported"));
     Ok(Code::Failed)
 }
@@ -104,7 +104,8 @@ fn talk_of(imported: &Imported) {
         talk::say(&format!("error: {broken}"));
     }
     if imported.broken.len() > SHOWN {
-        talk::say(&format!("error: and {} more broken files", imported.broken.len() - SHOWN));
+        let more = counted(imported.broken.len() - SHOWN, "more broken file");
+        talk::say(&format!("error: and {more}"));
     }
     for warning in imported.warnings.iter().take(SHOWN) {
         talk::say(&format!("warning: {warning}"));
@@ -118,15 +119,11 @@ fn talk_of(imported: &Imported) {
     }
     let taken: Vec<String> =
         imported.taken.iter().map(|(name, count)| format!("{count} {name}")).collect();
-    talk::say(&format!("{}: {}", files(imported.files), taken.join(", ")));
+    talk::say(&format!("{}: {}", counted(imported.files, "file"), taken.join(", ")));
     let notes = format!("/{}", plan::NOTES);
     let unknown: Vec<_> = imported.unknown.iter().filter(|file| !file.ends_with(&notes)).collect();
     if let Some(first) = unknown.first() {
-        let unknown = files(unknown.len() as u64);
+        let unknown = counted(unknown.len(), "file");
         talk::say(&format!("{unknown} of no known format, such as `{first}`"));
     }
-}
-
-fn files(count: u64) -> String {
-    if count == 1 { "1 file".to_owned() } else { format!("{count} files") }
 }

@@ -7,7 +7,7 @@ use crate::{
     talk,
 };
 use clap::{ArgMatches, Args, FromArgMatches};
-use model::{civil::Civil, record::TrialHeader};
+use model::{civil::Civil, number::counted, record::TrialHeader};
 use plan::Catalog;
 use store::{Results, RunInfo};
 
@@ -213,7 +213,7 @@ fn progress(results: &Results, run: &RunInfo) -> anyhow::Result<[String; 3]> {
     let trials = results.trials(&run.id)?;
     let of = |block| trials.iter().filter(|t| t.complete && t.header.block == block).count();
     let complete = plan.blocks.iter().filter(|block| of(block.index) == plan.subjects.len());
-    let blocks = format!("{} of {} blocks", complete.count(), plan.blocks.len());
+    let blocks = format!("{} of {}", complete.count(), counted(plan.blocks.len(), "block"));
     let state = if run.finished { "finished" } else { "unfinished" };
     Ok([state.to_owned(), blocks, binaries(trials.iter().map(|trial| &trial.header))])
 }

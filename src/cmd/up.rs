@@ -71,7 +71,13 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     signals::connect(&stop).context("cannot listen for Ctrl-C")?;
     let exe = std::env::current_exe().context("cannot find the path of this program")?;
     let place = places.new_run(&format!("up-{}", std::process::id()))?;
-    let keeper = Keeper::start(&exe, &place)?;
+    let keeper = match Keeper::start(&exe, &place) {
+        Ok(keeper) => keeper,
+        Err(error) => {
+            place.remove()?;
+            return Err(error.into());
+        }
+    };
     let data = place.data().join("up");
     let launch = Launch {
         installed: &installed,

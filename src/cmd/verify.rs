@@ -10,7 +10,7 @@ use crate::{
 };
 use anyhow::Context;
 use clap::{ArgMatches, Args, FromArgMatches};
-use model::plan::Plan;
+use model::{number::counted, plan::Plan};
 use report::{
     Report,
     document::{Cell, Column, Document, Item, Row, Table},
@@ -107,8 +107,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let table = format::find(crate::comparison::TABLE).context("there is no format `table`")?;
     talk::data(&(table.text)(&Report::default(), &document))?;
     if verified.failed() {
-        let count = failures(&verified).count();
-        anyhow::bail!("{count} checks failed that no workload's file documents");
+        let failed = counted(failures(&verified).count(), "failure");
+        anyhow::bail!("{failed} that no workload's file documents");
     }
     Ok(Code::Done)
 }
@@ -143,12 +143,12 @@ fn document(plan: &Plan, verified: &Verified) -> Document {
 fn total(plan: &Plan, verified: &Verified) -> String {
     let documented = all(verified).filter(|one| one.documented.is_some()).count();
     format!(
-        "{} phases on {} subjects with {} rows per table: {} failures, {documented} documented \
-         deviations.",
-        plan.phases.iter().filter(|phase| is_measured(phase)).count(),
-        plan.subjects.len(),
-        plan.experiment.rows,
-        failures(verified).count()
+        "{} on {} with {} per table: {}, {}.",
+        counted(plan.phases.iter().filter(|phase| is_measured(phase)).count(), "phase"),
+        counted(plan.subjects.len(), "subject"),
+        counted(plan.experiment.rows, "row"),
+        counted(failures(verified).count(), "failure"),
+        counted(documented, "documented deviation")
     )
 }
 

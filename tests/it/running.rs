@@ -99,17 +99,18 @@ impl<'a> Running<'a> {
         servers.sort_by(|one, other| one.socket.cmp(&other.socket));
         servers.dedup_by(|one, other| one.socket == other.socket);
         for server in &servers {
-            self.remember(server);
+            if let Ok(data) = std::fs::read_link(format!("/proc/{}/cwd", server.pid)) {
+                self.remember(&data);
+            }
+            self.folders.extend(server.socket.ancestors().nth(2).map(Path::to_owned));
         }
         servers
     }
 
-    /// Its folders must not outlive the run.
-    fn remember(&mut self, server: &Server) {
-        let Ok(data) = std::fs::read_link(format!("/proc/{}/cwd", server.pid)) else { return };
+    /// The run's folder, in which a server's data are, must not outlive the run.
+    fn remember(&mut self, data: &Path) {
         let own = |folder: &&Path| folder.ends_with(&self.id);
         self.folders.extend(data.ancestors().find(own).map(Path::to_owned));
-        self.folders.extend(server.socket.ancestors().nth(2).map(Path::to_owned));
     }
 
     /// This many servers, embedded engines included, once all of them are up.
@@ -118,6 +119,7 @@ impl<'a> Running<'a> {
             let mut servers = running.servers();
             for driver in running.drivers() {
                 let file = database_file(driver);
+                file.iter().for_each(|file| running.remember(file));
                 servers.extend(file.map(|file| Server {
                     pid: driver,
                     socket: file,
@@ -128,6 +130,11 @@ impl<'a> Running<'a> {
         })
     }
 
+    /// The process that starts its servers.
+    pub(crate) fn keeper(&mut self) -> u32 {
+        self.wait("a keeper is there", |running| running.children_that("keep").pop())
+    }
+
     /// Whether it has ended.
     pub(crate) fn is_over(&mut self) -> bool {
         self.seen.extend(probe::process_tree(&[self.child.id()]));
@@ -136,12 +143,22 @@ impl<'a> Running<'a> {
 
     /// Ids of its driver processes.
     pub(crate) fn drivers(&mut self) -> Vec<u32> {
+        self.children_that("drive")
+    }
+
+    /// Its processes that are dbdyno with this subcommand.
+    fn children_that(&self, subcommand: &str) -> Vec<u32> {
         let mut pids = probe::process_tree(&[self.child.id()]);
         pids.retain(|pid| {
             let line = std::fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
-            text(&line).contains("\0drive\0")
+            text(&line).split('\0').nth(1) == Some(subcommand)
         });
         pids
+    }
+
+    /// The folder of its own in the results.
+    pub(crate) fn folder(&self) -> PathBuf {
+        self.lab.path("dbdyno-results/runs").join(&self.id)
     }
 
     /// Waits for its end and that nothing of it is left: no process, no System V segment, no

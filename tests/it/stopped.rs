@@ -1,8 +1,8 @@
 //! A server, driver or run that stands still for a while: each slice that this hits is left out
 //! with a warning, and no number is of it.
 //!
-//! `DBDYNO_STOPS=4 cargo test --test it stopped -- --nocapture` stops each of them in as many
-//! slices for 20 s.
+//! `DBDYNO_STOPS=2 cargo test --test it stopped -- --nocapture` stops each case in as many slices
+//! for 20 s.
 
 use crate::{
     lab::Lab,
@@ -10,7 +10,17 @@ use crate::{
 };
 use std::{collections::BTreeSet, time::Duration};
 
-const VICTIMS: [&str; 3] = ["server", "driver", "run"];
+/// Who stands still, and in a run of which product. An embedded engine is in its driver.
+const CASES: [(&str, &str); 6] = [
+    ("server", "postgres@18"),
+    ("driver", "sqlite"),
+    ("run", "mysql@9"),
+    ("server", "mysql@9"),
+    ("driver", "postgres@18"),
+    ("run", "sqlite"),
+];
+/// Without [`STOPS`]: each victim and each product once.
+const FEW: usize = 3;
 const STOPS: &str = "DBDYNO_STOPS";
 /// Length of each stop, with and without [`STOPS`].
 const LONG: Duration = Duration::from_secs(20);
@@ -26,7 +36,6 @@ blocks = 1
 rounds = 12
 slice_seconds = 4
 warmup_seconds = 0.1
-factors.build = ["postgres@18"]
 "#;
 
 /// Slices that were measured so far, as the progress tells them.
@@ -49,13 +58,13 @@ fn pids(running: &mut Running<'_>, victim: &str) -> Vec<u32> {
 }
 
 /// Stops a victim in `count` slices; what is said of the stopped slices and their number.
-fn stop(victim: &str, count: usize, length: Duration) {
+fn stop((victim, product): (&str, &str), count: usize, length: Duration) {
     let lab = Lab::new();
-    lab.write("still.toml", EXPERIMENT);
+    lab.write("still.toml", &format!("{EXPERIMENT}factors.build = [\"{product}\"]\n"));
     let words = ["run", "still.toml", "--counts", "none", "--progress", "plain"];
     let mut running = Running::start(&lab, lab.command(&words));
     // Its folders are remembered, and looked for at the end.
-    running.server();
+    running.all_servers(1);
     let mut stopped = BTreeSet::new();
     for _ in 0..count {
         let before = slices(&running);
@@ -73,7 +82,7 @@ fn stop(victim: &str, count: usize, length: Duration) {
     assert_eq!(code, Some(0), "{said}");
     assert_eq!(stopped.len(), count);
     let lengths: Vec<f64> = lab.slices().iter().filter_map(seconds).collect();
-    println!("{victim}: stops in {stopped:?}, lengths of slices {lengths:.1?} s");
+    println!("{victim}, {product}: stops in {stopped:?}, lengths of slices {lengths:.1?} s");
     let comparison = lab.comparison();
     let warnings = comparison["warnings"].as_array().unwrap();
     let left_out = |text: &str| {
@@ -84,10 +93,10 @@ fn stop(victim: &str, count: usize, length: Duration) {
     };
     let said = warnings.iter().filter_map(|warning| left_out(warning.as_str().unwrap()));
     let said: Vec<(usize, String)> = said.collect();
-    println!("{victim}: {count} stops of {} s, left out: {said:?}", length.as_secs());
+    println!("{victim}, {product}: {count} stops of {} s, left out: {said:?}", length.as_secs());
     let sum: usize = said.iter().map(|(count, _)| count).sum();
     // A busy host may stall others.
-    assert!(sum >= count, "{victim}: {warnings:?}");
+    assert!(sum >= count, "{victim}, {product}: {warnings:?}");
     // The value is that of the other slices: no faster and no slower than those.
     let rates: Vec<f64> = lab
         .slices()
@@ -101,18 +110,19 @@ fn stop(victim: &str, count: usize, length: Duration) {
         })
         .collect();
     assert_eq!(rates.len(), 12 - count);
-    let value =
-        crate::lab::value(&comparison, "point-query", "postgres", "ops_per_second").unwrap();
+    let server = product.split('@').next().unwrap();
+    let value = crate::lab::value(&comparison, "point-query", server, "ops_per_second").unwrap();
     let (least, greatest) =
         (rates.iter().copied().reduce(f64::min), rates.iter().copied().reduce(f64::max));
-    assert!((least.unwrap()..=greatest.unwrap()).contains(&value), "{victim}: {value} {rates:?}");
+    assert!((least.unwrap()..=greatest.unwrap()).contains(&value), "{product}: {value} {rates:?}");
 }
 
 #[test]
 fn slices_in_which_something_stood_still_are_left_out() {
     let asked = std::env::var(STOPS).ok().map(|text| text.parse().unwrap());
-    let (count, length) = asked.map_or((1, SHORT), |count| (count, LONG));
-    for victim in VICTIMS {
-        stop(victim, count, length);
+    let (cases, count, length) =
+        asked.map_or((&CASES[..FEW], 1, SHORT), |count| (&CASES[..], count, LONG));
+    for case in cases {
+        stop(*case, count, length);
     }
 }

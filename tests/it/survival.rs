@@ -2,7 +2,7 @@
 
 use crate::{
     lab::{Lab, only_child, processes_naming, segments_of, text},
-    running::eventually,
+    running::{Running, eventually, send},
 };
 use std::{
     process::{Child, Stdio},
@@ -160,7 +160,7 @@ fn a_server_that_dies_in_mid_slice_fails_its_slices_and_gives_no_numbers() {
         std::thread::sleep(std::time::Duration::from_millis(50));
         (cpu_ns() > before + 10_000_000).then_some(())
     });
-    crate::running::send("-9", &postmaster.to_string());
+    send("-9", &postmaster.to_string());
     let status = child.wait().unwrap();
     assert_eq!(status.code(), Some(2), "{}", stderr(&lab));
     assert!(stderr(&lab).contains("slices failed"), "{}", stderr(&lab));
@@ -205,4 +205,28 @@ fn an_interrupt_keeps_what_was_measured_and_leaves_nothing_running() {
     let record = only_child(&lab.path("dbdyno-results/records")).unwrap();
     let slices = std::fs::read_to_string(record.join("slices.jsonl")).unwrap();
     assert!(slices.lines().count() >= 1);
+}
+
+/// After its last slice a run has no order for the keeper until all is recorded. A keeper that is
+/// held from then on dies at the very end.
+#[test]
+fn a_keeper_killed_at_the_very_end_costs_nothing_and_leaves_nothing() {
+    let lab = Lab::new();
+    let experiment = "question = \"what is left?\"\nworkloads = [\"point-query\"]\nrows = 1000\n\
+                      blocks = 1\nrounds = 12\nslice_seconds = 0.5\nwarmup_seconds = 0.05\n\
+                      factors.build = [\"sqlite\"]\n";
+    lab.write("end.toml", experiment);
+    let words = ["run", "end.toml", "--counts", "none", "--progress", "plain"];
+    let mut running = Running::start(&lab, lab.command(&words));
+    running.wait_for("] thds:");
+    running.all_servers(1);
+    let keeper = running.keeper().to_string();
+    send("-STOP", &keeper);
+    running.wait("all is recorded", |running| {
+        running.folder().join("finished").exists().then_some(())
+    });
+    send("-KILL", &keeper);
+    let (code, said) = running.end();
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("warning: the keeper process is gone"), "{said}");
 }

@@ -1,5 +1,6 @@
 //! Collects what readers of a table must know, without repeating it for each slice.
 
+use model::number::counted;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Names in a sentence before it says how many more there are.
@@ -63,8 +64,7 @@ pub(crate) fn listed<'a>(names: impl ExactSizeIterator<Item = &'a str>, what: &s
     let first = names.take(NAMED).map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ");
     match more {
         0 => first,
-        1 => format!("{first} and 1 more {what}"),
-        more => format!("{first} and {more} more {what}s"),
+        more => format!("{first} and {}", counted(more, &format!("more {what}"))),
     }
 }
 

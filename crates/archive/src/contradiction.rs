@@ -1,6 +1,7 @@
 //! Values that two files print differently.
 
 use crate::{Fault, Value, Warning, assemble::Kept, number};
+use model::number::counted;
 use std::collections::BTreeMap;
 
 /// Contradictions of one pair of files that are reported one by one.
@@ -39,8 +40,9 @@ impl Contradictions {
             if count <= SINGLE_MAX {
                 warnings.extend(first.into_iter().map(|fault| Warning::new(&file, fault)));
             } else if let Some(Fault { line, reason }) = first.into_iter().next() {
+                let count = counted(count, "value");
                 let reason =
-                    format!("{count} values differ from those of `{kept}`; the first: {reason}");
+                    format!("{count} with another number than in `{kept}`; the first: {reason}");
                 warnings.push(Warning::new(&file, Fault::new(line, reason)));
             }
         }

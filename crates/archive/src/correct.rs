@@ -5,6 +5,7 @@ use crate::{
     assemble::{Cells, Metrics},
     found::bias,
 };
+use model::number::counted;
 
 /// A correction.
 pub struct Correction {
@@ -82,8 +83,9 @@ fn vmstat(experiment: &str, cells: &mut Cells, warnings: &mut Vec<Warning>) {
     }
     if without > 0 {
         let reason = format!(
-            "{without} values cannot be corrected for vmstat headers: their number of samples is \
-             not in the archive or not possible"
+            "{} cannot be corrected for vmstat headers: the number of samples is not in the \
+             archive or not possible",
+            counted(without, "value")
         );
         warnings.push(Warning::new(experiment, Fault::new(0, reason)));
     }

@@ -1,5 +1,7 @@
 //! What can go wrong between archives and values.
 
+use model::number::counted;
+
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 
@@ -27,8 +29,9 @@ pub enum Error {
     },
     /// No file was of a known format.
     #[error(
-        "nothing was imported: none of {files} files under `{path}` is of a known format \
-         (see `dbdyno list importers`)"
+        "nothing was imported: {} under `{path}`, none of a known format \
+         (see `dbdyno list importers`)",
+        counted(*files, "file")
     )]
     NothingKnown {
         /// What was walked.

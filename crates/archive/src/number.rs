@@ -1,5 +1,7 @@
 //! Numbers as text: strict reading, and the notations of C and awk.
 
+use model::number::counted;
+
 /// A finite number in plain or exponent notation; `.5` is one, `inf`, `nan` and `0x1` are not.
 pub(crate) fn parse(text: &str) -> Option<f64> {
     let digits = text.strip_prefix('-').unwrap_or(text);
@@ -14,6 +16,11 @@ pub(crate) fn parse(text: &str) -> Option<f64> {
 pub(crate) fn leading(text: &str) -> Option<(f64, &str)> {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     Some((parse(&text[..end])?, &text[end..]))
+}
+
+/// Why a row with another number of columns than its header is not imported.
+pub(crate) fn wrong_columns(has: usize, needs: usize) -> String {
+    format!("the row has {} instead of {needs}; it is left out", counted(has, "column"))
 }
 
 /// The start of a text, for messages.

@@ -4,6 +4,7 @@
 //! then tell whose column is whose.
 
 use crate::{Fault, Warning, assemble::Kept, number};
+use model::number::counted;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A place in a row of values, one for each number of clients.
@@ -52,8 +53,8 @@ pub(crate) fn name(all: &mut [Kept], warnings: &mut Vec<Warning>) {
     }
     for (file, columns) in unknown {
         let reason = format!(
-            "{} columns belong to unknown numbers of clients; their phases are named by position",
-            columns.len()
+            "unknown number of clients in {}; the phases are named by position",
+            counted(columns.len(), "column")
         );
         warnings.push(Warning::new(file, Fault::new(0, reason)));
     }

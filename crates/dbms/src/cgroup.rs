@@ -10,10 +10,12 @@ use std::{
 };
 
 const PREFIX: &str = "dbdyno-";
+/// After this time what is in a group is not dying, but hangs.
+pub(crate) const REMOVE_LIMIT: Duration = Duration::from_secs(1);
 
 /// Folders in which this process may be able to make control groups, the best first: the root of
 /// the tree for root, else (and in a container whose root is read-only) the process's own group.
-pub(crate) fn candidates(mounts: &str, own_groups: &str) -> Vec<PathBuf> {
+fn candidates(mounts: &str, own_groups: &str) -> Vec<PathBuf> {
     let Some(root) = tree(mounts) else { return Vec::new() };
     let own = own_groups.lines().find_map(|line| line.strip_prefix("0::")).unwrap_or("/");
     let own = root.join(own.trim_start_matches('/'));
@@ -34,8 +36,22 @@ pub(crate) fn name_of_run(keeper: u32) -> String {
     format!("{PREFIX}{keeper}")
 }
 
+/// Folders in which this process may be able to make control groups.
+pub(crate) fn folders() -> Vec<PathBuf> {
+    let read = |file: &str| fs::read_to_string(file).unwrap_or_default();
+    candidates(&read("/proc/self/mounts"), &read("/proc/self/cgroup"))
+}
+
+/// Removes the groups in a folder, with all processes in them, of the keepers that are dead.
+pub(crate) fn sweep(folder: &Path, is_dead: impl Fn(u32) -> bool) {
+    for (_, group) in runs_in(folder).into_iter().filter(|(keeper, _)| is_dead(*keeper)) {
+        children(&group).iter().for_each(|child| kill_all(child));
+        remove(&group, REMOVE_LIMIT);
+    }
+}
+
 /// The keepers whose groups are in this folder, with the groups.
-pub(crate) fn runs_in(folder: &Path) -> Vec<(u32, PathBuf)> {
+fn runs_in(folder: &Path) -> Vec<(u32, PathBuf)> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     entries
         .filter_map(|entry| {

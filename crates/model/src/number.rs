@@ -1,7 +1,8 @@
 //! Whole numbers as people write them: `1000`, `1_000`, `10k`, `1.5M`, `1e6`.
 
 /// A number of things, in the singular or with an `s`: `1 phase`, `2 phases`.
-pub fn counted(count: u64, thing: &str) -> String {
+pub fn counted(count: impl TryInto<u64>, thing: &str) -> String {
+    let count = count.try_into().unwrap_or(u64::MAX);
     if count == 1 { format!("1 {thing}") } else { format!("{count} {thing}s") }
 }
 
@@ -53,7 +54,14 @@ fn small(text: &str) -> Option<i32> {
 
 #[cfg(test)]
 mod tests {
-    use super::whole;
+    use super::*;
+
+    #[test]
+    fn one_thing_has_no_plural() {
+        assert_eq!(counted(0_u32, "row"), "0 rows");
+        assert_eq!(counted(1_usize, "row"), "1 row");
+        assert_eq!(counted(2_u64, "row"), "2 rows");
+    }
 
     #[test]
     fn numbers_are_read_as_people_write_them() {

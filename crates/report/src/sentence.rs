@@ -5,6 +5,7 @@ use crate::{
     words::{self, THROUGHPUT},
 };
 use analysis::{Comparison, Overall, Verdict};
+use model::number::counted;
 
 /// Metrics of the answer with their words; of each row the first that a variant has.
 const METRICS: [&[(&str, &str)]; 3] = [
@@ -57,7 +58,7 @@ pub(crate) fn answers(comparison: &Comparison, labels: &[Label]) -> Vec<String> 
                     (true, all) if all == throughput.phases => ".".to_owned(),
                     (true, all) => format!("; {} of {all} phases.", throughput.phases),
                     (false, all) => {
-                        let phases = words::counted(all, "phase");
+                        let phases = counted(all, "phase");
                         format!("; geometric mean of {} of {phases}.", throughput.phases)
                     }
                 };

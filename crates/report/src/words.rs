@@ -6,6 +6,7 @@ use model::{
     civil::Civil,
     grouped,
     metric::{Better, Kind, Metric, Part, Per, RATE_MARGIN},
+    number::counted,
 };
 
 /// The metric of the answer.
@@ -372,11 +373,6 @@ pub(crate) fn is_failed(cell: &Cell) -> bool {
 /// Things in words, one after the other.
 pub(crate) fn joined(things: &[impl ToString], gap: &str) -> String {
     things.iter().map(ToString::to_string).collect::<Vec<_>>().join(gap)
-}
-
-/// A number of things, in the singular or with an `s`: `1 phase`, `2 phases`.
-pub(crate) fn counted(count: usize, thing: &str) -> String {
-    model::number::counted(count as u64, thing)
 }
 
 /// A number of tests.

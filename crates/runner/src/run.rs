@@ -154,12 +154,16 @@ impl<'a> Run<'a> {
         parts: Parts,
     ) -> Result<Self, Error> {
         let Parts { place, writer, installed, environment, ledger } = parts;
-        let (counts, emulator) = counting(plan, options)?;
-        let keeper = Keeper::start(&options.exe, &place)?;
+        let begun = || -> Result<_, Error> {
+            let (counts, emulator) = counting(plan, options)?;
+            let earlier = writer.state(TIME)?.unwrap_or_default();
+            Ok((counts, emulator, earlier, Keeper::start(&options.exe, &place)?))
+        };
+        let (counts, emulator, earlier, keeper) =
+            begun().inspect_err(|_| give_up(&place, options.data))?;
         let stopped = stop.clone();
         keeper.when_gone(move || stopped.keeper_gone());
         let environment = Environment { freezer: keeper.freezer_name().to_owned(), ..environment };
-        let earlier = writer.state(TIME)?.unwrap_or_default();
         Ok(Self {
             plan,
             options,
@@ -183,8 +187,9 @@ impl<'a> Run<'a> {
 
     /// Ends a run without records; nothing of it stays.
     pub(crate) fn leave(self) -> Result<(), Error> {
-        self.keeper.end()?;
-        Ok(self.place.remove()?)
+        let ended = self.keeper.end();
+        self.place.remove()?;
+        Ok(ended?)
     }
 }
 
@@ -249,27 +254,29 @@ impl Run<'_> {
         self.done += slices;
     }
 
-    /// Removes the data folders of a run that broke, unless they are to be kept; a resume loads
-    /// again what it needs.
+    /// Ends a run that broke; a resume loads again what it needs.
     pub(crate) fn abandon(mut self) {
         // The caller reports why the run failed; a second error from here would hide that one.
         let _ = self.note_time();
-        match self.options.data {
-            // Else the next run would take them for those of a run that was killed.
-            DataFolders::Keep => drop(self.place.keep()),
-            DataFolders::Remove => {
-                // The same goes for folders that are still there.
-                let _ = self.keeper.end();
-                let _ = self.place.remove();
-            }
-        }
+        let _ = self.keeper.end();
+        give_up(&self.place, self.options.data);
     }
 
+    /// Ends a run whose blocks are all complete.
     pub(crate) fn finish(mut self) -> Result<Outcome, Error> {
         let run = self.writer.id().to_owned();
-        let time = self.note_time()?;
-        self.writer.finish()?;
-        self.keeper.end()?;
+        let finished = self.note_time().and_then(|time| Ok((time, self.writer.finish()?)));
+        let (time, ()) = match finished {
+            Ok(finished) => finished,
+            Err(error) => {
+                self.abandon();
+                return Err(error);
+            }
+        };
+        // All is recorded. If the keeper was killed, its watch has ended what it had started.
+        if let Err(error) = self.keeper.clone().end() {
+            self.warn(&error.to_string());
+        }
         let kept_data = match self.options.data {
             DataFolders::Keep => {
                 self.place.keep()?;
@@ -282,6 +289,16 @@ impl Run<'_> {
         };
         Ok(Outcome { run, failed_slices: self.failed, kept_data, time })
     }
+}
+
+/// Removes the data folders of a run that broke, unless they are to be kept. The caller reports
+/// why it broke, and an error from here would hide that.
+fn give_up(place: &RunPlace, data: DataFolders) {
+    let _ = match data {
+        // Else the next run would take them for those of a run that was killed.
+        DataFolders::Keep => place.keep(),
+        DataFolders::Remove => place.remove(),
+    };
 }
 
 /// How this run counts user instructions, and by which emulator.

@@ -152,7 +152,7 @@ impl RunWriter {
     }
 
     /// Marks the run as finished, durably.
-    pub fn finish(self) -> Result<()> {
+    pub fn finish(&self) -> Result<()> {
         layout::write_whole(&self.dir.join(layout::FINISHED), b"")
     }
 

@@ -169,9 +169,7 @@ impl Reader<'_> {
     /// A row of averages.
     fn row(&mut self, by: By, header: &[String], words: &[&str], line: u32) {
         if words.len() != header.len() {
-            let (has, needs) = (words.len(), header.len());
-            let reason = format!("the row has {has} columns instead of {needs}; it is left out");
-            self.found.warn(line, reason);
+            self.found.warn(line, number::wrong_columns(words.len(), header.len()));
             return;
         }
         // Both tables say what does not depend on the rate: that of the operations counts.

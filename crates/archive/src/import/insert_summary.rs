@@ -10,6 +10,7 @@ use crate::{
         table::{self, Context},
     },
 };
+use model::number::counted;
 
 pub(super) const IMPORTER: Importer = Importer {
     name: "insert_summary",
@@ -34,7 +35,8 @@ fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
     // Broken rows count too: the place of the others is not shifted by them.
     let rows = lines.len().saturating_sub(1);
     let Some(phases) = phases(rows) else {
-        let reason = format!("{rows} rows belong to no known list of phases (10 or 15)");
+        let rows = counted(rows, "row");
+        let reason = format!("{rows} instead of one for each known phase (10 or 15)");
         let last = lines.last().map_or(1, |line| line.number);
         return Err(Fault::new(last, reason));
     };

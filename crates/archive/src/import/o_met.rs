@@ -137,11 +137,7 @@ fn row(line: &Line<'_>, (cell, columns): (&Cell, &[&'static str]), found: &mut F
         cells.truncate(columns.len() + 1);
     }
     if cells.len() != columns.len() + 1 {
-        let (has, needs) = (cells.len(), columns.len() + 1);
-        found.warn(
-            line.number,
-            format!("the row has {has} columns instead of {needs}; it is left out"),
-        );
+        found.warn(line.number, number::wrong_columns(cells.len(), columns.len() + 1));
         return;
     }
     let Some((subject, texts)) = cells.split_last() else { return };

@@ -106,11 +106,7 @@ pub(super) fn rows<'a>(
         let fields = if noted { &fields[..=cells.len()] } else { &fields[..] };
         let Some((name, texts)) = fields.split_last().filter(|(_, t)| t.len() == cells.len())
         else {
-            let (has, needs) = (fields.len(), cells.len() + 1);
-            found.warn(
-                last,
-                format!("the row has {has} columns instead of {needs}; it is left out"),
-            );
+            found.warn(last, number::wrong_columns(fields.len(), cells.len() + 1));
             continue;
         };
         let Some(step) = step::of_row(name) else {

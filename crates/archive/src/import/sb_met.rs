@@ -2,6 +2,7 @@
 
 use super::Importer;
 use crate::{Fault, File, FileHead, Found, bias, number};
+use model::number::counted;
 
 const TITLE: &str = "iostat, vmstat normalized by operation rate";
 
@@ -75,8 +76,8 @@ fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
         last = row.number;
         let cells: Vec<&str> = row.text.split('\t').collect();
         if cells.len() != columns.len() {
-            let (has, needs) = (cells.len(), columns.len());
-            return Err(Fault::new(last, format!("the row has {has} columns instead of {needs}")));
+            let (has, needs) = (counted(cells.len(), "column"), columns.len());
+            return Err(Fault::new(last, format!("the row has {has} instead of {needs}")));
         }
         for ((_, metric, factor), text) in columns.iter().zip(cells) {
             found.scaled(&cell, metric, (text, *factor), last);

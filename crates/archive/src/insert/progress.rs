@@ -32,8 +32,7 @@ impl Interval {
     pub(crate) fn read(header: &[&'static str], text: &str) -> Result<Self, String> {
         let fields: Vec<&str> = text.split('\t').map(str::trim).collect();
         if fields.len() != header.len() {
-            let (has, needs) = (fields.len(), header.len());
-            return Err(format!("the line has {has} columns instead of {needs}; it is left out"));
+            return Err(number::wrong_columns(fields.len(), header.len()));
         }
         let value = |(name, field): (&&'static str, &&str)| match number::parse(field) {
             Some(value) => Ok((*name, value)),

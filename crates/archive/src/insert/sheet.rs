@@ -1,6 +1,6 @@
 //! A table of text with one header and groups between lines of `-`.
 
-use crate::Fault;
+use crate::{Fault, number};
 
 /// A table as published: cells are kept as they are printed.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -52,9 +52,7 @@ impl Sheet {
             if has == needs {
                 sheet.lines.push(Line::Row(Row { line, cells: split(text) }));
             } else {
-                let reason =
-                    format!("the row has {has} columns instead of {needs}; it is left out");
-                faults.push(Fault::new(line, reason));
+                faults.push(Fault::new(line, number::wrong_columns(has, needs)));
             }
         }
         (sheet, faults)

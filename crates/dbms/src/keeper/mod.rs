@@ -14,7 +14,7 @@ pub(crate) use message::Spawn;
 pub(crate) use remains::Remains;
 
 use crate::{
-    Error, Result, RunPlace,
+    Error, Result, RunPlace, cgroup,
     client::inherit_little,
     server::{Ending, ended_within},
 };
@@ -202,14 +202,17 @@ impl Keeper {
 
 /// Waits for the end of the keeper in a thread, and removes what it left if it was killed.
 fn watch(child: &Child, place: &RunPlace, gone: Arc<Gone>) -> Result<JoinHandle<()>> {
-    let process = crate::server::open(child.id())?;
+    let pid = child.id();
+    let process = crate::server::open(pid)?;
     let (folder, sockets) = (place.data().to_owned(), place.sockets().to_owned());
     Ok(std::thread::spawn(move || {
         while !ended_within(&process, Duration::from_secs(3600)) {}
-        // One that ended in peace has left nothing.
-        if Remains::sweep(&folder) {
-            let _ = fs_err::remove_dir_all(sockets);
+        // One that ended in peace has left nothing; one that died at once left no account.
+        Remains::sweep(&folder);
+        for groups in cgroup::folders() {
+            cgroup::sweep(&groups, |keeper| keeper == pid);
         }
+        let _ = fs_err::remove_dir_all(sockets);
         let act = gone.0.lock().unwrap_or_else(PoisonError::into_inner).take();
         act.into_iter().for_each(|act| act());
     }))

@@ -110,15 +110,14 @@ impl Remains {
     }
 
     /// Removes what a dead keeper of the run in `folder` has left: its servers, their shared memory
-    /// and control groups. The caller holds the folder's lock. Whether there was anything.
-    pub(crate) fn sweep(folder: &Path) -> bool {
-        let Some(remains) = Self::read(folder) else { return false };
+    /// and control groups. The caller holds the folder's lock.
+    pub(crate) fn sweep(folder: &Path) {
+        let Some(remains) = Self::read(folder) else { return };
         if remains.world == world() {
             remains.kill();
             remains.servers.values().for_each(Seen::remove);
         }
         let _ = fs::remove_file(folder.join(FILE));
-        true
     }
 
     /// Kills every process of the account that lives, and removes the control groups.

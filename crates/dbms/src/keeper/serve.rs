@@ -7,7 +7,8 @@ use super::{
     spawn::{self, Site},
 };
 use crate::{
-    Error, Result, cgroup,
+    Error, Result,
+    cgroup::{self, REMOVE_LIMIT},
     freezer::{self, Freezer},
     task,
 };
@@ -28,7 +29,6 @@ use std::{
 
 /// After this time a keeper gives up on processes that do not die (they hang in the kernel).
 const END_LIMIT: Duration = Duration::from_secs(10);
-const REMOVE_LIMIT: Duration = Duration::from_secs(1);
 /// How often servers that are starting are looked at.
 const LOOK_INTERVAL: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 /// Time in which a server that is to be killed has to hold still.
@@ -299,16 +299,11 @@ impl House {
 /// The group of this run, in the first place where that is possible, after removing those of dead
 /// keepers.
 fn make_group() -> Option<PathBuf> {
-    let mounts = fs::read_to_string("/proc/self/mounts").ok()?;
-    let own = fs::read_to_string("/proc/self/cgroup").ok()?;
-    for folder in cgroup::candidates(&mounts, &own) {
-        for (keeper, group) in cgroup::runs_in(&folder) {
-            // A group with this process's own number is of an earlier one.
-            if task::start(keeper).is_none() || keeper == std::process::id() {
-                cgroup::children(&group).iter().for_each(|child| cgroup::kill_all(child));
-                cgroup::remove(&group, REMOVE_LIMIT);
-            }
-        }
+    for folder in cgroup::folders() {
+        // A group with this process's own number is of an earlier one.
+        cgroup::sweep(&folder, |keeper| {
+            task::start(keeper).is_none() || keeper == std::process::id()
+        });
         let group = folder.join(cgroup::name_of_run(std::process::id()));
         let trial = group.join("0");
         let works = fs::create_dir(&group).is_ok()

@@ -10,7 +10,7 @@ use crate::{
     words::{self, groups},
 };
 use analysis::{Comparison, PhaseResult, Reason};
-use model::metric::Metric;
+use model::{metric::Metric, number::counted};
 
 /// The metric of the overview.
 const OVERVIEW: &str = "ops_per_second";
@@ -116,7 +116,7 @@ fn head(comparison: &Comparison, details: &Details, labels: &[Label], document: 
     words::trust(comparison).into_iter().for_each(|said| document.paragraph(said));
     let warnings = comparison.warnings.len();
     if warnings > 0 {
-        document.paragraph(format!("{}, at the end.", words::counted(warnings, "warning")));
+        document.paragraph(format!("{}, at the end.", counted(warnings, "warning")));
     }
 }
 
@@ -136,7 +136,7 @@ fn origin(comparison: &Comparison, details: &Details) -> String {
     parts.extend(details.started_us.map(words::date));
     if let Some(trial) = details.trials.first() {
         let host = &trial.environment;
-        let cpus = words::counted(host.cpus as usize, "CPU");
+        let cpus = counted(host.cpus, "CPU");
         let model = if host.cpu.is_empty() { String::new() } else { format!(" ({})", host.cpu) };
         parts.push(format!("host {}: {cpus}{model}, kernel {}", host.host, host.kernel));
     }
@@ -204,7 +204,8 @@ fn overview(comparison: &Comparison, names: &[String], report: &Report, document
     document.items.push(Item::Table(table));
     if is_short {
         document.paragraph(format!(
-            "Throughput per test is left out ({lines} lines): `--metric {OVERVIEW}` prints it."
+            "Throughput per test is left out ({}): `--metric {OVERVIEW}` prints it.",
+            counted(lines, "line")
         ));
     }
 }
@@ -279,8 +280,9 @@ fn details(
 ) {
     let lines = comparison.phases.len() * (2 * names.len() + 1);
     if asked.is_empty() && lines > COST_LINES {
+        let lines = counted(lines, "line");
         document.paragraph(format!(
-            "Costs per test are left out ({lines} lines): `--variant` chooses variants, \
+            "Costs per test are left out ({lines}): `--variant` chooses variants, \
              `--metric` prints a metric of all, and `dbdyno report` writes everything as a page."
         ));
         return;

@@ -2,6 +2,7 @@
 
 use super::Page;
 use crate::{Details, Names, Report, document::Document, inputs::Inputs, section::SECTIONS, words};
+use model::number::counted;
 
 pub(super) struct ReportPage;
 
@@ -40,7 +41,7 @@ fn line(experiment: &str, details: &Details) -> String {
     parts.extend(details.started_us.map(words::date));
     if let Some(trial) = details.trials.first() {
         let host = &trial.environment;
-        let cpus = words::counted(host.cpus as usize, "CPU");
+        let cpus = counted(host.cpus, "CPU");
         parts.push(format!("{cpus}, kernel {}", host.kernel));
     }
     parts.join(" · ")

@@ -94,7 +94,7 @@ pub(crate) fn make(run: &mut Run<'_>, subject: usize, load: u32) -> Result<(), E
         counted(report.rows, "row"),
         report.method,
         report.rows_seconds,
-        counted(report.threads.into(), "thread"),
+        counted(report.threads, "thread"),
         report.index_seconds,
         settle_seconds,
         folder_bytes >> 20

@@ -17,7 +17,7 @@ use crate::{
 use model::{
     drive::StretchReport,
     mark,
-    number::ordinal,
+    number::{counted, ordinal},
     plan::{Phase, PhaseKind},
     reading::{Reading, Scope},
     record::{SliceRecord, SliceState},
@@ -263,7 +263,7 @@ fn measured(
 ) -> Result<Measured, Error> {
     if let Some(lost) = &work.lost {
         let message =
-            format!("{} connections were lost ({}: {})", lost.count, lost.code, lost.message);
+            format!("{} lost ({}: {})", counted(lost.count, "connection"), lost.code, lost.message);
         return Err(Error::Sql { message, lost: true });
     }
     if let Some(server) = trial.instance.server.as_ref().filter(|server| !server.is_alive()) {

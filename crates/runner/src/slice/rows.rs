@@ -3,6 +3,7 @@
 use crate::{Error, run::Run, server::tables, trial::Trial};
 use model::{
     drive::{OpReport, StretchReport},
+    number::counted,
     plan::Phase,
     script::{Op, Role, Script, Statement},
     workload::Class,
@@ -37,8 +38,9 @@ pub(crate) fn expected(before: u64, script: &Script, work: &StretchReport) -> i1
 pub(crate) fn mismatch(expected: i128, found: u64) -> Option<String> {
     (expected != i128::from(found)).then(|| {
         format!(
-            "the tables hold {found} rows, but by the rows that the server reported as inserted \
-             and deleted they should hold {expected}"
+            "the tables hold {}, but by the rows that the server reported as inserted and \
+             deleted they should hold {expected}",
+            counted(found, "row")
         )
     })
 }
@@ -59,9 +61,9 @@ const MANY: u64 = 100;
 /// statements expect, none at all, or fewer than there were at the old end of a queue.
 pub(crate) fn missed(held: Held, script: &Script, work: &StretchReport) -> Option<String> {
     if work.unexpected > 0 {
-        let count = work.unexpected;
         return Some(format!(
-            "{count} statements found or changed another number of rows than the workload expects"
+            "{} found or changed another number of rows than the workload expects",
+            counted(work.unexpected, "statement")
         ));
     }
     work.ops.iter().find_map(|done| {
@@ -101,8 +103,11 @@ fn too_few_deleted(held: Held, role: &Role, op: &Op, done: &OpReport) -> Option<
     let short = done.rows_changed < wanted && least > each.saturating_mul(ahead);
     short.then(|| {
         format!(
-            "{} operations `{}` deleted {} rows instead of {wanted}, and the tables held {}",
-            done.count, op.name, done.rows_changed, held.rows
+            "{} `{}` deleted {} instead of {wanted}, and the tables held {}",
+            counted(done.count, "operation"),
+            op.name,
+            counted(done.rows_changed, "row"),
+            held.rows
         )
     })
 }

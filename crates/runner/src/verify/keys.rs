@@ -4,6 +4,7 @@ use super::{Case, Discrepancy, shown};
 use crate::{Error, server::Instance};
 use model::{
     drive::{Argument, TracedStatement},
+    number::counted,
     schema::ColumnValue,
     script::Statement,
     workload::{Check, Class, PRIMARY},
@@ -34,7 +35,8 @@ pub(super) fn check(
             Keys::Interval(low, high) => high.saturating_sub(*low).saturating_add(1),
         };
         if asked != wanted {
-            let text = format!("`{}` asks for {asked} keys instead of {wanted}", shown(one));
+            let asked = counted(asked, "key");
+            let text = format!("`{}` asks for {asked} instead of {wanted}", shown(one));
             return Ok(Some(case.discrepancy(Some(Check::Keys), text)));
         }
         // Of equal values DISTINCT returns one, and updates of several rows make values equal.
@@ -43,9 +45,10 @@ pub(super) fn check(
         let distinct = distinct_ids(instance, case, one, statement, &keys)?;
         if let Some(distinct) = distinct.filter(wrong) {
             let text = format!(
-                "`{}` returned {} rows, but asked for {distinct} distinct ids that exist",
+                "`{}` returned {}, but asked for {} that exist",
                 shown(one),
-                one.rows
+                counted(one.rows, "row"),
+                counted(distinct, "distinct id")
             );
             return Ok(Some(case.discrepancy(Some(Check::Keys), text)));
         }

@@ -1,7 +1,7 @@
 //! Rows returned and changed, beside what the workload expects.
 
 use super::{Case, Discrepancy, shown};
-use model::{drive::TracedStatement, script::Bounds, workload::Check};
+use model::{drive::TracedStatement, number::counted, script::Bounds, workload::Check};
 
 /// One sentence for each statement of the workload that returned or changed too few or too many
 /// rows.
@@ -21,7 +21,8 @@ pub(super) fn check(case: &Case<'_>, told: &[TracedStatement]) -> Vec<Discrepanc
             };
             if !known.contains(&(place, did)) {
                 known.push((place, did));
-                let text = format!("`{}` {did} {rows} rows instead of {wrong}", shown(one));
+                let text =
+                    format!("`{}` {did} {} instead of {wrong}", shown(one), counted(rows, "row"));
                 found.push(case.discrepancy(Some(Check::Rows), text));
             }
         }
