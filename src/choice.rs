@@ -127,6 +127,12 @@ pub(crate) fn aliases(arguments: &AliasArgs) -> anyhow::Result<BTreeMap<String, 
         if let Some(other) = owners.insert(name, label) {
             anyhow::bail!("`{name}` is the alias of `{other}` and of `{label}`: choose two names");
         }
+        anyhow::ensure!(
+            name.len() <= plan::NAME_MAX,
+            "the alias `{name}` of `{label}` has {} bytes; use at most {}",
+            name.len(),
+            plan::NAME_MAX
+        );
     }
     Ok(aliases)
 }
@@ -182,6 +188,17 @@ mod tests {
         let known = ["ma-10.2", "ma-9.1"].map(str::to_owned);
         let all = matching(("variant", "--variant"), &["ma*".to_owned()], &known).unwrap();
         assert_eq!(all, ["ma-9.1", "ma-10.2"]);
+    }
+
+    #[test]
+    fn an_alias_is_as_short_as_other_names() {
+        let of = |name: String| {
+            let alias = vec![format!("my8013={name}")];
+            aliases(&AliasArgs { alias, alias_file: None }).map_err(|error| error.to_string())
+        };
+        assert_eq!(of("x".repeat(128)).unwrap().len(), 1);
+        let message = of("x".repeat(10_000)).unwrap_err();
+        assert!(message.ends_with("of `my8013` has 10000 bytes; use at most 128"), "{message}");
     }
 
     #[test]

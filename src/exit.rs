@@ -36,6 +36,12 @@ pub(crate) fn code(result: anyhow::Result<Code>) -> ExitCode {
 
 /// Help and version go to stdout with code 0; wrong usage goes to stderr with code 2.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
+    let text = error.render().to_string();
+    let short = talk::shortened(&text);
+    if error.use_stderr() && short != text {
+        talk::say(short.trim_end());
+        return code(Ok(Code::Failed));
+    }
     let printed = error.print();
     if error.use_stderr() {
         return code(Ok(Code::Failed));

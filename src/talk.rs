@@ -41,9 +41,10 @@ pub(crate) fn columns(stream: &(impl IsTerminal + AsFd)) -> Option<usize> {
     stream.is_terminal().then(known)
 }
 
-/// Says one line on stderr. Control characters from outside are shown, not obeyed.
+/// Says one line on stderr. Control characters from outside are shown, not obeyed, and of a word
+/// that nobody could read only the start is shown.
 pub(crate) fn say(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "{}", printable(line));
+    let _ = writeln!(io::stderr().lock(), "{}", shortened(&printable(line)));
 }
 
 /// Says an error with its causes, outermost first, as one sentence.
@@ -70,9 +71,43 @@ pub(crate) fn printable(text: &str) -> String {
         .collect()
 }
 
+/// Longest word in a message, in characters: more than a path that somebody types, which a message
+/// must name in full.
+const WORD_MAX: usize = 500;
+
+/// What is left of a longer one.
+const WORD_START: usize = 60;
+
+/// `text` with long words cut.
+pub(crate) fn shortened(text: &str) -> String {
+    let shorten = |word: &str| {
+        let end = word.char_indices().nth(WORD_START).map(|(end, _)| end);
+        match end.filter(|_| word.chars().nth(WORD_MAX).is_some()) {
+            // The quote that began before it ends behind it.
+            Some(end) => format!("{}…{}", &word[..end], if word.contains('`') { "`" } else { "" }),
+            None => word.to_owned(),
+        }
+    };
+    text.split_inclusive(char::is_whitespace)
+        .map(|part| {
+            let word = part.trim_end_matches(char::is_whitespace);
+            shorten(word) + &part[word.len()..]
+        })
+        .collect()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::printable;
+    use super::*;
+
+    #[test]
+    fn words_that_nobody_reads_are_cut() {
+        let (long, path) = ("x".repeat(10_000), "/p".repeat(200));
+        assert_eq!(shortened(&path), path);
+        let expected = format!("a `{}…` b\tc\n", "x".repeat(WORD_START - 1));
+        assert_eq!(shortened(&format!("a `{long}` b\tc\n")), expected);
+        assert_eq!(shortened(&"ü".repeat(501)), "ü".repeat(WORD_START) + "…");
+    }
 
     #[test]
     fn control_characters_are_shown_and_not_obeyed() {

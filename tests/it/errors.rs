@@ -128,6 +128,39 @@ fn what_only_this_host_refuses_is_a_warning_of_a_plan() {
 }
 
 #[test]
+fn messages_about_very_long_names_stay_readable() {
+    let long = "x".repeat(10_000);
+    let lab = Lab::new();
+    let file = |name: &str, lines: &str| {
+        lab.write(name, &format!("{QUESTION}\n{SUITE}\n{}", lines.replace("LONG", &long)));
+    };
+    file("parameter.toml", "factors.build = [\"sqlite\"]\nparameters.LONG = 5\n");
+    file("factor.toml", "factors = { build = [\"sqlite\"], LONG = [1, 2] }\n");
+    file("build.toml", "factors.build = [\"LONG\"]\n");
+    let set = format!("{long}=1");
+    for arguments in [
+        &["plan", "parameter.toml"][..],
+        &["run", "parameter.toml"],
+        &["plan", "factor.toml"],
+        &["plan", "build.toml"],
+        &["plan", &long],
+        &["plan", "--set", &set],
+        &["show", "workload", &long],
+        &["list", &long],
+        &[&long],
+        &["install", &long],
+        &["import", &long],
+    ] {
+        let output = lab.run(arguments);
+        let (out, err) = (text(&output.stdout), text(&output.stderr));
+        let command = arguments[0].get(..9).unwrap_or(arguments[0]);
+        assert_eq!((output.status.code(), out.as_str()), (Some(2), ""), "{command}: {err}");
+        assert!(err.starts_with("error: ") && err.len() < 1500, "{command}: {err}");
+        assert!(err.contains('…'), "what is cut ends with an ellipsis: {command}: {err}");
+    }
+}
+
+#[test]
 fn arguments_that_name_nothing_are_named() {
     let cases: &[(&[&str], &str)] = &[
         (&["run", "nowhere.toml"], "nowhere.toml"),

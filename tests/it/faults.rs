@@ -2,7 +2,8 @@
 //! seconds nothing is left, complete blocks stay as they are, and a resume ends right.
 //!
 //! `DBDYNO_FAULTS=KILLS,POLITE cargo test --test it faults -- --nocapture` strikes as often as
-//! that, over all products; docs/faults.md has a table of many.
+//! that, over all products; docs/faults.md has a table of many. `DBDYNO_FAULTS_OF=keeper,mysql@9`
+//! leaves the `kill -9` of these victims and the runs of these products.
 
 pub(crate) mod room;
 
@@ -22,6 +23,7 @@ const PRODUCTS: [&str; 4] = ["postgres@18", "mysql@9", "mariadb@10.11.19", "sqli
 /// Faults without [`COUNTS`]: some for each product.
 const FEW: (usize, usize) = (4, 4);
 const COUNTS: &str = "DBDYNO_FAULTS";
+const OF: &str = "DBDYNO_FAULTS_OF";
 /// Everything is gone within this time.
 const GONE: Duration = Duration::from_secs(5);
 /// A test that hangs ends.
@@ -74,11 +76,13 @@ struct Tally {
 #[test]
 fn nothing_is_left_or_lost_after_random_faults() {
     let (kills, polite) = counts();
+    let (victims, products) = (chosen(OF, VICTIMS), chosen(OF, PRODUCTS));
     let tallies = Mutex::new(BTreeMap::<(&str, String), Tally>::new());
     std::thread::scope(|scope| {
-        for (number, product) in PRODUCTS.into_iter().enumerate() {
-            let share = |all: usize| all / 4 + usize::from(number < all % 4);
-            let faults = faults(number, share(kills), share(polite));
+        for (number, product) in products.iter().copied().enumerate() {
+            let of = products.len();
+            let share = |all: usize| all / of + usize::from(number < all % of);
+            let faults = faults(number, &victims, share(kills), share(polite));
             let tallies = &tallies;
             scope.spawn(move || strike_all(product, &faults, tallies));
         }
@@ -95,8 +99,16 @@ fn counts() -> (usize, usize) {
     (kills.parse().unwrap(), polite.parse().unwrap())
 }
 
+/// The words that a variable names; all where it names none of them.
+pub(crate) fn chosen(variable: &str, all: [&'static str; 4]) -> Vec<&'static str> {
+    let of = std::env::var(variable).unwrap_or_default();
+    let named = all.into_iter().filter(|word| of.split(',').any(|one| one == *word));
+    let named: Vec<&str> = named.collect();
+    if named.is_empty() { all.to_vec() } else { named }
+}
+
 /// The faults of one product, in an order and at times that are the same at each execution.
-fn faults(product: usize, kills: usize, polite: usize) -> Vec<Fault> {
+fn faults(product: usize, victims: &[&'static str], kills: usize, polite: usize) -> Vec<Fault> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(product as u64 + 1);
     let mut random = move || {
         // xorshift64 (Marsaglia 2003).
@@ -105,7 +117,7 @@ fn faults(product: usize, kills: usize, polite: usize) -> Vec<Fault> {
         state ^= state << 17;
         (state >> 11) as f64 / (1_u64 << 53) as f64
     };
-    let kills = (0..kills).map(|n| (VICTIMS[(n + product) % 4], "KILL"));
+    let kills = (0..kills).map(|n| (victims[(n + product) % victims.len()], "KILL"));
     let polite = (0..polite).map(|n| ("run", POLITE[(n + product) % 4]));
     let all: Vec<_> = kills.chain(polite).collect();
     all.into_iter().map(|(victim, signal)| Fault { victim, signal, at: random() }).collect()

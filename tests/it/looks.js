@@ -195,6 +195,16 @@ window.looks = (() => {
     const page = document.documentElement;
     return [page.scrollWidth, page.clientWidth, document.body.scrollWidth];
   };
+  // Tables that scroll sideways and whose names of rows go away with it.
+  const lost = () => all(document, ".wide").filter((box) => {
+    if (!box.checkVisibility() || box.scrollWidth <= box.clientWidth + 1) return false;
+    box.scrollLeft = box.scrollWidth;
+    const edge = box.getBoundingClientRect();
+    const heads = all(box, "tbody th[scope=row], tbody td:first-child").filter((head) => head.checkVisibility());
+    const away = heads.some((head) => head.getBoundingClientRect().right <= edge.left + 8);
+    box.scrollLeft = 0;
+    return away;
+  }).map((box) => box.querySelector("table").className + ": " + box.textContent.slice(0, 60));
   const printed = () => {
     const hidden = (selector) => all(document, selector).every((element) => !element.checkVisibility());
     return {
@@ -230,6 +240,6 @@ window.looks = (() => {
   const counts = () => ({ tables: tables().length, rows: tables().map(({ table }) => rows(table).length), links: all(document, "tr[data-row] a.link").length });
   return {
     filtered: () => tables().map(filtered), judged: () => tables().map(judged), chosen, sorted: () => tables().map(sorted),
-    charts, faint, broken, wideHeads, focus, pressed, typed, word, wide, printed, open, paint, counts,
+    charts, faint, broken, wideHeads, focus, pressed, typed, word, wide, lost, printed, open, paint, counts,
   };
 })();

@@ -3,10 +3,10 @@
 //! was complete is as it was, and a resume ends right.
 //!
 //! `DBDYNO_POWER_CUTS=20 cargo test --test it power -- --nocapture` cuts as often, over all
-//! products; docs/faults.md has a table.
+//! products, or those that `DBDYNO_POWER_CUTS_OF` names; docs/faults.md has a table.
 
 use crate::{
-    faults::{complete_records, room::Room},
+    faults::{chosen, complete_records, room::Room},
     lab::{Lab, text},
 };
 use std::{
@@ -16,6 +16,7 @@ use std::{
 };
 
 const CUTS: &str = "DBDYNO_POWER_CUTS";
+const OF: &str = "DBDYNO_POWER_CUTS_OF";
 /// Without [`CUTS`].
 const FEW: usize = 2;
 const PRODUCTS: [&str; 4] = ["sqlite", "postgres@18", "mysql@9", "mariadb@10.11.19"];
@@ -155,8 +156,9 @@ fn what_was_complete_survives_a_power_cut() {
     let asked = std::env::var(CUTS).ok().map(|text| text.parse().unwrap());
     let cuts = asked.unwrap_or(FEW);
     let mut random = fastrand::Rng::with_seed(11);
-    for (number, product) in PRODUCTS.into_iter().enumerate() {
-        let share = cuts / PRODUCTS.len() + usize::from(number < cuts % PRODUCTS.len());
+    let products = chosen(OF, PRODUCTS);
+    for (number, product) in products.iter().copied().enumerate() {
+        let share = cuts / products.len() + usize::from(number < cuts % products.len());
         if share == 0 {
             continue;
         }

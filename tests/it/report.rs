@@ -165,3 +165,31 @@ fn charts_of(step: &serde_json::Value) -> usize {
     }
     charts.len()
 }
+
+#[test]
+fn a_page_that_shows_less_than_the_folder_holds_is_removed() {
+    let lab = Lab::new();
+    let short = ["--set", "rows=500", "--set", "blocks=1", "--set", "slice_seconds=0.05"];
+    let short = [&short[..], &["--only", "point-query", "--counts", "none"]].concat();
+    lab.succeed(&[&["run"][..], &short].concat());
+    let page = lab.path("dbdyno-results/report.html");
+    assert!(page.exists());
+    lab.write(
+        "other.toml",
+        "question = \"another?\"\nsuite = \"quick\"\nfactors.build = [\"sqlite\"]\n",
+    );
+    lab.succeed(&[&["run", "other.toml"][..], &short].concat());
+    let of_other = std::fs::read_to_string(&page).unwrap();
+    assert!(of_other.contains("another?") && !of_other.contains("write-ahead"), "{of_other}");
+    let output = lab.run(&["report"]);
+    let err = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    assert!(err.contains("removed the earlier report dbdyno-results/report.html"), "{err}");
+    assert!(!page.exists());
+    let index = text(&output.stdout);
+    let index = std::fs::read_to_string(lab.path(index.trim())).unwrap();
+    assert!(index.contains("quickstart") && index.contains("other"), "{index}");
+    // A second time there is nothing to remove, and nothing is said.
+    let output = lab.run(&["report"]);
+    assert_eq!((output.status.code(), text(&output.stderr).as_str()), (Some(0), ""));
+}

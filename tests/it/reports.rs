@@ -216,6 +216,8 @@ fn check_sizes(browser: &mut Browser, case: &Case) {
         }
         let widths: Vec<u32> = serde_json::from_value(browser.ask("looks.wide()")).unwrap();
         assert!(widths.iter().all(|found| *found <= width), "{}: {width} {widths:?}", case.name());
+        let lost = browser.ask("looks.lost()");
+        assert_eq!(lost, json!([]), "{}: names of rows, {width}", case.name());
     }
     browser.medium("screen", "light");
 }

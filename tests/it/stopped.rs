@@ -8,7 +8,7 @@ use crate::{
     lab::Lab,
     running::{Running, send},
 };
-use std::{collections::BTreeSet, time::Duration};
+use std::time::Duration;
 
 /// Who stands still, and in a run of which product. An embedded engine is in its driver.
 const CASES: [(&str, &str); 6] = [
@@ -25,8 +25,9 @@ const STOPS: &str = "DBDYNO_STOPS";
 /// Length of each stop, with and without [`STOPS`].
 const LONG: Duration = Duration::from_secs(20);
 const SHORT: Duration = Duration::from_secs(10);
-/// Into a slice of 4 s, behind what lies between slices.
-const INTO: Duration = Duration::from_millis(1500);
+/// CPU time of the drivers in [`LOOK`] that only a slice takes [ns].
+const BUSY_NS: u64 = 10_000_000;
+const LOOK: Duration = Duration::from_millis(100);
 
 const EXPERIMENT: &str = r#"
 question = "Who stood still?"
@@ -41,6 +42,14 @@ warmup_seconds = 0.1
 /// Slices that were measured so far, as the progress tells them.
 fn slices(running: &Running<'_>) -> usize {
     running.said().lines().filter(|line| line.contains("] thds:")).count()
+}
+
+/// Whether the drivers execute operations; between slices they wait.
+fn is_busy(drivers: &[u32]) -> bool {
+    let cpu_ns = || probe::task_cpu(drivers).iter().map(|task| task.cpu_ns).sum::<u64>();
+    let before = cpu_ns();
+    std::thread::sleep(LOOK);
+    cpu_ns() > before + BUSY_NS
 }
 
 /// Length of the work of a slice.
@@ -65,24 +74,25 @@ fn stop((victim, product): (&str, &str), count: usize, length: Duration) {
     let mut running = Running::start(&lab, lab.command(&words));
     // Its folders are remembered, and looked for at the end.
     running.all_servers(1);
-    let mut stopped = BTreeSet::new();
     for _ in 0..count {
         let before = slices(&running);
-        running.wait("a slice begins", |running| (slices(running) > before).then_some(()));
+        running.wait("a slice is measured", |running| {
+            (slices(running) > before && is_busy(&running.drivers())).then_some(())
+        });
         let pids = pids(&mut running, victim);
         assert!(!pids.is_empty(), "no {victim}");
-        std::thread::sleep(INTO);
-        // Slices are told when they end, in their order.
-        stopped.insert(slices(&running));
         pids.iter().for_each(|pid| send("-STOP", &pid.to_string()));
         std::thread::sleep(length);
         pids.iter().for_each(|pid| send("-CONT", &pid.to_string()));
     }
     let (code, said) = running.end();
     assert_eq!(code, Some(0), "{said}");
-    assert_eq!(stopped.len(), count);
-    let lengths: Vec<f64> = lab.slices().iter().filter_map(seconds).collect();
-    println!("{victim}, {product}: stops in {stopped:?}, lengths of slices {lengths:.1?} s");
+    let slices = lab.slices();
+    let lengths: Vec<f64> = slices.iter().filter_map(seconds).collect();
+    println!("{victim}, {product}: lengths of slices {lengths:.1?} s");
+    let is_stopped = |slice: &serde_json::Value| seconds(slice) >= Some(length.as_secs_f64());
+    let stopped = slices.iter().filter(|slice| is_stopped(slice)).count();
+    assert_eq!(stopped, count, "{victim}, {product}: every stop was in a slice");
     let comparison = lab.comparison();
     let warnings = comparison["warnings"].as_array().unwrap();
     let left_out = |text: &str| {
@@ -98,17 +108,10 @@ fn stop((victim, product): (&str, &str), count: usize, length: Duration) {
     // A busy host may stall others.
     assert!(sum >= count, "{victim}, {product}: {warnings:?}");
     // The value is that of the other slices: no faster and no slower than those.
-    let rates: Vec<f64> = lab
-        .slices()
-        .iter()
-        .enumerate()
-        .filter_map(|(number, slice)| {
-            let work = &slice["work"];
-            let seconds = seconds(slice)?;
-            let is_other = slice["state"] == "measured" && !stopped.contains(&number);
-            is_other.then(|| work["succeeded"].as_f64().unwrap() / seconds)
-        })
-        .collect();
+    let others = slices.iter().filter(|one| one["state"] == "measured" && !is_stopped(one));
+    let rate =
+        |slice: &serde_json::Value| Some(slice["work"]["succeeded"].as_f64()? / seconds(slice)?);
+    let rates: Vec<f64> = others.filter_map(rate).collect();
     assert_eq!(rates.len(), 12 - count);
     let server = product.split('@').next().unwrap();
     let value = crate::lab::value(&comparison, "point-query", server, "ops_per_second").unwrap();

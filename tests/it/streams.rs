@@ -125,18 +125,49 @@ fn ctrl_c_prints_the_command_that_continues_the_run() {
     let said = said();
     let command = said.lines().find_map(|line| line.split_once("Continue with: "));
     let command = command.unwrap_or_else(|| panic!("no command: {said}")).1;
-    let folder = lab.path(".");
-    let mut words = Command::new("sh");
-    words.current_dir(&folder).args(["-c", &format!("printf '%s\\n' {command}")]);
-    let words = text(&words.output().unwrap().stdout);
+    let words = in_shell(&lab, &format!("printf '%s\\n' {command}")).output().unwrap();
+    let words = text(&words.stdout);
     let words: Vec<&str> = words.lines().collect();
     assert_eq!(words[1..3], ["run", "--resume"]);
     assert_eq!(words[3..], arguments[1..]);
-    let output = Command::new("sh").current_dir(&folder).args(["-c", command]).output().unwrap();
+    let output = in_shell(&lab, command).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let runs = lab.succeed(&["list", "runs", "--results", "it's here"]);
     assert_eq!(runs.lines().count(), 1, "{runs}");
     assert!(runs.contains("quickstart") && runs.contains("finished  4 of 4 blocks"), "{runs}");
+}
+
+/// A command line that was printed, as its reader executes it.
+fn in_shell(lab: &Lab, line: &str) -> Command {
+    let own = lab.command(&[]);
+    let mut command = Command::new("sh");
+    command.args(["-c", line]).current_dir(lab.path(""));
+    command.envs(own.get_envs().filter_map(|(name, value)| Some((name, value?))));
+    command
+}
+
+#[test]
+fn the_command_that_resumes_a_run_without_a_complete_block_works() {
+    let lab = Lab::new();
+    let arguments = ["run", "--counts", "none", "--set", "blocks=2", "--set", "rows=50000"];
+    let arguments = [&arguments[..], &["--set", "slice_seconds=0.3", "--progress=plain"]].concat();
+    let err = File::create(lab.path("stderr")).unwrap();
+    let mut child = lab.command(&arguments).stdout(Stdio::null()).stderr(err).spawn().unwrap();
+    let said = || std::fs::read_to_string(lab.path("stderr")).unwrap();
+    eventually("the load began", || {
+        assert!(child.try_wait().unwrap().is_none(), "{}", said());
+        said().contains("loading").then_some(())
+    });
+    send("-INT", &child.id().to_string());
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{}", said());
+    let said = said();
+    assert!(!said.contains("] thds:"), "nothing was measured yet: {said}");
+    let command = said.lines().find_map(|line| line.split_once("Continue with: "));
+    let command = command.unwrap_or_else(|| panic!("no command: {said}")).1;
+    let output = in_shell(&lab, command).output().unwrap();
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let runs = lab.succeed(&["list", "runs"]);
+    assert!(runs.lines().count() == 1 && runs.contains("finished  2 of 2 blocks"), "{runs}");
 }
 
 #[test]

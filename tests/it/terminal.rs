@@ -62,3 +62,21 @@ fn findings_of_doctor_fit_the_terminal_and_their_sum_has_its_own_line() {
     let last = sum.lines().last().unwrap_or_default();
     assert!(last.contains(" checks: "), "{sum}");
 }
+
+#[test]
+fn a_plan_fits_terminals_of_all_widths() {
+    let lab = Lab::new();
+    let whole = lab.succeed(&["plan", "sysbench-classic"]);
+    // Long names are broken behind a full stop too.
+    let letters = |text: &str| text.split_whitespace().collect::<String>();
+    for columns in [20, 40, 80] {
+        let Some(out) = on_terminal(&lab, columns, "plan sysbench-classic 2> /dev/null") else {
+            return;
+        };
+        let is_long = |line: &&str| visible(line) > columns && line.trim().contains(' ');
+        let long: Vec<&str> = out.lines().filter(is_long).collect();
+        assert_eq!(long, Vec::<&str>::new(), "{columns} columns");
+        assert!(out.lines().count() > whole.lines().count(), "{columns} columns");
+        assert_eq!(letters(&out), letters(&whole), "{columns} columns");
+    }
+}

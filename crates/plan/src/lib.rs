@@ -42,6 +42,7 @@ pub use draft::{Draft, Overrides, load_experiment};
 pub use editor::{FILE_KINDS, FileKind};
 pub use error::{Error, Place};
 pub use expand::{plan, plan_against_itself};
+pub use limits::NAME_MAX;
 pub use notes::{NOTES, notes_in};
 pub use render::render;
 pub use suggest::hint;

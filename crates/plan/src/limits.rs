@@ -21,7 +21,7 @@ const CONNECTION_RATE_MAX: f64 = 1e6;
 /// Connections of one phase, at most: beyond this nothing on one machine is measured.
 pub(crate) const CONNECTIONS_MAX: i64 = 65_536;
 /// Longest name of anything that becomes a folder, a column or a row of a table, bytes.
-pub(crate) const NAME_MAX: usize = 128;
+pub const NAME_MAX: usize = 128;
 
 /// Refuses counts and lengths that are 0 or beyond use.
 pub(crate) fn check(experiment: &Experiment, layers: &Layers) -> Result<(), Error> {
