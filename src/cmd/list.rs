@@ -183,7 +183,7 @@ fn importers(_: &Arguments) -> anyhow::Result<Lines> {
 /// Oldest first: identifier, start (UTC), experiment, host, state, what it has measured, and the
 /// servers.
 fn runs(arguments: &Arguments) -> anyhow::Result<Lines> {
-    let results = Results::open(&arguments.results.results)?;
+    let results = Results::open(&arguments.results.results)?.snapshot();
     let mut lines = Vec::new();
     for run in results.runs()? {
         let start = Civil::of(run.started_us / 1_000_000);

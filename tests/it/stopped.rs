@@ -25,8 +25,10 @@ const STOPS: &str = "DBDYNO_STOPS";
 /// Length of each stop, with and without [`STOPS`].
 const LONG: Duration = Duration::from_secs(20);
 const SHORT: Duration = Duration::from_secs(10);
-/// CPU time of the drivers in [`LOOK`] that only a slice takes [ns].
-const BUSY_NS: u64 = 10_000_000;
+/// A slice is measured while the drivers take this much CPU time [ns] in each of so many looks;
+/// what lies between slices is shorter.
+const BUSY_NS: u64 = 5_000_000;
+const LOOKS: usize = 5;
 const LOOK: Duration = Duration::from_millis(100);
 
 const EXPERIMENT: &str = r#"
@@ -47,9 +49,11 @@ fn slices(running: &Running<'_>) -> usize {
 /// Whether the drivers execute operations; between slices they wait.
 fn is_busy(drivers: &[u32]) -> bool {
     let cpu_ns = || probe::task_cpu(drivers).iter().map(|task| task.cpu_ns).sum::<u64>();
-    let before = cpu_ns();
-    std::thread::sleep(LOOK);
-    cpu_ns() > before + BUSY_NS
+    (0..LOOKS).all(|_| {
+        let before = cpu_ns();
+        std::thread::sleep(LOOK);
+        cpu_ns() > before + BUSY_NS
+    })
 }
 
 /// Length of the work of a slice.

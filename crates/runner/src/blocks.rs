@@ -30,7 +30,7 @@ type Trials = BTreeMap<usize, Trial>;
 /// Executes every trial that is not complete yet.
 pub(crate) fn run(run: &mut Run<'_>) -> Result<(), Error> {
     run.writer.discard_incomplete()?;
-    let open = open(run)?;
+    let open = open(run);
     if let Some(first) = open.first() {
         prepare(run, first, &open)?;
     }
@@ -41,9 +41,9 @@ pub(crate) fn run(run: &mut Run<'_>) -> Result<(), Error> {
 }
 
 /// What is left to do. In the interleaved design a block that is not whole is repeated as a whole.
-fn open<'a>(run: &mut Run<'a>) -> Result<Vec<Open<'a>>, Error> {
+fn open<'a>(run: &mut Run<'a>) -> Vec<Open<'a>> {
     let plan = run.plan;
-    let complete = run.writer.complete_trials()?;
+    let complete = run.writer.complete_trials();
     run.keep_done(complete.len() as u64 * slices_per_trial(plan));
     let of_block = |block: &'a Block| {
         let is_open = |subject: &usize| {
@@ -52,7 +52,7 @@ fn open<'a>(run: &mut Run<'a>) -> Result<Vec<Open<'a>>, Error> {
         Open { block, subjects: block.start_order.iter().copied().filter(is_open).collect() }
     };
     let blocks = plan.blocks.iter().map(of_block);
-    Ok(blocks.filter(|of_block| !of_block.subjects.is_empty()).collect())
+    blocks.filter(|of_block| !of_block.subjects.is_empty()).collect()
 }
 
 /// Loads what has to be there before the first block, and calibrates. The classic design has one

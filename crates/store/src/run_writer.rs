@@ -15,6 +15,7 @@ use serde::{Serialize, de::DeserializeOwned};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::{Path, PathBuf},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
 
 /// How often a new identifier is tried when another process took it in the same millisecond.
@@ -27,6 +28,8 @@ pub struct RunWriter {
     info: RunInfo,
     plan: Plan,
     dir: PathBuf,
+    /// Its records: nobody else makes any, so the folder is looked through once, when it is resumed.
+    records: Mutex<BTreeSet<PathBuf>>,
     _lock: fs::File,
 }
 
@@ -51,7 +54,8 @@ impl RunWriter {
             (layout::EXPERIMENT, plan.experiment.text.clone().into_bytes()),
             (layout::RUN, files.bytes(layout::RUN, &info)?),
         ])?;
-        Ok(Self { results: results.clone(), info, plan: plan.clone(), dir, _lock: lock })
+        let (results, plan) = (results.clone(), plan.clone());
+        Ok(Self { results, info, plan, dir, records: Mutex::default(), _lock: lock })
     }
 
     /// Opens an unfinished run to go on with it.
@@ -59,7 +63,15 @@ impl RunWriter {
         let dir = results.dir().join(layout::RUNS).join(&info.id);
         let lock = lock(&dir, &info.id)?;
         let plan = results.plan_of(&info.id)?;
-        Ok(Self { results: results.clone(), info, plan, dir, _lock: lock })
+        let records = index::records_of(results, &info.id)?.into_iter().collect();
+        Ok(Self {
+            results: results.clone(),
+            info,
+            plan,
+            dir,
+            records: Mutex::new(records),
+            _lock: lock,
+        })
     }
 
     /// Identifier of the run.
@@ -81,6 +93,7 @@ impl RunWriter {
     /// header itself.
     pub fn trial(&self, header: &TrialHeader, environment: &Environment) -> Result<TrialWriter> {
         let (id, dir) = create_fresh(&self.results.dir().join(layout::RECORDS))?;
+        self.known().insert(dir.clone());
         let header = TrialHeader {
             format: RECORD_FORMAT,
             trial: id,
@@ -93,9 +106,9 @@ impl RunWriter {
     }
 
     /// Blocks in which every subject of the plan has a complete record, in order.
-    pub fn complete_blocks(&self) -> Result<Vec<u32>> {
+    pub fn complete_blocks(&self) -> Vec<u32> {
         let mut done: BTreeMap<u32, BTreeSet<String>> = BTreeMap::new();
-        for (_, header, complete) in self.records()? {
+        for (_, header, complete) in self.records() {
             if complete {
                 done.entry(header.block).or_default().insert(header.subject);
             }
@@ -103,22 +116,22 @@ impl RunWriter {
         let whole = |subjects: &BTreeSet<String>| {
             self.plan.subjects.iter().all(|subject| subjects.contains(&subject.label))
         };
-        Ok(done.into_iter().filter(|(_, found)| whole(found)).map(|(block, _)| block).collect())
+        done.into_iter().filter(|(_, found)| whole(found)).map(|(block, _)| block).collect()
     }
 
     /// Block and subject of every complete record.
-    pub fn complete_trials(&self) -> Result<BTreeSet<(u32, String)>> {
-        let complete = self.records()?.into_iter().filter(|(_, _, complete)| *complete);
-        Ok(complete.map(|(_, header, _)| (header.block, header.subject)).collect())
+    pub fn complete_trials(&self) -> BTreeSet<(u32, String)> {
+        let complete = self.records().into_iter().filter(|(_, _, complete)| *complete);
+        complete.map(|(_, header, _)| (header.block, header.subject)).collect()
     }
 
     /// Sets aside the records that a resume repeats: they are renamed, never changed. Interleaved,
     /// a block is repeated as a whole; classic, only the trials that are not complete. Gives the
     /// identifiers of the trials set aside.
     pub fn discard_incomplete(&self) -> Result<Vec<String>> {
-        let whole: BTreeSet<u32> = self.complete_blocks()?.into_iter().collect();
+        let whole: BTreeSet<u32> = self.complete_blocks().into_iter().collect();
         let mut aside = Vec::new();
-        for (dir, header, complete) in self.records()? {
+        for (dir, header, complete) in self.records() {
             let kept = match self.plan.experiment.design {
                 Design::Interleaved => whole.contains(&header.block),
                 Design::Classic => true,
@@ -128,6 +141,7 @@ impl RunWriter {
             }
             let id = layout::stem(&dir);
             fs::rename(&dir, dir.with_file_name(format!("{}{id}", layout::ABORTED)))?;
+            self.known().remove(&dir);
             aside.push(id);
         }
         layout::sync_folder(&self.results.dir().join(layout::RECORDS))?;
@@ -158,15 +172,18 @@ impl RunWriter {
 
     /// Folder, header and completeness of this run's records; records set aside are left out. A
     /// record is complete if every file of it is what was recorded.
-    fn records(&self) -> Result<Vec<(PathBuf, TrialHeader, bool)>> {
+    fn records(&self) -> Vec<(PathBuf, TrialHeader, bool)> {
         let mut found = Vec::new();
-        for dir in index::records_of(&self.results, &self.info.id)? {
+        for dir in self.known().iter() {
             // A folder without a readable header belongs to nobody; it is no reason to stop.
-            let Ok(header) = reader::header(&dir) else { continue };
-            let complete = reader::is_whole(&dir);
-            found.push((dir, header, complete));
+            let Ok(header) = reader::header(dir) else { continue };
+            found.push((dir.clone(), header, reader::is_whole(dir)));
         }
-        Ok(found)
+        found
+    }
+
+    fn known(&self) -> MutexGuard<'_, BTreeSet<PathBuf>> {
+        self.records.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -196,7 +196,7 @@ fn a_resumed_run_keeps_complete_blocks_only() {
     let noted: Vec<(String, u64)> = run.state("operations").unwrap().unwrap();
     assert_eq!(noted, [("point-query".to_owned(), 1000)]);
     assert_eq!(run.state::<u64>("nothing").unwrap(), None);
-    assert_eq!(run.complete_blocks().unwrap(), [0]);
+    assert_eq!(run.complete_blocks(), [0]);
     let stored = results.slices(&Selection::All).unwrap();
     assert_eq!((stored.slices.len(), stored.warnings.len()), (7, 1));
     assert_eq!(run.discard_incomplete().unwrap().len(), 2);
@@ -206,7 +206,7 @@ fn a_resumed_run_keeps_complete_blocks_only() {
     for subject in ["old", "new"] {
         record(&run, subject, 1, 2).finish().unwrap();
     }
-    assert_eq!(run.complete_blocks().unwrap(), [0, 1]);
+    assert_eq!(run.complete_blocks(), [0, 1]);
     run.finish().unwrap();
     assert!(results.unfinished("h1").unwrap().is_none());
     assert!(results.runs().unwrap()[0].finished);
@@ -360,9 +360,9 @@ fn a_resume_repeats_blocks_whose_records_were_changed() {
             trial.finish().unwrap();
         }
     }
-    assert_eq!(run.complete_blocks().unwrap(), [0, 1]);
+    assert_eq!(run.complete_blocks(), [0, 1]);
     fs::write(&series[1], "time_us,scope,counter,valuf\n").unwrap();
-    assert_eq!(run.complete_blocks().unwrap(), [1]);
+    assert_eq!(run.complete_blocks(), [1]);
     assert_eq!(run.discard_incomplete().unwrap().len(), 2);
     drop(run);
 
