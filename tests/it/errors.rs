@@ -174,6 +174,7 @@ fn arguments_that_name_nothing_are_named() {
         (&["up", "mysql@9", "--port", "0"], "0"),
         (&["compare"], "dbdyno-results"),
         (&["import", "nope"], "cannot read `nope`: there is no such file or folder"),
+        (&["import", "/dev/zero"], "`/dev/zero` is no file, and no folder with files"),
         (&["run", "--resume"], "no unfinished run"),
         (&["run", "--set", "rows=many"], "rows"),
         (&["run", "--only", "point-qery"], "`point-qery`"),

@@ -27,6 +27,12 @@ pub enum Error {
         /// What is wrong, and where it stands.
         reason: String,
     },
+    /// There was nothing to look at.
+    #[error("nothing was imported: `{path}` is no file, and no folder with files")]
+    NoFiles {
+        /// What was named.
+        path: String,
+    },
     /// No file was of a known format.
     #[error(
         "nothing was imported: {} under `{path}`, none of a known format \

@@ -9,6 +9,7 @@ use crate::{
     names,
     place::Place,
 };
+use model::number::counted;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A file that may be one of an archive.
@@ -135,7 +136,10 @@ impl Intake {
         let Imported { files, broken, warnings, .. } = imported;
         let count = broken.len();
         let Some(first) = broken.into_iter().chain(warnings).next() else {
-            return Err(Error::NothingKnown { path, files });
+            return Err(match files {
+                0 => Error::NoFiles { path },
+                _ => Error::NothingKnown { path, files },
+            });
         };
         let place = match first.line {
             0 => format!("`{}`", first.file),
@@ -143,7 +147,7 @@ impl Intake {
         };
         let reason = match count {
             0 | 1 => first.reason,
-            count => format!("{} ({} more files are broken)", first.reason, count - 1),
+            count => format!("{} ({})", first.reason, counted(count - 1, "more broken file")),
         };
         Err(Error::Broken { place, reason })
     }

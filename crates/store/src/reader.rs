@@ -34,6 +34,10 @@ pub(crate) fn record_folders(results: &Path) -> Result<Vec<PathBuf>> {
 /// The head of a record. Fails for one that was changed, and for the copy of another.
 pub(crate) fn header(dir: &Path) -> Result<TrialHeader> {
     let path = dir.join(layout::TRIAL);
+    if !path.exists() {
+        let reason = "there is no such file, so the record is not whole".to_owned();
+        return Err(Error::Malformed { path, reason });
+    }
     let format: layout::Format = layout::from_toml(&path, &sums::read(&path)?)?;
     layout::check_format(&path, &format)?;
     let bytes = match marker::read(dir)? {

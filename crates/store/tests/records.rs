@@ -287,7 +287,10 @@ fn a_broken_record_is_a_warning_and_hides_no_other() {
         let broken = record(&run, "new", 0, 1);
         let folder = broken.dir().to_owned();
         broken.finish().unwrap();
-        fs::write(folder.join(file), content).unwrap();
+        match (file, content) {
+            ("trial.toml", "") => fs::remove_file(folder.join(file)).unwrap(),
+            _ => fs::write(folder.join(file), content).unwrap(),
+        }
         let stored = results.slices(&Selection::LatestPerExperiment).unwrap();
         assert_eq!((stored.slices.len(), stored.warnings.len()), (1, 1), "{file}");
         assert!(stored.warnings[0].contains(words), "{}", stored.warnings[0]);
@@ -295,6 +298,7 @@ fn a_broken_record_is_a_warning_and_hides_no_other() {
     };
     check("trial.toml", "format = 99", "has format 99, this dbdyno reads up to 2");
     check("trial.toml", "\u{0}", "is left out");
+    check("trial.toml", "", "there is no such file, so the record is not whole");
     check("slices.jsonl", "", "slices.jsonl` was changed, cut or added");
     check("environment.toml", "", "environment.toml` was changed, cut or added");
     check("complete", "slices = 1\n", "complete` was changed, cut or added");
