@@ -48,7 +48,8 @@ fn check_insert_benchmark(builds: &str, subjects: usize) {
         lab.write("ibench.toml", &format!("{head}design = \"classic\"\n[factors]\n{builds}\n"));
         let rows = ["--rows", "20000", "--details"];
         let out = lab.succeed(&[&["verify", "ibench.toml"], &rows[..]].concat());
-        let told = format!("{phases} phases on {subjects} subjects with 20000 rows per table: 0 ");
+        let subjects = model::number::counted(subjects, "subject");
+        let told = format!("{phases} phases on {subjects} with 20000 rows per table: 0 ");
         assert!(out.contains(&told), "{out}");
         for index in ["pi1_marketsegment", "pi1_registersegment", "pi1_pdc"] {
             assert!(out.contains(index), "{suite}: {index}\n{out}");

@@ -316,7 +316,7 @@ fn columns_without_numbers_of_clients_keep_their_place() {
         "scan x.b.c1.pk1 0 1.9",
     ];
     assert_eq!(values, expected);
-    assert!(warnings[0].contains("2 columns belong to unknown numbers of clients"));
+    assert!(warnings[0].contains("unknown number of clients in 2 columns"));
 }
 
 #[test]

@@ -112,7 +112,7 @@ mod tests {
             [
                 (2, "the row has 2 columns instead of 3; it is left out"),
                 (4, "the row has 4 columns instead of 3; it is left out"),
-                (5, "the row has 1 columns instead of 3; it is left out")
+                (5, "the row has 1 column instead of 3; it is left out")
             ]
         );
         assert_eq!(read("").1[0].reason, "the table is empty");

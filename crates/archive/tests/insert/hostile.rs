@@ -23,7 +23,7 @@ fn broken_files_are_told_with_their_place() {
     check(
         "o.sum.t.1m.a",
         "ips\tqps\ttag\n1\t2\ta\n",
-        "`D/o.sum.t.1m.a`:2: 1 rows belong to no known list of phases (10 or 15)",
+        "`D/o.sum.t.1m.a`:2: 1 row instead of one for each known phase (10 or 15)",
     );
     check("mrg.l.i0", "<html>\n", "`D/mrg.l.i0`:1: the header is not that of a table of phases");
     check(
@@ -44,7 +44,7 @@ fn a_broken_row_does_not_shift_the_phases_of_the_others() {
     fs::write(root.path().join(name), lines.join("\n") + "\n").unwrap();
     let imported = import(&[root.path().to_owned()], &Options::default()).unwrap();
     let told: Vec<String> = imported.warnings.iter().map(ToString::to_string).collect();
-    let expected = format!("{name}`:5: the row has 1 columns instead of 21; it is left out");
+    let expected = format!("{name}`:5: the row has 1 column instead of 21; it is left out");
     assert!(told[0].ends_with(&expected), "{told:?}");
     let values = &imported.archives[0].values;
     let of = |phase: &str| {
