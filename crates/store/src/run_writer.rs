@@ -28,7 +28,7 @@ pub struct RunWriter {
     info: RunInfo,
     plan: Plan,
     dir: PathBuf,
-    /// Its records: nobody else makes any, so the folder is looked through once, when it is resumed.
+    /// Its records. Nobody else makes any: the folder is looked through when the run is resumed.
     records: Mutex<BTreeSet<PathBuf>>,
     _lock: fs::File,
 }
