@@ -208,18 +208,45 @@ impl ExperimentArgs {
         }
     }
 
-    /// The experiment, whose versions are still open.
-    pub(crate) fn draft(&self, catalog: &Catalog) -> anyhow::Result<plan::Draft> {
+    /// The experiment, whose versions are still open, with values for what it does not set.
+    pub(crate) fn draft(&self, catalog: &Catalog, unset: &Unset) -> anyhow::Result<plan::Draft> {
         let name = self.experiment.as_deref().context("name an experiment")?;
-        let overrides = plan::Overrides { set: self.set.clone(), only: self.only.clone() };
-        Ok(plan::load_experiment(name, catalog, &overrides)?)
+        let load = |set: Vec<String>| {
+            let overrides = plan::Overrides { set, only: self.only.clone(), seed: unset.seed };
+            plan::load_experiment(name, catalog, &overrides)
+        };
+        let draft = load(self.set.clone())?;
+        if let (Some(last), true) = (unset.looks.last(), draft.experiment.looks.is_empty()) {
+            let ours = [format!("blocks={last}"), format!("looks={:?}", unset.looks)];
+            return Ok(load(ours.into_iter().chain(self.set.iter().cloned()).collect())?);
+        }
+        Ok(draft)
     }
 
     /// The plan of the experiment on this host.
     pub(crate) fn plan(&self, catalog: &Catalog, places: &dbms::Places) -> anyhow::Result<Plan> {
-        let versions = crate::versions::HostVersions { places };
-        Ok(plan::plan(&self.draft(catalog)?, catalog, &versions)?)
+        self.plan_with(catalog, places, &Unset::default())
     }
+
+    /// The same with values for what the experiment does not set.
+    pub(crate) fn plan_with(
+        &self,
+        catalog: &Catalog,
+        places: &dbms::Places,
+        unset: &Unset,
+    ) -> anyhow::Result<Plan> {
+        let versions = crate::versions::HostVersions { places };
+        Ok(plan::plan(&self.draft(catalog, unset)?, catalog, &versions)?)
+    }
+}
+
+/// What holds where an experiment says nothing.
+#[derive(Debug, Default)]
+pub(crate) struct Unset {
+    /// Seed of everything random.
+    pub(crate) seed: Option<u64>,
+    /// Numbers of blocks after which the run is judged.
+    pub(crate) looks: Vec<u32>,
 }
 
 /// The experiment that `dbdyno run` takes where none is named.

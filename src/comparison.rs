@@ -368,6 +368,7 @@ fn design_of(header: &ImportHeader) -> Design {
         question: format!("Imported archive {}", header.experiment),
         suite: header.experiment.clone(),
         subjects: subjects.collect(),
+        looks: Vec::new(),
         phases: Default::default(),
     }
 }

@@ -15,8 +15,6 @@ const NAMED: usize = 20;
 struct Judged<'a> {
     phase: &'a PhaseResult,
     cell: &'a Cell,
-    /// Phases in its comparison.
-    phases: usize,
 }
 
 /// What a comparison says of a regression.
@@ -58,8 +56,7 @@ pub(crate) fn regressions(report: &report::Report, allowed: usize) -> Code {
     for comparison in &report.comparisons {
         for phase in &comparison.phases {
             let cells = phase.cells.iter().filter(|cell| cell.base.is_some() && is_judged(cell));
-            let phases = comparison.phases.len();
-            judged.extend(cells.map(|cell| Judged { phase, cell, phases }));
+            judged.extend(cells.map(|cell| Judged { phase, cell }));
         }
     }
     outcome(&judged, allowed)
@@ -130,6 +127,9 @@ impl Judged<'_> {
             (_, Some(reason)) => report::reason(reason),
             (Verdict::Unreplicated, _) => "one block, nothing repeated".to_owned(),
             (Verdict::Unassessed, _) => "a metric without verdicts".to_owned(),
+            (Verdict::Invalid, _) if cell.ratio.is_some() => {
+                "more than a quarter of its rounds were disturbed".to_owned()
+            }
             (Verdict::Invalid, _) => report::reason(&Reason::NotMeasured),
             _ if cell.blocks < analysis::FEWEST_BLOCKS => {
                 format!(
@@ -147,7 +147,7 @@ impl Judged<'_> {
     fn open(&self) -> String {
         let shown = match (self.cell.verdict, self.cell.ratio) {
             (Verdict::Worse, Some(ratio)) => format!("{ratio:.3}x, margin or more is open"),
-            _ => match analysis::detectable(self.cell, self.phases) {
+            _ => match analysis::detectable(self.cell) {
                 Some(least) if least < 2.0 => {
                     format!("a change below {:.1} % would be missed", (least - 1.0) * 100.0)
                 }
@@ -155,7 +155,7 @@ impl Judged<'_> {
                 None => "inconclusive".to_owned(),
             },
         };
-        match analysis::blocks_to_decide(self.cell, self.phases) {
+        match analysis::blocks_to_decide(self.cell) {
             Some(blocks) => {
                 format!("{shown}; about {} should decide", counted(blocks, "block"))
             }
@@ -182,6 +182,14 @@ mod tests {
             interval: Some((0.62, 0.66)),
             blocks: 5,
             verdict,
+            test: Some(analysis::Test {
+                p_change: 1.0,
+                p_equivalence: 1.0,
+                deviation: 0.05,
+                freedom: 3.0,
+                blocks: 4,
+                share: analysis::Share { error: 0.05, tests: 1, looks: [].into() },
+            }),
             reason: None,
             marks: Vec::new(),
         }
@@ -204,7 +212,7 @@ mod tests {
         let mut cell = cell(Verdict::Regression);
         let phase = phase();
         fn judged<'a>(phase: &'a PhaseResult, cell: &'a Cell) -> Judged<'a> {
-            Judged { phase, cell, phases: 1 }
+            Judged { phase, cell }
         }
         let start = "regression: mysql-9.7.4 point-query: ops_per_second";
         let full = format!("{start} 0.640x [0.620, 0.660] of mysql-5.6.24");
@@ -239,7 +247,7 @@ mod tests {
         let phase = phase();
         let check = |verdicts: &[Verdict], allowed, expected: Code| {
             let cells: Vec<Cell> = verdicts.iter().copied().map(cell).collect();
-            let judged = |cell| Judged { phase: &phase, cell, phases: 1 };
+            let judged = |cell| Judged { phase: &phase, cell };
             let judged: Vec<Judged<'_>> = cells.iter().map(judged).collect();
             assert_eq!(outcome(&judged, allowed), expected, "{verdicts:?}");
         };

@@ -14,6 +14,7 @@ mod feasible;
 mod gate;
 mod noise;
 mod progress;
+mod referee;
 mod shell;
 mod signals;
 mod talk;

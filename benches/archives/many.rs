@@ -37,6 +37,7 @@ pub(super) fn compare(folder: &Path) -> anyhow::Result<()> {
             .iter()
             .map(|label| (label.clone(), (*label != subjects[0]).then(|| subjects[0].clone())))
             .collect(),
+        looks: Vec::new(),
         phases: Default::default(),
     };
     let comparison = timed("comparison", || {

@@ -4,7 +4,7 @@ use super::{Verb, run::Ways};
 use crate::{
     args::{
         CatalogArgs, ConcurrencyArgs, ExperimentArgs, HostArgs, ProgressStyle, QUICKSTART,
-        ResultsArgs,
+        ResultsArgs, Unset,
     },
     comparison, credentials,
     exit::Code,
@@ -73,7 +73,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     credentials::check()?;
     let catalog = arguments.catalog.open()?;
     let places = arguments.host.places()?;
-    let mut draft = arguments.experiment.draft(&catalog)?;
+    let mut draft = arguments.experiment.draft(&catalog, &Unset::default())?;
     let experiment = draft.experiment.name.clone();
     let versions = HostVersions { places: &places };
     ensure!(
@@ -88,6 +88,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         resume: Resume::No,
         data: DataFolders::Remove,
         counts: arguments.counts.map(Ways::counts),
+        ending: Default::default(),
         announcement: arguments.concurrency.announce((&experiment, true))?,
         command: Vec::new(),
     };

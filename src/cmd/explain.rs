@@ -138,6 +138,7 @@ fn explained_by_runner(
         resume: Resume::No,
         data: DataFolders::Remove,
         counts: Some(Counts::Emulated),
+        ending: Default::default(),
         announcement: arguments.concurrency.announce((&name, false))?,
         command: Vec::new(),
     };

@@ -4,19 +4,21 @@ use super::Verb;
 use crate::{
     args::{
         CatalogArgs, Color, ConcurrencyArgs, ExperimentArgs, HostArgs, ProgressStyle, QUICKSTART,
-        ResultsArgs,
+        ResultsArgs, Unset,
     },
     comparison, credentials,
     exit::Code,
     progress::{Reports, Terminal},
+    referee::Referee,
     shell, signals, talk,
 };
 use anyhow::Context;
 use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
 use model::{number::counted, plan::Plan, secret};
-use runner::{Counts, DataFolders, Options, Resume, Stop};
-use std::{collections::BTreeMap, path::Path};
-use store::{Results, Selection};
+use plan::Catalog;
+use runner::{Counts, DataFolders, Ending, Options, Resume, Stop};
+use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
+use store::{Results, RunInfo, Selection};
 
 pub(super) const VERB: Verb = Verb {
     name: "run",
@@ -33,6 +35,7 @@ pub(super) const VERB: Verb = Verb {
         ("dbdyno run", "The quickstart, on the embedded SQLite"),
         ("dbdyno run mysql-5.6-vs-9", "A shipped experiment"),
         ("dbdyno run mine.toml --set rows=100000", "Your own file with one key changed"),
+        ("dbdyno run mine.toml --budget 10m", "Until all is decided, ten minutes at most"),
         ("dbdyno run mine.toml --resume", "Continue after a crash or Ctrl-C"),
     ],
     arguments: |command| ExperimentArgs::with_default(Arguments::augment_args(command), QUICKSTART),
@@ -58,6 +61,10 @@ struct Arguments {
     /// Keep the data folders of the servers and print where they are
     #[arg(long)]
     keep_data: bool,
+    /// Measure until every verdict is decided, or until this time for loading and measuring is
+    /// spent, such as `10m` or `2h`. Decided tests are measured no further
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    budget: Option<Duration>,
     /// How to count user instructions [default: hardware if this host permits it, otherwise
     /// emulated for embedded engines and stepped for servers]
     #[arg(long, value_enum, value_name = "WAY")]
@@ -99,7 +106,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     credentials::check()?;
     let catalog = arguments.catalog.open()?;
     let places = arguments.host.places()?;
-    let plan = arguments.experiment.plan(&catalog, &places)?;
+    let plan = planned(&arguments, &catalog, &places)?;
     arguments.experiment.warn_of_code(&plan);
     let stop = Stop::default();
     signals::connect(&stop).context("cannot listen for Ctrl-C")?;
@@ -109,6 +116,10 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         resume: if arguments.resume { Resume::Yes } else { Resume::No },
         data: if arguments.keep_data { DataFolders::Keep } else { DataFolders::Remove },
         counts: arguments.counts.map(Ways::counts),
+        ending: Ending {
+            judge: Some(Arc::new(Referee::new(&arguments.results.results))),
+            budget: arguments.budget,
+        },
         announcement: arguments.concurrency.announce((&plan.experiment.name, true))?,
         command: without_secrets(shaping(&arguments), &plan),
     };
@@ -145,6 +156,39 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     Ok(if missed.is_empty() { Code::Done } else { Code::Missed })
 }
 
+/// Numbers of blocks after which a run with a budget is judged, if its experiment names none.
+const LOOKS: [u32; 7] = [4, 6, 8, 12, 16, 24, 32];
+
+/// The plan with a seed of its own, or, where a run is to be continued, with that run's.
+fn planned(
+    arguments: &Arguments,
+    catalog: &Catalog,
+    places: &dbms::Places,
+) -> anyhow::Result<Plan> {
+    let looks = if arguments.budget.is_some() { LOOKS.to_vec() } else { Vec::new() };
+    let mut unset = Unset { seed: None, looks };
+    if !arguments.resume {
+        unset.seed = Some(fastrand::u32(..).into());
+        return arguments.experiment.plan_with(catalog, places, &unset);
+    }
+    let mut plan = arguments.experiment.plan_with(catalog, places, &unset)?;
+    let Ok(results) = Results::open(&arguments.results.results) else { return Ok(plan) };
+    let name = plan.experiment.name.clone();
+    let open = |run: &RunInfo| !run.finished && run.experiment == name;
+    for run in results.runs()?.iter().rev().filter(|run| open(run)) {
+        if run.plan == plan.hash {
+            break;
+        }
+        unset.seed = results.plan_of(&run.id).ok().map(|plan| plan.experiment.seed);
+        let own = arguments.experiment.plan_with(catalog, places, &unset)?;
+        if own.hash == run.plan {
+            plan = own;
+            break;
+        }
+    }
+    Ok(plan)
+}
+
 /// An interruption with the command that continues the run, if any of it is recorded.
 fn with_remedy(error: runner::Error, plan: &Plan, results: &Path) -> anyhow::Error {
     if !matches!(error, runner::Error::Interrupted) {
@@ -175,6 +219,9 @@ fn shaping(arguments: &Arguments) -> Vec<String> {
     }
     if arguments.host.server_user != dbms::SERVER_USER {
         add("--server-user", arguments.host.server_user.clone());
+    }
+    if let Some(budget) = arguments.budget {
+        add("--budget", humantime::format_duration(budget).to_string().replace(' ', ""));
     }
     if let Some(way) = arguments.counts.and_then(|way| way.to_possible_value()) {
         add("--counts", way.get_name().to_owned());

@@ -90,6 +90,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         resume: Resume::No,
         data: DataFolders::Remove,
         counts: Some(Counts::None),
+        ending: Default::default(),
         announcement: arguments
             .concurrency
             .announce((&format!("verify {}", plan.experiment.name), false))?,

@@ -364,7 +364,7 @@ args = [{ uniform = [1, \"rows\"] }]
 ";
 
 const DESIGNS: [&str; 2] = [
-    "slice_seconds = 0.2\nrounds = 1",
+    "slice_seconds = 0.2\nrounds = 3",
     "design = \"classic\"\nread_seconds = 0.2\nwarmup_seconds = 0.1",
 ];
 

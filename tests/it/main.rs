@@ -24,6 +24,7 @@ mod feasible;
 mod help;
 mod insert_benchmark;
 mod lab;
+mod looks;
 mod marks;
 mod moments;
 #[path = "../../crates/plan/tests/it/mutant.rs"]

@@ -146,6 +146,7 @@ impl Suite<'_> {
             question: String::new(),
             suite: String::new(),
             subjects,
+            looks: Vec::new(),
             phases: Default::default(),
         };
         let found = compare(&observations, &design);

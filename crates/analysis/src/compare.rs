@@ -3,6 +3,8 @@
 use crate::{
     Design, Failure, METRICS, Observations, Projection,
     cells::{Cells, Replicates},
+    claim::Test,
+    guard,
     interval::interval,
     marks::untold,
     metric,
@@ -45,6 +47,9 @@ pub struct Comparison {
     pub bases: Vec<String>,
     /// Labels of all subjects in the plan's order.
     pub subjects: Vec<String>,
+    /// Numbers of blocks after which the run was judged and could end; empty where their number was
+    /// fixed.
+    pub looks: Vec<u32>,
     /// The phases in the suite's order.
     pub phases: Vec<PhaseResult>,
     /// How the builds differ beside their versions, one sentence; none where they do not.
@@ -100,6 +105,8 @@ pub struct Cell {
     pub blocks: u32,
     /// What follows.
     pub verdict: Verdict,
+    /// The tests behind it, where there are any.
+    pub test: Option<Test>,
     /// Why there is no value or no ratio.
     pub reason: Option<Reason>,
     /// How far the value may be trusted.
@@ -148,21 +155,23 @@ impl Comparison {
     /// The interval for the geometric mean of a subject's ratios over the counted phases, as
     /// [`mean_interval`] has it.
     pub fn mean_interval(&self, subject: &str, metric: &str) -> Option<(f64, f64)> {
-        mean_interval(self.counted(), subject, metric)
+        mean_interval(self.counted(), subject, metric, &self.looks)
     }
 }
 
 /// The interval for the geometric mean of a subject's ratios over some phases, from the mean of
 /// each block: what all phases share in a block does not average out over them. Absent unless every
-/// phase that compares has the same number of blocks, two at least.
+/// phase that compares has the same number of blocks, two at least; with `looks`, where phases
+/// leave when they are decided, the blocks that all of them have count.
 pub fn mean_interval<'a>(
     phases: impl IntoIterator<Item = &'a PhaseResult>,
     subject: &str,
     metric: &str,
+    looks: &[u32],
 ) -> Option<(f64, f64)> {
     let cells = phases.into_iter().filter_map(|phase| phase.cell(subject, metric));
     let cells: Vec<&Cell> = cells.filter(|cell| cell.ratio.is_some()).collect();
-    interval(&block_means(&cells)?)
+    interval(&block_means(&cells, looks)?, looks)
 }
 
 impl PhaseResult {
@@ -206,13 +215,15 @@ pub fn compare(observations: &Observations, design: &Design) -> Comparison {
     let failures = first_failures(&observations.failures);
     let subjects = subjects(observations, design);
     let stepped = &observations.stepped;
-    let source = Source { cells, failures, subjects: &subjects, stepped };
+    let looks = &design.looks;
+    let disturbed = &observations.disturbed;
+    let source = Source { cells, failures, subjects: &subjects, stepped, looks, disturbed };
     let phases = phases(observations);
     let mut warnings = observations.warnings.clone();
     let mut results: Vec<PhaseResult> =
         phases.into_iter().map(|phase| source.phase(phase, &mut warnings)).collect();
     ratio_only::fill(&mut results);
-    decide(&mut results);
+    decide(&mut results, &design.looks);
     let untold = untold(&observations.measurements, &warnings);
     let mut warnings = warnings.sentences();
     warnings.extend(untold);
@@ -227,6 +238,7 @@ pub fn compare(observations: &Observations, design: &Design) -> Comparison {
         suite: design.suite.clone(),
         bases: design.bases().into_iter().map(str::to_owned).collect(),
         subjects: subjects.into_iter().map(|(label, _)| label).collect(),
+        looks: design.looks.clone(),
         phases: results,
         builds: None,
         warnings,
@@ -308,6 +320,8 @@ struct Source<'a> {
     failures: BTreeMap<(&'a str, &'a str), &'a Failure>,
     subjects: &'a [(String, Option<String>)],
     stepped: &'a Stepped,
+    looks: &'a [u32],
+    disturbed: &'a BTreeSet<String>,
 }
 
 /// One side of a comparison.
@@ -375,6 +389,7 @@ impl<'a> Source<'a> {
             interval: None,
             blocks: 0,
             verdict: Verdict::Invalid,
+            test: None,
             reason: None,
             marks: Vec::new(),
         };
@@ -405,10 +420,15 @@ impl<'a> Source<'a> {
                     return cell;
                 }
                 (cell.ratio, cell.block_ratios) = values.ratios(base);
-                cell.interval = interval(&cell.block_ratios);
+                cell.interval = interval(&cell.block_ratios, self.looks);
                 cell.blocks = count(values.common_blocks(base));
-                let several = cell.blocks > 1;
-                cell.verdict = if several { Verdict::Unassessed } else { Verdict::Unreplicated };
+                cell.verdict = match cell.blocks {
+                    0 | 1 => Verdict::Unreplicated,
+                    _ if guard::moves(metric) && self.disturbed.contains(&phase.phase) => {
+                        Verdict::Invalid
+                    }
+                    _ => Verdict::Unassessed,
+                };
             }
         }
         cell

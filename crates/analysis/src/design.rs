@@ -21,6 +21,9 @@ pub struct Design {
     /// Labels of the subjects in the plan's order, each with the label of its base; `None` for a
     /// base.
     pub subjects: Vec<(String, Option<String>)>,
+    /// Numbers of blocks after which the run is judged and may end; empty where their number is
+    /// fixed.
+    pub looks: Vec<u32>,
     /// Facts of the phases by name.
     pub phases: BTreeMap<String, PhaseFacts>,
 }
@@ -105,6 +108,7 @@ impl Design {
             question: plan.experiment.question.clone(),
             suite: plan.experiment.suite.clone(),
             subjects,
+            looks: plan.experiment.looks.clone(),
             phases: plan.phases.iter().map(|phase| (phase.name.clone(), facts(phase))).collect(),
         }
     }
@@ -207,6 +211,7 @@ mod tests {
                 question: "q".into(),
                 design: Kind::Interleaved,
                 blocks: 1,
+                looks: Vec::new(),
                 loads: 1,
                 rounds: 1,
                 seed: 1,
@@ -281,6 +286,7 @@ mod tests {
                 of("8.0.a", Some("5.7.a")),
                 of("8.0.b", Some("5.6.b")),
             ],
+            looks: Vec::new(),
             phases: BTreeMap::new(),
         };
         let bases = design.consecutive().subjects.into_iter().map(|(_, base)| base);

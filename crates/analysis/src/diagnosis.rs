@@ -148,6 +148,7 @@ mod tests {
             interval: None,
             blocks: 1,
             verdict: Verdict::Unreplicated,
+            test: None,
             reason: None,
             marks: Vec::new(),
         };

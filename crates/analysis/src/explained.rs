@@ -208,7 +208,7 @@ fn functions(sides: &[Side; 2]) -> Vec<FunctionCost> {
 }
 
 /// Instructions of each function with all that it called.
-pub(crate) fn inclusive(functions: &[Function]) -> Vec<u64> {
+fn inclusive(functions: &[Function]) -> Vec<u64> {
     let mut sums: Vec<u64> = functions.iter().map(|function| function.instructions).collect();
     // Callers come before what they call.
     for (index, function) in functions.iter().enumerate().rev() {

@@ -4,6 +4,7 @@
 //! independent of each other. The logarithms of the blocks' ratios are taken as normal around the
 //! logarithm of the ratio (Student's t, paired by block).
 
+use crate::looks::{Sides, nominal};
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
 /// Share of intervals that hold the true ratio, if the blocks' logarithms are normal.
@@ -12,6 +13,16 @@ pub const CONFIDENCE: f64 = 0.95;
 /// Fewest blocks that tell anything about repetition.
 const FEWEST: usize = 2;
 
+/// Correlation of neighboring blocks above which they are taken together in twos: a host that
+/// drifts lets neighbors agree, and they then say less than as many independent blocks.
+const CORRELATED: f64 = 0.3;
+
+/// Sum of squares of logarithms that differ by rounding alone.
+const ROUNDING: f64 = 1e-20;
+
+/// Fewest blocks whose correlation is looked at: enough are left if they are taken in twos.
+const FEWEST_CORRELATED: usize = 8;
+
 /// The logarithms of the ratios of several blocks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sample {
@@ -19,37 +30,57 @@ pub(crate) struct Sample {
     pub(crate) mean: f64,
     /// Standard error of the mean.
     error: f64,
-    pub(crate) blocks: u32,
+    /// Blocks, or as many together as `together` says.
+    units: f64,
+    together: f64,
     distribution: StudentsT,
 }
 
 impl Sample {
-    /// Of positive ratios, at least two.
+    /// Of positive ratios, at least two, in the order of the blocks.
     pub(crate) fn of(ratios: &[f64]) -> Option<Self> {
         if ratios.len() < FEWEST || !ratios.iter().all(|ratio| *ratio > 0.0 && ratio.is_finite()) {
             return None;
         }
-        let count = ratios.len() as f64;
-        let freedom = count - 1.0;
-        let mean = ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / count;
-        let squares: f64 = ratios.iter().map(|ratio| (ratio.ln() - mean).powi(2)).sum();
-        let error = (squares / freedom / count).sqrt();
-        let distribution = StudentsT::new(0.0, 1.0, freedom).ok()?;
-        let blocks = u32::try_from(ratios.len()).ok()?;
-        Some(Self { mean, error, blocks, distribution })
+        let logarithms: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
+        let is_correlated =
+            ratios.len() >= FEWEST_CORRELATED && correlation(&logarithms) > CORRELATED;
+        match is_correlated {
+            true => Self::of_units(&in_twos(&logarithms), 2.0),
+            false => Self::of_units(&logarithms, 1.0),
+        }
     }
 
-    /// What as many blocks, at least two, would give with the same mean and the same spread.
+    fn of_units(units: &[f64], together: f64) -> Option<Self> {
+        let count = units.len() as f64;
+        let mean = units.iter().sum::<f64>() / count;
+        let error = (squares(units, mean) / (count - 1.0) / count).sqrt();
+        let distribution = StudentsT::new(0.0, 1.0, count - 1.0).ok()?;
+        Some(Self { mean, error, units: count, together, distribution })
+    }
+
+    /// What as many blocks would give with the same mean and the same spread.
     pub(crate) fn with(self, blocks: u32) -> Option<Self> {
-        let error = self.error * (f64::from(self.blocks) / f64::from(blocks)).sqrt();
-        let distribution = StudentsT::new(0.0, 1.0, f64::from(blocks) - 1.0).ok()?;
-        Some(Self { error, blocks, distribution, ..self })
+        let units = (f64::from(blocks) / self.together).floor().max(2.0);
+        let error = self.error * (self.units / units).sqrt();
+        let distribution = StudentsT::new(0.0, 1.0, units - 1.0).ok()?;
+        Some(Self { error, units, distribution, ..self })
+    }
+
+    /// Standard deviation between blocks, or between those that are taken together.
+    pub(crate) fn deviation(&self) -> f64 {
+        self.error * self.units.sqrt()
+    }
+
+    /// Degrees of freedom.
+    pub(crate) fn freedom(&self) -> f64 {
+        self.units - 1.0
     }
 
     /// The same with at least this standard deviation between blocks: a few blocks may agree by
     /// chance.
     pub(crate) fn with_least_deviation(self, deviation: f64) -> Self {
-        let least = deviation / f64::from(self.blocks).sqrt();
+        let least = deviation / self.units.sqrt();
         Self { error: self.error.max(least), ..self }
     }
 
@@ -80,11 +111,37 @@ impl Sample {
     }
 }
 
+/// Correlation of each value with the next one (lag 1).
+fn correlation(values: &[f64]) -> f64 {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let products = values.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum::<f64>();
+    let squares = squares(values, mean);
+    // What equal values leave is rounding.
+    if squares < ROUNDING { 0.0 } else { products / squares }
+}
+
+fn squares(values: &[f64], mean: f64) -> f64 {
+    values.iter().map(|value| (value - mean).powi(2)).sum()
+}
+
+/// Means of neighbors; of an odd number the last three are together.
+fn in_twos(values: &[f64]) -> Vec<f64> {
+    let pairs = values.len() / 2;
+    let pair = |index: usize| {
+        let end = if index + 1 == pairs { values.len() } else { 2 * index + 2 };
+        let pair = &values[2 * index..end];
+        pair.iter().sum::<f64>() / pair.len() as f64
+    };
+    (0..pairs).map(pair).collect()
+}
+
 /// Ends of the interval of [`CONFIDENCE`] for the ratio behind the blocks' ratios; none for fewer
-/// than two, or for ratios that have no logarithm.
-pub(crate) fn interval(ratios: &[f64]) -> Option<(f64, f64)> {
+/// than two, or for ratios that have no logarithm. Where a run was judged at several `looks`, the
+/// intervals of all of them hold the true ratio with this confidence.
+pub(crate) fn interval(ratios: &[f64], looks: &[u32]) -> Option<(f64, f64)> {
     let sample = Sample::of(ratios)?;
-    let reach = sample.reach((1.0 - CONFIDENCE) / 2.0);
+    let blocks = u32::try_from(ratios.len()).ok()?;
+    let reach = sample.reach(nominal(looks, blocks, 1.0 - CONFIDENCE, Sides::Two) / 2.0);
     let (low, high) = ((sample.mean - reach).exp(), (sample.mean + reach).exp());
     (low.is_finite() && high.is_finite()).then_some((low, high))
 }
@@ -101,31 +158,42 @@ mod tests {
     fn intervals_are_those_of_the_tables_of_t() {
         // Logarithms -0.1, 0.0, 0.1: error 0.1 / sqrt(3); t(0.975) is 4.302653 for 2 degrees.
         let ratios = [(-0.1_f64).exp(), 1.0, 0.1_f64.exp()];
-        let (low, high) = interval(&ratios).unwrap_or_default();
+        let (low, high) = interval(&ratios, &[]).unwrap_or_default();
         near(high, (4.302_653_f64 * 0.1 / 3.0_f64.sqrt()).exp());
         near(low * high, 1.0);
         // Two blocks: t(0.975) is 12.7062 for 1 degree; the error is half of what lies between.
-        let (low, high) = interval(&[0.9, 1.1]).unwrap_or_default();
+        let (low, high) = interval(&[0.9, 1.1], &[]).unwrap_or_default();
         near((high / low).ln(), 12.7062 * (1.1_f64 / 0.9).ln());
     }
 
     #[test]
     fn one_block_and_ratios_without_a_logarithm_have_no_interval() {
-        assert_eq!(interval(&[1.1]), None);
-        assert_eq!(interval(&[]), None);
-        assert_eq!(interval(&[1.0, 0.0, 1.1]), None);
-        assert_eq!(interval(&[1.0, f64::INFINITY]), None);
-        assert_eq!(interval(&[1e-300, 1e300]), None);
+        assert_eq!(interval(&[1.1], &[]), None);
+        assert_eq!(interval(&[], &[]), None);
+        assert_eq!(interval(&[1.0, 0.0, 1.1], &[]), None);
+        assert_eq!(interval(&[1.0, f64::INFINITY], &[]), None);
+        assert_eq!(interval(&[1e-300, 1e300], &[]), None);
     }
 
     #[test]
     fn blocks_that_agree_exactly_leave_no_doubt() {
-        let (low, high) = interval(&[1.5, 1.5, 1.5]).unwrap_or_default();
+        let (low, high) = interval(&[1.5, 1.5, 1.5], &[]).unwrap_or_default();
         near(low, 1.5);
         near(high, 1.5);
         let sample = Sample::of(&[1.5, 1.5]).map(|sample| {
             [sample.chance_above(0.1), sample.chance_above(0.9), sample.chance_below(0.9)]
         });
         assert_eq!(sample, Some([0.0, 1.0, 0.0]));
+    }
+
+    #[test]
+    fn neighbors_that_agree_count_as_one() {
+        let drift = [1.0, 1.01, 1.02, 1.03, 1.04, 1.05, 1.06, 1.07];
+        let freedom = |ratios: &[f64]| Sample::of(ratios).map(|sample| sample.freedom());
+        assert_eq!(freedom(&drift), Some(3.0));
+        assert_eq!(freedom(&[drift.as_slice(), &[1.08]].concat()), Some(3.0));
+        assert_eq!(freedom(&drift[..7]), Some(6.0), "too few to know");
+        assert_eq!(freedom(&[1.0, 1.03, 1.0, 1.03, 1.0, 1.03, 1.0, 1.03]), Some(7.0));
+        assert_eq!(freedom(&[1.5; 8]), Some(7.0));
     }
 }

@@ -1,7 +1,6 @@
 //! The trees of calls of two sides as one, for a differential flame graph.
 
-use crate::explained::{inclusive, is_named};
-use model::explanation::{Explanation, Side};
+use model::explanation::Explanation;
 use std::collections::BTreeMap;
 
 /// A function under its callers on either side, per operation.
@@ -32,21 +31,25 @@ impl Node {
     }
 }
 
-/// What lies above the function at which both sides begin.
-const CALLERS: &str = "[callers]";
-/// A function with this part of all instructions below it is on the way to the work.
-const ON_THE_WAY: f64 = 0.98;
-
 /// The functions of both sides that cost at least this part of all, callers before what they call.
-///
-/// Both sides begin at the innermost named function that they share on the way to their work:
-/// threads and processes begin differently. A function without a name is the same in no other
-/// build, so what it calls belongs to its caller, and its own instructions to one box per file.
+/// Callers with nothing of their own and one callee are left out at the root.
 pub fn merged(explanation: &Explanation, least: f64) -> Vec<Merged> {
     let mut nodes = vec![Node { name: "all".to_owned(), ..Node::default() }];
-    let shared = shared(explanation);
     for (side, about) in explanation.sides.iter().enumerate() {
-        add(&mut nodes, about, side, shared.as_deref());
+        let per = about.operations.max(1) as f64;
+        let mut places: Vec<usize> = Vec::with_capacity(about.functions.len());
+        for function in &about.functions {
+            let parent =
+                function.caller.and_then(|caller| places.get(caller).copied()).unwrap_or(0);
+            let next = nodes.len();
+            let place = *nodes[parent].below.entry(function.name.clone()).or_insert(next);
+            if place == next {
+                let (name, parent) = (function.name.clone(), Some(parent));
+                nodes.push(Node { name, parent, ..Node::default() });
+            }
+            nodes[place].own[side] += function.instructions as f64 / per;
+            places.push(place);
+        }
     }
     // Parents come before their children.
     for index in (0..nodes.len()).rev() {
@@ -78,56 +81,6 @@ pub fn merged(explanation: &Explanation, least: f64) -> Vec<Merged> {
     found
 }
 
-/// Adds the functions of a side under the first of this name, or all where there is none.
-fn add(nodes: &mut Vec<Node>, about: &Side, side: usize, shared: Option<&str>) {
-    let per = about.operations.max(1) as f64;
-    let mut places: Vec<Option<usize>> = Vec::with_capacity(about.functions.len());
-    for function in &about.functions {
-        let caller = function.caller.and_then(|caller| places.get(caller).copied()).flatten();
-        let starts = shared.is_none_or(|name| name == function.name);
-        let parent = caller.or(starts.then_some(0));
-        let has_name = is_named(&function.name);
-        let name = match (parent, has_name) {
-            (None, _) => CALLERS.to_owned(),
-            (Some(_), true) => function.name.clone(),
-            (Some(_), false) => file_of(&function.name),
-        };
-        let place = child(nodes, parent.unwrap_or(0), &name);
-        nodes[place].own[side] += function.instructions as f64 / per;
-        places.push(parent.map(|above| if has_name { place } else { above }));
-    }
-}
-
-/// The place of a box under another one.
-fn child(nodes: &mut Vec<Node>, parent: usize, name: &str) -> usize {
-    let next = nodes.len();
-    let place = *nodes[parent].below.entry(name.to_owned()).or_insert(next);
-    if place == next {
-        let (name, parent) = (name.to_owned(), Some(parent));
-        nodes.push(Node { name, parent, ..Node::default() });
-    }
-    place
-}
-
-/// `[file]` of `[file+address]`.
-fn file_of(name: &str) -> String {
-    name.split_once('+').map_or_else(|| name.to_owned(), |(file, _)| format!("{file}]"))
-}
-
-/// The innermost named function that is on the way to the work on both sides.
-fn shared(explanation: &Explanation) -> Option<String> {
-    let [base, variant] = explanation.sides.each_ref().map(on_the_way);
-    base.into_iter().rfind(|name| variant.contains(name)).map(str::to_owned)
-}
-
-fn on_the_way(side: &Side) -> Vec<&str> {
-    let sums = inclusive(&side.functions);
-    let all: u64 = side.functions.iter().map(|function| function.instructions).sum();
-    let large = |sum: u64| sum as f64 >= ON_THE_WAY * all as f64;
-    let found = side.functions.iter().zip(sums).filter(|(_, sum)| large(*sum));
-    found.map(|(function, _)| function.name.as_str()).filter(|name| is_named(name)).collect()
-}
-
 /// The first function with something of its own, or with several callees.
 fn first(nodes: &[Node], least: f64) -> usize {
     let mut at = 0;
@@ -143,7 +96,7 @@ fn first(nodes: &[Node], least: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::explanation::{Function, WarmUp};
+    use model::explanation::{Function, Side, WarmUp};
 
     fn side(functions: &[(Option<usize>, &str, u64)]) -> Side {
         let function = |(caller, name, instructions): &(Option<usize>, &str, u64)| {
@@ -163,21 +116,11 @@ mod tests {
     }
 
     #[test]
-    fn both_sides_lie_below_the_first_function_that_they_share() {
-        let base = [
-            (None, "start", 0),
-            (Some(0), "[libc+10]", 0),
-            (Some(1), "main", 100),
-            (Some(2), "b", 300),
-            (Some(2), "tiny", 1),
-        ];
-        let variant = [
-            (None, "[libc+20]", 10),
-            (Some(0), "main", 100),
-            (Some(1), "[server+70]", 40),
-            (Some(2), "a", 500),
-            (Some(1), "b", 0),
-        ];
+    fn both_sides_lie_beside_each_other_from_the_first_function_with_a_choice_on() {
+        let base =
+            [(None, "start", 0), (Some(0), "main", 100), (Some(1), "b", 300), (Some(1), "tiny", 1)];
+        let variant =
+            [(None, "start", 0), (Some(0), "main", 100), (Some(1), "a", 500), (Some(1), "b", 0)];
         let sides = [side(&base), side(&variant)];
         let (phase, emulator) = (String::new(), String::new());
         let found = merged(&Explanation { format: 1, phase, emulator, sides }, 0.01);
@@ -188,10 +131,9 @@ mod tests {
             instructions,
         };
         let expected = [
-            one("main", 0, 0.0, [40.1, 64.0]),
-            one("[server]", 1, 0.0, [0.0, 4.0]),
-            one("a", 1, 4.0, [0.0, 50.0]),
-            one("b", 1, 54.0, [30.0, 0.0]),
+            one("main", 0, 0.0, [40.1, 60.0]),
+            one("a", 1, 0.0, [0.0, 50.0]),
+            one("b", 1, 50.0, [30.0, 0.0]),
         ];
         assert_eq!(found, expected);
     }

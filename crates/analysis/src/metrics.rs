@@ -23,11 +23,11 @@ pub static METRICS: LazyLock<Vec<Metric>> = LazyLock::new(|| {
 
 fn row(line: &'static str) -> Option<Metric> {
     let columns: Vec<&str> = line.split('|').map(str::trim).collect();
-    let [name, title, short, unit, better, part, kind, per, table, counters, help] = *columns
+    let [name, title, short, unit, better, part, kind, per, table, family, counters, help] =
+        *columns
     else {
         return None;
     };
-    let table = Some(table).filter(|table| !table.is_empty());
     let sources = counters.split(" or ").filter(|source| !source.is_empty());
     Some(Metric {
         name,
@@ -39,10 +39,8 @@ fn row(line: &'static str) -> Option<Metric> {
         kind: word(kind)?,
         per: word(per)?,
         sources: sources.map(source).collect::<Option<_>>()?,
-        table: match table {
-            Some(table) => Some(word(table)?),
-            None => None,
-        },
+        table: optional(table)?,
+        family: optional(family)?,
         help,
     })
 }
@@ -56,6 +54,11 @@ fn source(text: &'static str) -> Option<Source> {
 /// The value that a word of the table names.
 fn word<T: Deserialize<'static>>(text: &'static str) -> Option<T> {
     T::deserialize(value::BorrowedStrDeserializer::<value::Error>::new(text)).ok()
+}
+
+/// The same for a column that may be empty.
+fn optional<T: Deserialize<'static>>(text: &'static str) -> Option<Option<T>> {
+    if text.is_empty() { Some(None) } else { word(text).map(Some) }
 }
 
 /// The metric with this name.

@@ -3,6 +3,7 @@
 use crate::{
     Outcome, PhaseFacts, ServiceLevel, derive,
     derive::{denominator, marks, slice_marks},
+    guard::Guard,
     missed::mark_of,
     parts::Parts,
     rate,
@@ -41,6 +42,8 @@ pub struct Observations {
     pub failures: Vec<Failure>,
     pub(crate) warnings: Warnings,
     pub(crate) stepped: Stepped,
+    /// Phases in which too many rounds were disturbed to judge rates and times.
+    pub(crate) disturbed: BTreeSet<String>,
 }
 
 /// A slice that broke: it has no values, and its cell shows none.
@@ -114,10 +117,12 @@ pub fn observe<'a>(
     let mut stolen = Stolen::default();
     let slices: Vec<Input<'a>> = slices.into_iter().collect();
     let stalled = Stalled::of(&slices);
+    let guard = Guard::of(&slices, facts);
     for input in slices {
         let slice = input.slice;
         let facts = facts(input.run, &slice.phase);
-        if let Some(reason) = stalled.reason(&input, &facts) {
+        let left_out = stalled.reason(&input, &facts).or_else(|| guard.reason(&input));
+        if let Some(reason) = left_out {
             let text = format!("{{count}} slices left out: {reason}");
             found.warnings.add(place(slice), &text, 1);
             continue;
@@ -134,6 +139,10 @@ pub fn observe<'a>(
             (_, None) => {
                 let missed = missed_rules(slice, &facts);
                 warn(slice, &missed, &mut found.warnings);
+                if let Some(disturbed) = guard.disturbed.get(slice.phase.as_str()) {
+                    found.warnings.add(place(slice), &disturbed.sentence(), 1);
+                    found.disturbed.insert(slice.phase.clone());
+                }
                 stolen.add(slice);
                 found.stepped.add(&input);
                 measure(&input, &facts, &missed, &mut found.measurements);

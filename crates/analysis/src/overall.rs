@@ -1,10 +1,11 @@
 //! A variant over all phases: one ratio per metric, and what may be claimed of it.
 
 use crate::{
+    claim::judge,
     compare::{Cell, Comparison},
-    interval::{Sample, interval},
+    interval::interval,
     mean::geometric_mean,
-    verdict::{Verdict, judge},
+    verdict::Verdict,
 };
 use model::shared::Name;
 
@@ -36,10 +37,10 @@ impl Comparison {
         let cells: Vec<&Cell> = cells.filter(|cell| cell.ratio.is_some()).collect();
         let first = cells.first()?;
         let ratios: Vec<f64> = cells.iter().filter_map(|cell| cell.ratio).collect();
-        let blocks = block_means(&cells).unwrap_or_default();
-        let (p, verdict) = match Sample::of(&blocks) {
-            None => (None, Verdict::Unreplicated),
-            Some(sample) => judge(first.metric, sample),
+        let blocks = block_means(&cells, &self.looks).unwrap_or_default();
+        let (p, verdict) = match cells.iter().any(|cell| cell.verdict == Verdict::Invalid) {
+            true => (None, Verdict::Invalid),
+            false => judge(first.metric, &blocks, &self.looks),
         };
         let bound =
             |start: f64, pick: fn(f64, f64) -> f64| ratios.iter().copied().fold(start, pick);
@@ -48,7 +49,7 @@ impl Comparison {
             ratio: geometric_mean(&ratios)?,
             range: (bound(f64::INFINITY, f64::min), bound(f64::NEG_INFINITY, f64::max)),
             phases: ratios.len(),
-            interval: interval(&blocks),
+            interval: interval(&blocks, &self.looks),
             p,
             verdict,
         })
@@ -56,10 +57,12 @@ impl Comparison {
 }
 
 /// The mean ratio of each block over some cells: what all phases share in a block does not average
-/// out over them. None unless all cells have the same number of blocks.
-pub(crate) fn block_means(cells: &[&Cell]) -> Option<Vec<f64>> {
-    let blocks = cells.first()?.block_ratios.len();
-    if cells.iter().any(|cell| cell.block_ratios.len() != blocks) {
+/// out over them. None unless all cells have the same number of blocks; with `looks` the first ones
+/// count, as many as all have.
+pub(crate) fn block_means(cells: &[&Cell], looks: &[u32]) -> Option<Vec<f64>> {
+    let blocks = cells.iter().map(|cell| cell.block_ratios.len()).min()?;
+    let all_alike = cells.iter().all(|cell| cell.block_ratios.len() == blocks);
+    if looks.is_empty() && !all_alike {
         return None;
     }
     let mean = |block: usize| {

@@ -165,6 +165,7 @@ mod tests {
             interval: None,
             blocks: values.len() as u32,
             verdict: Verdict::Base,
+            test: None,
             reason: None,
             marks: Vec::new(),
         };

@@ -2,14 +2,14 @@
 //! comparisons some look changed by chance.
 
 use crate::{
+    claim::{Claim, Share, Test},
     compare::{Cell, PhaseResult},
-    interval::{CONFIDENCE, Sample},
 };
 use model::{
-    metric::{Better, Metric},
+    metric::{Family, Metric},
     shared::Name,
 };
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// What follows from a cell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -83,184 +83,115 @@ impl Verdict {
     }
 }
 
-/// Chance that any phase of a variant is called changed in a metric though none changed by more
-/// than the metric's floor; and chance that a phase is called equivalent though it is not.
+/// Chance that anything of a family is called changed though nothing changed by more than its
+/// metric's floor; and chance that a phase is called equivalent though it is not.
+///
+/// A family is throughput and CPU time of a variant in all phases; any other metric that explains
+/// them is one of its own.
 pub const ERROR_RATE: f64 = 0.05;
+
+/// The same for counts of instructions, which are so exact that they can afford it.
+pub const COUNT_ERROR_RATE: f64 = 0.01;
 
 /// Fewest blocks that decide: two or three starts of a server say too little of how starts differ.
 pub const FEWEST_BLOCKS: u32 = 4;
 
-/// Chance with which a change is found that is called detectable, and with which the blocks that
-/// are asked for decide.
-const POWER: f64 = 0.9;
-
-/// Gives the cells of several blocks their verdicts.
-///
-/// - Changed: a paired t test over blocks against the metric's floor, two-sided, corrected by
-///   Holm's method over the phases of the same variant and metric. Whether it is larger than the
-///   margin, its interval of [`CONFIDENCE`] says.
-/// - Equivalent: two one-sided tests against the margins (Schuirmann), each at [`ERROR_RATE`].
-///   Calling all phases equivalent needs all of them to pass, so no correction is due.
-/// - Otherwise inconclusive; that nothing was found is never said to mean that nothing changed.
-pub(crate) fn decide(phases: &mut [PhaseResult]) {
-    let mut families: BTreeMap<(&'static str, Name), Vec<Case<'_>>> = BTreeMap::new();
-    let cells = phases.iter_mut().flat_map(|phase| &mut phase.cells);
-    for cell in cells.filter(|cell| cell.verdict == Verdict::Unassessed) {
-        let key = (cell.metric.name, cell.subject.clone());
-        families.entry(key).or_default().extend(Case::of(cell));
-    }
-    families.into_values().for_each(holm);
-}
-
 /// Most blocks that are asked of anybody.
 pub const MOST_BLOCKS: u32 = 64;
 
-/// Blocks that would decide an undecided cell nine times in ten, if further ones repeated its mean
-/// and its spread, and it were the clearest of `phases` phases, whose share of the error rate is
-/// the least. It is a guess, from few blocks a rough one. None for other cells, and where
-/// [`MOST_BLOCKS`] would not do.
-pub fn blocks_to_decide(cell: &Cell, phases: usize) -> Option<u32> {
-    if !is_open(cell) {
-        return None;
+/// Gives the cells of several blocks their verdicts. `looks` are the numbers of blocks after which
+/// the run was judged and could end, in ascending order; empty where their number was fixed.
+///
+/// - Changed: a paired t test over blocks against the metric's floor, two-sided, corrected over
+///   the family by Holm's method, or with looks by Bonferroni's and by what each look may spend
+///   ([`nominal`](crate::looks::nominal)). Whether it is larger than the margin, its interval
+///   says.
+/// - Equivalent: two one-sided tests against the margins (Schuirmann), each at [`ERROR_RATE`].
+///   Calling all phases equivalent needs all of them to pass, so no correction is due.
+/// - Otherwise inconclusive; that nothing was found is never said to mean that nothing changed.
+pub(crate) fn decide(phases: &mut [PhaseResult], looks: &[u32]) {
+    let looks: Arc<[u32]> = looks.into();
+    let mut families: BTreeMap<(&'static str, Name), Vec<Case<'_>>> = BTreeMap::new();
+    let cells = phases.iter_mut().flat_map(|phase| &mut phase.cells);
+    for cell in cells.filter(|cell| cell.verdict == Verdict::Unassessed) {
+        let key = (family(cell.metric), cell.subject.clone());
+        families.entry(key).or_default().extend(Case::of(cell));
     }
-    let claim = Claim::of(cell)?;
-    let decides = |blocks: &u32| claim.with(*blocks).is_some_and(|claim| claim.decides(phases));
-    (FEWEST_BLOCKS.max(cell.blocks + 1)..=MOST_BLOCKS).find(decides)
-}
-
-/// The least change, as a ratio above 1, that the blocks of an undecided cell would have shown nine
-/// times in ten, as the clearest of `phases` phases. None for other cells.
-pub fn detectable(cell: &Cell, phases: usize) -> Option<f64> {
-    let claim = Claim::of(cell).filter(|_| is_open(cell))?;
-    Some(claim.detectable(phases).exp()).filter(|_| cell.blocks >= FEWEST_BLOCKS)
-}
-
-fn is_open(cell: &Cell) -> bool {
-    cell.verdict.is_assessed() && !cell.verdict.is_decided()
-}
-
-/// What a cell gained, beside what would matter. All are logarithms of ratios.
-#[derive(Clone, Copy)]
-struct Claim {
-    /// Above zero is better.
-    sample: Sample,
-    /// Up to here a difference is none.
-    floor: f64,
-    /// From here on a change matters.
-    margin: f64,
-}
-
-impl Claim {
-    fn of(cell: &Cell) -> Option<Self> {
-        Self::new(cell.metric, Sample::of(&cell.block_ratios)?)
-    }
-
-    /// None for a metric without a margin.
-    fn new(metric: &Metric, sample: Sample) -> Option<Self> {
-        let (margin, floor) = (metric.margin()?.ln(), metric.floor()?.ln());
-        let sample = if metric.better == Better::Lower { sample.turned() } else { sample };
-        Some(Self { sample: sample.with_least_deviation(floor / 2.0), floor, margin })
-    }
-
-    /// What follows where the test of a change was passed.
-    fn changed(&self, metric: &Metric) -> Verdict {
-        let is_better = self.sample.mean > 0.0;
-        let is_large = self.chance_of_change(self.margin) <= 1.0 - CONFIDENCE;
-        match self.unchanged() {
-            Verdict::Equivalent => Verdict::SmallChange,
-            _ if self.is_short() => Verdict::Inconclusive,
-            _ if is_large && is_better => Verdict::Improvement,
-            _ if is_large && metric.kind.is_instructions() => Verdict::CodeCost,
-            _ if is_large => Verdict::Regression,
-            _ if is_better => Verdict::Better,
-            _ => Verdict::Worse,
+    for mut family in families.into_values() {
+        let tests = family.len();
+        for Case { cell, claim } in &mut family {
+            let share = Share { error: error_rate(cell.metric), tests, looks: Arc::clone(&looks) };
+            cell.test = Some(claim.test(cell.blocks, &share));
         }
-    }
-
-    /// What follows where it was not.
-    fn unchanged(&self) -> Verdict {
-        match self.chance_of_none() <= ERROR_RATE && !self.is_short() {
-            true => Verdict::Equivalent,
-            false => Verdict::Inconclusive,
-        }
-    }
-
-    /// Whether there are too few blocks.
-    fn is_short(&self) -> bool {
-        self.sample.blocks < FEWEST_BLOCKS
-    }
-
-    fn with(self, blocks: u32) -> Option<Self> {
-        Some(Self { sample: self.sample.with(blocks)?, ..self })
-    }
-
-    /// p value of a change beyond `limit`, either way.
-    fn chance_of_change(&self, limit: f64) -> f64 {
-        let above = self.sample.chance_above(limit);
-        (2.0 * above.min(self.sample.chance_below(-limit))).min(1.0)
-    }
-
-    /// p value of no change beyond the margin: that of the worse side.
-    fn chance_of_none(&self) -> f64 {
-        self.sample.chance_below(self.margin).max(self.sample.chance_above(-self.margin))
-    }
-
-    /// How far the mean has to lie behind a limit, so that a test at `error` passes with [`POWER`].
-    fn clear(&self, error: f64) -> f64 {
-        self.sample.reach(error) + self.sample.reach(1.0 - POWER)
-    }
-
-    /// The least change that is shown with [`POWER`] as one of `phases`.
-    fn detectable(&self, phases: usize) -> f64 {
-        self.floor + self.clear(ERROR_RATE / 2.0 / phases.max(1) as f64)
-    }
-
-    /// Whether as many blocks decide with [`POWER`], the true change being the mean found: by a
-    /// change beyond the margin, or by none.
-    fn decides(&self, phases: usize) -> bool {
-        let change = self.sample.mean.abs();
-        let large = self.margin + self.clear((1.0 - CONFIDENCE) / 2.0);
-        change >= self.detectable(phases).max(large)
-            || change <= self.margin - self.clear(ERROR_RATE)
+        if looks.is_empty() { holm(family) } else { bonferroni(family) }
     }
 }
 
-/// The p value of a change beyond the metric's floor, and the verdict, for one sample alone.
-pub(crate) fn judge(metric: &Metric, sample: Sample) -> (Option<f64>, Verdict) {
-    let Some(claim) = Claim::new(metric, sample) else { return (None, Verdict::Unassessed) };
-    let chance = claim.chance_of_change(claim.floor);
-    let changed = chance <= ERROR_RATE;
-    (Some(chance), if changed { claim.changed(metric) } else { claim.unchanged() })
+/// What a metric shares its error rate with.
+fn family(metric: &'static Metric) -> &'static str {
+    match metric.family {
+        Some(Family::Performance) => "performance",
+        Some(Family::Instructions) => "instructions",
+        None => metric.name,
+    }
+}
+
+fn error_rate(metric: &Metric) -> f64 {
+    if metric.family == Some(Family::Instructions) { COUNT_ERROR_RATE } else { ERROR_RATE }
 }
 
 /// A cell that can be decided.
 struct Case<'a> {
     cell: &'a mut Cell,
     claim: Claim,
-    /// p value of a change beyond the floor.
-    chance: f64,
 }
 
 impl<'a> Case<'a> {
     fn of(cell: &'a mut Cell) -> Option<Self> {
-        if cell.verdict != Verdict::Unassessed || cell.block_ratios.len() != cell.blocks as usize {
+        if cell.block_ratios.len() != cell.blocks as usize {
             return None;
         }
         let claim = Claim::of(cell)?;
-        Some(Self { cell, claim, chance: claim.chance_of_change(claim.floor) })
+        Some(Self { cell, claim })
     }
+
+    /// p value of a change beyond the floor.
+    fn chance(&self) -> f64 {
+        self.cell.test.as_ref().map_or(1.0, |test| test.p_change)
+    }
+
+    fn judge(&mut self, changed: Changed) {
+        let Some(test) = &self.cell.test else { return };
+        self.cell.verdict = match changed {
+            Changed::Yes => self.claim.changed(self.cell.metric, test),
+            Changed::Open => self.claim.unchanged(test),
+        };
+    }
+}
+
+/// Whether the test of a change was passed.
+enum Changed {
+    Yes,
+    Open,
 }
 
 /// From the smallest p value on, each against the error rate shared among those that are left.
 fn holm(mut family: Vec<Case<'_>>) {
-    family.sort_by(|one, other| one.chance.total_cmp(&other.chance));
+    family.sort_by(|one, other| one.chance().total_cmp(&other.chance()));
     let mut rejecting = true;
     let count = family.len();
     for (index, case) in family.iter_mut().enumerate() {
-        rejecting = rejecting && case.chance <= ERROR_RATE / (count - index) as f64;
-        let claim = &case.claim;
-        case.cell.verdict =
-            if rejecting { claim.changed(case.cell.metric) } else { claim.unchanged() };
+        let error = error_rate(case.cell.metric);
+        rejecting = rejecting && case.chance() <= error / (count - index) as f64;
+        case.judge(if rejecting { Changed::Yes } else { Changed::Open });
+    }
+}
+
+/// Each against its own share: Holm's steps at several looks would spend more than there is.
+fn bonferroni(family: Vec<Case<'_>>) {
+    for mut case in family {
+        let passed = case.cell.test.as_ref().is_some_and(Test::finds_change);
+        case.judge(if passed { Changed::Yes } else { Changed::Open });
     }
 }
 

@@ -18,6 +18,10 @@ pub struct Experiment {
     pub design: Design,
     /// Fresh starts of every compared server.
     pub blocks: u32,
+    /// Numbers of blocks after which the run is judged, in ascending order, the last one `blocks`:
+    /// a test that is decided then is measured no further. Empty if all blocks are measured.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub looks: Vec<u32>,
     /// Independent loads over which the blocks are spread.
     pub loads: u32,
     /// Slices of each workload, subject and block.

@@ -26,6 +26,9 @@ pub struct Metric {
     pub sources: Vec<Source>,
     /// The table of costs that has it by default.
     pub table: Option<Table>,
+    /// What shares its error rate with the same of other metrics; none for a metric that explains
+    /// them, and answers for itself alone.
+    pub family: Option<Family>,
     /// One line.
     pub help: &'static str,
 }
@@ -124,6 +127,16 @@ pub struct Source {
     pub counters: Vec<&'static str>,
     /// Units of the counters in one of the metric.
     pub divisor: f64,
+}
+
+/// Metrics whose verdicts are wrong with one chance together.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Family {
+    /// How fast a server is, and the CPU time that it takes.
+    Performance,
+    /// Counted instructions.
+    Instructions,
 }
 
 /// The tables of costs, in the order of a report.

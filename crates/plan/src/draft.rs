@@ -34,6 +34,8 @@ pub struct Overrides {
     pub set: Vec<String>,
     /// Workloads or phases to keep; all if empty.
     pub only: Vec<String>,
+    /// Seed where the experiment has none: a run draws one of its own.
+    pub seed: Option<u64>,
 }
 
 /// A checked experiment with the workloads, schemas and phases that it asks for.
@@ -80,7 +82,7 @@ pub fn load_experiment(
     question(&layers)?;
     let suite = suite(&layers, catalog)?;
     let chosen = preset::choose(&layers, &suite)?;
-    let experiment = experiment(&layers, &chosen)?;
+    let experiment = experiment(&layers, &chosen, overrides.seed.unwrap_or(SEED))?;
     let mut found = Found::default();
     let mut phases = found.phases(suite, &layers, catalog)?;
     keep_only(&mut phases, &found.workloads, &overrides.only)?;
@@ -121,8 +123,11 @@ fn question(layers: &Layers) -> Result<String, Error> {
     })
 }
 
+/// Seed of a plan that no run has drawn one for.
+const SEED: u64 = 42;
+
 /// The scalar keys with their defaults and limits.
-fn experiment(layers: &Layers, chosen: &Chosen) -> Result<Experiment, Error> {
+fn experiment(layers: &Layers, chosen: &Chosen, seed: u64) -> Result<Experiment, Error> {
     let wire = &layers.wire;
     let design = wire.design.unwrap_or(Design::Interleaved);
     let warmup_seconds = match design {
@@ -130,15 +135,18 @@ fn experiment(layers: &Layers, chosen: &Chosen) -> Result<Experiment, Error> {
         Design::Classic => 5.0,
     };
     let factors = factors(wire, chosen);
+    let last_look = wire.looks.as_ref().and_then(|looks| looks.last().copied());
+    let blocks = wire.blocks.map(|blocks| blocks.0).or(last_look).unwrap_or(8);
     let experiment = Experiment {
         name: layers.name.clone(),
         question: question(layers)?,
         suite: wire.suite.clone().unwrap_or_else(|| layers.name.clone()),
         design,
-        blocks: wire.blocks.map_or(8, |blocks| blocks.0),
+        blocks,
+        looks: limits::looks(wire.looks.as_deref().unwrap_or_default(), blocks, layers)?,
         loads: wire.loads.map_or(1, |loads| loads.0),
         rounds: wire.rounds.map_or(2, |rounds| rounds.0),
-        seed: wire.seed.map_or(42, |seed| seed.0),
+        seed: wire.seed.map_or(seed, |seed| seed.0),
         baseline: wire.baseline.iter().map(|(k, v)| (k.clone(), level_of(k, &v.0))).collect(),
         tables: tables(layers, chosen, &factors)?,
         factors,

@@ -23,6 +23,26 @@ pub(crate) const CONNECTIONS_MAX: i64 = 65_536;
 /// Longest name of anything that becomes a folder, a column or a row of a table, bytes.
 pub const NAME_MAX: usize = 128;
 
+/// Fewest blocks that a run is judged after: fewer decide nothing.
+const FIRST_LOOK: u32 = 4;
+
+/// The looks below the number of blocks, and this number as the last one; none if none are asked
+/// for.
+pub(crate) fn looks(asked: &[u32], blocks: u32, layers: &Layers) -> Result<Vec<u32>, Error> {
+    let ascend = asked.windows(2).all(|pair| pair[0] < pair[1]);
+    if asked.first().is_some_and(|first| *first < FIRST_LOOK) || !ascend {
+        let reason = format!(
+            "`looks` must be ascending numbers of blocks from {FIRST_LOOK} on, for example \
+             `looks = [4, 8, 16]`"
+        );
+        return Err(Error::Invalid { place: layers.place(&["looks"]), reason });
+    }
+    if asked.is_empty() || blocks < FIRST_LOOK {
+        return Ok(Vec::new());
+    }
+    Ok(asked.iter().copied().filter(|look| *look < blocks).chain([blocks]).collect())
+}
+
 /// Refuses counts and lengths that are 0 or beyond use.
 pub(crate) fn check(experiment: &Experiment, layers: &Layers) -> Result<(), Error> {
     let counts = [

@@ -192,6 +192,12 @@ fn blocks(text: &mut String, plan: &Plan) -> std::fmt::Result {
         counted(trials as u64, "trial"),
         counted(slices as u64, "slice"),
     )?;
+    if let Some((last, others)) = plan.experiment.looks.split_last() {
+        let others: Vec<String> = others.iter().map(u32::to_string).collect();
+        let and = if others.is_empty() { "" } else { " and " };
+        let looks = format!("{}{and}{last}", others.join(", "));
+        writeln!(text, "judged after {looks} blocks; what is decided is measured no further")?;
+    }
     for block in &plan.blocks {
         let starts = letters(&block.start_order);
         writeln!(text, "  block {}: load {}, starts {starts}", block.index + 1, block.load + 1)?;
@@ -239,7 +245,8 @@ fn estimate(text: &mut String, plan: &Plan) -> std::fmt::Result {
     let gib = |bytes: u64| bytes as f64 / f64::from(1 << 30);
     writeln!(
         text,
-        "\nestimate: about {}, {:.1} GiB of disk, {:.1} GiB of memory; installation not included",
+        "\nestimate: {} {}, {:.1} GiB of disk, {:.1} GiB of memory; installation not included",
+        if plan.experiment.looks.is_empty() { "about" } else { "at most about" },
         duration(coarse(plan.estimate.seconds)),
         gib(plan.estimate.disk_bytes),
         gib(plan.estimate.memory_bytes),

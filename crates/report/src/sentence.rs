@@ -112,6 +112,9 @@ fn part(overall: &Overall, what: &str) -> (u8, String) {
             let interval = overall.interval.map(|ends| format!(", {}", words::interval(ends)));
             (2, format!("{what} inconclusive ({ratio}x{})", interval.unwrap_or_default()))
         }
+        (Verdict::Invalid, _) => {
+            (2, format!("{what} not judged, because the host was disturbed ({ratio}x)"))
+        }
         (Verdict::Equivalent, _) => (1, format!("{ratio}x {what} (equivalent)")),
         (Verdict::SmallChange, _) => (1, format!("{ratio}x {what} (a small change)")),
         (Verdict::Unreplicated | Verdict::Unassessed, _) | (_, None) => {

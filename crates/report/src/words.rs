@@ -129,6 +129,11 @@ pub(crate) fn method(comparison: &Comparison) -> Vec<String> {
     let blocks = cells.filter(|cell| cell.interval.is_some()).map(|cell| cell.blocks).max();
     let percent = |share: f64| (share * 100.0).round();
     let (confidence, error) = (percent(analysis::CONFIDENCE), percent(analysis::ERROR_RATE));
+    let counts = percent(analysis::COUNT_ERROR_RATE);
+    let looks = match comparison.looks.is_empty() {
+        true => "",
+        false => ", all looks at the growing data included",
+    };
     let sentences = |blocks: u32| {
         vec![
             format!(
@@ -137,7 +142,10 @@ pub(crate) fn method(comparison: &Comparison) -> Vec<String> {
                 counted(blocks as usize, "block"),
                 margins()
             ),
-            format!("Family-wise false-positive rate: at most {error} % per variant and metric."),
+            format!(
+                "False positives per variant, over all tests: at most {error} % for throughput and \
+                 CPU time together, {counts} % for instructions{looks}."
+            ),
         ]
     };
     blocks.map(sentences).unwrap_or_default()
@@ -195,8 +203,8 @@ fn verdicts(comparison: &Comparison) -> Vec<String> {
     let excludes = |cell: &Cell| cell.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0);
     if cells.into_iter().any(|c| c.verdict == Verdict::Inconclusive && excludes(c)) {
         said.push(
-            "Verdicts are corrected for the number of tests (Holm), intervals are not: a test can \
-             be inconclusive although its interval excludes 1."
+            "Verdicts are corrected for the number of tests, intervals are not: a test can be \
+             inconclusive although its interval excludes 1."
                 .to_owned(),
         );
     }
@@ -211,8 +219,7 @@ fn blocks_to_decide(comparison: &Comparison) -> Option<String> {
         let verdict = cell.verdict;
         cell.metric.name == THROUGHPUT && verdict.is_assessed() && !verdict.is_decided()
     };
-    let phases = comparison.phases.len();
-    let need = |cell: &Cell| Some((analysis::blocks_to_decide(cell, phases)?, cell.blocks));
+    let need = |cell: &Cell| Some((analysis::blocks_to_decide(cell)?, cell.blocks));
     let mut needs: Vec<Option<(u32, u32)>> = cells.filter(unsure).map(need).collect();
     // Those that no number of blocks decides come last.
     needs.sort_by_key(|need| need.unwrap_or((u32::MAX, 0)));

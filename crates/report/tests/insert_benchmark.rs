@@ -69,6 +69,7 @@ fn report_of(blocks: &[f64]) -> Report {
         question: "Is b slower?".into(),
         suite: "insert_benchmark".into(),
         subjects: vec![("a-1".into(), None), ("b-2".into(), Some("a-1".into()))],
+        looks: Vec::new(),
         phases: Default::default(),
     };
     Report { comparisons: vec![compare(&observations, &design)], ..Report::default() }

@@ -56,6 +56,7 @@ fn report(missed: &str) -> Report {
         question: "Is it slower?".into(),
         suite: "ib".into(),
         subjects: vec![("old".into(), None), ("new".into(), Some("old".into()))],
+        looks: Vec::new(),
         phases: Default::default(),
     };
     Report { comparisons: vec![compare(&observations, &design)], ..Report::default() }

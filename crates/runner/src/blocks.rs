@@ -5,6 +5,7 @@ use crate::{
     block::{calibrate, maintenance, template},
     host::files,
     instruments,
+    judge::Pace,
     ledger::Activity,
     run::{Run, slices_per_trial},
     server::data,
@@ -13,7 +14,8 @@ use crate::{
 };
 use model::{
     experiment::Design,
-    plan::Block,
+    number::counted,
+    plan::{Block, PhaseKind},
     schedule::{self, Prepare, SHORT, Slice, Step},
 };
 use std::collections::BTreeMap;
@@ -34,10 +36,63 @@ pub(crate) fn run(run: &mut Run<'_>) -> Result<(), Error> {
     if let Some(first) = open.first() {
         prepare(run, first, &open)?;
     }
-    for of_block in &open {
+    let mut pace = Pace::begin();
+    for (index, of_block) in open.iter().enumerate() {
+        let blocks = of_block.block.index;
+        if look(run, blocks, index)? == Next::End || budget_is_spent(run, &pace, blocks) {
+            break;
+        }
+        if !run.plan.experiment.looks.is_empty() {
+            run.expect(open.len() - index);
+        }
+        pace.begin_block();
         execute(run, of_block)?;
+        pace.end_block();
     }
     Ok(())
+}
+
+/// Whether there is anything left to do.
+#[derive(Debug, PartialEq, Eq)]
+enum Next {
+    Block,
+    End,
+}
+
+/// Judges `blocks` complete ones, where the plan has a look there, or where an earlier execution
+/// has left them; the phases that are decided are measured no further.
+fn look(run: &mut Run<'_>, blocks: u32, index: usize) -> Result<Next, Error> {
+    let (ending, looks) = (&run.options.ending, &run.plan.experiment.looks);
+    let Some(judge) = ending.judge.clone() else { return Ok(Next::Block) };
+    let resumed = index == 0 && looks.first().is_some_and(|first| blocks > *first);
+    if !looks.contains(&blocks) && !resumed {
+        return Ok(Next::Block);
+    }
+    let found = judge.look(run.writer.id()).map_err(Error::Judge)?;
+    run.step(&found.sentence);
+    let mut measured = run.plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
+    if measured.all(|phase| found.decided.contains(&phase.name)) {
+        return Ok(Next::End);
+    }
+    if schedule::may_leave(run.plan) {
+        run.decided = found.decided;
+    }
+    Ok(Next::Block)
+}
+
+/// Whether another block would take longer than the run may; never before there are enough for a
+/// verdict.
+fn budget_is_spent(run: &mut Run<'_>, pace: &Pace, blocks: u32) -> bool {
+    let Some(budget) = run.options.ending.budget else { return false };
+    let enough = run.plan.experiment.looks.first().is_some_and(|first| blocks >= *first);
+    if !enough || pace.fits(budget) {
+        return false;
+    }
+    run.step(&format!(
+        "ends after {}: another one would take longer than the budget",
+        counted(blocks, "block")
+    ));
+    true
 }
 
 /// What is left to do. In the interleaved design a block that is not whole is repeated as a whole.
@@ -77,7 +132,8 @@ fn execute(run: &mut Run<'_>, open: &Open<'_>) -> Result<(), Error> {
     let operations = run.calibration.slice_operations(run.plan);
     let mut trials = Trials::new();
     for step in schedule::steps(run.plan, open.block, &operations) {
-        if step.subject().is_none_or(|subject| open.subjects.contains(&subject)) {
+        let is_decided = step.measured_phase().is_some_and(|phase| run.is_decided(phase));
+        if !is_decided && step.subject().is_none_or(|subject| open.subjects.contains(&subject)) {
             execute_step(run, open.block, &mut trials, &step)?;
         }
     }

@@ -31,6 +31,9 @@ pub enum Error {
     /// The host does not permit what the plan demands.
     #[error("{0}")]
     Preflight(String),
+    /// The complete blocks could not be judged.
+    #[error("cannot judge the complete blocks: {0}; continue without it by `--resume`")]
+    Judge(String),
     /// A file or folder could not be used; the message names it.
     #[error(transparent)]
     Files(#[from] std::io::Error),

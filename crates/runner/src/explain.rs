@@ -110,8 +110,7 @@ fn side(run: &mut Run<'_>, subject: usize, operations: u64) -> Result<Side, Erro
     run.stop.check()?;
     run.step(&format!("starting {label} under emulation"));
     let own = emulation::own_server_with_calls;
-    let started = Instance::start_as(run, subject, &data, "explain", own);
-    let mut instance = started.map_err(|error| not_started(label, error))?;
+    let mut instance = Instance::start_as(run, subject, &data, "explain", own)?;
     let counted = counts(run, &mut instance, &Asked { label, phase, operations });
     let counted = counted.map_err(|error| explained(&instance, label, error));
     if counted.is_ok() {
@@ -119,17 +118,6 @@ fn side(run: &mut Run<'_>, subject: usize, operations: u64) -> Result<Side, Erro
     }
     files::remove_folder(&data)?;
     counted
-}
-
-/// What a server said that runs by itself, and not under the emulator.
-fn not_started(label: &str, error: Error) -> Error {
-    match error {
-        Error::Dbms(error) => Error::Driver(format!(
-            "`{label}` does not start under this emulator, so it cannot be explained; another \
-             version of it or of `qemu-user` may: {error}"
-        )),
-        other => other,
-    }
 }
 
 /// What broke a count, with the server's own words where it is gone.

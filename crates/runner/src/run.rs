@@ -3,6 +3,7 @@
 use crate::{
     Error, Observer, Progress, Stop,
     calibration::Calibration,
+    judge::Ending,
     ledger::{Activity, Ledger},
 };
 use dbms::{Announcement, Installed, Keeper, RunPlace};
@@ -11,7 +12,7 @@ use model::{
     drive::Assignment,
     environment::Environment,
     experiment::Design,
-    plan::{Phase, Plan},
+    plan::{Phase, PhaseKind, Plan},
     record::{SliceRecord, SliceState},
     schema::Schema,
     subject::Subject,
@@ -37,6 +38,8 @@ pub struct Options {
     pub data: DataFolders,
     /// How user instructions are counted; none for the best way that this host permits.
     pub counts: Option<Counts>,
+    /// When the run may end before its last block.
+    pub ending: Ending,
     /// How this run is known to others on this host, and they to it; none where that is not known.
     pub announcement: Option<Arc<Announcement>>,
     /// Words of the command line, beside the experiment, that shape the run: for the record.
@@ -129,9 +132,13 @@ pub(crate) struct Run<'a> {
     pub(crate) ledger: Ledger,
     /// Subjects and loads whose data folders are initialized and still empty.
     pub(crate) prepared: BTreeSet<(usize, u32)>,
+    /// Names of the phases that are measured no further.
+    pub(crate) decided: BTreeSet<String>,
     /// What earlier executions of this run took, seconds by activity.
     earlier: BTreeMap<String, f64>,
     done: u64,
+    /// Slices of the whole run, if nothing else is decided on the way.
+    total: u64,
     failed: u64,
 }
 
@@ -179,8 +186,10 @@ impl<'a> Run<'a> {
             calibration: Calibration::default(),
             ledger,
             prepared: BTreeSet::new(),
+            decided: BTreeSet::new(),
             earlier,
             done: 0,
+            total: slices_of(plan),
             failed: 0,
         })
     }
@@ -245,8 +254,20 @@ impl Run<'_> {
         if record.state != SliceState::Discarded {
             self.done += 1;
         }
-        let of = slices_of(self.plan);
-        self.observer.tell(&Progress::Slice { record, done: self.done, of });
+        self.observer.tell(&Progress::Slice { record, done: self.done, of: self.total });
+    }
+
+    /// Whether a phase is measured no further.
+    pub(crate) fn is_decided(&self, phase: usize) -> bool {
+        self.plan.phases.get(phase).is_some_and(|phase| self.decided.contains(&phase.name))
+    }
+
+    /// Counts the slices of so many blocks that are left.
+    pub(crate) fn expect(&mut self, blocks: usize) {
+        let open = |phase: &&Phase| !self.decided.contains(&phase.name);
+        let per_trial = self.plan.phases.iter().filter(open).map(|phase| slices(self.plan, phase));
+        let per_block = per_trial.sum::<u64>() * self.plan.subjects.len() as u64;
+        self.total = self.done + blocks as u64 * per_block;
     }
 
     /// Counts slices that an earlier execution of this run has left.
@@ -312,12 +333,16 @@ fn counting(plan: &Plan, options: &Options) -> Result<(Counts, Option<Emulator>)
 
 /// Measured slices of one subject in one block.
 pub(crate) fn slices_per_trial(plan: &Plan) -> u64 {
-    let measured = plan.phases.iter().filter(|p| p.kind == model::plan::PhaseKind::Measure).count();
-    let rounds = match plan.experiment.design {
-        Design::Interleaved => u64::from(plan.experiment.rounds),
-        Design::Classic => 1,
-    };
-    measured as u64 * rounds
+    plan.phases.iter().map(|phase| slices(plan, phase)).sum()
+}
+
+/// Measured slices of one phase, subject and block.
+fn slices(plan: &Plan, phase: &Phase) -> u64 {
+    match (phase.kind, plan.experiment.design) {
+        (PhaseKind::Measure, Design::Interleaved) => plan.experiment.rounds.into(),
+        (PhaseKind::Measure, Design::Classic) => 1,
+        _ => 0,
+    }
 }
 
 pub(crate) fn slices_of(plan: &Plan) -> u64 {

@@ -46,6 +46,7 @@ fn plan(name: &str, hash: &str) -> Plan {
             question: "Is it slower?".into(),
             design: Design::Interleaved,
             blocks: 2,
+            looks: Vec::new(),
             loads: 1,
             rounds: 2,
             seed: 42,

@@ -74,6 +74,7 @@ fn design(subjects: &[(&str, Option<&str>)]) -> Design {
         question: "Is it slower?".into(),
         suite: "one".into(),
         subjects: subjects.iter().map(owned).collect(),
+        looks: Vec::new(),
         phases: Default::default(),
     }
 }

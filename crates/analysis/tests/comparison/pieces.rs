@@ -48,6 +48,7 @@ fn compared(slices: &[SliceRecord], has_pieces: bool) -> Comparison {
         question: String::new(),
         suite: "s".into(),
         subjects: vec![("old".into(), None), ("new".into(), Some("old".into()))],
+        looks: Vec::new(),
         phases: Default::default(),
     };
     compare(&observations, &design)

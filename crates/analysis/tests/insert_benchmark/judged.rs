@@ -81,6 +81,7 @@ fn columns(measurements: Vec<Measurement>, failures: Vec<Failure>) -> Vec<PhaseC
         suite: "ib".into(),
         // The base comes last here.
         subjects: vec![("new".into(), Some("old".into())), ("old".into(), None)],
+        looks: Vec::new(),
         phases: Default::default(),
     };
     phase_columns(&compare(&observations, &design))

@@ -12,7 +12,7 @@ mod testing;
 
 use crate::{
     experiment::Design,
-    plan::{Block, Phase, Plan},
+    plan::{Block, Phase, PhaseKind, Plan},
     record::SliceState,
     script::Script,
 };
@@ -162,7 +162,27 @@ pub fn steps(plan: &Plan, block: &Block, operations: &[u64]) -> Vec<Step> {
     }
 }
 
+/// Whether a phase can be left out of further blocks once it is decided: no other phase builds on
+/// what it does to the tables.
+pub fn may_leave(plan: &Plan) -> bool {
+    let builds = |phase: &Phase| phase.kind == PhaseKind::Index || phase.script.ends_by_itself();
+    !plan.phases.iter().any(builds)
+}
+
 impl Step {
+    /// The measured phase that it belongs to: an index into [`Plan::phases`]. None for what a block
+    /// needs whatever is measured in it.
+    pub fn measured_phase(&self) -> Option<usize> {
+        match self {
+            Step::Start(_) | Step::Ready | Step::Warm(_) | Step::Settle { .. } | Step::End(_) => {
+                None
+            }
+            Step::Prepare(prepare) => Some(prepare.phase),
+            Step::Intrusive(stretch) => Some(stretch.phase),
+            Step::Slice(slice) => Some(slice.phase),
+        }
+    }
+
     /// Whose step it is; none if it is everyone's.
     pub fn subject(&self) -> Option<usize> {
         match self {

@@ -57,6 +57,7 @@ pub(super) fn plan(phases: Vec<Phase>) -> Plan {
         suite: String::new(),
         design: Design::Interleaved,
         blocks: 1,
+        looks: Vec::new(),
         loads: 1,
         rounds: 2,
         seed: 42,

@@ -27,13 +27,16 @@ pub(crate) struct WireExperiment {
     pub(crate) workloads: Option<Vec<String>>,
     /// How slices follow each other.
     pub(crate) design: Option<Design>,
-    /// Fresh starts of every subject (8).
+    /// Fresh starts of every subject (8, or the last of `looks`).
     pub(crate) blocks: Option<Whole<u32>>,
+    /// Numbers of blocks after which the run is judged: a test that is decided then is measured no
+    /// further (none: all blocks are measured).
+    pub(crate) looks: Option<Vec<u32>>,
     /// Independent loads over which the blocks are spread (1).
     pub(crate) loads: Option<Whole<u32>>,
     /// Slices of each workload, subject and block of the interleaved design (2).
     pub(crate) rounds: Option<Whole<u32>>,
-    /// Seed of everything random (42).
+    /// Seed of everything random (each run draws its own).
     pub(crate) seed: Option<Whole<u64>>,
     /// The base of the comparison: levels of some factors.
     pub(crate) baseline: BTreeMap<String, Scalar>,

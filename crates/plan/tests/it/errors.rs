@@ -417,7 +417,7 @@ fn extending_in_a_circle_is_refused() {
 fn the_command_line_is_checked_like_the_file() {
     let check = |set: &[&str], only: &[&str], expected: &str| {
         let texts = |texts: &[&str]| texts.iter().map(|text| (*text).to_owned()).collect();
-        let overrides = Overrides { set: texts(set), only: texts(only) };
+        let overrides = Overrides { set: texts(set), only: texts(only), ..Overrides::default() };
         let error = load_experiment("quickstart", &catalog(), &overrides).unwrap_err().to_string();
         assert!(error.contains(expected), "{set:?} {only:?}:\n  got {error}");
     };

@@ -60,7 +60,7 @@ fn the_suite_of_the_page_is_planned_as_it_says() {
     }
     let suite = folder.path().join("catalog/suites/short.toml");
     let set = vec![format!("suite={}", suite.display())];
-    let overrides = Overrides { set, only: Vec::new() };
+    let overrides = Overrides { set, only: Vec::new(), ..Overrides::default() };
     let catalog = Catalog::embedded().unwrap();
     let draft = load_experiment("quickstart", &catalog, &overrides).unwrap();
     let plan = plan::plan(&draft, &catalog, &Host).unwrap();

@@ -85,6 +85,6 @@ pub(crate) fn plan_of(text: &str) -> Result<model::plan::Plan, Error> {
 
 pub(crate) fn shipped(name: &str, set: &[&str]) -> Result<model::plan::Plan, Error> {
     let set = set.iter().map(|text| (*text).to_owned()).collect();
-    let overrides = Overrides { set, only: Vec::new() };
+    let overrides = Overrides { set, only: Vec::new(), ..Overrides::default() };
     plan::plan(&load_experiment(name, &catalog(), &overrides)?, &catalog(), &Host)
 }

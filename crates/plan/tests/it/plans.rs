@@ -238,7 +238,8 @@ fn an_experiment_extends_another_and_the_command_line_extends_both() {
     let file = folder.path().join("mine.toml");
     let text = "extends = \"quickstart\"\nquestion = \"Mine?\"\nworkloads = [\"scan\"]\nrows = 5\n";
     fs_err::write(&file, text).unwrap();
-    let overrides = Overrides { set: vec!["rows = 7".to_owned()], only: Vec::new() };
+    let overrides =
+        Overrides { set: vec!["rows = 7".to_owned()], only: Vec::new(), ..Overrides::default() };
     let draft = load_experiment(file.to_str().unwrap(), &catalog(), &overrides).unwrap();
     let experiment = &draft.experiment;
     assert_eq!((experiment.name.as_str(), experiment.question.as_str()), ("mine", "Mine?"));
@@ -252,7 +253,8 @@ fn an_experiment_extends_another_and_the_command_line_extends_both() {
 fn only_some_workloads_keep_their_warm_ups_and_debts() {
     let only = |names: &[&str]| {
         let only = names.iter().map(|name| (*name).to_owned()).collect();
-        let overrides = Overrides { set: vec!["suite=sysbench".to_owned()], only };
+        let overrides =
+            Overrides { set: vec!["suite=sysbench".to_owned()], only, ..Overrides::default() };
         let draft = load_experiment("quickstart", &catalog(), &overrides).unwrap();
         let plan = plan::plan(&draft, &catalog(), &Host).unwrap();
         for phase in &plan.phases {

@@ -52,8 +52,38 @@ struct Record<'a> {
     verdict: &'static str,
     /// The least change, as a ratio above 1, that would have been found; of undecided cells.
     detectable: Option<f64>,
+    /// The ratio of each block, in order.
+    block_ratios: &'a [f64],
+    /// The tests behind the verdict.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    test: Option<Tested<'a>>,
     reason: Option<String>,
     marks: Vec<String>,
+}
+
+/// The tests of a cell: FORMAT.md explains the keys.
+#[derive(Serialize)]
+struct Tested<'a> {
+    p_change: f64,
+    p_equivalence: f64,
+    deviation: f64,
+    degrees_of_freedom: f64,
+    tests: usize,
+    error_rate: f64,
+    #[serde(skip_serializing_if = "<[u32]>::is_empty")]
+    looks: &'a [u32],
+}
+
+fn tested(test: &analysis::Test) -> Tested<'_> {
+    Tested {
+        p_change: test.p_change,
+        p_equivalence: test.p_equivalence,
+        deviation: test.deviation,
+        degrees_of_freedom: test.freedom,
+        tests: test.share.tests,
+        error_rate: test.share.error,
+        looks: &test.share.looks,
+    }
 }
 
 pub(super) const FORMAT: Format = Format {
@@ -127,7 +157,9 @@ fn record<'a>(
         confidence: cell.interval.map(|_| analysis::CONFIDENCE),
         blocks: cell.blocks,
         verdict: cell.verdict.name(),
-        detectable: analysis::detectable(cell, comparison.phases.len()),
+        detectable: analysis::detectable(cell),
+        block_ratios: &cell.block_ratios,
+        test: cell.test.as_ref().map(tested),
         reason: cell.reason.as_ref().map(words::reason),
         marks: cell.marks.iter().map(ToString::to_string).collect(),
     }

@@ -262,7 +262,8 @@ fn mean(phases: &[&PhaseResult], subject: &str) -> Cell {
 /// The intervals of a group's means, if there are any.
 fn intervals(comparison: &Comparison, phases: &[&PhaseResult]) -> Option<Row> {
     let ends = |subject: &String| {
-        analysis::mean_interval(phases.iter().copied(), subject, OVERVIEW).map(words::ends)
+        analysis::mean_interval(phases.iter().copied(), subject, OVERVIEW, &comparison.looks)
+            .map(words::ends)
     };
     let ends: Vec<Option<String>> = comparison.subjects.iter().map(ends).collect();
     let known = ends.iter().any(Option::is_some);

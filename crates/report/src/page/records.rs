@@ -105,7 +105,7 @@ fn row(
         number(cell.interval.map(|_| analysis::CONFIDENCE)),
         Cell::Count(cell.blocks.into()),
         text(cell.verdict.name()),
-        end(analysis::detectable(cell, comparison.phases.len())),
+        end(analysis::detectable(cell)),
         text(&cell.reason.as_ref().map(words::reason).unwrap_or_default()),
         text(&words::joined(&cell.marks, "; ")),
         text(&comparison.experiment),

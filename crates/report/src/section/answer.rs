@@ -159,8 +159,10 @@ fn means(inputs: &Inputs<'_>, base: &str, variants: &[&str], document: &mut Docu
     for subject in variants {
         let means = parts.iter().map(|(_, phases)| mean_cell(phases, subject));
         table.rows.push(Row::named(*subject, means));
-        let ends: Vec<Cell> =
-            parts.iter().map(|(_, phases)| interval_cell(phases, subject)).collect();
+        let ends: Vec<Cell> = parts
+            .iter()
+            .map(|(_, phases)| interval_cell(phases, subject, &comparison.looks))
+            .collect();
         if ends.iter().any(|cell| *cell != Cell::Missing) {
             table.rows.push(Row::named(words::interval_title(), ends));
         }
@@ -178,8 +180,8 @@ fn mean_cell(phases: &[&PhaseResult], subject: &str) -> Cell {
 }
 
 /// The interval of a group's mean.
-fn interval_cell(phases: &[&PhaseResult], subject: &str) -> Cell {
-    let ends = analysis::mean_interval(phases.iter().copied(), subject, THROUGHPUT);
+fn interval_cell(phases: &[&PhaseResult], subject: &str, looks: &[u32]) -> Cell {
+    let ends = analysis::mean_interval(phases.iter().copied(), subject, THROUGHPUT, looks);
     ends.map_or(Cell::Missing, |ends| Cell::Text(words::ends(ends)))
 }
 
@@ -210,7 +212,7 @@ fn counts(comparison: &Comparison, compared: &[&str], document: &mut Document) {
         }
         for (name, phases) in parts(comparison) {
             let standings = basis.standings(&phases, subject);
-            let ratios = throughputs(&name, &phases, subject);
+            let ratios = throughputs(&name, &phases, subject, &comparison.looks);
             table.rows.push(Row::Cells([ratios, counts_of(&standings)].concat()));
         }
     }
@@ -241,13 +243,13 @@ fn drop_column(table: &mut Table, index: usize) {
 }
 
 /// The name of a part, its mean with its interval, and its smallest and largest ratio.
-fn throughputs(name: &str, phases: &[&PhaseResult], subject: &str) -> Vec<Cell> {
+fn throughputs(name: &str, phases: &[&PhaseResult], subject: &str, looks: &[u32]) -> Vec<Cell> {
     let end = |value: f64| if value.is_finite() { Cell::Ratio(value) } else { Cell::Missing };
     let (low, high) = bounds(&ratios(phases, subject, THROUGHPUT));
     vec![
         Cell::Text(name.to_owned()),
         mean_cell(phases, subject),
-        interval_cell(phases, subject),
+        interval_cell(phases, subject, looks),
         end(low),
         end(high),
     ]

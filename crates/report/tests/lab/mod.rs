@@ -113,6 +113,7 @@ pub fn comparison(
             .iter()
             .map(|(label, _)| ((*label).to_owned(), (*label != base).then(|| base.to_owned())))
             .collect(),
+        looks: Vec::new(),
         phases: Default::default(),
     };
     compare(&observations, &design)

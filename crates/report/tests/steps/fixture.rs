@@ -208,6 +208,7 @@ pub fn report(subjects: usize, seconds: usize) -> Report {
         question: "Do newer servers keep up?".into(),
         suite: "insert-benchmark".into(),
         subjects: labels.iter().map(|l| (l.clone(), (*l != base).then(|| base.clone()))).collect(),
+        looks: Vec::new(),
         phases: Default::default(),
     };
     let details = Details {

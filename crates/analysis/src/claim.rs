@@ -1,0 +1,199 @@
+//! The tests behind a verdict, and what more blocks would do for them.
+
+use crate::{
+    compare::Cell,
+    interval::{CONFIDENCE, Sample},
+    looks::{Sides, nominal},
+    verdict::{ERROR_RATE, FEWEST_BLOCKS, MOST_BLOCKS, Verdict},
+};
+use model::metric::{Better, Metric};
+use std::sync::Arc;
+
+/// Chance with which a change is found that is called detectable, and with which the blocks that
+/// are asked for decide.
+const POWER: f64 = 0.9;
+
+/// The tests of a cell.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Test {
+    /// p value of a change beyond the metric's floor, two-sided.
+    pub p_change: f64,
+    /// p value of a difference within the margin: the larger of two one-sided ones.
+    pub p_equivalence: f64,
+    /// Standard deviation of the logarithms of the blocks' ratios, at least half of the floor.
+    pub deviation: f64,
+    /// Degrees of freedom.
+    pub freedom: f64,
+    /// Blocks that were tested.
+    pub blocks: u32,
+    /// What it may spend.
+    pub share: Share,
+}
+
+/// An error rate and what shares it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Share {
+    /// Chance that any of the tests is wrong.
+    pub error: f64,
+    /// Tests that share it.
+    pub tests: usize,
+    /// Numbers of blocks after which the run was judged; empty where their number was fixed.
+    pub looks: Arc<[u32]>,
+}
+
+impl Test {
+    /// The p value that a change has to reach after so many blocks, as the clearest of its family.
+    fn limit(&self, blocks: u32) -> f64 {
+        let Share { error, tests, looks } = &self.share;
+        nominal(looks, blocks, error / (*tests).max(1) as f64, Sides::Two)
+    }
+
+    /// The same for a change beyond the margin: what an interval of [`CONFIDENCE`] says.
+    fn large_limit(&self, blocks: u32) -> f64 {
+        nominal(&self.share.looks, blocks, 1.0 - CONFIDENCE, Sides::Two)
+    }
+
+    /// The same for equivalence.
+    fn equivalence_limit(&self, blocks: u32) -> f64 {
+        nominal(&self.share.looks, blocks, ERROR_RATE, Sides::One)
+    }
+
+    /// Whether a change is found, whatever else its family finds.
+    pub(crate) fn finds_change(&self) -> bool {
+        self.p_change <= self.limit(self.blocks)
+    }
+}
+
+/// Blocks that would decide an undecided cell nine times in ten, if further ones repeated its mean
+/// and its spread, and it were the clearest of its family, whose share of the error rate is the
+/// least. It is a guess, from few blocks a rough one. None for other cells, and where
+/// [`MOST_BLOCKS`] would not do.
+pub fn blocks_to_decide(cell: &Cell) -> Option<u32> {
+    let (claim, test) = open(cell)?;
+    let most = test.share.looks.last().copied().unwrap_or(MOST_BLOCKS);
+    let decides =
+        |blocks: &u32| claim.with(*blocks).is_some_and(|claim| claim.decides(test, *blocks));
+    (FEWEST_BLOCKS.max(cell.blocks + 1)..=most).find(decides)
+}
+
+/// The least change, as a ratio above 1, that the blocks of an undecided cell would have shown nine
+/// times in ten, as the clearest of its family. None for other cells.
+pub fn detectable(cell: &Cell) -> Option<f64> {
+    let (claim, test) = open(cell).filter(|_| cell.blocks >= FEWEST_BLOCKS)?;
+    Some(claim.detectable(test, cell.blocks).exp())
+}
+
+/// What an undecided cell may claim, with its tests.
+fn open(cell: &Cell) -> Option<(Claim, &Test)> {
+    let is_open = cell.verdict.is_assessed() && !cell.verdict.is_decided();
+    Claim::of(cell).filter(|_| is_open).zip(cell.test.as_ref())
+}
+
+/// What a cell gained, beside what would matter. All are logarithms of ratios.
+#[derive(Clone, Copy)]
+pub(crate) struct Claim {
+    /// Above zero is better.
+    sample: Sample,
+    /// Up to here a difference is none.
+    floor: f64,
+    /// From here on a change matters.
+    margin: f64,
+}
+
+impl Claim {
+    pub(crate) fn of(cell: &Cell) -> Option<Self> {
+        Self::new(cell.metric, Sample::of(&cell.block_ratios)?)
+    }
+
+    /// None for a metric without a margin.
+    pub(crate) fn new(metric: &Metric, sample: Sample) -> Option<Self> {
+        let (margin, floor) = (metric.margin()?.ln(), metric.floor()?.ln());
+        let sample = if metric.better == Better::Lower { sample.turned() } else { sample };
+        Some(Self { sample: sample.with_least_deviation(floor / 2.0), floor, margin })
+    }
+
+    /// Its tests as one of so many.
+    pub(crate) fn test(&self, blocks: u32, share: &Share) -> Test {
+        Test {
+            p_change: self.chance_of_change(self.floor),
+            p_equivalence: self.chance_of_none(),
+            deviation: self.sample.deviation(),
+            freedom: self.sample.freedom(),
+            blocks,
+            share: share.clone(),
+        }
+    }
+
+    /// What follows where the test of a change was passed.
+    pub(crate) fn changed(&self, metric: &Metric, test: &Test) -> Verdict {
+        let is_better = self.sample.mean > 0.0;
+        let limit = test.large_limit(test.blocks);
+        let is_large = self.chance_of_change(self.margin) <= limit;
+        match self.unchanged(test) {
+            Verdict::Equivalent => Verdict::SmallChange,
+            _ if test.blocks < FEWEST_BLOCKS => Verdict::Inconclusive,
+            _ if is_large && is_better => Verdict::Improvement,
+            _ if is_large && metric.kind.is_instructions() => Verdict::CodeCost,
+            _ if is_large => Verdict::Regression,
+            _ if is_better => Verdict::Better,
+            _ => Verdict::Worse,
+        }
+    }
+
+    /// What follows where it was not.
+    pub(crate) fn unchanged(&self, test: &Test) -> Verdict {
+        let is_none = self.chance_of_none() <= test.equivalence_limit(test.blocks);
+        match is_none && test.blocks >= FEWEST_BLOCKS {
+            true => Verdict::Equivalent,
+            false => Verdict::Inconclusive,
+        }
+    }
+
+    fn with(self, blocks: u32) -> Option<Self> {
+        Some(Self { sample: self.sample.with(blocks)?, ..self })
+    }
+
+    /// p value of a change beyond `limit`, either way.
+    fn chance_of_change(&self, limit: f64) -> f64 {
+        let above = self.sample.chance_above(limit);
+        (2.0 * above.min(self.sample.chance_below(-limit))).min(1.0)
+    }
+
+    /// p value of no change beyond the margin: that of the worse side.
+    fn chance_of_none(&self) -> f64 {
+        self.sample.chance_below(self.margin).max(self.sample.chance_above(-self.margin))
+    }
+
+    /// How far the mean has to lie behind a limit, so that a one-sided test at `error` passes with
+    /// [`POWER`].
+    fn clear(&self, error: f64) -> f64 {
+        self.sample.reach(error) + self.sample.reach(1.0 - POWER)
+    }
+
+    /// The least change that so many blocks show with [`POWER`].
+    fn detectable(&self, test: &Test, blocks: u32) -> f64 {
+        self.floor + self.clear(test.limit(blocks) / 2.0)
+    }
+
+    /// Whether as many blocks decide with [`POWER`], the true change being the mean found: by a
+    /// change beyond the margin, or by none.
+    fn decides(&self, test: &Test, blocks: u32) -> bool {
+        let change = self.sample.mean.abs();
+        let large = self.margin + self.clear(test.large_limit(blocks) / 2.0);
+        change >= self.detectable(test, blocks).max(large)
+            || change <= self.margin - self.clear(test.equivalence_limit(blocks))
+    }
+}
+
+/// The p value of a change beyond the metric's floor, and the verdict, for the blocks of one
+/// comparison alone.
+pub(crate) fn judge(metric: &Metric, ratios: &[f64], looks: &[u32]) -> (Option<f64>, Verdict) {
+    let Some(sample) = Sample::of(ratios) else { return (None, Verdict::Unreplicated) };
+    let Some(claim) = Claim::new(metric, sample) else { return (None, Verdict::Unassessed) };
+    let blocks = u32::try_from(ratios.len()).unwrap_or(u32::MAX);
+    let share = Share { error: ERROR_RATE, tests: 1, looks: looks.into() };
+    let test = claim.test(blocks, &share);
+    let changed = test.finds_change();
+    let verdict = if changed { claim.changed(metric, &test) } else { claim.unchanged(&test) };
+    (Some(test.p_change), verdict)
+}

@@ -1,0 +1,61 @@
+//! When a run that is judged on the way may end.
+
+use std::{
+    collections::BTreeSet,
+    fmt,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// Says of the blocks that are complete what they decide.
+pub trait Judge: fmt::Debug + Send + Sync {
+    /// What is decided in a run, by its identifier, or why that is not known.
+    fn look(&self, run: &str) -> Result<Look, String>;
+}
+
+/// What a look found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Look {
+    /// Names of the phases in which nothing is open.
+    pub decided: BTreeSet<String>,
+    /// One sentence.
+    pub sentence: String,
+}
+
+/// When a run may end before its last block.
+#[derive(Debug, Clone, Default)]
+pub struct Ending {
+    /// Who judges at the looks of the plan; without one all blocks are measured.
+    pub judge: Option<Arc<dyn Judge>>,
+    /// Time for loading and measuring. No block is begun that would end later, once there are
+    /// enough for a verdict.
+    pub budget: Option<Duration>,
+}
+
+/// The time of a run's blocks.
+#[derive(Debug)]
+pub(crate) struct Pace {
+    start: Instant,
+    block: Instant,
+    longest: Duration,
+}
+
+impl Pace {
+    pub(crate) fn begin() -> Self {
+        let now = Instant::now();
+        Self { start: now, block: now, longest: Duration::ZERO }
+    }
+
+    pub(crate) fn begin_block(&mut self) {
+        self.block = Instant::now();
+    }
+
+    pub(crate) fn end_block(&mut self) {
+        self.longest = self.longest.max(self.block.elapsed());
+    }
+
+    /// Whether another block would end within a budget.
+    pub(crate) fn fits(&self, budget: Duration) -> bool {
+        self.start.elapsed() + self.longest <= budget
+    }
+}

@@ -1,0 +1,76 @@
+//! Judges a run on the way: which of its tests are decided, and what the others would take.
+
+use crate::comparison;
+use analysis::{Cell, Comparison, PhaseResult, Verdict};
+use model::number::counted;
+use runner::{Judge, Look};
+use std::path::{Path, PathBuf};
+use store::{Results, Selection};
+
+/// Tests that a sentence names, at most.
+const NAMED: usize = 4;
+
+/// Judges from the records in a results folder.
+#[derive(Debug)]
+pub(crate) struct Referee {
+    results: PathBuf,
+}
+
+impl Referee {
+    pub(crate) fn new(results: &Path) -> Self {
+        Self { results: results.to_owned() }
+    }
+
+    fn comparison(&self, run: &str) -> anyhow::Result<Comparison> {
+        let results = Results::open(&self.results)?.snapshot();
+        let stored = results.slices(&Selection::Run(run.to_owned()))?;
+        let (design, observations) = comparison::observed(&results, &stored.slices)?;
+        Ok(analysis::compare(&observations, &design))
+    }
+}
+
+impl Judge for Referee {
+    fn look(&self, run: &str) -> Result<Look, String> {
+        self.comparison(run).map(|found| look(&found)).map_err(|error| format!("{error:#}"))
+    }
+}
+
+fn look(comparison: &Comparison) -> Look {
+    let phases = comparison.phases.iter();
+    let (open, decided): (Vec<_>, Vec<_>) =
+        phases.partition(|phase| phase.cells.iter().any(is_open));
+    let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
+    let blocks = cells.map(|cell| cell.blocks).max().unwrap_or(0);
+    let mut sentence = format!(
+        "after {}: {} of {} decided",
+        counted(blocks, "block"),
+        decided.len(),
+        counted(comparison.phases.len() as u64, "test")
+    );
+    if !open.is_empty() {
+        let mut named: Vec<String> = open.iter().take(NAMED).map(|phase| need(phase)).collect();
+        if open.len() > NAMED {
+            named.push(format!("{} more", open.len() - NAMED));
+        }
+        sentence.push_str(&format!("; open: {}", named.join(", ")));
+    }
+    Look { decided: decided.iter().map(|phase| phase.phase.clone()).collect(), sentence }
+}
+
+/// Whether more blocks may decide a cell: one of a metric that the verdict of the run rests on.
+fn is_open(cell: &Cell) -> bool {
+    let is_claimed = cell.metric.family.is_some() && cell.ratio.is_some();
+    let is_undecided = cell.verdict.is_assessed() && !cell.verdict.is_decided();
+    let may_become = matches!(cell.verdict, Verdict::Unreplicated | Verdict::Invalid);
+    is_claimed && (is_undecided || may_become)
+}
+
+/// An open test, and the blocks that should decide it.
+fn need(phase: &PhaseResult) -> String {
+    let open = phase.cells.iter().filter(|cell| is_open(cell));
+    let needs: Option<Vec<u32>> = open.map(analysis::blocks_to_decide).collect();
+    match needs.and_then(|needs| needs.into_iter().max()) {
+        Some(blocks) => format!("{} (about {blocks} blocks)", phase.phase),
+        None => phase.phase.clone(),
+    }
+}

@@ -1,0 +1,82 @@
+//! Runs that are judged on the way, and the seed that each run draws.
+
+use crate::lab::{Lab, text};
+
+const EXPERIMENT: &str = "question = \"Does it end when it may?\"
+workloads = [\"point-query\", \"update-index\"]
+rows = 2000
+rounds = 1
+slice_seconds = 0.05
+warmup_seconds = 0.02
+factors.build = [\"sqlite\"]
+factors.config = [\"rollback\", \"wal\"]
+";
+
+/// Seeds of all plans below the results folder, oldest run first.
+fn seeds(lab: &Lab) -> Vec<u64> {
+    let results = lab.path("dbdyno-results/runs");
+    let mut plans: Vec<_> = std::fs::read_dir(results).unwrap().flatten().collect();
+    plans.sort_by_key(std::fs::DirEntry::file_name);
+    let seed = |run: std::fs::DirEntry| {
+        let plan = std::fs::read_to_string(run.path().join("plan.json")).unwrap();
+        let plan: serde_json::Value = serde_json::from_str(&plan).unwrap();
+        plan["experiment"]["seed"].as_u64().unwrap()
+    };
+    plans.into_iter().map(seed).collect()
+}
+
+#[test]
+fn a_run_whose_budget_is_spent_ends_after_the_fewest_blocks_that_decide() {
+    let lab = Lab::new();
+    lab.write("ends.toml", EXPERIMENT);
+    let words = ["run", "ends.toml", "--counts", "none", "--progress", "plain"];
+    let output = lab.run(&[&words[..], &["--budget", "1s"]].concat());
+    let said = text(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("after 4 blocks: "), "{said}");
+    let rows = lab.comparison();
+    let rows = rows["comparisons"].as_array().unwrap();
+    assert!(rows.iter().all(|row| row["blocks"].as_u64() <= Some(4)), "{said}");
+    let rates = rows.iter().filter(|row| row["metric"] == "ops_per_second");
+    let compared: Vec<_> = rates.filter(|row| row["variant"] != row["base"]).collect();
+    assert_eq!(compared.len(), 2, "{said}");
+    for row in compared {
+        assert_eq!(row["block_ratios"].as_array().unwrap().len(), 4);
+        // A busy host disturbs the rounds.
+        if row["verdict"] != "invalid" {
+            let looks = serde_json::json!([4, 6, 8, 12, 16, 24, 32]);
+            assert_eq!(row["test"]["looks"], looks, "{row}");
+        }
+    }
+    let resumed = lab.run(&[&words[..], &["--budget", "1s", "--resume"]].concat());
+    assert_eq!(resumed.status.code(), Some(2), "it is over");
+    assert!(text(&resumed.stderr).contains("no unfinished run"), "{}", text(&resumed.stderr));
+}
+
+#[test]
+fn looks_end_with_the_blocks_and_wrong_ones_are_refused() {
+    let lab = Lab::new();
+    lab.write("ends.toml", &format!("{EXPERIMENT}looks = [4, 8, 16]\n"));
+    let plan = lab.succeed(&["plan", "ends.toml"]);
+    assert!(plan.contains("judged after 4, 8 and 16 blocks"), "{plan}");
+    let plan = lab.succeed(&["plan", "ends.toml", "--set", "blocks=6"]);
+    assert!(plan.contains("judged after 4 and 6 blocks"), "{plan}");
+    for looks in ["[2, 8]", "[8, 4]", "[4, 4]"] {
+        let output = lab.run(&["plan", "ends.toml", "--set", &format!("looks={looks}")]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains("`looks` must be ascending"), "{looks}");
+    }
+}
+
+#[test]
+fn each_run_draws_a_seed_unless_the_file_has_one() {
+    let lab = Lab::new();
+    lab.write("ends.toml", EXPERIMENT);
+    let short = ["run", "ends.toml", "--counts", "none", "--set", "blocks=1"];
+    lab.succeed(&short);
+    lab.succeed(&short);
+    lab.succeed(&[&short[..], &["--set", "seed=7"]].concat());
+    let seeds = seeds(&lab);
+    assert_ne!(seeds[0], seeds[1]);
+    assert_eq!(seeds[2], 7);
+}
