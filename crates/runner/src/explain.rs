@@ -46,6 +46,10 @@ pub struct Explained {
 const FIRST_BATCH: u64 = 500;
 /// Operations of a warm-up, at most.
 pub const WARM_UP_MAX: u64 = 260_000;
+/// Rows of the tables for each operation of a warm-up, at most: a page has tens of rows, and is met
+/// several times then. Before that, what builds up page by page may not have begun at all: two
+/// batches are equal, and both cold.
+const ROWS: u64 = 5;
 /// Two batches differ by less when a server is warm.
 const STEADY: f64 = 0.005;
 
@@ -156,13 +160,17 @@ fn counts(run: &mut Run<'_>, instance: &mut Instance, asked: &Asked<'_>) -> Resu
     run.step(&format!("warming up {}", asked.label));
     let mut warm_up = WarmUp { operations: 0, batches: Vec::new(), steady: false };
     let mut next = FIRST_BATCH;
-    while !is_steady(&warm_up.batches) && warm_up.operations + next <= WARM_UP_MAX {
+    let tables = run.schema_of(asked.phase)?.tables.iter();
+    let rows: u64 = tables.map(|table| table.rows * table.copy_names().count() as u64).sum();
+    let is_warm =
+        |warm_up: &WarmUp| is_steady(&warm_up.batches) && warm_up.operations >= rows / ROWS;
+    while !is_warm(&warm_up) && warm_up.operations + next <= WARM_UP_MAX {
         let done = batch(instance, next, seed.wrapping_add(next))?;
         warm_up.operations += next;
         warm_up.batches.push(done.instructions as f64 / next as f64);
         next *= 2;
     }
-    warm_up.steady = is_steady(&warm_up.batches);
+    warm_up.steady = is_warm(&warm_up);
     let operations = asked.operations;
     run.step(&format!("counting {} of {}", counted(operations, "operation"), asked.label));
     serving.calls.begin()?;
