@@ -58,7 +58,7 @@ pub(crate) fn slices(results: &Results, selection: &Selection) -> Result<Stored>
         folders.iter().map(|dir| layout::stem(dir)).collect()
     };
     let mut imported: Vec<(&str, Vec<ImportedValue>)> = Vec::new();
-    for (id, entry) in &entries {
+    for (id, entry) in entries.iter() {
         if let Some(problem) = &entry.problem {
             stored.warnings.push(format!("record `{id}` is left out: {problem}"));
             continue;

@@ -29,7 +29,7 @@ pub struct Results {
 #[derive(Debug, Default)]
 struct Once {
     runs: OnceLock<ReadableRuns>,
-    entries: OnceLock<index::Entries>,
+    entries: OnceLock<Arc<index::Entries>>,
 }
 
 /// Runs, and one sentence for each whose `run.json` cannot be read.
@@ -178,10 +178,10 @@ impl Results {
     }
 
     /// The entries of all records.
-    pub(crate) fn entries(&self) -> Result<index::Entries> {
+    pub(crate) fn entries(&self) -> Result<Arc<index::Entries>> {
         match &self.once {
-            Some(once) => first(&once.entries, || index::entries(&self.dir)),
-            None => index::entries(&self.dir),
+            Some(once) => first(&once.entries, || index::entries(&self.dir).map(Arc::new)),
+            None => index::entries(&self.dir).map(Arc::new),
         }
     }
 
