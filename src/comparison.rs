@@ -2,7 +2,9 @@
 
 use crate::{
     choice::{self, Choice},
-    details, two_runs,
+    details,
+    noise::{self, BankChoice},
+    two_runs,
 };
 use analysis::{Comparison, Design, Input, Observations};
 use model::{
@@ -41,6 +43,8 @@ pub(crate) struct Request {
     pub(crate) choice: Choice,
     /// The terminal that tables are for.
     pub(crate) screen: Screen,
+    /// What is known of the noise of the host.
+    pub(crate) bank: BankChoice,
 }
 
 impl Default for Request {
@@ -53,6 +57,7 @@ impl Default for Request {
             view: View::default(),
             choice: Choice::default(),
             screen: Screen::default(),
+            bank: BankChoice::default(),
         }
     }
 }
@@ -242,7 +247,7 @@ pub(crate) fn missed_rates(
     let stored = results.slices(selection)?;
     let mut missed = Vec::new();
     for slices in by_run(&stored.slices) {
-        for measurement in observed(results, slices)?.1.measurements {
+        for measurement in observed(results, slices, &BankChoice::None)?.1.measurements {
             let marks = measurement.marks.iter();
             for mark in marks.filter(|mark| matches!(mark, Mark::Missed(_))) {
                 let sentence = format!("{} {}: {mark}", measurement.subject, measurement.phase);
@@ -265,14 +270,17 @@ pub(crate) fn by_import(values: &[ImportedValue]) -> impl Iterator<Item = &[Impo
     values.chunk_by(|a, b| a.measurement.run == b.measurement.run)
 }
 
-/// The design of a run and what its slices tell.
+/// The design of a run, what its slices tell, and what a bank knows of noise.
 pub(crate) fn observed(
     results: &Results,
     slices: &[StoredSlice],
+    bank: &BankChoice,
 ) -> anyhow::Result<(Design, Observations)> {
     let run = slices.first().map_or("", |slice| slice.run.as_str());
-    let design = Design::of(&results.plan_of(run)?);
-    let observations = observed_in(&design, slices);
+    let plan = results.plan_of(run)?;
+    let design = Design::of(&plan);
+    let mut observations = observed_in(&design, slices);
+    observations.noise = noise::of_run(results, (run, &plan), bank)?;
     Ok((design, observations))
 }
 
@@ -310,7 +318,7 @@ fn compare(
     request: &Request,
 ) -> anyhow::Result<Compared> {
     let run = slices.first().map_or("", |slice| slice.run.as_str());
-    let (mut design, observations) = observed(results, slices)?;
+    let (mut design, observations) = observed(results, slices, &request.bank)?;
     if let Some(base) = &request.base {
         design = design.against(base)?;
     }

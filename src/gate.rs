@@ -190,6 +190,7 @@ mod tests {
                 blocks: 4,
                 share: analysis::Share { error: 0.05, tests: 1, looks: [].into() },
             }),
+            known: None,
             reason: None,
             marks: Vec::new(),
         }

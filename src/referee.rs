@@ -1,6 +1,6 @@
 //! Judges a run on the way: which of its tests are decided, and what the others would take.
 
-use crate::comparison;
+use crate::{comparison, noise::BankChoice};
 use analysis::{Cell, Comparison, PhaseResult, Verdict};
 use model::number::counted;
 use runner::{Judge, Look};
@@ -24,7 +24,8 @@ impl Referee {
     fn comparison(&self, run: &str) -> anyhow::Result<Comparison> {
         let results = Results::open(&self.results)?.snapshot();
         let stored = results.slices(&Selection::Run(run.to_owned()))?;
-        let (design, observations) = comparison::observed(&results, &stored.slices)?;
+        let (design, observations) =
+            comparison::observed(&results, &stored.slices, &BankChoice::default())?;
         Ok(analysis::compare(&observations, &design))
     }
 }

@@ -26,7 +26,8 @@ pub(super) const VERB: Verb = Verb {
     name: "calibrate",
     about: "Measures a build against itself to learn the noise of this host",
     details: "Runs the base of the experiment twice side by side, again and again, and adds what \
-              differed to `bank.jsonl` in the results folder. `dbdyno compare` then needs fewer \
+              differed to `bank.jsonl` in the results folder (the records are in its folder \
+              `calibration`). `dbdyno compare` then needs fewer \
               blocks on hosts of this kind, and `dbdyno doctor --noise` tells what can be found \
               in which time. What was added stays if a later run is interrupted.",
     examples: &[
@@ -80,11 +81,12 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         draft.experiment.blocks > 1,
         "one block says nothing about noise: add `--set blocks=5`"
     );
+    let results = Results::open_or_create(&arguments.results.results)?;
     let stop = Stop::default();
     signals::connect(&stop).context("cannot listen for Ctrl-C")?;
     let options = Options {
         exe: std::env::current_exe().context("cannot find the path of this program")?,
-        results: arguments.results.results.clone(),
+        results: results.dir().join(noise::CALIBRATION),
         resume: Resume::No,
         data: DataFolders::Remove,
         counts: arguments.counts.map(Ways::counts),
@@ -92,7 +94,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         announcement: arguments.concurrency.announce((&experiment, true))?,
         command: Vec::new(),
     };
-    let file = options.results.join(noise::BANK);
+    let file = results.dir().join(noise::BANK);
     // Each run draws other operations than all before it.
     let known = Bank::read(&file)?.map_or(0, |bank| bank.runs.len());
     draft.experiment.seed = draft.experiment.seed.wrapping_add(known as u64);
@@ -107,9 +109,9 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         let outcome = runner::execute(&plan, &places, &options, &stop, &mut terminal)?;
         drop(terminal);
         ensure!(outcome.failed_slices == 0, "slices of run `{}` failed", outcome.run);
-        let results = Results::open(&options.results)?;
+        let records = Results::open(&options.results)?;
         let told = Told { experiment: &experiment, note: &arguments.note };
-        for run in banked(&results, &plan, &outcome, &told)? {
+        for run in banked(&records, &plan, &outcome, &told)? {
             Bank::append(&file, &run)?;
         }
     }

@@ -5,7 +5,9 @@ use crate::{
     args::{AliasArgs, ChoiceArgs, Color, ResultsArgs},
     choice, comparison,
     exit::Code,
-    gate, talk,
+    gate,
+    noise::BankChoice,
+    talk,
 };
 use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
 use store::{Results, Selection};
@@ -64,6 +66,10 @@ struct Arguments {
     /// of its own: put two builds into one experiment, or name two runs, to compare them
     #[arg(long)]
     all: bool,
+    /// What is known of the noise of this host: a file that `dbdyno calibrate` wrote, or `none`
+    /// [default: `bank.jsonl` in the results folder, if it knows this kind of host]
+    #[arg(long, value_name = "FILE")]
+    bank: Option<BankChoice>,
     /// Exit with code 1 if any comparison has this verdict. Checks ops_per_second and
     /// server_cpu_us_per_op, or the metrics that `--metric` names
     #[arg(long, value_enum, value_name = "VERDICT")]
@@ -104,6 +110,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         view: report::View { aliases: choice::aliases(&arguments.alias)?, ..Default::default() },
         choice: arguments.choice.into(),
         screen: Color::screen(matches),
+        bank: arguments.bank.unwrap_or_default(),
     };
     let report = match arguments.runs.as_slice() {
         [base, new] => comparison::report_of_runs(&results, base, new, &request)?,

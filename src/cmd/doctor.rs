@@ -2,13 +2,14 @@
 
 use super::Verb;
 use crate::{
-    args::{CatalogArgs, ExperimentArgs, HostArgs},
+    args::{CatalogArgs, ExperimentArgs, HostArgs, ResultsArgs},
     doctor::{CHECKS, Finding, Host, Weight},
     exit::Code,
+    noise::{self, BankChoice},
     talk,
 };
 use clap::{ArgMatches, Args, FromArgMatches};
-use model::number::counted;
+use model::{bank::HostClass, number::counted};
 
 pub(super) const VERB: Verb = Verb {
     name: "doctor",
@@ -18,11 +19,16 @@ pub(super) const VERB: Verb = Verb {
               experiment cannot run here.",
     examples: &[
         ("dbdyno doctor", "Check the host"),
+        ("dbdyno doctor --noise", "The smallest changes that can be found here"),
         ("dbdyno doctor mysql-5.6-vs-9", "Also check that an experiment fits"),
     ],
     arguments: Arguments::augment_args,
     run,
 };
+
+/// What is said without a bank.
+const UNKNOWN: &str = "The noise of this host is not known: `dbdyno calibrate EXPERIMENT` \
+    measures a build against itself and remembers how much it differed.";
 
 #[derive(Debug, Args)]
 struct Arguments {
@@ -32,11 +38,25 @@ struct Arguments {
     catalog: CatalogArgs,
     #[command(flatten)]
     host: HostArgs,
+    /// Print what each metric can prove on this host in one minute, ten, and an hour, from what
+    /// `dbdyno calibrate` found, and check nothing
+    #[arg(long)]
+    noise: bool,
+    #[command(flatten)]
+    results: ResultsArgs,
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
     let places = arguments.host.places()?;
+    if arguments.noise {
+        let bank = BankChoice::OfResults.read(&arguments.results.results)?;
+        let here = HostClass::of(&probe::environment(&places.root));
+        let known = bank.filter(|bank| bank.runs.iter().any(|run| run.host == here));
+        let text = known.map_or_else(|| UNKNOWN.to_owned(), |bank| noise::table(&bank, &here));
+        talk::data(&text)?;
+        return Ok(Code::Done);
+    }
     let plan = match arguments.experiment.experiment {
         None => None,
         Some(_) => Some(arguments.experiment.plan(&arguments.catalog.open()?, &places)?),

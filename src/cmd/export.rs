@@ -6,6 +6,7 @@ use crate::{
     choice::Choice,
     comparison,
     exit::Code,
+    noise::BankChoice,
     talk,
 };
 use archive::{ExportOptions, Input, Study, export::EXPORTERS};
@@ -178,7 +179,7 @@ fn measured(
     studies: &mut BTreeMap<String, Study>,
 ) -> anyhow::Result<()> {
     let Some(first) = slices.first() else { return Ok(()) };
-    let (design, observations) = comparison::observed(results, slices)?;
+    let (design, observations) = comparison::observed(results, slices, &BankChoice::default())?;
     let labels = design.subjects.iter().map(|(label, _)| label.clone());
     let study = study(studies, &first.experiment, labels);
     for trial in results.trials(&first.run)? {

@@ -1,38 +1,123 @@
 //! What a host's noise is learned from, and what it is good for.
 
-use crate::lab::Lab;
+use crate::lab::{Lab, text};
+use serde_json::Value;
 use std::collections::BTreeSet;
+
+const SHORT: [&str; 8] = [
+    "--set",
+    "rows=2000",
+    "--set",
+    "slice_seconds=0.05",
+    "--set",
+    "warmup_seconds=0.02",
+    "--set",
+    "blocks=4",
+];
+const QUIET: [&str; 4] = ["--counts", "none", "--progress", "none"];
+
+fn lines(lab: &Lab) -> Vec<Value> {
+    let text = std::fs::read_to_string(lab.path("dbdyno-results/bank.jsonl")).unwrap();
+    text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+}
+
+fn calibrate(lab: &Lab) -> String {
+    let words = ["calibrate", "--runs", "2", "--note", "a test"];
+    lab.succeed(&[&words[..], &QUIET, &SHORT].concat())
+}
 
 #[test]
 fn a_build_is_measured_against_itself_and_its_noise_is_kept() {
     let lab = Lab::new();
-    let settings = ["rows=2000", "slice_seconds=0.05", "warmup_seconds=0.02", "blocks=4"];
-    let set = settings.iter().flat_map(|setting| ["--set", setting]);
-    let words = ["calibrate", "--counts", "none", "--progress", "none", "--note", "a test"];
-    let more = ["--runs", "2"];
-    let table = lab.succeed(&words.into_iter().chain(more).chain(set).collect::<Vec<_>>());
-    let text = std::fs::read_to_string(lab.path("dbdyno-results/bank.jsonl")).unwrap();
-    let runs: Vec<serde_json::Value> =
-        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    assert!(lab.succeed(&["doctor", "--noise"]).contains("`dbdyno calibrate EXPERIMENT`"));
+    let table = calibrate(&lab);
+    let runs = lines(&lab);
     assert_eq!(runs.len(), 2);
     for run in &runs {
         assert_eq!((&run["format"], &run["server"]), (&1.into(), &"sqlite".into()));
         assert_eq!((&run["experiment"], &run["note"]), (&"quickstart".into(), &"a test".into()));
         assert!(run["block_seconds"].as_f64().unwrap() > 0.0);
-        let phases = run["phases"].as_array().unwrap();
-        assert_eq!(phases.len(), 4, "{run}");
-        for phase in phases {
-            let logs = phase["log_ratios"]["server_cpu_us_per_op"].as_array().unwrap();
-            assert_eq!(logs.len(), 4, "{phase}");
-            assert!(logs.iter().any(|log| log.as_f64().unwrap() != 0.0), "{phase}");
+        // What other load spoilt is not there.
+        for phase in run["phases"].as_array().unwrap() {
+            for logs in phase["log_ratios"].as_object().unwrap().values() {
+                assert!((2..=4).contains(&logs.as_array().unwrap().len()), "{phase}");
+            }
         }
     }
-    // Each run drew operations of its own.
-    let seeds: BTreeSet<u64> = lab.slices().iter().map(|s| s["seed"].as_u64().unwrap()).collect();
-    let blocks = 2 * 4;
-    assert!(seeds.len() >= blocks, "{seeds:?}");
-    // Two phases write in each of two runs: enough for a prior. One phase looks up points: not.
-    assert!(table.contains("sqlite  write  server_cpu_us_per_op"), "{table}");
-    assert!(!table.contains("point"), "{table}");
+    // The runs are none of those that are compared, and each drew operations of its own.
+    assert_eq!(lab.succeed(&["list", "runs"]).trim(), "");
+    let folder = lab.path("dbdyno-results/calibration");
+    let own = lab.succeed(&["list", "runs", "--results", folder.to_str().unwrap()]);
+    assert_eq!(own.lines().count(), 2, "{own}");
+    let seeds: BTreeSet<u64> = std::fs::read_dir(folder.join("runs"))
+        .unwrap()
+        .map(|run| std::fs::read_to_string(run.unwrap().path().join("plan.json")).unwrap())
+        .map(|plan| serde_json::from_str::<Value>(&plan).unwrap())
+        .map(|plan| plan["experiment"]["seed"].as_u64().unwrap())
+        .collect();
+    assert_eq!(seeds.len(), 2, "{seeds:?}");
     assert!(table.contains("noise of this host class from 2 runs, 2"), "{table}");
+    assert_eq!(lab.succeed(&["doctor", "--noise"]), table);
+}
+
+/// Three runs of which each has blocks 1 % to either side.
+fn even_bank(host: &Value) -> String {
+    let line = |run: u32| {
+        serde_json::json!({
+            "format": 1, "run": format!("r{run}"), "started_us": 1_773_273_600_000_000_u64,
+            "host": host, "dbdyno": "0.1.0", "experiment": "quickstart", "server": "sqlite",
+            "subject": "sqlite", "note": "", "block_seconds": 1.0,
+            "phases": [{ "phase": "point-query", "group": "point",
+                "log_ratios": { "server_cpu_us_per_op": [0.01, -0.01, 0.01, -0.01] } }],
+        })
+    };
+    (0..3).map(|run| format!("{}\n", line(run))).collect()
+}
+
+#[test]
+fn a_comparison_uses_the_bank_of_its_host_class_and_says_so() {
+    let lab = Lab::new();
+    calibrate(&lab);
+    let host = lines(&lab)[0]["host"].clone();
+    std::fs::remove_file(lab.path("dbdyno-results/bank.jsonl")).unwrap();
+    lab.succeed(&[&["run"], &QUIET[..], &SHORT].concat());
+    let file = lab.write("even.jsonl", &even_bank(&host));
+    let found = |bank: &[&str]| -> Vec<Value> {
+        let json = lab.succeed(&[&["compare", "--format", "json"], bank].concat());
+        let all: Value = serde_json::from_str(&json).unwrap();
+        let cells = all["comparisons"].as_array().unwrap().iter();
+        cells.filter(|cell| cell["metric"] == "server_cpu_us_per_op").cloned().collect()
+    };
+    let is_told = |cell: &&Value| !cell["noise"].is_null();
+    let told = found(&["--bank", file.to_str().unwrap()]);
+    let points: Vec<&Value> = told.iter().filter(is_told).collect();
+    assert_eq!(points.len(), 1, "only the group of the bank: {points:?}");
+    assert_eq!(points[0]["phase"], "point-query");
+    let cell = &points[0]["noise"];
+    // Of a single test, nothing shows that today is noisier but its own blocks.
+    let inflation = cell["inflation"].as_f64().unwrap();
+    let expected = if inflation > 1.0 { 0.0 } else { 20.0 };
+    assert!(inflation >= 1.0 && cell["prior_freedom"] == expected, "{cell}");
+    // By SciPy 1.17.1: sqrt(4e-4 / 3 * exp(log(1.5) - digamma(1.5))).
+    let deviation = cell["prior_deviation"].as_f64().unwrap();
+    assert!((deviation - 0.013_886_452_107_104_165).abs() < 1e-12, "{deviation}");
+    assert_eq!(cell["bank"].as_str().unwrap().len(), 64);
+    // Not judged on a busy host.
+    if let Some(freedom) = points[0]["test"]["degrees_of_freedom"].as_f64() {
+        assert_eq!(freedom, expected + points[0]["blocks"].as_f64().unwrap() - 1.0, "{cell}");
+    }
+    let says = "Tests use the noise of this host class from 3 runs, 2026-03-12.";
+    let tables = |bank: &str| lab.succeed(&["compare", "--bank", bank]).replace('\n', " ");
+    assert!(tables(file.to_str().unwrap()).contains(says));
+    assert!(!tables("none").contains("noise of this host class"));
+
+    // Without a bank nothing is told, nor by that of another kind of host.
+    assert!(!found(&[]).iter().any(|cell| is_told(&cell)));
+    let mut other = host;
+    other["cpu"] = "another".into();
+    let file = lab.write("other.jsonl", &even_bank(&other));
+    assert!(!found(&["--bank", file.to_str().unwrap()]).iter().any(|cell| is_told(&cell)));
+    let refused = lab.run(&["compare", "--bank", "missing.jsonl"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(text(&refused.stderr).contains("there is no bank `missing.jsonl`"));
 }

@@ -4,7 +4,8 @@ use crate::{
     compare::Cell,
     interval::{CONFIDENCE, Sample},
     looks::{Sides, nominal},
-    verdict::{ERROR_RATE, FEWEST_BLOCKS, MOST_BLOCKS, Verdict},
+    prior::Prior,
+    verdict::{ERROR_RATE, FEWEST_BLOCKS, MOST_BLOCKS, Verdict, error_rate},
 };
 use model::metric::{Better, Metric};
 use std::sync::Arc;
@@ -83,6 +84,16 @@ pub fn detectable(cell: &Cell) -> Option<f64> {
     Some(claim.detectable(test, cell.blocks).exp())
 }
 
+/// The least change, as a ratio above 1, that so many blocks show nine times in ten where blocks
+/// spread as `prior` says, as the clearest of `tests`. None for a metric without a margin, and for
+/// too few blocks.
+pub fn provable(metric: &Metric, prior: Prior, blocks: u32, tests: usize) -> Option<f64> {
+    let sample = Sample::expected(prior, blocks).filter(|_| blocks >= FEWEST_BLOCKS)?;
+    let claim = Claim::new(metric, sample)?;
+    let share = Share { error: error_rate(metric), tests, looks: Arc::default() };
+    Some(claim.detectable(&claim.test(blocks, &share), blocks).exp())
+}
+
 /// What an undecided cell may claim, with its tests.
 fn open(cell: &Cell) -> Option<(Claim, &Test)> {
     let is_open = cell.verdict.is_assessed() && !cell.verdict.is_decided();
@@ -102,7 +113,7 @@ pub(crate) struct Claim {
 
 impl Claim {
     pub(crate) fn of(cell: &Cell) -> Option<Self> {
-        Self::new(cell.metric, Sample::of(&cell.block_ratios)?)
+        Self::new(cell.metric, Sample::informed(&cell.block_ratios, cell.known)?)
     }
 
     /// None for a metric without a margin.

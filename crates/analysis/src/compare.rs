@@ -5,10 +5,11 @@ use crate::{
     cells::{Cells, Replicates},
     claim::Test,
     guard,
-    interval::interval,
+    interval::{informed_interval, interval},
     marks::untold,
     metric,
     missed::{is_spoilt, misses},
+    noise::{BankSource, Known, Noise},
     observe::one_line,
     overall::block_means,
     ratio_only,
@@ -54,6 +55,8 @@ pub struct Comparison {
     pub phases: Vec<PhaseResult>,
     /// How the builds differ beside their versions, one sentence; none where they do not.
     pub builds: Option<String>,
+    /// The bank of runs that told of the spread of blocks; none where none did.
+    pub bank: Option<BankSource>,
     /// One sentence each.
     pub warnings: Vec<String>,
 }
@@ -107,6 +110,8 @@ pub struct Cell {
     pub verdict: Verdict,
     /// The tests behind it, where there are any.
     pub test: Option<Test>,
+    /// What earlier runs told of the spread of its blocks.
+    pub known: Option<Known>,
     /// Why there is no value or no ratio.
     pub reason: Option<Reason>,
     /// How far the value may be trusted.
@@ -215,15 +220,16 @@ pub fn compare(observations: &Observations, design: &Design) -> Comparison {
     let failures = first_failures(&observations.failures);
     let subjects = subjects(observations, design);
     let stepped = &observations.stepped;
-    let looks = &design.looks;
     let disturbed = &observations.disturbed;
-    let source = Source { cells, failures, subjects: &subjects, stepped, looks, disturbed };
+    let source = Source { cells, failures, subjects: &subjects, stepped, disturbed };
     let phases = phases(observations);
     let mut warnings = observations.warnings.clone();
     let mut results: Vec<PhaseResult> =
         phases.into_iter().map(|phase| source.phase(phase, &mut warnings)).collect();
     ratio_only::fill(&mut results);
-    decide(&mut results, &design.looks);
+    conclude(&mut results, &design.looks, observations.noise.as_deref());
+    let is_informed = |phase: &PhaseResult| phase.cells.iter().any(|cell| cell.known.is_some());
+    let noise = observations.noise.as_deref().filter(|_| results.iter().any(is_informed));
     let untold = untold(&observations.measurements, &warnings);
     let mut warnings = warnings.sentences();
     warnings.extend(untold);
@@ -241,8 +247,21 @@ pub fn compare(observations: &Observations, design: &Design) -> Comparison {
         looks: design.looks.clone(),
         phases: results,
         builds: None,
+        bank: noise.map(|noise| noise.source.clone()),
         warnings,
     }
+}
+
+/// Gives cells that have the ratios of their blocks their intervals and verdicts: what every
+/// comparison ends with. `looks` are those of [`Comparison::looks`].
+pub fn conclude(phases: &mut [PhaseResult], looks: &[u32], noise: Option<&Noise>) {
+    if let Some(noise) = noise {
+        noise.tell(phases);
+    }
+    for cell in phases.iter_mut().flat_map(|phase| &mut phase.cells) {
+        cell.interval = informed_interval(&cell.block_ratios, looks, cell.known);
+    }
+    decide(phases, looks);
 }
 
 fn runs(observations: &Observations) -> Vec<String> {
@@ -320,7 +339,6 @@ struct Source<'a> {
     failures: BTreeMap<(&'a str, &'a str), &'a Failure>,
     subjects: &'a [(String, Option<String>)],
     stepped: &'a Stepped,
-    looks: &'a [u32],
     disturbed: &'a BTreeSet<String>,
 }
 
@@ -390,6 +408,7 @@ impl<'a> Source<'a> {
             blocks: 0,
             verdict: Verdict::Invalid,
             test: None,
+            known: None,
             reason: None,
             marks: Vec::new(),
         };
@@ -420,7 +439,6 @@ impl<'a> Source<'a> {
                     return cell;
                 }
                 (cell.ratio, cell.block_ratios) = values.ratios(base);
-                cell.interval = interval(&cell.block_ratios, self.looks);
                 cell.blocks = count(values.common_blocks(base));
                 cell.verdict = match cell.blocks {
                     0 | 1 => Verdict::Unreplicated,

@@ -149,6 +149,7 @@ mod tests {
             blocks: 1,
             verdict: Verdict::Unreplicated,
             test: None,
+            known: None,
             reason: None,
             marks: Vec::new(),
         };

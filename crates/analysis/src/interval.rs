@@ -4,7 +4,11 @@
 //! independent of each other. The logarithms of the blocks' ratios are taken as normal around the
 //! logarithm of the ratio (Student's t, paired by block).
 
-use crate::looks::{Sides, nominal};
+use crate::{
+    looks::{Sides, nominal},
+    noise::Known,
+    prior::{Prior, Spread},
+};
 use statrs::distribution::{ContinuousCDF as _, StudentsT};
 
 /// Share of intervals that hold the true ratio, if the blocks' logarithms are normal.
@@ -33,12 +37,20 @@ pub(crate) struct Sample {
     /// Blocks, or as many together as `together` says.
     units: f64,
     together: f64,
+    /// Degrees of freedom of what was known before.
+    prior_freedom: f64,
     distribution: StudentsT,
 }
 
 impl Sample {
     /// Of positive ratios, at least two, in the order of the blocks.
     pub(crate) fn of(ratios: &[f64]) -> Option<Self> {
+        Self::informed(ratios, None)
+    }
+
+    /// The same with what was known of their spread. Nothing was of blocks that are taken in twos:
+    /// they are none of the independent ones that a bank holds.
+    pub(crate) fn informed(ratios: &[f64], known: Option<Known>) -> Option<Self> {
         if ratios.len() < FEWEST || !ratios.iter().all(|ratio| *ratio > 0.0 && ratio.is_finite()) {
             return None;
         }
@@ -46,24 +58,44 @@ impl Sample {
         let is_correlated =
             ratios.len() >= FEWEST_CORRELATED && correlation(&logarithms) > CORRELATED;
         match is_correlated {
-            true => Self::of_units(&in_twos(&logarithms), 2.0),
-            false => Self::of_units(&logarithms, 1.0),
+            true => Self::of_units(&in_twos(&logarithms), 2.0, None),
+            false => Self::of_units(&logarithms, 1.0, known),
         }
     }
 
-    fn of_units(units: &[f64], together: f64) -> Option<Self> {
+    fn of_units(units: &[f64], together: f64, known: Option<Known>) -> Option<Self> {
+        let own = Spread::of(units)?;
+        let spread = known.map_or(own, |known| known.moderate(own));
         let count = units.len() as f64;
-        let mean = units.iter().sum::<f64>() / count;
-        let error = (squares(units, mean) / (count - 1.0) / count).sqrt();
-        let distribution = StudentsT::new(0.0, 1.0, count - 1.0).ok()?;
-        Some(Self { mean, error, units: count, together, distribution })
+        Some(Self {
+            mean: units.iter().sum::<f64>() / count,
+            error: (spread.variance / count).sqrt(),
+            units: count,
+            together,
+            prior_freedom: spread.freedom - own.freedom,
+            distribution: StudentsT::new(0.0, 1.0, spread.freedom).ok()?,
+        })
+    }
+
+    /// What so many blocks, at least two, give where they spread as `prior` says.
+    pub(crate) fn expected(prior: Prior, blocks: u32) -> Option<Self> {
+        let units = f64::from(blocks);
+        let freedom = prior.freedom + units - 1.0;
+        Some(Self {
+            mean: 0.0,
+            error: prior.deviation / units.sqrt(),
+            units,
+            together: 1.0,
+            prior_freedom: prior.freedom,
+            distribution: StudentsT::new(0.0, 1.0, freedom).ok()?,
+        })
     }
 
     /// What as many blocks would give with the same mean and the same spread.
     pub(crate) fn with(self, blocks: u32) -> Option<Self> {
         let units = (f64::from(blocks) / self.together).floor().max(2.0);
         let error = self.error * (self.units / units).sqrt();
-        let distribution = StudentsT::new(0.0, 1.0, units - 1.0).ok()?;
+        let distribution = StudentsT::new(0.0, 1.0, units - 1.0 + self.prior_freedom).ok()?;
         Some(Self { error, units, distribution, ..self })
     }
 
@@ -74,7 +106,7 @@ impl Sample {
 
     /// Degrees of freedom.
     pub(crate) fn freedom(&self) -> f64 {
-        self.units - 1.0
+        self.units - 1.0 + self.prior_freedom
     }
 
     /// The same with at least this standard deviation between blocks: a few blocks may agree by
@@ -139,7 +171,16 @@ fn in_twos(values: &[f64]) -> Vec<f64> {
 /// than two, or for ratios that have no logarithm. Where a run was judged at several `looks`, the
 /// intervals of all of them hold the true ratio with this confidence.
 pub(crate) fn interval(ratios: &[f64], looks: &[u32]) -> Option<(f64, f64)> {
-    let sample = Sample::of(ratios)?;
+    informed_interval(ratios, looks, None)
+}
+
+/// The same with what was known of the spread.
+pub(crate) fn informed_interval(
+    ratios: &[f64],
+    looks: &[u32],
+    known: Option<Known>,
+) -> Option<(f64, f64)> {
+    let sample = Sample::informed(ratios, known)?;
     let blocks = u32::try_from(ratios.len()).ok()?;
     let reach = sample.reach(nominal(looks, blocks, 1.0 - CONFIDENCE, Sides::Two) / 2.0);
     let (low, high) = ((sample.mean - reach).exp(), (sample.mean + reach).exp());

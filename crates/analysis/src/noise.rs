@@ -2,11 +2,37 @@
 //! product, group of workloads and metric.
 
 use crate::{
-    compare::{Comparison, PhaseResult},
+    compare::{Cell, Comparison, PhaseResult},
     prior::{Prior, Spread},
 };
-use model::bank::{BankedPhase, BankedRun};
+use model::{
+    bank::{BankedPhase, BankedRun, HostClass},
+    shared::Name,
+};
 use std::collections::BTreeMap;
+
+/// A prior of no more degrees of freedom tells nothing: phases differ so much that s²/s0² has no
+/// mean, and kappa is one.
+const FEWEST_FREEDOM: f64 = 2.0;
+
+/// The noise of a class of hosts, and which product each subject of a comparison is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Noise {
+    priors: BTreeMap<Key, Prior>,
+    servers: BTreeMap<String, String>,
+    pub(crate) source: BankSource,
+}
+
+/// Where what is known of noise comes from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct BankSource {
+    /// Runs of the host class.
+    pub runs: usize,
+    /// Wall clock at the start of the latest of them, microseconds since 1970.
+    pub last_us: u64,
+    /// SHA-256 of the bank, hexadecimal.
+    pub sha256: String,
+}
 
 /// Whose noise is taken for the same.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -17,6 +43,92 @@ pub struct Key {
     pub group: String,
     /// Metric.
     pub metric: String,
+}
+
+/// What is known of the spread of a cell's blocks before they are looked at.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Known {
+    /// How earlier runs spread.
+    pub prior: Prior,
+    /// How many times their variance this comparison has, kappa; at least 1.
+    pub inflation: f64,
+}
+
+impl Noise {
+    /// What the runs of one class of hosts tell; none if there are none. `servers` has the product
+    /// of each label, `sha256` is that of the bank.
+    pub fn of(
+        runs: &[BankedRun],
+        host: &HostClass,
+        servers: BTreeMap<String, String>,
+        sha256: &str,
+    ) -> Option<Self> {
+        let runs: Vec<&BankedRun> = runs.iter().filter(|run| run.host == *host).collect();
+        let last_us = runs.iter().map(|run| run.started_us).max()?;
+        let mut priors = fitted(runs.iter().copied());
+        priors.retain(|_, prior| prior.freedom > FEWEST_FREEDOM);
+        let source = BankSource { runs: runs.len(), last_us, sha256: sha256.to_owned() };
+        Some(Self { priors, servers, source })
+    }
+
+    /// Gives every cell what is known of its spread. Kappa is that of a subject and metric.
+    pub(crate) fn tell(&self, phases: &mut [PhaseResult]) {
+        let mut found: BTreeMap<(Name, &str), Vec<(Spread, Prior)>> = BTreeMap::new();
+        for phase in phases.iter() {
+            for cell in &phase.cells {
+                let Some(prior) = self.prior(&phase.group, cell) else { continue };
+                let spread = cell.own_spread().map(|spread| (spread, prior));
+                found.entry((cell.subject.clone(), cell.metric.name)).or_default().extend(spread);
+            }
+        }
+        for phase in phases {
+            let group = phase.group.clone();
+            for cell in &mut phase.cells {
+                let Some(prior) = self.prior(&group, cell) else { continue };
+                let key = (cell.subject.clone(), cell.metric.name);
+                let all = found.get(&key).map_or(&[][..], Vec::as_slice);
+                let inflation = Prior::inflation(all);
+                let shown: f64 = all.iter().map(|(spread, _)| spread.freedom).sum();
+                let own = cell.own_spread().map_or(0.0, |spread| spread.freedom);
+                let prior = match inflation > 1.0 {
+                    // That today is noisier is known from the other phases, as well as they show.
+                    true => Prior { freedom: prior.freedom.min(shown - own), ..prior },
+                    false => prior,
+                };
+                cell.known = Some(Known { prior, inflation });
+            }
+        }
+    }
+
+    /// The prior of a cell: that of its base's product.
+    fn prior(&self, group: &str, cell: &Cell) -> Option<Prior> {
+        let key = Key {
+            server: self.servers.get(cell.base.as_deref()?)?.clone(),
+            group: group.to_owned(),
+            metric: cell.metric.name.to_owned(),
+        };
+        self.priors.get(&key).copied()
+    }
+}
+
+impl Cell {
+    /// The spread of the blocks' own ratios; none for fewer than two, or where a ratio has no
+    /// logarithm.
+    fn own_spread(&self) -> Option<Spread> {
+        let logs: Vec<f64> = self.block_ratios.iter().map(|ratio| ratio.ln()).collect();
+        Spread::of(&logs).filter(|spread| spread.variance.is_finite())
+    }
+
+    /// Standard deviation of the logarithms of the blocks' ratios; none for fewer than two.
+    pub fn own_deviation(&self) -> Option<f64> {
+        Some(self.own_spread()?.variance.sqrt())
+    }
+}
+
+impl Known {
+    pub(crate) fn moderate(&self, own: Spread) -> Spread {
+        self.prior.moderate(own, self.inflation)
+    }
 }
 
 /// The priors of some runs: each phase of each run gives one spread to its group.
@@ -40,7 +152,7 @@ pub fn fitted<'a>(runs: impl Iterator<Item = &'a BankedRun>) -> BTreeMap<Key, Pr
 pub fn banked(comparison: &Comparison, base: &str) -> Vec<BankedPhase> {
     let phase = |phase: &PhaseResult| {
         let own = phase.cells.iter().filter(|cell| cell.base.as_deref() == Some(base));
-        let claimed = own.filter(|cell| cell.metric.margin().is_some());
+        let claimed = own.filter(|cell| cell.metric.family.is_some());
         let logs = claimed.filter(|cell| cell.block_ratios.len() > 1).map(|cell| {
             let logs = cell.block_ratios.iter().map(|ratio| rounded(ratio.ln()));
             (cell.metric.name.to_owned(), logs.collect::<Vec<f64>>())
@@ -61,7 +173,7 @@ fn rounded(log: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::bank::{BANK_FORMAT, HostClass};
+    use model::bank::BANK_FORMAT;
 
     fn run(server: &str, group: &str, logs: &[f64]) -> BankedRun {
         BankedRun {

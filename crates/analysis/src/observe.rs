@@ -5,6 +5,7 @@ use crate::{
     derive::{denominator, marks, slice_marks},
     guard::Guard,
     missed::mark_of,
+    noise::Noise,
     parts::Parts,
     rate,
     sla::RULES,
@@ -40,6 +41,8 @@ pub struct Observations {
     pub measurements: Vec<Measurement>,
     /// Slices that broke.
     pub failures: Vec<Failure>,
+    /// What is known of the noise of the host.
+    pub noise: Option<Arc<Noise>>,
     pub(crate) warnings: Warnings,
     pub(crate) stepped: Stepped,
     /// Phases in which too many rounds were disturbed to judge rates and times.

@@ -166,6 +166,7 @@ mod tests {
             blocks: values.len() as u32,
             verdict: Verdict::Base,
             test: None,
+            known: None,
             reason: None,
             marks: Vec::new(),
         };

@@ -136,7 +136,7 @@ fn family(metric: &'static Metric) -> &'static str {
     }
 }
 
-fn error_rate(metric: &Metric) -> f64 {
+pub(crate) fn error_rate(metric: &Metric) -> f64 {
     if metric.family == Some(Family::Instructions) { COUNT_ERROR_RATE } else { ERROR_RATE }
 }
 

@@ -63,6 +63,8 @@ impl Compared {
         let Self { mut experiment, subjects, base } = self;
         experiment.name = format!("{}-against-itself", experiment.name);
         experiment.question = "How much does a build differ from itself on this host?".to_owned();
+        // No test is decided here, so no run may end early.
+        experiment.looks.clear();
         experiment.baseline = [(COPY.to_owned(), FIRST.to_owned())].into();
         let levels = [FIRST, AGAIN].map(str::to_owned).to_vec();
         experiment.factors.push(Factor { name: COPY.to_owned(), levels });

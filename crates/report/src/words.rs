@@ -1,7 +1,7 @@
 //! Words for metrics, verdicts and ratios that all pages share.
 
 use crate::number;
-use analysis::{Cell, Comparison, METRICS, PhaseResult, Reason, Verdict, metric_of};
+use analysis::{BankSource, Cell, Comparison, METRICS, PhaseResult, Reason, Verdict, metric_of};
 use model::{
     civil::Civil,
     grouped,
@@ -184,7 +184,16 @@ pub(crate) fn unrepeated(comparison: &Comparison) -> Option<String> {
 pub(crate) fn trust(comparison: &Comparison) -> Vec<String> {
     let mut said: Vec<String> = comparison.builds.iter().cloned().collect();
     said.extend(verdicts(comparison));
+    said.extend(comparison.bank.as_ref().map(bank));
     said
+}
+
+/// Which earlier runs told of noise.
+fn bank(source: &BankSource) -> String {
+    let runs = counted(source.runs, "run");
+    let day = Civil::of(source.last_us / 1_000_000);
+    let date = format!("{}-{:02}-{:02}", day.year, day.month, day.day);
+    format!("Tests use the noise of this host class from {runs}, {date}.")
 }
 
 /// How verdicts are decided and shown, where there are any.

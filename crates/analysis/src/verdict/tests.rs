@@ -24,6 +24,7 @@ fn cell(metric_name: &str, block_ratios: Vec<f64>) -> Cell {
         interval: None,
         verdict: Verdict::Unassessed,
         test: None,
+        known: None,
         reason: None,
         marks: Vec::new(),
     }

@@ -57,6 +57,9 @@ struct Record<'a> {
     /// The tests behind the verdict.
     #[serde(skip_serializing_if = "Option::is_none")]
     test: Option<Tested<'a>>,
+    /// What a bank told of the spread of the blocks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    noise: Option<Told<'a>>,
     reason: Option<String>,
     marks: Vec<String>,
 }
@@ -84,6 +87,20 @@ fn tested(test: &analysis::Test) -> Tested<'_> {
         error_rate: test.share.error,
         looks: &test.share.looks,
     }
+}
+
+/// Deviations are those of logarithms of ratios.
+#[derive(Serialize)]
+struct Told<'a> {
+    /// That of the cell's own blocks, s; `test` has the one that was used, and its freedom.
+    deviation: Option<f64>,
+    /// That of the bank, s0, and its degrees of freedom, d0.
+    prior_deviation: f64,
+    prior_freedom: f64,
+    /// How many times the bank's variance this comparison has, kappa.
+    inflation: f64,
+    /// SHA-256 of the bank.
+    bank: &'a str,
 }
 
 pub(super) const FORMAT: Format = Format {
@@ -160,9 +177,21 @@ fn record<'a>(
         detectable: analysis::detectable(cell),
         block_ratios: &cell.block_ratios,
         test: cell.test.as_ref().map(tested),
+        noise: told(comparison, cell),
         reason: cell.reason.as_ref().map(words::reason),
         marks: cell.marks.iter().map(ToString::to_string).collect(),
     }
+}
+
+fn told<'a>(comparison: &'a Comparison, cell: &analysis::Cell) -> Option<Told<'a>> {
+    let known = cell.known?;
+    Some(Told {
+        deviation: cell.own_deviation(),
+        prior_deviation: known.prior.deviation,
+        prior_freedom: known.prior.freedom,
+        inflation: known.inflation,
+        bank: &comparison.bank.as_ref()?.sha256,
+    })
 }
 
 /// Levels that are integers are numbers, except the names of builds and configs.

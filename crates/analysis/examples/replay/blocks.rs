@@ -1,0 +1,161 @@
+//! Where the blocks of a suite come from: a model, or the blocks of a bank.
+
+use crate::random::Random;
+use analysis::{Noise, metric};
+use model::{
+    bank::{BANK_FORMAT, BankedPhase, BankedRun, HostClass},
+    metric::Metric,
+};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Runs that a model's bank is made of, and blocks in each.
+const RUNS: usize = 20;
+const BLOCKS: usize = 5;
+
+/// One metric of one phase.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Place {
+    pub(crate) server: String,
+    pub(crate) phase: String,
+    pub(crate) group: String,
+    pub(crate) metric: String,
+}
+
+/// Logarithms of ratios of a build against itself, block by block.
+pub(crate) enum Blocks {
+    /// Normal and independent, with one deviation per place.
+    Model(Vec<(Place, f64)>),
+    /// Those that were measured: whole blocks, so that what the phases of a block share stays.
+    Bank { places: Vec<Place>, runs: Vec<BankedRun> },
+}
+
+impl Blocks {
+    /// Phases of one group, each with these metrics and deviations.
+    pub(crate) fn model(phases: usize, metrics: &[(&str, f64)]) -> Self {
+        let place = |phase: usize, metric: &str| Place {
+            server: "server".to_owned(),
+            phase: format!("p{phase:02}"),
+            group: "point".to_owned(),
+            metric: metric.to_owned(),
+        };
+        let of = |phase| metrics.iter().map(move |(name, sd)| (place(phase, name), *sd));
+        Self::Model((0..phases).flat_map(of).collect())
+    }
+
+    /// The blocks of these runs.
+    pub(crate) fn bank(runs: Vec<BankedRun>) -> Self {
+        let places: BTreeSet<Place> = runs.iter().flat_map(places).collect();
+        // A place that a run lacks could not be drawn from it.
+        let in_all = |place: &Place| {
+            let mut own = runs.iter().filter(|run| run.server == place.server);
+            own.all(|run| logs(run, place).is_some())
+        };
+        Self::Bank { places: places.into_iter().filter(in_all).collect(), runs }
+    }
+
+    pub(crate) fn places(&self) -> Vec<Place> {
+        match self {
+            Self::Model(places) => places.iter().map(|(place, _)| place.clone()).collect(),
+            Self::Bank { places, .. } => places.clone(),
+        }
+    }
+
+    /// One block, by place. Which copy of a build was called the base is arbitrary, so its sign is
+    /// drawn too.
+    pub(crate) fn draw(&self, random: &mut Random) -> Vec<f64> {
+        match self {
+            Self::Model(places) => places.iter().map(|(_, sd)| sd * random.normal()).collect(),
+            Self::Bank { places, runs } => {
+                let mut drawn: BTreeMap<&str, (&BankedRun, usize, f64)> = BTreeMap::new();
+                let mut block = |place: &Place| {
+                    let (run, index, sign) =
+                        drawn.entry(server(place, runs)).or_insert_with(|| {
+                            let own = |run: &&BankedRun| run.server == place.server;
+                            let own: Vec<&BankedRun> = runs.iter().filter(own).collect();
+                            (own[random.below(own.len())], random.next() as usize, random.sign())
+                        });
+                    let logs = logs(run, place).unwrap_or_default();
+                    *sign * logs[*index % logs.len()]
+                };
+                places.iter().map(&mut block).collect()
+            }
+        }
+    }
+
+    /// What a bank of such blocks knows, if its noise was `times` that of the suites.
+    pub(crate) fn noise(&self, times: f64) -> Option<Noise> {
+        let runs = match self {
+            Self::Bank { runs, .. } => runs.clone(),
+            Self::Model(_) => (0..RUNS).map(|run| self.model_run(run as u64, times)).collect(),
+        };
+        let servers = runs.iter().map(|run| (run.server.clone(), run.server.clone())).collect();
+        Noise::of(&runs, &runs.first()?.host.clone(), servers, "")
+    }
+
+    fn model_run(&self, seed: u64, times: f64) -> BankedRun {
+        let mut random = Random(1000 + seed);
+        let blocks: Vec<Vec<f64>> = (0..BLOCKS).map(|_| self.draw(&mut random)).collect();
+        let places = self.places();
+        let phase = |(index, place): (usize, &Place)| BankedPhase {
+            phase: place.phase.clone(),
+            group: place.group.clone(),
+            log_ratios: BTreeMap::from([(
+                place.metric.clone(),
+                blocks.iter().map(|block| times * block[index]).collect(),
+            )]),
+        };
+        BankedRun {
+            format: BANK_FORMAT,
+            run: String::new(),
+            started_us: 0,
+            host: HostClass {
+                cpu: String::new(),
+                cpus: 1,
+                kernel: String::new(),
+                virtualization: String::new(),
+                counters: String::new(),
+            },
+            dbdyno: String::new(),
+            experiment: String::new(),
+            server: places.first().map(|place| place.server.clone()).unwrap_or_default(),
+            subject: String::new(),
+            note: String::new(),
+            block_seconds: 0.0,
+            phases: places.iter().enumerate().map(phase).collect(),
+        }
+    }
+}
+
+impl Place {
+    pub(crate) fn metric(&self) -> &'static Metric {
+        metric(&self.metric).expect("a bank names metrics of dbdyno")
+    }
+}
+
+/// The server's name, as long as the runs live.
+fn server<'a>(place: &Place, runs: &'a [BankedRun]) -> &'a str {
+    let run = runs.iter().find(|run| run.server == place.server);
+    run.map_or("", |run| run.server.as_str())
+}
+
+/// The places of a run in which anything is decided.
+fn places(run: &BankedRun) -> Vec<Place> {
+    let of = |phase: &BankedPhase| {
+        let decided = |name: &&String| metric(name).is_some_and(|metric| metric.family.is_some());
+        let known = phase.log_ratios.keys().filter(decided);
+        let place = |metric: &String| Place {
+            server: run.server.clone(),
+            phase: format!("{} {}", run.server, phase.phase),
+            group: phase.group.clone(),
+            metric: metric.clone(),
+        };
+        known.map(place).collect::<Vec<Place>>()
+    };
+    run.phases.iter().flat_map(of).collect()
+}
+
+fn logs<'a>(run: &'a BankedRun, place: &Place) -> Option<&'a [f64]> {
+    let (_, name) = place.phase.split_once(' ')?;
+    let phase = run.phases.iter().find(|phase| phase.phase == name)?;
+    phase.log_ratios.get(&place.metric).map(Vec::as_slice).filter(|logs| !logs.is_empty())
+}
