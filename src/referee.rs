@@ -2,7 +2,7 @@
 
 use crate::{comparison, noise::BankChoice};
 use analysis::{Cell, Comparison, PhaseResult, Verdict};
-use model::number::counted;
+use model::{metric::Family, number};
 use runner::{Judge, Look};
 use std::path::{Path, PathBuf};
 use store::{Results, Selection};
@@ -44,9 +44,9 @@ fn look(comparison: &Comparison) -> Look {
     let blocks = cells.map(|cell| cell.blocks).max().unwrap_or(0);
     let mut sentence = format!(
         "after {}: {} of {} decided",
-        counted(blocks, "block"),
+        number::counted(blocks, "block"),
         decided.len(),
-        counted(comparison.phases.len() as u64, "test")
+        number::counted(comparison.phases.len() as u64, "test")
     );
     if !open.is_empty() {
         let mut named: Vec<String> = open.iter().take(NAMED).map(|phase| need(phase)).collect();
@@ -55,7 +55,14 @@ fn look(comparison: &Comparison) -> Look {
         }
         sentence.push_str(&format!("; open: {}", named.join(", ")));
     }
-    Look { decided: decided.iter().map(|phase| phase.phase.clone()).collect(), sentence }
+    let names = |phases: &[&PhaseResult]| phases.iter().map(|one| one.phase.clone()).collect();
+    let counts = |cell: &Cell| cell.metric.family == Some(Family::Instructions);
+    let counted = comparison.phases.iter().filter(|phase| {
+        let open = phase.cells.iter().any(|cell| counts(cell) && is_open(cell));
+        !open && phase.cells.iter().any(|cell| counts(cell) && cell.ratio.is_some())
+    });
+    let counted: Vec<&PhaseResult> = counted.collect();
+    Look { decided: names(&decided), counted: names(&counted), sentence }
 }
 
 /// Whether more blocks may decide a cell: one of a metric that the verdict of the run rests on.

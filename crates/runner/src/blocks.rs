@@ -75,7 +75,7 @@ fn look(run: &mut Run<'_>, blocks: u32, index: usize) -> Result<Next, Error> {
         return Ok(Next::End);
     }
     if schedule::may_leave(run.plan) {
-        run.decided = found.decided;
+        run.look = found;
     }
     Ok(Next::Block)
 }
@@ -132,8 +132,9 @@ fn execute(run: &mut Run<'_>, open: &Open<'_>) -> Result<(), Error> {
     let operations = run.calibration.slice_operations(run.plan);
     let mut trials = Trials::new();
     for step in schedule::steps(run.plan, open.block, &operations) {
-        let is_decided = step.measured_phase().is_some_and(|phase| run.is_decided(phase));
-        if !is_decided && step.subject().is_none_or(|subject| open.subjects.contains(&subject)) {
+        if !run.is_decided(&step)
+            && step.subject().is_none_or(|subject| open.subjects.contains(&subject))
+        {
             execute_step(run, open.block, &mut trials, &step)?;
         }
     }

@@ -18,6 +18,8 @@ pub trait Judge: fmt::Debug + Send + Sync {
 pub struct Look {
     /// Names of the phases in which nothing is open.
     pub decided: BTreeSet<String>,
+    /// Names of the phases in which nothing is open that counts of instructions decide.
+    pub counted: BTreeSet<String>,
     /// One sentence.
     pub sentence: String,
 }

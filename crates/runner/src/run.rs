@@ -3,7 +3,7 @@
 use crate::{
     Error, Observer, Progress, Stop,
     calibration::Calibration,
-    judge::Ending,
+    judge::{Ending, Look},
     ledger::{Activity, Ledger},
 };
 use dbms::{Announcement, Installed, Keeper, RunPlace};
@@ -14,6 +14,7 @@ use model::{
     experiment::Design,
     plan::{Phase, PhaseKind, Plan},
     record::{SliceRecord, SliceState},
+    schedule::Step,
     schema::Schema,
     subject::Subject,
 };
@@ -132,8 +133,8 @@ pub(crate) struct Run<'a> {
     pub(crate) ledger: Ledger,
     /// Subjects and loads whose data folders are initialized and still empty.
     pub(crate) prepared: BTreeSet<(usize, u32)>,
-    /// Names of the phases that are measured no further.
-    pub(crate) decided: BTreeSet<String>,
+    /// What the last look at the complete blocks found.
+    pub(crate) look: Look,
     /// What earlier executions of this run took, seconds by activity.
     earlier: BTreeMap<String, f64>,
     done: u64,
@@ -186,7 +187,7 @@ impl<'a> Run<'a> {
             calibration: Calibration::default(),
             ledger,
             prepared: BTreeSet::new(),
-            decided: BTreeSet::new(),
+            look: Look::default(),
             earlier,
             done: 0,
             total: slices_of(plan),
@@ -257,14 +258,17 @@ impl Run<'_> {
         self.observer.tell(&Progress::Slice { record, done: self.done, of: self.total });
     }
 
-    /// Whether a phase is measured no further.
-    pub(crate) fn is_decided(&self, phase: usize) -> bool {
-        self.plan.phases.get(phase).is_some_and(|phase| self.decided.contains(&phase.name))
+    /// Whether a step serves only what is decided already.
+    pub(crate) fn is_decided(&self, step: &Step) -> bool {
+        let phase = step.measured_phase().and_then(|phase| self.plan.phases.get(phase));
+        let known = |phases: &BTreeSet<String>| phase.is_some_and(|one| phases.contains(&one.name));
+        let only_counts = matches!(step, Step::Intrusive(_));
+        known(&self.look.decided) || only_counts && known(&self.look.counted)
     }
 
     /// Counts the slices of so many blocks that are left.
     pub(crate) fn expect(&mut self, blocks: usize) {
-        let open = |phase: &&Phase| !self.decided.contains(&phase.name);
+        let open = |phase: &&Phase| !self.look.decided.contains(&phase.name);
         let per_trial = self.plan.phases.iter().filter(open).map(|phase| slices(self.plan, phase));
         let per_block = per_trial.sum::<u64>() * self.plan.subjects.len() as u64;
         self.total = self.done + blocks as u64 * per_block;
