@@ -27,6 +27,7 @@ suite = \"quick\"
 design = \"classic\"
 rows = 20000
 blocks = 1
+seed = 42
 read_seconds = 1
 write_seconds = 1
 warmup_seconds = 0.1
