@@ -191,6 +191,7 @@ mod tests {
                 share: analysis::Share { error: 0.05, tests: 1, looks: [].into() },
             }),
             known: None,
+            together: 1,
             reason: None,
             marks: Vec::new(),
         }

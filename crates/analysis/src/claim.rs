@@ -113,7 +113,7 @@ pub(crate) struct Claim {
 
 impl Claim {
     pub(crate) fn of(cell: &Cell) -> Option<Self> {
-        Self::new(cell.metric, Sample::informed(&cell.block_ratios, cell.known)?)
+        Self::new(cell.metric, Sample::informed(&cell.block_ratios, cell.together, cell.known)?)
     }
 
     /// None for a metric without a margin.
@@ -142,7 +142,7 @@ impl Claim {
         let is_large = self.chance_of_change(self.margin) <= limit;
         match self.unchanged(test) {
             Verdict::Equivalent => Verdict::SmallChange,
-            _ if test.blocks < FEWEST_BLOCKS => Verdict::Inconclusive,
+            _ if self.is_short() => Verdict::Inconclusive,
             _ if is_large && is_better => Verdict::Improvement,
             _ if is_large && metric.kind.is_instructions() => Verdict::CodeCost,
             _ if is_large => Verdict::Regression,
@@ -154,10 +154,15 @@ impl Claim {
     /// What follows where it was not.
     pub(crate) fn unchanged(&self, test: &Test) -> Verdict {
         let is_none = self.chance_of_none() <= test.equivalence_limit(test.blocks);
-        match is_none && test.blocks >= FEWEST_BLOCKS {
+        match is_none && !self.is_short() {
             true => Verdict::Equivalent,
             false => Verdict::Inconclusive,
         }
+    }
+
+    /// Whether there are too few blocks that are independent of each other.
+    fn is_short(&self) -> bool {
+        self.sample.units() < f64::from(FEWEST_BLOCKS)
     }
 
     fn with(self, blocks: u32) -> Option<Self> {
@@ -189,6 +194,9 @@ impl Claim {
     /// Whether as many blocks decide with [`POWER`], the true change being the mean found: by a
     /// change beyond the margin, or by none.
     fn decides(&self, test: &Test, blocks: u32) -> bool {
+        if self.is_short() {
+            return false;
+        }
         let change = self.sample.mean.abs();
         let large = self.margin + self.clear(test.large_limit(blocks) / 2.0);
         change >= self.detectable(test, blocks).max(large)

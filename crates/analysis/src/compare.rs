@@ -4,7 +4,7 @@ use crate::{
     Design, Failure, METRICS, Observations, Projection,
     cells::{Cells, Replicates},
     claim::Test,
-    guard,
+    drift, guard,
     interval::{informed_interval, interval},
     marks::untold,
     metric,
@@ -112,6 +112,8 @@ pub struct Cell {
     pub test: Option<Test>,
     /// What earlier runs told of the spread of its blocks.
     pub known: Option<Known>,
+    /// Neighboring blocks that are taken together, because they agree: usually 1.
+    pub together: usize,
     /// Why there is no value or no ratio.
     pub reason: Option<Reason>,
     /// How far the value may be trusted.
@@ -258,8 +260,9 @@ pub fn conclude(phases: &mut [PhaseResult], looks: &[u32], noise: Option<&Noise>
     if let Some(noise) = noise {
         noise.tell(phases);
     }
+    drift::tell(phases);
     for cell in phases.iter_mut().flat_map(|phase| &mut phase.cells) {
-        cell.interval = informed_interval(&cell.block_ratios, looks, cell.known);
+        cell.interval = informed_interval(cell, looks);
     }
     decide(phases, looks);
 }
@@ -409,6 +412,7 @@ impl<'a> Source<'a> {
             verdict: Verdict::Invalid,
             test: None,
             known: None,
+            together: 1,
             reason: None,
             marks: Vec::new(),
         };

@@ -150,6 +150,7 @@ mod tests {
             verdict: Verdict::Unreplicated,
             test: None,
             known: None,
+            together: 1,
             reason: None,
             marks: Vec::new(),
         };

@@ -5,6 +5,8 @@
 //! logarithm of the ratio (Student's t, paired by block).
 
 use crate::{
+    compare::Cell,
+    drift,
     looks::{Sides, nominal},
     noise::Known,
     prior::{Prior, Spread},
@@ -16,16 +18,6 @@ pub const CONFIDENCE: f64 = 0.95;
 
 /// Fewest blocks that tell anything about repetition.
 const FEWEST: usize = 2;
-
-/// Correlation of neighboring blocks above which they are taken together in twos: a host that
-/// drifts lets neighbors agree, and they then say less than as many independent blocks.
-const CORRELATED: f64 = 0.3;
-
-/// Sum of squares of logarithms that differ by rounding alone.
-const ROUNDING: f64 = 1e-20;
-
-/// Fewest blocks whose correlation is looked at: enough are left if they are taken in twos.
-const FEWEST_CORRELATED: usize = 8;
 
 /// The logarithms of the ratios of several blocks.
 #[derive(Debug, Clone, Copy)]
@@ -45,22 +37,20 @@ pub(crate) struct Sample {
 impl Sample {
     /// Of positive ratios, at least two, in the order of the blocks.
     pub(crate) fn of(ratios: &[f64]) -> Option<Self> {
-        Self::informed(ratios, None)
+        let logarithms: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
+        Self::informed(ratios, drift::together(&[logarithms]), None)
     }
 
-    /// The same with what was known of their spread. Nothing was of blocks that are taken in twos:
-    /// they are none of the independent ones that a bank holds.
-    pub(crate) fn informed(ratios: &[f64], known: Option<Known>) -> Option<Self> {
+    /// The same with so many neighboring blocks taken `together`, and with what was known of their
+    /// spread. Nothing was of blocks that are taken together: they are none of the independent ones
+    /// that a bank holds.
+    pub(crate) fn informed(ratios: &[f64], together: usize, known: Option<Known>) -> Option<Self> {
         if ratios.len() < FEWEST || !ratios.iter().all(|ratio| *ratio > 0.0 && ratio.is_finite()) {
             return None;
         }
         let logarithms: Vec<f64> = ratios.iter().map(|ratio| ratio.ln()).collect();
-        let is_correlated =
-            ratios.len() >= FEWEST_CORRELATED && correlation(&logarithms) > CORRELATED;
-        match is_correlated {
-            true => Self::of_units(&in_twos(&logarithms), 2.0, None),
-            false => Self::of_units(&logarithms, 1.0, known),
-        }
+        let known = known.filter(|_| together == 1);
+        Self::of_units(&drift::joined(&logarithms, together), together as f64, known)
     }
 
     fn of_units(units: &[f64], together: f64, known: Option<Known>) -> Option<Self> {
@@ -104,6 +94,11 @@ impl Sample {
         self.error * self.units.sqrt()
     }
 
+    /// Blocks, or as many together as are independent.
+    pub(crate) fn units(&self) -> f64 {
+        self.units
+    }
+
     /// Degrees of freedom.
     pub(crate) fn freedom(&self) -> f64 {
         self.units - 1.0 + self.prior_freedom
@@ -143,45 +138,21 @@ impl Sample {
     }
 }
 
-/// Correlation of each value with the next one (lag 1).
-fn correlation(values: &[f64]) -> f64 {
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    let products = values.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum::<f64>();
-    let squares = squares(values, mean);
-    // What equal values leave is rounding.
-    if squares < ROUNDING { 0.0 } else { products / squares }
-}
-
-fn squares(values: &[f64], mean: f64) -> f64 {
-    values.iter().map(|value| (value - mean).powi(2)).sum()
-}
-
-/// Means of neighbors; of an odd number the last three are together.
-fn in_twos(values: &[f64]) -> Vec<f64> {
-    let pairs = values.len() / 2;
-    let pair = |index: usize| {
-        let end = if index + 1 == pairs { values.len() } else { 2 * index + 2 };
-        let pair = &values[2 * index..end];
-        pair.iter().sum::<f64>() / pair.len() as f64
-    };
-    (0..pairs).map(pair).collect()
-}
-
 /// Ends of the interval of [`CONFIDENCE`] for the ratio behind the blocks' ratios; none for fewer
 /// than two, or for ratios that have no logarithm. Where a run was judged at several `looks`, the
 /// intervals of all of them hold the true ratio with this confidence.
 pub(crate) fn interval(ratios: &[f64], looks: &[u32]) -> Option<(f64, f64)> {
-    informed_interval(ratios, looks, None)
+    interval_of(Sample::of(ratios)?, ratios.len(), looks)
 }
 
-/// The same with what was known of the spread.
-pub(crate) fn informed_interval(
-    ratios: &[f64],
-    looks: &[u32],
-    known: Option<Known>,
-) -> Option<(f64, f64)> {
-    let sample = Sample::informed(ratios, known)?;
-    let blocks = u32::try_from(ratios.len()).ok()?;
+/// The same for a cell, with what is known of its spread and of neighboring blocks.
+pub(crate) fn informed_interval(cell: &Cell, looks: &[u32]) -> Option<(f64, f64)> {
+    let sample = Sample::informed(&cell.block_ratios, cell.together, cell.known)?;
+    interval_of(sample, cell.block_ratios.len(), looks)
+}
+
+fn interval_of(sample: Sample, blocks: usize, looks: &[u32]) -> Option<(f64, f64)> {
+    let blocks = u32::try_from(blocks).ok()?;
     let reach = sample.reach(nominal(looks, blocks, 1.0 - CONFIDENCE, Sides::Two) / 2.0);
     let (low, high) = ((sample.mean - reach).exp(), (sample.mean + reach).exp());
     (low.is_finite() && high.is_finite()).then_some((low, high))
@@ -225,16 +196,5 @@ mod tests {
             [sample.chance_above(0.1), sample.chance_above(0.9), sample.chance_below(0.9)]
         });
         assert_eq!(sample, Some([0.0, 1.0, 0.0]));
-    }
-
-    #[test]
-    fn neighbors_that_agree_count_as_one() {
-        let drift = [1.0, 1.01, 1.02, 1.03, 1.04, 1.05, 1.06, 1.07];
-        let freedom = |ratios: &[f64]| Sample::of(ratios).map(|sample| sample.freedom());
-        assert_eq!(freedom(&drift), Some(3.0));
-        assert_eq!(freedom(&[drift.as_slice(), &[1.08]].concat()), Some(3.0));
-        assert_eq!(freedom(&drift[..7]), Some(6.0), "too few to know");
-        assert_eq!(freedom(&[1.0, 1.03, 1.0, 1.03, 1.0, 1.03, 1.0, 1.03]), Some(7.0));
-        assert_eq!(freedom(&[1.5; 8]), Some(7.0));
     }
 }

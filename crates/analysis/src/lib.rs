@@ -21,6 +21,7 @@ mod derive;
 mod design;
 pub mod diagnose;
 mod diagnosis;
+mod drift;
 mod error;
 pub mod explained;
 mod guard;

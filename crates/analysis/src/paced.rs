@@ -167,6 +167,7 @@ mod tests {
             verdict: Verdict::Base,
             test: None,
             known: None,
+            together: 1,
             reason: None,
             marks: Vec::new(),
         };

@@ -167,6 +167,7 @@ fn cell(place: &Place, block_ratios: Vec<f64>) -> Cell {
         verdict: Verdict::Unassessed,
         test: None,
         known: None,
+        together: 1,
         reason: None,
         marks: Vec::new(),
     }

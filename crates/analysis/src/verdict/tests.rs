@@ -25,6 +25,7 @@ fn cell(metric_name: &str, block_ratios: Vec<f64>) -> Cell {
         verdict: Verdict::Unassessed,
         test: None,
         known: None,
+        together: 1,
         reason: None,
         marks: Vec::new(),
     }

@@ -1,0 +1,116 @@
+//! Blocks that follow their neighbors: a host that drifts lets neighbors agree, and they then say
+//! less than as many independent ones. Such blocks are taken together, until what is together is
+//! independent of its neighbors.
+
+use crate::compare::PhaseResult;
+use model::shared::Name;
+use std::collections::BTreeMap;
+
+/// Correlation of neighbors above which a few cells are taken to drift.
+const CORRELATED: f64 = 0.3;
+
+/// Fewest blocks whose correlation a few cells tell: enough are left if they are taken in twos.
+const FEWEST_ALONE: usize = 8;
+
+/// Cells whose correlations have a mean and a spread that tell more.
+const MANY: usize = 4;
+
+/// Fewest blocks whose correlation is looked at.
+const FEWEST: usize = 4;
+
+/// Standard errors that the mean correlation of many cells lies above that of independent blocks.
+const ERRORS: f64 = 2.0;
+
+/// Sum of squares of logarithms that differ by rounding alone.
+const ROUNDING: f64 = 1e-20;
+
+/// Tells every cell how many of its blocks are taken together: what drifts, drifts in all phases of
+/// a subject and metric.
+pub(crate) fn tell(phases: &mut [PhaseResult]) {
+    let mut groups: BTreeMap<(Name, &str), Vec<Vec<f64>>> = BTreeMap::new();
+    for cell in phases.iter().flat_map(|phase| &phase.cells) {
+        let logs: Vec<f64> = cell.block_ratios.iter().map(|ratio| ratio.ln()).collect();
+        if logs.iter().all(|log| log.is_finite()) {
+            groups.entry((cell.subject.clone(), cell.metric.name)).or_default().push(logs);
+        }
+    }
+    let found: BTreeMap<_, usize> =
+        groups.into_iter().map(|(key, logs)| (key, together(&logs))).collect();
+    for cell in phases.iter_mut().flat_map(|phase| &mut phase.cells) {
+        let key = (cell.subject.clone(), cell.metric.name);
+        cell.together = found.get(&key).copied().unwrap_or(1);
+    }
+}
+
+/// How many neighboring blocks are taken together, for the logarithms of some cells.
+pub(crate) fn together(cells: &[Vec<f64>]) -> usize {
+    let mut together = 1;
+    loop {
+        let units: Vec<Vec<f64>> = cells.iter().map(|logs| joined(logs, together)).collect();
+        if !drifts(&units) {
+            return together;
+        }
+        together *= 2;
+    }
+}
+
+/// Means of so many neighbors; what is left over belongs to the last ones.
+pub(crate) fn joined(logs: &[f64], together: usize) -> Vec<f64> {
+    let units = logs.len() / together;
+    let unit = |index: usize| {
+        let end = if index + 1 == units { logs.len() } else { (index + 1) * together };
+        let unit = &logs[index * together..end];
+        unit.iter().sum::<f64>() / unit.len() as f64
+    };
+    (0..units).map(unit).collect()
+}
+
+/// Whether neighbors agree. The correlation of independent blocks has a mean of -1/n.
+fn drifts(cells: &[Vec<f64>]) -> bool {
+    let known = cells.iter().filter(|logs| logs.len() >= FEWEST);
+    let found: Vec<(f64, usize)> =
+        known.filter_map(|logs| Some((correlation(logs)?, logs.len()))).collect();
+    let count = found.len() as f64;
+    if found.len() < MANY {
+        let sum: f64 = found.iter().map(|(correlation, _)| correlation).sum();
+        let enough = found.iter().all(|(_, blocks)| *blocks >= FEWEST_ALONE);
+        return enough && sum > CORRELATED * count && !found.is_empty();
+    }
+    let above: Vec<f64> =
+        found.iter().map(|(found, blocks)| found + 1.0 / *blocks as f64).collect();
+    let mean = above.iter().sum::<f64>() / count;
+    mean > ERRORS * (squares(&above, mean) / (count - 1.0) / count).sqrt()
+}
+
+/// Correlation of each value with the next one (lag 1); none where all are equal.
+fn correlation(values: &[f64]) -> Option<f64> {
+    let mean = values.iter().sum::<f64>() / values.len() as f64;
+    let products = values.windows(2).map(|pair| (pair[0] - mean) * (pair[1] - mean)).sum::<f64>();
+    let squares = squares(values, mean);
+    // What equal values leave is rounding.
+    (squares > ROUNDING).then(|| products / squares)
+}
+
+fn squares(values: &[f64], mean: f64) -> f64 {
+    values.iter().map(|value| (value - mean).powi(2)).sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neighbors_that_agree_are_taken_together() {
+        let drift = [1.0, 1.01, 1.02, 1.03, 1.04, 1.05, 1.06, 1.07].map(f64::ln);
+        assert_eq!(together(&[drift.to_vec()]), 2);
+        assert_eq!(together(&[drift[..7].to_vec()]), 1, "too few to know");
+        let turns = [1.0, 1.03, 1.0, 1.03, 1.0, 1.03, 1.0, 1.03].map(f64::ln);
+        assert_eq!(together(&[turns.to_vec()]), 1);
+        assert_eq!(together(&[vec![0.4; 8]]), 1);
+        // Many cells tell it from four blocks, of which too little is left to decide anything.
+        let cell = |slope: f64| (0..4).map(|block| slope * f64::from(block)).collect::<Vec<_>>();
+        let cells: Vec<Vec<f64>> = [0.1, 0.2, -0.1, 0.3].map(cell).to_vec();
+        assert_eq!(together(&cells), 2);
+        assert_eq!(joined(&[1.0, 3.0, 5.0, 9.0, 13.0], 2), [2.0, 9.0]);
+    }
+}
