@@ -76,6 +76,14 @@ impl Terminal {
         self
     }
 
+    /// Takes the budget of a run into account, after [`Self::expecting`].
+    pub(crate) fn within(self, budget: Option<Duration>) -> Self {
+        if let Some(budget) = budget {
+            lock(&self.live).within(budget.as_secs_f64());
+        }
+        self
+    }
+
     /// The same for a run of this plan, whose estimate the remaining time begins with.
     pub(crate) fn expecting(mut self, plan: &Plan) -> Self {
         lock(&self.live).expect_seconds(plan.estimate.seconds);

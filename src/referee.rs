@@ -37,6 +37,10 @@ impl Judge for Referee {
 }
 
 fn look(comparison: &Comparison) -> Look {
+    if comparison.subjects.len() < 2 {
+        let sentence = "one variant: there is nothing to decide".to_owned();
+        return Look { sentence, ..Look::default() };
+    }
     let phases = comparison.phases.iter();
     let (open, decided): (Vec<_>, Vec<_>) =
         phases.partition(|phase| phase.cells.iter().any(is_open));

@@ -125,7 +125,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     };
     talk::say(&plan.experiment.question);
     let reports = if arguments.sysbench_report { Reports::Sysbench } else { Reports::None };
-    let mut terminal = Terminal::new(arguments.progress).with(reports).expecting(&plan);
+    let mut terminal =
+        Terminal::new(arguments.progress).with(reports).expecting(&plan).within(arguments.budget);
     let outcome = runner::execute(&plan, &places, &options, &stop, &mut terminal);
     drop(terminal);
     let outcome = outcome.map_err(|error| with_remedy(error, &plan, &options.results))?;

@@ -30,6 +30,13 @@ impl Live {
         self.forecast = Some(Forecast { estimate, ..Forecast::default() });
     }
 
+    /// The run is to end after so many seconds.
+    pub(super) fn within(&mut self, budget: f64) {
+        if let Some(forecast) = &mut self.forecast {
+            forecast.budget = Some(budget);
+        }
+    }
+
     /// The servers are up, so slices follow.
     pub(super) fn measuring(&mut self) {
         let now = self.elapsed().as_secs_f64();
@@ -100,6 +107,7 @@ impl Live {
 #[derive(Debug, Clone, Default)]
 struct Forecast {
     estimate: f64,
+    budget: Option<f64>,
     /// When the first servers were up.
     begin: Option<f64>,
     /// Slices that were done then: those of an earlier execution.
@@ -118,7 +126,13 @@ impl Forecast {
         (self.last, self.done, self.of) = (now, done, of);
     }
 
+    /// At most what is left of the budget: a run with one usually ends earlier than its plan.
     fn left(&self, now: f64) -> f64 {
+        let budget = self.budget.map_or(f64::INFINITY, |budget| (budget - now).max(0.0));
+        self.left_of_plan(now).min(budget)
+    }
+
+    fn left_of_plan(&self, now: f64) -> f64 {
         let Some(begin) = self.begin.filter(|_| self.of > 0) else {
             return (self.estimate - now).max(0.0);
         };
@@ -165,6 +179,15 @@ mod tests {
         live.forecast = Some(forecast);
         live.rate = (done > 0).then_some(52_215.4);
         live
+    }
+
+    #[test]
+    fn a_budget_ends_sooner_than_the_plan() {
+        let mut live = live(10, 400);
+        let left = |live: &Live| live.forecast.as_ref().unwrap().left(40.0);
+        assert!(left(&live) > 300.0);
+        live.within(100.0);
+        assert_eq!(left(&live), 60.0);
     }
 
     #[test]
