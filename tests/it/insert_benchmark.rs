@@ -268,7 +268,7 @@ fn stalls(build: &str) {
     let mut running = Running::start(&lab, failures::run(&lab, &[]));
     let (server, guest) = failures::mid_step(&mut running, " maintenance, at least");
     drop(guest);
-    let measured = |line: &str| line.contains("] thds:") && line.ends_with(" qp100");
+    let measured = |line: &str| line.contains("] thds:") && line.contains(" qp100, slice ");
     while !running.is_over() && !running.said().lines().any(measured) {
         let tasks: Vec<String> =
             probe::process_tree(&[server.pid]).iter().map(ToString::to_string).collect();

@@ -125,7 +125,7 @@ const CASES: &[Case] = &[
         lines: "expect = { rows = 2 }",
         more: "",
         code: 2,
-        parts: &["ROWS", "FAILED own on sqlite", "returned 1 rows instead of 2"],
+        parts: &["ROWS", "FAILED own on sqlite", "returned 1 row instead of 2"],
     },
     Case {
         name: "plan",

@@ -344,8 +344,8 @@ pub(crate) fn slices_per_trial(plan: &Plan) -> u64 {
 fn slices(plan: &Plan, phase: &Phase) -> u64 {
     match (phase.kind, plan.experiment.design) {
         (PhaseKind::Measure, Design::Interleaved) => plan.experiment.rounds.into(),
-        (PhaseKind::Measure, Design::Classic) => 1,
-        _ => 0,
+        (PhaseKind::Measure, Design::Classic) | (PhaseKind::Index, _) => 1,
+        (PhaseKind::Warmup | PhaseKind::Settle, _) => 0,
     }
 }
 
