@@ -146,7 +146,7 @@ const CASES: &[Case] = &[
         lines: "index = \"k_{n}\"",
         more: "[[deviation]]\nserver = \"sqlite\"\ncheck = \"plan\"\nreason = \"it knows better\"",
         code: 0,
-        parts: &["plan deviates", "(it knows better)", "0 failures, 1 documented deviations"],
+        parts: &["plan deviates", "(it knows better)", "0 failures, 1 documented deviation."],
     },
     Case {
         name: "documented for another server",
