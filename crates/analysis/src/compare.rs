@@ -11,7 +11,7 @@ use crate::{
     missed::{is_spoilt, misses},
     noise::{BankSource, Known, Noise},
     observe::one_line,
-    overall::block_means,
+    overall::mean_interval,
     ratio_only,
     reason::Reason,
     stepped::Stepped,
@@ -164,21 +164,6 @@ impl Comparison {
     pub fn mean_interval(&self, subject: &str, metric: &str) -> Option<(f64, f64)> {
         mean_interval(self.counted(), subject, metric, &self.looks)
     }
-}
-
-/// The interval for the geometric mean of a subject's ratios over some phases, from the mean of
-/// each block: what all phases share in a block does not average out over them. Absent unless every
-/// phase that compares has the same number of blocks, two at least; with `looks`, where phases
-/// leave when they are decided, the blocks that all of them have count.
-pub fn mean_interval<'a>(
-    phases: impl IntoIterator<Item = &'a PhaseResult>,
-    subject: &str,
-    metric: &str,
-    looks: &[u32],
-) -> Option<(f64, f64)> {
-    let cells = phases.into_iter().filter_map(|phase| phase.cell(subject, metric));
-    let cells: Vec<&Cell> = cells.filter(|cell| cell.ratio.is_some()).collect();
-    interval(&block_means(&cells, looks)?, looks)
 }
 
 impl PhaseResult {

@@ -2,7 +2,7 @@
 
 use crate::{
     claim::judge,
-    compare::{Cell, Comparison},
+    compare::{Cell, Comparison, PhaseResult},
     interval::interval,
     mean::geometric_mean,
     verdict::Verdict,
@@ -54,6 +54,21 @@ impl Comparison {
             verdict,
         })
     }
+}
+
+/// The interval for the geometric mean of a subject's ratios over some phases, from the mean of
+/// each block: what all phases share in a block does not average out over them. Absent unless every
+/// phase that compares has the same number of blocks, two at least; with `looks`, where phases
+/// leave when they are decided, the blocks that all of them have count.
+pub fn mean_interval<'a>(
+    phases: impl IntoIterator<Item = &'a PhaseResult>,
+    subject: &str,
+    metric: &str,
+    looks: &[u32],
+) -> Option<(f64, f64)> {
+    let cells = phases.into_iter().filter_map(|phase| phase.cell(subject, metric));
+    let cells: Vec<&Cell> = cells.filter(|cell| cell.ratio.is_some()).collect();
+    interval(&block_means(&cells, looks)?, looks)
 }
 
 /// The mean ratio of each block over some cells: what all phases share in a block does not average
