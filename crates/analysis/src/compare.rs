@@ -5,7 +5,7 @@ use crate::{
     cells::{Cells, Replicates},
     claim::Test,
     drift, guard,
-    interval::{informed_interval, interval},
+    interval::informed_interval,
     marks::untold,
     metric,
     missed::{is_spoilt, misses},
