@@ -278,7 +278,10 @@ pub(crate) fn observed(
 ) -> anyhow::Result<(Design, Observations)> {
     let run = slices.first().map_or("", |slice| slice.run.as_str());
     let plan = results.plan_of(run)?;
-    let design = Design::of(&plan);
+    let mut design = Design::of(&plan);
+    if let Some(blocks) = results.state_of(run, runner::BUDGET_SPENT)? {
+        design.end_after(blocks);
+    }
     let mut observations = observed_in(&design, slices);
     observations.noise = noise::of_run(results, (run, &plan), bank)?;
     Ok((design, observations))

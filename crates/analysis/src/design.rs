@@ -137,6 +137,15 @@ impl Design {
         self
     }
 
+    /// The budget was spent after so many blocks, whatever they say: the look there may spend what
+    /// is left of the error rate. What earlier ones spent was no more than is said now.
+    pub fn end_after(&mut self, blocks: u32) {
+        if self.looks.last().is_some_and(|last| blocks < *last) {
+            self.looks.retain(|look| *look < blocks);
+            self.looks.push(blocks);
+        }
+    }
+
     /// Labels of the bases, in the plan's order.
     pub fn bases(&self) -> Vec<&str> {
         let bases = self.subjects.iter().filter(|(_, base)| base.is_none());

@@ -124,10 +124,19 @@ pub fn observe<'a>(
     for input in slices {
         let slice = input.slice;
         let facts = facts(input.run, &slice.phase);
-        let left_out = stalled.reason(&input, &facts).or_else(|| guard.reason(&input));
-        if let Some(reason) = left_out {
+        let disturbed = guard.reason(&input);
+        if let Some(reason) = stalled.reason(&input, &facts).or(disturbed) {
             let text = format!("{{count}} slices left out: {reason}");
             found.warnings.add(place(slice), &text, 1);
+            if disturbed.is_none() || broken(slice, &facts).is_some() {
+                continue;
+            }
+            // What disturbs rates and times leaves counts of instructions as they are.
+            let mut all = Vec::new();
+            found.stepped.add(&input);
+            measure(&input, &facts, &[], &mut all);
+            all.retain(|one| crate::metric(&one.metric).is_some_and(|m| m.kind.is_instructions()));
+            found.measurements.append(&mut all);
             continue;
         }
         match (slice.state, broken(slice, &facts)) {

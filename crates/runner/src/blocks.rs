@@ -7,7 +7,7 @@ use crate::{
     instruments,
     judge::Pace,
     ledger::Activity,
-    run::{Run, slices_per_trial},
+    run::{BUDGET_SPENT, Run, slices_per_trial},
     server::data,
     slice::{self, intrusive},
     trial::Trial,
@@ -39,7 +39,7 @@ pub(crate) fn run(run: &mut Run<'_>) -> Result<(), Error> {
     let mut pace = Pace::begin();
     for (index, of_block) in open.iter().enumerate() {
         let blocks = of_block.block.index;
-        if look(run, blocks, index)? == Next::End || budget_is_spent(run, &pace, blocks) {
+        if look(run, blocks, index)? == Next::End || budget_is_spent(run, &pace, blocks)? {
             break;
         }
         if !run.plan.experiment.looks.is_empty() {
@@ -82,17 +82,18 @@ fn look(run: &mut Run<'_>, blocks: u32, index: usize) -> Result<Next, Error> {
 
 /// Whether another block would take longer than the run may; never before there are enough for a
 /// verdict.
-fn budget_is_spent(run: &mut Run<'_>, pace: &Pace, blocks: u32) -> bool {
-    let Some(budget) = run.options.ending.budget else { return false };
+fn budget_is_spent(run: &mut Run<'_>, pace: &Pace, blocks: u32) -> Result<bool, Error> {
+    let Some(budget) = run.options.ending.budget else { return Ok(false) };
     let enough = run.plan.experiment.looks.first().is_some_and(|first| blocks >= *first);
     if !enough || pace.fits(budget) {
-        return false;
+        return Ok(false);
     }
+    run.writer.note_state(BUDGET_SPENT, &blocks)?;
     run.step(&format!(
         "ends after {}: another one would take longer than the budget",
         counted(blocks, "block")
     ));
-    true
+    Ok(true)
 }
 
 /// What is left to do. In the interleaved design a block that is not whole is repeated as a whole.

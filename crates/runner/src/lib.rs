@@ -47,7 +47,7 @@ pub use explain::{Explained, Explaining, WARM_UP_MAX, explain};
 pub use host::preflight::{check_plan, host_refusals};
 pub use judge::{Ending, Judge, Look};
 pub use observer::{Observer, Progress};
-pub use run::{COMMAND, Counts, DataFolders, Options, Outcome, Resume, TIME};
+pub use run::{BUDGET_SPENT, COMMAND, Counts, DataFolders, Options, Outcome, Resume, TIME};
 pub use server::Driver;
 pub use stop::Stop;
 pub use verify::{Discrepancy, Facts, Verification, Verified, VerifiedPhase, verify};

@@ -114,6 +114,9 @@ pub const TIME: &str = "time";
 /// Key of [`Options::command`] in a run's state.
 pub const COMMAND: &str = "command";
 
+/// Key of the number of blocks after which the budget was spent, in a run's state.
+pub const BUDGET_SPENT: &str = "budget_spent";
+
 /// Everything that the parts of a run share.
 pub(crate) struct Run<'a> {
     pub(crate) plan: &'a Plan,
