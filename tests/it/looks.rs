@@ -41,8 +41,8 @@ fn a_run_whose_budget_is_spent_ends_after_the_fewest_blocks_that_decide() {
     let compared: Vec<_> = rates.filter(|row| row["variant"] != row["base"]).collect();
     assert_eq!(compared.len(), 2, "{said}");
     for row in compared {
-        assert_eq!(row["block_ratios"].as_array().unwrap().len(), 4);
-        // A busy host disturbs the rounds.
+        // A busy host disturbs rounds: a quarter of them is left out, or none is judged.
+        assert!([3, 4].contains(&row["block_ratios"].as_array().unwrap().len()), "{row}");
         if row["verdict"] != "invalid" {
             // The last look spends what is left of the error rate.
             assert_eq!(row["test"]["looks"], serde_json::json!([4]), "{row}");
