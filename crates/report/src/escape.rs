@@ -1,6 +1,5 @@
 //! Texts from outside, made harmless for each kind of reader.
 
-use crate::document::Item;
 pub(crate) use model::escape::terminal;
 
 /// JSON inside a page: nothing in it can end its element, steer or reorder what a reader sees.
@@ -32,17 +31,6 @@ pub(crate) fn spreadsheet(text: &str) -> String {
     let signs = ['=', '+', '-', '@', '＝', '＋', '－', '＠'];
     let formula = text.starts_with(['\t', '\r', '\n']) || text.trim_start().starts_with(signs);
     if formula { format!("'{text}") } else { text.to_owned() }
-}
-
-/// What can be said in plain lines of an item that only the HTML report shows in full.
-pub(crate) fn pairs(item: &Item) -> Vec<String> {
-    match item {
-        Item::Facts(facts) => {
-            facts.iter().map(|(name, value)| terminal(&format!("{name}: {value}"))).collect()
-        }
-        Item::Code(text) => text.lines().map(terminal).collect(),
-        _ => Vec::new(),
-    }
 }
 
 #[cfg(test)]

@@ -27,6 +27,7 @@ mod pages;
 mod screen;
 mod sentence;
 mod status;
+mod summary;
 mod words;
 
 pub use details::{Details, LeftOut, Overhead, Provenance, Trial};

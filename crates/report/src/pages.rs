@@ -1,6 +1,10 @@
 //! Several comparisons as several pages, with an index of them.
 
-use crate::{Details, Error, Names, Report, format, render, words};
+use crate::{
+    Details, Error, Names, Report,
+    format::{self, IndexEntry},
+    render, words,
+};
 use analysis::geometric_mean;
 use std::collections::BTreeSet;
 
@@ -14,23 +18,6 @@ pub struct PageFile {
     pub file: String,
     /// The bytes.
     pub text: String,
-}
-
-/// A line of the index.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Entry {
-    /// File of its page.
-    pub(crate) file: String,
-    /// The experiment or archive.
-    pub(crate) name: String,
-    /// Compared variants.
-    pub(crate) variants: usize,
-    /// Tests.
-    pub(crate) tests: usize,
-    /// What they are compared with.
-    pub(crate) bases: Vec<String>,
-    /// The least and the largest mean of a variant's throughput ratios.
-    pub(crate) range: Option<(f64, f64)>,
 }
 
 /// A page for each comparison, and the index, which comes last.
@@ -69,7 +56,7 @@ fn file(experiment: &str, taken: &mut BTreeSet<String>) -> String {
     file
 }
 
-fn entry(report: &Report, index: usize, file: String) -> Entry {
+fn entry(report: &Report, index: usize, file: String) -> IndexEntry {
     let own = &report.comparisons[index];
     let names = Names::of(&own.subjects, &report.view.aliases);
     let counted = own.counted();
@@ -82,7 +69,7 @@ fn entry(report: &Report, index: usize, file: String) -> Entry {
         let (low, high) = range.unwrap_or((*mean, *mean));
         Some((low.min(*mean), high.max(*mean)))
     });
-    Entry {
+    IndexEntry {
         file,
         name: own.experiment.clone(),
         variants: own.subjects.len().saturating_sub(own.bases.len()),

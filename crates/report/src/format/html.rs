@@ -7,6 +7,8 @@ mod index;
 mod items;
 mod text;
 
+pub(crate) use index::IndexEntry;
+
 use super::Format;
 use crate::{
     Colours, Report,
@@ -42,7 +44,7 @@ fn text(report: &Report, document: &Document) -> String {
 }
 
 /// The index of several reports.
-pub(crate) fn index(entries: &[crate::pages::Entry]) -> String {
+pub(crate) fn index(entries: &[IndexEntry]) -> String {
     whole(index::TITLE, Colours::Diverging, contents(&[]), index::table(entries))
 }
 

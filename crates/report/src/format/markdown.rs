@@ -30,7 +30,7 @@ fn block(item: &Item) -> String {
         Item::Paragraph(text) => escape::markdown(text),
         Item::Table(table) => lines(table).join("\n"),
         Item::Warning(text) => format!("> **warning:** {}", escape::markdown(text)),
-        other => escape::pairs(other).join("\n"),
+        other => super::plain_lines(other).join("\n"),
     }
 }
 

@@ -8,9 +8,14 @@ mod markdown;
 mod table;
 mod tsv;
 
-use crate::{Report, document::Document, page::Page};
+use crate::{
+    Report,
+    document::{Document, Item},
+    escape::terminal,
+    page::Page,
+};
 
-pub(crate) use html::index;
+pub(crate) use html::{IndexEntry, index};
 
 /// One format.
 pub struct Format {
@@ -42,4 +47,15 @@ pub static FORMATS: &[Format] = &[
 /// The format with this name.
 pub fn find(name: &str) -> Option<&'static Format> {
     FORMATS.iter().find(|format| format.name == name)
+}
+
+/// What can be said in plain lines of an item that only the HTML report shows in full.
+fn plain_lines(item: &Item) -> Vec<String> {
+    match item {
+        Item::Facts(facts) => {
+            facts.iter().map(|(name, value)| terminal(&format!("{name}: {value}"))).collect()
+        }
+        Item::Code(text) => text.lines().map(terminal).collect(),
+        _ => Vec::new(),
+    }
 }

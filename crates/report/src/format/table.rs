@@ -35,7 +35,7 @@ fn text(report: &Report, document: &Document) -> String {
             | Item::Paragraph(text) => lines.extend(wrapped(text)),
             Item::Table(table) => lines.extend(layout::lines(table, screen)),
             other => {
-                let pairs = escape::pairs(other);
+                let pairs = super::plain_lines(other);
                 lines.extend(pairs.iter().flat_map(|text| wrap(text, screen.columns, 2)));
             }
         }

@@ -7,10 +7,7 @@ mod report;
 
 use crate::{Report, document::Document};
 
-pub(crate) use insert_benchmark::{
-    document as insert_benchmark, tables as summary_tables, title as step_title,
-    warnings as summary_warnings,
-};
+pub(crate) use insert_benchmark::document as insert_benchmark;
 pub(crate) use records::{better, is_asked};
 
 /// One page.

@@ -4,7 +4,7 @@ use super::Section;
 use crate::{
     document::{Document, Item, Styled},
     inputs::Inputs,
-    page,
+    summary,
 };
 use analysis::style::{STYLES, Style};
 
@@ -18,7 +18,7 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
     document.section("rates", "Set rates");
     let styled = |style: &&dyn Style| {
         let mut inner = Document::default();
-        for summary in page::summary_tables(inputs.comparison, &columns, *style) {
+        for summary in summary::tables(inputs.comparison, &columns, *style) {
             inner.heading(3, summary.title);
             inner.items.push(Item::Sortable(summary.table));
             summary.legend.into_iter().for_each(|said| inner.paragraph(said));
@@ -26,5 +26,5 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
         Styled { name: style.name(), items: inner.items }
     };
     document.items.push(Item::Styles(STYLES.iter().map(styled).collect()));
-    document.items.extend(page::summary_warnings(inputs.comparison, &columns));
+    document.items.extend(summary::warnings(inputs.comparison, &columns));
 }

@@ -8,7 +8,7 @@ use super::Section;
 use crate::{
     document::{Document, Item},
     inputs::Inputs,
-    number, page, words,
+    number, summary, words,
 };
 use analysis::{PhaseColumn, PhaseResult};
 
@@ -32,7 +32,7 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
          each role did second by second, response times, costs and sizes.",
     );
     for step in &steps {
-        let name = page::step_title(&step.column.phase);
+        let name = summary::step_title(&step.column.phase);
         let anchor = format!("step-{}", words::slug(&step.column.phase));
         document.named_fold(anchor, title(name, step), items(inputs, step));
     }

@@ -1,12 +1,29 @@
 //! The index of several reports: one line and one link each.
 
 use super::text;
-use crate::{number, pages::Entry};
+use crate::number;
 use maud::{Markup, html};
+
+/// A line of the index.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct IndexEntry {
+    /// File of its page.
+    pub(crate) file: String,
+    /// The experiment or archive.
+    pub(crate) name: String,
+    /// Compared variants.
+    pub(crate) variants: usize,
+    /// Tests.
+    pub(crate) tests: usize,
+    /// What they are compared with.
+    pub(crate) bases: Vec<String>,
+    /// The least and the largest mean of a variant's throughput ratios.
+    pub(crate) range: Option<(f64, f64)>,
+}
 
 pub(super) const TITLE: &str = "Reports";
 
-pub(super) fn table(entries: &[Entry]) -> Markup {
+pub(super) fn table(entries: &[IndexEntry]) -> Markup {
     html! {
         article {
             header { h1 { (TITLE) } }
@@ -34,7 +51,7 @@ pub(super) fn table(entries: &[Entry]) -> Markup {
     }
 }
 
-fn line(entry: &Entry) -> Markup {
+fn line(entry: &IndexEntry) -> Markup {
     let (low, high) = entry.range.unzip();
     let ratio = |value: Option<f64>| value.map_or_else(|| "–".to_owned(), number::ratio);
     let name = if entry.name.is_empty() { &entry.file } else { &entry.name };
