@@ -1,7 +1,7 @@
 //! The tests behind a verdict, and what more blocks would do for them.
 
 use crate::{
-    compare::Cell,
+    comparison::Cell,
     interval::{CONFIDENCE, Sample},
     looks::{Sides, nominal},
     prior::Prior,

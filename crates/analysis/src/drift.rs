@@ -2,7 +2,7 @@
 //! less than as many independent ones. Such blocks are taken together, until what is together is
 //! independent of its neighbors.
 
-use crate::compare::PhaseResult;
+use crate::comparison::PhaseResult;
 use model::shared::Name;
 use std::collections::BTreeMap;
 

@@ -5,7 +5,7 @@
 //! logarithm of the ratio (Student's t, paired by block).
 
 use crate::{
-    compare::Cell,
+    comparison::Cell,
     drift,
     looks::{Sides, nominal},
     noise::Known,

@@ -2,7 +2,7 @@
 //! product, group of workloads and metric.
 
 use crate::{
-    compare::{Cell, Comparison, PhaseResult},
+    comparison::{Cell, Comparison, PhaseResult},
     prior::{Prior, Spread},
 };
 use model::{

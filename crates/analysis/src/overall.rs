@@ -2,7 +2,7 @@
 
 use crate::{
     claim::judge,
-    compare::{Cell, Comparison, PhaseResult},
+    comparison::{Cell, Comparison, PhaseResult},
     interval::interval,
     mean::geometric_mean,
     verdict::Verdict,

@@ -1,7 +1,7 @@
 //! Operations behind counts of single steps: of too few, one rare event such as a page split is
 //! most of the mean.
 
-use crate::{compare::PhaseResult, observe::Input, parts::Parts, reason::Reason};
+use crate::{comparison::PhaseResult, observe::Input, parts::Parts, reason::Reason};
 use model::{
     metric::{Kind, Metric},
     record::SliceRecord,

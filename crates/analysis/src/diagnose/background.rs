@@ -1,7 +1,7 @@
 //! The operation costs the same and the server's upkeep does not.
 
-use super::{OTHERS, Rule};
-use crate::diagnosis::{Evidence, Finding, finding};
+use super::{OTHERS, Rule, finding};
+use crate::evidence::{Evidence, Finding};
 
 pub(super) struct Background;
 

@@ -1,7 +1,7 @@
 //! The load engine itself costs more or less: replies that are larger, or that come otherwise.
 
-use super::{OTHERS, Rule};
-use crate::diagnosis::{Evidence, Finding, finding};
+use super::{OTHERS, Rule, finding};
+use crate::evidence::{Evidence, Finding};
 
 pub(super) struct Client;
 

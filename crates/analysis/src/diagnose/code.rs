@@ -1,7 +1,7 @@
 //! The server executes more or fewer instructions, or needs more or less CPU time.
 
-use super::{INSTRUCTIONS, Rule, TIME};
-use crate::diagnosis::{Evidence, Finding, finding};
+use super::{INSTRUCTIONS, Rule, TIME, finding};
+use crate::evidence::{Evidence, Finding};
 use model::metric::{Kind, Part};
 
 pub(super) struct Code;

@@ -7,7 +7,7 @@ mod stalls;
 mod storage;
 mod waits;
 
-use crate::diagnosis::{Evidence, Finding};
+use crate::evidence::{Evidence, Finding, Moved, strength};
 
 /// One kind of reason.
 pub trait Rule: Sync {
@@ -34,3 +34,18 @@ pub const RULES: &[&dyn Rule] = &[
     &background::Background,
     &client::Client,
 ];
+
+/// A finding of a rule, if there is evidence; `sentence` gets the largest move.
+fn finding(
+    rule: &dyn Rule,
+    evidence: Vec<Moved>,
+    sentence: impl Fn(&Moved) -> String,
+) -> Option<Finding> {
+    let first = evidence.first()?;
+    Some(Finding {
+        rule: rule.name(),
+        sentence: sentence(first),
+        strength: strength(first),
+        evidence,
+    })
+}

@@ -1,7 +1,7 @@
 //! The instructions explain nothing, and cycles or CPU time moved all the same.
 
-use super::{INSTRUCTIONS, Rule, TIME};
-use crate::diagnosis::{Evidence, Finding, finding};
+use super::{INSTRUCTIONS, Rule, TIME, finding};
+use crate::evidence::{Evidence, Finding};
 use model::metric::Kind;
 
 pub(super) struct Stalls;

@@ -1,7 +1,7 @@
 //! Each operation reads or writes more or less.
 
-use super::{OTHERS, Rule};
-use crate::diagnosis::{Evidence, Finding, finding};
+use super::{OTHERS, Rule, finding};
+use crate::evidence::{Evidence, Finding};
 
 pub(super) struct Storage;
 

@@ -1,7 +1,7 @@
 //! The server's tasks sleep and wake more or less often.
 
-use super::{OTHERS, Rule};
-use crate::diagnosis::{Evidence, Finding, finding};
+use super::{OTHERS, Rule, finding};
+use crate::evidence::{Evidence, Finding};
 use model::metric::Part;
 
 pub(super) struct Waits;

@@ -7,6 +7,7 @@ use crate::{
     METRICS,
     claim::{blocks_to_decide, detectable},
     metric,
+    verdict::{ERROR_RATE, FEWEST_BLOCKS, MOST_BLOCKS},
 };
 
 fn cell(metric_name: &str, block_ratios: Vec<f64>) -> Cell {
