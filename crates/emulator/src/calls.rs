@@ -4,6 +4,7 @@
 use crate::{Error, Result};
 use fs_err as fs;
 use std::{
+    collections::HashMap,
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
 };
@@ -163,6 +164,54 @@ impl Tree {
         // Of a block that was left in the middle, the rest is taken away later.
         self.blocks.iter().fold(0, |sum, block| sum.wrapping_add(block.instructions))
     }
+
+    /// What was recorded after an earlier reading of the same thread.
+    #[must_use]
+    pub fn since(mut self, earlier: &Self) -> Self {
+        // Nodes are taken for good, so those of the earlier reading come first.
+        for (node, before) in self.nodes.iter_mut().zip(&earlier.nodes) {
+            node.calls = node.calls.wrapping_sub(before.calls);
+        }
+        let place = |block: &Block| (block.node, block.start);
+        let known: HashMap<_, &Block> = earlier.blocks.iter().map(|b| (place(b), b)).collect();
+        for block in &mut self.blocks {
+            if let Some(before) = known.get(&place(block)) {
+                block.instructions = block.instructions.wrapping_sub(before.instructions);
+                block.times = block.times.wrapping_sub(before.times);
+            }
+        }
+        self.blocks.retain(|block| block.instructions != 0 || block.times != 0);
+        self.without_idle_nodes()
+    }
+
+    /// The same without nodes that did nothing and called nobody who did.
+    fn without_idle_nodes(mut self) -> Self {
+        let mut works: Vec<bool> = self.nodes.iter().map(|node| node.calls != 0).collect();
+        for block in &self.blocks {
+            works[block.node] = true;
+        }
+        // Callers come before what they call.
+        for (index, node) in self.nodes.iter().enumerate().rev() {
+            if let Some(parent) = node.parent.filter(|_| works[index]) {
+                works[parent] = true;
+            }
+        }
+        let mut places = Vec::with_capacity(works.len());
+        let mut kept = 0;
+        for works in &works {
+            places.push(kept);
+            kept += usize::from(*works);
+        }
+        let mut works = works.into_iter();
+        self.nodes.retain(|_| works.next() == Some(true));
+        for node in &mut self.nodes {
+            node.parent = node.parent.map(|parent| places[parent]);
+        }
+        for block in &mut self.blocks {
+            block.node = places[block.node];
+        }
+        self
+    }
 }
 
 fn word(bytes: &[u8], index: usize) -> u64 {
@@ -211,5 +260,43 @@ mod tests {
         let block = Block { node: 1, start: 0x6000, instructions: 90, times: 2 };
         assert_eq!((found.blocks.as_slice(), found.instructions()), ([block].as_slice(), 90));
         assert_eq!(calls.read(8).unwrap().nodes.len(), 1);
+    }
+
+    #[test]
+    fn what_was_recorded_before_is_taken_away() {
+        let node = |parent, entry, calls| Node { parent, entry, site: None, calls };
+        let block = |node, start, instructions, times| Block { node, start, instructions, times };
+        let tree = |nodes: &[Node], blocks: &[Block]| Tree {
+            nodes: nodes.to_vec(),
+            blocks: blocks.to_vec(),
+            base: 0,
+        };
+        // The second node was called before only, the third one leads to a new one.
+        let root = node(None, 0x100, 0);
+        let before = tree(
+            &[root.clone(), node(Some(0), 0x200, 3), node(Some(0), 0x300, 2)],
+            &[block(0, 0x100, 10, 1), block(1, 0x200, 30, 3), block(2, 0x300, 20, 2)],
+        );
+        let now = tree(
+            &[
+                root.clone(),
+                node(Some(0), 0x200, 3),
+                node(Some(0), 0x300, 2),
+                node(Some(2), 0x400, 5),
+            ],
+            &[
+                block(0, 0x100, 14, 2),
+                block(1, 0x200, 30, 3),
+                block(2, 0x300, 20, 2),
+                block(3, 0x400, 50, 5),
+            ],
+        );
+        let expected = tree(
+            &[root, node(Some(0), 0x300, 0), node(Some(1), 0x400, 5)],
+            &[block(0, 0x100, 4, 1), block(2, 0x400, 50, 5)],
+        );
+        assert_eq!(now.clone().since(&before), expected);
+        assert_eq!(now.clone().since(&Tree::default()), now);
+        assert_eq!(now.clone().since(&now), Tree::default());
     }
 }
