@@ -3,7 +3,7 @@
 use crate::{comparison, noise::BankChoice};
 use analysis::{Cell, Comparison, PhaseResult, Verdict};
 use model::{metric::Family, number};
-use runner::{Judge, Look};
+use runner::{Change, Judge, Look};
 use std::path::{Path, PathBuf};
 use store::{Results, Selection};
 
@@ -33,6 +33,15 @@ impl Referee {
 impl Judge for Referee {
     fn look(&self, run: &str) -> Result<Look, String> {
         self.comparison(run).map(|found| look(&found)).map_err(|error| format!("{error:#}"))
+    }
+
+    fn changes(&self, run: &str) -> Result<Vec<Change>, String> {
+        let found = self.comparison(run).map_err(|error| format!("{error:#}"))?;
+        let change = |one: analysis::InstructionChange<'_>| Change {
+            phase: one.phase.to_owned(),
+            subjects: [one.base.to_owned(), one.subject.to_owned()],
+        };
+        Ok(analysis::instruction_changes(&found).into_iter().map(change).collect())
     }
 }
 

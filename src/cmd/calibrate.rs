@@ -91,6 +91,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         data: DataFolders::Remove,
         counts: arguments.counts.map(Ways::counts),
         ending: Default::default(),
+        explain: None,
         announcement: arguments.concurrency.announce((&experiment, true))?,
         command: Vec::new(),
     };

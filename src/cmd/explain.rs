@@ -17,7 +17,7 @@ use model::{
     plan::{Phase, PhaseKind, Plan},
 };
 use report::{Report, document::Document, explained, format};
-use runner::{Counts, DataFolders, Explaining, Options, Resume, Stop};
+use runner::{Amount, Counts, DataFolders, Explaining, Options, Resume, Stop};
 use store::Results;
 
 pub(super) const VERB: Verb = Verb {
@@ -57,14 +57,13 @@ struct Arguments {
     /// The base and a variant; needed if the run has more than two
     #[arg(long, value_name = "BASE,VARIANT", value_delimiter = ',')]
     variants: Vec<String>,
-    /// Operations that are counted
+    /// Operations that are counted [default: 5000, or as many as take half a minute]
     #[arg(
         long,
         value_name = "COUNT",
-        default_value_t = 5_000,
         value_parser = clap::value_parser!(u64).range(1..=1_000_000),
     )]
-    operations: u64,
+    operations: Option<u64>,
     /// Functions in the table
     #[arg(long, value_name = "COUNT", default_value_t = 25)]
     functions: usize,
@@ -139,11 +138,13 @@ fn explained_by_runner(
         data: DataFolders::Remove,
         counts: Some(Counts::Emulated),
         ending: Default::default(),
+        explain: None,
         announcement: arguments.concurrency.announce((&name, false))?,
         command: Vec::new(),
     };
     let mut terminal = Terminal::new(arguments.progress);
-    let what = Explaining { plan, phase, subjects: &subjects, operations: arguments.operations };
+    let operations = arguments.operations.map_or(Amount::Usual, Amount::Exactly);
+    let what = Explaining { plan, phase, subjects: &subjects, operations };
     Ok(runner::explain(&what, &places, &options, &stop, &mut terminal)?)
 }
 

@@ -12,11 +12,13 @@ use crate::{
     referee::Referee,
     shell, signals, talk,
 };
+use analysis::explained::Explained;
 use anyhow::Context;
 use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
 use model::{number::counted, plan::Plan, secret};
 use plan::Catalog;
-use runner::{Counts, DataFolders, Ending, Options, Resume, Stop};
+use report::{Report, document::Document, explained, format};
+use runner::{Counts, DataFolders, Ending, ExplainChanges, Options, Resume, Stop};
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 use store::{Results, RunInfo, Selection};
 
@@ -65,6 +67,16 @@ struct Arguments {
     /// spent, such as `10m` or `2h`. Decided tests are measured no further
     #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
     budget: Option<Duration>,
+    /// Explain changes in instructions by function after the last block, the largest first, and
+    /// COUNT of them at most, or `all`. Not part of a budget. See `dbdyno explain`
+    #[arg(
+        long,
+        value_name = "COUNT",
+        num_args = 0..=1,
+        default_missing_value = EXPLAINED,
+        value_parser = most,
+    )]
+    explain: Option<usize>,
     /// How to count user instructions [default: hardware if this host permits it, otherwise
     /// emulated for embedded engines and stepped for servers]
     #[arg(long, value_enum, value_name = "WAY")]
@@ -75,6 +87,17 @@ struct Arguments {
     /// Progress display on stderr [default: bar on a terminal, otherwise plain]
     #[arg(long, value_enum, value_name = "STYLE")]
     progress: Option<ProgressStyle>,
+}
+
+/// Changes that are explained where nobody says how many: each takes some minutes.
+const EXPLAINED: &str = "3";
+
+/// A number of changes, or all.
+fn most(text: &str) -> Result<usize, String> {
+    match text {
+        "all" => Ok(usize::MAX),
+        _ => text.parse().map_err(|_| "a number or `all` is expected".to_owned()),
+    }
 }
 
 /// Ways to count user instructions.
@@ -110,16 +133,15 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     arguments.experiment.warn_of_code(&plan);
     let stop = Stop::default();
     signals::connect(&stop).context("cannot listen for Ctrl-C")?;
+    let referee = Arc::new(Referee::new(&arguments.results.results));
     let options = Options {
         exe: std::env::current_exe().context("cannot find the path of this program")?,
         results: arguments.results.results.clone(),
         resume: if arguments.resume { Resume::Yes } else { Resume::No },
         data: if arguments.keep_data { DataFolders::Keep } else { DataFolders::Remove },
         counts: arguments.counts.map(Ways::counts),
-        ending: Ending {
-            judge: Some(Arc::new(Referee::new(&arguments.results.results))),
-            budget: arguments.budget,
-        },
+        ending: Ending { judge: Some(referee.clone()), budget: arguments.budget },
+        explain: explained_changes(&arguments, &plan, &catalog, referee)?,
         announcement: arguments.concurrency.announce((&plan.experiment.name, true))?,
         command: without_secrets(shaping(&arguments), &plan),
     };
@@ -135,7 +157,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     }
     talk::say(&time_line(&outcome.time));
     let results = Results::open(&options.results)?.snapshot();
-    let selection = Selection::Run(outcome.run);
+    let selection = Selection::Run(outcome.run.clone());
     let request =
         comparison::Request { screen: Color::screen(matches), ..comparison::Request::default() };
     let table = comparison::rendered(&results, &selection, &request)?;
@@ -143,6 +165,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let file = comparison::report_file(&results);
     comparison::write_report(&results, &selection, &request, &file)?;
     talk::rendered(&table)?;
+    say_explanations(&results, &outcome.run, matches)?;
     talk::say(&format!("the report is {}", file.display()));
     if outcome.failed_slices > 0 {
         anyhow::bail!(
@@ -155,6 +178,38 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         talk::say(&format!("missed: {sentence}"));
     }
     Ok(if missed.is_empty() { Code::Done } else { Code::Missed })
+}
+
+/// What is explained after the last block, where that is asked for.
+fn explained_changes(
+    arguments: &Arguments,
+    plan: &Plan,
+    catalog: &Catalog,
+    judge: Arc<Referee>,
+) -> anyhow::Result<Option<ExplainChanges>> {
+    let usual = plan.experiment.explain.then(|| most(EXPLAINED).unwrap_or_default());
+    let Some(most) = arguments.explain.or(usual) else { return Ok(None) };
+    let servers = plan.subjects.iter().map(|subject| &subject.build.server);
+    let areas = servers.map(|server| Ok((server.clone(), catalog.areas(server)?)));
+    let areas = areas.collect::<anyhow::Result<_>>()?;
+    Ok(Some(ExplainChanges { judge, most, areas }))
+}
+
+/// The sentences of a run's explanations, as `dbdyno explain` has them.
+fn say_explanations(results: &Results, run: &str, matches: &ArgMatches) -> anyhow::Result<()> {
+    let mut document = Document::default();
+    for explanation in results.explanations(run)? {
+        document.paragraph(explained::sentence(&Explained::of(&explanation)));
+        for cold in explained::not_steady(&explanation) {
+            talk::say(&format!("warning: {cold}"));
+        }
+    }
+    if document.items.is_empty() {
+        return Ok(());
+    }
+    let table = format::find(comparison::TABLE).context("no format `table`")?;
+    let report = Report { screen: Color::screen(matches), ..Report::default() };
+    Ok(talk::data(&format!("\n{}", (table.text)(&report, &document)))?)
 }
 
 /// Numbers of blocks after which a run with a budget is judged, if its experiment names none.
@@ -223,6 +278,9 @@ fn shaping(arguments: &Arguments) -> Vec<String> {
     }
     if let Some(budget) = arguments.budget {
         add("--budget", humantime::format_duration(budget).to_string().replace(' ', ""));
+    }
+    if let Some(most) = arguments.explain {
+        add("--explain", if most == usize::MAX { "all".to_owned() } else { most.to_string() });
     }
     if let Some(way) = arguments.counts.and_then(|way| way.to_possible_value()) {
         add("--counts", way.get_name().to_owned());

@@ -91,6 +91,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         data: DataFolders::Remove,
         counts: Some(Counts::None),
         ending: Default::default(),
+        explain: None,
         announcement: arguments
             .concurrency
             .announce((&format!("verify {}", plan.experiment.name), false))?,

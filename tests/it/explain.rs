@@ -1,29 +1,52 @@
 //! `dbdyno explain`: every instruction has a function, and an injected cost is found where it is.
 
-use crate::lab::{Lab, text};
-use std::{path::PathBuf, process::Command};
+use crate::lab::{Lab, only_child, text};
+use std::{
+    io::{BufRead, BufReader},
+    path::PathBuf,
+    process::{Command, Stdio},
+};
 
-/// A run of two variants, short and not counted.
-fn run(lab: &Lab, factors: &str) -> String {
+/// A short experiment; `more` begins with keys and ends with the factors.
+fn experiment(lab: &Lab, workloads: &str, more: &str) {
     lab.write(
         "mine.toml",
         &format!(
-            "question = \"Where are the instructions?\"\nworkloads = [\"point-query\"]\n\
+            "question = \"Where are the instructions?\"\nworkloads = {workloads}\n\
              rows = 1000\nblocks = 1\nrounds = 1\nslice_seconds = 0.1\nwarmup_seconds = 0.05\n\
-             [factors]\n{factors}"
+             {more}"
         ),
     );
+}
+
+/// A run of two variants, not counted.
+fn run(lab: &Lab, factors: &str) -> String {
+    experiment(lab, "[\"point-query\"]", &format!("[factors]\n{factors}"));
     lab.succeed(&["run", "mine.toml", "--counts", "none"]);
     let runs = std::fs::read_dir(lab.path("dbdyno-results/runs")).unwrap();
     runs.flatten().next().unwrap().file_name().into_string().unwrap()
+}
+
+/// The file of an explanation of the only run.
+fn kept(lab: &Lab, number: u32) -> PathBuf {
+    let run = only_child(&lab.path("dbdyno-results/runs")).unwrap();
+    run.join(format!("explained-{number}.json"))
+}
+
+/// Whether this host has no emulator.
+fn skipped(said: &str) -> bool {
+    let skipped = said.contains("there is no `qemu-x86_64`");
+    if skipped {
+        println!("skipped: {said}");
+    }
+    skipped
 }
 
 /// None where this host has no emulator.
 fn explained(lab: &Lab, run: &str) -> Option<serde_json::Value> {
     let output = lab.run(&["explain", run, "--operations", "1000", "--format", "json"]);
     let said = text(&output.stderr);
-    if said.contains("there is no `qemu-x86_64`") {
-        println!("skipped: {said}");
+    if skipped(&said) {
         return None;
     }
     assert_eq!(output.status.code(), Some(0), "{said}");
@@ -136,4 +159,78 @@ fn what_cannot_be_explained_is_one_sentence() {
     assert_eq!(output.status.code(), Some(2));
     let said = text(&output.stderr);
     assert!(said.contains("there is no `qemu-x86_64` (Debian: package `qemu-user`)"), "{said}");
+}
+
+/// Two workloads, and three variants that differ in what they execute.
+const THREE: &str = "[factors]\nbuild = [\"sqlite\"]\nconfig = [\"rollback\", \"wal\", \"mine\"]\n\
+     [configs.mine]\nextends = \"wal\"\n[configs.mine.settings]\njournal_mode = \"MEMORY\"\n";
+
+#[test]
+fn a_run_explains_its_largest_changes_after_its_last_block() {
+    let lab = Lab::new();
+    let two = "explain = true\n[factors]\nbuild = [\"sqlite\"]\nconfig = [\"rollback\", \"wal\"]\n";
+    experiment(&lab, "[\"point-query\", \"update-index\"]", two);
+    let plan = lab.succeed(&["plan", "mine.toml"]);
+    assert!(plan.contains("the largest changes in instructions are explained"), "{plan}");
+    let output = lab.run(&["run", "mine.toml", "--explain", "1"]);
+    let (table, said) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    if skipped(&said) {
+        return;
+    }
+    // The change of an update is larger than that of a query.
+    let sentence = "`update-index` executes ";
+    let (before, after) = table.split_once(sentence).unwrap_or_else(|| panic!("{table} {said}"));
+    assert!(before.contains("relative") && after.contains(" are in pager, WAL"), "{table}");
+    assert!(kept(&lab, 1).exists() && !kept(&lab, 2).exists());
+    let report = std::fs::read_to_string(lab.path("dbdyno-results/report.html")).unwrap();
+    assert!(report.contains("Explained by function") && report.contains("virtual machine"));
+}
+
+#[test]
+fn a_run_that_cannot_be_explained_is_unharmed() {
+    let lab = Lab::new();
+    experiment(&lab, "[\"point-query\"]", THREE);
+    let mut command = lab.command(&["run", "mine.toml", "--counts", "none", "--explain"]);
+    let output = command.env("PATH", "/nowhere").output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let warning = "warning: no change will be explained: there is no `qemu-x86_64`";
+    assert_eq!(said.matches(warning).count(), 1, "{said}");
+    assert!(text(&output.stdout).contains("relative") && !kept(&lab, 1).exists());
+}
+
+#[test]
+fn an_interrupted_explanation_goes_on_with_what_is_missing() {
+    let lab = Lab::new();
+    experiment(&lab, "[\"update-index\"]", THREE);
+    let words = ["run", "mine.toml", "--progress", "plain", "--explain", "all"];
+    let mut command = lab.command(&words);
+    let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut said = String::new();
+    let explained = |said: &str| said.split_once("explaining ").map(|(_, rest)| rest.to_owned());
+    for line in BufReader::new(child.stderr.take().unwrap()).lines() {
+        said.push_str(&format!("{}\n", line.unwrap()));
+        let starts = explained(&said).map(|rest| rest.matches("starting ").count());
+        if starts == Some(3) {
+            break;
+        }
+    }
+    if skipped(&said) {
+        child.wait().unwrap();
+        return;
+    }
+    Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{said}");
+    let first = kept(&lab, 1);
+    let written = std::fs::metadata(&first).unwrap().modified().unwrap();
+    assert!(!kept(&lab, 2).exists());
+    let output = lab.run(&[&words[..], &["--resume"]].concat());
+    let resumed = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{resumed}");
+    assert!(resumed.contains("explaining 1 change by function"), "{resumed}");
+    assert!(!resumed.contains("slice 1 of"), "blocks are not repeated: {resumed}");
+    assert_eq!(std::fs::metadata(first).unwrap().modified().unwrap(), written);
+    assert!(kept(&lab, 2).exists() && !kept(&lab, 3).exists());
+    assert_eq!(text(&output.stdout).matches("`update-index` executes ").count(), 2);
 }

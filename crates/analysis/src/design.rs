@@ -221,6 +221,7 @@ mod tests {
                 design: Kind::Interleaved,
                 blocks: 1,
                 looks: Vec::new(),
+                explain: false,
                 loads: 1,
                 rounds: 1,
                 seed: 1,

@@ -51,37 +51,11 @@ pub fn diagnose(phase: &PhaseResult) -> Vec<Diagnosis> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Verdict, metric};
+    use crate::testing;
 
     fn phase(costs: &[(&str, f64, f64)]) -> PhaseResult {
-        let cell = |(name, base, value): &(&str, f64, f64)| Cell {
-            subject: "new".into(),
-            base: Some("old".into()),
-            factors: Default::default(),
-            metric: metric(name).unwrap(),
-            base_value: Some(*base),
-            value: Some(*value),
-            by_block: vec![Some(*value)],
-            ratio: Some(value / base),
-            block_ratios: Vec::new(),
-            interval: None,
-            blocks: 1,
-            verdict: Verdict::Unreplicated,
-            test: None,
-            known: None,
-            together: 1,
-            reason: None,
-            marks: Vec::new(),
-        };
-        PhaseResult {
-            phase: "p".into(),
-            workload: "p".into(),
-            group: "point".into(),
-            position: 0,
-            range: None,
-            clients: 1,
-            cells: costs.iter().map(cell).collect(),
-        }
+        let cells = costs.iter().map(|(name, base, value)| testing::cell(name, *base, *value));
+        PhaseResult { cells: cells.collect(), ..testing::phase("p") }
     }
 
     fn rules(costs: &[(&str, f64, f64)]) -> Vec<&'static str> {

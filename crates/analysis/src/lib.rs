@@ -28,6 +28,7 @@ mod error;
 mod evidence;
 pub mod explained;
 mod guard;
+mod instruction_changes;
 mod interval;
 mod looks;
 mod marks;
@@ -59,6 +60,8 @@ mod stalled;
 mod stepped;
 mod stolen;
 pub mod style;
+#[cfg(test)]
+mod testing;
 mod verdict;
 mod warning;
 
@@ -75,6 +78,7 @@ pub use design::{Design, PhaseFacts};
 pub use diagnosis::{Diagnosis, LARGE, diagnose as diagnoses};
 pub use error::{Error, Result};
 pub use evidence::{Evidence, Finding, Moved};
+pub use instruction_changes::{InstructionChange, instruction_changes};
 pub use interval::CONFIDENCE;
 pub use mean::{geometric_mean, mean_of_ratios};
 pub use merged::{Merged, merged};

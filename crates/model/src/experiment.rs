@@ -22,6 +22,9 @@ pub struct Experiment {
     /// a test that is decided then is measured no further. Empty if all blocks are measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub looks: Vec<u32>,
+    /// Whether changes in instructions are explained by function after the last block.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub explain: bool,
     /// Independent loads over which the blocks are spread.
     pub loads: u32,
     /// Slices of each workload, subject and block.

@@ -251,6 +251,13 @@ fn estimate(text: &mut String, plan: &Plan) -> std::fmt::Result {
         gib(plan.estimate.disk_bytes),
         gib(plan.estimate.memory_bytes),
     )?;
+    if plan.experiment.explain {
+        writeln!(
+            text,
+            "the largest changes in instructions are explained by function after that, each in \
+             some minutes"
+        )?;
+    }
     too_large(text, plan)
 }
 

@@ -3,6 +3,7 @@
 use crate::{
     Error, Observer, Progress, Stop, blocks,
     clock::wall_us,
+    explanation,
     host::{others, preflight},
     ledger::{Activity, Ledger},
     run::{COMMAND, Options, Outcome, Parts, Resume, Run},
@@ -45,13 +46,21 @@ pub fn execute(
     let place = places.new_run(writer.id())?;
     let parts = Parts { place, writer, installed, environment, ledger };
     let mut run = Run::new(plan, options, stop, observer, parts)?;
-    match blocks::run(&mut run) {
+    match measure_and_explain(&mut run) {
         Ok(()) => run.finish(),
         Err(error) => {
             run.abandon();
             Err(error)
         }
     }
+}
+
+fn measure_and_explain(run: &mut Run<'_>) -> Result<(), Error> {
+    let emulator = explanation::emulator(run);
+    if !explanation::is_measured(run)? {
+        blocks::run(run)?;
+    }
+    emulator.map_or(Ok(()), |emulator| explanation::explain_changes(run, emulator))
 }
 
 /// The run that is to be continued.

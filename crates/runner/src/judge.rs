@@ -1,7 +1,9 @@
-//! When a run that is judged on the way may end.
+//! When a run that is judged on the way may end, and which changes it explains then.
 
+use model::explanation::Area;
+use serde::{Deserialize, Serialize};
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fmt,
     sync::Arc,
     time::{Duration, Instant},
@@ -11,6 +13,9 @@ use std::{
 pub trait Judge: fmt::Debug + Send + Sync {
     /// What is decided in a run, by its identifier, or why that is not known.
     fn look(&self, run: &str) -> Result<Look, String>;
+
+    /// What changed in a run in the instructions of an operation, the largest change first.
+    fn changes(&self, run: &str) -> Result<Vec<Change>, String>;
 }
 
 /// What a look found.
@@ -32,6 +37,26 @@ pub struct Ending {
     /// Time for loading and measuring. No block is begun that would end later, once there are
     /// enough for a verdict.
     pub budget: Option<Duration>,
+}
+
+/// Which changes of a run are explained after its last block.
+#[derive(Debug, Clone)]
+pub struct ExplainChanges {
+    /// Says what changed.
+    pub judge: Arc<dyn Judge>,
+    /// How many of them, at most.
+    pub most: usize,
+    /// The areas of the source, by server product.
+    pub areas: BTreeMap<String, Vec<Area>>,
+}
+
+/// A phase in which a subject executes more or fewer instructions than its base.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Change {
+    /// Name of the phase.
+    pub phase: String,
+    /// Labels of the base and of the subject.
+    pub subjects: [String; 2],
 }
 
 /// The time of a run's blocks.

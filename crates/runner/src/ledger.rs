@@ -23,6 +23,8 @@ pub(crate) enum Activity {
     SingleSteps,
     /// Instructions counted under emulation, where the host has no hardware counters.
     Emulation,
+    /// Changes that are explained by function, after the last block.
+    Explanation,
     /// Waiting until servers have finished pending background work.
     Maintenance,
     /// Everything else: starts and stops, copies of data folders, calibration, bookkeeping.
@@ -39,6 +41,7 @@ impl Activity {
             Activity::Measurement => "measurement",
             Activity::SingleSteps => "single steps",
             Activity::Emulation => "emulation",
+            Activity::Explanation => "explanation",
             Activity::Maintenance => "maintenance",
             Activity::Machinery => "machinery",
         }

@@ -6,6 +6,7 @@
 //!
 //! Read [`execute`] first. Its layers are folders, each of which knows only those below it:
 //!
+//! - `explanation`: phases under the emulator, and which ones a run explains after its last block
 //! - `blocks` executes the steps that [`model::schedule`] says
 //! - `block`: what comes before and between slices: templates, calibration, maintenance
 //! - `slice`: one stretch of work with its counters
@@ -27,6 +28,7 @@ mod clock;
 mod error;
 mod execute;
 mod explain;
+mod explanation;
 mod host;
 mod instruments;
 mod judge;
@@ -43,9 +45,10 @@ mod verify;
 
 pub use error::Error;
 pub use execute::execute;
-pub use explain::{Explained, Explaining, WARM_UP_MAX, explain};
+pub use explain::{Explained, Explaining, explain};
+pub use explanation::Amount;
 pub use host::preflight::{check_plan, host_refusals};
-pub use judge::{Ending, Judge, Look};
+pub use judge::{Change, Ending, ExplainChanges, Judge, Look};
 pub use observer::{Observer, Progress};
 pub use run::{BUDGET_SPENT, COMMAND, Counts, DataFolders, Options, Outcome, Resume, TIME};
 pub use server::Driver;

@@ -3,7 +3,7 @@
 use crate::{
     Error, Observer, Progress, Stop,
     calibration::Calibration,
-    judge::{Ending, Look},
+    judge::{Ending, ExplainChanges, Look},
     ledger::{Activity, Ledger},
 };
 use dbms::{Announcement, Installed, Keeper, RunPlace};
@@ -41,6 +41,8 @@ pub struct Options {
     pub counts: Option<Counts>,
     /// When the run may end before its last block.
     pub ending: Ending,
+    /// What is explained after the last block, if anything.
+    pub explain: Option<ExplainChanges>,
     /// How this run is known to others on this host, and they to it; none where that is not known.
     pub announcement: Option<Arc<Announcement>>,
     /// Words of the command line, beside the experiment, that shape the run: for the record.

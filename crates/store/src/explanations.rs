@@ -1,7 +1,8 @@
 //! Explanations of a run: files of its folder that are added after it.
 
-use crate::{Error, Result, Results, layout, run_files::RunFiles, run_writer};
+use crate::{Error, Result, Results, RunWriter, layout, run_files::RunFiles, run_writer};
 use model::explanation::{EXPLANATION_FORMAT, Explanation};
+use std::path::PathBuf;
 
 /// Explanations of one run, at most.
 const MOST: usize = 1000;
@@ -12,13 +13,7 @@ impl Results {
     pub fn keep_explanation(&self, run: &str, explanation: &Explanation) -> Result<()> {
         let dir = self.dir().join(layout::RUNS).join(run);
         let _lock = run_writer::lock(&dir, run)?;
-        let known = self.explanations(run)?;
-        let same = |one: &Explanation| subjects(one) == subjects(explanation);
-        let place = known.iter().position(same).unwrap_or(known.len());
-        let name = name(place);
-        let bytes = serde_json::to_vec(explanation)
-            .map_err(|error| layout::malformed(&dir.join(&name), &error))?;
-        RunFiles::new(dir).write(&[(&name, bytes)])
+        keep(dir, &self.explanations(run)?, explanation)
     }
 
     /// The explanations of a run, oldest first.
@@ -38,6 +33,27 @@ impl Results {
         }
         Ok(found)
     }
+}
+
+impl RunWriter {
+    /// Adds an explanation to the run, as [`Results::keep_explanation`] does to one that is over.
+    pub fn keep_explanation(&self, explanation: &Explanation) -> Result<()> {
+        keep(self.dir().to_owned(), &self.explanations()?, explanation)
+    }
+
+    /// The explanations of the run, oldest first.
+    pub fn explanations(&self) -> Result<Vec<Explanation>> {
+        self.results().explanations(self.id())
+    }
+}
+
+fn keep(dir: PathBuf, known: &[Explanation], explanation: &Explanation) -> Result<()> {
+    let same = |one: &Explanation| subjects(one) == subjects(explanation);
+    let place = known.iter().position(same).unwrap_or(known.len());
+    let name = name(place);
+    let bytes = serde_json::to_vec(explanation)
+        .map_err(|error| layout::malformed(&dir.join(&name), &error))?;
+    RunFiles::new(dir).write(&[(&name, bytes)])
 }
 
 fn name(place: usize) -> String {

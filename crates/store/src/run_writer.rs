@@ -79,6 +79,11 @@ impl RunWriter {
         &self.info.id
     }
 
+    /// The folder that the run is in.
+    pub(crate) fn results(&self) -> &Results {
+        &self.results
+    }
+
     /// The run's folder.
     pub fn dir(&self) -> &Path {
         &self.dir

@@ -47,6 +47,7 @@ fn plan(name: &str, hash: &str) -> Plan {
             design: Design::Interleaved,
             blocks: 2,
             looks: Vec::new(),
+            explain: false,
             loads: 1,
             rounds: 2,
             seed: 42,

@@ -32,6 +32,9 @@ pub(crate) struct WireExperiment {
     /// Numbers of blocks after which the run is judged: a test that is decided then is measured no
     /// further (none: all blocks are measured).
     pub(crate) looks: Option<Vec<u32>>,
+    /// Whether the largest changes in instructions are explained by function after the last block
+    /// (false).
+    pub(crate) explain: Option<bool>,
     /// Independent loads over which the blocks are spread (1).
     pub(crate) loads: Option<Whole<u32>>,
     /// Slices of each workload, subject and block of the interleaved design (2).

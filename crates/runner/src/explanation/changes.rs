@@ -1,0 +1,188 @@
+//! After the last block: the changes in instructions that a run has found, by function.
+
+use super::{Amount, Asked, sides};
+use crate::{
+    Error,
+    judge::{Change, ExplainChanges},
+    ledger::Activity,
+    run::Run,
+};
+use emulator::Emulator;
+use model::{
+    explanation::{EXPLANATION_FORMAT, Explanation, Side},
+    number::counted,
+    plan::PhaseKind,
+};
+use std::collections::BTreeMap;
+
+/// Key of the changes that are explained, in a run's state: all blocks are measured then.
+const EXPLAINED: &str = "explained";
+
+/// The emulator, if changes are to be explained; a run need not be over to learn that it has none.
+pub(crate) fn emulator(run: &mut Run<'_>) -> Option<Emulator> {
+    run.options.explain.as_ref()?;
+    let found = Emulator::find();
+    found.map_err(|error| run.warn(&format!("no change will be explained: {error}"))).ok()
+}
+
+/// Whether an earlier execution of the run has measured its last block.
+pub(crate) fn is_measured(run: &Run<'_>) -> Result<bool, Error> {
+    Ok(run.writer.state::<Vec<Change>>(EXPLAINED)?.is_some())
+}
+
+/// Explains the largest changes, and warns of those that cannot be. Fails only where the user
+/// interrupts it; a resume makes what is missing.
+pub(crate) fn explain_changes(run: &mut Run<'_>, emulator: Emulator) -> Result<(), Error> {
+    let Some(asked) = run.options.explain.clone() else { return Ok(()) };
+    let about = emulator.about();
+    run.emulator = Some(emulator);
+    let done = run.during(Activity::Explanation, |run| all(run, &asked, &about));
+    match done {
+        Err(Error::Interrupted) => Err(Error::Interrupted),
+        Err(error) => {
+            run.warn(&format!("not all changes are explained: {error}"));
+            Ok(())
+        }
+        Ok(()) => Ok(()),
+    }
+}
+
+fn all(run: &mut Run<'_>, asked: &ExplainChanges, emulator: &str) -> Result<(), Error> {
+    let changes = missing(run, asked)?;
+    let Some(first) = changes.first() else {
+        run.step("no change in instructions is left to explain");
+        return Ok(());
+    };
+    let late = if run.options.ending.budget.is_some() { ", after the budget" } else { "" };
+    run.step(&format!(
+        "explaining {} by function{late}, the largest first, in {}",
+        counted(changes.len() as u64, "change"),
+        first.phase,
+    ));
+    let mut found = Found { emulator, asked, changes, sides: BTreeMap::new() };
+    for label in found.subjects() {
+        match found.count(run, &label) {
+            Ok(()) => found.keep_complete(run)?,
+            Err(error @ (Error::Interrupted | Error::Store(_) | Error::Files(_))) => {
+                return Err(error);
+            }
+            Err(error) => {
+                run.warn(&error.to_string());
+                found.changes.retain(|change| !change.subjects.contains(&label));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The changes to explain, without those that an earlier execution has explained.
+fn missing(run: &mut Run<'_>, asked: &ExplainChanges) -> Result<Vec<Change>, Error> {
+    let mut changes = match run.writer.state::<Vec<Change>>(EXPLAINED)? {
+        Some(known) => known,
+        None => {
+            let found = asked.judge.changes(run.writer.id()).map_err(Error::Judge)?;
+            let (loaded, filled): (Vec<_>, Vec<_>) =
+                found.into_iter().partition(|change| is_loaded(run, change));
+            if let Some(change) = filled.first() {
+                run.warn(&format!(
+                    "changes of phases whose tables the run itself fills are explained by \
+                     `dbdyno explain` alone: {}",
+                    change.phase
+                ));
+            }
+            loaded.into_iter().take(asked.most).collect()
+        }
+    };
+    run.writer.note_state(EXPLAINED, &changes)?;
+    let known = run.writer.explanations()?;
+    changes.retain(|change| {
+        let same = |one: &Explanation| {
+            let subjects = one.sides.iter().map(|side| &side.subject);
+            one.phase == change.phase && subjects.eq(&change.subjects)
+        };
+        !known.iter().any(same)
+    });
+    Ok(changes)
+}
+
+/// Whether the tables of a phase are there before the first one.
+fn is_loaded(run: &Run<'_>, change: &Change) -> bool {
+    let mut phases = run.plan.phases.iter();
+    let own = phases.find(|phase| phase.name == change.phase && phase.kind == PhaseKind::Measure);
+    own.is_some_and(|own| {
+        let schema = &own.script.schema;
+        let fills = |phase: &&model::plan::Phase| phase.script.schema == *schema;
+        !run.plan.phases.iter().filter(fills).any(|phase| phase.kind == PhaseKind::Index)
+    })
+}
+
+/// What is counted so far.
+struct Found<'a> {
+    emulator: &'a str,
+    asked: &'a ExplainChanges,
+    /// What is not explained yet.
+    changes: Vec<Change>,
+    /// By phase and subject.
+    sides: BTreeMap<(String, String), Side>,
+}
+
+impl Found<'_> {
+    /// Labels in the order in which they are counted: each base before what is compared with it.
+    fn subjects(&self) -> Vec<String> {
+        let mut labels: Vec<String> = Vec::new();
+        for label in self.changes.iter().flat_map(|change| &change.subjects) {
+            if !labels.contains(label) {
+                labels.push(label.clone());
+            }
+        }
+        labels
+    }
+
+    /// Counts the phases of a subject.
+    fn count(&mut self, run: &mut Run<'_>, label: &str) -> Result<(), Error> {
+        let plan = run.plan;
+        let mut subjects = plan.subjects.iter();
+        let Some(subject) = subjects.position(|subject| subject.label == label) else {
+            return Ok(());
+        };
+        let own = self.changes.iter().filter(|change| change.subjects.iter().any(|s| s == label));
+        let own: Vec<&Change> = own.collect();
+        if own.is_empty() {
+            return Ok(());
+        }
+        let asked = plan.phases.iter().filter_map(|phase| {
+            let change = own.iter().find(|change| change.phase == phase.name)?;
+            let base = self.sides.get(&(phase.name.clone(), change.subjects[0].clone()));
+            // The same on both sides.
+            let operations = base.map_or(Amount::Usual, |base| Amount::Exactly(base.operations));
+            Some(Asked { phase, operations })
+        });
+        let asked: Vec<Asked<'_>> = asked.collect();
+        let areas = self.asked.areas.get(&plan.subjects[subject].build.server);
+        for (phase, side) in sides(run, subject, &asked)? {
+            let side = Side { areas: areas.cloned().unwrap_or_default(), ..side };
+            self.sides.insert((phase, label.to_owned()), side);
+        }
+        Ok(())
+    }
+
+    /// Adds to the run what has both sides.
+    fn keep_complete(&mut self, run: &Run<'_>) -> Result<(), Error> {
+        let mut left = Vec::new();
+        for change in std::mem::take(&mut self.changes) {
+            let side = |label: &String| self.sides.get(&(change.phase.clone(), label.clone()));
+            let [Some(base), Some(subject)] = change.subjects.each_ref().map(side) else {
+                left.push(change);
+                continue;
+            };
+            run.writer.keep_explanation(&Explanation {
+                format: EXPLANATION_FORMAT,
+                phase: change.phase.clone(),
+                emulator: self.emulator.to_owned(),
+                sides: [base.clone(), subject.clone()],
+            })?;
+        }
+        self.changes = left;
+        Ok(())
+    }
+}
