@@ -1,4 +1,4 @@
-//! Why a phase moved: which costs per operation moved with its throughput.
+//! Why a phase moved: which costs per operation moved with it.
 
 use crate::{
     Cell, PhaseResult,
@@ -6,6 +6,7 @@ use crate::{
     evidence::{Evidence, Finding},
     verdict::Verdict,
 };
+use model::metric::{Kind, Metric};
 
 /// Ratio, up or down, from which on a change that no block repeats is large enough to be explained.
 pub const LARGE: f64 = 1.10;
@@ -17,35 +18,65 @@ pub struct Diagnosis {
     pub subject: String,
     /// Label of the base.
     pub base: String,
-    /// Throughput relative to the base.
+    /// What changed: throughput; else the server's CPU time, or its instructions.
+    pub metric: &'static Metric,
+    /// That relative to the base.
+    pub ratio: f64,
+    /// The same as a gain: below 1 is worse.
     pub effect: f64,
+    /// Of the change: decided, or large and no more.
+    pub verdict: Verdict,
     /// The reasons in the order of the rules.
     pub findings: Vec<Finding>,
+    /// Reasons that what was measured rules out, each with its evidence.
+    pub ruled_out: Vec<String>,
 }
 
-/// The diagnoses of a phase: one per subject whose throughput is decided to be better or worse, or
-/// changed by [`LARGE`] where nothing is repeated.
+/// The diagnoses of a phase: one per subject whose throughput, CPU time or instructions are decided
+/// to be better or worse, or whose throughput changed by [`LARGE`] where nothing is repeated.
 pub fn diagnose(phase: &PhaseResult) -> Vec<Diagnosis> {
-    let moved = |cell: &&Cell| {
-        let large = |ratio: f64| ratio > 0.0 && ratio.ln().abs() >= LARGE.ln();
-        cell.metric.name == "ops_per_second"
-            && match cell.verdict {
-                verdict if verdict.is_change() => verdict != Verdict::SmallChange,
-                Verdict::Unreplicated | Verdict::Unassessed => cell.ratio.is_some_and(large),
-                _ => false,
-            }
-    };
-    let diagnosis = |cell: &Cell| {
-        let evidence = Evidence::of(phase, cell)?;
-        let findings = RULES.iter().filter_map(|rule| rule.finding(&evidence));
-        Some(Diagnosis {
-            subject: cell.subject.to_string(),
-            base: cell.base.as_ref()?.to_string(),
-            effect: cell.ratio?,
-            findings: findings.collect(),
-        })
-    };
-    phase.cells.iter().filter(moved).filter_map(diagnosis).collect()
+    let mut found: Vec<Diagnosis> = Vec::new();
+    for cell in phase.cells.iter().filter(|cell| moved(cell)) {
+        // Metrics are in the order in which they count.
+        if !found.iter().any(|known| cell.subject == *known.subject) {
+            found.extend(diagnosis(phase, cell));
+        }
+    }
+    found
+}
+
+fn moved(cell: &Cell) -> bool {
+    let large = |ratio: f64| ratio > 0.0 && ratio.ln().abs() >= LARGE.ln();
+    match cell.verdict {
+        // Nothing is claimed of other metrics.
+        _ if cell.metric.family.is_none() => false,
+        verdict if verdict.is_change() => verdict != Verdict::SmallChange,
+        Verdict::Unreplicated | Verdict::Unassessed => {
+            cell.metric.kind == Kind::Rate && cell.ratio.is_some_and(large)
+        }
+        _ => false,
+    }
+}
+
+fn diagnosis(phase: &PhaseResult, cell: &Cell) -> Option<Diagnosis> {
+    let evidence = Evidence::of(phase, cell)?;
+    let (mut findings, mut ruled_out) = (Vec::new(), Vec::new());
+    for rule in RULES {
+        match rule.finding(&evidence) {
+            Some(finding) => findings.push(finding),
+            None => ruled_out.extend(rule.ruled_out(&evidence)),
+        }
+    }
+    Some(Diagnosis {
+        subject: cell.subject.to_string(),
+        base: cell.base.as_ref()?.to_string(),
+        metric: cell.metric,
+        ratio: cell.ratio?,
+        effect: evidence.effect(),
+        verdict: cell.verdict,
+        findings,
+        ruled_out,
+    })
 }
 
 #[cfg(test)]
@@ -70,7 +101,7 @@ mod tests {
         let check = |costs: &[(&str, f64, f64)], expected: &[&str]| {
             assert_eq!(rules(costs), expected, "{costs:?}");
         };
-        let instructions = "foreground_user_instructions_per_op";
+        let instructions = COUNT;
         check(&[slower, (instructions, 100.0, 160.0)], &["code"]);
         check(&[faster, (instructions, 100.0, 60.0)], &["code"]);
         // A cost that moved against the effect explains nothing.
@@ -86,7 +117,7 @@ mod tests {
         let (back, fore) = ("background_cpu_us_per_op", "foreground_cpu_us_per_op");
         check(&[slower, (fore, 50.0, 50.0), (back, 20.0, 60.0)], &["background"]);
         check(&[slower, ("client_cpu_us_per_op", 10.0, 30.0)], &["client"]);
-        check(&[("ops_per_second", 1000.0, 990.0), (instructions, 1.0, 9.0)], &[]);
+        check(&[("ops_per_second", 1000.0, 990.0), (SWITCHES, 1.0, 9.0)], &[]);
     }
 
     #[test]
@@ -105,6 +136,57 @@ mod tests {
         check(1095.0, Verdict::Unassessed, 0);
         check(1101.0, Verdict::Unassessed, 1);
         check(0.0, Verdict::Unreplicated, 0);
+    }
+
+    const COUNT: &str = "foreground_user_instructions_per_op";
+    const SWITCHES: &str = "context_switches_per_op";
+
+    /// A regression of four blocks with one cost that has a verdict and an interval.
+    fn of_blocks(cost: &str, value: f64, verdict: Verdict, ends: (f64, f64)) -> Diagnosis {
+        let mut phase = phase(&[("ops_per_second", 1000.0, 700.0), (cost, 100.0, value)]);
+        for (cell, verdict) in phase.cells.iter_mut().zip([Verdict::Regression, verdict]) {
+            cell.blocks = 4;
+            cell.verdict = verdict;
+            cell.interval = Some(ends);
+        }
+        diagnose(&phase).remove(0)
+    }
+
+    #[test]
+    fn a_cost_that_may_have_moved_by_chance_explains_nothing() {
+        use Verdict::{CodeCost, Inconclusive, Invalid, Unassessed};
+        let check = |cost: &str, verdict: Verdict, ends: (f64, f64), expected: usize| {
+            let found = of_blocks(cost, 160.0, verdict, ends);
+            assert_eq!(found.findings.len(), expected, "{cost} {verdict:?} {ends:?}");
+            assert!(found.ruled_out.is_empty(), "{:?}", found.ruled_out);
+        };
+        check(COUNT, CodeCost, (1.5, 1.7), 1);
+        check(COUNT, Inconclusive, (0.9, 2.0), 0);
+        check(COUNT, Invalid, (1.5, 1.7), 0);
+        check(SWITCHES, Unassessed, (1.2, 2.0), 1);
+        check(SWITCHES, Unassessed, (0.9, 2.0), 0);
+    }
+
+    #[test]
+    fn a_cost_that_is_known_to_be_equal_rules_its_reason_out() {
+        use Verdict::{Equivalent, Unassessed};
+        let check = |cost: &str, verdict: Verdict, ends: (f64, f64), expected: &[&str]| {
+            assert_eq!(of_blocks(cost, 101.0, verdict, ends).ruled_out, expected);
+        };
+        check(COUNT, Equivalent, (1.0, 1.015), &["code (1.01x the base's instructions)"]);
+        let switches = "waits (1.01x the base's context switches)";
+        check(SWITCHES, Unassessed, (0.95, 1.05), &[switches]);
+        check(SWITCHES, Unassessed, (0.8, 1.2), &[]);
+    }
+
+    #[test]
+    fn what_is_decided_first_is_diagnosed() {
+        let mut phase = phase(&[("ops_per_second", 1000.0, 990.0), (COUNT, 100.0, 160.0)]);
+        phase.cells[0].verdict = Verdict::Equivalent;
+        phase.cells[1].verdict = Verdict::CodeCost;
+        let found = diagnose(&phase);
+        assert_eq!((found.len(), found[0].metric.name, found[0].ratio), (1, COUNT, 1.6));
+        assert_eq!((found[0].effect, found[0].findings[0].rule), (1.0 / 1.6, "code"));
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What speaks for a reason of a change: the costs per operation that moved.
 
-use crate::{Cell, PhaseResult};
-use model::metric::Metric;
+use crate::{Cell, PhaseResult, Verdict};
+use model::metric::{Better, Metric};
 
 /// What is known of one subject in one phase.
 #[derive(Debug, Clone, Copy)]
@@ -40,7 +40,14 @@ pub struct Finding {
 impl<'a> Evidence<'a> {
     /// That of a cell which has the ratio that is to be explained.
     pub(crate) fn of(phase: &'a PhaseResult, cell: &'a Cell) -> Option<Self> {
-        Some(Self { phase, subject: &cell.subject, effect: cell.ratio? })
+        let ratio = cell.ratio?;
+        let effect = if cell.metric.better == Better::Lower { 1.0 / ratio } else { ratio };
+        Some(Self { phase, subject: &cell.subject, effect })
+    }
+
+    /// What changed, as a gain: below 1 is worse.
+    pub fn effect(&self) -> f64 {
+        self.effect
     }
 
     /// A cost and its base's, where both are known and the base's is above zero.
@@ -51,21 +58,65 @@ impl<'a> Evidence<'a> {
     }
 
     /// Those of `metrics` that moved by `margin` or more in the direction that explains the
-    /// effect: up where throughput fell, down where it rose. The largest move first.
+    /// effect: up where throughput fell, down where it rose. The largest move first. Those that may
+    /// have moved by chance are left out.
     pub fn moved_with_effect(&self, metrics: &[&str], margin: f64) -> Vec<Moved> {
         let explains = |cost: &Moved| match self.effect < 1.0 {
             true => cost.ratio >= margin,
             false => cost.ratio <= 1.0 / margin,
         };
-        let costs = metrics.iter().filter_map(|metric| self.cost(metric));
+        let shown = metrics.iter().filter(|metric| self.shows_a_move(metric));
+        let costs = shown.filter_map(|metric| self.cost(metric));
         let mut found: Vec<Moved> = costs.filter(explains).collect();
         found.sort_by(|a, b| strength(b).total_cmp(&strength(a)));
         found
     }
 
+    /// The one of `metrics` that moved most, where all that are known stayed within `margin`.
+    pub fn unmoved(&self, metrics: &[&str], margin: f64) -> Option<Moved> {
+        let known = || metrics.iter().filter(|metric| self.cost(metric).is_some());
+        let within = |ratio: f64| (1.0 / margin..=margin).contains(&ratio);
+        let stayed = |cell: &Cell| {
+            let ends = cell.interval.or(cell.ratio.map(|ratio| (ratio, ratio)));
+            cell.verdict != Verdict::Invalid
+                && ends.is_some_and(|(low, high)| within(low) && within(high))
+        };
+        if !known().all(|metric| self.cell(metric).is_some_and(stayed)) {
+            return None;
+        }
+        let costs = known().filter_map(|metric| self.cost(metric));
+        costs.max_by(|a, b| strength(a).total_cmp(&strength(b)))
+    }
+
+    /// Whether a cost is known to be below `floor` on both sides.
+    pub fn is_rare(&self, metric: &str, floor: f64) -> bool {
+        let cell = self.cell(metric).filter(|cell| cell.verdict != Verdict::Invalid);
+        let both = cell.and_then(|cell| cell.base_value.zip(cell.value));
+        both.is_some_and(|(base, value)| base.max(value) < floor)
+    }
+
+    /// Whether a cost is known to have moved, by whatever size and in whatever direction.
+    pub fn shows_a_move(&self, metric: &str) -> bool {
+        self.cell(metric).is_some_and(shows_a_move)
+    }
+
+    fn cell(&self, metric: &str) -> Option<&'a Cell> {
+        self.phase.cell(self.subject, metric)
+    }
+
     /// `more` where costs rose and `less` where they fell.
     pub fn word<'w>(&self, more: &'w str, less: &'w str) -> &'w str {
         if self.effect < 1.0 { more } else { less }
+    }
+}
+
+/// Whether a cell is no evidence of chance alone: its change is decided, or its interval is on one
+/// side of 1 where nothing is claimed of it. One block has neither.
+fn shows_a_move(cell: &Cell) -> bool {
+    match cell.verdict {
+        Verdict::Unreplicated => true,
+        Verdict::Unassessed => cell.interval.is_none_or(|(low, high)| low > 1.0 || high < 1.0),
+        verdict => verdict.is_change(),
     }
 }
 

@@ -21,10 +21,19 @@ pub fn sentence(explained: &Explained) -> String {
         "`{phase}` executes {} user instructions per operation on `{base}` and {} on `{variant}`",
         totals[0], totals[1]
     );
-    if difference.abs() < SMALL * explained.instructions[0] {
+    if is_none(difference, explained) {
         return format!("{head}: the same within {} %.", number::value(100.0 * SMALL));
     }
-    let word = if difference > 0.0 { "added" } else { "saved" };
+    match where_added(explained) {
+        Some(areas) => format!("{head}. {areas}"),
+        None => format!("{head}: {} {}.", whole(difference.abs()), word(difference)),
+    }
+}
+
+/// In which areas an operation has more or fewer instructions; none where it has as many, or where
+/// no area is known.
+pub fn where_added(explained: &Explained) -> Option<String> {
+    let difference = explained.difference();
     let same_way = |area: &&analysis::explained::AreaCost| {
         area.difference() * difference > 0.0
             && ![NOT_ATTRIBUTED, UNPLACED].contains(&area.name.as_str())
@@ -36,22 +45,27 @@ pub fn sentence(explained: &Explained) -> String {
         .take(NAMED)
         .map(|area| format!("{} are in {}", whole(area.difference().abs()), area.name))
         .collect();
-    let amount = whole(difference.abs());
-    if parts.is_empty() {
-        return format!("{head}: {amount} {word}.");
+    if parts.is_empty() || is_none(difference, explained) {
+        return None;
     }
-    let against: f64 = explained
-        .areas
-        .iter()
-        .map(|area| area.difference())
-        .filter(|own| own * difference < 0.0)
-        .sum();
+    let differences = explained.areas.iter().map(|area| area.difference());
+    let against: f64 = differences.filter(|own| own * difference < 0.0).sum();
     let other = if difference > 0.0 { "save" } else { "add" };
-    let against = match against.abs() {
-        small if small < SMALL * explained.instructions[0] => String::new(),
-        size => format!("; other areas {other} {}", whole(size)),
+    let against = match against {
+        small if is_none(small, explained) => String::new(),
+        size => format!("; other areas {other} {}", whole(size.abs())),
     };
-    format!("{head}. Of {amount} {word} instructions per operation, {}{against}.", parts.join(", "))
+    let (amount, word) = (whole(difference.abs()), word(difference));
+    let parts = parts.join(", ");
+    Some(format!("Of {amount} {word} instructions per operation, {parts}{against}."))
+}
+
+fn is_none(difference: f64, explained: &Explained) -> bool {
+    difference.abs() < SMALL * explained.instructions[0]
+}
+
+fn word(difference: f64) -> &'static str {
+    if difference > 0.0 { "added" } else { "saved" }
 }
 
 /// Instructions by area; the last row is the sum of all others.

@@ -5,16 +5,22 @@ use crate::evidence::{Evidence, Finding};
 
 pub(super) struct Client;
 
+const METRICS: [&str; 2] = ["client_user_instructions_per_op", "client_cpu_us_per_op"];
+
 impl Rule for Client {
     fn name(&self) -> &'static str {
         "client"
     }
 
     fn finding(&self, evidence: &Evidence<'_>) -> Option<Finding> {
-        let metrics = ["client_user_instructions_per_op", "client_cpu_us_per_op"];
-        let found = evidence.moved_with_effect(&metrics, OTHERS);
+        let found = evidence.moved_with_effect(&METRICS, OTHERS);
         finding(self, found, |first| {
             format!("The client costs {:.2}x the base's: replies or waits differ.", first.ratio)
         })
+    }
+
+    fn ruled_out(&self, evidence: &Evidence<'_>) -> Option<String> {
+        let stayed = evidence.unmoved(&METRICS, OTHERS)?;
+        Some(format!("the client ({:.2}x the base's cost)", stayed.ratio))
     }
 }

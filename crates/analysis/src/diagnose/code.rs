@@ -6,23 +6,24 @@ use model::metric::{Kind, Part};
 
 pub(super) struct Code;
 
+const COUNTS: [&str; 6] = [
+    "lead_user_instructions_per_op",
+    "foreground_user_instructions_per_op",
+    "server_user_instructions_per_op",
+    "lead_kernel_instructions_per_op",
+    "foreground_kernel_instructions_per_op",
+    "server_kernel_instructions_per_op",
+];
+
 impl Rule for Code {
     fn name(&self) -> &'static str {
         "code"
     }
 
     fn finding(&self, evidence: &Evidence<'_>) -> Option<Finding> {
-        let instructions = [
-            "lead_user_instructions_per_op",
-            "foreground_user_instructions_per_op",
-            "server_user_instructions_per_op",
-            "lead_kernel_instructions_per_op",
-            "foreground_kernel_instructions_per_op",
-            "server_kernel_instructions_per_op",
-        ];
         let time = ["lead_cpu_us_per_op", "foreground_cpu_us_per_op", "server_cpu_us_per_op"];
-        let mut found = evidence.moved_with_effect(&instructions, INSTRUCTIONS);
-        let counted = instructions.iter().any(|metric| evidence.cost(metric).is_some());
+        let mut found = evidence.moved_with_effect(&COUNTS, INSTRUCTIONS);
+        let counted = COUNTS.iter().any(|metric| evidence.cost(metric).is_some());
         if counted && found.is_empty() {
             // CPU time without instructions is another matter: see `stalls`.
             return None;
@@ -41,5 +42,10 @@ impl Rule for Code {
             };
             format!("{who} {does} {:.2}x the base's {what}.", first.ratio)
         })
+    }
+
+    fn ruled_out(&self, evidence: &Evidence<'_>) -> Option<String> {
+        let stayed = evidence.unmoved(&COUNTS, INSTRUCTIONS)?;
+        Some(format!("code ({:.2}x the base's instructions)", stayed.ratio))
     }
 }

@@ -16,6 +16,12 @@ pub trait Rule: Sync {
 
     /// What speaks for this reason, if anything does.
     fn finding(&self, evidence: &Evidence<'_>) -> Option<Finding>;
+
+    /// What speaks against it, where there is no finding: the reason, with its evidence in
+    /// parentheses.
+    fn ruled_out(&self, _evidence: &Evidence<'_>) -> Option<String> {
+        None
+    }
 }
 
 /// Least ratios of a cost that explains: instructions repeat within a tenth of a percent, CPU time

@@ -23,9 +23,12 @@ impl Rule for Stalls {
         let found = PAIRS.iter().find_map(|(instructions, time)| {
             let own = evidence.cost(instructions)?;
             let explains = !evidence.moved_with_effect(&[*instructions], INSTRUCTIONS).is_empty();
+            // A change of theirs that is not decided may be the reason.
+            let stayed = evidence.unmoved(&[*instructions], INSTRUCTIONS).is_some();
+            let is_known = stayed || evidence.shows_a_move(instructions);
             let mut moved = evidence.moved_with_effect(&[*time], TIME);
             moved.push(own);
-            (!explains && moved.len() > 1).then_some(moved)
+            (is_known && !explains && moved.len() > 1).then_some(moved)
         })?;
         let instructions = found.last()?.ratio;
         finding(self, found, |first| {

@@ -1,7 +1,7 @@
 //! Each operation reads or writes more or less.
 
 use super::{OTHERS, Rule, finding};
-use crate::evidence::{Evidence, Finding};
+use crate::evidence::{Evidence, Finding, Moved};
 
 pub(super) struct Storage;
 
@@ -9,24 +9,39 @@ pub(super) struct Storage;
 const REQUESTS: f64 = 0.02;
 const KIB: f64 = 0.5;
 
+const METRICS: [&str; 4] = ["reads_per_op", "read_kib_per_op", "writes_per_op", "write_kib_per_op"];
+
 impl Rule for Storage {
     fn name(&self) -> &'static str {
         "storage"
     }
 
     fn finding(&self, evidence: &Evidence<'_>) -> Option<Finding> {
-        let metrics = ["reads_per_op", "read_kib_per_op", "writes_per_op", "write_kib_per_op"];
-        let mut found = evidence.moved_with_effect(&metrics, OTHERS);
-        let floor = |cost: &crate::Moved| if cost.metric.unit == "KiB/op" { KIB } else { REQUESTS };
-        found.retain(|cost| cost.base.max(cost.value) >= floor(cost));
+        let mut found = evidence.moved_with_effect(&METRICS, OTHERS);
+        found.retain(|cost| cost.base.max(cost.value) >= floor(cost.metric.name));
         finding(self, found, |first| {
-            let what = match first.metric.name {
-                "reads_per_op" => "reads from storage",
-                "read_kib_per_op" => "bytes read",
-                "writes_per_op" => "writes to storage",
-                _ => "bytes written",
-            };
-            format!("Each operation causes {:.2}x the base's {what}.", first.ratio)
+            format!("Each operation causes {:.2}x the base's {}.", first.ratio, words(first))
         })
+    }
+
+    fn ruled_out(&self, evidence: &Evidence<'_>) -> Option<String> {
+        if METRICS.iter().all(|metric| evidence.is_rare(metric, floor(metric))) {
+            return Some(format!("storage (fewer than {REQUESTS} requests per operation)"));
+        }
+        let stayed = evidence.unmoved(&METRICS, OTHERS)?;
+        Some(format!("storage ({:.2}x the base's {})", stayed.ratio, words(&stayed)))
+    }
+}
+
+fn floor(metric: &str) -> f64 {
+    if metric.contains("_kib_") { KIB } else { REQUESTS }
+}
+
+fn words(cost: &Moved) -> &'static str {
+    match cost.metric.name {
+        "reads_per_op" => "reads from storage",
+        "read_kib_per_op" => "bytes read",
+        "writes_per_op" => "writes to storage",
+        _ => "bytes written",
     }
 }

@@ -32,4 +32,12 @@ impl Rule for Waits {
             )
         })
     }
+
+    fn ruled_out(&self, evidence: &Evidence<'_>) -> Option<String> {
+        if evidence.is_rare(OF_SERVER, FLOOR) {
+            return Some(format!("waits (fewer than {FLOOR} context switches per operation)"));
+        }
+        let stayed = evidence.unmoved(&[OF_SERVER], OTHERS)?;
+        Some(format!("waits ({:.2}x the base's context switches)", stayed.ratio))
+    }
 }

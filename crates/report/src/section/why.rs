@@ -3,10 +3,11 @@
 use super::Section;
 use crate::{
     document::{Cell, Column, Document, Item, Row, Table},
+    explained,
     inputs::Inputs,
     number, words,
 };
-use analysis::{Diagnosis, PhaseResult};
+use analysis::{Diagnosis, PhaseResult, Verdict, explained::Explained};
 use model::metric::{Better, Kind, Metric, Part};
 
 /// Groups that are shown; the tests with the largest changes come first.
@@ -19,7 +20,8 @@ const COSTS: usize = 6;
 struct Group<'a> {
     phase: &'a PhaseResult,
     base: String,
-    slower: bool,
+    metric: &'static Metric,
+    worse: bool,
     /// Name of the first rule, or empty.
     rule: &'static str,
     diagnoses: Vec<Diagnosis>,
@@ -38,17 +40,18 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
     tests.retain(|groups| !groups.is_empty());
     if tests.is_empty() {
         document.paragraph(format!(
-            "No test has a verdict of slower or faster, and no test measured once changed by \
-             a factor of {large}."
+            "No test has a verdict of worse or better in throughput, CPU time or instructions, \
+             and the throughput of no test measured once changed by a factor of {large}."
         ));
         return;
     }
     tests.sort_by(|a, b| largest(b).total_cmp(&largest(a)));
     document.paragraph(format!(
-        "Costs per operation that changed together with throughput, by test, largest change \
-         first: for changes that are decided, or by a factor of {large} where a test was \
-         measured once. A cost that changed with it need not be the cause, \
-         but is a place to start."
+        "Costs per operation that changed together with a test, largest change first. Tests are \
+         those in which throughput, else the server's CPU time or instructions are decided to have \
+         changed; a test that was measured once is here if its throughput changed by a factor of \
+         {large}. Costs that may have changed by chance are left out. A cost that changed with a \
+         test need not be the cause, but is a place to start."
     ));
     let groups: Vec<Group<'_>> = tests.into_iter().flatten().collect();
     groups.iter().take(SHOWN).for_each(|group| told(inputs, group, document));
@@ -73,13 +76,18 @@ fn groups(phase: &PhaseResult) -> Vec<Group<'_>> {
     let mut groups: Vec<Group<'_>> = Vec::new();
     for diagnosis in analysis::diagnoses(phase) {
         let rule = diagnosis.findings.first().map_or("", |finding| finding.rule);
-        let (base, slower) = (diagnosis.base.clone(), diagnosis.effect < 1.0);
+        let (base, metric) = (diagnosis.base.clone(), diagnosis.metric);
+        let worse = diagnosis.effect < 1.0;
         let same = |group: &&mut Group<'_>| {
-            (&group.base, group.slower, group.rule) == (&base, slower, rule)
+            let known = (&group.base, group.metric.name, group.worse, group.rule);
+            known == (&base, metric.name, worse, rule)
         };
         match groups.iter_mut().find(same) {
             Some(group) => group.diagnoses.push(diagnosis),
-            None => groups.push(Group { phase, base, slower, rule, diagnoses: vec![diagnosis] }),
+            None => {
+                let diagnoses = vec![diagnosis];
+                groups.push(Group { phase, base, metric, worse, rule, diagnoses });
+            }
         }
     }
     groups.sort_by_key(|group| std::cmp::Reverse(group.diagnoses.len()));
@@ -88,8 +96,10 @@ fn groups(phase: &PhaseResult) -> Vec<Group<'_>> {
 
 fn told(inputs: &Inputs<'_>, group: &Group<'_>, document: &mut Document) {
     match group.diagnoses.as_slice() {
-        [one] => self::one(group.phase, one, document),
-        several => document.fold(title(inputs, group), vec![Item::Sortable(table(several))]),
+        [one] => self::one(inputs, group.phase, one, document),
+        several => {
+            document.fold(title(inputs, group), vec![Item::Sortable(table(group.metric, several))])
+        }
     }
 }
 
@@ -98,11 +108,16 @@ fn title(inputs: &Inputs<'_>, group: &Group<'_>) -> String {
     let families = inputs.families();
     let family = families.iter().find(|(base, _)| *base == group.base);
     let measured = |variant: &&&str| {
-        let cell = group.phase.cell(variant, words::THROUGHPUT);
+        let cell = group.phase.cell(variant, group.metric.name);
         cell.is_some_and(|cell| cell.ratio.is_some())
     };
     let all = family.map_or(0, |(_, variants)| variants.iter().filter(measured).count());
-    let effects = group.diagnoses.iter().map(|diagnosis| diagnosis.effect);
+    let ratios = group.diagnoses.iter().map(|diagnosis| diagnosis.ratio);
+    let words = if group.metric.name == words::THROUGHPUT {
+        ["slower", "faster"]
+    } else {
+        ["more expensive", "cheaper"]
+    };
     let first = group.diagnoses.iter().find_map(|d| d.findings.first()?.evidence.first());
     let reason = first.map_or_else(
         || "no cost that was measured changed with it".to_owned(),
@@ -112,14 +127,25 @@ fn title(inputs: &Inputs<'_>, group: &Group<'_>) -> String {
         },
     );
     format!(
-        "`{}`: {} of {} {} than `{}`, {} throughput: {reason}.",
+        "`{}`: {} of {} {} than `{}`, {} {}{}: {reason}.",
         group.phase.phase,
         group.diagnoses.len(),
         words::variants(all),
-        if group.slower { "slower" } else { "faster" },
+        words[usize::from(!group.worse)],
         group.base,
-        range(effects),
+        range(ratios),
+        words::long_title(group.metric),
+        group.diagnoses.first().map_or("", certainty),
     )
+}
+
+/// What is said of a change without a verdict.
+fn certainty(diagnosis: &Diagnosis) -> &'static str {
+    match diagnosis.verdict {
+        Verdict::Unreplicated => " (measured once)",
+        Verdict::Unassessed => " (without a verdict)",
+        _ => "",
+    }
 }
 
 /// From the least to the largest ratio.
@@ -139,39 +165,46 @@ fn moved(diagnosis: &Diagnosis, metric: &str) -> Option<f64> {
     evidence.find(|cost| cost.metric.name == metric).map(|cost| cost.ratio)
 }
 
-/// A line per variant: throughput and the costs that changed with it, relative to the base.
-fn table(diagnoses: &[Diagnosis]) -> Table {
+/// A line per variant: what changed, and the costs that changed with it, relative to the base.
+fn table(changed: &'static Metric, diagnoses: &[Diagnosis]) -> Table {
     let mut metrics: Vec<&'static Metric> = Vec::new();
     let findings = diagnoses.iter().flat_map(|diagnosis| &diagnosis.findings);
     for cost in findings.flat_map(|finding| &finding.evidence) {
-        if !metrics.iter().any(|known| known.name == cost.metric.name) {
+        if cost.metric.name != changed.name && !metrics.iter().any(|m| m.name == cost.metric.name) {
             metrics.push(cost.metric);
         }
     }
     metrics.truncate(COSTS);
     let mut columns = vec![Column::words("variant")];
-    columns.push(Column::ratios("throughput", Better::Higher));
+    columns.push(Column::ratios(words::long_title(changed), changed.better));
     let cost = |metric: &&Metric| Column::ratios(words::long_title(metric), metric.better);
     columns.extend(metrics.iter().map(cost));
     let row = |diagnosis: &Diagnosis| {
         let costs = metrics.iter().map(|metric| moved(diagnosis, metric.name));
         let costs = costs.map(|ratio| ratio.map_or(Cell::Missing, Cell::Ratio));
-        Row::named(&diagnosis.subject, [Cell::Ratio(diagnosis.effect)].into_iter().chain(costs))
+        Row::named(&diagnosis.subject, [Cell::Ratio(diagnosis.ratio)].into_iter().chain(costs))
     };
     Table { columns, rows: diagnoses.iter().map(row).collect() }
 }
 
-fn one(phase: &PhaseResult, diagnosis: &Diagnosis, document: &mut Document) {
-    let reason = diagnosis.findings.first().map_or_else(
+fn one(inputs: &Inputs<'_>, phase: &PhaseResult, diagnosis: &Diagnosis, document: &mut Document) {
+    let mut reason = diagnosis.findings.first().map_or_else(
         || "No cost that was measured changed with it.".to_owned(),
         |finding| finding.sentence.clone(),
     );
+    let mut areas = areas(inputs, phase, diagnosis);
+    if let Some(areas) = areas.take_if(|_| is_of_instructions(diagnosis)) {
+        reason = format!("{reason} {areas}");
+    }
     let title = format!(
-        "`{}`: `{}` reaches {}x the throughput of `{}`. {reason}",
+        "`{}`: `{}` {} {}x the {} of `{}`{}. {reason}",
         phase.phase,
         diagnosis.subject,
-        number::ratio(diagnosis.effect),
+        if diagnosis.metric.name == words::THROUGHPUT { "reaches" } else { "needs" },
+        number::ratio(diagnosis.ratio),
+        words::long_title(diagnosis.metric),
         diagnosis.base,
+        certainty(diagnosis),
     );
     let mut items = Vec::new();
     for finding in &diagnosis.findings {
@@ -182,6 +215,11 @@ fn one(phase: &PhaseResult, diagnosis: &Diagnosis, document: &mut Document) {
         });
         items.push(Item::Table(Table { columns: columns(diagnosis), rows: rows.collect() }));
     }
+    if !diagnosis.ruled_out.is_empty() {
+        let ruled_out = diagnosis.ruled_out.join(", ");
+        items.push(Item::Paragraph(format!("Not the reason: {ruled_out}.")));
+    }
+    items.extend(areas.map(Item::Paragraph));
     let time = identity(phase, diagnosis);
     if time.len() > 1 {
         items.push(Item::Paragraph("Time per operation, by part:".to_owned()));
@@ -192,6 +230,22 @@ fn one(phase: &PhaseResult, diagnosis: &Diagnosis, document: &mut Document) {
     } else {
         document.fold(title, items);
     }
+}
+
+/// Where the instructions are, as far as the run was explained.
+fn areas(inputs: &Inputs<'_>, phase: &PhaseResult, diagnosis: &Diagnosis) -> Option<String> {
+    let explanation = inputs.details.explanations.iter().find(|one| {
+        let [base, variant] = one.sides.each_ref().map(|side| side.subject.as_str());
+        (one.phase.as_str(), base, variant)
+            == (phase.phase.as_str(), &*diagnosis.base, &*diagnosis.subject)
+    })?;
+    explained::where_added(&Explained::of(explanation))
+}
+
+/// Whether the first reason, or what changed, is the code that is executed.
+fn is_of_instructions(diagnosis: &Diagnosis) -> bool {
+    let first = diagnosis.findings.first();
+    first.map_or(diagnosis.metric.kind.is_instructions(), |finding| finding.rule == "code")
 }
 
 fn columns(diagnosis: &Diagnosis) -> Vec<Column> {

@@ -1,0 +1,45 @@
+//! The reasons of a change in the HTML report.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod lab;
+
+use lab::{comparison, report};
+use model::explanation::{Area, Explanation, Function, Side, WarmUp};
+use report::{Details, render};
+
+const TWO: [(&str, f64); 2] = [("mysql-5.6.24", 1.0), ("mysql-9.7.4", 1.6)];
+
+/// One function of an area, with so many instructions in ten operations.
+fn side(subject: &str, instructions: u64) -> Side {
+    Side {
+        subject: subject.to_owned(),
+        server_version: String::new(),
+        warm_up: WarmUp { operations: 0, batches: Vec::new(), steady: true },
+        operations: 10,
+        instructions,
+        unplaced: 0,
+        functions: vec![Function { caller: None, name: "f".to_owned(), instructions, calls: 10 }],
+        areas: vec![Area { name: "optimizer".to_owned(), functions: vec!["f".to_owned()] }],
+    }
+}
+
+#[test]
+fn a_reason_names_the_areas_of_the_code_and_what_is_ruled_out() {
+    let why = |subject: &str| {
+        let mut report = report(comparison(&TWO, 1, None), &[]);
+        let phase = report.comparisons[0].phases[0].phase.clone();
+        let sides = [side(TWO[0].0, 10_000), side(subject, 26_000)];
+        let explanation = Explanation { format: 1, phase, emulator: String::new(), sides };
+        report.details = vec![Details { explanations: vec![explanation], ..Details::default() }];
+        let page = render(&report, "html").unwrap();
+        let section = page.split_once("<section id=\"why\"").unwrap().1;
+        section.split_once("</section>").unwrap().0.to_owned()
+    };
+    let areas = "executes 1.60x the base's instructions. Of 1,600 added instructions per \
+                 operation, 1,600 are in optimizer.</summary>";
+    let own = why(TWO[1].0);
+    assert!(own.contains(areas) && own.contains(" (measured once). The "), "{own}");
+    assert!(own.contains("Not the reason: waits (1.00x the base's context switches)"), "{own}");
+    assert!(!why("another").contains("are in optimizer"));
+}
