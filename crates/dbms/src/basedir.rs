@@ -1,9 +1,11 @@
-//! A base folder of the user's, checked without executing anything in it.
+//! The base folder of a build: checked without executing anything in it, and asked for its version.
 
 use crate::{
-    Error, Places, Result, ServerUser, access, find,
+    Error, Installed, Places, Result, ServerUser, access, archive, client, find,
     installed::Program,
+    manifest::Manifest,
     product::{DBMSES, Dbms},
+    version,
 };
 use fs_err as fs;
 use model::subject::Build;
@@ -21,17 +23,13 @@ pub fn check_basedir(build: &Build, places: &Places) -> Result<()> {
 }
 
 /// A base folder without links, and the program in it.
-pub(crate) struct Located {
-    pub(crate) basedir: PathBuf,
-    pub(crate) program: Program,
+struct Located {
+    basedir: PathBuf,
+    program: Program,
 }
 
 /// Finds the program of a base folder, which the server user has to be able to read.
-pub(crate) fn locate(
-    product: &dyn Dbms,
-    basedir: &Path,
-    user: Option<ServerUser>,
-) -> Result<Located> {
+fn locate(product: &dyn Dbms, basedir: &Path, user: Option<ServerUser>) -> Result<Located> {
     let refused = |reason: String| Error::Basedir { path: basedir.to_owned(), reason };
     if !basedir.exists() {
         return Err(refused("does not exist; name the base folder of a build".to_owned()));
@@ -51,6 +49,50 @@ pub(crate) fn locate(
     })?;
     access::check(&program.binary, user)?;
     Ok(Located { basedir, program })
+}
+
+/// Looks at a base folder and asks its program for the version.
+pub(crate) fn installed_in(
+    product: &dyn Dbms,
+    basedir: &Path,
+    user: Option<ServerUser>,
+) -> Result<Installed> {
+    let Located { basedir, program } = locate(product, basedir, user)?;
+    let found = ask_version(&program, user)?;
+    let other = |found: &str| Error::OtherBuild {
+        binary: program.binary.clone(),
+        found: found.trim().to_owned(),
+        wanted: format!("a {} server", product.name()),
+    };
+    if !product.recognises(&found) {
+        return Err(other(&found));
+    }
+    let version = version::version_in(&found).ok_or_else(|| other(&found))?.to_owned();
+    let binary_sha256 = match Manifest::read(&basedir)? {
+        Some(manifest) => manifest.binary_sha256,
+        None => archive::sha256(&program.binary)?,
+    };
+    Ok(Installed {
+        server: product.name().to_owned(),
+        version,
+        basedir,
+        binary: program.binary,
+        binary_sha256,
+        loader: program.loader,
+        environment: program.environment,
+    })
+}
+
+fn ask_version(program: &Program, user: Option<ServerUser>) -> Result<String> {
+    let mut words = program.command();
+    words.push("--version".to_owned());
+    let answer = client::ask(&words, &program.environment, user)?;
+    if answer.trim().is_empty() {
+        let found = "a program that does not report its version".to_owned();
+        let wanted = "a server".to_owned();
+        return Err(Error::OtherBuild { binary: program.binary.clone(), found, wanted });
+    }
+    Ok(answer)
 }
 
 /// What was probably meant: a folder above or below, or another product.

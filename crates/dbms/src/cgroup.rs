@@ -1,6 +1,6 @@
 //! Control groups of version 2, wherever a tree of them is mounted; version 1 is never touched.
 
-use crate::{Result, freezer};
+use crate::{Result, process};
 use fs_err as fs;
 use rustix::process::Signal;
 use std::{
@@ -97,7 +97,7 @@ fn kill(group: &Path) -> bool {
 pub(crate) fn kill_all(group: &Path) {
     if !kill(group) {
         let processes = processes(group);
-        processes.into_iter().for_each(|pid| freezer::send(pid, Signal::KILL));
+        processes.into_iter().for_each(|pid| process::send(pid, Signal::KILL));
         // Else what is frozen dies when it is thawed, which nobody would do.
         let _ = fs::write(group.join("cgroup.freeze"), "0");
     }

@@ -1,7 +1,7 @@
 //! Freezing a server: by its control group, or by SIGSTOP to each of its processes.
 
-use crate::{Result, cgroup, task};
-use rustix::process::{Pid, Signal, kill_process};
+use crate::{Result, cgroup, process::send, task};
+use rustix::process::Signal;
 use std::{
     io,
     path::PathBuf,
@@ -74,13 +74,6 @@ impl Freezer {
 
 fn is_stopped(pid: u32) -> bool {
     task::stat(pid).is_none_or(|stat| matches!(stat.state, 'T' | 't' | 'Z' | 'X'))
-}
-
-/// Sends a signal to a process; one that is gone is no error.
-pub(crate) fn send(pid: u32, signal: Signal) {
-    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
-        let _ = kill_process(pid, signal);
-    }
 }
 
 #[cfg(test)]

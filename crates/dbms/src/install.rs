@@ -1,13 +1,14 @@
 //! The cache of builds: one folder per version, complete or absent.
 
 use crate::{
-    Error, Installed, Places, Resolved, Result, Source, archive, find, folder,
-    installed::{Download, Manifest},
-    integrity,
+    Error, Installed, Places, Resolved, Result, Source, archive,
+    basedir::installed_in,
+    find, folder, integrity,
     known::Wanted,
+    manifest::{Download, Manifest},
     package::Package,
     product::Dbms,
-    registry::Destination,
+    registry::{self, Destination},
     version::fits,
 };
 use fs_err as fs;
@@ -43,7 +44,7 @@ pub fn install(
     let build = site.fetch(package, places).and_then(|(files, downloads)| {
         wanted.check(&downloads, places)?;
         progress(&format!("unpacking {}@{}", resolved.server, resolved.version));
-        package.registry()?.unpack(package, &files, &site.destination())?;
+        registry::of(package)?.unpack(package, &files, &site.destination())?;
         product.arrange(&site.partial)?;
         wanted.remember(package, &downloads, places)?;
         site.complete(product, places, (package.origin(), downloads))
@@ -56,7 +57,7 @@ pub fn install(
 pub fn installed(resolved: &Resolved, places: &Places) -> Result<Option<Installed>> {
     let product = find(&resolved.server)?;
     match &resolved.source {
-        Source::Basedir(folder) => Installed::of_folder(product, folder, places.user).map(Some),
+        Source::Basedir(folder) => installed_in(product, folder, places.user).map(Some),
         Source::Embedded(_) => Err(Error::Embedded { server: resolved.server.clone() }),
         Source::Cache | Source::Registry(_) => {
             let folder = folder_of(&resolved.server, &resolved.version, places);
@@ -67,7 +68,7 @@ pub fn installed(resolved: &Resolved, places: &Places) -> Result<Option<Installe
                 let wanted = Wanted { server: &resolved.server, version: &resolved.version };
                 wanted.check_shipped(&manifest.downloads)?;
             }
-            Installed::of_folder(product, &folder, places.user).map(Some)
+            installed_in(product, &folder, places.user).map(Some)
         }
     }
 }
@@ -147,7 +148,7 @@ impl Site {
     /// Fetches a package; its files where they lie now, and as the manifest names them.
     fn fetch(&self, package: &Package, places: &Places) -> Result<(Vec<PathBuf>, Vec<Download>)> {
         self.clear(places)?;
-        let files = package.registry()?.fetch(package, places, &self.destination())?;
+        let files = registry::of(package)?.fetch(package, places, &self.destination())?;
         let download = |path: &PathBuf| {
             let file = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
             Ok(Download { file, sha256: archive::sha256(path)? })
@@ -167,7 +168,7 @@ impl Site {
         product.arrange(&self.partial)?;
         Manifest::remove(&self.partial)?;
         readable(&self.partial)?;
-        let found = Installed::of_folder(product, &self.partial, places.user)?.version;
+        let found = installed_in(product, &self.partial, places.user)?.version;
         if !fits(&found, version) {
             let wanted = format!("{} {version}", product.name());
             return Err(Error::OtherBuild { binary: tarball.to_owned(), found, wanted });
@@ -192,7 +193,7 @@ impl Site {
         (origin, downloads): (String, Vec<Download>),
     ) -> Result<Installed> {
         readable(&self.partial)?;
-        let found = Installed::of_folder(product, &self.partial, places.user)?;
+        let found = installed_in(product, &self.partial, places.user)?;
         let manifest = Manifest {
             server: found.server,
             version: found.version,
@@ -209,7 +210,7 @@ impl Site {
             fs::remove_dir_all(&target)?;
         }
         fs::rename(&self.partial, &target)?;
-        Installed::of_folder(product, &target, places.user)
+        installed_in(product, &target, places.user)
     }
 }
 

@@ -4,7 +4,7 @@
 //! A file whose inode, size and times are those of the manifest is not read again: whoever can
 //! change a file without changing them is root. Others are hashed, about a second for 500 MB.
 
-use crate::{Error, Installed, Result, archive, folder, installed::Manifest, task};
+use crate::{Error, Installed, Result, archive, folder, manifest::Manifest, task};
 use fs_err as fs;
 use std::{
     io::Read,

@@ -1,7 +1,7 @@
 //! Which file a download must be: `registry/known.toml` names it for exact versions, and what it
 //! does not name must be the file that this host fetched the first time.
 
-use crate::{Error, Places, Result, folder, installed::Download, package::Package};
+use crate::{Error, Places, Result, folder, manifest::Download, package::Package};
 use fs_err as fs;
 use serde::Deserialize;
 use std::{collections::BTreeMap, path::PathBuf, sync::LazyLock};

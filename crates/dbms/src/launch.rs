@@ -1,21 +1,17 @@
-//! A start as data, and what it does: making a data folder, starting a server, waiting until it
-//! answers.
+//! What a start does: making a data folder, starting a server, waiting until it answers.
 
 use crate::{
-    Error, Installed, Keeper, Result, RunPlace, Server, access, factor, find, folder, integrity,
+    Error, Keeper, Rendered, Result, Server, access, factor, find, folder, integrity,
     keeper::Spawn,
-    own_settings::PORT,
+    process::{self, ended_within, open},
     product::Dbms,
-    server::{ended_within, last_words, log_text, open, tail},
+    server::{last_words, log_text, tail},
+    setup::{Launch, Setup, Step},
 };
 use fs_err as fs;
-use model::{
-    drive::{Endpoint, Target},
-    secret::{self, Secret},
-    subject::{Build, Config, Transport},
-};
+use model::drive::{Endpoint, Target};
+use rustix::process::Signal;
 use std::{
-    net::TcpListener,
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
@@ -26,73 +22,6 @@ const STEP_LIMIT: Duration = Duration::from_secs(600);
 /// Longest path in the address of a UNIX socket.
 const SOCKET_BYTES_MAX: usize = 107;
 
-/// Everything that a start depends on.
-#[derive(Debug, Clone, Copy)]
-pub struct Launch<'a> {
-    /// The build.
-    pub installed: &'a Installed,
-    /// Its settings, engine and transport.
-    pub config: &'a Config,
-    /// Prefix and environment.
-    pub build: &'a Build,
-    /// Data folder of this server alone.
-    pub data: &'a Path,
-    /// The run's place: sockets, logs, user.
-    pub place: &'a RunPlace,
-    /// Unique among the servers of the run; names socket folder and log.
-    pub label: &'a str,
-}
-
-/// A configuration as given to the server.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Rendered {
-    /// Text of the configuration file.
-    pub text: String,
-    /// Optional settings that this server does not know and ignored.
-    pub ignored: Vec<String>,
-}
-
-/// A launch with its paths, as products see it.
-#[derive(Debug)]
-pub struct Setup<'a> {
-    /// What was asked for.
-    pub launch: Launch<'a>,
-    /// Private folder for the socket.
-    pub sockets: PathBuf,
-    /// Private folder for temporary files.
-    pub temporary: PathBuf,
-    /// Folder of files that the server reads and cannot change.
-    pub inputs: PathBuf,
-    /// Configuration file, one of them.
-    pub config_file: PathBuf,
-    /// Port on 127.0.0.1, for transport TCP.
-    pub port: Option<u16>,
-    /// What the port asks for.
-    pub password: Secret,
-}
-
-/// The port on 127.0.0.1 that a configuration names, or any that is free.
-fn free_port(config: &Config) -> Result<u16> {
-    let named = config.settings.iter().find(|setting| setting.name.eq_ignore_ascii_case(PORT));
-    let wanted: u16 = match named {
-        None => 0,
-        Some(setting) => {
-            let number = setting.value.trim().parse().ok().filter(|port| *port > 0);
-            number.ok_or_else(|| Error::NoPort { value: setting.value.clone() })?
-        }
-    };
-    match TcpListener::bind(("127.0.0.1", wanted)) {
-        Ok(listener) => Ok(listener.local_addr()?.port()),
-        Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {
-            Err(Error::PortInUse { port: wanted })
-        }
-        Err(error) => {
-            let text = format!("cannot use port `{wanted}` of 127.0.0.1: {error}");
-            Err(std::io::Error::new(error.kind(), text).into())
-        }
-    }
-}
-
 /// Why a server is not ready.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NotReady {
@@ -102,71 +31,11 @@ pub enum NotReady {
     Never(String),
 }
 
-/// A command that helps to make a data folder.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
-    /// The program and its arguments.
-    pub words: Vec<String>,
-    /// Standard input.
-    pub input: Option<PathBuf>,
-    /// Files that are removed after it.
-    pub files: Vec<PathBuf>,
-}
-
-impl<'a> Setup<'a> {
-    fn of(launch: Launch<'a>) -> Result<Self> {
-        let inputs = launch.place.config_of(launch.label)?;
-        // A socket lies in a private folder; a port is open to everybody on this host.
-        let (port, password) = match launch.config.transport {
-            Transport::Socket => (None, Secret::default()),
-            Transport::Tcp => (Some(free_port(launch.config)?), launch.place.password()?),
-        };
-        Ok(Self {
-            launch,
-            sockets: launch.place.sockets_of(launch.label)?,
-            temporary: launch.place.temporary_of(launch.label)?,
-            config_file: inputs.join("server.conf"),
-            inputs,
-            port,
-            password,
-        })
-    }
-
-    fn log(&self, kind: &str) -> Result<PathBuf> {
-        let folder = self.launch.place.logs_of(self.launch.label)?;
-        Ok(folder.join(format!("{kind}.log")))
-    }
-
-    fn spawn(&self, words: Vec<String>, input: Option<PathBuf>, log: &Path) -> Spawn {
-        let launch = &self.launch;
-        // A fixed environment: its size alone can move results.
-        let mut environment: Vec<(String, String)> =
-            [("HOME", "/nonexistent"), ("LC_ALL", "C"), ("PATH", "/usr/bin:/bin"), ("TZ", "UTC")]
-                .map(|(name, value)| (name.to_owned(), value.to_owned()))
-                .to_vec();
-        environment.extend(launch.installed.environment.iter().cloned());
-        environment.extend(launch.build.environment.iter().cloned());
-        let user = launch.place.user();
-        Spawn { words, environment, user, input, log: log.to_owned() }
-    }
-
-    /// Writes a file that the server may read.
-    pub(crate) fn write(&self, file: &Path, text: &str) -> Result<()> {
-        folder::write_for_group(file, text, self.launch.place.user().map(|user| user.gid))
-    }
-
-    fn configure(&self, product: &dyn Dbms) -> Result<Rendered> {
-        let rendered = product.render(self)?;
-        self.write(&self.config_file, &rendered.text)?;
-        Ok(Rendered { text: self.hide(&rendered.text), ..rendered })
-    }
-
-    /// A text for records and messages.
-    fn hide(&self, text: &str) -> String {
-        let (config, build) = (self.launch.config, self.launch.build);
-        let secrets = config.secrets().into_iter().chain(build.secrets());
-        secret::hide(text, secrets.chain([self.password.reveal()]))
-    }
+/// Writes the configuration file, and returns its text as records may have it.
+fn configure(product: &dyn Dbms, setup: &Setup<'_>) -> Result<Rendered> {
+    let rendered = product.render(setup)?;
+    setup.write(&setup.config_file, &rendered.text)?;
+    Ok(Rendered { text: setup.hide(&rendered.text), ..rendered })
 }
 
 /// Makes the data folder, with an empty database that the target of [`start`] names. Refuses a
@@ -179,7 +48,7 @@ pub fn initialise(launch: &Launch<'_>, keeper: &Keeper) -> Result<()> {
     }
     folder::create_private_folder(data)?;
     let setup = Setup::of(*launch)?;
-    setup.configure(product)?;
+    configure(product, &setup)?;
     let log = setup.log("initialise")?;
     fs::write(&log, "")?;
     let steps = product.initialise(&setup)?;
@@ -213,7 +82,7 @@ fn to_end(keeper: &Keeper, spawn: Spawn) -> Result<std::result::Result<(), Strin
     // A process that has ended and is forgotten by the system has no descriptor any more.
     let in_time = open(pid).map_or(true, |process| ended_within(&process, STEP_LIMIT));
     if !in_time {
-        crate::freezer::send(pid, rustix::process::Signal::KILL);
+        process::send(pid, Signal::KILL);
     }
     let ending = keeper.ending(pid)?;
     keeper.forget(pid)?;
@@ -238,7 +107,7 @@ pub fn start(
     let endpoint = product.endpoint(&setup);
     check_length(&endpoint)?;
     integrity::check(launch.installed)?;
-    let rendered = setup.configure(product)?;
+    let rendered = configure(product, &setup)?;
     let log = setup.log("server")?;
     fs::write(&log, "")?;
     let words = [

@@ -5,7 +5,7 @@
 //! their name, only while the gate beside them is held, so nobody takes a lock that is about to
 //! vanish.
 
-use crate::{Error, Result, folder::file_error, keeper::Remains, place::living_socket};
+use crate::{Error, Result, folder::file_error, remains::Remains};
 use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt;
 use rustix::{
@@ -13,6 +13,7 @@ use rustix::{
     io::Errno,
 };
 use std::{
+    os::unix::{fs::FileTypeExt, net::UnixStream},
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
     time::{Duration, Instant, SystemTime},
@@ -142,9 +143,23 @@ fn try_lock(file: &fs::File) -> Result<bool> {
     }
 }
 
+/// A socket below a folder that somebody listens on.
+pub(crate) fn living_socket(folder: &Path) -> Option<PathBuf> {
+    let entries = fs::read_dir(folder).ok()?;
+    entries.flatten().find_map(|entry| {
+        let kind = entry.file_type().ok()?;
+        if kind.is_dir() {
+            return living_socket(&entry.path());
+        }
+        let is_used = kind.is_socket() && UnixStream::connect(entry.path()).is_ok();
+        is_used.then(|| entry.path())
+    })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::symlink;
 
     fn make(folder: &Path) -> Result<()> {
         Ok(fs::create_dir_all(folder)?)
@@ -236,5 +251,20 @@ mod tests {
         sweep(&runs, sockets);
         assert_eq!(fs::read_dir(&base).unwrap().count(), 0);
         assert_eq!(fs::read_dir(&runs).unwrap().count(), 1, "only the gate is left");
+    }
+
+    #[test]
+    fn a_socket_is_living_as_long_as_somebody_listens() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir(folder.path().join("a")).unwrap();
+        fs::write(folder.path().join("a/pid"), "1").unwrap();
+        let path = folder.path().join("a/s");
+        assert_eq!(living_socket(folder.path()), None);
+        symlink(folder.path(), folder.path().join("a/loop")).unwrap();
+        let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
+        assert_eq!(living_socket(folder.path()), Some(path.clone()));
+        drop(listener);
+        assert!(path.exists());
+        assert_eq!(living_socket(folder.path()), None);
     }
 }

@@ -2,8 +2,8 @@
 
 use crate::{
     Debt, Installed, Maintenance, Rendered, Result, Size, folder,
-    launch::{Setup, Step},
     mysql_layout::Layout,
+    setup::{Setup, Step},
     version::{numbers, setting_value},
 };
 use fs_err as fs;

@@ -1,10 +1,6 @@
 //! What is asked of a package registry.
 
-use crate::{
-    Error, Places, Result,
-    known::{self, Wanted},
-    registry::{REGISTRIES, Registry},
-};
+use crate::known::{self, Wanted};
 
 /// A package of a registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -67,20 +63,6 @@ impl Package {
     pub(crate) fn is_repackaged(&self) -> bool {
         let name = self.names.first().map_or("", String::as_str);
         is_repackaged(self.registry, name)
-    }
-
-    /// Its registry.
-    pub(crate) fn registry(&self) -> Result<&'static dyn Registry> {
-        let found = REGISTRIES.iter().copied().find(|r| r.name() == self.registry);
-        found.ok_or_else(|| Error::ClientMissing {
-            program: self.registry.to_owned(),
-            package: self.label(),
-        })
-    }
-
-    /// The version that the registry holds now, as the registry writes it.
-    pub(crate) fn lookup(&self, places: &Places) -> Result<String> {
-        self.registry()?.lookup(self, places)
     }
 }
 

@@ -5,15 +5,14 @@
 
 use crate::{
     Error, Result, ServerUser, folder,
-    keeper::Remains,
-    leftovers::{self, KEEPER_LIMIT},
+    leftovers::{self, KEEPER_LIMIT, living_socket},
+    remains::Remains,
 };
 use fs_err as fs;
 use model::secret::Secret;
 use sha2::{Digest, Sha256};
 use std::{
     io::Read,
-    os::unix::{fs::FileTypeExt, net::UnixStream},
     path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant},
@@ -277,19 +276,6 @@ fn nobody_listens(sockets: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A socket below a folder that somebody listens on.
-pub(crate) fn living_socket(folder: &Path) -> Option<PathBuf> {
-    let entries = fs::read_dir(folder).ok()?;
-    entries.flatten().find_map(|entry| {
-        let kind = entry.file_type().ok()?;
-        if kind.is_dir() {
-            return living_socket(&entry.path());
-        }
-        let is_used = kind.is_socket() && UnixStream::connect(entry.path()).is_ok();
-        is_used.then(|| entry.path())
-    })
-}
-
 fn short_hash(path: &Path) -> String {
     let hash = Sha256::digest(path.as_os_str().as_encoded_bytes());
     hash.iter().take(4).map(|byte| format!("{byte:02x}")).collect()
@@ -298,7 +284,7 @@ fn short_hash(path: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::{MetadataExt, symlink};
+    use std::os::unix::fs::MetadataExt;
 
     #[test]
     fn folders_of_a_run_are_private_and_short() {
@@ -315,21 +301,6 @@ mod tests {
         assert!(socket.as_os_str().len() < 107, "{}", socket.display());
         assert_ne!(run.sockets_of("a").unwrap(), run.sockets_of("b").unwrap());
         fs::remove_dir_all(run.sockets()).unwrap();
-    }
-
-    #[test]
-    fn a_socket_is_living_as_long_as_somebody_listens() {
-        let folder = tempfile::tempdir().unwrap();
-        fs::create_dir(folder.path().join("a")).unwrap();
-        fs::write(folder.path().join("a/pid"), "1").unwrap();
-        let path = folder.path().join("a/s");
-        assert_eq!(living_socket(folder.path()), None);
-        symlink(folder.path(), folder.path().join("a/loop")).unwrap();
-        let listener = std::os::unix::net::UnixListener::bind(&path).unwrap();
-        assert_eq!(living_socket(folder.path()), Some(path.clone()));
-        drop(listener);
-        assert!(path.exists());
-        assert_eq!(living_socket(folder.path()), None);
     }
 
     #[test]

@@ -4,8 +4,8 @@
 use crate::{
     Installed, Places, Result,
     install::folder_of,
-    installed::Manifest,
     known::{self, Wanted},
+    manifest::Manifest,
     package::{Moves, Release, is_repackaged},
     product::Dbms,
     version::numbers,
@@ -209,7 +209,7 @@ fn compiler(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::installed::Download;
+    use crate::manifest::Download;
 
     #[test]
     fn compilers_are_named_in_one_way() {

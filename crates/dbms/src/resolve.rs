@@ -1,10 +1,13 @@
 //! From `SERVER@VERSION` to one exact build and where it comes from.
 
 use crate::{
-    Error, Installed, Places, Result, find, install,
-    installed::Manifest,
+    Error, Places, Result,
+    basedir::installed_in,
+    find, install,
+    manifest::Manifest,
     package::{Moves, Package, Release},
     product::Dbms,
+    registry,
     version::{fits, numbers, upstream},
 };
 use model::subject::Build;
@@ -48,7 +51,7 @@ pub fn resolve(build: &Build, places: &Places) -> Result<Resolved> {
         return Ok(resolved(version, Source::Embedded(build.basedir.clone())));
     }
     if let Some(basedir) = &build.basedir {
-        let installed = Installed::of_folder(product, basedir, places.user)?;
+        let installed = installed_in(product, basedir, places.user)?;
         return if fits(&installed.version, &build.version) {
             Ok(resolved(&installed.version, Source::Basedir(basedir.clone())))
         } else {
@@ -88,7 +91,9 @@ fn from_release(
 ) -> Result<Resolved> {
     let version = match release.moves {
         Moves::Never => release.version.clone(),
-        Moves::Always => upstream(&release.package.lookup(places)?).to_owned(),
+        Moves::Always => {
+            upstream(&registry::of(&release.package)?.lookup(&release.package, places)?).to_owned()
+        }
     };
     if !fits(&version, &build.version) {
         let remedy = format!(
@@ -108,7 +113,7 @@ fn lookup_other(product: &dyn Dbms, build: &Build, places: &Places) -> Result<Re
     for release in product.releases() {
         let near = major(&release.version) == major(&build.version);
         if release.moves == Moves::Always && near {
-            let found = release.package.lookup(places)?;
+            let found = registry::of(&release.package)?.lookup(&release.package, places)?;
             if fits(upstream(&found), &build.version) {
                 return from_release(product, build, &release, places);
             }

@@ -2,18 +2,15 @@
 
 use crate::{
     Error, Keeper, Rendered, Result,
-    folder::file_error,
-    freezer::{Freezer, send},
+    freezer::Freezer,
     keeper::Spawned,
+    process::{ended_within, open, send},
     product::Dbms,
     task,
 };
 use fs_err as fs;
 use model::drive::Target;
-use rustix::{
-    event::{PollFd, PollFlags, Timespec, poll},
-    process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal},
-};
+use rustix::process::{Signal, pidfd_send_signal};
 use std::{
     io::{Read, Seek},
     os::fd::OwnedFd,
@@ -28,23 +25,6 @@ const LAST_LINES: usize = 20;
 const LOG_PART_BYTES: u64 = 4 << 20;
 const FIRST_ERRORS: usize = 5;
 const ERROR_MARKS: &[&str] = &["[ERROR]", "FATAL:", "ERROR:", "PANIC:"];
-
-/// How a process ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Ending {
-    pub(crate) code: Option<i32>,
-    pub(crate) signal: Option<i32>,
-}
-
-impl std::fmt::Display for Ending {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match (self.code, self.signal) {
-            (Some(code), _) => write!(formatter, "exit code {code}"),
-            (None, Some(signal)) => write!(formatter, "signal {signal}"),
-            (None, None) => write!(formatter, "unknown end"),
-        }
-    }
-}
 
 /// A server that answers. Dropping it kills it.
 #[derive(Debug)]
@@ -253,21 +233,6 @@ pub(crate) fn last_words(file: &Path) -> String {
     let mut words: Vec<&str> = before.iter().filter(is_error).take(FIRST_ERRORS).copied().collect();
     words.extend(last);
     words.join("\n")
-}
-
-/// Whether a process ends within a time.
-pub(crate) fn ended_within(process: &OwnedFd, limit: Duration) -> bool {
-    let limit = Timespec::try_from(limit).ok();
-    let mut fds = [PollFd::new(process, PollFlags::IN)];
-    poll(&mut fds, limit.as_ref()).is_ok_and(|count| count > 0)
-}
-
-/// A descriptor of a process, which stays valid when its number is used again.
-pub(crate) fn open(pid: u32) -> Result<OwnedFd> {
-    let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    let number = number.ok_or_else(|| Error::Keeper { reason: format!("no process is {pid}") })?;
-    pidfd_open(number, PidfdFlags::empty())
-        .map_err(|error| file_error(Path::new(&format!("/proc/{pid}")), error))
 }
 
 #[cfg(test)]

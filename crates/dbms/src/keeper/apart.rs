@@ -3,7 +3,8 @@
 
 #![allow(unsafe_code, reason = "what a child does between fork and exec has no safe interface")]
 
-use super::{message::Spawn, spawn::child_succeeds};
+use super::message::Spawn;
+use crate::process::child_succeeds;
 use fs_err as fs;
 use std::{ffi::CString, io};
 

@@ -4,19 +4,18 @@
 
 mod apart;
 mod message;
-mod remains;
 mod serve;
 mod spawn;
 
 pub use serve::keep;
 
 pub(crate) use message::Spawn;
-pub(crate) use remains::Remains;
 
 use crate::{
     Error, Result, RunPlace, cgroup,
     client::inherit_little,
-    server::{Ending, ended_within},
+    process::{Ending, ended_within, open},
+    remains::Remains,
 };
 use message::{Answer, Order};
 use std::{
@@ -203,7 +202,7 @@ impl Keeper {
 /// Waits for the end of the keeper in a thread, and removes what it left if it was killed.
 fn watch(child: &Child, place: &RunPlace, gone: Arc<Gone>) -> Result<JoinHandle<()>> {
     let pid = child.id();
-    let process = crate::server::open(pid)?;
+    let process = open(pid)?;
     let (folder, sockets) = (place.data().to_owned(), place.sockets().to_owned());
     Ok(std::thread::spawn(move || {
         while !ended_within(&process, Duration::from_secs(3600)) {}

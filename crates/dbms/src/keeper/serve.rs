@@ -3,13 +3,14 @@
 use super::{
     apart::{self, Apart},
     message::{Answer, Order},
-    remains::Remains,
     spawn::{self, Site},
 };
 use crate::{
     Error, Result,
     cgroup::{self, REMOVE_LIMIT},
-    freezer::{self, Freezer},
+    freezer::Freezer,
+    process,
+    remains::Remains,
     task,
 };
 use fs_err as fs;
@@ -223,7 +224,7 @@ impl House {
             let left = self.members(pid);
             self.remains.note(pid, &left);
             group.iter().for_each(|group| cgroup::kill_all(group));
-            left.iter().for_each(|pid| freezer::send(*pid, Signal::KILL));
+            left.iter().for_each(|pid| process::send(*pid, Signal::KILL));
             self.reap();
             if left.is_empty() || start.elapsed() > END_LIMIT {
                 return;
@@ -272,7 +273,7 @@ impl House {
             if left.is_empty() || start.elapsed() > END_LIMIT {
                 break;
             }
-            left.iter().for_each(|pid| freezer::send(*pid, Signal::KILL));
+            left.iter().for_each(|pid| process::send(*pid, Signal::KILL));
             self.reap();
             std::thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_millis(50));

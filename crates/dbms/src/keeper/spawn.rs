@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "what a child does between fork and exec has no safe interface")]
 
 use super::{apart::Apart, message::Spawn};
+use crate::process::child_succeeds;
 use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt;
 use std::{
@@ -87,22 +88,4 @@ pub(super) fn can_join(group: &Path) -> bool {
     let descriptor = file.file().as_raw_fd();
     // SAFETY: the descriptor is open and the byte is static.
     child_succeeds(|| unsafe { libc::write(descriptor, c"0".as_ptr().cast(), 1) } == 1)
-}
-
-/// Whether a child of the keeper does `act`, which makes system calls only.
-pub(super) fn child_succeeds(act: impl FnOnce() -> bool) -> bool {
-    // SAFETY: the child makes system calls only, which is sound beside other threads too.
-    let child = unsafe { libc::fork() };
-    if child == 0 {
-        let code = i32::from(!act());
-        // SAFETY: `_exit` runs nothing of the parent's.
-        unsafe { libc::_exit(code) };
-    }
-    if child < 0 {
-        return false;
-    }
-    let mut status = 0;
-    // SAFETY: `child` is a child of this process and `status` outlives the call.
-    let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
-    waited == child && libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
 }

@@ -5,9 +5,9 @@ use crate::{
     Access, Debt, Explained, Maintenance, PlanRows, Question, Rendered, Result, Size, explain,
     installed::Program,
     known::Wanted,
-    launch::{Setup, Step},
     mysql_family, mysql_layout,
     package::{Moves, Package, Release},
+    setup::{Setup, Step},
     version::numbers,
 };
 use model::{

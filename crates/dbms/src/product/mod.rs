@@ -3,8 +3,8 @@
 use crate::{
     Access, Debt, Error, Explained, Maintenance, PlanRows, Question, Rendered, Result, Size,
     installed::Program,
-    launch::{Setup, Step},
     package::Release,
+    setup::{Setup, Step},
 };
 use model::{
     drive::{Endpoint, Target},

@@ -6,9 +6,9 @@ use crate::{
     explain,
     installed::Program,
     known::Wanted,
-    launch::{Setup, Step},
     mysql_family, mysql_layout,
     package::{Moves, Package, Release},
+    setup::{Setup, Step},
 };
 use fs_err as fs;
 use model::{

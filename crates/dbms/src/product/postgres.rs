@@ -6,8 +6,8 @@ use crate::{
     Size, archive, client, explain,
     installed::Program,
     known::Wanted,
-    launch::{Setup, Step},
     package::{Moves, Package, Release},
+    setup::{Setup, Step},
     version::{numbers, setting_value},
 };
 use fs_err as fs;

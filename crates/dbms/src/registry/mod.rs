@@ -1,6 +1,6 @@
 //! Registries of packages and their ordinary clients, one file each.
 
-use crate::{Places, Result, package::Package};
+use crate::{Error, Places, Result, package::Package};
 use fs_err as fs;
 use std::path::{Path, PathBuf};
 
@@ -37,7 +37,16 @@ pub(crate) struct Destination<'a> {
 }
 
 /// All registries.
-pub(crate) const REGISTRIES: &[&dyn Registry] = &[&maven::Maven, &npm::Npm, &debian::Debian];
+const REGISTRIES: &[&dyn Registry] = &[&maven::Maven, &npm::Npm, &debian::Debian];
+
+/// The registry of a package.
+pub(crate) fn of(package: &Package) -> Result<&'static dyn Registry> {
+    let found = REGISTRIES.iter().copied().find(|r| r.name() == package.registry);
+    found.ok_or_else(|| Error::ClientMissing {
+        program: package.registry.to_owned(),
+        package: package.label(),
+    })
+}
 
 /// Files of a folder with this extension, by name.
 fn files_in(folder: &Path, extension: &str) -> Result<Vec<PathBuf>> {

@@ -4,8 +4,11 @@
 
 #![allow(unsafe_code, reason = "System V removal has no safe interface")]
 
-use super::spawn::child_succeeds;
-use crate::{Result, cgroup, freezer, task};
+use crate::{
+    Result, cgroup,
+    process::{self, child_succeeds},
+    task,
+};
 use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt;
 use rustix::process::Signal;
@@ -52,7 +55,7 @@ pub(crate) struct Remains {
 
 impl Remains {
     /// An account for this keeper in the folder of its run.
-    pub(super) fn begin(folder: &Path, group: Option<PathBuf>) -> Result<Self> {
+    pub(crate) fn begin(folder: &Path, group: Option<PathBuf>) -> Result<Self> {
         let me = std::process::id();
         let keeper = (me, task::start(me).unwrap_or(0));
         let servers = BTreeMap::new();
@@ -64,7 +67,7 @@ impl Remains {
 
     /// Writes down what processes of a server are, and what they have mapped now. Where the disk is
     /// full, this keeper knows it all the same.
-    pub(super) fn note(&mut self, server: u32, processes: &[u32]) {
+    pub(crate) fn note(&mut self, server: u32, processes: &[u32]) {
         let seen = self.servers.entry(server).or_default();
         let before = seen.clone();
         let here = namespace("self");
@@ -90,7 +93,7 @@ impl Remains {
     }
 
     /// Removes what the processes of a server, which have ended, made or had mapped.
-    pub(super) fn remove(&mut self, server: u32) {
+    pub(crate) fn remove(&mut self, server: u32) {
         let Some(mut seen) = self.servers.remove(&server) else { return };
         let pids = seen.processes.keys().copied().collect();
         seen.segments.extend(created_by(&pids, Path::new("/proc/sysvipc/shm")));
@@ -100,7 +103,7 @@ impl Remains {
     }
 
     /// Removes what all servers left, and the account itself.
-    pub(super) fn end(&mut self) {
+    pub(crate) fn end(&mut self) {
         let servers: Vec<u32> = self.servers.keys().copied().collect();
         for server in servers {
             self.remove(server);
@@ -133,7 +136,7 @@ impl Remains {
             let seen = self.servers.values().flat_map(|seen| &seen.processes);
             let alive = seen.filter(|(pid, start)| task::start(**pid) == Some(**start));
             let alive: Vec<u32> = alive.map(|(pid, _)| *pid).collect();
-            alive.iter().for_each(|pid| freezer::send(*pid, Signal::KILL));
+            alive.iter().for_each(|pid| process::send(*pid, Signal::KILL));
             let left = groups.iter().any(|group| !cgroup::processes(group).is_empty());
             if (alive.is_empty() && !left) || begin.elapsed() > KILL_LIMIT {
                 break;

@@ -1,0 +1,67 @@
+//! A process by its number: sending signals to it, waiting for its end, and what that was.
+
+#![allow(unsafe_code, reason = "a child for one system call has no safe interface")]
+
+use crate::{Error, Result, folder::file_error};
+use rustix::{
+    event::{PollFd, PollFlags, Timespec, poll},
+    process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open},
+};
+use std::{os::fd::OwnedFd, path::Path, time::Duration};
+
+/// How a process ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ending {
+    pub(crate) code: Option<i32>,
+    pub(crate) signal: Option<i32>,
+}
+
+impl std::fmt::Display for Ending {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match (self.code, self.signal) {
+            (Some(code), _) => write!(formatter, "exit code {code}"),
+            (None, Some(signal)) => write!(formatter, "signal {signal}"),
+            (None, None) => write!(formatter, "unknown end"),
+        }
+    }
+}
+
+/// Sends a signal to a process; one that is gone is no error.
+pub(crate) fn send(pid: u32, signal: Signal) {
+    if let Some(pid) = i32::try_from(pid).ok().and_then(Pid::from_raw) {
+        let _ = kill_process(pid, signal);
+    }
+}
+
+/// Whether a process ends within a time.
+pub(crate) fn ended_within(process: &OwnedFd, limit: Duration) -> bool {
+    let limit = Timespec::try_from(limit).ok();
+    let mut fds = [PollFd::new(process, PollFlags::IN)];
+    poll(&mut fds, limit.as_ref()).is_ok_and(|count| count > 0)
+}
+
+/// A descriptor of a process, which stays valid when its number is used again.
+pub(crate) fn open(pid: u32) -> Result<OwnedFd> {
+    let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
+    let number = number.ok_or_else(|| Error::Keeper { reason: format!("no process is {pid}") })?;
+    pidfd_open(number, PidfdFlags::empty())
+        .map_err(|error| file_error(Path::new(&format!("/proc/{pid}")), error))
+}
+
+/// Whether a child of the keeper does `act`, which makes system calls only.
+pub(crate) fn child_succeeds(act: impl FnOnce() -> bool) -> bool {
+    // SAFETY: the child makes system calls only, which is sound beside other threads too.
+    let child = unsafe { libc::fork() };
+    if child == 0 {
+        let code = i32::from(!act());
+        // SAFETY: `_exit` runs nothing of the parent's.
+        unsafe { libc::_exit(code) };
+    }
+    if child < 0 {
+        return false;
+    }
+    let mut status = 0;
+    // SAFETY: `child` is a child of this process and `status` outlives the call.
+    let waited = unsafe { libc::waitpid(child, &raw mut status, 0) };
+    waited == child && libc::WIFEXITED(status) && libc::WEXITSTATUS(status) == 0
+}
