@@ -2,8 +2,9 @@
 //! open.
 
 use crate::{
-    Catalog, Suite, SuiteOrder, SuitePhase, Workload,
+    Catalog, Overrides, Suite, SuiteOrder, SuitePhase, Workload,
     error::{Error, Place},
+    experiment_limits,
     layers::{Layers, Places, check_only, name_of},
     limits,
     preset::{self, Chosen},
@@ -25,18 +26,6 @@ use model::{
     workload::{Arrival, Mode},
 };
 use std::collections::{BTreeMap, BTreeSet};
-
-/// What the command line puts over an experiment.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Overrides {
-    /// `KEY=VALUE`: a key of the experiment, dotted for one in a table (`factors.clients=[1,4]`). A
-    /// value that is not TOML is taken as a string.
-    pub set: Vec<String>,
-    /// Workloads or phases to keep; all if empty.
-    pub only: Vec<String>,
-    /// Seed where the experiment has none: a run draws one of its own.
-    pub seed: Option<u64>,
-}
 
 /// A checked experiment with the workloads, schemas and phases that it asks for.
 #[derive(Debug)]
@@ -143,7 +132,7 @@ fn experiment(layers: &Layers, chosen: &Chosen, seed: u64) -> Result<Experiment,
         suite: wire.suite.clone().unwrap_or_else(|| layers.name.clone()),
         design,
         blocks,
-        looks: limits::looks(wire.looks.as_deref().unwrap_or_default(), blocks, layers)?,
+        looks: experiment_limits::looks(wire.looks.as_deref().unwrap_or_default(), blocks, layers)?,
         explain: wire.explain.unwrap_or(false),
         loads: wire.loads.map_or(1, |loads| loads.0),
         rounds: wire.rounds.map_or(2, |rounds| rounds.0),
@@ -159,7 +148,7 @@ fn experiment(layers: &Layers, chosen: &Chosen, seed: u64) -> Result<Experiment,
         require: wire.require.clone(),
         text: layers.text.clone(),
     };
-    limits::check(&experiment, layers)?;
+    experiment_limits::check(&experiment, layers)?;
     Ok(experiment)
 }
 

@@ -1,7 +1,7 @@
 //! The texts that make one experiment: its file, what that extends, and the command line over both.
 
 use crate::{
-    Catalog, Overrides,
+    Catalog,
     error::{Error, Place},
     secrets::without_secrets,
     source::{Source, is_path},
@@ -10,6 +10,18 @@ use crate::{
 };
 use model::subject::START_FACTORS;
 use toml::{Table, Value};
+
+/// What the command line puts over an experiment.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Overrides {
+    /// `KEY=VALUE`: a key of the experiment, dotted for one in a table (`factors.clients=[1,4]`). A
+    /// value that is not TOML is taken as a string.
+    pub set: Vec<String>,
+    /// Workloads or phases to keep; all if empty.
+    pub only: Vec<String>,
+    /// Seed where the experiment has none: a run draws one of its own.
+    pub seed: Option<u64>,
+}
 
 /// All layers of an experiment, merged, and still able to tell where a value was written.
 #[derive(Debug)]

@@ -7,7 +7,7 @@ use crate::{
     error::{Error, Place},
     limits::{self, CONNECTIONS_MAX, Rate, SECONDS_MAX},
     preset,
-    values::Limits,
+    wire::numbers::Limits,
 };
 use model::{
     Levels, Parameters,

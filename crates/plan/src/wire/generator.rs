@@ -1,10 +1,13 @@
 //! `{ uniform = [1, "rows"] }`: where a value comes from.
 
-use super::{number::Whole, value::Formula};
+use super::{
+    number::Whole,
+    numbers::{Numbers, VALUES_MAX},
+    value::Formula,
+};
 use crate::{
     explain::shown,
     source::{Fault, Under},
-    values::{Numbers, VALUES_MAX},
 };
 use model::{
     civil::Civil,

@@ -10,6 +10,7 @@ pub(crate) mod experiment;
 pub(crate) mod generator;
 mod kept;
 pub(crate) mod number;
+pub(crate) mod numbers;
 mod partition;
 mod role;
 pub(crate) mod schema;

@@ -1,12 +1,11 @@
 //! `[[role]]`: who executes which operations of a workload, how fast, and until when.
 
-use super::{number::Whole, value::Formula};
+use super::{number::Whole, numbers::Numbers, value::Formula};
 use crate::{
     error::{Error, Place},
     limits::{CONNECTIONS_MAX, ROWS_MAX, SECONDS_MAX},
     source::{Fault, Under},
     suggest,
-    values::Numbers,
 };
 use model::{
     expression::Expression,

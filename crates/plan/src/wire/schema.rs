@@ -3,13 +3,13 @@
 use super::{
     generator::WireGenerator,
     number::{self, Whole},
+    numbers::{Limits, Numbers},
     partition::{self, WirePartitions},
     value::{EVERYWHERE, Formula, Ordered, with_everywhere},
 };
 use crate::{
     limits::{COUNT_MAX, ROWS_MAX},
     source::{Fault, Under},
-    values::{Limits, Numbers},
 };
 use model::{
     Parameters,

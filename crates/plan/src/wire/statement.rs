@@ -2,6 +2,7 @@
 
 use super::{
     generator::WireGenerator,
+    numbers::{Numbers, VALUES_MAX},
     sql,
     value::{Formula, Interval, OneOrMany, Ordered},
 };
@@ -9,7 +10,6 @@ use crate::{
     error::{Error, Place},
     source::{Fault, Source, Under},
     suggest,
-    values::{Numbers, VALUES_MAX},
 };
 use model::{
     script::{Advance, Bounds, Draw, Effect, Expect, Generator, Statement},

@@ -5,6 +5,7 @@ use super::{
     generator::WireGenerator,
     kept,
     number::{self, Whole},
+    numbers::{Limits, Numbers},
     role::{self, WireRole},
     statement::{WireAdvance, WireExpect, WireStatement, draws, in_turn},
     value::{EVERYWHERE, Formula, OneOrMany, Ordered, WireArrival, WireCondition, with_everywhere},
@@ -12,7 +13,6 @@ use super::{
 use crate::{
     error::Error,
     source::{Fault, Source, Under},
-    values::{Limits, Numbers},
 };
 use model::{
     Parameters,

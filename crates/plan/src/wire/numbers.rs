@@ -1,9 +1,9 @@
 //! The numbers that the expressions of a workload or schema stand for in one phase.
 
+use super::value::{Formula, WireCondition};
 use crate::{
     error::{Error, Place},
     source::{Fault, Under},
-    wire::value::{Formula, WireCondition},
 };
 use model::{Parameters, expression::Expression};
 use std::ops::RangeInclusive;

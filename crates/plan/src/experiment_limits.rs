@@ -1,0 +1,78 @@
+//! Whether the counts and lengths of an experiment are within their limits.
+
+use crate::{
+    error::Error,
+    layers::Layers,
+    limits::{COUNT_MAX, ROWS_MAX, SECONDS_MAX},
+    suggest,
+};
+use model::experiment::Experiment;
+
+/// Fewest blocks that a run is judged after: fewer decide nothing.
+const FIRST_LOOK: u32 = 4;
+
+/// The looks below the number of blocks, and this number as the last one; none if none are asked
+/// for.
+pub(crate) fn looks(asked: &[u32], blocks: u32, layers: &Layers) -> Result<Vec<u32>, Error> {
+    let ascend = asked.windows(2).all(|pair| pair[0] < pair[1]);
+    if asked.first().is_some_and(|first| *first < FIRST_LOOK) || !ascend {
+        let reason = format!(
+            "`looks` must be ascending numbers of blocks from {FIRST_LOOK} on, for example \
+             `looks = [4, 8, 16]`"
+        );
+        return Err(Error::Invalid { place: layers.place(&["looks"]), reason });
+    }
+    if asked.is_empty() || blocks < FIRST_LOOK {
+        return Ok(Vec::new());
+    }
+    Ok(asked.iter().copied().filter(|look| *look < blocks).chain([blocks]).collect())
+}
+
+/// Refuses counts and lengths that are 0 or beyond use.
+pub(crate) fn check(experiment: &Experiment, layers: &Layers) -> Result<(), Error> {
+    let counts = [
+        ("blocks", u64::from(experiment.blocks), COUNT_MAX),
+        ("loads", u64::from(experiment.loads), COUNT_MAX),
+        ("rounds", u64::from(experiment.rounds), COUNT_MAX),
+        ("tables", experiment.tables, COUNT_MAX),
+        ("rows", experiment.rows, ROWS_MAX / experiment.tables.clamp(1, COUNT_MAX)),
+    ];
+    let invalid =
+        |key: &str, reason: String| Error::Invalid { place: layers.place(&[key]), reason };
+    for (key, value, most) in counts {
+        if value == 0 || value > most {
+            let reason = format!("`{key}` must be a whole number from 1 to {most}, not `{value}`");
+            return Err(invalid(key, reason));
+        }
+    }
+    if experiment.loads > experiment.blocks {
+        let (loads, blocks) = (experiment.loads, experiment.blocks);
+        let reason = format!(
+            "`loads` is {loads} and `blocks` is {blocks}; each load needs at least one block"
+        );
+        return Err(invalid("loads", reason));
+    }
+    let lengths = [
+        ("slice_seconds", experiment.slice_seconds, 0.01),
+        ("read_seconds", experiment.read_seconds, 0.01),
+        ("write_seconds", experiment.write_seconds, 0.01),
+        ("warmup_seconds", experiment.warmup_seconds, 0.0),
+    ];
+    for (key, value, least) in lengths {
+        if !(least..=SECONDS_MAX).contains(&value) {
+            let reason = format!(
+                "`{key}` must be from {least} to {SECONDS_MAX} seconds (a week), not `{value}`"
+            );
+            return Err(invalid(key, reason));
+        }
+    }
+    match experiment.require.iter().position(|word| word != "perf") {
+        Some(index) => Err(Error::UnknownName {
+            place: layers.place(&["require", &index.to_string()]),
+            what: "requirement",
+            name: experiment.require[index].clone(),
+            hint: suggest::hint(&experiment.require[index], ["perf"]),
+        }),
+        None => Ok(()),
+    }
+}
