@@ -1,6 +1,6 @@
 //! A file of an archive, as importers see it.
 
-use crate::{Cell, Fault, place::Place, step, tag::Tag};
+use crate::{Cell, Fault, number::dop, place::Place, tag::Tag};
 use std::{borrow::Cow, collections::BTreeSet};
 
 /// The beginning of a file, by which importers know their own.
@@ -85,13 +85,13 @@ impl<'a> File<'a> {
         let mut parts = self.name.split('.');
         let published = parts.next() == Some("o")
             && matches!(parts.next(), Some("vm" | "io" | "ps"))
-            && parts.all(|part| step::dop(part).is_some());
+            && parts.all(|part| dop(part).is_some());
         if published && self.place.phase_cell().is_none() {
             return Err(Fault::new(1, NO_PHASE));
         }
         let mut cell = self.loose_cell(kind);
         if published {
-            let clients = self.name.rsplit('.').next().and_then(step::dop);
+            let clients = self.name.rsplit('.').next().and_then(dop);
             cell.clients = clients.or(cell.clients);
         }
         Ok(cell)

@@ -1,6 +1,5 @@
 //! What an importer finds in a file.
 
-use crate::unnamed::Column;
 use model::Levels;
 use std::borrow::Cow;
 
@@ -74,6 +73,15 @@ pub struct Cell {
     pub round: u32,
     /// Other keys by name.
     pub levels: Levels,
+}
+
+/// A place in a row of values, one for each number of clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Column {
+    /// From 1.
+    pub number: u32,
+    /// Columns in the row.
+    pub of: u32,
 }
 
 /// A line that is not what it should be.

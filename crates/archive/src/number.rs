@@ -82,6 +82,17 @@ pub(crate) fn half_step(text: &str) -> f64 {
     0.5 * 10_f64.powi(exponent.saturating_sub(decimals))
 }
 
+/// Connections of a folder `dop8`.
+pub(crate) fn dop(folder: &str) -> Option<u32> {
+    positive(folder.strip_prefix("dop")?)
+}
+
+/// A number from 1 on in digits.
+pub(crate) fn positive(text: &str) -> Option<u32> {
+    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.parse().ok().filter(|number| digits && *number > 0)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -1,9 +1,10 @@
 //! What a file's folder tells: the archive, the subject, the number of clients.
 
 use crate::{
-    Cell,
-    insert::{phase, without_size},
-    names, step,
+    Cell, names,
+    number::dop,
+    phase::{self, without_size},
+    step,
 };
 use model::Levels;
 
@@ -95,8 +96,8 @@ impl Place {
     fn archived(&self, end: usize) -> Cell {
         let mut end = end.min(self.folders.len());
         let mut clients = None;
-        if let Some(dop) = end.checked_sub(1).and_then(|last| step::dop(&self.folders[last])) {
-            clients = Some(dop);
+        if let Some(count) = end.checked_sub(1).and_then(|last| dop(&self.folders[last])) {
+            clients = Some(count);
             end -= 1;
         }
         let start = self.root.min(end.saturating_sub(1));

@@ -1,6 +1,6 @@
 //! The steps of the published sysbench benchmark: names of files and rows, groups, order.
 
-use crate::{Cell, names};
+use crate::{Cell, names, number::positive, phase};
 
 /// A step as names tell it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -162,17 +162,6 @@ fn is_name(text: &str) -> bool {
     !text.is_empty() && names::is_short(text) && text.chars().all(plain)
 }
 
-/// Connections of a folder `dop8`.
-pub(crate) fn dop(folder: &str) -> Option<u32> {
-    positive(folder.strip_prefix("dop")?)
-}
-
-/// A number of connections: digits, at least 1.
-pub(crate) fn positive(text: &str) -> Option<u32> {
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|number| digits && *number > 0)
-}
-
 /// The workload of a phase: its name without the stage.
 pub(crate) fn workload(phase: &str) -> &str {
     STAGES.iter().find_map(|stage| phase.strip_suffix(stage)).unwrap_or(phase)
@@ -220,7 +209,7 @@ pub(crate) fn order(phase: &str, range: Option<u64>) -> impl Ord + use<> {
     };
     let unknown = if known == ORDER.len() { phase.to_owned() } else { String::new() };
     // Phases of the Insert Benchmark have an order of their own.
-    (class, known, crate::insert::phase::order(phase), unknown, warm, range)
+    (class, known, phase::order(phase), unknown, warm, range)
 }
 
 /// Which of the three parts of a published table a phase belongs to: point queries, ranges, writes.

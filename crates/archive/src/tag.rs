@@ -1,6 +1,6 @@
 //! The tag of a summary: what its name says beside the format, such as `io.pg18.dop1`.
 
-use crate::step;
+use crate::number::{dop, positive};
 
 /// A tag, as words and the number of clients among them.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,7 +38,7 @@ impl Tag {
 
 /// The number of clients that `dop40` and `40u` name.
 pub(crate) fn clients(word: &str) -> Option<u32> {
-    step::dop(word).or_else(|| step::positive(word.strip_suffix('u')?))
+    dop(word).or_else(|| positive(word.strip_suffix('u')?))
 }
 
 /// A label such as `pg180_48u`: the variant, and the clients that it ran with.

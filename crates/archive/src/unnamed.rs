@@ -3,18 +3,9 @@
 //! Other files of the same archive often tell some of the numbers together with the values, which
 //! then tell whose column is whose.
 
-use crate::{Fault, Warning, assemble::Kept, number};
+use crate::{Column, Fault, Warning, assemble::Kept, number};
 use model::number::counted;
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A place in a row of values, one for each number of clients.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Column {
-    /// From 1.
-    pub number: u32,
-    /// Columns in the row.
-    pub of: u32,
-}
 
 /// Metric whose printed values tell columns apart.
 const METRIC: &str = "ops_per_second";

@@ -66,14 +66,6 @@ fn unknown(study: &Study, name: &str, labels: &[&str]) -> Error {
     }
 }
 
-/// The folder of an experiment's files: plain parts only, whatever its name is.
-pub(crate) fn folder(experiment: &str) -> String {
-    let plain = |c: char| if c.is_alphanumeric() || "._-".contains(c) { c } else { '_' };
-    let parts = experiment.split('/').filter(|part| !part.trim_matches('.').is_empty());
-    let parts: Vec<String> = parts.map(|part| part.chars().map(plain).collect()).collect();
-    if parts.is_empty() { "unnamed".to_owned() } else { parts.join("/") }
-}
-
 /// Groups from the text of a file: one name per line, `-` is a break; blank lines and lines that
 /// begin with `#` are left out.
 pub fn groups(text: &str) -> Vec<Vec<String>> {
@@ -112,15 +104,6 @@ mod tests {
         let options = ExportOptions { variants: vec!["d".into()], ..ExportOptions::default() };
         let message = of(&study, &options).unwrap_err().to_string();
         assert!(message.contains("has no variant `d`") && message.contains("`x.a.z.pk1`"));
-    }
-
-    #[test]
-    fn folders_stay_inside() {
-        let check = |name: &str, expected: &str| assert_eq!(folder(name), expected);
-        check("apr25.c48/inno", "apr25.c48/inno");
-        check("../../etc/..", "etc");
-        check("/", "unnamed");
-        check("a b\u{1b}[31m<i>", "a_b__31m_i_");
     }
 
     #[test]

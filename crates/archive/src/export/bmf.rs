@@ -1,7 +1,7 @@
 //! Bencher Metric Format: `{benchmark: {measure: {value, lower_value, upper_value}}}`.
 
-use super::{Exported, Exporter, Input, Options};
-use crate::{Error, Result, center::centers, variants};
+use super::Exporter;
+use crate::{Error, ExportOptions, Exported, Input, Result, center::centers, variants};
 use model::record::SliceState;
 use serde_json::{Map, Value, json};
 
@@ -11,7 +11,7 @@ pub(super) const EXPORTER: Exporter = Exporter {
     export,
 };
 
-fn export(input: &Input, options: &Options) -> Result<Vec<Exported>> {
+fn export(input: &Input, options: &ExportOptions) -> Result<Vec<Exported>> {
     let mut benchmarks = Map::new();
     for study in &input.studies {
         let chosen = variants::of(study, options)?;

@@ -1,7 +1,7 @@
 //! Tidy values: one row per value with all its keys, for spreadsheets and data frames.
 
-use super::{Exported, Exporter, Input, Options};
-use crate::{Error, Result, cell::is_formula, variants};
+use super::Exporter;
+use crate::{Error, ExportOptions, Exported, Input, Result, cell::is_formula, variants};
 use model::{escape, imported::ImportedValue, mark::Mark, record::SliceState};
 use std::collections::BTreeSet;
 
@@ -14,7 +14,7 @@ pub(super) const EXPORTER: Exporter = Exporter {
     export,
 };
 
-fn export(input: &Input, options: &Options) -> Result<Vec<Exported>> {
+fn export(input: &Input, options: &ExportOptions) -> Result<Vec<Exported>> {
     let mut text = HEADER.to_owned();
     for study in &input.studies {
         let chosen: BTreeSet<&str> = variants::of(study, options)?.into_iter().collect();

@@ -4,9 +4,9 @@
 mod sections;
 mod tables;
 
-use super::{Exported, Exporter, Input, Options, Study};
+use super::Exporter;
 use crate::{
-    Error, Result,
+    Error, ExportOptions, Exported, Input, Result, Study,
     assemble::counts_clients,
     center::{Center, Centers, centers},
     insert::insert_tables,
@@ -22,7 +22,7 @@ pub(super) const EXPORTER: Exporter = Exporter {
     export,
 };
 
-fn export(input: &Input, options: &Options) -> Result<Vec<Exported>> {
+fn export(input: &Input, options: &ExportOptions) -> Result<Vec<Exported>> {
     let mut files = Vec::new();
     for study in &input.studies {
         let folder = input.folder(study);
@@ -60,7 +60,7 @@ pub(super) struct PhaseName<'a> {
 
 fn of_study(
     study: &Study,
-    options: &Options,
+    options: &ExportOptions,
     folder: &str,
     files: &mut Vec<Exported>,
 ) -> Result<()> {

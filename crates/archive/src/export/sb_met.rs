@@ -2,13 +2,13 @@
 //! vmstat and iostat, or of averages that were printed.
 
 use super::{
-    Exported, Exporter, Input, Options, Study,
+    Exporter,
     mytools::{MISSING, PhaseName, phases},
 };
 use crate::{
-    Error, Result,
+    Error, ExportOptions, Exported, Input, Result, Study,
     center::{Center, Centers, centers},
-    correct, step, variants,
+    correct, step, study, variants,
 };
 
 /// Metrics and decimals of columns.
@@ -38,7 +38,7 @@ pub(super) const EXPORTER: Exporter = Exporter {
     export,
 };
 
-fn export(input: &Input, options: &Options) -> Result<Vec<Exported>> {
+fn export(input: &Input, options: &ExportOptions) -> Result<Vec<Exported>> {
     let mut files = Vec::new();
     for study in &input.studies {
         let folder = input.folder(study);
@@ -51,7 +51,7 @@ fn export(input: &Input, options: &Options) -> Result<Vec<Exported>> {
     Ok(files)
 }
 
-fn of_study(study: &Study, options: &Options, folder: &str) -> Result<Vec<Exported>> {
+fn of_study(study: &Study, options: &ExportOptions, folder: &str) -> Result<Vec<Exported>> {
     let chosen = variants::of(study, options)?;
     let centers = centers(study);
     let mut files = Vec::new();
@@ -59,7 +59,7 @@ fn of_study(study: &Study, options: &Options, folder: &str) -> Result<Vec<Export
         for phase in phases(&centers, std::slice::from_ref(subject)) {
             let averages = Averages { centers: &centers, subject, phase: phase.phase };
             if let Some(text) = averages.text() {
-                let path = format!("{folder}{}/{}", variants::folder(subject), name(&phase));
+                let path = format!("{folder}{}/{}", study::folder(subject), name(&phase));
                 files.push(Exported { path, bytes: text.into_bytes() });
             }
         }

@@ -7,9 +7,9 @@ use crate::{
         Sheet,
         histogram::{self, KINDS},
         kind_file::{KindFiles, KindOfPhase},
-        phase,
         table::Context,
     },
+    phase,
 };
 
 const FILES: KindFiles = KindFiles { what: "rt", own: KINDS };

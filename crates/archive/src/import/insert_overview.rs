@@ -4,10 +4,8 @@
 use super::Importer;
 use crate::{
     Cell, Fault, File, FileHead, Found, Line, Value,
-    insert::{
-        phase::{self, Phase},
-        table::{self, Context},
-    },
+    insert::table::{self, Context},
+    phase::{self, Phase},
 };
 use std::borrow::Cow;
 

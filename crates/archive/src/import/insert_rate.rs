@@ -6,10 +6,9 @@ use crate::{
     Fault, File, FileHead, Found, Value,
     insert::{
         kind_file::{KindFiles, KindOfPhase},
-        phase,
         table::{self, Context},
     },
-    number,
+    number, phase,
 };
 use std::collections::BTreeMap;
 

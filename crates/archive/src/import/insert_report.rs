@@ -6,9 +6,9 @@ use crate::{
     insert::{
         Sheet,
         histogram::{self, KINDS},
-        phase,
         table::{self, Context},
     },
+    phase,
 };
 use std::collections::BTreeSet;
 

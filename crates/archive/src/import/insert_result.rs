@@ -8,10 +8,10 @@ use crate::{
     insert::{
         Row,
         histogram::{self, KINDS},
-        phase::{self, Kind, Phase},
         table,
     },
-    number, step,
+    number,
+    phase::{self, Kind, Phase},
 };
 
 /// Columns of the tables by rate of inserts or queries: name, metric, factor to its unit.
@@ -53,7 +53,7 @@ pub(super) const IMPORTER: Importer = Importer {
 };
 
 fn recognises(head: &FileHead<'_>) -> bool {
-    head.name.strip_prefix("o.res.").is_some_and(|rest| step::dop(rest).is_some())
+    head.name.strip_prefix("o.res.").is_some_and(|rest| number::dop(rest).is_some())
 }
 
 fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
@@ -62,7 +62,7 @@ fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
     let Some((phase, cell)) = known else {
         return Err(Fault::new(1, NO_PHASE));
     };
-    let clients = file.name.rsplit('.').next().and_then(step::dop);
+    let clients = file.name.rsplit('.').next().and_then(number::dop);
     let cell = Cell { clients: clients.or(cell.clients), ..cell };
     let mut lines = file.lines();
     let Some(first) = lines.next() else { return Err(Fault::new(1, "the file is empty")) };

@@ -6,9 +6,9 @@ use crate::{
     Fault, File, FileHead, Found,
     insert::{
         Sheet,
-        phase::{self, phases},
         table::{self, Context},
     },
+    phase::{self, phases},
 };
 use model::number::counted;
 

@@ -6,9 +6,9 @@ use crate::{
     Fault, File, FileHead, Found, Line, bias,
     insert::{
         Sheet, histogram,
-        phase::{self, clients},
         table::{self, Context},
     },
+    phase::{self, clients},
 };
 
 /// What the rows of a file are.

@@ -1,7 +1,7 @@
 //! Files of one kind of event: `o.WHAT.c.KIND` in the folder of a phase, and `mrg.PHASE.WHAT.KIND`.
 
-use super::{histogram::KINDS, phase};
-use crate::{Fault, File, file::NO_PHASE};
+use super::histogram::KINDS;
+use crate::{Fault, File, file::NO_PHASE, phase};
 
 /// How the files of one measurement are named.
 pub(crate) struct KindFiles {

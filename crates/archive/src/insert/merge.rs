@@ -1,7 +1,7 @@
 //! Tables of several variants from their summaries, and what is relative to the first of them.
 
 use super::sheet::{Line, Row, Sheet};
-use crate::cell::plain;
+use crate::{cell::plain, phase::without_size};
 
 /// One row of every variant, from its summary, with the published rounding: `ips`, `qps` and `rps`
 /// become whole, `dbgb2` has one decimal, and the tag loses the size before it. `None` ends a
@@ -26,14 +26,6 @@ fn reprinted(column: &str, cell: &str) -> String {
         _ => None,
     }
     .unwrap_or_else(|| cell.to_owned())
-}
-
-/// The tag without the millions of rows before it: `20m.my5649.cx6d` is `my5649.cx6d`.
-pub fn without_size(tag: &str) -> &str {
-    match tag.split_once("m.") {
-        Some((size, rest)) if !size.is_empty() && size.bytes().all(|b| b.is_ascii_digit()) => rest,
-        _ => tag,
-    }
 }
 
 /// Every row but the first of a group, relative to that one, from the printed numbers.

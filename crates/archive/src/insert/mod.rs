@@ -7,15 +7,13 @@ pub(crate) mod columns;
 pub(crate) mod histogram;
 pub(crate) mod kind_file;
 mod merge;
-pub(crate) mod phase;
 pub(crate) mod progress;
 mod row;
 mod sheet;
 pub(crate) mod table;
 pub(crate) mod tables;
 
-pub use merge::{merged, relative, some, without_size};
-pub use phase::{PHASES_2021, PHASES_2024, SOME_PHASES, phases};
+pub use merge::{merged, relative, some};
 pub use row::{COLUMNS, PhaseRates, Work, published_row};
 pub use sheet::{Line, Row, Sheet};
 pub use tables::insert_tables;

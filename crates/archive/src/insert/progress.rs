@@ -1,7 +1,7 @@
 //! Progress of one client of the Insert Benchmark, second by second.
 
-use super::{phase, row::descending_rank};
-use crate::{Cell, Found, Value, number};
+use super::row::descending_rank;
+use crate::{Cell, Found, Value, number, phase};
 
 /// The columns that matter; there were 12 in 2021, and are 17 since there are deletes.
 const KNOWN: [&str; 17] = [

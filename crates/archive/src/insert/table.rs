@@ -2,11 +2,12 @@
 
 use super::{
     columns,
-    merge::without_size,
-    phase::{self, Phase},
     sheet::{Row, Sheet},
 };
-use crate::{Cell, File, Found, Value, bias};
+use crate::{
+    Cell, File, Found, Value, bias,
+    phase::{self, Phase, without_size},
+};
 use std::borrow::Cow;
 
 /// Mark of values whose archive does not tell the number of clients.

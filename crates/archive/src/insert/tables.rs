@@ -3,14 +3,15 @@
 use super::{
     columns,
     merge::{merged, relative, some},
-    phase::{self, SOME_PHASES},
     row::{COLUMNS, PhaseRates, Work, published_row},
     sheet::{Row, Sheet},
 };
 use crate::{
     ExportOptions, Exported, Study,
     center::{Center, centers},
-    number, variants,
+    number,
+    phase::{self, SOME_PHASES},
+    variants,
 };
 use model::record::SliceState;
 use std::collections::{BTreeMap, BTreeSet};

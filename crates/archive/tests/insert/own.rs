@@ -112,7 +112,7 @@ fn a_variant_that_failed_keeps_its_row_and_is_the_base_of_nothing() {
 }
 
 /// Rows of a table without its head, as their cells.
-fn rows(files: &[export::Exported], path: &str) -> Vec<Vec<String>> {
+fn rows(files: &[archive::Exported], path: &str) -> Vec<Vec<String>> {
     let file = files.iter().find(|file| file.path == path).unwrap();
     let text = String::from_utf8(file.bytes.clone()).unwrap();
     let cells = |line: &str| line.split('\t').map(str::to_owned).collect();

@@ -1,6 +1,9 @@
-//! Names of phases and what they tell: kind, rate, order, clients.
+//! Names of phases of the Insert Benchmark and what they tell: kind, rate, order, clients.
 
-use crate::{Cell, names};
+use crate::{
+    Cell, names,
+    number::{dop, positive},
+};
 
 /// Phases of a summary with two loads and six query phases, in the order of its rows.
 pub const PHASES_2024: [&str; 10] = [
@@ -88,8 +91,8 @@ pub(crate) fn of(name: &str) -> Option<Phase> {
     };
     let (rate, ordinal) = rest.split_once('.')?;
     let global = ordinal.starts_with('L');
-    let ordinal = number(ordinal.strip_prefix('L').unwrap_or(ordinal))?;
-    Some(Phase { kind, rate: number(rate)?, ordinal, global })
+    let ordinal = positive(ordinal.strip_prefix('L').unwrap_or(ordinal))?;
+    Some(Phase { kind, rate: positive(rate)?, ordinal, global })
 }
 
 /// The published names of phases by their own, which may lack the number: the query phases without
@@ -117,14 +120,8 @@ pub(crate) fn of_folder(folder: &str) -> Option<String> {
         return Some(folder.to_owned());
     }
     let (ordinal, rate) = folder.strip_prefix("q.L")?.split_once(".ips")?;
-    let (ordinal, rate) = (number(ordinal)?, number(rate)?);
+    let (ordinal, rate) = (positive(ordinal)?, positive(rate)?);
     Some(format!("q{rate}.{}", (ordinal - 1) % 2 + 1))
-}
-
-/// A number from 1 on in digits.
-fn number(text: &str) -> Option<u32> {
-    let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    text.parse().ok().filter(|number| digits && *number > 0)
 }
 
 /// Sorts phases as the benchmark executes them; `None` for names of no phase.
@@ -144,7 +141,7 @@ pub(crate) fn clients(path: &str) -> Option<u32> {
 
 fn clients_of_folder(folder: &str) -> Option<u32> {
     let (count, tables) = folder.split_once("u.1t")?;
-    matches!(tables, "yes" | "no").then(|| number(count)).flatten()
+    matches!(tables, "yes" | "no").then(|| positive(count)).flatten()
 }
 
 /// Puts what is known of a phase and a variant into a cell.
@@ -166,10 +163,18 @@ pub(crate) fn fill(cell: &mut Cell, name: &str, subject: &str) {
 /// Whether a folder is one of a run, of a phase, of a group, or of a number of clients.
 pub(crate) fn is_inner(folder: &str) -> bool {
     folder.starts_with("res.")
-        || crate::step::dop(folder).is_some()
+        || dop(folder).is_some()
         || clients_of_folder(folder).is_some()
         || of_folder(folder).is_some()
-        || super::without_size(folder) != folder
+        || without_size(folder) != folder
+}
+
+/// The tag without the millions of rows before it: `20m.my5649.cx6d` is `my5649.cx6d`.
+pub fn without_size(tag: &str) -> &str {
+    match tag.split_once("m.") {
+        Some((size, rest)) if !size.is_empty() && size.bytes().all(|b| b.is_ascii_digit()) => rest,
+        _ => tag,
+    }
 }
 
 #[cfg(test)]
