@@ -4,6 +4,7 @@ use crate::{
     choice::{self, Choice},
     details,
     noise::{self, BankChoice},
+    pooled::{self, Pool},
     two_runs,
 };
 use analysis::{Comparison, Design, Input, Observations};
@@ -88,14 +89,24 @@ pub(crate) fn report(
     let detailed = format.is_some_and(|format| format.shows_details);
     let mut comparisons = Vec::new();
     let mut all_details = Vec::new();
-    for slices in by_run(&stored.slices) {
-        let compared = compare(results, slices, request)?;
+    // Charts and histories are those of one run.
+    let pools = match selection {
+        Selection::All if !detailed => pooled::pools(results, by_run(&stored.slices))?,
+        _ => by_run(&stored.slices).map(Pool::of).collect(),
+    };
+    for pool in pools {
+        let slices = pool.runs[0];
+        let mut compared = compare(results, &pool.runs, request)?;
+        let is_told = pool.apart.is_some();
+        compared.comparison.warnings.extend(pool.apart);
         all_details.push(match detailed {
             true => compared.with_more(details::of(results, slices)?, request)?,
             false => details::origin(results, slices)?,
         });
         comparisons.push(compared.comparison);
-        warn_of_earlier_run(&mut comparisons, &all_details);
+        if !is_told {
+            warn_of_earlier_run(&mut comparisons, &all_details);
+        }
     }
     let mut imported = stored.imported.into_iter().peekable();
     while let Some(first) = imported.next() {
@@ -265,6 +276,11 @@ pub(crate) fn by_run(slices: &[StoredSlice]) -> impl Iterator<Item = &[StoredSli
     slices.chunk_by(|a, b| a.run == b.run)
 }
 
+/// The run of slices of one.
+pub(crate) fn run_of(slices: &[StoredSlice]) -> &str {
+    slices.first().map_or("", |slice| slice.run.as_str())
+}
+
 /// The values of each import, which the store gives one after the other.
 pub(crate) fn by_import(values: &[ImportedValue]) -> impl Iterator<Item = &[ImportedValue]> {
     values.chunk_by(|a, b| a.measurement.run == b.measurement.run)
@@ -276,7 +292,7 @@ pub(crate) fn observed(
     slices: &[StoredSlice],
     bank: &BankChoice,
 ) -> anyhow::Result<(Design, Observations)> {
-    let run = slices.first().map_or("", |slice| slice.run.as_str());
+    let run = run_of(slices);
     let plan = results.plan_of(run)?;
     let mut design = Design::of(&plan);
     if let Some(blocks) = results.state_of(run, runner::BUDGET_SPENT)? {
@@ -288,9 +304,15 @@ pub(crate) fn observed(
 }
 
 /// What slices tell, the phases being those of `design`.
-pub(crate) fn observed_in(design: &Design, slices: &[StoredSlice]) -> Observations {
-    let inputs =
-        slices.iter().map(|s| Input { experiment: &s.experiment, run: &s.run, slice: &s.slice });
+pub(crate) fn observed_in<'a>(
+    design: &Design,
+    slices: impl IntoIterator<Item = &'a StoredSlice>,
+) -> Observations {
+    let inputs = slices.into_iter().map(|s| Input {
+        experiment: &s.experiment,
+        run: &s.run,
+        slice: &s.slice,
+    });
     analysis::observe(inputs, &|_, phase| design.facts(phase))
 }
 
@@ -315,22 +337,39 @@ impl Compared {
     }
 }
 
+/// Compares what a run measured, or several runs whose blocks repeat the same.
 fn compare(
     results: &Results,
-    slices: &[StoredSlice],
+    runs: &[&[StoredSlice]],
     request: &Request,
 ) -> anyhow::Result<Compared> {
-    let run = slices.first().map_or("", |slice| slice.run.as_str());
-    let (mut design, observations) = observed(results, slices, &request.bank)?;
+    let names: Vec<&str> = runs.iter().copied().map(run_of).collect();
+    let (mut design, observations, said) = match runs {
+        [slices] => {
+            let (design, observations) = observed(results, slices, &request.bank)?;
+            (design, observations, None)
+        }
+        several => {
+            let (design, observations) = pooled::observed(results, several)?;
+            (design, observations, Some(pooled::sentence(results, &names)?))
+        }
+    };
     if let Some(base) = &request.base {
         design = design.against(base)?;
     }
     let mut comparison = analysis::compare(&observations, &design);
-    let trials = results.trials(run)?;
+    comparison.warnings.extend(said);
+    let mut trials = Vec::new();
+    for run in &names {
+        trials.extend(results.trials(run)?);
+    }
+    if names.len() > 1 {
+        pooled::without_folders(&mut trials);
+    }
     let known = trials.iter().map(|trial| (&trial.header, &trial.environment));
     comparison.warnings.extend(analysis::residue(known));
     let headers = || trials.iter().map(|trial| &trial.header);
-    let plan = results.plan_of(run)?;
+    let plan = results.plan_of(names.first().copied().unwrap_or_default())?;
     let build = |subject: &str| {
         let known = plan.subjects.iter().find(|known| known.label == subject)?;
         known.levels.get("build").cloned()

@@ -13,6 +13,7 @@ mod exit;
 mod feasible;
 mod gate;
 mod noise;
+mod pooled;
 mod progress;
 mod referee;
 mod shell;

@@ -62,8 +62,8 @@ struct Arguments {
         value_parser = styles(),
     )]
     insert_benchmark: Option<String>,
-    /// Include all runs in the folder, not only the latest of each experiment. Each is a comparison
-    /// of its own: put two builds into one experiment, or name two runs, to compare them
+    /// Include all runs in the folder, not only the latest of each experiment. Runs of one plan, on
+    /// equal servers and hosts, are pooled as blocks of one comparison; any other stands by itself
     #[arg(long)]
     all: bool,
     /// What is known of the noise of this host: a file that `dbdyno calibrate` wrote, or `none`

@@ -32,6 +32,7 @@ mod mutant;
 mod mutation;
 mod noise;
 mod pixels;
+mod pooled;
 mod power;
 mod quickstart;
 mod report;

@@ -1,0 +1,154 @@
+//! Runs of one plan as one comparison: their blocks repeat the same measurement.
+
+use crate::comparison::{observed_in, run_of};
+use analysis::{Design, Observations};
+use model::{experiment::Experiment, plan::Plan};
+use store::{Results, StoredSlice, StoredTrial};
+
+/// Runs that are compared together.
+pub(crate) struct Pool<'a> {
+    /// The slices of each, oldest run first.
+    pub(crate) runs: Vec<&'a [StoredSlice]>,
+    /// Why they are not together with earlier runs of their experiment, one sentence.
+    pub(crate) apart: Option<String>,
+}
+
+impl<'a> Pool<'a> {
+    /// A run by itself.
+    pub(crate) fn of(slices: &'a [StoredSlice]) -> Self {
+        Self { runs: vec![slices], apart: None }
+    }
+}
+
+/// What runs have in common.
+struct Common {
+    experiment: String,
+    run: String,
+    plan: Plan,
+    trials: Vec<StoredTrial>,
+}
+
+/// Puts runs together whose plans are equal but for the seed, and whose servers and hosts are.
+pub(crate) fn pools<'a>(
+    results: &Results,
+    runs: impl Iterator<Item = &'a [StoredSlice]>,
+) -> anyhow::Result<Vec<Pool<'a>>> {
+    let mut found: Vec<(Common, Pool<'a>)> = Vec::new();
+    for slices in runs {
+        let Some(first) = slices.first() else { continue };
+        let own = Common {
+            experiment: first.experiment.clone(),
+            run: first.run.clone(),
+            plan: results.plan_of(&first.run)?,
+            trials: results.trials(&first.run)?,
+        };
+        let earlier =
+            found.iter_mut().rev().filter(|(known, _)| known.experiment == own.experiment);
+        let mut apart = None;
+        let mut together = None;
+        for (known, pool) in earlier {
+            match difference(known, &own) {
+                None => {
+                    together = Some(pool);
+                    break;
+                }
+                Some(what) => {
+                    let sentence =
+                        || format!("not pooled with the earlier run `{}`: {what}", known.run);
+                    apart.get_or_insert_with(sentence);
+                }
+            }
+        }
+        match together {
+            Some(pool) => pool.runs.push(slices),
+            None => found.push((own, Pool { apart, ..Pool::of(slices) })),
+        }
+    }
+    Ok(found.into_iter().map(|(_, pool)| pool).collect())
+}
+
+/// Why blocks of two runs are no repetitions of each other.
+fn difference(one: &Common, other: &Common) -> Option<String> {
+    if let Some(what) = of_plans(&one.plan, &other.plan) {
+        return Some(format!("their plans differ in {what}"));
+    }
+    let mut trials: Vec<StoredTrial> = one.trials.iter().chain(&other.trials).cloned().collect();
+    without_folders(&mut trials);
+    let known = trials.iter().map(|trial| (&trial.header, &trial.environment));
+    let found = analysis::residue(known);
+    (!found.is_empty()).then(|| found.join("; "))
+}
+
+/// Clears what names the folders of a run, and so always differs; the plan has what is set in it.
+pub(crate) fn without_folders(trials: &mut [StoredTrial]) {
+    trials.iter_mut().for_each(|trial| trial.header.configuration.clear());
+}
+
+/// The design of pooled runs, and what their slices tell. There is one look at the data, at its
+/// end, and no bank: that tells of single runs.
+pub(crate) fn observed(
+    results: &Results,
+    runs: &[&[StoredSlice]],
+) -> anyhow::Result<(Design, Observations)> {
+    let first = runs.first().copied().map_or("", run_of);
+    let design = Design { looks: Vec::new(), ..Design::of(&results.plan_of(first)?) };
+    let observations = observed_in(&design, runs.iter().copied().flatten());
+    Ok((design, observations))
+}
+
+/// What a reader of a comparison of pooled runs must know.
+pub(crate) fn sentence(results: &Results, runs: &[&str]) -> anyhow::Result<String> {
+    let plan = results.plan_of(runs.first().copied().unwrap_or_default())?;
+    let judged = match plan.experiment.looks.as_slice() {
+        [] => "",
+        _ => "; each could end early, which the verdicts on all of them do not take into account",
+    };
+    let (count, names) = (runs.len(), runs.join(", "));
+    Ok(format!("the blocks of {count} runs of one plan are pooled: {names}{judged}"))
+}
+
+/// What of a plan differs beside the seed and what was drawn by it.
+fn of_plans(one: &Plan, other: &Plan) -> Option<&'static str> {
+    let keys = |plan: &Plan| Experiment {
+        seed: 0,
+        explain: false,
+        question: String::new(),
+        text: String::new(),
+        ..plan.experiment.clone()
+    };
+    [
+        ("the variants, their builds or configurations", one.subjects != other.subjects),
+        ("the base", one.base != other.base),
+        ("the tables", one.schemas != other.schemas),
+        ("the workloads", one.phases != other.phases),
+        ("the keys of the experiment", keys(one) != keys(other)),
+    ]
+    .into_iter()
+    .find_map(|(what, differs)| differs.then_some(what))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::versions::HostVersions;
+
+    fn plan(set: &str, seed: u64) -> Plan {
+        let catalog = plan::Catalog::embedded().unwrap();
+        let set = vec!["rounds=2".to_owned(), set.to_owned()];
+        let overrides = plan::Overrides { set, only: Vec::new(), seed: Some(seed) };
+        let draft = plan::load_experiment("quickstart", &catalog, &overrides).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        let places = dbms::Places::at(folder.path(), None).unwrap();
+        plan::plan(&draft, &catalog, &HostVersions { places: &places }).unwrap()
+    }
+
+    #[test]
+    fn plans_are_equal_but_for_the_seed() {
+        let check = |set: &str, expected: Option<&str>| {
+            assert_eq!(of_plans(&plan("blocks=5", 1), &plan(set, 2)), expected, "{set}");
+        };
+        check("blocks=5", None);
+        check("blocks=6", Some("the keys of the experiment"));
+        check("rows=3000", Some("the tables"));
+    }
+}
