@@ -13,7 +13,7 @@ use model::{
 };
 use report::{
     Report,
-    document::{Cell, Column, Document, Item, Row, Table},
+    document::{Column, Document, Item, Row, Table, TableCell},
     format,
 };
 use std::{
@@ -131,13 +131,13 @@ fn rows((server, experiment): Sort<'_>, runs: &[&BankedRun]) -> Vec<Row> {
     let row = |(key, prior): (&Key, &Prior)| {
         let metric = known(key)?;
         let mut cells = [server, experiment, &key.group, &key.metric]
-            .map(|text| Cell::Text(text.into()))
+            .map(|text| TableCell::Text(text.into()))
             .to_vec();
-        cells.push(Cell::Number(100.0 * prior.deviation));
+        cells.push(TableCell::Number(100.0 * prior.deviation));
         cells.extend(TIMES.map(|(_, time)| {
             let blocks = (time / seconds.max(f64::MIN_POSITIVE)) as u32;
             let least = analysis::provable(metric, *prior, blocks, family(metric));
-            least.map_or(Cell::Missing, |least| Cell::Number(100.0 * (least - 1.0)))
+            least.map_or(TableCell::Missing, |least| TableCell::Number(100.0 * (least - 1.0)))
         }));
         Some(Row::Cells(cells))
     };

@@ -13,7 +13,7 @@ use clap::{ArgMatches, Args, FromArgMatches};
 use model::{number::counted, plan::Plan};
 use report::{
     Report,
-    document::{Cell, Column, Document, Item, Row, Table},
+    document::{Column, Document, Item, Row, Table, TableCell},
     format,
 };
 use runner::{
@@ -180,10 +180,10 @@ fn overview(plan: &Plan, verified: &Verified) -> Table {
 }
 
 fn row<'a>(name: &str, plan: &Plan, of: impl Fn(&str) -> Option<&'a Vec<Discrepancy>>) -> Row {
-    let mut cells = vec![Cell::Text(name.to_owned())];
+    let mut cells = vec![TableCell::Text(name.to_owned())];
     cells.extend(plan.subjects.iter().map(|subject| match of(&subject.label) {
-        None => Cell::Missing,
-        Some(found) => Cell::Text(word(found)),
+        None => TableCell::Missing,
+        Some(found) => TableCell::Text(word(found)),
     }));
     Row::Cells(cells)
 }
@@ -213,9 +213,10 @@ fn seen(phases: &[VerifiedPhase]) -> Table {
     let cells = |one: &VerifiedPhase| {
         let facts = &one.facts;
         let counts = [facts.statements, facts.rows, facts.changed, facts.idle_writes];
-        let mut cells = vec![Cell::Text(one.phase.clone()), Cell::Text(one.subject.clone())];
-        cells.extend(counts.map(Cell::Count));
-        cells.push(Cell::Text(facts.indexes.join(", ")));
+        let mut cells =
+            vec![TableCell::Text(one.phase.clone()), TableCell::Text(one.subject.clone())];
+        cells.extend(counts.map(TableCell::Count));
+        cells.push(TableCell::Text(facts.indexes.join(", ")));
         Row::Cells(cells)
     };
     Table { columns, rows: phases.iter().map(cells).collect() }

@@ -1,6 +1,6 @@
 //! A file of an archive, as importers see it.
 
-use crate::{Cell, Fault, number::dop, place::Place, tag::Tag};
+use crate::{Cell, Fault, folders::Folders, number::dop, tag::Tag};
 use std::{borrow::Cow, collections::BTreeSet};
 
 /// The beginning of a file, by which importers know their own.
@@ -21,7 +21,7 @@ pub struct File<'a> {
     pub name: &'a str,
     /// The content, uncompressed: UTF-8 without zero bytes.
     pub bytes: &'a [u8],
-    pub(crate) place: &'a Place,
+    pub(crate) folders: &'a Folders,
     pub(crate) siblings: &'a BTreeSet<String>,
 }
 
@@ -57,7 +57,7 @@ impl<'a> File<'a> {
     /// A file of its own, in an imported folder `folder`: for tests and fuzzing.
     pub fn alone(path: &'a str, bytes: &'a [u8], scene: &'a Scene) -> Self {
         let name = path.rsplit('/').next().unwrap_or(path);
-        Self { path, name, bytes, place: &scene.place, siblings: &scene.siblings }
+        Self { path, name, bytes, folders: &scene.folders, siblings: &scene.siblings }
     }
 
     /// Its lines.
@@ -68,7 +68,7 @@ impl<'a> File<'a> {
     /// The cell of a file that belongs to one subject and one step: both come from the file's
     /// name and folder.
     pub fn cell(&self) -> Cell {
-        self.place.cell(self.name)
+        self.folders.cell(self.name)
     }
 
     /// The cell of a file that has no place in a known archive: in a folder of its own the folder
@@ -76,7 +76,7 @@ impl<'a> File<'a> {
     /// `kind`, which the file itself tells, is the phase. In the folder of a phase of the Insert
     /// Benchmark it belongs to that phase.
     pub fn loose_cell(&self, kind: &str) -> Cell {
-        self.place.loose_cell(self.name, kind)
+        self.folders.loose_cell(self.name, kind)
     }
 
     /// The same for a capture. Those of the Insert Benchmark, such as `o.vm` and `o.io.dop4`, fail
@@ -86,7 +86,7 @@ impl<'a> File<'a> {
         let published = parts.next() == Some("o")
             && matches!(parts.next(), Some("vm" | "io" | "ps"))
             && parts.all(|part| dop(part).is_some());
-        if published && self.place.phase_cell().is_none() {
+        if published && self.folders.phase_cell().is_none() {
             return Err(Fault::new(1, NO_PHASE));
         }
         let mut cell = self.loose_cell(kind);
@@ -100,7 +100,7 @@ impl<'a> File<'a> {
     /// A cell of a file that sums up several subjects. The number of clients is that of the file's
     /// tag, else that of its folder.
     pub fn summary_cell(&self, subject: &str) -> Cell {
-        let mut cell = self.place.summary_cell(subject);
+        let mut cell = self.folders.summary_cell(subject);
         if let Some(clients) = Tag::of(self.name).and_then(|tag| tag.clients) {
             (cell.clients, cell.table_clients) = (Some(clients), Some(clients));
         }
@@ -122,7 +122,7 @@ impl<'a> File<'a> {
 /// Where a file lies: see [`File::alone`].
 #[derive(Debug, Clone, Default)]
 pub struct Scene {
-    place: Place,
+    folders: Folders,
     siblings: BTreeSet<String>,
 }
 
@@ -131,7 +131,7 @@ impl Scene {
     pub fn new(path: &str, siblings: &[&str]) -> Self {
         let parts: Vec<String> = path.split('/').map(str::to_owned).collect();
         let siblings = siblings.iter().map(|name| (*name).to_owned()).collect();
-        Self { place: Place::of(&parts, 0), siblings }
+        Self { folders: Folders::of(&parts, 0), siblings }
     }
 }
 

@@ -5,9 +5,9 @@ use crate::{
     assemble::{Archives, Assembly, Told},
     content::{Content, MARK},
     file::File,
+    folders::Folders,
     import::{self as formats, Importer},
     names,
-    place::Place,
 };
 use model::number::counted;
 use std::collections::{BTreeMap, BTreeSet};
@@ -18,7 +18,7 @@ pub(crate) struct Candidate<'a> {
     pub(crate) path: &'a str,
     /// The path in messages.
     pub(crate) label: &'a str,
-    pub(crate) place: Place,
+    pub(crate) folders: Folders,
     /// Names of the files in its folder.
     pub(crate) siblings: &'a BTreeSet<String>,
     /// Whether the user named this very file, and not a folder around it.
@@ -90,7 +90,7 @@ impl Intake {
             path: candidate.path,
             name: candidate.name(),
             bytes: &bytes,
-            place: &candidate.place,
+            folders: &candidate.folders,
             siblings: candidate.siblings,
         };
         let mut found = Found::default();

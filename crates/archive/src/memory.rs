@@ -4,8 +4,8 @@ use crate::{
     FileHead, Imported, Options, Result,
     content::{Content, Packing},
     correct,
+    folders::Folders,
     intake::{Candidate, Intake},
-    place::Place,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -27,7 +27,7 @@ pub fn import_bytes(files: &[(&str, &[u8])], options: &Options) -> Result<Import
         let candidate = Candidate {
             path,
             label: path,
-            place: Place::of(&parts, 0),
+            folders: Folders::of(&parts, 0),
             siblings: folders.get(folder).unwrap_or(&none),
             named: false,
         };

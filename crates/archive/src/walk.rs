@@ -4,8 +4,8 @@ use crate::{
     Archive, Error, Fault, FileHead, Result,
     content::{Content, Packing},
     correct,
+    folders::Folders,
     intake::{Candidate, Intake},
-    place::Place,
     tag::Tag,
 };
 use fs_err as fs;
@@ -176,7 +176,7 @@ impl Walk {
         let candidate = Candidate {
             path: &shown,
             label: named.unwrap_or(&shown),
-            place: place(root, path),
+            folders: folders(root, path),
             siblings,
             named: named.is_some(),
         };
@@ -222,12 +222,12 @@ fn shown(root: &Path, path: &Path) -> String {
     }
 }
 
-fn place(root: &Path, path: &Path) -> Place {
+fn folders(root: &Path, path: &Path) -> Folders {
     let parts = |path: &Path| -> Vec<String> {
         let normal =
             path.components().filter(|part| matches!(part, std::path::Component::Normal(_)));
         normal.map(|part| part.as_os_str().to_string_lossy().into_owned()).collect()
     };
     let root = parts(root).len().saturating_sub(1);
-    Place::of(&parts(path.parent().unwrap_or(path)), root)
+    Folders::of(&parts(path.parent().unwrap_or(path)), root)
 }

@@ -2,7 +2,7 @@
 
 use crate::{
     connections,
-    error::{Error, Place},
+    error::{Error, Location},
     source::{Fault, Source, is_path},
     suggest,
     wire::{
@@ -145,7 +145,7 @@ impl Catalog {
             [] => suggest::hint(name, known),
             names => format!("; known: {}", suggest::quoted(names)),
         };
-        let (place, what) = (Place::default(), "config");
+        let (place, what) = (Location::default(), "config");
         Err(Error::UnknownName { place, what, name: name.to_owned(), hint })
     }
 
@@ -179,7 +179,7 @@ impl Catalog {
     ///
     /// Errors: unknown (the nearest name is given), wrong, or extending itself in a circle.
     pub fn config(&self, server: &str, name: &str) -> Result<Config, Error> {
-        let config = self.config_with(server, name, &BTreeMap::new(), &Place::default())?;
+        let config = self.config_with(server, name, &BTreeMap::new(), &Location::default())?;
         connections::fit_alone(config)
     }
 
@@ -190,7 +190,7 @@ impl Catalog {
         server: &str,
         name: &str,
         inline: &BTreeMap<String, WireConfig>,
-        asked: &Place,
+        asked: &Location,
     ) -> Result<Config, Error> {
         let mut layers: Vec<(String, WireConfig, Option<Source>)> = Vec::new();
         let mut next = Some(name.to_owned());
@@ -268,7 +268,7 @@ impl Catalog {
             return Ok(source.clone());
         }
         let hint = suggest::hint(name, self.under(folder).map(|(name, _)| name));
-        Err(Error::UnknownName { place: Place::default(), what, name: name.to_owned(), hint })
+        Err(Error::UnknownName { place: Location::default(), what, name: name.to_owned(), hint })
     }
 
     fn under<'a>(&'a self, folder: &'a str) -> impl Iterator<Item = (&'a str, &'a Source)> {

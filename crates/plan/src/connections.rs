@@ -1,6 +1,6 @@
 //! Settings that follow the number of connections.
 
-use crate::error::{Error, Place};
+use crate::error::{Error, Location};
 use model::{
     Parameters,
     plan::Plan,
@@ -48,7 +48,7 @@ fn raised(mut setting: Setting, sizes: &Parameters) -> Result<Option<Setting>, E
     let needed = follows
         .at_least
         .evaluate(sizes)
-        .map_err(|source| Error::Expression { place: Place::default(), source })?;
+        .map_err(|source| Error::Expression { place: Location::default(), source })?;
     if needed <= follows.only_above {
         return Ok(None);
     }

@@ -3,9 +3,9 @@
 
 use crate::{
     Catalog, Overrides, Suite, SuiteOrder, SuitePhase, Workload,
-    error::{Error, Place},
+    error::{Error, Location},
     experiment_limits,
-    layers::{Layers, Places, check_only, name_of},
+    layers::{Layers, Locations, check_only, name_of},
     limits,
     preset::{self, Chosen},
     suggest,
@@ -46,7 +46,7 @@ pub struct Draft {
     /// Configurations of servers that have one of their own, by name of the server.
     pub(crate) server_configs: BTreeMap<String, String>,
     pub(crate) configs: BTreeMap<String, WireConfig>,
-    pub(crate) places: Places,
+    pub(crate) places: Locations,
 }
 
 /// A phase of the suite with its workload found.
@@ -301,7 +301,7 @@ impl Found {
                 other.source(),
                 workload.source()
             );
-            return Err(Error::Invalid { place: Place::default(), reason });
+            return Err(Error::Invalid { place: Location::default(), reason });
         }
         let index = self.workloads.len();
         self.references.insert(reference.to_owned(), index);
@@ -322,7 +322,7 @@ fn keep_only(
         return Ok(());
     }
     if phases.iter().any(|phase| phase.suite.kind == PhaseKind::Index) {
-        let place = Place { file: format!("--only {}", only.join(",")), line: None };
+        let place = Location { file: format!("--only {}", only.join(",")), line: None };
         let reason = "the phases of this suite build on each other; leave `--only` out".to_owned();
         return Err(Error::Invalid { place, reason });
     }
@@ -360,7 +360,7 @@ fn schemas(
     let mut schemas: Vec<Schema> = Vec::new();
     let mut dialects: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for workload in workloads {
-        let place = Place { file: workload.source().to_owned(), line: None };
+        let place = Location { file: workload.source().to_owned(), line: None };
         if !dialects.contains_key(workload.schema.as_str()) {
             let at = |error: Error| error.at(place.clone());
             let schema = catalog.schema_with(&workload.schema, values).map_err(at)?;
@@ -391,7 +391,7 @@ fn check_dialects(workload: &Workload, known: &BTreeSet<String>) -> Result<(), E
         for (what, dialect) in texts.chain(modes) {
             if !known.contains(dialect) {
                 let hint = suggest::hint(dialect, known.iter().map(String::as_str));
-                let (place, name) = (Place::default(), dialect.clone());
+                let (place, name) = (Location::default(), dialect.clone());
                 return Err(Error::UnknownName { place, what, name, hint });
             }
         }
@@ -423,5 +423,5 @@ fn check_name(name: &str) -> Result<(), Error> {
         return Ok(());
     }
     let reason = format!("`{name}` cannot name a server; use letters, digits and `._+-`");
-    Err(Error::Invalid { place: Place::default(), reason })
+    Err(Error::Invalid { place: Location::default(), reason })
 }

@@ -5,14 +5,14 @@ use std::fmt;
 
 /// Where in the user's text something is wrong. Prints as `file:line: `, or less if less is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct Location {
     /// Path of the file, `catalog/…` for a shipped file, `--set …` for the command line.
     pub file: String,
     /// Line from 1, if it is known.
     pub line: Option<usize>,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for Location {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.file.as_str(), self.line) {
             ("", _) => Ok(()),
@@ -34,7 +34,7 @@ pub enum Error {
     #[error("{place}cannot read `{path}`: {reason}{}", folder_hint(.place, .path))]
     Unreadable {
         /// Where it is referred to.
-        place: Place,
+        place: Location,
         /// Path as it was opened.
         path: String,
         /// Why not.
@@ -44,7 +44,7 @@ pub enum Error {
     #[error("{place}{reason}")]
     Toml {
         /// Where.
-        place: Place,
+        place: Location,
         /// What was found or expected.
         reason: String,
     },
@@ -52,7 +52,7 @@ pub enum Error {
     #[error("{place}unknown key `{key}`{hint}")]
     UnknownKey {
         /// Where.
-        place: Place,
+        place: Location,
         /// The key as written.
         key: String,
         /// The nearest known key, or all of them.
@@ -62,7 +62,7 @@ pub enum Error {
     #[error("{place}unknown {what} `{name}`{hint}")]
     UnknownName {
         /// Where it is asked for.
-        place: Place,
+        place: Location,
         /// What kind of thing.
         what: &'static str,
         /// The name as written.
@@ -74,7 +74,7 @@ pub enum Error {
     #[error("{place}{reason}")]
     Invalid {
         /// Where.
-        place: Place,
+        place: Location,
         /// What is wrong and what would be right.
         reason: String,
     },
@@ -82,7 +82,7 @@ pub enum Error {
     #[error("{place}`extends` goes in a circle: {chain}; remove one of them")]
     Circle {
         /// The file that closes the circle.
-        place: Place,
+        place: Location,
         /// The names in order, `a -> b -> a`.
         chain: String,
     },
@@ -90,14 +90,14 @@ pub enum Error {
     #[error("{place}{source}")]
     Expression {
         /// Where.
-        place: Place,
+        place: Location,
         /// Which part.
         source: ExpressionError,
     },
 }
 
 /// Where a relative path of a file begins, for who wonders why it was looked for there.
-fn folder_hint(place: &Place, path: &str) -> String {
+fn folder_hint(place: &Location, path: &str) -> String {
     match std::path::Path::new(&place.file).parent() {
         Some(folder) if place.line.is_some() => {
             let folder = match folder.display().to_string() {

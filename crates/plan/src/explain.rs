@@ -1,7 +1,7 @@
 //! What the TOML library says is wrong, in words that name the key, what it may be and what it is.
 
 use crate::{
-    error::{Error, Place},
+    error::{Error, Location},
     source::Source,
     suggest,
     tree::Tree,
@@ -58,7 +58,7 @@ pub(crate) fn values(source: &Source, error: &toml::de::Error) -> Error {
 }
 
 /// A word that is none of those that a key takes: `names` are the word and the known ones.
-fn unknown_word(place: Place, key: &str, names: &[String]) -> Error {
+fn unknown_word(place: Location, key: &str, names: &[String]) -> Error {
     let (found, known) = names.split_first().map_or(("", &[][..]), |(a, b)| (a.as_str(), b));
     let known: Vec<&str> = known.iter().map(String::as_str).collect();
     let nearest = suggest::did_you_mean(found, &known);
@@ -67,9 +67,9 @@ fn unknown_word(place: Place, key: &str, names: &[String]) -> Error {
     Error::Toml { place, reason }
 }
 
-fn place(source: &Source, tree: &Tree<'_>, error: &toml::de::Error) -> Place {
+fn place(source: &Source, tree: &Tree<'_>, error: &toml::de::Error) -> Location {
     let line = error.span().map(|span| tree.line(span.start));
-    Place { file: source.label.clone(), line }
+    Location { file: source.label.clone(), line }
 }
 
 /// What the library calls a type, in the words of a user.

@@ -2,7 +2,7 @@
 
 use crate::{
     Catalog,
-    error::{Error, Place},
+    error::{Error, Location},
     secrets::without_secrets,
     source::{Source, is_path},
     suggest,
@@ -32,37 +32,37 @@ pub(crate) struct Layers {
     pub(crate) text: String,
     /// The experiment's name.
     pub(crate) name: String,
-    places: Places,
+    places: Locations,
 }
 
 /// Where values were written: the command line before the file, the file before what it extends.
 #[derive(Debug, Clone)]
-pub(crate) struct Places {
+pub(crate) struct Locations {
     /// Each `KEY=VALUE` with the table that it means.
     set: Vec<(String, Table)>,
     sources: Vec<Source>,
 }
 
-impl Places {
+impl Locations {
     /// The place of the value at `path`.
-    pub(crate) fn of(&self, path: &[&str]) -> Place {
+    pub(crate) fn of(&self, path: &[&str]) -> Location {
         let path: Vec<String> = path.iter().map(|step| (*step).to_owned()).collect();
         for (text, table) in self.set.iter().rev() {
             if touches(&Value::Table(table.clone()), &path) {
-                return Place { file: format!("--set {text}"), line: None };
+                return Location { file: format!("--set {text}"), line: None };
             }
         }
         let having = self.sources.iter().find(|source| source.has(&path));
         match having.or(self.sources.first()) {
             Some(source) => source.place(&path),
-            None => Place::default(),
+            None => Location::default(),
         }
     }
 
     /// The file itself.
-    pub(crate) fn file(&self) -> Place {
+    pub(crate) fn file(&self) -> Location {
         let file = self.sources.first().map(|source| source.label.clone()).unwrap_or_default();
-        Place { file, line: None }
+        Location { file, line: None }
     }
 }
 
@@ -93,7 +93,7 @@ impl Layers {
         }
         let mut set = Vec::new();
         for text in &overrides.set {
-            let place = Place { file: format!("--set {text}"), line: None };
+            let place = Location { file: format!("--set {text}"), line: None };
             let layer = parse_set(text).map_err(|error| error.at(place.clone()))?;
             merge(&mut merged, layer.clone());
             interpret(&merged).map_err(|error| error.at(place))?;
@@ -107,16 +107,16 @@ impl Layers {
             None => written(&merged)?,
         };
         let name = first.stem();
-        Ok(Self { wire, text, name, places: Places { set, sources } })
+        Ok(Self { wire, text, name, places: Locations { set, sources } })
     }
 
     /// The place of the value at `path`.
-    pub(crate) fn place(&self, path: &[&str]) -> Place {
+    pub(crate) fn place(&self, path: &[&str]) -> Location {
         self.places.of(path)
     }
 
     /// What can tell places after the layers are gone.
-    pub(crate) fn places(&self) -> Places {
+    pub(crate) fn places(&self) -> Locations {
         self.places.clone()
     }
 }
@@ -125,7 +125,7 @@ impl Layers {
 fn chain(name_or_path: &str, catalog: &Catalog) -> Result<Vec<Source>, Error> {
     let mut sources: Vec<Source> = Vec::new();
     let mut next = Some(name_or_path.to_owned());
-    let mut place = Place::default();
+    let mut place = Location::default();
     while let Some(wanted) = next {
         let source = catalog.experiment(&wanted).map_err(|error| error.at(place))?;
         if sources.iter().any(|old| old.label == source.label) {
@@ -149,7 +149,7 @@ fn interpret(merged: &Table) -> Result<WireExperiment, Error> {
         let source = Source { label: String::new(), text: text.into(), folder: None };
         match source.parse::<WireExperiment>() {
             Err(error) => point_to_factors(error).without_place(),
-            Ok(_) => Error::Toml { place: Place::default(), reason: error.message().to_owned() },
+            Ok(_) => Error::Toml { place: Location::default(), reason: error.message().to_owned() },
         }
     })
 }
@@ -157,7 +157,7 @@ fn interpret(merged: &Table) -> Result<WireExperiment, Error> {
 /// The merged text.
 fn written(merged: &Table) -> Result<String, Error> {
     toml::to_string(merged).map_err(|error| Error::Toml {
-        place: Place::default(),
+        place: Location::default(),
         reason: format!("the merged experiment cannot be written: {error}"),
     })
 }
@@ -253,14 +253,14 @@ fn merge_values(lower: &mut Table, upper: Table) {
 /// `KEY=VALUE` as TOML; a value that is not TOML is a string.
 fn parse_set(text: &str) -> Result<Table, Error> {
     let wrong = || Error::Invalid {
-        place: Place::default(),
+        place: Location::default(),
         reason: "it is not KEY=VALUE; write for example `--set blocks=4`".to_owned(),
     };
     let (key, value) = text.split_once('=').ok_or_else(wrong)?;
     let key = key.trim();
     if key == "extends" {
         let reason = "`extends` belongs in a file".to_owned();
-        return Err(Error::Invalid { place: Place::default(), reason });
+        return Err(Error::Invalid { place: Location::default(), reason });
     }
     let quoted = Value::String(value.trim().to_owned());
     let line = |value: &str| format!("{key} = {value}");
@@ -273,7 +273,7 @@ fn parse_set(text: &str) -> Result<Table, Error> {
 pub(crate) fn check_only(only: &[String], known: &[&str]) -> Result<(), Error> {
     for name in only {
         if !known.contains(&name.as_str()) {
-            let place = Place { file: format!("--only {name}"), line: None };
+            let place = Location { file: format!("--only {name}"), line: None };
             let hint = suggest::hint(name, known.iter().copied());
             return Err(Error::UnknownName { place, what: "workload", name: name.clone(), hint });
         }

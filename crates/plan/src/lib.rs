@@ -40,7 +40,7 @@ pub use aliases::aliases;
 pub use catalog::{Catalog, Kind, Listing};
 pub use draft::{Draft, load_experiment};
 pub use editor::{FILE_KINDS, FileKind};
-pub use error::{Error, Place};
+pub use error::{Error, Location};
 pub use expand::{plan, plan_against_itself};
 pub use layers::Overrides;
 pub use limits::NAME_MAX;

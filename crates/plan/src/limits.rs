@@ -1,7 +1,7 @@
 //! The bounds of what an experiment may ask for: beyond them nothing can be measured.
 
 use crate::{
-    error::{Error, Place},
+    error::{Error, Location},
     explain::shown,
 };
 
@@ -50,7 +50,7 @@ impl Rate {
         } else {
             return Ok(());
         };
-        Err(Error::Invalid { place: Place::default(), reason })
+        Err(Error::Invalid { place: Location::default(), reason })
     }
 }
 
@@ -59,7 +59,7 @@ pub(crate) fn check_name(what: &str, name: &str) -> Result<(), Error> {
     if name.chars().any(char::is_control) {
         let reason =
             format!("the name of a {what}, `{}`, has a control character", name.escape_default());
-        return Err(Error::Invalid { place: Place::default(), reason });
+        return Err(Error::Invalid { place: Location::default(), reason });
     }
     if name.len() <= NAME_MAX {
         return Ok(());
@@ -69,5 +69,5 @@ pub(crate) fn check_name(what: &str, name: &str) -> Result<(), Error> {
         shown(name),
         name.len()
     );
-    Err(Error::Invalid { place: Place::default(), reason })
+    Err(Error::Invalid { place: Location::default(), reason })
 }

@@ -4,7 +4,7 @@ use crate::{
     Draft, Length,
     check::{MODE, mode_named},
     draft::DraftPhase,
-    error::{Error, Place},
+    error::{Error, Location},
     limits::{self, CONNECTIONS_MAX, Rate, SECONDS_MAX},
     preset,
     wire::numbers::Limits,
@@ -168,7 +168,7 @@ fn check_rates(
     let place = || match (draft.arrival, entry.suite.arrival) {
         (Some(_), _) => draft.places.of(&["arrival"]),
         (None, Some(_)) => draft.places.of(&["suite"]),
-        (None, None) => Place { file: script.source.clone(), line: None },
+        (None, None) => Location { file: script.source.clone(), line: None },
     };
     for role in &script.roles {
         let Some(per_second) = role.arrival.per_second() else { continue };
@@ -281,7 +281,7 @@ fn clients(entry: &DraftPhase, parameters: &Parameters) -> Result<u32, Error> {
             let reason = format!(
                 "the phase `{name}` has {clients} clients; it must have 1 to {CONNECTIONS_MAX}"
             );
-            Err(Error::Invalid { place: Place::default(), reason })
+            Err(Error::Invalid { place: Location::default(), reason })
         }
     }
 }
@@ -337,7 +337,7 @@ fn settle(draft: &Draft, entry: &DraftPhase, parameters: &Parameters) -> Result<
              `floor_seconds` must be at least 0, `ceiling_seconds` not below it and at most \
              {SECONDS_MAX}"
         );
-        return Err(Error::Invalid { place: Place::default(), reason });
+        return Err(Error::Invalid { place: Location::default(), reason });
     }
     let servers = entry.suite.servers.clone();
     Ok(Settle { floor_seconds: floor, ceiling_seconds: ceiling, servers })
@@ -360,7 +360,7 @@ fn seconds(
                 "the phase `{name}` ends when its roles say so; \
                  leave `seconds` and `length` out"
             );
-            return Err(Error::Invalid { place: Place::default(), reason });
+            return Err(Error::Invalid { place: Location::default(), reason });
         }
         return Ok(script.roles.iter().filter_map(Role::seconds).fold(0.0, f64::max));
     }
@@ -371,7 +371,7 @@ fn seconds(
         let seconds = value(seconds, parameters)?;
         if seconds < 1 {
             let reason = format!("`seconds` must be at least 1, not `{seconds}`");
-            return Err(Error::Invalid { place: Place::default(), reason });
+            return Err(Error::Invalid { place: Location::default(), reason });
         }
         return Ok(seconds as f64);
     }
@@ -384,5 +384,5 @@ fn seconds(
 fn value(expression: &Expression, parameters: &Parameters) -> Result<i64, Error> {
     expression
         .evaluate(parameters)
-        .map_err(|source| Error::Expression { place: Place::default(), source })
+        .map_err(|source| Error::Expression { place: Location::default(), source })
 }

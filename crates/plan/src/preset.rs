@@ -2,7 +2,7 @@
 
 use crate::{
     Suite,
-    error::{Error, Place},
+    error::{Error, Location},
     layers::Layers,
     suggest,
 };
@@ -93,7 +93,7 @@ pub(crate) fn scope_at(
     for (name, expression) in parameters {
         let value = expression
             .evaluate(&scope)
-            .map_err(|source| Error::Expression { place: Place::default(), source })?;
+            .map_err(|source| Error::Expression { place: Location::default(), source })?;
         scope.insert(name.clone(), value);
     }
     Ok(scope)

@@ -1,7 +1,7 @@
 //! A TOML text and where it came from: reads it, parses it, and finds the line of what is wrong.
 
 use crate::{
-    error::{Error, Place},
+    error::{Error, Location},
     explain,
     tree::Tree,
 };
@@ -28,7 +28,7 @@ impl Source {
     /// Reads a file of the user's: a regular one of at most [`FILE_MAX`] bytes.
     pub(crate) fn read(path: &Path) -> Result<Self, Error> {
         let text = read_text(path).map_err(|reason| Error::Unreadable {
-            place: Place::default(),
+            place: Location::default(),
             path: path.display().to_string(),
             reason,
         })?;
@@ -61,8 +61,8 @@ impl Source {
     }
 
     /// The place of the value at `path`; of the nearest table around it, if it is not in the text.
-    pub(crate) fn place(&self, path: &[String]) -> Place {
-        Place { file: self.label.clone(), line: Tree::new(&self.text).line_of(path) }
+    pub(crate) fn place(&self, path: &[String]) -> Location {
+        Location { file: self.label.clone(), line: Tree::new(&self.text).line_of(path) }
     }
 
     /// The line of a byte, from 1.
@@ -124,7 +124,7 @@ pub(crate) struct Fault {
 impl Fault {
     /// A value that makes no sense.
     pub(crate) fn invalid(reason: impl Into<String>) -> Self {
-        Error::Invalid { place: Place::default(), reason: reason.into() }.into()
+        Error::Invalid { place: Location::default(), reason: reason.into() }.into()
     }
 }
 
@@ -160,13 +160,13 @@ impl Error {
     /// The same error without its place: the text it is about is nobody's file.
     pub(crate) fn without_place(mut self) -> Self {
         if let Some(place) = self.place_mut() {
-            *place = Place::default();
+            *place = Location::default();
         }
         self
     }
 
     /// The same error with a place, if it has none yet.
-    pub(crate) fn at(mut self, new: Place) -> Self {
+    pub(crate) fn at(mut self, new: Location) -> Self {
         if let Some(place) = self.place_mut()
             && place.file.is_empty()
         {
@@ -175,7 +175,7 @@ impl Error {
         self
     }
 
-    fn place_mut(&mut self) -> Option<&mut Place> {
+    fn place_mut(&mut self) -> Option<&mut Location> {
         match self {
             Self::Read(_) => None,
             Self::Unreadable { place, .. }

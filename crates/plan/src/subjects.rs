@@ -3,7 +3,7 @@
 
 use crate::{
     Catalog, Draft, Versions,
-    error::{Error, Place},
+    error::{Error, Location},
     suggest,
 };
 use model::{
@@ -140,7 +140,7 @@ impl Known<'_> {
             return Ok(config.clone());
         }
         let inline = &self.draft.configs;
-        let config = self.catalog.config_with(server, name, inline, &Place::default())?;
+        let config = self.catalog.config_with(server, name, inline, &Location::default())?;
         self.configs.insert(key, config.clone());
         Ok(config)
     }
@@ -154,7 +154,7 @@ impl Known<'_> {
         let version = self.versions.resolve(&build.server, &build.version).map_err(|reason| {
             let available = self.versions.available(&build.server);
             let reason = format!("{reason}{}", suggest::versions(&build.version, &available));
-            Error::Invalid { place: Place::default(), reason }
+            Error::Invalid { place: Location::default(), reason }
         })?;
         self.exact.insert(key, version.clone());
         Ok(version)

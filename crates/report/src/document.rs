@@ -121,14 +121,14 @@ pub enum Row {
     /// Names the rows that follow.
     Section(String),
     /// One cell per column.
-    Cells(Vec<Cell>),
+    Cells(Vec<TableCell>),
     /// A remark on the row before it.
     Note(String),
 }
 
 /// A cell of a table.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Cell {
+pub enum TableCell {
     /// Words.
     Text(String),
     /// A value in the column's unit.
@@ -156,7 +156,7 @@ pub enum Cell {
         all: usize,
     },
     /// A cell that stands out.
-    Shaded(Box<Cell>, Shade),
+    Shaded(Box<TableCell>, Shade),
     /// A set rate was missed: whatever rate [1/s] there was compares with nothing.
     Missed(Option<f64>),
     /// A part of a whole, from 0 to 1.
@@ -203,7 +203,7 @@ impl Document {
     }
 }
 
-impl Cell {
+impl TableCell {
     /// A value, if there is one.
     pub(crate) fn number(value: Option<f64>) -> Self {
         value.map_or(Self::Missing, Self::Number)
@@ -227,8 +227,11 @@ impl Cell {
 
 impl Row {
     /// A row under a name.
-    pub(crate) fn named(name: impl Into<String>, cells: impl IntoIterator<Item = Cell>) -> Self {
-        Self::Cells([Cell::Text(name.into())].into_iter().chain(cells).collect())
+    pub(crate) fn named(
+        name: impl Into<String>,
+        cells: impl IntoIterator<Item = TableCell>,
+    ) -> Self {
+        Self::Cells([TableCell::Text(name.into())].into_iter().chain(cells).collect())
     }
 }
 

@@ -1,7 +1,7 @@
 //! An explanation in sentences and tables.
 
 use crate::{
-    document::{Cell, Column, Item, Row, Table},
+    document::{Column, Item, Row, Table, TableCell},
     number,
 };
 use analysis::explained::{Cost, Explained, FunctionCost, NOT_ATTRIBUTED, UNPLACED};
@@ -73,9 +73,10 @@ pub fn areas(explained: &Explained) -> Item {
     let row = |name: &str, instructions: [f64; 2]| {
         let difference = instructions[1] - instructions[0];
         let share = difference / explained.difference();
-        let share = if share.is_finite() { Cell::Text(percent(share)) } else { Cell::Missing };
-        let cells = [instructions[0], instructions[1]].map(|count| Cell::Text(whole(count)));
-        let change = [Cell::Text(signed(difference)), share];
+        let share =
+            if share.is_finite() { TableCell::Text(percent(share)) } else { TableCell::Missing };
+        let cells = [instructions[0], instructions[1]].map(|count| TableCell::Text(whole(count)));
+        let change = [TableCell::Text(signed(difference)), share];
         Row::named(name, cells.into_iter().chain(change))
     };
     let mut rows = vec![row("all", explained.instructions)];
@@ -96,17 +97,17 @@ pub fn functions(explained: &Explained, most: usize) -> Item {
     }
     columns.push(Column::words("only in"));
     let rows = explained.functions.iter().take(most).map(|function| {
-        let mut cells = vec![Cell::Text(signed(function.difference()))];
+        let mut cells = vec![TableCell::Text(signed(function.difference()))];
         let costs: [fn(&Cost) -> f64; 3] =
             [|cost| cost.exclusive, |cost| cost.inclusive, |cost| cost.calls];
         for (index, cost) in costs.iter().enumerate() {
             cells.extend(function.sides.iter().map(|side| match side {
-                None => Cell::Missing,
-                Some(side) if index == 2 => Cell::Text(number::value(cost(side))),
-                Some(side) => Cell::Text(whole(cost(side))),
+                None => TableCell::Missing,
+                Some(side) if index == 2 => TableCell::Text(number::value(cost(side))),
+                Some(side) => TableCell::Text(whole(cost(side))),
             }));
         }
-        cells.push(Cell::Text(only_in(explained, function)));
+        cells.push(TableCell::Text(only_in(explained, function)));
         Row::named(&function.name, cells)
     });
     Item::Table(Table { columns, rows: rows.collect() })

@@ -1,7 +1,7 @@
 //! Lays a table out as aligned text; knows no statistics.
 
 use crate::{
-    document::{Align, Cell, Column, Row, Table},
+    document::{Align, Column, Row, Table, TableCell},
     escape, number,
     screen::{Colors, Screen, wrap},
     words,
@@ -63,8 +63,8 @@ fn is_narrow(table: &Table) -> bool {
     table.rows.iter().all(blank)
 }
 
-fn blank() -> Cell {
-    Cell::Text(String::new())
+fn blank() -> TableCell {
+    TableCell::Text(String::new())
 }
 
 /// The table with the names of its rows on lines of their own, for terminals without room beside
@@ -168,11 +168,11 @@ fn part_lines(table: &Table, screen: Screen) -> Vec<String> {
 }
 
 /// The terminal's color code of a verdict; empty for none.
-fn color(cell: &Cell) -> &'static str {
+fn color(cell: &TableCell) -> &'static str {
     match cell {
-        Cell::Judged(_, sign) => words::terminal_color(sign),
-        Cell::Shaded(inner, _) => color(inner),
-        Cell::Failed | Cell::Missed(_) => words::RED,
+        TableCell::Judged(_, sign) => words::terminal_color(sign),
+        TableCell::Shaded(inner, _) => color(inner),
+        TableCell::Failed | TableCell::Missed(_) => words::RED,
         _ => "",
     }
 }
@@ -182,27 +182,27 @@ fn painted(text: &str, color: &str) -> String {
 }
 
 /// A cell as people read it.
-pub(crate) fn text(cell: &Cell) -> String {
+pub(crate) fn text(cell: &TableCell) -> String {
     match cell {
-        Cell::Text(text) => escape::terminal(text),
-        Cell::Number(value) => number::value(*value),
-        Cell::Count(count) => count.to_string(),
-        Cell::Ratio(ratio) => number::ratio(*ratio),
-        Cell::Judged(ratio, sign) => format!("{} {sign}", number::ratio(*ratio)),
-        Cell::Compared { value, ratio } => {
+        TableCell::Text(text) => escape::terminal(text),
+        TableCell::Number(value) => number::value(*value),
+        TableCell::Count(count) => count.to_string(),
+        TableCell::Ratio(ratio) => number::ratio(*ratio),
+        TableCell::Judged(ratio, sign) => format!("{} {sign}", number::ratio(*ratio)),
+        TableCell::Compared { value, ratio } => {
             format!("{} ({})", number::value(*value), number::ratio(*ratio))
         }
-        Cell::PartialRatio { ratio, count, all } => {
+        TableCell::PartialRatio { ratio, count, all } => {
             format!("{} ({count}/{all})", number::ratio(*ratio))
         }
         // The verdict's sign says it already.
-        Cell::Shaded(inner, _) if matches!(**inner, Cell::Judged(..)) => text(inner),
-        Cell::Shaded(inner, shade) => format!("{} {}", text(inner), shade.sign()),
-        Cell::Missed(Some(rate)) => format!("missed ({})", number::value(*rate)),
-        Cell::Missed(None) => "missed".to_owned(),
-        Cell::Share(share) => number::percent(*share),
-        Cell::Missing => "-".to_owned(),
-        Cell::Failed => "failed".to_owned(),
+        TableCell::Shaded(inner, _) if matches!(**inner, TableCell::Judged(..)) => text(inner),
+        TableCell::Shaded(inner, shade) => format!("{} {}", text(inner), shade.sign()),
+        TableCell::Missed(Some(rate)) => format!("missed ({})", number::value(*rate)),
+        TableCell::Missed(None) => "missed".to_owned(),
+        TableCell::Share(share) => number::percent(*share),
+        TableCell::Missing => "-".to_owned(),
+        TableCell::Failed => "failed".to_owned(),
     }
 }
 

@@ -3,7 +3,7 @@
 //! intervals of the ratios too, where several blocks repeat them.
 
 use crate::{
-    document::{Cell, Column, Item, Row, Table},
+    document::{Column, Item, Row, Table, TableCell},
     words,
 };
 use analysis::{Comparison, Content, PhaseColumn, Shade, Shown, style::Style};
@@ -43,7 +43,8 @@ pub(crate) fn tables(
         columns.iter().filter(|column| column.target_per_second.is_some()).collect();
     let shown = cells(&|column| style.inserts(column), &paced);
     let mut beside = table(comparison, &paced, &shown);
-    let targets = paced.iter().map(|column| column.target_per_second.map_or(Cell::Missing, count));
+    let targets =
+        paced.iter().map(|column| column.target_per_second.map_or(TableCell::Missing, count));
     beside.rows.push(Row::named("target", targets));
     let mut found = vec![Summary::new(RATES, rates, absolute), ratios];
     if shown_ratios.iter().flatten().any(|shown| interval_of(shown).is_some()) {
@@ -66,11 +67,11 @@ fn interval_of(shown: &Shown) -> Option<(f64, f64)> {
     }
 }
 
-fn interval(shown: &Shown) -> Cell {
+fn interval(shown: &Shown) -> TableCell {
     match (interval_of(shown), shown.content) {
-        (Some(ends), _) => Cell::Text(words::ends(ends)),
+        (Some(ends), _) => TableCell::Text(words::ends(ends)),
         (None, Content::Missed(_) | Content::Failed) => cell(shown),
-        (None, _) => Cell::Missing,
+        (None, _) => TableCell::Missing,
     }
 }
 
@@ -82,14 +83,14 @@ fn table_of(
     comparison: &Comparison,
     columns: &[&PhaseColumn],
     shown: &[Vec<Shown>],
-    cell: fn(&Shown) -> Cell,
+    cell: fn(&Shown) -> TableCell,
 ) -> Table {
     let mut table = Table { columns: vec![Column::words("variant")], ..Table::default() };
     table
         .columns
         .extend(columns.iter().map(|column| Column::numbers(step_title(&column.phase), "")));
     for (index, subject) in comparison.subjects.iter().enumerate() {
-        let cells = shown.iter().map(|cells| cells.get(index).map_or(Cell::Missing, cell));
+        let cells = shown.iter().map(|cells| cells.get(index).map_or(TableCell::Missing, cell));
         table.rows.push(Row::named(subject, cells));
     }
     table
@@ -108,29 +109,29 @@ pub(crate) fn step_title(phase: &str) -> &str {
 }
 
 /// Numbers stay numbers, whatever stands out.
-fn cell(shown: &Shown) -> Cell {
+fn cell(shown: &Shown) -> TableCell {
     let plain = match shown.content {
         Content::Rate(rate) if shown.shade == Shade::Plain => count(rate),
-        Content::Rate(rate) => Cell::Count(rate.round_ties_even().max(0.0) as u64),
-        Content::Ratio(ratio) => Cell::Ratio(ratio),
-        Content::Judged(effect) => Cell::judged(effect.ratio, effect.verdict),
-        Content::Missed(rate) => return Cell::Missed(rate),
-        Content::Failed => return Cell::Failed,
-        Content::Missing => return Cell::Missing,
+        Content::Rate(rate) => TableCell::Count(rate.round_ties_even().max(0.0) as u64),
+        Content::Ratio(ratio) => TableCell::Ratio(ratio),
+        Content::Judged(effect) => TableCell::judged(effect.ratio, effect.verdict),
+        Content::Missed(rate) => return TableCell::Missed(rate),
+        Content::Failed => return TableCell::Failed,
+        Content::Missing => return TableCell::Missing,
     };
     match shown.shade {
         Shade::Plain => plain,
-        shade => Cell::Shaded(Box::new(plain), shade),
+        shade => TableCell::Shaded(Box::new(plain), shade),
     }
 }
 
 /// A rate as whole rows or queries; small ones keep their decimals.
-fn count(rate: f64) -> Cell {
+fn count(rate: f64) -> TableCell {
     let whole = rate.round_ties_even();
     if (whole - rate).abs() < 1e-9 || rate >= 100.0 {
-        return Cell::Count(whole.max(0.0) as u64);
+        return TableCell::Count(whole.max(0.0) as u64);
     }
-    Cell::Number(rate)
+    TableCell::Number(rate)
 }
 
 /// What failed, and why targets were missed.

@@ -36,7 +36,7 @@ fn recognises(head: &FileHead<'_>) -> bool {
 
 fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
     let (clients, client) = named(file.name).unwrap_or((1, 1));
-    let Some(cell) = file.place.phase_cell() else {
+    let Some(cell) = file.folders.phase_cell() else {
         return Err(Fault::new(1, NO_PHASE));
     };
     let cell = Cell { clients: Some(clients), ..cell };

@@ -57,7 +57,7 @@ fn recognises(head: &FileHead<'_>) -> bool {
 }
 
 fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
-    let known = file.place.phase_cell();
+    let known = file.folders.phase_cell();
     let known = known.and_then(|cell| Some((phase::of(&cell.phase)?, cell)));
     let Some((phase, cell)) = known else {
         return Err(Fault::new(1, NO_PHASE));

@@ -149,7 +149,7 @@ fn row(line: &Line<'_>, (cell, columns): (&Cell, &[&'static str]), found: &mut F
         own.clients = (!step::is_load(&own.phase)).then_some(clients);
         subject
     });
-    own.levels.extend(crate::place::levels_of(subject));
+    own.levels.extend(crate::folders::levels_of(subject));
     own.subject = subject.to_owned();
     if !found.subjects.contains(&own.subject) {
         found.subjects.push(own.subject.clone());

@@ -24,7 +24,7 @@ pub(crate) struct Context<'a> {
 /// The cell of a variant in a phase.
 pub(crate) fn cell(context: Context<'_>, phase: &str, tag: &str) -> Cell {
     let mut cell = context.file.summary_cell("");
-    cell.experiment = context.file.place.insert_experiment();
+    cell.experiment = context.file.folders.insert_experiment();
     phase::fill(&mut cell, phase, without_size(tag));
     cell.clients = context.clients.or(cell.clients);
     cell

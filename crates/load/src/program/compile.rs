@@ -1,6 +1,6 @@
 //! From the model's workload to the program.
 
-use super::values::{Scope, Values, index};
+use super::values::{DrawNames, Values, index};
 use super::{Every, Limits, Op, Program, Source, Span, Sql, Statement, statement};
 use crate::keys::Pool;
 use model::{
@@ -89,7 +89,7 @@ impl<'a> Compiler<'a> {
         if op.weight == 0 {
             return Err((place, "its weight is 0; it must be at least 1".to_owned()));
         }
-        let mut scope = Scope::default();
+        let mut scope = DrawNames::default();
         let at_op = |reason: String| (place.clone(), reason);
         let draws = self.values(op.name.clone()).draws(&op.draws, &mut scope).map_err(at_op)?;
         let mut statements = self.statements(op, &scope)?;
@@ -125,7 +125,11 @@ impl<'a> Compiler<'a> {
 
     /// The statements of an operation in the order in which they are executed, those left out that
     /// have a `repeat` of 0.
-    fn statements(&mut self, op: &script::Op, of_op: &Scope) -> Result<Vec<Statement>, Refusal> {
+    fn statements(
+        &mut self,
+        op: &script::Op,
+        of_op: &DrawNames,
+    ) -> Result<Vec<Statement>, Refusal> {
         let mut statements = Vec::new();
         let mut in_turn = Vec::new();
         let mut scope = of_op.clone();
@@ -163,7 +167,7 @@ impl<'a> Compiler<'a> {
         &mut self,
         from: &script::Statement,
         (identity, origin): (String, Origin),
-        scope: &mut Scope,
+        scope: &mut DrawNames,
     ) -> Result<Option<Statement>, String> {
         if from.repeat == 0 {
             return Ok(None);

@@ -1,7 +1,7 @@
 //! The text of one statement: its SQL with the arguments in their places.
 
 use super::compile::Compiler;
-use super::values::Scope;
+use super::values::DrawNames;
 use super::{Decimal, Parameter, Slot, Source};
 use model::{
     script,
@@ -34,7 +34,7 @@ impl Text {
     pub(super) fn new(
         compiler: &mut Compiler<'_>,
         from: &script::Statement,
-        (identity, scope): (String, &Scope),
+        (identity, scope): (String, &DrawNames),
     ) -> Result<Self, String> {
         let source = sql_of(from, compiler.dialect)?;
         let tokens = sql::tokens(source, compiler.dialect)
@@ -159,7 +159,7 @@ fn sql_of<'a>(from: &'a script::Statement, dialect: &str) -> Result<&'a str, Str
 fn argument(
     compiler: &mut Compiler<'_>,
     (mode, arg): (Mode, &script::Arg),
-    (identity, scope): (String, &Scope),
+    (identity, scope): (String, &DrawNames),
 ) -> Result<Argument, String> {
     let dialect = compiler.dialect;
     let mut values = compiler.values(identity);

@@ -7,15 +7,15 @@ use std::collections::BTreeMap;
 
 /// Where a named value is kept.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Place {
+pub(super) enum Register {
     Integer(u16),
     Text { register: u16, template: u16 },
 }
 
 /// The names that a statement's arguments may use.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Scope {
-    draws: BTreeMap<String, Place>,
+pub(super) struct DrawNames {
+    draws: BTreeMap<String, Register>,
 }
 
 /// Compiles values into `program`.
@@ -32,7 +32,7 @@ impl Values<'_> {
     pub(super) fn draws(
         &mut self,
         draws: &[Draw],
-        scope: &mut Scope,
+        scope: &mut DrawNames,
     ) -> Result<super::Span, String> {
         let start = self.program.draws.len() as u32;
         for draw in draws {
@@ -44,7 +44,7 @@ impl Values<'_> {
                     let length = self.program.templates[usize::from(template)].text().len();
                     let register = index(self.program.text_registers.len())?;
                     self.program.text_registers.push(length);
-                    Place::Text { register, template }
+                    Register::Text { register, template }
                 }
                 Source::Now | Source::Filler(_) | Source::Decimal(_) => {
                     return Err(format!(
@@ -56,10 +56,10 @@ impl Values<'_> {
                 _ => {
                     let register = index(self.program.registers)?;
                     self.program.registers += 1;
-                    Place::Integer(register)
+                    Register::Integer(register)
                 }
             };
-            let (Place::Integer(register) | Place::Text { register, .. }) = place;
+            let (Register::Integer(register) | Register::Text { register, .. }) = place;
             self.program.draws.push(super::Draw { source, register });
             scope.draws.insert(draw.name.clone(), place);
         }
@@ -70,7 +70,7 @@ impl Values<'_> {
     pub(super) fn source(
         &mut self,
         generator: &Generator,
-        scope: &Scope,
+        scope: &DrawNames,
     ) -> Result<Source, String> {
         Ok(match generator {
             Generator::Uniform { low, high } => {
@@ -130,7 +130,12 @@ impl Values<'_> {
         Ok(Source::Filler(at))
     }
 
-    fn decimal(&mut self, sum: &[String], digits: u32, scope: &Scope) -> Result<Source, String> {
+    fn decimal(
+        &mut self,
+        sum: &[String],
+        digits: u32,
+        scope: &DrawNames,
+    ) -> Result<Source, String> {
         let mut registers = Vec::with_capacity(sum.len());
         for name in sum {
             match self.draw(name, 0, scope)? {
@@ -167,17 +172,17 @@ impl Values<'_> {
         }
     }
 
-    fn draw(&self, name: &str, plus: i64, scope: &Scope) -> Result<Source, String> {
+    fn draw(&self, name: &str, plus: i64, scope: &DrawNames) -> Result<Source, String> {
         let place = scope
             .draws
             .get(name)
             .ok_or_else(|| unknown("draw", name, scope.draws.keys(), "`draw`"))?;
         match *place {
-            Place::Integer(index) => Ok(Source::Register { index, plus }),
-            Place::Text { register, template } if plus == 0 => {
+            Register::Integer(index) => Ok(Source::Register { index, plus }),
+            Register::Text { register, template } if plus == 0 => {
                 Ok(Source::TextRegister { index: register, template })
             }
-            Place::Text { .. } => {
+            Register::Text { .. } => {
                 Err(format!("draw `{name}` is text, so {plus} cannot be added to it"))
             }
         }

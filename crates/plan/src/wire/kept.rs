@@ -1,7 +1,7 @@
 //! Kept values: who may use what a `capture` has kept.
 
 use crate::{
-    error::{Error, Place},
+    error::{Error, Location},
     source::{Fault, Under},
     suggest,
 };
@@ -65,6 +65,6 @@ fn check_name(name: &str, known: &BTreeSet<&str>) -> Result<(), Fault> {
         return Ok(());
     }
     let hint = suggest::hint(name, known.iter().copied());
-    let (place, name) = (Place::default(), name.to_owned());
+    let (place, name) = (Location::default(), name.to_owned());
     Err(Error::UnknownName { place, what: "captured value", name, hint }.into())
 }

@@ -2,7 +2,7 @@
 
 use super::value::{Formula, WireCondition};
 use crate::{
-    error::{Error, Place},
+    error::{Error, Location},
     source::{Fault, Under},
 };
 use model::{Parameters, expression::Expression};
@@ -38,7 +38,7 @@ impl Numbers<'_> {
     /// The value of an expression, any.
     pub(crate) fn value(self, formula: &Formula) -> Result<i64, Fault> {
         let value = formula.0.evaluate(self.parameters);
-        value.map_err(|source| Error::Expression { place: Place::default(), source }.into())
+        value.map_err(|source| Error::Expression { place: Location::default(), source }.into())
     }
 
     /// The value of `what`, if it is allowed.

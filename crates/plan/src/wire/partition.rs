@@ -2,7 +2,7 @@
 
 use super::value::Formula;
 use crate::{
-    error::{Error, Place},
+    error::{Error, Location},
     source::{Fault, Under},
     suggest,
 };
@@ -49,7 +49,7 @@ pub(super) fn expand(
         let Some(text) = create.get(dialect) else {
             let names = create.keys().map(String::as_str);
             let (what, hint) = ("dialect", suggest::hint(dialect, names));
-            let (place, name) = (Place::default(), dialect.clone());
+            let (place, name) = (Location::default(), dialect.clone());
             return Err(Error::UnknownName { place, what, name, hint }.into()).under(dialect);
         };
         if !text.contains(MARK) {
@@ -83,7 +83,7 @@ fn value(formula: Formula, values: &Parameters) -> Result<i64, Fault> {
     let expression = formula.check(values)?;
     expression
         .evaluate(values)
-        .map_err(|source| Error::Expression { place: Place::default(), source }.into())
+        .map_err(|source| Error::Expression { place: Location::default(), source }.into())
 }
 
 impl WireDialect {

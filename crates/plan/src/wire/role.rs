@@ -2,7 +2,7 @@
 
 use super::{number::Whole, numbers::Numbers, value::Formula};
 use crate::{
-    error::{Error, Place},
+    error::{Error, Location},
     limits::{CONNECTIONS_MAX, ROWS_MAX, SECONDS_MAX},
     source::{Fault, Under},
     suggest,
@@ -148,7 +148,7 @@ fn check_pairing(role: &Role, roles: &[Role]) -> Result<(), Fault> {
 fn place_of(name: &str, names: &[&str]) -> Result<usize, Fault> {
     names.iter().position(|known| *known == name).ok_or_else(|| {
         let hint = suggest::hint(name, names.iter().copied());
-        let (place, name) = (Place::default(), name.to_owned());
+        let (place, name) = (Location::default(), name.to_owned());
         Error::UnknownName { place, what: "role", name, hint }.into()
     })
 }
@@ -162,7 +162,7 @@ impl WireRole {
         for (index, name) in self.ops.iter().enumerate() {
             let Some(op) = ops.iter().find(|op| op.name == *name) else {
                 let hint = suggest::hint(name, ops.iter().map(|op| op.name.as_str()));
-                let (place, name) = (Place::default(), name.clone());
+                let (place, name) = (Location::default(), name.clone());
                 let error = Error::UnknownName { place, what: "operation", name, hint };
                 return Err(error.into()).under(index).under("ops");
             };

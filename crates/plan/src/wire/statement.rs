@@ -7,7 +7,7 @@ use super::{
     value::{Formula, Interval, OneOrMany, Ordered},
 };
 use crate::{
-    error::{Error, Place},
+    error::{Error, Location},
     source::{Fault, Source, Under},
     suggest,
 };
@@ -230,7 +230,7 @@ fn check_marks(dialect: &str, text: &str, statement: &Statement) -> Result<(), F
     let marks = sql::marks(text, dialect).map_err(|error| match error {
         SqlError::UnknownMark(name) => {
             let hint = suggest::hint(&name, ["table", "n", "list", "rows"]);
-            Fault::from(Error::UnknownName { place: Place::default(), what: "mark", name, hint })
+            Fault::from(Error::UnknownName { place: Location::default(), what: "mark", name, hint })
         }
         other => Fault::invalid(other.to_string()),
     })?;
@@ -287,7 +287,7 @@ fn refers(value: &Generator, draws: &BTreeSet<String>) -> Result<(), Fault> {
     };
     let Some(name) = named.iter().find(|name| !draws.contains(*name)) else { return Ok(()) };
     let hint = suggest::hint(name, draws.iter().map(String::as_str));
-    let (place, what, name) = (Place::default(), "draw", name.clone());
+    let (place, what, name) = (Location::default(), "draw", name.clone());
     Err(Error::UnknownName { place, what, name, hint }.into())
 }
 

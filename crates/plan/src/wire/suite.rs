@@ -5,7 +5,7 @@ use super::{
     value::{EVERYWHERE, Formula, Ordered, WireArrival, with_everywhere},
 };
 use crate::{
-    error::{Error, Place},
+    error::{Error, Location},
     source::{Fault, Source, Under},
     suggest,
 };
@@ -221,8 +221,12 @@ impl WirePreset {
             if name == "tables" || !known.contains_key(&name) {
                 let names = known.keys().map(String::as_str).filter(|name| *name != "tables");
                 let (what, hint) = ("parameter of the suite", suggest::hint(&name, names));
-                let error =
-                    Error::UnknownName { place: Place::default(), what, name: name.clone(), hint };
+                let error = Error::UnknownName {
+                    place: Location::default(),
+                    what,
+                    name: name.clone(),
+                    hint,
+                };
                 return Err(error.into()).under(name);
             }
             let constant = OF_PRESETS.contains(&name.as_str());

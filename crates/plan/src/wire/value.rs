@@ -2,7 +2,7 @@
 //! a table.
 
 use super::number;
-use crate::error::{Error, Place};
+use crate::error::{Error, Location};
 use crate::source::Fault;
 use model::{
     Parameters,
@@ -35,7 +35,7 @@ impl Formula {
     pub(crate) fn check(self, parameters: &Parameters) -> Result<Expression, Fault> {
         match self.0.evaluate(parameters) {
             Ok(_) => Ok(self.0),
-            Err(source) => Err(Error::Expression { place: Place::default(), source }.into()),
+            Err(source) => Err(Error::Expression { place: Location::default(), source }.into()),
         }
     }
 }

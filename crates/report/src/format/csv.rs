@@ -3,7 +3,7 @@
 use super::Format;
 use crate::{
     Report,
-    document::{Cell, Document, Item, Row, Table},
+    document::{Document, Item, Row, Table, TableCell},
     escape, layout, page,
 };
 
@@ -63,18 +63,19 @@ fn harmless(text: &str) -> String {
 }
 
 /// The shortest text that reads back as the same number.
-fn exact(cell: &Cell) -> String {
+fn exact(cell: &TableCell) -> String {
     match cell {
-        Cell::Text(text) => harmless(text),
-        Cell::Number(value) | Cell::Ratio(value) => value.to_string(),
-        Cell::PartialRatio { ratio, .. } => ratio.to_string(),
-        Cell::Count(count) => count.to_string(),
-        Cell::Shaded(..) | Cell::Judged(..) | Cell::Compared { .. } | Cell::Missed(_) => {
-            layout::text(cell)
-        }
-        Cell::Share(share) => share.to_string(),
-        Cell::Missing => String::new(),
-        Cell::Failed => "failed".to_owned(),
+        TableCell::Text(text) => harmless(text),
+        TableCell::Number(value) | TableCell::Ratio(value) => value.to_string(),
+        TableCell::PartialRatio { ratio, .. } => ratio.to_string(),
+        TableCell::Count(count) => count.to_string(),
+        TableCell::Shaded(..)
+        | TableCell::Judged(..)
+        | TableCell::Compared { .. }
+        | TableCell::Missed(_) => layout::text(cell),
+        TableCell::Share(share) => share.to_string(),
+        TableCell::Missing => String::new(),
+        TableCell::Failed => "failed".to_owned(),
     }
 }
 

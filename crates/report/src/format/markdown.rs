@@ -3,7 +3,7 @@
 use super::Format;
 use crate::{
     Report,
-    document::{Align, Cell, Document, Item, Row, Table},
+    document::{Align, Document, Item, Row, Table, TableCell},
     escape, layout, page,
 };
 
@@ -61,10 +61,10 @@ fn alone(text: String, table: &Table) -> String {
     line(std::iter::once(text).chain(rest))
 }
 
-fn cell(cell: &Cell) -> String {
+fn cell(cell: &TableCell) -> String {
     match cell {
-        Cell::Text(text) => escape::markdown(text.trim()),
-        Cell::Failed => "**failed**".to_owned(),
+        TableCell::Text(text) => escape::markdown(text.trim()),
+        TableCell::Failed => "**failed**".to_owned(),
         other => layout::text(other),
     }
 }

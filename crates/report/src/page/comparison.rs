@@ -3,7 +3,7 @@
 use super::Page;
 use crate::{
     Details, Names, Report,
-    document::{Cell, Column, Document, Item, Row, Table},
+    document::{Column, Document, Item, Row, Table, TableCell},
     layout,
     sentence::{self, Label},
     status,
@@ -238,25 +238,25 @@ fn stacked(comparison: &Comparison, names: &[String], columns: Option<usize>) ->
 }
 
 /// A base's value or a variant's ratio.
-fn glance(phase: &PhaseResult, subject: &str) -> Cell {
-    let Some(cell) = phase.cell(subject, OVERVIEW) else { return Cell::Missing };
+fn glance(phase: &PhaseResult, subject: &str) -> TableCell {
+    let Some(cell) = phase.cell(subject, OVERVIEW) else { return TableCell::Missing };
     match (&cell.base, cell.value, cell.ratio) {
-        (_, Some(value), _) if cell.missed().is_some() => Cell::Missed(Some(value)),
-        (None, Some(value), _) => Cell::Number(value),
-        (Some(_), Some(_), Some(ratio)) => Cell::judged(ratio, cell.verdict),
+        (_, Some(value), _) if cell.missed().is_some() => TableCell::Missed(Some(value)),
+        (None, Some(value), _) => TableCell::Number(value),
+        (Some(_), Some(_), Some(ratio)) => TableCell::judged(ratio, cell.verdict),
         _ => broken(cell),
     }
 }
 
-fn broken(cell: &analysis::Cell) -> Cell {
-    if words::is_failed(cell) { Cell::Failed } else { Cell::Missing }
+fn broken(cell: &analysis::Cell) -> TableCell {
+    if words::is_failed(cell) { TableCell::Failed } else { TableCell::Missing }
 }
 
 /// Geometric mean of a variant's ratios in a group. A group that lacks some says how many it has.
-fn mean(phases: &[&PhaseResult], subject: &str) -> Cell {
+fn mean(phases: &[&PhaseResult], subject: &str) -> TableCell {
     let cells = phases.iter().filter_map(|phase| phase.cell(subject, OVERVIEW));
     let ratios: Vec<f64> = cells.filter_map(|cell| cell.ratio).collect();
-    Cell::mean(&ratios, phases.len()).unwrap_or_else(|| Cell::Text(String::new()))
+    TableCell::mean(&ratios, phases.len()).unwrap_or_else(|| TableCell::Text(String::new()))
 }
 
 /// The intervals of a group's means, if there are any.
@@ -267,7 +267,7 @@ fn intervals(comparison: &Comparison, phases: &[&PhaseResult]) -> Option<Row> {
     };
     let ends: Vec<Option<String>> = comparison.subjects.iter().map(ends).collect();
     let known = ends.iter().any(Option::is_some);
-    let cells = ends.into_iter().map(|ends| Cell::Text(ends.unwrap_or_default()));
+    let cells = ends.into_iter().map(|ends| TableCell::Text(ends.unwrap_or_default()));
     known.then(|| Row::named(format!("  {}", words::interval_title()), cells))
 }
 
@@ -359,15 +359,15 @@ fn rows(phase: &PhaseResult, subject: &str, name: &str, metrics: &[&Metric]) -> 
     let value = |cell: &Option<&analysis::Cell>| match cell {
         // The rate says how much was done; of the costs of less work nothing is to be said.
         Some(cell) if cell.missed().is_some() => {
-            Cell::Missed(cell.value.filter(|_| cell.metric.name == OVERVIEW))
+            TableCell::Missed(cell.value.filter(|_| cell.metric.name == OVERVIEW))
         }
-        Some(cell) => cell.value.map_or_else(|| broken(cell), Cell::Number),
-        None => phase.failure(subject).map_or(Cell::Missing, |_| Cell::Failed),
+        Some(cell) => cell.value.map_or_else(|| broken(cell), TableCell::Number),
+        None => phase.failure(subject).map_or(TableCell::Missing, |_| TableCell::Failed),
     };
     let mut rows = vec![Row::named(format!("  {name}"), cells.iter().map(value))];
     let ratio = |cell: &Option<&analysis::Cell>| {
-        let judged = |cell: &analysis::Cell| Some(Cell::judged(cell.ratio?, cell.verdict));
-        cell.and_then(judged).unwrap_or(Cell::Missing)
+        let judged = |cell: &analysis::Cell| Some(TableCell::judged(cell.ratio?, cell.verdict));
+        cell.and_then(judged).unwrap_or(TableCell::Missing)
     };
     if cells.iter().flatten().any(|cell| cell.ratio.is_some()) {
         rows.push(Row::named("    relative", cells.iter().map(ratio)));

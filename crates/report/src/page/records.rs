@@ -3,7 +3,7 @@
 use super::Page;
 use crate::{
     Report,
-    document::{Cell, Column, Document, Item, Row, Table},
+    document::{Column, Document, Item, Row, Table, TableCell},
     grid, words,
 };
 use analysis::{Comparison, PhaseResult};
@@ -77,20 +77,21 @@ fn row(
     phase: &PhaseResult,
     cell: &analysis::Cell,
     factors: &[String],
-) -> Vec<Cell> {
-    let text = |text: &str| Cell::Text(text.to_owned());
-    let number = Cell::number;
-    let end = |ratio: Option<f64>| ratio.map_or(Cell::Missing, Cell::Ratio);
+) -> Vec<TableCell> {
+    let text = |text: &str| TableCell::Text(text.to_owned());
+    let number = TableCell::number;
+    let end = |ratio: Option<f64>| ratio.map_or(TableCell::Missing, TableCell::Ratio);
     let mut row = vec![
         text(&comparison.suite),
         text(&phase.workload),
         text(&phase.phase),
         text(&phase.group),
-        phase.range.map_or(Cell::Missing, Cell::Count),
-        Cell::Count(phase.clients.into()),
+        phase.range.map_or(TableCell::Missing, TableCell::Count),
+        TableCell::Count(phase.clients.into()),
         text(&cell.subject),
     ];
-    let level = |name: &String| cell.factors.get(name).map_or(Cell::Missing, |level| text(level));
+    let level =
+        |name: &String| cell.factors.get(name).map_or(TableCell::Missing, |level| text(level));
     row.extend(factors.iter().map(level));
     row.extend([
         text(cell.metric.name),
@@ -103,7 +104,7 @@ fn row(
         end(cell.interval.map(|(low, _)| low)),
         end(cell.interval.map(|(_, high)| high)),
         number(cell.interval.map(|_| analysis::CONFIDENCE)),
-        Cell::Count(cell.blocks.into()),
+        TableCell::Count(cell.blocks.into()),
         text(cell.verdict.name()),
         end(analysis::detectable(cell)),
         text(&cell.reason.as_ref().map(words::reason).unwrap_or_default()),

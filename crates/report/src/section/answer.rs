@@ -2,7 +2,7 @@
 
 use super::Section;
 use crate::{
-    document::{Cell, Column, Document, Item, Row, Table},
+    document::{Column, Document, Item, Row, Table, TableCell},
     inputs::Inputs,
     number, status,
     words::{self, Basis, Standing, THROUGHPUT},
@@ -159,11 +159,11 @@ fn means(inputs: &Inputs<'_>, base: &str, variants: &[&str], document: &mut Docu
     for subject in variants {
         let means = parts.iter().map(|(_, phases)| mean_cell(phases, subject));
         table.rows.push(Row::named(*subject, means));
-        let ends: Vec<Cell> = parts
+        let ends: Vec<TableCell> = parts
             .iter()
             .map(|(_, phases)| interval_cell(phases, subject, &comparison.looks))
             .collect();
-        if ends.iter().any(|cell| *cell != Cell::Missing) {
+        if ends.iter().any(|cell| *cell != TableCell::Missing) {
             table.rows.push(Row::named(words::interval_title(), ends));
         }
     }
@@ -175,14 +175,15 @@ fn means(inputs: &Inputs<'_>, base: &str, variants: &[&str], document: &mut Docu
     });
 }
 
-fn mean_cell(phases: &[&PhaseResult], subject: &str) -> Cell {
-    Cell::mean(&ratios(phases, subject, THROUGHPUT), phases.len()).unwrap_or(Cell::Missing)
+fn mean_cell(phases: &[&PhaseResult], subject: &str) -> TableCell {
+    TableCell::mean(&ratios(phases, subject, THROUGHPUT), phases.len())
+        .unwrap_or(TableCell::Missing)
 }
 
 /// The interval of a group's mean.
-fn interval_cell(phases: &[&PhaseResult], subject: &str, looks: &[u32]) -> Cell {
+fn interval_cell(phases: &[&PhaseResult], subject: &str, looks: &[u32]) -> TableCell {
     let ends = analysis::mean_interval(phases.iter().copied(), subject, THROUGHPUT, looks);
-    ends.map_or(Cell::Missing, |ends| Cell::Text(words::ends(ends)))
+    ends.map_or(TableCell::Missing, |ends| TableCell::Text(words::ends(ends)))
 }
 
 /// Per group: mean with its interval, ends, and how many tests are slower, the same and faster.
@@ -220,7 +221,8 @@ fn counts(comparison: &Comparison, compared: &[&str], document: &mut Document) {
         // Nothing can be undecided where nothing is decided.
         drop_column(&mut table, UNDECIDED);
     }
-    let without = |row: &Row| !matches!(row, Row::Cells(own) if own[INTERVAL] != Cell::Missing);
+    let without =
+        |row: &Row| !matches!(row, Row::Cells(own) if own[INTERVAL] != TableCell::Missing);
     if table.rows.iter().all(without) {
         drop_column(&mut table, INTERVAL);
     }
@@ -243,11 +245,17 @@ fn drop_column(table: &mut Table, index: usize) {
 }
 
 /// The name of a part, its mean with its interval, and its smallest and largest ratio.
-fn throughputs(name: &str, phases: &[&PhaseResult], subject: &str, looks: &[u32]) -> Vec<Cell> {
-    let end = |value: f64| if value.is_finite() { Cell::Ratio(value) } else { Cell::Missing };
+fn throughputs(
+    name: &str,
+    phases: &[&PhaseResult],
+    subject: &str,
+    looks: &[u32],
+) -> Vec<TableCell> {
+    let end =
+        |value: f64| if value.is_finite() { TableCell::Ratio(value) } else { TableCell::Missing };
     let (low, high) = bounds(&ratios(phases, subject, THROUGHPUT));
     vec![
-        Cell::Text(name.to_owned()),
+        TableCell::Text(name.to_owned()),
         mean_cell(phases, subject),
         interval_cell(phases, subject, looks),
         end(low),
@@ -256,10 +264,10 @@ fn throughputs(name: &str, phases: &[&PhaseResult], subject: &str, looks: &[u32]
 }
 
 /// How many tests stand in each way, in the order of the columns.
-fn counts_of(standings: &[Standing]) -> Vec<Cell> {
+fn counts_of(standings: &[Standing]) -> Vec<TableCell> {
     use Standing::{Better, Nothing, Same, Undecided, Worse};
     let count = |wanted| standings.iter().filter(|standing| **standing == wanted).count() as u64;
-    [Worse, Same, Better, Undecided, Nothing].map(|wanted| Cell::Count(count(wanted))).to_vec()
+    [Worse, Same, Better, Undecided, Nothing].map(|wanted| TableCell::Count(count(wanted))).to_vec()
 }
 
 /// What the numbers above may be taken for.

@@ -2,7 +2,7 @@
 
 use super::Section;
 use crate::{
-    document::{Cell, Column, Document, Item, Row, Table},
+    document::{Column, Document, Item, Row, Table, TableCell},
     inputs::Inputs,
     words::{self, THROUGHPUT},
 };
@@ -63,17 +63,19 @@ fn table(comparisons: [&Comparison; 2]) -> Table {
     table
 }
 
-fn ratio(under: &Under<'_>, phase: &PhaseResult) -> Cell {
+fn ratio(under: &Under<'_>, phase: &PhaseResult) -> TableCell {
     match under.comparison.cell(&phase.phase, under.subject, THROUGHPUT) {
-        Some(cell) if words::is_failed(cell) => Cell::Failed,
-        Some(cell) => cell.ratio.map_or(Cell::Missing, |ratio| Cell::judged(ratio, cell.verdict)),
-        None => Cell::Missing,
+        Some(cell) if words::is_failed(cell) => TableCell::Failed,
+        Some(cell) => {
+            cell.ratio.map_or(TableCell::Missing, |ratio| TableCell::judged(ratio, cell.verdict))
+        }
+        None => TableCell::Missing,
     }
 }
 
-fn mean(under: &Under<'_>, phases: &[&PhaseResult]) -> Cell {
+fn mean(under: &Under<'_>, phases: &[&PhaseResult]) -> TableCell {
     let cell =
         |phase: &&PhaseResult| under.comparison.cell(&phase.phase, under.subject, THROUGHPUT);
     let ratios: Vec<f64> = phases.iter().filter_map(|phase| cell(phase)?.ratio).collect();
-    Cell::mean(&ratios, phases.len()).unwrap_or(Cell::Missing)
+    TableCell::mean(&ratios, phases.len()).unwrap_or(TableCell::Missing)
 }

@@ -6,7 +6,7 @@ mod provenance;
 use super::Section;
 use crate::{
     Details, Trial,
-    document::{Cell, Column, Document, Item, Row, Table},
+    document::{Column, Document, Item, Row, Table, TableCell},
     inputs::Inputs,
     words,
 };
@@ -112,7 +112,7 @@ fn differences(headers: &[TrialHeader], found: &[SettingDifference]) -> Table {
     columns.extend(headers.iter().map(|header| Column::words(&header.subject)));
     let row = |difference: &SettingDifference| {
         let value = |value: &Option<String>| {
-            value.as_ref().map_or(Cell::Missing, |value| Cell::Text(value.clone()))
+            value.as_ref().map_or(TableCell::Missing, |value| TableCell::Text(value.clone()))
         };
         Row::named(&difference.name, difference.values.iter().map(value))
     };
@@ -188,7 +188,7 @@ fn time(details: &Details, document: &mut Document) {
     };
     document.heading(3, "Run time by activity");
     let row = |(name, seconds): (&str, f64)| {
-        Row::named(name, [seconds, 100.0 * seconds / whole].map(Cell::Number))
+        Row::named(name, [seconds, 100.0 * seconds / whole].map(TableCell::Number))
     };
     let columns =
         vec![Column::words("part"), Column::numbers("time", "s"), Column::numbers("share", "%")];
@@ -213,7 +213,7 @@ fn overhead(details: &Details, document: &mut Document) {
         return;
     }
     let rows = details.overhead.iter().map(|found| {
-        Row::named(&found.phase, [found.user_instructions, found.cpu_us].map(Cell::number))
+        Row::named(&found.phase, [found.user_instructions, found.cpu_us].map(TableCell::number))
     });
     let columns = vec![
         Column::words("test"),
@@ -245,8 +245,8 @@ fn left_out(details: &Details, document: &mut Document) {
     if !details.left_out.is_empty() {
         let row = |left: &crate::LeftOut| {
             let texts = [&left.phase, &left.subject, &left.reason];
-            let texts = texts.into_iter().map(|text| Cell::Text(text.clone()));
-            Row::Cells(texts.chain([Cell::Count(left.slices)]).collect())
+            let texts = texts.into_iter().map(|text| TableCell::Text(text.clone()));
+            Row::Cells(texts.chain([TableCell::Count(left.slices)]).collect())
         };
         let mut columns: Vec<Column> =
             ["test", "variant", "reason"].into_iter().map(Column::words).collect();

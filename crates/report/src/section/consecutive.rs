@@ -2,7 +2,7 @@
 
 use super::Section;
 use crate::{
-    document::{Align, Cell, Column, Document, Item, Row, Table},
+    document::{Align, Column, Document, Item, Row, Table, TableCell},
     inputs::Inputs,
     words::{self, Basis, Standing, THROUGHPUT},
 };
@@ -66,10 +66,11 @@ fn table(steps: &Comparison) -> Table {
         let base = base_of(steps, subject)?;
         let ratios = parts[0].1.iter().filter_map(|p| p.cell(subject, THROUGHPUT)?.ratio);
         let mean = geometric_mean(&ratios.collect::<Vec<_>>());
-        let mean = mean.map_or(Cell::Missing, Cell::Ratio);
-        let names = [base, subject].map(|name| Cell::Text(name.to_owned()));
-        let cells =
-            parts.iter().map(|(_, phases)| Cell::Text(counted(&basis.standings(phases, subject))));
+        let mean = mean.map_or(TableCell::Missing, TableCell::Ratio);
+        let names = [base, subject].map(|name| TableCell::Text(name.to_owned()));
+        let cells = parts
+            .iter()
+            .map(|(_, phases)| TableCell::Text(counted(&basis.standings(phases, subject))));
         Some(Row::Cells(names.into_iter().chain([mean]).chain(cells).collect()))
     };
     let rows = steps.subjects.iter().filter_map(row).collect();

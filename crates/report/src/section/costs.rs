@@ -2,7 +2,7 @@
 
 use super::Section;
 use crate::{
-    document::{Cell, Column, Document, Item, Row, Table},
+    document::{Column, Document, Item, Row, Table, TableCell},
     grid::{Grid, Kind, Row as GridRow, Value},
     inputs::Inputs,
     words::{self, THROUGHPUT},
@@ -135,11 +135,11 @@ pub(super) fn one_metric(grid: &Grid, metric: usize, say: Say) -> Table {
         ..Column::numbers(&column.title, own.unit)
     }));
     let cell = |value: &Value| match (value.kind, value.value, value.ratio) {
-        (Kind::Failed, ..) => Cell::Failed,
-        (Kind::Missed, number, _) => Cell::Missed(number.filter(|_| own.name == THROUGHPUT)),
-        (Kind::Ratio, Some(value), Some(ratio)) if both => Cell::Compared { value, ratio },
-        (Kind::Ratio, _, Some(ratio)) if say == Say::Ratios => Cell::Ratio(ratio),
-        (_, number, _) => Cell::number(number),
+        (Kind::Failed, ..) => TableCell::Failed,
+        (Kind::Missed, number, _) => TableCell::Missed(number.filter(|_| own.name == THROUGHPUT)),
+        (Kind::Ratio, Some(value), Some(ratio)) if both => TableCell::Compared { value, ratio },
+        (Kind::Ratio, _, Some(ratio)) if say == Say::Ratios => TableCell::Ratio(ratio),
+        (_, number, _) => TableCell::number(number),
     };
     let row =
         |(head, values): (&GridRow, &Vec<Value>)| Row::named(&head.title, values.iter().map(cell));
@@ -164,18 +164,22 @@ fn table(grid: &Grid, metrics: &[usize]) -> Table {
                 let ratio = value.ratio.filter(|_| value.kind == Kind::Ratio);
                 [
                     match value.kind {
-                        Kind::Failed => Cell::Failed,
-                        Kind::Missed => Cell::Text("missed".to_owned()),
-                        _ => Cell::number(value.value),
+                        Kind::Failed => TableCell::Failed,
+                        Kind::Missed => TableCell::Text("missed".to_owned()),
+                        _ => TableCell::number(value.value),
                     },
                     ratio.map_or_else(
-                        || Cell::Text(String::new()),
-                        |r| value.verdict.map_or(Cell::Ratio(r), |found| Cell::judged(r, found)),
+                        || TableCell::Text(String::new()),
+                        |r| {
+                            value
+                                .verdict
+                                .map_or(TableCell::Ratio(r), |found| TableCell::judged(r, found))
+                        },
                     ),
                 ]
             });
             let first = if column == 0 { head.title.clone() } else { String::new() };
-            let variant = [Cell::Text(variant.title.clone())];
+            let variant = [TableCell::Text(variant.title.clone())];
             table.rows.push(Row::named(first, variant.into_iter().chain(cells)));
         }
     }

@@ -2,7 +2,7 @@
 
 use super::Section;
 use crate::{
-    document::{Cell, Column, Document, Item, Row, Table},
+    document::{Column, Document, Item, Row, Table, TableCell},
     explained,
     inputs::Inputs,
     number, words,
@@ -181,8 +181,8 @@ fn table(changed: &'static Metric, diagnoses: &[Diagnosis]) -> Table {
     columns.extend(metrics.iter().map(cost));
     let row = |diagnosis: &Diagnosis| {
         let costs = metrics.iter().map(|metric| moved(diagnosis, metric.name));
-        let costs = costs.map(|ratio| ratio.map_or(Cell::Missing, Cell::Ratio));
-        Row::named(&diagnosis.subject, [Cell::Ratio(diagnosis.ratio)].into_iter().chain(costs))
+        let costs = costs.map(|ratio| ratio.map_or(TableCell::Missing, TableCell::Ratio));
+        Row::named(&diagnosis.subject, [TableCell::Ratio(diagnosis.ratio)].into_iter().chain(costs))
     };
     Table { columns, rows: diagnoses.iter().map(row).collect() }
 }
@@ -259,10 +259,10 @@ fn columns(diagnosis: &Diagnosis) -> Vec<Column> {
 }
 
 fn row(name: &str, unit: &str, base: Option<f64>, value: Option<f64>) -> Row {
-    let number = Cell::number;
+    let number = TableCell::number;
     let ratio = base.zip(value).filter(|(base, _)| *base > 0.0);
-    let ratio = ratio.map_or(Cell::Missing, |(base, value)| Cell::Ratio(value / base));
-    Row::named(name, [Cell::Text(unit.to_owned()), number(base), number(value), ratio])
+    let ratio = ratio.map_or(TableCell::Missing, |(base, value)| TableCell::Ratio(value / base));
+    Row::named(name, [TableCell::Text(unit.to_owned()), number(base), number(value), ratio])
 }
 
 /// Time per operation of one client = CPU time of the server + of the client + the rest; and, where

@@ -96,7 +96,7 @@ pub(super) fn aside(value: &Value) -> String {
     if parts.is_empty() {
         return String::new();
     }
-    layout::text(&crate::document::Cell::Text(format!(" ({})", parts.join("; "))))
+    layout::text(&crate::document::TableCell::Text(format!(" ({})", parts.join("; "))))
 }
 
 /// The interval and the verdict in words, as far as there are any.
@@ -113,7 +113,7 @@ pub(super) fn title(value: &Value, unit: &str) -> String {
     if !value.note.is_empty() {
         parts.push(value.note.clone());
     }
-    layout::text(&crate::document::Cell::Text(parts.join("; ")))
+    layout::text(&crate::document::TableCell::Text(parts.join("; ")))
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use super::{cells, grid, heat, text};
 use crate::{
     chart,
-    document::{Align, Cell, Column, Item, Row, Styled, Table},
+    document::{Align, Column, Item, Row, Styled, Table, TableCell},
     grid::Grid,
     layout, number, words,
 };
@@ -190,7 +190,7 @@ fn table(table: &Table, class: &str, heading: &str) -> Markup {
                                     cells.iter().zip(&table.columns).enumerate()
                                 {
                                     @match cell {
-                                        Cell::Text(name) if index == 0 && !name.is_empty() => {
+                                        TableCell::Text(name) if index == 0 && !name.is_empty() => {
                                             th scope="row" { (layout::text(cell)) }
                                         }
                                         _ => (one(cell, column)),
@@ -228,23 +228,23 @@ fn class(column: &Column) -> Option<&'static str> {
     (column.align == Align::Right).then_some("num")
 }
 
-fn one(cell: &Cell, column: &Column) -> Markup {
+fn one(cell: &TableCell, column: &Column) -> Markup {
     let heat = match (cell, column.heat) {
         (
-            Cell::Ratio(ratio)
-            | Cell::Judged(ratio, _)
-            | Cell::Compared { ratio, .. }
-            | Cell::PartialRatio { ratio, .. },
+            TableCell::Ratio(ratio)
+            | TableCell::Judged(ratio, _)
+            | TableCell::Compared { ratio, .. }
+            | TableCell::PartialRatio { ratio, .. },
             Some(better),
         ) => cells::heat(*ratio, better),
-        (Cell::Failed, _) => "failed".to_owned(),
-        (Cell::Missed(_), _) => "missed".to_owned(),
-        (Cell::Shaded(_, shade), _) => shade.class().unwrap_or_default().to_owned(),
-        (Cell::Share(share), _) if *share > 0.0 => "share".to_owned(),
+        (TableCell::Failed, _) => "failed".to_owned(),
+        (TableCell::Missed(_), _) => "missed".to_owned(),
+        (TableCell::Shaded(_, shade), _) => shade.class().unwrap_or_default().to_owned(),
+        (TableCell::Share(share), _) if *share > 0.0 => "share".to_owned(),
         _ => String::new(),
     };
     let style = match cell {
-        Cell::Share(share) if *share > 0.0 => Some(format!("--p:{:.0}%", share * 100.0)),
+        TableCell::Share(share) if *share > 0.0 => Some(format!("--p:{:.0}%", share * 100.0)),
         _ => None,
     };
     let classes = format!("{} {heat}", class(column).unwrap_or_default());
@@ -253,7 +253,7 @@ fn one(cell: &Cell, column: &Column) -> Markup {
         td class=[classes] style=[style] {
             @match cell {
                 // The blank lets the script read the value alone.
-                Cell::Compared { value, ratio } => {
+                TableCell::Compared { value, ratio } => {
                     (number::value(*value)) " " small { (number::ratio(*ratio)) }
                 },
                 _ => (layout::text(cell)),

@@ -2,7 +2,7 @@
 
 use crate::{
     Trial,
-    document::{Cell, Column, Document, Item, Row, Table},
+    document::{Column, Document, Item, Row, Table, TableCell},
 };
 
 pub(super) fn write(firsts: &[&Trial], document: &mut Document) {
@@ -72,7 +72,7 @@ fn table(
 ) {
     let row = |trial: &&Trial| {
         let subject = std::iter::once(trial.header.subject.clone());
-        Row::Cells(subject.chain(cells(trial)).map(Cell::Text).collect())
+        Row::Cells(subject.chain(cells(trial)).map(TableCell::Text).collect())
     };
     document.items.push(Item::Table(Table {
         columns: std::iter::once(&"variant").chain(titles).map(|t| Column::words(*t)).collect(),

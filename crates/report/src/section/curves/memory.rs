@@ -3,7 +3,7 @@
 use super::{Form, add, axis, charts};
 use crate::{
     chart::{Line, Lines, Scale},
-    document::{Cell, Column, Document, Item, Row, Table},
+    document::{Column, Document, Item, Row, Table, TableCell},
     inputs::Inputs,
     number,
 };
@@ -91,16 +91,16 @@ fn peaks(inputs: &Inputs<'_>) -> Option<Table> {
         columns.push(Column::numbers("cache", "MiB"));
         columns.extend(["RSS of cache", "VSZ of cache"].map(|t| Column::numbers(t, "ratio")));
     }
-    let number = Cell::number;
+    let number = TableCell::number;
     let row = |index: usize| {
         let (resident, addressed, cache) = (resident[index], addressed[index], caches[index]);
-        let name = Cell::Text(subjects[index].clone());
+        let name = TableCell::Text(subjects[index].clone());
         let mut cells = vec![name, number(resident), number(addressed)];
         if cached {
             cells.push(number(cache));
             cells.extend([resident, addressed].map(|peak| {
                 let pair = peak.zip(cache);
-                pair.map_or(Cell::Missing, |(peak, cache)| Cell::Ratio(peak / cache))
+                pair.map_or(TableCell::Missing, |(peak, cache)| TableCell::Ratio(peak / cache))
             }));
         }
         Row::Cells(cells)

@@ -2,7 +2,7 @@
 
 use super::Step;
 use crate::{
-    document::{Cell, Column, Document, Item, Row, Table},
+    document::{Column, Document, Item, Row, Table, TableCell},
     inputs::Inputs,
     words,
 };
@@ -59,24 +59,25 @@ pub(super) fn rates(inputs: &Inputs<'_>, step: &Step<'_>) -> Table {
     let row = |(subject, cell): (&String, &PhaseCell)| {
         let value = |metric: &str| step.phase.cell(subject, metric).and_then(|cell| cell.value);
         let missed = cell.missed().is_some();
-        let rate = if cell.failure.is_some() { Cell::Failed } else { Cell::number(cell.rate) };
-        let mut cells = vec![Cell::Text(subject.clone()), rate];
+        let rate =
+            if cell.failure.is_some() { TableCell::Failed } else { TableCell::number(cell.rate) };
+        let mut cells = vec![TableCell::Text(subject.clone()), rate];
         cells.push(match (cell.effect, cell.rate.zip(base(cell))) {
-            _ if missed => Cell::Missed(None),
-            (Some(effect), _) => Cell::Ratio(effect.ratio),
-            (None, Some((rate, base))) => Cell::Ratio(rate / base),
-            (None, None) => Cell::Missing,
+            _ if missed => TableCell::Missed(None),
+            (Some(effect), _) => TableCell::Ratio(effect.ratio),
+            (None, Some((rate, base))) => TableCell::Ratio(rate / base),
+            (None, None) => TableCell::Missing,
         });
         if paced {
-            cells.push(Cell::number(cell.inserted_per_second));
+            cells.push(TableCell::number(cell.inserted_per_second));
         }
         if deletes {
-            cells.push(Cell::number(value(DELETED)));
+            cells.push(TableCell::number(value(DELETED)));
         }
         if paced {
-            cells.push(Cell::number(step.column.target_per_second));
-            cells.push(Cell::number(value("seconds_on_target_share")));
-            cells.push(Cell::number(value("lag_us_max").map(|us| us / 1e3)));
+            cells.push(TableCell::number(step.column.target_per_second));
+            cells.push(TableCell::number(value("seconds_on_target_share")));
+            cells.push(TableCell::number(value("lag_us_max").map(|us| us / 1e3)));
             cells.extend(RULES.iter().map(|rule| outcome(cell, rule.name())));
         }
         Row::Cells(cells)
@@ -87,11 +88,11 @@ pub(super) fn rates(inputs: &Inputs<'_>, step: &Step<'_>) -> Table {
 
 const DELETED: &str = "delete_rows_per_second";
 
-fn outcome(cell: &PhaseCell, rule: &str) -> Cell {
+fn outcome(cell: &PhaseCell, rule: &str) -> TableCell {
     match cell.outcome(rule) {
-        None => Cell::Missing,
-        Some(Outcome::Missed) => Cell::Missed(None),
-        Some(outcome) => Cell::Text(outcome.name().to_owned()),
+        None => TableCell::Missing,
+        Some(Outcome::Missed) => TableCell::Missed(None),
+        Some(outcome) => TableCell::Text(outcome.name().to_owned()),
     }
 }
 
@@ -143,8 +144,8 @@ pub(super) fn times(inputs: &Inputs<'_>, step: &Step<'_>, document: &mut Documen
     columns.push(Column::numbers("operations", ""));
     columns.extend(["p50", "p95", "p99", "p99.9", "largest"].map(|p| Column::numbers(p, "us")));
     let row = |times: &&RoleTimes| {
-        let values = times.percentiles_us.into_iter().chain([times.max_us]).map(Cell::Number);
-        let counts = [Cell::Count(times.operations)].into_iter().chain(values);
+        let values = times.percentiles_us.into_iter().chain([times.max_us]).map(TableCell::Number);
+        let counts = [TableCell::Count(times.operations)].into_iter().chain(values);
         Row::Cells(names(times).into_iter().chain(counts).collect())
     };
     document.paragraph("Response times by role, of all measured slices.");
@@ -152,17 +153,17 @@ pub(super) fn times(inputs: &Inputs<'_>, step: &Step<'_>, document: &mut Documen
     document.fold("Share of operations by response time (%)", vec![buckets(shares, &found)]);
 }
 
-fn names(times: &RoleTimes) -> [Cell; 2] {
-    [Cell::Text(times.role.clone()), Cell::Text(times.subject.clone())]
+fn names(times: &RoleTimes) -> [TableCell; 2] {
+    [TableCell::Text(times.role.clone()), TableCell::Text(times.subject.clone())]
 }
 
 fn buckets(mut columns: Vec<Column>, found: &[&RoleTimes]) -> Item {
     columns.extend(BUCKETS.iter().map(|name| Column::numbers(*name, "")));
     columns.push(Column::numbers("largest", "s"));
     let row = |times: &&RoleTimes| {
-        let share = |count: &u64| Cell::Share(*count as f64 / times.operations.max(1) as f64);
+        let share = |count: &u64| TableCell::Share(*count as f64 / times.operations.max(1) as f64);
         let cells = names(times).into_iter().chain(times.buckets.iter().map(share));
-        Row::Cells(cells.chain([Cell::Number(times.max_us / 1e6)]).collect())
+        Row::Cells(cells.chain([TableCell::Number(times.max_us / 1e6)]).collect())
     };
     Item::Sortable(Table { columns, rows: found.iter().map(row).collect() })
 }
@@ -213,12 +214,12 @@ fn by_role(costs: &[&RoleCost]) -> Table {
     }
     let row = |cost: &&RoleCost| {
         let per = |value: Option<f64>, count: u64| {
-            Cell::number(value.filter(|_| count > 0).map(|value| value / count as f64))
+            TableCell::number(value.filter(|_| count > 0).map(|value| value / count as f64))
         };
         let mut cells = vec![
-            Cell::Text(cost.role.clone()),
-            Cell::Text(cost.subject.clone()),
-            Cell::Count(cost.operations),
+            TableCell::Text(cost.role.clone()),
+            TableCell::Text(cost.subject.clone()),
+            TableCell::Count(cost.operations),
             per(cost.cpu_us, cost.operations),
             per(cost.cpu_us, cost.rows_changed),
             per(cost.context_switches, cost.operations),
@@ -247,10 +248,10 @@ pub(super) fn sizes(inputs: &Inputs<'_>, step: &Step<'_>, document: &mut Documen
         for ((row, subject), mib) in table.rows.iter_mut().zip(subjects).zip(caches) {
             let Row::Cells(cells) = row else { continue };
             let resident = step.phase.cell(subject, RESIDENT).and_then(|cell| cell.value);
-            cells.push(Cell::number(mib));
+            cells.push(TableCell::number(mib));
             cells.push(match resident.zip(mib) {
-                Some((resident, mib)) => Cell::Ratio(resident / mib),
-                None => Cell::Missing,
+                Some((resident, mib)) => TableCell::Ratio(resident / mib),
+                None => TableCell::Missing,
             });
         }
     }
@@ -274,7 +275,7 @@ fn table(inputs: &Inputs<'_>, step: &Step<'_>, metrics: &[&'static Metric]) -> T
     }));
     let row = |subject: &String| {
         let value = |metric: &&Metric| {
-            Cell::number(step.phase.cell(subject, metric.name).and_then(|c| c.value))
+            TableCell::number(step.phase.cell(subject, metric.name).and_then(|c| c.value))
         };
         Row::named(subject, metrics.iter().map(value))
     };

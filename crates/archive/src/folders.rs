@@ -10,14 +10,14 @@ use model::Levels;
 
 /// The folders above a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Place {
+pub(crate) struct Folders {
     /// From the root of the file system, or of a test.
     folders: Vec<String>,
     /// Which of them was imported.
     root: usize,
 }
 
-impl Place {
+impl Folders {
     /// A file in `folders`, of which the one with index `root` was imported.
     pub(crate) fn of(folders: &[String], root: usize) -> Self {
         Self { folders: folders.to_vec(), root: root.min(folders.len().saturating_sub(1)) }
@@ -133,9 +133,9 @@ pub(crate) fn levels_of(subject: &str) -> Levels {
 mod tests {
     use super::*;
 
-    fn place(path: &str, root: usize) -> Place {
+    fn place(path: &str, root: usize) -> Folders {
         let folders: Vec<String> = path.split('/').map(str::to_owned).collect();
-        Place::of(&folders, root)
+        Folders::of(&folders, root)
     }
 
     #[test]
