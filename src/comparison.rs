@@ -299,7 +299,7 @@ pub(crate) fn observed(
         design.end_after(blocks);
     }
     let mut observations = observed_in(&design, slices);
-    observations.noise = noise::of_run(results, (run, &plan), bank)?;
+    observations.noise = noise::of_run(results, run, &plan, bank)?;
     Ok((design, observations))
 }
 

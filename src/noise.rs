@@ -69,7 +69,8 @@ impl BankChoice {
 /// What the chosen bank knows of the noise of a run: from other runs, on hosts of the same class.
 pub(crate) fn of_run(
     results: &Results,
-    (run, plan): (&str, &Plan),
+    run: &str,
+    plan: &Plan,
     choice: &BankChoice,
 ) -> anyhow::Result<Option<Arc<Noise>>> {
     let Some(bank) = choice.read(results.dir())? else { return Ok(None) };

@@ -87,7 +87,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         place: &place,
         label: &arguments.build,
     };
-    let served = serve(&launch, (&keeper, &exe), &stop);
+    let served = serve(&launch, &keeper, &exe, &stop);
     let ended = keeper.end();
     place.remove()?;
     served?;
@@ -96,7 +96,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
 }
 
 /// A server from its first moment to Ctrl-C.
-fn serve(launch: &Launch<'_>, (keeper, exe): (&Keeper, &Path), stop: &Stop) -> anyhow::Result<()> {
+fn serve(launch: &Launch<'_>, keeper: &Keeper, exe: &Path, stop: &Stop) -> anyhow::Result<()> {
     talk::say(&format!("initializing {}", launch.label));
     dbms::initialise(launch, keeper)?;
     talk::say(&format!("starting {}", launch.label));

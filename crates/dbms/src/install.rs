@@ -47,7 +47,7 @@ pub fn install(
         registry::of(package)?.unpack(package, &files, &site.destination())?;
         product.arrange(&site.partial)?;
         wanted.remember(package, &downloads, places)?;
-        site.complete(product, places, (package.origin(), downloads))
+        site.complete(product, places, package.origin(), downloads)
     });
     site.sweep();
     build
@@ -83,7 +83,7 @@ pub fn import_tarball(name: &str, tarball: &Path, places: &Places) -> Result<Ins
     }
     let site = Site::of(server, if version.is_empty() { "import" } else { version }, places);
     let _lock = site.lock()?;
-    let build = site.import(product, tarball, (version, places));
+    let build = site.import(product, tarball, version, places);
     site.sweep();
     build
 }
@@ -161,7 +161,8 @@ impl Site {
         &self,
         product: &dyn Dbms,
         tarball: &Path,
-        (version, places): (&str, &Places),
+        version: &str,
+        places: &Places,
     ) -> Result<Installed> {
         self.clear(places)?;
         archive::unpack(tarball, &self.partial)?;
@@ -176,7 +177,7 @@ impl Site {
         let file = tarball.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let origin = format!("{IMPORT}{file}");
         let downloads = vec![Download { file, sha256: archive::sha256(tarball)? }];
-        self.complete(product, places, (origin, downloads))
+        self.complete(product, places, origin, downloads)
     }
 
     /// Removes what a build leaves that failed; what cannot be removed is removed by the next one.
@@ -190,7 +191,8 @@ impl Site {
         &self,
         product: &dyn Dbms,
         places: &Places,
-        (origin, downloads): (String, Vec<Download>),
+        origin: String,
+        downloads: Vec<Download>,
     ) -> Result<Installed> {
         readable(&self.partial)?;
         let found = installed_in(product, &self.partial, places.user)?;

@@ -64,10 +64,10 @@ pub fn available(product: &dyn Dbms, places: &Places) -> Result<Vec<Available>> 
         let same = |manifest: &Manifest| manifest.version == release.version;
         let at = manifests.iter().position(same);
         let manifest = at.map(|at| manifests.swap_remove(at));
-        found.push(one(product, places, (Some(&release), manifest)));
+        found.push(one(product, places, Some(&release), manifest));
     }
     for manifest in manifests {
-        found.push(one(product, places, (None, Some(manifest))));
+        found.push(one(product, places, None, Some(manifest)));
     }
     found.sort_by_key(|build| numbers(&build.version));
     Ok(found)
@@ -76,7 +76,8 @@ pub fn available(product: &dyn Dbms, places: &Places) -> Result<Vec<Available>> 
 fn one(
     product: &dyn Dbms,
     places: &Places,
-    (release, manifest): (Option<&Release>, Option<Manifest>),
+    release: Option<&Release>,
+    manifest: Option<Manifest>,
 ) -> Available {
     let installed = manifest.as_ref().map(|manifest| {
         let folder = folder_of(product.name(), &manifest.version, places);

@@ -74,7 +74,7 @@ pub(crate) fn slices(results: &Results, selection: &Selection) -> Result<Stored>
             ));
             continue;
         }
-        let read = add(&mut stored, &mut imported, (results, id, entry));
+        let read = add(&mut stored, &mut imported, results, id, entry);
         if let Err(error) = read {
             stored.warnings.push(format!("record `{id}` is left out: {error}"));
         }
@@ -92,7 +92,9 @@ pub(crate) fn slices(results: &Results, selection: &Selection) -> Result<Stored>
 fn add<'a>(
     stored: &mut Stored,
     imported: &mut Vec<(&'a str, Vec<ImportedValue>)>,
-    (results, id, entry): (&Path, &'a str, &'a Entry),
+    results: &Path,
+    id: &'a str,
+    entry: &'a Entry,
 ) -> Result<()> {
     let dir = results.join(layout::RECORDS).join(id);
     // It goes into the tables beside the slices.

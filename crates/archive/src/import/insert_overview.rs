@@ -128,7 +128,7 @@ impl Table {
                     found.number(&cell, "insert_rows_per_second", text, *line);
                     target(&cell, *phase, *line, found);
                 } else {
-                    rate(&cell, *phase, (text.as_str(), *line), found);
+                    rate(&cell, *phase, text, *line, found);
                 }
             }
         }
@@ -136,7 +136,7 @@ impl Table {
 }
 
 /// The rate of a phase: rows while loading, else queries; these are its operations.
-fn rate(cell: &Cell, phase: Phase, (text, line): (&str, u32), found: &mut Found) {
+fn rate(cell: &Cell, phase: Phase, text: &str, line: u32, found: &mut Found) {
     let queries = phase.kind.queries();
     let metric = if queries { "queries_per_second" } else { "insert_rows_per_second" };
     let before = found.values.len();

@@ -108,7 +108,7 @@ impl Section {
                 }
             },
             Self::Rows(cell, columns) => {
-                row(line, (&cell, &columns), found);
+                row(line, &cell, &columns, found);
                 Self::Rows(cell, columns)
             }
             Self::None | Self::Named(_) => {
@@ -131,7 +131,7 @@ fn columns(header: &str) -> Option<Vec<&'static str>> {
     titles.iter().map(metric).collect()
 }
 
-fn row(line: &Line<'_>, (cell, columns): (&Cell, &[&'static str]), found: &mut Found) {
+fn row(line: &Line<'_>, cell: &Cell, columns: &[&'static str], found: &mut Found) {
     let mut cells: Vec<&str> = fields(&line.text).collect();
     if cells.get(columns.len() + 1..).is_some_and(|notes| notes.iter().all(is_note)) {
         cells.truncate(columns.len() + 1);

@@ -25,7 +25,7 @@ fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
     let names = names(&mut lines, 1)?;
     found.subjects = names.iter().map(|(name, _)| name.clone()).collect();
     let cells: Vec<Cell> = names.iter().map(|(name, _)| file.summary_cell(name)).collect();
-    rows(lines, &cells, ("ops_per_second", None), found)
+    rows(lines, &cells, "ops_per_second", None, found)
 }
 
 /// Whether a file is a table of `kind` with this ending.
@@ -78,7 +78,8 @@ pub(super) fn names<'a>(
 pub(super) fn rows<'a>(
     lines: impl Iterator<Item = Line<'a>>,
     cells: &[Cell],
-    (metric, base): (&'static str, Option<&Cell>),
+    metric: &'static str,
+    base: Option<&Cell>,
     found: &mut Found,
 ) -> Result<(), Fault> {
     let mut last = 0;

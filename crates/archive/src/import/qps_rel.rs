@@ -46,7 +46,7 @@ fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
     found.subjects.extend(names.iter().map(|(name, _)| name.clone()));
     let cells: Vec<Cell> = names.iter().map(|(name, _)| file.summary_cell(name)).collect();
     let base = file.summary_cell(base);
-    rows(lines, &cells, (METRIC, Some(&base)), found)?;
+    rows(lines, &cells, METRIC, Some(&base), found)?;
     found.bias(METRIC, bias::RELATIVE);
     Ok(())
 }

@@ -155,7 +155,7 @@ impl<'a> Compiler<'a> {
                 statements.extend(turns(std::mem::take(&mut in_turn)).map_err(at_op)?);
                 scope = of_op.clone();
             }
-            let compiled = self.statement(statement, (identity, origin), &mut scope);
+            let compiled = self.statement(statement, identity, origin, &mut scope);
             in_turn.extend(compiled.map_err(at)?);
         }
         statements.extend(turns(in_turn).map_err(at_op)?);
@@ -166,7 +166,8 @@ impl<'a> Compiler<'a> {
     fn statement(
         &mut self,
         from: &script::Statement,
-        (identity, origin): (String, Origin),
+        identity: String,
+        origin: Origin,
         scope: &mut DrawNames,
     ) -> Result<Option<Statement>, String> {
         if from.repeat == 0 {
@@ -175,7 +176,7 @@ impl<'a> Compiler<'a> {
         let draws = self.values(identity.clone()).draws(&from.draws, scope)?;
         let mut scope = scope.clone();
         let row_draws = self.values(identity.clone()).draws(&from.row_draws, &mut scope)?;
-        let text = statement::Text::new(self, from, (identity, &scope))?;
+        let text = statement::Text::new(self, from, identity, &scope)?;
         let expect_rows = limits(from.expect.rows);
         let expect_changed = limits(from.expect.changed);
         let changed = match expect_changed {

@@ -34,7 +34,8 @@ impl Text {
     pub(super) fn new(
         compiler: &mut Compiler<'_>,
         from: &script::Statement,
-        (identity, scope): (String, &DrawNames),
+        identity: String,
+        scope: &DrawNames,
     ) -> Result<Self, String> {
         let source = sql_of(from, compiler.dialect)?;
         let tokens = sql::tokens(source, compiler.dialect)
@@ -43,7 +44,7 @@ impl Text {
         let mut arguments = Vec::with_capacity(from.args.len());
         for (position, arg) in from.args.iter().enumerate() {
             let identity = format!("{identity}/{position}");
-            let argument = argument(compiler, (mode, arg), (identity, scope))
+            let argument = argument(compiler, mode, arg, identity, scope)
                 .map_err(|reason| format!("argument {}: {reason}", position + 1))?;
             arguments.push(argument);
         }
@@ -158,8 +159,10 @@ fn sql_of<'a>(from: &'a script::Statement, dialect: &str) -> Result<&'a str, Str
 
 fn argument(
     compiler: &mut Compiler<'_>,
-    (mode, arg): (Mode, &script::Arg),
-    (identity, scope): (String, &DrawNames),
+    mode: Mode,
+    arg: &script::Arg,
+    identity: String,
+    scope: &DrawNames,
 ) -> Result<Argument, String> {
     let dialect = compiler.dialect;
     let mut values = compiler.values(identity);
