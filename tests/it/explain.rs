@@ -200,6 +200,40 @@ fn a_run_that_cannot_be_explained_is_unharmed() {
     assert!(text(&output.stdout).contains("relative") && !kept(&lab, 1).exists());
 }
 
+/// A folder with an emulator in which no driver works, and so no embedded engine.
+fn broken_emulator(lab: &Lab) -> PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let program = lab.write(
+        "qemu-x86_64",
+        "#!/bin/sh\ncase \"$*\" in *\" drive\"*) exit 1;; esac\n\
+         PATH=${PATH#*:} exec qemu-x86_64 \"$@\"\n",
+    );
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    program.parent().unwrap().to_owned()
+}
+
+#[test]
+fn a_variant_that_breaks_under_emulation_is_one_sentence() {
+    let lab = Lab::new();
+    experiment(&lab, "[\"update-index\"]", THREE);
+    let search = std::env::var("PATH").unwrap();
+    let search = format!("{}:{search}", broken_emulator(&lab).display());
+    let mut command = lab.command(&["run", "mine.toml", "--counts", "none", "--explain", "all"]);
+    let output = command.env("PATH", search).output().unwrap();
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    if said.contains("no change will be explained") {
+        println!("skipped: {said}");
+        return;
+    }
+    // Without the base there is nothing to compare the others with.
+    let sentence =
+        "`sqlite-bundled.rollback` cannot be explained, because it broke under emulation";
+    assert!(said.contains(sentence), "{said}");
+    assert_eq!(said.matches("under emulation: ").count(), 1, "{said}");
+    assert!(text(&output.stdout).contains("relative") && !kept(&lab, 1).exists());
+}
+
 #[test]
 fn an_interrupted_explanation_goes_on_with_what_is_missing() {
     let lab = Lab::new();
