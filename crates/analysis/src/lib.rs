@@ -80,7 +80,7 @@ pub use error::{Error, Result};
 pub use evidence::{Evidence, Finding, Moved};
 pub use instruction_changes::{InstructionChange, instruction_changes};
 pub use interval::CONFIDENCE;
-pub use mean::{geometric_mean, mean_of_ratios};
+pub use mean::geometric_mean;
 pub use merged::{Merged, merged};
 pub use metrics::{METRICS, metric, metric_of, select_metrics};
 pub use noise::{BankSource, Key, Known, Noise, banked, fitted};

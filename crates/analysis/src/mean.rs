@@ -20,7 +20,7 @@ pub fn geometric_mean(values: &[f64]) -> Option<f64> {
 
 /// Mean ratio of pairs `(base, value)`: the geometric mean of their ratios, or the ratio of their
 /// sums where a value is zero. `None` without pairs, or if the base is zero throughout.
-pub fn mean_of_ratios(pairs: &[(f64, f64)]) -> Option<f64> {
+pub(crate) fn mean_of_ratios(pairs: &[(f64, f64)]) -> Option<f64> {
     if pairs.iter().all(|(base, value)| *base > 0.0 && *value > 0.0) {
         let ratios: Vec<f64> = pairs.iter().map(|(base, value)| value / base).collect();
         return geometric_mean(&ratios);

@@ -47,7 +47,6 @@ pub use error::{Error, Result};
 pub use file::{File, FileHead, Line, Scene};
 pub use found::{Cell, Column, Fault, Found, Value, bias};
 pub use memory::import_bytes;
-pub use phase::{PHASES_2021, PHASES_2024, SOME_PHASES, phases, without_size};
 pub use study::{ExportOptions, Exported, Input, Study};
 pub use variants::{groups, of as written, short as short_label, with_variants};
 pub use walk::{Imported, Options, Warning, import};

@@ -6,7 +6,7 @@ use crate::{
 };
 
 /// Phases of a summary with two loads and six query phases, in the order of its rows.
-pub const PHASES_2024: [&str; 10] = [
+pub(crate) const PHASES_2024: [&str; 10] = [
     "l.i0",
     "l.x",
     "l.i1",
@@ -20,16 +20,17 @@ pub const PHASES_2024: [&str; 10] = [
 ];
 
 /// The same of the early form, in which every rate was done twice.
-pub const PHASES_2021: [&str; 15] = [
+pub(crate) const PHASES_2021: [&str; 15] = [
     "l.i0", "l.x", "l.i1", "q100.1", "q100.2", "q200.1", "q200.2", "q400.1", "q400.2", "q600.1",
     "q600.2", "q800.1", "q800.2", "q1000.1", "q1000.2",
 ];
 
 /// The phases of the early short form.
-pub const SOME_PHASES: [&str; 7] = ["l.i0", "l.x", "l.i1", "q100.2", "q200.2", "q800.2", "q1000.2"];
+pub(crate) const SOME_PHASES: [&str; 7] =
+    ["l.i0", "l.x", "l.i1", "q100.2", "q200.2", "q800.2", "q1000.2"];
 
 /// The phases of a summary with as many rows; a summary names none of them.
-pub fn phases(rows: usize) -> Option<&'static [&'static str]> {
+pub(crate) fn phases(rows: usize) -> Option<&'static [&'static str]> {
     [PHASES_2024.as_slice(), &PHASES_2021].into_iter().find(|phases| phases.len() == rows)
 }
 
@@ -170,7 +171,7 @@ pub(crate) fn is_inner(folder: &str) -> bool {
 }
 
 /// The tag without the millions of rows before it: `20m.my5649.cx6d` is `my5649.cx6d`.
-pub fn without_size(tag: &str) -> &str {
+pub(crate) fn without_size(tag: &str) -> &str {
     match tag.split_once("m.") {
         Some((size, rest)) if !size.is_empty() && size.bytes().all(|b| b.is_ascii_digit()) => rest,
         _ => tag,

@@ -63,7 +63,6 @@ pub use server::Server;
 pub use setup::{Launch, Rendered, Setup, Step};
 pub use upkeep::{Debt, Failure, Maintenance, Size, bytes_below};
 pub use user::{SERVER_USER, ServerUser};
-pub use version::setting_value;
 
 use product::{DBMSES, Dbms};
 

@@ -31,7 +31,7 @@ pub(crate) fn numbers(version: &str) -> Vec<u32> {
 }
 
 /// The value of a setting on a server of this version.
-pub fn setting_value<'a>(setting: &'a Setting, version: &str) -> &'a str {
+pub(crate) fn setting_value<'a>(setting: &'a Setting, version: &str) -> &'a str {
     let older = |(first, _): &&(String, String)| numbers(version) < numbers(first);
     setting.before.iter().find(older).map_or(&setting.value, |(_, value)| value)
 }

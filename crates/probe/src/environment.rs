@@ -27,7 +27,7 @@ pub fn environment(data_folder: &Path) -> Environment {
 }
 
 /// The same, from other folders than `/proc` and `/sys`.
-pub fn environment_at(roots: &Roots, data_folder: &Path) -> Environment {
+pub(crate) fn environment_at(roots: &Roots, data_folder: &Path) -> Environment {
     let mount = mount::of(&roots.proc, data_folder);
     let cpuinfo = read(&roots.proc.join("cpuinfo"));
     Environment {

@@ -29,7 +29,7 @@ mod unseen;
 mod value;
 
 pub use counter::{Counter, Kind};
-pub use environment::{Roots, environment, environment_at};
+pub use environment::{Roots, environment};
 pub use error::Error;
 pub use limit::raise_file_limit;
 pub use meter::{Meter, Snapshot};

@@ -1,7 +1,7 @@
 //! `config`: a named set of settings, read back from the server.
 
 use super::{Factor, Up};
-use crate::setting_value;
+use crate::version::setting_value;
 use model::{
     Levels,
     secret::HIDDEN,
