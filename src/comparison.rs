@@ -295,7 +295,7 @@ pub(crate) fn observed(
     let run = run_of(slices);
     let plan = results.plan_of(run)?;
     let mut design = Design::of(&plan);
-    if let Some(blocks) = results.state_of(run, runner::BUDGET_SPENT)? {
+    if let Some(blocks) = results.state_of(run, runner::PERMITTED_BLOCKS)? {
         design.end_after(blocks);
     }
     let mut observations = observed_in(&design, slices);

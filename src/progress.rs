@@ -32,7 +32,7 @@ pub(crate) struct Terminal {
     style: ProgressStyle,
     bar: ProgressBar,
     live: Arc<Mutex<Live>>,
-    seen: Vec<TrialHeader>,
+    seen: Mutex<Vec<TrialHeader>>,
     settings_shown: usize,
     reports: Reports,
 }
@@ -66,7 +66,7 @@ impl Terminal {
             );
         }
         bar.enable_steady_tick(TICK);
-        let (seen, settings_shown) = (Vec::new(), SETTINGS_SHOWN);
+        let (seen, settings_shown) = (Mutex::default(), SETTINGS_SHOWN);
         Self { style, bar, live, seen, settings_shown, reports: Reports::None }
     }
 
@@ -103,9 +103,9 @@ impl Terminal {
         }
     }
 
-    fn ready(&mut self, block: u32, headers: &[TrialHeader]) {
+    fn ready(&self, block: u32, headers: &[TrialHeader]) {
         lock(&self.live).measuring();
-        for line in compare_with(&mut self.seen, headers, self.settings_shown) {
+        for line in compare_with(&mut lock(&self.seen), headers, self.settings_shown) {
             self.say(&line);
         }
         for header in headers {
@@ -153,7 +153,7 @@ impl Terminal {
 }
 
 impl Observer for Terminal {
-    fn tell(&mut self, progress: &Progress<'_>) {
+    fn tell(&self, progress: &Progress<'_>) {
         match progress {
             Progress::Step(text) => {
                 lock(&self.live).does(text);
@@ -176,8 +176,8 @@ impl Drop for Terminal {
 }
 
 /// Nothing that holds the lock can leave it half changed.
-fn lock(live: &Mutex<Live>) -> MutexGuard<'_, Live> {
-    live.lock().unwrap_or_else(PoisonError::into_inner)
+fn lock<T>(shared: &Mutex<T>) -> MutexGuard<'_, T> {
+    shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// A line that is drawn anew at each tick, no wider than the terminal.

@@ -106,8 +106,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
             arguments.experiment.warn_of_code(&plan);
         }
         talk::say(&format!("run {index} of {} against itself", arguments.runs));
-        let mut terminal = Terminal::new(arguments.progress).expecting(&plan);
-        let outcome = runner::execute(&plan, &places, &options, &stop, &mut terminal)?;
+        let terminal = Terminal::new(arguments.progress).expecting(&plan);
+        let outcome = runner::execute(&plan, &places, &options, &stop, &terminal)?;
         drop(terminal);
         ensure!(outcome.failed_slices == 0, "slices of run `{}` failed", outcome.run);
         let records = Results::open(&options.results)?;

@@ -142,10 +142,10 @@ fn explained_by_runner(
         announcement: arguments.concurrency.announce((&name, false))?,
         command: Vec::new(),
     };
-    let mut terminal = Terminal::new(arguments.progress);
+    let terminal = Terminal::new(arguments.progress);
     let operations = arguments.operations.map_or(Amount::Usual, Amount::Exactly);
     let what = Explaining { plan, phase, subjects: &subjects, operations };
-    Ok(runner::explain(&what, &places, &options, &stop, &mut terminal)?)
+    Ok(runner::explain(&what, &places, &options, &stop, &terminal)?)
 }
 
 /// The phase of this name, or the only one.

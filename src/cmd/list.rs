@@ -213,7 +213,10 @@ fn progress(results: &Results, run: &RunInfo) -> anyhow::Result<[String; 3]> {
     let trials = results.trials(&run.id)?;
     let of = |block| trials.iter().filter(|t| t.complete && t.header.block == block).count();
     let complete = plan.blocks.iter().filter(|block| of(block.index) == plan.subjects.len());
-    let blocks = format!("{} of {}", complete.count(), counted(plan.blocks.len(), "block"));
+    let complete = complete.count();
+    // What is decided, or has spent its budget, ends earlier.
+    let at_most = if run.finished && complete < plan.blocks.len() { "at most " } else { "" };
+    let blocks = format!("{complete} of {at_most}{}", counted(plan.blocks.len(), "block"));
     let state = if run.finished { "finished" } else { "unfinished" };
     Ok([state.to_owned(), blocks, binaries(trials.iter().map(|trial| &trial.header))])
 }

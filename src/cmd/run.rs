@@ -147,9 +147,9 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     };
     talk::say(&plan.experiment.question);
     let reports = if arguments.sysbench_report { Reports::Sysbench } else { Reports::None };
-    let mut terminal =
+    let terminal =
         Terminal::new(arguments.progress).with(reports).expecting(&plan).within(arguments.budget);
-    let outcome = runner::execute(&plan, &places, &options, &stop, &mut terminal);
+    let outcome = runner::execute(&plan, &places, &options, &stop, &terminal);
     drop(terminal);
     let outcome = outcome.map_err(|error| with_remedy(error, &plan, &options.results))?;
     if let Some(data) = &outcome.kept_data {

@@ -97,9 +97,9 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
             .announce((&format!("verify {}", plan.experiment.name), false))?,
         command: Vec::new(),
     };
-    let mut terminal = Terminal::new(arguments.progress);
+    let terminal = Terminal::new(arguments.progress);
     let what = Verification { plan: &plan, operations: arguments.operations };
-    let verified = runner::verify(&what, &places, &options, &stop, &mut terminal)?;
+    let verified = runner::verify(&what, &places, &options, &stop, &terminal)?;
     drop(terminal);
     let mut document = document(&plan, &verified);
     if arguments.details {

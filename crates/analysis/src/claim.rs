@@ -67,13 +67,17 @@ impl Test {
 
 /// Blocks that would decide an undecided cell nine times in ten, if further ones repeated its mean
 /// and its spread, and it were the clearest of its family, whose share of the error rate is the
-/// least. It is a guess, from few blocks a rough one. None for other cells, and where
-/// [`MOST_BLOCKS`] would not do.
+/// least. It is a guess, from few blocks a rough one. Before the last look these are blocks of this
+/// run, later those of a new one of their number. None for other cells, and where [`MOST_BLOCKS`]
+/// would not do.
 pub fn blocks_to_decide(cell: &Cell) -> Option<u32> {
     let (claim, test) = open(cell)?;
-    let most = test.share.looks.last().copied().unwrap_or(MOST_BLOCKS);
+    let last = test.share.looks.last().copied().filter(|last| cell.blocks < *last);
+    let looks = if last.is_some() { Arc::clone(&test.share.looks) } else { Arc::default() };
+    let most = last.unwrap_or(MOST_BLOCKS);
+    let test = Test { share: Share { looks, ..test.share.clone() }, ..test.clone() };
     let decides =
-        |blocks: &u32| claim.with(*blocks).is_some_and(|claim| claim.decides(test, *blocks));
+        |blocks: &u32| claim.with(*blocks).is_some_and(|claim| claim.decides(&test, *blocks));
     (FEWEST_BLOCKS.max(cell.blocks + 1)..=most).find(decides)
 }
 

@@ -137,8 +137,8 @@ impl Design {
         self
     }
 
-    /// The budget was spent after so many blocks, whatever they say: the look there may spend what
-    /// is left of the error rate. What earlier ones spent was no more than is said now.
+    /// The budget permits so many blocks, whatever they say: a look there may spend what is left of
+    /// the error rate. What earlier ones spent was no more than is said now.
     pub fn end_after(&mut self, blocks: u32) {
         if self.looks.last().is_some_and(|last| blocks < *last) {
             self.looks.retain(|look| *look < blocks);

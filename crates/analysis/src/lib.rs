@@ -23,6 +23,7 @@ mod derive;
 mod design;
 pub mod diagnose;
 mod diagnosis;
+mod drained;
 mod drift;
 mod error;
 mod evidence;

@@ -3,6 +3,7 @@
 use crate::{
     Outcome, PhaseFacts, ServiceLevel, derive,
     derive::{denominator, marks, slice_marks},
+    drained,
     guard::Guard,
     missed::mark_of,
     noise::Noise,
@@ -32,6 +33,13 @@ pub struct Input<'a> {
     pub run: &'a str,
     /// The slice.
     pub slice: &'a SliceRecord,
+}
+
+impl<'a> Input<'a> {
+    /// The same with another record of the slice, if there is one.
+    fn with((record, input): (&'a Option<SliceRecord>, Self)) -> Self {
+        Self { slice: record.as_ref().unwrap_or(input.slice), ..input }
+    }
 }
 
 /// Everything that slices tell.
@@ -119,6 +127,8 @@ pub fn observe<'a>(
     let mut found = Observations::default();
     let mut stolen = Stolen::default();
     let slices: Vec<Input<'a>> = slices.into_iter().collect();
+    let shared = drained::shared(&slices);
+    let slices: Vec<Input<'_>> = shared.iter().zip(slices).map(Input::with).collect();
     let stalled = Stalled::of(&slices);
     let guard = Guard::of(&slices, facts);
     for input in slices {

@@ -8,9 +8,10 @@
 //!   A server starts twice: instructions are counted on a copy of its own.
 //! - How long slices are, what is discarded before them and what follows is in
 //!   [`model::schedule`], whose steps are added up here. Thawing takes 0.1 seconds, a drain one.
+//! - Two subjects start, warm up and stop at the same time.
 //! - A base reads 8,000 operations per second, which tells how many are discarded.
 //! - An embedded engine starts at once, drains nothing, reads faster and is stepped through sooner.
-//! - A measured phase is stepped through for four slices, of 1 to 8 seconds, and a second beside,
+//! - A measured phase is stepped through for four slices, of 2 to 8 seconds, and a second beside,
 //!   as on a host without hardware counters.
 //! - What a phase takes whose roles or indexes say when it ends, and the rows that it leaves, is in
 //!   `growth`.
@@ -40,6 +41,8 @@ const THAW_SECONDS: f64 = 0.1;
 const BESIDE_ROWS_BYTES: f64 = 200e6;
 const SERVER_BYTES: f64 = 200e6;
 const PAGE_FILL: f64 = 1.25;
+/// Subjects that start, warm up or stop at the same time: as many as a small host has processors.
+const AT_ONCE: usize = 2;
 
 /// What depends on where the engine runs.
 struct Engine {
@@ -90,8 +93,8 @@ pub(crate) fn estimate(plan: &Plan, versions: &dyn Versions) -> Estimate {
     let operations: Vec<u64> =
         plan.phases.iter().map(|phase| (reads * phase.seconds) as u64).collect();
     let costs = Costs { plan, growth: &growth, engines: &engines, data };
-    let steps = plan.blocks.iter().flat_map(|block| schedule::steps(plan, block, &operations));
-    let seconds = loading + steps.map(|step| costs.seconds(&step)).sum::<f64>();
+    let blocks = plan.blocks.iter().map(|block| schedule::steps(plan, block, &operations));
+    let seconds = loading + blocks.map(|steps| costs.of_block(&steps)).sum::<f64>();
     let memory = plan
         .subjects
         .iter()
@@ -135,6 +138,14 @@ struct Costs<'a> {
 }
 
 impl Costs<'_> {
+    fn of_block(&self, steps: &[Step]) -> f64 {
+        let groups = steps.chunk_by(Step::goes_beside).map(|group| {
+            let at_once = group.len().min(AT_ONCE) as f64;
+            group.iter().map(|step| self.seconds(step)).sum::<f64>() / at_once
+        });
+        groups.sum()
+    }
+
     fn seconds(&self, step: &Step) -> f64 {
         let Some(engine) = step.subject().map(|subject| self.engines[subject]) else { return 0.0 };
         match step {
@@ -149,7 +160,7 @@ impl Costs<'_> {
                     + stepping
                     + engine.beside_stepping_seconds
             }
-            Step::Slice(slice) => {
+            Step::Discard(slice) | Step::Slice(slice) => {
                 let drain = match slice.after {
                     After::Drain => engine.drain_seconds,
                     After::Freeze => 0.0,

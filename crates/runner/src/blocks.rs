@@ -7,14 +7,17 @@ use crate::{
     instruments,
     judge::Pace,
     ledger::Activity,
-    run::{BUDGET_SPENT, Run, slices_per_trial},
-    server::data,
+    run::{PERMITTED_BLOCKS, Run, slices_per_trial},
+    server::{
+        Waiting, data,
+        side_by_side::{at_once, side_by_side},
+    },
     slice::{self, intrusive},
     trial::Trial,
 };
 use model::{
     experiment::Design,
-    number::counted,
+    number::{counted, ordinal},
     plan::{Block, PhaseKind},
     schedule::{self, Prepare, SHORT, Slice, Step},
 };
@@ -39,7 +42,7 @@ pub(crate) fn run(run: &mut Run<'_>) -> Result<(), Error> {
     let mut pace = Pace::begin();
     for (index, of_block) in open.iter().enumerate() {
         let blocks = of_block.block.index;
-        if look(run, blocks, index)? == Next::End || budget_is_spent(run, &pace, blocks)? {
+        if budget_is_spent(run, &pace, blocks)? || look(run, blocks, index)? == Next::End {
             break;
         }
         if !run.plan.experiment.looks.is_empty() {
@@ -80,15 +83,31 @@ fn look(run: &mut Run<'_>, blocks: u32, index: usize) -> Result<Next, Error> {
     Ok(Next::Block)
 }
 
+/// Blocks become shorter as phases are decided: a budget permits more of them than it seems.
+const HEADROOM: f64 = 1.25;
+
 /// Whether another block would take longer than the run may; never before there are enough for a
-/// verdict.
+/// verdict. How many blocks the budget permits is noted at every look: what a look may spend of the
+/// error rate depends on it, so it never grows.
 fn budget_is_spent(run: &mut Run<'_>, pace: &Pace, blocks: u32) -> Result<bool, Error> {
     let Some(budget) = run.options.ending.budget else { return Ok(false) };
-    let enough = run.plan.experiment.looks.first().is_some_and(|first| blocks >= *first);
-    if !enough || pace.fits(budget) {
+    let looks = &run.plan.experiment.looks;
+    if looks.first().is_none_or(|first| blocks < *first) {
         return Ok(false);
     }
-    run.writer.note_state(BUDGET_SPENT, &blocks)?;
+    let known: Option<u32> = run.writer.state(PERMITTED_BLOCKS)?;
+    let more = pace.more(budget);
+    let permitted = match more {
+        0 => blocks,
+        _ => blocks.saturating_add((f64::from(more) * HEADROOM).ceil() as u32),
+    };
+    let permitted = known.map_or(permitted, |known| known.min(permitted));
+    if looks.contains(&blocks) || permitted <= blocks {
+        run.writer.note_state(PERMITTED_BLOCKS, &permitted)?;
+    }
+    if permitted > blocks {
+        return Ok(false);
+    }
     run.step(&format!(
         "ends after {}: another one would take longer than the budget",
         counted(blocks, "block")
@@ -132,61 +151,103 @@ fn prepare(run: &mut Run<'_>, first: &Open<'_>, open: &[Open<'_>]) -> Result<(),
 fn execute(run: &mut Run<'_>, open: &Open<'_>) -> Result<(), Error> {
     let operations = run.calibration.slice_operations(run.plan);
     let mut trials = Trials::new();
-    for step in schedule::steps(run.plan, open.block, &operations) {
-        if !run.is_decided(&step)
-            && step.subject().is_none_or(|subject| open.subjects.contains(&subject))
-        {
-            execute_step(run, open.block, &mut trials, &step)?;
+    let is_open = |step: &Step| {
+        !run.is_decided(step) && step.subject().is_none_or(|one| open.subjects.contains(&one))
+    };
+    let steps = schedule::steps(run.plan, open.block, &operations).into_iter();
+    let steps: Vec<Step> = steps.filter(is_open).collect();
+    for group in steps.chunk_by(Step::goes_beside) {
+        run.stop.check()?;
+        match &group[0] {
+            Step::Start(_) => start(run, open.block, &mut trials, group)?,
+            Step::Ready => ready(run, open.block, &trials)?,
+            Step::Warm(_) | Step::Discard(_) => warm_up(run, &mut trials, group)?,
+            Step::End(_) => end(run, &mut trials, group)?,
+            step => execute_step(run, &mut trials, step)?,
         }
     }
     Ok(())
 }
 
-fn execute_step(
+/// A step that nothing else is executed beside.
+fn execute_step(run: &mut Run<'_>, trials: &mut Trials, step: &Step) -> Result<(), Error> {
+    let Some((_, mut trial)) = taken(trials, std::slice::from_ref(step)).pop() else {
+        return Ok(());
+    };
+    match step {
+        Step::Prepare(prepare) => prepare_trial(run, &mut trial, prepare)?,
+        Step::Intrusive(stretch) => intrusive::execute(run, &mut trial, stretch)?,
+        Step::Slice(slice) => slice_of(run, &mut trial, slice)?,
+        Step::Settle { phase, .. } => {
+            run.during(Activity::Maintenance, |run| maintenance::phase(run, &mut trial, *phase))?
+        }
+        Step::Start(_) | Step::Ready | Step::Warm(_) | Step::Discard(_) | Step::End(_) => {}
+    }
+    trials.insert(trial.subject, trial);
+    Ok(())
+}
+
+/// The steps of a group, each with its trial, which is not among the others meanwhile.
+fn taken<'a>(trials: &mut Trials, group: &'a [Step]) -> Vec<(&'a Step, Trial)> {
+    let with_trial =
+        |step: &'a Step| step.subject().and_then(|one| trials.remove(&one)).map(|it| (step, it));
+    group.iter().filter_map(with_trial).collect()
+}
+
+/// Brings subjects up, each on a copy of its template.
+fn start(
     run: &mut Run<'_>,
     block: &Block,
     trials: &mut Trials,
-    step: &Step,
+    group: &[Step],
 ) -> Result<(), Error> {
-    if let Step::Start(subject) = step {
-        let trial = start(run, block, *subject)?;
-        trials.insert(*subject, trial);
-        return Ok(());
+    let mut waiting = Vec::new();
+    for subject in group.iter().filter_map(Step::subject) {
+        template::make(run, subject, block.load)?;
+        waiting.push(Waiting::spawn(run, subject)?);
     }
-    let Some(subject) = step.subject() else { return ready(run, block, trials) };
-    if let Step::End(_) = step {
-        return trials.remove(&subject).map_or(Ok(()), |trial| end(run, trial));
-    }
-    let trial = trials.get_mut(&subject);
-    let trial = trial.ok_or_else(|| {
-        Error::Driver(format!(
-            "`{}` is not up: report this as a defect",
-            run.subject(subject).label
-        ))
+    let labels: Vec<&str> =
+        waiting.iter().map(|one| run.subject(one.subject).label.as_str()).collect();
+    run.step(&format!("block {}: starting {}", ordinal(block.index), labels.join(", ")));
+    let run = &*run;
+    let started = side_by_side(waiting, at_once(1), |waiting| {
+        let (subject, load) = (waiting.subject, block.load);
+        let data = match run.plan.experiment.design {
+            Design::Classic if !instruments::start_copies(run) => {
+                data::take_for_trial(run, subject, load)?
+            }
+            Design::Interleaved | Design::Classic => data::copy_for_block(run, subject, load)?,
+        };
+        Trial::begin(run, waiting, block.index, &data)
     })?;
-    run.stop.check()?;
-    match step {
-        Step::Warm(_) => run.during(Activity::WarmUp, |run| trial.warm(run)),
-        Step::Prepare(prepare) => prepare_trial(run, trial, prepare),
-        Step::Intrusive(stretch) => intrusive::execute(run, trial, stretch),
-        Step::Slice(slice) => slice_of(run, trial, slice),
-        Step::Settle { phase, .. } => {
-            run.during(Activity::Maintenance, |run| maintenance::phase(run, trial, *phase))
-        }
-        Step::Start(_) | Step::Ready | Step::End(_) => Ok(()),
-    }
+    trials.extend(started.into_iter().map(|trial| (trial.subject, trial)));
+    Ok(())
 }
 
-/// Brings a subject up on a copy of its template.
-fn start(run: &mut Run<'_>, block: &Block, subject: usize) -> Result<Trial, Error> {
-    template::make(run, subject, block.load)?;
-    let data = match run.plan.experiment.design {
-        Design::Classic if !instruments::start_copies(run) => {
-            data::take_for_trial(run, subject, block.load)?
-        }
-        Design::Interleaved | Design::Classic => data::copy_for_block(run, subject, block.load)?,
+/// Fills the caches of subjects, or executes what is discarded before a phase's first round.
+fn warm_up(run: &mut Run<'_>, trials: &mut Trials, group: &[Step]) -> Result<(), Error> {
+    let connections = match &group[0] {
+        Step::Discard(slice) => run.plan.phases[slice.phase].script.connections(),
+        _ => 1,
     };
-    Trial::begin(run, subject, block.index, &data)
+    let group = taken(trials, group);
+    let warmed = run.during(Activity::WarmUp, |run| {
+        let run = &*run;
+        side_by_side(group, at_once(connections), |(step, mut trial)| {
+            let record = match step {
+                Step::Discard(slice) => Some(slice::discard(run, &mut trial, slice)?),
+                _ => trial.warm(run).map(|()| None)?,
+            };
+            Ok((trial, record))
+        })
+    })?;
+    for (trial, record) in warmed {
+        if let Some(record) = record {
+            run.slice_done(&record);
+        }
+        trials.insert(trial.subject, trial);
+    }
+    Ok(())
 }
 
 /// All servers of a block, or the only one, are up.
@@ -200,10 +261,13 @@ fn ready(run: &mut Run<'_>, block: &Block, trials: &Trials) -> Result<(), Error>
     Ok(())
 }
 
-fn end(run: &mut Run<'_>, trial: Trial) -> Result<(), Error> {
-    let data = trial.instance.data.clone();
-    trial.end(run)?;
-    files::remove_folder(&data)?;
+fn end(run: &mut Run<'_>, trials: &mut Trials, group: &[Step]) -> Result<(), Error> {
+    let shared = &*run;
+    side_by_side(taken(trials, group), at_once(1), |(_, trial)| {
+        let data = trial.instance.data.clone();
+        trial.end(shared)?;
+        files::remove_folder(&data)
+    })?;
     run.note_time().map(drop)
 }
 

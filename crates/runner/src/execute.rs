@@ -19,7 +19,7 @@ pub fn execute(
     places: &Places,
     options: &Options,
     stop: &Stop,
-    observer: &mut dyn Observer,
+    observer: &dyn Observer,
 ) -> Result<Outcome, Error> {
     probe::raise_file_limit();
     let mut ledger = Ledger::default();
@@ -79,7 +79,7 @@ fn unfinished(plan: &Plan, results: &Results) -> Result<RunWriter, Error> {
 fn install(
     plan: &Plan,
     places: &Places,
-    observer: &mut dyn Observer,
+    observer: &dyn Observer,
 ) -> Result<Vec<Option<Installed>>, Error> {
     let mut installed = Vec::with_capacity(plan.subjects.len());
     for subject in &plan.subjects {
@@ -101,7 +101,7 @@ pub(crate) fn without_records<'a>(
     places: &Places,
     options: &'a Options,
     stop: &'a Stop,
-    observer: &'a mut dyn Observer,
+    observer: &'a dyn Observer,
 ) -> Result<Run<'a>, Error> {
     preflight::check(plan, places, 0)?;
     let installed = install(plan, places, observer)?;

@@ -42,7 +42,7 @@ pub fn explain(
     places: &Places,
     options: &Options,
     stop: &Stop,
-    observer: &mut dyn Observer,
+    observer: &dyn Observer,
 ) -> Result<Explained, Error> {
     // Before anything is installed.
     let emulator = Emulator::find()?.about();

@@ -81,8 +81,9 @@ impl Pace {
         self.longest = self.longest.max(self.block.elapsed());
     }
 
-    /// Whether another block would end within a budget.
-    pub(crate) fn fits(&self, budget: Duration) -> bool {
-        self.start.elapsed() + self.longest <= budget
+    /// How many more blocks a budget permits if none takes longer than the longest one.
+    pub(crate) fn more(&self, budget: Duration) -> u32 {
+        let left = budget.saturating_sub(self.start.elapsed()).as_secs_f64();
+        (left / self.longest.as_secs_f64().max(0.001)) as u32
     }
 }

@@ -50,7 +50,7 @@ pub use explanation::Amount;
 pub use host::preflight::{check_plan, host_refusals};
 pub use judge::{Change, Ending, ExplainChanges, Judge, Look};
 pub use observer::{Observer, Progress};
-pub use run::{BUDGET_SPENT, COMMAND, Counts, DataFolders, Options, Outcome, Resume, TIME};
+pub use run::{COMMAND, Counts, DataFolders, Options, Outcome, PERMITTED_BLOCKS, Resume, TIME};
 pub use server::Driver;
 pub use stop::Stop;
 pub use verify::{Discrepancy, Facts, Verification, Verified, VerifiedPhase, verify};

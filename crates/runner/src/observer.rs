@@ -29,13 +29,13 @@ pub enum Progress<'a> {
     Warning(&'a str),
 }
 
-/// Receives the progress of a run.
-pub trait Observer {
-    /// Called from the runner's thread, outside measured windows.
-    fn tell(&mut self, progress: &Progress<'_>);
+/// Receives the progress of a run, from any of the runner's threads.
+pub trait Observer: Sync {
+    /// Called outside measured windows.
+    fn tell(&self, progress: &Progress<'_>);
 }
 
 /// Tells nobody.
 impl Observer for () {
-    fn tell(&mut self, _progress: &Progress<'_>) {}
+    fn tell(&self, _progress: &Progress<'_>) {}
 }

@@ -116,15 +116,16 @@ pub const TIME: &str = "time";
 /// Key of [`Options::command`] in a run's state.
 pub const COMMAND: &str = "command";
 
-/// Key of the number of blocks after which the budget was spent, in a run's state.
-pub const BUDGET_SPENT: &str = "budget_spent";
+/// Key of the number of blocks that a run's budget permits, in the run's state: as expected at its
+/// first look, and no more at any later one.
+pub const PERMITTED_BLOCKS: &str = "permitted_blocks";
 
 /// Everything that the parts of a run share.
 pub(crate) struct Run<'a> {
     pub(crate) plan: &'a Plan,
     pub(crate) options: &'a Options,
     pub(crate) stop: &'a Stop,
-    pub(crate) observer: &'a mut dyn Observer,
+    pub(crate) observer: &'a dyn Observer,
     pub(crate) place: RunPlace,
     pub(crate) keeper: Keeper,
     pub(crate) writer: RunWriter,
@@ -163,7 +164,7 @@ impl<'a> Run<'a> {
         plan: &'a Plan,
         options: &'a Options,
         stop: &'a Stop,
-        observer: &'a mut dyn Observer,
+        observer: &'a dyn Observer,
         parts: Parts,
     ) -> Result<Self, Error> {
         let Parts { place, writer, installed, environment, ledger } = parts;
@@ -224,15 +225,15 @@ impl Run<'_> {
         Ok(seconds)
     }
 
-    pub(crate) fn step(&mut self, text: &str) {
+    pub(crate) fn step(&self, text: &str) {
         self.observer.tell(&Progress::Step(text));
     }
 
-    pub(crate) fn now(&mut self, text: &str) {
+    pub(crate) fn now(&self, text: &str) {
         self.observer.tell(&Progress::Now(text));
     }
 
-    pub(crate) fn warn(&mut self, text: &str) {
+    pub(crate) fn warn(&self, text: &str) {
         self.observer.tell(&Progress::Warning(text));
     }
 

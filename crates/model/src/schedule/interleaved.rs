@@ -78,28 +78,41 @@ impl Phase<'_> {
         let intrusive =
             |subject| Step::Intrusive(Intrusive { subject, phase, warmup: None, seeds });
         let share = self.plan.experiment.warmup_seconds / about.seconds.max(0.001);
-        let slices = |stretch: usize, round: usize, length: f64, state: SliceState| {
-            let seed = self.seed(stretch);
+        let slices = |round: usize, discarded: Slice| {
             let order = orders.get(round).map_or(&[][..], Vec::as_slice);
             order.iter().enumerate().map(move |(place, &subject)| {
-                Step::Slice(Slice {
-                    subject,
-                    phase,
-                    round: number(round),
-                    order: number(place),
-                    warmup: Some(Length::Work(share)),
-                    length: Length::Work(length),
-                    seed,
-                    state,
-                    after: After::of(&about.script),
-                })
+                let (round, order) = (number(round), number(place));
+                Slice { subject, round, order, ..discarded.clone() }
             })
         };
+        let discarded = Slice {
+            subject: 0,
+            phase,
+            round: 0,
+            order: 0,
+            warmup: None,
+            length: Length::Work(discard.slices),
+            seed: self.seed(0),
+            state: SliceState::Discarded,
+            after: After::of(&about.script),
+        };
         let mut steps: Vec<Step> = subjects.clone().map(prepare).collect();
-        steps.extend(slices(0, 0, discard.slices, SliceState::Discarded));
+        steps.extend(slices(0, discarded.clone()).map(Step::Discard));
         steps.extend(subjects.map(intrusive));
         for round in 0..orders.len() {
-            steps.extend(slices(round + 1, round, 1.0, SliceState::Measured));
+            let measured = Slice {
+                warmup: Some(Length::Work(share)),
+                length: Length::Work(1.0),
+                seed: self.seed(round + 1),
+                state: SliceState::Measured,
+                // What the server still has to do then is of all rounds.
+                after: match round + 1 == orders.len() {
+                    true => discarded.after,
+                    false => After::Freeze,
+                },
+                ..discarded.clone()
+            };
+            steps.extend(slices(round, measured).map(Step::Slice));
         }
         steps
     }
@@ -183,11 +196,26 @@ mod tests {
         assert_eq!(told.join(", "), expected);
         let slices: Vec<&Slice> = steps
             .iter()
-            .filter_map(|step| if let Step::Slice(slice) = step { Some(slice) } else { None })
+            .filter_map(|step| match step {
+                Step::Discard(slice) | Step::Slice(slice) => Some(slice),
+                _ => None,
+            })
             .collect();
         assert!(slices.chunks(2).all(|pair| pair[0].seed == pair[1].seed));
         let drained: Vec<bool> = slices.iter().map(|one| one.after == After::Drain).collect();
-        assert_eq!(drained, [[false; 6], [true; 6]].concat());
+        // After what is discarded, and after the last round.
+        assert_eq!(drained[..6], [false; 6]);
+        assert_eq!(drained[6..], [true, true, false, false, true, true]);
+    }
+
+    #[test]
+    fn what_is_not_measured_goes_side_by_side() {
+        let read = testing::phase("read", PhaseKind::Measure, Class::Read);
+        let plan = testing::plan(vec![read.clone(), read]);
+        let steps = steps(&plan, &plan.blocks[0], &[1000, 1000]);
+        let pairs = steps.chunk_by(Step::goes_beside).filter(|group| group.len() > 1);
+        let told: Vec<String> = pairs.map(|group| testing::told(&group[0])).collect();
+        assert_eq!(told.join(", "), "start 1, warm 1, discard 0, discard 0, end 1");
     }
 
     #[test]

@@ -32,7 +32,10 @@ pub enum Step {
     Prepare(Prepare),
     /// Instruments that disturb observe a stretch of their own.
     Intrusive(Intrusive),
-    /// A stretch of work, measured or discarded.
+    /// Work before the first round of a phase, which brings caches to the state in which they stay.
+    /// Nothing is measured.
+    Discard(Slice),
+    /// A stretch of work, measured or, in a phase that only warms up, discarded.
     Slice(Slice),
     /// The server finishes pending background work.
     Settle {
@@ -179,7 +182,7 @@ impl Step {
             }
             Step::Prepare(prepare) => Some(prepare.phase),
             Step::Intrusive(stretch) => Some(stretch.phase),
-            Step::Slice(slice) => Some(slice.phase),
+            Step::Discard(slice) | Step::Slice(slice) => Some(slice.phase),
         }
     }
 
@@ -191,7 +194,19 @@ impl Step {
             Step::Settle { subject, .. } => Some(*subject),
             Step::Prepare(prepare) => Some(prepare.subject),
             Step::Intrusive(stretch) => Some(stretch.subject),
-            Step::Slice(slice) => Some(slice.subject),
+            Step::Discard(slice) | Step::Slice(slice) => Some(slice.subject),
+        }
+    }
+
+    /// Whether the next step does the same for another subject, and nothing of both is measured:
+    /// they may be executed at the same time.
+    pub fn goes_beside(&self, next: &Step) -> bool {
+        match (self, next) {
+            (Step::Start(_), Step::Start(_))
+            | (Step::Warm(_), Step::Warm(_))
+            | (Step::End(_), Step::End(_)) => true,
+            (Step::Discard(one), Step::Discard(other)) => one.phase == other.phase,
+            _ => false,
         }
     }
 }

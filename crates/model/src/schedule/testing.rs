@@ -94,6 +94,7 @@ pub(super) fn told(step: &Step) -> String {
         Step::Warm(_) => "warm",
         Step::Prepare(_) => "prepare",
         Step::Intrusive(_) => "observe",
+        Step::Discard(_) => "discard",
         Step::Slice(slice) if slice.state == SliceState::Discarded => "discard",
         Step::Slice(_) => "slice",
         Step::Settle { .. } => "settle",

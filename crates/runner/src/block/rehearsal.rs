@@ -15,7 +15,7 @@ use model::{
 /// name is refused with its file and line before the load. Statements that travel as text are not
 /// prepared: the server sees those in their first slice.
 pub(super) fn prepare_all(
-    run: &mut Run<'_>,
+    run: &Run<'_>,
     subject: usize,
     instance: &mut Instance,
 ) -> Result<(), Error> {

@@ -79,7 +79,7 @@ pub(crate) trait Instrument: Sync {
 pub(crate) type Amount = Result<u64, String>;
 
 /// An instrument that is open on one subject.
-pub(crate) trait Opened {
+pub(crate) trait Opened: Send {
     /// Begins to observe.
     fn begin(&mut self) -> Result<(), Error>;
 

@@ -29,6 +29,8 @@ const SECONDS_MAX: Duration = Duration::from_secs(45);
 /// The same for the one operation that tells how many fit: twice what is affordable, because a busy
 /// host steps more slowly.
 const SECONDS_FINDING: Duration = Duration::from_secs(24);
+/// Fewer are not worth the stretch, if so many are affordable.
+const OPERATIONS_MIN: f64 = 2.0;
 /// More operations than this add nothing to the precision of the mean.
 const OPERATIONS_MAX: f64 = 100.0;
 
@@ -131,8 +133,12 @@ impl Opened for Open {
 /// How many operations fit into a budget of seconds, if one takes as many; none if that is too
 /// long, or not a number.
 fn fitting(seconds: f64, budget: f64) -> u64 {
-    let affordable = seconds <= SECONDS_AFFORDABLE;
-    if affordable { (budget / seconds).clamp(1.0, OPERATIONS_MAX) as u64 } else { 0 }
+    let affordable = SECONDS_AFFORDABLE / seconds;
+    if affordable >= 1.0 {
+        (budget / seconds).max(OPERATIONS_MIN).min(affordable).min(OPERATIONS_MAX) as u64
+    } else {
+        0
+    }
 }
 
 /// Operations that the stepped connection did, the first one; or why its steps are not those of the
@@ -169,7 +175,8 @@ mod tests {
         assert_eq!(fitting(0.01, 4.0), 100);
         assert_eq!(fitting(0.1, 1.0), 10);
         assert_eq!(fitting(1.0, 4.0), 4);
-        assert_eq!(fitting(6.0, 4.0), 1);
+        assert_eq!(fitting(4.0, 4.0), 2);
+        assert_eq!(fitting(7.0, 4.0), 1);
         assert_eq!(fitting(12.0, 8.0), 1);
         assert_eq!(fitting(13.0, 8.0), 0);
         assert_eq!(fitting(30.0, 4.0), 0);

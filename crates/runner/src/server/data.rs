@@ -17,17 +17,13 @@ pub(crate) fn is_complete(folder: &Path) -> bool {
 }
 
 /// A fresh copy of a template, for one block.
-pub(crate) fn copy_for_block(
-    run: &mut Run<'_>,
-    subject: usize,
-    load: u32,
-) -> Result<PathBuf, Error> {
+pub(crate) fn copy_for_block(run: &Run<'_>, subject: usize, load: u32) -> Result<PathBuf, Error> {
     copy_to(run, subject, load, block_path(run, subject))
 }
 
 /// The same for the server that an instrument has for itself.
 pub(crate) fn copy_for(
-    run: &mut Run<'_>,
+    run: &Run<'_>,
     subject: usize,
     load: u32,
     name: &str,
@@ -45,11 +41,7 @@ fn copy_to(run: &Run<'_>, subject: usize, load: u32, copy: PathBuf) -> Result<Pa
 
 /// The data folder of a trial of the classic design: a copy, unless nobody else will need the
 /// template.
-pub(crate) fn take_for_trial(
-    run: &mut Run<'_>,
-    subject: usize,
-    load: u32,
-) -> Result<PathBuf, Error> {
+pub(crate) fn take_for_trial(run: &Run<'_>, subject: usize, load: u32) -> Result<PathBuf, Error> {
     let users = run.plan.blocks.iter().filter(|block| block.load == load).count();
     if users > 1 {
         return copy_for_block(run, subject, load);

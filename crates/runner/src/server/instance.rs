@@ -60,20 +60,57 @@ struct Named {
     wrapper: Wrapper,
 }
 
+/// A driver that waits for its server. The kernel ends a driver with the thread that started it, so
+/// that this thread has to outlive it; the server may be started by any.
+pub(crate) struct Waiting {
+    pub(crate) subject: usize,
+    named: Named,
+    driver: Driver,
+}
+
+impl Waiting {
+    /// The driver of a subject's own server.
+    pub(crate) fn spawn(run: &Run<'_>, subject: usize) -> Result<Self, Error> {
+        let about = &run.plan.subjects[subject];
+        let (label, build) = (about.label.clone(), about.build.clone());
+        let (config, wrapper) = (about.config.clone(), Wrapper::default());
+        Self::spawn_as(run, subject, Named { label, build, config, wrapper })
+    }
+
+    fn spawn_as(run: &Run<'_>, subject: usize, mut named: Named) -> Result<Self, Error> {
+        // An embedded engine works in the driver.
+        if run.installed[subject].is_none() {
+            let wrapper = &mut named.wrapper;
+            wrapper.driver.splice(..0, named.build.prefix.iter().cloned());
+            wrapper.environment.clone_from(&named.build.environment);
+        }
+        let driver = Driver::spawn_as(&run.options.exe, &named.wrapper, run.stop)?;
+        run.keeper.adopt(driver.pid())?;
+        Ok(Self { subject, named, driver })
+    }
+}
+
 impl Instance {
     /// Starts the server of a subject on `data` and connects a driver with `clients` measured
     /// connections.
     pub(crate) fn start(
-        run: &mut Run<'_>,
+        run: &Run<'_>,
         subject: usize,
         data: &Path,
         clients: u32,
     ) -> Result<Self, Error> {
-        let about = &run.plan.subjects[subject];
-        let (label, build) = (about.label.clone(), about.build.clone());
-        let (config, wrapper) = (about.config.clone(), Wrapper::default());
-        let named = Named { label, build, config, wrapper };
-        let mut instance = Self::launch(run, subject, data, named)?;
+        Self::start_with(run, Waiting::spawn(run, subject)?, data, clients)
+    }
+
+    /// The same for a driver that is there already.
+    pub(crate) fn start_with(
+        run: &Run<'_>,
+        waiting: Waiting,
+        data: &Path,
+        clients: u32,
+    ) -> Result<Self, Error> {
+        let subject = waiting.subject;
+        let mut instance = Self::launch(run, waiting, data)?;
         instance.connect(clients)?;
         instance.check_factors(run, subject)?;
         Ok(instance)
@@ -82,7 +119,7 @@ impl Instance {
     /// The same as another server of the subject, in a wrapper and not yet connected. `name` tells
     /// it from the subject's own.
     pub(crate) fn start_as(
-        run: &mut Run<'_>,
+        run: &Run<'_>,
         subject: usize,
         data: &Path,
         name: &str,
@@ -100,21 +137,16 @@ impl Instance {
             build.prefix.append(&mut wrapper.prefix);
         }
         config.settings.append(&mut wrapper.settings);
-        Self::launch(run, subject, data, Named { label, build, config, wrapper })
+        let named = Named { label, build, config, wrapper };
+        Self::launch(run, Waiting::spawn_as(run, subject, named)?, data)
     }
 
-    fn launch(run: &mut Run<'_>, subject: usize, data: &Path, named: Named) -> Result<Self, Error> {
+    fn launch(run: &Run<'_>, waiting: Waiting, data: &Path) -> Result<Self, Error> {
+        let Waiting { subject, named, mut driver } = waiting;
         let about = &run.plan.subjects[subject];
         let product = dbms::find(&about.build.server)?;
         let installed = run.installed[subject].as_ref();
-        let Named { label, build, config, mut wrapper } = named;
-        // An embedded engine works in the driver.
-        if installed.is_none() {
-            wrapper.driver = [build.prefix.clone(), wrapper.driver].concat();
-            wrapper.environment.clone_from(&build.environment);
-        }
-        let mut driver = Driver::spawn_as(&run.options.exe, &wrapper, run.stop)?;
-        run.keeper.adopt(driver.pid())?;
+        let Named { label, build, config, wrapper } = named;
         let (server, target) = match installed {
             None => (None, product.embedded_target(&build, &config, data)?),
             Some(installed) => {

@@ -6,10 +6,11 @@ pub(crate) mod data;
 mod driver;
 mod foreground;
 mod instance;
+pub(crate) mod side_by_side;
 pub(crate) mod tables;
 pub(crate) mod thaw;
 
 pub(crate) use calm::Patience;
 pub use driver::Driver;
 pub(crate) use driver::{OwnServer, Wrapper, unexpected};
-pub(crate) use instance::{Instance, initialise};
+pub(crate) use instance::{Instance, Waiting, initialise};

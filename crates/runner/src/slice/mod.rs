@@ -97,6 +97,37 @@ pub(crate) fn execute(run: &mut Run<'_>, trial: &mut Trial, slice: &Slice) -> Re
     Ok(())
 }
 
+/// Executes what comes before the first round of a phase, and records it without counters. The
+/// measured slices say why, where it cannot be executed.
+pub(crate) fn discard(
+    run: &Run<'_>,
+    trial: &mut Trial,
+    slice: &Slice,
+) -> Result<SliceRecord, Error> {
+    let (mut record, phase) = (blank(run, trial, slice), &run.plan.phases[slice.phase]);
+    if trial.obstacle(&phase.script).is_some() {
+        return Ok(record);
+    }
+    run.now(&doing(&record));
+    if phase.script.writes() {
+        trial.rows = None;
+    }
+    let end = run.calibration.end(phase, slice.length);
+    let worked = trial.thawed(|trial| {
+        let work = trial.instance.driver.stretch(end, slice.seed)?;
+        if slice.after == After::Drain {
+            trial.instance.drain(DRAIN_CEILING, Patience::WhilePaying)?;
+        }
+        Ok(work)
+    });
+    record.work = trial.keep_apart(worked)?;
+    if slice.after == After::Drain {
+        files::sync_file_system(&trial.instance.data)?;
+    }
+    trial.writer.slice(&record)?;
+    Ok(record)
+}
+
 /// What a slice does, for a display.
 fn doing(record: &SliceRecord) -> String {
     let part = match record.state {

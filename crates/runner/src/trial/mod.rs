@@ -11,11 +11,10 @@ use crate::{
     host::files,
     instruments::{Artefact, Findings, OpenInstruments},
     run::Run,
-    server::{Instance, tables, thaw},
+    server::{Instance, Waiting, tables, thaw},
 };
 use model::{
     mark,
-    number::ordinal,
     reading::Reading,
     record::{Event, TrialHeader},
     script::Script,
@@ -66,15 +65,14 @@ pub(crate) struct OfPhase {
 impl Trial {
     /// Brings a subject up in a block, calm and frozen, with its record begun.
     pub(crate) fn begin(
-        run: &mut Run<'_>,
-        subject: usize,
+        run: &Run<'_>,
+        waiting: Waiting,
         block: u32,
         data: &Path,
     ) -> Result<Self, Error> {
-        let label = run.subject(subject).label.clone();
-        run.step(&format!("block {}: starting {label}", ordinal(block)));
+        let subject = waiting.subject;
         let clients = run.plan.phases.first().map_or(1, |phase| phase.clients);
-        let mut instance = Instance::start(run, subject, data, clients)?;
+        let mut instance = Instance::start_with(run, waiting, data, clients)?;
         let header = header::header(run, subject, block, &mut instance)?;
         let writer = run.writer.trial(&header, &run.environment)?;
         let mut trial = Self {
@@ -144,7 +142,7 @@ impl Trial {
     }
 
     /// Reads tables and indexes into the cache, then freezes again.
-    pub(crate) fn warm(&mut self, run: &mut Run<'_>) -> Result<(), Error> {
+    pub(crate) fn warm(&mut self, run: &Run<'_>) -> Result<(), Error> {
         let warmed = self.instance.thawed(|instance| tables::warm(run, instance));
         self.keep_apart(warmed).map(drop)
     }
@@ -185,7 +183,7 @@ impl Trial {
 
     /// Ends the server and finishes the record. All slices are done then, so a server that cannot
     /// stop in peace is worth a warning and not the run.
-    pub(crate) fn end(mut self, run: &mut Run<'_>) -> Result<(), Error> {
+    pub(crate) fn end(mut self, run: &Run<'_>) -> Result<(), Error> {
         if let Some(server) = &self.instance.server {
             let log = server.log_tail(usize::MAX);
             self.writer.file("server.log", log.as_bytes())?;

@@ -104,7 +104,7 @@ pub fn verify(
     places: &Places,
     options: &Options,
     stop: &Stop,
-    observer: &mut dyn Observer,
+    observer: &dyn Observer,
 ) -> Result<Verified, Error> {
     let plan = &filled(what.plan);
     let mut run = execute::without_records(plan, places, options, stop, observer)?;

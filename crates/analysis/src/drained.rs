@@ -1,0 +1,112 @@
+//! What a server finishes after several slices belongs to all of them.
+//!
+//! The rounds of a writing phase follow each other without a pause, and the server finishes its
+//! pending background work after the last one. Each slice since the drain before has done the same
+//! work and gets an equal share of that.
+
+use crate::Input;
+use model::{
+    reading::Reading,
+    record::{SliceRecord, SliceState},
+};
+use std::collections::BTreeMap;
+
+/// Slices of one run, block, phase and subject since its last drain, by their places.
+type Waiting<'a> = BTreeMap<(&'a str, u32, &'a str, &'a str), Vec<usize>>;
+
+/// For each slice its record with a share of the drain that followed, where it has to share it with
+/// others.
+pub(crate) fn shared(slices: &[Input<'_>]) -> Vec<Option<SliceRecord>> {
+    let mut found = vec![None; slices.len()];
+    let mut waiting = Waiting::new();
+    for (place, Input { run, slice, .. }) in slices.iter().enumerate() {
+        if slice.state != SliceState::Measured {
+            continue;
+        }
+        let key = (*run, slice.block, slice.phase.as_str(), slice.subject.as_str());
+        waiting.entry(key).or_default().push(place);
+        if slice.drained.is_empty() {
+            continue;
+        }
+        let of_drain = waiting.remove(&key).unwrap_or_default();
+        if of_drain.len() > 1 {
+            let rests = rests(slice);
+            for &one in &of_drain {
+                found[one] = Some(with_share(slices[one].slice, &rests, of_drain.len() as f64));
+            }
+        }
+    }
+    found
+}
+
+/// How far each counter moved in the drain alone.
+fn rests(slice: &SliceRecord) -> Vec<Reading> {
+    let rest = |whole: &Reading| {
+        let window = find(slice, whole)?;
+        Some(Reading {
+            start: window.end,
+            end: window.end + whole.delta() - window.delta(),
+            ..whole.clone()
+        })
+    };
+    slice.drained.iter().filter_map(rest).collect()
+}
+
+fn with_share(slice: &SliceRecord, rests: &[Reading], slices: f64) -> SliceRecord {
+    let share = |rest: &Reading| {
+        let window = find(slice, rest)?;
+        Some(Reading { end: window.end + rest.delta() / slices, ..window.clone() })
+    };
+    SliceRecord { drained: rests.iter().filter_map(share).collect(), ..slice.clone() }
+}
+
+/// The same counter in the slice alone.
+fn find<'a>(slice: &'a SliceRecord, reading: &Reading) -> Option<&'a Reading> {
+    let same = |own: &&Reading| own.scope == reading.scope && own.counter == reading.counter;
+    slice.readings.iter().find(same)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::reading::Scope;
+
+    fn reading(start: f64, end: f64) -> Reading {
+        Reading { scope: Scope::Server, counter: "cpu_ns".to_owned(), start, end }
+    }
+
+    fn slice(round: u32, window: Reading, drained: &[Reading]) -> SliceRecord {
+        SliceRecord {
+            round,
+            readings: vec![window],
+            drained: drained.to_vec(),
+            ..crate::curve::tests::slice("a", 1.0, &[])
+        }
+    }
+
+    fn deltas(slices: &[SliceRecord]) -> Vec<Option<f64>> {
+        let inputs = slices.iter().map(|slice| Input { experiment: "e", run: "r", slice });
+        let found = shared(&inputs.collect::<Vec<_>>());
+        found.iter().map(|one| one.as_ref().map(|one| one.drained[0].delta())).collect()
+    }
+
+    #[test]
+    fn slices_share_the_drain_that_follows_them() {
+        let pair = [
+            slice(0, reading(100.0, 110.0), &[]),
+            slice(1, reading(120.0, 140.0), &[reading(120.0, 200.0)]),
+        ];
+        // The drain alone took 60.
+        assert_eq!(deltas(&pair), [Some(40.0), Some(50.0)]);
+        let mut discarded = pair.clone();
+        discarded[0].state = SliceState::Discarded;
+        assert_eq!(deltas(&discarded), [None, None]);
+    }
+
+    #[test]
+    fn a_slice_with_a_drain_of_its_own_keeps_it() {
+        let own = [reading(0.0, 30.0)];
+        let slices = [slice(0, reading(0.0, 10.0), &own), slice(1, reading(30.0, 40.0), &[])];
+        assert_eq!(deltas(&slices), [None, None]);
+    }
+}
