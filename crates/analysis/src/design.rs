@@ -233,6 +233,7 @@ mod tests {
                 read_seconds: 1.0,
                 write_seconds: 1.0,
                 warmup_seconds: 0.0,
+                placement: Default::default(),
                 require: Vec::new(),
                 text: String::new(),
             },

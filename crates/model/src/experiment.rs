@@ -47,6 +47,9 @@ pub struct Experiment {
     pub write_seconds: f64,
     /// Discarded start of every slice, seconds.
     pub warmup_seconds: f64,
+    /// On which processors clients and the tasks that serve them work.
+    #[serde(default)]
+    pub placement: Placement,
     /// What must be permitted on this host, else the run is refused: `perf`.
     pub require: Vec<String>,
     /// The file as it was read, `extends` resolved; for the record.
@@ -61,6 +64,27 @@ pub enum Design {
     Interleaved,
     /// One server at a time, by duration.
     Classic,
+}
+
+/// On which processors clients and the tasks that serve them work.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Placement {
+    /// Each client shares one with the task that serves it, if there is one for each connection.
+    Paired,
+    /// Where the kernel puts them.
+    #[default]
+    Free,
+}
+
+impl Placement {
+    /// Its word in an experiment.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Paired => "paired",
+            Self::Free => "free",
+        }
+    }
 }
 
 /// An axis of the matrix.

@@ -17,7 +17,7 @@ use crate::{
 };
 use model::{
     Parameters,
-    experiment::{Design, Experiment, Factor},
+    experiment::{Design, Experiment, Factor, Placement},
     expression::Expression,
     number,
     plan::PhaseKind,
@@ -119,9 +119,9 @@ const SEED: u64 = 42;
 fn experiment(layers: &Layers, chosen: &Chosen, seed: u64) -> Result<Experiment, Error> {
     let wire = &layers.wire;
     let design = wire.design.unwrap_or(Design::Interleaved);
-    let warmup_seconds = match design {
-        Design::Interleaved => 0.3,
-        Design::Classic => 5.0,
+    let (warmup_seconds, placement) = match design {
+        Design::Interleaved => (0.3, Placement::Paired),
+        Design::Classic => (5.0, Placement::Free),
     };
     let factors = factors(wire, chosen);
     let last_look = wire.looks.as_ref().and_then(|looks| looks.last().copied());
@@ -145,6 +145,7 @@ fn experiment(layers: &Layers, chosen: &Chosen, seed: u64) -> Result<Experiment,
         read_seconds: wire.read_seconds.unwrap_or(180.0),
         write_seconds: wire.write_seconds.unwrap_or(300.0),
         warmup_seconds: wire.warmup_seconds.unwrap_or(warmup_seconds),
+        placement: wire.placement.unwrap_or(placement),
         require: wire.require.clone(),
         text: layers.text.clone(),
     };

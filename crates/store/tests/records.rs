@@ -59,6 +59,7 @@ fn plan(name: &str, hash: &str) -> Plan {
             read_seconds: 1.0,
             write_seconds: 1.0,
             warmup_seconds: 0.0,
+            placement: Default::default(),
             require: Vec::new(),
             text: "question = \"Is it slower?\"\n".into(),
         },

@@ -70,6 +70,7 @@ pub(super) fn plan(phases: Vec<Phase>) -> Plan {
         read_seconds: 1.0,
         write_seconds: 1.0,
         warmup_seconds: 0.1,
+        placement: Default::default(),
         require: Vec::new(),
         text: String::new(),
     };

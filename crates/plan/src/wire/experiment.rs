@@ -6,7 +6,12 @@ use super::{
     value::{OneOrMany, Ordered, Scalar, WireArrival},
 };
 use crate::source::{Fault, Under};
-use model::{Parameters, experiment::Design, subject::Build, workload::Mode};
+use model::{
+    Parameters,
+    experiment::{Design, Placement},
+    subject::Build,
+    workload::Mode,
+};
 use schemars::JsonSchema;
 use serde::Deserialize;
 use std::{collections::BTreeMap, path::PathBuf};
@@ -57,6 +62,8 @@ pub(crate) struct WireExperiment {
     pub(crate) write_seconds: Option<f64>,
     /// Discarded start of every slice, seconds (0.3, classic 5).
     pub(crate) warmup_seconds: Option<f64>,
+    /// Whether each client shares a processor with the task that serves it (paired, classic free).
+    pub(crate) placement: Option<Placement>,
     /// What this host must permit: `perf`.
     pub(crate) require: Vec<String>,
     /// Values for parameters of the workloads and of the suite.

@@ -161,6 +161,7 @@ fn plan_facts(plan: &Plan) -> Vec<(String, String)> {
     }
     facts.extend([
         ("discarded start of a slice", words::seconds(experiment.warmup_seconds)),
+        ("processors of client and server", experiment.placement.name().to_owned()),
         ("blocks", experiment.blocks.to_string()),
         ("rounds in a block", experiment.rounds.to_string()),
         ("independent loads", experiment.loads.to_string()),

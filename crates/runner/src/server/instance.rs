@@ -5,14 +5,14 @@ use super::{
     data,
     driver::{Driver, OwnServer, Wrapper, unexpected},
     foreground::{self, Foreground},
-    thaw,
+    placement, thaw,
 };
 use crate::{Error, Stop, run::Run};
 use dbms::{Debt, Keeper, Launch, NotReady, Server, Size, factor::Up, product::Dbms};
 use model::{
     Levels,
     drive::{Assignment, Command, Connection, Endpoint, Reply, Target},
-    experiment::Factor,
+    experiment::{Factor, Placement},
     mark,
     subject::{Build, Config, Subject},
 };
@@ -45,6 +45,9 @@ pub(crate) struct Instance {
     size: Size,
     pub(crate) stop: Stop,
     exe: PathBuf,
+    placement: Placement,
+    /// Whether clients and the tasks that serve them work where they should.
+    pub(crate) is_placed: bool,
     /// How the driver is started.
     wrapper: Wrapper,
     /// Where an instrument keeps its files, whose server this is.
@@ -176,6 +179,8 @@ impl Instance {
             size: product.size(&about.config, version),
             stop: run.stop.clone(),
             exe: run.options.exe.clone(),
+            placement: run.plan.experiment.placement,
+            is_placed: true,
             of_instrument: wrapper.folder.clone(),
             wrapper,
             keeper: run.keeper.clone(),
@@ -193,7 +198,12 @@ impl Instance {
             other => return Err(unexpected("connect", &other)),
         }
         self.foreground = match &self.server {
-            Some(server) => foreground::find(&mut self.driver, &self.connections, server.pid())?,
+            Some(server) => {
+                let found = foreground::find(&mut self.driver, &self.connections, server.pid())?;
+                let (at, on) = (self.placement, &self.connections);
+                self.is_placed = placement::place(at, on, &found, server.pid());
+                found
+            }
             None => Foreground { tasks: Vec::new(), how: mark::EMBEDDED.to_owned() },
         };
         Ok(())

@@ -6,6 +6,7 @@ pub(crate) mod data;
 mod driver;
 mod foreground;
 mod instance;
+mod placement;
 pub(crate) mod side_by_side;
 pub(crate) mod tables;
 pub(crate) mod thaw;

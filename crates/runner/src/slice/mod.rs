@@ -97,17 +97,17 @@ pub(crate) fn execute(run: &mut Run<'_>, trial: &mut Trial, slice: &Slice) -> Re
     Ok(())
 }
 
-/// Executes what comes before the first round of a phase, and records it without counters. The
-/// measured slices say why, where it cannot be executed.
+/// Executes what comes before the first round of a phase, and records it without counters.
 pub(crate) fn discard(
     run: &Run<'_>,
     trial: &mut Trial,
     slice: &Slice,
 ) -> Result<SliceRecord, Error> {
-    let (mut record, phase) = (blank(run, trial, slice), &run.plan.phases[slice.phase]);
-    if trial.obstacle(&phase.script).is_some() {
-        return Ok(record);
+    let phase = &run.plan.phases[slice.phase];
+    if let Some(reason) = trial.obstacle(&phase.script) {
+        return refused(run, trial, slice, &reason);
     }
+    let mut record = blank(run, trial, slice);
     run.now(&doing(&record));
     if phase.script.writes() {
         trial.rows = None;
@@ -120,7 +120,13 @@ pub(crate) fn discard(
         }
         Ok(work)
     });
-    record.work = trial.keep_apart(worked)?;
+    match trial.keep_apart(worked)? {
+        Some(work) => note_work(&mut record, work),
+        None => {
+            record.state = SliceState::Failed;
+            record.reason.clone_from(&trial.broken);
+        }
+    }
     if slice.after == After::Drain {
         files::sync_file_system(&trial.instance.data)?;
     }
@@ -189,6 +195,17 @@ pub(crate) fn refuse(
     slice: &Slice,
     reason: &str,
 ) -> Result<(), Error> {
+    let record = refused(run, trial, slice, reason)?;
+    run.slice_done(&record);
+    Ok(())
+}
+
+fn refused(
+    run: &Run<'_>,
+    trial: &mut Trial,
+    slice: &Slice,
+    reason: &str,
+) -> Result<SliceRecord, Error> {
     let mut record = blank(run, trial, slice);
     record.state = SliceState::Failed;
     let first = reason.lines().next().unwrap_or_default();
@@ -198,8 +215,7 @@ pub(crate) fn refuse(
     });
     note_indexes(run, trial, slice);
     trial.writer.slice(&record)?;
-    run.slice_done(&record);
-    Ok(())
+    Ok(record)
 }
 
 /// Notes which tables are not what they should be, if this phase was to create indexes and broke.
@@ -218,19 +234,25 @@ fn fill_in(record: &mut SliceRecord, trial: &Trial, measured: Measured) {
     record.drained = measured.drained;
     record.drain_seconds = measured.drain_seconds;
     record.artefacts = measured.artefacts;
-    if measured.work.failed > 0 {
-        let first = measured.work.errors.first();
-        let words = first.map_or_else(String::new, |e| format!(" ({}: {})", e.code, e.message));
-        record.state = SliceState::Failed;
-        record.reason = Some(format!(
-            "{} of {} operations failed{words}",
-            measured.work.failed, measured.work.scheduled
-        ));
-    }
+    note_work(record, measured.work);
     if trial.instance.foreground.tasks.is_empty() && trial.instance.server.is_some() {
         record.marks.push("foreground missing".to_owned());
     }
-    record.work = Some(measured.work);
+    if !trial.instance.is_placed {
+        record.marks.push(mark::NOT_PLACED.to_owned());
+    }
+}
+
+/// What was done, and whether any of it failed.
+fn note_work(record: &mut SliceRecord, work: StretchReport) {
+    if work.failed > 0 {
+        let first = work.errors.first();
+        let words = first.map_or_else(String::new, |e| format!(" ({}: {})", e.code, e.message));
+        record.state = SliceState::Failed;
+        record.reason =
+            Some(format!("{} of {} operations failed{words}", work.failed, work.scheduled));
+    }
+    record.work = Some(work);
 }
 
 /// The discarded start and the measured stretch, with all instruments that do not disturb; then
