@@ -1,5 +1,8 @@
 use crate::{Host, catalog, draft, plan_of, shipped};
-use model::plan::{PhaseKind, Plan};
+use model::{
+    experiment::Placement,
+    plan::{PhaseKind, Plan},
+};
 use plan::{Overrides, load_experiment, render};
 
 const TWO_BUILDS: &str = r#"
@@ -163,7 +166,8 @@ fn the_classic_design_has_published_lengths_and_one_round() {
     assert_eq!(seconds("scan.warm"), Some(60.0));
     assert_eq!(seconds("settle"), Some(61.0));
     assert_eq!(plan.experiment.rounds, 1);
-    assert_eq!(plan.experiment.warmup_seconds, 5.0);
+    let classic = shipped("sysbench-classic", &[]).unwrap().experiment;
+    assert_eq!((classic.warmup_seconds, classic.placement), (5.0, Placement::Free));
     let block = &plan.blocks[0];
     assert!(block.orders.iter().all(|rounds| *rounds == [block.start_order.clone()]));
 }
