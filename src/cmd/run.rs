@@ -73,6 +73,7 @@ struct Arguments {
         long,
         value_name = "COUNT",
         num_args = 0..=1,
+        require_equals = true,
         default_missing_value = EXPLAINED,
         value_parser = most,
     )]
@@ -279,11 +280,12 @@ fn shaping(arguments: &Arguments) -> Vec<String> {
     if let Some(budget) = arguments.budget {
         add("--budget", humantime::format_duration(budget).to_string().replace(' ', ""));
     }
-    if let Some(most) = arguments.explain {
-        add("--explain", if most == usize::MAX { "all".to_owned() } else { most.to_string() });
-    }
     if let Some(way) = arguments.counts.and_then(|way| way.to_possible_value()) {
         add("--counts", way.get_name().to_owned());
+    }
+    if let Some(most) = arguments.explain {
+        let most = if most == usize::MAX { "all".to_owned() } else { most.to_string() };
+        words.push(format!("--explain={most}"));
     }
     words
 }

@@ -172,7 +172,7 @@ fn a_run_explains_its_largest_changes_after_its_last_block() {
     experiment(&lab, "[\"point-query\", \"update-index\"]", two);
     let plan = lab.succeed(&["plan", "mine.toml"]);
     assert!(plan.contains("the largest changes in instructions are explained"), "{plan}");
-    let output = lab.run(&["run", "mine.toml", "--explain", "1"]);
+    let output = lab.run(&["run", "mine.toml", "--explain=1"]);
     let (table, said) = (text(&output.stdout), text(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{said}");
     if skipped(&said) {
@@ -218,7 +218,7 @@ fn a_variant_that_breaks_under_emulation_is_one_sentence() {
     experiment(&lab, "[\"update-index\"]", THREE);
     let search = std::env::var("PATH").unwrap();
     let search = format!("{}:{search}", broken_emulator(&lab).display());
-    let mut command = lab.command(&["run", "mine.toml", "--counts", "none", "--explain", "all"]);
+    let mut command = lab.command(&["run", "mine.toml", "--counts", "none", "--explain=all"]);
     let output = command.env("PATH", search).output().unwrap();
     let said = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{said}");
@@ -238,7 +238,7 @@ fn a_variant_that_breaks_under_emulation_is_one_sentence() {
 fn an_interrupted_explanation_goes_on_with_what_is_missing() {
     let lab = Lab::new();
     experiment(&lab, "[\"update-index\"]", THREE);
-    let words = ["run", "mine.toml", "--progress", "plain", "--explain", "all"];
+    let words = ["run", "mine.toml", "--progress", "plain", "--explain=all"];
     let mut command = lab.command(&words);
     let mut child = command.stderr(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
     let mut said = String::new();

@@ -27,6 +27,9 @@ pub const EMBEDDED_EARLIER: &str = "driver less null client";
 /// The counters ran on well after the work had ended, because the run was stopped or starved.
 pub const STOPPED: &str = "the run was stopped or starved while its counters ran";
 
+/// Rates and times are without wake-ups across processors.
+pub const PAIRED: &str = "each client shared a processor with the task that served it";
+
 /// Clients and the tasks that serve them do not work on the processors that the plan says.
 pub const NOT_PLACED: &str = "client and server could not be put on one processor";
 

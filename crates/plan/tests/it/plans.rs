@@ -166,7 +166,9 @@ fn the_classic_design_has_published_lengths_and_one_round() {
     assert_eq!(seconds("scan.warm"), Some(60.0));
     assert_eq!(seconds("settle"), Some(61.0));
     assert_eq!(plan.experiment.rounds, 1);
-    let classic = shipped("sysbench-classic", &[]).unwrap().experiment;
+    let classic = "question = \"q\"\nsuite = \"quick\"\ndesign = \"classic\"\n\
+                   factors.build = [\"sqlite\"]\n";
+    let classic = plan_of(classic).unwrap().experiment;
     assert_eq!((classic.warmup_seconds, classic.placement), (5.0, Placement::Free));
     let block = &plan.blocks[0];
     assert!(block.orders.iter().all(|rounds| *rounds == [block.start_order.clone()]));
@@ -367,9 +369,9 @@ fn estimates_grow_with_the_work() {
     let mysql = shipped("mysql-5.6-vs-9", &long).unwrap().estimate;
     assert!((335.0..1000.0).contains(&mysql.seconds), "{mysql:?}");
     assert!((1 << 30..4 << 30).contains(&mysql.memory_bytes), "{mysql:?}");
-    // Measured as shipped: 480 s.
+    // Measured as shipped: 354 s.
     let shipped = shipped("mysql-5.6-vs-9", &[]).unwrap().estimate;
-    assert!((400.0..600.0).contains(&shipped.seconds), "{shipped:?}");
+    assert!((280.0..470.0).contains(&shipped.seconds), "{shipped:?}");
 }
 
 #[test]

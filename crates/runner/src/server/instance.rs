@@ -5,7 +5,8 @@ use super::{
     data,
     driver::{Driver, OwnServer, Wrapper, unexpected},
     foreground::{self, Foreground},
-    placement, thaw,
+    placement::{self, Placed},
+    thaw,
 };
 use crate::{Error, Stop, run::Run};
 use dbms::{Debt, Keeper, Launch, NotReady, Server, Size, factor::Up, product::Dbms};
@@ -46,8 +47,7 @@ pub(crate) struct Instance {
     pub(crate) stop: Stop,
     exe: PathBuf,
     placement: Placement,
-    /// Whether clients and the tasks that serve them work where they should.
-    pub(crate) is_placed: bool,
+    pub(crate) placed: Placed,
     /// How the driver is started.
     wrapper: Wrapper,
     /// Where an instrument keeps its files, whose server this is.
@@ -180,7 +180,7 @@ impl Instance {
             stop: run.stop.clone(),
             exe: run.options.exe.clone(),
             placement: run.plan.experiment.placement,
-            is_placed: true,
+            placed: Placed::Free,
             of_instrument: wrapper.folder.clone(),
             wrapper,
             keeper: run.keeper.clone(),
@@ -201,7 +201,7 @@ impl Instance {
             Some(server) => {
                 let found = foreground::find(&mut self.driver, &self.connections, server.pid())?;
                 let (at, on) = (self.placement, &self.connections);
-                self.is_placed = placement::place(at, on, &found, server.pid());
+                self.placed = placement::place(at, on, &found, server.pid());
                 found
             }
             None => Foreground { tasks: Vec::new(), how: mark::EMBEDDED.to_owned() },

@@ -238,9 +238,7 @@ fn fill_in(record: &mut SliceRecord, trial: &Trial, measured: Measured) {
     if trial.instance.foreground.tasks.is_empty() && trial.instance.server.is_some() {
         record.marks.push("foreground missing".to_owned());
     }
-    if !trial.instance.is_placed {
-        record.marks.push(mark::NOT_PLACED.to_owned());
-    }
+    record.marks.extend(trial.instance.placed.mark().map(str::to_owned));
 }
 
 /// What was done, and whether any of it failed.
