@@ -3,6 +3,7 @@
 
 use crate::{Input, PhaseFacts};
 use model::{
+    mark,
     metric::{Kind, Metric},
     reading::{Reading, Scope},
     record::{SliceRecord, SliceState},
@@ -12,28 +13,48 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Largest share of its rounds that a test may lose.
 const MOST_LOST: f64 = 0.25;
 
-/// What disturbs a slice: a counter of the host, and how much of it in a window.
+/// What disturbs a slice: a counter, and how much of it in a window.
 struct Limit {
+    scope: Scope,
     counter: &'static str,
     /// Share of the window.
     share: f64,
     /// The kernel counts in ticks of 10 ms: less than a few of them mean nothing [ns].
     least_ns: f64,
+    /// Whether the servers cannot be the cause themselves.
+    applies: fn(&SliceRecord) -> bool,
     what: &'static str,
 }
 
-const LIMITS: [Limit; 2] = [
+/// A server waits for its only client alone, if they share a processor.
+fn has_its_own_processor(slice: &SliceRecord) -> bool {
+    slice.clients == 1 && !slice.marks.iter().any(|mark| mark == mark::PAIRED)
+}
+
+const LIMITS: [Limit; 3] = [
     Limit {
+        scope: Scope::Host,
         counter: "steal_ns",
         share: 0.01,
         least_ns: 30e6,
+        applies: |_| true,
         what: "the hypervisor gave CPU time to other guests",
     },
     Limit {
+        scope: Scope::Host,
         counter: "others_cpu_ns",
         share: 0.05,
         least_ns: 40e6,
+        applies: |_| true,
         what: "other processes used the CPUs",
+    },
+    Limit {
+        scope: Scope::Foreground,
+        counter: "runqueue_wait_ns",
+        share: 0.1,
+        least_ns: 0.0,
+        applies: has_its_own_processor,
+        what: "the server waited for a CPU",
     },
 ];
 
@@ -111,9 +132,9 @@ fn disturbance(slice: &SliceRecord) -> Option<&'static str> {
     let work = slice.work.as_ref()?;
     let window = work.end_ns.saturating_sub(work.start_ns) as f64;
     let exceeds = |limit: &&Limit| {
-        let own = |one: &&Reading| one.scope == Scope::Host && one.counter == limit.counter;
+        let own = |one: &&Reading| one.scope == limit.scope && one.counter == limit.counter;
         let used = slice.readings.iter().find(own).map_or(0.0, Reading::delta);
-        used > limit.least_ns.max(limit.share * window)
+        (limit.applies)(slice) && used > limit.least_ns.max(limit.share * window)
     };
     LIMITS.iter().find(exceeds).map(|limit| limit.what)
 }
@@ -160,9 +181,17 @@ mod tests {
     }
 
     #[test]
-    fn a_tick_of_the_kernels_clock_disturbs_nothing() {
+    fn a_tick_of_the_kernels_clock_and_the_only_clients_turn_disturb_nothing() {
         let facts = PhaseFacts::default();
         assert_eq!(guarded(&facts, &[with(0, "steal_ns", 0.02)]), (vec![], None));
         assert!(guarded(&facts, &[with(0, "steal_ns", 0.05)]).1.is_some());
+        let mut waits = with(0, "runqueue_wait_ns", 0.2);
+        waits.readings[0].scope = Scope::Foreground;
+        waits.clients = 1;
+        assert!(guarded(&facts, &[waits.clone()]).1.is_some());
+        let paired = SliceRecord { marks: vec![mark::PAIRED.to_owned()], ..waits.clone() };
+        assert_eq!(guarded(&facts, &[paired]), (vec![], None));
+        waits.clients = 8;
+        assert_eq!(guarded(&facts, &[waits]), (vec![], None));
     }
 }

@@ -157,7 +157,10 @@ fn execute(run: &mut Run<'_>, open: &Open<'_>) -> Result<(), Error> {
     let steps = schedule::steps(run.plan, open.block, &operations).into_iter();
     let steps: Vec<Step> = steps.filter(is_open).collect();
     for group in steps.chunk_by(Step::goes_beside) {
-        run.stop.check()?;
+        // What has done all its slices ends in peace.
+        if !matches!(group[0], Step::End(_)) {
+            run.stop.check()?;
+        }
         match &group[0] {
             Step::Start(_) => start(run, open.block, &mut trials, group)?,
             Step::Ready => ready(run, open.block, &trials)?,
@@ -171,7 +174,7 @@ fn execute(run: &mut Run<'_>, open: &Open<'_>) -> Result<(), Error> {
 
 /// A step that nothing else is executed beside.
 fn execute_step(run: &mut Run<'_>, trials: &mut Trials, step: &Step) -> Result<(), Error> {
-    let Some((_, mut trial)) = taken(trials, std::slice::from_ref(step)).pop() else {
+    let Some((_, mut trial)) = taken(run, trials, std::slice::from_ref(step))?.pop() else {
         return Ok(());
     };
     match step {
@@ -188,9 +191,19 @@ fn execute_step(run: &mut Run<'_>, trials: &mut Trials, step: &Step) -> Result<(
 }
 
 /// The steps of a group, each with its trial, which is not among the others meanwhile.
-fn taken<'a>(trials: &mut Trials, group: &'a [Step]) -> Vec<(&'a Step, Trial)> {
-    let with_trial =
-        |step: &'a Step| step.subject().and_then(|one| trials.remove(&one)).map(|it| (step, it));
+fn taken<'a>(
+    run: &Run<'_>,
+    trials: &mut Trials,
+    group: &'a [Step],
+) -> Result<Vec<(&'a Step, Trial)>, Error> {
+    let with_trial = |step: &'a Step| {
+        let subject = step.subject()?;
+        let missing = || {
+            let label = &run.subject(subject).label;
+            Error::Driver(format!("`{label}` is not up: report this as a defect"))
+        };
+        Some(trials.remove(&subject).map(|trial| (step, trial)).ok_or_else(missing))
+    };
     group.iter().filter_map(with_trial).collect()
 }
 
@@ -230,7 +243,7 @@ fn warm_up(run: &mut Run<'_>, trials: &mut Trials, group: &[Step]) -> Result<(),
         Step::Discard(slice) => run.plan.phases[slice.phase].script.connections(),
         _ => 1,
     };
-    let group = taken(trials, group);
+    let group = taken(run, trials, group)?;
     let warmed = run.during(Activity::WarmUp, |run| {
         let run = &*run;
         side_by_side(group, at_once(connections), |(step, mut trial)| {
@@ -263,7 +276,8 @@ fn ready(run: &mut Run<'_>, block: &Block, trials: &Trials) -> Result<(), Error>
 
 fn end(run: &mut Run<'_>, trials: &mut Trials, group: &[Step]) -> Result<(), Error> {
     let shared = &*run;
-    side_by_side(taken(trials, group), at_once(1), |(_, trial)| {
+    let group = taken(shared, trials, group)?;
+    side_by_side(group, at_once(1), |(_, trial)| {
         let data = trial.instance.data.clone();
         trial.end(shared)?;
         files::remove_folder(&data)
