@@ -35,28 +35,29 @@ impl Placed {
 }
 
 /// Puts the two tasks of each connection on a processor of their own, if there are as many
-/// processors as connections, or lets them work where the process `server` may. Leaves alone a
-/// server and a client that somebody else has placed: they may not work on the same processors.
+/// processors as connections on which both may work. Else serving tasks work where the process
+/// `server` may: a thread that it has used before is not kept on one of them.
 pub(super) fn place(
     placement: Placement,
     connections: &[Connection],
     foreground: &Foreground,
     server: u32,
 ) -> Placed {
-    let Some(all) = allowed(server) else { return Placed::Refused };
-    let processors = (0..CpuSet::MAX_CPU).rev().filter(|cpu| all.is_set(*cpu));
+    let (tasks, Some(first)) = (&foreground.tasks, connections.first()) else {
+        return Placed::Free;
+    };
+    // All clients are threads of one driver, and new.
+    let Some((all, clients)) = allowed(server).zip(allowed(first.driver_task)) else {
+        return Placed::Refused;
+    };
     // The first processor often serves the interrupts of devices.
-    let own: Vec<CpuSet> = processors.map(alone).collect();
-    let pairs = foreground.tasks.iter().zip(connections);
-    let placed_by_us = |one: &Connection| allowed(one.driver_task).is_some_and(|own| own == all);
-    let is_paired = placement == Placement::Paired
-        && (1..=own.len()).contains(&foreground.tasks.len())
-        && connections.iter().all(placed_by_us);
+    let both = |cpu: &usize| all.is_set(*cpu) && clients.is_set(*cpu);
+    let own: Vec<CpuSet> = (0..CpuSet::MAX_CPU).rev().filter(both).map(alone).collect();
+    let is_paired = placement == Placement::Paired && (1..=own.len()).contains(&tasks.len());
+    let pairs = tasks.iter().zip(connections);
     let mut moved = pairs.enumerate().map(|(index, (task, connection))| {
-        // A thread that the server has used before keeps its place.
-        let place = own.get(index).filter(|_| is_paired).unwrap_or(&all);
-        set(*task, place)?;
-        if is_paired { set(connection.driver_task, place) } else { Some(()) }
+        let Some(place) = own.get(index).filter(|_| is_paired) else { return set(*task, &all) };
+        set(*task, place).and_then(|()| set(connection.driver_task, place))
     });
     match (moved.all(|placed| placed.is_some()), is_paired) {
         (false, _) => Placed::Refused,
@@ -108,7 +109,7 @@ mod tests {
         let me = std::process::id();
         let all = allowed(me).unwrap();
         let waiting: Vec<_> = (0..=all.count()).map(|_| [waiting(), waiting()]).collect();
-        let check = |placement, connections: usize, is_paired: bool| {
+        let check = |placement, connections: usize, server: u32, is_paired: bool| {
             let pairs = &waiting[..connections];
             let tasks = pairs.iter().map(|[server, _]| server.0).collect();
             let foreground = Foreground { tasks, how: String::new() };
@@ -117,7 +118,7 @@ mod tests {
                 .map(|[_, client]| Connection { driver_task: client.0, server_id: 0 })
                 .collect();
             let expected = if is_paired { Placed::Paired } else { Placed::Free };
-            assert_eq!(place(placement, &clients, &foreground, me), expected);
+            assert_eq!(place(placement, &clients, &foreground, server), expected);
             for [server, client] in pairs {
                 let (server, client) = (allowed(server.0).unwrap(), allowed(client.0).unwrap());
                 assert_eq!(server == client && server.count() == 1, is_paired || all.count() == 1);
@@ -125,9 +126,15 @@ mod tests {
             // Clients are new when they are placed.
             pairs.iter().for_each(|[_, client]| set(client.0, &all).unwrap());
         };
-        check(Placement::Paired, 1, true);
-        check(Placement::Free, 1, false);
-        check(Placement::Paired, waiting.len(), false);
+        check(Placement::Paired, 1, me, true);
+        check(Placement::Free, 1, me, false);
+        check(Placement::Paired, waiting.len(), me, false);
+        // A server that may work on one processor shares it with one client.
+        let (restricted, _end, _thread) = self::waiting();
+        let first = (0..CpuSet::MAX_CPU).find(|cpu| all.is_set(*cpu)).unwrap();
+        set(restricted, &alone(first)).unwrap();
+        check(Placement::Paired, 1, restricted, true);
+        assert!(allowed(waiting[0][0].0).unwrap() == alone(first));
     }
 
     #[test]
