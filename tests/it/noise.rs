@@ -104,7 +104,12 @@ fn a_comparison_uses_the_bank_of_its_host_class_and_says_so() {
     assert_eq!(cell["bank"].as_str().unwrap().len(), 64);
     // Not judged on a busy host.
     if let Some(freedom) = points[0]["test"]["degrees_of_freedom"].as_f64() {
-        assert_eq!(freedom, expected + points[0]["blocks"].as_f64().unwrap() - 1.0, "{cell}");
+        let blocks = points[0]["blocks"].as_f64().unwrap();
+        // Blocks that follow their neighbors are taken together, in twos or fours, and the bank
+        // tells nothing of those.
+        let together = [2.0, 4.0].map(|size| blocks / size - 1.0);
+        let apart = expected + blocks - 1.0;
+        assert!(freedom == apart || together.contains(&freedom), "{freedom} {cell}");
     }
     let says = "Tests use the noise of this host class from 3 runs, 2026-03-12.";
     let tables = |bank: &str| lab.succeed(&["compare", "--bank", bank]).replace('\n', " ");
