@@ -85,7 +85,7 @@ pub(crate) fn without_folders(trials: &mut [StoredTrial]) {
 }
 
 /// The design of pooled runs, and what their slices tell. There is one look at the data, at its
-/// end, and no bank: that tells of single runs.
+/// end, and no bank, because a bank describes the noise of single runs.
 pub(crate) fn observed(
     results: &Results,
     runs: &[&[StoredSlice]],

@@ -138,7 +138,8 @@ impl Design {
     }
 
     /// The budget permits so many blocks, whatever they say: a look there may spend what is left of
-    /// the error rate. What earlier ones spent was no more than is said now.
+    /// the error rate. Earlier looks have spent no more than their share of so many
+    /// blocks.
     pub fn end_after(&mut self, blocks: u32) {
         if self.looks.last().is_some_and(|last| blocks < *last) {
             self.looks.retain(|look| *look < blocks);

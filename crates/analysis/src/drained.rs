@@ -4,7 +4,7 @@
 //! pending background work after the last one. Each slice since the drain before has done the same
 //! work and gets an equal share of that.
 
-use crate::Input;
+use crate::{Input, parts::find};
 use model::{
     reading::Reading,
     record::{SliceRecord, SliceState},
@@ -30,40 +30,23 @@ pub(crate) fn shared(slices: &[Input<'_>]) -> Vec<Option<SliceRecord>> {
         }
         let of_drain = waiting.remove(&key).unwrap_or_default();
         if of_drain.len() > 1 {
-            let rests = rests(slice);
             for &one in &of_drain {
-                found[one] = Some(with_share(slices[one].slice, &rests, of_drain.len() as f64));
+                found[one] = Some(with_share(slices[one].slice, slice, of_drain.len() as f64));
             }
         }
     }
     found
 }
 
-/// How far each counter moved in the drain alone.
-fn rests(slice: &SliceRecord) -> Vec<Reading> {
-    let rest = |whole: &Reading| {
-        let window = find(slice, whole)?;
-        Some(Reading {
-            start: window.end,
-            end: window.end + whole.delta() - window.delta(),
-            ..whole.clone()
-        })
+/// The record of one of so many slices, the `last` of which the drain followed.
+fn with_share(slice: &SliceRecord, last: &SliceRecord, slices: f64) -> SliceRecord {
+    let share = |whole: &Reading| {
+        let [own, of_last] =
+            [slice, last].map(|one| find(&one.readings, whole.scope, &whole.counter));
+        let (own, rest) = (own?, whole.delta() - of_last?.delta());
+        Some(Reading { end: own.end + rest / slices, ..own.clone() })
     };
-    slice.drained.iter().filter_map(rest).collect()
-}
-
-fn with_share(slice: &SliceRecord, rests: &[Reading], slices: f64) -> SliceRecord {
-    let share = |rest: &Reading| {
-        let window = find(slice, rest)?;
-        Some(Reading { end: window.end + rest.delta() / slices, ..window.clone() })
-    };
-    SliceRecord { drained: rests.iter().filter_map(share).collect(), ..slice.clone() }
-}
-
-/// The same counter in the slice alone.
-fn find<'a>(slice: &'a SliceRecord, reading: &Reading) -> Option<&'a Reading> {
-    let same = |own: &&Reading| own.scope == reading.scope && own.counter == reading.counter;
-    slice.readings.iter().find(same)
+    SliceRecord { drained: last.drained.iter().filter_map(share).collect(), ..slice.clone() }
 }
 
 #[cfg(test)]

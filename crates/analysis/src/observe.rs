@@ -37,8 +37,8 @@ pub struct Input<'a> {
 
 impl<'a> Input<'a> {
     /// The same with another record of the slice, if there is one.
-    fn with((record, input): (&'a Option<SliceRecord>, Self)) -> Self {
-        Self { slice: record.as_ref().unwrap_or(input.slice), ..input }
+    fn with(self, record: Option<&'a SliceRecord>) -> Self {
+        Self { slice: record.unwrap_or(self.slice), ..self }
     }
 }
 
@@ -128,7 +128,9 @@ pub fn observe<'a>(
     let mut stolen = Stolen::default();
     let slices: Vec<Input<'a>> = slices.into_iter().collect();
     let shared = drained::shared(&slices);
-    let slices: Vec<Input<'_>> = shared.iter().zip(slices).map(Input::with).collect();
+    let with_shares = slices.into_iter().zip(&shared);
+    let slices: Vec<Input<'_>> =
+        with_shares.map(|(input, record)| input.with(record.as_ref())).collect();
     let stalled = Stalled::of(&slices);
     let guard = Guard::of(&slices, facts);
     for input in slices {

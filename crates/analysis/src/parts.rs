@@ -184,7 +184,12 @@ impl<'a> Parts<'a> {
     }
 }
 
-fn find<'a>(readings: &'a [Reading], scope: Scope, counter: &str) -> Option<&'a Reading> {
+/// The reading of a counter.
+pub(crate) fn find<'a>(
+    readings: &'a [Reading],
+    scope: Scope,
+    counter: &str,
+) -> Option<&'a Reading> {
     readings.iter().find(|reading| reading.scope == scope && reading.counter == counter)
 }
 

@@ -174,20 +174,21 @@ fn execute(run: &mut Run<'_>, open: &Open<'_>) -> Result<(), Error> {
 
 /// A step that nothing else is executed beside.
 fn execute_step(run: &mut Run<'_>, trials: &mut Trials, step: &Step) -> Result<(), Error> {
-    let Some((_, mut trial)) = taken(run, trials, std::slice::from_ref(step))?.pop() else {
-        return Ok(());
-    };
+    let Some(subject) = step.subject() else { return Ok(()) };
+    let trial = trials.get_mut(&subject).ok_or_else(|| not_up(run, subject))?;
     match step {
-        Step::Prepare(prepare) => prepare_trial(run, &mut trial, prepare)?,
-        Step::Intrusive(stretch) => intrusive::execute(run, &mut trial, stretch)?,
-        Step::Slice(slice) => slice_of(run, &mut trial, slice)?,
+        Step::Prepare(prepare) => prepare_trial(run, trial, prepare),
+        Step::Intrusive(stretch) => intrusive::execute(run, trial, stretch),
+        Step::Slice(slice) => slice_of(run, trial, slice),
         Step::Settle { phase, .. } => {
-            run.during(Activity::Maintenance, |run| maintenance::phase(run, &mut trial, *phase))?
+            run.during(Activity::Maintenance, |run| maintenance::phase(run, trial, *phase))
         }
-        Step::Start(_) | Step::Ready | Step::Warm(_) | Step::Discard(_) | Step::End(_) => {}
+        Step::Start(_) | Step::Ready | Step::Warm(_) | Step::Discard(_) | Step::End(_) => Ok(()),
     }
-    trials.insert(trial.subject, trial);
-    Ok(())
+}
+
+fn not_up(run: &Run<'_>, subject: usize) -> Error {
+    Error::Driver(format!("`{}` is not up: report this as a defect", run.subject(subject).label))
 }
 
 /// The steps of a group, each with its trial, which is not among the others meanwhile.
@@ -198,11 +199,8 @@ fn taken<'a>(
 ) -> Result<Vec<(&'a Step, Trial)>, Error> {
     let with_trial = |step: &'a Step| {
         let subject = step.subject()?;
-        let missing = || {
-            let label = &run.subject(subject).label;
-            Error::Driver(format!("`{label}` is not up: report this as a defect"))
-        };
-        Some(trials.remove(&subject).map(|trial| (step, trial)).ok_or_else(missing))
+        let trial = trials.remove(&subject).ok_or_else(|| not_up(run, subject));
+        Some(trial.map(|trial| (step, trial)))
     };
     group.iter().filter_map(with_trial).collect()
 }

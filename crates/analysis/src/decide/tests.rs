@@ -6,42 +6,22 @@ use super::*;
 use crate::{
     METRICS,
     claim::{blocks_to_decide, detectable},
-    metric,
+    testing,
     verdict::{ERROR_RATE, FEWEST_BLOCKS, MOST_BLOCKS},
 };
 
 fn cell(metric_name: &str, block_ratios: Vec<f64>) -> Cell {
     Cell {
-        subject: "new".into(),
-        base: Some("old".into()),
-        factors: Default::default(),
-        metric: metric(metric_name).unwrap(),
-        base_value: Some(1.0),
-        value: Some(1.0),
         by_block: Vec::new(),
-        ratio: Some(1.0),
         blocks: u32::try_from(block_ratios.len()).unwrap(),
         block_ratios,
-        interval: None,
         verdict: Verdict::Unassessed,
-        test: None,
-        known: None,
-        together: 1,
-        reason: None,
-        marks: Vec::new(),
+        ..testing::cell(metric_name, 1.0, 1.0)
     }
 }
 
 fn phase(cells: Vec<Cell>) -> PhaseResult {
-    PhaseResult {
-        phase: "point-query".into(),
-        workload: "point-query".into(),
-        group: "point".into(),
-        position: 0,
-        range: None,
-        clients: 1,
-        cells,
-    }
+    PhaseResult { cells, ..testing::phase("point-query") }
 }
 
 fn verdict(metric_name: &str, ratios: &[f64]) -> Verdict {

@@ -78,11 +78,11 @@ impl Phase<'_> {
         let intrusive =
             |subject| Step::Intrusive(Intrusive { subject, phase, warmup: None, seeds });
         let share = self.plan.experiment.warmup_seconds / about.seconds.max(0.001);
-        let slices = |round: usize, discarded: Slice| {
+        let in_order = |round: usize, like: Slice| {
             let order = orders.get(round).map_or(&[][..], Vec::as_slice);
             order.iter().enumerate().map(move |(place, &subject)| {
                 let (round, order) = (number(round), number(place));
-                Slice { subject, round, order, ..discarded.clone() }
+                Slice { subject, round, order, ..like.clone() }
             })
         };
         let discarded = Slice {
@@ -97,7 +97,7 @@ impl Phase<'_> {
             after: After::of(&about.script),
         };
         let mut steps: Vec<Step> = subjects.clone().map(prepare).collect();
-        steps.extend(slices(0, discarded.clone()).map(Step::Discard));
+        steps.extend(in_order(0, discarded.clone()).map(Step::Discard));
         steps.extend(subjects.map(intrusive));
         for round in 0..orders.len() {
             let measured = Slice {
@@ -112,7 +112,7 @@ impl Phase<'_> {
                 },
                 ..discarded.clone()
             };
-            steps.extend(slices(round, measured).map(Step::Slice));
+            steps.extend(in_order(round, measured).map(Step::Slice));
         }
         steps
     }

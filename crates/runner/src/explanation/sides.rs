@@ -1,6 +1,6 @@
 //! One subject under the emulator, with the calls of the task that serves its one connection.
 
-use super::{Amount, OPERATIONS, warm_up};
+use super::{Amount, OPERATIONS, fitting, warm_up};
 use crate::{
     Error,
     block::template,
@@ -18,7 +18,7 @@ use model::{
 };
 
 /// Counted operations take about as long as this, where nobody says how many there are.
-const SECONDS: f64 = 30.0;
+pub(super) const SECONDS: f64 = 30.0;
 
 /// One phase, and how many of its operations.
 #[derive(Debug, Clone, Copy)]
@@ -126,7 +126,7 @@ impl Served<'_> {
         let warmed = warm_up::warm_up(rows, &mut batch)?;
         let operations = match asked.operations {
             Amount::Exactly(operations) => operations,
-            Amount::Usual => fitting(warmed.seconds),
+            Amount::Usual => fitting(SECONDS, warmed.seconds, OPERATIONS),
         };
         run.step(&format!("counting {} of {phase} on {label}", counted(operations, "operation")));
         let serving = self.serving;
@@ -159,25 +159,5 @@ impl Served<'_> {
         let report = self.instance.driver.stretch(StretchEnd::Operations(operations), seed)?;
         emulation::all_done(self.label, &report)?;
         Ok(self.serving.read()?.since(before))
-    }
-}
-
-/// How many operations are counted that take so many seconds each.
-fn fitting(seconds: f64) -> u64 {
-    let fitting = SECONDS / seconds.max(f64::MIN_POSITIVE);
-    (fitting as u64).clamp(1, OPERATIONS)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn long_operations_are_counted_less_often() {
-        let check = |seconds: f64, expected: u64| assert_eq!(fitting(seconds), expected);
-        check(0.0, 5000);
-        check(0.001, 5000);
-        check(0.1, 300);
-        check(100.0, 1);
     }
 }

@@ -1,5 +1,6 @@
 //! Operations before a count, until a server is warm.
 
+use super::fitting;
 use crate::Error;
 use model::explanation::WarmUp;
 use std::time::{Duration, Instant};
@@ -37,7 +38,7 @@ pub(super) fn warm_up(rows: u64, batch: &mut Batch<'_>) -> Result<Warmed, Error>
     batch(1)?;
     let start = Instant::now();
     batch(1)?;
-    let first = first_batch(start.elapsed());
+    let first = fitting(FIRST_SECONDS, start.elapsed().as_secs_f64(), FIRST);
     let rows = if first < FIRST { 0 } else { rows };
     let mut warm_up = WarmUp { operations: 2, batches: Vec::new(), steady: false };
     let (start, mut next) = (Instant::now(), first);
@@ -58,12 +59,6 @@ pub(super) fn warm_up(rows: u64, batch: &mut Batch<'_>) -> Result<Warmed, Error>
     warm_up.steady = is_warm(&warm_up);
     let of_last = (next / 2).max(1) as f64;
     Ok(Warmed { warm_up, seconds: last.as_secs_f64() / of_last })
-}
-
-/// Operations of the first batch, where one of them takes as long as this.
-fn first_batch(one: Duration) -> u64 {
-    let fitting = FIRST_SECONDS / one.as_secs_f64().max(f64::MIN_POSITIVE);
-    (fitting as u64).clamp(1, FIRST)
 }
 
 /// Whether the last two batches are equal. Each is twice as long as the one before, so what changes
@@ -93,7 +88,7 @@ mod tests {
     #[test]
     fn long_operations_have_short_batches() {
         let check = |seconds: f64, expected: u64| {
-            assert_eq!(first_batch(Duration::from_secs_f64(seconds)), expected);
+            assert_eq!(fitting(FIRST_SECONDS, seconds, FIRST), expected);
         };
         check(0.0, 500);
         check(0.000_4, 500);
