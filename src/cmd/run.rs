@@ -79,7 +79,7 @@ struct Arguments {
     )]
     explain: Option<usize>,
     /// How to count user instructions [default: hardware if this host permits it, otherwise
-    /// emulated for embedded engines and stepped for servers]
+    /// emulated if QEMU is installed, otherwise stepped]
     #[arg(long, value_enum, value_name = "WAY")]
     counts: Option<Ways>,
     /// Print each measured slice in the format of sysbench 1.0.20
@@ -106,7 +106,7 @@ fn most(text: &str) -> Result<usize, String> {
 pub(super) enum Ways {
     /// By the processor, in the measured slices
     Hardware,
-    /// Under QEMU's user-mode emulation, on another server that is warmed for seconds only
+    /// Under QEMU's user-mode emulation, on another start of each server
     Emulated,
     /// By single-stepping a few operations
     Stepped,

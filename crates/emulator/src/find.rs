@@ -29,6 +29,9 @@ const PLUGINS: [&[u8]; 2] = [
     include_bytes!(concat!(env!("OUT_DIR"), "/counter-2.so")),
 ];
 
+/// Preloaded into servers, so that the stacks of their signal handlers are aligned.
+const SIGNALS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/signals.so"));
+
 /// An emulator that counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Emulator {
@@ -117,6 +120,22 @@ impl Emulator {
             plugin.push_str(&format!(",calls={}", folder.join(calls::FILE).display()));
         }
         Ok(Prepared { words, counters, calls })
+    }
+
+    /// Writes what a server preloads into a folder that it can enter, before what it preloads
+    /// anyway. Gives the words for the emulator. Without it, Postgres before 16 ends with signal 11
+    /// under QEMU 7.2.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn preload(&self, folder: &Path, preloaded: Option<&str>) -> Result<[String; 2]> {
+        let library = folder.join("signals.so");
+        fs::write(&library, SIGNALS)?;
+        let mut libraries = library.display().to_string();
+        if let Some(more) = preloaded {
+            libraries.push_str(&format!(":{more}"));
+        }
+        Ok(["-E".to_owned(), format!("LD_PRELOAD={libraries}")])
     }
 
     fn plugin(&self) -> &'static [u8] {

@@ -12,7 +12,10 @@ use crate::{
         Waiting, data,
         side_by_side::{at_once, side_by_side},
     },
-    slice::{self, intrusive},
+    slice::{
+        self,
+        intrusive::{self, Observed},
+    },
     trial::Trial,
 };
 use model::{
@@ -165,6 +168,7 @@ fn execute(run: &mut Run<'_>, open: &Open<'_>) -> Result<(), Error> {
             Step::Start(_) => start(run, open.block, &mut trials, group)?,
             Step::Ready => ready(run, open.block, &trials)?,
             Step::Warm(_) | Step::Discard(_) => warm_up(run, &mut trials, group)?,
+            Step::Intrusive(_) => observe(run, &mut trials, group)?,
             Step::End(_) => end(run, &mut trials, group)?,
             step => execute_step(run, &mut trials, step)?,
         }
@@ -178,12 +182,17 @@ fn execute_step(run: &mut Run<'_>, trials: &mut Trials, step: &Step) -> Result<(
     let trial = trials.get_mut(&subject).ok_or_else(|| not_up(run, subject))?;
     match step {
         Step::Prepare(prepare) => prepare_trial(run, trial, prepare),
-        Step::Intrusive(stretch) => intrusive::execute(run, trial, stretch),
         Step::Slice(slice) => slice_of(run, trial, slice),
         Step::Settle { phase, .. } => {
             run.during(Activity::Maintenance, |run| maintenance::phase(run, trial, *phase))
         }
-        Step::Start(_) | Step::Ready | Step::Warm(_) | Step::Discard(_) | Step::End(_) => Ok(()),
+        // Executed in groups.
+        Step::Start(_)
+        | Step::Ready
+        | Step::Warm(_)
+        | Step::Discard(_)
+        | Step::Intrusive(_)
+        | Step::End(_) => Ok(()),
     }
 }
 
@@ -258,6 +267,17 @@ fn warm_up(run: &mut Run<'_>, trials: &mut Trials, group: &[Step]) -> Result<(),
         }
         trials.insert(trial.subject, trial);
     }
+    Ok(())
+}
+
+/// Lets instruments that disturb observe a phase on the subjects.
+fn observe(run: &mut Run<'_>, trials: &mut Trials, group: &[Step]) -> Result<(), Error> {
+    let observed = taken(run, trials, group)?.into_iter().filter_map(|(step, trial)| match step {
+        Step::Intrusive(stretch) => Some(Observed { stretch, trial }),
+        _ => None,
+    });
+    let observed = intrusive::execute(run, observed.collect())?;
+    trials.extend(observed.into_iter().map(|one| (one.trial.subject, one.trial)));
     Ok(())
 }
 

@@ -64,18 +64,20 @@ pub enum Counts {
 }
 
 impl Counts {
-    /// The best way that this host permits. Servers are not counted under emulation unless asked:
-    /// what fills over minutes, as InnoDB's adaptive hash index, is still cold then, and a point
-    /// query of MySQL 5.6 executed 43,187 instructions instead of 35,052.
-    fn best(plan: &Plan) -> (Self, Option<Emulator>) {
+    /// The best way that this host permits.
+    fn best() -> (Self, Option<Emulator>) {
         if probe::permission() != Permission::None {
             return (Self::Hardware, None);
         }
-        let is_embedded = |subject: &Subject| dbms::is_embedded(&subject.build.server);
-        if let (true, Ok(emulator)) = (plan.subjects.iter().all(is_embedded), Emulator::find()) {
-            return (Self::Emulated, Some(emulator));
+        match Emulator::find() {
+            Ok(emulator) => (Self::Emulated, Some(emulator)),
+            Err(_) => (Self::by_steps(), None),
         }
-        (if probe::stepping_permitted() { Self::Stepped } else { Self::None }, None)
+    }
+
+    /// The best way without hardware counters and an emulator.
+    pub(crate) fn by_steps() -> Self {
+        if probe::stepping_permitted() { Self::Stepped } else { Self::None }
     }
 }
 
@@ -169,7 +171,7 @@ impl<'a> Run<'a> {
     ) -> Result<Self, Error> {
         let Parts { place, writer, installed, environment, ledger } = parts;
         let begun = || -> Result<_, Error> {
-            let (counts, emulator) = counting(plan, options)?;
+            let (counts, emulator) = counting(options)?;
             let earlier = writer.state(TIME)?.unwrap_or_default();
             Ok((counts, emulator, earlier, Keeper::start(&options.exe, &place)?))
         };
@@ -333,11 +335,11 @@ fn give_up(place: &RunPlace, data: DataFolders) {
 }
 
 /// How this run counts user instructions, and by which emulator.
-fn counting(plan: &Plan, options: &Options) -> Result<(Counts, Option<Emulator>), Error> {
+fn counting(options: &Options) -> Result<(Counts, Option<Emulator>), Error> {
     Ok(match options.counts {
         Some(Counts::Emulated) => (Counts::Emulated, Some(Emulator::find()?)),
         Some(asked) => (asked, None),
-        None => Counts::best(plan),
+        None => Counts::best(),
     })
 }
 

@@ -198,14 +198,15 @@ impl Step {
         }
     }
 
-    /// Whether the next step does the same for another subject, and nothing of both is measured:
-    /// they may be executed at the same time.
+    /// Whether the next step does the same for another subject, and no time of both is measured: they
+    /// may be executed at the same time.
     pub fn goes_beside(&self, next: &Step) -> bool {
         match (self, next) {
             (Step::Start(_), Step::Start(_))
             | (Step::Warm(_), Step::Warm(_))
             | (Step::End(_), Step::End(_)) => true,
             (Step::Discard(one), Step::Discard(other)) => one.phase == other.phase,
+            (Step::Intrusive(one), Step::Intrusive(other)) => one.phase == other.phase,
             _ => false,
         }
     }

@@ -7,7 +7,7 @@ use crate::{
     host::files,
     instruments::emulation::{self, Serving},
     run::Run,
-    server::{Instance, data, tables},
+    server::{Instance, Waiting, data, tables},
 };
 use emulator::Names;
 use model::{
@@ -59,7 +59,9 @@ fn of_server(
     run.step(&format!("starting {label} under emulation"));
     let data = data::copy_for(run, subject, 0, name)?;
     let own = emulation::own_server_with_calls;
-    let counted = match Instance::start_as(run, subject, &data, name, own) {
+    let started = Waiting::spawn_beside(run, subject, name, own)
+        .and_then(|waiting| Instance::launch(run, waiting, &data));
+    let counted = match started {
         Ok(mut instance) => {
             let counted = all(run, &mut instance, label, asked);
             let counted =

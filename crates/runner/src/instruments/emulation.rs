@@ -20,6 +20,7 @@ use model::{
     drive::{StretchEnd, StretchReport},
     plan::Phase,
     reading::{Reading, Scope},
+    subject::Build,
 };
 use serde_json::json;
 use std::{path::Path, time::Duration};
@@ -27,6 +28,10 @@ use std::{path::Path, time::Duration};
 /// The instrument.
 pub(super) struct Emulation;
 
+/// Fewer leave rare events to chance, such as page splits,
+const OPERATIONS: f64 = 1_000.0;
+/// unless they take longer than this.
+const SECONDS_MAX: f64 = 8.0;
 /// More operations than this add nothing to the precision of the mean.
 const OPERATIONS_MAX: f64 = 50_000.0;
 /// An embedded engine does enough in this time.
@@ -36,7 +41,7 @@ const REST: Duration = Duration::from_millis(20);
 
 /// Counter of the instructions of a scope.
 pub(crate) const INSTRUCTIONS: &str = "emulated_user_instructions";
-const OPERATIONS: &str = "emulated_operations";
+const OBSERVED: &str = "emulated_operations";
 const SYSTEM_CALLS: &str = "emulated_system_calls";
 
 /// Folders of the server's and of the driver's counters.
@@ -84,8 +89,8 @@ impl Instrument for Emulation {
         }))
     }
 
-    /// As many as the emulated server does in half of the time that a phase may take; the other
-    /// half warms it up.
+    /// As many as the emulated server does in half of the time that a phase may take, because as
+    /// many warm it up; but a thousand where that takes seconds.
     fn operations(
         &self,
         instance: &mut Instance,
@@ -96,10 +101,11 @@ impl Instrument for Emulation {
             true => EMBEDDED_SECONDS,
             false => phase.stepping_seconds() / 2.0,
         };
-        let report = instance.driver.stretch(StretchEnd::Seconds(seconds), seed)?;
+        // What is executed for the first time is translated first.
+        instance.driver.stretch(StretchEnd::Seconds(seconds / 2.0), seed)?;
+        let report = instance.driver.stretch(StretchEnd::Seconds(seconds), seed.wrapping_add(1))?;
         let connections = instance.connections.len().max(1) as f64;
-        Ok(work_done(&report)
-            .map(|()| (report.succeeded as f64 / connections).clamp(1.0, OPERATIONS_MAX) as u64))
+        Ok(work_done(&report).map(|()| fitting(report.succeeded as f64 / connections, seconds)))
     }
 
     fn own_server(&self) -> Option<OwnServer> {
@@ -107,17 +113,31 @@ impl Instrument for Emulation {
     }
 }
 
-fn own_server(run: &Run<'_>, label: &str, wrapper: &mut Wrapper) -> Result<(), Error> {
-    prepared(run, label, wrapper, &|emulator, folder, name| Ok(emulator.prepare(folder, name)?.0))
+/// How many operations are observed on a connection that does so many in these seconds.
+fn fitting(done: f64, seconds: f64) -> u64 {
+    let affordable = done / seconds * SECONDS_MAX;
+    done.max(OPERATIONS.min(affordable)).clamp(1.0, OPERATIONS_MAX) as u64
+}
+
+fn own_server(
+    run: &Run<'_>,
+    build: &Build,
+    label: &str,
+    wrapper: &mut Wrapper,
+) -> Result<(), Error> {
+    prepared(run, build, label, wrapper, &|emulator, folder, name| {
+        Ok(emulator.prepare(folder, name)?.0)
+    })
 }
 
 /// The same, with plugins that can record calls.
 pub(crate) fn own_server_with_calls(
     run: &Run<'_>,
+    build: &Build,
     label: &str,
     wrapper: &mut Wrapper,
 ) -> Result<(), Error> {
-    prepared(run, label, wrapper, &|emulator, folder, name| {
+    prepared(run, build, label, wrapper, &|emulator, folder, name| {
         Ok(emulator.prepare_with_calls(folder, name)?.words)
     })
 }
@@ -129,6 +149,7 @@ type Prepare = dyn Fn(&Emulator, &Path, &str) -> Result<Vec<String>, Error>;
 /// Plugins and counters in a new folder, in which the server may write its own part.
 fn prepared(
     run: &Run<'_>,
+    build: &Build,
     label: &str,
     wrapper: &mut Wrapper,
     prepare: &Prepare,
@@ -143,6 +164,10 @@ fn prepared(
     };
     wrapper.driver = prepare(DRIVER, "dbdyno")?;
     wrapper.prefix = prepare(SERVER, "server")?;
+    let mut variables = build.environment.iter();
+    let preloaded = variables.find(|(name, _)| name == "LD_PRELOAD");
+    let preloaded = preloaded.map(|(_, libraries)| libraries.as_str());
+    wrapper.prefix.extend(emulator.preload(&folder.join(SERVER), preloaded)?);
     run.place.share_with_server(&folder, SERVER)?;
     wrapper.folder = Some(folder);
     Ok(())
@@ -277,7 +302,7 @@ fn readings(
     let instructions: u64 = threads.iter().map(|thread| thread.instructions).sum();
     let calls = threads.iter().flat_map(|thread| &thread.calls);
     let calls: u64 = calls.map(|(_, calls)| calls).sum();
-    [(INSTRUCTIONS, instructions), (SYSTEM_CALLS, calls), (OPERATIONS, operations)].map(
+    [(INSTRUCTIONS, instructions), (SYSTEM_CALLS, calls), (OBSERVED, operations)].map(
         |(counter, end)| Reading {
             scope,
             counter: counter.to_owned(),
@@ -326,6 +351,15 @@ mod tests {
         assert_eq!(ends(&[5, 7]), [100.0, 3.0, 10.0]);
         assert_eq!(ends(&[6]), [900.0, 0.0, 10.0]);
         assert_eq!(instructions_of(&counts, &[5, 6]), 970);
+    }
+
+    #[test]
+    fn a_thousand_operations_are_observed_if_they_fit() {
+        assert_eq!(fitting(3_000.0, 1.0), 3_000);
+        assert_eq!(fitting(200.0, 1.0), 1_000);
+        assert_eq!(fitting(5.0, 1.0), 40);
+        assert_eq!(fitting(0.01, 1.0), 1);
+        assert_eq!(fitting(90_000.0, 1.0), 50_000);
     }
 
     #[test]

@@ -80,6 +80,29 @@ impl Waiting {
         Self::spawn_as(run, subject, Named { label, build, config, wrapper })
     }
 
+    /// The driver of another server of the subject, in a wrapper. `name` tells it from the subject's
+    /// own.
+    pub(crate) fn spawn_beside(
+        run: &Run<'_>,
+        subject: usize,
+        name: &str,
+        complete: OwnServer,
+    ) -> Result<Self, Error> {
+        let about = &run.plan.subjects[subject];
+        let (mut build, mut config) = (about.build.clone(), about.config.clone());
+        let product = dbms::find(&build.server)?;
+        let label = format!("{}.{}", data::plain(&about.label), name.replace(' ', "-"));
+        let settings = product.settings_under_emulation(&config);
+        let mut wrapper = Wrapper { settings, ..Wrapper::default() };
+        complete(run, &build, &label, &mut wrapper)?;
+        // What the subject's own prefix starts would leave the wrapper.
+        if run.installed[subject].is_some() {
+            build.prefix.append(&mut wrapper.prefix);
+        }
+        config.settings.append(&mut wrapper.settings);
+        Self::spawn_as(run, subject, Named { label, build, config, wrapper })
+    }
+
     fn spawn_as(run: &Run<'_>, subject: usize, mut named: Named) -> Result<Self, Error> {
         // An embedded engine works in the driver.
         if run.installed[subject].is_none() {
@@ -119,32 +142,8 @@ impl Instance {
         Ok(instance)
     }
 
-    /// The same as another server of the subject, in a wrapper and not yet connected. `name` tells
-    /// it from the subject's own.
-    pub(crate) fn start_as(
-        run: &Run<'_>,
-        subject: usize,
-        data: &Path,
-        name: &str,
-        complete: OwnServer,
-    ) -> Result<Self, Error> {
-        let about = &run.plan.subjects[subject];
-        let (mut build, mut config) = (about.build.clone(), about.config.clone());
-        let product = dbms::find(&build.server)?;
-        let label = format!("{}.{}", data::plain(&about.label), name.replace(' ', "-"));
-        let settings = product.settings_under_emulation(&config);
-        let mut wrapper = Wrapper { settings, ..Wrapper::default() };
-        complete(run, &label, &mut wrapper)?;
-        // What the subject's own prefix starts would leave the wrapper.
-        if run.installed[subject].is_some() {
-            build.prefix.append(&mut wrapper.prefix);
-        }
-        config.settings.append(&mut wrapper.settings);
-        let named = Named { label, build, config, wrapper };
-        Self::launch(run, Waiting::spawn_as(run, subject, named)?, data)
-    }
-
-    fn launch(run: &Run<'_>, waiting: Waiting, data: &Path) -> Result<Self, Error> {
+    /// Starts a server whose driver is there, and does not connect to it.
+    pub(crate) fn launch(run: &Run<'_>, waiting: Waiting, data: &Path) -> Result<Self, Error> {
         let Waiting { subject, named, mut driver } = waiting;
         let about = &run.plan.subjects[subject];
         let product = dbms::find(&about.build.server)?;
@@ -179,7 +178,11 @@ impl Instance {
             size: product.size(&about.config, version),
             stop: run.stop.clone(),
             exe: run.options.exe.clone(),
-            placement: run.plan.experiment.placement,
+            placement: match wrapper.folder {
+                None => run.plan.experiment.placement,
+                // Those of several subjects work side by side.
+                Some(_) => Placement::Free,
+            },
             placed: Placed::Free,
             of_instrument: wrapper.folder.clone(),
             wrapper,

@@ -5,48 +5,95 @@ use crate::{
     calibration::STATE,
     instruments::{self, Findings, Instrument, Intruder},
     ledger::Activity,
-    run::Run,
-    server::{Instance, OwnServer, data, tables},
-    trial::Trial,
+    run::{Counts, Run},
+    server::{
+        Instance, Waiting, data,
+        side_by_side::{at_once, side_by_side},
+        tables,
+    },
+    trial::{Copied, Trial},
 };
-use model::{drive::StretchEnd, plan::Phase, schedule::Intrusive};
+use model::{
+    drive::{Assignment, StretchEnd},
+    plan::Phase,
+    schedule::Intrusive,
+};
+use std::time::{Duration, Instant};
 
-/// Lets each instrument that disturbs observe a stretch of the phase, and keeps what it finds for
-/// the phase's slices. The stretch has as many operations for every subject as for the first.
-pub(crate) fn execute(
+/// Rows of the tables for each operation that warms up a server of an instrument's own: a page has
+/// tens of rows, and is met several times then, which InnoDB's adaptive hash index waits for.
+const ROWS_PER_OPERATION: u64 = 5;
+/// No part of such a warm-up is begun after this time.
+const WARM_UP_SECONDS: Duration = Duration::from_secs(20);
+
+/// A stretch of one subject.
+pub(crate) struct Observed<'a> {
+    pub(crate) stretch: &'a Intrusive,
+    pub(crate) trial: Trial,
+}
+
+/// Lets each instrument that disturbs observe stretches of one phase, and keeps what it finds for
+/// the phase's slices. A stretch has as many operations for every subject as for the first.
+pub(crate) fn execute<'a>(
     run: &mut Run<'_>,
-    trial: &mut Trial,
-    stretch: &Intrusive,
-) -> Result<(), Error> {
+    observed: Vec<Observed<'a>>,
+) -> Result<Vec<Observed<'a>>, Error> {
+    let Some(phase) = observed.first().map(|one| one.stretch.phase) else { return Ok(observed) };
+    let script = &run.plan.phases[phase].script;
+    let able = |one: &Observed<'_>| one.trial.obstacle(script).is_none();
+    let (mut able, unable): (Vec<_>, Vec<_>) = observed.into_iter().partition(able);
     let used = instruments::intrusive(run);
-    let phase = &run.plan.phases[stretch.phase];
-    if used.is_empty() || trial.obstacle(&phase.script).is_some() {
-        return Ok(());
+    if !used.is_empty() {
+        able.iter_mut().try_for_each(|one| warm_up(run, one))?;
     }
-    if let Some(warmup) = stretch.warmup {
-        let end = run.calibration.end(phase, warmup);
-        let warmed = run.during(Activity::WarmUp, |_| {
-            trial.instance.thawed(|instance| instance.driver.stretch(end, stretch.seeds.warmup))
-        });
-        if trial.keep_apart(warmed)?.is_none() {
-            return Ok(());
-        }
+    for used in used {
+        able = run.during(used.activity, |run| with_copies(run, able, used))?;
     }
-    used.into_iter().try_for_each(|used| {
-        run.during(used.activity, |run| match operations(run, trial, stretch, used)? {
-            0 => Ok(()),
-            operations => observe(run, trial, stretch, used, operations),
-        })
+    // Without copies there may be other ones.
+    for used in instruments::intrusive(run) {
+        able = run.during(used.activity, |run| of_instrument(run, able, used))?;
+    }
+    able.extend(unable);
+    Ok(able)
+}
+
+/// What the stretch discards on the trial's own server.
+fn warm_up(run: &mut Run<'_>, observed: &mut Observed<'_>) -> Result<(), Error> {
+    let Observed { stretch, trial } = observed;
+    let Some(warmup) = stretch.warmup else { return Ok(()) };
+    let end = run.calibration.end(&run.plan.phases[stretch.phase], warmup);
+    let warmed = run.during(Activity::WarmUp, |_| {
+        trial.instance.thawed(|instance| instance.driver.stretch(end, stretch.seeds.warmup))
+    });
+    trial.keep_apart(warmed).map(drop)
+}
+
+fn of_instrument<'a>(
+    run: &mut Run<'_>,
+    mut observed: Vec<Observed<'a>>,
+    used: Intruder,
+) -> Result<Vec<Observed<'a>>, Error> {
+    let Some(first) = observed.first_mut() else { return Ok(observed) };
+    let operations = operations(run, first, used)?;
+    if operations == 0 {
+        return Ok(observed);
+    }
+    // A trial's own server may share its processor with those of others.
+    let together = if used.instrument.own_server().is_some() { at_once(1) } else { 1 };
+    let run = &*run;
+    side_by_side(observed, together, |mut one| {
+        observe(run, &mut one, used, operations)?;
+        Ok(one)
     })
 }
 
 /// How many operations the stretch has; none where the instrument can observe none.
 fn operations(
     run: &mut Run<'_>,
-    trial: &mut Trial,
-    stretch: &Intrusive,
+    observed: &mut Observed<'_>,
     used: Intruder,
 ) -> Result<u64, Error> {
+    let Observed { stretch, trial } = observed;
     let phase = &run.plan.phases[stretch.phase];
     if let Some(known) = run.calibration.intrusive(used.name()).get(&phase.name) {
         return Ok(*known);
@@ -54,7 +101,7 @@ fn operations(
     let find = |instance: &mut Instance| {
         used.instrument.operations(instance, phase, stretch.seeds.finding)
     };
-    let found = observed(run, trial, stretch.phase, used).and_then(|it| it.thawed(find));
+    let found = ready(run, trial, phase, used).and_then(|it| it.thawed(find));
     let found = found.or_else(|error| without_copy(trial, used, error).map(Err));
     match trial.keep_apart(found)? {
         None => Ok(0),
@@ -68,22 +115,26 @@ fn operations(
 }
 
 fn observe(
-    run: &mut Run<'_>,
-    trial: &mut Trial,
-    stretch: &Intrusive,
+    run: &Run<'_>,
+    observed: &mut Observed<'_>,
     used: Intruder,
     operations: u64,
 ) -> Result<(), Error> {
+    let Observed { stretch, trial } = observed;
     let phase = &run.plan.phases[stretch.phase];
-    let end = StretchEnd::Operations(operations);
-    let observe = |instance: &mut Instance| {
-        if used.instrument.own_server().is_some() {
-            // Nothing else has warmed it up.
-            instance.driver.stretch(end, stretch.seeds.finding)?;
+    let found = ready(run, trial, phase, used).map(drop);
+    let found = found.and_then(|()| match trial.copies.get_mut(used.name()) {
+        Some(copy) => {
+            let Copied { instance, warmed } = copy;
+            instance.thawed(|instance| {
+                warm_up_copy(run, instance, warmed, stretch, operations)?;
+                observe_on(instance, used.instrument, stretch, operations)
+            })
         }
-        observe_on(instance, used.instrument, end, stretch.seeds.observed)
-    };
-    let found = observed(run, trial, stretch.phase, used).and_then(|it| it.thawed(observe));
+        None => trial
+            .instance
+            .thawed(|instance| observe_on(instance, used.instrument, stretch, operations)),
+    });
     let found = found.or_else(|error| {
         let nothing = Some(without_copy(trial, used, error)?);
         Ok(Findings { nothing, ..Findings::default() })
@@ -95,66 +146,141 @@ fn observe(
     }
 }
 
-/// Whose work an instrument observes: the trial's server, or the instrument's own.
-fn observed<'a>(
-    run: &mut Run<'_>,
+/// The instance whose work an instrument observes, with the workload of the phase: the trial's
+/// server, or the instrument's own.
+fn ready<'a>(
+    run: &Run<'_>,
     trial: &'a mut Trial,
-    phase: usize,
+    phase: &Phase,
     used: Intruder,
 ) -> Result<&'a mut Instance, Error> {
-    match used.instrument.own_server() {
-        None => Ok(&mut trial.instance),
-        Some(own) => on_copy(run, trial, phase, used, own),
+    if used.instrument.own_server().is_none() {
+        return Ok(&mut trial.instance);
     }
+    let Some(copy) = trial.copies.get_mut(used.name()) else {
+        return Err(Error::Driver(trial.not_copied.clone().unwrap_or_default()));
+    };
+    let assignment = of_copy(run, phase)?;
+    let clients = assignment.script.connections() as usize;
+    copy.instance.thawed(|copy| {
+        if copy.connections.len() != clients {
+            copy.connect(clients as u32)?;
+        }
+        copy.compile(&assignment)
+    })?;
+    Ok(&mut copy.instance)
+}
+
+/// What a copy executes in a phase.
+fn of_copy(run: &Run<'_>, phase: &Phase) -> Result<Assignment, Error> {
+    let mut assignment = run.assignment(phase)?;
+    if !phase.script.has_named_roles() {
+        // Threads that wait for each other would wait longer than on a processor.
+        assignment.script.roles.iter_mut().for_each(|role| role.clients = 1);
+    }
+    Ok(assignment)
+}
+
+/// A copy has executed nothing but its own stretches. Workloads that write begin on equal tables
+/// everywhere: they are warmed up by as many operations as are observed.
+fn warm_up_copy(
+    run: &Run<'_>,
+    copy: &mut Instance,
+    warmed: &mut u64,
+    stretch: &Intrusive,
+    operations: u64,
+) -> Result<(), Error> {
+    let phase = &run.plan.phases[stretch.phase];
+    let tables = run.schema_of(phase)?.tables.iter();
+    let rows: u64 = tables.map(|table| table.rows * table.copy_names().count() as u64).sum();
+    let enough = match phase.script.writes() || copy.is_embedded() {
+        true => 0,
+        false => rows / ROWS_PER_OPERATION,
+    };
+    let (begun, mut part) = (Instant::now(), 0);
+    while part == 0 || *warmed < enough && begun.elapsed() < WARM_UP_SECONDS {
+        let seed = stretch.seeds.finding.wrapping_add(part);
+        copy.driver.stretch(StretchEnd::Operations(operations), seed)?;
+        *warmed += operations;
+        part += 1;
+    }
+    Ok(())
 }
 
 /// Executes a stretch on an instance that is thawed.
 fn observe_on(
     instance: &mut Instance,
     instrument: &dyn Instrument,
-    end: StretchEnd,
-    seed: u64,
+    stretch: &Intrusive,
+    operations: u64,
 ) -> Result<Findings, Error> {
     let mut found = Findings::default();
     let mut opened = [instrument.open(instance)?];
-    instruments::observe(&mut opened, &mut found, |_| instance.driver.stretch(end, seed))?;
+    let end = StretchEnd::Operations(operations);
+    instruments::observe(&mut opened, &mut found, |_| {
+        instance.driver.stretch(end, stretch.seeds.observed)
+    })?;
     Ok(found)
 }
 
-/// The copy of a trial's server that an instrument has for itself, frozen and with the workload of
-/// the phase: started from the template when it is first asked for, and ended with the trial.
-fn on_copy<'a>(
+/// Starts the copies that an instrument has for itself, if any, where they are not up yet: frozen,
+/// and each ended with its trial.
+fn with_copies<'a>(
     run: &mut Run<'_>,
-    trial: &'a mut Trial,
-    phase: usize,
+    observed: Vec<Observed<'a>>,
     used: Intruder,
-    own: OwnServer,
-) -> Result<&'a mut Instance, Error> {
-    let about = &run.plan.phases[phase];
-    let mut assignment = run.assignment(about)?;
-    if !about.script.has_named_roles() {
-        // Threads that wait for each other would wait longer than on a processor.
-        assignment.script.roles.iter_mut().for_each(|role| role.clients = 1);
-    }
-    let clients = assignment.script.connections();
-    if !trial.copies.contains_key(used.name()) {
-        let block = run.plan.blocks.iter().find(|block| block.index == trial.header.block);
-        let load = block.map_or(0, |block| block.load);
-        let folder = data::copy_for(run, trial.subject, load, used.name())?;
-        let mut copy = Instance::start_as(run, trial.subject, &folder, used.name(), own)?;
-        copy.connect(clients)?;
-        tables::warm(run, &mut copy)?;
-        copy.freeze()?;
-        trial.copies.insert(used.name(), copy);
-    }
-    let copy = trial.copies.get_mut(used.name());
-    let copy = copy.ok_or_else(|| Error::Driver("a copy of the server is gone".to_owned()))?;
-    copy.thawed(|copy| {
-        if copy.connections.len() != clients as usize {
-            copy.connect(clients)?;
+) -> Result<Vec<Observed<'a>>, Error> {
+    let Some(own) = used.instrument.own_server() else { return Ok(observed) };
+    let with_driver = |one: Observed<'a>| {
+        let trial = &one.trial;
+        let is_known = trial.copies.contains_key(used.name()) || trial.not_copied.is_some();
+        let driver = || Waiting::spawn_beside(run, trial.subject, used.name(), own);
+        let driver = (!is_known).then(driver);
+        (one, driver)
+    };
+    // By this thread, which outlives them.
+    let with_drivers: Vec<_> = observed.into_iter().map(with_driver).collect();
+    let shared = &*run;
+    let mut observed = side_by_side(with_drivers, at_once(1), |(mut one, driver)| {
+        let Some(driver) = driver else { return Ok(one) };
+        let phase = &shared.plan.phases[one.stretch.phase];
+        let started = driver.and_then(|driver| copied(shared, &one.trial, driver, phase, used));
+        match started {
+            Ok(instance) => {
+                one.trial.copies.insert(used.name(), Copied { instance, warmed: 0 });
+            }
+            Err(error) => {
+                one.trial.not_copied = Some(without_copy(&mut one.trial, used, error)?);
+            }
         }
-        copy.compile(&assignment)
+        Ok(one)
     })?;
+    let broken = observed.iter().find_map(|one| one.trial.not_copied.as_deref());
+    let is_first = run.calibration.intrusive(used.name()).is_empty();
+    if let (Some(reason), None, true) = (broken, run.options.counts, is_first) {
+        // Counts of two instruments are not compared.
+        run.warn(&format!("instructions are counted by single steps: {reason}"));
+        run.counts = Counts::by_steps();
+        observed.iter_mut().for_each(|one| one.trial.copies.clear());
+    }
+    Ok(observed)
+}
+
+/// A server for an instrument on a copy of the template.
+fn copied(
+    run: &Run<'_>,
+    trial: &Trial,
+    waiting: Waiting,
+    phase: &Phase,
+    used: Intruder,
+) -> Result<Instance, Error> {
+    let block = run.plan.blocks.iter().find(|block| block.index == trial.header.block);
+    let load = block.map_or(0, |block| block.load);
+    let folder = data::copy_for(run, trial.subject, load, used.name())?;
+    let mut copy = Instance::launch(run, waiting, &folder)?;
+    copy.connect(of_copy(run, phase)?.script.connections())?;
+    tables::warm(run, &mut copy)?;
+    copy.freeze()?;
     Ok(copy)
 }
 

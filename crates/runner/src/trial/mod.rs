@@ -39,7 +39,9 @@ pub(crate) struct Trial {
     /// What instruments found in stretches of their own, for the slices of the current phase.
     pub(crate) of_phase: OfPhase,
     /// Servers that instruments have for themselves, frozen between their stretches.
-    pub(crate) copies: BTreeMap<&'static str, Instance>,
+    pub(crate) copies: BTreeMap<&'static str, Copied>,
+    /// Why there is none, if one was to be started.
+    pub(crate) not_copied: Option<String>,
     /// Which tables were counted last, and their rows; none if anything may have written since.
     pub(crate) rows: Option<(Vec<String>, u64)>,
     /// Marks that every slice of this trial carries.
@@ -52,6 +54,13 @@ pub(crate) struct Trial {
     /// Schemas whose tables may lack indexes, with the index phase that failed: whatever else is
     /// to be done with these tables goes on without this subject.
     pub(crate) unindexed: BTreeMap<String, String>,
+}
+
+/// A server that an instrument has for itself.
+pub(crate) struct Copied {
+    pub(crate) instance: Instance,
+    /// Operations that have warmed it up.
+    pub(crate) warmed: u64,
 }
 
 /// What all slices of a phase have in common.
@@ -84,6 +93,7 @@ impl Trial {
             database_bytes: None,
             of_phase: OfPhase::default(),
             copies: BTreeMap::new(),
+            not_copied: None,
             rows: None,
             marks: Vec::new(),
             broken: None,
@@ -190,10 +200,9 @@ impl Trial {
         }
         self.instruments = OpenInstruments::default();
         for (_, copy) in std::mem::take(&mut self.copies) {
-            let folder = copy.data.clone();
-            if let Err(error) = copy.end() {
-                self.event("warning", &error.to_string(), None)?;
-            }
+            let folder = copy.instance.data.clone();
+            // Nobody reads what it leaves.
+            drop(copy);
             files::remove_folder(&folder)?;
         }
         let known = self.broken.is_some();
