@@ -15,6 +15,7 @@ mod builds;
 mod changed_bytes;
 mod concurrent;
 mod devtools;
+mod emulated;
 mod errors;
 mod explain;
 mod factors;

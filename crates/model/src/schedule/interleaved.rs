@@ -215,7 +215,8 @@ mod tests {
         let steps = steps(&plan, &plan.blocks[0], &[1000, 1000]);
         let pairs = steps.chunk_by(Step::goes_beside).filter(|group| group.len() > 1);
         let told: Vec<String> = pairs.map(|group| testing::told(&group[0])).collect();
-        assert_eq!(told.join(", "), "start 1, warm 1, discard 0, discard 0, end 1");
+        let expected = "start 1, warm 1, discard 0, observe 0, discard 0, observe 0, end 1";
+        assert_eq!(told.join(", "), expected);
     }
 
     #[test]

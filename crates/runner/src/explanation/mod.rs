@@ -3,7 +3,6 @@
 
 mod changes;
 mod sides;
-mod warm_up;
 
 pub(crate) use changes::{emulator, explain_changes, is_measured};
 pub(crate) use sides::{Asked, sides};

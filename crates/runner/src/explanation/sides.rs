@@ -1,11 +1,14 @@
 //! One subject under the emulator, with the calls of the task that serves its one connection.
 
-use super::{Amount, OPERATIONS, fitting, warm_up};
+use super::{Amount, OPERATIONS, fitting};
 use crate::{
     Error,
     block::template,
     host::files,
-    instruments::emulation::{self, Serving},
+    instruments::{
+        emulation::{self, Serving},
+        warm_up::warm_up,
+    },
     run::Run,
     server::{Instance, Waiting, data, tables},
 };
@@ -16,9 +19,13 @@ use model::{
     number::counted,
     plan::Phase,
 };
+use std::time::Duration;
 
 /// Counted operations take about as long as this, where nobody says how many there are.
 pub(super) const SECONDS: f64 = 30.0;
+
+/// A warm-up takes no longer than this, about.
+const WARM_UP: Duration = Duration::from_secs(120);
 
 /// One phase, and how many of its operations.
 #[derive(Debug, Clone, Copy)]
@@ -118,14 +125,13 @@ impl Served<'_> {
     fn counts(&mut self, run: &mut Run<'_>, asked: &Asked<'_>) -> Result<Side, Error> {
         let (label, phase, seed) = (self.label, self.phase, run.plan.experiment.seed);
         run.step(&format!("warming up {label} for {phase}"));
-        let tables = run.schema_of(asked.phase)?.tables.iter();
-        let rows = tables.map(|table| table.rows * table.copy_names().count() as u64).sum();
+        let enough = tables::operations_to_warm(run.schema_of(asked.phase)?);
         let mut before = 0;
         let mut batch = |operations: u64| {
             before += 1;
             Ok(self.batch(operations, seed.wrapping_add(before))?.instructions)
         };
-        let warmed = warm_up::warm_up(rows, &mut batch)?;
+        let warmed = warm_up(enough, WARM_UP, &mut batch)?;
         let operations = match asked.operations {
             Amount::Exactly(operations) => operations,
             Amount::Usual => fitting(SECONDS, warmed.seconds, OPERATIONS),

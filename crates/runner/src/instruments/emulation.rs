@@ -7,7 +7,9 @@
 //! follows the clock is counted too often per operation, because operations take longer: it is
 //! apart from the serving tasks' and never compared.
 
-use super::{Amount, Artefact, Findings, Instrument, Opened, Span, work_done};
+use super::{
+    Amount, Artefact, Findings, Instrument, Opened, Span, Warming, warm_up::warm_up, work_done,
+};
 use crate::{
     Error,
     ledger::Activity,
@@ -36,6 +38,8 @@ const SECONDS_MAX: f64 = 8.0;
 const OPERATIONS_MAX: f64 = 50_000.0;
 /// An embedded engine does enough in this time.
 const EMBEDDED_SECONDS: f64 = 0.25;
+/// A warm-up takes no longer than this, about.
+const WARM_UP: Duration = Duration::from_secs(20);
 /// After an answer the serving tasks go to sleep within this time.
 const REST: Duration = Duration::from_millis(20);
 
@@ -74,19 +78,26 @@ impl Instrument for Emulation {
     }
 
     fn open(&self, instance: &Instance) -> Result<Box<dyn Opened>, Error> {
-        let folder = instance.of_instrument.as_deref();
-        let folder = folder.ok_or_else(|| Error::Driver("no server is emulated".to_owned()))?;
-        let server = match instance.server {
-            Some(_) => Some(Counters::open(&folder.join(SERVER))?),
-            None => None,
+        Ok(Box::new(Open::on(instance)?))
+    }
+
+    /// A server that writes begins on equal tables everywhere: it is warmed up by as many operations
+    /// as are observed.
+    fn warm_up(&self, instance: &mut Instance, warming: &Warming<'_>) -> Result<u64, Error> {
+        let Warming { phase, enough, operations, seed } = *warming;
+        if phase.script.writes() || instance.is_embedded() {
+            instance.driver.stretch(StretchEnd::Operations(operations), seed)?;
+            return Ok(0);
+        }
+        let mut open = Open::on(instance)?;
+        let mut batch = |operations: u64| {
+            open.begin()?;
+            let seed = seed.wrapping_add(operations);
+            instance.driver.stretch(StretchEnd::Operations(operations), seed)?;
+            let done = open.read()?.server.since(&open.before.server);
+            Ok(instructions_of(&done, &open.foreground))
         };
-        Ok(Box::new(Open {
-            server,
-            driver: Counters::open(&folder.join(DRIVER))?,
-            foreground: instance.foreground.tasks.clone(),
-            driving: instance.connections.iter().map(|one| one.driver_task).collect(),
-            before: Both::default(),
-        }))
+        Ok(warm_up(enough, WARM_UP, &mut batch)?.warm_up.operations)
     }
 
     /// As many as the emulated server does in half of the time that a phase may take, because as
@@ -232,6 +243,22 @@ pub(crate) fn all_done(label: &str, work: &StretchReport) -> Result<(), Error> {
 }
 
 impl Open {
+    fn on(instance: &Instance) -> Result<Self, Error> {
+        let folder = instance.of_instrument.as_deref();
+        let folder = folder.ok_or_else(|| Error::Driver("no server is emulated".to_owned()))?;
+        let server = match instance.server {
+            Some(_) => Some(Counters::open(&folder.join(SERVER))?),
+            None => None,
+        };
+        Ok(Self {
+            server,
+            driver: Counters::open(&folder.join(DRIVER))?,
+            foreground: instance.foreground.tasks.clone(),
+            driving: instance.connections.iter().map(|one| one.driver_task).collect(),
+            before: Both::default(),
+        })
+    }
+
     fn read(&self) -> Result<Both, Error> {
         // The last answer is sent before its task waits for the next request.
         std::thread::sleep(REST);

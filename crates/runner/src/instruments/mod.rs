@@ -11,6 +11,7 @@ mod host_load;
 mod meter;
 mod sampler;
 mod stepper;
+pub(crate) mod warm_up;
 
 use crate::{
     Error,
@@ -68,11 +69,26 @@ pub(crate) trait Instrument: Sync {
         Ok(Ok(0))
     }
 
+    /// Brings its own server to the state in which it stays. Gives how many operations have read.
+    fn warm_up(&self, _: &mut Instance, _: &Warming<'_>) -> Result<u64, Error> {
+        Ok(0)
+    }
+
     /// How the server of its stretch is started, where it needs one of its own: on a copy of the
     /// template, beside the trial's server, which is frozen meanwhile.
     fn own_server(&self) -> Option<OwnServer> {
         None
     }
+}
+
+/// A stretch for which an instrument warms up its own server.
+pub(crate) struct Warming<'a> {
+    pub(crate) phase: &'a Phase,
+    /// Operations that read, which it still needs before anything is warm.
+    pub(crate) enough: u64,
+    /// Those of the stretch, on each connection.
+    pub(crate) operations: u64,
+    pub(crate) seed: u64,
 }
 
 /// Operations on each connection, or why there are none.

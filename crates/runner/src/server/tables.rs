@@ -4,6 +4,16 @@ use super::Instance;
 use crate::{Error, run::Run};
 use model::schema::{Schema, Table};
 
+/// Rows for each operation that warms up a server under emulation: a page has tens of rows, and is
+/// met several times then, which InnoDB's adaptive hash index waits for.
+const ROWS_PER_OPERATION: f64 = 5.0;
+
+/// Operations that read, after which a server that has just started executes as many instructions
+/// as it will.
+pub(crate) fn operations_to_warm(schema: &Schema) -> u64 {
+    (schema.tables.iter().map(Table::all_rows).sum::<f64>() / ROWS_PER_OPERATION) as u64
+}
+
 /// Names of all tables of a schema, copies and all.
 pub(crate) fn names(schema: &Schema) -> Vec<String> {
     schema.tables.iter().flat_map(Table::copy_names).collect()

@@ -3,7 +3,7 @@
 use crate::{
     Error,
     calibration::STATE,
-    instruments::{self, Findings, Instrument, Intruder},
+    instruments::{self, Findings, Instrument, Intruder, Warming},
     ledger::Activity,
     run::{Counts, Run},
     server::{
@@ -18,13 +18,6 @@ use model::{
     plan::Phase,
     schedule::Intrusive,
 };
-use std::time::{Duration, Instant};
-
-/// Rows of the tables for each operation that warms up a server of an instrument's own: a page has
-/// tens of rows, and is met several times then, which InnoDB's adaptive hash index waits for.
-const ROWS_PER_OPERATION: u64 = 5;
-/// No part of such a warm-up is begun after this time.
-const WARM_UP_SECONDS: Duration = Duration::from_secs(20);
 
 /// A stretch of one subject.
 pub(crate) struct Observed<'a> {
@@ -127,7 +120,11 @@ fn observe(
         Some(copy) => {
             let Copied { instance, warmed } = copy;
             instance.thawed(|instance| {
-                warm_up_copy(run, instance, warmed, stretch, operations)?;
+                let enough = tables::operations_to_warm(run.schema_of(phase)?);
+                let enough = enough.saturating_sub(*warmed);
+                let seed = stretch.seeds.finding;
+                let warming = Warming { phase, enough, operations, seed };
+                *warmed += used.instrument.warm_up(instance, &warming)?;
                 observe_on(instance, used.instrument, stretch, operations)
             })
         }
@@ -179,32 +176,6 @@ fn of_copy(run: &Run<'_>, phase: &Phase) -> Result<Assignment, Error> {
         assignment.script.roles.iter_mut().for_each(|role| role.clients = 1);
     }
     Ok(assignment)
-}
-
-/// A copy has executed nothing but its own stretches. Workloads that write begin on equal tables
-/// everywhere: they are warmed up by as many operations as are observed.
-fn warm_up_copy(
-    run: &Run<'_>,
-    copy: &mut Instance,
-    warmed: &mut u64,
-    stretch: &Intrusive,
-    operations: u64,
-) -> Result<(), Error> {
-    let phase = &run.plan.phases[stretch.phase];
-    let tables = run.schema_of(phase)?.tables.iter();
-    let rows: u64 = tables.map(|table| table.rows * table.copy_names().count() as u64).sum();
-    let enough = match phase.script.writes() || copy.is_embedded() {
-        true => 0,
-        false => rows / ROWS_PER_OPERATION,
-    };
-    let (begun, mut part) = (Instant::now(), 0);
-    while part == 0 || *warmed < enough && begun.elapsed() < WARM_UP_SECONDS {
-        let seed = stretch.seeds.finding.wrapping_add(part);
-        copy.driver.stretch(StretchEnd::Operations(operations), seed)?;
-        *warmed += operations;
-        part += 1;
-    }
-    Ok(())
 }
 
 /// Executes a stretch on an instance that is thawed.

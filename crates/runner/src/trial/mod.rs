@@ -59,7 +59,7 @@ pub(crate) struct Trial {
 /// A server that an instrument has for itself.
 pub(crate) struct Copied {
     pub(crate) instance: Instance,
-    /// Operations that have warmed it up.
+    /// Operations that have warmed it up by reading.
     pub(crate) warmed: u64,
 }
 

@@ -1,0 +1,97 @@
+//! Servers under emulation: counts of any version, and what follows where one cannot be emulated.
+
+use crate::lab::{Lab, text};
+use std::{
+    os::unix::fs::PermissionsExt,
+    path::PathBuf,
+    process::{Command, Output},
+};
+
+const MINE: &str = "question = \"How many instructions?\"\nworkloads = [\"point-query\", \"insert\"]\n\
+                    rows = 2000\nblocks = 1\nrounds = 1\nslice_seconds = 0.1\n\
+                    warmup_seconds = 0.05\n[factors]\n";
+
+/// The end of a counter of the serving task in each slice of a phase.
+fn counters(lab: &Lab, phase: &str, counter: &str) -> Vec<f64> {
+    let slices = lab.slices().into_iter().filter(|slice| slice["phase"] == phase);
+    let of_slice = slices.flat_map(|slice| slice["readings"].as_array().unwrap().clone());
+    let own = of_slice.filter(|one| one["scope"] == "foreground" && one["counter"] == counter);
+    own.map(|reading| reading["end"].as_f64().unwrap()).collect()
+}
+
+/// Postgres before 16 works in its signal handlers, whose stacks QEMU 7.2 does not align.
+#[test]
+fn old_and_new_servers_are_counted_over_many_operations() {
+    let lab = Lab::new();
+    lab.write("mine.toml", &format!("{MINE}build = [\"postgres@11\", \"postgres@18\"]\n"));
+    let output = lab.run(&["run", "mine.toml", "--counts", "emulated", "--progress", "none"]);
+    let said = text(&output.stderr);
+    if said.contains("there is no `qemu-x86_64`") {
+        println!("skipped: {said}");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    for (phase, range) in [("point-query", 25_000.0..75_000.0), ("insert", 50_000.0..300_000.0)] {
+        let instructions = counters(&lab, phase, "emulated_user_instructions");
+        let operations = counters(&lab, phase, "emulated_operations");
+        assert_eq!((instructions.len(), operations.len()), (2, 2), "{phase}: {said}");
+        for (instructions, operations) in instructions.iter().zip(&operations) {
+            let each = instructions / operations;
+            assert!(*operations >= 50.0 && range.contains(&each), "{phase}: {operations} {each}");
+        }
+    }
+}
+
+/// A `qemu-x86_64` in a folder of its own that everybody can enter, which emulates all programs
+/// but `postgres`; none where there is no emulator.
+fn refusing(lab: &Lab) -> Option<PathBuf> {
+    let found = Command::new("sh").args(["-c", "command -v qemu-x86_64"]).output().unwrap();
+    let emulator = text(&found.stdout).trim().to_owned();
+    if emulator.is_empty() {
+        println!("skipped: there is no `qemu-x86_64`");
+        return None;
+    }
+    let script = lab.write(
+        "qemu-x86_64",
+        &format!(
+            "#!/bin/sh\ncase \"$*\" in */bin/postgres*) echo not here >&2; exit 1;; esac\n\
+             exec {emulator} \"$@\"\n"
+        ),
+    );
+    let open = |path: &std::path::Path| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    };
+    open(&script);
+    open(script.parent().unwrap());
+    Some(script.parent().unwrap().to_owned())
+}
+
+#[test]
+fn all_servers_are_stepped_if_one_cannot_be_emulated() {
+    let lab = Lab::new();
+    let Some(folder) = refusing(&lab) else { return };
+    lab.write("mine.toml", &format!("{MINE}build = [\"sqlite\", \"postgres@18\"]\n"));
+    let run = |counts: &[&str]| -> Output {
+        let words = ["run", "mine.toml", "--only", "point-query", "--progress", "plain"];
+        let mut command = lab.command(&[&words[..], counts].concat());
+        let path = std::env::var("PATH").unwrap();
+        command.env("PATH", format!("{}:{path}", folder.display())).output().unwrap()
+    };
+    let output = run(&[]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    if !counters(&lab, "point-query", "user_instructions").is_empty() {
+        println!("skipped: this host has hardware counters");
+        return;
+    }
+    assert!(said.contains("instructions are counted by single steps: "), "{said}");
+    assert!(said.contains("not here"), "{said}");
+    assert_eq!(counters(&lab, "point-query", "emulated_user_instructions"), []);
+    assert_eq!(counters(&lab, "point-query", "stepped_user_instructions").len(), 1, "{said}");
+    // What is asked for stays, and the rest of the run is unharmed.
+    std::fs::remove_dir_all(lab.path("dbdyno-results")).unwrap();
+    let output = run(&["--counts", "emulated"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert_eq!(counters(&lab, "point-query", "stepped_user_instructions"), []);
+    assert_eq!(lab.slices().len(), 2 + 2, "measured and discarded");
+}
