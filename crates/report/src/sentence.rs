@@ -29,9 +29,13 @@ pub(crate) struct Label {
     pub(crate) full: String,
 }
 
-/// The sentences of all variants. Where variants are numbered, each base is named once above its
-/// variants, and every number is explained.
-pub(crate) fn answers(comparison: &Comparison, labels: &[Label]) -> Vec<String> {
+/// The sentences of some variants; `labels` are those of all. Where variants are numbered, each base
+/// is named once above its variants, and every number is explained.
+pub(crate) fn answers(
+    comparison: &Comparison,
+    labels: &[Label],
+    wanted: &dyn Fn(&str) -> bool,
+) -> Vec<String> {
     let listed = labels.iter().any(|label| label.short != label.full.trim_matches('`'));
     let mut said = Vec::new();
     let mut above: Option<String> = None;
@@ -39,7 +43,8 @@ pub(crate) fn answers(comparison: &Comparison, labels: &[Label]) -> Vec<String> 
         let index = comparison.subjects.iter().position(|known| known == subject);
         index.and_then(|index| labels.get(index)).map_or("", |label| label.full.as_str())
     };
-    for (subject, label) in comparison.subjects.iter().zip(labels) {
+    let all = comparison.subjects.iter().zip(labels);
+    for (subject, label) in all.filter(|(subject, _)| wanted(subject)) {
         let is_base = comparison.bases.contains(subject);
         let broken = status::broken(comparison, subject);
         let overall = comparison.overall(subject, THROUGHPUT);

@@ -108,7 +108,7 @@ fn head(comparison: &Comparison, details: &Details, labels: &[Label], document: 
     let question = [&comparison.question, &comparison.experiment];
     let title = question.into_iter().find(|text| !text.is_empty());
     document.heading(1, title.map_or("", String::as_str));
-    let answers = sentence::answers(comparison, labels);
+    let answers = sentence::answers(comparison, labels, &|_| true);
     answers.into_iter().for_each(|answer| document.paragraph(answer));
     document.paragraph(origin(comparison, details));
     servers(details).into_iter().for_each(|said| document.paragraph(said));

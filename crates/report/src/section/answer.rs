@@ -4,7 +4,9 @@ use super::Section;
 use crate::{
     document::{Column, Document, Item, Row, Table, TableCell},
     inputs::Inputs,
-    number, status,
+    number,
+    sentence::{Label, answers},
+    status,
     words::{self, Basis, Standing, THROUGHPUT},
 };
 use analysis::{Comparison, PhaseResult, geometric_mean};
@@ -12,15 +14,6 @@ use model::metric::{Better, RATE_MARGIN};
 
 /// Variants of a base that get sentences and rows of their own; more become columns.
 const FEW: usize = 3;
-
-/// Costs that the sentence may name, the most precise first, with their words.
-const COSTS: [(&str, &str); 5] = [
-    ("foreground_user_instructions_per_op", "user instructions per operation"),
-    ("server_user_instructions_per_op", "user instructions per operation"),
-    ("server_cpu_us_per_op", "CPU time per operation"),
-    ("host_cpu_us_per_op", "CPU time of the whole host per operation"),
-    ("host_cpu_percent_per_op", "CPU time of the whole host per operation"),
-];
 
 pub(super) const SECTION: Section = Section { name: "answer", write };
 
@@ -34,7 +27,7 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
     let compared = inputs.compared();
     for (base, variants) in inputs.families() {
         if variants.len() <= FEW {
-            variants.iter().for_each(|subject| sentence(comparison, subject, document));
+            sentences(comparison, &variants, document);
         } else {
             extremes(comparison, base, &variants, document);
             means(inputs, base, &variants, document);
@@ -57,44 +50,13 @@ fn ratios(phases: &[&PhaseResult], subject: &str, metric: &str) -> Vec<f64> {
     cells.filter_map(|cell| cell.ratio).collect()
 }
 
-fn sentence(comparison: &Comparison, subject: &str, document: &mut Document) {
-    let phases = comparison.counted();
-    let found = ratios(&phases, subject, THROUGHPUT);
-    let broken = status::broken(comparison, subject);
-    let Some(mean) = geometric_mean(&found) else {
-        document.paragraph(match broken.as_str() {
-            "" => format!("`{subject}` has no test in common with its base."),
-            broken => format!("`{subject}` {broken}: nothing of it can be compared."),
-        });
-        return;
-    };
-    let base = phases.iter().find_map(|p| p.cell(subject, THROUGHPUT)?.base.as_deref());
-    let (low, high) = bounds(&found);
-    let mut text = format!(
-        "`{subject}` reaches {}x the throughput of `{}`: geometric mean of {} of {}, from {} to \
-         {}.",
-        number::ratio(mean),
-        base.unwrap_or("its base"),
-        found.len(),
-        words::tests(phases.len()),
-        number::ratio(low),
-        number::ratio(high),
-    );
-    if let Some(ends) = comparison.mean_interval(subject, THROUGHPUT) {
-        text.push_str(&format!(" The mean has the {}.", words::interval(ends)));
-    }
-    let cost = COSTS.iter().find_map(|(metric, what)| {
-        let found = ratios(&phases, subject, metric);
-        Some((geometric_mean(&found)?, words::tests(found.len()), what))
-    });
-    if let Some((mean, count, what)) = cost {
-        let ratio = number::ratio(mean);
-        text.push_str(&format!(" It needs {ratio}x the {what} (mean of {count})."));
-    }
-    if !broken.is_empty() {
-        text.push_str(&format!(" It {broken}."));
-    }
-    document.paragraph(text);
+/// The sentences of these variants, as a terminal has them.
+fn sentences(comparison: &Comparison, variants: &[&str], document: &mut Document) {
+    let all = comparison.subjects.iter();
+    let labels: Vec<Label> =
+        all.map(|name| Label { short: name.clone(), full: format!("`{name}`") }).collect();
+    let said = answers(comparison, &labels, &|subject| variants.contains(&subject));
+    said.into_iter().for_each(|line| document.paragraph(line));
 }
 
 fn bounds(values: &[f64]) -> (f64, f64) {
