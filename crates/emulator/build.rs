@@ -1,5 +1,5 @@
-//! Compiles the plugin of the emulator as shared objects, one for each version of its interface, and
-//! what is preloaded into servers.
+//! Compiles the plugin of the emulator as shared objects, one for each version of its interface,
+//! and what is preloaded into servers.
 
 #![allow(clippy::print_stdout, reason = "this is how a build script talks to cargo")]
 

@@ -7,7 +7,7 @@ use std::{
     process::{Command, Output},
 };
 
-const MINE: &str = "question = \"How many instructions?\"\nworkloads = [\"point-query\", \"insert\"]\n\
+const MINE: &str = "question = \"How many?\"\nworkloads = [\"point-query\", \"insert\"]\n\
                     rows = 2000\nblocks = 1\nrounds = 1\nslice_seconds = 0.1\n\
                     warmup_seconds = 0.05\n[factors]\n";
 

@@ -29,8 +29,8 @@ pub(crate) struct Label {
     pub(crate) full: String,
 }
 
-/// The sentences of some variants; `labels` are those of all. Where variants are numbered, each base
-/// is named once above its variants, and every number is explained.
+/// The sentences of some variants; `labels` are those of all. Where variants are numbered, each
+/// base is named once above its variants, and every number is explained.
 pub(crate) fn answers(
     comparison: &Comparison,
     labels: &[Label],

@@ -42,6 +42,7 @@ mod stop;
 mod testing;
 mod trial;
 mod verify;
+mod warm_up;
 
 pub use error::Error;
 pub use execute::execute;

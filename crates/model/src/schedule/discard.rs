@@ -15,10 +15,10 @@ use std::collections::{BTreeMap, BTreeSet};
 /// met a page without an entry, as is likely where 14 accesses per page are the mean and about 8
 /// are needed. At 21 it is one in thousands.
 const PER_ROW: f64 = 0.3;
-/// The same at the least, where earlier phases of the block have read through the same indexes: for
-/// what is this phase's own, such as plans, the pages of other columns, and the entries of the hash
-/// index, which ranges make anew. A range of 100 rows of MySQL 5.6, of 150,000 rows, executed 255,000
-/// to 265,000 instructions before 16,000 of them were done, and 249,500 from then on.
+/// The same at the least, where earlier phases of the block have read through the same indexes:
+/// for what is this phase's own, such as plans, the pages of other columns, and the entries of the
+/// hash index, which ranges make anew. A range of 100 of 150,000 rows cost MySQL 5.6 255,000 to
+/// 265,000 instructions before 16,000 of them were done, and 249,500 from then on.
 const PER_ROW_AGAIN: f64 = 0.1;
 /// The same, at least and at most, in slices' worth of work. On a slow host slices have few
 /// operations; what the state of a server is must not follow from that before long.

@@ -198,8 +198,8 @@ impl Step {
         }
     }
 
-    /// Whether the next step does the same for another subject, and no time of both is measured: they
-    /// may be executed at the same time.
+    /// Whether the next step does the same for another subject, and no time of both is measured:
+    /// they may be executed at the same time.
     pub fn goes_beside(&self, next: &Step) -> bool {
         match (self, next) {
             (Step::Start(_), Step::Start(_))

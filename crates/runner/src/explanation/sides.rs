@@ -5,12 +5,10 @@ use crate::{
     Error,
     block::template,
     host::files,
-    instruments::{
-        emulation::{self, Serving},
-        warm_up::warm_up,
-    },
+    instruments::emulation::{self, Serving},
     run::Run,
     server::{Instance, Waiting, data, tables},
+    warm_up::warm_up,
 };
 use emulator::Names;
 use model::{

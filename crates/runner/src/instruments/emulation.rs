@@ -7,14 +7,13 @@
 //! follows the clock is counted too often per operation, because operations take longer: it is
 //! apart from the serving tasks' and never compared.
 
-use super::{
-    Amount, Artefact, Findings, Instrument, Opened, Span, Warming, warm_up::warm_up, work_done,
-};
+use super::{Amount, Artefact, Findings, Instrument, Opened, Span, Warming, work_done};
 use crate::{
     Error,
     ledger::Activity,
     run::{Counts, Run},
     server::{Instance, OwnServer, Wrapper},
+    warm_up::warm_up,
 };
 use emulator::{Calls, Counters, Emulator, Snapshot, Thread};
 use fs_err as fs;
@@ -81,8 +80,8 @@ impl Instrument for Emulation {
         Ok(Box::new(Open::on(instance)?))
     }
 
-    /// A server that writes begins on equal tables everywhere: it is warmed up by as many operations
-    /// as are observed.
+    /// A server that writes begins on equal tables everywhere: it is warmed up by as many
+    /// operations as are observed.
     fn warm_up(&self, instance: &mut Instance, warming: &Warming<'_>) -> Result<u64, Error> {
         let Warming { phase, enough, operations, seed } = *warming;
         if phase.script.writes() || instance.is_embedded() {

@@ -11,7 +11,6 @@ mod host_load;
 mod meter;
 mod sampler;
 mod stepper;
-pub(crate) mod warm_up;
 
 use crate::{
     Error,

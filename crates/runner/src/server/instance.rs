@@ -80,8 +80,8 @@ impl Waiting {
         Self::spawn_as(run, subject, Named { label, build, config, wrapper })
     }
 
-    /// The driver of another server of the subject, in a wrapper. `name` tells it from the subject's
-    /// own.
+    /// The driver of another server of the subject, in a wrapper. `name` tells it from the
+    /// subject's own.
     pub(crate) fn spawn_beside(
         run: &Run<'_>,
         subject: usize,
