@@ -5,14 +5,15 @@
 //! - Loading takes a second per 80,000 rows. It happens once per subject and load, and so do an
 //!   initialization, a start that tries the statements, and the start that loads.
 //! - A fresh start takes 2 seconds and the time to copy the folder, its log included, at 300 MB/s.
-//!   A server starts twice: instructions are counted on a copy of its own.
+//!   It starts twice: instructions are counted on a copy of its own under emulation, which takes
+//!   8 seconds more.
 //! - How long slices are, what is discarded before them and what follows is in
 //!   [`model::schedule`], whose steps are added up here. Thawing takes 0.1 seconds, a drain one.
 //! - Two subjects start, warm up and stop at the same time.
 //! - A base reads 8,000 operations per second, which tells how many are discarded.
-//! - An embedded engine starts at once, drains nothing, reads faster and is stepped through sooner.
-//! - A measured phase is stepped through for four slices, of 2 to 8 seconds, and a second beside,
-//!   as on a host without hardware counters.
+//! - An embedded engine starts at once, drains nothing, reads faster and is counted sooner.
+//! - The instructions of a measured phase are counted for four slices, of 2 to 8 seconds, and the
+//!   server is warmed up for six before, as on a host without hardware counters.
 //! - What a phase takes whose roles or indexes say when it ends, and the rows that it leaves, is in
 //!   `growth`.
 //! - A subject keeps a template per load and one copy, each with its log, where the configuration
@@ -49,30 +50,34 @@ struct Engine {
     start_seconds: f64,
     /// Copies that a block starts.
     copies: f64,
+    /// What the start of the second one takes longer.
+    emulated_start_seconds: f64,
     drain_seconds: f64,
     reads_per_second: f64,
-    /// The longest that a phase is stepped through, seconds.
-    stepping_seconds_max: f64,
-    beside_stepping_seconds: f64,
+    /// The longest that a phase is counted, seconds.
+    counting_seconds_max: f64,
+    before_counting_seconds: f64,
 }
 
 const SERVER: Engine = Engine {
     start_seconds: 2.0,
     copies: 2.0,
+    emulated_start_seconds: 8.0,
     drain_seconds: 1.0,
     reads_per_second: 8_000.0,
-    stepping_seconds_max: f64::INFINITY,
-    beside_stepping_seconds: 1.0,
+    counting_seconds_max: f64::INFINITY,
+    before_counting_seconds: 6.0,
 };
 
 /// An engine inside the driver.
 const EMBEDDED: Engine = Engine {
     start_seconds: 0.2,
     copies: 1.0,
+    emulated_start_seconds: 0.5,
     drain_seconds: 0.0,
     reads_per_second: 30_000.0,
-    stepping_seconds_max: 0.5,
-    beside_stepping_seconds: 0.2,
+    counting_seconds_max: 0.5,
+    before_counting_seconds: 0.4,
 };
 
 /// The cost of a plan whose other parts are complete.
@@ -151,14 +156,14 @@ impl Costs<'_> {
         match step {
             Step::Start(subject) => {
                 engine.copies * (engine.start_seconds + self.copy_seconds(*subject))
+                    + engine.emulated_start_seconds
             }
             Step::Settle { phase, .. } => self.plan.phases[*phase].seconds + engine.drain_seconds,
             Step::Intrusive(stretch) => {
                 let phase = &self.plan.phases[stretch.phase];
-                let stepping = phase.stepping_seconds().min(engine.stepping_seconds_max);
                 self.length(stretch.phase, stretch.warmup)
-                    + stepping
-                    + engine.beside_stepping_seconds
+                    + phase.stepping_seconds().min(engine.counting_seconds_max)
+                    + engine.before_counting_seconds
             }
             Step::Discard(slice) | Step::Slice(slice) => {
                 let drain = match slice.after {
