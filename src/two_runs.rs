@@ -4,7 +4,10 @@
 use crate::comparison::observed_in;
 use analysis::{Comparison, Design};
 use anyhow::{bail, ensure};
-use model::plan::{Phase, Plan};
+use model::{
+    number::counted,
+    plan::{Phase, Plan},
+};
 use std::collections::BTreeMap;
 use store::{Results, RunInfo, Selection, StoredSlice, StoredTrial};
 
@@ -36,9 +39,14 @@ pub(crate) fn compare(results: &Results, base: &str, new: &str) -> anyhow::Resul
         0..120 => format!("{minutes} min"),
         _ => format!("{} h", minutes / 60),
     };
-    let design = Design { subjects, ..Design::of(&base.plan) };
+    // The looks of one run are none at the other.
+    let design = Design { subjects, looks: Vec::new(), ..Design::of(&base.plan) };
+    let blocks = base.blocks().min(new.blocks());
+    let left_out = [&base, &new].map(|side| (side.blocks() - blocks, side.info.id.clone()));
     let mut slices = base.slices;
     slices.append(&mut new.slices);
+    // What has no pair would be in the values and not in the ratios.
+    slices.retain(|stored| stored.slice.block < blocks);
     let mut comparison = analysis::compare(&observed_in(&design, &slices), &design);
     let headers = || base.trials.iter().chain(&new.trials).map(|trial| &trial.header);
     let of_base = |subject: &str| base.trials.iter().any(|one| one.header.subject == subject);
@@ -46,6 +54,12 @@ pub(crate) fn compare(results: &Results, base: &str, new: &str) -> anyhow::Resul
     comparison.warnings.extend(analysis::same_binaries(headers(), &run));
     comparison.builds = analysis::build_differences(headers());
     comparison.runs = vec![base_id, new_id];
+    for (more, run) in left_out.into_iter().filter(|(more, _)| *more > 0) {
+        let more = counted(u64::from(more), "block");
+        comparison.warnings.push(format!(
+            "the last {more} of {run} left out: blocks of two runs are paired in their order"
+        ));
+    }
     comparison.warnings.push(format!(
         "the runs began {apart} apart, not side by side: what changed on the host in between \
          counts as a change of the variant"
@@ -64,6 +78,11 @@ impl Side {
         let slices = results.slices(&Selection::Run(info.id.clone()))?.slices;
         let trials = results.trials(&info.id)?;
         Ok(Self { info, plan, slices, trials })
+    }
+
+    /// How many blocks it has, the last of them perhaps in part.
+    fn blocks(&self) -> u32 {
+        self.slices.iter().map(|stored| stored.slice.block + 1).max().unwrap_or(0)
     }
 
     fn variants(&self) -> Vec<Variant> {

@@ -47,6 +47,18 @@ fn a_run_is_compared_with_an_earlier_one() {
     assert!((value(first) - base).abs() < 1e-9 * base);
     assert!(json.contains("not side by side"), "{json}");
 
+    // Only what has a pair counts, in values and ratios.
+    lab.write("again.toml", &experiment(2000, "point-query").replace("blocks = 4", "blocks = 2"));
+    lab.succeed(&["run", "again.toml", "--counts", "none", "--progress", "none"]);
+    let short = self::runs(&lab).pop().unwrap();
+    let json = lab.succeed(&["compare", first, &short, "--format", "json"]);
+    let found: serde_json::Value = serde_json::from_str(&json).unwrap();
+    let rate = &found["comparisons"][0];
+    assert_eq!(rate["blocks"], 2, "{rate}");
+    let ratio = rate["value"].as_f64().unwrap() / rate["base_value"].as_f64().unwrap();
+    assert!((rate["ratio"].as_f64().unwrap() / ratio - 1.0).abs() < 0.2, "{rate}");
+    assert!(json.contains(&format!("the last 2 blocks of {first} left out")), "{json}");
+
     let refused = |words: &[&str], reason: &str| {
         let output = lab.run(words);
         let said = text(&output.stderr);

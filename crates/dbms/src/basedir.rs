@@ -88,7 +88,11 @@ fn ask_version(program: &Program, user: Option<ServerUser>) -> Result<String> {
     words.push("--version".to_owned());
     let answer = client::ask(&words, &program.environment, user)?;
     if answer.trim().is_empty() {
-        let found = "a program that does not report its version".to_owned();
+        // Most often a library that it needs is missing.
+        let found = match client::complaint(&words, &program.environment, user)? {
+            Some(line) => format!("a program that does not start: {line}"),
+            None => "a program that does not report its version".to_owned(),
+        };
         let wanted = "a server".to_owned();
         return Err(Error::OtherBuild { binary: program.binary.clone(), found, wanted });
     }
@@ -171,5 +175,24 @@ mod tests {
         fs::create_dir_all(&path).unwrap();
         let message = refusal("mariadb", &path);
         assert!(message.ends_with("is missing; name the folder that holds `bin`"), "{message}");
+    }
+
+    #[test]
+    fn a_build_that_does_not_start_is_refused_with_its_own_words() {
+        use std::os::unix::fs::PermissionsExt;
+        let folder = tempfile::tempdir().unwrap();
+        let binary = folder.path().join("postgres");
+        let check = |script: &str, expected: &str| {
+            fs::write(&binary, format!("#!/bin/sh\n{script}\n")).unwrap();
+            fs::set_permissions(&binary, std::fs::Permissions::from_mode(0o755)).unwrap();
+            let (loader, environment) = (Vec::new(), Vec::new());
+            let program = Program { binary: binary.clone(), loader, environment };
+            let found = ask_version(&program, None).map_err(|error| error.to_string());
+            let found = found.unwrap_or_else(|message| message);
+            assert!(found.contains(expected), "{found}");
+        };
+        check("echo postgres 18", "postgres 18");
+        check("echo libssl.so.1.1: not found >&2; exit 127", "does not start: libssl.so.1.1: not");
+        check("exit 1", "does not report its version");
     }
 }

@@ -72,6 +72,17 @@ pub(crate) fn ask(
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
+/// Executes a server's program as [`ask`] does; the last line of its complaint, if it has any.
+pub(crate) fn complaint(
+    words: &[String],
+    environment: &[(String, String)],
+    user: Option<ServerUser>,
+) -> Result<Option<String>> {
+    let output = prepared(words, environment, user)?.output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    Ok(said.lines().rfind(|line| !line.trim().is_empty()).map(str::to_owned))
+}
+
 /// Executes a server's program as [`ask`] does; whether it succeeded.
 pub(crate) fn succeeds(
     words: &[String],

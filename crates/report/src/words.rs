@@ -43,7 +43,7 @@ pub(crate) fn long_title(metric: &Metric) -> String {
 /// The legend of [`symbol`].
 pub(crate) const SIGNS: &str = "▼ worse, ▲ better by more than the margin; ▾ worse, ▴ better by an \
     open size; ≈ small change, = equivalent (within the margin); △ more instructions per \
-    operation; ? inconclusive.";
+    operation; ? inconclusive; × not judged, because the host was disturbed.";
 
 /// Colors of a terminal, as the parameter of its escape sequence.
 pub(crate) const RED: &str = "31";
@@ -57,7 +57,7 @@ pub(crate) fn terminal_color(sign: &str) -> &'static str {
         "▼" | "▾" => RED,
         "▲" | "▴" => GREEN,
         "△" => YELLOW,
-        "?" => DIM,
+        "?" | "×" => DIM,
         _ => "",
     }
 }
@@ -75,7 +75,8 @@ pub(crate) fn symbol(verdict: Verdict) -> &'static str {
         Verdict::Inconclusive => "?",
         Verdict::CodeCost => "△",
         Verdict::Unreplicated => "°",
-        Verdict::Base | Verdict::Invalid | Verdict::Unassessed => "",
+        Verdict::Invalid => "×",
+        Verdict::Base | Verdict::Unassessed => "",
     }
 }
 

@@ -98,7 +98,7 @@ fn operations(
     let found = found.or_else(|error| without_copy(trial, used, error).map(Err));
     match trial.keep_apart(found)? {
         None => Ok(0),
-        Some(Err(reason)) => not_counted(trial, phase, used, &reason).map(|()| 0),
+        Some(Err(reason)) => not_counted(run, trial, phase, used, &reason).map(|()| 0),
         Some(Ok(operations)) => {
             run.calibration.intrusive(used.name()).insert(phase.name.clone(), operations);
             run.writer.note_state(STATE, &run.calibration)?;
@@ -138,7 +138,9 @@ fn observe(
     });
     match trial.keep_apart(found)? {
         None => Ok(()),
-        Some(Findings { nothing: Some(reason), .. }) => not_counted(trial, phase, used, &reason),
+        Some(Findings { nothing: Some(reason), .. }) => {
+            not_counted(run, trial, phase, used, &reason)
+        }
         Some(found) => trial.keep_for_phase(found),
     }
 }
@@ -265,13 +267,16 @@ fn without_copy(trial: &mut Trial, used: Intruder, error: Error) -> Result<Strin
     Ok(error.to_string())
 }
 
-/// Notes in the record that an instrument found nothing of a phase, and why.
+/// Says and notes in the record that an instrument found nothing of a phase, and why.
 fn not_counted(
+    run: &Run<'_>,
     trial: &mut Trial,
     phase: &Phase,
     used: Intruder,
     reason: &str,
 ) -> Result<(), Error> {
-    let message = format!("`{}` is not counted by {}: {reason}", phase.name, used.name());
+    let (subject, phase) = (&trial.header.subject, &phase.name);
+    let message = format!("`{phase}` of `{subject}` is not counted by {}: {reason}", used.name());
+    run.warn(&message);
     trial.event("warning", &message, None)
 }
