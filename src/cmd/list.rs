@@ -226,7 +226,11 @@ fn binaries<'a>(headers: impl Iterator<Item = &'a TrialHeader>) -> String {
     let mut said: Vec<String> = Vec::new();
     for header in headers {
         let version = &header.server_version;
-        let one = format!("{}: {version} binary {}", header.subject, header.short_sha256());
+        let binary = match header.short_sha256() {
+            "" => String::new(),
+            short => format!(" binary {short}"),
+        };
+        let one = format!("{}: {version}{binary}", header.subject);
         if !said.contains(&one) {
             said.push(one);
         }

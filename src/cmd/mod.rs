@@ -105,6 +105,11 @@ pub(crate) fn explained(error: clap::Error) -> clap::Error {
         return error;
     };
     let hint = match Catalog::embedded().and_then(|catalog| catalog.experiments()) {
+        Ok(shipped)
+            if name.starts_with("verify-") && shipped.iter().any(|one| one.name == *name) =>
+        {
+            format!("; to check what its workloads do, use `dbdyno verify {name}`")
+        }
         Ok(shipped) if name.ends_with(".toml") || shipped.iter().any(|one| one.name == *name) => {
             format!("; to run an experiment, use `dbdyno run {}`", shell::quoted(name))
         }

@@ -65,7 +65,7 @@ struct Arguments {
     keep_data: bool,
     /// Measure until every verdict is decided, or until this time for loading and measuring is
     /// spent, such as `10m` or `2h`. Decided tests are measured no further
-    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    #[arg(long, value_name = "TIME", value_parser = time)]
     budget: Option<Duration>,
     /// Explain changes in instructions by function after the last block, the largest first, and
     /// COUNT of them at most, or `all`. Not part of a budget. See `dbdyno explain`
@@ -92,6 +92,12 @@ struct Arguments {
 
 /// Changes that are explained where nobody says how many: each takes some minutes.
 const EXPLAINED: &str = "3";
+
+/// A time with its unit.
+fn time(text: &str) -> Result<Duration, String> {
+    let expected = |_| "a time such as `10m` or `2h` is expected".to_owned();
+    humantime::parse_duration(text).map_err(expected)
+}
 
 /// A number of changes, or all.
 fn most(text: &str) -> Result<usize, String> {

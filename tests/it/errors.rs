@@ -312,7 +312,7 @@ const WORKLOADS: &[Workload] = &[
         schema: "sbtest",
         op: "sql = \"SELECT c FROM {table} WHERE id = ?\"\nargs = [{ integer = 1 }, \
              { integer = 2 }]",
-        parts: &["own.toml:5", "1 placeholders", "2 entries"],
+        parts: &["own.toml:5", "1 placeholder ", "2 arguments"],
     },
     Workload {
         name: "unknown distribution",

@@ -20,6 +20,8 @@ pub struct Overall {
     pub range: (f64, f64),
     /// Phases with a ratio.
     pub phases: usize,
+    /// Blocks whose means are tested.
+    pub blocks: u32,
     /// Ends of the interval of [`CONFIDENCE`](crate::CONFIDENCE), from the mean of each block.
     pub interval: Option<(f64, f64)>,
     /// p value of a change of the mean beyond the metric's floor, where one is tested.
@@ -49,6 +51,7 @@ impl Comparison {
             ratio: geometric_mean(&ratios)?,
             range: (bound(f64::INFINITY, f64::min), bound(f64::NEG_INFINITY, f64::max)),
             phases: ratios.len(),
+            blocks: u32::try_from(blocks.len()).unwrap_or(u32::MAX),
             interval: interval(&blocks, &self.looks),
             p,
             verdict,

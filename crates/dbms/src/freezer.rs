@@ -9,6 +9,8 @@ use std::{
 };
 
 const LIMIT: Duration = Duration::from_secs(10);
+/// Rounds of signals after which all that are stopped go on for a moment.
+const ROUNDS: u32 = 100;
 
 /// How one server is frozen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,10 +55,11 @@ impl Freezer {
     }
 
     // A process that was not stopped yet may have made another one meanwhile, so it goes round
-    // until all that are there are stopped.
+    // until all that are there are stopped. One that waits for its child of a `vfork` stops only
+    // after that child has gone on.
     fn stop_all(&self, limit: Duration) -> Result<()> {
         let start = Instant::now();
-        loop {
+        for round in 1_u32.. {
             let processes = self.processes();
             let running: Vec<u32> = processes.into_iter().filter(|pid| !is_stopped(*pid)).collect();
             if running.is_empty() {
@@ -66,9 +69,15 @@ impl Freezer {
                 let text = format!("processes {running:?} do not stop");
                 return Err(io::Error::new(io::ErrorKind::TimedOut, text).into());
             }
+            if round.is_multiple_of(ROUNDS) {
+                self.thaw()?;
+                std::thread::sleep(Duration::from_millis(1));
+                continue;
+            }
             running.iter().for_each(|pid| send(*pid, Signal::STOP));
             std::thread::sleep(Duration::from_micros(200));
         }
+        Ok(())
     }
 }
 
@@ -97,5 +106,27 @@ mod tests {
         stopped.iter().rev().for_each(|pid| send(*pid, Signal::KILL));
         child.wait().unwrap();
         assert_eq!(running, 3);
+    }
+
+    /// Its parent is not stopped before it has replaced itself, and it is stopped before that.
+    #[test]
+    fn a_parent_that_waits_for_its_child_is_stopped_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let (source, program) = (folder.path().join("wait.c"), folder.path().join("wait"));
+        let text = "#include <unistd.h>\n\
+                    int main(void) { if (!vfork()) { usleep(300000); _exit(0); } sleep(60); }\n";
+        fs_err::write(&source, text).unwrap();
+        let mut compiler = std::process::Command::new("cc");
+        assert!(compiler.arg("-w").arg("-o").args([&program, &source]).status().unwrap().success());
+        let mut child = std::process::Command::new(&program).spawn().unwrap();
+        let freezer = Freezer::Signals(child.id());
+        while freezer.processes().len() < 2 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let frozen = freezer.freeze();
+        send(child.id(), Signal::KILL);
+        freezer.processes().iter().for_each(|pid| send(*pid, Signal::KILL));
+        child.wait().unwrap();
+        frozen.unwrap();
     }
 }

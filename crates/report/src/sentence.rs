@@ -4,7 +4,7 @@ use crate::{
     number, status,
     words::{self, THROUGHPUT},
 };
-use analysis::{Comparison, Overall, Verdict};
+use analysis::{Comparison, FEWEST_BLOCKS, Overall, Verdict};
 use model::number::counted;
 
 /// Metrics of the answer with their words; of each row the first that a variant has.
@@ -113,6 +113,10 @@ fn part(overall: &Overall, what: &str) -> (u8, String) {
     let (low, high) = (number::ratio(overall.range.0), number::ratio(overall.range.1));
     let range = (low != high).then(|| format!("phases {low}x to {high}x"));
     match (overall.verdict, overall.p) {
+        (Verdict::Inconclusive, _) if overall.blocks < FEWEST_BLOCKS => {
+            let blocks = counted(overall.blocks, "block");
+            (2, format!("{what} {ratio}x, not judged: {blocks} of at least {FEWEST_BLOCKS}"))
+        }
         (Verdict::Inconclusive, _) => {
             let interval = overall.interval.map(|ends| format!(", {}", words::interval(ends)));
             (2, format!("{what} inconclusive ({ratio}x{})", interval.unwrap_or_default()))

@@ -339,6 +339,9 @@ impl Standing {
             _ => {}
         }
         let Some(ratio) = ratio else { return Self::Nothing };
+        if verdict == Some(Verdict::Invalid) {
+            return Self::Undecided;
+        }
         let gain = if metric.better == Better::Lower { 1.0 / ratio } else { ratio };
         let margin = margin(metric);
         match gain {
@@ -459,6 +462,7 @@ mod tests {
         check(Some(0.99), Verdict::Regression, higher, Standing::Worse);
         check(Some(5.0), Verdict::Unassessed, "rows_per_op", Standing::Same);
         check(None, Verdict::Invalid, higher, Standing::Nothing);
+        check(Some(0.5), Verdict::Invalid, higher, Standing::Undecided);
     }
 
     #[test]

@@ -12,6 +12,7 @@ use crate::{
     suggest,
 };
 use model::{
+    number::counted,
     script::{Advance, Bounds, Draw, Effect, Expect, Generator, Statement},
     sql::SqlError,
     workload::{Class, Mode, TableChoice},
@@ -246,7 +247,8 @@ fn check_marks(dialect: &str, text: &str, statement: &Statement) -> Result<(), F
     }
     let (wanted, given) = (marks.arguments.len(), statement.args.len());
     if wanted != given {
-        let reason = format!("the SQL has {wanted} placeholders and `args` has {given} entries");
+        let (wanted, given) = (counted(wanted, "placeholder"), counted(given, "argument"));
+        let reason = format!("the SQL has {wanted} (`?` on every server), and `args` has {given}");
         return Err(Fault::invalid(reason));
     }
     for (number, (is_list, arg)) in marks.arguments.iter().zip(&statement.args).enumerate() {

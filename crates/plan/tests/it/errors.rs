@@ -363,7 +363,7 @@ fn arguments_of_the_users_own_are_checked() {
     check_workload(
         "too few arguments",
         &select(""),
-        "own.toml:5`: the SQL has 1 placeholders and `args` has 0 entries",
+        "own.toml:5`: the SQL has 1 placeholder (`?` on every server), and `args` has 0 arguments",
     );
     check_workload(
         "unknown argument",

@@ -16,6 +16,7 @@ const save = (blob, name) => {
   const SYMBOLS = {
     regression: "▼", improvement: "▲", worse: "▾", better: "▴", small_change: "≈",
     equivalent: "=", inconclusive: "?", code_cost: "△", unreplicated: "°",
+    invalid: "×",
   };
   const STANDINGS = {
     regression: "worse", code_cost: "worse", worse: "worse", improvement: "better",
@@ -64,6 +65,7 @@ const save = (blob, name) => {
     if (kind === "base") return "";
     if (kind !== "ratio") return "nothing";
     if (STANDINGS[verdict]) return STANDINGS[verdict];
+    if (verdict === "invalid") return "undecided";
     if (better === "neither") return "same";
     const own = gain(cell[RATIO], better);
     return own > margin ? "better" : own < 1 / margin ? "worse" : "same";
@@ -111,8 +113,10 @@ const save = (blob, name) => {
     td.className = "";
     td.removeAttribute("style");
     td.dataset.s = standing(cell, kind, verdict, metric);
-    if (kind === "ratio") td.classList.add(...heat(cell[RATIO], metric.better));
-    else td.classList.add(kind);
+    // What is not decided has no color of a change.
+    const open = verdict === "inconclusive" || verdict === "invalid";
+    if (kind !== "ratio") td.classList.add(kind);
+    else if (!open) td.classList.add(...heat(cell[RATIO], metric.better));
     let text = "–";
     if (kind === "failed" || kind === "missed") text = kind;
     else if (absolute || kind === "base") text = shown(cell[VALUE]);

@@ -57,7 +57,7 @@ pub(super) fn classes(value: &Value, better: Better) -> String {
             let span = if hairline(value).is_some() { "span " } else { "" };
             let heat = match value.verdict {
                 // What is not decided has no color of a change.
-                Some(Verdict::Inconclusive) => String::new(),
+                Some(Verdict::Inconclusive | Verdict::Invalid) => String::new(),
                 _ => heat(ratio, better),
             };
             format!("{span}{heat}").trim_end().to_owned()
