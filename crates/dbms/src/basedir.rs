@@ -87,16 +87,16 @@ fn ask_version(program: &Program, user: Option<ServerUser>) -> Result<String> {
     let mut words = program.command();
     words.push("--version".to_owned());
     let answer = client::ask(&words, &program.environment, user)?;
-    if answer.trim().is_empty() {
+    if answer.text.trim().is_empty() {
         // Most often a library that it needs is missing.
-        let found = match client::complaint(&words, &program.environment, user)? {
+        let found = match answer.complaint {
             Some(line) => format!("a program that does not start: {line}"),
             None => "a program that does not report its version".to_owned(),
         };
         let wanted = "a server".to_owned();
         return Err(Error::OtherBuild { binary: program.binary.clone(), found, wanted });
     }
-    Ok(answer)
+    Ok(answer.text)
 }
 
 /// What was probably meant: a folder above or below, or another product.

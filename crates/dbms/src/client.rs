@@ -61,26 +61,25 @@ pub(crate) fn run<S: AsRef<OsStr>>(
     Err(failed(program, package, &text))
 }
 
+/// What a server's program wrote.
+pub(crate) struct Answer {
+    pub(crate) text: String,
+    /// The last line of its complaint, if it has any.
+    pub(crate) complaint: Option<String>,
+}
+
 /// Executes a server's program for an answer, as the server user, with nothing else in its
 /// environment. The answer is what it wrote, whether it succeeded or not.
 pub(crate) fn ask(
     words: &[String],
     environment: &[(String, String)],
     user: Option<ServerUser>,
-) -> Result<String> {
+) -> Result<Answer> {
     let output = prepared(words, environment, user)?.output()?;
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
-}
-
-/// Executes a server's program as [`ask`] does; the last line of its complaint, if it has any.
-pub(crate) fn complaint(
-    words: &[String],
-    environment: &[(String, String)],
-    user: Option<ServerUser>,
-) -> Result<Option<String>> {
-    let output = prepared(words, environment, user)?.output()?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let said = String::from_utf8_lossy(&output.stderr);
-    Ok(said.lines().rfind(|line| !line.trim().is_empty()).map(str::to_owned))
+    let complaint = said.lines().rfind(|line| !line.trim().is_empty()).map(str::to_owned);
+    Ok(Answer { text, complaint })
 }
 
 /// Executes a server's program as [`ask`] does; whether it succeeded.
@@ -197,7 +196,7 @@ mod tests {
     fn an_answer_is_asked_for_in_a_bare_environment() {
         let words = ["env".to_owned()];
         let answer = ask(&words, &[("LD_LIBRARY_PATH".to_owned(), "/x".to_owned())], None).unwrap();
-        let mut lines: Vec<&str> = answer.lines().collect();
+        let mut lines: Vec<&str> = answer.text.lines().collect();
         lines.sort_unstable();
         assert_eq!(lines, ["LC_ALL=C", "LD_LIBRARY_PATH=/x", "PATH=/usr/bin:/bin"]);
     }

@@ -58,8 +58,8 @@ impl Freezer {
     // until all that are there are stopped. One that waits for its child of a `vfork` stops only
     // after that child has gone on.
     fn stop_all(&self, limit: Duration) -> Result<()> {
-        let start = Instant::now();
-        for round in 1_u32.. {
+        let (start, mut rounds) = (Instant::now(), 0_u32);
+        loop {
             let processes = self.processes();
             let running: Vec<u32> = processes.into_iter().filter(|pid| !is_stopped(*pid)).collect();
             if running.is_empty() {
@@ -69,7 +69,8 @@ impl Freezer {
                 let text = format!("processes {running:?} do not stop");
                 return Err(io::Error::new(io::ErrorKind::TimedOut, text).into());
             }
-            if round.is_multiple_of(ROUNDS) {
+            rounds += 1;
+            if rounds.is_multiple_of(ROUNDS) {
                 self.thaw()?;
                 std::thread::sleep(Duration::from_millis(1));
                 continue;
@@ -77,7 +78,6 @@ impl Freezer {
             running.iter().for_each(|pid| send(*pid, Signal::STOP));
             std::thread::sleep(Duration::from_micros(200));
         }
-        Ok(())
     }
 }
 

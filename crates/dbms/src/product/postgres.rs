@@ -314,7 +314,8 @@ fn knows(setup: &Setup<'_>, known: &mut Option<BTreeSet<String>>, name: &str) ->
         words
     };
     if known.is_none() {
-        let text = client::ask(&command(&["--describe-config"]), &installed.environment, user)?;
+        let text =
+            client::ask(&command(&["--describe-config"]), &installed.environment, user)?.text;
         let names = text.lines().filter_map(|line| line.split('\t').next());
         *known = Some(names.map(str::to_lowercase).collect());
     }

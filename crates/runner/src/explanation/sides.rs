@@ -63,7 +63,7 @@ fn of_server(
     run.stop.check()?;
     run.step(&format!("starting {label} under emulation"));
     let data = data::copy_for(run, subject, 0, name)?;
-    let own = emulation::own_server_with_calls;
+    let own = emulation::WITH_CALLS;
     let started = Waiting::spawn_beside(run, subject, name, own)
         .and_then(|waiting| Instance::launch(run, waiting, &data));
     let counted = match started {

@@ -119,7 +119,7 @@ impl Instrument for Emulation {
     }
 
     fn own_server(&self) -> Option<OwnServer> {
-        Some(own_server)
+        Some(COUNTED)
     }
 }
 
@@ -129,28 +129,19 @@ fn fitting(done: f64, seconds: f64) -> u64 {
     done.max(OPERATIONS.min(affordable)).clamp(1.0, OPERATIONS_MAX) as u64
 }
 
-fn own_server(
-    run: &Run<'_>,
-    build: &Build,
-    label: &str,
-    wrapper: &mut Wrapper,
-) -> Result<(), Error> {
+/// Starts a server whose instructions are counted.
+const COUNTED: OwnServer = |run, build, label, wrapper| {
     prepared(run, build, label, wrapper, &|emulator, folder, name| {
         Ok(emulator.prepare(folder, name)?.0)
     })
-}
+};
 
 /// The same, with plugins that can record calls.
-pub(crate) fn own_server_with_calls(
-    run: &Run<'_>,
-    build: &Build,
-    label: &str,
-    wrapper: &mut Wrapper,
-) -> Result<(), Error> {
+pub(crate) const WITH_CALLS: OwnServer = |run, build, label, wrapper| {
     prepared(run, build, label, wrapper, &|emulator, folder, name| {
         Ok(emulator.prepare_with_calls(folder, name)?.words)
     })
-}
+};
 
 /// Writes what the emulator needs for a program of this name into a folder, and gives the words
 /// before the program's own.
