@@ -13,6 +13,7 @@ use rustix::{
     io::Errno,
 };
 use std::{
+    io::ErrorKind,
     os::unix::{fs::FileTypeExt, net::UnixStream},
     path::{Path, PathBuf},
     sync::atomic::{AtomicU64, Ordering},
@@ -96,17 +97,23 @@ pub(crate) fn remove(folder: &Path) -> Result<()> {
     let gate = gate(folder)?;
     fs::rename(folder, &aside)?;
     drop(gate);
-    Ok(fs::remove_dir_all(aside)?)
+    match fs::remove_dir_all(aside) {
+        // Somebody who sweeps was faster.
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        removed => Ok(removed?),
+    }
 }
 
 /// The lock of a folder that nobody uses; none where somebody does. A folder without a lock may be
 /// just being made until it is older than `making`.
 fn take(folder: &Path, making: Duration) -> Option<Option<fs::File>> {
     let _gate = gate(folder).ok()?;
-    let path = folder.join(LOCK);
-    if path.exists() {
-        let lock = open(&path).ok()?;
-        return try_lock(&lock).ok()?.then_some(Some(lock));
+    // A lock is looked for and never made here: in a folder that is being removed, a new file would
+    // keep it from going.
+    match lock_options().open(folder.join(LOCK)) {
+        Ok(lock) => return try_lock(&lock).ok()?.then_some(Some(lock)),
+        Err(error) if error.kind() == ErrorKind::NotFound => {}
+        Err(_) => return None,
     }
     let changed = fs::metadata(folder).and_then(|metadata| metadata.modified()).ok()?;
     let age = SystemTime::now().duration_since(changed).unwrap_or_default();
@@ -127,11 +134,16 @@ fn gate(folder: &Path) -> Result<fs::File> {
     Ok(gate)
 }
 
-/// Opens a file to lock, never through a link.
+/// Opens a file to lock, which is made where there is none.
 fn open(path: &Path) -> Result<fs::File> {
+    Ok(lock_options().create(true).mode(0o600).open(path)?)
+}
+
+/// How a file to lock is opened: never through a link.
+fn lock_options() -> fs::OpenOptions {
     let mut options = fs::OpenOptions::new();
-    options.create(true).append(true).mode(0o600).custom_flags(libc::O_NOFOLLOW);
-    Ok(options.open(path)?)
+    options.append(true).custom_flags(libc::O_NOFOLLOW);
+    options
 }
 
 /// Whether the lock was free. Fails where the file system has none.
@@ -224,7 +236,7 @@ mod tests {
         fs::create_dir(&base).unwrap();
         let sockets = |folder: &Path| base.join(folder.file_name().unwrap());
         let live = |number: usize| {
-            for turn in 0..60 {
+            for turn in 0..300 {
                 let folder = runs.join((number % RUNS).to_string());
                 let lock = claim(&folder, make).unwrap();
                 fs::create_dir_all(sockets(&folder)).unwrap();
