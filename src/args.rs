@@ -1,12 +1,13 @@
 //! Option groups that several commands share.
 
-use crate::talk;
+use crate::{talk, two_runs};
 use anyhow::Context;
 use clap::{Arg, ArgMatches, Args, Command, ValueEnum, value_parser};
 use model::plan::Plan;
 use plan::Catalog;
 use report::{Colors, Screen};
 use std::{path::PathBuf, sync::Arc};
+use store::{Results, Selection};
 
 /// The results folder of a command.
 #[derive(Debug, Clone, Args)]
@@ -20,6 +21,28 @@ pub(crate) struct ResultsArgs {
 pub(crate) const DEFAULT_RESULTS: &str = "dbdyno-results";
 
 // No doc comments on groups of options: clap would show them as the command's description.
+#[derive(Debug, Clone, Default, Args)]
+pub(crate) struct RunArgs {
+    /// Take this run instead of the latest of each experiment: its identifier or the start of it, as
+    /// `dbdyno list runs` shows it
+    #[arg(value_name = "RUN", conflicts_with = "all")]
+    pub(crate) run: Option<String>,
+    /// Include all runs in the folder, not only the latest of each experiment
+    #[arg(long)]
+    pub(crate) all: bool,
+}
+
+impl RunArgs {
+    /// The runs that are meant.
+    pub(crate) fn selection(&self, results: &Results) -> anyhow::Result<Selection> {
+        Ok(match &self.run {
+            Some(run) => Selection::Run(two_runs::find(&results.runs()?, run)?.id),
+            None if self.all => Selection::All,
+            None => Selection::LatestPerExperiment,
+        })
+    }
+}
+
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ChoiceArgs {
     /// Show only these variants and their bases; `*` and `?` match any text

@@ -419,6 +419,7 @@ fn design_of(header: &ImportHeader) -> Design {
         suite: header.experiment.clone(),
         subjects: subjects.collect(),
         looks: Vec::new(),
+        margins: Default::default(),
         phases: Default::default(),
     }
 }

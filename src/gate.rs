@@ -128,7 +128,7 @@ impl Judged<'_> {
             (Verdict::Unreplicated, _) => "one block, nothing repeated".to_owned(),
             (Verdict::Unassessed, _) => "a metric without verdicts".to_owned(),
             (Verdict::Invalid, _) if cell.ratio.is_some() => {
-                "more than a quarter of its rounds were disturbed".to_owned()
+                "too many of its rounds were disturbed".to_owned()
             }
             (Verdict::Invalid, _) => report::reason(&Reason::NotMeasured),
             _ if cell.blocks < analysis::FEWEST_BLOCKS => {
@@ -174,6 +174,7 @@ mod tests {
             base: Some("mysql-5.6.24".into()),
             factors: Default::default(),
             metric: analysis::select_metrics(&["ops_per_second".to_owned()]).unwrap()[0],
+            margin: Some(1.05),
             base_value: Some(1000.0),
             value: Some(640.0),
             by_block: Vec::new(),

@@ -51,6 +51,7 @@ fn look(comparison: &Comparison) -> Look {
         return Look { sentence, ..Look::default() };
     }
     let phases = comparison.phases.iter();
+    let is_open = |cell: &Cell| comparison.margins.awaits(cell.metric) && is_open(cell);
     let (open, decided): (Vec<_>, Vec<_>) =
         phases.partition(|phase| phase.cells.iter().any(is_open));
     let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
@@ -62,7 +63,8 @@ fn look(comparison: &Comparison) -> Look {
         number::counted(comparison.phases.len() as u64, "test")
     );
     if !open.is_empty() {
-        let mut named: Vec<String> = open.iter().take(NAMED).map(|phase| need(phase)).collect();
+        let need = |phase: &&PhaseResult| need(phase, &is_open);
+        let mut named: Vec<String> = open.iter().take(NAMED).map(need).collect();
         if open.len() > NAMED {
             named.push(format!("{} more", open.len() - NAMED));
         }
@@ -78,16 +80,15 @@ fn look(comparison: &Comparison) -> Look {
     Look { decided: names(&decided), counted: names(&counted), sentence }
 }
 
-/// Whether more blocks may decide a cell: one of a metric that the verdict of the run rests on.
+/// Whether more blocks may decide a cell.
 fn is_open(cell: &Cell) -> bool {
-    let is_claimed = cell.metric.family.is_some() && cell.ratio.is_some();
     let is_undecided = cell.verdict.is_assessed() && !cell.verdict.is_decided();
     let may_become = matches!(cell.verdict, Verdict::Unreplicated | Verdict::Invalid);
-    is_claimed && (is_undecided || may_become)
+    cell.ratio.is_some() && (is_undecided || may_become)
 }
 
 /// An open test, and the blocks that should decide it.
-fn need(phase: &PhaseResult) -> String {
+fn need(phase: &PhaseResult, is_open: &dyn Fn(&Cell) -> bool) -> String {
     let open = phase.cells.iter().filter(|cell| is_open(cell));
     let needs: Option<Vec<u32>> = open.map(analysis::blocks_to_decide).collect();
     match needs.and_then(|needs| needs.into_iter().max()) {

@@ -38,6 +38,7 @@ pub(super) fn compare(folder: &Path) -> anyhow::Result<()> {
             .map(|label| (label.clone(), (*label != subjects[0]).then(|| subjects[0].clone())))
             .collect(),
         looks: Vec::new(),
+        margins: Default::default(),
         phases: Default::default(),
     };
     let comparison = timed("comparison", || {

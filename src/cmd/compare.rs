@@ -2,15 +2,15 @@
 
 use super::Verb;
 use crate::{
-    args::{AliasArgs, ChoiceArgs, Color, ResultsArgs},
+    args::{AliasArgs, ChoiceArgs, Color, ResultsArgs, RunArgs},
     choice, comparison,
     exit::Code,
     gate,
     noise::BankChoice,
     talk,
 };
-use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
-use store::{Results, Selection};
+use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use store::Results;
 
 pub(super) const VERB: Verb = Verb {
     name: "compare",
@@ -23,20 +23,22 @@ pub(super) const VERB: Verb = Verb {
     examples: &[
         ("dbdyno compare", "The latest run of each experiment as a table"),
         ("dbdyno compare --base mysql-8.0.46 --metric latency_us_p99", "Another base, one metric"),
+        ("dbdyno compare 20260801T", "An earlier run"),
         ("dbdyno compare 20260801T 20260802T", "A run with an earlier one of the same experiment"),
         ("dbdyno compare --format json > comparison.json", "Every metric, for a program"),
         ("dbdyno compare --fail-on regression", "For CI: exit code 1 on a regression"),
     ],
-    arguments: Arguments::augment_args,
+    arguments,
     run,
 };
 
 #[derive(Debug, Args)]
 struct Arguments {
-    /// Compare the second run with the first one, variant by variant: identifiers, or their
-    /// beginnings, of `dbdyno list runs`
-    #[arg(value_name = "RUN", num_args = 2, conflicts_with_all = ["all", "base"])]
-    runs: Vec<String>,
+    #[command(flatten)]
+    runs: RunArgs,
+    /// Compare this run with the first one, variant by variant
+    #[arg(value_name = "NEW_RUN", conflicts_with_all = ["all", "base"])]
+    new: Option<String>,
     #[command(flatten)]
     results: ResultsArgs,
     /// Compare with this variant instead of the experiment's baseline
@@ -62,10 +64,6 @@ struct Arguments {
         value_parser = styles(),
     )]
     insert_benchmark: Option<String>,
-    /// Include all runs in the folder, not only the latest of each experiment. Runs of one plan, on
-    /// equal servers and hosts, are pooled as blocks of one comparison; any other stands by itself
-    #[arg(long)]
-    all: bool,
     /// What is known of the noise of this host: a file that `dbdyno calibrate` wrote, or `none`
     /// [default: `bank.jsonl` in the results folder, if it knows this kind of host]
     #[arg(long, value_name = "FILE")]
@@ -90,6 +88,16 @@ enum FailOn {
     Regression,
 }
 
+fn arguments(command: Command) -> Command {
+    Arguments::augment_args(command).mut_arg("all", |all| {
+        all.help(
+            "Include all runs in the folder, not only the latest of each experiment. Runs of one \
+             plan, on equal servers and hosts, are pooled as blocks of one comparison; any other \
+             stands by itself",
+        )
+    })
+}
+
 fn formats() -> Vec<&'static str> {
     report::format::FORMATS.iter().map(|format| format.name).collect()
 }
@@ -101,7 +109,6 @@ fn styles() -> Vec<&'static str> {
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
     let results = Results::open(&arguments.results.results)?.snapshot();
-    let selection = if arguments.all { Selection::All } else { Selection::LatestPerExperiment };
     let request = comparison::Request {
         base: arguments.base,
         second_base: None,
@@ -112,9 +119,9 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         screen: Color::screen(matches),
         bank: arguments.bank.unwrap_or_default(),
     };
-    let report = match arguments.runs.as_slice() {
-        [base, new] => comparison::report_of_runs(&results, base, new, &request)?,
-        _ => comparison::report(&results, &selection, &request)?,
+    let report = match (&arguments.runs.run, &arguments.new) {
+        (Some(base), Some(new)) => comparison::report_of_runs(&results, base, new, &request)?,
+        _ => comparison::report(&results, &arguments.runs.selection(&results)?, &request)?,
     };
     let rendered = match &arguments.insert_benchmark {
         Some(style) => report::render_insert_benchmark(&report, style, &request.format)?,

@@ -2,7 +2,7 @@
 
 use super::Verb;
 use crate::{
-    args::{ChoiceArgs, ResultsArgs},
+    args::{ChoiceArgs, ResultsArgs, RunArgs},
     choice::Choice,
     comparison,
     exit::Code,
@@ -16,7 +16,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
 };
-use store::{Results, Selection, Stored, StoredSlice};
+use store::{Results, Stored, StoredSlice};
 
 pub(super) const VERB: Verb = Verb {
     name: "export",
@@ -35,6 +35,8 @@ pub(super) const VERB: Verb = Verb {
 
 #[derive(Debug, Args)]
 struct Arguments {
+    #[command(flatten)]
+    runs: RunArgs,
     /// File format
     #[arg(long, value_name = "FORMAT", value_parser = names())]
     format: String,
@@ -55,9 +57,6 @@ struct Arguments {
     /// `NA`
     #[arg(long)]
     as_published: bool,
-    /// Include all runs in the folder, not only the latest of each experiment
-    #[arg(long)]
-    all: bool,
 }
 
 fn names() -> Vec<&'static str> {
@@ -91,7 +90,7 @@ fn arguments(command: Command) -> Command {
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
     let results = Results::open(&arguments.results.results)?.snapshot();
-    let selection = if arguments.all { Selection::All } else { Selection::LatestPerExperiment };
+    let selection = arguments.runs.selection(&results)?;
     let choice = Choice::from(arguments.choice);
     let mut stored = results.slices(&selection)?;
     comparison::chosen_archives(&mut stored, &choice)?;

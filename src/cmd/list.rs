@@ -216,7 +216,11 @@ fn progress(results: &Results, run: &RunInfo) -> anyhow::Result<[String; 3]> {
     let complete = complete.count();
     // What is decided, or has spent its budget, ends earlier.
     let at_most = if run.finished && complete < plan.blocks.len() { "at most " } else { "" };
-    let blocks = format!("{complete} of {at_most}{}", counted(plan.blocks.len(), "block"));
+    let mut blocks = format!("{complete} of {at_most}{}", counted(plan.blocks.len(), "block"));
+    let failure: Option<String> = results.state_of(&run.id, runner::FAILURE)?;
+    if let Some(why) = failure.filter(|why| !run.finished && !why.is_empty()) {
+        blocks.push_str(&format!(": {why}"));
+    }
     let state = if run.finished { "finished" } else { "unfinished" };
     Ok([state.to_owned(), blocks, binaries(trials.iter().map(|trial| &trial.header))])
 }

@@ -101,6 +101,9 @@ pub(crate) fn explained(error: clap::Error) -> clap::Error {
     if let Some(hint) = show::hint(&error) {
         return cli().error(ErrorKind::InvalidValue, hint);
     }
+    if let Some(hint) = set_hint(&error) {
+        return cli().error(ErrorKind::UnknownArgument, hint);
+    }
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else {
         return error;
     };
@@ -116,6 +119,31 @@ pub(crate) fn explained(error: clap::Error) -> clap::Error {
         _ => ::plan::hint(name, visible().map(|verb| verb.name)),
     };
     cli().error(ErrorKind::InvalidSubcommand, format!("unknown command `{name}`{hint}"))
+}
+
+/// What to write instead of an option that is a key of the experiment, here or in sysbench.
+fn set_hint(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    if error.kind() != ErrorKind::UnknownArgument {
+        return None;
+    }
+    let key = option.trim_start_matches('-').replace('-', "_");
+    let set = match key.as_str() {
+        "threads" | "clients" | "num_threads" => "factors.clients=[1,8]".to_owned(),
+        "table_size" | "oltp_table_size" => "rows=100_000".to_owned(),
+        "time" | "max_time" | "duration" => "slice_seconds=10".to_owned(),
+        "build" | "config" => format!("factors.{key}=[…]"),
+        key => {
+            let kinds = ::plan::FILE_KINDS.iter();
+            kinds.filter(|kind| kind.name == "experiment").find(|kind| kind.has_key(key))?;
+            format!("{key}=…")
+        }
+    };
+    Some(format!(
+        "there is no option `{option}`; `run`, `plan` and `verify` take it as `--set {set}`"
+    ))
 }
 
 /// The command with this name.
@@ -194,6 +222,19 @@ mod tests {
         );
         check("point-query", "use `dbdyno show workload point-query`\n");
         check("nothing", "invalid value 'nothing'");
+    }
+
+    #[test]
+    fn an_option_that_is_a_key_of_the_experiment_is_written_as_one() {
+        let check = |option: &str, expected: &str| {
+            let error = cli().try_get_matches_from(["dbdyno", "run", option, "4"]).unwrap_err();
+            let text = explained(error).to_string();
+            assert!(text.contains(expected), "{text}");
+        };
+        check("--threads", "`run`, `plan` and `verify` take it as `--set factors.clients=[1,8]`");
+        check("--rows", "no option `--rows`; `run`, `plan` and `verify` take it as `--set rows=…`");
+        check("--slice-seconds", "`--set slice_seconds=…`");
+        check("--nothing", "unexpected argument '--nothing' found");
     }
 
     #[test]

@@ -2,7 +2,7 @@
 
 use super::Verb;
 use crate::{
-    args::{AliasArgs, ChoiceArgs, ResultsArgs},
+    args::{AliasArgs, ChoiceArgs, ResultsArgs, RunArgs},
     choice, comparison,
     exit::Code,
     talk,
@@ -10,7 +10,7 @@ use crate::{
 use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
 use report::{Colours, View};
 use std::path::{Path, PathBuf};
-use store::{Results, Selection};
+use store::Results;
 
 pub(super) const VERB: Verb = Verb {
     name: "report",
@@ -18,6 +18,7 @@ pub(super) const VERB: Verb = Verb {
     details: "A report needs no network to read.",
     examples: &[
         ("dbdyno report", "The latest run of each experiment"),
+        ("dbdyno report 20260801T --out earlier.html", "An earlier run"),
         ("dbdyno report --base mysql-8.0.46 --out vs-8.0.html", "Another base, another file"),
         ("dbdyno report --out pages", "A page per experiment, and an index"),
         (
@@ -32,6 +33,8 @@ pub(super) const VERB: Verb = Verb {
 
 #[derive(Debug, Args)]
 struct Arguments {
+    #[command(flatten)]
+    runs: RunArgs,
     #[command(flatten)]
     results: ResultsArgs,
     /// File to write if it ends in `.html`; otherwise a folder for a page per experiment and an
@@ -49,9 +52,6 @@ struct Arguments {
     /// Compare with this variant too, in columns beside those of the base
     #[arg(long, value_name = "NAME")]
     second_base: Option<String>,
-    /// Include all runs in the folder, not only the latest of each experiment
-    #[arg(long)]
-    all: bool,
     /// Keys of the table's rows: phase, workload, group, range, clients, variant, or a factor
     #[arg(long, value_name = "KEY,…", value_delimiter = ',', default_value = "phase")]
     rows: Vec<String>,
@@ -94,7 +94,7 @@ fn is_file(path: &Path) -> bool {
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
     let results = Results::open(&arguments.results.results)?.snapshot();
-    let selection = if arguments.all { Selection::All } else { Selection::LatestPerExperiment };
+    let selection = arguments.runs.selection(&results)?;
     let request = comparison::Request {
         base: arguments.base,
         second_base: arguments.second_base,

@@ -67,6 +67,10 @@ struct Arguments {
     /// spent, such as `10m` or `2h`. Decided tests are measured no further
     #[arg(long, value_name = "TIME", value_parser = time)]
     budget: Option<Duration>,
+    /// Decide only what LIST names of `time` (rates and latencies), `cpu` and `instructions`, with the
+    /// changes that matter [default: time=5%,cpu=2%,instructions=0.5%]
+    #[arg(long, value_name = "LIST", value_parser = decisions)]
+    decide: Option<String>,
     /// Explain changes in instructions by function after the last block, the largest first, and
     /// COUNT of them at most, or `all`. Not part of a budget. See `dbdyno explain`
     #[arg(
@@ -97,6 +101,17 @@ const EXPLAINED: &str = "3";
 fn time(text: &str) -> Result<Duration, String> {
     let expected = |_| "a time such as `10m` or `2h` is expected".to_owned();
     humantime::parse_duration(text).map_err(expected)
+}
+
+/// Quantities and margins, as the key `decide` of an experiment.
+fn decisions(text: &str) -> Result<String, String> {
+    let one = |part: &str| {
+        let (quantity, margin) = part.split_once('=')?;
+        Some(format!("{} = {:?}", quantity.trim(), margin.trim()))
+    };
+    let parts: Option<Vec<String>> = text.split(',').map(one).collect();
+    let parts = parts.ok_or("a list such as `time=5%,cpu=2%` is expected")?;
+    Ok(format!("decide={{ {} }}", parts.join(", ")))
 }
 
 /// A number of changes, or all.
@@ -132,7 +147,9 @@ impl Ways {
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
-    let arguments = Arguments::from_arg_matches(matches)?;
+    let mut arguments = Arguments::from_arg_matches(matches)?;
+    // A key of the experiment like others, and recorded with them.
+    arguments.experiment.set.extend(arguments.decide.take());
     credentials::check()?;
     let catalog = arguments.catalog.open()?;
     let places = arguments.host.places()?;

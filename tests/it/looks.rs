@@ -54,6 +54,26 @@ fn a_run_whose_budget_is_spent_ends_after_the_fewest_blocks_that_decide() {
 }
 
 #[test]
+fn what_is_not_asked_for_is_not_awaited() {
+    let lab = Lab::new();
+    lab.write("ends.toml", EXPERIMENT);
+    // Whoever accepts a factor of 2 in instructions, which no busy host disturbs, and asks for
+    // nothing else, has an answer early.
+    let words = ["run", "ends.toml", "--progress", "plain", "--only"];
+    let asked = ["point-query", "--decide", "instructions=100%", "--set", "looks=[4,16]"];
+    let output = lab.run(&[&words[..], &asked, &["--set", "blocks=16"]].concat());
+    let said = text(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    assert!(said.contains("after 4 blocks: 1 of 1 test decided"), "{said}");
+    let table = text(&output.stdout);
+    assert!(table.contains("100 % for instructions"), "{table}");
+    assert!(lab.succeed(&["list", "runs"]).contains("4 of at most 16 blocks"));
+    let wrong = lab.run(&["run", "ends.toml", "--decide", "cpu"]);
+    assert_eq!(wrong.status.code(), Some(2));
+    assert!(text(&wrong.stderr).contains("a list such as `time=5%,cpu=2%`"));
+}
+
+#[test]
 fn looks_end_with_the_blocks_and_wrong_ones_are_refused() {
     let lab = Lab::new();
     lab.write("ends.toml", &format!("{EXPERIMENT}looks = [4, 8, 16]\n"));

@@ -60,6 +60,46 @@ fn a_build_is_measured_against_itself_and_its_noise_is_kept() {
     assert_eq!(lab.succeed(&["doctor", "--noise"]), table);
 }
 
+/// A host that is always busy: rounds are repeated a few times and then no more, nothing is judged,
+/// and instructions still are.
+#[test]
+fn disturbed_rounds_are_repeated_and_a_host_that_is_always_busy_is_given_up() {
+    let lab = Lab::new();
+    let stop = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let burn = || {
+            while !stop.load(std::sync::atomic::Ordering::Relaxed) {
+                std::hint::spin_loop();
+            }
+        };
+        let cpus = std::thread::available_parallelism().unwrap().get();
+        (0..cpus).for_each(|_| drop(scope.spawn(burn)));
+        lab.succeed(&[&["run", "--only", "point-query"], &QUIET[..], &SHORT].concat());
+        stop.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+    let rows = lab.comparison();
+    let rates = rows["comparisons"].as_array().unwrap().iter();
+    let rates: Vec<&Value> = rates.filter(|row| row["metric"] == "ops_per_second").collect();
+    assert!(!rates.is_empty() && rates.iter().all(|row| row["verdict"] == "invalid"), "{rates:?}");
+    let records = std::fs::read_dir(lab.path("dbdyno-results/records")).unwrap();
+    let slices: Vec<Value> = records
+        .flat_map(|record| {
+            let text =
+                std::fs::read_to_string(record.unwrap().path().join("slices.jsonl")).unwrap();
+            text.lines().map(|line| serde_json::from_str(line).unwrap()).collect::<Vec<Value>>()
+        })
+        .collect();
+    let repeated: BTreeSet<(u64, u64)> = slices
+        .iter()
+        .filter(|slice| slice["repeats"].is_u64())
+        .map(|slice| (slice["block"].as_u64().unwrap(), slice["round"].as_u64().unwrap()))
+        .collect();
+    // The first six disturbed rounds in a row are a planned one and what repeats it, a block after
+    // the other.
+    assert!((3..=5).contains(&repeated.len()), "{repeated:?}");
+    assert!(slices.iter().all(|one| one["repeats"].is_null() || one["repeats"] == 0));
+}
+
 /// Three runs of which each has blocks 1 % to either side.
 fn even_bank(host: &Value) -> String {
     let line = |run: u32| {

@@ -7,7 +7,10 @@ use crate::{
     prior::Prior,
     verdict::{ERROR_RATE, FEWEST_BLOCKS, MOST_BLOCKS, Verdict, error_rate},
 };
-use model::metric::{Better, Metric};
+use model::{
+    margins::{Margins, Quantity},
+    metric::{Better, Metric},
+};
 use std::sync::Arc;
 
 /// Chance with which a change is found that is called detectable, and with which the blocks that
@@ -93,7 +96,7 @@ pub fn detectable(cell: &Cell) -> Option<f64> {
 /// too few blocks.
 pub fn provable(metric: &Metric, prior: Prior, blocks: u32, tests: usize) -> Option<f64> {
     let sample = Sample::expected(prior, blocks).filter(|_| blocks >= FEWEST_BLOCKS)?;
-    let claim = Claim::new(metric, sample)?;
+    let claim = Claim::new(metric, Margins::default().of(metric)?, sample)?;
     let share = Share { error: error_rate(metric), tests, looks: Arc::default() };
     Some(claim.detectable(&claim.test(blocks, &share), blocks).exp())
 }
@@ -117,12 +120,13 @@ pub(crate) struct Claim {
 
 impl Claim {
     pub(crate) fn of(cell: &Cell) -> Option<Self> {
-        Self::new(cell.metric, Sample::informed(&cell.block_ratios, cell.together, cell.known)?)
+        let sample = Sample::informed(&cell.block_ratios, cell.together, cell.known)?;
+        Self::new(cell.metric, cell.margin?, sample)
     }
 
-    /// None for a metric without a margin.
-    pub(crate) fn new(metric: &Metric, sample: Sample) -> Option<Self> {
-        let (margin, floor) = (metric.margin()?.ln(), metric.floor()?.ln());
+    /// None for a metric of which nothing is claimed.
+    pub(crate) fn new(metric: &Metric, margin: f64, sample: Sample) -> Option<Self> {
+        let (margin, floor) = (margin.ln(), Quantity::of(metric)?.floor().ln());
         let sample = if metric.better == Better::Lower { sample.turned() } else { sample };
         Some(Self { sample: sample.with_least_deviation(floor / 2.0), floor, margin })
     }
@@ -208,11 +212,13 @@ impl Claim {
     }
 }
 
-/// The p value of a change beyond the metric's floor, and the verdict, for the blocks of one
-/// comparison alone.
-pub(crate) fn judge(metric: &Metric, ratios: &[f64], looks: &[u32]) -> (Option<f64>, Verdict) {
+/// The p value of a change beyond the floor, and the verdict, for ratios of blocks of the metric of
+/// `cell`, as the only ones of their family.
+pub(crate) fn judge(cell: &Cell, ratios: &[f64], looks: &[u32]) -> (Option<f64>, Verdict) {
     let Some(sample) = Sample::of(ratios) else { return (None, Verdict::Unreplicated) };
-    let Some(claim) = Claim::new(metric, sample) else { return (None, Verdict::Unassessed) };
+    let metric = cell.metric;
+    let claim = cell.margin.and_then(|margin| Claim::new(metric, margin, sample));
+    let Some(claim) = claim else { return (None, Verdict::Unassessed) };
     let blocks = u32::try_from(ratios.len()).unwrap_or(u32::MAX);
     let share = Share { error: ERROR_RATE, tests: 1, looks: looks.into() };
     let test = claim.test(blocks, &share);

@@ -18,7 +18,9 @@ use crate::{
     verdict::Verdict,
     warning::{Location, Warnings},
 };
-use model::{Levels, measurement::Measurement, metric::Metric, natural, shared::Name};
+use model::{
+    Levels, margins::Margins, measurement::Measurement, metric::Metric, natural, shared::Name,
+};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -36,7 +38,8 @@ pub fn compare(observations: &Observations, design: &Design) -> Comparison {
     let subjects = subjects(observations, design);
     let stepped = &observations.stepped;
     let disturbed = &observations.disturbed;
-    let source = Source { cells, failures, subjects: &subjects, stepped, disturbed };
+    let margins = &design.margins;
+    let source = Source { cells, failures, subjects: &subjects, stepped, disturbed, margins };
     let phases = phases(observations);
     let mut warnings = observations.warnings.clone();
     let mut results: Vec<PhaseResult> =
@@ -60,6 +63,7 @@ pub fn compare(observations: &Observations, design: &Design) -> Comparison {
         bases: design.bases().into_iter().map(str::to_owned).collect(),
         subjects: subjects.into_iter().map(|(label, _)| label).collect(),
         looks: design.looks.clone(),
+        margins: design.margins.clone(),
         phases: results,
         builds: None,
         bank: noise.map(|noise| noise.source.clone()),
@@ -156,6 +160,7 @@ struct Source<'a> {
     subjects: &'a [(String, Option<String>)],
     stepped: &'a Stepped,
     disturbed: &'a BTreeSet<String>,
+    margins: &'a Margins,
 }
 
 /// One side of a comparison.
@@ -215,6 +220,7 @@ impl<'a> Source<'a> {
             base: base.map(Name::from),
             factors: Arc::default(),
             metric,
+            margin: self.margins.of(metric),
             base_value: None,
             value: None,
             by_block: Vec::new(),

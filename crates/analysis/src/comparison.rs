@@ -7,7 +7,7 @@ use crate::{
     reason::Reason,
     verdict::Verdict,
 };
-use model::{Levels, mark::Mark, metric::Metric, shared::Name};
+use model::{Levels, margins::Margins, mark::Mark, metric::Metric, shared::Name};
 use std::{collections::BTreeSet, sync::Arc};
 
 /// The group of phases that are reported and in no mean over all phases: what is executed beside
@@ -32,6 +32,8 @@ pub struct Comparison {
     /// Numbers of blocks after which the run was judged and could end; empty where their number was
     /// fixed.
     pub looks: Vec<u32>,
+    /// Which changes matter, and which had to be decided.
+    pub margins: Margins,
     /// The phases in the suite's order.
     pub phases: Vec<PhaseResult>,
     /// How the builds differ beside their versions, one sentence; none where they do not.
@@ -72,6 +74,8 @@ pub struct Cell {
     pub factors: Arc<Levels>,
     /// The metric.
     pub metric: &'static Metric,
+    /// The ratio from which on a change of it matters; none if nothing is claimed of it.
+    pub margin: Option<f64>,
     /// Value of the base in the metric's unit.
     pub base_value: Option<f64>,
     /// Value in the metric's unit; absent if anything in the cell failed.

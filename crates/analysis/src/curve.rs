@@ -192,32 +192,18 @@ pub(crate) mod tests {
             ..Interval::default()
         };
         SliceRecord {
-            block: 0,
             subject: subject.into(),
             phase: "point".into(),
             workload: "point".into(),
             group: "point".into(),
-            position: 0,
-            range: None,
             clients: 1,
-            levels: Default::default(),
-            round: 0,
-            order: 0,
-            seed: 0,
-            state: SliceState::Measured,
-            reason: None,
-            marks: Vec::new(),
-            wall_start_us: 0,
             work: Some(StretchReport {
                 end_ns: (seconds * 1e9) as u64,
                 succeeded: operations.iter().sum(),
                 series: operations.iter().map(interval).collect(),
                 ..StretchReport::default()
             }),
-            readings: Vec::new(),
-            drained: Vec::new(),
-            drain_seconds: 0.0,
-            artefacts: Vec::new(),
+            ..SliceRecord::default()
         }
     }
 

@@ -1,6 +1,6 @@
 //! One raw slice to the values of all metrics that it can tell.
 
-use crate::{METRICS, PhaseFacts, parts::Parts, role_cost, roles::RoleFacts, sla, stolen};
+use crate::{METRICS, PhaseFacts, host_load, parts::Parts, role_cost, roles::RoleFacts, sla};
 use model::{
     drive::{OpReport, Percentiles, StretchReport},
     mark,
@@ -30,7 +30,7 @@ pub fn derive(slice: &SliceRecord, facts: &PhaseFacts) -> Vec<(&'static str, f64
         outcomes(work, facts, &mut values);
     }
     counted(slice, facts, &mut values);
-    values.extend(stolen::percent(slice).map(|share| ("stolen_cpu_percent", share)));
+    values.extend(host_load::stolen_percent(slice).map(|share| ("stolen_cpu_percent", share)));
     values.retain(|(_, value)| value.is_finite());
     values
 }

@@ -3,6 +3,7 @@
 use crate::{Error, Result, roles::RoleFacts};
 use model::{
     experiment::Design as Kind,
+    margins::Margins,
     plan::{PhaseKind, Plan},
     script::{Script, Statement},
     workload::{Arrival, Class, Counts},
@@ -24,6 +25,8 @@ pub struct Design {
     /// Numbers of blocks after which the run is judged and may end; empty where their number is
     /// fixed.
     pub looks: Vec<u32>,
+    /// Which changes matter, and which have to be decided.
+    pub margins: Margins,
     /// Facts of the phases by name.
     pub phases: BTreeMap<String, PhaseFacts>,
 }
@@ -109,6 +112,7 @@ impl Design {
             suite: plan.experiment.suite.clone(),
             subjects,
             looks: plan.experiment.looks.clone(),
+            margins: plan.experiment.decide.clone(),
             phases: plan.phases.iter().map(|phase| (phase.name.clone(), facts(phase))).collect(),
         }
     }
@@ -222,6 +226,7 @@ mod tests {
                 design: Kind::Interleaved,
                 blocks: 1,
                 looks: Vec::new(),
+                decide: Default::default(),
                 explain: false,
                 loads: 1,
                 rounds: 1,
@@ -299,6 +304,7 @@ mod tests {
                 of("8.0.b", Some("5.6.b")),
             ],
             looks: Vec::new(),
+            margins: Default::default(),
             phases: BTreeMap::new(),
         };
         let bases = design.consecutive().subjects.into_iter().map(|(_, base)| base);

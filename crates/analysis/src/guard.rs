@@ -3,60 +3,15 @@
 
 use crate::{Input, PhaseFacts};
 use model::{
-    mark,
+    disturbance::disturbance,
     metric::{Kind, Metric},
-    reading::{Reading, Scope},
-    record::{SliceRecord, SliceState},
+    record::SliceState,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Largest share of its rounds that a test may lose.
-const MOST_LOST: f64 = 0.25;
-
-/// What disturbs a slice: a counter, and how much of it in a window.
-struct Limit {
-    scope: Scope,
-    counter: &'static str,
-    /// Share of the window.
-    share: f64,
-    /// The kernel counts in ticks of 10 ms: less than a few of them mean nothing [ns].
-    least_ns: f64,
-    /// Whether the servers cannot be the cause themselves.
-    applies: fn(&SliceRecord) -> bool,
-    what: &'static str,
-}
-
-/// A server waits for its only client alone, if they share a processor.
-fn has_its_own_processor(slice: &SliceRecord) -> bool {
-    slice.clients == 1 && !slice.marks.iter().any(|mark| mark == mark::PAIRED)
-}
-
-const LIMITS: [Limit; 3] = [
-    Limit {
-        scope: Scope::Host,
-        counter: "steal_ns",
-        share: 0.01,
-        least_ns: 30e6,
-        applies: |_| true,
-        what: "the hypervisor gave CPU time to other guests",
-    },
-    Limit {
-        scope: Scope::Host,
-        counter: "others_cpu_ns",
-        share: 0.05,
-        least_ns: 40e6,
-        applies: |_| true,
-        what: "other processes used the CPUs",
-    },
-    Limit {
-        scope: Scope::Foreground,
-        counter: "runqueue_wait_ns",
-        share: 0.1,
-        least_ns: 0.0,
-        applies: has_its_own_processor,
-        what: "the server waited for a CPU",
-    },
-];
+/// Share of the planned rounds that a test needs undisturbed, those that repeat disturbed ones
+/// included.
+const LEAST_KEPT: f64 = 0.75;
 
 /// A round of a test: run, phase, block and round.
 type Round<'a> = (&'a str, &'a str, u32, u32);
@@ -72,7 +27,7 @@ pub(crate) struct Guard<'a> {
 /// Why a test is not judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Disturbed {
-    what: &'static str,
+    pub(crate) what: &'static str,
     rounds: usize,
     of: usize,
 }
@@ -80,25 +35,28 @@ pub(crate) struct Disturbed {
 impl<'a> Guard<'a> {
     /// Looks at the measured slices of all variants; `facts` gives a phase's facts by run and name.
     pub(crate) fn of(slices: &[Input<'a>], facts: &dyn Fn(&str, &str) -> PhaseFacts) -> Self {
-        let mut tests: BTreeMap<(&str, &str), BTreeSet<Round<'_>>> = BTreeMap::new();
+        // Each round with whether it was planned, and does not only repeat another one.
+        let mut tests: BTreeMap<(&str, &str), BTreeSet<(Round<'_>, bool)>> = BTreeMap::new();
         let mut disturbed = BTreeMap::new();
         for input in slices.iter().filter(|one| one.slice.state == SliceState::Measured) {
             let slice = input.slice;
             let round = (input.run, slice.phase.as_str(), slice.block, slice.round);
-            tests.entry((input.run, &slice.phase)).or_default().insert(round);
+            let is_planned = slice.repeats.is_none();
+            tests.entry((input.run, &slice.phase)).or_default().insert((round, is_planned));
             if let Some(what) = disturbance(slice) {
                 disturbed.entry(round).or_insert(what);
             }
         }
         let mut guard = Self::default();
         for ((run, phase), rounds) in tests {
-            let of_test = |round: &Round<'a>| disturbed.get(round).map(|what| (*round, *what));
-            let lost: Vec<(Round<'a>, &'static str)> = rounds.iter().filter_map(of_test).collect();
+            let lost = |(round, _): &_| disturbed.get(round).map(|what| (*round, *what));
+            let lost: Vec<(Round<'a>, &'static str)> = rounds.iter().filter_map(lost).collect();
             let Some((_, what)) = lost.first().copied() else { continue };
             // Pieces of one work are not repetitions: without one of them it is another work.
             let keeps_all = facts(run, phase).has_pieces;
             let (count, of) = (lost.len(), rounds.len());
-            match keeps_all || count as f64 > MOST_LOST * of as f64 {
+            let planned = rounds.iter().filter(|(_, is_planned)| *is_planned).count();
+            match keeps_all || ((of - count) as f64) < LEAST_KEPT * planned as f64 {
                 true => drop(guard.disturbed.insert(phase, Disturbed { what, rounds: count, of })),
                 false => guard.left_out.extend(lost),
             }
@@ -115,12 +73,13 @@ impl<'a> Guard<'a> {
     }
 }
 
-impl Disturbed {
-    /// One sentence without the name of the test.
-    pub(crate) fn sentence(self) -> String {
-        let Self { what, rounds, of } = self;
-        format!("rates and times are not judged: {what} in {rounds} of {of} rounds")
-    }
+/// One sentence for all tests that the same disturbed, with the one that it disturbed most.
+pub(crate) fn sentence<'a>(tests: impl Iterator<Item = &'a Disturbed>, what: &str) -> String {
+    let share = |test: &Disturbed| test.rounds as f64 / test.of as f64;
+    let same = tests.filter(|test| test.what == what);
+    let most = same.max_by(|one, other| share(one).total_cmp(&share(other)));
+    let rounds = most.map(|test| format!(" in up to {} of {} rounds", test.rounds, test.of));
+    format!("rates and times are not judged: {what}{}", rounds.unwrap_or_default())
 }
 
 /// Whether what disturbs a round moves a metric: counts of instructions stay what they are.
@@ -128,21 +87,14 @@ pub(crate) fn moves(metric: &Metric) -> bool {
     matches!(metric.kind, Kind::Rate | Kind::Time | Kind::CpuTime | Kind::Cycles)
 }
 
-fn disturbance(slice: &SliceRecord) -> Option<&'static str> {
-    let work = slice.work.as_ref()?;
-    let window = work.end_ns.saturating_sub(work.start_ns) as f64;
-    let exceeds = |limit: &&Limit| {
-        let own = |one: &&Reading| one.scope == limit.scope && one.counter == limit.counter;
-        let used = slice.readings.iter().find(own).map_or(0.0, Reading::delta);
-        (limit.applies)(slice) && used > limit.least_ns.max(limit.share * window)
-    };
-    LIMITS.iter().find(exceeds).map(|limit| limit.what)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::curve::tests::slice;
+    use model::{
+        reading::{Reading, Scope},
+        record::SliceRecord,
+    };
 
     /// A slice of a second in which `counter` of the host grew by so many seconds.
     fn with(block: u32, counter: &str, seconds: f64) -> SliceRecord {
@@ -159,7 +111,8 @@ mod tests {
         let inputs: Vec<Input<'_>> = slices.iter().map(input).collect();
         let guard = Guard::of(&inputs, &|_, _| facts.clone());
         let out = inputs.iter().filter(|input| guard.reason(input).is_some());
-        let disturbed = guard.disturbed.values().next().map(|found| found.sentence());
+        let disturbed = guard.disturbed.values().next();
+        let disturbed = disturbed.map(|found| sentence(guard.disturbed.values(), found.what));
         (out.map(|input| input.slice.block).collect(), disturbed)
     }
 
@@ -172,8 +125,8 @@ mod tests {
         assert_eq!((out, disturbed), (vec![0, 0], None), "both slices of the round");
         let (out, disturbed) = guarded(&facts, &[busy(0), calm(1), calm(2)]);
         assert!(out.is_empty());
-        let expected = "rates and times are not judged: other processes used the CPUs in 1 of 3 \
-                        rounds";
+        let expected = "rates and times are not judged: other processes used the CPUs in up to \
+                        1 of 3 rounds";
         assert_eq!(disturbed.as_deref(), Some(expected));
         let pieces = PhaseFacts { has_pieces: true, ..facts };
         let (out, disturbed) = guarded(&pieces, &[busy(0), calm(1), calm(2), calm(3), calm(4)]);
@@ -181,17 +134,17 @@ mod tests {
     }
 
     #[test]
-    fn a_tick_of_the_kernels_clock_and_the_only_clients_turn_disturb_nothing() {
+    fn rounds_that_are_repeated_undisturbed_replace_those_that_are_lost() {
+        let busy = |block| with(block, "steal_ns", 0.5);
+        let calm =
+            |block, round, repeats| SliceRecord { round, repeats, ..with(block, "steal_ns", 0.0) };
+        let planned = [busy(0), busy(1), calm(2, 0, None), calm(3, 0, None)];
         let facts = PhaseFacts::default();
-        assert_eq!(guarded(&facts, &[with(0, "steal_ns", 0.02)]), (vec![], None));
-        assert!(guarded(&facts, &[with(0, "steal_ns", 0.05)]).1.is_some());
-        let mut waits = with(0, "runqueue_wait_ns", 0.2);
-        waits.readings[0].scope = Scope::Foreground;
-        waits.clients = 1;
-        assert!(guarded(&facts, &[waits.clone()]).1.is_some());
-        let paired = SliceRecord { marks: vec![mark::PAIRED.to_owned()], ..waits.clone() };
-        assert_eq!(guarded(&facts, &[paired]), (vec![], None));
-        waits.clients = 8;
-        assert_eq!(guarded(&facts, &[waits]), (vec![], None));
+        assert!(guarded(&facts, &planned).1.is_some(), "two of four");
+        let mut repeated = planned.to_vec();
+        repeated.push(calm(0, 1, Some(0)));
+        assert_eq!(guarded(&facts, &repeated), (vec![0, 1], None), "three of four are left");
+        repeated.push(SliceRecord { round: 1, repeats: Some(0), ..busy(1) });
+        assert_eq!(guarded(&facts, &repeated).0, [0, 1, 1]);
     }
 }

@@ -58,7 +58,7 @@ fn is_decided(cell: &Cell) -> bool {
 }
 
 fn is_early(cell: &Cell) -> bool {
-    let margin = cell.metric.margin().map_or(f64::INFINITY, f64::ln);
+    let margin = cell.margin.map_or(f64::INFINITY, f64::ln);
     cell.verdict != Verdict::Invalid && cell.blocks < FEWEST_BLOCKS && size(cell) >= margin
 }
 

@@ -29,6 +29,7 @@ mod error;
 mod evidence;
 pub mod explained;
 mod guard;
+mod host_load;
 mod instruction_changes;
 mod interval;
 mod looks;
@@ -59,7 +60,6 @@ mod shade;
 pub mod sla;
 mod stalled;
 mod stepped;
-mod stolen;
 pub mod style;
 #[cfg(test)]
 mod testing;

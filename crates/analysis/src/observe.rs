@@ -4,7 +4,8 @@ use crate::{
     Outcome, PhaseFacts, ServiceLevel, derive,
     derive::{denominator, marks, slice_marks},
     drained,
-    guard::Guard,
+    guard::{self, Guard},
+    host_load::HostLoad,
     missed::mark_of,
     noise::Noise,
     parts::Parts,
@@ -12,7 +13,6 @@ use crate::{
     sla::RULES,
     stalled::Stalled,
     stepped::Stepped,
-    stolen::Stolen,
     warning::{Location, Warnings},
 };
 use model::{
@@ -125,7 +125,7 @@ pub fn observe<'a>(
     facts: &dyn Fn(&str, &str) -> PhaseFacts,
 ) -> Observations {
     let mut found = Observations::default();
-    let mut stolen = Stolen::default();
+    let mut load = HostLoad::default();
     let slices: Vec<Input<'a>> = slices.into_iter().collect();
     let shared = drained::shared(&slices);
     let with_shares = slices.into_iter().zip(&shared);
@@ -164,16 +164,17 @@ pub fn observe<'a>(
                 let missed = missed_rules(slice, &facts);
                 warn(slice, &missed, &mut found.warnings);
                 if let Some(disturbed) = guard.disturbed.get(slice.phase.as_str()) {
-                    found.warnings.add(place(slice), &disturbed.sentence(), 1);
+                    let text = guard::sentence(guard.disturbed.values(), disturbed.what);
+                    found.warnings.add(place(slice), &text, 1);
                     found.disturbed.insert(slice.phase.clone());
                 }
-                stolen.add(slice);
+                load.add(slice);
                 found.stepped.add(&input);
                 measure(&input, &facts, &missed, &mut found.measurements);
             }
         }
     }
-    stolen.tell(&mut found.warnings);
+    load.tell(&mut found.warnings);
     found
 }
 

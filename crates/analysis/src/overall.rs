@@ -42,7 +42,7 @@ impl Comparison {
         let blocks = block_means(&cells, &self.looks).unwrap_or_default();
         let (p, verdict) = match cells.iter().any(|cell| cell.verdict == Verdict::Invalid) {
             true => (None, Verdict::Invalid),
-            false => judge(first.metric, &blocks, &self.looks),
+            false => judge(first, &blocks, &self.looks),
         };
         let bound =
             |start: f64, pick: fn(f64, f64) -> f64| ratios.iter().copied().fold(start, pick);

@@ -157,6 +157,7 @@ mod tests {
             base: None,
             factors: Default::default(),
             metric: metric(name).unwrap(),
+            margin: None,
             base_value: None,
             value: Some(values.iter().sum::<f64>() / values.len() as f64),
             by_block: values.iter().map(|value| Some(*value)).collect(),

@@ -1,6 +1,7 @@
 //! Values for tests.
 
 use crate::{Cell, Comparison, PhaseResult, Verdict, metric};
+use model::margins::Margins;
 
 /// A cell of the subject `new` against `old`, of one block.
 pub(crate) fn cell(name: &str, base: f64, value: f64) -> Cell {
@@ -9,6 +10,7 @@ pub(crate) fn cell(name: &str, base: f64, value: f64) -> Cell {
         base: Some("old".into()),
         factors: Default::default(),
         metric: metric(name).unwrap(),
+        margin: Margins::default().of(metric(name).unwrap()),
         base_value: Some(base),
         value: Some(value),
         by_block: vec![Some(value)],
@@ -48,6 +50,7 @@ pub(crate) fn comparison(phases: Vec<PhaseResult>) -> Comparison {
         bases: vec!["old".to_owned()],
         subjects: vec!["old".to_owned(), "new".to_owned()],
         looks: Vec::new(),
+        margins: Default::default(),
         phases,
         builds: None,
         bank: None,

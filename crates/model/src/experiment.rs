@@ -1,6 +1,6 @@
 //! The question: factors, suite, design, baseline.
 
-use crate::Levels;
+use crate::{Levels, margins::Margins};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -22,6 +22,9 @@ pub struct Experiment {
     /// a test that is decided then is measured no further. Empty if all blocks are measured.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub looks: Vec<u32>,
+    /// What has to be decided, and which changes matter.
+    #[serde(default, skip_serializing_if = "Margins::is_empty")]
+    pub decide: Margins,
     /// Whether changes in instructions are explained by function after the last block.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub explain: bool,

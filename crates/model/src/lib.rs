@@ -11,6 +11,7 @@
 
 pub mod bank;
 pub mod civil;
+pub mod disturbance;
 pub mod drive;
 pub mod environment;
 pub mod escape;
@@ -19,6 +20,7 @@ pub mod explanation;
 pub mod expression;
 mod grouped;
 pub mod imported;
+pub mod margins;
 pub mod mark;
 pub mod measurement;
 pub mod metric;

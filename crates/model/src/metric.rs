@@ -33,9 +33,6 @@ pub struct Metric {
     pub help: &'static str,
 }
 
-/// The ratio from which on a change of a rate matters.
-pub const RATE_MARGIN: f64 = 1.05;
-
 /// Which direction of a metric is good.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -170,31 +167,5 @@ impl Kind {
     /// Whether instructions are counted, of whatever mode.
     pub const fn is_instructions(self) -> bool {
         matches!(self, Self::UserInstructions | Self::KernelInstructions | Self::Instructions)
-    }
-}
-
-impl Metric {
-    /// The ratio from which on a change matters, and its reciprocal downwards. None for metrics
-    /// that explain others or are none of the server's: of those nothing is claimed. Nor of largest
-    /// values, which single accidents make.
-    pub fn margin(&self) -> Option<f64> {
-        match self.kind {
-            Kind::Rate => Some(RATE_MARGIN),
-            Kind::Time => Some(RATE_MARGIN),
-            kind if kind.is_instructions() && self.part.is_server() => Some(1.005),
-            Kind::Cycles | Kind::CpuTime if self.part.is_server() => Some(1.02),
-            _ => None,
-        }
-    }
-
-    /// The ratio up to which a difference is none: what loading the data once more, or linking the
-    /// same code in another order, may do. A fifth of the margin for rates and instructions, a
-    /// quarter for CPU time and cycles.
-    pub fn floor(&self) -> Option<f64> {
-        let share = match self.kind {
-            Kind::Cycles | Kind::CpuTime => 0.25,
-            _ => 0.2,
-        };
-        self.margin().map(|margin| 1.0 + (margin - 1.0) * share)
     }
 }

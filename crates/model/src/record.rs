@@ -10,7 +10,7 @@ pub const RECORD_FORMAT: u32 = 2;
 pub const CHECKSUMMED_FORMAT: u32 = 2;
 
 /// One stretch of work of one subject: a line of `slices.jsonl`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct SliceRecord {
     /// Block.
     pub block: u32,
@@ -32,6 +32,9 @@ pub struct SliceRecord {
     pub levels: Levels,
     /// Round in the block.
     pub round: u32,
+    /// The disturbed round of the block that this one repeats with other operations, if it does.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub repeats: Option<u32>,
     /// Place of this slice in its round, from 0.
     pub order: u32,
     /// Seed of the operations.
@@ -59,10 +62,11 @@ pub struct SliceRecord {
 }
 
 /// Whether a slice counts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum SliceState {
     /// Counts.
+    #[default]
     Measured,
     /// Ran, and does not count (warm-up, rejected).
     Discarded,

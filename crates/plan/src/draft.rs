@@ -133,6 +133,7 @@ fn experiment(layers: &Layers, chosen: &Chosen, seed: u64) -> Result<Experiment,
         design,
         blocks,
         looks: experiment_limits::looks(wire.looks.as_deref().unwrap_or_default(), blocks, layers)?,
+        decide: experiment_limits::margins(layers)?,
         explain: wire.explain.unwrap_or(false),
         loads: wire.loads.map_or(1, |loads| loads.0),
         rounds: wire.rounds.map_or(2, |rounds| rounds.0),
@@ -279,7 +280,7 @@ impl Found {
             let workload = if entry.workload.is_empty() {
                 phases.last().map_or(0, |phase| phase.workload)
             } else {
-                self.find(&entry.workload, catalog).map_err(|error| error.at(place()))?
+                self.find(&entry.workload, catalog).map_err(|error| error.at_reference(place()))?
             };
             phases.push(DraftPhase { suite: entry, workload });
         }

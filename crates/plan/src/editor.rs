@@ -12,6 +12,8 @@ use serde_json::Value;
 pub struct FileKind {
     /// Its word: `experiment`, `workload`, …
     pub name: &'static str,
+    /// The files and keys that name such a file; empty for one that a command takes.
+    named_in: &'static str,
     make: fn() -> Value,
 }
 
@@ -23,15 +25,40 @@ impl FileKind {
         schema["title"] = format!("dbdyno {}", self.name).into();
         schema
     }
+
+    /// Whether such files have this key at their top.
+    pub fn has_key(self, key: &str) -> bool {
+        (self.make)()["properties"].get(key).is_some()
+    }
+}
+
+/// What to do with a text that is no experiment, if more of its keys are those of another kind.
+pub(crate) fn not_an_experiment(text: &str) -> Option<String> {
+    let table: toml::Table = text.parse().ok()?;
+    let fitting = |kind: &&FileKind| table.keys().filter(|key| kind.has_key(key)).count();
+    // Of equal ones the last, so an experiment stays one.
+    let FileKind { name, named_in, .. } = FILE_KINDS.iter().rev().max_by_key(fitting)?;
+    if named_in.is_empty() {
+        return None;
+    }
+    Some(format!("this is a {name}, not an experiment; name it in {named_in}"))
 }
 
 /// All kinds of files that users write.
 pub const FILE_KINDS: &[FileKind] = &[
-    FileKind { name: "experiment", make: of::<WireExperiment> },
-    FileKind { name: "workload", make: of::<WireWorkload> },
-    FileKind { name: "schema", make: of::<WireSchema> },
-    FileKind { name: "suite", make: of::<WireSuite> },
-    FileKind { name: "config", make: of::<WireConfig> },
+    FileKind { name: "experiment", named_in: "", make: of::<WireExperiment> },
+    FileKind {
+        name: "workload",
+        named_in: "`workloads` of an experiment",
+        make: of::<WireWorkload>,
+    },
+    FileKind { name: "schema", named_in: "`schema` of a workload", make: of::<WireSchema> },
+    FileKind { name: "suite", named_in: "`suite` of an experiment", make: of::<WireSuite> },
+    FileKind {
+        name: "config",
+        named_in: "`configs/SERVER` of a catalog folder",
+        make: of::<WireConfig>,
+    },
 ];
 
 fn of<T: JsonSchema>() -> Value {

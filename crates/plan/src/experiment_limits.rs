@@ -5,8 +5,9 @@ use crate::{
     layers::Layers,
     limits::{COUNT_MAX, ROWS_MAX, SECONDS_MAX},
     suggest,
+    wire::percent::Percent,
 };
-use model::experiment::Experiment;
+use model::{experiment::Experiment, margins::Margins};
 
 /// Fewest blocks that a run is judged after: fewer decide nothing.
 const FIRST_LOOK: u32 = 4;
@@ -26,6 +27,28 @@ pub(crate) fn looks(asked: &[u32], blocks: u32, layers: &Layers) -> Result<Vec<u
         return Ok(Vec::new());
     }
     Ok(asked.iter().copied().filter(|look| *look < blocks).chain([blocks]).collect())
+}
+
+/// Largest change that may be called none, percent.
+const MARGIN_MAX: f64 = 100.0;
+
+/// The margins that an experiment asks for: above what a load or a link alone may change.
+pub(crate) fn margins(layers: &Layers) -> Result<Margins, Error> {
+    let mut margins = Margins::default();
+    for (quantity, Percent(percent)) in &layers.wire.decide {
+        let name = quantity.name();
+        let margin = 1.0 + percent / 100.0;
+        if margin <= quantity.floor() || *percent > MARGIN_MAX {
+            let floor = (quantity.floor() - 1.0) * 100.0;
+            let reason = format!(
+                "`{name}` must be above {floor:.1} %, which loading the data again or linking the \
+                 same code may change, and at most {MARGIN_MAX} %, not {percent} %"
+            );
+            return Err(Error::Invalid { place: layers.place(&["decide", name]), reason });
+        }
+        margins.asked.insert(*quantity, margin);
+    }
+    Ok(margins)
 }
 
 /// Refuses counts and lengths that are 0 or beyond use.

@@ -1,7 +1,7 @@
 //! The texts that make one experiment: its file, what that extends, and the command line over both.
 
 use crate::{
-    Catalog,
+    Catalog, editor,
     error::{Error, Location},
     secrets::without_secrets,
     source::{Source, is_path},
@@ -134,12 +134,27 @@ fn chain(name_or_path: &str, catalog: &Catalog) -> Result<Vec<Source>, Error> {
             let place = sources.last().map(|last| last.place(&["extends".to_owned()]));
             return Err(Error::Circle { place: place.unwrap_or_default(), chain });
         }
-        let wire: WireExperiment = source.parse().map_err(point_to_factors)?;
+        let wire: WireExperiment = source.parse().map_err(|error| explained(error, &source))?;
         place = source.place(&["extends".to_owned()]);
         next = wire.extends.map(|extends| source.reference(&extends));
         sources.push(source);
     }
     Ok(sources)
+}
+
+/// What is wrong with a text that cannot be read as an experiment.
+fn explained(error: Error, source: &Source) -> Error {
+    let other = match &error {
+        Error::UnknownKey { .. } => editor::not_an_experiment(&source.text),
+        _ => None,
+    };
+    match other {
+        Some(reason) => {
+            let place = Location { file: source.label.clone(), line: None };
+            Error::Invalid { place, reason }
+        }
+        None => point_to_factors(error),
+    }
 }
 
 /// The merged values; a wrong one is named by its key, because it has no line.
@@ -176,6 +191,10 @@ fn point_to_factors(error: Error) -> Error {
         Error::UnknownKey { place, key, .. } if ["range", "range_size"].contains(&key.as_str()) => {
             let hint = format!("; did you mean `parameters.{key}`?");
             Error::UnknownKey { place, key, hint }
+        }
+        Error::Toml { place, reason } if reason.starts_with("`baseline` must be a table") => {
+            let reason = format!("{reason}; write `baseline = {{ build = … }}`");
+            Error::Toml { place, reason }
         }
         other => other,
     }

@@ -175,6 +175,20 @@ impl Error {
         self
     }
 
+    /// The same where a name of the catalog is asked for: a file of this name beside the text was
+    /// probably meant.
+    pub(crate) fn at_reference(self, new: Location) -> Self {
+        let mut error = self.at(new);
+        if let Self::UnknownName { place, name, hint, .. } = &mut error {
+            let folder = Path::new(&place.file).parent();
+            let file = format!("{name}.toml");
+            if folder.is_some_and(|folder| folder.join(&file).is_file()) {
+                *hint = format!("; did you mean the file `{file}`? Paths have their ending");
+            }
+        }
+        error
+    }
+
     fn place_mut(&mut self) -> Option<&mut Location> {
         match self {
             Self::Read(_) => None,

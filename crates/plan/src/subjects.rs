@@ -182,8 +182,15 @@ impl Known<'_> {
                 None => Default::default(),
             };
             let own_names = draft.servers.keys().map(String::as_str);
-            let hint =
-                suggest::hint(&build.server, products.iter().map(String::as_str).chain(own_names));
+            let known = products.iter().map(String::as_str).chain(own_names);
+            let hint = match build.server.contains('/') {
+                true => format!(
+                    "; a build of your own needs a name: \
+                     `[servers.NAME]` with `server` and `basedir = \"{}\"`",
+                    build.server
+                ),
+                false => suggest::hint(&build.server, known),
+            };
             return Err(Error::UnknownName { place, what: "server", name: build.server, hint });
         }
         if own.is_some() {

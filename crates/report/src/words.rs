@@ -5,7 +5,8 @@ use analysis::{BankSource, Cell, Comparison, METRICS, PhaseResult, Reason, Verdi
 use model::{
     civil::Civil,
     grouped,
-    metric::{Better, Kind, Metric, Part, Per, RATE_MARGIN},
+    margins::{Margins, Quantity},
+    metric::{Better, Kind, Metric, Part, Per},
     number::counted,
 };
 
@@ -141,7 +142,7 @@ pub(crate) fn method(comparison: &Comparison) -> Vec<String> {
                 "Geometric means over up to {}; {confidence} % intervals (Student's t, paired by \
                  block). Margins: {}.",
                 counted(blocks as usize, "block"),
-                margins()
+                margins(&comparison.margins)
             ),
             format!(
                 "False positives per variant, over all tests: at most {error} % for throughput and \
@@ -152,20 +153,19 @@ pub(crate) fn method(comparison: &Comparison) -> Vec<String> {
     blocks.map(sentences).unwrap_or_default()
 }
 
-/// The margins of the usual metrics in words: `3 % for rates, …`.
-fn margins() -> String {
-    let kinds = [
-        (Part::Load, Kind::Rate, "rates"),
-        (Part::Load, Kind::Time, "latency"),
-        (Part::Server, Kind::CpuTime, "CPU time"),
-        (Part::Server, Kind::UserInstructions, "instructions"),
-    ];
-    let margin = |(part, kind, what): (Part, Kind, &str)| {
-        let margin = metric_of(part, kind)?.margin()?;
-        // Margins are whole thousandths.
-        Some(format!("{} % for {what}", ((margin - 1.0) * 1000.0).round() / 10.0))
+/// The margins in words: `5 % for rates and latency, …`.
+fn margins(margins: &Margins) -> String {
+    let margin = |quantity: Quantity| {
+        let what = match quantity {
+            Quantity::Time => "rates and latency",
+            Quantity::Cpu => "CPU time",
+            Quantity::Instructions => "instructions",
+        };
+        // Hundredths of a percent are the finest that an experiment gives.
+        let percent = ((margins.margin(quantity) - 1.0) * 1e4).round() / 100.0;
+        format!("{percent} % for {what}")
     };
-    kinds.into_iter().filter_map(margin).collect::<Vec<_>>().join(", ")
+    Quantity::ALL.map(margin).join(", ")
 }
 
 /// What is said where nothing is repeated, if anything is compared.
@@ -289,7 +289,7 @@ impl Basis {
 /// Ratios of a metric nearer to 1 than this are called about the same where there is no verdict;
 /// metrics of which no verdict claims anything have the margin of throughput.
 pub(crate) fn margin(metric: &Metric) -> f64 {
-    metric.margin().unwrap_or(RATE_MARGIN)
+    Margins::default().of(metric).unwrap_or(Quantity::Time.margin())
 }
 
 /// How a cell stands to its base.

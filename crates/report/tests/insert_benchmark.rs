@@ -70,6 +70,7 @@ fn report_of(blocks: &[f64]) -> Report {
         suite: "insert_benchmark".into(),
         subjects: vec![("a-1".into(), None), ("b-2".into(), Some("a-1".into()))],
         looks: Vec::new(),
+        margins: Default::default(),
         phases: Default::default(),
     };
     Report { comparisons: vec![compare(&observations, &design)], ..Report::default() }

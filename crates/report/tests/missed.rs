@@ -57,6 +57,7 @@ fn report(missed: &str) -> Report {
         suite: "ib".into(),
         subjects: vec![("old".into(), None), ("new".into(), Some("old".into()))],
         looks: Vec::new(),
+        margins: Default::default(),
         phases: Default::default(),
     };
     Report { comparisons: vec![compare(&observations, &design)], ..Report::default() }

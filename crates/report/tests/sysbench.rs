@@ -5,7 +5,7 @@
 
 use model::{
     drive::{ClientShare, Percentiles, StretchReport},
-    record::{SliceRecord, SliceState},
+    record::SliceRecord,
 };
 
 /// As sysbench 1.0.20 would write it; the numbers of the upper half are those of a published run.
@@ -41,22 +41,12 @@ Threads fairness:
 
 fn slice(clients: u32) -> SliceRecord {
     SliceRecord {
-        block: 0,
         subject: "mysql-9.7.4".into(),
         phase: "read-write".into(),
         workload: "read-write".into(),
         group: "write".into(),
-        position: 0,
-        range: None,
         clients,
-        levels: Default::default(),
-        round: 0,
-        order: 0,
         seed: 1,
-        state: SliceState::Measured,
-        reason: None,
-        marks: Vec::new(),
-        wall_start_us: 0,
         work: Some(StretchReport {
             start_ns: 1_000_000_000,
             end_ns: 901_001_000_000,
@@ -73,10 +63,7 @@ fn slice(clients: u32) -> SliceRecord {
             },
             ..StretchReport::default()
         }),
-        readings: Vec::new(),
-        drained: Vec::new(),
-        drain_seconds: 0.0,
-        artefacts: Vec::new(),
+        ..SliceRecord::default()
     }
 }
 

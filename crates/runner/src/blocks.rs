@@ -7,6 +7,7 @@ use crate::{
     instruments,
     judge::Pace,
     ledger::Activity,
+    rounds::{self, Repeated},
     run::{PERMITTED_BLOCKS, Run, slices_per_trial},
     server::{
         Waiting, data,
@@ -16,24 +17,20 @@ use crate::{
         self,
         intrusive::{self, Observed},
     },
-    trial::Trial,
+    trial::{self, Trial, Trials},
 };
 use model::{
     experiment::Design,
     number::{counted, ordinal},
     plan::{Block, PhaseKind},
-    schedule::{self, Prepare, SHORT, Slice, Step},
+    schedule::{self, Prepare, SHORT, Step},
 };
-use std::collections::BTreeMap;
 
 /// The subjects of a block that have no complete record yet, in their start order.
 struct Open<'a> {
     block: &'a Block,
     subjects: Vec<usize>,
 }
-
-/// The trials that are up, by subject.
-type Trials = BTreeMap<usize, Trial>;
 
 /// Executes every trial that is not complete yet.
 pub(crate) fn run(run: &mut Run<'_>) -> Result<(), Error> {
@@ -43,6 +40,7 @@ pub(crate) fn run(run: &mut Run<'_>) -> Result<(), Error> {
         prepare(run, first, &open)?;
     }
     let mut pace = Pace::begin();
+    let mut repeated = Repeated::default();
     for (index, of_block) in open.iter().enumerate() {
         let blocks = of_block.block.index;
         if budget_is_spent(run, &pace, blocks)? || look(run, blocks, index)? == Next::End {
@@ -52,7 +50,8 @@ pub(crate) fn run(run: &mut Run<'_>) -> Result<(), Error> {
             run.expect(open.len() - index);
         }
         pace.begin_block();
-        execute(run, of_block)?;
+        repeated.begin_block();
+        execute(run, of_block, &mut repeated)?;
         pace.end_block();
     }
     Ok(())
@@ -151,7 +150,7 @@ fn prepare(run: &mut Run<'_>, first: &Open<'_>, open: &[Open<'_>]) -> Result<(),
     Ok(())
 }
 
-fn execute(run: &mut Run<'_>, open: &Open<'_>) -> Result<(), Error> {
+fn execute(run: &mut Run<'_>, open: &Open<'_>, repeated: &mut Repeated) -> Result<(), Error> {
     let operations = run.calibration.slice_operations(run.plan);
     let mut trials = Trials::new();
     let is_open = |step: &Step| {
@@ -159,7 +158,7 @@ fn execute(run: &mut Run<'_>, open: &Open<'_>) -> Result<(), Error> {
     };
     let steps = schedule::steps(run.plan, open.block, &operations).into_iter();
     let steps: Vec<Step> = steps.filter(is_open).collect();
-    for group in steps.chunk_by(Step::goes_beside) {
+    for group in steps.chunk_by(|one, next| one.goes_beside(next) || one.is_same_round(next)) {
         // What has done all its slices ends in peace.
         if !matches!(group[0], Step::End(_)) {
             run.stop.check()?;
@@ -169,6 +168,9 @@ fn execute(run: &mut Run<'_>, open: &Open<'_>) -> Result<(), Error> {
             Step::Ready => ready(run, open.block, &trials)?,
             Step::Warm(_) | Step::Discard(_) => warm_up(run, &mut trials, group)?,
             Step::Intrusive(_) => observe(run, &mut trials, group)?,
+            Step::Slice(_) => {
+                rounds::execute(run, open.block, &mut trials, group, repeated)?;
+            }
             Step::End(_) => end(run, &mut trials, group)?,
             step => execute_step(run, &mut trials, step)?,
         }
@@ -179,10 +181,9 @@ fn execute(run: &mut Run<'_>, open: &Open<'_>) -> Result<(), Error> {
 /// A step that nothing else is executed beside.
 fn execute_step(run: &mut Run<'_>, trials: &mut Trials, step: &Step) -> Result<(), Error> {
     let Some(subject) = step.subject() else { return Ok(()) };
-    let trial = trials.get_mut(&subject).ok_or_else(|| not_up(run, subject))?;
+    let trial = trial::of(run, trials, subject)?;
     match step {
         Step::Prepare(prepare) => prepare_trial(run, trial, prepare),
-        Step::Slice(slice) => slice_of(run, trial, slice),
         Step::Settle { phase, .. } => {
             run.during(Activity::Maintenance, |run| maintenance::phase(run, trial, *phase))
         }
@@ -192,12 +193,9 @@ fn execute_step(run: &mut Run<'_>, trials: &mut Trials, step: &Step) -> Result<(
         | Step::Warm(_)
         | Step::Discard(_)
         | Step::Intrusive(_)
+        | Step::Slice(_)
         | Step::End(_) => Ok(()),
     }
-}
-
-fn not_up(run: &Run<'_>, subject: usize) -> Error {
-    Error::Driver(format!("`{}` is not up: report this as a defect", run.subject(subject).label))
 }
 
 /// The steps of a group, each with its trial, which is not among the others meanwhile.
@@ -208,7 +206,7 @@ fn taken<'a>(
 ) -> Result<Vec<(&'a Step, Trial)>, Error> {
     let with_trial = |step: &'a Step| {
         let subject = step.subject()?;
-        let trial = trials.remove(&subject).ok_or_else(|| not_up(run, subject));
+        let trial = trials.remove(&subject).ok_or_else(|| trial::not_up(run, subject));
         Some(trial.map(|trial| (step, trial)))
     };
     group.iter().filter_map(with_trial).collect()
@@ -316,12 +314,4 @@ fn prepare_trial(run: &Run<'_>, trial: &mut Trial, prepare: &Prepare) -> Result<
         trial.marks.push(SHORT.to_owned());
     }
     Ok(())
-}
-
-/// A slice, or for a broken subject a record that says why there is none.
-fn slice_of(run: &mut Run<'_>, trial: &mut Trial, planned: &Slice) -> Result<(), Error> {
-    match trial.obstacle(&run.plan.phases[planned.phase].script) {
-        None => slice::execute(run, trial, planned),
-        Some(reason) => slice::refuse(run, trial, planned, &reason),
-    }
 }

@@ -6,7 +6,7 @@ use crate::{
     explanation,
     host::{others, preflight},
     ledger::{Activity, Ledger},
-    run::{COMMAND, Options, Outcome, Parts, Resume, Run},
+    run::{COMMAND, FAILURE, Options, Outcome, Parts, Resume, Run},
 };
 use dbms::{Installed, Places};
 use model::plan::Plan;
@@ -43,13 +43,14 @@ pub fn execute(
         None => results.start_run(plan, &environment)?,
     };
     writer.note_state(COMMAND, &options.command)?;
+    writer.note_state(FAILURE, &"")?;
     let place = places.new_run(writer.id())?;
     let parts = Parts { place, writer, installed, environment, ledger };
     let mut run = Run::new(plan, options, stop, observer, parts)?;
     match measure_and_explain(&mut run) {
         Ok(()) => run.finish(),
         Err(error) => {
-            run.abandon();
+            run.abandon(&error);
             Err(error)
         }
     }

@@ -27,6 +27,8 @@ pub(crate) enum Activity {
     Explanation,
     /// Waiting until servers have finished pending background work.
     Maintenance,
+    /// Waiting until nothing else uses the host, before a disturbed round is repeated.
+    Quiet,
     /// Everything else: starts and stops, copies of data folders, calibration, bookkeeping.
     Machinery,
 }
@@ -43,6 +45,7 @@ impl Activity {
             Activity::Emulation => "emulation",
             Activity::Explanation => "explanation",
             Activity::Maintenance => "maintenance",
+            Activity::Quiet => "waiting for a quiet host",
             Activity::Machinery => "machinery",
         }
     }

@@ -34,6 +34,7 @@ mod instruments;
 mod judge;
 mod ledger;
 mod observer;
+mod rounds;
 mod run;
 mod server;
 mod slice;
@@ -51,7 +52,9 @@ pub use explanation::Amount;
 pub use host::preflight::{check_plan, host_refusals};
 pub use judge::{Change, Ending, ExplainChanges, Judge, Look};
 pub use observer::{Observer, Progress};
-pub use run::{COMMAND, Counts, DataFolders, Options, Outcome, PERMITTED_BLOCKS, Resume, TIME};
+pub use run::{
+    COMMAND, Counts, DataFolders, FAILURE, Options, Outcome, PERMITTED_BLOCKS, Resume, TIME,
+};
 pub use server::Driver;
 pub use stop::Stop;
 pub use verify::{Discrepancy, Facts, Verification, Verified, VerifiedPhase, verify};

@@ -115,6 +115,10 @@ pub struct Outcome {
 /// Key of the account of time in a run's state.
 pub const TIME: &str = "time";
 
+/// Key of the reason for which a run ended before its last block, in its state: one line, empty
+/// while it goes on.
+pub const FAILURE: &str = "failure";
+
 /// Key of [`Options::command`] in a run's state.
 pub const COMMAND: &str = "command";
 
@@ -282,14 +286,21 @@ impl Run<'_> {
         self.total = self.done + blocks as u64 * per_block;
     }
 
+    /// Counts slices that are measured once more.
+    pub(crate) fn expect_more(&mut self, slices: usize) {
+        self.total += slices as u64;
+    }
+
     /// Counts slices that an earlier execution of this run has left.
     pub(crate) fn keep_done(&mut self, slices: u64) {
         self.done += slices;
     }
 
-    /// Ends a run that broke; a resume loads again what it needs.
-    pub(crate) fn abandon(mut self) {
+    /// Ends a run that broke, and notes why; a resume loads again what it needs.
+    pub(crate) fn abandon(mut self, why: &Error) {
         // The caller reports why the run failed; a second error from here would hide that one.
+        let why = why.to_string();
+        let _ = self.writer.note_state(FAILURE, &why.lines().next().unwrap_or_default());
         let _ = self.note_time();
         let _ = self.keeper.end();
         give_up(&self.place, self.options.data);
@@ -302,7 +313,7 @@ impl Run<'_> {
         let (time, ()) = match finished {
             Ok(finished) => finished,
             Err(error) => {
-                self.abandon();
+                self.abandon(&error);
                 return Err(error);
             }
         };

@@ -166,32 +166,19 @@ fn whole(dir: &Path, name: &str) -> Result<Vec<u8>> {
 pub(crate) mod tests {
     use super::*;
     use fs_err as fs;
-    use model::record::SliceState;
 
     /// A slice with nothing remarkable in it.
     pub(crate) fn slice(phase: &str, round: u32) -> SliceRecord {
         SliceRecord {
-            block: 0,
             subject: "sqlite-3.50.4".into(),
             phase: phase.into(),
             workload: phase.into(),
             group: "point".into(),
-            position: 0,
-            range: None,
             clients: 1,
-            levels: Default::default(),
             round,
-            order: 0,
             seed: u64::MAX,
-            state: SliceState::Measured,
-            reason: None,
-            marks: Vec::new(),
             wall_start_us: 1_700_000_000_000_000,
-            work: None,
-            readings: Vec::new(),
-            drained: Vec::new(),
-            drain_seconds: 0.0,
-            artefacts: Vec::new(),
+            ..SliceRecord::default()
         }
     }
 

@@ -8,7 +8,7 @@ use model::{
     experiment::{Design, Experiment},
     plan::{Block, Plan},
     reading::{Reading, Scope, SeriesRow},
-    record::{Event, RECORD_FORMAT, SliceRecord, SliceState, TrialHeader},
+    record::{Event, RECORD_FORMAT, SliceRecord, TrialHeader},
     subject::{Build, Config, Subject, Transport},
 };
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
@@ -47,6 +47,7 @@ fn plan(name: &str, hash: &str) -> Plan {
             design: Design::Interleaved,
             blocks: 2,
             looks: Vec::new(),
+            decide: Default::default(),
             explain: false,
             loads: 1,
             rounds: 2,
@@ -100,15 +101,10 @@ fn slice(subject: &str, block: u32, round: u32) -> SliceRecord {
         phase: "point-query".into(),
         workload: "point-query".into(),
         group: "point".into(),
-        position: 0,
-        range: None,
         clients: 1,
         levels: [("build".to_owned(), subject.to_owned())].into(),
         round,
-        order: 0,
         seed: u64::MAX,
-        state: SliceState::Measured,
-        reason: None,
         marks: vec!["user mode only".into()],
         wall_start_us: 1_700_000_000_000_000,
         work: Some(StretchReport { succeeded: 10, ops: vec![op], ..StretchReport::default() }),
@@ -118,9 +114,7 @@ fn slice(subject: &str, block: u32, round: u32) -> SliceRecord {
             start: 0.1,
             end: 1e9 + 0.3,
         }],
-        drained: Vec::new(),
-        drain_seconds: 0.0,
-        artefacts: Vec::new(),
+        ..SliceRecord::default()
     }
 }
 

@@ -12,6 +12,7 @@ mod suite;
 
 use analysis::{Cell, Noise, Verdict};
 use blocks::Blocks;
+use model::margins::Margins;
 use suite::{Disturbance, Judge, Logs, Suites, changed};
 
 const COUNTS: [u32; 4] = [4, 8, 16, 32];
@@ -173,7 +174,7 @@ fn equivalence(suites: usize) {
     };
     for (what, _, metric, deviation) in EFFECTS {
         let blocks = Blocks::model(32, &[(metric, deviation)]);
-        let margin = blocks.places()[0].metric().margin().unwrap_or(1.0).ln();
+        let margin = Margins::default().of(blocks.places()[0].metric()).unwrap_or(1.0).ln();
         let noise_of = what.split_once(", ").map_or("", |(_, noise)| noise);
         for (bank, noise) in banks(&blocks).iter().take(2) {
             for (change, log) in [("0", 0.0), ("margin", margin)] {

@@ -5,6 +5,7 @@ use crate::{
     random::Random,
 };
 use analysis::{Cell, Noise, PhaseResult, Verdict, conclude};
+use model::margins::Margins;
 use std::{
     sync::{
         Mutex,
@@ -157,6 +158,7 @@ fn cell(place: &Place, block_ratios: Vec<f64>) -> Cell {
         base: Some(place.server.as_str().into()),
         factors: Default::default(),
         metric: place.metric(),
+        margin: Margins::default().of(place.metric()),
         base_value: Some(1.0),
         value: Some(1.0),
         by_block: Vec::new(),

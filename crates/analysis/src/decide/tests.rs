@@ -9,6 +9,7 @@ use crate::{
     testing,
     verdict::{ERROR_RATE, FEWEST_BLOCKS, MOST_BLOCKS},
 };
+use model::margins::Quantity;
 
 fn cell(metric_name: &str, block_ratios: Vec<f64>) -> Cell {
     Cell {
@@ -135,8 +136,25 @@ fn the_words_follow_the_metrics_direction_and_margin() {
 }
 
 #[test]
+fn a_margin_of_ones_own_decides_how_much_a_change_matters() {
+    let with = |margin: f64, ratios: &[f64]| {
+        let own = Cell { margin: Some(margin), ..cell("ops_per_second", ratios.to_vec()) };
+        let mut phases = [phase(vec![own])];
+        decide(&mut phases, &[]);
+        phases[0].cells[0].verdict
+    };
+    let slower = [0.90, 0.91, 0.90, 0.91, 0.90];
+    assert_eq!(with(1.05, &slower), Verdict::Regression);
+    assert_eq!(with(1.20, &slower), Verdict::SmallChange);
+    assert_eq!(with(1.11, &slower), Verdict::Worse, "around the margin its size is open");
+    let about = [0.99, 1.01, 1.0, 0.98, 1.02];
+    assert_eq!(with(1.015, &about), Verdict::Inconclusive);
+    assert_eq!(with(1.05, &about), Verdict::Equivalent);
+}
+
+#[test]
 fn nothing_is_claimed_of_the_client_the_host_and_largest_values() {
-    let claimed = METRICS.iter().filter(|metric| metric.margin().is_some());
+    let claimed = METRICS.iter().filter(|metric| Quantity::of(metric).is_some());
     let claimed: Vec<&str> = claimed.map(|metric| metric.name).collect();
     for name in ["ops_per_second", "server_cpu_us_per_op", "latency_us_p99", "lead_cycles_per_op"] {
         assert!(claimed.contains(&name), "{name}");

@@ -22,17 +22,11 @@ fn slice(subject: &str, block: u32, round: u32) -> SliceRecord {
         phase: "point-query".into(),
         workload: "point-query".into(),
         group: "point".into(),
-        position: 0,
         range: Some(100),
         clients: 1,
         levels: [("build".to_owned(), subject.to_owned())].into(),
         round,
-        order: 0,
         seed: 1,
-        state: SliceState::Measured,
-        reason: None,
-        marks: Vec::new(),
-        wall_start_us: 0,
         work: Some(StretchReport {
             start_ns: 1,
             end_ns: 1_000_000_001,
@@ -43,10 +37,7 @@ fn slice(subject: &str, block: u32, round: u32) -> SliceRecord {
             rows_read: 5000,
             ..StretchReport::default()
         }),
-        readings: Vec::new(),
-        drained: Vec::new(),
-        drain_seconds: 0.0,
-        artefacts: Vec::new(),
+        ..SliceRecord::default()
     }
 }
 
@@ -75,6 +66,7 @@ fn design(subjects: &[(&str, Option<&str>)]) -> Design {
         suite: "one".into(),
         subjects: subjects.iter().map(owned).collect(),
         looks: Vec::new(),
+        margins: Default::default(),
         phases: Default::default(),
     }
 }

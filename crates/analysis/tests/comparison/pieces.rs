@@ -49,6 +49,7 @@ fn compared(slices: &[SliceRecord], has_pieces: bool) -> Comparison {
         suite: "s".into(),
         subjects: vec![("old".into(), None), ("new".into(), Some("old".into()))],
         looks: Vec::new(),
+        margins: Default::default(),
         phases: Default::default(),
     };
     compare(&observations, &design)

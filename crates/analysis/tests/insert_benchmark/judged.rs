@@ -82,6 +82,7 @@ fn columns(measurements: Vec<Measurement>, failures: Vec<Failure>) -> Vec<PhaseC
         // The base comes last here.
         subjects: vec![("new".into(), Some("old".into())), ("old".into(), None)],
         looks: Vec::new(),
+        margins: Default::default(),
         phases: Default::default(),
     };
     phase_columns(&compare(&observations, &design))

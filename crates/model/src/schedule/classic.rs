@@ -50,11 +50,12 @@ fn by_duration(plan: &Plan, block: &Block, subject: usize, phase: usize) -> Vec<
     };
     // The design lets the next step pay, as published; its maintenance is a phase.
     let after = After::Freeze;
-    let (round, order) = (0, 0);
+    let (round, repeats, order) = (0, None, 0);
     steps.push(Step::Slice(Slice {
         subject,
         phase,
         round,
+        repeats,
         order,
         warmup,
         length,

@@ -13,6 +13,8 @@ use crate::{
 /// search for its length.
 const OBSERVED: usize = 1 << 20;
 const FINDING: usize = OBSERVED + 1;
+/// Number of the first stretch that repeats a disturbed round; rounds have smaller ones.
+const REPEATED: usize = 1 << 19;
 
 pub(super) fn steps(plan: &Plan, block: &Block, operations: &[u64]) -> Vec<Step> {
     let subjects = block.start_order.iter().copied();
@@ -41,6 +43,20 @@ pub(super) fn steps(plan: &Plan, block: &Block, operations: &[u64]) -> Vec<Step>
     }
     steps.extend(subjects.map(Step::End));
     steps
+}
+
+/// How many repeated rounds a block may have for each planned one of a phase.
+const MOST_REPEATED: usize = 3;
+
+/// A slice of a disturbed round once more, if the phase was not `repeated` too often already.
+pub(super) fn again(block: &Block, slice: &Slice, repeated: usize) -> Option<Slice> {
+    let planned = block.orders.get(slice.phase).map_or(0, Vec::len);
+    (repeated < MOST_REPEATED * planned).then(|| Slice {
+        round: number(planned + repeated),
+        repeats: Some(slice.repeats.unwrap_or(slice.round)),
+        seed: stretch_seed(block.seed, slice.phase, REPEATED + repeated),
+        ..slice.clone()
+    })
 }
 
 /// A phase of a block.
@@ -89,6 +105,7 @@ impl Phase<'_> {
             subject: 0,
             phase,
             round: 0,
+            repeats: None,
             order: 0,
             warmup: None,
             length: Length::Work(discard.slices),
@@ -139,6 +156,7 @@ impl Phase<'_> {
                     subject,
                     phase,
                     round: number(round),
+                    repeats: None,
                     order: number(place),
                     warmup: None,
                     length: Length::Whole(whole),
@@ -170,7 +188,10 @@ fn stretch_seed(block: u64, phase: usize, stretch: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{schedule::testing, workload::Class};
+    use crate::{
+        schedule::{self, testing},
+        workload::Class,
+    };
     use std::collections::BTreeSet;
 
     #[test]
@@ -206,6 +227,47 @@ mod tests {
         // After what is discarded, and after the last round.
         assert_eq!(drained[..6], [false; 6]);
         assert_eq!(drained[6..], [true, true, false, false, true, true]);
+    }
+
+    #[test]
+    fn a_disturbed_round_is_repeated_with_other_operations_and_not_forever() {
+        let read = testing::phase("read", PhaseKind::Measure, Class::Read);
+        let plan = testing::plan(vec![read]);
+        let block = &plan.blocks[0];
+        let steps = steps(&plan, block, &[1000]);
+        let rounds: Vec<Vec<Slice>> = steps
+            .chunk_by(Step::is_same_round)
+            .map(|steps| steps.iter().filter_map(measured).collect())
+            .filter(|round: &Vec<Slice>| !round.is_empty())
+            .collect();
+        assert_eq!(rounds.len(), 2);
+        let first = schedule::repetition(block, &rounds[0], 0).unwrap();
+        let second = schedule::repetition(block, &first, 1).unwrap();
+        assert!(schedule::repetition(block, &rounds[1], 5).is_some());
+        assert_eq!(schedule::repetition(block, &rounds[1], 6), None, "three for each of two");
+        let about = |slice: &Slice| (slice.subject, slice.order, slice.length, slice.after);
+        let seeds = |round: &[Slice]| round.iter().map(|slice| slice.seed).collect::<BTreeSet<_>>();
+        for (number, again) in [(2, &first), (3, &second)] {
+            assert!(again.iter().map(about).eq(rounds[0].iter().map(about)));
+            assert!(again.iter().all(|one| (one.round, one.repeats) == (number, Some(0))));
+        }
+        let all: BTreeSet<u64> =
+            rounds.iter().chain([&first, &second]).flat_map(|round| seeds(round)).collect();
+        assert_eq!(all.len(), 4, "each round has one seed, and none that of another");
+    }
+
+    fn measured(step: &Step) -> Option<Slice> {
+        if let Step::Slice(slice) = step { Some(slice.clone()) } else { None }
+    }
+
+    #[test]
+    fn pieces_are_not_repeated() {
+        let mut load = testing::phase("load", PhaseKind::Measure, Class::Write);
+        load.script.roles[0].end = crate::script::End::Rows(100);
+        let plan = testing::plan(vec![load]);
+        let slices: Vec<Slice> =
+            steps(&plan, &plan.blocks[0], &[]).iter().filter_map(measured).collect();
+        assert_eq!(schedule::repetition(&plan.blocks[0], &slices[..1], 0), None);
     }
 
     #[test]

@@ -104,6 +104,8 @@ pub struct Slice {
     pub phase: usize,
     /// Round in the block, from 0.
     pub round: u32,
+    /// The disturbed round that this one repeats, if it does.
+    pub repeats: Option<u32>,
     /// Place in the round, from 0.
     pub order: u32,
     /// The discarded start, if any.
@@ -165,6 +167,17 @@ pub fn steps(plan: &Plan, block: &Block, operations: &[u64]) -> Vec<Step> {
     }
 }
 
+/// A disturbed round once more, with other operations, if it can be repeated: by the work that is
+/// the same for all, and not too often. `repeated` rounds of the phase were repeated before in this
+/// block.
+pub fn repetition(block: &Block, round: &[Slice], repeated: usize) -> Option<Vec<Slice>> {
+    let again = |slice: &Slice| match slice.length {
+        Length::Work(_) => interleaved::again(block, slice, repeated),
+        Length::Seconds(_) | Length::Whole(_) => None,
+    };
+    round.iter().map(again).collect()
+}
+
 /// Whether a phase can be left out of further blocks once it is decided: no other phase builds on
 /// what it does to the tables.
 pub fn may_leave(plan: &Plan) -> bool {
@@ -195,6 +208,16 @@ impl Step {
             Step::Prepare(prepare) => Some(prepare.subject),
             Step::Intrusive(stretch) => Some(stretch.subject),
             Step::Discard(slice) | Step::Slice(slice) => Some(slice.subject),
+        }
+    }
+
+    /// Whether the next step is of the same round of a phase.
+    pub fn is_same_round(&self, next: &Step) -> bool {
+        match (self, next) {
+            (Step::Slice(one), Step::Slice(other)) => {
+                (one.phase, one.round) == (other.phase, other.round)
+            }
+            _ => false,
         }
     }
 

@@ -58,6 +58,7 @@ pub(super) fn plan(phases: Vec<Phase>) -> Plan {
         design: Design::Interleaved,
         blocks: 1,
         looks: Vec::new(),
+        decide: Default::default(),
         explain: false,
         loads: 1,
         rounds: 2,

@@ -3,12 +3,14 @@
 use super::{
     config::WireConfig,
     number::{self, Whole},
+    percent::Percent,
     value::{OneOrMany, Ordered, Scalar, WireArrival},
 };
 use crate::source::{Fault, Under};
 use model::{
     Parameters,
     experiment::{Design, Placement},
+    margins::Quantity,
     subject::Build,
     workload::Mode,
 };
@@ -37,6 +39,9 @@ pub(crate) struct WireExperiment {
     /// Numbers of blocks after which the run is judged: a test that is decided then is measured no
     /// further (none: all blocks are measured).
     pub(crate) looks: Option<Vec<u32>>,
+    /// What has to be decided, and the change of it that matters: `time`, `cpu`, `instructions`
+    /// (all of them, "5%", "2%" and "0.5%").
+    pub(crate) decide: BTreeMap<Quantity, Percent>,
     /// Whether the largest changes in instructions are explained by function after the last block
     /// (false).
     pub(crate) explain: Option<bool>,

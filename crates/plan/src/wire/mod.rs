@@ -12,6 +12,7 @@ mod kept;
 pub(crate) mod number;
 pub(crate) mod numbers;
 mod partition;
+pub(crate) mod percent;
 mod role;
 pub(crate) mod schema;
 mod shape;

@@ -27,6 +27,51 @@ fn a_right_experiment_has_no_message() {
 }
 
 #[test]
+fn what_is_another_file_or_another_form_is_named_with_the_right_one() {
+    let workload = "schema = \"sbtest\"\n[[operation]]\nsql = \"SELECT 1\"\n";
+    check(
+        "a workload",
+        workload,
+        "`DIR/mine.toml`: this is a workload, not an experiment; name it in `workloads` of an \
+         experiment",
+    );
+    check("a baseline as text", &format!("baseline = \"sqlite\"\n{GOOD}"), "write `baseline = {");
+    check(
+        "a path as a build",
+        &GOOD.replace("sqlite", "/opt/mine"),
+        "`[servers.NAME]` with `server` and `basedir = \"/opt/mine\"`",
+    );
+    let folder = tempfile::tempdir().unwrap();
+    fs_err::write(folder.path().join("own.toml"), workload).unwrap();
+    let own = GOOD.replace("suite = \"quick\"", "workloads = [\"own\"]");
+    let error = draft(folder.path(), &own).unwrap_err().to_string();
+    assert!(error.contains("unknown workload `own`; did you mean the file `own.toml`?"), "{error}");
+}
+
+#[test]
+fn what_has_to_be_decided_is_a_share_above_the_floor() {
+    let with = |decide: &str| format!("decide = {decide}\n{GOOD}");
+    assert_eq!(message(&with("{ time = \"10 %\", cpu = \"0.6%\" }")), "");
+    check(
+        "no percent sign",
+        &with("{ time = 5 }"),
+        "mine.toml:1`: `decide.time` must be a text with a percent sign, such as \"5%\", not `5`",
+    );
+    check(
+        "another word",
+        &with("{ latency = \"5%\" }"),
+        "must be `time`, `cpu` or `instructions`, not `latency`",
+    );
+    check(
+        "below what a link changes",
+        &with("{ instructions = \"0.1%\" }"),
+        "mine.toml:1`: `instructions` must be above 0.1 %, which loading the data again or linking \
+         the same code may change, and at most 100 %, not 0.1 %",
+    );
+    check("not finite", &with("{ cpu = \"NaN%\" }"), "must be a text with a percent sign");
+}
+
+#[test]
 fn mistakes_in_the_text_are_named_with_their_line() {
     let with = |text: &str| format!("{text}\n{GOOD}");
     check(

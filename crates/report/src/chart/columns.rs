@@ -88,7 +88,7 @@ fn bar(chart: &Columns, dot: &super::Dot, frame: &Frame<'_>) -> Markup {
     let Frame { x, bottom, y } = frame;
     let middle = x + BAR / 2.0;
     html! {
-        g class=(class) {
+        g class={ (class) (dot.state()) } {
             title { (terminal(&dot.words)) }
             @if let Some(ratio) = dot.ratio {
                 rect class="bar" x=(x + 1.0) width=(BAR - 2.0) y=(y(ratio))
@@ -127,7 +127,10 @@ mod tests {
     use crate::chart::{Dot, ForestRow};
 
     fn chart(from: f64) -> Columns {
-        let dot = |variant, ratio| Dot { variant, ratio, span: None, words: "w".into() };
+        let dot = |variant, ratio| {
+            let words = "w".into();
+            Dot { variant, ratio, words, ..Dot::default() }
+        };
         Columns {
             title: "t<".into(),
             description: String::new(),

@@ -217,7 +217,7 @@ fn mark(forest: &Forest, dot: &Dot, places: &Places, lane: Lane) -> Markup {
     };
     let at = places.percent(ratio);
     html! {
-        g class=(class) {
+        g class={ (class) (dot.state()) } {
             title { (terminal(&dot.words)) }
             @match forest.form {
                 Form::Dots => {
@@ -261,7 +261,10 @@ mod tests {
     use super::*;
 
     fn forest(form: Form) -> Forest {
-        let dot = |ratio, span, words: &str| Dot { variant: 0, ratio, span, words: words.into() };
+        let dot = |ratio, span, words: &str| {
+            let words = words.into();
+            Dot { ratio, span, words, ..Dot::default() }
+        };
         let row = |title: &str, dots| ForestRow { title: title.into(), dots };
         Forest {
             title: "t<".into(),
@@ -331,10 +334,20 @@ mod tests {
     }
 
     #[test]
+    fn what_is_not_judged_looks_like_nothing_that_is() {
+        let mut one = forest(Form::Dots);
+        one.groups[0].1[1].dots[0].is_unjudged = true;
+        let text = draw(&one, "g").into_string();
+        assert_eq!(text.matches("<g class=\"s0 unjudged\">").count(), 1, "{text}");
+        assert_eq!(text.matches("<g class=\"s0\">").count(), 1, "{text}");
+    }
+
+    #[test]
     fn bars_of_many_variants_do_not_hide_each_other() {
         let mut many = forest(Form::Bars { from: 0.0 });
         many.variants = (0..34).map(|n| (format!("v{n}"), "q0".to_owned())).collect();
-        let dot = |variant| Dot { variant, ratio: Some(1.0), span: None, words: "one".into() };
+        let dot =
+            |variant| Dot { variant, ratio: Some(1.0), words: "one".into(), ..Dot::default() };
         many.groups = vec![(
             "point".into(),
             vec![ForestRow { title: "a".into(), dots: (0..34).map(dot).collect() }],

@@ -119,6 +119,15 @@ pub struct Dot {
     pub span: Option<(f64, f64)>,
     /// What the mark means, in words.
     pub words: String,
+    /// Whether something disturbed the host too much to judge it: the mark is hollow.
+    pub is_unjudged: bool,
+}
+
+impl Dot {
+    /// What its class adds to the one of its variant.
+    fn state(&self) -> &'static str {
+        if self.is_unjudged { " unjudged" } else { "" }
+    }
 }
 
 /// Lines on two axes.

@@ -10,7 +10,7 @@ use crate::{
     words::{self, Basis, Standing, THROUGHPUT},
 };
 use analysis::{Comparison, PhaseResult, geometric_mean};
-use model::metric::{Better, RATE_MARGIN};
+use model::{margins::Quantity, metric::Better};
 
 /// Variants of a base that get sentences and rows of their own; more become columns.
 const FEW: usize = 3;
@@ -151,7 +151,8 @@ fn interval_cell(phases: &[&PhaseResult], subject: &str, looks: &[u32]) -> Table
 /// Per group: mean with its interval, ends, and how many tests are slower, the same and faster.
 fn counts(comparison: &Comparison, compared: &[&str], document: &mut Document) {
     let basis = Basis::of(comparison);
-    let (low, high) = (number::ratio(1.0 / RATE_MARGIN), number::ratio(RATE_MARGIN));
+    let margin = Quantity::Time.margin();
+    let (low, high) = (number::ratio(1.0 / margin), number::ratio(margin));
     let heads = if basis == Basis::Verdicts {
         ["slower".to_owned(), "the same".to_owned(), "faster".to_owned(), "undecided".to_owned()]
     } else {

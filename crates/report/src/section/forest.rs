@@ -9,6 +9,7 @@ use crate::{
     number,
     words::{self, THROUGHPUT},
 };
+use analysis::Verdict;
 
 /// Work that gets a picture too, the first that is known; so does CPU time.
 const WORK: [&str; 2] = ["foreground_user_instructions_per_op", "server_user_instructions_per_op"];
@@ -107,18 +108,24 @@ fn forest(inputs: &Inputs<'_>, grid: &Grid, metric: &str, form: Form) -> Option<
         }
         _ => "",
     };
+    let groups: Vec<_> = groups.collect();
+    let mut marks = groups.iter().flat_map(|(_, rows)| rows).flat_map(|row| &row.dots);
+    let unjudged = match marks.any(|dot| dot.is_unjudged) {
+        true => " Hollow marks are not judged, because the host was disturbed.",
+        false => "",
+    };
     let better = match (form, grid.metrics[plane].better) {
         (Form::Bars { .. }, _) => "longer bars are faster",
         (Form::Dots, model::metric::Better::Lower) => "left is cheaper",
         (Form::Dots, _) => "right is faster",
     };
-    let margin = grid.metrics[plane].margin();
+    let margin = inputs.comparison.margins.of(grid.metrics[plane]);
     let band = margin.filter(|_| form == Form::Dots).map(words::band).unwrap_or_default();
     Some(chart::Forest {
         title: format!("{title}, relative to the base"),
-        description: format!("1 is the base; {better}.{band}{more}{start}"),
+        description: format!("1 is the base; {better}.{band}{more}{start}{unjudged}"),
         variants: compared.iter().map(variant).collect(),
-        groups: groups.collect(),
+        groups,
         form,
         margin,
     })
@@ -131,14 +138,21 @@ fn dots(grid: &Grid, plane: usize, row: usize, compared: &[usize]) -> Vec<Dot> {
             return None;
         }
         let words = said(&grid.columns[*column].title, value);
-        Some(Dot { variant, ratio: value.ratio, span: value.interval, words })
+        let is_unjudged = is_unjudged(value);
+        Some(Dot { variant, ratio: value.ratio, span: value.interval, words, is_unjudged })
     });
     values.collect()
+}
+
+/// Whether there is a ratio, and something disturbed the host too much to judge it.
+fn is_unjudged(value: &Value) -> bool {
+    value.ratio.is_some() && value.verdict == Some(Verdict::Invalid)
 }
 
 /// What a mark means, with its interval.
 fn said(variant: &str, value: &Value) -> String {
     let Some(ratio) = value.ratio else { return format!("{variant}: {}", value.note) };
     let interval = value.interval.map(|ends| format!(", {}", words::interval(ends)));
-    format!("{variant}: {}{}", number::ratio(ratio), interval.unwrap_or_default())
+    let unjudged = if is_unjudged(value) { ", not judged" } else { "" };
+    format!("{variant}: {}{}{unjudged}", number::ratio(ratio), interval.unwrap_or_default())
 }

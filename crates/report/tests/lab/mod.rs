@@ -46,13 +46,7 @@ pub fn slice(subject: (&str, f64), position: u32, block: u32) -> SliceRecord {
             ("clients".to_owned(), clients.to_string()),
         ]
         .into(),
-        round: 0,
-        order: 0,
         seed: 1,
-        state: SliceState::Measured,
-        reason: None,
-        marks: Vec::new(),
-        wall_start_us: 0,
         work: Some(StretchReport {
             end_ns: 1_000_000_000,
             succeeded: operations,
@@ -75,9 +69,7 @@ pub fn slice(subject: (&str, f64), position: u32, block: u32) -> SliceRecord {
             reading(Scope::Device, "device_read_kib", 0.0),
             reading(Scope::Device, "device_write_kib", if group == "write" { 3.5 } else { 0.0 }),
         ],
-        drained: Vec::new(),
-        drain_seconds: 0.0,
-        artefacts: Vec::new(),
+        ..SliceRecord::default()
     }
 }
 
@@ -114,6 +106,7 @@ pub fn comparison(
             .map(|(label, _)| ((*label).to_owned(), (*label != base).then(|| base.to_owned())))
             .collect(),
         looks: Vec::new(),
+        margins: Default::default(),
         phases: Default::default(),
     };
     compare(&observations, &design)

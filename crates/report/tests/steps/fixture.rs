@@ -5,7 +5,7 @@ use model::{
     drive::{Interval, OpInterval, OpReport, Percentiles, StretchReport},
     environment::Environment,
     reading::{LatencyCounts, LatencyTime, Reading, Scope},
-    record::{SliceRecord, SliceState, TrialHeader},
+    record::{SliceRecord, TrialHeader},
     workload::Counts,
 };
 use report::{Details, Report, Trial};
@@ -99,22 +99,14 @@ fn slice(label: &str, subject: usize, position: usize, seconds: usize) -> SliceR
     }
     let all = Interval { operations: 100, service_us_max: 5000, ..Interval::default() };
     SliceRecord {
-        block: 0,
         subject: label.into(),
         phase: PHASES[position].into(),
         workload: PHASES[position].into(),
         group: if position < 4 { "load" } else { "point" }.into(),
         position: u32::try_from(position).unwrap(),
-        range: None,
         clients: 1,
         levels: [("build".to_owned(), label.to_owned())].into(),
-        round: 0,
-        order: 0,
         seed: 1,
-        state: SliceState::Measured,
-        reason: None,
-        marks: Vec::new(),
-        wall_start_us: 0,
         work: Some(StretchReport {
             end_ns: seconds as u64 * 1_000_000_000,
             succeeded: operations,
@@ -124,9 +116,7 @@ fn slice(label: &str, subject: usize, position: usize, seconds: usize) -> SliceR
             ..StretchReport::default()
         }),
         readings,
-        drained: Vec::new(),
-        drain_seconds: 0.0,
-        artefacts: Vec::new(),
+        ..SliceRecord::default()
     }
 }
 
@@ -209,6 +199,7 @@ pub fn report(subjects: usize, seconds: usize) -> Report {
         suite: "insert-benchmark".into(),
         subjects: labels.iter().map(|l| (l.clone(), (*l != base).then(|| base.clone()))).collect(),
         looks: Vec::new(),
+        margins: Default::default(),
         phases: Default::default(),
     };
     let details = Details {

@@ -8,23 +8,14 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// Shares of a CPU from which on the load of others is marked, in percent. A cell's slices seldom
-/// have the same load, and tables should not have a line for each.
-const LEVELS: [u32; 7] = [10, 25, 50, 100, 200, 400, 800];
+/// CPU time of others from which on a run warns before it begins. The kernel counts in ticks of
+/// 10 ms on each CPU: less are three of them in a look.
+const BUSY_PERCENT: f64 = 10.0;
+/// The same below which the host is quiet.
+const QUIET_PERCENT: f64 = 5.0;
 
-/// CPU time below which nothing is marked: the kernel counts in ticks of 10 ms on each CPU.
-const FLOOR_NS: f64 = 40e6;
-
-/// Length of the look at the host before a run.
+/// Length of a look at the host.
 const LOOK: Duration = Duration::from_millis(300);
-
-/// The mark that the CPU time of others over a window deserves.
-pub(crate) fn mark(used_ns: f64, window: Duration) -> Option<String> {
-    let percent = used_ns / window.as_nanos() as f64 * 100.0;
-    let level = LEVELS.into_iter().rev().find(|level| percent >= f64::from(*level));
-    let level = level.filter(|_| used_ns >= FLOOR_NS)?;
-    Some(format!("other processes used {level} % of a CPU or more"))
-}
 
 /// One mark for each other command of dbdyno that works on this host now.
 pub(crate) fn concurrent(announcement: Option<&Announcement>) -> Vec<String> {
@@ -33,15 +24,28 @@ pub(crate) fn concurrent(announcement: Option<&Announcement>) -> Vec<String> {
     others.into_iter().map(mark).collect()
 }
 
-/// A warning where other processes use the CPUs before anything of this run does.
-pub(crate) fn warning(proc: &Path) -> Result<Option<String>, Error> {
+/// CPU time of other processes during a short look, in percent of one CPU.
+fn used_percent(proc: &Path) -> Result<f64, Error> {
     let (own, before, start) = (own_ns(), busy_ns(proc)?, Instant::now());
     std::thread::sleep(LOOK);
     let used = (busy_ns(proc)? - before - (own_ns() - own)).max(0.0);
-    if mark(used, start.elapsed()).is_none() {
+    Ok(used / start.elapsed().as_nanos() as f64 * 100.0)
+}
+
+/// Waits until other processes hardly use the CPUs, at most so long. The servers of this run have
+/// to be idle.
+pub(crate) fn await_quiet(proc: &Path, limit: Duration) -> Result<(), Error> {
+    let start = Instant::now();
+    while used_percent(proc)? >= QUIET_PERCENT && start.elapsed() < limit {}
+    Ok(())
+}
+
+/// A warning where other processes use the CPUs before anything of this run does.
+pub(crate) fn warning(proc: &Path) -> Result<Option<String>, Error> {
+    let percent = used_percent(proc)?;
+    if percent < BUSY_PERCENT {
         return Ok(None);
     }
-    let percent = used / start.elapsed().as_nanos() as f64 * 100.0;
     let text = fs_err::read_to_string(proc.join("loadavg"))?;
     // This process is one of those that run.
     let running = text.split_whitespace().nth(3).and_then(|part| part.split('/').next());
@@ -68,22 +72,4 @@ pub(crate) fn own_ns() -> f64 {
     let own = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
     let kernel: u64 = probe::task_cpu(&probe::kernel_threads()).iter().map(|t| t.cpu_ns).sum();
     own.tv_sec as f64 * 1e9 + own.tv_nsec as f64 + kernel as f64
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_mark_has_a_figure_and_needs_more_than_some_ticks() {
-        let second = Duration::from_secs(1);
-        let check = |used_ns, window, expected: Option<&str>| {
-            assert_eq!(mark(used_ns, window).as_deref(), expected, "{used_ns} in {window:?}");
-        };
-        check(0.09e9, second, None);
-        check(0.1e9, second, Some("other processes used 10 % of a CPU or more"));
-        check(1.9e9, second, Some("other processes used 100 % of a CPU or more"));
-        check(99e9, second, Some("other processes used 800 % of a CPU or more"));
-        check(0.03e9, Duration::from_millis(100), None);
-    }
 }

@@ -6,7 +6,6 @@ use model::{
     drive::StretchReport,
     reading::{Reading, Scope},
 };
-use std::time::Instant;
 
 /// The instrument.
 pub(super) struct HostLoad;
@@ -14,7 +13,6 @@ pub(super) struct HostLoad;
 /// CPU time of this process and of the kernel's threads, which write back what servers wrote, at
 /// the start of a window.
 struct Open {
-    start: Instant,
     own_ns: f64,
 }
 
@@ -38,7 +36,6 @@ impl Opened for Open {
         if let Some(end) = self.others_ns(&found.readings) {
             let counter = "others_cpu_ns".to_owned();
             found.readings.push(Reading { scope: Scope::Host, counter, start: 0.0, end });
-            found.marks.extend(others::mark(end, self.start.elapsed()));
         }
         Ok(())
     }
@@ -46,7 +43,7 @@ impl Opened for Open {
 
 impl Open {
     fn now() -> Self {
-        Self { start: Instant::now(), own_ns: others::own_ns() }
+        Self { own_ns: others::own_ns() }
     }
 
     /// The CPU time of other processes over the window of `readings`; none where the host's, the
@@ -91,7 +88,6 @@ mod tests {
         let last = found.readings.last().unwrap();
         assert_eq!(last.counter, "others_cpu_ns");
         assert!((29e9..=30e9).contains(&last.end), "{last:?}");
-        assert_eq!(found.marks.len(), 1);
         assert!(Open::now().others_ns(&known).is_none(), "the driver's time is not known");
     }
 }

@@ -45,7 +45,11 @@ struct Measured {
 }
 
 /// Executes a slice and records it. Only errors that are not the subject's own end the run.
-pub(crate) fn execute(run: &mut Run<'_>, trial: &mut Trial, slice: &Slice) -> Result<(), Error> {
+pub(crate) fn execute(
+    run: &mut Run<'_>,
+    trial: &mut Trial,
+    slice: &Slice,
+) -> Result<SliceRecord, Error> {
     let mut record = blank(run, trial, slice);
     run.now(&doing(&record));
     let announcement = run.options.announcement.as_deref();
@@ -94,7 +98,7 @@ pub(crate) fn execute(run: &mut Run<'_>, trial: &mut Trial, slice: &Slice) -> Re
     }));
     trial.writer.slice(&record)?;
     run.slice_done(&record);
-    Ok(())
+    Ok(record)
 }
 
 /// Executes what comes before the first round of a phase, and records it without counters.
@@ -138,7 +142,10 @@ pub(crate) fn discard(
 fn doing(record: &SliceRecord) -> String {
     let part = match record.state {
         SliceState::Discarded => "discarded start".to_owned(),
-        _ => format!("round {}", ordinal(record.round)),
+        _ => match record.repeats {
+            Some(round) => format!("round {} again, it was disturbed", ordinal(round)),
+            None => format!("round {}", ordinal(record.round)),
+        },
     };
     let (subject, phase) = (&record.subject, &record.phase);
     format!("block {}: {phase} on {subject}, {part}", ordinal(record.block))
@@ -194,10 +201,10 @@ pub(crate) fn refuse(
     trial: &mut Trial,
     slice: &Slice,
     reason: &str,
-) -> Result<(), Error> {
+) -> Result<SliceRecord, Error> {
     let record = refused(run, trial, slice, reason)?;
     run.slice_done(&record);
-    Ok(())
+    Ok(record)
 }
 
 fn refused(
@@ -382,17 +389,13 @@ fn blank(run: &Run<'_>, trial: &Trial, slice: &Slice) -> SliceRecord {
         clients: phase.clients,
         levels,
         round: slice.round,
+        repeats: slice.repeats,
         order: slice.order,
         seed: slice.seed,
         state: slice.state,
-        reason: None,
         marks: trial.marks.clone(),
         wall_start_us: wall_us(),
-        work: None,
-        readings: Vec::new(),
-        drained: Vec::new(),
-        drain_seconds: 0.0,
-        artefacts: Vec::new(),
+        ..SliceRecord::default()
     }
 }
 

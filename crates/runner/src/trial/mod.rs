@@ -56,6 +56,23 @@ pub(crate) struct Trial {
     pub(crate) unindexed: BTreeMap<String, String>,
 }
 
+/// The trials that are up, by subject.
+pub(crate) type Trials = BTreeMap<usize, Trial>;
+
+/// The trial of a subject.
+pub(crate) fn of<'a>(
+    run: &Run<'_>,
+    trials: &'a mut Trials,
+    subject: usize,
+) -> Result<&'a mut Trial, Error> {
+    trials.get_mut(&subject).ok_or_else(|| not_up(run, subject))
+}
+
+/// That a step needs a subject that was not started.
+pub(crate) fn not_up(run: &Run<'_>, subject: usize) -> Error {
+    Error::Driver(format!("`{}` is not up: report this as a defect", run.subject(subject).label))
+}
+
 /// A server that an instrument has for itself.
 pub(crate) struct Copied {
     pub(crate) instance: Instance,

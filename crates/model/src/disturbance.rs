@@ -1,0 +1,115 @@
+//! What beside the servers disturbs a slice, told by its counters alone and never by its result.
+
+use crate::{
+    mark,
+    reading::{Reading, Scope},
+    record::{SliceRecord, SliceState},
+};
+
+/// What disturbs a slice: a counter, and how much of it in a window.
+struct Limit {
+    scope: Scope,
+    counter: &'static str,
+    /// Share of the window.
+    share: f64,
+    /// The kernel counts in ticks of 10 ms: less than a few of them mean nothing [ns].
+    least_ns: f64,
+    /// Whether the servers cannot be the cause themselves.
+    applies: fn(&SliceRecord) -> bool,
+    what: &'static str,
+}
+
+/// A server waits for its only client alone, if they share a processor.
+fn has_its_own_processor(slice: &SliceRecord) -> bool {
+    slice.clients == 1 && !slice.marks.iter().any(|mark| mark == mark::PAIRED)
+}
+
+const LIMITS: [Limit; 3] = [
+    Limit {
+        scope: Scope::Host,
+        counter: "steal_ns",
+        share: 0.01,
+        least_ns: 30e6,
+        applies: |_| true,
+        what: "the hypervisor gave CPU time to other guests",
+    },
+    Limit {
+        scope: Scope::Host,
+        counter: "others_cpu_ns",
+        share: 0.05,
+        least_ns: 40e6,
+        applies: |_| true,
+        what: "other processes used the CPUs",
+    },
+    Limit {
+        scope: Scope::Foreground,
+        counter: "runqueue_wait_ns",
+        share: 0.1,
+        least_ns: 0.0,
+        applies: has_its_own_processor,
+        what: "the server waited for a CPU",
+    },
+];
+
+/// What disturbed a measured slice so much that its rates and times do not count, if anything did.
+pub fn disturbance(slice: &SliceRecord) -> Option<&'static str> {
+    if slice.state != SliceState::Measured {
+        return None;
+    }
+    let work = slice.work.as_ref()?;
+    let window = work.end_ns.saturating_sub(work.start_ns) as f64;
+    let exceeds = |limit: &&Limit| {
+        let own = |one: &&Reading| one.scope == limit.scope && one.counter == limit.counter;
+        let used = slice.readings.iter().find(own).map_or(0.0, Reading::delta);
+        (limit.applies)(slice) && used > limit.least_ns.max(limit.share * window)
+    };
+    LIMITS.iter().find(exceeds).map(|limit| limit.what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drive::StretchReport;
+
+    /// A slice of a second of one client, in which a counter grew by so many seconds.
+    fn slice(scope: Scope, counter: &str, seconds: f64) -> SliceRecord {
+        let (counter, end) = (counter.to_owned(), seconds * 1e9);
+        SliceRecord {
+            clients: 1,
+            work: Some(StretchReport { end_ns: 1_000_000_000, ..StretchReport::default() }),
+            readings: vec![Reading { scope, counter, start: 0.0, end }],
+            ..SliceRecord::default()
+        }
+    }
+
+    #[test]
+    fn others_and_the_hypervisor_disturb_by_more_than_a_tick_of_the_kernels_clock() {
+        let check = |counter: &str, seconds: f64, expected: bool| {
+            let found = disturbance(&slice(Scope::Host, counter, seconds));
+            assert_eq!(found.is_some(), expected, "{counter} {seconds}");
+        };
+        check("steal_ns", 0.02, false);
+        check("steal_ns", 0.05, true);
+        check("others_cpu_ns", 0.045, false);
+        check("others_cpu_ns", 0.06, true);
+        check("cpu_ns", 0.9, false);
+    }
+
+    #[test]
+    fn a_wait_for_the_processor_disturbs_only_a_server_that_has_one_of_its_own() {
+        let waits = slice(Scope::Foreground, "runqueue_wait_ns", 0.2);
+        assert!(disturbance(&waits).is_some());
+        let paired = SliceRecord { marks: vec![mark::PAIRED.to_owned()], ..waits.clone() };
+        assert_eq!(disturbance(&paired), None);
+        assert_eq!(disturbance(&SliceRecord { clients: 8, ..waits }), None);
+    }
+
+    #[test]
+    fn what_does_not_count_anyway_is_not_disturbed() {
+        let lost = slice(Scope::Host, "steal_ns", 0.5);
+        for state in [SliceState::Discarded, SliceState::Failed] {
+            assert_eq!(disturbance(&SliceRecord { state, ..lost.clone() }), None);
+        }
+        assert_eq!(disturbance(&SliceRecord { work: None, ..lost }), None);
+    }
+}
