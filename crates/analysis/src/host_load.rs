@@ -52,8 +52,8 @@ impl HostLoad {
         }
     }
 
-    /// One warning for each kind of others, with the cell that lost most. Ticks of the kernel's count
-    /// are too coarse for a single short slice, not for a cell.
+    /// One warning for each kind of others, with the cell that lost most. Ticks of the kernel's
+    /// count are too coarse for a single short slice, not for a cell.
     pub(crate) fn tell(&self, warnings: &mut Warnings) {
         for (loss, cells) in LOSSES.iter().zip(&self.cells) {
             let much: Vec<(&CellKey, f64)> = cells

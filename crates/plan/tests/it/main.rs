@@ -12,6 +12,7 @@ mod mutation;
 mod plans;
 mod roles;
 mod suites;
+mod workload_errors;
 
 use model::subject::{Build, Subject};
 use plan::{Catalog, Draft, Error, Overrides, Versions, load_experiment};

@@ -1,0 +1,166 @@
+//! Mistakes in workloads of the user's own, as those of experiments in `errors`.
+
+use crate::{Host, catalog, draft};
+
+/// An experiment that is right.
+const EXPERIMENT: &str =
+    "question = \"Which?\"\nsuite = \"quick\"\n[factors]\nbuild = [\"sqlite\"]\n";
+
+/// The message about an experiment with one workload of the user's own.
+fn check_workload(name: &str, text: &str, expected: &str) {
+    let folder = tempfile::tempdir().unwrap();
+    let head = "help = \"h\"\nschema = \"sbtest\"\n";
+    fs_err::write(folder.path().join("own.toml"), format!("{head}{text}")).unwrap();
+    let experiment = EXPERIMENT.replace("suite = \"quick\"", "workloads = [\"./own.toml\"]");
+    let planned = draft(folder.path(), &experiment)
+        .and_then(|draft| plan::plan(&draft, &catalog(), &Host).map(|_| String::new()));
+    let got = planned.unwrap_or_else(|error| error.to_string());
+    assert!(got.contains(expected), "{name}:\n  got      {got}\n  expected {expected}");
+}
+
+fn op(text: &str) -> String {
+    format!("[[op]]\nname = \"a\"\n{text}")
+}
+
+#[test]
+fn operations_and_roles_of_the_users_own_are_checked() {
+    check_workload("no op", "", "the key `op` is missing");
+    check_workload(
+        "no sql",
+        &op(""),
+        "own.toml:3`: an operation needs `sql` or `[[op.statement]]`",
+    );
+    check_workload(
+        "sql and statement",
+        &op("sql = \"a\"\n[[op.statement]]\nsql = \"b\""),
+        "not both",
+    );
+    check_workload(
+        "unknown key",
+        &op("sgl = \"a\""),
+        "own.toml:5`: unknown key `sgl`; did you mean `sql`?",
+    );
+    check_workload(
+        "two names",
+        &format!("{0}\n{0}", op("sql = \"a\"")),
+        "own.toml:7`: two operations are named `a`",
+    );
+    check_workload(
+        "mark",
+        &op("sql = \"SELECT 1 FROM {tabel}\""),
+        "unknown mark `tabel`; did you mean `table`?",
+    );
+    check_workload(
+        "rows",
+        &op("sql = \"INSERT INTO t VALUES {rows}\""),
+        "`{rows}` needs `rows_per_statement`",
+    );
+    check_workload(
+        "dialect",
+        &op("sql = \"SELECT 1\"\nsql_for.mysq = \"SELECT 2\""),
+        "unknown dialect in `sql_for` `mysq`; did you mean `mysql`?",
+    );
+    check_workload(
+        "dialect of a mode",
+        &op("sql = \"SELECT 1\"\nmode_for.postgre = \"text\""),
+        "unknown dialect in `mode_for` `postgre`; did you mean `postgres`?",
+    );
+    check_workload(
+        "untimed",
+        &op("sql = \"SELECT 1\"\ntimed = false"),
+        "own.toml:6`: only statements with `every` can be left out of the service time",
+    );
+    check_workload(
+        "reserved",
+        &format!("[parameters]\nrows = 1\n{}", op("sql = \"a\"")),
+        "own.toml:4`: every phase has a parameter `rows`",
+    );
+    check_workload(
+        "weight",
+        &op("weight = 0\nsql = \"a\""),
+        "own.toml:5`: a weight must be at \
+        least 1",
+    );
+    let role = |ops: &str| format!("{}\n[[role]]\nname = \"r\"\nops = [{ops}]", op("sql = \"a\""));
+    check_workload("role", &role("\"b\""), "own.toml:8`: unknown operation `b`; there is only `a`");
+    let roles = format!("{}\n[[role]]\nname = \"s\"\nops = [\"a\"]", role("\"a\""));
+    check_workload("several roles", &roles, "");
+    let two = roles.replace("\"s\"", "\"r\"");
+    check_workload("role twice", &two, "own.toml:10`: two roles are named `r`; rename one");
+    let end = format!("{}\nend = {{ with = \"q\" }}", role("\"a\""));
+    check_workload("end", &end, "own.toml:9`: unknown role `q`; there is only `r`");
+}
+
+#[test]
+fn transactions_and_turns_of_the_users_own_are_checked() {
+    let transaction = |text: &str| op(&format!("transaction = {text}\nsql = \"SELECT 1\""));
+    check_workload("true", &transaction("true"), "");
+    check_workload("expression", &transaction("\"2 - clients\""), "");
+    let not_it = "own.toml:5`: `op.transaction` must be true, false, or an expression in quotes";
+    check_workload("a number", &transaction("1"), not_it);
+    check_workload("unknown", &transaction("\"skip\""), "own.toml:5`: `skip` names `skip`");
+    check_workload(
+        "too much",
+        &transaction("\"clients + 1\""),
+        "own.toml:5`: `transaction` must be from 0 to 1; `clients + 1` is 2",
+    );
+    let second = |keys: &str| {
+        let first = "[[op.statement]]\ndraw.a = { integer = 1 }\nsql = \"SELECT 1\"";
+        op(&format!("{first}\n[[op.statement]]\nsql = \"SELECT ?\"\n{keys}"))
+    };
+    let draws = "args = [{ draw = \"a\" }]";
+    check_workload("in turn", &second(&format!("{draws}\nin_turn = true")), "");
+    check_workload("of another", &second(draws), "own.toml:10`: unknown draw `a`; there is none");
+    let twice = second(&format!("{draws}\nin_turn = true\nrepeat = 2"));
+    let its = "own.toml:12`: with `in_turn`, the previous statement sets `repeat`";
+    check_workload("repeat", &twice, its);
+    let first = op("[[op.statement]]\nin_turn = true\nsql = \"SELECT 1\"");
+    check_workload("first", &first, "own.toml:6`: `in_turn` needs a statement before it");
+}
+
+#[test]
+fn arguments_of_the_users_own_are_checked() {
+    let select = |args: &str| op(&format!("sql = \"SELECT ? FROM {{table}}\"\nargs = [{args}]"));
+    check_workload(
+        "too few arguments",
+        &select(""),
+        "own.toml:5`: the SQL has 1 placeholder (`?` on every server), and `args` has 0 arguments",
+    );
+    check_workload(
+        "unknown argument",
+        &select("{ unifrom = [1, 2] }"),
+        "own.toml:6`: unknown key `unifrom`; did you mean `uniform`?",
+    );
+    check_workload("no argument", &select("{}"), "own.toml:6`: a value needs one of `uniform`");
+    check_workload(
+        "two kinds",
+        &select("{ integer = 1, text = \"a\" }"),
+        "`integer` or `text`, not both",
+    );
+    check_workload(
+        "unknown name",
+        &select("{ integer = \"row\" }"),
+        "own.toml:6`: `row` names `row`, which is not a parameter",
+    );
+    check_workload("no expression", &select("{ integer = \"1 +\" }"), "is not an expression");
+    check_workload(
+        "unknown draw",
+        &select("{ draw = \"x\" }"),
+        "own.toml:6`: unknown draw `x`; there is none",
+    );
+    check_workload(
+        "list",
+        &select("{ integer = 1, list = 2 }"),
+        "`{list}` in the SQL and `list` in `args` go together",
+    );
+    check_workload(
+        "upside down",
+        &select("{ uniform = [2, 1] }"),
+        "own.toml:6`: `uniform`: from `2` to `1` holds nothing",
+    );
+    check_workload(
+        "plus",
+        &select("{ integer = 1, plus = 1 }"),
+        "`plus` belongs to `draw` or `captured` only",
+    );
+}
