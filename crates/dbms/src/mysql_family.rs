@@ -11,7 +11,7 @@ use model::{
     drive::{Endpoint, Target},
     subject::Config,
 };
-use std::path::Path;
+use std::{borrow::Cow, path::Path};
 
 /// Database in which the tables are made.
 pub(crate) const DATABASE: &str = "dbdyno";
@@ -158,6 +158,18 @@ pub(crate) fn unsettle_sql(config: &Config) -> Vec<Maintenance> {
     if has_engine(config, "rocksdb") { &[] } else { INNODB_UNSETTLE }.to_vec()
 }
 
+/// A value as option files have it: in quotes where a part of it would be a comment or lost, unless
+/// the user wrote them.
+fn written(value: &str) -> Cow<'_, str> {
+    let is_quoted =
+        |quote: char| value.len() > 1 && value.starts_with(quote) && value.ends_with(quote);
+    let is_plain = !value.contains('#') && value.trim() == value && !value.contains('\\');
+    match is_plain || is_quoted('"') || is_quoted('\'') {
+        true => value.into(),
+        false => format!("\"{}\"", value.replace('\\', "\\\\")).into(),
+    }
+}
+
 /// The settings that no server starts without, then those of the configuration.
 pub(crate) fn render(setup: &Setup<'_>) -> Rendered {
     let launch = &setup.launch;
@@ -190,7 +202,7 @@ pub(crate) fn render(setup: &Setup<'_>) -> Rendered {
     for setting in &launch.config.settings {
         let loose = if setting.optional { "loose_" } else { "" };
         let value = setting_value(setting, &launch.installed.version);
-        set(&format!("{loose}{}", setting.name), &value);
+        set(&format!("{loose}{}", setting.name), &written(value));
     }
     // Last, so that nothing before can change them.
     match setup.port {
@@ -345,6 +357,18 @@ fn bootstrap(share: Option<&Path>) -> Result<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn values_are_quoted_where_an_option_file_would_cut_them() {
+        let check = |value: &str, expected: &str| assert_eq!(written(value), expected);
+        check("128M", "128M");
+        check("STRICT_ALL_TABLES,NO_ZERO_DATE", "STRICT_ALL_TABLES,NO_ZERO_DATE");
+        check("SET @a = 1 # or 2", "\"SET @a = 1 # or 2\"");
+        check(" a ", "\" a \"");
+        check("a\\tb", "\"a\\\\tb\"");
+        check("'a # b'", "'a # b'");
+        check("", "");
+    }
 
     #[test]
     fn an_unknown_setting_is_named_unless_it_was_optional() {

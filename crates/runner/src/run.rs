@@ -300,7 +300,9 @@ impl Run<'_> {
     pub(crate) fn abandon(mut self, why: &Error) {
         // The caller reports why the run failed; a second error from here would hide that one.
         let why = why.to_string();
-        let _ = self.writer.note_state(FAILURE, &why.lines().next().unwrap_or_default());
+        // A log is announced by a line that says less than its first one.
+        let why: Vec<&str> = why.lines().take(2).collect();
+        let _ = self.writer.note_state(FAILURE, &why.join(" "));
         let _ = self.note_time();
         let _ = self.keeper.end();
         give_up(&self.place, self.options.data);

@@ -16,7 +16,7 @@ use model::{
     subject::Config,
 };
 use rustix::process::Signal;
-use std::{collections::BTreeSet, path::Path, time::Duration};
+use std::{borrow::Cow, collections::BTreeSet, path::Path, time::Duration};
 
 /// The product.
 pub(super) struct Postgres;
@@ -249,7 +249,7 @@ impl Dbms for Postgres {
                 ignored.push(setting.name.clone());
             } else {
                 let value = setting_value(setting, &setup.launch.installed.version);
-                text.push_str(&format!("{} = {value}\n", setting.name));
+                text.push_str(&format!("{} = {}\n", setting.name, written(value)));
             }
         }
         // Last, so that nothing before can change them.
@@ -326,4 +326,35 @@ fn knows(setup: &Setup<'_>, known: &mut Option<BTreeSet<String>>, name: &str) ->
     let has_data = setup.launch.data.join("PG_VERSION").exists();
     let words = command(&["-C", name, "-D", &data]);
     Ok(has_data && client::succeeds(&words, &installed.environment, user)?)
+}
+
+/// A value as `postgresql.conf` has it: in quotes where it is more than a word or a number, unless
+/// the user wrote them.
+fn written(value: &str) -> Cow<'_, str> {
+    let is_quoted = value.len() > 1 && value.starts_with('\'') && value.ends_with('\'');
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "_.-+".contains(c);
+    match is_quoted || !value.is_empty() && value.chars().all(is_plain) {
+        true => value.into(),
+        false => format!("'{}'", value.replace('\\', "\\\\").replace('\'', "''")).into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_quoted_where_they_are_more_than_a_word() {
+        let check = |value: &str, expected: &str| assert_eq!(written(value), expected);
+        check("128MB", "128MB");
+        check("-1", "-1");
+        check("on", "on");
+        check("8 MB", "'8 MB'");
+        check("%m [%p] ", "'%m [%p] '");
+        check("\"$user\", public", "'\"$user\", public'");
+        check("it's # \\d", "'it''s # \\\\d'");
+        check("'8 MB'", "'8 MB'");
+        check("", "''");
+        check("'", "''''");
+    }
 }
