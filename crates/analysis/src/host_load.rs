@@ -3,6 +3,7 @@
 
 use crate::warning::{Location, Warnings};
 use model::{
+    disturbance::window_ns,
     reading::{Reading, Scope},
     record::SliceRecord,
 };
@@ -84,8 +85,7 @@ pub(crate) fn stolen_percent(slice: &SliceRecord) -> Option<f64> {
 }
 
 fn taken(slice: &SliceRecord, counter: &str) -> Option<Taken> {
-    let work = slice.work.as_ref()?;
-    let window = work.end_ns.saturating_sub(work.start_ns) as f64;
+    let window = window_ns(slice)?;
     let own = |reading: &&Reading| reading.scope == Scope::Host && reading.counter == counter;
     let used = slice.readings.iter().find(own)?.delta();
     (window > 0.0 && used.is_finite()).then_some(Taken { used, window })

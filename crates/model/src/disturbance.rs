@@ -56,14 +56,25 @@ pub fn disturbance(slice: &SliceRecord) -> Option<&'static str> {
     if slice.state != SliceState::Measured {
         return None;
     }
-    let work = slice.work.as_ref()?;
-    let window = work.end_ns.saturating_sub(work.start_ns) as f64;
+    let window = window_ns(slice)?;
     let exceeds = |limit: &&Limit| {
         let own = |one: &&Reading| one.scope == limit.scope && one.counter == limit.counter;
         let used = slice.readings.iter().find(own).map_or(0.0, Reading::delta);
         (limit.applies)(slice) && used > limit.least_ns.max(limit.share * window)
     };
     LIMITS.iter().find(exceeds).map(|limit| limit.what)
+}
+
+/// Counter of the host: the time over which its other counters were read [ns].
+pub const WINDOW: &str = "window_ns";
+
+/// The time over which the counters of the host were read [ns]: in short slices it is much longer
+/// than the work, which is what is known of older records. None if nothing was done.
+pub fn window_ns(slice: &SliceRecord) -> Option<f64> {
+    let work = slice.work.as_ref()?;
+    let own = |one: &&Reading| one.scope == Scope::Host && one.counter == WINDOW;
+    let read = slice.readings.iter().find(own).map(Reading::delta);
+    Some(read.unwrap_or(work.end_ns.saturating_sub(work.start_ns) as f64))
 }
 
 #[cfg(test)]
@@ -93,6 +104,15 @@ mod tests {
         check("others_cpu_ns", 0.045, false);
         check("others_cpu_ns", 0.06, true);
         check("cpu_ns", 0.9, false);
+    }
+
+    #[test]
+    fn the_share_is_that_of_the_time_over_which_was_counted() {
+        let mut slice = slice(Scope::Host, "others_cpu_ns", 0.06);
+        assert!(disturbance(&slice).is_some());
+        let counter = WINDOW.to_owned();
+        slice.readings.push(Reading { scope: Scope::Host, counter, start: 0.0, end: 2e9 });
+        assert_eq!(disturbance(&slice), None);
     }
 
     #[test]

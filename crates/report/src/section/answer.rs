@@ -176,7 +176,12 @@ fn counts(comparison: &Comparison, compared: &[&str], document: &mut Document) {
         }
         for (name, phases) in parts(comparison) {
             let standings = basis.standings(&phases, subject);
-            let ratios = throughputs(&name, &phases, subject, &comparison.looks);
+            let mut ratios = throughputs(&name, &phases, subject, &comparison.looks);
+            // A color would say what no verdict says.
+            let is_open = |one: &Standing| matches!(one, Standing::Undecided | Standing::Nothing);
+            if let (true, TableCell::Ratio(mean)) = (standings.iter().all(is_open), &ratios[MEAN]) {
+                ratios[MEAN] = TableCell::Text(number::ratio(*mean));
+            }
             table.rows.push(Row::Cells([ratios, counts_of(&standings)].concat()));
         }
     }
@@ -195,6 +200,7 @@ fn counts(comparison: &Comparison, compared: &[&str], document: &mut Document) {
 }
 
 /// Columns of the counts that are left out where they would say nothing.
+const MEAN: usize = 1;
 const INTERVAL: usize = 2;
 const UNDECIDED: usize = 8;
 

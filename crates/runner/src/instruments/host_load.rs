@@ -3,9 +3,11 @@
 use super::{Findings, Instrument, Opened, Span};
 use crate::{Error, host::others, server::Instance};
 use model::{
+    disturbance::WINDOW,
     drive::StretchReport,
     reading::{Reading, Scope},
 };
+use std::time::Instant;
 
 /// The instrument.
 pub(super) struct HostLoad;
@@ -13,6 +15,7 @@ pub(super) struct HostLoad;
 /// CPU time of this process and of the kernel's threads, which write back what servers wrote, at
 /// the start of a window.
 struct Open {
+    start: Instant,
     own_ns: f64,
 }
 
@@ -34,8 +37,11 @@ impl Opened for Open {
 
     fn end(&mut self, _: &StretchReport, found: &mut Findings) -> Result<(), Error> {
         if let Some(end) = self.others_ns(&found.readings) {
-            let counter = "others_cpu_ns".to_owned();
-            found.readings.push(Reading { scope: Scope::Host, counter, start: 0.0, end });
+            let window = self.start.elapsed().as_nanos() as f64;
+            for (counter, end) in [("others_cpu_ns", end), (WINDOW, window)] {
+                let counter = counter.to_owned();
+                found.readings.push(Reading { scope: Scope::Host, counter, start: 0.0, end });
+            }
         }
         Ok(())
     }
@@ -43,7 +49,7 @@ impl Opened for Open {
 
 impl Open {
     fn now() -> Self {
-        Self { own_ns: others::own_ns() }
+        Self { start: Instant::now(), own_ns: others::own_ns() }
     }
 
     /// The CPU time of other processes over the window of `readings`; none where the host's, the
@@ -85,9 +91,10 @@ mod tests {
         let known = found.readings[..2].to_vec();
         window.end(&StretchReport::default(), &mut found).unwrap();
         // This process and the kernel use a little meanwhile.
-        let last = found.readings.last().unwrap();
-        assert_eq!(last.counter, "others_cpu_ns");
-        assert!((29e9..=30e9).contains(&last.end), "{last:?}");
+        let [others, window] = found.readings.last_chunk().unwrap();
+        assert_eq!((others.counter.as_str(), window.counter.as_str()), ("others_cpu_ns", WINDOW));
+        assert!((29e9..=30e9).contains(&others.end), "{others:?}");
+        assert!(window.end > 0.0);
         assert!(Open::now().others_ns(&known).is_none(), "the driver's time is not known");
     }
 }
