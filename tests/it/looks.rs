@@ -81,6 +81,8 @@ fn looks_end_with_the_blocks_and_wrong_ones_are_refused() {
     assert!(plan.contains("judged after 4, 8 and 16 blocks"), "{plan}");
     let plan = lab.succeed(&["plan", "ends.toml", "--set", "blocks=6"]);
     assert!(plan.contains("judged after 4 and 6 blocks"), "{plan}");
+    let plan = lab.succeed(&["plan", "ends.toml", "--set", "decide.time=10%"]);
+    assert!(plan.contains("to be decided, with the change that matters: time 10 %"), "{plan}");
     for looks in ["[2, 8]", "[8, 4]", "[4, 4]"] {
         let output = lab.run(&["plan", "ends.toml", "--set", &format!("looks={looks}")]);
         assert_eq!(output.status.code(), Some(2));

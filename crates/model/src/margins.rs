@@ -72,6 +72,11 @@ pub struct Margins {
     pub asked: BTreeMap<Quantity, f64>,
 }
 
+/// A margin in percent, in hundredths, which are the finest that an experiment gives.
+pub fn percent(margin: f64) -> f64 {
+    ((margin - 1.0) * 1e4).round() / 100.0
+}
+
 impl Margins {
     /// The ratio from which on a change of a metric matters; none if nothing is claimed of it.
     pub fn of(&self, metric: &Metric) -> Option<f64> {
@@ -87,6 +92,14 @@ impl Margins {
     pub fn awaits(&self, metric: &Metric) -> bool {
         let is_asked = |quantity| self.asked.is_empty() || self.asked.contains_key(&quantity);
         metric.family.is_some() && Quantity::of(metric).is_some_and(is_asked)
+    }
+
+    /// Quantities that were asked for, with their margins: `time 10 %, cpu 5 %`.
+    pub fn words(&self) -> String {
+        let word = |(quantity, margin): (&Quantity, &f64)| {
+            format!("{} {} %", quantity.name(), percent(*margin))
+        };
+        self.asked.iter().map(word).collect::<Vec<_>>().join(", ")
     }
 
     /// Whether these are the usual ones of all quantities.

@@ -198,6 +198,10 @@ fn blocks(text: &mut String, plan: &Plan) -> std::fmt::Result {
         let looks = format!("{}{and}{last}", others.join(", "));
         writeln!(text, "judged after {looks} blocks; what is decided is measured no further")?;
     }
+    let decide = &plan.experiment.decide;
+    if !decide.is_empty() {
+        writeln!(text, "to be decided, with the change that matters: {}", decide.words())?;
+    }
     for block in &plan.blocks {
         let starts = letters(&block.start_order);
         writeln!(text, "  block {}: load {}, starts {starts}", block.index + 1, block.load + 1)?;

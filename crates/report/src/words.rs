@@ -5,7 +5,7 @@ use analysis::{BankSource, Cell, Comparison, METRICS, PhaseResult, Reason, Verdi
 use model::{
     civil::Civil,
     grouped,
-    margins::{Margins, Quantity},
+    margins::{self, Margins, Quantity},
     metric::{Better, Kind, Metric, Part, Per},
     number::counted,
 };
@@ -161,9 +161,7 @@ fn margins(margins: &Margins) -> String {
             Quantity::Cpu => "CPU time",
             Quantity::Instructions => "instructions",
         };
-        // Hundredths of a percent are the finest that an experiment gives.
-        let percent = ((margins.margin(quantity) - 1.0) * 1e4).round() / 100.0;
-        format!("{percent} % for {what}")
+        format!("{} % for {what}", margins::percent(margins.margin(quantity)))
     };
     Quantity::ALL.map(margin).join(", ")
 }
