@@ -112,6 +112,18 @@ impl HostArgs {
 /// dbdyno do not see each other.
 const ANNOUNCEMENTS: &str = "DBDYNO_ANNOUNCEMENTS";
 
+/// Environment variable that, if it is set, lets disturbed rounds be measured only once, so that
+/// tests of dbdyno, which disturb each other, execute what they plan.
+const NO_REPETITION: &str = "DBDYNO_NO_REPETITION";
+
+/// What becomes of disturbed rounds.
+pub(crate) fn disturbed_rounds() -> runner::DisturbedRounds {
+    match std::env::var_os(NO_REPETITION) {
+        Some(_) => runner::DisturbedRounds::Keep,
+        None => runner::DisturbedRounds::Repeat,
+    }
+}
+
 /// Whether other commands of dbdyno may load the host at the same time.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ConcurrencyArgs {

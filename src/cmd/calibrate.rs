@@ -90,6 +90,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         resume: Resume::No,
         data: DataFolders::Remove,
         counts: arguments.counts.map(Ways::counts),
+        disturbed: crate::args::disturbed_rounds(),
         ending: Default::default(),
         explain: None,
         announcement: arguments.concurrency.announce((&experiment, true))?,

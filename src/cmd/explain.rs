@@ -137,6 +137,7 @@ fn explained_by_runner(
         resume: Resume::No,
         data: DataFolders::Remove,
         counts: Some(Counts::Emulated),
+        disturbed: crate::args::disturbed_rounds(),
         ending: Default::default(),
         explain: None,
         announcement: arguments.concurrency.announce((&name, false))?,

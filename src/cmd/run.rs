@@ -15,7 +15,7 @@ use crate::{
 use analysis::explained::Explained;
 use anyhow::Context;
 use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
-use model::{number::counted, plan::Plan, secret};
+use model::{margins::Quantity, number::counted, plan::Plan, secret};
 use plan::Catalog;
 use report::{Report, document::Document, explained, format};
 use runner::{Counts, DataFolders, Ending, ExplainChanges, Options, Resume, Stop};
@@ -64,7 +64,8 @@ struct Arguments {
     #[arg(long)]
     keep_data: bool,
     /// Measure until every verdict is decided, or until this time for loading and measuring is
-    /// spent, such as `10m` or `2h`. Decided tests are measured no further
+    /// spent, such as `10m` or `2h`, but at least four blocks. Decided tests are measured no
+    /// further
     #[arg(long, value_name = "TIME", value_parser = time)]
     budget: Option<Duration>,
     /// Decide only what LIST names of `time` (rates and latencies), `cpu` and `instructions`, with
@@ -107,10 +108,14 @@ fn time(text: &str) -> Result<Duration, String> {
 fn decisions(text: &str) -> Result<String, String> {
     let one = |part: &str| {
         let (quantity, margin) = part.split_once('=')?;
+        let is_known = Quantity::ALL.iter().any(|known| known.name() == quantity.trim());
+        if !is_known || !margin.trim_end().ends_with('%') {
+            return None;
+        }
         Some(format!("{} = {:?}", quantity.trim(), margin.trim()))
     };
     let parts: Option<Vec<String>> = text.split(',').map(one).collect();
-    let parts = parts.ok_or("a list such as `time=5%,cpu=2%` is expected")?;
+    let parts = parts.ok_or("a list such as `time=5%,cpu=2%,instructions=0.5%` is expected")?;
     Ok(format!("decide={{ {} }}", parts.join(", ")))
 }
 
@@ -164,6 +169,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         resume: if arguments.resume { Resume::Yes } else { Resume::No },
         data: if arguments.keep_data { DataFolders::Keep } else { DataFolders::Remove },
         counts: arguments.counts.map(Ways::counts),
+        disturbed: crate::args::disturbed_rounds(),
         ending: Ending { judge: Some(referee.clone()), budget: arguments.budget },
         explain: explained_changes(&arguments, &plan, &catalog, referee)?,
         announcement: arguments.concurrency.announce((&plan.experiment.name, true))?,

@@ -32,6 +32,8 @@ impl Lab {
         command.args(arguments).current_dir(self.folder.path()).env("NO_COLOR", "1");
         // Tests load the host all at once, and are not to refuse or mark each other.
         command.env("DBDYNO_ANNOUNCEMENTS", self.folder.path());
+        // Tests disturb each other.
+        command.env("DBDYNO_NO_REPETITION", "1");
         command
     }
 

@@ -68,9 +68,11 @@ fn what_is_not_asked_for_is_not_awaited() {
     let table = text(&output.stdout);
     assert!(table.contains("100 % for instructions"), "{table}");
     assert!(lab.succeed(&["list", "runs"]).contains("4 of at most 16 blocks"));
-    let wrong = lab.run(&["run", "ends.toml", "--decide", "cpu"]);
-    assert_eq!(wrong.status.code(), Some(2));
-    assert!(text(&wrong.stderr).contains("a list such as `time=5%,cpu=2%`"));
+    for wrong in ["cpu", "time=10", "latency=5%", ""] {
+        let output = lab.run(&["run", "ends.toml", "--decide", wrong]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains("a list such as `time=5%,cpu=2%"), "{wrong}");
+    }
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Values by cell, and the means over them.
 
-use crate::mean::{geometric_mean, mean_of_ratios};
+use crate::mean::{arithmetic_mean, geometric_mean, mean_of_ratios, ratio_of_sums};
 use model::{
     Levels,
     mark::Mark,
@@ -23,6 +23,9 @@ pub(crate) struct Replicates<'a> {
     blocks: BTreeMap<Block<'a>, Rounds>,
     pub(crate) marks: Vec<&'a Mark>,
     levels: Option<&'a Arc<Levels>>,
+    /// Whether means are arithmetic, because a value of this metric is zero on some subject of the
+    /// phase: the values of all have to fit the ratios between them.
+    is_summed: bool,
 }
 
 impl<'a> Replicates<'a> {
@@ -39,10 +42,22 @@ impl<'a> Replicates<'a> {
     }
 
     /// Geometric mean over blocks of the geometric means over rounds, or of what the pieces of a
-    /// block are together.
+    /// block are together. Arithmetic means where there are zeros.
     pub(crate) fn value(&self) -> Option<f64> {
-        let means: Vec<f64> = self.blocks.values().filter_map(mean_of_rounds).collect();
-        geometric_mean(&means)
+        let means: Vec<f64> =
+            self.blocks.values().filter_map(|rounds| self.mean_of_rounds(rounds)).collect();
+        if self.is_summed { arithmetic_mean(&means) } else { geometric_mean(&means) }
+    }
+
+    fn mean_of_rounds(&self, rounds: &Rounds) -> Option<f64> {
+        match self.is_summed && rounds.values().all(|(_, piece)| piece.is_none()) {
+            true => arithmetic_mean(&rounds.values().map(|(value, _)| *value).collect::<Vec<_>>()),
+            false => mean_of_rounds(rounds),
+        }
+    }
+
+    fn has_zero(&self) -> bool {
+        self.blocks.values().flat_map(BTreeMap::values).any(|(value, _)| *value <= 0.0)
     }
 
     /// Number of blocks.
@@ -69,8 +84,8 @@ impl<'a> Replicates<'a> {
             let values = base.value().zip(self.value());
             return (values.and_then(|pair| mean_of_ratios(&[pair])), Vec::new());
         }
-        if blocks.iter().flatten().any(|(base, value)| *base <= 0.0 || *value <= 0.0) {
-            return (mean_of_ratios(&blocks.concat()), Vec::new());
+        if self.is_summed {
+            return (ratio_of_sums(&blocks.concat()), Vec::new());
         }
         let ratios: Vec<f64> = blocks.iter().filter_map(|pairs| mean_of_ratios(pairs)).collect();
         (geometric_mean(&ratios), ratios)
@@ -113,6 +128,15 @@ fn pairs(base: &Rounds, own: &Rounds) -> Option<Vec<(f64, f64)>> {
 /// Replicates by metric.
 type Metrics<'a> = BTreeMap<&'a str, Replicates<'a>>;
 
+/// Lets all subjects of a phase have arithmetic means of a metric that is zero on one of them.
+fn sum_where_zero(subjects: &mut BTreeMap<&str, Metrics<'_>>) {
+    let zero = subjects.values().flatten().filter(|(_, values)| values.has_zero());
+    let zero: BTreeSet<&str> = zero.map(|(metric, _)| *metric).collect();
+    for (metric, values) in subjects.values_mut().flatten() {
+        values.is_summed = zero.contains(metric);
+    }
+}
+
 /// Replicates by phase, subject and metric.
 #[derive(Debug, Default)]
 pub(crate) struct Cells<'a> {
@@ -130,12 +154,15 @@ impl<'a> Cells<'a> {
             metrics.entry(&measurement.metric).or_default().add(measurement);
             cells.blocks.insert((&measurement.run, measurement.block));
         }
+        for phase in cells.cells.values_mut() {
+            sum_where_zero(phase);
+        }
         cells
     }
 
     /// The mean over rounds in each block of all cells, in order; absent where there is none.
     pub(crate) fn by_block(&self, values: &Replicates<'_>) -> Vec<Option<f64>> {
-        let of = |block| values.blocks.get(block).and_then(mean_of_rounds);
+        let of = |block| values.blocks.get(block).and_then(|rounds| values.mean_of_rounds(rounds));
         self.blocks.iter().map(of).collect()
     }
 

@@ -11,11 +11,10 @@ pub fn geometric_mean(values: &[f64]) -> Option<f64> {
         [value] => return Some(*value),
         _ => {}
     }
-    let count = values.len() as f64;
     if values.iter().any(|value| *value <= 0.0) {
-        return Some(values.iter().sum::<f64>() / count);
+        return arithmetic_mean(values);
     }
-    Some((values.iter().map(|value| value.ln()).sum::<f64>() / count).exp())
+    Some((values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp())
 }
 
 /// Mean ratio of pairs `(base, value)`: the geometric mean of their ratios, or the ratio of their
@@ -25,9 +24,19 @@ pub(crate) fn mean_of_ratios(pairs: &[(f64, f64)]) -> Option<f64> {
         let ratios: Vec<f64> = pairs.iter().map(|(base, value)| value / base).collect();
         return geometric_mean(&ratios);
     }
+    ratio_of_sums(pairs)
+}
+
+/// Ratio of the sums of pairs `(base, value)`; `None` if the base is zero throughout.
+pub(crate) fn ratio_of_sums(pairs: &[(f64, f64)]) -> Option<f64> {
     let base: f64 = pairs.iter().map(|pair| pair.0).sum();
     let value: f64 = pairs.iter().map(|pair| pair.1).sum();
     (base > 0.0).then(|| value / base)
+}
+
+/// Arithmetic mean; `None` without values.
+pub(crate) fn arithmetic_mean(values: &[f64]) -> Option<f64> {
+    (!values.is_empty()).then(|| values.iter().sum::<f64>() / values.len() as f64)
 }
 
 #[cfg(test)]

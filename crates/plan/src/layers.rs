@@ -188,6 +188,15 @@ fn point_to_factors(error: Error) -> Error {
             let hint = format!("; did you mean `factors.{factor}`?");
             Error::UnknownKey { place, key, hint }
         }
+        Error::UnknownKey { place, key, .. } if ["threads", "num_threads"].contains(&&*key) => {
+            let hint = "; did you mean `factors.clients`?".to_owned();
+            Error::UnknownKey { place, key, hint }
+        }
+        Error::UnknownKey { place, key, .. } if ["time", "duration"].contains(&&*key) => {
+            let hint = "; did you mean `slice_seconds`, or with `design = \"classic\"` \
+                        `read_seconds` and `write_seconds`?";
+            Error::UnknownKey { place, key, hint: hint.to_owned() }
+        }
         Error::UnknownKey { place, key, .. } if ["range", "range_size"].contains(&key.as_str()) => {
             let hint = format!("; did you mean `parameters.{key}`?");
             Error::UnknownKey { place, key, hint }

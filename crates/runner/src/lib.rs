@@ -53,7 +53,8 @@ pub use host::preflight::{check_plan, host_refusals};
 pub use judge::{Change, Ending, ExplainChanges, Judge, Look};
 pub use observer::{Observer, Progress};
 pub use run::{
-    COMMAND, Counts, DataFolders, FAILURE, Options, Outcome, PERMITTED_BLOCKS, Resume, TIME,
+    COMMAND, Counts, DataFolders, DisturbedRounds, FAILURE, Options, Outcome, PERMITTED_BLOCKS,
+    Resume, TIME,
 };
 pub use server::Driver;
 pub use stop::Stop;

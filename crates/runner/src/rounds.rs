@@ -4,7 +4,7 @@ use crate::{
     Error,
     host::others,
     ledger::Activity,
-    run::Run,
+    run::{DisturbedRounds, Run},
     slice,
     trial::{self, Trials},
 };
@@ -77,6 +77,9 @@ pub(crate) fn execute(
     let mut slices: Vec<Slice> = steps.iter().filter_map(slice).collect();
     loop {
         let state = round(run, trials, &slices)?;
+        if run.options.disturbed == DisturbedRounds::Keep {
+            return Ok(());
+        }
         let Some(again) = repeated.again(block, &slices, state) else { return Ok(()) };
         run.expect_more(again.len());
         run.during(Activity::Quiet, |_| others::await_quiet(Path::new("/proc"), QUIET_LIMIT))?;

@@ -39,6 +39,8 @@ pub struct Options {
     pub data: DataFolders,
     /// How user instructions are counted; none for the best way that this host permits.
     pub counts: Option<Counts>,
+    /// What becomes of rounds that something else disturbed.
+    pub disturbed: DisturbedRounds,
     /// When the run may end before its last block.
     pub ending: Ending,
     /// What is explained after the last block, if anything.
@@ -47,6 +49,16 @@ pub struct Options {
     pub announcement: Option<Arc<Announcement>>,
     /// Words of the command line, beside the experiment, that shape the run: for the record.
     pub command: Vec<String>,
+}
+
+/// What becomes of rounds that something else disturbed.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum DisturbedRounds {
+    /// They are measured once more, when the host is quiet.
+    #[default]
+    Repeat,
+    /// They are measured once.
+    Keep,
 }
 
 /// How user instructions are counted.

@@ -217,6 +217,13 @@ fn an_interval_is_one_of_its_ratio_and_a_value_of_zero_leaves_none() {
         });
         let found = compared(&slices.collect::<Vec<_>>());
         let cell = found.cell("point-query", "new", "context_switches_per_op").unwrap();
+        // A ratio that its values contradict is none.
+        if cell.block_ratios.is_empty() {
+            let base = found.cell("point-query", "old", "context_switches_per_op").unwrap();
+            let values = cell.value.unwrap() / base.value.unwrap();
+            assert!((values / cell.ratio.unwrap() - 1.0).abs() < 1e-12, "{values}");
+            assert_eq!(cell.base_value, base.value);
+        }
         (cell.ratio.unwrap(), cell.interval, cell.block_ratios.len())
     };
     let (ratio, interval, blocks) = case([[10.0, 20.0], [10.0, 21.0], [10.0, 22.0]]);
@@ -226,6 +233,9 @@ fn an_interval_is_one_of_its_ratio_and_a_value_of_zero_leaves_none() {
     // What is no longer made of blocks has no interval that could contradict it.
     let (ratio, interval, blocks) = case([[0.0, 10.0], [10.0, 10.0], [10.0, 9.0]]);
     assert_eq!((ratio, interval, blocks), (29.0 / 20.0, None, 0));
+    // Here a geometric mean of the new server would be 4, and that of the base, with its zero, 41.
+    let (ratio, ..) = case([[0.0, 1.0], [123.0, 8.0], [0.0, 8.0]]);
+    assert!((ratio - 17.0 / 123.0).abs() < 1e-12, "{ratio}");
 }
 
 #[test]

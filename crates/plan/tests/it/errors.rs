@@ -87,6 +87,8 @@ fn mistakes_in_the_text_are_named_with_their_line() {
         &with("clients = 4"),
         "unknown key `clients`; did you mean `factors.clients`?",
     );
+    check("of sysbench", &with("threads = 4"), "`threads`; did you mean `factors.clients`?");
+    check("of sysbench", &with("time = 60"), "`time`; did you mean `slice_seconds`, or with");
     check("a parameter as key", &with("range = 4"), "did you mean `parameters.range`?");
     check(
         "wrong type",
