@@ -159,8 +159,8 @@ fn check(base: &Side, new: &Side) -> anyhow::Result<()> {
     let ((tables, rows), (new_tables, new_rows)) = (size(base), size(new));
     ensure!(
         (tables, rows) == (new_tables, new_rows),
-        "the runs, of `{}` and `{}`, differ in their tables: {tables} of {rows} rows, {new_tables} of \
-         {new_rows} rows",
+        "the runs, of `{}` and `{}`, differ in their tables: {tables} of {rows} rows, {new_tables} \
+         of {new_rows} rows",
         base.info.experiment,
         new.info.experiment
     );
