@@ -50,14 +50,18 @@ impl<'a> Replicates<'a> {
     }
 
     fn mean_of_rounds(&self, rounds: &Rounds) -> Option<f64> {
-        match self.is_summed && rounds.values().all(|(_, piece)| piece.is_none()) {
+        match self.is_summed && !are_pieces(rounds) {
             true => arithmetic_mean(&rounds.values().map(|(value, _)| *value).collect::<Vec<_>>()),
             false => mean_of_rounds(rounds),
         }
     }
 
+    /// Whether a value is zero that means are made of; of pieces that is what they are together.
     fn has_zero(&self) -> bool {
-        self.blocks.values().flat_map(BTreeMap::values).any(|(value, _)| *value <= 0.0)
+        self.blocks.values().any(|rounds| match are_pieces(rounds) {
+            true => mean_of_rounds(rounds).is_some_and(|whole| whole <= 0.0),
+            false => rounds.values().any(|(value, _)| *value <= 0.0),
+        })
     }
 
     /// Number of blocks.
@@ -97,6 +101,10 @@ impl<'a> Replicates<'a> {
             self.blocks.iter().filter_map(|(block, own)| Some((base.blocks.get(block)?, own)));
         both.filter_map(|(base, own)| pairs(base, own)).collect()
     }
+}
+
+fn are_pieces(rounds: &Rounds) -> bool {
+    rounds.values().all(|(_, piece)| piece.is_some())
 }
 
 fn mean_of_rounds(rounds: &Rounds) -> Option<f64> {
