@@ -159,10 +159,7 @@ fn check(base: &Side, new: &Side) -> anyhow::Result<()> {
     let ((tables, rows), (new_tables, new_rows)) = (size(base), size(new));
     ensure!(
         (tables, rows) == (new_tables, new_rows),
-        "the runs, of `{}` and `{}`, differ in their tables: {tables} of {rows} rows, {new_tables} \
-         of {new_rows} rows",
-        base.info.experiment,
-        new.info.experiment
+        "the runs differ in their tables: {tables} of {rows} rows, {new_tables} of {new_rows} rows"
     );
     let phases: BTreeMap<&str, &Phase> =
         base.plan.phases.iter().map(|phase| (phase.name.as_str(), phase)).collect();
