@@ -70,5 +70,8 @@ fn a_run_is_compared_with_an_earlier_one() {
     refused(&["compare", first, first], "name two");
     refused(&["compare", "2", second], "runs begin with `2`");
     refused(&["compare", "x", second], "no run `x`");
-    refused(&["compare", first], "RUN");
+    // An earlier run alone, though there are later ones.
+    let alone = lab.succeed(&["compare", first]);
+    assert!(alone.contains(first) && !alone.contains(second), "{alone}");
+    refused(&["compare", first, second, "--all"], "--all");
 }
