@@ -127,9 +127,6 @@ impl Judged<'_> {
             (_, Some(reason)) => report::reason(reason),
             (Verdict::Unreplicated, _) => "one block, nothing repeated".to_owned(),
             (Verdict::Unassessed, _) => "a metric without verdicts".to_owned(),
-            (Verdict::Invalid, _) if cell.ratio.is_some() => {
-                "too many of its rounds were disturbed".to_owned()
-            }
             (Verdict::Invalid, _) => report::reason(&Reason::NotMeasured),
             _ if cell.blocks < analysis::FEWEST_BLOCKS => {
                 format!(

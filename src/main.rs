@@ -16,6 +16,7 @@ mod noise;
 mod pooled;
 mod progress;
 mod referee;
+mod resumption;
 mod shell;
 mod signals;
 mod talk;

@@ -164,6 +164,7 @@ impl Observer for Terminal {
             Progress::Now(text) => lock(&self.live).does(text),
             Progress::Ready { block, headers } => self.ready(*block, headers),
             Progress::Slice { record, done, of } => self.slice(record, *done, *of),
+            Progress::Finding(text) => self.say(text),
             Progress::Warning(text) => self.say(&format!("warning: {text}")),
         }
     }

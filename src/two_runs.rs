@@ -104,6 +104,10 @@ pub(crate) fn find(known: &[RunInfo], text: &str) -> anyhow::Result<RunInfo> {
     let found: Vec<&RunInfo> = known.iter().filter(|run| run.id.starts_with(text)).collect();
     match found.as_slice() {
         [only] => Ok((*only).clone()),
+        [] if known.iter().any(|run| run.experiment == text) => bail!(
+            "`{text}` is an experiment: `--archive {text}` chooses its latest run, and \
+             `dbdyno list runs` lists all runs"
+        ),
         [] => bail!("there is no run `{text}`: `dbdyno list runs` lists all"),
         several => {
             bail!("{} runs begin with `{text}`: write more of the identifier", several.len())

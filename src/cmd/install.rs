@@ -46,9 +46,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         return Ok(Code::Done);
     }
     for name in &arguments.builds {
-        let (server, version) = name.split_once('@').unwrap_or((name, ""));
-        let build = Build::of(server, version);
-        let resolved = dbms::resolve(&build, &places)?;
+        let resolved = dbms::resolve(&Build::named(name), &places)?;
         let installed = dbms::install(&resolved, &places, &mut |text| talk::say(text))?;
         talk::data(&line(&installed))?;
     }

@@ -4,7 +4,7 @@ use super::Verb;
 use crate::{
     args::{CatalogArgs, HostArgs, ResultsArgs},
     exit::Code,
-    talk,
+    resumption, talk,
 };
 use clap::{ArgMatches, Args, FromArgMatches};
 use model::{civil::Civil, number::counted, record::TrialHeader};
@@ -211,9 +211,7 @@ fn progress(results: &Results, run: &RunInfo) -> anyhow::Result<[String; 3]> {
         plan => plan?,
     };
     let trials = results.trials(&run.id)?;
-    let of = |block| trials.iter().filter(|t| t.complete && t.header.block == block).count();
-    let complete = plan.blocks.iter().filter(|block| of(block.index) == plan.subjects.len());
-    let complete = complete.count();
+    let complete = resumption::complete_blocks(&trials, &plan);
     // What is decided, or has spent its budget, ends earlier.
     let at_most = if run.finished && complete < plan.blocks.len() { "at most " } else { "" };
     let mut blocks = format!("{complete} of {at_most}{}", counted(plan.blocks.len(), "block"));

@@ -105,6 +105,9 @@ pub(crate) fn explained(error: clap::Error) -> clap::Error {
         return cli().error(ErrorKind::UnknownArgument, hint);
     }
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else {
+        // No argument of dbdyno begins with a hyphen: the advice to put `--` before it misleads.
+        let mut error = error;
+        error.remove(ContextKind::Suggested);
         return error;
     };
     let hint = match Catalog::embedded().and_then(|catalog| catalog.experiments()) {
@@ -130,20 +133,39 @@ fn set_hint(error: &clap::Error) -> Option<String> {
         return None;
     }
     let key = option.trim_start_matches('-').replace('-', "_");
+    if key == "report_interval" {
+        return Some(format!(
+            "there is no option `{option}`; `dbdyno run --progress plain` prints a line per slice"
+        ));
+    }
     let set = match key.as_str() {
         "threads" | "clients" | "num_threads" => "factors.clients=[1,8]".to_owned(),
         "table_size" | "oltp_table_size" => "rows=100_000".to_owned(),
         "time" | "max_time" | "duration" => "slice_seconds=10".to_owned(),
         "build" | "config" => format!("factors.{key}=[…]"),
         key => {
-            let kinds = ::plan::FILE_KINDS.iter();
-            kinds.filter(|kind| kind.name == "experiment").find(|kind| kind.has_key(key))?;
+            let mut kinds = ::plan::FILE_KINDS.iter().filter(|kind| kind.name == "experiment");
+            if !kinds.any(|kind| kind.has_key(key)) {
+                return elsewhere(option);
+            }
             format!("{key}=…")
         }
     };
     Some(format!(
         "there is no option `{option}`; `run`, `plan` and `verify` take it as `--set {set}`"
     ))
+}
+
+/// The commands that have an option that was given to another one.
+fn elsewhere(option: &str) -> Option<String> {
+    let name = option.trim_start_matches('-');
+    let has = |verb: &&Verb| {
+        verb.command().get_arguments().any(|argument| argument.get_long() == Some(name))
+    };
+    let owners: Vec<String> =
+        visible().filter(has).map(|verb| format!("`dbdyno {}`", verb.name)).collect();
+    let owners = owners.join(", ");
+    (!owners.is_empty()).then(|| format!("this command has no option `{option}`; {owners} has"))
 }
 
 /// The command with this name.
@@ -234,6 +256,8 @@ mod tests {
         check("--threads", "`run`, `plan` and `verify` take it as `--set factors.clients=[1,8]`");
         check("--rows", "no option `--rows`; `run`, `plan` and `verify` take it as `--set rows=…`");
         check("--slice-seconds", "`--set slice_seconds=…`");
+        check("--report-interval", "`dbdyno run --progress plain` prints a line per slice");
+        check("--fail-on", "this command has no option `--fail-on`; `dbdyno compare` has");
         check("--nothing", "unexpected argument '--nothing' found");
     }
 

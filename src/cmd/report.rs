@@ -117,15 +117,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         (Some(path), _) if is_file(&path) => comparison::write_file(&report, path)?,
         (Some(folder), _) => comparison::write_pages(&report, &folder)?,
         (None, 0 | 1) => comparison::write_file(&report, comparison::report_file(&results))?,
-        (None, _) => {
-            // The page of an earlier report shows less than the folder now holds.
-            let page = comparison::report_file(&results);
-            if page.is_file() {
-                fs_err::remove_file(&page)?;
-                talk::say(&format!("removed the earlier report {}", page.display()));
-            }
-            comparison::write_pages(&report, &results.dir().join("report"))?
-        }
+        (None, _) => comparison::write_pages(&report, &results.dir().join("report"))?,
     };
     talk::data(&out.display().to_string())?;
     Ok(Code::Done)

@@ -10,7 +10,7 @@ use crate::{
     exit::Code,
     progress::{Reports, Terminal},
     referee::Referee,
-    shell, signals, talk,
+    resumption, signals, talk,
 };
 use analysis::explained::Explained;
 use anyhow::Context;
@@ -19,7 +19,7 @@ use model::{margins::Quantity, number::counted, plan::Plan, secret};
 use plan::Catalog;
 use report::{Report, document::Document, explained, format};
 use runner::{Counts, DataFolders, Ending, ExplainChanges, Options, Resume, Stop};
-use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use store::{Results, RunInfo, Selection};
 
 pub(super) const VERB: Verb = Verb {
@@ -181,9 +181,17 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         Terminal::new(arguments.progress).with(reports).expecting(&plan).within(arguments.budget);
     let outcome = runner::execute(&plan, &places, &options, &stop, &terminal);
     drop(terminal);
-    let outcome = outcome.map_err(|error| with_remedy(error, &plan, &options.results))?;
+    let outcome =
+        outcome.map_err(|error| resumption::with_remedy(error, &plan, &options.results))?;
     if let Some(data) = &outcome.kept_data {
         talk::say(&format!("the data folders are kept under {}", data.display()));
+    }
+    if let Some(ended) = &outcome.ended {
+        talk::say(ended);
+    }
+    if outcome.repeated_rounds > 0 {
+        let rounds = counted(outcome.repeated_rounds, "round");
+        talk::say(&format!("{rounds} measured once more, because something disturbed the host"));
     }
     talk::say(&time_line(&outcome.time));
     let results = Results::open(&options.results)?.snapshot();
@@ -273,21 +281,6 @@ fn planned(
         }
     }
     Ok(plan)
-}
-
-/// An interruption with the command that continues the run, if any of it is recorded.
-fn with_remedy(error: runner::Error, plan: &Plan, results: &Path) -> anyhow::Error {
-    if !matches!(error, runner::Error::Interrupted) {
-        return error.into();
-    }
-    let runs = Results::open(results).and_then(|results| results.runs()).unwrap_or_default();
-    let context = if runs.iter().any(|run| !run.finished && run.plan == plan.hash) {
-        let command = shell::with_flag(std::env::args_os(), "--resume");
-        format!("interrupted; complete blocks are kept. Continue with: {command}")
-    } else {
-        "interrupted before anything was measured".to_owned()
-    };
-    anyhow::Error::from(error).context(context)
 }
 
 /// The options that shape a run, beside its experiment and its folders, as words of a command line.

@@ -51,7 +51,8 @@ struct Arguments {
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
     credentials::check()?;
-    let (server, version) = arguments.build.split_once('@').unwrap_or((&arguments.build, ""));
+    let build = Build::named(&arguments.build);
+    let server = build.server.as_str();
     dbms::find(server)?;
     if dbms::is_embedded(server) {
         anyhow::bail!("`{server}` is embedded in the driver process: there is no server to start");
@@ -62,7 +63,6 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     }
     dbms::check_settings(server, &config)?;
     let places = arguments.host.places()?;
-    let build = Build::of(server, version);
     let resolved = dbms::resolve(&build, &places)?;
     let installed = dbms::install(&resolved, &places, &mut |text| talk::say(text))?;
     let name = format!("up {}", arguments.build);

@@ -34,6 +34,8 @@ fn a_run_whose_budget_is_spent_ends_after_the_fewest_blocks_that_decide() {
     let said = text(&output.stderr);
     assert!(output.status.success(), "{said}");
     assert!(said.contains("after 4 blocks: "), "{said}");
+    let why = "the run ended after 4 blocks: another one would take longer than the budget";
+    assert!(said.contains(why), "{said}");
     let rows = lab.comparison();
     let rows = rows["comparisons"].as_array().unwrap();
     assert!(rows.iter().all(|row| row["blocks"].as_u64() <= Some(4)), "{said}");
@@ -65,6 +67,7 @@ fn what_is_not_asked_for_is_not_awaited() {
     let said = text(&output.stderr);
     assert!(output.status.success(), "{said}");
     assert!(said.contains("after 4 blocks: 1 of 1 test decided"), "{said}");
+    assert!(said.contains("the run ended after 4 blocks: all is decided"), "{said}");
     let table = text(&output.stdout);
     assert!(table.contains("100 % for instructions"), "{table}");
     assert!(lab.succeed(&["list", "runs"]).contains("4 of at most 16 blocks"));

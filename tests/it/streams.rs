@@ -162,6 +162,12 @@ fn the_command_that_resumes_a_run_without_a_complete_block_works() {
     assert_eq!(child.wait().unwrap().code(), Some(130), "{}", said());
     let said = said();
     assert!(!said.contains("] thds:"), "nothing was measured yet: {said}");
+    assert!(said.contains("interrupted; no block is complete. "), "{said}");
+    let other = ["--set", "rows=40000", "--resume"];
+    let refused = lab.run(&[&arguments[..], &other].concat());
+    let reason = text(&refused.stderr);
+    assert_eq!(refused.status.code(), Some(2), "{reason}");
+    assert!(reason.contains(" differs in `rows` (50000 there, 40000 here)\n"), "{reason}");
     let command = said.lines().find_map(|line| line.split_once("Continue with: "));
     let command = command.unwrap_or_else(|| panic!("no command: {said}")).1;
     let output = in_shell(&lab, command).output().unwrap();

@@ -5,7 +5,8 @@ use crate::{
     cells::{Cells, Replicates},
     comparison::{Cell, Comparison, PhaseResult},
     decide::decide,
-    drift, guard,
+    drift,
+    guard::{self, Disturbed},
     interval::informed_interval,
     marks::untold,
     metric,
@@ -159,7 +160,7 @@ struct Source<'a> {
     failures: BTreeMap<(&'a str, &'a str), &'a Failure>,
     subjects: &'a [(String, Option<String>)],
     stepped: &'a Stepped,
-    disturbed: &'a BTreeSet<String>,
+    disturbed: &'a BTreeMap<String, Disturbed>,
     margins: &'a Margins,
 }
 
@@ -263,12 +264,12 @@ impl<'a> Source<'a> {
                 }
                 (cell.ratio, cell.block_ratios) = values.ratios(base);
                 cell.blocks = count(values.common_blocks(base));
-                cell.verdict = match cell.blocks {
-                    0 | 1 => Verdict::Unreplicated,
-                    _ if guard::moves(metric) && self.disturbed.contains(&phase.phase) => {
-                        Verdict::Invalid
-                    }
-                    _ => Verdict::Unassessed,
+                let disturbed = self.disturbed.get(&phase.phase).filter(|_| guard::moves(metric));
+                cell.reason = disturbed.copied().map(Reason::Disturbed);
+                cell.verdict = match (cell.blocks, disturbed) {
+                    (0 | 1, _) => Verdict::Unreplicated,
+                    (_, Some(_)) => Verdict::Invalid,
+                    (_, None) => Verdict::Unassessed,
                 };
             }
         }

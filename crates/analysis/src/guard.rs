@@ -26,10 +26,13 @@ pub(crate) struct Guard<'a> {
 
 /// Why a test is not judged.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Disturbed {
-    pub(crate) what: &'static str,
-    rounds: usize,
-    of: usize,
+pub struct Disturbed {
+    /// What disturbed it.
+    pub what: &'static str,
+    /// Rounds that it disturbed.
+    pub rounds: usize,
+    /// All measured rounds of the test.
+    pub of: usize,
 }
 
 impl<'a> Guard<'a> {
@@ -79,7 +82,8 @@ pub(crate) fn sentence<'a>(tests: impl Iterator<Item = &'a Disturbed>, what: &st
     let same = tests.filter(|test| test.what == what);
     let most = same.max_by(|one, other| share(one).total_cmp(&share(other)));
     let rounds = most.map(|test| format!(" in up to {} of {} rounds", test.rounds, test.of));
-    format!("rates and times are not judged: {what}{}", rounds.unwrap_or_default())
+    let rounds = rounds.unwrap_or_default();
+    format!("rates and times are not judged: {what}{rounds}; repeat the run on a quiet host")
 }
 
 /// Whether what disturbs a round moves a metric: counts of instructions stay what they are.
@@ -126,7 +130,7 @@ mod tests {
         let (out, disturbed) = guarded(&facts, &[busy(0), calm(1), calm(2)]);
         assert!(out.is_empty());
         let expected = "rates and times are not judged: other processes used the CPUs in up to \
-                        1 of 3 rounds";
+                        1 of 3 rounds; repeat the run on a quiet host";
         assert_eq!(disturbed.as_deref(), Some(expected));
         let pieces = PhaseFacts { has_pieces: true, ..facts };
         let (out, disturbed) = guarded(&pieces, &[busy(0), calm(1), calm(2), calm(3), calm(4)]);

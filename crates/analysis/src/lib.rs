@@ -79,6 +79,7 @@ pub use design::{Design, PhaseFacts};
 pub use diagnosis::{Diagnosis, LARGE, diagnose as diagnoses};
 pub use error::{Error, Result};
 pub use evidence::{Evidence, Finding, Moved};
+pub use guard::Disturbed;
 pub use instruction_changes::{InstructionChange, instruction_changes};
 pub use interval::CONFIDENCE;
 pub use mean::geometric_mean;

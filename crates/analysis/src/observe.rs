@@ -4,7 +4,7 @@ use crate::{
     Outcome, PhaseFacts, ServiceLevel, derive,
     derive::{denominator, marks, slice_marks},
     drained,
-    guard::{self, Guard},
+    guard::{self, Disturbed, Guard},
     host_load::HostLoad,
     missed::mark_of,
     noise::Noise,
@@ -22,7 +22,10 @@ use model::{
     record::{SliceRecord, SliceState},
     shared::Name,
 };
-use std::{collections::BTreeSet, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+};
 
 /// A slice with where it came from.
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +57,7 @@ pub struct Observations {
     pub(crate) warnings: Warnings,
     pub(crate) stepped: Stepped,
     /// Phases in which too many rounds were disturbed to judge rates and times.
-    pub(crate) disturbed: BTreeSet<String>,
+    pub(crate) disturbed: BTreeMap<String, Disturbed>,
 }
 
 /// A slice that broke: it has no values, and its cell shows none.
@@ -166,7 +169,7 @@ pub fn observe<'a>(
                 if let Some(disturbed) = guard.disturbed.get(slice.phase.as_str()) {
                     let text = guard::sentence(guard.disturbed.values(), disturbed.what);
                     found.warnings.add(place(slice), &text, 1);
-                    found.disturbed.insert(slice.phase.clone());
+                    found.disturbed.insert(slice.phase.clone(), *disturbed);
                 }
                 load.add(slice);
                 found.stepped.add(&input);

@@ -1,8 +1,9 @@
-//! Why a cell has no value or no ratio.
+//! Why a cell has no value, no ratio or no verdict.
 
+use crate::guard::Disturbed;
 use model::mark::Mark;
 
-/// Why a cell has no value or no ratio.
+/// Why a cell has no value, no ratio or no verdict.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reason {
     /// No slice has the metric.
@@ -18,6 +19,9 @@ pub enum Reason {
         /// Operations that a comparison needs.
         needed: u64,
     },
+    /// Something beside the servers disturbed too many rounds of the test for its rates and times
+    /// to be judged. The cell has its ratio.
+    Disturbed(Disturbed),
     /// The same of the base.
     OfBase(Box<Reason>),
 }

@@ -13,12 +13,12 @@ pub enum Error {
     #[error(transparent)]
     File(#[from] std::io::Error),
     /// No product has this name.
-    #[error("unknown server `{name}`; choose one of {known}")]
+    #[error("unknown server `{name}`; {hint}")]
     UnknownServer {
         /// The name as given.
         name: String,
-        /// The known names.
-        known: String,
+        /// What was probably meant, or the known names.
+        hint: String,
     },
     /// No registry holds this version.
     #[error("no known source has `{server}@{version}`; {remedy}")]
@@ -330,21 +330,36 @@ pub enum Error {
     },
     /// The server does not know a setting of its configuration.
     #[error(
-        "{server} {version} did not start ({reason}): configuration `{config}` sets `{name}`, \
+        "{build} did not start ({reason}): configuration `{config}` sets `{name}`, \
          which this version does not know; correct the name, or mark it `optional = true` to \
          leave it out where it is unknown"
     )]
     UnknownSetting {
-        /// Product.
-        server: String,
-        /// Its version.
-        version: String,
+        /// Product and version.
+        build: String,
         /// What happened.
         reason: String,
         /// Name of the configuration.
         config: String,
         /// Name of the setting.
         name: String,
+    },
+    /// The server refuses the value of a setting.
+    #[error(
+        "{build} did not start ({reason}): configuration `{config}` sets `{name}`, and the server \
+         says: {said}"
+    )]
+    RefusedSetting {
+        /// Product and version.
+        build: String,
+        /// What happened.
+        reason: String,
+        /// Name of the configuration.
+        config: String,
+        /// Name of the setting.
+        name: String,
+        /// The line of its log.
+        said: String,
     },
     /// The server did not stop well.
     #[error("{server} did not stop cleanly ({reason}); the last lines of its log:\n{log}")]

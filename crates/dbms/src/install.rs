@@ -12,6 +12,7 @@ use crate::{
     version::fits,
 };
 use fs_err as fs;
+use model::subject::Build;
 use std::{
     os::unix::fs::{MetadataExt, PermissionsExt},
     path::{Path, PathBuf},
@@ -76,10 +77,10 @@ pub fn installed(resolved: &Resolved, places: &Places) -> Result<Option<Installe
 /// Puts a tarball of the user's into the cache as `SERVER@VERSION`; without a version, the
 /// program's own.
 pub fn import_tarball(name: &str, tarball: &Path, places: &Places) -> Result<Installed> {
-    let (server, version) = name.split_once('@').unwrap_or((name, ""));
+    let Build { server, version, .. } = &Build::named(name);
     let product = find(server)?;
     if product.embedded() {
-        return Err(Error::Embedded { server: server.to_owned() });
+        return Err(Error::Embedded { server: server.clone() });
     }
     let site = Site::of(server, if version.is_empty() { "import" } else { version }, places);
     let _lock = site.lock()?;

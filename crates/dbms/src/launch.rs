@@ -9,7 +9,10 @@ use crate::{
     setup::{Launch, Setup, Step},
 };
 use fs_err as fs;
-use model::drive::{Endpoint, Target};
+use model::{
+    drive::{Endpoint, Target},
+    subject::Setting,
+};
 use rustix::process::Signal;
 use std::{
     path::{Path, PathBuf},
@@ -67,7 +70,7 @@ fn execute(steps: Vec<Step>, setup: &Setup<'_>, log: &Path, keeper: &Keeper) -> 
         let words = [setup.launch.build.prefix.clone(), step.words].concat();
         let spawn = setup.spawn(words, step.input, log);
         if let Err(reason) = to_end(keeper, spawn)? {
-            return Err(unknown_setting(setup, log, &reason).unwrap_or_else(|| {
+            return Err(wrong_setting(setup, log, &reason).unwrap_or_else(|| {
                 let (server, log) =
                     (setup.launch.installed.server.clone(), setup.hide(&last_words(log)));
                 Error::Initialise { server, reason, log }
@@ -120,7 +123,7 @@ pub fn start(
     let pid = spawned.pid;
     let target = Target { password: setup.password.clone(), ..product.target(endpoint) };
     let failed = |reason: String| {
-        unknown_setting(&setup, &log, &reason).unwrap_or_else(|| {
+        wrong_setting(&setup, &log, &reason).unwrap_or_else(|| {
             let log = setup.hide(&last_words(&log));
             Error::Start { server: product.name().to_owned(), reason, log }
         })
@@ -144,17 +147,41 @@ pub fn start(
     Ok(server)
 }
 
-/// The error of a server that does not know a setting, if its log names one.
-fn unknown_setting(setup: &Setup<'_>, log: &Path, reason: &str) -> Option<Error> {
+/// The error of a server that does not know a setting, or refuses its value, if its log names one.
+fn wrong_setting(setup: &Setup<'_>, log: &Path, reason: &str) -> Option<Error> {
     let installed = setup.launch.installed;
     let text = tail(log, usize::MAX);
-    let name = find(&installed.server).ok()?.unknown_setting(&text)?;
-    Some(Error::UnknownSetting {
-        server: installed.server.clone(),
-        version: installed.version.clone(),
-        reason: reason.to_owned(),
-        config: setup.launch.config.name.clone(),
-        name,
+    let build = format!("{} {}", installed.server, installed.version);
+    let (config, reason) = (setup.launch.config.name.clone(), reason.to_owned());
+    if let Some(name) = find(&installed.server).ok()?.unknown_setting(&text) {
+        return Some(Error::UnknownSetting { build, reason, config, name });
+    }
+    let (name, line) = refused(&text, &setup.launch.config.settings)?;
+    let said = setup.hide(line.trim());
+    Some(Error::RefusedSetting { build, reason, config, name, said })
+}
+
+/// The first of the settings that the log complains of, with the line. A name is written with
+/// hyphens or underscores, and one that is also a word only in quotes; warnings and notes do not
+/// end a server.
+fn refused<'a>(log: &'a str, settings: &[Setting]) -> Option<(String, &'a str)> {
+    let is_harmless = |line: &&str| {
+        let levels = ["[Warning]", "[Note]", "[System]", "HINT:", "DETAIL:", "CONTEXT:"];
+        !levels.iter().any(|level| line.contains(level))
+    };
+    log.lines().filter(is_harmless).find_map(|line| {
+        let plain = line.to_lowercase().replace('-', "_");
+        let is_gap = |c: char| !(c.is_alphanumeric() || c == '_');
+        let names = |one: &&Setting| {
+            let name = one.name.to_lowercase().replace('-', "_");
+            let is_quoted = || ['"', '\''].iter().any(|q| plain.contains(&format!("{q}{name}{q}")));
+            if name.contains('_') {
+                plain.split(is_gap).any(|word| word == name)
+            } else {
+                is_quoted()
+            }
+        };
+        Some((settings.iter().find(names)?.name.clone(), line))
     })
 }
 
@@ -193,5 +220,31 @@ fn check_length(endpoint: &Endpoint) -> Result<()> {
             Err(Error::SocketPath { path: path.clone() })
         }
         _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_setting_that_a_server_refuses_is_found_in_its_log() {
+        let named = ["shared_buffers", "innodb_flush_method", "fsync", "io_method"];
+        let setting = |name: &&str| Setting { name: (*name).to_owned(), ..Setting::default() };
+        let settings: Vec<Setting> = named.iter().map(setting).collect();
+        let check = |log: &str, expected: Option<&str>| {
+            let found = refused(log, &settings);
+            assert_eq!(found.as_ref().map(|(name, _)| name.as_str()), expected, "{log}");
+        };
+        check("LOG:  invalid value for parameter \"shared_buffers\": \"1X\"", Some(named[0]));
+        check(
+            "[ERROR] mysqld: Error while setting value 'x' to 'innodb-flush-method'.",
+            Some(named[1]),
+        );
+        check("FATAL: parameter \"fsync\" requires a Boolean value", Some("fsync"));
+        check("PANIC:  could not fsync file \"base/1\"", None);
+        check("[Warning] option 'innodb_flush_method': adjusted", None);
+        check("HINT:  Available values for io_method: sync, worker", None);
+        check("[ERROR] Aborting", None);
     }
 }

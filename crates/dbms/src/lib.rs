@@ -69,8 +69,15 @@ use product::{DBMSES, Dbms};
 /// The product of this name, or an error that names the known ones.
 pub fn find(name: &str) -> Result<&'static dyn Dbms> {
     DBMSES.iter().copied().find(|product| product.name() == name).ok_or_else(|| {
-        let known: Vec<String> = DBMSES.iter().map(|p| format!("`{}`", p.name())).collect();
-        Error::UnknownServer { name: name.to_owned(), known: known.join(", ") }
+        let names = || DBMSES.iter().map(|product| product.name());
+        let hint = match model::subject::version_behind(name, names()) {
+            Some(meant) => format!("did you mean `{meant}`?"),
+            None => {
+                let known: Vec<String> = names().map(|name| format!("`{name}`")).collect();
+                format!("choose one of {}", known.join(", "))
+            }
+        };
+        Error::UnknownServer { name: name.to_owned(), hint }
     })
 }
 

@@ -41,6 +41,12 @@ pub struct Build {
 }
 
 impl Build {
+    /// The build `SERVER@VERSION`, or `SERVER`, whose newest version is meant.
+    pub fn named(text: &str) -> Self {
+        let (server, version) = text.split_once('@').unwrap_or((text, ""));
+        Self::of(server, version)
+    }
+
     /// A build that is named by product and version only.
     pub fn of(server: &str, version: &str) -> Self {
         Self {
@@ -81,7 +87,7 @@ pub enum Transport {
 }
 
 /// One setting with the reason for its value.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Setting {
     /// The server's own name of it.
     pub name: String,
@@ -178,6 +184,18 @@ pub struct Follows {
     pub at_least: Expression,
     /// The version's own default stays where the expression is not above this.
     pub only_above: i64,
+}
+
+/// `SERVER@VERSION` where a version was put behind the name of a server in another way, as labels
+/// have it: `postgres-18`, `mysql:9`.
+pub fn version_behind<'a>(
+    name: &str,
+    mut servers: impl Iterator<Item = &'a str>,
+) -> Option<String> {
+    let server = servers.find(|server| name.starts_with(server))?;
+    let version = name[server.len()..].trim_start_matches(['-', ':', ' ', '=', '_']);
+    let is_version = version.starts_with(|c: char| c.is_ascii_digit());
+    is_version.then(|| format!("{server}@{version}"))
 }
 
 #[cfg(test)]

@@ -140,8 +140,9 @@ impl Catalog {
         }
         let known = self.files.keys().filter_map(|path| path.strip_prefix("configs/"));
         let known: Vec<&str> = known.collect();
-        let of_server = known.iter().copied().filter(|known| known.split('/').next() == Some(name));
-        let hint = match of_server.collect::<Vec<_>>().as_slice() {
+        // A server has several; a name is that of several servers.
+        let is_meant = |known: &&str| known.split('/').any(|part| part == name);
+        let hint = match known.iter().copied().filter(is_meant).collect::<Vec<_>>().as_slice() {
             [] => suggest::hint(name, known),
             names => format!("; known: {}", suggest::quoted(names)),
         };
@@ -252,7 +253,14 @@ impl Catalog {
 
     /// The text of an experiment by name or path.
     pub(crate) fn experiment(&self, name_or_path: &str) -> Result<Source, Error> {
-        self.source("experiment", "experiments/", name_or_path)
+        let found = self.source("experiment", "experiments/", name_or_path);
+        found.map_err(|error| match error {
+            Error::UnknownName { place, what, name, hint } => {
+                let hint = self.instead_of_experiment(&name).unwrap_or(hint);
+                Error::UnknownName { place, what, name, hint }
+            }
+            other => other,
+        })
     }
 
     fn source(&self, what: &'static str, folder: &str, wanted: &str) -> Result<Source, Error> {
@@ -261,6 +269,27 @@ impl Catalog {
         } else {
             self.named(what, folder, wanted)
         }
+    }
+
+    /// What to write where the name of something else was given for an experiment.
+    fn instead_of_experiment(&self, name: &str) -> Option<String> {
+        let file = format!("{name}.toml");
+        if Path::new(&file).is_file() {
+            return Some(format!("; there is the file `{file}`: name it with its ending"));
+        }
+        let key = match name {
+            _ if self.files.contains_key(&format!("workloads/{name}")) => "workloads",
+            _ if self.files.contains_key(&format!("suites/{name}")) => "suite",
+            _ => return None,
+        };
+        let (kind, value) = match key {
+            "workloads" => ("workload", format!("[\"{name}\"]")),
+            _ => ("suite", format!("\"{name}\"")),
+        };
+        Some(format!(
+            "; it is a {kind}, which an experiment names by `{key} = {value}`; \
+             `dbdyno show experiment quickstart` shows one to start from"
+        ))
     }
 
     fn named(&self, what: &'static str, folder: &str, name: &str) -> Result<Source, Error> {

@@ -77,6 +77,9 @@ fn subjects(text: &mut String, plan: &Plan) -> std::fmt::Result {
         let label = &subject.label;
         writeln!(text, "  {}  {label:wide$}  config {config}{base}", letter(index))?;
     }
+    if plan.subjects.len() == 1 {
+        writeln!(text, "  There is only one variant: it is measured, and nothing is compared.")?;
+    }
     Ok(())
 }
 

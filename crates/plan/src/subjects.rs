@@ -9,7 +9,7 @@ use crate::{
 use model::{
     Levels,
     experiment::Factor,
-    subject::{Build, Config, START_FACTORS, Subject},
+    subject::{Build, Config, START_FACTORS, Subject, version_behind},
 };
 use std::collections::BTreeMap;
 
@@ -172,10 +172,7 @@ impl Known<'_> {
         let draft = self.draft;
         let products = self.versions.products();
         let own = draft.servers.get(level);
-        let build = own.cloned().unwrap_or_else(|| {
-            let (server, version) = level.split_once('@').unwrap_or((level, ""));
-            Build::of(server, version)
-        });
+        let build = own.cloned().unwrap_or_else(|| Build::named(level));
         if !products.contains(&build.server) {
             let place = match own {
                 Some(_) => draft.places.of(&["servers", level, "server"]),
@@ -189,7 +186,10 @@ impl Known<'_> {
                      `[servers.NAME]` with `server` and `basedir = \"{}\"`",
                     build.server
                 ),
-                false => suggest::hint(&build.server, known),
+                false => match version_behind(&build.server, products.iter().map(String::as_str)) {
+                    Some(meant) => format!("; did you mean `{meant}`?"),
+                    None => suggest::hint(&build.server, known),
+                },
             };
             return Err(Error::UnknownName { place, what: "server", name: build.server, hint });
         }

@@ -8,6 +8,8 @@ use analysis::{Cell, Comparison, PhaseResult, Reason};
 enum State {
     /// There is a ratio, or a value where there is nothing to compare with.
     Compared,
+    /// There is a ratio, and something disturbed the host too much to judge it.
+    NotJudged,
     /// Something broke, of the variant or of its base.
     Failed,
     /// A set rate was missed, by the variant or by its base.
@@ -33,8 +35,12 @@ pub(crate) fn line(comparison: &Comparison) -> Option<String> {
     let of =
         if subjects.len() > 1 { format!(" of {} variants", subjects.len()) } else { "".into() };
     let done = if alone { "measured" } else { "compared" };
+    let not_judged = match count(State::NotJudged) {
+        0 => String::new(),
+        count => format!(" ({count} not judged)"),
+    };
     let mut parts = vec![
-        format!("{} {done}", count(State::Compared)),
+        format!("{} {done}{not_judged}", count(State::Compared) + count(State::NotJudged)),
         format!("{} failed", count(State::Failed)),
     ];
     let rare = [(State::Missed, "missed their target rate"), (State::NotMeasured, "not measured")];
@@ -81,6 +87,7 @@ fn state(phase: &PhaseResult, subject: &str) -> State {
     match cell.reason.as_ref().map(Reason::itself) {
         Some(Reason::Failed(_)) => return State::Failed,
         Some(Reason::Missed(_)) => return State::Missed,
+        Some(Reason::Disturbed(_)) => return State::NotJudged,
         _ if cell.missed().is_some() => return State::Missed,
         _ => {}
     }

@@ -44,7 +44,7 @@ pub(crate) fn long_title(metric: &Metric) -> String {
 /// The legend of [`symbol`].
 pub(crate) const SIGNS: &str = "▼ worse, ▲ better by more than the margin; ▾ worse, ▴ better by an \
     open size; ≈ small change, = equivalent (within the margin); △ more instructions per \
-    operation; ? inconclusive; × not judged, because the host was disturbed.";
+    operation; ? inconclusive; ! not judged, because the host was disturbed.";
 
 /// Colors of a terminal, as the parameter of its escape sequence.
 pub(crate) const RED: &str = "31";
@@ -58,7 +58,7 @@ pub(crate) fn terminal_color(sign: &str) -> &'static str {
         "▼" | "▾" => RED,
         "▲" | "▴" => GREEN,
         "△" => YELLOW,
-        "?" | "×" => DIM,
+        "?" | "!" => DIM,
         _ => "",
     }
 }
@@ -76,12 +76,12 @@ pub(crate) fn symbol(verdict: Verdict) -> &'static str {
         Verdict::Inconclusive => "?",
         Verdict::CodeCost => "△",
         Verdict::Unreplicated => "°",
-        Verdict::Invalid => "×",
+        Verdict::Invalid => "!",
         Verdict::Base | Verdict::Unassessed => "",
     }
 }
 
-/// Why a cell has no value or no ratio, one line.
+/// Why a cell has no value, no ratio or no verdict, one line.
 pub fn reason(reason: &Reason) -> String {
     match reason {
         Reason::NotMeasured => "not measured".to_owned(),
@@ -90,6 +90,9 @@ pub fn reason(reason: &Reason) -> String {
         Reason::FewStepped { stepped, needed } => {
             let stepped = counted(usize::try_from(*stepped).unwrap_or(usize::MAX), "operation");
             format!("too few stepped operations to compare: {stepped} of at least {needed}")
+        }
+        Reason::Disturbed(by) => {
+            format!("not judged: {} in {} of {} rounds", by.what, by.rounds, by.of)
         }
         Reason::OfBase(of_base) => {
             let gap = if matches!(**of_base, Reason::NotMeasured) { " was" } else { ":" };

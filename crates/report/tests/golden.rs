@@ -173,7 +173,7 @@ fn warnings_are_counted_and_handed_to_the_caller() {
     let expected = report.comparisons[0].warnings.clone();
     let rendered = report::rendered(&report, "table").unwrap();
     assert_eq!(rendered.warnings, expected);
-    assert!(rendered.text.contains(&format!("{} warning, at the end.", expected.len())));
+    assert!(rendered.text.contains(&format!("{} warning, below the table.", expected.len())));
     assert!(report::rendered(&report, "json").unwrap().warnings.is_empty());
     assert_eq!(report::rendered(&report, "csv").unwrap().warnings, expected);
 }

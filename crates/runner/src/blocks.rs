@@ -74,9 +74,11 @@ fn look(run: &mut Run<'_>, blocks: u32, index: usize) -> Result<Next, Error> {
         return Ok(Next::Block);
     }
     let found = judge.look(run.writer.id()).map_err(Error::Judge)?;
-    run.step(&found.sentence);
+    run.observer.tell(&Progress::Finding(&found.sentence));
     let mut measured = run.plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
     if measured.all(|phase| found.decided.contains(&phase.name)) {
+        run.ended =
+            Some(format!("the run ended after {}: all is decided", counted(blocks, "block")));
         return Ok(Next::End);
     }
     if schedule::may_leave(run.plan) {
@@ -110,8 +112,8 @@ fn budget_is_spent(run: &mut Run<'_>, pace: &Pace, blocks: u32) -> Result<bool, 
     if permitted > blocks {
         return Ok(false);
     }
-    run.step(&format!(
-        "ends after {}: another one would take longer than the budget",
+    run.ended = Some(format!(
+        "the run ended after {}: another one would take longer than the budget",
         counted(blocks, "block")
     ));
     Ok(true)

@@ -43,6 +43,17 @@ pub enum Error {
         path = .0.display()
     )]
     NotEmpty(PathBuf),
+    /// There is nothing to continue.
+    #[error(
+        "no unfinished run of `{experiment}` with this plan is in `{dir}`: run without `--resume`",
+        dir = .dir.display()
+    )]
+    NothingToResume {
+        /// Name of the experiment.
+        experiment: String,
+        /// The results folder.
+        dir: PathBuf,
+    },
     /// The user asked to stop; what was measured is kept.
     #[error("interrupted")]
     Interrupted,

@@ -68,11 +68,8 @@ fn measure_and_explain(run: &mut Run<'_>) -> Result<(), Error> {
 fn unfinished(plan: &Plan, results: &Results) -> Result<RunWriter, Error> {
     let found = results.unfinished(&plan.hash)?;
     found.ok_or_else(|| {
-        Error::Preflight(format!(
-            "no unfinished run of `{}` with this plan is in `{}`: run without `--resume`",
-            plan.experiment.name,
-            results.dir().display()
-        ))
+        let (experiment, dir) = (plan.experiment.name.clone(), results.dir().to_owned());
+        Error::NothingToResume { experiment, dir }
     })
 }
 

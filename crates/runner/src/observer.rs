@@ -25,6 +25,8 @@ pub enum Progress<'a> {
         /// Slices of the whole plan.
         of: u64,
     },
+    /// What the complete blocks say so far. One sentence.
+    Finding(&'a str),
     /// Something that a reader of the results must know. One sentence.
     Warning(&'a str),
 }

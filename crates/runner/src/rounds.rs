@@ -81,7 +81,7 @@ pub(crate) fn execute(
             return Ok(());
         }
         let Some(again) = repeated.again(block, &slices, state) else { return Ok(()) };
-        run.expect_more(again.len());
+        run.repeats(&again);
         run.during(Activity::Quiet, |_| others::await_quiet(Path::new("/proc"), QUIET_LIMIT))?;
         slices = again;
     }

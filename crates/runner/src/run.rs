@@ -14,7 +14,7 @@ use model::{
     experiment::Design,
     plan::{Phase, PhaseKind, Plan},
     record::{SliceRecord, SliceState},
-    schedule::Step,
+    schedule::{Slice, Step},
     schema::Schema,
     subject::Subject,
 };
@@ -118,6 +118,11 @@ pub struct Outcome {
     pub run: String,
     /// Slices that failed, over all blocks.
     pub failed_slices: u64,
+    /// Why it ended before the last planned block, if it did. One sentence.
+    pub ended: Option<String>,
+    /// Rounds of this execution that were measured once more, because something beside the servers
+    /// disturbed them.
+    pub repeated_rounds: u64,
     /// Where the data folders are, if they were to be kept.
     pub kept_data: Option<PathBuf>,
     /// Wall time by activity over all executions of the run, seconds.
@@ -159,6 +164,10 @@ pub(crate) struct Run<'a> {
     pub(crate) prepared: BTreeSet<(usize, u32)>,
     /// What the last look at the complete blocks found.
     pub(crate) look: Look,
+    /// Why it ends before the last planned block, if it does.
+    pub(crate) ended: Option<String>,
+    /// Rounds that were measured once more.
+    repeated: u64,
     /// What earlier executions of this run took, seconds by activity.
     earlier: BTreeMap<String, f64>,
     done: u64,
@@ -212,6 +221,8 @@ impl<'a> Run<'a> {
             ledger,
             prepared: BTreeSet::new(),
             look: Look::default(),
+            ended: None,
+            repeated: 0,
             earlier,
             done: 0,
             total: slices_of(plan),
@@ -298,9 +309,10 @@ impl Run<'_> {
         self.total = self.done + blocks as u64 * per_block;
     }
 
-    /// Counts slices that are measured once more.
-    pub(crate) fn expect_more(&mut self, slices: usize) {
-        self.total += slices as u64;
+    /// Counts the slices of a round that is measured once more.
+    pub(crate) fn repeats(&mut self, round: &[Slice]) {
+        self.repeated += 1;
+        self.total += round.len() as u64;
     }
 
     /// Counts slices that an earlier execution of this run has left.
@@ -345,7 +357,8 @@ impl Run<'_> {
                 None
             }
         };
-        Ok(Outcome { run, failed_slices: self.failed, kept_data, time })
+        let (ended, repeated_rounds) = (self.ended, self.repeated);
+        Ok(Outcome { run, failed_slices: self.failed, ended, repeated_rounds, kept_data, time })
     }
 }
 

@@ -16,7 +16,7 @@ const save = (blob, name) => {
   const SYMBOLS = {
     regression: "▼", improvement: "▲", worse: "▾", better: "▴", small_change: "≈",
     equivalent: "=", inconclusive: "?", code_cost: "△", unreplicated: "°",
-    invalid: "×",
+    invalid: "!",
   };
   const STANDINGS = {
     regression: "worse", code_cost: "worse", worse: "worse", improvement: "better",

@@ -114,7 +114,7 @@ fn ratio(cell: &analysis::Cell) -> Option<String> {
     }
     match (cell.base_value?, cell.value?) {
         // The reason for a missing ratio is elsewhere.
-        _ if cell.reason.is_some() => None,
+        _ if cell.ratio.is_none() && cell.reason.is_some() => None,
         (0.0, 0.0) => Some("1".to_owned()),
         (0.0, _) => Some("inf".to_owned()),
         _ => cell.ratio.map(number::ratio),

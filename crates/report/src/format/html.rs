@@ -190,7 +190,7 @@ fn foot() -> Markup {
                 "A ratio is a value divided by the base's. Operations per second above 1 and "
                 "costs below 1 are blue, the opposite is orange, ratios within 2 % of 1 are "
                 "not colored. ▼ regression, ▲ improvement, = equivalent, "
-                "△ more instructions per operation, ? inconclusive, × not judged, because the host "
+                "△ more instructions per operation, ? inconclusive, ! not judged, because the host "
                 "was disturbed, ° measured once, so without a verdict; no symbol: not assessed. "
                 "Hatched: failed or missed, without a number."
             }

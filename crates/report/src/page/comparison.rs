@@ -116,7 +116,7 @@ fn head(comparison: &Comparison, details: &Details, labels: &[Label], document: 
     words::trust(comparison).into_iter().for_each(|said| document.paragraph(said));
     let warnings = comparison.warnings.len();
     if warnings > 0 {
-        document.paragraph(format!("{}, at the end.", counted(warnings, "warning")));
+        document.paragraph(format!("{}, below the table.", counted(warnings, "warning")));
     }
 }
 
@@ -383,7 +383,8 @@ fn told(cell: &analysis::Cell) -> Option<String> {
     let failed = cell.failed().map(words::reason);
     let own = failed.or_else(|| cell.missed().map(ToString::to_string));
     let other = || match cell.reason.as_ref()? {
-        Reason::NotMeasured => None,
+        // A warning says it once for all tests.
+        Reason::NotMeasured | Reason::Disturbed(_) => None,
         // Of several metrics one was not measured: which one must be said.
         reason if *reason.itself() == Reason::NotMeasured => {
             Some(format!("{}: {}", cell.metric.title, words::reason(reason)))

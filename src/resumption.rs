@@ -1,0 +1,82 @@
+//! What is said where a run was interrupted, or cannot be continued.
+
+use crate::shell;
+use model::{experiment::Design, plan::Plan};
+use serde_json::Value;
+use std::{collections::BTreeSet, path::Path};
+use store::{Results, RunInfo, StoredTrial};
+
+/// An error of a run with what helps: the command that continues it, or in what an unfinished run
+/// differs from the one that was asked for.
+pub(crate) fn with_remedy(error: runner::Error, plan: &Plan, results: &Path) -> anyhow::Error {
+    let context = match error {
+        runner::Error::Interrupted => interrupted(plan, results),
+        runner::Error::NothingToResume { .. } => match unlike(plan, results) {
+            Some(difference) => format!("{error}; {difference}"),
+            None => return error.into(),
+        },
+        other => return other.into(),
+    };
+    anyhow::Error::from(error).context(context)
+}
+
+fn interrupted(plan: &Plan, results: &Path) -> String {
+    let continued = || {
+        let results = Results::open(results).ok()?;
+        let mut runs = results.runs().ok()?;
+        runs.retain(|run| !run.finished && run.plan == plan.hash);
+        let trials = results.trials(&runs.pop()?.id).ok()?;
+        let (kept, unit) = match plan.experiment.design {
+            Design::Interleaved => (complete_blocks(&trials, plan), "block"),
+            Design::Classic => (trials.iter().filter(|trial| trial.complete).count(), "trial"),
+        };
+        let command = shell::with_flag(std::env::args_os(), "--resume");
+        Some(match kept {
+            0 => format!("interrupted; no {unit} is complete. Continue with: {command}"),
+            1 => format!("interrupted; the complete {unit} is kept. Continue with: {command}"),
+            _ => format!("interrupted; {kept} complete {unit}s are kept. Continue with: {command}"),
+        })
+    };
+    continued().unwrap_or_else(|| "interrupted before anything was measured".to_owned())
+}
+
+/// Blocks of which every variant has a complete record.
+pub(crate) fn complete_blocks(trials: &[StoredTrial], plan: &Plan) -> usize {
+    let of = |block| trials.iter().filter(|t| t.complete && t.header.block == block).count();
+    plan.blocks.iter().filter(|block| of(block.index) == plan.subjects.len()).count()
+}
+
+/// In what the latest unfinished run of the experiment differs from `plan`.
+fn unlike(plan: &Plan, results: &Path) -> Option<String> {
+    let results = Results::open(results).ok()?;
+    let name = &plan.experiment.name;
+    let open = |run: &RunInfo| !run.finished && run.experiment == *name;
+    let run = results.runs().ok()?.into_iter().rev().find(open)?.id;
+    let other = results.plan_of(&run).ok()?;
+    Some(format!("the unfinished run {run} differs in {}", difference(&other, plan)))
+}
+
+/// The keys of the experiment in which two plans differ, or else the part of the plan.
+fn difference(other: &Plan, plan: &Plan) -> String {
+    let values = [other, plan].map(|plan| serde_json::to_value(&plan.experiment).ok());
+    let [Some(Value::Object(other_keys)), Some(Value::Object(keys))] = values else {
+        return "its experiment".to_owned();
+    };
+    let all: BTreeSet<&String> = other_keys.keys().chain(keys.keys()).collect();
+    // Unless somebody sets it, each run draws its seed, and a resumed one takes it over. The text
+    // of the file says the same as the keys.
+    let counts = |key: &&String| !["seed", "text"].contains(&key.as_str());
+    let differs = |key: &&String| counts(key) && other_keys.get(*key) != keys.get(*key);
+    let shown = |value: Option<&Value>| value.filter(|v| v.is_number() || v.is_boolean()).cloned();
+    let named: Vec<String> = (all.into_iter().filter(differs))
+        .map(|key| match (shown(other_keys.get(key)), shown(keys.get(key))) {
+            (Some(there), Some(here)) => format!("`{key}` ({there} there, {here} here)"),
+            _ => format!("`{key}`"),
+        })
+        .collect();
+    match named.is_empty() {
+        false => named.join(", "),
+        true if other.subjects != plan.subjects => "its variants".to_owned(),
+        true => "its workloads".to_owned(),
+    }
+}
