@@ -6,6 +6,7 @@ use model::{
     disturbance::disturbance,
     metric::{Kind, Metric},
     record::SliceState,
+    speed::{OTHER_SPEED, Usual, client_cost},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -50,19 +51,36 @@ impl<'a> Guard<'a> {
                 disturbed.entry(round).or_insert(what);
             }
         }
+        let other_speed = at_other_speed(slices, &disturbed);
         let mut guard = Self::default();
         for ((run, phase), rounds) in tests {
             let lost = |(round, _): &_| disturbed.get(round).map(|what| (*round, *what));
-            let lost: Vec<(Round<'a>, &'static str)> = rounds.iter().filter_map(lost).collect();
-            let Some((_, what)) = lost.first().copied() else { continue };
+            let mut lost: Vec<(Round<'a>, &'static str)> = rounds.iter().filter_map(lost).collect();
             // Pieces of one work are not repetitions: without one of them it is another work.
             let keeps_all = facts(run, phase).has_pieces;
-            let (count, of) = (lost.len(), rounds.len());
             let planned = rounds.iter().filter(|(_, is_planned)| *is_planned).count();
-            match keeps_all || ((of - count) as f64) < LEAST_KEPT * planned as f64 {
-                true => drop(guard.disturbed.insert(phase, Disturbed { what, rounds: count, of })),
-                false => guard.left_out.extend(lost),
+            let is_enough =
+                |lost: usize| ((rounds.len() - lost) as f64) >= LEAST_KEPT * planned as f64;
+            if !lost.is_empty() && (keeps_all || !is_enough(lost.len())) {
+                let (what, count) = (lost[0].1, lost.len());
+                guard.disturbed.insert(phase, Disturbed { what, rounds: count, of: rounds.len() });
+                continue;
             }
+            let slow =
+                |(round, _): &_| other_speed.contains(round).then_some((*round, OTHER_SPEED));
+            let slow: Vec<(Round<'a>, &'static str)> = rounds.iter().filter_map(slow).collect();
+            let all = [lost.as_slice(), &slow].concat();
+            let has_more = |block: u32| {
+                let of_block = |(round, _): &&(Round<'_>, _)| round.2 == block;
+                all.iter().filter(|(round, _)| round.2 == block).count()
+                    < rounds.iter().filter(of_block).count()
+            };
+            // Another speed is no reason not to judge a test: its rounds are spared while others
+            // stay, of the test and of the block.
+            if !keeps_all && is_enough(all.len()) {
+                lost.extend(slow.into_iter().filter(|(round, _)| has_more(round.2)));
+            }
+            guard.left_out.extend(lost);
         }
         guard
     }
@@ -74,6 +92,29 @@ impl<'a> Guard<'a> {
         let is_measured = slice.state == SliceState::Measured;
         self.left_out.get(&round).filter(|_| is_measured).copied()
     }
+}
+
+/// The rounds in which the processor had another speed than usual for a variant.
+fn at_other_speed<'a>(
+    slices: &[Input<'a>],
+    disturbed: &BTreeMap<Round<'a>, &'static str>,
+) -> BTreeSet<Round<'a>> {
+    let mut costs: BTreeMap<(&str, &str, &str), Vec<(Round<'a>, f64)>> = BTreeMap::new();
+    for input in slices {
+        let slice = input.slice;
+        let round = (input.run, slice.phase.as_str(), slice.block, slice.round);
+        if let (Some(cost), false) = (client_cost(slice), disturbed.contains_key(&round)) {
+            let test = (input.run, slice.phase.as_str(), slice.subject.as_str());
+            costs.entry(test).or_default().push((round, cost));
+        }
+    }
+    let other = |costs: Vec<(Round<'a>, f64)>| {
+        let all: Vec<f64> = costs.iter().map(|(_, cost)| *cost).collect();
+        let usual = Usual::of(&all);
+        let is_other = move |cost: f64| usual.is_some_and(|usual| usual.is_other(cost));
+        costs.into_iter().filter(move |(_, cost)| is_other(*cost)).map(|(round, _)| round)
+    };
+    costs.into_values().flat_map(other).collect()
 }
 
 /// One sentence for all tests that the same disturbed, with the one that it disturbed most.
@@ -135,6 +176,48 @@ mod tests {
         let pieces = PhaseFacts { has_pieces: true, ..facts };
         let (out, disturbed) = guarded(&pieces, &[busy(0), calm(1), calm(2), calm(3), calm(4)]);
         assert!(out.is_empty() && disturbed.is_some());
+    }
+
+    /// A slice of 100 operations, for each of which the load engine needed so many microseconds.
+    fn at_speed(block: u32, round: u32, client_us: f64) -> SliceRecord {
+        let mut slice = SliceRecord { round, ..with(block, "steal_ns", 0.0) };
+        let work = slice.work.get_or_insert_default();
+        work.succeeded = 100;
+        let used = client_us * 1e3 * 100.0;
+        for (scope, end) in [(Scope::Client, used), (Scope::Foreground, 1e9)] {
+            let counter = "cpu_ns".to_owned();
+            slice.readings.push(Reading { scope, counter, start: 0.0, end });
+        }
+        slice
+    }
+
+    #[test]
+    fn rounds_at_another_speed_of_the_processor_are_left_out_where_others_stay() {
+        let facts = PhaseFacts::default();
+        let usual = 500.0;
+        let of_block = |block: u32, first: f64| {
+            let slice = |round: u32| at_speed(block, round, if round == 0 { first } else { usual });
+            (0..4).map(slice).collect::<Vec<_>>()
+        };
+        let calm = [of_block(0, usual), of_block(1, 1.04 * usual)].concat();
+        assert_eq!(guarded(&facts, &calm), (vec![], None));
+        let slow = [of_block(0, usual), of_block(1, 1.4 * usual)].concat();
+        assert_eq!(guarded(&facts, &slow), (vec![1], None));
+        // Pieces of one work all count.
+        let pieces = PhaseFacts { has_pieces: true, ..facts.clone() };
+        assert_eq!(guarded(&pieces, &slow), (vec![], None));
+        // Too many: they stay, and the test is judged.
+        let half = |block: u32| {
+            let factor = |round| if round < 2 { 1.2 } else { 1.0 };
+            (0..4).map(move |round| at_speed(block, round, factor(round) * usual))
+        };
+        let halves: Vec<SliceRecord> = (0..2).flat_map(half).collect();
+        assert_eq!(guarded(&facts, &halves), (vec![], None));
+        // The only round of a block stays.
+        let single = |block: u32, cost: f64| at_speed(block, 0, cost * usual);
+        let singles: Vec<SliceRecord> =
+            (0..6).map(|block| single(block, if block == 3 { 1.4 } else { 1.0 })).collect();
+        assert_eq!(guarded(&facts, &singles), (vec![], None));
     }
 
     #[test]

@@ -36,6 +36,7 @@ pub mod schema;
 pub mod script;
 pub mod secret;
 pub mod shared;
+pub mod speed;
 pub mod sql;
 pub mod subject;
 pub mod workload;

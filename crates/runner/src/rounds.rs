@@ -1,4 +1,5 @@
-//! Rounds of a phase, and once more those that something beside the servers disturbed.
+//! Rounds of a phase, and once more those that something beside the servers disturbed, or in which
+//! the processor had another speed than in the rounds before.
 
 use crate::{
     Error,
@@ -13,6 +14,7 @@ use model::{
     plan::Block,
     record::{SliceRecord, SliceState},
     schedule::{self, Slice, Step},
+    speed::{Usual, client_cost},
 };
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
@@ -30,6 +32,8 @@ pub(crate) struct Repeated {
     rounds: BTreeMap<usize, usize>,
     /// Disturbed rounds since the last one that was not.
     in_a_row: u32,
+    /// What the load engine needed for an operation, by subject and phase [ns].
+    costs: BTreeMap<(usize, usize), Vec<f64>>,
 }
 
 /// What became of a round.
@@ -44,6 +48,23 @@ impl Repeated {
     /// Another block begins.
     pub(crate) fn begin_block(&mut self) {
         self.rounds.clear();
+    }
+
+    /// What became of a slice, as far as the ones before tell what is usual.
+    fn state(&mut self, planned: &Slice, record: &SliceRecord) -> State {
+        if record.state == SliceState::Failed {
+            return State::Broken;
+        }
+        if disturbance(record).is_some() {
+            return State::Disturbed;
+        }
+        let Some(cost) = client_cost(record) else { return State::Sound };
+        let known = self.costs.entry((planned.subject, planned.phase)).or_default();
+        known.push(cost);
+        match Usual::of(known) {
+            Some(usual) if usual.is_other(cost) => State::Disturbed,
+            _ => State::Sound,
+        }
     }
 
     /// The round once more, if it is worth it.
@@ -76,7 +97,7 @@ pub(crate) fn execute(
         |step: &Step| if let Step::Slice(slice) = step { Some(slice.clone()) } else { None };
     let mut slices: Vec<Slice> = steps.iter().filter_map(slice).collect();
     loop {
-        let state = round(run, trials, &slices)?;
+        let state = round(run, trials, &slices, repeated)?;
         if run.options.disturbed == DisturbedRounds::Keep {
             return Ok(());
         }
@@ -87,11 +108,17 @@ pub(crate) fn execute(
     }
 }
 
-fn round(run: &mut Run<'_>, trials: &mut Trials, slices: &[Slice]) -> Result<State, Error> {
+fn round(
+    run: &mut Run<'_>,
+    trials: &mut Trials,
+    slices: &[Slice],
+    repeated: &mut Repeated,
+) -> Result<State, Error> {
     let mut state = State::Sound;
     for planned in slices {
         run.stop.check()?;
-        state = state.max(State::of(&one(run, trials, planned)?));
+        let record = one(run, trials, planned)?;
+        state = state.max(repeated.state(planned, &record));
     }
     Ok(state)
 }
@@ -105,20 +132,14 @@ fn one(run: &mut Run<'_>, trials: &mut Trials, planned: &Slice) -> Result<SliceR
     }
 }
 
-impl State {
-    fn of(record: &SliceRecord) -> Self {
-        match record.state {
-            SliceState::Failed => Self::Broken,
-            _ if disturbance(record).is_some() => Self::Disturbed,
-            _ => Self::Sound,
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::schedule::{After, Length};
+    use model::{
+        drive::StretchReport,
+        reading::{Reading, Scope},
+        schedule::{After, Length},
+    };
 
     fn slice(phase: usize) -> Slice {
         Slice {
@@ -165,6 +186,28 @@ mod tests {
     fn a_broken_slice_is_no_disturbance() {
         assert_eq!(State::Sound.max(State::Disturbed).max(State::Broken), State::Broken);
         let failed = SliceRecord { state: SliceState::Failed, ..SliceRecord::default() };
-        assert_eq!(State::of(&failed), State::Broken);
+        assert_eq!(Repeated::default().state(&slice(0), &failed), State::Broken);
+    }
+
+    #[test]
+    fn a_slice_at_another_speed_than_the_ones_before_is_disturbed() {
+        let mut repeated = Repeated::default();
+        let mut state = |phase, client_ms: f64| {
+            let reading = |scope, ms: f64| {
+                let counter = "cpu_ns".to_owned();
+                Reading { scope, counter, start: 0.0, end: ms * 1e6 }
+            };
+            let record = SliceRecord {
+                work: Some(StretchReport { succeeded: 100, ..StretchReport::default() }),
+                readings: vec![reading(Scope::Client, client_ms), reading(Scope::Foreground, 50.0)],
+                ..SliceRecord::default()
+            };
+            repeated.state(&slice(phase), &record)
+        };
+        let calm: Vec<State> = [10.0, 14.0, 10.1, 9.9].map(|ms| state(0, ms)).into();
+        assert_eq!(calm, [State::Sound; 4], "nobody knows yet what is usual");
+        assert_eq!(state(0, 10.0), State::Sound);
+        assert_eq!(state(0, 14.0), State::Disturbed);
+        assert_eq!(state(1, 14.0), State::Sound, "another test");
     }
 }
