@@ -73,6 +73,13 @@ impl Calibration {
         }
     }
 
+    /// Operations per second on each connection of the base, where slices are as long as a rate
+    /// says.
+    pub(crate) fn rate(&self, phase: &Phase) -> Option<f64> {
+        let operations = *self.operations.get(&phase.name)?;
+        (phase.seconds > 0.0).then(|| operations as f64 / phase.seconds)
+    }
+
     fn of_slice(&self, phase: &Phase) -> u64 {
         self.operations.get(&phase.name).copied().unwrap_or(1)
     }

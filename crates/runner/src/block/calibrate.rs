@@ -7,7 +7,7 @@ use super::null_client;
 use crate::{
     Error,
     calibration::{Calibration, STATE},
-    instruments,
+    instruments::{self, Sought},
     run::Run,
     server::{Instance, data, tables},
 };
@@ -106,7 +106,8 @@ fn rates_of(
         let intrusive = instruments::intrusive(run).into_iter();
         // Those with a server of their own ask that one.
         for used in intrusive.filter(|used| used.instrument.own_server().is_none()) {
-            let operations = used.instrument.operations(&mut instance, phase, seed + 1 + PROBES)?;
+            let sought = Sought { phase, rate: None, seed: seed + 1 + PROBES };
+            let operations = used.instrument.operations(&mut instance, &sought)?;
             let operations = operations.unwrap_or_else(|reason| {
                 let (phase, name) = (&phase.name, used.name());
                 run.warn(&format!("`{phase}` is not counted by {name}: {reason}"));

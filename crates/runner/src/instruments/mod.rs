@@ -62,9 +62,9 @@ pub(crate) trait Instrument: Sync {
     /// dropped before the instance opens other connections, and when a stretch breaks.
     fn open(&self, instance: &Instance) -> Result<Box<dyn Opened>, Error>;
 
-    /// How many operations on each connection are a stretch of its own, found by executing some, or
-    /// why none can be observed. Asked once per phase of a run.
-    fn operations(&self, _: &mut Instance, _: &Phase, _seed: u64) -> Result<Amount, Error> {
+    /// How many operations on each connection are a stretch of its own, or why none can be
+    /// observed. Asked once per phase of a run.
+    fn operations(&self, _: &mut Instance, _: &Sought<'_>) -> Result<Amount, Error> {
         Ok(Ok(0))
     }
 
@@ -87,6 +87,15 @@ pub(crate) struct Warming<'a> {
     pub(crate) enough: u64,
     /// Those of the stretch, on each connection.
     pub(crate) operations: u64,
+    pub(crate) seed: u64,
+}
+
+/// A phase for which a number of operations is sought.
+pub(crate) struct Sought<'a> {
+    pub(crate) phase: &'a Phase,
+    /// Operations per second on each connection of the base, as far as that is known.
+    pub(crate) rate: Option<f64>,
+    /// Of the operations that are executed to find it.
     pub(crate) seed: u64,
 }
 

@@ -5,7 +5,7 @@
 //! fixed number of operations, apart from every measured window. The count is exact, of user mode
 //! only, and of these two tasks only.
 
-use super::{Amount, Findings, Instrument, Opened, Span, work_done};
+use super::{Amount, Findings, Instrument, Opened, Sought, Span, work_done};
 use crate::{
     Error,
     ledger::Activity,
@@ -14,7 +14,6 @@ use crate::{
 };
 use model::{
     drive::{StretchEnd, StretchReport},
-    plan::Phase,
     reading::{Reading, Scope},
 };
 use std::time::Duration;
@@ -61,15 +60,10 @@ impl Instrument for Stepper {
     }
 
     /// Steps through one operation of the first subject; none if that one was given up.
-    fn operations(
-        &self,
-        instance: &mut Instance,
-        phase: &Phase,
-        seed: u64,
-    ) -> Result<Amount, Error> {
+    fn operations(&self, instance: &mut Instance, sought: &Sought<'_>) -> Result<Amount, Error> {
         let mut open = Open::on(instance, SECONDS_FINDING);
         open.begin()?;
-        let report = instance.driver.stretch(StretchEnd::Operations(1), seed)?;
+        let report = instance.driver.stretch(StretchEnd::Operations(1), sought.seed)?;
         let mut found = Findings::default();
         open.end(&report, &mut found)?;
         if let Some(reason) = found.nothing {
@@ -77,7 +71,7 @@ impl Instrument for Stepper {
         }
         let steps = found.readings.iter().filter(|one| one.counter == STEPPED_INSTRUCTIONS);
         let most = steps.map(|reading| reading.end).reduce(f64::max);
-        let budget = phase.stepping_seconds();
+        let budget = sought.phase.stepping_seconds();
         Ok(Ok(most.map_or(0, |steps| fitting(steps / probe::stepping_rate(), budget))))
     }
 }

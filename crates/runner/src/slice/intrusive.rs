@@ -3,7 +3,7 @@
 use crate::{
     Error,
     calibration::STATE,
-    instruments::{self, Findings, Instrument, Intruder, Warming},
+    instruments::{self, Findings, Instrument, Intruder, Sought, Warming},
     ledger::Activity,
     run::{Counts, Run},
     server::{
@@ -91,9 +91,9 @@ fn operations(
     if let Some(known) = run.calibration.intrusive(used.name()).get(&phase.name) {
         return Ok(*known);
     }
-    let find = |instance: &mut Instance| {
-        used.instrument.operations(instance, phase, stretch.seeds.finding)
-    };
+    let (rate, seed) = (run.calibration.rate(phase), stretch.seeds.finding);
+    let sought = Sought { phase, rate, seed };
+    let find = |instance: &mut Instance| used.instrument.operations(instance, &sought);
     let found = ready(run, trial, phase, used).and_then(|it| it.thawed(find));
     let found = found.or_else(|error| without_copy(trial, used, error).map(Err));
     match trial.keep_apart(found)? {
