@@ -50,7 +50,7 @@ impl Choice {
 
 /// The known names that fit any pattern, in the order of the patterns, and in their natural order
 /// where one pattern fits several.
-fn matching(
+pub(crate) fn matching(
     (kind, flag): (&str, &str),
     patterns: &[String],
     known: &[String],

@@ -8,10 +8,12 @@ use crate::{
     two_runs,
 };
 use analysis::{Comparison, Design, Input, Observations};
+use anyhow::Context;
 use model::{
     imported::{ImportHeader, ImportedValue},
     mark::Mark,
     measurement::Measurement,
+    metric::Metric,
     record::SliceState,
 };
 use report::{Details, Rendered, Report, Screen, View};
@@ -84,6 +86,8 @@ pub(crate) fn report(
         "no slices are in `{}`: run an experiment or import an archive first",
         results.dir().display()
     );
+    // One that cannot be read is named, also where nothing here would use it.
+    request.bank.read(results.dir())?;
     chosen_archives(&mut stored, &request.choice)?;
     let format = report::format::find(&request.format);
     let detailed = format.is_some_and(|format| format.shows_details);
@@ -150,10 +154,25 @@ fn requested(
         names => analysis::select_metrics(names)?,
     };
     choose_variants(&mut comparisons, &mut details, &request.choice)?;
+    warn_of_unmeasured(&metrics, &mut comparisons);
     request.view.check(&comparisons)?;
     let mut view = request.view.clone();
     view.aliases = choice::known_aliases(&view.aliases, &labels(&comparisons))?;
     Ok(Report { comparisons, metrics, details, view, screen: request.screen })
+}
+
+/// Says which of the metrics that are asked for nothing was measured of.
+fn warn_of_unmeasured(metrics: &[&'static Metric], comparisons: &mut [Comparison]) {
+    for metric in metrics {
+        let of_metric = |cell: &analysis::Cell| {
+            cell.metric.name == metric.name && (cell.value.is_some() || cell.ratio.is_some())
+        };
+        let mut cells = comparisons.iter().flat_map(|c| &c.phases).flat_map(|phase| &phase.cells);
+        if !cells.any(of_metric) {
+            let said = format!("nothing was measured of `{}`", metric.name);
+            comparisons.iter_mut().take(1).for_each(|one| one.warnings.push(said.clone()));
+        }
+    }
 }
 
 /// Says how the trials of the last comparison differ from those of the last run of its experiment,
@@ -326,14 +345,37 @@ struct Compared {
 impl Compared {
     /// The details with the comparisons of the same values that only the report shows.
     fn with_more(&self, mut details: Details, request: &Request) -> anyhow::Result<Details> {
-        let against = |design: Design| analysis::compare(&self.observations, &design);
+        let compared = |design: Design| analysis::compare(&self.observations, &design);
         if self.design.subjects.len() > 2 {
-            details.steps = Some(against(self.design.clone().consecutive()));
+            details.steps = Some(compared(self.design.clone().consecutive()));
         }
         if let Some(base) = &request.second_base {
-            details.second = Some(against(self.design.clone().against(base)?));
+            let design = self.design.clone();
+            details.second = Some(compared(against(design, base, "--second-base", request)?));
         }
         Ok(details)
+    }
+}
+
+/// The design with another base, given as tables show it: by its label, short name or alias.
+fn against(
+    design: Design,
+    base: &str,
+    flag: &'static str,
+    request: &Request,
+) -> anyhow::Result<Design> {
+    let labels: Vec<String> = design.subjects.iter().map(|(label, _)| label.clone()).collect();
+    let mut aliases = request.view.aliases.iter();
+    let given = aliases.find(|(_, alias)| *alias == base).map_or(base, |(given, _)| given);
+    let found = choice::matching(("variant", flag), &[given.to_owned()], &labels);
+    let found = found.with_context(|| format!("in `{}`", design.experiment))?;
+    match found.as_slice() {
+        [label] => Ok(design.against(label)?),
+        several => anyhow::bail!(
+            "`{base}` of `{flag}` fits {} variants of `{}`: name one of them in full",
+            several.len(),
+            design.experiment
+        ),
     }
 }
 
@@ -355,7 +397,7 @@ fn compare(
         }
     };
     if let Some(base) = &request.base {
-        design = design.against(base)?;
+        design = against(design, base, "--base", request)?;
     }
     let mut comparison = analysis::compare(&observations, &design);
     comparison.warnings.extend(said);
@@ -387,7 +429,7 @@ fn compare_imported(
     let header = results.import_of(run)?.unwrap_or_default();
     let mut design = design_of(&header);
     if let Some(base) = &request.base {
-        design = design.against(base)?;
+        design = against(design, base, "--base", request)?;
     }
     let mut observations = Observations::default();
     let differences = archive::option_differences(measurements.iter());

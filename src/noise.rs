@@ -55,11 +55,21 @@ impl BankChoice {
     /// The bank that is chosen for what is in this folder. Fails if a file is named that is not
     /// there.
     pub(crate) fn read(&self, results: &Path) -> anyhow::Result<Option<Bank>> {
+        let read = |file: &Path| {
+            Bank::read(file).map_err(|error| match error {
+                store::Error::Malformed { path, reason } => anyhow::anyhow!(
+                    "`{}` is no bank that `dbdyno calibrate` wrote: {reason}; name another one by \
+                     `--bank`, or `--bank none`",
+                    path.display()
+                ),
+                other => other.into(),
+            })
+        };
         Ok(match self {
             Self::None => None,
-            Self::OfResults => Bank::read(&results.join(BANK))?,
+            Self::OfResults => read(&results.join(BANK))?,
             Self::File(file) => {
-                let bank = Bank::read(file)?;
+                let bank = read(file)?;
                 Some(bank.with_context(|| format!("there is no bank `{}`", file.display()))?)
             }
         })

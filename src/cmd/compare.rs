@@ -60,8 +60,10 @@ struct Arguments {
         long,
         value_name = "STYLE",
         num_args = 0..=1,
+        require_equals = true,
         default_missing_value = "marked",
         value_parser = styles(),
+        conflicts_with = "metric",
     )]
     insert_benchmark: Option<String>,
     /// What is known of the noise of this host: a file that `dbdyno calibrate` wrote, or `none`

@@ -3,7 +3,7 @@
 use super::Verb;
 use crate::{
     args::{ChoiceArgs, ResultsArgs, RunArgs},
-    choice::Choice,
+    choice::{self, Choice},
     comparison,
     exit::Code,
     noise::BankChoice,
@@ -51,7 +51,7 @@ struct Arguments {
     #[arg(long, value_name = "NAME", default_value = "all", value_parser = tag)]
     tag: String,
     /// File with one variant per line; a line `-` starts a new group
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", conflicts_with = "variant")]
     groups: Option<PathBuf>,
     /// Also write the ratios of steps that missed their set rate, as published files do, instead of
     /// `NA`
@@ -97,13 +97,15 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     for warning in &stored.warnings {
         talk::say(&format!("warning: {warning}"));
     }
+    let studies = studies(&results, stored)?;
+    let known: BTreeSet<&String> = studies.iter().flat_map(|study| &study.subjects).collect();
+    let known: Vec<String> = known.into_iter().cloned().collect();
     let groups = match &arguments.groups {
         Some(file) => archive::groups(&fs_err::read_to_string(file)?),
         None => Vec::new(),
     };
-    let studies = studies(&results, stored)?;
-    let known: BTreeSet<&String> = studies.iter().flat_map(|study| &study.subjects).collect();
-    let known: Vec<String> = known.into_iter().cloned().collect();
+    let of_group = |group: Vec<String>| choice::matching(("variant", "--groups"), &group, &known);
+    let groups = groups.into_iter().map(of_group).collect::<anyhow::Result<_>>()?;
     let options = ExportOptions {
         variants: if choice.has_variants() { choice.variants(&known)? } else { Vec::new() },
         groups,

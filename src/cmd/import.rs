@@ -5,7 +5,7 @@ use crate::{args::ResultsArgs, exit::Code, talk};
 use archive::{Imported, correct::CORRECTIONS};
 use clap::{ArgMatches, Args, FromArgMatches};
 use model::{imported::ImportHeader, notes::Notes, number::counted};
-use std::path::PathBuf;
+use std::{collections::BTreeSet, path::PathBuf};
 use store::Results;
 
 pub(super) const VERB: Verb = Verb {
@@ -61,7 +61,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
             format: 0,
             experiment: archive.experiment.clone(),
             subjects: archive.subjects.clone(),
-            paths: arguments.paths.iter().map(|path| path.display().to_string()).collect(),
+            paths: paths_of(archive, &arguments.paths),
             importers: archive.importers.clone(),
             bases: archive.bases.clone(),
             corrections: options.corrections.clone(),
@@ -84,6 +84,25 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let (broken, all) = (imported.broken.len(), counted(imported.files, "file"));
     talk::say(&format!("error: {broken} of {all} broken; everything else was imported"));
     Ok(Code::Failed)
+}
+
+/// The paths that an archive comes from; all of them, where that cannot be told.
+fn paths_of(archive: &archive::Archive, paths: &[PathBuf]) -> Vec<String> {
+    let files: BTreeSet<&str> =
+        archive.values.iter().map(|value| value.source.file.as_str()).collect();
+    let holds = |path: &&PathBuf| {
+        let root = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
+        // Files are named from the imported folder on, or from the folder of an imported file.
+        let start = root.file_name().map(|name| format!("{}/", name.to_string_lossy()));
+        let start = start.unwrap_or_default();
+        files.iter().any(|file| match root.is_file() {
+            true => root.ends_with(file),
+            false => file.starts_with(&start),
+        })
+    };
+    let own: Vec<&PathBuf> = paths.iter().filter(holds).collect();
+    let own = if own.is_empty() { paths.iter().collect() } else { own };
+    own.into_iter().map(|path| path.display().to_string()).collect()
 }
 
 /// What people wrote beside the files.

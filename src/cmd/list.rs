@@ -185,11 +185,17 @@ fn importers(_: &Arguments) -> anyhow::Result<Lines> {
 fn runs(arguments: &Arguments) -> anyhow::Result<Lines> {
     let results = Results::open(&arguments.results.results)?.snapshot();
     let mut lines = Vec::new();
-    for run in results.runs()? {
+    let (runs, warnings) = results.readable_runs()?;
+    warnings.iter().for_each(|warning| talk::say(&format!("warning: {warning}")));
+    for run in runs {
         let start = Civil::of(run.started_us / 1_000_000);
         let date = format!("{}-{:02}-{:02}", start.year, start.month, start.day);
         let time = format!("{:02}:{:02}", start.hour, start.minute);
-        let [state, measured, servers] = progress(&results, &run)?;
+        // One damaged run costs its own line.
+        let [state, measured, servers] = progress(&results, &run).unwrap_or_else(|error| {
+            talk::say(&format!("warning: run {}: {error:#}", run.id));
+            ["damaged".to_owned(), String::new(), String::new()]
+        });
         let host = run.environment.host;
         lines.push(vec![run.id, date, time, run.experiment, host, state, measured, servers]);
     }

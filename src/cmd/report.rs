@@ -85,10 +85,19 @@ fn ratio(text: &str) -> Result<f64, String> {
     value.ok_or_else(|| "a number from 0 to 0.95 is needed".to_owned())
 }
 
-/// Whether a path names one page: by its ending, or because it is there and is no folder.
-fn is_file(path: &Path) -> bool {
-    let is_page = path.extension().is_some_and(|end| end == "html" || end == "htm");
-    path.is_file() || (!path.is_dir() && (is_page || path.exists()))
+/// Whether a path names one page, by its ending, and no folder. Fails for any other file that is
+/// there: it is not ours to overwrite.
+fn is_page(path: &Path) -> anyhow::Result<bool> {
+    let is_page = path
+        .extension()
+        .and_then(|end| end.to_str())
+        .is_some_and(|end| ["html", "htm"].iter().any(|known| end.eq_ignore_ascii_case(known)));
+    anyhow::ensure!(
+        is_page || path.is_dir() || !path.exists(),
+        "`{}` is a file and does not end in `.html`: name a page that does, or a folder",
+        path.display()
+    );
+    Ok(is_page && !path.is_dir())
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
@@ -114,7 +123,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     };
     let report = comparison::report(&results, &selection, &request)?;
     let out = match (arguments.out, report.comparisons.len()) {
-        (Some(path), _) if is_file(&path) => comparison::write_file(&report, path)?,
+        (Some(path), _) if is_page(&path)? => comparison::write_file(&report, path)?,
         (Some(folder), _) => comparison::write_pages(&report, &folder)?,
         (None, 0 | 1) => comparison::write_file(&report, comparison::report_file(&results))?,
         (None, _) => comparison::write_pages(&report, &results.dir().join("report"))?,

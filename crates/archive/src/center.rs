@@ -6,7 +6,7 @@ use model::{
     measurement::{Measurement, Piece, pieces, whole},
     record::SliceState,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// One metric of one subject in one phase.
 #[derive(Debug, Clone)]
@@ -18,7 +18,8 @@ pub(crate) struct Center<'a> {
     /// The number as it was printed, where the value is still that number.
     pub(crate) text: Option<&'a str>,
     /// Geometric mean over blocks of the geometric means over rounds, or of what the pieces of a
-    /// block are together; the arithmetic mean where a value is not positive.
+    /// block are together; arithmetic means where the metric is zero on any subject of the phase,
+    /// so that the values of all have to each other the ratios that a comparison shows.
     pub(crate) value: f64,
     /// Least and greatest mean of a block; the value itself if there is one block.
     pub(crate) range: (f64, f64),
@@ -27,11 +28,13 @@ pub(crate) struct Center<'a> {
 }
 
 /// Keys of a cell: phase, subject, metric.
-pub(crate) type Centers<'a> = BTreeMap<(&'a str, &'a str, &'a str), Center<'a>>;
+pub(crate) type Centers<'a> = BTreeMap<Key<'a>, Center<'a>>;
+
+type Key<'a> = (&'a str, &'a str, &'a str);
 
 /// The values of a study by phase, subject and metric; those of warm-ups too, which some published
 /// files hold.
-pub(crate) fn centers(study: &Study) -> Centers<'_> {
+pub(crate) fn centers<'a>(study: &'a Study) -> Centers<'a> {
     let mut cells: BTreeMap<_, Vec<&ImportedValue>> = BTreeMap::new();
     for value in &study.values {
         let m = &value.measurement;
@@ -40,17 +43,39 @@ pub(crate) fn centers(study: &Study) -> Centers<'_> {
             cells.entry(key).or_default().push(value);
         }
     }
-    cells.into_iter().filter_map(|(key, values)| Some((key, center(&values)?))).collect()
+    let blocks =
+        |values: &[&ImportedValue]| blocks_of(values).into_values().any(|one| has_zero(&one));
+    let zero = cells.iter().filter(|(_, values)| blocks(values));
+    let zero: BTreeSet<(&str, &str)> =
+        zero.map(|((phase, _, metric), _)| (*phase, *metric)).collect();
+    let one = |(key, values): (Key<'a>, Vec<&'a ImportedValue>)| {
+        let mean = if zero.contains(&(key.0, key.2)) { arithmetic } else { geometric };
+        Some((key, center(&values, mean)?))
+    };
+    cells.into_iter().filter_map(one).collect()
 }
 
-fn center<'a>(values: &[&'a ImportedValue]) -> Option<Center<'a>> {
-    let first = *values.first()?;
+/// The values of each block.
+fn blocks_of<'a>(values: &[&'a ImportedValue]) -> BTreeMap<(&'a str, u32), Vec<Value>> {
     let mut blocks: BTreeMap<(&str, u32), Vec<Value>> = BTreeMap::new();
     for value in values {
         let m = &value.measurement;
         blocks.entry((&m.run, m.block)).or_default().push((m.value, m.piece));
     }
-    let means: Vec<f64> = blocks.values().map(|values| of_block(values)).collect();
+    blocks
+}
+
+/// Whether a value of a block has no logarithm; of pieces that is what they are together.
+fn has_zero(values: &[Value]) -> bool {
+    match pieces(values).and_then(|pieces| whole(&pieces)) {
+        Some(whole) => whole <= 0.0,
+        None => values.iter().any(|(value, _)| *value <= 0.0),
+    }
+}
+
+fn center<'a>(values: &[&'a ImportedValue], mean: Mean) -> Option<Center<'a>> {
+    let first = *values.first()?;
+    let means: Vec<f64> = blocks_of(values).values().map(|values| of_block(values, mean)).collect();
     let low = means.iter().copied().fold(f64::INFINITY, f64::min);
     let high = means.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let printed = crate::number::parse(&first.text) == Some(first.measurement.value);
@@ -68,20 +93,24 @@ fn center<'a>(values: &[&'a ImportedValue]) -> Option<Center<'a>> {
 type Value = (f64, Option<Piece>);
 
 /// What pieces are together; of repetitions the mean.
-fn of_block(values: &[Value]) -> f64 {
+fn of_block(values: &[Value], mean: Mean) -> f64 {
     let repeated = || mean(&values.iter().map(|(value, _)| *value).collect::<Vec<_>>());
     pieces(values).and_then(|pieces| whole(&pieces)).unwrap_or_else(repeated)
 }
 
-fn mean(values: &[f64]) -> f64 {
+/// A mean of several values.
+type Mean = fn(&[f64]) -> f64;
+
+fn geometric(values: &[f64]) -> f64 {
+    // One number stays what was printed.
     if let [one] = values {
         return *one;
     }
-    let count = values.len() as f64;
-    if values.iter().all(|value| *value > 0.0) {
-        return (values.iter().map(|value| value.ln()).sum::<f64>() / count).exp();
-    }
-    values.iter().sum::<f64>() / count
+    (values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp()
+}
+
+fn arithmetic(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
 }
 
 #[cfg(test)]
@@ -89,13 +118,33 @@ mod tests {
     use super::*;
 
     #[test]
-    fn means_are_geometric_where_they_can_be() {
-        let check = |values: &[f64], expected: f64| {
-            assert!((mean(values) - expected).abs() < 1e-12, "{values:?}");
+    fn means_are_geometric_unless_the_metric_is_zero_on_any_subject() {
+        let value = |subject: &str, metric: &str, block: u32, value: f64| {
+            let name = |text: &str| text.into();
+            ImportedValue {
+                measurement: Measurement {
+                    phase: name("scan"),
+                    subject: name(subject),
+                    metric: name(metric),
+                    block,
+                    value,
+                    ..Measurement::default()
+                },
+                ..ImportedValue::default()
+            }
         };
-        check(&[3.0], 3.0);
-        check(&[1.0, 4.0], 2.0);
-        check(&[0.0, 4.0], 2.0);
-        check(&[2.0, 4.0, 8.0], 4.0);
+        let values = vec![
+            value("old", "reads", 0, 1.0),
+            value("old", "reads", 1, 4.0),
+            value("new", "reads", 0, 0.0),
+            value("new", "reads", 1, 4.0),
+            value("old", "writes", 0, 1.0),
+            value("old", "writes", 1, 4.0),
+        ];
+        let study = Study { values, ..Study::default() };
+        let centers = centers(&study);
+        let of = |subject, metric| centers[&("scan", subject, metric)].value;
+        assert_eq!((of("old", "reads"), of("new", "reads")), (2.5, 2.0));
+        assert!((of("old", "writes") - 2.0).abs() < 1e-12);
     }
 }

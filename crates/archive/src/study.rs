@@ -11,11 +11,17 @@ pub struct Input {
 }
 
 impl Input {
-    /// The folder of a study's files, up to its `/`: nothing where there is only one.
+    /// The folder of a study's files, up to its `/`: nothing where there is only one. Names that
+    /// become one folder are numbered.
     pub(crate) fn folder(&self, study: &Study) -> String {
-        match self.studies.len() {
-            1 => String::new(),
-            _ => format!("{}/", folder(&study.experiment)),
+        if self.studies.len() == 1 {
+            return String::new();
+        }
+        let own = folder(&study.experiment);
+        let others = self.studies.iter().take_while(|one| one.experiment != study.experiment);
+        match others.filter(|one| folder(&one.experiment) == own).count() {
+            0 => format!("{own}/"),
+            before => format!("{own}-{}/", before + 1),
         }
     }
 }
@@ -70,6 +76,15 @@ pub(crate) fn folder(experiment: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_become_one_folder_get_two() {
+        let study = |name: &str| Study { experiment: name.to_owned(), ..Study::default() };
+        let studies = ["a b", "a_b", "a_c"].map(study);
+        let input = Input { studies: studies.to_vec() };
+        let folders = studies.each_ref().map(|study| input.folder(study));
+        assert_eq!(folders, ["a_b/", "a_b-2/", "a_c/"]);
+    }
 
     #[test]
     fn folders_stay_inside() {

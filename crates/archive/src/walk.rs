@@ -73,13 +73,24 @@ impl fmt::Display for Warning {
 ///
 /// Files of no known format in a folder are counted and left alone. A file of a known format that
 /// is broken, and a file of no known format that the paths name, is among the broken ones; all
-/// others are imported. Fails where no value could be read, or a path is not there.
+/// others are imported, and so is a path that is not there, where there are others. Fails where no
+/// value could be read.
 pub fn import(paths: &[PathBuf], options: &Options) -> Result<Imported> {
     correct::check(&options.corrections)?;
     let mut walk = Walk::default();
-    let named = walk.named(paths)?;
-    for path in paths {
+    let (there, missing): (Vec<&PathBuf>, Vec<&PathBuf>) =
+        paths.iter().partition(|path| found(path).is_ok());
+    let named = walk.named(&there)?;
+    for path in there {
         walk.root(path, &named)?;
+    }
+    for path in missing {
+        match found(path) {
+            Err(Error::Unreadable { path, reason, .. }) if paths.len() > 1 => {
+                walk.intake.failed(&path, &path, Fault::new(0, reason));
+            }
+            other => drop(other?),
+        }
     }
     let path = paths.first().map(|path| path.display().to_string()).unwrap_or_default();
     walk.intake.finish(path, options)
@@ -108,7 +119,7 @@ struct Walk {
 impl Walk {
     /// Names of the files that are read because the user named them, by folder: with each summary
     /// the others of the same tag.
-    fn named(&self, paths: &[PathBuf]) -> Result<BTreeMap<PathBuf, BTreeSet<String>>> {
+    fn named(&self, paths: &[&PathBuf]) -> Result<BTreeMap<PathBuf, BTreeSet<String>>> {
         let mut named: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
         for path in paths {
             let path = found(path)?;

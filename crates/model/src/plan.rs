@@ -15,7 +15,7 @@ pub const PLAN_FORMAT: u32 = 2;
 pub struct Plan {
     /// Version of this format.
     pub format: u32,
-    /// SHA-256, in hexadecimal, of the plan with this field empty.
+    /// SHA-256, in hexadecimal, of the plan with this field and the experiment's text empty.
     pub hash: String,
     /// The question and its design.
     pub experiment: Experiment,

@@ -121,6 +121,14 @@ pub enum Error {
         /// The keys that exist.
         known: String,
     },
+    /// The format writes comparisons only.
+    #[error("the format `{format}` does not have these tables; choose one of {able}")]
+    NoTables {
+        /// What was asked for.
+        format: &'static str,
+        /// The formats that have them.
+        able: String,
+    },
     /// No style has this name.
     #[error("unknown style `{name}`; choose one of {known}")]
     UnknownStyle {
@@ -176,6 +184,11 @@ pub fn render_insert_benchmark(
     format: &str,
 ) -> Result<Rendered, Error> {
     let format = known_format(format)?;
+    if !format.any_document {
+        let able = format::FORMATS.iter().filter(|format| format.any_document);
+        let able: Vec<_> = able.map(|format| format!("`{}`", format.name)).collect();
+        return Err(Error::NoTables { format: format.name, able: able.join(", ") });
+    }
     let Some(style) = analysis::style::find(style) else {
         let known = analysis::style::STYLES.iter().map(|style| format!("`{}`", style.name()));
         let known = known.collect::<Vec<_>>().join(", ");

@@ -126,13 +126,39 @@ fn what_several_blocks_repeat_has_intervals_and_verdicts_in_our_style() {
 
 #[test]
 fn the_published_style_shows_its_colours_as_signs() {
+    let text = render_insert_benchmark(&report(), "published", "markdown").unwrap().text;
+    let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).collect();
+    assert!(rows.contains(&"| a-1 | 256410 ▲ | 316206 ▲ | 2502 ▲ | 14863 | 733 ▲ |"), "{text}");
+    assert!(rows.contains(&"| b-2 | 198462 ▼ | 52934 ▼ | 55 ▼ | 16817 ▲ | 1175 ○ |"), "{text}");
+    assert!(rows.contains(&"| b-2 | 0.77 − | 0.17 − | 0.02 − | 1.13 + | 1.60 + |"), "{text}");
+    assert!(rows.contains(&"| b-2 | 399 | 2940 ▼ |"), "{text}");
+    assert!(rows.contains(&"| target | 400 | 4000 |"), "{text}");
+}
+
+#[test]
+fn formats_for_programs_have_numbers_under_headings() {
     let text = render_insert_benchmark(&report(), "published", "tsv").unwrap().text;
-    let rows: Vec<&str> = text.lines().collect();
-    assert_eq!(rows[1], "a-1\t256410 ▲\t316206 ▲\t2502 ▲\t14863\t733 ▲");
-    assert_eq!(rows[2], "b-2\t198462 ▼\t52934 ▼\t55 ▼\t16817 ▲\t1175 ○");
-    assert_eq!(rows[5], "b-2\t0.77 −\t0.17 −\t0.02 −\t1.13 +\t1.60 +");
-    assert_eq!(rows[8], "b-2\t399\t2940 ▼");
-    assert_eq!(rows[9], "target\t400\t4000");
+    let tables: Vec<Vec<&str>> = text.split("\n\n").map(|table| table.lines().collect()).collect();
+    assert!(tables[1][0].starts_with("Rates: rows inserted"), "{text}");
+    let numbers = |line: &str| line.split('\t').skip(1).map(str::parse::<f64>).all(|n| n.is_ok());
+    assert!(tables[1][2..].iter().all(|line| numbers(line)), "{text}");
+    assert!(tables[2][2..].iter().all(|line| numbers(line)), "{text}");
+}
+
+#[test]
+fn a_format_without_these_tables_is_refused() {
+    for format in ["json", "dense"] {
+        let error = render_insert_benchmark(&report(), "marked", format).unwrap_err().to_string();
+        assert!(error.starts_with(&format!("the format `{format}` does not have")), "{error}");
+    }
+}
+
+#[test]
+fn variants_have_their_aliases() {
+    let mut report = report();
+    report.view.aliases.insert("b-2".to_owned(), "new".to_owned());
+    let text = render_insert_benchmark(&report, "marked", "markdown").unwrap().text;
+    assert!(text.contains("| new | ") && !text.contains("| b-2 | "), "{text}");
 }
 
 #[test]

@@ -170,7 +170,7 @@ impl Results {
     }
 
     /// All runs, and one sentence for each whose `run.json` cannot be read.
-    pub(crate) fn readable_runs(&self) -> Result<ReadableRuns> {
+    pub fn readable_runs(&self) -> Result<ReadableRuns> {
         match &self.once {
             Some(once) => first(&once.runs, || self.read_runs()),
             None => self.read_runs(),
@@ -188,8 +188,14 @@ impl Results {
     fn read_runs(&self) -> Result<ReadableRuns> {
         let (mut runs, mut warnings) = (Vec::new(), Vec::new());
         for dir in layout::folders(&self.dir.join(layout::RUNS))? {
-            match RunFiles::new(dir).info() {
-                Ok(info) => runs.extend(info),
+            match RunFiles::new(dir.clone()).info() {
+                Ok(Some(info)) => runs.push(info),
+                // What never began has no such marker.
+                Ok(None) if dir.join(layout::FINISHED).exists() => {
+                    let file = dir.join(layout::RUN);
+                    warnings.push(format!("a run is left out: `{}` is missing", file.display()));
+                }
+                Ok(None) => {}
                 Err(error) => warnings.push(format!("a run is left out: {error}")),
             }
         }

@@ -13,6 +13,7 @@ pub(super) const FORMAT: Format = Format {
     page: page::RECORDS,
     holds_warnings: false,
     shows_details: false,
+    any_document: true,
     text,
 };
 
@@ -33,20 +34,25 @@ impl Delimited {
             let cells: Vec<String> = row.iter().map(|cell| (self.cell)(cell)).collect();
             format!("{}{}", cells.join(self.between), self.end)
         };
-        tables(document).flat_map(rows).map(line).collect()
+        let mut rows = Vec::new();
+        // Of several tables the headings tell which is which.
+        let is_table = |item: &&Item| matches!(item, Item::Table(_));
+        let several = document.items.iter().filter(is_table).count() > 1;
+        for item in &document.items {
+            match item {
+                Item::Table(table) => rows.extend(rows_of(table)),
+                Item::Heading { text, .. } if several => {
+                    rows.extend([Vec::new(), vec![harmless(text)]]);
+                }
+                _ => {}
+            }
+        }
+        rows.into_iter().skip_while(Vec::is_empty).map(line).collect()
     }
 }
 
-/// The tables of a document.
-fn tables(document: &Document) -> impl Iterator<Item = &Table> {
-    document.items.iter().filter_map(|item| match item {
-        Item::Table(table) => Some(table),
-        _ => None,
-    })
-}
-
 /// The titles, then the cells as exact texts; no text steers a terminal or is taken for a formula.
-fn rows(table: &Table) -> Vec<Vec<String>> {
+fn rows_of(table: &Table) -> Vec<Vec<String>> {
     let titles = table.columns.iter().map(|column| harmless(&column.title)).collect();
     let mut rows = vec![titles];
     for row in &table.rows {
@@ -69,10 +75,9 @@ fn exact(cell: &TableCell) -> String {
         TableCell::Number(value) | TableCell::Ratio(value) => value.to_string(),
         TableCell::PartialRatio { ratio, .. } => ratio.to_string(),
         TableCell::Count(count) => count.to_string(),
-        TableCell::Shaded(..)
-        | TableCell::Judged(..)
-        | TableCell::Compared { .. }
-        | TableCell::Missed(_) => layout::text(cell),
+        TableCell::Shaded(inner, _) => exact(inner),
+        TableCell::Judged(ratio, _) => ratio.to_string(),
+        TableCell::Compared { .. } | TableCell::Missed(_) => layout::text(cell),
         TableCell::Share(share) => share.to_string(),
         TableCell::Missing => String::new(),
         TableCell::Failed => "failed".to_owned(),

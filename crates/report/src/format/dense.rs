@@ -24,6 +24,7 @@ pub(super) const FORMAT: Format = Format {
     page: page::COMPARISON,
     holds_warnings: false,
     shows_details: false,
+    any_document: false,
     text,
 };
 

@@ -33,6 +33,7 @@ pub(super) const FORMAT: Format = Format {
     page: page::REPORT,
     holds_warnings: true,
     shows_details: true,
+    any_document: true,
     text,
 };
 

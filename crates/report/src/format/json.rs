@@ -109,6 +109,7 @@ pub(super) const FORMAT: Format = Format {
     page: page::RECORDS,
     holds_warnings: true,
     shows_details: false,
+    any_document: false,
     text,
 };
 

@@ -13,6 +13,7 @@ pub(super) const FORMAT: Format = Format {
     page: page::COMPARISON,
     holds_warnings: true,
     shows_details: false,
+    any_document: true,
     text,
 };
 

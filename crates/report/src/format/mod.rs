@@ -29,6 +29,8 @@ pub struct Format {
     pub holds_warnings: bool,
     /// Whether it shows what is known beside the comparisons; otherwise nobody need gather it.
     pub shows_details: bool,
+    /// Whether it writes any document; others write the comparisons, whatever the document is.
+    pub any_document: bool,
     /// The text of a document, which is this format's page of a report; it ends with a line end.
     pub text: fn(&Report, &Document) -> String,
 }

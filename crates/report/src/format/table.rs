@@ -15,6 +15,7 @@ pub(super) const FORMAT: Format = Format {
     // They are for stderr, so that a file or a pipe gets the tables alone.
     holds_warnings: false,
     shows_details: false,
+    any_document: true,
     text,
 };
 

@@ -9,6 +9,7 @@ pub(super) const FORMAT: Format = Format {
     page: page::RECORDS,
     holds_warnings: false,
     shows_details: false,
+    any_document: true,
     text,
 };
 

@@ -34,12 +34,18 @@ pub(crate) fn document(report: &Report, style: &dyn Style) -> Document {
             let question = [&comparison.question, &comparison.experiment];
             let title = question.into_iter().find(|text| !text.is_empty());
             document.heading(1, title.map_or("", String::as_str));
-            for summary in summary::tables(comparison, &columns, style) {
+            let mut comparison = comparison.clone();
+            for subject in &mut comparison.subjects {
+                if let Some(alias) = report.view.aliases.get(subject) {
+                    subject.clone_from(alias);
+                }
+            }
+            for summary in summary::tables(&comparison, &columns, style) {
                 document.heading(2, summary.title);
                 document.items.push(Item::Table(summary.table));
                 summary.legend.into_iter().for_each(|said| document.paragraph(said));
             }
-            document.items.extend(summary::warnings(comparison, &columns));
+            document.items.extend(summary::warnings(&comparison, &columns));
             // Missed targets are reported above, with the figure.
             let others = comparison.warnings.iter().filter(|told| !told.contains(SLA_MISSED));
             document.items.extend(others.cloned().map(Item::Warning));
