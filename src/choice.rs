@@ -96,7 +96,8 @@ fn nearest(name: &str, known: &[String]) -> String {
         ranked.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)));
         ranked.truncate(LISTED);
     }
-    let names: Vec<String> = ranked.iter().map(|name| format!("`{name}`")).collect();
+    let shown = |name: &&String| format!("`{}`", model::escape::terminal(name));
+    let names: Vec<String> = ranked.iter().map(shown).collect();
     match names.is_empty() {
         true => "there is none".to_owned(),
         false => format!("{word} {}", names.join(", ")),

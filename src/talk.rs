@@ -64,7 +64,8 @@ pub(crate) fn error(error: &anyhow::Error) {
 pub(crate) fn printable(text: &str) -> String {
     text.chars()
         .flat_map(|c| {
-            let escape = c.is_control() && c != '\n' && c != '\t';
+            let steers = c.is_control() && c != '\n' && c != '\t';
+            let escape = steers || model::escape::reorders(c);
             let escaped = escape.then(|| c.escape_default().collect::<Vec<_>>());
             escaped.unwrap_or_else(|| vec![c])
         })
@@ -112,5 +113,6 @@ mod tests {
     #[test]
     fn control_characters_are_shown_and_not_obeyed() {
         assert_eq!(printable("a\x1b[31mb\u{9b}c\td"), "a\\u{1b}[31mb\\u{9b}c\td");
+        assert_eq!(printable("\u{202e}txt"), "\\u{202e}txt");
     }
 }

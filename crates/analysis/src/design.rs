@@ -2,6 +2,7 @@
 
 use crate::{Error, Result, roles::RoleFacts};
 use model::{
+    escape::terminal,
     experiment::Design as Kind,
     margins::Margins,
     plan::{PhaseKind, Plan},
@@ -121,7 +122,7 @@ impl Design {
     pub fn against(mut self, base: &str) -> Result<Self> {
         if !self.subjects.iter().any(|(label, _)| label == base) {
             let known: Vec<_> =
-                self.subjects.iter().map(|(label, _)| format!("`{label}`")).collect();
+                self.subjects.iter().map(|(label, _)| format!("`{}`", terminal(label))).collect();
             return Err(Error::UnknownBase { base: base.to_owned(), known: known.join(", ") });
         }
         for (label, own) in &mut self.subjects {

@@ -424,6 +424,8 @@ fn check_name(name: &str) -> Result<(), Error> {
     if !name.is_empty() && !name.starts_with(['.', '-']) && name.bytes().all(good) {
         return Ok(());
     }
-    let reason = format!("`{name}` cannot name a server; use letters, digits and `._+-`");
+    let reason = format!(
+        "`{name}` cannot name a server; use letters, digits and `._+-`, and neither `.` nor `-` first"
+    );
     Err(Error::Invalid { place: Location::default(), reason })
 }

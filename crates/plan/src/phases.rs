@@ -125,7 +125,6 @@ fn phase(draft: &Draft, entry: &DraftPhase, levels: Levels) -> Result<Phase, Err
     if executes(suite.kind) {
         check_rates(draft, entry, &script, seconds)?;
     }
-    let range_factor = levels.get("range").and_then(|level| level.parse().ok());
     Ok(Phase {
         name: name(draft, entry, &levels),
         script,
@@ -135,7 +134,7 @@ fn phase(draft: &Draft, entry: &DraftPhase, levels: Levels) -> Result<Phase, Err
             (None, PhaseKind::Index) => "index".to_owned(),
             (None, _) => workload.group.clone(),
         },
-        range: range_factor.or(suite.range),
+        range: own_range(draft, entry, &levels).or(suite.range),
         clients,
         seconds,
         mode: mode(draft, entry, &levels),
@@ -208,8 +207,8 @@ fn check_kind(draft: &Draft, entry: &DraftPhase) -> Result<(), Error> {
 /// The suite's name and what the levels add to it, where a factor has several.
 fn name(draft: &Draft, entry: &DraftPhase, levels: &Levels) -> String {
     let mut name = entry.suite.name.clone();
-    if let (true, Some(range)) = (levels.contains_key("range"), entry.suite.range) {
-        // The level says the range; the suite's own is no longer true.
+    if let (Some(_), Some(range)) = (own_range(draft, entry, levels), entry.suite.range) {
+        // The suite's own is no longer true.
         name = name.strip_suffix(&format!(".range{range}")).unwrap_or(&name).to_owned();
     }
     for Factor { name: factor, levels: all } in &draft.experiment.factors {
@@ -220,6 +219,14 @@ fn name(draft: &Draft, entry: &DraftPhase, levels: &Levels) -> String {
         }
     }
     name
+}
+
+/// The range that the experiment chooses for a phase by a factor or a parameter, if it does.
+fn own_range(draft: &Draft, entry: &DraftPhase, levels: &Levels) -> Option<u64> {
+    let level = || levels.get("range").and_then(|level| level.parse().ok());
+    let has_range = draft.workloads[entry.workload].parameters.contains_key("range");
+    let given = draft.parameters.get("range").filter(|_| has_range);
+    level().or(given.and_then(|range| u64::try_from(*range).ok()))
 }
 
 /// The workload's defaults, the suite's values over them, then the phase's range and values, then

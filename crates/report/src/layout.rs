@@ -3,7 +3,7 @@
 use crate::{
     document::{Align, Column, Row, Table, TableCell},
     escape, number,
-    screen::{Colors, Screen, wrap},
+    screen::{Colors, Screen, width as width_of, wrap},
     words,
 };
 
@@ -108,7 +108,7 @@ fn widths(table: &Table) -> Vec<usize> {
     let width = |(index, column): (usize, &Column)| {
         let head = head(column);
         let body = cells.iter().filter_map(|row| row.get(index));
-        head.iter().chain(body).map(|text| text.chars().count()).max().unwrap_or(0)
+        head.iter().chain(body).map(|text| width_of(text)).max().unwrap_or(0)
     };
     table.columns.iter().enumerate().map(width).collect()
 }
@@ -218,7 +218,7 @@ fn head(column: &Column) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in escape::terminal(&column.title).split(' ') {
         match lines.last_mut() {
-            Some(line) if line.chars().count() + 1 + word.chars().count() <= TITLE => {
+            Some(line) if width_of(line) + 1 + width_of(word) <= TITLE => {
                 line.push(' ');
                 line.push_str(word);
             }
@@ -231,7 +231,7 @@ fn head(column: &Column) -> Vec<String> {
 }
 
 fn pad(text: &str, width: usize, align: Align) -> String {
-    let blanks = " ".repeat(width.saturating_sub(text.chars().count()));
+    let blanks = " ".repeat(width.saturating_sub(width_of(text)));
     match align {
         Align::Left => format!("{text}{blanks}"),
         Align::Right => format!("{blanks}{text}"),

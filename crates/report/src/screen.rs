@@ -19,10 +19,15 @@ pub enum Colors {
     On,
 }
 
-/// Lines of at most `columns` characters, broken between words; lines after the first begin with
+/// Columns of a terminal that a text takes: East Asian characters take two.
+pub(crate) fn width(text: &str) -> usize {
+    unicode_width::UnicodeWidthStr::width(text)
+}
+
+/// Lines of at most `columns` columns, broken between words; lines after the first begin with
 /// `indent` blanks. A word that is longer than a line breaks after its punctuation, or anywhere.
 pub fn wrap(text: &str, columns: Option<usize>, indent: usize) -> Vec<String> {
-    let Some(columns) = columns.filter(|columns| text.chars().count() > *columns) else {
+    let Some(columns) = columns.filter(|columns| width(text) > *columns) else {
         return vec![text.to_owned()];
     };
     // Room for a word at least, whatever the terminal claims.
@@ -37,10 +42,10 @@ pub fn wrap(text: &str, columns: Option<usize>, indent: usize) -> Vec<String> {
     }) {
         let (index, piece) = piece;
         let Some(line) = lines.last_mut() else { break };
-        let used = line.chars().count();
+        let used = width(line);
         let empty = line.trim().is_empty();
         let blank = usize::from(index == 0 && !empty);
-        if empty || used + blank + piece.chars().count() <= columns {
+        if empty || used + blank + width(&piece) <= columns {
             line.push_str(&" ".repeat(blank));
             line.push_str(&piece);
         } else {

@@ -4,7 +4,7 @@ use super::Page;
 use crate::{
     Details, Names, Report,
     document::{Column, Document, Item, Row, Table, TableCell},
-    layout,
+    layout, screen,
     sentence::{self, Label},
     status,
     words::{self, groups},
@@ -227,7 +227,7 @@ fn labels(comparison: &Comparison, columns: Option<usize>) -> Vec<Label> {
 }
 
 fn length(text: &str) -> usize {
-    text.chars().count()
+    screen::width(text)
 }
 
 /// How many tables under each other the overview is with these names of variants.
