@@ -440,9 +440,9 @@ fn compare_imported(
     let irregular = header.irregular_places();
     if irregular > 0 {
         comparison.warnings.push(format!(
-            "the archive `{}` had {irregular} irregular places, which `import.json` of run `{run}` \
-             names",
-            header.experiment
+            "the archive `{}` had {}, which `import.json` of run `{run}` names",
+            header.experiment,
+            model::number::counted(irregular, "irregular place")
         ));
     }
     Ok(Compared { comparison, design, observations })

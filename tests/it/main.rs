@@ -32,6 +32,7 @@ mod moments;
 mod mutant;
 mod mutation;
 mod noise;
+mod outputs;
 mod pixels;
 mod pooled;
 mod power;

@@ -99,7 +99,8 @@ fn at_other_speed<'a>(
     slices: &[Input<'a>],
     disturbed: &BTreeMap<Round<'a>, &'static str>,
 ) -> BTreeSet<Round<'a>> {
-    let mut costs: BTreeMap<(&str, &str, &str), Vec<(Round<'a>, f64)>> = BTreeMap::new();
+    type Costs<'a> = Vec<(Round<'a>, f64)>;
+    let mut costs: BTreeMap<(&str, &str, &str), Costs<'a>> = BTreeMap::new();
     for input in slices {
         let slice = input.slice;
         let round = (input.run, slice.phase.as_str(), slice.block, slice.round);
@@ -108,7 +109,7 @@ fn at_other_speed<'a>(
             costs.entry(test).or_default().push((round, cost));
         }
     }
-    let other = |costs: Vec<(Round<'a>, f64)>| {
+    let other = |costs: Costs<'a>| {
         let all: Vec<f64> = costs.iter().map(|(_, cost)| *cost).collect();
         let usual = Usual::of(&all);
         let is_other = move |cost: f64| usual.is_some_and(|usual| usual.is_other(cost));

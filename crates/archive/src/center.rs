@@ -83,7 +83,8 @@ fn center<'a>(values: &[&'a ImportedValue], mean: Mean) -> Option<Center<'a>> {
         first: &first.measurement,
         source: (first, values.len() == 1),
         text: (printed && values.len() == 1).then_some(first.text.as_str()),
-        value: mean(&means),
+        // A mean of equal values can miss them by a bit.
+        value: mean(&means).clamp(low, high),
         range: (low, high),
         blocks: means.len(),
     })

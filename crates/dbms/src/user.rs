@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 /// The system user of the servers where none is named. It is created when root needs it first.
 pub const SERVER_USER: &str = "dbdyno";
 const USERS: &str = "/etc/passwd";
+const GROUPS: &str = "/etc/group";
 
 /// The user that server processes run as when dbdyno is root.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
@@ -40,11 +41,16 @@ impl ServerUser {
     }
 }
 
-/// Creates a system user with a group of its own, no home and no shell.
+/// Creates a system user with a group of its own, no home and no shell. A user that was removed may
+/// have left its group.
 fn create(name: &str) -> Result<ServerUser> {
+    let groups = fs::read_to_string(GROUPS)?;
+    let has_group = groups.lines().any(|line| line.split(':').next() == Some(name));
+    let group: &[&str] = if has_group { &["--gid", name] } else { &["--user-group"] };
     let mut command = Command::new("useradd");
     command
-        .args(["--system", "--user-group", "--no-create-home", "--home-dir", "/nonexistent"])
+        .args(["--system", "--no-create-home", "--home-dir", "/nonexistent"])
+        .args(group)
         .args(["--shell", "/usr/sbin/nologin", name])
         .env_clear()
         .env("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")

@@ -425,7 +425,7 @@ fn check_name(name: &str) -> Result<(), Error> {
         return Ok(());
     }
     let reason = format!(
-        "`{name}` cannot name a server; use letters, digits and `._+-`, and neither `.` nor `-` first"
+        "`{name}` cannot name a server; use letters, digits and `._+-`, none of `.-` first"
     );
     Err(Error::Invalid { place: Location::default(), reason })
 }

@@ -138,8 +138,8 @@ fn resolve_levels(experiment: &mut Experiment, label: impl Fn(&str) -> Option<St
     }
 }
 
-/// SHA-256 of the plan's JSON without the text of the experiment, because plans are the same however
-/// their numbers were written; the plan's own hash is still empty in it.
+/// SHA-256 of the plan's JSON without the text of the experiment, because plans are the same
+/// however their numbers were written; the plan's own hash is still empty in it.
 fn hash(plan: &Plan) -> Result<String, Error> {
     let mut plan = plan.clone();
     plan.experiment.text.clear();

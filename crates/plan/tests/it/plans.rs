@@ -136,6 +136,41 @@ range = [20, 50]
 }
 
 #[test]
+fn a_range_of_the_experiment_is_that_of_names_and_labels() {
+    let of = |parameters: &str| {
+        let text = format!(
+            "question = \"Which?\"\nsuite = \"sysbench\"\n{parameters}\n\
+             factors.build = [\"sqlite\"]\n"
+        );
+        plan_of(&text).unwrap()
+    };
+    let plan = of("parameters = { range = 7 }");
+    let names = phases(&plan);
+    assert_eq!(names.iter().filter(|name| name.starts_with("read-only")).count(), 6, "{names:?}");
+    assert!(!names.iter().any(|name| name.contains(".range")), "{names:?}");
+    let range = |plan: &Plan, name: &str| {
+        plan.phases.iter().find(|phase| phase.name == name).unwrap().range
+    };
+    assert_eq!(range(&plan, "read-only"), Some(7));
+    // A workload without a range keeps the published one.
+    assert_eq!(range(&plan, "point-query"), range(&of(""), "point-query"));
+}
+
+#[test]
+fn plans_are_the_same_however_their_numbers_are_written() {
+    let of = |rows: &str| {
+        let text = format!(
+            "question = \"Which?\"\nworkloads = [\"point-query\"]\nrows = {rows}\n\
+             factors.build = [\"sqlite\"]\n"
+        );
+        plan_of(&text).unwrap().hash
+    };
+    assert_eq!(of("1000000"), of("\"1M\""));
+    assert_eq!(of("1000000"), of("1e6"));
+    assert_ne!(of("1000000"), of("1000001"));
+}
+
+#[test]
 fn a_suite_keeps_its_order_and_its_rules() {
     let set = ["suite=sysbench", "factors.clients=[1,40]", "tables=8", "rounds=2", "rows=1000000"];
     let plan = shipped("mysql-5.6-vs-9", &set).unwrap();

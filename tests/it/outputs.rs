@@ -1,0 +1,98 @@
+//! What commands write, and what they leave alone: files of others, damaged runs, missing paths.
+
+use crate::{
+    archives::write_archive,
+    lab::{Lab, text},
+};
+
+/// A folder with the archive of two variants.
+fn imported() -> Lab {
+    let lab = Lab::new();
+    write_archive(&lab);
+    lab.succeed(&["import", "mine"]);
+    lab
+}
+
+/// What a command says that is refused.
+fn refused(lab: &Lab, arguments: &[&str]) -> String {
+    let output = lab.run(arguments);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{arguments:?}: {said}");
+    said
+}
+
+#[test]
+fn a_report_overwrites_pages_only() {
+    let lab = imported();
+    let letter = lab.write("letter", "dear reader");
+    let said = refused(&lab, &["report", "--out", "letter"]);
+    assert!(said.contains("`letter` is a file and does not end in `.html`"), "{said}");
+    assert_eq!(std::fs::read_to_string(letter).unwrap(), "dear reader");
+    let page = lab.write("page.HTML", "old");
+    lab.succeed(&["report", "--out", "page.HTML"]);
+    assert!(std::fs::read_to_string(page).unwrap().starts_with("<!DOCTYPE html>"));
+}
+
+#[test]
+fn bases_and_groups_are_named_as_tables_show_them() {
+    let lab = imported();
+    let table = lab.succeed(&["compare", "--base", "my2.c"]);
+    assert!(table.contains("`x.my1.c.pk1` compared with `x.my2.c.pk1`"), "{table}");
+    lab.succeed(&["compare", "--base", "old", "--alias", "x.my1.c.pk1=old"]);
+    let said = refused(&lab, &["compare", "--base", "my3"]);
+    assert!(said.contains("no variant fits `my3` of `--base`"), "{said}");
+    lab.write("groups", "my1.c\nmy2.c\n");
+    let export = ["export", "--format", "mytools", "--out", "out", "--groups", "groups"];
+    lab.succeed(&export);
+    let said = refused(&lab, &[&export[..], &["--variant", "my1.c"]].concat());
+    assert!(said.contains("'--variant"), "{said}");
+}
+
+#[test]
+fn what_is_there_is_imported_beside_a_path_that_is_not() {
+    let lab = Lab::new();
+    write_archive(&lab);
+    let output = lab.run(&["import", "nosuch", "mine"]);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("`nosuch`: there is no such file or folder"), "{said}");
+    let table = lab.succeed(&["compare"]);
+    assert!(table.contains("from mine"), "{table}");
+}
+
+#[test]
+fn a_damaged_run_costs_a_line_and_not_the_list() {
+    let lab = imported();
+    let short = ["run", "--counts", "none", "--only", "point-query", "--progress", "none"];
+    let short = [&short[..], &["--set", "rows=500", "--set", "blocks=1"]].concat();
+    let short = [&short[..], &["--set", "slice_seconds=0.05"]].concat();
+    lab.succeed(&short);
+    lab.succeed(&short);
+    let runs = lab.path("dbdyno-results/runs");
+    let mut own: Vec<_> = std::fs::read_dir(runs).unwrap().flatten().map(|e| e.path()).collect();
+    own.sort();
+    std::fs::remove_file(own[1].join("plan.json")).unwrap();
+    std::fs::remove_file(own[2].join("run.json")).unwrap();
+    let output = lab.run(&["list", "runs"]);
+    let (list, said) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(list.lines().count() == 2 && list.contains("damaged"), "{list}");
+    assert!(said.contains("run.json` is missing"), "{said}");
+}
+
+#[test]
+fn what_is_no_bank_is_refused_without_dangerous_advice() {
+    let lab = imported();
+    lab.write("letter", "dear reader");
+    let said = refused(&lab, &["compare", "--bank", "letter"]);
+    assert!(said.contains("`letter` is no bank that `dbdyno calibrate` wrote"), "{said}");
+    assert!(!said.contains("remove"), "{said}");
+}
+
+#[test]
+fn a_metric_that_nothing_was_measured_of_is_named() {
+    let lab = imported();
+    let output = lab.run(&["compare", "--metric", "latency_us_p99"]);
+    let said = text(&output.stderr);
+    assert!(said.contains("nothing was measured of `latency_us_p99`"), "{said}");
+}
