@@ -2,7 +2,7 @@
 //! less than as many independent ones. Such blocks are taken together, until what is together is
 //! independent of its neighbors.
 
-use crate::comparison::PhaseResult;
+use crate::{comparison::PhaseResult, verdict::FEWEST_BLOCKS};
 use model::shared::Name;
 use std::collections::BTreeMap;
 
@@ -20,6 +20,10 @@ const FEWEST: usize = 4;
 
 /// Standard errors that the mean correlation of many cells lies above that of independent blocks.
 const ERRORS: f64 = 2.0;
+
+/// Fewest units that blocks are taken together to, beyond pairs: with fewer nothing is decided,
+/// however large a change is.
+const FEWEST_UNITS: usize = FEWEST_BLOCKS as usize;
 
 /// Sum of squares of logarithms that differ by rounding alone.
 const ROUNDING: f64 = 1e-20;
@@ -47,7 +51,8 @@ pub(crate) fn together(cells: &[Vec<f64>]) -> usize {
     let mut together = 1;
     loop {
         let units: Vec<Vec<f64>> = cells.iter().map(|logs| joined(logs, together)).collect();
-        if !drifts(&units) {
+        let is_last = |logs: &Vec<f64>| logs.len() / (2 * together) < FEWEST_UNITS;
+        if !drifts(&units) || together > 1 && cells.iter().any(is_last) {
             return together;
         }
         together *= 2;
@@ -112,5 +117,9 @@ mod tests {
         let cells: Vec<Vec<f64>> = [0.1, 0.2, -0.1, 0.3].map(cell).to_vec();
         assert_eq!(together(&cells), 2);
         assert_eq!(joined(&[1.0, 3.0, 5.0, 9.0, 13.0], 2), [2.0, 9.0]);
+        // Pairs of eight still decide; fours of eight would not.
+        let slow = |slope: f64| (0..8).map(|block| slope * f64::from(block)).collect::<Vec<_>>();
+        let slow: Vec<Vec<f64>> = [0.1, 0.2, -0.1, 0.3].map(slow).to_vec();
+        assert_eq!(together(&slow), 2);
     }
 }
