@@ -265,10 +265,13 @@ impl<'a> Source<'a> {
                 (cell.ratio, cell.block_ratios) = values.ratios(base);
                 cell.blocks = count(values.common_blocks(base));
                 let disturbed = self.disturbed.get(&phase.phase).filter(|_| guard::moves(metric));
-                cell.reason = disturbed.copied().map(Reason::Disturbed);
+                // What nothing repeats is not judged anyway.
                 cell.verdict = match (cell.blocks, disturbed) {
                     (0 | 1, _) => Verdict::Unreplicated,
-                    (_, Some(_)) => Verdict::Invalid,
+                    (_, Some(by)) => {
+                        cell.reason = Some(Reason::Disturbed(*by));
+                        Verdict::Invalid
+                    }
                     (_, None) => Verdict::Unassessed,
                 };
             }

@@ -35,15 +35,15 @@ pub(crate) fn line(comparison: &Comparison) -> Option<String> {
     let of =
         if subjects.len() > 1 { format!(" of {} variants", subjects.len()) } else { "".into() };
     let done = if alone { "measured" } else { "compared" };
-    let not_judged = match count(State::NotJudged) {
-        0 => String::new(),
-        count => format!(" ({count} not judged)"),
-    };
     let mut parts = vec![
-        format!("{} {done}{not_judged}", count(State::Compared) + count(State::NotJudged)),
+        format!("{} {done}", count(State::Compared) + count(State::NotJudged)),
         format!("{} failed", count(State::Failed)),
     ];
-    let rare = [(State::Missed, "missed their target rate"), (State::NotMeasured, "not measured")];
+    let rare = [
+        (State::Missed, "missed their target rate"),
+        (State::NotMeasured, "not measured"),
+        (State::NotJudged, "of the compared not judged"),
+    ];
     let rare = rare.into_iter().map(|(state, words)| (count(state), words));
     parts.extend(
         rare.filter(|(count, _)| *count > 0).map(|(count, words)| format!("{count} {words}")),
