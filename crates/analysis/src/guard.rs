@@ -17,6 +17,11 @@ const LEAST_KEPT: f64 = 0.75;
 /// A round of a test: run, phase, block and round.
 type Round<'a> = (&'a str, &'a str, u32, u32);
 
+fn round_of<'a>(input: &Input<'a>) -> Round<'a> {
+    let slice = input.slice;
+    (input.run, &slice.phase, slice.block, slice.round)
+}
+
 /// The rounds that are left out, and the tests that are not judged.
 #[derive(Debug, Default)]
 pub(crate) struct Guard<'a> {
@@ -44,7 +49,7 @@ impl<'a> Guard<'a> {
         let mut disturbed = BTreeMap::new();
         for input in slices.iter().filter(|one| one.slice.state == SliceState::Measured) {
             let slice = input.slice;
-            let round = (input.run, slice.phase.as_str(), slice.block, slice.round);
+            let round = round_of(input);
             let is_planned = slice.repeats.is_none();
             tests.entry((input.run, &slice.phase)).or_default().insert((round, is_planned));
             if let Some(what) = disturbance(slice) {
@@ -88,7 +93,7 @@ impl<'a> Guard<'a> {
     /// Why a slice is left out, if it is.
     pub(crate) fn reason(&self, input: &Input<'_>) -> Option<&'static str> {
         let slice = input.slice;
-        let round = (input.run, slice.phase.as_str(), slice.block, slice.round);
+        let round = round_of(input);
         let is_measured = slice.state == SliceState::Measured;
         self.left_out.get(&round).filter(|_| is_measured).copied()
     }
@@ -103,7 +108,7 @@ fn at_other_speed<'a>(
     let mut costs: BTreeMap<(&str, &str, &str), Costs<'a>> = BTreeMap::new();
     for input in slices {
         let slice = input.slice;
-        let round = (input.run, slice.phase.as_str(), slice.block, slice.round);
+        let round = round_of(input);
         if let (Some(cost), false) = (client_cost(slice), disturbed.contains_key(&round)) {
             let test = (input.run, slice.phase.as_str(), slice.subject.as_str());
             costs.entry(test).or_default().push((round, cost));

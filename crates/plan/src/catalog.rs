@@ -277,17 +277,14 @@ impl Catalog {
         if Path::new(&file).is_file() {
             return Some(format!("; there is the file `{file}`: name it with its ending"));
         }
-        let key = match name {
-            _ if self.files.contains_key(&format!("workloads/{name}")) => "workloads",
-            _ if self.files.contains_key(&format!("suites/{name}")) => "suite",
-            _ => return None,
-        };
-        let (kind, value) = match key {
-            "workloads" => ("workload", format!("[\"{name}\"]")),
-            _ => ("suite", format!("\"{name}\"")),
+        let has = |folder: &str| self.files.contains_key(&format!("{folder}/{name}"));
+        let (kind, line) = match (has("workloads"), has("suites")) {
+            (true, _) => ("workload", format!("workloads = [\"{name}\"]")),
+            (false, true) => ("suite", format!("suite = \"{name}\"")),
+            (false, false) => return None,
         };
         Some(format!(
-            "; it is a {kind}, which an experiment names by `{key} = {value}`; \
+            "; it is a {kind}, which an experiment names by `{line}`; \
              `dbdyno show experiment quickstart` shows one to start from"
         ))
     }

@@ -185,9 +185,8 @@ pub fn render_insert_benchmark(
 ) -> Result<Rendered, Error> {
     let format = known_format(format)?;
     if !format.any_document {
-        let able = format::FORMATS.iter().filter(|format| format.any_document);
-        let able: Vec<_> = able.map(|format| format!("`{}`", format.name)).collect();
-        return Err(Error::NoTables { format: format.name, able: able.join(", ") });
+        let able = names(|format| format.any_document);
+        return Err(Error::NoTables { format: format.name, able });
     }
     let Some(style) = analysis::style::find(style) else {
         let known = analysis::style::STYLES.iter().map(|style| format!("`{}`", style.name()));
@@ -198,8 +197,12 @@ pub fn render_insert_benchmark(
 }
 
 fn known_format(name: &str) -> Result<&'static format::Format, Error> {
-    format::find(name).ok_or_else(|| {
-        let known: Vec<_> = format::FORMATS.iter().map(|f| format!("`{}`", f.name)).collect();
-        Error::UnknownFormat { name: name.to_owned(), known: known.join(", ") }
-    })
+    format::find(name)
+        .ok_or_else(|| Error::UnknownFormat { name: name.to_owned(), known: names(|_| true) })
+}
+
+/// The names of some formats, for a message.
+fn names(is_meant: fn(&format::Format) -> bool) -> String {
+    let meant = format::FORMATS.iter().filter(|format| is_meant(format));
+    meant.map(|format| format!("`{}`", format.name)).collect::<Vec<_>>().join(", ")
 }

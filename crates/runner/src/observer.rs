@@ -25,7 +25,7 @@ pub enum Progress<'a> {
         /// Slices of the whole plan.
         of: u64,
     },
-    /// What the complete blocks say so far. One sentence.
+    /// What a look at the complete blocks found. One sentence.
     Finding(&'a str),
     /// Something that a reader of the results must know. One sentence.
     Warning(&'a str),
