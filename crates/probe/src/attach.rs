@@ -42,6 +42,13 @@ pub(crate) struct Event {
     mode: Mode,
 }
 
+impl Event {
+    /// Whether this process may count it, tried on the calling thread.
+    pub(crate) fn opens(self) -> bool {
+        on_this_thread(self.source, self.mode).is_ok()
+    }
+}
+
 const fn event(name: &'static str, source: Source, mode: Mode) -> Event {
     Event { name, source, mode }
 }

@@ -33,7 +33,7 @@ pub use environment::{Roots, environment};
 pub use error::Error;
 pub use limit::raise_file_limit;
 pub use meter::{Meter, Snapshot};
-pub use permission::{Permission, permission};
+pub use permission::{Permission, files_per_task, permission};
 pub use sampler::{Sampler, raise_peaks};
 pub use step::{StepCount, Stepper, stepping_permitted, stepping_rate};
 pub use target::Target;

@@ -5,7 +5,7 @@
 //! opens N equal events, executes a known amount of work, and believes in N only if all of them
 //! agree.
 
-use crate::attach::{HARDWARE_EVENTS_MAX, Mode, Source, counted_whole, on_this_thread};
+use crate::attach::{self, HARDWARE_EVENTS_MAX, Mode, Source, counted_whole, on_this_thread};
 use perf_event::Counter;
 use std::{hint::black_box, io, sync::OnceLock, thread};
 
@@ -42,6 +42,12 @@ pub(crate) struct Check {
 /// What this process may count on this host; tried once and then remembered.
 pub fn permission() -> Permission {
     check().permission
+}
+
+/// Open files that the counters of one task take on this host; 0 where perf permits none.
+pub fn files_per_task() -> usize {
+    let opens = |set: &attach::Set| set.events.first().is_some_and(|event| event.opens());
+    attach::sets(check()).into_iter().find(opens).map_or(0, |set| set.events.len())
 }
 
 pub(crate) fn check() -> Check {

@@ -3,10 +3,10 @@
 use crate::Error;
 use model::{
     experiment::Design,
+    number::counted,
     plan::Plan,
     subject::{Setting, Subject},
 };
-use probe::Permission;
 
 /// Connections of dbdyno's own to each server.
 const OWN_CONNECTIONS: u64 = 2;
@@ -14,10 +14,10 @@ const OWN_CONNECTIONS: u64 = 2;
 const SERVER_FILES: u64 = 1_000;
 /// Open files of the driver and of the runner beside those of connections and counters.
 const OWN_FILES: u64 = 100;
-/// Hardware counters of each task.
-const EVENTS: u64 = 4;
-/// Tasks of a server beside those of connections.
+/// Tasks of a server beside those of connections, at most.
 const SERVER_TASKS: u64 = 100;
+/// Tasks of a server and its driver beside those of connections, at least.
+const LEAST_TASKS: u64 = 10;
 
 /// The largest phase of a plan, and who has to hold it.
 struct Demand<'a> {
@@ -36,8 +36,8 @@ struct Host {
     files: u64,
     /// Processes and threads of the whole host.
     tasks: u64,
-    /// Whether tasks have hardware counters here.
-    counters: bool,
+    /// Open files that the counters of one task take.
+    files_per_task: u64,
 }
 
 /// Refuses a plan with a phase that has more connections than a server takes by its configuration,
@@ -50,7 +50,7 @@ pub(crate) fn check_capacity(plan: &Plan) -> Result<(), Error> {
             .filter_map(kernel_limit)
             .min()
             .unwrap_or(u64::MAX),
-        counters: probe::permission() != Permission::None,
+        files_per_task: probe::files_per_task() as u64,
     };
     let counted = plan.phases.iter().map(|phase| (u64::from(phase.script.connections()), phase));
     let Some((most, phase)) = counted.max_by_key(|(connections, _)| *connections) else {
@@ -76,14 +76,18 @@ fn check(demand: &Demand<'_>, host: &Host) -> Result<(), String> {
     let Demand { subjects, up, most, phase: name } = *demand;
     subjects.iter().try_for_each(|subject| takes(subject, demand))?;
     let has_servers = subjects.iter().any(|one| !dbms::is_embedded(&one.build.server));
-    let of_counters = if host.counters { up * EVENTS * (most + SERVER_TASKS) } else { 0 };
+    // A connection is a task of the driver and one of the server, if there is one, and all of them
+    // are counted together.
+    let per_connection = if has_servers { 2 } else { 1 };
+    let of_counters = host.files_per_task * up * (per_connection * most + LEAST_TASKS);
     let of_server = if has_servers { most + SERVER_FILES } else { 0 };
     let files = of_server.max(most.max(of_counters) + OWN_FILES);
     if files > host.files {
         return Err(format!(
-            "`{name}` has {most} connections, for which one process needs about {files} open \
-             files, and this host permits {}: raise the hard limit of `ulimit -n`, or use fewer \
-             clients",
+            "`{name}` has {most} connections to each of {}, for which one process needs about \
+             {files} open files, and this host permits {}: raise the hard limit of `ulimit -n`, \
+             or use fewer clients, fewer servers at a time, or `design = \"classic\"`",
+            counted(up, "server"),
             host.files
         ));
     }
@@ -150,22 +154,28 @@ mod tests {
 
     #[test]
     fn more_connections_than_server_or_host_can_hold_are_refused() {
-        let checked = |most, limit: &str, (files, tasks, counters)| {
+        let together = |up, most, limit: &str, (files, tasks, files_per_task)| {
             let subjects = [subject(limit)];
-            let demand = Demand { subjects: &subjects, up: 1, most, phase: "reads.clients1024" };
-            check(&demand, &Host { files, tasks, counters })
+            let demand = Demand { subjects: &subjects, up, most, phase: "reads.clients1024" };
+            check(&demand, &Host { files, tasks, files_per_task })
         };
-        let roomy = (1 << 20, 1 << 22, true);
+        let checked = |most, limit, host| together(1, most, limit, host);
+        let roomy = (1 << 20, 1 << 22, 7);
         assert_eq!(checked(1024, "2064", roomy), Ok(()));
-        assert_eq!(checked(64, "400", (2_000, 9_000, false)), Ok(()));
+        assert_eq!(checked(64, "400", (2_000, 9_000, 0)), Ok(()));
         let message = checked(1024, "400", roomy).unwrap_err();
         assert!(message.starts_with("`mysql-5.6.24` takes 400 connections"), "{message}");
         assert!(message.contains("configuration `mine`") && message.contains("needs 1024"));
-        let message = checked(1024, "2064", (1_024, 1 << 22, false)).unwrap_err();
+        let message = checked(1024, "2064", (1_024, 1 << 22, 0)).unwrap_err();
         assert!(message.contains("this host permits 1024: raise the hard limit"), "{message}");
-        let message = checked(1024, "2064", (4_000, 1 << 22, true)).unwrap_err();
-        assert!(message.contains("about 4596 open files"), "{message}");
-        let message = checked(1024, "2064", (1 << 20, 2_000, false)).unwrap_err();
+        let message = checked(1024, "2064", (4_000, 1 << 22, 4)).unwrap_err();
+        assert!(message.contains("about 8332 open files"), "{message}");
+        let limited = (20_000, 1 << 22, 3);
+        assert_eq!(together(3, 1024, "2064", limited), Ok(()));
+        let message = together(5, 1024, "2064", limited).unwrap_err();
+        assert!(message.contains("each of 5 servers"), "{message}");
+        assert!(message.contains("about 30970 open files"), "{message}");
+        let message = checked(1024, "2064", (1 << 20, 2_000, 0)).unwrap_err();
         assert!(message.contains("`kernel.pid_max`"), "{message}");
     }
 }
