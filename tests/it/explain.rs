@@ -19,8 +19,8 @@ fn experiment(lab: &Lab, workloads: &str, more: &str) {
     );
 }
 
-/// A run of two variants, not counted.
-fn run(lab: &Lab, factors: &str) -> String {
+/// A run of variants of a point query, not counted.
+pub(crate) fn run(lab: &Lab, factors: &str) -> String {
     experiment(lab, "[\"point-query\"]", &format!("[factors]\n{factors}"));
     lab.succeed(&["run", "mine.toml", "--counts", "none"]);
     let runs = std::fs::read_dir(lab.path("dbdyno-results/runs")).unwrap();
@@ -42,9 +42,10 @@ fn skipped(said: &str) -> bool {
     skipped
 }
 
-/// None where this host has no emulator.
-fn explained(lab: &Lab, run: &str) -> Option<serde_json::Value> {
-    let output = lab.run(&["explain", run, "--operations", "1000", "--format", "json"]);
+/// An explanation of two variants. None where this host has no emulator.
+pub(crate) fn explained(lab: &Lab, variants: &[&str]) -> Option<serde_json::Value> {
+    let counted = ["--operations", "1000", "--format", "json"];
+    let output = lab.run(&[&["explain"], variants, &counted].concat());
     let said = text(&output.stderr);
     if skipped(&said) {
         return None;
@@ -54,7 +55,7 @@ fn explained(lab: &Lab, run: &str) -> Option<serde_json::Value> {
 }
 
 /// The rows of areas and of functions add up to what the task executed.
-fn check_sums(found: &serde_json::Value) {
+pub(crate) fn check_sums(found: &serde_json::Value) {
     for side in 0..2 {
         let closure = &found["closure"][side];
         assert_eq!(closure["instructions"], closure["in_tree"], "{closure}");
@@ -71,7 +72,7 @@ fn check_sums(found: &serde_json::Value) {
     }
 }
 
-fn function<'a>(found: &'a serde_json::Value, name: &str) -> &'a serde_json::Value {
+pub(crate) fn function<'a>(found: &'a serde_json::Value, name: &str) -> &'a serde_json::Value {
     let functions = found["explanation"]["functions"].as_array().unwrap();
     let known = functions.iter().find(|function| function["name"] == name);
     known.unwrap_or_else(|| panic!("{name} is not among {} functions", functions.len()))
@@ -81,64 +82,13 @@ fn function<'a>(found: &'a serde_json::Value, name: &str) -> &'a serde_json::Val
 fn every_instruction_of_sqlite_has_a_function() {
     let lab = Lab::new();
     let run = run(&lab, "build = [\"sqlite\"]\nconfig = [\"rollback\", \"wal\"]\n");
-    let Some(found) = explained(&lab, &run) else { return };
+    let Some(found) = explained(&lab, &[&run]) else { return };
     check_sums(&found);
     let step = function(&found, "sqlite3VdbeExec");
     assert_eq!(step["sides"][0]["calls"], 2.0, "one for the row, one for the end");
     let report = lab.succeed(&["report", "--out", "report.html"]);
     let page = std::fs::read_to_string(lab.path(report.trim())).unwrap();
     assert!(page.contains("Explained by function") && page.contains("virtual machine"));
-}
-
-/// A library whose `send` executes 10,001 instructions more.
-fn library(lab: &Lab) -> PathBuf {
-    let source = lab.write(
-        "burn.c",
-        "#define _GNU_SOURCE\n#include <sys/socket.h>\n#include <sys/syscall.h>\n\
-         #include <unistd.h>\n\
-         ssize_t send(int socket, const void *bytes, size_t count, int flags) {\n\
-         __asm__ volatile(\"mov $5000, %%ecx\\n1: dec %%ecx\\njnz 1b\" ::: \"ecx\", \"cc\");\n\
-         return syscall(SYS_sendto, socket, bytes, count, flags, 0, 0);\n}\n",
-    );
-    let library = lab.path("libburn.so");
-    let mut compiler = Command::new("cc");
-    compiler.args(["-O2", "-shared", "-fPIC", "-o"]).arg(&library).arg(source);
-    assert!(compiler.status().unwrap().success());
-    open_to_servers(lab);
-    library
-}
-
-/// Servers are another user's processes.
-fn open_to_servers(lab: &Lab) {
-    use std::os::unix::fs::PermissionsExt;
-    let folder = lab.path("libburn.so");
-    let folder = folder.parent().unwrap();
-    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755)).unwrap();
-}
-
-#[test]
-fn an_injected_cost_is_the_first_function_of_postgres() {
-    let lab = Lab::new();
-    let library = library(&lab);
-    let factors = format!(
-        "build = [\"postgres@18\"]\nenvironment = [\"\", \"LD_PRELOAD={}\"]\n",
-        library.display()
-    );
-    let run = run(&lab, &factors);
-    let Some(found) = explained(&lab, &run) else { return };
-    check_sums(&found);
-    let first = &found["explanation"]["functions"][0];
-    assert_eq!(first["name"], "send");
-    let cost = |key: &str, side: usize| first["sides"][side][key].as_f64().unwrap_or_default();
-    let calls = cost("calls", 1);
-    let added = cost("exclusive", 1) - cost("exclusive", 0);
-    assert!((added / (10_001.0 * calls) - 1.0).abs() < 0.02, "{added} in {calls} calls");
-    let all = &found["explanation"]["instructions"];
-    let difference = all[1].as_f64().unwrap() - all[0].as_f64().unwrap();
-    assert!((difference / added - 1.0).abs() < 0.02, "{difference} of which {added}");
-    let area = &found["explanation"]["areas"][0];
-    assert_eq!(area["name"], "protocol, network");
-    assert_eq!(function(&found, "PortalRun")["sides"][0]["calls"], 1.0);
 }
 
 #[test]

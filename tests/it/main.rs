@@ -23,6 +23,7 @@ mod failures;
 mod faults;
 mod feasible;
 mod help;
+mod injected;
 mod insert_benchmark;
 mod lab;
 mod looks;

@@ -67,13 +67,13 @@ pub(super) fn table(grid: &Grid, part: &Part, ids: Ids<'_>) -> Markup {
     html! {
         (switches(grid, ids))
         (own.markup(ids.data))
+        p class="empty" role="status" hidden { "No test fits the filter." }
         @if grid.values.iter().flatten().flatten().any(|value| cells::hairline(value).is_some()) {
             p class="under" {
                 "A line in a cell is the 95 % interval of its ratio, 0.5 at the left edge, 1 in "
                 "the middle, 2 at the right edge."
             }
         }
-        p class="empty" role="status" hidden { "No test fits the filter." }
         // Always there: the script fills it anew with every metric.
         ol class="notes" id={ (own.id) "-notes" } hidden[own.notes.is_empty()] {
             @for (number, note) in own.notes.iter().enumerate() {

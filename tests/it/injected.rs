@@ -1,0 +1,141 @@
+//! An injected cost of known size is found where it is: a preloaded library makes one function of
+//! the C library execute more instructions in one of two servers that are otherwise the same.
+//!
+//! `DBDYNO_INJECTIONS=20 cargo test --test it injected -- --nocapture` tries the first twenty.
+
+use crate::{
+    explain::{check_sums, explained, function, run},
+    lab::Lab,
+};
+use std::{
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+/// What is injected into a server.
+struct Injection {
+    build: &'static str,
+    /// Function of the C library that the serving task calls for a point query.
+    function: &'static str,
+    /// Turns of a loop in each call.
+    turns: u64,
+}
+
+const fn injection(build: &'static str, function: &'static str, turns: u64) -> Injection {
+    Injection { build, function, turns }
+}
+
+const INJECTIONS: [Injection; 20] = [
+    injection("postgres@18", "send", 5_000),
+    injection("mysql@9", "memcpy", 100),
+    injection("mariadb@11.8", "memcmp", 200),
+    injection("postgres@18", "malloc", 500),
+    injection("postgres@18", "memcpy", 1_000),
+    injection("postgres@18", "memcmp", 2_000),
+    injection("mysql@9", "strlen", 500),
+    injection("mysql@9", "time", 2_000),
+    injection("mysql@9", "pthread_mutex_lock", 300),
+    injection("mysql@9", "send", 10_000),
+    injection("mariadb@11.8", "send", 1_000),
+    injection("mariadb@11.8", "strlen", 400),
+    injection("mariadb@11.8", "pthread_mutex_unlock", 700),
+    injection("mysql@5.6.24", "memset", 250),
+    injection("mysql@5.6.24", "strcmp", 600),
+    injection("mysql@5.6.24", "free", 150),
+    injection("mysql@5.6.24", "send", 20_000),
+    injection("postgres@11", "strncmp", 800),
+    injection("postgres@11", "bsearch", 1_500),
+    injection("postgres@11", "send", 3_000),
+];
+/// Number of injections to try.
+const TRIED: &str = "DBDYNO_INJECTIONS";
+/// Without [`TRIED`]: each protocol once.
+const FEW: usize = 2;
+/// Instructions of the injected function beside those of its loop, which has two a turn.
+const AROUND: u64 = 6;
+/// Part of an injected cost by which the one that was found may differ.
+const TOLERANCE: f64 = 0.02;
+/// Part of all instructions by which what else the servers execute may differ.
+const REST: f64 = 0.01;
+
+impl Injection {
+    /// Compiles the library into a folder. Its function burns, keeps all registers, and goes on in
+    /// the one that it hides.
+    fn library(&self, lab: &Lab) -> PathBuf {
+        let Self { function, turns, .. } = self;
+        let source = format!(
+            r#"#define _GNU_SOURCE
+#include <dlfcn.h>
+__attribute__((visibility("hidden"))) void *hidden;
+__attribute__((visibility("hidden"), used)) void find(void) {{
+    hidden = dlsym(RTLD_NEXT, "{function}");
+}}
+__asm__(".globl {function}\n.type {function}, @function\n{function}:\n"
+        "push %rcx\nmov ${turns}, %ecx\n1: dec %ecx\njnz 1b\npop %rcx\n"
+        "cmpq $0, hidden(%rip)\nje 2f\njmp *hidden(%rip)\n"
+        "2: push %rdi\npush %rsi\npush %rdx\npush %rcx\npush %r8\npush %r9\npush %rax\n"
+        "call find\n"
+        "pop %rax\npop %r9\npop %r8\npop %rcx\npop %rdx\npop %rsi\npop %rdi\n"
+        "jmp *hidden(%rip)\n.size {function}, . - {function}\n");
+"#
+        );
+        let source = lab.write("burn.c", &source);
+        let library = lab.path("libburn.so");
+        let mut compiler = Command::new("cc");
+        compiler.args(["-O2", "-shared", "-fPIC", "-o"]).arg(&library).arg(source).arg("-ldl");
+        assert!(compiler.status().unwrap().success());
+        open_to_servers(&library);
+        library
+    }
+
+    /// Whether it was found first and with its size; false where this host has no emulator.
+    fn is_found(&self) -> bool {
+        let Self { build, function: name, turns } = self;
+        let lab = Lab::new();
+        let library = self.library(&lab).display().to_string();
+        let factors =
+            format!("build = [\"{build}\"]\nenvironment = [\"\", \"LD_PRELOAD={library}\"]\n");
+        let run = run(&lab, &factors);
+        let Some(found) = explained(&lab, &[&run]) else { return false };
+        check_sums(&found);
+        let first = &found["explanation"]["functions"][0];
+        assert_eq!(first["name"], *name, "{build}: {first}");
+        let cost = |key: &str, side: usize| first["sides"][side][key].as_f64().unwrap_or_default();
+        let added = cost("exclusive", 1) - cost("exclusive", 0);
+        let calls = cost("calls", 1) - cost("calls", 0);
+        let injected = (2 * turns + AROUND) as f64 * calls;
+        let all = &found["explanation"]["instructions"];
+        let difference = all[1].as_f64().unwrap() - all[0].as_f64().unwrap();
+        println!(
+            "{build} {name}: {injected:.0} injected in {calls} calls, {added:.0} found in it, \
+             {difference:.0} in all"
+        );
+        assert!(calls > 0.5, "{calls} calls");
+        assert!((added / injected - 1.0).abs() < TOLERANCE, "{added} of {injected}");
+        // The rest varies with how often the server had to wait for the next query.
+        let rest = (difference - injected).abs() / all[0].as_f64().unwrap();
+        assert!(rest < REST, "{difference} of {injected}: {rest}");
+        if (*build, *name) == ("postgres@18", "send") {
+            let area = &found["explanation"]["areas"][0];
+            assert_eq!(area["name"], "protocol, network");
+            let portal = function(&found, "PortalRun");
+            assert_eq!(portal["sides"][0]["calls"], 1.0);
+        }
+        true
+    }
+}
+
+/// Servers are another user's processes.
+fn open_to_servers(library: &Path) {
+    let folder = library.parent().unwrap();
+    std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755)).unwrap();
+}
+
+#[test]
+fn an_injected_cost_is_the_first_function() {
+    let tried = std::env::var(TRIED).map_or(FEW, |tried| tried.parse().expect("a number"));
+    let found = INJECTIONS.iter().take(tried).take_while(|one| one.is_found()).count();
+    println!("{found} of {tried} injections found");
+    assert!(found == tried || found == 0, "the emulator is there or not");
+}
