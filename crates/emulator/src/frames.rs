@@ -27,6 +27,12 @@ pub fn frames(tree: &Tree, names: &mut Names) -> Vec<Frame> {
 }
 
 fn frames_at(tree: &Tree, at: &mut dyn FnMut(u64) -> Place) -> Vec<Frame> {
+    let behind = behind_stubs(tree, at);
+    let at = &mut |address| {
+        let place = at(address);
+        let name = behind.get(&place.start).filter(|_| place.is_unnamed());
+        name.map_or(place.clone(), |name| Place { start: place.start, name: Rc::clone(name) })
+    };
     let mut frames = Frames::default();
     // Of each node: the function that was called, and its frame.
     let mut called: Vec<(Place, usize)> = Vec::with_capacity(tree.nodes.len());
@@ -53,6 +59,26 @@ fn frames_at(tree: &Tree, at: &mut dyn FnMut(u64) -> Place) -> Vec<Frame> {
         }
     }
     frames.list
+}
+
+/// Names of functions without a symbol, by where they begin: `NAME@plt` does nothing but jump to
+/// NAME. A libc's variants for a processor have no other name.
+fn behind_stubs(tree: &Tree, at: &mut dyn FnMut(u64) -> Place) -> HashMap<u64, Rc<str>> {
+    let mut behind: HashMap<u64, Rc<str>> = HashMap::new();
+    let stubs: Vec<Place> = tree.nodes.iter().map(|node| at(node.entry)).collect();
+    for block in &tree.blocks {
+        let Some(name) = stubs[block.node].stub_of() else { continue };
+        let place = at(block.start);
+        if !place.is_unnamed() || rebased(block.start, tree) != place.start {
+            continue;
+        }
+        // `memcpy` and `memmove` are one function: the first name in the alphabet, in every run.
+        let known = behind.entry(place.start).or_insert_with(|| name.into());
+        if name < &**known {
+            *known = name.into();
+        }
+    }
+    behind
 }
 
 fn rebased(address: u64, tree: &Tree) -> u64 {
@@ -125,5 +151,53 @@ mod tests {
         ];
         assert_eq!(seen, expected);
         assert_eq!(seen.iter().map(|one| one.2).sum::<u64>(), tree.instructions());
+    }
+
+    #[test]
+    fn what_only_a_stub_names_has_its_name_everywhere() {
+        let node = |parent, entry, site, calls| Node { parent, entry, site, calls };
+        let block = |node, start, instructions| Block { node, start, instructions, times: 1 };
+        // `a` calls by two stubs and by a pointer what has no symbol, and the linker by a stub.
+        let tree = Tree {
+            nodes: vec![
+                node(None, 0x100, None, 0),
+                node(Some(0), 0x200, Some(0x110), 1),
+                node(Some(0), 0x300, Some(0x120), 1),
+                node(Some(0), 0x400, Some(0x130), 1),
+                node(Some(0), 0x500, Some(0x140), 1),
+            ],
+            blocks: vec![
+                block(1, 0x200, 1),
+                block(1, 0x400, 20),
+                block(2, 0x300, 1),
+                block(2, 0x400, 30),
+                block(3, 0x400, 40),
+                block(4, 0x500, 1),
+                block(4, 0x600, 50),
+                block(4, 0x708, 60),
+            ],
+            base: 0,
+        };
+        let mut at = |address: u64| {
+            let names =
+                ["", "a", "memmove@plt", "memcpy@plt", "[libc+400]", "x@plt", "[ld-linux+600]"];
+            let name = names.get((address >> 8) as usize).copied().unwrap_or("[libc+700]");
+            Place { start: address & !0xff, name: name.into() }
+        };
+        let found = frames_at(&tree, &mut at);
+        let seen: Vec<_> = found.iter().map(|f| (&*f.name, f.instructions)).collect();
+        let expected = [
+            ("a", 0),
+            ("memmove@plt", 1),
+            ("memcpy@plt", 1),
+            ("memcpy", 40),
+            ("x@plt", 1),
+            ("memcpy", 20),
+            ("memcpy", 30),
+            ("[ld-linux+600]", 50),
+            // Not where a function begins.
+            ("[libc+700]", 60),
+        ];
+        assert_eq!(seen, expected);
     }
 }

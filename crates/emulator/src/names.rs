@@ -32,6 +32,19 @@ pub struct Place {
     pub name: Rc<str>,
 }
 
+impl Place {
+    /// Whether the function has no name and may be given one. Those of the dynamic linker may not:
+    /// stubs jump to it when their function is looked up.
+    pub(crate) fn is_unnamed(&self) -> bool {
+        self.name.starts_with('[') && !self.name.starts_with("[ld-")
+    }
+
+    /// The function that a stub jumps to.
+    pub(crate) fn stub_of(&self) -> Option<&str> {
+        self.name.strip_suffix("@plt")
+    }
+}
+
 impl Names {
     /// Of a process that lives.
     ///
