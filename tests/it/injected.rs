@@ -139,3 +139,29 @@ fn an_injected_cost_is_the_first_function() {
     println!("{found} of {tried} injections found");
     assert!(found == tried || found == 0, "the emulator is there or not");
 }
+
+/// Two configurations of one build, and the area in which the second does more.
+const SETTINGS: [(&str, &str, &str); 2] = [
+    (
+        "postgres@18",
+        "config = [\"base\", \"logged\"]\n[configs.logged]\nextends = \"base\"\n\
+         [configs.logged.settings]\nlog_min_duration_statement = \"0\"\n",
+        "timeouts, signals, logging",
+    ),
+    ("mysql@9", "config = [\"base\", \"performance-schema\"]\n", "instrumentation hooks"),
+];
+
+#[test]
+fn what_a_setting_costs_is_in_its_area() {
+    for (build, configs, area) in SETTINGS {
+        let lab = Lab::new();
+        let run = run(&lab, &format!("build = [\"{build}\"]\n{configs}"));
+        let Some(found) = explained(&lab, &[&run]) else { return };
+        check_sums(&found);
+        let first = &found["explanation"]["areas"][0];
+        println!("{build}: {first}");
+        assert_eq!(first["name"], area, "{build}");
+        let [base, changed] = [0, 1].map(|side| first["instructions"][side].as_f64().unwrap());
+        assert!(changed > base, "{base} {changed}");
+    }
+}
