@@ -42,10 +42,9 @@ fn skipped(said: &str) -> bool {
     skipped
 }
 
-/// An explanation of two variants. None where this host has no emulator.
-pub(crate) fn explained(lab: &Lab, variants: &[&str]) -> Option<serde_json::Value> {
-    let counted = ["--operations", "1000", "--format", "json"];
-    let output = lab.run(&[&["explain"], variants, &counted].concat());
+/// An explanation of a run of two variants. None where this host has no emulator.
+pub(crate) fn explained(lab: &Lab, run: &str) -> Option<serde_json::Value> {
+    let output = lab.run(&["explain", run, "--operations", "1000", "--format", "json"]);
     let said = text(&output.stderr);
     if skipped(&said) {
         return None;
@@ -82,7 +81,7 @@ pub(crate) fn function<'a>(found: &'a serde_json::Value, name: &str) -> &'a serd
 fn every_instruction_of_sqlite_has_a_function() {
     let lab = Lab::new();
     let run = run(&lab, "build = [\"sqlite\"]\nconfig = [\"rollback\", \"wal\"]\n");
-    let Some(found) = explained(&lab, &[&run]) else { return };
+    let Some(found) = explained(&lab, &run) else { return };
     check_sums(&found);
     let step = function(&found, "sqlite3VdbeExec");
     assert_eq!(step["sides"][0]["calls"], 2.0, "one for the row, one for the end");

@@ -30,8 +30,10 @@ fn frames_at(tree: &Tree, at: &mut dyn FnMut(u64) -> Place) -> Vec<Frame> {
     let behind = behind_stubs(tree, at);
     let at = &mut |address| {
         let place = at(address);
-        let name = behind.get(&place.start).filter(|_| place.is_unnamed());
-        name.map_or(place.clone(), |name| Place { start: place.start, name: Rc::clone(name) })
+        match behind.get(&place.start).filter(|_| place.is_unnamed()) {
+            Some(name) => Place { name: Rc::clone(name), ..place },
+            None => place,
+        }
     };
     let mut frames = Frames::default();
     // Of each node: the function that was called, and its frame.
@@ -114,10 +116,16 @@ mod tests {
     use super::*;
     use crate::{Block, Node};
 
+    fn node(parent: Option<usize>, entry: u64, site: Option<u64>, calls: u64) -> Node {
+        Node { parent, entry, site, calls }
+    }
+
+    fn block(node: usize, start: u64, instructions: u64, times: u64) -> Block {
+        Block { node, start, instructions, times }
+    }
+
     #[test]
     fn a_jump_to_another_function_is_a_frame_under_it() {
-        let node = |parent, entry, site, calls| Node { parent, entry, site, calls };
-        let block = |node, start, instructions, times| Block { node, start, instructions, times };
         // `a` calls `b` from two places; `b` ends with a jump to `c`, which calls `d`.
         let tree = Tree {
             nodes: vec![
@@ -155,8 +163,6 @@ mod tests {
 
     #[test]
     fn what_only_a_stub_names_has_its_name_everywhere() {
-        let node = |parent, entry, site, calls| Node { parent, entry, site, calls };
-        let block = |node, start, instructions| Block { node, start, instructions, times: 1 };
         // `a` calls by two stubs and by a pointer what has no symbol, and the linker by a stub.
         let tree = Tree {
             nodes: vec![
@@ -167,14 +173,14 @@ mod tests {
                 node(Some(0), 0x500, Some(0x140), 1),
             ],
             blocks: vec![
-                block(1, 0x200, 1),
-                block(1, 0x400, 20),
-                block(2, 0x300, 1),
-                block(2, 0x400, 30),
-                block(3, 0x400, 40),
-                block(4, 0x500, 1),
-                block(4, 0x600, 50),
-                block(4, 0x708, 60),
+                block(1, 0x200, 1, 1),
+                block(1, 0x400, 20, 1),
+                block(2, 0x300, 1, 1),
+                block(2, 0x400, 30, 1),
+                block(3, 0x400, 40, 1),
+                block(4, 0x500, 1, 1),
+                block(4, 0x600, 50, 1),
+                block(4, 0x708, 60, 1),
             ],
             base: 0,
         };
