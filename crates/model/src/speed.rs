@@ -13,8 +13,9 @@ pub const OTHER_SPEED: &str = "the processor was slower or faster than usual";
 
 /// In less CPU time of the load engine than this, single events count too much [ns].
 const LEAST_NS: f64 = 5e6;
-/// Slices from which the usual speed is known, at least.
-const FEWEST: usize = 5;
+/// Slices from which the usual speed is known, at least: of three, the median is one that another
+/// one confirms or that lies between them. A run of four blocks of one round has four.
+const FEWEST: usize = 3;
 /// A smaller change of speed is not worth a slice, as a logarithm: 5 %.
 const LEAST_CHANGE: f64 = 0.049;
 /// Standard deviations within which speeds are usual, where they vary more.
@@ -95,7 +96,9 @@ mod tests {
 
     #[test]
     fn what_is_usual_follows_the_spread() {
-        assert_eq!(Usual::of(&[10.0, 10.1, 9.9, 10.0]), None);
+        assert_eq!(Usual::of(&[10.0, 10.1]), None);
+        let few = Usual::of(&[10.0, 13.2, 10.1]).unwrap();
+        assert!(few.is_other(13.2) && !few.is_other(10.0));
         let calm = Usual::of(&[10.0, 10.1, 9.9, 10.0, 10.2, 14.4]).unwrap();
         assert!(calm.is_other(14.4) && calm.is_other(9.1) && !calm.is_other(10.4));
         let varied = Usual::of(&[10.0, 12.0, 8.0, 9.0, 11.0, 14.4]).unwrap();
