@@ -26,8 +26,6 @@ mod known;
 mod launch;
 mod leftovers;
 mod manifest;
-mod mysql_family;
-mod mysql_layout;
 mod neighbors;
 mod own_settings;
 mod package;

@@ -135,7 +135,9 @@ mod tests {
         command.args(&words[1..]).envs(subject.build.environment.iter().cloned());
         let child = command.spawn().unwrap();
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
-        let is_up = || of_process(child.id(), "comm").is_ok_and(|name| name.trim() == "sleep");
+        let told = |file: &str| of_process(child.id(), file).unwrap_or_default();
+        // A new program has its name before it has its environment.
+        let is_up = || told("comm").trim() == "sleep" && !told("environ").is_empty();
         while !is_up() && std::time::Instant::now() < deadline {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }

@@ -15,6 +15,7 @@ use std::{path::Path, time::Duration};
 
 mod mariadb;
 mod mysql;
+mod mysql_family;
 mod postgres;
 mod sqlite;
 

@@ -1,28 +1,18 @@
 //! MySQL.
 
-use super::Dbms;
+use super::mysql_family::{COMPACT_LEVEL_0, FLUSH_MEMTABLES, Member};
 use crate::{
-    Access, Debt, Explained, Maintenance, PlanRows, Question, Rendered, Result, Size, archive,
-    explain,
-    installed::Program,
+    Explained, Maintenance, Question, Result, archive, explain,
     known::Wanted,
-    mysql_family, mysql_layout,
     package::{Moves, Package, Release},
-    setup::{Setup, Step},
 };
 use fs_err as fs;
-use model::{
-    drive::{Endpoint, Target},
-    subject::Config,
-};
 use std::path::Path;
 
 /// The product.
 pub(super) struct Mysql;
 
-const PROGRAMS: &[&str] = &["mysqld"];
-
-impl Dbms for Mysql {
+impl Member for Mysql {
     fn name(&self) -> &'static str {
         "mysql"
     }
@@ -31,41 +21,16 @@ impl Dbms for Mysql {
         "MySQL with InnoDB, and its forks with MyRocks by `basedir`"
     }
 
-    fn protocol(&self) -> &'static str {
-        "mysql"
-    }
-
-    fn settings_sql(&self) -> &'static str {
-        mysql_family::SETTINGS_SQL
-    }
-
-    fn build_sql(&self) -> &'static str {
-        mysql_family::BUILD_SQL
+    fn programs(&self) -> &'static [&'static str] {
+        &["mysqld"]
     }
 
     fn plan_questions(&self, statement: &Explained<'_>) -> Vec<Question> {
         explain::mysql_questions(statement)
     }
 
-    fn plan_access(&self, answer: &PlanRows) -> Vec<Access> {
-        explain::mysql_access(answer)
-    }
-
-    fn size(&self, config: &Config, version: &str) -> Size {
-        mysql_family::size(config, version)
-    }
-
-    fn debts(&self, config: &Config) -> Vec<Debt> {
-        mysql_family::debts(config)
-    }
-
-    fn settle_sql(&self, config: &Config, _version: &str) -> Vec<Maintenance> {
-        let rocksdb = [mysql_family::FLUSH_MEMTABLES, mysql_family::COMPACT_LEVEL_0];
-        mysql_family::settle_sql(config, &rocksdb)
-    }
-
-    fn unsettle_sql(&self, config: &Config) -> Vec<Maintenance> {
-        mysql_family::unsettle_sql(config)
+    fn settle_rocksdb(&self) -> &'static [Maintenance] {
+        &[FLUSH_MEMTABLES, COMPACT_LEVEL_0]
     }
 
     fn releases(&self) -> Vec<Release> {
@@ -84,49 +49,12 @@ impl Dbms for Mysql {
         ]
     }
 
-    fn arrange(&self, folder: &Path) -> Result<()> {
-        unnest_jars(folder)?;
-        mysql_layout::arrange(folder, PROGRAMS)
-    }
-
-    fn program(&self, basedir: &Path) -> Result<Program> {
-        mysql_layout::program(self.name(), basedir, PROGRAMS)
+    fn unpack(&self, folder: &Path) -> Result<()> {
+        unnest_jars(folder)
     }
 
     fn recognises(&self, version_text: &str) -> bool {
         version_text.contains("mysqld") && !version_text.contains("MariaDB")
-    }
-
-    fn initialise(&self, setup: &Setup<'_>) -> Result<Vec<Step>> {
-        mysql_family::initialise(setup)
-    }
-
-    fn render(&self, setup: &Setup<'_>) -> Result<Rendered> {
-        Ok(mysql_family::render(setup))
-    }
-
-    fn own_settings(&self) -> &'static [&'static str] {
-        mysql_family::OWN_SETTINGS
-    }
-
-    fn arguments(&self, setup: &Setup<'_>) -> Vec<String> {
-        mysql_family::arguments(setup)
-    }
-
-    fn endpoint(&self, setup: &Setup<'_>) -> Endpoint {
-        mysql_family::endpoint(setup)
-    }
-
-    fn target(&self, endpoint: Endpoint) -> Target {
-        mysql_family::target(self.protocol(), endpoint)
-    }
-
-    fn ignored(&self, setup: &Setup<'_>, log: &str) -> Vec<String> {
-        mysql_family::ignored(setup, log)
-    }
-
-    fn unknown_setting(&self, log: &str) -> Option<String> {
-        mysql_family::unknown_setting(log)
     }
 }
 

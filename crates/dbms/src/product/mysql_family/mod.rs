@@ -1,24 +1,27 @@
 //! What MySQL and MariaDB have in common: configuration, data folder, debts of InnoDB and MyRocks.
 
+use super::Dbms;
 use crate::{
-    Debt, Installed, Maintenance, Rendered, Result, Size, folder,
-    mysql_layout::Layout,
+    Access, Debt, Explained, Installed, Maintenance, PlanRows, Question, Rendered, Result, Size,
+    explain, folder,
+    installed::Program,
+    package::Release,
     setup::{Setup, Step},
     version::{numbers, setting_value},
 };
 use fs_err as fs;
+use layout::Layout;
 use model::{
     drive::{Endpoint, Target},
-    subject::Config,
+    subject::{Config, Setting},
 };
-use std::{borrow::Cow, path::Path};
+use std::{borrow::Cow, path::Path, time::Duration};
+
+mod layout;
 
 /// Database in which the tables are made.
-pub(crate) const DATABASE: &str = "dbdyno";
+const DATABASE: &str = "dbdyno";
 const USER: &str = "root";
-
-pub(crate) const SETTINGS_SQL: &str = "SHOW GLOBAL VARIABLES";
-pub(crate) const BUILD_SQL: &str = "SHOW GLOBAL VARIABLES LIKE 'version%'";
 
 /// Where InnoDB keeps its tables, one file for each. What `information_schema` tells of them is an
 /// estimate that a new index does not change until a table is analyzed.
@@ -29,7 +32,7 @@ const INNODB_SHARED_FILES: &[&str] = &[DATABASE, "ibdata1"];
 const ROCKSDB_FILES: &[&str] = &[".rocksdb", "#rocksdb"];
 
 /// Where data lie, and who can enter.
-pub(crate) const OWN_SETTINGS: &[&str] = &[
+const OWN_SETTINGS: &[&str] = &[
     "datadir",
     "innodb_data_home_dir",
     "innodb_log_group_home_dir",
@@ -103,11 +106,11 @@ const INNODB_UNSETTLE: &[Maintenance] = &[
 ];
 
 /// How MyRocks writes what it has in memory.
-pub(crate) const FLUSH_MEMTABLES: Maintenance =
+pub(super) const FLUSH_MEMTABLES: Maintenance =
     Maintenance::wanted("SET GLOBAL rocksdb_force_flush_memtable_now = 1");
 
 /// How it compacts level 0, where it can do so alone.
-pub(crate) const COMPACT_LEVEL_0: Maintenance =
+pub(super) const COMPACT_LEVEL_0: Maintenance =
     Maintenance::wanted("SET GLOBAL rocksdb_compact_lzero_now = 1");
 
 const ANALYZE: Maintenance = Maintenance::required("ANALYZE TABLE {table}");
@@ -127,35 +130,164 @@ fn has_engine(config: &Config, name: &str) -> bool {
     config.engine.as_deref().unwrap_or("innodb").eq_ignore_ascii_case(name)
 }
 
-/// The tables' files, as published; MyRocks has its log among them.
-pub(crate) fn size(config: &Config, version: &str) -> Size {
-    let setting = config.settings.iter().rev().find(|s| s.name == "innodb_file_per_table");
-    let by_default = numbers(version) < vec![5, 6];
-    let shared = setting.map_or(by_default, |setting| {
-        ["0", "OFF"].contains(&setting.value.to_uppercase().as_str())
-    });
-    Size::Files(match (has_engine(config, "rocksdb"), shared) {
-        (true, _) => ROCKSDB_FILES,
-        (false, true) => INNODB_SHARED_FILES,
-        (false, false) => INNODB_FILES,
-    })
-}
+/// What tells the members of the family apart; see [`Dbms`] for the methods that it has too.
+pub(super) trait Member: Sync {
+    fn name(&self) -> &'static str;
 
-pub(crate) fn debts(config: &Config) -> Vec<Debt> {
-    if has_engine(config, "rocksdb") { ROCKSDB_DEBTS } else { INNODB_DEBTS }.to_vec()
-}
+    fn help(&self) -> &'static str;
 
-/// Statements that make a server pay; `rocksdb` are those of its MyRocks.
-pub(crate) fn settle_sql(config: &Config, rocksdb: &[Maintenance]) -> Vec<Maintenance> {
-    match has_engine(config, "rocksdb") {
-        true => [&[ANALYZE], rocksdb].concat(),
-        // Pages are cleaned while tables are analyzed.
-        false => [INNODB_SETTLE, &[ANALYZE]].concat(),
+    /// Names of the server's program, the preferred one first.
+    fn programs(&self) -> &'static [&'static str];
+
+    fn plan_questions(&self, statement: &Explained<'_>) -> Vec<Question>;
+
+    /// What makes MyRocks pay its debts.
+    fn settle_rocksdb(&self) -> &'static [Maintenance];
+
+    fn limit_sql(&self, _version: &str, _limit: Option<Duration>) -> Option<String> {
+        None
     }
+
+    fn settings_under_emulation(&self, _: &Config) -> Vec<Setting> {
+        Vec::new()
+    }
+
+    fn releases(&self) -> Vec<Release>;
+
+    /// Unpacks what a package holds packed.
+    fn unpack(&self, _folder: &Path) -> Result<()> {
+        Ok(())
+    }
+
+    fn recognises(&self, version_text: &str) -> bool;
 }
 
-pub(crate) fn unsettle_sql(config: &Config) -> Vec<Maintenance> {
-    if has_engine(config, "rocksdb") { &[] } else { INNODB_UNSETTLE }.to_vec()
+impl<M: Member> Dbms for M {
+    fn name(&self) -> &'static str {
+        Member::name(self)
+    }
+
+    fn help(&self) -> &'static str {
+        Member::help(self)
+    }
+
+    fn protocol(&self) -> &'static str {
+        "mysql"
+    }
+
+    fn settings_sql(&self) -> &'static str {
+        "SHOW GLOBAL VARIABLES"
+    }
+
+    fn build_sql(&self) -> &'static str {
+        "SHOW GLOBAL VARIABLES LIKE 'version%'"
+    }
+
+    fn plan_questions(&self, statement: &Explained<'_>) -> Vec<Question> {
+        Member::plan_questions(self, statement)
+    }
+
+    fn plan_access(&self, answer: &PlanRows) -> Vec<Access> {
+        explain::mysql_access(answer)
+    }
+
+    // As published; MyRocks has its log among them.
+    fn size(&self, config: &Config, version: &str) -> Size {
+        let setting = config.settings.iter().rev().find(|s| s.name == "innodb_file_per_table");
+        let by_default = numbers(version) < vec![5, 6];
+        let shared = setting.map_or(by_default, |setting| {
+            ["0", "OFF"].contains(&setting.value.to_uppercase().as_str())
+        });
+        Size::Files(match (has_engine(config, "rocksdb"), shared) {
+            (true, _) => ROCKSDB_FILES,
+            (false, true) => INNODB_SHARED_FILES,
+            (false, false) => INNODB_FILES,
+        })
+    }
+
+    fn debts(&self, config: &Config) -> Vec<Debt> {
+        if has_engine(config, "rocksdb") { ROCKSDB_DEBTS } else { INNODB_DEBTS }.to_vec()
+    }
+
+    fn settle_sql(&self, config: &Config, _version: &str) -> Vec<Maintenance> {
+        match has_engine(config, "rocksdb") {
+            true => [&[ANALYZE], self.settle_rocksdb()].concat(),
+            // Pages are cleaned while tables are analyzed.
+            false => [INNODB_SETTLE, &[ANALYZE]].concat(),
+        }
+    }
+
+    fn unsettle_sql(&self, config: &Config) -> Vec<Maintenance> {
+        if has_engine(config, "rocksdb") { &[] } else { INNODB_UNSETTLE }.to_vec()
+    }
+
+    fn limit_sql(&self, version: &str, limit: Option<Duration>) -> Option<String> {
+        Member::limit_sql(self, version, limit)
+    }
+
+    fn settings_under_emulation(&self, config: &Config) -> Vec<Setting> {
+        Member::settings_under_emulation(self, config)
+    }
+
+    fn releases(&self) -> Vec<Release> {
+        Member::releases(self)
+    }
+
+    fn arrange(&self, folder: &Path) -> Result<()> {
+        self.unpack(folder)?;
+        layout::arrange(folder, self.programs())
+    }
+
+    fn program(&self, basedir: &Path) -> Result<Program> {
+        layout::program(Member::name(self), basedir, self.programs())
+    }
+
+    fn recognises(&self, version_text: &str) -> bool {
+        Member::recognises(self, version_text)
+    }
+
+    fn initialise(&self, setup: &Setup<'_>) -> Result<Vec<Step>> {
+        initialise(setup)
+    }
+
+    fn render(&self, setup: &Setup<'_>) -> Result<Rendered> {
+        Ok(render(setup))
+    }
+
+    fn own_settings(&self) -> &'static [&'static str] {
+        OWN_SETTINGS
+    }
+
+    fn arguments(&self, setup: &Setup<'_>) -> Vec<String> {
+        arguments(setup)
+    }
+
+    fn endpoint(&self, setup: &Setup<'_>) -> Endpoint {
+        match setup.port {
+            None => Endpoint::Socket(setup.sockets.join("s")),
+            Some(port) => Endpoint::Port(port),
+        }
+    }
+
+    fn target(&self, endpoint: Endpoint) -> Target {
+        Target {
+            protocol: self.protocol().to_owned(),
+            endpoint,
+            user: USER.to_owned(),
+            password: model::secret::Secret::default(),
+            database: DATABASE.to_owned(),
+            library: None,
+            initial_sql: Vec::new(),
+        }
+    }
+
+    fn ignored(&self, setup: &Setup<'_>, log: &str) -> Vec<String> {
+        ignored(setup, log)
+    }
+
+    fn unknown_setting(&self, log: &str) -> Option<String> {
+        unknown_setting(log)
+    }
 }
 
 /// A value as option files have it: in quotes where a part of it would be a comment or lost, unless
@@ -171,7 +303,7 @@ fn written(value: &str) -> Cow<'_, str> {
 }
 
 /// The settings that no server starts without, then those of the configuration.
-pub(crate) fn render(setup: &Setup<'_>) -> Rendered {
+fn render(setup: &Setup<'_>) -> Rendered {
     let launch = &setup.launch;
     let layout = Layout::of(&launch.installed.basedir);
     let mut text = "[mysqld]\n".to_owned();
@@ -216,7 +348,7 @@ pub(crate) fn render(setup: &Setup<'_>) -> Rendered {
 }
 
 /// Optional settings of the configuration that the log calls unknown.
-pub(crate) fn ignored(setup: &Setup<'_>, log: &str) -> Vec<String> {
+fn ignored(setup: &Setup<'_>, log: &str) -> Vec<String> {
     let unknown: Vec<String> = unknown(log)
         .filter_map(|name| Some(plain(name).strip_prefix("loose_")?.to_owned()))
         .collect();
@@ -228,7 +360,7 @@ pub(crate) fn ignored(setup: &Setup<'_>, log: &str) -> Vec<String> {
 }
 
 /// The setting that the log calls unknown, and that was not optional.
-pub(crate) fn unknown_setting(log: &str) -> Option<String> {
+fn unknown_setting(log: &str) -> Option<String> {
     unknown(log).map(plain).find(|name| !name.starts_with("loose_"))
 }
 
@@ -245,27 +377,8 @@ fn unknown(log: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-pub(crate) fn arguments(setup: &Setup<'_>) -> Vec<String> {
+fn arguments(setup: &Setup<'_>) -> Vec<String> {
     vec![format!("--defaults-file={}", setup.config_file.display())]
-}
-
-pub(crate) fn endpoint(setup: &Setup<'_>) -> Endpoint {
-    match setup.port {
-        None => Endpoint::Socket(setup.sockets.join("s")),
-        Some(port) => Endpoint::Port(port),
-    }
-}
-
-pub(crate) fn target(protocol: &str, endpoint: Endpoint) -> Target {
-    Target {
-        protocol: protocol.to_owned(),
-        endpoint,
-        user: USER.to_owned(),
-        password: model::secret::Secret::default(),
-        database: DATABASE.to_owned(),
-        library: None,
-        initial_sql: Vec::new(),
-    }
 }
 
 /// MySQL from 5.7 on makes its own data folder; before, and always MariaDB, scripts of the build
@@ -275,7 +388,7 @@ fn initialises_itself(setup: &Setup<'_>) -> bool {
     installed.server == "mysql" && numbers(&installed.version) >= vec![5, 7]
 }
 
-pub(crate) fn initialise(setup: &Setup<'_>) -> Result<Vec<Step>> {
+fn initialise(setup: &Setup<'_>) -> Result<Vec<Step>> {
     let launch = &setup.launch;
     let layout = Layout::of(&launch.installed.basedir);
     let mut words = launch.installed.program().command();

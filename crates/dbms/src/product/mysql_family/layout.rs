@@ -21,19 +21,19 @@ const TEMPLATE: &str = "template";
 
 /// The parts of a build.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Layout {
+pub(super) struct Layout {
     /// What the server calls its base folder.
-    pub(crate) base: PathBuf,
+    pub(super) base: PathBuf,
     /// Folder of messages, character sets and scripts.
-    pub(crate) share: Option<PathBuf>,
+    pub(super) share: Option<PathBuf>,
     /// Folder of plugins.
-    pub(crate) plugins: Option<PathBuf>,
+    pub(super) plugins: Option<PathBuf>,
     /// Ready data folder.
-    pub(crate) template: Option<PathBuf>,
+    pub(super) template: Option<PathBuf>,
 }
 
 impl Layout {
-    pub(crate) fn of(basedir: &Path) -> Self {
+    pub(super) fn of(basedir: &Path) -> Self {
         let first = |folders: &[&str], inside: &str| {
             folders.iter().map(|f| basedir.join(f)).find(|path| path.join(inside).exists())
         };
@@ -48,7 +48,7 @@ impl Layout {
 }
 
 /// Finds one of the programs, its loader and its libraries.
-pub(crate) fn program(server: &str, basedir: &Path, names: &[&str]) -> Result<Program> {
+pub(super) fn program(server: &str, basedir: &Path, names: &[&str]) -> Result<Program> {
     let candidates = names
         .iter()
         .flat_map(|name| PROGRAM_FOLDERS.iter().map(move |folder| basedir.join(folder).join(name)));
@@ -110,7 +110,7 @@ fn loader(basedir: &Path) -> Result<Vec<String>> {
 
 /// Turns what registries and makers pack into a base folder: the folder that holds the program
 /// moves up.
-pub(crate) fn arrange(folder: &Path, names: &[&str]) -> Result<()> {
+pub(super) fn arrange(folder: &Path, names: &[&str]) -> Result<()> {
     if is_unpacked_package(folder) {
         return Ok(());
     }
