@@ -12,7 +12,7 @@ use crate::{
     Error,
     ledger::Activity,
     run::{Counts, Run},
-    server::{Instance, OwnServer, Wrapper},
+    server::{Foreground, Instance, OwnServer, Wrapper},
     warm_up::warm_up,
 };
 use emulator::{Calls, Counters, Emulator, Snapshot, Thread};
@@ -52,11 +52,14 @@ const SYSTEM_CALLS: &str = "emulated_system_calls";
 const SERVER: &str = "server";
 const DRIVER: &str = "driver";
 
+/// The system call by which servers receive requests that are not encrypted: `recvfrom` of x86-64.
+const RECEIVE: u16 = 45;
+
 struct Open {
     /// None for embedded engines.
     server: Option<Counters>,
     driver: Counters,
-    foreground: Vec<u32>,
+    foreground: Foreground,
     driving: Vec<u32>,
     before: Both,
 }
@@ -95,7 +98,7 @@ impl Instrument for Emulation {
             let seed = seed.wrapping_add(operations);
             instance.driver.stretch(StretchEnd::Operations(operations), seed)?;
             let done = open.read()?.server.since(&open.before.server);
-            Ok(instructions_of(&done, &open.foreground))
+            Ok(instructions_of(&done, &open.foreground.tasks))
         };
         Ok(warm_up(enough, WARM_UP, &mut batch)?.warm_up.operations)
     }
@@ -245,7 +248,7 @@ impl Open {
         Ok(Self {
             server,
             driver: Counters::open(&folder.join(DRIVER))?,
-            foreground: instance.foreground.tasks.clone(),
+            foreground: instance.foreground.clone(),
             driving: instance.connections.iter().map(|one| one.driver_task).collect(),
             before: Both::default(),
         })
@@ -268,46 +271,66 @@ impl Opened for Open {
 
     fn end(&mut self, work: &StretchReport, found: &mut Findings) -> Result<(), Error> {
         if let Err(reason) = work_done(work) {
-            found.nothing = Some(reason);
+            found.missing = Some(reason);
             return Ok(());
         }
         let now = self.read()?;
         let (server, driver) =
             (now.server.since(&self.before.server), now.driver.since(&self.before.driver));
         let operations = work.succeeded;
-        if !self.foreground.is_empty() {
-            let serves = |thread: &&Thread| self.foreground.contains(&thread.task);
+        let serving = self.serving(&server, operations);
+        if !serving.is_empty() {
+            let serves = |thread: &&Thread| serving.contains(&thread.task);
             found.readings.extend(readings(Scope::Foreground, &server, operations, serves));
-            let others = |thread: &&Thread| !self.foreground.contains(&thread.task);
+            let others = |thread: &&Thread| !serving.contains(&thread.task);
             found.readings.extend(readings(Scope::Background, &server, operations, others));
+        } else if self.server.is_some() {
+            found.missing = Some(format!("serving tasks are {}", self.foreground.how));
         }
         let drives = |thread: &&Thread| self.driving.contains(&thread.task);
         found.readings.extend(readings(Scope::Client, &driver, operations, drives));
         if self.server.is_some() {
-            found.artefacts.push(self.table(&server, operations)?);
+            found.artefacts.push(table(&server, &serving, operations)?);
         }
         Ok(())
     }
 }
 
 impl Open {
-    /// All threads of the server that worked, with their instructions and system calls.
-    fn table(&self, server: &Snapshot, operations: u64) -> Result<Artefact, Error> {
-        let threads = server.threads.iter().map(|thread| {
-            json!({
-                "name": thread.name,
-                "task": thread.task,
-                "serves": self.foreground.contains(&thread.task),
-                "user_instructions": thread.instructions,
-                "system_calls": thread.calls,
-            })
-        });
-        let threads: Vec<_> = threads.collect();
-        let table = json!({ "operations": operations, "threads": threads });
-        let bytes = serde_json::to_vec_pretty(&table)
-            .map_err(|error| Error::Driver(format!("counts have no JSON form: {error}")))?;
-        Ok(Artefact { name: "emulated-threads.json".to_owned(), bytes })
+    /// The tasks that serve the connections. Where they did not stand out by their CPU time, as
+    /// beside a busy background, those that received about every request.
+    fn serving(&self, server: &Snapshot, operations: u64) -> Vec<u32> {
+        let connections = self.driving.len();
+        if !self.foreground.tasks.is_empty() || connections == 0 {
+            return self.foreground.tasks.clone();
+        }
+        let requests = operations.div_ceil(2 * connections as u64);
+        let receives = |thread: &&Thread| {
+            thread.calls.iter().any(|(call, count)| *call == RECEIVE && *count >= requests)
+        };
+        let found: Vec<u32> =
+            server.threads.iter().filter(receives).map(|thread| thread.task).collect();
+        // More or fewer would be threads of a pool.
+        if found.len() == connections { found } else { Vec::new() }
     }
+}
+
+/// All threads of the server that worked, with their instructions and system calls.
+fn table(server: &Snapshot, serving: &[u32], operations: u64) -> Result<Artefact, Error> {
+    let threads = server.threads.iter().map(|thread| {
+        json!({
+            "name": thread.name,
+            "task": thread.task,
+            "serves": serving.contains(&thread.task),
+            "user_instructions": thread.instructions,
+            "system_calls": thread.calls,
+        })
+    });
+    let threads: Vec<_> = threads.collect();
+    let table = json!({ "operations": operations, "threads": threads });
+    let bytes = serde_json::to_vec_pretty(&table)
+        .map_err(|error| Error::Driver(format!("counts have no JSON form: {error}")))?;
+    Ok(Artefact { name: "emulated-threads.json".to_owned(), bytes })
 }
 
 /// Sums over the threads of a scope.
@@ -383,22 +406,35 @@ mod tests {
 
     #[test]
     fn the_table_tells_every_thread() {
-        let folder = tempfile::tempdir().unwrap();
-        let driver = Counters::create(folder.path()).unwrap();
-        let open = Open {
-            server: None,
-            driver,
-            foreground: vec![5],
-            driving: Vec::new(),
-            before: Both::default(),
-        };
         let counts =
             Snapshot { threads: vec![thread(5, 70, &[(1, 2)]), thread(6, 9, &[])], lost: 0 };
-        let table = open.table(&counts, 10).unwrap();
+        let table = table(&counts, &[5], 10).unwrap();
         let read: serde_json::Value = serde_json::from_slice(&table.bytes).unwrap();
         assert_eq!(read["operations"], 10);
         assert_eq!(read["threads"][0]["system_calls"], json!([[1, 2]]));
         assert_eq!(read["threads"][0]["serves"], true);
         assert_eq!(read["threads"][1]["user_instructions"], 9);
+    }
+
+    #[test]
+    fn a_task_that_did_not_stand_out_is_known_by_the_requests_that_it_received() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut open = Open {
+            server: None,
+            driver: Counters::create(folder.path()).unwrap(),
+            foreground: Foreground::default(),
+            driving: vec![1],
+            before: Both::default(),
+        };
+        let background = thread(6, 900, &[(202, 5_000), (RECEIVE, 2)]);
+        let one = thread(7, 800, &[(44, 1_000), (RECEIVE, 2_000)]);
+        let other = thread(8, 800, &[(RECEIVE, 500)]);
+        let of = |threads: &[Thread]| Snapshot { threads: threads.to_vec(), lost: 0 };
+        let counts = of(&[background.clone(), one.clone()]);
+        assert_eq!(open.serving(&counts, 1_000), [7]);
+        assert_eq!(open.serving(&of(&[background]), 1_000), [0; 0]);
+        assert_eq!(open.serving(&of(&[one, other]), 1_000), [0; 0], "a pool");
+        open.foreground.tasks = vec![6];
+        assert_eq!(open.serving(&counts, 1_000), [6], "it stood out");
     }
 }

@@ -127,8 +127,8 @@ pub(crate) struct Findings {
     pub(crate) series: Vec<SeriesRow>,
     pub(crate) marks: Vec<String>,
     pub(crate) artefacts: Vec<Artefact>,
-    /// Why an instrument found nothing.
-    pub(crate) nothing: Option<String>,
+    /// What an instrument did not find, and why.
+    pub(crate) missing: Option<String>,
 }
 
 /// A file for the record of a trial.

@@ -66,7 +66,7 @@ impl Instrument for Stepper {
         let report = instance.driver.stretch(StretchEnd::Operations(1), sought.seed)?;
         let mut found = Findings::default();
         open.end(&report, &mut found)?;
-        if let Some(reason) = found.nothing {
+        if let Some(reason) = found.missing {
             return Ok(Err(reason));
         }
         let steps = found.readings.iter().filter(|one| one.counter == STEPPED_INSTRUCTIONS);
@@ -99,7 +99,7 @@ impl Opened for Open {
         let counts = match stepper.stop() {
             Err(probe::Error::StepsTooMany { .. }) => Vec::new(),
             Err(strayed @ probe::Error::Strayed { .. }) => {
-                found.nothing = Some(strayed.to_string());
+                found.missing = Some(strayed.to_string());
                 return Ok(());
             }
             other => other?,
@@ -107,7 +107,7 @@ impl Opened for Open {
         let operations = match done(work) {
             Ok(done) => done,
             Err(reason) => {
-                found.nothing = Some(reason);
+                found.missing = Some(reason);
                 return Ok(());
             }
         };

@@ -14,4 +14,5 @@ pub(crate) mod thaw;
 pub(crate) use calm::Patience;
 pub use driver::Driver;
 pub(crate) use driver::{OwnServer, Wrapper, unexpected};
+pub(crate) use foreground::Foreground;
 pub(crate) use instance::{Instance, Waiting, initialise};

@@ -133,15 +133,17 @@ fn observe(
             .thawed(|instance| observe_on(instance, used.instrument, stretch, operations)),
     });
     let found = found.or_else(|error| {
-        let nothing = Some(without_copy(trial, used, error)?);
-        Ok(Findings { nothing, ..Findings::default() })
+        let missing = Some(without_copy(trial, used, error)?);
+        Ok(Findings { missing, ..Findings::default() })
     });
     match trial.keep_apart(found)? {
         None => Ok(()),
-        Some(Findings { nothing: Some(reason), .. }) => {
-            not_counted(run, trial, phase, used, &reason)
+        Some(mut found) => {
+            if let Some(reason) = found.missing.take() {
+                not_counted(run, trial, phase, used, &reason)?;
+            }
+            trial.keep_for_phase(found)
         }
-        Some(found) => trial.keep_for_phase(found),
     }
 }
 
@@ -267,7 +269,7 @@ fn without_copy(trial: &mut Trial, used: Intruder, error: Error) -> Result<Strin
     Ok(error.to_string())
 }
 
-/// Says and notes in the record that an instrument found nothing of a phase, and why.
+/// Says and notes in the record that an instrument did not find all of a phase, and why.
 fn not_counted(
     run: &Run<'_>,
     trial: &mut Trial,
