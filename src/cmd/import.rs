@@ -28,6 +28,9 @@ pub(super) const VERB: Verb = Verb {
 /// Warnings that are shown.
 const SHOWN: usize = 20;
 
+/// Files of no known format that are all named, at most.
+const NAMED: usize = 3;
+
 /// Warnings that the record of an archive keeps.
 const KEPT: usize = 1000;
 
@@ -141,8 +144,14 @@ fn talk_of(imported: &Imported) {
     talk::say(&format!("{}: {}", counted(imported.files, "file"), taken.join(", ")));
     let notes = format!("/{}", plan::NOTES);
     let unknown: Vec<_> = imported.unknown.iter().filter(|file| !file.ends_with(&notes)).collect();
-    if let Some(first) = unknown.first() {
+    if !unknown.is_empty() {
+        let (which, most) = match unknown.len() <= NAMED {
+            true => (": ", NAMED),
+            false => (", such as ", 1),
+        };
+        let named = unknown.iter().take(most).map(|file| format!("`{file}`"));
+        let named: Vec<String> = named.collect();
         let unknown = counted(unknown.len(), "file");
-        talk::say(&format!("{unknown} of no known format, such as `{first}`"));
+        talk::say(&format!("{unknown} of no known format{which}{}", named.join(", ")));
     }
 }

@@ -238,7 +238,8 @@ fn blocks_to_decide(comparison: &Comparison) -> Option<String> {
     let rates = counted(needs.len(), "rate");
     let Some((least_blocks, blocks)) = least else {
         let most = analysis::MOST_BLOCKS;
-        return Some(format!("{rates} undecided; even {most} blocks may not decide them."));
+        let them = if needs.len() == 1 { "it" } else { "them" };
+        return Some(format!("{rates} undecided; even {most} blocks may not decide {them}."));
     };
     let them = match (needs.len(), most) {
         (1, _) => "it".to_owned(),
