@@ -13,8 +13,8 @@ pub const OTHER_SPEED: &str = "the processor was slower or faster than usual";
 
 /// In less CPU time of the load engine than this, single events count too much [ns].
 const LEAST_NS: f64 = 5e6;
-/// Slices from which the usual speed is known, at least: of three, the median is one that another
-/// one confirms or that lies between them. A run of four blocks of one round has four.
+/// Slices from which the usual speed is known, at least: two do not show which of them is unusual,
+/// and a run of four blocks of one round has no more than four.
 const FEWEST: usize = 3;
 /// A smaller change of speed is not worth a slice, as a logarithm: 5 %.
 const LEAST_CHANGE: f64 = 0.049;

@@ -98,7 +98,7 @@ impl Instrument for Emulation {
             let seed = seed.wrapping_add(operations);
             instance.driver.stretch(StretchEnd::Operations(operations), seed)?;
             let done = open.read()?.server.since(&open.before.server);
-            Ok(instructions_of(&done, &open.foreground.tasks))
+            Ok(instructions_of(&done, &open.serving(&done, operations)))
         };
         Ok(warm_up(enough, WARM_UP, &mut batch)?.warm_up.operations)
     }

@@ -141,7 +141,7 @@ pub(super) trait Member: Sync {
 
     fn plan_questions(&self, statement: &Explained<'_>) -> Vec<Question>;
 
-    /// What makes MyRocks pay its debts.
+    /// Statements that make MyRocks flush and compact what it has postponed.
     fn settle_rocksdb(&self) -> &'static [Maintenance];
 
     fn limit_sql(&self, _version: &str, _limit: Option<Duration>) -> Option<String> {
