@@ -23,8 +23,8 @@ pub(crate) const DEFAULT_RESULTS: &str = "dbdyno-results";
 // No doc comments on groups of options: clap would show them as the command's description.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct RunArgs {
-    /// Take this run instead of the latest of each experiment: its identifier or the start of it,
-    /// as `dbdyno list runs` shows it
+    /// Take this run instead of the latest finished one of each experiment: its identifier or the
+    /// start of it, as `dbdyno list runs` shows it
     #[arg(value_name = "RUN", conflicts_with = "all")]
     pub(crate) run: Option<String>,
     /// Include all runs in the folder, not only the latest of each experiment

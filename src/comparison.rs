@@ -5,7 +5,7 @@ use crate::{
     details,
     noise::{self, BankChoice},
     pooled::{self, Pool},
-    two_runs,
+    resumption, two_runs,
 };
 use analysis::{Comparison, Design, Input, Observations};
 use anyhow::Context;
@@ -103,6 +103,9 @@ pub(crate) fn report(
         let mut compared = compare(results, &pool.runs, request)?;
         let is_told = pool.apart.is_some();
         compared.comparison.warnings.extend(pool.apart);
+        for run in pool.runs.iter().map(|slices| run_of(slices)) {
+            compared.comparison.warnings.extend(resumption::warning(results, selection, run)?);
+        }
         all_details.push(match detailed {
             true => compared.with_more(details::of(results, slices)?, request)?,
             false => details::origin(results, slices)?,

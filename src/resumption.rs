@@ -1,10 +1,10 @@
 //! What is said where a run was interrupted, or cannot be continued.
 
 use crate::shell;
-use model::{experiment::Design, plan::Plan};
+use model::{experiment::Design, number::counted, plan::Plan};
 use serde_json::Value;
 use std::{collections::BTreeSet, path::Path};
-use store::{Results, RunInfo, StoredTrial};
+use store::{Results, RunInfo, Selection, StoredTrial};
 
 /// An error of a run with what helps: the command that continues it, or in what an unfinished run
 /// differs from the one that was asked for.
@@ -44,6 +44,35 @@ fn interrupted(plan: &Plan, results: &Path) -> String {
 pub(crate) fn complete_blocks(trials: &[StoredTrial], plan: &Plan) -> usize {
     let of = |block| trials.iter().filter(|t| t.complete && t.header.block == block).count();
     plan.blocks.iter().filter(|block| of(block.index) == plan.subjects.len()).count()
+}
+
+/// What readers of a run's values must know: that it is unfinished, or that an unfinished one is
+/// newer, where the latest was meant. One sentence; none where neither is so.
+pub(crate) fn warning(
+    results: &Results,
+    selection: &Selection,
+    run: &str,
+) -> anyhow::Result<Option<String>> {
+    let runs = results.runs()?;
+    let Some(own) = runs.iter().find(|info| info.id == run) else { return Ok(None) };
+    let blocks = |info: &RunInfo| -> anyhow::Result<String> {
+        let (plan, trials) = (results.plan_of(&info.id)?, results.trials(&info.id)?);
+        let all = counted(plan.blocks.len(), "block");
+        Ok(format!("{} of {all} complete", complete_blocks(&trials, &plan)))
+    };
+    if !own.finished {
+        return Ok(Some(format!("run {run} is unfinished: {}", blocks(own)?)));
+    }
+    let newer = |info: &&RunInfo| info.experiment == own.experiment && info.id > own.id;
+    match runs.iter().rfind(newer).filter(|newest| !newest.finished) {
+        Some(newest) if *selection == Selection::LatestPerExperiment => {
+            let (id, blocks) = (&newest.id, blocks(newest)?);
+            Ok(Some(format!(
+                "run {id} is newer, and left out as unfinished: {blocks}; name it to see it"
+            )))
+        }
+        _ => Ok(None),
+    }
 }
 
 /// In what the latest unfinished run of the experiment differs from `plan`.

@@ -72,7 +72,15 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
             irregular: archive.warnings.len() as u64,
             notes: notes.clone(),
         };
+        let known = earlier(&results, &header)?;
         let run = results.import(&header, &archive.values)?;
+        if let Some(known) = known {
+            talk::say(&format!(
+                "note: {} was imported from there before, as run {known}; `compare` shows the \
+                 newer one",
+                header.experiment
+            ));
+        }
         let line = format!(
             "{}: {} of {}, run {run}",
             archive.experiment,
@@ -87,6 +95,20 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let (broken, all) = (imported.broken.len(), counted(imported.files, "file"));
     talk::say(&format!("error: {broken} of {all} broken; everything else was imported"));
     Ok(Code::Failed)
+}
+
+/// The latest import of the same archive from the same paths.
+fn earlier(results: &Results, header: &ImportHeader) -> anyhow::Result<Option<String>> {
+    for run in results.runs()?.into_iter().rev() {
+        let known = match run.experiment == header.experiment {
+            true => results.import_of(&run.id)?,
+            false => None,
+        };
+        if known.is_some_and(|known| known.paths == header.paths) {
+            return Ok(Some(run.id));
+        }
+    }
+    Ok(None)
 }
 
 /// The paths that an archive comes from; all of them, where that cannot be told.

@@ -135,6 +135,9 @@ fn origin(build: &dbms::provenance::Available) -> String {
             if found.compiler.is_empty() { "compiler unknown" } else { found.compiler.as_str() };
         let short: String = sha256.chars().take(CHECKSUM_WIDTH).collect();
         text.push_str(&format!("; installed: {compiler}, binary SHA-256 {short}"));
+        if let Some(folder) = &build.folder {
+            text.push_str(&format!(", in {}", folder.display()));
+        }
     }
     text
 }
@@ -205,6 +208,9 @@ fn runs(arguments: &Arguments) -> anyhow::Result<Lines> {
     Ok(lines)
 }
 
+/// Characters of the reason why a run ended early.
+const REASON_WIDTH: usize = 60;
+
 /// Whether a run is finished, how many of its blocks are complete, and on which servers.
 fn progress(results: &Results, run: &RunInfo) -> anyhow::Result<[String; 3]> {
     if results.import_of(&run.id)?.is_some() {
@@ -223,7 +229,10 @@ fn progress(results: &Results, run: &RunInfo) -> anyhow::Result<[String; 3]> {
     let mut blocks = format!("{complete} of {at_most}{}", counted(plan.blocks.len(), "block"));
     let failure: Option<String> = results.state_of(&run.id, runner::FAILURE)?;
     if let Some(why) = failure.filter(|why| !run.finished && !why.is_empty()) {
-        blocks.push_str(&format!(": {why}"));
+        // Other lines are padded to the longest one.
+        let short: String = why.chars().take(REASON_WIDTH).collect();
+        let cut = if short.len() < why.len() { "…" } else { "" };
+        blocks.push_str(&format!(": {short}{cut}"));
     }
     let state = if run.finished { "finished" } else { "unfinished" };
     Ok([state.to_owned(), blocks, binaries(trials.iter().map(|trial| &trial.header))])

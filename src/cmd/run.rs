@@ -328,13 +328,13 @@ fn time_line(seconds: &BTreeMap<String, f64>) -> String {
     let mut parts: Vec<(&str, f64)> = seconds.iter().map(|(name, s)| (name.as_str(), *s)).collect();
     parts.sort_by(|a, b| b.1.total_cmp(&a.1));
     let total: f64 = parts.iter().filter(|(name, _)| *name != "install").map(|(_, s)| s).sum();
-    let machinery = seconds.get("machinery").copied().unwrap_or(0.0);
+    let overhead = seconds.get("overhead").copied().unwrap_or(0.0);
     let listed: Vec<String> =
         parts.iter().map(|(name, seconds)| format!("{name} {seconds:.1} s")).collect();
     format!(
-        "time: {}; overhead (machinery) is {:.1} % of {total:.1} s",
+        "time: {}; overhead is {:.1} % of {total:.1} s",
         listed.join(", "),
-        100.0 * machinery / total.max(f64::MIN_POSITIVE)
+        100.0 * overhead / total.max(f64::MIN_POSITIVE)
     )
 }
 
@@ -343,12 +343,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_account_of_time_names_every_part_and_the_share_of_the_machinery() {
+    fn the_account_of_time_names_every_part_and_the_share_of_overhead() {
         let seconds =
-            [("install", 50.0), ("measurement", 70.0), ("load", 20.0), ("machinery", 10.0)];
+            [("install", 50.0), ("measurement", 70.0), ("load", 20.0), ("overhead", 10.0)];
         let seconds = seconds.map(|(name, seconds)| (name.to_owned(), seconds)).into();
-        let expected = "time: measurement 70.0 s, install 50.0 s, load 20.0 s, machinery 10.0 s; \
-                        overhead (machinery) is 10.0 % of 100.0 s";
+        let expected = "time: measurement 70.0 s, install 50.0 s, load 20.0 s, overhead 10.0 s; \
+                        overhead is 10.0 % of 100.0 s";
         assert_eq!(time_line(&seconds), expected);
     }
 }

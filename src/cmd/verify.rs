@@ -169,14 +169,18 @@ fn line((phase, subject): (&str, &str), one: &Discrepancy) -> String {
 fn overview(plan: &Plan, verified: &Verified) -> Table {
     let mut columns = vec![Column::words("workload")];
     columns.extend(plan.subjects.iter().map(|subject| Column::words(&subject.label)));
-    let mut rows = vec![row("settings", plan, |subject| verified.settings.get(subject))];
-    for phase in plan.phases.iter().filter(|phase| is_measured(phase)) {
+    let of_phase = |name: &str| {
         let of = |subject: &str| {
-            let one = |one: &&VerifiedPhase| one.phase == phase.name && one.subject == subject;
+            let one = |one: &&VerifiedPhase| one.phase == name && one.subject == subject;
             verified.phases.iter().find(one).map(|one| &one.discrepancies)
         };
-        rows.push(row(&phase.name, plan, of));
-    }
+        row(name, plan, of)
+    };
+    let unloaded = verified.phases.iter().any(|phase| phase.phase == runner::LOAD);
+    let mut rows: Vec<Row> = unloaded.then(|| of_phase(runner::LOAD)).into_iter().collect();
+    rows.push(row("settings", plan, |subject| verified.settings.get(subject)));
+    let measured = plan.phases.iter().filter(|phase| is_measured(phase));
+    rows.extend(measured.map(|phase| of_phase(&phase.name)));
     Table { columns, rows }
 }
 

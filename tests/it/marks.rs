@@ -119,3 +119,27 @@ fn a_rate_that_is_out_of_reach_is_missed_in_every_workload() {
         assert_eq!(lab.run(&["compare"]).status.code(), Some(1));
     }
 }
+
+#[test]
+fn a_workload_that_finds_other_rows_than_it_expects_is_not_compared() {
+    let lab = Lab::new();
+    let workload = |name: &str, rows: u32| {
+        let words = format!(
+            "help = \"?\"\ngroup = \"point\"\nschema = \"sbtest\"\n[[op]]\nname = \"one\"\n\
+             sql = \"SELECT c FROM {{table}} WHERE id = ?\"\n\
+             args = [{{ uniform = [1, \"rows\"] }}]\nexpect = {{ rows = {rows} }}\n"
+        );
+        lab.write(&format!("{name}.toml"), &words);
+    };
+    workload("right", 1);
+    workload("wrong", 2);
+    let experiment = "question = \"?\"\nworkloads = [\"./right.toml\", \"./wrong.toml\"]\n\
+                      rows = 500\nslice_seconds = 0.1\nblocks = 1\nfactors.build = [\"sqlite\"]\n";
+    lab.write("rows.toml", experiment);
+    let output = lab.run(&["run", "rows.toml", "--counts", "none", "--progress", "none"]);
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(2), "{out}{err}");
+    assert!(out.contains("1 measured, 1 failed"), "{out}{err}");
+    let reason = "found or changed another number of rows than the workload expects";
+    assert!(err.contains(reason) && err.contains("wrong.toml"), "{out}{err}");
+}

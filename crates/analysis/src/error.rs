@@ -15,11 +15,11 @@ pub enum Error {
         known: String,
     },
     /// No metric has this name.
-    #[error("unknown metric `{name}`; did you mean `{near}`? `dbdyno list metrics` shows all")]
+    #[error("unknown metric `{name}`; {hint}`dbdyno list metrics` shows all")]
     UnknownMetric {
         /// What was asked for.
         name: String,
-        /// The most similar name.
-        near: String,
+        /// The most similar name as a question, or nothing.
+        hint: String,
     },
 }

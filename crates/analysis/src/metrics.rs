@@ -78,13 +78,14 @@ pub fn select_metrics(names: &[String]) -> Result<Vec<&'static Metric>> {
         return Ok(METRICS.iter().collect());
     }
     let find = |name: &String| {
-        metric(name).ok_or_else(|| Error::UnknownMetric { name: name.clone(), near: nearest(name) })
+        metric(name).ok_or_else(|| Error::UnknownMetric { name: name.clone(), hint: hint(name) })
     };
     names.iter().map(find).collect()
 }
 
-/// The name that shares most words with `name`; the first among equals.
-fn nearest(name: &str) -> String {
+/// A question for the name that shares most words with `name`, the first among equals; nothing
+/// where none shares any.
+fn hint(name: &str) -> String {
     let words: Vec<&str> = name.split('_').collect();
     let shared = |metric: &Metric| {
         let same = metric.name.split('_').filter(|word| words.contains(word)).count();
@@ -92,7 +93,8 @@ fn nearest(name: &str) -> String {
         (same * 100).saturating_sub(metric.name.split('_').count())
     };
     let best = METRICS.iter().rev().max_by_key(|metric| shared(metric));
-    best.map(|metric| metric.name.to_owned()).unwrap_or_default()
+    let best = best.filter(|metric| shared(metric) > 0);
+    best.map(|metric| format!("did you mean `{}`? ", metric.name)).unwrap_or_default()
 }
 
 #[cfg(test)]
@@ -126,6 +128,8 @@ mod tests {
         check("cpu_us_per_op", "foreground_cpu_us_per_op");
         check("latency_p95", "latency_us_p95");
         check("ops", "ops_per_second");
+        let nothing = select_metrics(&["wal".to_owned()]).unwrap_err().to_string();
+        assert_eq!(nothing, "unknown metric `wal`; `dbdyno list metrics` shows all");
         assert_eq!(select_metrics(&[]).unwrap().len(), METRICS.len());
     }
 }

@@ -12,7 +12,10 @@ use crate::{
 };
 use model::{Levels, provenance::Provenance};
 use object::{Object, ObjectSection, ReadCache};
-use std::{fmt::Write, path::Path};
+use std::{
+    fmt::Write,
+    path::{Path, PathBuf},
+};
 
 /// More bytes of debug strings than this are not searched for compiler options.
 const DEBUG_STRINGS_MAX: u64 = 64 << 20;
@@ -32,6 +35,8 @@ pub struct Available {
     pub is_repackaged: bool,
     /// What is known of it where it is installed, with the SHA-256 of its program.
     pub installed: Option<(Provenance, String)>,
+    /// The folder where it is installed.
+    pub folder: Option<PathBuf>,
 }
 
 impl Installed {
@@ -79,11 +84,11 @@ fn one(
     release: Option<&Release>,
     manifest: Option<Manifest>,
 ) -> Available {
-    let installed = manifest.as_ref().map(|manifest| {
-        let folder = folder_of(product.name(), &manifest.version, places);
-        let binary = product.program(&folder).map(|program| program.binary);
+    let folder = manifest.as_ref().map(|m| folder_of(product.name(), &m.version, places));
+    let installed = manifest.as_ref().zip(folder.as_ref()).map(|(manifest, folder)| {
+        let binary = product.program(folder).map(|program| program.binary);
         let binary = binary.unwrap_or_else(|_| folder.clone());
-        let found = of_files(Some(manifest), &folder, &binary);
+        let found = of_files(Some(manifest), folder, &binary);
         (complete(found, Levels::new()), manifest.binary_sha256.clone())
     });
     let version = release.map(|release| &release.version);
@@ -101,6 +106,7 @@ fn one(
         }),
         is_repackaged: release.is_some_and(|release| release.package.is_repackaged()),
         installed,
+        folder,
     }
 }
 

@@ -35,14 +35,24 @@ pub(crate) fn values(source: &Source, error: &toml::de::Error) -> Error {
     if let Some(rest) = message.strip_prefix("unknown field ") {
         let names = words(rest);
         let key = names.first().cloned().unwrap_or_default();
-        let hint = suggest::hint(&key, names.iter().skip(1).map(String::as_str));
+        let known = || names.iter().skip(1).map(String::as_str);
+        // Both kinds of file describe what is measured, and are easily taken for each other.
+        let hint = match key == "table" && known().any(|name| name == "op") {
+            true => "; this file is a schema: a workload names it by `schema`".to_owned(),
+            false => suggest::hint(&key, known()),
+        };
         return Error::UnknownKey { place, key: shown(&key), hint };
     }
     if let Some(rest) = message.strip_prefix("unknown variant ") {
         return unknown_word(place, &key, &words(rest));
     }
     if let Some(rest) = message.strip_prefix("missing field ") {
-        let inside = if key.is_empty() { String::new() } else { format!(" to `{key}`") };
+        // A key of the file itself is missing in all of it, not in the first key.
+        let whole = |span: std::ops::Range<usize>| span.len() >= source.text.trim_end().len();
+        let inside = match key.is_empty() || error.span().is_some_and(whole) {
+            true => String::new(),
+            false => format!(" to `{key}`"),
+        };
         let reason = format!("the key {} is missing; add it{inside}", one_line(rest));
         return Error::Toml { place, reason };
     }

@@ -7,6 +7,7 @@ use model::{
     plan::{Block, Phase, PhaseKind, Plan},
     schema::{Schema, Table},
     script::{End, Role},
+    subject::Subject,
     workload::Mode,
 };
 use std::fmt::Write;
@@ -74,13 +75,24 @@ fn subjects(text: &mut String, plan: &Plan) -> std::fmt::Result {
     for (index, subject) in plan.subjects.iter().enumerate() {
         let config = &subject.config.name;
         let base = if plan.base.contains(&subject.label) { ", base of the comparison" } else { "" };
-        let label = &subject.label;
-        writeln!(text, "  {}  {label:wide$}  config {config}{base}", letter(index))?;
+        let (label, build) = (&subject.label, own_build(subject));
+        writeln!(text, "  {}  {label:wide$}  {build}config {config}{base}", letter(index))?;
     }
     if plan.subjects.len() == 1 {
         writeln!(text, "  There is only one variant: it is measured, and nothing is compared.")?;
     }
     Ok(())
+}
+
+/// Product with version or folder, where the label does not begin with them.
+fn own_build(subject: &Subject) -> String {
+    let build = &subject.build;
+    match &build.basedir {
+        Some(basedir) => format!("{} in {}, ", build.server, basedir.display()),
+        None if build.version.is_empty() || subject.label.contains(&build.version) => String::new(),
+        None if subject.label.starts_with(&build.server) => String::new(),
+        None => format!("{} {}, ", build.server, build.version),
+    }
 }
 
 fn phases(text: &mut String, plan: &Plan) -> std::fmt::Result {

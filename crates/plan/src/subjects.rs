@@ -172,7 +172,7 @@ impl Known<'_> {
         let draft = self.draft;
         let products = self.versions.products();
         let own = draft.servers.get(level);
-        let build = own.cloned().unwrap_or_else(|| Build::named(level));
+        let mut build = own.cloned().unwrap_or_else(|| Build::named(level));
         if !products.contains(&build.server) {
             let place = match own {
                 Some(_) => draft.places.of(&["servers", level, "server"]),
@@ -201,7 +201,8 @@ impl Known<'_> {
                     reason: format!("`basedir`: {reason}"),
                 })?;
             } else {
-                self.version(&build).map_err(|error| error.at(place("version")))?;
+                // Its name says nothing of it, so that a plan has to.
+                build.version = self.version(&build).map_err(|error| error.at(place("version")))?;
             }
             return Ok(NamedBuild { label: level.replace('@', "-"), build });
         }

@@ -2,9 +2,9 @@
 
 use crate::{
     number, status,
-    words::{self, THROUGHPUT},
+    words::{self, Standing, THROUGHPUT},
 };
-use analysis::{Comparison, FEWEST_BLOCKS, Overall, Verdict};
+use analysis::{Cell, Comparison, FEWEST_BLOCKS, Overall, Verdict};
 use model::number::counted;
 
 /// Metrics of the answer with their words; of each row the first that a variant has.
@@ -58,7 +58,8 @@ pub(crate) fn answers(
                     ));
                     above = Some(base.clone());
                 }
-                let parts = parts(comparison, subject, &throughput);
+                let parts = parts(comparison, subject);
+                let tests = tests(comparison, subject);
                 let tail = match (listed, comparison.counted().len()) {
                     (true, all) if all == throughput.phases => ".".to_owned(),
                     (true, all) => format!("; {} of {all} phases.", throughput.phases),
@@ -68,7 +69,7 @@ pub(crate) fn answers(
                     }
                 };
                 let against = if listed { String::new() } else { format!(" compared with {base}") };
-                said.push(format!("{}{against}: {parts}{tail}", label.full));
+                said.push(format!("{}{against}: {parts}{tail}{tests}", label.full));
             }
             _ if !broken.is_empty() => {
                 said.push(format!("{} {broken}: nothing of that can be compared.", label.full));
@@ -96,44 +97,107 @@ fn has_variants(comparison: &Comparison, base: &str) -> bool {
     comparison.subjects.iter().any(named)
 }
 
-/// What changed first, then what did not, then what is inconclusive.
-fn parts(comparison: &Comparison, subject: &str, throughput: &Overall) -> String {
-    let costs = METRICS.iter().skip(1).filter_map(|row| {
-        row.iter().find_map(|(metric, what)| Some((comparison.overall(subject, metric)?, *what)))
-    });
-    let all = std::iter::once((throughput.clone(), METRICS[0][0].1)).chain(costs);
-    let mut parts: Vec<(u8, String)> = all.map(|(overall, what)| part(&overall, what)).collect();
-    parts.sort_by_key(|(rank, _)| *rank);
-    parts.into_iter().map(|(_, text)| text).collect::<Vec<_>>().join("; ")
+/// Throughput first, then what it costs.
+fn parts(comparison: &Comparison, subject: &str) -> String {
+    let found = known(comparison, subject).map(|(overall, _, what)| part(&overall, what));
+    found.collect::<Vec<_>>().join("; ")
 }
 
-/// One metric, and its place among the others.
-fn part(overall: &Overall, what: &str) -> (u8, String) {
+/// The metrics of the answer that a variant has: the mean, the metric's name, and its words.
+fn known(
+    comparison: &Comparison,
+    subject: &str,
+) -> impl Iterator<Item = (Overall, &'static str, &'static str)> {
+    METRICS.iter().filter_map(move |row| {
+        row.iter()
+            .find_map(|(metric, what)| Some((comparison.overall(subject, metric)?, *metric, *what)))
+    })
+}
+
+/// What single tests show, beside the means: a mean can hide a test that changed, and can show a
+/// change that no test alone shows. Nothing where nothing is judged.
+fn tests(comparison: &Comparison, subject: &str) -> String {
+    let metrics: Vec<_> = known(comparison, subject).collect();
+    let judged = |metric: &str| -> Vec<(&str, &Cell)> {
+        let cells = comparison.phases.iter();
+        let cells = cells.filter_map(|phase| Some((&*phase.phase, phase.cell(subject, metric)?)));
+        cells.filter(|(_, cell)| cell.ratio.is_some()).collect()
+    };
+    let list = |word: &str, wanted: Standing| {
+        let all = metrics
+            .iter()
+            .filter_map(|(_, metric, what)| Some((changed(&judged(metric), wanted)?, *what)));
+        let all: Vec<_> = all.collect();
+        let alike = all.chunk_by(|(tests, _), (other, _)| tests == other).map(|metrics| {
+            let names: Vec<&str> = metrics.iter().map(|(_, what)| *what).collect();
+            format!("{} of {}", words::joined(&names, ", "), metrics[0].0)
+        });
+        let alike = words::joined(&alike.collect::<Vec<_>>(), "; ");
+        if alike.is_empty() { alike } else { format!(" {word} in single tests: {alike}.") }
+    };
+    let listed = list("Worse", Standing::Worse) + &list("Better", Standing::Better);
+    let is_change = |(_, cell): &(&str, &Cell)| cell.verdict.is_change();
+    let hides = |(overall, metric, _): &(Overall, &str, &str)| {
+        overall.verdict.is_change() && !judged(metric).iter().any(is_change)
+    };
+    match listed.is_empty() {
+        _ if comparison.phases.len() == 1 => String::new(),
+        true if metrics.iter().any(hides) => " No test alone shows a change.".to_owned(),
+        _ => listed,
+    }
+}
+
+/// The tests that verdicts call changed in this direction: few are named, the largest change first.
+fn changed(cells: &[(&str, &Cell)], wanted: Standing) -> Option<String> {
+    let size = |cell: &Cell| cell.ratio.map_or(0.0, |ratio| ratio.ln().abs());
+    let is_wanted = |cell: &Cell| {
+        cell.verdict.is_change()
+            && Standing::of(cell.ratio, Some(cell.verdict), cell.metric) == wanted
+    };
+    let mut found: Vec<_> = cells.iter().filter(|(_, cell)| is_wanted(cell)).collect();
+    found.sort_by(|(_, a), (_, b)| size(b).total_cmp(&size(a)));
+    let named = |(phase, cell): &&(&str, &Cell)| {
+        cell.ratio.map(|ratio| format!("`{phase}` {}x", number::ratio(ratio)))
+    };
+    let names: Vec<String> = found.iter().take(NAMED).filter_map(named).collect();
+    match found.len() {
+        0 => None,
+        count if count <= NAMED => Some(words::joined(&names, " and ")),
+        count if count == cells.len() => Some(format!("all {count}")),
+        count => Some(format!("{count} of {}, most of all {}", cells.len(), names[0])),
+    }
+}
+
+/// Changed tests that an answer names per metric.
+const NAMED: usize = 2;
+
+/// One metric.
+fn part(overall: &Overall, what: &str) -> String {
     let ratio = number::ratio(overall.ratio);
     let (low, high) = (number::ratio(overall.range.0), number::ratio(overall.range.1));
     let range = (low != high).then(|| format!("phases {low}x to {high}x"));
     match (overall.verdict, overall.p) {
         (Verdict::Inconclusive, _) if overall.blocks < FEWEST_BLOCKS => {
             let blocks = counted(overall.blocks, "block");
-            (2, format!("{what} {ratio}x, not judged: {blocks} of at least {FEWEST_BLOCKS}"))
+            format!("{what} {ratio}x, not judged: {blocks} of at least {FEWEST_BLOCKS}")
         }
         (Verdict::Inconclusive, _) => {
             let interval = overall.interval.map(|ends| format!(", {}", words::interval(ends)));
-            (2, format!("{what} inconclusive ({ratio}x{})", interval.unwrap_or_default()))
+            format!("{what} inconclusive ({ratio}x{})", interval.unwrap_or_default())
         }
         (Verdict::Invalid, _) => {
-            (2, format!("{what} not judged, because the host was disturbed ({ratio}x)"))
+            format!("{what} not judged, because the host was disturbed ({ratio}x)")
         }
-        (Verdict::Equivalent, _) => (1, format!("{ratio}x {what} (equivalent)")),
-        (Verdict::SmallChange, _) => (1, format!("{ratio}x {what} (a small change)")),
+        (Verdict::Equivalent, _) => format!("{ratio}x {what} (equivalent)"),
+        (Verdict::SmallChange, _) => format!("{ratio}x {what} (a small change)"),
         (Verdict::Unreplicated | Verdict::Unassessed, _) | (_, None) => {
             let range = range.map(|range| format!(" ({range})")).unwrap_or_default();
-            (0, format!("{ratio}x {what}{range}"))
+            format!("{ratio}x {what}{range}")
         }
         (_, Some(p)) => {
             let chance = if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p:.3}") };
             let range = range.map(|range| format!(", {range}")).unwrap_or_default();
-            (0, format!("{ratio}x {what} ({chance}{range})"))
+            format!("{ratio}x {what} ({chance}{range})")
         }
     }
 }

@@ -239,7 +239,14 @@ fn blocks_to_decide(comparison: &Comparison) -> Option<String> {
     let Some((least_blocks, blocks)) = least else {
         let most = analysis::MOST_BLOCKS;
         let them = if needs.len() == 1 { "it" } else { "them" };
-        return Some(format!("{rates} undecided; even {most} blocks may not decide {them}."));
+        let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
+        let seen = cells.filter(unsure).filter_map(analysis::detectable).reduce(f64::max);
+        let seen = seen.map(|least| {
+            let percent = number::short((least - 1.0) * 100.0);
+            format!("; these blocks show changes from about {percent} % on, longer slices less")
+        });
+        let seen = seen.unwrap_or_default();
+        return Some(format!("{rates} undecided; even {most} blocks may not decide {them}{seen}."));
     };
     let them = match (needs.len(), most) {
         (1, _) => "it".to_owned(),
@@ -249,7 +256,7 @@ fn blocks_to_decide(comparison: &Comparison) -> Option<String> {
     };
     let total = most.map_or(least_blocks, |(most, _)| most);
     Some(format!(
-        "{rates} undecided after {}; a new run with about {least_blocks} should decide {them} \
+        "{rates} undecided after {}; about {least_blocks} should decide {them} \
          (`--set blocks={total}`).",
         counted(blocks as usize, "block"),
     ))

@@ -4,7 +4,7 @@
 
 mod lab;
 
-use analysis::Reason;
+use analysis::{Reason, Verdict};
 use lab::{comparison, report};
 use model::metric::Metric;
 use report::{Colors, Report, Screen, format::FORMATS, render};
@@ -45,6 +45,35 @@ fn the_usual_tables_fit_a_page() {
     golden("usual.table", &text);
     let long: Vec<_> = text.lines().filter(|line| line.chars().count() > 120).collect();
     assert_eq!(long, Vec::<&str>::new());
+}
+
+#[test]
+fn an_answer_names_tests_that_its_means_hide() {
+    let answer = |verdict: &dyn Fn(usize) -> Verdict, ratio: f64| {
+        let mut comparison = comparison(&[("old", 1.0), ("new", 1.0)], 4, None);
+        for (index, phase) in comparison.phases.iter_mut().enumerate() {
+            for cell in phase.cells.iter_mut().filter(|cell| cell.subject == "new") {
+                cell.verdict = Verdict::Inconclusive;
+                if cell.metric.name == "server_cpu_us_per_op" {
+                    cell.verdict = verdict(index);
+                    cell.ratio = Some(ratio);
+                }
+            }
+        }
+        let text = render(&on_page(comparison), "table").unwrap();
+        text.split(" phases.").nth(1).unwrap().lines().take(2).collect::<Vec<_>>().join(" ")
+    };
+    let one = |index: usize| match index {
+        1 => Verdict::Regression,
+        _ => Verdict::Inconclusive,
+    };
+    let said = answer(&one, 1.06);
+    assert!(said.trim().starts_with("Worse in single tests: CPU time of `"), "{said}");
+    assert!(said.contains("1.06x"), "{said}");
+    let said = answer(&|_| Verdict::Better, 0.9);
+    assert!(said.trim().starts_with("Better in single tests: CPU time of all 4."), "{said}");
+    let said = answer(&|_| Verdict::Inconclusive, 1.0);
+    assert!(!said.contains("single tests"), "{said}");
 }
 
 #[test]
@@ -173,7 +202,8 @@ fn warnings_are_counted_and_handed_to_the_caller() {
     let expected = report.comparisons[0].warnings.clone();
     let rendered = report::rendered(&report, "table").unwrap();
     assert_eq!(rendered.warnings, expected);
-    assert!(rendered.text.contains(&format!("{} warning, below the table.", expected.len())));
+    let counted = format!("{} warning, below the tables or on stderr.", expected.len());
+    assert!(rendered.text.contains(&counted), "{}", rendered.text);
     assert!(report::rendered(&report, "json").unwrap().warnings.is_empty());
     assert_eq!(report::rendered(&report, "csv").unwrap().warnings, expected);
 }

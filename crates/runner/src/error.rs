@@ -64,4 +64,14 @@ impl Error {
     pub(crate) fn is_of_one_subject(&self) -> bool {
         matches!(self, Self::Sql { .. } | Self::Driver(_))
     }
+
+    /// A server's refusal, with who or what it refused.
+    pub(crate) fn at(self, place: &str) -> Self {
+        match self {
+            Self::Sql { message, lost } => {
+                Self::Sql { message: format!("{place}: {message}"), lost }
+            }
+            other => other,
+        }
+    }
 }

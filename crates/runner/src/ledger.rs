@@ -1,7 +1,7 @@
 //! Where the time of a run goes: every moment belongs to one activity.
 //!
 //! Loading, warm-ups, measurement and the servers' maintenance are what a run is for; everything
-//! else is machinery, whose share a run reports of itself.
+//! else is overhead, whose share a run reports of itself.
 
 use std::{
     collections::BTreeMap,
@@ -30,7 +30,7 @@ pub(crate) enum Activity {
     /// Waiting until nothing else uses the host, before a disturbed round is repeated.
     Quiet,
     /// Everything else: starts and stops, copies of data folders, calibration, bookkeeping.
-    Machinery,
+    Overhead,
 }
 
 impl Activity {
@@ -46,7 +46,7 @@ impl Activity {
             Activity::Explanation => "explanation",
             Activity::Maintenance => "maintenance",
             Activity::Quiet => "waiting for a quiet host",
-            Activity::Machinery => "machinery",
+            Activity::Overhead => "overhead",
         }
     }
 }
@@ -61,7 +61,7 @@ pub(crate) struct Ledger {
 
 impl Default for Ledger {
     fn default() -> Self {
-        Self { spent: BTreeMap::new(), current: Activity::Machinery, since: Instant::now() }
+        Self { spent: BTreeMap::new(), current: Activity::Overhead, since: Instant::now() }
     }
 }
 
@@ -103,14 +103,14 @@ mod tests {
         let mut ledger = Ledger::default();
         ledger.during(Activity::Load, || std::thread::sleep(Duration::from_millis(5)));
         let before = ledger.enter(Activity::Measurement);
-        assert_eq!(before, Activity::Machinery);
+        assert_eq!(before, Activity::Overhead);
         std::thread::sleep(Duration::from_millis(5));
         let earlier = BTreeMap::from([("load".to_owned(), 100.0)]);
         let seconds = ledger.seconds(&earlier);
         let total: f64 = seconds.values().sum::<f64>() - 100.0;
         assert!(total <= start.elapsed().as_secs_f64());
         assert!(seconds["load"] >= 100.005 && seconds["measurement"] >= 0.005, "{seconds:?}");
-        assert!(seconds["machinery"] >= 0.0);
+        assert!(seconds["overhead"] >= 0.0);
     }
 
     #[test]

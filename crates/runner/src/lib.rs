@@ -58,4 +58,4 @@ pub use run::{
 };
 pub use server::Driver;
 pub use stop::Stop;
-pub use verify::{Discrepancy, Facts, Verification, Verified, VerifiedPhase, verify};
+pub use verify::{Discrepancy, Facts, LOAD, Verification, Verified, VerifiedPhase, verify};

@@ -52,7 +52,7 @@ pub(crate) fn slices(results: &Results, selection: &Selection) -> Result<Stored>
     let entries = results.entries()?;
     let results = results.dir();
     let mut stored = Stored { warnings, ..Stored::default() };
-    let chosen = chosen(&entries, selection);
+    let chosen = chosen(&entries, &runs, selection);
     let folders: BTreeSet<String> = {
         let folders = layout::folders(&results.join(layout::RUNS))?;
         folders.iter().map(|dir| layout::stem(dir)).collect()
@@ -129,18 +129,24 @@ fn unchecked(results: &Path, runs: &[RunInfo], chosen: &BTreeSet<&str>) -> Vec<S
 }
 
 /// The runs that a selection names.
-fn chosen<'a>(entries: &'a Entries, selection: &'a Selection) -> BTreeSet<&'a str> {
+fn chosen<'a>(
+    entries: &'a Entries,
+    runs: &'a [RunInfo],
+    selection: &'a Selection,
+) -> BTreeSet<&'a str> {
     let of_runs = entries.values().filter(|entry| entry.problem.is_none());
     match selection {
         Selection::All => of_runs.map(|entry| entry.run.as_str()).collect(),
         Selection::Run(run) => BTreeSet::from([run.as_str()]),
         Selection::LatestPerExperiment => {
-            let mut latest: BTreeMap<&str, &str> = BTreeMap::new();
+            let finished = runs.iter().filter(|run| run.finished);
+            let finished: BTreeSet<&str> = finished.map(|run| run.id.as_str()).collect();
+            let mut latest: BTreeMap<&str, (bool, &str)> = BTreeMap::new();
             for entry in of_runs.filter(|entry| entry.holds_values) {
                 let run = latest.entry(&entry.experiment).or_default();
-                *run = (*run).max(&entry.run);
+                *run = (*run).max((finished.contains(&*entry.run), &entry.run));
             }
-            latest.into_values().collect()
+            latest.into_values().map(|(_, run)| run).collect()
         }
     }
 }

@@ -60,7 +60,7 @@ pub struct RunInfo {
 pub enum Selection {
     /// Those of all runs.
     All,
-    /// Those of the latest run of each experiment that has any.
+    /// Those of the latest finished run of each experiment; of the latest where none is finished.
     LatestPerExperiment,
     /// Those of one run, by its identifier.
     Run(String),

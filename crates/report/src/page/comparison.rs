@@ -116,7 +116,8 @@ fn head(comparison: &Comparison, details: &Details, labels: &[Label], document: 
     words::trust(comparison).into_iter().for_each(|said| document.paragraph(said));
     let warnings = comparison.warnings.len();
     if warnings > 0 {
-        document.paragraph(format!("{}, below the table.", counted(warnings, "warning")));
+        document
+            .paragraph(format!("{}, below the tables or on stderr.", counted(warnings, "warning")));
     }
 }
 

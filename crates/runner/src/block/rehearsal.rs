@@ -30,8 +30,7 @@ pub(super) fn prepare_all(
             indexes: LoadIndexes::Created,
             now_seconds,
         };
-        template::send(instance, job)
-            .map_err(|error| at(format!("{label}: schema `{}`", schema.name), error))?;
+        template::send(instance, job).map_err(|error| error.at(&label))?;
     }
     for phase in plan.phases.iter().filter(|phase| phase.kind.has_statements()) {
         run.stop.check()?;
@@ -40,7 +39,7 @@ pub(super) fn prepare_all(
         match instance.driver.ask(&Command::Trace(Box::new(trace))) {
             Ok(Reply::Traced(_)) => {}
             Ok(other) => return Err(unexpected("trace", &other)),
-            Err(error) => return Err(at(label, error)),
+            Err(error) => return Err(error.at(&label)),
         }
     }
     Ok(())
@@ -51,12 +50,4 @@ fn with_few_rows(schema: &Schema) -> Schema {
     let mut schema = schema.clone();
     schema.tables.iter_mut().for_each(|table| table.rows = table.rows.min(1));
     schema
-}
-
-/// A server's refusal, with who refused what.
-fn at(place: String, error: Error) -> Error {
-    match error {
-        Error::Sql { message, lost } => Error::Sql { message: format!("{place}: {message}"), lost },
-        other => other,
-    }
 }

@@ -80,7 +80,9 @@ pub(crate) fn make(run: &mut Run<'_>, subject: usize, load: u32) -> Result<(), E
     }
     run.step(&format!("loading {label} (load {})", ordinal(load)));
     let mut instance = Instance::start(run, subject, &folder, 0)?;
-    let report = run.during(Activity::Load, |run| fill(run, subject, load, &mut instance))?;
+    let report = run
+        .during(Activity::Load, |run| fill(run, subject, load, &mut instance))
+        .map_err(|error| error.at(&label))?;
     let start = Instant::now();
     let settled = run.during(Activity::Maintenance, |run| {
         maintenance::settle_now(run, subject, &mut instance, SETTLE)
@@ -146,7 +148,8 @@ pub(crate) fn fill(
 
 /// Has the driver load the tables of a schema.
 pub(super) fn send(instance: &mut Instance, job: LoadJob) -> Result<LoadReport, Error> {
-    match instance.driver.ask(&Command::Load(job))? {
+    let place = format!("schema `{}`", job.schema.name);
+    match instance.driver.ask(&Command::Load(job)).map_err(|error| error.at(&place))? {
         Reply::Loaded(report) => Ok(report),
         other => Err(unexpected("load", &other)),
     }

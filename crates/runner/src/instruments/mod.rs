@@ -20,6 +20,7 @@ use crate::{
 };
 use model::{
     drive::StretchReport,
+    number::counted,
     plan::Phase,
     reading::{Reading, SeriesRow},
 };
@@ -196,13 +197,24 @@ fn work_done(report: &StretchReport) -> Result<(), String> {
         let words = first.map_or_else(String::new, |e| format!(" ({}: {})", e.code, e.message));
         return Err(format!("{} of {} operations failed{words}", report.failed, report.scheduled));
     }
-    if report.unexpected > 0 {
-        return Err(format!(
-            "{} statements met other rows than the workload expects",
-            report.unexpected
-        ));
+    match unexpected(report) {
+        Some(unexpected) => Err(unexpected),
+        None if report.succeeded == 0 => Err("no operation was done".to_owned()),
+        None => Ok(()),
     }
-    if report.succeeded == 0 { Err("no operation was done".to_owned()) } else { Ok(()) }
+}
+
+/// One sentence where statements found or changed other rows than they expect: what they cost is
+/// not what the workload costs.
+pub(crate) fn unexpected(work: &StretchReport) -> Option<String> {
+    let all = work.reads + work.writes + work.others;
+    (work.unexpected > 0).then(|| {
+        format!(
+            "{} of {all} found or changed another number of rows than the workload expects \
+             (`dbdyno verify` shows which)",
+            counted(work.unexpected, "statement")
+        )
+    })
 }
 
 /// Executes a stretch between the begin and the end of instruments.

@@ -156,8 +156,8 @@ mod tests {
             [7, 9].map(|succeeded| ClientShare { succeeded, service_seconds: 0.1 }).into();
         let report = StretchReport { scheduled: 18, succeeded: 16, shares, ..Default::default() };
         assert_eq!(done(&report), Ok(7));
-        let unexpected = StretchReport { unexpected: 1, ..report.clone() };
-        assert!(done(&unexpected).unwrap_err().contains("1 statements"));
+        let unexpected = StretchReport { unexpected: 1, reads: 24, ..report.clone() };
+        assert!(done(&unexpected).unwrap_err().contains("1 statement of 24"));
         let error = ErrorCount { code: "1062".into(), message: "twice".into(), count: 2 };
         let failed = StretchReport { failed: 2, errors: vec![error], ..report.clone() };
         assert_eq!(done(&failed).unwrap_err(), "2 of 18 operations failed (1062: twice)");

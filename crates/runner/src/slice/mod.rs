@@ -8,7 +8,7 @@ use crate::{
     Error, by_role,
     clock::wall_us,
     host::{files, others},
-    instruments::{Findings, Opened, observe},
+    instruments::{Findings, Opened, observe, unexpected},
     ledger::Activity,
     run::Run,
     server::Patience,
@@ -61,16 +61,16 @@ pub(crate) fn execute(
     match trial.keep_apart(measured)? {
         Some((measured, miscount)) => {
             fill_in(&mut record, trial, measured);
+            if let Some(reason) = miscount {
+                record.state = SliceState::Failed;
+                record.reason.get_or_insert(reason);
+            }
             if let Some(reason) = &mut record.reason {
                 let source = &run.plan.phases[slice.phase].script.source;
                 // The load engine has named the line where it knows it.
                 if !reason.contains(source.as_str()) {
                     reason.push_str(&format!("; the workload is `{source}`"));
                 }
-            }
-            if let Some(reason) = miscount {
-                record.state = SliceState::Failed;
-                record.reason.get_or_insert(reason);
             }
         }
         None => {
@@ -151,7 +151,8 @@ fn doing(record: &SliceRecord) -> String {
     format!("block {}: {phase} on {subject}, {part}", ordinal(record.block))
 }
 
-/// A slice, and what is wrong with the rows that it left, where its roles insert and delete.
+/// A slice, and what is wrong with the rows that it found, or left where its roles insert and
+/// delete.
 fn measured_and_counted(
     run: &mut Run<'_>,
     trial: &mut Trial,
@@ -172,7 +173,8 @@ fn measured_and_counted(
     if slice.after == After::Drain {
         files::sync_file_system(&trial.instance.data)?;
     }
-    let Some(before) = before else { return Ok((measured, None)) };
+    let unexpected = unexpected(&measured.work);
+    let Some(before) = before else { return Ok((measured, unexpected)) };
     let (found, bytes) = trial
         .thawed(|trial| Ok((rows::count(run, trial, phase)?, trial.instance.database_bytes()?)))?;
     // What inserts grows: its size is that of its end.
@@ -181,8 +183,9 @@ fn measured_and_counted(
     let held = Held { rows: before, tables: tables.len() as u64 };
     trial.rows = Some((tables, found));
     let expected = rows::expected(before, script, &measured.work);
-    let miscount =
-        rows::mismatch(expected, found).or_else(|| rows::missed(held, script, &measured.work));
+    let miscount = rows::mismatch(expected, found)
+        .or(unexpected)
+        .or_else(|| rows::missed(held, script, &measured.work));
     Ok((measured, miscount))
 }
 

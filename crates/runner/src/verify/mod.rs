@@ -49,10 +49,13 @@ pub struct Verified {
     pub settings: BTreeMap<String, Vec<Discrepancy>>,
 }
 
+/// The name of what comes before the phases: a subject that fails in it has no others.
+pub const LOAD: &str = "load";
+
 /// One phase on one subject.
 #[derive(Debug, Clone, PartialEq)]
 pub struct VerifiedPhase {
-    /// Name of the phase.
+    /// Name of the phase, or [`LOAD`].
     pub phase: String,
     /// Label of the subject.
     pub subject: String,
@@ -151,7 +154,21 @@ fn subject_of(
     let data = run.place.data().join(format!("verify-{subject}"));
     initialise(run, subject, &data)?;
     let mut instance = Instance::start(run, subject, &data, 0)?;
-    template::fill(run, subject, 0, &mut instance)?;
+    match template::fill(run, subject, 0, &mut instance) {
+        Err(Error::Sql { message, lost: false }) => {
+            // The other subjects may accept it.
+            let unfit = Discrepancy { check: None, text: message, documented: None };
+            verified.phases.push(VerifiedPhase {
+                phase: LOAD.to_owned(),
+                subject: about.label.clone(),
+                discrepancies: vec![unfit],
+                facts: Facts::default(),
+            });
+            instance.end()?;
+            return files::remove_folder(&data);
+        }
+        loaded => loaded.map(drop)?,
+    }
     maintenance::settle_now(run, subject, &mut instance, template::SETTLE)?;
     verified.settings.insert(about.label.clone(), settings::check(&mut instance, about)?);
     for phase in plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure) {
