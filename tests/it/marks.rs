@@ -141,5 +141,5 @@ fn a_workload_that_finds_other_rows_than_it_expects_is_not_compared() {
     assert_eq!(output.status.code(), Some(2), "{out}{err}");
     assert!(out.contains("1 measured, 1 failed"), "{out}{err}");
     let reason = "found or changed another number of rows than the workload expects";
-    assert!(err.contains(reason) && err.contains("wrong.toml"), "{out}{err}");
+    assert!(out.contains(reason) && out.contains("wrong.toml"), "{out}{err}");
 }
