@@ -11,6 +11,9 @@ use model::metric::{Kind, Metric};
 /// Ratio, up or down, from which on a change that no block repeats is large enough to be explained.
 pub const LARGE: f64 = 1.10;
 
+/// Share of a change in time from which on a reason is most of it.
+const MOST: f64 = 0.5;
+
 /// Why one subject differs from its base in one phase.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Diagnosis {
@@ -26,7 +29,7 @@ pub struct Diagnosis {
     pub effect: f64,
     /// Of the change: decided, or large and no more.
     pub verdict: Verdict,
-    /// The reasons in the order of the rules.
+    /// The reasons in the order of the rules; one that is most of the change comes first.
     pub findings: Vec<Finding>,
     /// Reasons that what was measured rules out, each with its evidence.
     pub ruled_out: Vec<String>,
@@ -67,6 +70,8 @@ fn diagnosis(phase: &PhaseResult, cell: &Cell) -> Option<Diagnosis> {
             None => ruled_out.extend(rule.ruled_out(&evidence)),
         }
     }
+    let is_most = |finding: &Finding| finding.share.is_some_and(|share| share >= MOST);
+    findings.sort_by_key(|finding| !is_most(finding));
     Some(Diagnosis {
         subject: cell.subject.to_string(),
         base: cell.base.as_ref()?.to_string(),
@@ -113,6 +118,17 @@ mod tests {
         check(&[slower, (instructions, 100.0, 100.5), (time, 20.0, 30.0)], &["stalls"]);
         check(&[slower, ("context_switches_per_op", 1.0, 2.0)], &["waits"]);
         check(&[slower, ("context_switches_per_op", 0.001, 0.002)], &[]);
+        let sync = "foreground_sync_wait_us_per_op";
+        let other = ("foreground_other_wait_us_per_op", 0.0, 1.0);
+        // An operation takes 429 us longer, or 333 us less.
+        check(&[slower, (sync, 100.0, 200.0)], &["waits"]);
+        check(&[slower, (sync, 0.0, 200.0), other], &["waits"]);
+        check(&[slower, (sync, 100.0, 150.0)], &[]);
+        check(&[faster, (sync, 400.0, 100.0)], &["waits"]);
+        check(&[faster, (sync, 100.0, 400.0)], &[]);
+        // What is most of the change comes first.
+        check(&[slower, (instructions, 100.0, 103.0), (sync, 0.0, 100.0)], &["code", "waits"]);
+        check(&[slower, (instructions, 100.0, 103.0), (sync, 0.0, 400.0)], &["waits", "code"]);
         check(&[slower, ("reads_per_op", 1.0, 2.0), ("read_kib_per_op", 8.0, 16.0)], &["storage"]);
         let (back, fore) = ("background_cpu_us_per_op", "foreground_cpu_us_per_op");
         check(&[slower, (fore, 50.0, 50.0), (back, 20.0, 60.0)], &["background"]);

@@ -3,6 +3,8 @@
 use crate::{Cell, PhaseResult, Verdict};
 use model::metric::{Better, Metric};
 
+const THROUGHPUT: &str = "ops_per_second";
+
 /// What is known of one subject in one phase.
 #[derive(Debug, Clone, Copy)]
 pub struct Evidence<'a> {
@@ -20,7 +22,7 @@ pub struct Moved {
     pub base: f64,
     /// The subject's value.
     pub value: f64,
-    /// Value relative to the base.
+    /// Value relative to the base; infinite where the base has none of it.
     pub ratio: f64,
 }
 
@@ -35,6 +37,8 @@ pub struct Finding {
     pub evidence: Vec<Moved>,
     /// How far the largest cost moved: the logarithm of its ratio.
     pub strength: f64,
+    /// The share of the change in an operation's time that it is, where that is known.
+    pub share: Option<f64>,
 }
 
 impl<'a> Evidence<'a> {
@@ -55,6 +59,33 @@ impl<'a> Evidence<'a> {
         let cell = self.phase.cell(self.subject, metric)?;
         let (base, value, ratio) = (cell.base_value?, cell.value?, cell.ratio?);
         (base > 0.0).then_some(Moved { metric: cell.metric, base, value, ratio })
+    }
+
+    /// The same where either may be zero.
+    pub fn pair(&self, metric: &str) -> Option<Moved> {
+        let cell = self.cell(metric)?;
+        let (base, value) = (cell.base_value?, cell.value?);
+        let ratio = if base > 0.0 { value / base } else { f64::INFINITY };
+        Some(Moved { metric: cell.metric, base, value, ratio })
+    }
+
+    /// Whether a cost of [`Evidence::pair`] is known to have moved; one that the base has none of
+    /// has, if every block has some.
+    pub fn is_no_chance(&self, metric: &str) -> bool {
+        let appeared = |cell: &Cell| {
+            cell.base_value == Some(0.0) && cell.by_block.iter().flatten().all(|value| *value > 0.0)
+        };
+        let judged = |cell: &Cell| cell.ratio.is_some() && shows_a_move(cell);
+        self.cell(metric).is_some_and(|cell| judged(cell) || appeared(cell))
+    }
+
+    /// How much longer an operation of one client takes than the base's [us], where that goes with
+    /// the effect.
+    pub fn time_change(&self) -> Option<f64> {
+        let cell = self.cell(THROUGHPUT)?;
+        let (base, value) = (cell.base_value?, cell.value?);
+        let change = f64::from(self.phase.clients) * 1e6 * (1.0 / value - 1.0 / base);
+        ((change > 0.0) == (self.effect < 1.0) && change.is_finite()).then_some(change)
     }
 
     /// Those of `metrics` that moved by `margin` or more in the direction that explains the

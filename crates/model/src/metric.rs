@@ -144,6 +144,8 @@ pub enum Table {
     Work,
     /// CPU time, and waiting for a CPU.
     CpuTime,
+    /// What serving tasks wait for.
+    Waits,
     /// Costs of statements that changed rows.
     Effective,
     /// Kernel instructions and cycles.

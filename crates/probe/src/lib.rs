@@ -2,9 +2,9 @@
 //!
 //! A [`Meter`] is opened on a [`Target`] while the server is idle or frozen; two [`Snapshot`]s of
 //! it give the [`model::reading::Reading`]s of the window between them. A [`Sampler`] records the
-//! cheap counters every second. This crate must not know what a workload or a product is, must not
-//! divide a counter by operations, and must not stop because a host permits less: what is missing
-//! becomes a mark.
+//! cheap counters every second, and [`Waits`] looks at what serving tasks wait for. This crate must
+//! not know what a workload or a product is, must not divide a counter by operations, and must not
+//! stop because a host permits less: what is missing becomes a mark.
 //!
 //! Read [`Target`] first, then [`source`] (the probes and their table), then [`Meter`]. Where the
 //! processor counts no instructions, a [`Stepper`] counts those of a few operations.
@@ -27,6 +27,7 @@ mod target;
 mod task;
 mod unseen;
 mod value;
+mod waits;
 
 pub use counter::{Counter, Kind};
 pub use environment::{Roots, environment};
@@ -39,3 +40,4 @@ pub use step::{StepCount, Stepper, stepping_permitted, stepping_rate};
 pub use target::Target;
 pub use task::{TaskCpu, kernel_threads, process_tree, task_cpu, task_cpu_again, tick_ns};
 pub use value::Values;
+pub use waits::Waits;

@@ -52,6 +52,7 @@ fn finding(
         rule: rule.name(),
         sentence: sentence(first),
         strength: strength(first),
+        share: None,
         evidence,
     })
 }

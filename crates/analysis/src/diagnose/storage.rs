@@ -19,8 +19,15 @@ impl Rule for Storage {
     fn finding(&self, evidence: &Evidence<'_>) -> Option<Finding> {
         let mut found = evidence.moved_with_effect(&METRICS, OTHERS);
         found.retain(|cost| cost.base.max(cost.value) >= floor(cost.metric.name));
-        finding(self, found, |first| {
-            format!("Each operation causes {:.2}x the base's {}.", first.ratio, words(first))
+        finding(self, found, |first| match first.base < floor(first.metric.name) {
+            true => format!(
+                "Each operation causes {:.2} {}, those of the base hardly any.",
+                first.value,
+                words(first)
+            ),
+            false => {
+                format!("Each operation causes {:.2}x the base's {}.", first.ratio, words(first))
+            }
         })
     }
 
@@ -40,8 +47,8 @@ fn floor(metric: &str) -> f64 {
 fn words(cost: &Moved) -> &'static str {
     match cost.metric.name {
         "reads_per_op" => "reads from storage",
-        "read_kib_per_op" => "bytes read",
+        "read_kib_per_op" => "KiB read",
         "writes_per_op" => "writes to storage",
-        _ => "bytes written",
+        _ => "KiB written",
     }
 }

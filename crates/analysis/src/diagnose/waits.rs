@@ -1,10 +1,26 @@
-//! The server's tasks sleep and wake more or less often.
+//! The server's tasks wait more or less: for what, where that was seen, else by how often they
+//! sleep and wake.
 
 use super::{OTHERS, Rule, finding};
-use crate::evidence::{Evidence, Finding};
+use crate::evidence::{Evidence, Finding, Moved};
 use model::metric::Part;
 
 pub(super) struct Waits;
+
+/// Waits of serving tasks, and what they are for. Waits for a CPU are none of them: where client
+/// and server share one, these are the client's work.
+const REASONS: [(&str, &str); 5] = [
+    ("foreground_task_wait_us_per_op", "for other tasks (locks, or work handed to them)"),
+    ("foreground_sync_wait_us_per_op", "for storage (syncs)"),
+    ("foreground_read_wait_us_per_op", "for storage (reads)"),
+    ("foreground_write_wait_us_per_op", "for storage (writes)"),
+    ("foreground_other_wait_us_per_op", "in sleeps and page faults"),
+];
+
+/// Least share of a change of time that explains it, and largest one of all waits that rules them
+/// out.
+const SHARE: f64 = 0.2;
+const NO_SHARE: f64 = 0.05;
 
 const OF_SERVER: &str = "context_switches_per_op";
 const OF_HOST: &str = "host_context_switches_per_op";
@@ -18,6 +34,56 @@ impl Rule for Waits {
     }
 
     fn finding(&self, evidence: &Evidence<'_>) -> Option<Finding> {
+        self.by_reason(evidence).or_else(|| self.by_switches(evidence))
+    }
+
+    fn ruled_out(&self, evidence: &Evidence<'_>) -> Option<String> {
+        if evidence.is_rare(OF_SERVER, FLOOR) {
+            return Some(format!("waits (fewer than {FLOOR} context switches per operation)"));
+        }
+        let known: Option<Vec<Moved>> =
+            REASONS.iter().map(|(metric, _)| evidence.pair(metric)).collect();
+        if let (Some(known), Some(change)) = (known, evidence.time_change()) {
+            let waits: f64 = known.iter().map(|wait| wait.value - wait.base).sum();
+            if (waits / change).abs() < NO_SHARE {
+                let (waits, change) = (waits.abs(), change.abs());
+                return Some(format!("waits of serving tasks ({waits:.1} of {change:.1} us)"));
+            }
+        }
+        let stayed = evidence.unmoved(&[OF_SERVER], OTHERS)?;
+        Some(format!("waits ({:.2}x the base's context switches)", stayed.ratio))
+    }
+}
+
+impl Waits {
+    /// What of the time that an operation takes more, or saves, is a wait.
+    fn by_reason(&self, evidence: &Evidence<'_>) -> Option<Finding> {
+        let change = evidence.time_change()?;
+        let share = |wait: &Moved| (wait.value - wait.base) / change;
+        let seen = REASONS.iter().filter_map(|(metric, words)| {
+            let wait = evidence.pair(metric).filter(|wait| share(wait) >= SHARE)?;
+            evidence.is_no_chance(metric).then_some((wait, *words))
+        });
+        let mut seen: Vec<(Moved, &str)> = seen.collect();
+        seen.sort_by(|(a, _), (b, _)| share(b).total_cmp(&share(a)));
+        let parts: Vec<String> = seen
+            .iter()
+            .map(|(wait, words)| format!("{:.1} us {words}", (wait.value - wait.base).abs()))
+            .collect();
+        let explained = seen.iter().map(|(wait, _)| share(wait)).sum();
+        let costs = seen.into_iter().map(|(wait, _)| wait).collect();
+        let found = finding(self, costs, |_| {
+            format!(
+                "Of {:.1} us that an operation takes {}, serving tasks wait {}.",
+                change.abs(),
+                evidence.word("longer", "less"),
+                parts.join(", ")
+            )
+        });
+        Some(Finding { share: Some(explained), ..found? })
+    }
+
+    fn by_switches(&self, evidence: &Evidence<'_>) -> Option<Finding> {
         // Those of the host are the load engine's too.
         let known = if evidence.cost(OF_SERVER).is_some() { OF_SERVER } else { OF_HOST };
         let mut found = evidence.moved_with_effect(&[known], OTHERS);
@@ -31,13 +97,5 @@ impl Rule for Waits {
                 first.ratio
             )
         })
-    }
-
-    fn ruled_out(&self, evidence: &Evidence<'_>) -> Option<String> {
-        if evidence.is_rare(OF_SERVER, FLOOR) {
-            return Some(format!("waits (fewer than {FLOOR} context switches per operation)"));
-        }
-        let stayed = evidence.unmoved(&[OF_SERVER], OTHERS)?;
-        Some(format!("waits ({:.2}x the base's context switches)", stayed.ratio))
     }
 }

@@ -10,9 +10,10 @@ use crate::{
 use model::metric;
 
 /// The titles of the tables of metrics that belong together.
-const TABLES: [(&str, metric::Table); 7] = [
+const TABLES: [(&str, metric::Table); 8] = [
     ("Work: user instructions per operation", metric::Table::Work),
     ("CPU time per operation", metric::Table::CpuTime),
+    ("Waits of serving tasks per operation", metric::Table::Waits),
     ("Per statement that changed rows, where many may find none", metric::Table::Effective),
     ("Kernel instructions and cycles per operation", metric::Table::Kernel),
     ("Switches, faults and storage per operation", metric::Table::Storage),

@@ -8,7 +8,7 @@ use crate::{
     number, words,
 };
 use analysis::{Diagnosis, PhaseResult, Verdict, explained::Explained};
-use model::metric::{Better, Kind, Metric, Part};
+use model::metric::{Better, Kind, Metric, Part, Table as Costs};
 
 /// Groups that are shown; the tests with the largest changes come first.
 const SHOWN: usize = 60;
@@ -122,8 +122,13 @@ fn title(inputs: &Inputs<'_>, group: &Group<'_>) -> String {
     let reason = first.map_or_else(
         || "no cost that was measured changed with it".to_owned(),
         |cost| {
-            let ratios = group.diagnoses.iter().filter_map(|d| moved(d, cost.metric.name));
-            format!("{} {} per operation", range(ratios), words::long_title(cost.metric))
+            let ratios: Vec<f64> =
+                group.diagnoses.iter().filter_map(|d| moved(d, cost.metric.name)).collect();
+            let title = words::long_title(cost.metric);
+            match ratios.is_empty() {
+                true => format!("{title}, which the base has none of"),
+                false => format!("{} {title} per operation", range(ratios.into_iter())),
+            }
         },
     );
     format!(
@@ -159,10 +164,11 @@ fn range(ratios: impl Iterator<Item = f64>) -> String {
     }
 }
 
-/// How far a cost moved in any finding of a diagnosis.
+/// How far a cost moved in any finding of a diagnosis, if the base has some of it.
 fn moved(diagnosis: &Diagnosis, metric: &str) -> Option<f64> {
     let mut evidence = diagnosis.findings.iter().flat_map(|finding| &finding.evidence);
-    evidence.find(|cost| cost.metric.name == metric).map(|cost| cost.ratio)
+    let found = evidence.find(|cost| cost.metric.name == metric);
+    found.map(|cost| cost.ratio).filter(|ratio| ratio.is_finite())
 }
 
 /// A line per variant: what changed, and the costs that changed with it, relative to the base.
@@ -297,8 +303,13 @@ fn identity(phase: &PhaseResult, diagnosis: &Diagnosis) -> Vec<Row> {
     // The client's time is that of all roles: beside one role's tasks no rest is known.
     if let (Some(server), Some(client)) = (serving.filter(|_| !leads), client) {
         let rest = |whole: f64, parts: f64| (whole - parts).max(0.0);
-        let pair = (rest(whole.0, server.0 + client.0), rest(whole.1, server.1 + client.1));
-        rows.push(told("the rest: waiting, waking, storage", "us", pair));
+        let both = (rest(whole.0, server.0 + client.0), rest(whole.1, server.1 + client.1));
+        rows.push(told("the rest: waiting, waking, storage", "us", both));
+        let waits = analysis::METRICS.iter().filter(|metric| metric.table == Some(Costs::Waits));
+        rows.extend(waits.filter_map(|metric| {
+            let title = format!("of it {}", words::long_title(metric));
+            pair(metric.name).map(|pair| told(&title, "us", pair))
+        }));
     }
     let instructions = of_part(Kind::UserInstructions).zip(of_part(Kind::KernelInstructions));
     if let (Some((user, kernel)), Some(cycles)) = (instructions, of_part(Kind::Cycles)) {

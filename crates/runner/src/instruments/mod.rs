@@ -11,6 +11,7 @@ mod host_load;
 mod meter;
 mod sampler;
 mod stepper;
+mod waits;
 
 use crate::{
     Error,
@@ -32,6 +33,7 @@ pub(crate) use stepper::STEPPED_INSTRUCTIONS;
 const INSTRUMENTS: &[&dyn Instrument] = &[
     &sampler::Sampler,
     &host_load::HostLoad,
+    &waits::Waits,
     &meter::Meter,
     &stepper::Stepper,
     &emulation::Emulation,
