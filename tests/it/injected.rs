@@ -128,7 +128,7 @@ __asm__(".globl {function}\n.type {function}, @function\n{function}:\n"
 }
 
 /// Servers are another user's processes.
-fn open_to_servers(library: &Path) {
+pub(crate) fn open_to_servers(library: &Path) {
     let folder = library.parent().unwrap();
     std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o755)).unwrap();
 }

@@ -15,6 +15,7 @@ mod builds;
 mod changed_bytes;
 mod concurrent;
 mod devtools;
+mod diagnosed;
 mod emulated;
 mod errors;
 mod explain;

@@ -263,7 +263,7 @@ fn an_empty_report_says_so() {
     check("table", "nothing is recorded yet\n");
     check(
         "json",
-        "{\n  \"schema\": 1,\n  \"base\": \"\",\n  \"comparisons\": [],\n  \"bases\": [],\n  \
+        "{\n  \"schema\": 1,\n  \"base\": \"\",\n  \"comparisons\": [],\n  \"bases\": [],\n  \"why\": [],\n  \
          \"warnings\": []\n}\n",
     );
     let error = render(&Report::default(), "xml").unwrap_err().to_string();

@@ -22,7 +22,32 @@ struct Output<'a> {
     comparisons: Vec<Record<'a>>,
     /// The cells of the bases themselves.
     bases: Vec<Record<'a>>,
+    /// What the report says under Why.
+    why: Vec<Why<'a>>,
     warnings: Vec<&'a str>,
+}
+
+/// The reasons of one change, those that are most of it first.
+#[derive(Serialize)]
+struct Why<'a> {
+    experiment: &'a str,
+    phase: &'a str,
+    variant: String,
+    base: String,
+    /// What changed.
+    metric: &'static str,
+    ratio: f64,
+    verdict: &'static str,
+    reasons: Vec<Reason>,
+    ruled_out: Vec<String>,
+}
+
+#[derive(Serialize)]
+struct Reason {
+    rule: &'static str,
+    sentence: String,
+    /// The share of the change in an operation's time that it is, where that is known.
+    share: Option<f64>,
 }
 
 #[derive(Serialize)]
@@ -120,6 +145,7 @@ fn text(report: &Report, _: &Document) -> String {
         base: String::new(),
         comparisons: Vec::new(),
         bases: Vec::new(),
+        why: Vec::new(),
         warnings: Vec::new(),
     };
     for comparison in &report.comparisons {
@@ -130,6 +156,7 @@ fn text(report: &Report, _: &Document) -> String {
         }
         output.warnings.extend(comparison.all_warnings());
         for phase in &comparison.phases {
+            output.why.extend(why(comparison, phase));
             let asked = phase.cells.iter().filter(|cell| is_asked(report, cell));
             for cell in asked {
                 let record = record(comparison, phase, cell);
@@ -141,6 +168,24 @@ fn text(report: &Report, _: &Document) -> String {
     output.base = bases.join(", ");
     // Plain structures with text keys always serialize.
     model::escape::json(&serde_json::to_string_pretty(&output).unwrap_or_default()) + "\n"
+}
+
+fn why<'a>(comparison: &'a Comparison, phase: &'a PhaseResult) -> impl Iterator<Item = Why<'a>> {
+    analysis::diagnoses(phase).into_iter().map(|found| Why {
+        experiment: &comparison.experiment,
+        phase: &phase.phase,
+        variant: found.subject,
+        base: found.base,
+        metric: found.metric.name,
+        ratio: found.ratio,
+        verdict: found.verdict.name(),
+        reasons: found
+            .findings
+            .into_iter()
+            .map(|one| Reason { rule: one.rule, sentence: one.sentence, share: one.share })
+            .collect(),
+        ruled_out: found.ruled_out,
+    })
 }
 
 fn record<'a>(

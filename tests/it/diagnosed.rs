@@ -1,0 +1,184 @@
+//! A cost of a known kind is given that kind as its first reason: a preloaded library makes one
+//! function of the C library cost more, in one of two servers that are otherwise the same.
+//!
+//! `DBDYNO_DIAGNOSES=60 cargo test --test it diagnosed -- --nocapture` tries all of them.
+
+use crate::lab::{Lab, text};
+use std::process::Command;
+
+/// A kind of cost that is injected into `send`, with which a server answers a statement.
+struct Kind {
+    name: &'static str,
+    /// What is done before each reply; `n` is the amount.
+    code: &'static str,
+    /// Two amounts.
+    amounts: [u32; 2],
+    /// How instructions are counted.
+    counts: &'static str,
+    /// The rule that finds it, and words of its sentence.
+    rule: &'static str,
+    words: &'static str,
+}
+
+const KINDS: [Kind; 6] = [
+    Kind {
+        name: "sleeps",
+        code: "struct timespec t = {0, n * 1000}; nanosleep(&t, 0);",
+        amounts: [50, 200],
+        counts: "none",
+        rule: "waits",
+        words: "in sleeps",
+    },
+    Kind {
+        name: "another task's lock",
+        code: "static int held = 1; struct timespec t = {0, n * 1000}; \
+               syscall(SYS_futex, &held, FUTEX_WAIT_PRIVATE, 1, &t, 0, 0);",
+        amounts: [50, 200],
+        counts: "none",
+        rule: "waits",
+        words: "for other tasks",
+    },
+    Kind {
+        name: "reads from storage",
+        code: "static int file = -1; static char page[4096]; static unsigned next; \
+               if (file < 0) file = open(BLOB, O_RDONLY); \
+               for (int i = 0; i < n; i++) { long at = 4096L * (++next % 4096); \
+               posix_fadvise(file, at, 4096, POSIX_FADV_DONTNEED); \
+               if (pread(file, page, 4096, at) < 0) abort(); }",
+        amounts: [1, 3],
+        counts: "none",
+        rule: "waits",
+        words: "for storage (reads)",
+    },
+    Kind {
+        name: "background work",
+        code: "hand_over(n);",
+        amounts: [2_000, 10_000],
+        counts: "none",
+        rule: "background",
+        words: "serve no connection",
+    },
+    Kind {
+        name: "instructions",
+        code: "for (volatile int i = 0; i < n; i++);",
+        amounts: [2_000, 10_000],
+        counts: "emulated",
+        rule: "code",
+        words: "instructions",
+    },
+    Kind {
+        name: "stalls",
+        code: "for (int i = 0; i < n; i++) { unsigned a = 0, b, c, d; \
+               __asm__ volatile(\"cpuid\" : \"+a\"(a), \"=b\"(b), \"=c\"(c), \"=d\"(d)); }",
+        amounts: [2, 8],
+        counts: "emulated",
+        rule: "stalls",
+        words: "for 1.0",
+    },
+];
+
+const BUILDS: [&str; 5] = ["postgres@18", "mysql@9", "mariadb@11.8", "postgres@11", "mysql@5.6.24"];
+
+/// Number of diagnoses to try.
+const TRIED: &str = "DBDYNO_DIAGNOSES";
+/// Without [`TRIED`]: two that are the same on every host.
+const FEW: usize = 2;
+/// Share of the first reasons that are right, of all that are tried.
+const RIGHT: f64 = 0.9;
+
+/// The library's frame: work that is handed over is done by a task of its own.
+const FRAME: &str = r#"#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <fcntl.h>
+#include <linux/futex.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+static sem_t work;
+static int amount;
+static pid_t owner;
+static void *burn(void *none) {
+    for (;;) { sem_wait(&work); for (volatile int i = 0; i < amount; i++); }
+    return none;
+}
+__attribute__((unused)) static void hand_over(int n) {
+    if (owner != getpid()) {
+        cpu_set_t all; pthread_t task; pthread_attr_t own;
+        owner = getpid(); amount = n; sem_init(&work, 0, 0);
+        CPU_ZERO(&all);
+        for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) CPU_SET(cpu, &all);
+        pthread_attr_init(&own);
+        pthread_attr_setaffinity_np(&own, sizeof all, &all);
+        pthread_create(&task, &own, burn, 0);
+    }
+    sem_post(&work);
+}
+static void injected(void) { const int n = AMOUNT; CODE }
+ssize_t send(int fd, const void *from, size_t length, int flags) {
+    static ssize_t (*hidden)(int, const void *, size_t, int);
+    if (!hidden) *(void **)&hidden = dlsym(RTLD_NEXT, "send");
+    injected();
+    return hidden(fd, from, length, flags);
+}
+"#;
+
+/// Whether the first reason of what `amount` of a kind does is the right one. None where this host
+/// cannot count what tells it from others.
+fn is_right(kind: &Kind, build: &str, amount: u32) -> Option<bool> {
+    let lab = Lab::new();
+    let blob = lab.path("blob");
+    std::fs::write(&blob, vec![1; 4096 * 4096]).unwrap();
+    let source = FRAME
+        .replace("AMOUNT", &amount.to_string())
+        .replace("CODE", kind.code)
+        .replace("BLOB", &format!("\"{}\"", blob.display()));
+    let source = lab.write("cost.c", &source);
+    let library = lab.path("libcost.so");
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O1", "-shared", "-fPIC", "-o"]).arg(&library).arg(source);
+    assert!(compiler.args(["-ldl", "-pthread"]).status().unwrap().success());
+    crate::injected::open_to_servers(&library);
+    lab.write(
+        "cost.toml",
+        &format!(
+            "question = \"why?\"\nworkloads = [\"point-query\"]\nrows = 5000\nblocks = 4\n\
+             slice_seconds = 0.3\n[factors]\nbuild = [\"{build}\"]\n\
+             environment = [\"\", \"LD_PRELOAD={}\"]\n",
+            library.display()
+        ),
+    );
+    let run = ["run", "cost.toml", "--progress", "none", "--counts", kind.counts];
+    let output = lab.run(&run);
+    let said = text(&output.stderr);
+    if said.contains("there is no `qemu-x86_64`") {
+        println!("skipped: {said}");
+        return None;
+    }
+    assert_eq!(output.status.code(), Some(0), "{build} {}: {said}", kind.name);
+    let why = &lab.comparison()["why"][0];
+    let first = &why["reasons"][0];
+    let sentence = first["sentence"].as_str().unwrap_or_default();
+    let right = first["rule"] == kind.rule && sentence.contains(kind.words);
+    let (ratio, mark) = (&why["ratio"], if right { "right" } else { "WRONG" });
+    println!("{mark}: {build}, {amount} of {}: {ratio} {sentence}", kind.name);
+    Some(right)
+}
+
+#[test]
+fn a_cost_of_a_known_kind_has_that_reason() {
+    let tried = std::env::var(TRIED).map_or(FEW, |tried| tried.parse().expect("a number"));
+    let all = BUILDS.iter().flat_map(|build| {
+        let of = move |amount: usize| KINDS.iter().map(move |kind| (kind, *build, amount));
+        of(1).chain(of(0))
+    });
+    let found =
+        all.take(tried).map(|(kind, build, index)| is_right(kind, build, kind.amounts[index]));
+    let found: Vec<bool> = found.flatten().collect();
+    let right = found.iter().filter(|right| **right).count();
+    println!("{right} of {} first reasons are right", found.len());
+    assert!(right as f64 >= RIGHT * found.len() as f64, "{right} of {}", found.len());
+}
