@@ -263,8 +263,8 @@ fn an_empty_report_says_so() {
     check("table", "nothing is recorded yet\n");
     check(
         "json",
-        "{\n  \"schema\": 1,\n  \"base\": \"\",\n  \"comparisons\": [],\n  \"bases\": [],\n  \"why\": [],\n  \
-         \"warnings\": []\n}\n",
+        "{\n  \"schema\": 1,\n  \"base\": \"\",\n  \"comparisons\": [],\n  \"bases\": [],\n  \
+         \"why\": [],\n  \"warnings\": []\n}\n",
     );
     let error = render(&Report::default(), "xml").unwrap_err().to_string();
     assert!(error.starts_with("unknown format `xml`; choose one of `table`, "), "{error}");
