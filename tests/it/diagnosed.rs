@@ -24,7 +24,7 @@ const KINDS: [Kind; 6] = [
     Kind {
         name: "sleeps",
         code: "struct timespec t = {0, n * 1000}; nanosleep(&t, 0);",
-        amounts: [50, 200],
+        amounts: [20, 60],
         counts: "none",
         rule: "waits",
         words: "in sleeps",
@@ -33,19 +33,19 @@ const KINDS: [Kind; 6] = [
         name: "another task's lock",
         code: "static int held = 1; struct timespec t = {0, n * 1000}; \
                syscall(SYS_futex, &held, FUTEX_WAIT_PRIVATE, 1, &t, 0, 0);",
-        amounts: [50, 200],
+        amounts: [20, 60],
         counts: "none",
         rule: "waits",
         words: "for other tasks",
     },
     Kind {
         name: "reads from storage",
-        code: "static int file = -1; static char page[4096]; static unsigned next; \
-               if (file < 0) file = open(BLOB, O_RDONLY); \
-               for (int i = 0; i < n; i++) { long at = 4096L * (++next % 4096); \
-               posix_fadvise(file, at, 4096, POSIX_FADV_DONTNEED); \
-               if (pread(file, page, 4096, at) < 0) abort(); }",
-        amounts: [1, 3],
+        code: "static int file = -1; static unsigned next; \
+               static char page[4096] __attribute__((aligned(4096))); \
+               if (file < 0) file = open(BLOB, O_RDONLY | O_DIRECT); \
+               for (int i = 0; i < n; i++) \
+               if (pread(file, page, 4096, 4096L * (++next % 4096)) < 0) abort();",
+        amounts: [1, 2],
         counts: "none",
         rule: "waits",
         words: "for storage (reads)",
@@ -53,7 +53,7 @@ const KINDS: [Kind; 6] = [
     Kind {
         name: "background work",
         code: "hand_over(n);",
-        amounts: [2_000, 10_000],
+        amounts: [10_000, 30_000],
         counts: "none",
         rule: "background",
         words: "serve no connection",
@@ -61,7 +61,7 @@ const KINDS: [Kind; 6] = [
     Kind {
         name: "instructions",
         code: "for (volatile int i = 0; i < n; i++);",
-        amounts: [2_000, 10_000],
+        amounts: [20_000, 60_000],
         counts: "emulated",
         rule: "code",
         words: "instructions",
@@ -70,7 +70,7 @@ const KINDS: [Kind; 6] = [
         name: "stalls",
         code: "for (int i = 0; i < n; i++) { unsigned a = 0, b, c, d; \
                __asm__ volatile(\"cpuid\" : \"+a\"(a), \"=b\"(b), \"=c\"(c), \"=d\"(d)); }",
-        amounts: [2, 8],
+        amounts: [5, 15],
         counts: "emulated",
         rule: "stalls",
         words: "for 1.0",
@@ -145,8 +145,8 @@ fn is_right(kind: &Kind, build: &str, amount: u32) -> Option<bool> {
     lab.write(
         "cost.toml",
         &format!(
-            "question = \"why?\"\nworkloads = [\"point-query\"]\nrows = 5000\nblocks = 4\n\
-             slice_seconds = 0.3\n[factors]\nbuild = [\"{build}\"]\n\
+            "question = \"why?\"\nworkloads = [\"random-points\"]\nrows = 5000\nblocks = 4\n\
+             slice_seconds = 0.15\nwarmup_seconds = 0.1\n[factors]\nbuild = [\"{build}\"]\n\
              environment = [\"\", \"LD_PRELOAD={}\"]\n",
             library.display()
         ),
@@ -165,6 +165,9 @@ fn is_right(kind: &Kind, build: &str, amount: u32) -> Option<bool> {
     let right = first["rule"] == kind.rule && sentence.contains(kind.words);
     let (ratio, mark) = (&why["ratio"], if right { "right" } else { "WRONG" });
     println!("{mark}: {build}, {amount} of {}: {ratio} {sentence}", kind.name);
+    if !right {
+        println!("{why:#}");
+    }
     Some(right)
 }
 

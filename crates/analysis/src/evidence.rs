@@ -37,7 +37,8 @@ pub struct Finding {
     pub evidence: Vec<Moved>,
     /// How far the largest cost moved: the logarithm of its ratio.
     pub strength: f64,
-    /// The share of the change in an operation's time that it is, where that is known.
+    /// The share that it is of the change in an operation's time, or in the server's CPU time for
+    /// its background, where that is known.
     pub share: Option<f64>,
 }
 
@@ -73,7 +74,9 @@ impl<'a> Evidence<'a> {
     /// has, if every block has some.
     pub fn is_no_chance(&self, metric: &str) -> bool {
         let appeared = |cell: &Cell| {
-            cell.base_value == Some(0.0) && cell.by_block.iter().flatten().all(|value| *value > 0.0)
+            cell.base_value == Some(0.0)
+                && cell.value.is_some_and(|value| value > 0.0)
+                && cell.by_block.iter().flatten().all(|value| *value > 0.0)
         };
         let judged = |cell: &Cell| cell.ratio.is_some() && shows_a_move(cell);
         self.cell(metric).is_some_and(|cell| judged(cell) || appeared(cell))
@@ -89,15 +92,15 @@ impl<'a> Evidence<'a> {
     }
 
     /// Those of `metrics` that moved by `margin` or more in the direction that explains the
-    /// effect: up where throughput fell, down where it rose. The largest move first. Those that may
-    /// have moved by chance are left out.
+    /// effect: up where throughput fell, down where it rose. The largest move first; what the base
+    /// has none of moved furthest. Those that may have moved by chance are left out.
     pub fn moved_with_effect(&self, metrics: &[&str], margin: f64) -> Vec<Moved> {
         let explains = |cost: &Moved| match self.effect < 1.0 {
             true => cost.ratio >= margin,
             false => cost.ratio <= 1.0 / margin,
         };
-        let shown = metrics.iter().filter(|metric| self.shows_a_move(metric));
-        let costs = shown.filter_map(|metric| self.cost(metric));
+        let shown = metrics.iter().filter(|metric| self.is_no_chance(metric));
+        let costs = shown.filter_map(|metric| self.pair(metric));
         let mut found: Vec<Moved> = costs.filter(explains).collect();
         found.sort_by(|a, b| strength(b).total_cmp(&strength(a)));
         found

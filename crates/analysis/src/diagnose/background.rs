@@ -14,6 +14,13 @@ const PAIRS: [(&str, &str); 2] = [
 /// The share of the server's cost below which the background cannot explain anything.
 const SHARE: f64 = 0.05;
 
+/// The share of the change in the server's CPU time that is the background's.
+fn of_server(evidence: &Evidence<'_>) -> Option<f64> {
+    let change = |metric: &str| evidence.pair(metric).map(|cost| cost.value - cost.base);
+    let (own, whole) = (change("background_cpu_us_per_op")?, change("server_cpu_us_per_op")?);
+    (own * whole > 0.0).then_some(own / whole)
+}
+
 impl Rule for Background {
     fn name(&self) -> &'static str {
         "background"
@@ -21,20 +28,21 @@ impl Rule for Background {
 
     fn finding(&self, evidence: &Evidence<'_>) -> Option<Finding> {
         let large = |(background, foreground): &(&str, &str)| {
-            let (own, other) = (evidence.cost(background)?, evidence.cost(foreground)?);
+            let (own, other) = (evidence.pair(background)?, evidence.cost(foreground)?);
             let share = own.value.max(own.base) / (own.value + other.value).max(own.base);
             (share >= SHARE).then_some(own)
         };
         let names: Vec<&str> =
             PAIRS.iter().filter_map(large).map(|moved| moved.metric.name).collect();
         let found = evidence.moved_with_effect(&names, OTHERS);
-        finding(self, found, |first| {
-            format!(
-                "Background tasks of the server (those that serve no connection) cost {:.2}x the \
-                 base's.",
-                first.ratio
-            )
-        })
+        let found = finding(self, found, |first| {
+            let who = "Background tasks of the server (those that serve no connection)";
+            match first.base > 0.0 {
+                true => format!("{who} cost {:.2}x the base's.", first.ratio),
+                false => format!("{who} cost something, those of the base do not."),
+            }
+        })?;
+        Some(Finding { share: of_server(evidence), ..found })
     }
 
     fn ruled_out(&self, evidence: &Evidence<'_>) -> Option<String> {

@@ -6,14 +6,30 @@ use model::metric::{Kind, Part};
 
 pub(super) struct Code;
 
-const COUNTS: [&str; 6] = [
-    "lead_user_instructions_per_op",
-    "foreground_user_instructions_per_op",
-    "server_user_instructions_per_op",
-    "lead_kernel_instructions_per_op",
-    "foreground_kernel_instructions_per_op",
-    "server_kernel_instructions_per_op",
+/// Costs of the tasks that serve the leading role, of all that serve, and of the whole server: the
+/// first that is known counts, because the others hold what is not this operation's work.
+const COUNTS: [[&str; 3]; 2] = [
+    [
+        "lead_user_instructions_per_op",
+        "foreground_user_instructions_per_op",
+        "server_user_instructions_per_op",
+    ],
+    [
+        "lead_kernel_instructions_per_op",
+        "foreground_kernel_instructions_per_op",
+        "server_kernel_instructions_per_op",
+    ],
 ];
+const TIMES: [[&str; 3]; 1] =
+    [["lead_cpu_us_per_op", "foreground_cpu_us_per_op", "server_cpu_us_per_op"]];
+
+/// The nearest cost of each row that is known.
+fn nearest(evidence: &Evidence<'_>, rows: &[[&'static str; 3]]) -> Vec<&'static str> {
+    let known = |row: &[&'static str; 3]| {
+        row.iter().copied().find(|metric| evidence.cost(metric).is_some())
+    };
+    rows.iter().filter_map(known).collect()
+}
 
 impl Rule for Code {
     fn name(&self) -> &'static str {
@@ -21,14 +37,13 @@ impl Rule for Code {
     }
 
     fn finding(&self, evidence: &Evidence<'_>) -> Option<Finding> {
-        let time = ["lead_cpu_us_per_op", "foreground_cpu_us_per_op", "server_cpu_us_per_op"];
-        let mut found = evidence.moved_with_effect(&COUNTS, INSTRUCTIONS);
-        let counted = COUNTS.iter().any(|metric| evidence.cost(metric).is_some());
-        if counted && found.is_empty() {
+        let counts = nearest(evidence, &COUNTS);
+        let mut found = evidence.moved_with_effect(&counts, INSTRUCTIONS);
+        if !counts.is_empty() && found.is_empty() {
             // CPU time without instructions is another matter: see `stalls`.
             return None;
         }
-        found.extend(evidence.moved_with_effect(&time, TIME));
+        found.extend(evidence.moved_with_effect(&nearest(evidence, &TIMES), TIME));
         finding(self, found, |first| {
             let who = match first.metric.part {
                 Part::Lead => "The task that serves the leading role",
@@ -45,7 +60,7 @@ impl Rule for Code {
     }
 
     fn ruled_out(&self, evidence: &Evidence<'_>) -> Option<String> {
-        let stayed = evidence.unmoved(&COUNTS, INSTRUCTIONS)?;
+        let stayed = evidence.unmoved(&nearest(evidence, &COUNTS), INSTRUCTIONS)?;
         Some(format!("code ({:.2}x the base's instructions)", stayed.ratio))
     }
 }

@@ -46,7 +46,7 @@ struct Why<'a> {
 struct Reason {
     rule: &'static str,
     sentence: String,
-    /// The share of the change in an operation's time that it is, where that is known.
+    /// The share that it is of the change, where that is known.
     share: Option<f64>,
 }
 
