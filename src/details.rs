@@ -186,7 +186,7 @@ fn overhead(slices: &[StoredSlice]) -> Vec<Overhead> {
         };
         let cpu_ns = value("null_cpu_ns_per_op").or_else(|| value("null_task_clock_ns_per_op"));
         let user_instructions = value("null_user_instructions_per_op")
-            .or_else(|| value("null_stepped_user_instructions_per_op"));
+            .or_else(|| value("null_emulated_user_instructions_per_op"));
         if cpu_ns.is_none() && user_instructions.is_none() {
             continue;
         }

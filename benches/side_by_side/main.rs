@@ -5,8 +5,8 @@
 //! - `cargo bench --bench side_by_side -- point [SERVER@VERSION …]`: rates of point-selects, and
 //!   server user instructions of each where the host counts them
 //! - `cargo bench --bench side_by_side -- statements [SERVER@VERSION …] [oltp_SCRIPT …]`:
-//!   statements per event and server user instructions by single steps (CPU time for the longest
-//!   ranges), of ten workloads or those of the scripts
+//!   statements per event and CPU time of the serving task, of ten workloads or those of the
+//!   scripts
 //! - `cargo bench --bench side_by_side -- rows [SERVER@VERSION …]`: CPU time of the client per row
 //!   of the Insert Benchmark's first load, beside a client in Python instead of sysbench; only
 //!   where it is asked for

@@ -1,6 +1,5 @@
 //! What an event is, and what it costs the server: statements, reads, writes and others per event,
-//! and user instructions by single steps of the one task that serves either client, or its CPU time
-//! where an event has too many steps.
+//! and CPU time of the one task that serves either client, kernel included.
 //!
 //! sysbench waits twice at a file: after it has connected, prepared and executed some events, and
 //! after its last event. So exactly the events between are measured, on both sides.
@@ -9,42 +8,31 @@ use crate::rig::{self, ROWS, Rig};
 use analysis::geometric_mean;
 use anyhow::{Context, ensure};
 use model::drive::{Assignment, StretchEnd, StretchReport};
-use probe::{Stepper, TaskCpu};
+use probe::TaskCpu;
 use std::{collections::BTreeSet, path::Path, time::Duration};
 
-/// sysbench's script and our workload of that name, its range, and how many events are measured by
-/// what.
+/// sysbench's script and our workload of that name, its range, and how many events are measured.
 struct Case {
     script: &'static str,
     range: i64,
     events: u64,
-    by: By,
 }
 
-/// What an event costs the serving task.
-#[derive(Clone, Copy)]
-enum By {
-    /// User instructions by single steps, tens of microseconds each.
-    Steps,
-    /// CPU time in microseconds, kernel included.
-    CpuTime,
-}
-
-const fn stepped(script: &'static str, range: i64, events: u64) -> Case {
-    Case { script, range, events, by: By::Steps }
+const fn case(script: &'static str, range: i64, events: u64) -> Case {
+    Case { script, range, events }
 }
 
 const CASES: &[Case] = &[
-    stepped("oltp_point_select", 100, 20),
-    stepped("oltp_update_index", 100, 12),
-    stepped("oltp_update_non_index", 100, 12),
-    stepped("oltp_insert", 100, 12),
-    stepped("oltp_delete", 100, 12),
-    stepped("oltp_write_only", 100, 4),
-    stepped("oltp_read_only", 10, 2),
-    stepped("oltp_read_only", 100, 2),
-    stepped("oltp_read_write", 100, 1),
-    Case { script: "oltp_read_only", range: 10_000, events: 200, by: By::CpuTime },
+    case("oltp_point_select", 100, 50_000),
+    case("oltp_update_index", 100, 20_000),
+    case("oltp_update_non_index", 100, 20_000),
+    case("oltp_insert", 100, 20_000),
+    case("oltp_delete", 100, 20_000),
+    case("oltp_write_only", 100, 5_000),
+    case("oltp_read_only", 10, 5_000),
+    case("oltp_read_only", 100, 5_000),
+    case("oltp_read_write", 100, 2_000),
+    case("oltp_read_only", 10_000, 200),
 ];
 
 /// Writing events after the load: the pages of a new index are full, and what is first added to one
@@ -52,43 +40,33 @@ const CASES: &[Case] = &[
 const CHURN: u64 = 20_000;
 /// Their seed; those of cases are smaller.
 const CHURN_SEED: u64 = 9_999;
-/// Events before the stepped ones: caches are full, and the plan of Postgres is the one that stays.
+/// Events before the measured ones: caches are full, and the plan of Postgres stays as it is.
 const WARM: u64 = 20;
 /// Turns of both sides.
 const ROUNDS: usize = 2;
 
-/// Per event: reads, writes, others and what they cost the serving task.
+/// Per event: reads, writes, others, and CPU microseconds of the serving task.
 struct Cost {
     counts: [f64; 3],
     serving: f64,
 }
 
 /// A measurement of the serving task that is under way.
-enum Count {
-    Steps(Stepper),
-    CpuTime { tid: u32, before_ns: u64 },
+struct Count {
+    tid: u32,
+    before_ns: u64,
 }
 
 impl Count {
-    fn begin(rig: &Rig, by: By, before: &BTreeSet<u32>) -> anyhow::Result<Self> {
+    fn begin(rig: &Rig, before: &BTreeSet<u32>) -> anyhow::Result<Self> {
         let serving = born(rig, before)?;
-        Ok(match by {
-            By::Steps => Self::Steps(Stepper::attach(&[serving.tid])?),
-            By::CpuTime => Self::CpuTime { tid: serving.tid, before_ns: serving.cpu_ns },
-        })
+        Ok(Self { tid: serving.tid, before_ns: serving.cpu_ns })
     }
 
     fn end(self, rig: &Rig) -> anyhow::Result<f64> {
-        Ok(match self {
-            Self::Steps(stepper) => {
-                stepper.stop()?.iter().map(|count| count.instructions as f64).sum()
-            }
-            Self::CpuTime { tid, before_ns } => {
-                let tasks = probe::task_cpu(&[rig.server_pid()]);
-                let now = tasks.iter().find(|task| task.tid == tid).context("the task ended")?;
-                (now.cpu_ns - before_ns) as f64 / 1e3
-            }
-        })
+        let tasks = probe::task_cpu(&[rig.server_pid()]);
+        let now = tasks.iter().find(|task| task.tid == self.tid).context("the task ended")?;
+        Ok((now.cpu_ns - self.before_ns) as f64 / 1e3)
     }
 }
 
@@ -119,19 +97,15 @@ pub(crate) fn compare(rig: &mut Rig, build: &str, scripts: &[String]) -> anyhow:
                 ours.counts
             );
             ratios.push(ours.serving / theirs.serving);
-            shown += &format!(" {:.0}/{:.0}", ours.serving, theirs.serving);
+            shown += &format!(" {:.1}/{:.1}", ours.serving, theirs.serving);
             counts = ours.counts;
         }
         let [reads, writes, others] = counts;
         println!(
-            "{build} {} range {}: {reads}/{writes}/{others} per event on both sides, {} \
-             dbdyno/sysbench{shown}, ratio {:.4}",
+            "{build} {} range {}: {reads}/{writes}/{others} per event on both sides, CPU \
+             microseconds dbdyno/sysbench{shown}, ratio {:.4}",
             case.script,
             case.range,
-            match case.by {
-                By::Steps => "instructions",
-                By::CpuTime => "CPU microseconds",
-            },
             geometric_mean(&ratios).context("nothing was counted")?
         );
     }
@@ -196,7 +170,7 @@ fn with_sysbench(rig: &mut Rig, case: &Case) -> anyhow::Result<Cost> {
     let measured = std::thread::scope(|scope| {
         let running = scope.spawn(|| rig::text(command));
         wait_for(&folder.join("ready"))?;
-        let count = Count::begin(rig, case.by, &before)?;
+        let count = Count::begin(rig, &before)?;
         std::fs::write(folder.join("after-ready"), "")?;
         wait_for(&folder.join("done"))?;
         let cost = count.end(rig)?;
@@ -219,7 +193,7 @@ fn with_driver(rig: &mut Rig, case: &Case, seed: u64) -> anyhow::Result<Cost> {
     let before = tasks(rig);
     connect(rig, case.script, Some(case.range))?;
     stretch(rig, WARM, seed)?;
-    let count = Count::begin(rig, case.by, &before)?;
+    let count = Count::begin(rig, &before)?;
     let report = stretch(rig, case.events, seed + 1)?;
     let cost = count.end(rig)?;
     rig.disconnect()?;

@@ -84,7 +84,7 @@ struct Arguments {
     )]
     explain: Option<usize>,
     /// How to count user instructions [default: hardware if this host permits it, otherwise
-    /// emulated if QEMU is installed, otherwise stepped]
+    /// emulated if QEMU is installed, otherwise none]
     #[arg(long, value_enum, value_name = "WAY")]
     counts: Option<Ways>,
     /// Print each measured slice in the format of sysbench 1.0.20
@@ -134,8 +134,6 @@ pub(super) enum Ways {
     Hardware,
     /// Under QEMU's user-mode emulation, on another start of each server
     Emulated,
-    /// By single-stepping a few operations
-    Stepped,
     /// By the processor where it can, otherwise not at all
     None,
 }
@@ -145,7 +143,6 @@ impl Ways {
         match self {
             Self::Hardware => Counts::Hardware,
             Self::Emulated => Counts::Emulated,
-            Self::Stepped => Counts::Stepped,
             Self::None => Counts::None,
         }
     }
@@ -321,8 +318,7 @@ fn without_secrets(words: Vec<String>, plan: &Plan) -> Vec<String> {
 }
 
 /// The run's time by activity, the largest first, with the share of overhead: everything except
-/// load, warm-up, measurement and the servers' maintenance. Single steps and emulation are listed
-/// separately.
+/// load, warm-up, measurement and the servers' maintenance. Emulation is listed separately.
 /// Installation is not part of the total.
 fn time_line(seconds: &BTreeMap<String, f64>) -> String {
     let mut parts: Vec<(&str, f64)> = seconds.iter().map(|(name, s)| (name.as_str(), *s)).collect();

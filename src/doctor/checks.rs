@@ -7,7 +7,6 @@ use probe::Permission;
 pub(crate) const CHECKS: &[Check] = &[
     Check { name: "counters", look: counters },
     Check { name: "emulation", look: emulation },
-    Check { name: "single-steps", look: single_steps },
     Check { name: "watchdog", look: watchdog },
     Check { name: "clock", look: clock },
     Check { name: "governor", look: governor },
@@ -86,21 +85,6 @@ fn emulation(host: &Host) -> Option<Finding> {
             format!("user instructions cannot be counted under emulation: {why}"),
             "install QEMU's user-mode emulator 6 or later: `apt-get install qemu-user`",
         ),
-    })
-}
-
-/// Asked for only where there is nothing better.
-fn single_steps(host: &Host) -> Option<Finding> {
-    if host.perf != Permission::None || host.emulator.is_ok() {
-        return None;
-    }
-    Some(if host.steps {
-        Finding::good("user instructions are counted by single steps instead")
-    } else {
-        Finding::limits(
-            "single steps, which would count user instructions instead, are forbidden too",
-            "run as root, or `sysctl kernel.yama.ptrace_scope=1`; in a container, allow `ptrace`",
-        )
     })
 }
 

@@ -18,8 +18,6 @@ pub(crate) struct Host {
     pub(crate) root: bool,
     /// What perf lets this process count.
     pub(crate) perf: Permission,
-    /// Whether tasks may be executed in single steps.
-    pub(crate) steps: bool,
     /// The emulator that counts instructions, or what is wrong with it.
     pub(crate) emulator: Result<String, String>,
     /// Hypervisor, or empty.
@@ -55,7 +53,6 @@ impl Host {
         Self {
             root: rustix::process::geteuid().is_root(),
             perf: probe::permission(),
-            steps: probe::stepping_permitted(),
             emulator: Emulator::find().map(|found| found.about()).map_err(|why| why.to_string()),
             virtualization: environment.virtualization,
             governor: environment.governor,

@@ -15,7 +15,6 @@ use crate::{
     observe::one_line,
     ratio_only,
     reason::Reason,
-    stepped::Stepped,
     verdict::Verdict,
     warning::{Location, Warnings},
 };
@@ -37,10 +36,9 @@ pub fn compare(observations: &Observations, design: &Design) -> Comparison {
     let cells = Cells::of(&observations.measurements);
     let failures = first_failures(&observations.failures);
     let subjects = subjects(observations, design);
-    let stepped = &observations.stepped;
     let disturbed = &observations.disturbed;
     let margins = &design.margins;
-    let source = Source { cells, failures, subjects: &subjects, stepped, disturbed, margins };
+    let source = Source { cells, failures, subjects: &subjects, disturbed, margins };
     let phases = phases(observations);
     let mut warnings = observations.warnings.clone();
     let mut results: Vec<PhaseResult> =
@@ -159,7 +157,6 @@ struct Source<'a> {
     cells: Cells<'a>,
     failures: BTreeMap<(&'a str, &'a str), &'a Failure>,
     subjects: &'a [(String, Option<String>)],
-    stepped: &'a Stepped,
     disturbed: &'a BTreeMap<String, Disturbed>,
     margins: &'a Margins,
 }
@@ -257,8 +254,7 @@ impl<'a> Source<'a> {
             }
             Some(Side::Missing(reason)) => cell.reason = Some(Reason::OfBase(reason.into())),
             Some(Side::Values(base)) => {
-                let few = || self.few_stepped(phase, &cell);
-                cell.reason = missed(metric, base, values).or_else(few);
+                cell.reason = missed(metric, base, values);
                 if cell.reason.is_some() {
                     return cell;
                 }
@@ -277,13 +273,6 @@ impl<'a> Source<'a> {
             }
         }
         cell
-    }
-
-    /// Why a cell is not compared, if too few operations of it or of its base were stepped.
-    fn few_stepped(&self, phase: &PhaseResult, cell: &Cell) -> Option<Reason> {
-        let few = |subject: &str| self.stepped.few(phase, subject, cell.metric);
-        let of_base = || Some(Reason::OfBase(few(cell.base.as_deref()?)?.into()));
-        few(&cell.subject).or_else(of_base)
     }
 
     /// Ratios use paired blocks; unpaired blocks cause a warning.

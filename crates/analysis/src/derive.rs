@@ -62,14 +62,14 @@ fn divisor(per: Per, work: &StretchReport, facts: &PhaseFacts) -> f64 {
 /// Marks of the slice, corrected by what else is known of it.
 pub(crate) fn slice_marks(slice: &SliceRecord) -> Vec<String> {
     let waited = slice.work.as_ref().filter(|work| has_waited(work)).map(|_| WAITED.to_owned());
-    let other = Parts::new(slice, 1.0).other_way();
+    let emulated = Parts::new(slice, 1.0).needs_emulation();
     let known = |found: &String| match found.as_str() {
         mark::EMBEDDED_EARLIER => mark::EMBEDDED.to_owned(),
-        mark::NO_HARDWARE if other.is_some() => mark::NO_HARDWARE_BUT_STEPS.to_owned(),
+        mark::NO_HARDWARE if emulated => mark::NO_HARDWARE_BUT_EMULATED.to_owned(),
         _ => found.clone(),
     };
-    let others = slice.marks.iter().filter(|found| other != Some(found.as_str())).map(known);
-    others.chain(other.map(str::to_owned)).chain(waited).collect()
+    let others = slice.marks.iter().filter(|found| found.as_str() != mark::EMULATED).map(known);
+    others.chain(emulated.then(|| mark::EMULATED.to_owned())).chain(waited).collect()
 }
 
 /// Mark of a slice in which something stood still for a while.
@@ -243,7 +243,7 @@ fn total(parts: &Parts<'_>, lead: Option<&str>, metric: &Metric, counter: &str) 
     };
     match (metric.per, metric.kind) {
         (Per::Whole, _) => parts.peak(scope, counter),
-        // Single steps are of too few operations to tell what found no row.
+        // What is counted apart does not tell what found no row.
         (Per::Operation, Kind::UserInstructions) => parts.user_instructions(scope),
         _ => parts.total(scope, counter),
     }

@@ -59,7 +59,6 @@ mod settings;
 mod shade;
 pub mod sla;
 mod stalled;
-mod stepped;
 pub mod style;
 #[cfg(test)]
 mod testing;

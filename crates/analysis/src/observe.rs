@@ -12,7 +12,6 @@ use crate::{
     rate,
     sla::RULES,
     stalled::Stalled,
-    stepped::Stepped,
     warning::{Location, Warnings},
 };
 use model::{
@@ -55,7 +54,6 @@ pub struct Observations {
     /// What is known of the noise of the host.
     pub noise: Option<Arc<Noise>>,
     pub(crate) warnings: Warnings,
-    pub(crate) stepped: Stepped,
     /// Phases in which too many rounds were disturbed to judge rates and times.
     pub(crate) disturbed: BTreeMap<String, Disturbed>,
 }
@@ -148,7 +146,6 @@ pub fn observe<'a>(
             }
             // What disturbs rates and times leaves counts of instructions as they are.
             let mut all = Vec::new();
-            found.stepped.add(&input);
             measure(&input, &facts, &[], &mut all);
             all.retain(|one| crate::metric(&one.metric).is_some_and(|m| m.kind.is_instructions()));
             found.measurements.append(&mut all);
@@ -172,7 +169,6 @@ pub fn observe<'a>(
                     found.disturbed.insert(slice.phase.clone(), *disturbed);
                 }
                 load.add(slice);
-                found.stepped.add(&input);
                 measure(&input, &facts, &missed, &mut found.measurements);
             }
         }

@@ -8,33 +8,11 @@ use model::{
 
 const USER_INSTRUCTIONS: &str = "user_instructions";
 
-/// Counter of the operations that were executed step by step.
-const STEPPED_OPERATIONS: &str = "stepped_operations";
-
-/// User instructions of operations outside the slices.
-struct OtherWay {
-    instructions: &'static str,
-    operations: &'static str,
-    /// Of the null client, per operation.
-    null: &'static str,
-    mark: &'static str,
-}
-
-/// The better way first.
-const OTHER_WAYS: &[OtherWay] = &[
-    OtherWay {
-        instructions: "emulated_user_instructions",
-        operations: "emulated_operations",
-        null: "null_emulated_user_instructions_per_op",
-        mark: mark::EMULATED,
-    },
-    OtherWay {
-        instructions: "stepped_user_instructions",
-        operations: STEPPED_OPERATIONS,
-        null: "null_stepped_user_instructions_per_op",
-        mark: mark::STEPPED,
-    },
-];
+/// User instructions of operations outside the slices, on a server under emulation; how many
+/// operations; and those of the null client, per operation.
+const EMULATED: &str = "emulated_user_instructions";
+const EMULATED_OPERATIONS: &str = "emulated_operations";
+const EMULATED_NULL: &str = "null_emulated_user_instructions_per_op";
 
 /// Counters of one slice by scope.
 ///
@@ -42,7 +20,7 @@ const OTHER_WAYS: &[OtherWay] = &[
 ///   slice leaves to be done later is a part of its cost.
 /// - The background is then the whole server less the foreground.
 /// - Where the processor counts no instructions, those of the foreground and of the client may have
-///   been counted under emulation or by single steps, over operations that are not of the slice.
+///   been counted under emulation, over operations that are not of the slice.
 ///   Other tasks of the server are not compared: they follow the clock, which runs faster per
 ///   operation there.
 /// - An embedded engine works inside the driver: its server is the driver minus the null client's
@@ -106,38 +84,27 @@ impl<'a> Parts<'a> {
         }
     }
 
-    /// User instructions in the slice; counted in another way where the processor counts none.
+    /// User instructions in the slice; those under emulation where the processor counts none.
     pub(crate) fn user_instructions(&self, scope: Scope) -> Option<f64> {
-        let apart = || OTHER_WAYS.iter().find_map(|way| self.apart(scope, way));
-        self.total(scope, USER_INSTRUCTIONS).or_else(apart)
+        self.total(scope, USER_INSTRUCTIONS).or_else(|| self.emulated(scope))
     }
 
-    /// The mark of how user instructions of any part are known, if not by the processor.
-    pub(crate) fn other_way(&self) -> Option<&'static str> {
-        let scopes = || [Scope::Foreground, Scope::Client].into_iter();
-        let uncounted = |scope: &Scope| self.total(*scope, USER_INSTRUCTIONS).is_none();
-        let knows = |way: &&OtherWay| {
-            scopes().filter(uncounted).any(|scope| self.apart(scope, way).is_some())
+    /// Whether user instructions of any part are known by emulation alone.
+    pub(crate) fn needs_emulation(&self) -> bool {
+        let of = |scope: Scope| {
+            self.total(scope, USER_INSTRUCTIONS).is_none() && self.emulated(scope).is_some()
         };
-        OTHER_WAYS.iter().find(knows).map(|way| way.mark)
+        of(Scope::Foreground) || of(Scope::Client)
     }
 
-    /// Operations behind the counts of single steps; none where something else counts.
-    pub(crate) fn stepped_operations(&self) -> Option<u64> {
-        let of = |scope| delta(&self.slice.readings, scope, STEPPED_OPERATIONS);
-        let found = of(Scope::Foreground).or_else(|| of(Scope::Client));
-        let stepped = self.other_way() == Some(mark::STEPPED);
-        found.filter(|_| stepped).map(|operations| operations as u64)
-    }
-
-    /// As many as the operations of the slice have by the mean of those that were counted apart.
-    fn apart(&self, scope: Scope, way: &OtherWay) -> Option<f64> {
+    /// As many as the operations of the slice have by the mean of those under emulation.
+    fn emulated(&self, scope: Scope) -> Option<f64> {
         let readings = &self.slice.readings;
         let mean = |scope| {
-            let operations = delta(readings, scope, way.operations).filter(|n| *n > 0.0)?;
-            Some(delta(readings, scope, way.instructions)? / operations)
+            let operations = delta(readings, scope, EMULATED_OPERATIONS).filter(|n| *n > 0.0)?;
+            Some(delta(readings, scope, EMULATED)? / operations)
         };
-        let null = || find(readings, Scope::Client, way.null).map(|reading| reading.end);
+        let null = || find(readings, Scope::Client, EMULATED_NULL).map(|reading| reading.end);
         let per_op = match (scope, self.is_embedded()) {
             (Scope::Foreground | Scope::Client, false) => mean(scope),
             (Scope::Server | Scope::Foreground, true) => {

@@ -12,13 +12,6 @@ pub enum Reason {
     Failed(String),
     /// A set rate was missed, so less was done than was asked for.
     Missed(Mark),
-    /// Too few operations were executed step by step for their mean to be compared.
-    FewStepped {
-        /// Operations stepped, over all blocks.
-        stepped: u64,
-        /// Operations that a comparison needs.
-        needed: u64,
-    },
     /// Something beside the servers disturbed too many rounds of the test for its rates and times
     /// to be judged. The cell has its ratio.
     Disturbed(Disturbed),

@@ -7,15 +7,12 @@ use std::{fmt, sync::Arc};
 /// Neither instructions nor cycles could be counted by the processor.
 pub const NO_HARDWARE: &str = "no hardware counters: neither instructions nor cycles";
 
-/// The same where user instructions were counted in another way.
-pub const NO_HARDWARE_BUT_STEPS: &str =
+/// The same where user instructions were counted under emulation.
+pub const NO_HARDWARE_BUT_EMULATED: &str =
     "no hardware counters: neither kernel instructions nor cycles";
 
 /// User instructions are those of operations on a server under emulation, outside the slices.
 pub const EMULATED: &str = "user instructions counted under emulation";
-
-/// User instructions are those of a few operations, executed step by step outside the slices.
-pub const STEPPED: &str = "user instructions counted by single steps";
 
 /// The engine is embedded: it shares the driver's process, so its cost is that of the driver minus
 /// that of the null client.

@@ -71,13 +71,9 @@ pub struct Phase {
 }
 
 impl Phase {
-    /// Seconds in single steps that its workload may take on each subject in each block, about: as
-    /// many as four of its slices, from 2 to 8, so that a short run stays short. One number for all
-    /// workloads, because steps and not operations make a mean precise: how many rows of a page are
-    /// looked at differs from one lookup to the next (means of three or four point queries of
-    /// MySQL 9 had a standard deviation of 0.35 %), and a range of a hundred rows has that averaged
-    /// already.
-    pub fn stepping_seconds(&self) -> f64 {
+    /// Seconds that counting its instructions outside its slices may take on each subject in each
+    /// block, about: as many as four of its slices, from 2 to 8, so that a short run stays short.
+    pub fn counting_seconds(&self) -> f64 {
         (4.0 * self.seconds).clamp(2.0, 8.0)
     }
 }

@@ -162,7 +162,7 @@ impl Costs<'_> {
             Step::Intrusive(stretch) => {
                 let phase = &self.plan.phases[stretch.phase];
                 self.length(stretch.phase, stretch.warmup)
-                    + phase.stepping_seconds().min(engine.counting_seconds_max)
+                    + phase.counting_seconds().min(engine.counting_seconds_max)
                     + engine.before_counting_seconds
             }
             Step::Discard(slice) | Step::Slice(slice) => {

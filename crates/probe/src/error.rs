@@ -48,35 +48,4 @@ pub enum Error {
     /// The thread that records the series cannot be started.
     #[error("cannot start the thread that records the series: {0}")]
     Thread(std::io::Error),
-    /// The thread that steps tasks cannot be started.
-    #[error("cannot start the thread that counts by single steps: {0}")]
-    Tracer(std::io::Error),
-    /// A task cannot be stepped.
-    #[error(
-        "cannot count task `{task}` by single steps: {reason}; run as root, or set \
-         `kernel.yama.ptrace_scope` to 1 or less, and end other debuggers of it"
-    )]
-    Step {
-        /// Kernel task.
-        task: u32,
-        /// What the system said.
-        reason: std::io::Error,
-    },
-    /// The kernel led a stepped task elsewhere than its code: what it executed is not known.
-    #[error("task `{task}` left the predicted path, so its instructions are unknown: count again")]
-    Strayed {
-        /// Kernel task.
-        task: u32,
-    },
-    /// The tasks executed more than could be stepped in the time that was given.
-    #[error(
-        "single-stepping `{instructions}` instructions took longer than `{seconds}` seconds: \
-         count fewer operations"
-    )]
-    StepsTooMany {
-        /// Instructions until then, of all tasks.
-        instructions: u64,
-        /// The limit.
-        seconds: f64,
-    },
 }

@@ -6,8 +6,7 @@
 //! not know what a workload or a product is, must not divide a counter by operations, and must not
 //! stop because a host permits less: what is missing becomes a mark.
 //!
-//! Read [`Target`] first, then [`source`] (the probes and their table), then [`Meter`]. Where the
-//! processor counts no instructions, a [`Stepper`] counts those of a few operations.
+//! Read [`Target`] first, then [`source`] (the probes and their table), then [`Meter`].
 
 mod attach;
 mod counter;
@@ -22,7 +21,6 @@ mod part;
 mod permission;
 mod sampler;
 pub mod source;
-mod step;
 mod target;
 mod task;
 mod unseen;
@@ -36,7 +34,6 @@ pub use limit::raise_file_limit;
 pub use meter::{Meter, Snapshot};
 pub use permission::{Permission, files_per_task, permission};
 pub use sampler::{Sampler, raise_peaks};
-pub use step::{StepCount, Stepper, stepping_permitted, stepping_rate};
 pub use target::Target;
 pub use task::{TaskCpu, kernel_threads, process_tree, task_cpu, task_cpu_again, tick_ns};
 pub use value::Values;

@@ -87,10 +87,6 @@ pub fn reason(reason: &Reason) -> String {
         Reason::NotMeasured => "not measured".to_owned(),
         Reason::Failed(line) => format!("failed: {line}"),
         Reason::Missed(mark) => mark.to_string(),
-        Reason::FewStepped { stepped, needed } => {
-            let stepped = counted(usize::try_from(*stepped).unwrap_or(usize::MAX), "operation");
-            format!("too few stepped operations to compare: {stepped} of at least {needed}")
-        }
         Reason::Disturbed(by) => {
             format!("not judged: {} in {} of {} rounds", by.what, by.rounds, by.of)
         }

@@ -19,8 +19,6 @@ pub(crate) enum Activity {
     WarmUp,
     /// Measured stretches.
     Measurement,
-    /// Instructions counted by single steps, where the host has no hardware counters.
-    SingleSteps,
     /// Instructions counted under emulation, where the host has no hardware counters.
     Emulation,
     /// Changes that are explained by function, after the last block.
@@ -41,7 +39,6 @@ impl Activity {
             Activity::Load => "load",
             Activity::WarmUp => "warm-up",
             Activity::Measurement => "measurement",
-            Activity::SingleSteps => "single steps",
             Activity::Emulation => "emulation",
             Activity::Explanation => "explanation",
             Activity::Maintenance => "maintenance",

@@ -7,7 +7,7 @@ use model::record::{SliceRecord, TrialHeader};
 pub enum Progress<'a> {
     /// A step began that takes a while: installing, loading, settling, starting. One sentence.
     Step(&'a str),
-    /// What is being done now, for a display that is redrawn: slices, warm-ups, single steps.
+    /// What is being done now, for a display that is redrawn: slices, warm-ups, emulation.
     Now(&'a str),
     /// All subjects of a block are up: their effective settings can be compared.
     Ready {

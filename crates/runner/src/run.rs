@@ -69,8 +69,6 @@ pub enum Counts {
     /// Under emulation, on a server beside; some seconds per workload, subject and block, and a
     /// start of a server per subject and block.
     Emulated,
-    /// By single steps of a few operations; some seconds per workload, subject and block.
-    Stepped,
     /// By the processor where it can, and else not at all.
     None,
 }
@@ -83,13 +81,8 @@ impl Counts {
         }
         match Emulator::find() {
             Ok(emulator) => (Self::Emulated, Some(emulator)),
-            Err(_) => (Self::by_steps(), None),
+            Err(_) => (Self::None, None),
         }
-    }
-
-    /// The best way without hardware counters and an emulator.
-    pub(crate) fn by_steps() -> Self {
-        if probe::stepping_permitted() { Self::Stepped } else { Self::None }
     }
 }
 

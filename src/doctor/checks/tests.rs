@@ -18,7 +18,6 @@ impl Fake {
             roots,
             root: false,
             perf: Permission::Full,
-            steps: true,
             emulator: Err("there is no `qemu-x86_64`".into()),
             virtualization: String::new(),
             governor: String::new(),
@@ -93,12 +92,8 @@ fn counters_that_are_missing_are_explained() {
     let emulated =
         with(Permission::None, "2\n", "kvm").change(|host| host.emulator = Ok("QEMU 7.2".into()));
     check(&emulated, "emulation", "ok", "QEMU 7.2");
-    check(&emulated, "single-steps", "", "");
     let none = with(Permission::None, "2\n", "kvm");
     check(&none, "emulation", "limits", "there is no `qemu-x86_64`");
-    check(&none, "single-steps", "ok", "single steps");
-    check(&none.change(|host| host.steps = false), "single-steps", "limits", "forbidden too");
-    check(&Fake::new(), "single-steps", "", "");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The operation costs the same and the server's upkeep does not.
 
-use super::{OTHERS, Rule, finding};
+use super::{OTHERS, Rule, TIME, finding};
 use crate::evidence::{Evidence, Finding};
 
 pub(super) struct Background;
@@ -14,11 +14,24 @@ const PAIRS: [(&str, &str); 2] = [
 /// The share of the server's cost below which the background cannot explain anything.
 const SHARE: f64 = 0.05;
 
+const CPU: &str = "background_cpu_us_per_op";
+const SERVER_CPU: &str = "server_cpu_us_per_op";
+
+/// Share of the change in the server's CPU time from which on it is the background's.
+const MOST: f64 = 0.5;
+
 /// The share of the change in the server's CPU time that is the background's.
 fn of_server(evidence: &Evidence<'_>) -> Option<f64> {
     let change = |metric: &str| evidence.pair(metric).map(|cost| cost.value - cost.base);
-    let (own, whole) = (change("background_cpu_us_per_op")?, change("server_cpu_us_per_op")?);
+    let (own, whole) = (change(CPU)?, change(SERVER_CPU)?);
     (own * whole > 0.0).then_some(own / whole)
+}
+
+/// Whether the server's CPU time is known to have moved, by what the serving tasks did not use. A
+/// background that hardly works varies by a multiple of itself, and proves nothing alone.
+fn is_rest_of_server(evidence: &Evidence<'_>) -> bool {
+    !evidence.moved_with_effect(&[SERVER_CPU], TIME).is_empty()
+        && of_server(evidence).is_some_and(|share| share >= MOST)
 }
 
 impl Rule for Background {
@@ -34,7 +47,10 @@ impl Rule for Background {
         };
         let names: Vec<&str> =
             PAIRS.iter().filter_map(large).map(|moved| moved.metric.name).collect();
-        let found = evidence.moved_with_effect(&names, OTHERS);
+        let mut found = evidence.moved_with_effect(&names, OTHERS);
+        if found.is_empty() && is_rest_of_server(evidence) {
+            found.extend(evidence.pair(CPU));
+        }
         let found = finding(self, found, |first| {
             let who = "Background tasks of the server (those that serve no connection)";
             match first.base > 0.0 {

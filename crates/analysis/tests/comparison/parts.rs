@@ -1,7 +1,7 @@
 //! Costs of the server's parts, of embedded engines and of roles.
 
 use super::*;
-use analysis::{Reason, RoleFacts};
+use analysis::RoleFacts;
 
 #[test]
 fn parts_of_the_server_are_told_apart() {
@@ -89,16 +89,16 @@ fn an_embedded_engine_is_the_driver_less_the_null_client() {
 }
 
 #[test]
-fn single_steps_tell_instructions_where_nothing_else_counts_them() {
+fn emulation_tells_instructions_where_nothing_else_counts_them() {
     let mut slice = slice("old", 0, 0);
     slice.marks = vec![mark::NO_HARDWARE.into(), "not calm".into()];
     slice.readings = vec![
         reading(Scope::Server, "cpu_ns", 30e6),
         reading(Scope::Foreground, "cpu_ns", 20e6),
-        reading(Scope::Foreground, "stepped_user_instructions", 900_000.0),
-        reading(Scope::Foreground, "stepped_operations", 20.0),
-        reading(Scope::Client, "stepped_user_instructions", 80_000.0),
-        reading(Scope::Client, "stepped_operations", 20.0),
+        reading(Scope::Foreground, "emulated_user_instructions", 900_000.0),
+        reading(Scope::Foreground, "emulated_operations", 20.0),
+        reading(Scope::Client, "emulated_user_instructions", 80_000.0),
+        reading(Scope::Client, "emulated_operations", 20.0),
     ];
     let check = |slice: &SliceRecord, counts, part: &str, expected| {
         let metric = format!("{part}_user_instructions_per_op");
@@ -109,14 +109,14 @@ fn single_steps_tell_instructions_where_nothing_else_counts_them() {
     // Two statements and five rows in each operation.
     check(&slice, Counts::Statements, "foreground", Some(22_500.0));
     check(&slice, Counts::Rows, "client", Some(800.0));
-    // Nobody stepped the other tasks of the server.
+    // Nobody counted the other tasks of the server.
     check(&slice, Counts::Operations, "server", None);
     check(&slice, Counts::Operations, "background", None);
     let found = compared(&[slice.clone()]);
     let cell = found.cell("point-query", "old", "foreground_user_instructions_per_op").unwrap();
-    assert_eq!(cell.marks, [mark::NO_HARDWARE_BUT_STEPS, "not calm", mark::STEPPED]);
-    let stepped = format!("`old`: {} (`point-query`)", mark::STEPPED);
-    assert!(found.warnings.contains(&stepped), "{:?}", found.warnings);
+    assert_eq!(cell.marks, [mark::NO_HARDWARE_BUT_EMULATED, "not calm", mark::EMULATED]);
+    let emulated = format!("`old`: {} (`point-query`)", mark::EMULATED);
+    assert!(found.warnings.contains(&emulated), "{:?}", found.warnings);
     assert!(!found.warnings.iter().any(|warning| warning.contains(mark::NO_HARDWARE)));
     // What the processor counted is better.
     slice.readings.push(reading(Scope::Foreground, "user_instructions", 44e6));
@@ -129,42 +129,12 @@ fn single_steps_tell_instructions_where_nothing_else_counts_them() {
 }
 
 #[test]
-fn too_few_stepped_operations_are_not_compared() {
-    let stepped = |subject: &str, block, steps| {
-        let mut slice = slice(subject, block, 0);
-        slice.readings = vec![
-            reading(Scope::Foreground, "stepped_user_instructions", 45_000.0 * steps),
-            reading(Scope::Foreground, "stepped_operations", steps),
-        ];
-        slice
-    };
-    let check = |base: [f64; 2], own: [f64; 2], expected: Option<Reason>| {
-        let slices = [
-            stepped("old", 0, base[0]),
-            stepped("old", 1, base[1]),
-            stepped("new", 0, own[0]),
-            stepped("new", 1, own[1]),
-        ];
-        let found = compared(&slices);
-        let cell = found.cell("point-query", "new", "foreground_user_instructions_per_op").unwrap();
-        assert_eq!(cell.ratio.is_none(), expected.is_some(), "{base:?} {own:?}");
-        assert!(cell.value.is_some());
-        assert_eq!(cell.reason, expected);
-        assert!(found.cell("point-query", "new", "ops_per_second").unwrap().ratio.is_some());
-    };
-    let few = |stepped| Reason::FewStepped { stepped, needed: 5 };
-    check([3.0, 2.0], [3.0, 2.0], None);
-    check([3.0, 2.0], [1.0, 3.0], Some(few(4)));
-    check([1.0, 1.0], [30.0, 20.0], Some(Reason::OfBase(few(2).into())));
-}
-
-#[test]
-fn single_steps_tell_instructions_of_an_embedded_engine() {
+fn emulation_tells_instructions_of_an_embedded_engine() {
     let mut slice = slice("old", 0, 0);
     slice.readings = vec![
         reading(Scope::Client, "cpu_ns", 1e5),
-        reading(Scope::Client, "stepped_user_instructions", 60_000.0),
-        reading(Scope::Client, "stepped_operations", 10.0),
+        reading(Scope::Client, "emulated_user_instructions", 60_000.0),
+        reading(Scope::Client, "emulated_operations", 10.0),
     ];
     let null = |counter: &str, per_op| Reading {
         scope: Scope::Client,
@@ -181,14 +151,14 @@ fn single_steps_tell_instructions_of_an_embedded_engine() {
         assert_eq!(found, expected);
     };
     slice.readings.push(null("cpu_ns", 150.0));
-    // Without the null client's steps, engine and driver cannot be told apart.
+    // Without the null client's instructions, engine and driver cannot be told apart.
     check(&slice, [None; 4]);
-    slice.readings.push(null("stepped_user_instructions", 1_000.0));
+    slice.readings.push(null("emulated_user_instructions", 1_000.0));
     check(&slice, [Some(2_500.0), Some(2_500.0), None, Some(500.0)]);
     let found = compared(&[slice.clone()]);
     let cell = found.cell("point-query", "old", "server_user_instructions_per_op").unwrap();
-    assert_eq!(cell.marks, [mark::STEPPED, "client overhead subtracted"]);
-    // No operation was stepped to its end.
+    assert_eq!(cell.marks, [mark::EMULATED, "client overhead subtracted"]);
+    // No operation was counted to its end.
     slice.readings[2].end = slice.readings[2].start;
     check(&slice, [None, None, None, Some(500.0)]);
 }

@@ -5,7 +5,7 @@
 use crate::{
     Driver, Error,
     calibration::{Calibration, Costs},
-    instruments::{self, emulation},
+    instruments::emulation,
     run::{Counts, Run},
     server::unexpected,
 };
@@ -16,7 +16,7 @@ use model::{
     script::Script,
     workload::Arrival,
 };
-use probe::{Meter, Stepper};
+use probe::Meter;
 use std::collections::BTreeMap;
 
 /// Operations that tell the cost.
@@ -25,10 +25,6 @@ const OPERATIONS: u64 = 20_000;
 const ROLE_OPERATIONS: u64 = 4_000;
 /// Operations under emulation.
 const EMULATED: u64 = 2_000;
-/// Operations that are stepped, at most.
-const STEPPED_MAX: f64 = 100.0;
-/// Seconds that stepping through one phase may take, about.
-const STEPPED_SECONDS: f64 = 0.5;
 
 /// Executes every measured phase with the null client and keeps its counters per operation.
 pub(crate) fn costs(run: &mut Run<'_>, found: &mut Calibration) -> Result<(), Error> {
@@ -38,18 +34,9 @@ pub(crate) fn costs(run: &mut Run<'_>, found: &mut Calibration) -> Result<(), Er
     for phase in run.plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure) {
         // Only an embedded engine's cost is the driver's less the null client's.
         if !phase.script.has_named_roles() {
-            let (mut costs, connections) = of_phase(run, &mut driver, phase)?;
-            let task = connections.first().map(|connection| connection.driver_task);
-            match (task.filter(|_| embedded), run.counts) {
-                (Some(task), Counts::Stepped) => {
-                    let steps = steps(&mut driver, task)?;
-                    costs.insert(instruments::STEPPED_INSTRUCTIONS.to_owned(), steps);
-                }
-                (Some(_), Counts::Emulated) => {
-                    let counted = emulated(run, phase)?;
-                    costs.insert(emulation::INSTRUCTIONS.to_owned(), counted);
-                }
-                _ => {}
+            let mut costs = of_phase(run, &mut driver, phase)?;
+            if embedded && run.counts == Counts::Emulated {
+                costs.insert(emulation::INSTRUCTIONS.to_owned(), emulated(run, phase)?);
             }
             found.null.insert(phase.name.clone(), costs);
         } else if embedded {
@@ -93,18 +80,14 @@ fn as_in(script: &mut Script, dialect: &str) {
     }
 }
 
-/// Costs of a workload without named roles, and the connections that told them.
-fn of_phase(
-    run: &Run<'_>,
-    driver: &mut Driver,
-    phase: &Phase,
-) -> Result<(Costs, Vec<Connection>), Error> {
+/// Costs of a workload without named roles.
+fn of_phase(run: &Run<'_>, driver: &mut Driver, phase: &Phase) -> Result<Costs, Error> {
     let connections = prepare(run, driver, phase)?;
     let mut about = probe::Target::new(run.place.data());
     about.client_pids = vec![driver.pid()];
     let end = StretchEnd::Operations(per_connection(OPERATIONS, &connections));
     let (readings, report) = window(driver, &about, end)?;
-    Ok((per_operation(&readings, Scope::Client, report.succeeded), connections))
+    Ok(per_operation(&readings, Scope::Client, report.succeeded))
 }
 
 /// Costs by role: counters of the tasks that play it, per operation of its own. Counters that no
@@ -162,20 +145,6 @@ fn per_operation(readings: &[Reading], scope: Scope, operations: u64) -> Costs {
     let own = readings.iter().filter(|reading| reading.scope == scope);
     own.map(|reading| (reading.counter.clone(), reading.delta() / operations.max(1) as f64))
         .collect()
-}
-
-/// User instructions per operation of the null client, by single steps.
-fn steps(driver: &mut Driver, task: u32) -> Result<f64, Error> {
-    let mut step = |operations: u64| -> Result<f64, Error> {
-        let stepper = Stepper::attach(&[task])?;
-        let report = driver.stretch(StretchEnd::Operations(operations), 3);
-        let counts = stepper.stop()?;
-        report?;
-        let steps: u64 = counts.iter().map(|count| count.instructions).sum();
-        Ok(steps as f64 / operations as f64)
-    };
-    let seconds = step(1)? / probe::stepping_rate();
-    step((STEPPED_SECONDS / seconds).clamp(1.0, STEPPED_MAX) as u64)
 }
 
 /// User instructions per operation of the null client, under emulation.

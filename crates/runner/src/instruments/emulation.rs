@@ -111,7 +111,7 @@ impl Instrument for Emulation {
         let Sought { phase, rate, seed } = *sought;
         let seconds = match instance.is_embedded() {
             true => EMBEDDED_SECONDS,
-            false => phase.stepping_seconds() / 2.0,
+            false => phase.counting_seconds() / 2.0,
         };
         if let (Some(rate), false) = (rate, instance.is_embedded()) {
             return Ok(Ok(fitting(rate / SLOWER * seconds, seconds)));

@@ -10,7 +10,6 @@ pub(crate) mod emulation;
 mod host_load;
 mod meter;
 mod sampler;
-mod stepper;
 mod waits;
 
 use crate::{
@@ -26,18 +25,10 @@ use model::{
     reading::{Reading, SeriesRow},
 };
 
-pub(crate) use stepper::STEPPED_INSTRUCTIONS;
-
 /// All instruments. Those of one span begin in this order and end in the opposite one, so that the
 /// last is closest to the work, and the others find its readings.
-const INSTRUMENTS: &[&dyn Instrument] = &[
-    &sampler::Sampler,
-    &host_load::HostLoad,
-    &waits::Waits,
-    &meter::Meter,
-    &stepper::Stepper,
-    &emulation::Emulation,
-];
+const INSTRUMENTS: &[&dyn Instrument] =
+    &[&sampler::Sampler, &host_load::HostLoad, &waits::Waits, &meter::Meter, &emulation::Emulation];
 
 /// What an instrument observes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

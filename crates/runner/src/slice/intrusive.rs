@@ -42,7 +42,7 @@ pub(crate) fn execute<'a>(
     for used in used {
         able = run.during(used.activity, |run| with_copies(run, able, used))?;
     }
-    // Without copies there may be other ones.
+    // Without copies there may be none.
     for used in instruments::intrusive(run) {
         able = run.during(used.activity, |run| of_instrument(run, able, used))?;
     }
@@ -233,9 +233,9 @@ fn with_copies<'a>(
     let broken = observed.iter().find_map(|one| one.trial.not_copied.as_deref());
     let is_first = run.calibration.intrusive(used.name()).is_empty();
     if let (Some(reason), None, true) = (broken, run.options.counts, is_first) {
-        // Counts of two instruments are not compared.
-        run.warn(&format!("instructions are counted by single steps: {reason}"));
-        run.counts = Counts::by_steps();
+        // Counts of some servers compare with nothing.
+        run.warn(&format!("no instructions are counted: {reason}"));
+        run.counts = Counts::None;
         observed.iter_mut().for_each(|one| one.trial.copies.clear());
     }
     Ok(observed)
