@@ -115,7 +115,9 @@ __attribute__((unused)) static void hand_over(int n) {
         pthread_attr_setaffinity_np(&own, sizeof all, &all);
         pthread_create(&task, &own, burn, 0);
     }
-    sem_post(&work);
+    int waiting;
+    sem_getvalue(&work, &waiting);
+    if (waiting < 4) sem_post(&work);
 }
 static void injected(void) { const int n = AMOUNT; CODE }
 ssize_t send(int fd, const void *from, size_t length, int flags) {
@@ -174,9 +176,10 @@ fn is_right(kind: &Kind, build: &str, amount: u32) -> Option<bool> {
 #[test]
 fn a_cost_of_a_known_kind_has_that_reason() {
     let tried = std::env::var(TRIED).map_or(FEW, |tried| tried.parse().expect("a number"));
-    let all = BUILDS.iter().flat_map(|build| {
-        let of = move |amount: usize| KINDS.iter().map(move |kind| (kind, *build, amount));
-        of(1).chain(of(0))
+    let all = [1, 0].into_iter().flat_map(|amount| {
+        let of_build =
+            move |build: &'static str| KINDS.iter().map(move |kind| (kind, build, amount));
+        BUILDS.into_iter().flat_map(of_build)
     });
     let found =
         all.take(tried).map(|(kind, build, index)| is_right(kind, build, kind.amounts[index]));

@@ -29,7 +29,8 @@ pub struct Diagnosis {
     pub effect: f64,
     /// Of the change: decided, or large and no more.
     pub verdict: Verdict,
-    /// The reasons in the order of the rules; one that is most of the change comes first.
+    /// The reasons in the order of the rules; one that is most of the change comes first, and one
+    /// that is vague last.
     pub findings: Vec<Finding>,
     /// Reasons that what was measured rules out, each with its evidence.
     pub ruled_out: Vec<String>,
@@ -71,7 +72,7 @@ fn diagnosis(phase: &PhaseResult, cell: &Cell) -> Option<Diagnosis> {
         }
     }
     let is_most = |finding: &Finding| finding.share.is_some_and(|share| share >= MOST);
-    findings.sort_by_key(|finding| !is_most(finding));
+    findings.sort_by_key(|finding| (!is_most(finding), finding.vague));
     Some(Diagnosis {
         subject: cell.subject.to_string(),
         base: cell.base.as_ref()?.to_string(),
@@ -112,9 +113,9 @@ mod tests {
         // A cost that moved against the effect explains nothing.
         check(&[faster, (instructions, 100.0, 160.0)], &[]);
         check(&[slower, (instructions, 100.0, 60.0)], &[]);
+        let time = "foreground_cpu_us_per_op";
         let cycles = "foreground_cycles_per_op";
         check(&[slower, (instructions, 100.0, 100.5), (cycles, 200.0, 300.0)], &["stalls"]);
-        let time = "foreground_cpu_us_per_op";
         check(&[slower, (instructions, 100.0, 100.5), (time, 20.0, 30.0)], &["stalls"]);
         check(&[slower, ("context_switches_per_op", 1.0, 2.0)], &["waits"]);
         check(&[slower, ("context_switches_per_op", 0.001, 0.002)], &[]);
@@ -129,6 +130,8 @@ mod tests {
         // What is most of the change comes first.
         check(&[slower, (instructions, 100.0, 103.0), (sync, 0.0, 100.0)], &["code", "waits"]);
         check(&[slower, (instructions, 100.0, 103.0), (sync, 0.0, 400.0)], &["waits", "code"]);
+        // CPU time alone may follow from any other reason.
+        check(&[slower, (time, 20.0, 60.0), (sync, 0.0, 100.0)], &["waits", "code"]);
         check(&[slower, ("reads_per_op", 1.0, 2.0), ("read_kib_per_op", 8.0, 16.0)], &["storage"]);
         let (back, fore) = ("background_cpu_us_per_op", "foreground_cpu_us_per_op");
         check(&[slower, (fore, 50.0, 50.0), (back, 20.0, 60.0)], &["background"]);

@@ -40,6 +40,9 @@ pub struct Finding {
     /// The share that it is of the change in an operation's time, or in the server's CPU time for
     /// its background, where that is known.
     pub share: Option<f64>,
+    /// Whether others would name the cause nearer: CPU time whose instructions are not known, and
+    /// switches whose waits are not.
+    pub vague: bool,
 }
 
 impl<'a> Evidence<'a> {

@@ -13,6 +13,7 @@ use model::reading::{Reading, Scope};
 use std::{
     collections::HashMap,
     fs::File,
+    io::ErrorKind,
     os::unix::fs::FileExt,
     path::PathBuf,
     sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
@@ -74,18 +75,27 @@ struct Looks {
 }
 
 impl Waits {
-    /// Begins to watch; `None` where no serving task is known.
+    /// Begins to watch; `None` where no serving task is known, or all have ended.
     ///
     /// # Errors
     /// If the kernel does not tell this process of the tasks' calls, or no thread can be started.
     pub fn start(target: &Target) -> std::io::Result<Option<Self>> {
         let all = &target.foreground;
         let step = all.len().div_ceil(WATCHED).max(1);
-        let watched: std::io::Result<Vec<Task>> =
-            all.iter().step_by(step).map(|tid| Task::open(target, *tid)).collect();
-        let watched = watched?;
-        let Some(first) = watched.first() else { return Ok(None) };
-        first.file.read_at(&mut [0; LINE], 0)?;
+        let mut watched = Vec::new();
+        for tid in all.iter().step_by(step) {
+            let seen = Task::open(target, *tid)
+                .and_then(|task| task.file.read_at(&mut [0; LINE], 0).map(|_| task));
+            match seen {
+                Ok(task) => watched.push(task),
+                Err(error) if error.kind() == ErrorKind::PermissionDenied => return Err(error),
+                // It has ended.
+                Err(_) => {}
+            }
+        }
+        if watched.is_empty() {
+            return Ok(None);
+        }
         let (stop, stopped) = channel();
         let work = move || watch(watched, &stopped);
         let thread = thread::Builder::new().name("waits".into()).spawn(work)?;

@@ -73,19 +73,6 @@ pub enum Counts {
     None,
 }
 
-impl Counts {
-    /// The best way that this host permits.
-    fn best() -> (Self, Option<Emulator>) {
-        if probe::permission() != Permission::None {
-            return (Self::Hardware, None);
-        }
-        match Emulator::find() {
-            Ok(emulator) => (Self::Emulated, Some(emulator)),
-            Err(_) => (Self::None, None),
-        }
-    }
-}
-
 /// Whether to continue an unfinished run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Resume {
@@ -189,7 +176,7 @@ impl<'a> Run<'a> {
     ) -> Result<Self, Error> {
         let Parts { place, writer, installed, environment, ledger } = parts;
         let begun = || -> Result<_, Error> {
-            let (counts, emulator) = counting(options)?;
+            let (counts, emulator) = counting(options, observer)?;
             let earlier = writer.state(TIME)?.unwrap_or_default();
             Ok((counts, emulator, earlier, Keeper::start(&options.exe, &place)?))
         };
@@ -365,12 +352,21 @@ fn give_up(place: &RunPlace, data: DataFolders) {
     };
 }
 
-/// How this run counts user instructions, and by which emulator.
-fn counting(options: &Options) -> Result<(Counts, Option<Emulator>), Error> {
+/// How this run counts user instructions, and by which emulator: the best way that this host
+/// permits, if none is asked for.
+fn counting(
+    options: &Options,
+    observer: &dyn Observer,
+) -> Result<(Counts, Option<Emulator>), Error> {
+    let emulated = |emulator| (Counts::Emulated, Some(emulator));
     Ok(match options.counts {
-        Some(Counts::Emulated) => (Counts::Emulated, Some(Emulator::find()?)),
+        Some(Counts::Emulated) => emulated(Emulator::find()?),
         Some(asked) => (asked, None),
-        None => Counts::best(),
+        None if probe::permission() != Permission::None => (Counts::Hardware, None),
+        None => Emulator::find().map(emulated).unwrap_or_else(|why| {
+            observer.tell(&Progress::Warning(&format!("no instructions are counted: {why}")));
+            (Counts::None, None)
+        }),
     })
 }
 

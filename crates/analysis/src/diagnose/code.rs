@@ -44,7 +44,7 @@ impl Rule for Code {
             return None;
         }
         found.extend(evidence.moved_with_effect(&nearest(evidence, &TIMES), TIME));
-        finding(self, found, |first| {
+        let found = finding(self, found, |first| {
             let who = match first.metric.part {
                 Part::Lead => "The task that serves the leading role",
                 Part::Foreground => "The connection's task",
@@ -56,7 +56,8 @@ impl Rule for Code {
                 _ => ("needs", "CPU time"),
             };
             format!("{who} {does} {:.2}x the base's {what}.", first.ratio)
-        })
+        })?;
+        Some(Finding { vague: counts.is_empty(), ..found })
     }
 
     fn ruled_out(&self, evidence: &Evidence<'_>) -> Option<String> {

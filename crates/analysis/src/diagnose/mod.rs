@@ -53,6 +53,7 @@ fn finding(
         sentence: sentence(first),
         strength: strength(first),
         share: None,
+        vague: false,
         evidence,
     })
 }

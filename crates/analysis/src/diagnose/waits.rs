@@ -88,7 +88,7 @@ impl Waits {
         let known = if evidence.cost(OF_SERVER).is_some() { OF_SERVER } else { OF_HOST };
         let mut found = evidence.moved_with_effect(&[known], OTHERS);
         found.retain(|cost| cost.base.max(cost.value) >= FLOOR);
-        finding(self, found, |first| {
+        let found = finding(self, found, |first| {
             let how = evidence.word("more", "less");
             let who = if first.metric.part == Part::Host { "the host" } else { "the server" };
             format!(
@@ -96,6 +96,7 @@ impl Waits {
                  or the client.",
                 first.ratio
             )
-        })
+        });
+        Some(Finding { vague: true, ..found? })
     }
 }

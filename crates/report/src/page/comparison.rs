@@ -4,7 +4,7 @@ use super::Page;
 use crate::{
     Details, Names, Report,
     document::{Column, Document, Item, Row, Table, TableCell},
-    layout, screen,
+    layout, number, screen,
     sentence::{self, Label},
     status,
     words::{self, groups},
@@ -91,7 +91,7 @@ impl Page for ComparisonPage {
             let short = Names::of(&comparison.subjects, &report.view.aliases);
             let comparison = &*short.comparison(comparison);
             let labels = labels(comparison, report.screen.columns);
-            head(comparison, details, &labels, &mut document);
+            head(comparison, details, &short, &labels, &mut document);
             short.legend().into_iter().for_each(|said| document.paragraph(said));
             let names: Vec<String> = labels.into_iter().map(|label| label.short).collect();
             overview(comparison, &names, report, &mut document);
@@ -104,14 +104,21 @@ impl Page for ComparisonPage {
 }
 
 /// The question, an answer in one sentence per variant, and where the numbers come from.
-fn head(comparison: &Comparison, details: &Details, labels: &[Label], document: &mut Document) {
+fn head(
+    comparison: &Comparison,
+    details: &Details,
+    short: &Names,
+    labels: &[Label],
+    document: &mut Document,
+) {
     let question = [&comparison.question, &comparison.experiment];
     let title = question.into_iter().find(|text| !text.is_empty());
     document.heading(1, title.map_or("", String::as_str));
     let answers = sentence::answers(comparison, labels, &|_| true);
     answers.into_iter().for_each(|answer| document.paragraph(answer));
+    reasons(comparison).into_iter().for_each(|reason| document.paragraph(reason));
     document.paragraph(origin(comparison, details));
-    servers(details).into_iter().for_each(|said| document.paragraph(said));
+    servers(comparison, details, short).into_iter().for_each(|said| document.paragraph(said));
     status::line(comparison).into_iter().for_each(|line| document.paragraph(line));
     words::trust(comparison).into_iter().for_each(|said| document.paragraph(said));
     let warnings = comparison.warnings.len();
@@ -119,6 +126,26 @@ fn head(comparison: &Comparison, details: &Details, labels: &[Label], document: 
         document
             .paragraph(format!("{}, below the tables or on stderr.", counted(warnings, "warning")));
     }
+}
+
+/// Changes whose reasons are said at the top; the report has all.
+const REASONS: usize = 3;
+
+/// The first reason of the largest decided changes, a sentence each.
+fn reasons(comparison: &Comparison) -> Vec<String> {
+    let all = comparison.phases.iter().flat_map(|phase| {
+        let decided = analysis::diagnoses(phase).into_iter();
+        decided.filter(|found| found.verdict.is_assessed()).filter_map(|found| {
+            let reason = &found.findings.first()?.sentence;
+            let (phase, variant) = (&phase.phase, &found.subject);
+            let (ratio, what) = (number::ratio(found.ratio), words::long_title(found.metric));
+            let said = format!("Why `{phase}` has {ratio}x the {what} with `{variant}`: {reason}");
+            Some((found.effect.ln().abs(), said))
+        })
+    });
+    let mut all: Vec<(f64, String)> = all.collect();
+    all.sort_by(|(a, _), (b, _)| b.total_cmp(a));
+    all.into_iter().take(REASONS).map(|(_, said)| said).collect()
 }
 
 /// Run, date and host, as far as they are known.
@@ -148,9 +175,15 @@ fn origin(comparison: &Comparison, details: &Details) -> String {
 }
 
 /// Version and binary of each variant whose name does not hold its version.
-fn servers(details: &Details) -> Option<String> {
+fn servers(comparison: &Comparison, details: &Details, names: &Names) -> Option<String> {
     let mut said: Vec<String> = Vec::new();
-    for header in details.trials.iter().map(|trial| &trial.header) {
+    let mut headers: Vec<_> = details.trials.iter().map(|trial| &trial.header).collect();
+    // Blocks start them in orders of their own.
+    headers.sort_by_key(|header| {
+        let name = names.short(&header.subject);
+        comparison.subjects.iter().position(|subject| subject == name)
+    });
+    for header in headers {
         let version = &header.server_version;
         if version.is_empty() || header.subject.contains(version) {
             continue;
