@@ -17,8 +17,9 @@ const SHARE: f64 = 0.05;
 const CPU: &str = "background_cpu_us_per_op";
 const SERVER_CPU: &str = "server_cpu_us_per_op";
 
-/// Share of the change in the server's CPU time from which on it is the background's.
-const MOST: f64 = 0.5;
+/// Share of the change in the server's CPU time from which on the background explains it, where the
+/// serving tasks are not known to have changed.
+const PART: f64 = 0.2;
 
 /// The share of the change in the server's CPU time that is the background's.
 fn of_server(evidence: &Evidence<'_>) -> Option<f64> {
@@ -31,7 +32,7 @@ fn of_server(evidence: &Evidence<'_>) -> Option<f64> {
 /// background that hardly works varies by a multiple of itself, and proves nothing alone.
 fn is_rest_of_server(evidence: &Evidence<'_>) -> bool {
     !evidence.moved_with_effect(&[SERVER_CPU], TIME).is_empty()
-        && of_server(evidence).is_some_and(|share| share >= MOST)
+        && of_server(evidence).is_some_and(|share| share >= PART)
 }
 
 impl Rule for Background {

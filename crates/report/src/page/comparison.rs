@@ -9,7 +9,7 @@ use crate::{
     status,
     words::{self, groups},
 };
-use analysis::{Comparison, PhaseResult, Reason};
+use analysis::{Comparison, Diagnosis, PhaseResult, Reason};
 use model::{metric::Metric, number::counted};
 
 /// The metric of the overview.
@@ -131,21 +131,30 @@ fn head(
 /// Changes whose reasons are said at the top; the report has all.
 const REASONS: usize = 3;
 
-/// The first reason of the largest decided changes, a sentence each.
+/// The first reason of the largest decided changes, a sentence each: of each variant one for each
+/// kind of reason.
 fn reasons(comparison: &Comparison) -> Vec<String> {
-    let all = comparison.phases.iter().flat_map(|phase| {
+    let of_phase = |phase| {
         let decided = analysis::diagnoses(phase).into_iter();
-        decided.filter(|found| found.verdict.is_assessed()).filter_map(|found| {
-            let reason = &found.findings.first()?.sentence;
-            let (phase, variant) = (&phase.phase, &found.subject);
-            let (ratio, what) = (number::ratio(found.ratio), words::long_title(found.metric));
-            let said = format!("Why `{phase}` has {ratio}x the {what} with `{variant}`: {reason}");
-            Some((found.effect.ln().abs(), said))
-        })
+        decided.filter(|found| found.verdict.is_assessed()).map(move |found| (phase, found))
+    };
+    let mut all: Vec<(&PhaseResult, Diagnosis)> =
+        comparison.phases.iter().flat_map(of_phase).collect();
+    let size = |found: &Diagnosis| found.effect.ln().abs();
+    all.sort_by(|(_, a), (_, b)| size(b).total_cmp(&size(a)));
+    let mut told: Vec<(String, &str)> = Vec::new();
+    let said = all.into_iter().filter_map(|(phase, found)| {
+        let reason = found.findings.first()?;
+        let kind = (found.subject.clone(), reason.rule);
+        if told.contains(&kind) {
+            return None;
+        }
+        told.push(kind);
+        let (ratio, what) = (number::ratio(found.ratio), words::long_title(found.metric));
+        let (phase, variant, sentence) = (&phase.phase, &found.subject, &reason.sentence);
+        Some(format!("Why `{phase}` has {ratio}x the {what} with `{variant}`: {sentence}"))
     });
-    let mut all: Vec<(f64, String)> = all.collect();
-    all.sort_by(|(a, _), (b, _)| b.total_cmp(a));
-    all.into_iter().take(REASONS).map(|(_, said)| said).collect()
+    said.take(REASONS).collect()
 }
 
 /// Run, date and host, as far as they are known.
