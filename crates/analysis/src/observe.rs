@@ -173,6 +173,8 @@ pub fn observe<'a>(
             }
         }
     }
+    // Blocks after the one in which the counts were decided have none.
+    found.warnings.prefer(mark::NO_HARDWARE_BUT_EMULATED, mark::NO_HARDWARE);
     load.tell(&mut found.warnings);
     found
 }

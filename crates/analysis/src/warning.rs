@@ -39,7 +39,15 @@ impl Warnings {
         found.phases.insert((place.position, place.phase.to_owned()));
     }
 
-    /// Whether this text is among the warnings.
+    /// Leaves `text` out of the phases in which `better` tells more.
+    pub(crate) fn prefer(&mut self, better: &str, text: &str) {
+        let told = self.found.get(better).map(|found| found.phases.clone()).unwrap_or_default();
+        if let Some(found) = self.found.get_mut(text) {
+            found.phases.retain(|phase| !told.contains(phase));
+        }
+    }
+
+    /// Whether this text is among the warnings, or left out for a better one.
     pub(crate) fn hold(&self, text: &str) -> bool {
         self.found.contains_key(text)
     }
@@ -54,7 +62,7 @@ impl Warnings {
             let phases = listed(found.phases.iter().map(|(_, name)| name.as_str()), "phase");
             format!("{subjects}: {text} ({phases})")
         };
-        self.found.iter().map(sentence).collect()
+        self.found.iter().filter(|(_, found)| !found.phases.is_empty()).map(sentence).collect()
     }
 }
 

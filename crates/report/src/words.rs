@@ -238,8 +238,8 @@ fn blocks_to_decide(comparison: &Comparison) -> Option<String> {
         let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
         let seen = cells.filter(unsure).filter_map(analysis::detectable).reduce(f64::max);
         let seen = seen.map(|least| {
-            let percent = number::short((least - 1.0) * 100.0);
-            format!("; these blocks show changes from about {percent} % on, longer slices less")
+            let percent = (least - 1.0) * 100.0;
+            format!("; these show changes from {percent:.1} % on, longer slices smaller ones")
         });
         let seen = seen.unwrap_or_default();
         return Some(format!("{rates} undecided; even {most} blocks may not decide {them}{seen}."));

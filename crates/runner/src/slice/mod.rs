@@ -29,6 +29,12 @@ use std::time::{Duration, Instant};
 /// How long the background work of one writing slice may take before the slice is marked.
 const DRAIN_CEILING: Duration = Duration::from_secs(15);
 
+/// So many operations take CPU time.
+const MANY_OPERATIONS: u64 = 100;
+
+/// CPU time in which no server executes an operation, nanoseconds.
+const LEAST_NS: f64 = 50.0;
+
 /// The discarded start draws from a stream of its own.
 const WARMUP_SEED: u64 = 0x5eed_0000_0000_0001;
 
@@ -173,8 +179,9 @@ fn measured_and_counted(
     if slice.after == After::Drain {
         files::sync_file_system(&trial.instance.data)?;
     }
-    let unexpected = unexpected(&measured.work);
-    let Some(before) = before else { return Ok((measured, unexpected)) };
+    let wrong = unexpected(&measured.work)
+        .or_else(|| mistaken(&measured.readings, measured.work.succeeded));
+    let Some(before) = before else { return Ok((measured, wrong)) };
     let (found, bytes) = trial
         .thawed(|trial| Ok((rows::count(run, trial, phase)?, trial.instance.database_bytes()?)))?;
     // What inserts grows: its size is that of its end.
@@ -184,9 +191,25 @@ fn measured_and_counted(
     trial.rows = Some((tables, found));
     let expected = rows::expected(before, script, &measured.work);
     let miscount = rows::mismatch(expected, found)
-        .or(unexpected)
+        .or(wrong)
         .or_else(|| rows::missed(held, script, &measured.work));
     Ok((measured, miscount))
+}
+
+/// One sentence where the tasks that were taken for the serving ones did nothing: neither costs nor
+/// placement are those of the operations then.
+fn mistaken(readings: &[Reading], done: u64) -> Option<String> {
+    let of = |counter: &str| {
+        let is_own = |one: &&Reading| one.scope == Scope::Foreground && one.counter == counter;
+        readings.iter().find(is_own).map(Reading::delta)
+    };
+    let cpu_ns = of("cpu_ns").or_else(|| of("task_clock_ns"))?;
+    (done >= MANY_OPERATIONS && cpu_ns < LEAST_NS * done as f64).then(|| {
+        format!(
+            "the tasks that were taken for the serving ones did none of {done} operations: run it \
+             again"
+        )
+    })
 }
 
 /// Rows of a phase's tables: as last counted, if these were counted and nothing has written since.
@@ -417,5 +440,20 @@ mod tests {
         check(1.0, 2.0, true);
         check(1.4, 3.0, false);
         check(20.0, 30.0, true);
+    }
+
+    #[test]
+    fn tasks_that_used_no_time_served_nothing() {
+        let check = |counter: &str, cpu_ns: f64, done: u64, expected: bool| {
+            let counter = counter.to_owned();
+            let reading =
+                Reading { scope: Scope::Foreground, counter, start: 7.0, end: 7.0 + cpu_ns };
+            assert_eq!(mistaken(&[reading], done).is_some(), expected, "{cpu_ns} {done}");
+        };
+        check("cpu_ns", 20_000.0, 10_000, true);
+        check("task_clock_ns", 0.0, 100, true);
+        check("cpu_ns", 0.0, 99, false);
+        check("cpu_ns", 9e7, 10_000, false);
+        assert_eq!(mistaken(&[], 10_000), None, "the serving tasks are not known");
     }
 }
