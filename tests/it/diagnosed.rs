@@ -156,7 +156,8 @@ fn is_right(kind: &Kind, build: &str, amount: u32) -> Option<bool> {
     let run = ["run", "cost.toml", "--progress", "none", "--counts", kind.counts];
     let output = lab.run(&run);
     let said = text(&output.stderr);
-    if said.contains("there is no `qemu-x86_64`") {
+    let unseen = ["there is no `qemu-x86_64`", "waits of serving tasks not seen"];
+    if unseen.iter().any(|why| said.contains(why)) {
         println!("skipped: {said}");
         return None;
     }
