@@ -60,17 +60,20 @@ impl<'a> Evidence<'a> {
 
     /// A cost and its base's, where both are known and the base's is above zero.
     pub fn cost(&self, metric: &str) -> Option<Moved> {
-        let cell = self.phase.cell(self.subject, metric)?;
-        let (base, value, ratio) = (cell.base_value?, cell.value?, cell.ratio?);
-        (base > 0.0).then_some(Moved { metric: cell.metric, base, value, ratio })
+        self.pair(metric).filter(|cost| cost.base > 0.0 && self.is_compared(metric))
     }
 
     /// The same where either may be zero.
     pub fn pair(&self, metric: &str) -> Option<Moved> {
         let cell = self.cell(metric)?;
         let (base, value) = (cell.base_value?, cell.value?);
-        let ratio = if base > 0.0 { value / base } else { f64::INFINITY };
+        let plain = || if base > 0.0 { value / base } else { f64::INFINITY };
+        let ratio = cell.ratio.unwrap_or_else(plain);
         Some(Moved { metric: cell.metric, base, value, ratio })
+    }
+
+    fn is_compared(&self, metric: &str) -> bool {
+        self.cell(metric).is_some_and(|cell| cell.ratio.is_some())
     }
 
     /// Whether a cost of [`Evidence::pair`] is known to have moved; one that the base has none of

@@ -1,9 +1,9 @@
 //! What serving tasks wait for: the system calls that they are in, looked at every few
 //! milliseconds from a thread of its own.
 //!
-//! The kernel tells of a task that sleeps which system call it sleeps in, with its arguments; of
-//! one that is on a CPU, or ready for one, that it is running (proc_pid_syscall(5)). The share of
-//! looks that find a kind of wait, times the window, is the time in it.
+//! For a task that sleeps, the kernel shows the system call that it sleeps in, with its arguments;
+//! for one that is on a CPU, or ready for one, it shows `running` (proc_pid_syscall(5)). The share
+//! of looks that find a kind of wait, times the window, is the time in it.
 //!
 //! At most [`AT_ONCE`] tasks are looked at together; `examples/waits_cost.rs` prints what that
 //! costs.
@@ -59,7 +59,7 @@ const COUNTERS: [&str; 6] = [
 
 /// Watches the serving tasks of a target until it is stopped or dropped.
 pub struct Waits {
-    /// Of all serving tasks, of which some are watched.
+    /// Number of serving tasks; not all of them need be watched.
     tasks: usize,
     start: Instant,
     // Dropping the sender tells the thread to end.
@@ -106,20 +106,20 @@ impl Waits {
     /// Ends and gives the time that all serving tasks together spent in each kind of wait; nothing
     /// if the window was too short for a look.
     pub fn stop(mut self) -> Vec<Reading> {
-        let window = self.start.elapsed();
+        let (window, tasks) = (self.start.elapsed(), self.tasks);
+        self.end().map(|looks| looks.readings(window, tasks)).unwrap_or_default()
+    }
+
+    /// Ends the thread. A panic of it has been told already.
+    fn end(&mut self) -> Option<Looks> {
         drop(self.stop.take());
-        let looks = self.thread.take().and_then(|thread| thread.join().ok());
-        looks.map(|looks| looks.readings(window, self.tasks)).unwrap_or_default()
+        self.thread.take()?.join().ok()
     }
 }
 
 impl Drop for Waits {
     fn drop(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            // A panic of the thread has been told already.
-            let _ = thread.join();
-        }
+        self.end();
     }
 }
 

@@ -58,8 +58,9 @@ pub(crate) fn answers(
                     ));
                     above = Some(base.clone());
                 }
-                let parts = parts(comparison, subject);
-                let tests = tests(comparison, subject);
+                let known = known(comparison, subject);
+                let parts: Vec<String> = known.iter().map(Known::said).collect();
+                let (parts, tests) = (parts.join("; "), tests(comparison, &known));
                 let tail = match (listed, comparison.counted().len()) {
                     (true, all) if all == throughput.phases => ".".to_owned(),
                     (true, all) => format!("; {} of {all} phases.", throughput.phases),
@@ -97,36 +98,38 @@ fn has_variants(comparison: &Comparison, base: &str) -> bool {
     comparison.subjects.iter().any(named)
 }
 
-/// Throughput first, then what it costs.
-fn parts(comparison: &Comparison, subject: &str) -> String {
-    let found = known(comparison, subject).map(|(overall, _, what)| part(&overall, what));
-    found.collect::<Vec<_>>().join("; ")
+/// A metric of the answer: its mean, its words, and the tests that compare it, by name.
+struct Known<'a> {
+    overall: Overall,
+    what: &'static str,
+    tests: Vec<(&'a str, &'a Cell)>,
 }
 
-/// The metrics of the answer that a variant has: the mean, the metric's name, and its words.
-fn known(
-    comparison: &Comparison,
-    subject: &str,
-) -> impl Iterator<Item = (Overall, &'static str, &'static str)> {
-    METRICS.iter().filter_map(move |row| {
-        row.iter()
-            .find_map(|(metric, what)| Some((comparison.overall(subject, metric)?, *metric, *what)))
-    })
+impl Known<'_> {
+    fn said(&self) -> String {
+        part(&self.overall, self.what)
+    }
 }
 
-/// What single tests show, beside the means: a mean can hide a test that changed, and can show a
-/// change that no test alone shows. Nothing where nothing is judged.
-fn tests(comparison: &Comparison, subject: &str) -> String {
-    let metrics: Vec<_> = known(comparison, subject).collect();
-    let judged = |metric: &str| -> Vec<(&str, &Cell)> {
+/// The metrics of the answer that a variant has: throughput first, then what it costs.
+fn known<'a>(comparison: &'a Comparison, subject: &str) -> Vec<Known<'a>> {
+    let tests = |metric: &str| {
         let cells = comparison.phases.iter();
         let cells = cells.filter_map(|phase| Some((&*phase.phase, phase.cell(subject, metric)?)));
         cells.filter(|(_, cell)| cell.ratio.is_some()).collect()
     };
+    let one = |(metric, what): &(&'static str, &'static str)| {
+        let overall = comparison.overall(subject, metric)?;
+        Some(Known { overall, what, tests: tests(metric) })
+    };
+    METRICS.iter().filter_map(|row| row.iter().find_map(one)).collect()
+}
+
+/// What single tests show, beside the means: a mean can hide a test that changed, and can show a
+/// change that no test alone shows. Nothing where nothing is judged.
+fn tests(comparison: &Comparison, known: &[Known<'_>]) -> String {
     let list = |word: &str, wanted: Standing| {
-        let all = metrics
-            .iter()
-            .filter_map(|(_, metric, what)| Some((changed(&judged(metric), wanted)?, *what)));
+        let all = known.iter().filter_map(|one| Some((changed(&one.tests, wanted)?, one.what)));
         let all: Vec<_> = all.collect();
         let alike = all.chunk_by(|(tests, _), (other, _)| tests == other).map(|metrics| {
             let names: Vec<&str> = metrics.iter().map(|(_, what)| *what).collect();
@@ -136,13 +139,13 @@ fn tests(comparison: &Comparison, subject: &str) -> String {
         if alike.is_empty() { alike } else { format!(" {word} in single tests: {alike}.") }
     };
     let listed = list("Worse", Standing::Worse) + &list("Better", Standing::Better);
-    let is_change = |(_, cell): &(&str, &Cell)| cell.verdict.is_change();
-    let hides = |(overall, metric, _): &(Overall, &str, &str)| {
-        overall.verdict.is_change() && !judged(metric).iter().any(is_change)
+    let is_alone = |one: &Known<'_>| {
+        let shown = one.tests.iter().any(|(_, cell)| cell.verdict.is_change());
+        one.overall.verdict.is_change() && !shown
     };
     match listed.is_empty() {
         _ if comparison.phases.len() == 1 => String::new(),
-        true if metrics.iter().any(hides) => " No test alone shows a change.".to_owned(),
+        true if known.iter().any(is_alone) => " No test alone shows a change.".to_owned(),
         _ => listed,
     }
 }
