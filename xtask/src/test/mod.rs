@@ -21,19 +21,17 @@ pub(crate) fn execute(arguments: &[&str]) -> anyhow::Result<()> {
     say("building `dbdyno` and its tests");
     cargo(&["test", "--workspace", "--no-run"])?;
     servers::provide(&root().join("target/debug/dbdyno"))?;
-    say("executing all tests");
+    say("executing the tests");
     // Every crate is tested, also after one that failed: one run tells all.
     let tests = ["test", "--workspace", "--no-fail-fast"];
-    cargo(&[&tests, arguments, &threads(arguments)].concat())
-}
-
-/// Tests wait for servers for longer than they compute: twice as many at a time as usual, unless
-/// the arguments say something to the tests themselves.
-fn threads<'a>(arguments: &[&str]) -> Vec<&'a str> {
-    match arguments.contains(&"--") {
-        true => Vec::new(),
-        false => vec!["--", "--test-threads=4"],
+    if arguments.contains(&"--") {
+        return cargo(&[&tests, arguments].concat());
     }
+    // Tests wait for servers for longer than they compute: twice as many at a time as usual.
+    let together = cargo(&[&tests, arguments, &["--", "--test-threads=4"]].concat());
+    say("executing the tests that measure time, which nothing may disturb");
+    let alone = cargo(&[&tests, arguments, &["--", "--ignored", "--test-threads=1"]].concat());
+    together.and(alone)
 }
 
 fn cargo(arguments: &[&str]) -> anyhow::Result<()> {
