@@ -161,8 +161,7 @@ impl Costs<'_> {
             Step::Settle { phase, .. } => self.plan.phases[*phase].seconds + engine.drain_seconds,
             Step::Intrusive(stretch) => {
                 let phase = &self.plan.phases[stretch.phase];
-                self.length(stretch.phase, stretch.warmup)
-                    + phase.counting_seconds().min(engine.counting_seconds_max)
+                phase.counting_seconds().min(engine.counting_seconds_max)
                     + engine.before_counting_seconds
             }
             Step::Discard(slice) | Step::Slice(slice) => {

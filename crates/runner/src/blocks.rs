@@ -4,7 +4,7 @@ use crate::{
     Error, Progress,
     block::{calibrate, maintenance, template},
     host::files,
-    instruments,
+    intruders::intruders,
     judge::Pace,
     ledger::Activity,
     rounds::{self, Repeated},
@@ -233,7 +233,7 @@ fn start(
     let started = side_by_side(waiting, at_once(1), |waiting| {
         let (subject, load) = (waiting.subject, block.load);
         let data = match run.plan.experiment.design {
-            Design::Classic if !instruments::start_copies(run) => {
+            Design::Classic if intruders(run).is_empty() => {
                 data::take_for_trial(run, subject, load)?
             }
             Design::Interleaved | Design::Classic => data::copy_for_block(run, subject, load)?,

@@ -12,6 +12,7 @@
 //! - `slice`: one stretch of work with its counters
 //! - `trial`: one subject in one block, and its record
 //! - `instruments`: what observes a subject while it works
+//! - `intruders`: instruments that disturb, with servers of their own
 //! - `server`: a server that is up, with its driver and its data folder
 //! - `host`: what this host can hold, and what others do on it
 //!
@@ -31,6 +32,7 @@ mod explain;
 mod explanation;
 mod host;
 mod instruments;
+mod intruders;
 mod judge;
 mod ledger;
 mod observer;

@@ -18,6 +18,7 @@ const SEAMS: &[(&str, &str)] = &[
     ("crates/load/src/protocol", "PROTOCOLS"),
     ("crates/probe/src/source", "PROBES"),
     ("crates/runner/src/instruments", "INSTRUMENTS"),
+    ("crates/runner/src/intruders", "INTRUDERS"),
     ("crates/analysis/src/diagnose", "RULES"),
     ("crates/report/src/section", "SECTIONS"),
     ("crates/report/src/page", "PAGES"),

@@ -6,10 +6,9 @@ use crate::{
     record::SliceState,
 };
 
-/// The stretches before a measured one draw from streams of their own: the warm-up, the search for
-/// the number of operations, and what instruments that disturb observe.
-const INTRUSIVE_SEEDS: [u64; 3] =
-    [0x5eed_0002_0000_0000, 0x5eed_0003_0000_0000, 0x5eed_0004_0000_0000];
+/// What happens before a measured stretch draws from streams of its own: the search for the number
+/// of operations, and what instruments that disturb observe.
+const INTRUSIVE_SEEDS: [u64; 2] = [0x5eed_0003_0000_0000, 0x5eed_0004_0000_0000];
 
 pub(super) fn steps(plan: &Plan, block: &Block) -> Vec<Step> {
     let mut steps = Vec::new();
@@ -40,9 +39,9 @@ fn by_duration(plan: &Plan, block: &Block, subject: usize, phase: usize) -> Vec<
     let mut steps =
         vec![Step::Prepare(Prepare { subject, phase, piece: None, short_discard: false })];
     if state == SliceState::Measured && !whole {
-        let [warming, finding, observed] = INTRUSIVE_SEEDS.map(|stream| seed ^ stream);
-        let seeds = IntrusiveSeeds { warmup: warming, finding, observed };
-        steps.push(Step::Intrusive(Intrusive { subject, phase, warmup, seeds }));
+        let [finding, observed] = INTRUSIVE_SEEDS.map(|stream| seed ^ stream);
+        let seeds = IntrusiveSeeds { finding, observed };
+        steps.push(Step::Intrusive(Intrusive { subject, phase, seeds }));
     }
     let length = match whole {
         true => Length::Whole(Piece { index: 0, of: 1 }),
@@ -79,7 +78,7 @@ mod tests {
         let seeds: BTreeSet<u64> = streams
             .flat_map(|stream| (0..100_u64).map(move |phase| (42 + phase) ^ stream))
             .collect();
-        assert_eq!(seeds.len(), 400);
+        assert_eq!(seeds.len(), 100 * (INTRUSIVE_SEEDS.len() + 1));
     }
 
     #[test]

@@ -86,13 +86,8 @@ impl Phase<'_> {
             let short_discard = discard.short;
             Step::Prepare(Prepare { subject, phase, piece: None, short_discard })
         };
-        let seeds = IntrusiveSeeds {
-            warmup: 0,
-            finding: self.seed(FINDING),
-            observed: self.seed(OBSERVED),
-        };
-        let intrusive =
-            |subject| Step::Intrusive(Intrusive { subject, phase, warmup: None, seeds });
+        let seeds = IntrusiveSeeds { finding: self.seed(FINDING), observed: self.seed(OBSERVED) };
+        let intrusive = |subject| Step::Intrusive(Intrusive { subject, phase, seeds });
         let share = self.plan.experiment.warmup_seconds / about.seconds.max(0.001);
         let in_order = |round: usize, like: Slice| {
             let order = orders.get(round).map_or(&[][..], Vec::as_slice);

@@ -77,8 +77,6 @@ pub struct Intrusive {
     pub subject: usize,
     /// What is executed.
     pub phase: usize,
-    /// What is discarded before, because the first operations on cold rows cost more.
-    pub warmup: Option<Length>,
     /// Seeds of the parts of the stretch. Those that repeat the operations of others would delete
     /// what is gone and write what is there.
     pub seeds: IntrusiveSeeds,
@@ -87,8 +85,6 @@ pub struct Intrusive {
 /// Each part of an intrusive stretch draws from a stream of its own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct IntrusiveSeeds {
-    /// Of what is discarded before.
-    pub warmup: u64,
     /// Of the search for the number of operations.
     pub finding: u64,
     /// Of what is observed.

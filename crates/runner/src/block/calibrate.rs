@@ -7,7 +7,6 @@ use super::null_client;
 use crate::{
     Error,
     calibration::{Calibration, STATE},
-    instruments::{self, Sought},
     run::Run,
     server::{Instance, data, tables},
 };
@@ -103,18 +102,6 @@ fn rates_of(
             continue;
         }
         found.operations.insert(phase.name.clone(), per_connection(&report, clients, phase));
-        let intrusive = instruments::intrusive(run).into_iter();
-        // Those with a server of their own ask that one.
-        for used in intrusive.filter(|used| used.instrument.own_server().is_none()) {
-            let sought = Sought { phase, rate: None, seed: seed + 1 + PROBES };
-            let operations = used.instrument.operations(&mut instance, &sought)?;
-            let operations = operations.unwrap_or_else(|reason| {
-                let (phase, name) = (&phase.name, used.name());
-                run.warn(&format!("`{phase}` is not counted by {name}: {reason}"));
-                0
-            });
-            found.intrusive(used.name()).insert(phase.name.clone(), operations);
-        }
     }
     instance.end()
 }

@@ -5,7 +5,7 @@
 use crate::{
     Driver, Error,
     calibration::{Calibration, Costs},
-    instruments::emulation,
+    intruders::emulation,
     run::{Counts, Run},
     server::unexpected,
 };

@@ -5,7 +5,7 @@ use crate::{
     Error,
     block::template,
     host::files,
-    instruments::emulation::{self, Serving},
+    intruders::emulation::{self, Serving},
     run::Run,
     server::{Instance, Waiting, data, tables},
     warm_up::warm_up,

@@ -3,8 +3,8 @@
 use crate::{
     Error,
     calibration::STATE,
-    instruments::{self, Findings, Instrument, Intruder, Sought, Warming},
-    ledger::Activity,
+    instruments::{self, Findings},
+    intruders::{Intruder, Sought, Warming, intruders},
     run::{Counts, Run},
     server::{
         Instance, Waiting, data,
@@ -35,46 +35,29 @@ pub(crate) fn execute<'a>(
     let script = &run.plan.phases[phase].script;
     let able = |one: &Observed<'_>| one.trial.obstacle(script).is_none();
     let (mut able, unable): (Vec<_>, Vec<_>) = observed.into_iter().partition(able);
-    let used = instruments::intrusive(run);
-    if !used.is_empty() {
-        able.iter_mut().try_for_each(|one| warm_up(run, one))?;
-    }
-    for used in used {
-        able = run.during(used.activity, |run| with_copies(run, able, used))?;
+    for used in intruders(run) {
+        able = run.during(used.activity(), |run| with_copies(run, able, used))?;
     }
     // Without copies there may be none.
-    for used in instruments::intrusive(run) {
-        able = run.during(used.activity, |run| of_instrument(run, able, used))?;
+    for used in intruders(run) {
+        able = run.during(used.activity(), |run| of_instrument(run, able, used))?;
     }
     able.extend(unable);
     Ok(able)
 }
 
-/// What the stretch discards on the trial's own server.
-fn warm_up(run: &mut Run<'_>, observed: &mut Observed<'_>) -> Result<(), Error> {
-    let Observed { stretch, trial } = observed;
-    let Some(warmup) = stretch.warmup else { return Ok(()) };
-    let end = run.calibration.end(&run.plan.phases[stretch.phase], warmup);
-    let warmed = run.during(Activity::WarmUp, |_| {
-        trial.instance.thawed(|instance| instance.driver.stretch(end, stretch.seeds.warmup))
-    });
-    trial.keep_apart(warmed).map(drop)
-}
-
 fn of_instrument<'a>(
     run: &mut Run<'_>,
     mut observed: Vec<Observed<'a>>,
-    used: Intruder,
+    used: &dyn Intruder,
 ) -> Result<Vec<Observed<'a>>, Error> {
     let Some(first) = observed.first_mut() else { return Ok(observed) };
     let operations = operations(run, first, used)?;
     if operations == 0 {
         return Ok(observed);
     }
-    // A trial's own server may share its processor with those of others.
-    let together = if used.instrument.own_server().is_some() { at_once(1) } else { 1 };
     let run = &*run;
-    side_by_side(observed, together, |mut one| {
+    side_by_side(observed, at_once(1), |mut one| {
         observe(run, &mut one, used, operations)?;
         Ok(one)
     })
@@ -84,7 +67,7 @@ fn of_instrument<'a>(
 fn operations(
     run: &mut Run<'_>,
     observed: &mut Observed<'_>,
-    used: Intruder,
+    used: &dyn Intruder,
 ) -> Result<u64, Error> {
     let Observed { stretch, trial } = observed;
     let phase = &run.plan.phases[stretch.phase];
@@ -93,8 +76,8 @@ fn operations(
     }
     let (rate, seed) = (run.calibration.rate(phase), stretch.seeds.finding);
     let sought = Sought { phase, rate, seed };
-    let find = |instance: &mut Instance| used.instrument.operations(instance, &sought);
-    let found = ready(run, trial, phase, used).and_then(|it| it.thawed(find));
+    let find = |instance: &mut Instance| used.operations(instance, &sought);
+    let found = ready(run, trial, phase, used).and_then(|copy| copy.instance.thawed(find));
     let found = found.or_else(|error| without_copy(trial, used, error).map(Err));
     match trial.keep_apart(found)? {
         None => Ok(0),
@@ -110,27 +93,20 @@ fn operations(
 fn observe(
     run: &Run<'_>,
     observed: &mut Observed<'_>,
-    used: Intruder,
+    used: &dyn Intruder,
     operations: u64,
 ) -> Result<(), Error> {
     let Observed { stretch, trial } = observed;
     let phase = &run.plan.phases[stretch.phase];
-    let found = ready(run, trial, phase, used).map(drop);
-    let found = found.and_then(|()| match trial.copies.get_mut(used.name()) {
-        Some(copy) => {
-            let Copied { instance, warmed } = copy;
-            instance.thawed(|instance| {
-                let enough = tables::operations_to_warm(run.schema_of(phase)?);
-                let enough = enough.saturating_sub(*warmed);
-                let seed = stretch.seeds.finding;
-                let warming = Warming { phase, enough, operations, seed };
-                *warmed += used.instrument.warm_up(instance, &warming)?;
-                observe_on(instance, used.instrument, stretch, operations)
-            })
-        }
-        None => trial
-            .instance
-            .thawed(|instance| observe_on(instance, used.instrument, stretch, operations)),
+    let found = ready(run, trial, phase, used).and_then(|Copied { instance, warmed }| {
+        instance.thawed(|instance| {
+            let enough = tables::operations_to_warm(run.schema_of(phase)?);
+            let enough = enough.saturating_sub(*warmed);
+            let seed = stretch.seeds.finding;
+            let warming = Warming { phase, enough, operations, seed };
+            *warmed += used.warm_up(instance, &warming)?;
+            observe_on(instance, used, stretch, operations)
+        })
     });
     let found = found.or_else(|error| {
         let missing = Some(without_copy(trial, used, error)?);
@@ -147,17 +123,13 @@ fn observe(
     }
 }
 
-/// The instance whose work an instrument observes, with the workload of the phase: the trial's
-/// server, or the instrument's own.
+/// The server of an instrument, with the workload of the phase.
 fn ready<'a>(
     run: &Run<'_>,
     trial: &'a mut Trial,
     phase: &Phase,
-    used: Intruder,
-) -> Result<&'a mut Instance, Error> {
-    if used.instrument.own_server().is_none() {
-        return Ok(&mut trial.instance);
-    }
+    used: &dyn Intruder,
+) -> Result<&'a mut Copied, Error> {
     let Some(copy) = trial.copies.get_mut(used.name()) else {
         return Err(Error::Driver(trial.not_copied.clone().unwrap_or_default()));
     };
@@ -169,7 +141,7 @@ fn ready<'a>(
         }
         copy.compile(&assignment)
     })?;
-    Ok(&mut copy.instance)
+    Ok(copy)
 }
 
 /// What a copy executes in a phase.
@@ -185,12 +157,12 @@ fn of_copy(run: &Run<'_>, phase: &Phase) -> Result<Assignment, Error> {
 /// Executes a stretch on an instance that is thawed.
 fn observe_on(
     instance: &mut Instance,
-    instrument: &dyn Instrument,
+    used: &dyn Intruder,
     stretch: &Intrusive,
     operations: u64,
 ) -> Result<Findings, Error> {
     let mut found = Findings::default();
-    let mut opened = [instrument.open(instance)?];
+    let mut opened = [used.open(instance)?];
     let end = StretchEnd::Operations(operations);
     instruments::observe(&mut opened, &mut found, |_| {
         instance.driver.stretch(end, stretch.seeds.observed)
@@ -198,18 +170,17 @@ fn observe_on(
     Ok(found)
 }
 
-/// Starts the copies that an instrument has for itself, if any, where they are not up yet: frozen,
-/// and each ended with its trial.
+/// Starts the servers of an instrument where they are not up yet: frozen, and each ended with its
+/// trial.
 fn with_copies<'a>(
     run: &mut Run<'_>,
     observed: Vec<Observed<'a>>,
-    used: Intruder,
+    used: &dyn Intruder,
 ) -> Result<Vec<Observed<'a>>, Error> {
-    let Some(own) = used.instrument.own_server() else { return Ok(observed) };
     let with_driver = |one: Observed<'a>| {
         let trial = &one.trial;
         let is_known = trial.copies.contains_key(used.name()) || trial.not_copied.is_some();
-        let driver = || Waiting::spawn_beside(run, trial.subject, used.name(), own);
+        let driver = || Waiting::spawn_beside(run, trial.subject, used.name(), used.own_server());
         let driver = (!is_known).then(driver);
         (one, driver)
     };
@@ -247,7 +218,7 @@ fn copied(
     trial: &Trial,
     waiting: Waiting,
     phase: &Phase,
-    used: Intruder,
+    used: &dyn Intruder,
 ) -> Result<Instance, Error> {
     let block = run.plan.blocks.iter().find(|block| block.index == trial.header.block);
     let load = block.map_or(0, |block| block.load);
@@ -260,9 +231,9 @@ fn copied(
 }
 
 /// The trial goes on without a copy that broke, and says why.
-fn without_copy(trial: &mut Trial, used: Intruder, error: Error) -> Result<String, Error> {
+fn without_copy(trial: &mut Trial, used: &dyn Intruder, error: Error) -> Result<String, Error> {
     let of_copy = error.is_of_one_subject() || matches!(error, Error::Dbms(_));
-    if used.instrument.own_server().is_none() || !of_copy {
+    if !of_copy {
         return Err(error);
     }
     trial.copies.remove(used.name());
@@ -274,7 +245,7 @@ fn not_counted(
     run: &Run<'_>,
     trial: &mut Trial,
     phase: &Phase,
-    used: Intruder,
+    used: &dyn Intruder,
     reason: &str,
 ) -> Result<(), Error> {
     let (subject, phase) = (&trial.header.subject, &phase.name);

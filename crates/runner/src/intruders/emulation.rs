@@ -7,9 +7,10 @@
 //! follows the clock is counted too often per operation, because operations take longer: it is
 //! apart from the serving tasks' and never compared.
 
-use super::{Amount, Artefact, Findings, Instrument, Opened, Sought, Span, Warming, work_done};
+use super::{Amount, Intruder, Sought, Warming};
 use crate::{
     Error,
+    instruments::{Artefact, Findings, Opened, work_done},
     ledger::Activity,
     run::{Counts, Run},
     server::{Foreground, Instance, OwnServer, Wrapper},
@@ -71,13 +72,17 @@ struct Both {
     driver: Snapshot,
 }
 
-impl Instrument for Emulation {
-    fn span(&self) -> Span {
-        Span::Own(Activity::Emulation)
+impl Intruder for Emulation {
+    fn activity(&self) -> Activity {
+        Activity::Emulation
     }
 
     fn wanted(&self, run: &Run<'_>) -> bool {
         run.counts == Counts::Emulated
+    }
+
+    fn own_server(&self) -> OwnServer {
+        COUNTED
     }
 
     fn open(&self, instance: &Instance) -> Result<Box<dyn Opened>, Error> {
@@ -121,10 +126,6 @@ impl Instrument for Emulation {
         let report = instance.driver.stretch(StretchEnd::Seconds(seconds), seed.wrapping_add(1))?;
         let connections = instance.connections.len().max(1) as f64;
         Ok(work_done(&report).map(|()| fitting(report.succeeded as f64 / connections, seconds)))
-    }
-
-    fn own_server(&self) -> Option<OwnServer> {
-        Some(COUNTED)
     }
 }
 
