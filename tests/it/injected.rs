@@ -98,25 +98,13 @@ __asm__(".globl {function}\n.type {function}, @function\n{function}:\n"
             format!("build = [\"{build}\"]\nenvironment = [\"\", \"LD_PRELOAD={library}\"]\n");
         let run = run(&lab, &factors);
         let Some(found) = explained(&lab, &run) else { return false };
-        check_sums(&found);
-        let first = &found["explanation"]["functions"][0];
-        assert_eq!(first["name"], *name, "{build}: {first}");
-        let cost = |key: &str, side: usize| first["sides"][side][key].as_f64().unwrap_or_default();
-        let added = cost("exclusive", 1) - cost("exclusive", 0);
-        let calls = cost("calls", 1) - cost("calls", 0);
-        let injected = (2 * turns + AROUND) as f64 * calls;
-        let all = &found["explanation"]["instructions"];
-        let difference = all[1].as_f64().unwrap() - all[0].as_f64().unwrap();
-        println!(
-            "{build} {name}: {injected:.0} injected in {calls} calls, {added:.0} found in it, \
-             {difference:.0} in all"
-        );
-        assert!(calls > 0.5, "{calls} calls");
-        assert!((added / injected - 1.0).abs() < TOLERANCE, "{added} of {injected}");
-        // The rest varies with how often the server had to wait for the next query.
-        let rest = (difference - injected).abs() / all[0].as_f64().unwrap();
-        assert!(rest < REST, "{difference} of {injected}: {rest}");
+        // The hidden function of the base has another name.
+        let found_cost = check_first(&found, build, name, |calls| {
+            assert!(calls[0] == 0.0, "{calls:?} calls");
+            (2 * turns + AROUND) as f64 * calls[1]
+        });
         if (*build, *name) == ("postgres@18", "send") {
+            let FoundCost { added, difference } = found_cost;
             assert!((difference / added - 1.0).abs() < TOLERANCE, "{difference} of which {added}");
             let area = &found["explanation"]["areas"][0];
             assert_eq!(area["name"], "protocol, network");
@@ -125,6 +113,42 @@ __asm__(".globl {function}\n.type {function}, @function\n{function}:\n"
         }
         true
     }
+}
+
+/// Instructions per operation that the changed subject has more.
+struct FoundCost {
+    /// In the first function.
+    added: f64,
+    /// In all.
+    difference: f64,
+}
+
+/// Checks that the first function of an explanation has this name, and as many instructions more
+/// as `injected` makes of its calls on both sides.
+fn check_first(
+    found: &serde_json::Value,
+    build: &str,
+    name: &str,
+    injected: impl FnOnce([f64; 2]) -> f64,
+) -> FoundCost {
+    check_sums(found);
+    let first = &found["explanation"]["functions"][0];
+    assert_eq!(first["name"], name, "{build}: {first}");
+    let cost = |key: &str| [0, 1].map(|side| first["sides"][side][key].as_f64().unwrap_or(0.0));
+    let ([base, changed], calls) = (cost("exclusive"), cost("calls"));
+    let (added, injected) = (changed - base, injected(calls));
+    let all = [0, 1].map(|side| found["explanation"]["instructions"][side].as_f64().unwrap());
+    let difference = all[1] - all[0];
+    println!(
+        "{build} {name}: {injected:.0} injected in {calls:?} calls, {added:.0} found in it, \
+         {difference:.0} in all"
+    );
+    assert!(calls[1] > 0.5, "{calls:?} calls");
+    assert!((added / injected - 1.0).abs() < TOLERANCE, "{added} of {injected}");
+    // The rest varies with how often the server had to wait for the next query.
+    let rest = (difference - injected).abs() / all[0];
+    assert!(rest < REST, "{difference} of {injected}: {rest}");
+    FoundCost { added, difference }
 }
 
 /// Servers are another user's processes.
@@ -140,6 +164,73 @@ fn an_injected_cost_is_the_first_function() {
     let found = INJECTIONS[..tried].iter().take_while(|one| one.is_found()).count();
     println!("{found} of {tried} injections found");
     assert!(found == tried || found == 0, "the emulator is there or not");
+}
+
+/// Functions of SQLite into which a loop is built, and its turns. [`TRIED`] tries all of them.
+const LOOPS: [(&str, u64); 4] = [
+    ("sqlite3BtreeTableMoveto", 700),
+    ("sqlite3VdbeExec", 300),
+    ("sqlite3_bind_int64", 2_000),
+    ("sqlite3_reset", 150),
+];
+const BUILT: usize = 1;
+
+/// The source of the bundled SQLite.
+fn amalgamation() -> String {
+    let mut cargo = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
+    cargo.args(["metadata", "--format-version", "1", "--offline", "--filter-platform"]);
+    cargo.arg(format!("{}-unknown-linux-gnu", std::env::consts::ARCH));
+    let output = cargo.current_dir(env!("CARGO_MANIFEST_DIR")).output().unwrap();
+    let metadata: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    let packages = metadata["packages"].as_array().unwrap();
+    let bundled = packages.iter().find(|package| package["name"] == "libsqlite3-sys").unwrap();
+    let manifest = Path::new(bundled["manifest_path"].as_str().unwrap());
+    std::fs::read_to_string(manifest.with_file_name("sqlite3").join("sqlite3.c")).unwrap()
+}
+
+/// The source with a loop at the begin of a function: two instructions a turn, and one before.
+fn with_loop(source: &str, function: &str, turns: u64) -> String {
+    let name = format!(" {function}(");
+    let defined = source.match_indices(&name).find_map(|(place, _)| {
+        let line = source[..place].rsplit('\n').next()?;
+        let end = place + source[place..].find([';', '{'])?;
+        (line.starts_with("SQLITE_") && source[end..].starts_with('{')).then_some(end + 1)
+    });
+    let (before, after) = source.split_at(defined.unwrap());
+    let turn = r#"1: dec %%ecx\njnz 1b" ::: "ecx", "cc");"#;
+    format!("{before}\n__asm__ volatile(\"mov ${turns}, %%ecx\\n{turn}\n{after}")
+}
+
+fn compiled(lab: &Lab, name: &str, source: &str) -> PathBuf {
+    let source = lab.write(&format!("{name}.c"), source);
+    let library = lab.path(&format!("lib{name}.so"));
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O0", "-w", "-shared", "-fPIC", "-DSQLITE_THREADSAFE=2", "-o"]);
+    compiler.arg(&library).arg(source).args(["-ldl", "-lm", "-pthread"]);
+    assert!(compiler.status().unwrap().success());
+    library
+}
+
+#[test]
+fn a_loop_built_into_sqlite_is_the_first_function() {
+    let source = amalgamation();
+    let tried = std::env::var(TRIED).map_or(BUILT, |_| LOOPS.len());
+    for (name, turns) in &LOOPS[..tried] {
+        let lab = Lab::new();
+        let servers = [("plain", source.clone()), ("patched", with_loop(&source, name, *turns))];
+        let servers = servers.map(|(server, source)| {
+            let library = compiled(&lab, server, &source);
+            let library = library.display();
+            format!("[servers.{server}]\nserver = \"sqlite\"\nbasedir = \"{library}\"\n")
+        });
+        let factors = format!("build = [\"plain\", \"patched\"]\n{}", servers.concat());
+        let run = run(&lab, &factors);
+        let Some(found) = explained(&lab, &run) else { return };
+        check_first(&found, "sqlite", name, |[base, changed]| {
+            assert_eq!(base, changed, "calls");
+            (2 * turns + 1) as f64 * changed
+        });
+    }
 }
 
 /// Two configurations of one build, and the area in which the second does more.

@@ -66,17 +66,17 @@ impl Waits {
         });
         let mut seen: Vec<(Moved, &str)> = seen.collect();
         seen.sort_by(|(a, _), (b, _)| share(b).total_cmp(&share(a)));
+        let how = evidence.word("longer", "less");
         let parts: Vec<String> = seen
             .iter()
-            .map(|(wait, words)| format!("{:.1} us {words}", (wait.value - wait.base).abs()))
+            .map(|(wait, words)| format!("{:.1} us {how} {words}", (wait.value - wait.base).abs()))
             .collect();
         let explained = seen.iter().map(|(wait, _)| share(wait)).sum();
         let costs = seen.into_iter().map(|(wait, _)| wait).collect();
         let found = finding(self, costs, |_| {
             format!(
-                "Of {:.1} us that an operation takes {}, serving tasks wait {}.",
+                "Of {:.1} us that an operation takes {how}, serving tasks wait {}.",
                 change.abs(),
-                evidence.word("longer", "less"),
                 parts.join(", ")
             )
         });
