@@ -10,9 +10,14 @@ use std::{
 /// Writes data to stdout, with a line end. A reader that closed its pipe wants no more: that is no
 /// error, and the command goes on to its exit code.
 pub(crate) fn data(text: &str) -> io::Result<()> {
-    let mut out = io::stdout().lock();
     let end = if text.ends_with('\n') { "" } else { "\n" };
-    written(out.write_all(format!("{text}{end}").as_bytes()).and_then(|()| out.flush()))
+    bytes(format!("{text}{end}").as_bytes())
+}
+
+/// Writes data that may be no text to stdout, as [`data`] does.
+pub(crate) fn bytes(bytes: &[u8]) -> io::Result<()> {
+    let mut out = io::stdout().lock();
+    written(out.write_all(bytes).and_then(|()| out.flush()))
 }
 
 /// The result of writing to stdout, whose errors name the stream.

@@ -11,12 +11,20 @@ use crate::{
 use ::plan::hint;
 use analysis::explained::{Explained, stacks};
 use anyhow::{Context, bail};
-use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
+use clap::{
+    ArgMatches, Args, FromArgMatches,
+    builder::{PossibleValue, PossibleValuesParser},
+};
 use model::{
     explanation::{EXPLANATION_FORMAT, Explanation, Side},
     plan::{Phase, PhaseKind, Plan},
 };
-use report::{Report, document::Document, explained, format};
+use report::{
+    Report,
+    document::Document,
+    explained, format,
+    profile::{self, PROFILES, Profile},
+};
 use runner::{Amount, Counts, DataFolders, Explaining, Options, Resume, Stop};
 use store::Results;
 
@@ -40,6 +48,10 @@ pub(super) const VERB: Verb = Verb {
         (
             "dbdyno explain 20260801T --phase scan --format folded > scan.folded",
             "The stacks of a run of two variants, for tools that draw flame graphs",
+        ),
+        (
+            "dbdyno explain 20260801T --phase scan --kept --format firefox > scan.json",
+            "What was counted before, for <https://profiler.firefox.com>",
         ),
     ],
     arguments: Arguments::augment_args,
@@ -67,9 +79,12 @@ struct Arguments {
     /// Functions in the table
     #[arg(long, value_name = "COUNT", default_value_t = 25)]
     functions: usize,
-    /// Output format: text, json for programs, folded for flame graphs (stack, base, variant)
-    #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Form::Text)]
-    format: Form,
+    /// Take what the run has been explained by already, instead of counting again
+    #[arg(long, conflicts_with = "operations")]
+    kept: bool,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = TEXT, value_parser = formats())]
+    format: String,
     #[command(flatten)]
     results: ResultsArgs,
     #[command(flatten)]
@@ -83,12 +98,15 @@ struct Arguments {
     progress: Option<ProgressStyle>,
 }
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-#[value(rename_all = "lower")]
-enum Form {
-    Text,
-    Json,
-    Folded,
+/// Formats for people and for programs, beside those of [`PROFILES`].
+const TEXT: &str = "text";
+const JSON: &str = "json";
+
+fn formats() -> PossibleValuesParser {
+    let own = [(TEXT, "Sentence, areas and functions"), (JSON, "Everything, for programs")];
+    let profiles = PROFILES.iter().map(|format| (format.name, format.help));
+    let all = own.into_iter().chain(profiles);
+    PossibleValuesParser::new(all.map(|(name, help)| PossibleValue::new(name).help(help)))
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
@@ -102,7 +120,44 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let plan = results.plan_of(&run)?;
     let phase = &phase(&plan, arguments.phase.as_deref())?.name;
     let subjects = subjects(&plan, &arguments.variants)?;
-    let found = explained_by_runner(&arguments, &plan, phase, subjects)?;
+    let explanation = if arguments.kept {
+        kept(&results, &run, phase, subjects)?
+    } else {
+        let explanation = counted_anew(&arguments, &plan, phase, subjects)?;
+        results.keep_explanation(&run, &explanation)?;
+        explanation
+    };
+    for cold in explained::not_steady(&explanation) {
+        talk::say(&format!("warning: {cold}"));
+    }
+    show(&explanation, &arguments, matches)?;
+    Ok(Code::Done)
+}
+
+/// The explanation of a phase and two subjects that a run has.
+fn kept(
+    results: &Results,
+    run: &str,
+    phase: &str,
+    subjects: [&str; 2],
+) -> anyhow::Result<Explanation> {
+    let is_it = |known: &Explanation| {
+        known.phase == phase && known.sides.each_ref().map(|side| side.subject.as_str()) == subjects
+    };
+    let found = results.explanations(run)?.into_iter().find(is_it);
+    let [base, variant] = subjects;
+    found.with_context(|| {
+        format!("`{phase}` of `{base}` and `{variant}` is not explained yet: leave out `--kept`")
+    })
+}
+
+fn counted_anew(
+    arguments: &Arguments,
+    plan: &Plan,
+    phase: &str,
+    subjects: [&str; 2],
+) -> anyhow::Result<Explanation> {
+    let found = explained_by_runner(arguments, plan, phase, subjects)?;
     let catalog = arguments.catalog.open()?;
     let with_areas = |side: Side| -> anyhow::Result<Side> {
         let subject = plan.subjects.iter().find(|subject| subject.label == side.subject);
@@ -111,14 +166,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     };
     let sides: Vec<Side> = found.sides.into_iter().map(with_areas).collect::<Result<_, _>>()?;
     let sides = <[Side; 2]>::try_from(sides).ok().context("two variants are needed")?;
-    let (phase, emulator) = (phase.clone(), found.emulator);
-    let explanation = Explanation { format: EXPLANATION_FORMAT, phase, emulator, sides };
-    results.keep_explanation(&run, &explanation)?;
-    for cold in explained::not_steady(&explanation) {
-        talk::say(&format!("warning: {cold}"));
-    }
-    talk::data(&text(&explanation, &arguments, matches)?)?;
-    Ok(Code::Done)
+    let (phase, emulator) = (phase.to_owned(), found.emulator);
+    Ok(Explanation { format: EXPLANATION_FORMAT, phase, emulator, sides })
 }
 
 fn explained_by_runner(
@@ -191,40 +240,44 @@ fn subjects<'a>(plan: &'a Plan, names: &[String]) -> anyhow::Result<[&'a str; 2]
     }
 }
 
-fn text(
+fn show(
     explanation: &Explanation,
     arguments: &Arguments,
     matches: &ArgMatches,
-) -> anyhow::Result<String> {
+) -> anyhow::Result<()> {
     let found = Explained::of(explanation);
-    match arguments.format {
-        Form::Text => {
-            let mut document = Document::default();
-            document.paragraph(explained::sentence(&found));
-            document.items.push(explained::areas(&found));
-            document.items.push(explained::functions(&found, arguments.functions));
-            document.items.extend(explained::remarks(explanation));
-            let table = format::find(crate::comparison::TABLE).context("no format `table`")?;
-            let report = Report { screen: Color::screen(matches), ..Report::default() };
-            Ok((table.text)(&report, &document))
-        }
-        Form::Json => {
+    match arguments.format.as_str() {
+        JSON => {
             let json = serde_json::json!({
                 "explanation": found,
                 "emulator": explanation.emulator,
                 "sides": explanation.sides.each_ref().map(counted),
                 "closure": explanation.sides.each_ref().map(closure),
             });
-            Ok(serde_json::to_string_pretty(&json)?)
+            talk::data(&serde_json::to_string_pretty(&json)?)?;
         }
-        Form::Folded => {
-            let line = |stack: &analysis::explained::Stack| {
-                let [base, variant] = stack.instructions;
-                format!("{} {base:.3} {variant:.3}\n", stack.path)
-            };
-            Ok(stacks(explanation).iter().map(line).collect())
-        }
+        name => match profile::find(name) {
+            Some(format) => {
+                let profile = Profile {
+                    phase: found.phase,
+                    variants: found.subjects,
+                    stacks: stacks(explanation),
+                };
+                talk::bytes(&(format.bytes)(&profile).map_err(anyhow::Error::msg)?)?;
+            }
+            None => {
+                let mut document = Document::default();
+                document.paragraph(explained::sentence(&found));
+                document.items.push(explained::areas(&found));
+                document.items.push(explained::functions(&found, arguments.functions));
+                document.items.extend(explained::remarks(explanation));
+                let table = format::find(crate::comparison::TABLE).context("no format `table`")?;
+                let report = Report { screen: Color::screen(matches), ..Report::default() };
+                talk::data(&(table.text)(&report, &document))?;
+            }
+        },
     }
+    Ok(())
 }
 
 /// How a side was counted.

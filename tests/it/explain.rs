@@ -77,6 +77,25 @@ pub(crate) fn function<'a>(found: &'a serde_json::Value, name: &str) -> &'a serd
     known.unwrap_or_else(|| panic!("{name} is not among {} functions", functions.len()))
 }
 
+/// What is kept of an explanation is shown again, in all formats.
+fn check_kept(lab: &Lab, run: &str, found: &serde_json::Value) {
+    let kept = |format: &str| {
+        let output = lab.run(&["explain", run, "--kept", "--format", format]);
+        assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+        output.stdout
+    };
+    let json = |format: &str| serde_json::from_slice::<serde_json::Value>(&kept(format)).unwrap();
+    assert_eq!(&json("json"), found);
+    assert_eq!(json("speedscope")["profiles"][1]["type"], "sampled");
+    assert_eq!(json("firefox")["threads"].as_array().unwrap().len(), 2);
+    assert_eq!(&kept("pprof")[..2], [0x1f, 0x8b], "gzip");
+    let folded = text(&kept("folded"));
+    let sum: f64 =
+        folded.lines().filter_map(|line| line.split(' ').rev().nth(1)?.parse::<f64>().ok()).sum();
+    let all = found["explanation"]["instructions"][0].as_f64().unwrap();
+    assert!((sum / all - 1.0).abs() < 1e-3, "{sum} of {all}");
+}
+
 #[test]
 fn every_instruction_of_sqlite_has_a_function() {
     let lab = Lab::new();
@@ -85,6 +104,7 @@ fn every_instruction_of_sqlite_has_a_function() {
     check_sums(&found);
     let step = function(&found, "sqlite3VdbeExec");
     assert_eq!(step["sides"][0]["calls"], 2.0, "one for the row, one for the end");
+    check_kept(&lab, &run, &found);
     let report = lab.succeed(&["report", "--out", "report.html"]);
     let page = std::fs::read_to_string(lab.path(report.trim())).unwrap();
     assert!(page.contains("Explained by function") && page.contains("virtual machine"));
@@ -104,6 +124,7 @@ fn what_cannot_be_explained_is_one_sentence() {
     check(&[&run, "--phase", "point-qury"], "the run has no phase `point-qury`");
     check(&[&run, "--variants", "rollback"], "name two variants by `--variants`");
     check(&[&run, "--variants", "rollback,x"], "the run has no variant");
+    check(&[&run, "--kept"], "is not explained yet: leave out `--kept`");
     let output = lab.command(&["explain", &run]).env("PATH", "/nowhere").output().unwrap();
     assert_eq!(output.status.code(), Some(2));
     let said = text(&output.stderr);

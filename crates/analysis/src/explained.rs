@@ -58,6 +58,13 @@ pub struct Stack {
     pub instructions: [f64; 2],
 }
 
+impl Stack {
+    /// The names of its functions, outermost first.
+    pub fn frames(&self) -> impl Iterator<Item = &str> {
+        self.path.split(';')
+    }
+}
+
 /// Instructions that no area of the table knows.
 pub const NOT_ATTRIBUTED: &str = "not attributed";
 /// Instructions for which the tree of calls had no room.

@@ -14,6 +14,7 @@ pub mod explained;
 pub mod format;
 pub mod grid;
 pub mod page;
+pub mod profile;
 pub mod section;
 pub mod sysbench;
 

@@ -23,6 +23,7 @@ const SEAMS: &[(&str, &str)] = &[
     ("crates/report/src/section", "SECTIONS"),
     ("crates/report/src/page", "PAGES"),
     ("crates/report/src/format", "FORMATS"),
+    ("crates/report/src/profile", "PROFILES"),
     ("src/cmd", "COMMANDS"),
     ("xtask/src/tidy", "RULES"),
 ];

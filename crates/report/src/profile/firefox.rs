@@ -1,0 +1,62 @@
+//! The Firefox Profiler's own format, a track for each variant.
+
+use super::{Profile, ProfileFormat, rounded};
+use format::{CategoryHandle, CpuDelta, Frame, FrameFlags, FrameInfo, Timestamp, WeightType};
+use fxprof_processed_profile as format;
+use std::time::UNIX_EPOCH;
+
+pub(super) const FORMAT: ProfileFormat = ProfileFormat {
+    name: "firefox",
+    help: "A file of the Firefox Profiler, with a track for each variant",
+    bytes,
+};
+
+/// Nothing in a profile has a time: a sample stands for all instructions of its stack.
+fn bytes(profile: &Profile) -> Result<Vec<u8>, String> {
+    let interval = format::SamplingInterval::from_millis(1);
+    let mut file = format::Profile::new(&profile.phase, UNIX_EPOCH.into(), interval);
+    let start = Timestamp::from_millis_since_reference(0.0);
+    let process = file.add_process(&profile.phase, 1, start);
+    for (place, variant) in profile.variants.iter().enumerate() {
+        let thread = file.add_thread(process, place as u32 + 1, start, false);
+        file.set_thread_name(thread, &format!("{variant}: user instructions per operation"));
+        file.set_thread_samples_weight_type(thread, WeightType::Samples);
+        let weights = rounded(profile.stacks.iter().map(|stack| stack.instructions[place]));
+        let own = profile.stacks.iter().zip(weights).filter(|(_, weight)| *weight > 0);
+        for (number, (stack, weight)) in own.enumerate() {
+            let frames: Vec<FrameInfo> = stack
+                .frames()
+                .map(|name| FrameInfo {
+                    frame: Frame::Label(file.intern_string(name)),
+                    category_pair: CategoryHandle::OTHER.into(),
+                    flags: FrameFlags::empty(),
+                })
+                .collect();
+            let frames = file.intern_stack_frames(thread, frames.into_iter());
+            let weight = i32::try_from(weight).unwrap_or(i32::MAX);
+            let time = Timestamp::from_millis_since_reference(number as f64);
+            file.add_sample(thread, time, frames, CpuDelta::ZERO, weight);
+        }
+    }
+    serde_json::to_vec(&file).map_err(|error| format!("a profile has no JSON form: {error}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_variant_is_a_thread_whose_samples_are_its_stacks() {
+        let file: serde_json::Value =
+            serde_json::from_slice(&bytes(&crate::profile::sample()).unwrap()).unwrap();
+        let threads = file["threads"].as_array().unwrap();
+        let weights = |variant: &str| {
+            let starts = |thread: &&serde_json::Value| {
+                thread["name"].as_str().unwrap().starts_with(&format!("{variant}: user"))
+            };
+            threads.iter().find(starts).unwrap()["samples"]["weight"].clone()
+        };
+        assert_eq!(weights("old <1>"), serde_json::json!([10, 1, 100]));
+        assert_eq!(weights("new"), serde_json::json!([10, 21]));
+    }
+}
