@@ -65,7 +65,7 @@ fn moved(cell: &Cell) -> bool {
 fn diagnosis(phase: &PhaseResult, cell: &Cell) -> Option<Diagnosis> {
     let evidence = Evidence::of(phase, cell)?;
     let (mut findings, mut ruled_out) = (Vec::new(), Vec::new());
-    for rule in RULES {
+    for rule in RULES.iter().filter(|rule| rule.explains(cell.metric.kind)) {
         match rule.finding(&evidence) {
             Some(finding) => findings.push(finding),
             None => ruled_out.extend(rule.ruled_out(&evidence)),
@@ -200,10 +200,13 @@ mod tests {
 
     #[test]
     fn what_is_decided_first_is_diagnosed() {
-        let mut phase = phase(&[("ops_per_second", 1000.0, 990.0), (COUNT, 100.0, 160.0)]);
+        // A wait is no reason for more instructions.
+        let wait = ("foreground_sync_wait_us_per_op", 0.0, 100.0);
+        let mut phase = phase(&[("ops_per_second", 1000.0, 990.0), (COUNT, 100.0, 160.0), wait]);
         phase.cells[0].verdict = Verdict::Equivalent;
         phase.cells[1].verdict = Verdict::CodeCost;
         let found = diagnose(&phase);
+        assert_eq!(found[0].findings.len(), 1);
         assert_eq!((found.len(), found[0].metric.name, found[0].ratio), (1, COUNT, 1.6));
         assert_eq!((found[0].effect, found[0].findings[0].rule), (1.0 / 1.6, "code"));
     }

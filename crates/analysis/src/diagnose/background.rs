@@ -2,6 +2,7 @@
 
 use super::{OTHERS, Rule, TIME, finding};
 use crate::evidence::{Evidence, Finding};
+use model::metric::Kind;
 
 pub(super) struct Background;
 
@@ -38,6 +39,10 @@ fn is_rest_of_server(evidence: &Evidence<'_>) -> bool {
 impl Rule for Background {
     fn name(&self) -> &'static str {
         "background"
+    }
+
+    fn explains(&self, changed: Kind) -> bool {
+        matches!(changed, Kind::Rate | Kind::CpuTime)
     }
 
     fn finding(&self, evidence: &Evidence<'_>) -> Option<Finding> {

@@ -36,6 +36,10 @@ impl Rule for Code {
         "code"
     }
 
+    fn explains(&self, _: Kind) -> bool {
+        true
+    }
+
     fn finding(&self, evidence: &Evidence<'_>) -> Option<Finding> {
         let counts = nearest(evidence, &COUNTS);
         let mut found = evidence.moved_with_effect(&counts, INSTRUCTIONS);

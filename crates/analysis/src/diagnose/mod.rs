@@ -8,11 +8,18 @@ mod storage;
 mod waits;
 
 use crate::evidence::{Evidence, Finding, Moved, strength};
+use model::metric::Kind;
 
 /// One kind of reason.
 pub trait Rule: Sync {
     /// Name: the file's stem.
     fn name(&self) -> &'static str;
+
+    /// Whether it can be a reason for a change of a metric of this kind: a wait makes no server
+    /// execute more.
+    fn explains(&self, changed: Kind) -> bool {
+        changed == Kind::Rate
+    }
 
     /// What speaks for this reason, if anything does.
     fn finding(&self, evidence: &Evidence<'_>) -> Option<Finding>;

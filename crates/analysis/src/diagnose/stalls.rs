@@ -19,6 +19,10 @@ impl Rule for Stalls {
         "stalls"
     }
 
+    fn explains(&self, changed: Kind) -> bool {
+        matches!(changed, Kind::Rate | Kind::CpuTime)
+    }
+
     fn finding(&self, evidence: &Evidence<'_>) -> Option<Finding> {
         let found = PAIRS.iter().find_map(|(instructions, time)| {
             let own = evidence.cost(instructions)?;
