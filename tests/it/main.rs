@@ -12,6 +12,7 @@
 mod archives;
 mod browser;
 mod builds;
+mod callgrind;
 mod changed_bytes;
 mod concurrent;
 mod devtools;

@@ -32,6 +32,11 @@ const PACKAGES: &[Package] = &[
         "MySQL and MariaDB are linked with it",
     ),
     package(&["qemu-user"], Sign::Program("qemu-x86_64"), "counts instructions by emulation"),
+    package(
+        &["valgrind"],
+        Sign::Program("valgrind"),
+        "counts what the emulator counts, for comparison",
+    ),
     package(&["chromium"], Sign::Program("chromium"), "opens reports and presses their switches"),
     package(&["sysbench"], Sign::Program("sysbench"), "works beside our own load engine"),
 ];
