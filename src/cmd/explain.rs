@@ -1,4 +1,5 @@
-//! `dbdyno explain`: which functions the instructions of an operation are in, on two variants.
+//! `dbdyno explain`: which functions the instructions of an operation are in, or its CPU time, on
+//! two variants.
 
 use super::Verb;
 use crate::{
@@ -12,11 +13,11 @@ use ::plan::hint;
 use analysis::explained::{Explained, stacks};
 use anyhow::{Context, bail};
 use clap::{
-    ArgMatches, Args, FromArgMatches,
+    ArgMatches, Args, FromArgMatches, ValueEnum,
     builder::{PossibleValue, PossibleValuesParser},
 };
 use model::{
-    explanation::{EXPLANATION_FORMAT, Explanation, Side},
+    explanation::{EXPLANATION_FORMAT, Explanation, Quantity, Side},
     plan::{Phase, PhaseKind, Plan},
 };
 use report::{
@@ -30,12 +31,15 @@ use store::Results;
 
 pub(super) const VERB: Verb = Verb {
     name: "explain",
-    about: "Explains a difference in instructions by the functions of two variants",
+    about: "Explains a difference in instructions or CPU time by the functions of two variants",
     details: "Loads the tables as the run did, starts both servers one after the other under \
               emulation, warms each until its count per operation is steady, and counts every \
               instruction of the task that serves one connection, by its tree of calls. Adds the \
               result to the run, where `dbdyno report` shows it.\n\n\
-              Needs QEMU's user-mode emulator (Debian: package `qemu-user`).\n\n\
+              `--by time` starts the servers at full speed instead, and samples where that task \
+              spends its CPU time, in the server and in the kernel.\n\n\
+              Instructions need QEMU's user-mode emulator (Debian: package `qemu-user`). Time \
+              needs root, or `kernel.perf_event_paranoid` of 0 or less.\n\n\
               Exit codes:\n  \
               0    success\n  \
               2    wrong usage or a failure\n  \
@@ -44,6 +48,10 @@ pub(super) const VERB: Verb = Verb {
         (
             "dbdyno explain 20260801T --phase point-query --variants mysql-5.6.24,mysql-9.7.4",
             "Where the added instructions of a point query are",
+        ),
+        (
+            "dbdyno explain 20260801T --phase insert --by time",
+            "Which functions of the two servers and of the kernel take longer",
         ),
         (
             "dbdyno explain 20260801T --phase scan --format folded > scan.folded",
@@ -69,11 +77,15 @@ struct Arguments {
     /// The base and a variant; needed if the run has more than two
     #[arg(long, value_name = "BASE,VARIANT", value_delimiter = ',')]
     variants: Vec<String>,
-    /// Operations that are counted [default: 5000, or as many as take half a minute]
+    /// What is attributed to functions
+    #[arg(long, value_enum, value_name = "COST", default_value_t = By::Instructions)]
+    by: By,
+    /// Operations that are observed [default: 5000, or as many as take half a minute; with `--by
+    /// time`, as many as take 10 s]
     #[arg(
         long,
         value_name = "COUNT",
-        value_parser = clap::value_parser!(u64).range(1..=1_000_000),
+        value_parser = clap::value_parser!(u64).range(1..=10_000_000),
     )]
     operations: Option<u64>,
     /// Functions in the table
@@ -96,6 +108,23 @@ struct Arguments {
     /// Progress display on stderr [default: bar on a terminal, otherwise plain]
     #[arg(long, value_enum, value_name = "STYLE")]
     progress: Option<ProgressStyle>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum By {
+    /// User instructions, all of them, under emulation
+    Instructions,
+    /// CPU time, sampled at full speed
+    Time,
+}
+
+impl By {
+    fn quantity(self) -> Quantity {
+        match self {
+            Self::Instructions => Quantity::Instructions,
+            Self::Time => Quantity::CpuTime,
+        }
+    }
 }
 
 /// Formats for people and for programs, beside those of [`PROFILES`].
@@ -121,7 +150,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let phase = &phase(&plan, arguments.phase.as_deref())?.name;
     let subjects = subjects(&plan, &arguments.variants)?;
     let explanation = if arguments.kept {
-        kept(&results, &run, phase, subjects)?
+        kept(&results, &run, arguments.by.quantity(), phase, subjects)?
     } else {
         let explanation = counted_anew(&arguments, &plan, phase, subjects)?;
         results.keep_explanation(&run, &explanation)?;
@@ -138,11 +167,13 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
 fn kept(
     results: &Results,
     run: &str,
+    by: Quantity,
     phase: &str,
     subjects: [&str; 2],
 ) -> anyhow::Result<Explanation> {
     let is_it = |known: &Explanation| {
-        known.phase == phase && known.sides.each_ref().map(|side| side.subject.as_str()) == subjects
+        (known.by, known.phase.as_str()) == (by, phase)
+            && known.sides.each_ref().map(|side| side.subject.as_str()) == subjects
     };
     let found = results.explanations(run)?.into_iter().find(is_it);
     let [base, variant] = subjects;
@@ -162,12 +193,14 @@ fn counted_anew(
     let with_areas = |side: Side| -> anyhow::Result<Side> {
         let subject = plan.subjects.iter().find(|subject| subject.label == side.subject);
         let server = subject.map_or("", |subject| subject.build.server.as_str());
-        Ok(Side { areas: catalog.areas(server)?, ..side })
+        let mut areas = catalog.areas(server)?;
+        areas.extend(side.areas);
+        Ok(Side { areas, ..side })
     };
     let sides: Vec<Side> = found.sides.into_iter().map(with_areas).collect::<Result<_, _>>()?;
     let sides = <[Side; 2]>::try_from(sides).ok().context("two variants are needed")?;
-    let (phase, emulator) = (phase.to_owned(), found.emulator);
-    Ok(Explanation { format: EXPLANATION_FORMAT, phase, emulator, sides })
+    let (phase, by, means) = (phase.to_owned(), arguments.by.quantity(), found.means);
+    Ok(Explanation { format: EXPLANATION_FORMAT, phase, by, means, sides })
 }
 
 fn explained_by_runner(
@@ -185,7 +218,10 @@ fn explained_by_runner(
         results: std::path::PathBuf::new(),
         resume: Resume::No,
         data: DataFolders::Remove,
-        counts: Some(Counts::Emulated),
+        counts: Some(match arguments.by {
+            By::Instructions => Counts::Emulated,
+            By::Time => Counts::None,
+        }),
         disturbed: crate::args::disturbed_rounds(),
         ending: Default::default(),
         explain: None,
@@ -194,7 +230,8 @@ fn explained_by_runner(
     };
     let terminal = Terminal::new(arguments.progress);
     let operations = arguments.operations.map_or(Amount::Usual, Amount::Exactly);
-    let what = Explaining { plan, phase, subjects: &subjects, operations };
+    let by = arguments.by.quantity();
+    let what = Explaining { plan, phase, subjects: &subjects, by, operations };
     Ok(runner::explain(&what, &places, &options, &stop, &terminal)?)
 }
 
@@ -250,7 +287,7 @@ fn show(
         JSON => {
             let json = serde_json::json!({
                 "explanation": found,
-                "emulator": explanation.emulator,
+                "means": explanation.means,
                 "sides": explanation.sides.each_ref().map(counted),
                 "closure": explanation.sides.each_ref().map(closure),
             });
@@ -261,6 +298,7 @@ fn show(
                 let profile = Profile {
                     phase: found.phase,
                     variants: found.subjects,
+                    by: found.by,
                     stacks: stacks(explanation),
                 };
                 talk::bytes(&(format.bytes)(&profile).map_err(anyhow::Error::msg)?)?;
@@ -286,16 +324,17 @@ fn counted(side: &Side) -> serde_json::Value {
         "subject": side.subject,
         "server_version": side.server_version,
         "operations": side.operations,
+        "samples": side.samples,
         "warm_up": side.warm_up,
     })
 }
 
-/// The instructions of the task, and those that the tree of calls has.
+/// The cost of the task, and that which the functions have.
 fn closure(side: &Side) -> serde_json::Value {
-    let in_tree: u64 = side.functions.iter().map(|function| function.instructions).sum();
+    let in_functions: u64 = side.functions.iter().map(|function| function.cost).sum();
     serde_json::json!({
-        "instructions": side.instructions,
-        "in_tree": in_tree,
+        "cost": side.cost,
+        "in_functions": in_functions,
         "unplaced": side.unplaced,
     })
 }

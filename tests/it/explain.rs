@@ -1,6 +1,9 @@
 //! `dbdyno explain`: every instruction has a function, and an injected cost is found where it is.
 
-use crate::lab::{Lab, only_child, text};
+use crate::{
+    injected::open_to_servers,
+    lab::{Lab, only_child, text},
+};
 use std::{
     io::{BufRead, BufReader},
     path::PathBuf,
@@ -57,14 +60,13 @@ pub(crate) fn explained(lab: &Lab, run: &str) -> Option<serde_json::Value> {
 pub(crate) fn check_sums(found: &serde_json::Value) {
     for side in 0..2 {
         let closure = &found["closure"][side];
-        assert_eq!(closure["instructions"], closure["in_tree"], "{closure}");
+        assert_eq!(closure["cost"], closure["in_functions"], "{closure}");
         assert_eq!(closure["unplaced"], 0);
         let explanation = &found["explanation"];
-        let all = explanation["instructions"][side].as_f64().unwrap();
+        let all = explanation["costs"][side].as_f64().unwrap();
         assert!(all > 1_000.0, "{all}");
         let rows = |key: &str| explanation[key].as_array().unwrap().iter();
-        let areas: f64 =
-            rows("areas").map(|area| area["instructions"][side].as_f64().unwrap()).sum();
+        let areas: f64 = rows("areas").map(|area| area["costs"][side].as_f64().unwrap()).sum();
         let own = |function: &serde_json::Value| function["sides"][side]["exclusive"].as_f64();
         let functions: f64 = rows("functions").filter_map(own).sum();
         assert!((areas - all).abs() < 1e-3 && (functions - all).abs() < 1e-3);
@@ -92,7 +94,7 @@ fn check_kept(lab: &Lab, run: &str, found: &serde_json::Value) {
     let folded = text(&kept("folded"));
     let sum: f64 =
         folded.lines().filter_map(|line| line.split(' ').rev().nth(1)?.parse::<f64>().ok()).sum();
-    let all = found["explanation"]["instructions"][0].as_f64().unwrap();
+    let all = found["explanation"]["costs"][0].as_f64().unwrap();
     assert!((sum / all - 1.0).abs() < 1e-3, "{sum} of {all}");
 }
 
@@ -108,6 +110,56 @@ fn every_instruction_of_sqlite_has_a_function() {
     let report = lab.succeed(&["report", "--out", "report.html"]);
     let page = std::fs::read_to_string(lab.path(report.trim())).unwrap();
     assert!(page.contains("Explained by function") && page.contains("virtual machine"));
+}
+
+/// A library whose `send` calls the kernel some hundred times more.
+const CALLS: &str = r#"#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <sys/socket.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+ssize_t send(int fd, const void *from, size_t length, int flags) {
+    static ssize_t (*hidden)(int, const void *, size_t, int);
+    if (!hidden) *(void **)&hidden = dlsym(RTLD_NEXT, "send");
+    for (int i = 0; i < 300; i++) syscall(SYS_getppid);
+    return hidden(fd, from, length, flags);
+}
+"#;
+
+#[test]
+fn time_in_the_kernel_is_explained_by_system_call() {
+    let lab = Lab::new();
+    let (source, library) = (lab.write("calls.c", CALLS), lab.path("libcalls.so"));
+    let mut compiler = Command::new("cc");
+    compiler.args(["-O1", "-shared", "-fPIC", "-o"]).arg(&library).arg(source).arg("-ldl");
+    assert!(compiler.status().unwrap().success());
+    open_to_servers(&library);
+    let library = library.display();
+    let factors =
+        format!("build = [\"postgres@18\"]\nenvironment = [\"\", \"LD_PRELOAD={library}\"]\n");
+    let run = run(&lab, &factors);
+    let arguments = ["explain", &run, "--by", "time", "--operations", "5000"];
+    let output = lab.run(&[&arguments[..], &["--format", "json"]].concat());
+    let said = text(&output.stderr);
+    if said.contains("its CPU time cannot be sampled") {
+        println!("skipped: {said}");
+        return;
+    }
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    let found: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(found["explanation"]["by"], "cpu_time");
+    let area = &found["explanation"]["areas"][0];
+    // What enters the kernel and leaves it may be more than what such a small call does.
+    assert!(area["name"].as_str().unwrap().starts_with("kernel: "), "{area}");
+    let names = found["explanation"]["areas"].as_array().unwrap().iter().take(3);
+    assert!(names.clone().any(|area| area["name"] == "kernel: getppid"), "{names:?}");
+    for side in 0..2 {
+        let closure = &found["closure"][side];
+        assert_eq!(closure["cost"], closure["in_functions"]);
+        assert!(found["sides"][side]["samples"].as_u64().unwrap() > 20, "{found:#}");
+    }
+    let sentence = lab.succeed(&["explain", &run, "--by", "time", "--kept"]);
+    assert!(sentence.contains(" ns of CPU time per operation, "), "{sentence}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
-//! Where the instructions of an operation are spent, from the calls of two subjects.
+//! Where the instructions of an operation are spent, or its CPU time, from the functions of two
+//! subjects.
 
-use model::explanation::{Area, Explanation, Function, Side};
+use model::explanation::{Area, Explanation, Function, Quantity, Side};
 use std::collections::BTreeMap;
 
 /// One phase on two subjects, per operation. Pairs are the base's and the variant's.
@@ -10,38 +11,44 @@ pub struct Explained {
     pub phase: String,
     /// Labels of the subjects.
     pub subjects: [String; 2],
-    /// User instructions of the task that served the operations.
-    pub instructions: [f64; 2],
+    /// What the costs are: user instructions, or nanoseconds of CPU time.
+    pub by: Quantity,
+    /// Those of the task that served the operations.
+    pub costs: [f64; 2],
     /// The same by part of the source, largest difference first; the rows add up to the whole.
     pub areas: Vec<AreaCost>,
-    /// The functions, largest difference of their own instructions first.
+    /// The functions, largest difference of their own costs first.
     pub functions: Vec<FunctionCost>,
-    /// Part of the instructions that is in functions with a name, from 0 to 1.
+    /// Part of the costs that is in functions with a name, from 0 to 1.
     pub named: [f64; 2],
 }
 
-/// Instructions in a part of the source.
+/// The cost of a part of the source.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct AreaCost {
     /// What it is called.
     pub name: String,
-    /// Instructions per operation.
-    pub instructions: [f64; 2],
+    /// Per operation.
+    pub costs: [f64; 2],
+    /// By how much their difference may be wrong (95 %), where samples tell it.
+    pub chance: Option<f64>,
 }
 
-/// What a function costs on each side; nothing where it was not called.
+/// What a function costs on each side; nothing where it was not seen.
 #[derive(Debug, Clone, PartialEq, serde::Serialize)]
 pub struct FunctionCost {
     /// Its short name.
     pub name: String,
     /// The costs.
     pub sides: [Option<Cost>; 2],
+    /// By how much the difference of its own costs may be wrong (95 %), where samples tell it.
+    pub chance: Option<f64>,
 }
 
 /// Per operation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, serde::Serialize)]
 pub struct Cost {
-    /// Instructions of its own.
+    /// Of its own.
     pub exclusive: f64,
     /// The same with all that it called.
     pub inclusive: f64,
@@ -49,13 +56,13 @@ pub struct Cost {
     pub calls: f64,
 }
 
-/// A stack of calls with its own instructions per operation.
+/// A stack of calls with its own cost per operation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Stack {
     /// Names, outermost first, with `;` between.
     pub path: String,
     /// Instructions per operation.
-    pub instructions: [f64; 2],
+    pub costs: [f64; 2],
 }
 
 impl Stack {
@@ -65,7 +72,10 @@ impl Stack {
     }
 }
 
-/// Instructions that no area of the table knows.
+/// Quantile of the normal distribution for intervals of 95 %.
+const NORMAL: f64 = 1.96;
+
+/// What no area of the table knows.
 pub const NOT_ATTRIBUTED: &str = "not attributed";
 /// Instructions for which the tree of calls had no room.
 pub const UNPLACED: &str = "no room in the tree of calls";
@@ -74,32 +84,33 @@ impl Explained {
     /// The costs of an explanation.
     pub fn of(explanation: &Explanation) -> Self {
         let sides = &explanation.sides;
-        let totals = sides.each_ref().map(|side| per_operation(side, side.instructions));
+        let totals = sides.each_ref().map(|side| per_operation(side, side.cost));
         Self {
             phase: explanation.phase.clone(),
             subjects: sides.each_ref().map(|side| side.subject.clone()),
-            instructions: totals,
+            by: explanation.by,
+            costs: totals,
             areas: areas(sides),
             functions: functions(sides),
             named: sides.each_ref().map(named),
         }
     }
 
-    /// Instructions per operation that the variant executes more.
+    /// What an operation costs more on the variant.
     pub fn difference(&self) -> f64 {
-        self.instructions[1] - self.instructions[0]
+        self.costs[1] - self.costs[0]
     }
 }
 
 impl AreaCost {
-    /// Instructions per operation that the variant executes more.
+    /// What an operation costs more on the variant.
     pub fn difference(&self) -> f64 {
-        self.instructions[1] - self.instructions[0]
+        self.costs[1] - self.costs[0]
     }
 }
 
 impl FunctionCost {
-    /// Instructions of its own per operation that the variant executes more.
+    /// What it costs more on the variant, per operation and without what it calls.
     pub fn difference(&self) -> f64 {
         let own = |side: usize| self.sides[side].map_or(0.0, |cost| cost.exclusive);
         own(1) - own(0)
@@ -122,14 +133,14 @@ pub fn stacks(explanation: &Explanation) -> Vec<Stack> {
                 Some(above) => format!("{above};{name}"),
                 None => name,
             };
-            if function.instructions > 0 {
-                let own = per_operation(side, function.instructions);
+            if function.cost > 0 {
+                let own = per_operation(side, function.cost);
                 found.entry(path.clone()).or_default()[place] += own;
             }
             paths.push(path);
         }
     }
-    let stack = |(path, instructions)| Stack { path, instructions };
+    let stack = |(path, costs)| Stack { path, costs };
     found.into_iter().map(stack).collect()
 }
 
@@ -142,15 +153,18 @@ fn areas(sides: &[Side; 2]) -> Vec<AreaCost> {
     for (place, side) in sides.iter().enumerate() {
         for (function, area) in side.functions.iter().zip(areas_of(side)) {
             let name = area.map_or(NOT_ATTRIBUTED, |area| side.areas[area].name.as_str());
-            sums.entry(name).or_default()[place] += per_operation(side, function.instructions);
+            sums.entry(name).or_default()[place] += per_operation(side, function.cost);
         }
         sums.entry(NOT_ATTRIBUTED).or_default();
         if side.unplaced > 0 {
             sums.entry(UNPLACED).or_default()[place] += per_operation(side, side.unplaced);
         }
     }
-    let cost =
-        |(name, instructions): (&str, [f64; 2])| AreaCost { name: name.to_owned(), instructions };
+    let cost = |(name, costs): (&str, [f64; 2])| AreaCost {
+        name: name.to_owned(),
+        costs,
+        chance: chance(sides, costs.map(Some)),
+    };
     let mut found: Vec<AreaCost> = sums.into_iter().map(cost).collect();
     let last = |area: &AreaCost| [NOT_ATTRIBUTED, UNPLACED].contains(&area.name.as_str());
     found.sort_by(|a, b| {
@@ -200,23 +214,37 @@ fn functions(sides: &[Side; 2]) -> Vec<FunctionCost> {
         for (index, function) in side.functions.iter().enumerate() {
             let costs = found.entry(&function.name).or_default();
             let cost = costs[place].get_or_insert_default();
-            cost.exclusive += per_operation(side, function.instructions);
+            cost.exclusive += per_operation(side, function.cost);
             cost.calls += per_operation(side, function.calls);
             if !is_below_itself(&side.functions, index) {
                 cost.inclusive += per_operation(side, inclusive[index]);
             }
         }
     }
-    let cost =
-        |(name, sides): (&str, [Option<Cost>; 2])| FunctionCost { name: name.to_owned(), sides };
+    let cost = |(name, costs): (&str, [Option<Cost>; 2])| FunctionCost {
+        name: name.to_owned(),
+        chance: chance(sides, costs.map(|cost| Some(cost?.exclusive))),
+        sides: costs,
+    };
     let mut found: Vec<FunctionCost> = found.into_iter().map(cost).collect();
     found.sort_by(|a, b| b.difference().abs().total_cmp(&a.difference().abs()));
     found
 }
 
-/// Instructions of each function with all that it called.
+/// By how much the difference of two sampled costs may be wrong: samples of a function are nearly
+/// a Poisson process, whose variance is its mean.
+fn chance(sides: &[Side; 2], costs: [Option<f64>; 2]) -> Option<f64> {
+    let variance = |(side, cost): (&Side, Option<f64>)| {
+        let of_sample = per_operation(side, side.cost) / side.samples as f64;
+        (side.samples > 0).then(|| cost.unwrap_or_default().max(of_sample) * of_sample)
+    };
+    let variances: Option<Vec<f64>> = sides.iter().zip(costs).map(variance).collect();
+    variances.map(|all| NORMAL * all.iter().sum::<f64>().sqrt())
+}
+
+/// Cost of each function with all that it called.
 fn inclusive(functions: &[Function]) -> Vec<u64> {
-    let mut sums: Vec<u64> = functions.iter().map(|function| function.instructions).collect();
+    let mut sums: Vec<u64> = functions.iter().map(|function| function.cost).collect();
     // Callers come before what they call.
     for (index, function) in functions.iter().enumerate().rev() {
         if let Some(caller) = function.caller.filter(|caller| *caller < index) {
@@ -241,8 +269,8 @@ fn is_below_itself(functions: &[Function], index: usize) -> bool {
 
 fn named(side: &Side) -> f64 {
     let named = side.functions.iter().filter(|function| is_named(&function.name));
-    let sum: u64 = named.map(|function| function.instructions).sum();
-    sum as f64 / side.instructions.max(1) as f64
+    let sum: u64 = named.map(|function| function.cost).sum();
+    sum as f64 / side.cost.max(1) as f64
 }
 
 #[cfg(test)]
@@ -251,9 +279,9 @@ mod tests {
     use model::explanation::WarmUp;
 
     fn side(operations: u64, functions: &[(Option<usize>, &str, u64, u64)]) -> Side {
-        let function = |(caller, name, instructions, calls): &(Option<usize>, &str, u64, u64)| {
+        let function = |(caller, name, cost, calls): &(Option<usize>, &str, u64, u64)| {
             let (name, caller) = ((*name).to_owned(), *caller);
-            Function { caller, name, instructions: *instructions, calls: *calls }
+            Function { caller, name, cost: *cost, calls: *calls }
         };
         let area = |name: &str, functions: &[&str]| Area {
             name: name.to_owned(),
@@ -265,7 +293,8 @@ mod tests {
             server_version: String::new(),
             warm_up: WarmUp { operations: 0, batches: Vec::new(), steady: true },
             operations,
-            instructions: functions.iter().map(|function| function.instructions).sum(),
+            cost: functions.iter().map(|function| function.cost).sum(),
+            samples: 0,
             unplaced: 0,
             functions,
             areas: vec![area("search", &["btr_*"]), area("optimizer", &["JOIN::*", "*_cost"])],
@@ -284,15 +313,21 @@ mod tests {
         ];
         let mut sides = [side(10, &base), side(10, &variant)];
         sides[1].unplaced = 20;
-        sides[1].instructions += 20;
+        sides[1].cost += 20;
         let phase = "p".to_owned();
-        Explained::of(&Explanation { format: 1, phase, emulator: String::new(), sides })
+        Explained::of(&Explanation {
+            format: 1,
+            phase,
+            by: Quantity::Instructions,
+            means: String::new(),
+            sides,
+        })
     }
 
     #[test]
     fn areas_add_up_and_unknown_functions_go_to_their_caller() {
         let found = example();
-        let rows: Vec<_> = found.areas.iter().map(|a| (a.name.as_str(), a.instructions)).collect();
+        let rows: Vec<_> = found.areas.iter().map(|a| (a.name.as_str(), a.costs)).collect();
         let expected = [
             ("search", [0.0, 43.7]),
             ("optimizer", [20.0, 22.3]),
@@ -305,8 +340,8 @@ mod tests {
             assert!((0..2).all(|side| (row.1[side] - expected.1[side]).abs() < 1e-9), "{row:?}");
         }
         for side in 0..2 {
-            let sum: f64 = found.areas.iter().map(|area| area.instructions[side]).sum();
-            assert!((sum - found.instructions[side]).abs() < 1e-9);
+            let sum: f64 = found.areas.iter().map(|area| area.costs[side]).sum();
+            assert!((sum - found.costs[side]).abs() < 1e-9);
         }
     }
 
@@ -342,8 +377,14 @@ mod tests {
             side(5, &[(None, "a", 0, 1), (Some(0), "b", 20, 1)]),
         ];
         let (phase, emulator) = ("p".to_owned(), String::new());
-        let found = stacks(&Explanation { format: 1, phase, emulator, sides });
-        let stack = |path: &str, instructions| Stack { path: path.to_owned(), instructions };
+        let found = stacks(&Explanation {
+            format: 1,
+            phase,
+            by: Quantity::Instructions,
+            means: emulator,
+            sides,
+        });
+        let stack = |path: &str, costs| Stack { path: path.to_owned(), costs };
         assert_eq!(found, [stack("a", [10.0, 0.0]), stack("a;b", [2.0, 4.0])]);
     }
 }

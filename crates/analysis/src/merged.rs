@@ -12,8 +12,8 @@ pub struct Merged {
     pub depth: usize,
     /// Where it begins: what lies left of it on both sides.
     pub start: f64,
-    /// Instructions with all that it called, of the base and of the variant.
-    pub instructions: [f64; 2],
+    /// Costs with all that it called, of the base and of the variant.
+    pub costs: [f64; 2],
 }
 
 #[derive(Default)]
@@ -47,7 +47,7 @@ pub fn merged(explanation: &Explanation, least: f64) -> Vec<Merged> {
                 let (name, parent) = (function.name.clone(), Some(parent));
                 nodes.push(Node { name, parent, ..Node::default() });
             }
-            nodes[place].own[side] += function.instructions as f64 / per;
+            nodes[place].own[side] += function.cost as f64 / per;
             places.push(place);
         }
     }
@@ -67,7 +67,7 @@ pub fn merged(explanation: &Explanation, least: f64) -> Vec<Merged> {
     let mut left = vec![(first(&nodes, least), 0, 0.0)];
     while let Some((index, depth, start)) = left.pop() {
         let Node { name, all, .. } = &nodes[index];
-        found.push(Merged { name: name.clone(), depth, start, instructions: *all });
+        found.push(Merged { name: name.clone(), depth, start, costs: *all });
         let mut at = start;
         let mut next = Vec::new();
         for &below in nodes[index].below.values() {
@@ -96,19 +96,20 @@ fn first(nodes: &[Node], least: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::explanation::{Function, Side, WarmUp};
+    use model::explanation::{Function, Quantity, Side, WarmUp};
 
     fn side(functions: &[(Option<usize>, &str, u64)]) -> Side {
-        let function = |(caller, name, instructions): &(Option<usize>, &str, u64)| {
+        let function = |(caller, name, cost): &(Option<usize>, &str, u64)| {
             let (caller, name) = (*caller, (*name).to_owned());
-            Function { caller, name, instructions: *instructions, calls: 1 }
+            Function { caller, name, cost: *cost, calls: 1 }
         };
         Side {
             subject: String::new(),
             server_version: String::new(),
             warm_up: WarmUp { operations: 0, batches: Vec::new(), steady: true },
             operations: 10,
-            instructions: 0,
+            cost: 0,
+            samples: 0,
             unplaced: 0,
             functions: functions.iter().map(function).collect(),
             areas: Vec::new(),
@@ -123,13 +124,12 @@ mod tests {
             [(None, "start", 0), (Some(0), "main", 100), (Some(1), "a", 500), (Some(1), "b", 0)];
         let sides = [side(&base), side(&variant)];
         let (phase, emulator) = (String::new(), String::new());
-        let found = merged(&Explanation { format: 1, phase, emulator, sides }, 0.01);
-        let one = |name: &str, depth, start, instructions| Merged {
-            name: name.to_owned(),
-            depth,
-            start,
-            instructions,
-        };
+        let found = merged(
+            &Explanation { format: 1, phase, by: Quantity::Instructions, means: emulator, sides },
+            0.01,
+        );
+        let one =
+            |name: &str, depth, start, costs| Merged { name: name.to_owned(), depth, start, costs };
         let expected = [
             one("main", 0, 0.0, [40.1, 60.0]),
             one("a", 1, 0.0, [0.0, 50.0]),

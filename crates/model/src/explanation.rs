@@ -1,9 +1,22 @@
-//! Where the instructions of an operation are spent in two subjects: exact calls by function.
+//! Where the instructions of an operation are spent in two subjects, or its CPU time, by function.
 
 use serde::{Deserialize, Serialize};
 
 /// Version of the file's format.
-pub const EXPLANATION_FORMAT: u32 = 1;
+pub const EXPLANATION_FORMAT: u32 = 2;
+
+/// What is attributed to functions.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Quantity {
+    /// User instructions, counted exactly under emulation with the tree of calls. Format 1 has
+    /// nothing else.
+    #[default]
+    Instructions,
+    /// CPU time in user mode and in the kernel [ns], by samples at full speed. Only the calls
+    /// within the kernel are known.
+    CpuTime,
+}
 
 /// One phase on two subjects, with the calls of the tasks that served its operations.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -12,8 +25,12 @@ pub struct Explanation {
     pub format: u32,
     /// Name of the phase.
     pub phase: String,
-    /// The emulator and the processor that it emulated.
-    pub emulator: String,
+    /// What is attributed.
+    #[serde(default)]
+    pub by: Quantity,
+    /// What found it: the emulator and the processor that it emulated, or the clock.
+    #[serde(alias = "emulator")]
+    pub means: String,
     /// The base, then the variant.
     pub sides: [Side; 2],
 }
@@ -29,9 +46,13 @@ pub struct Side {
     pub warm_up: WarmUp,
     /// Operations that were counted.
     pub operations: u64,
-    /// User instructions of the task that served them, by the counter of the task.
-    pub instructions: u64,
-    /// Of these, instructions for which there was no room in the tree of calls.
+    /// What they cost the task that served them, by the counter of the task.
+    #[serde(alias = "instructions")]
+    pub cost: u64,
+    /// Samples by which it is attributed; none where every instruction is counted.
+    #[serde(default)]
+    pub samples: u64,
+    /// Instructions for which there was no room in the tree of calls.
     pub unplaced: u64,
     /// The tree of calls, callers before what they call.
     pub functions: Vec<Function>,
@@ -44,7 +65,7 @@ pub struct Side {
 pub struct WarmUp {
     /// All operations.
     pub operations: u64,
-    /// Instructions per operation of each batch.
+    /// Cost per operation of each batch.
     pub batches: Vec<f64>,
     /// Whether the last two batches differ by less than the threshold.
     pub steady: bool,
@@ -58,9 +79,10 @@ pub struct Function {
     pub caller: Option<usize>,
     /// Name without arguments; `[file+address]` for a function without one.
     pub name: String,
-    /// Instructions of its own.
-    pub instructions: u64,
-    /// How often it was called.
+    /// Cost of its own.
+    #[serde(alias = "instructions")]
+    pub cost: u64,
+    /// How often it was called; 0 where that is not known.
     pub calls: u64,
 }
 

@@ -35,7 +35,7 @@ pub(crate) fn environment_at(roots: &Roots, data_folder: &Path) -> Environment {
         host: host(&read(&roots.proc.join("sys/kernel/hostname"))),
         kernel: read(&roots.proc.join("sys/kernel/osrelease")),
         cpu: cpu(&cpuinfo),
-        cpus: cpus(&read(&roots.sys.join("devices/system/cpu/online"))),
+        cpus: cpus(&read(&roots.sys.join(ONLINE))).len() as u32,
         memory_bytes: memory_bytes(&read(&roots.proc.join("meminfo"))),
         virtualization: virtualization(roots, &cpuinfo),
         governor: governor(&roots.sys),
@@ -80,14 +80,16 @@ fn cpu(cpuinfo: &str) -> String {
     })
 }
 
-/// Number of CPUs in a list such as `0-3,8`.
-fn cpus(list: &str) -> u32 {
-    let count = |range: &str| -> Option<u32> {
+/// File below `/sys` that lists the CPUs which work.
+pub(crate) const ONLINE: &str = "devices/system/cpu/online";
+
+/// The CPUs of a list such as `0-3,8`.
+pub(crate) fn cpus(list: &str) -> Vec<usize> {
+    let range = |range: &str| {
         let (first, last) = range.split_once('-').unwrap_or((range, range));
-        let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
-        Some(last.checked_sub(first)?.saturating_add(1))
+        Some(first.trim().parse().ok()?..=last.trim().parse().ok()?)
     };
-    list.split(',').filter_map(count).sum()
+    list.split(',').filter_map(range).flatten().collect()
 }
 
 fn memory_bytes(meminfo: &str) -> u64 {

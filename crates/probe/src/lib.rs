@@ -2,14 +2,16 @@
 //!
 //! A [`Meter`] is opened on a [`Target`] while the server is idle or frozen; two [`Snapshot`]s of
 //! it give the [`model::reading::Reading`]s of the window between them. A [`Sampler`] records the
-//! cheap counters every second, and [`Waits`] looks at what serving tasks wait for. This crate must
-//! not know what a workload or a product is, must not divide a counter by operations, and must not
-//! stop because a host permits less: what is missing becomes a mark.
+//! cheap counters every second, [`Waits`] looks at what serving tasks wait for, and [`CpuSamples`]
+//! at where a task spends its CPU time. This crate must not know what a workload or a product is,
+//! must not divide a counter by operations, and must not stop because a host permits less: what is
+//! missing becomes a mark.
 //!
 //! Read [`Target`] first, then [`source`] (the probes and their table), then [`Meter`].
 
 mod attach;
 mod counter;
+mod cpu_samples;
 mod environment;
 mod error;
 #[cfg(test)]
@@ -28,6 +30,7 @@ mod value;
 mod waits;
 
 pub use counter::{Counter, Kind};
+pub use cpu_samples::{CpuSamples, Found, KernelNames, Place};
 pub use environment::{Roots, environment};
 pub use error::Error;
 pub use limit::raise_file_limit;

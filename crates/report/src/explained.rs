@@ -5,24 +5,53 @@ use crate::{
     number,
 };
 use analysis::explained::{Cost, Explained, FunctionCost, NOT_ATTRIBUTED, UNPLACED};
-use model::explanation::{Explanation, Side};
+use model::explanation::{Explanation, Quantity, Side};
 
 /// Areas that the sentence names.
 const NAMED: usize = 3;
-/// A difference below this part of the base is none worth a sentence.
-const SMALL: f64 = 0.002;
 
-/// How many instructions an operation has more or fewer, and where.
+/// What costs are, behind a number.
+pub fn unit(by: Quantity) -> &'static str {
+    match by {
+        Quantity::Instructions => "user instructions",
+        Quantity::CpuTime => "ns of CPU time",
+    }
+}
+
+/// The same where everybody knows that the kernel's instructions are not meant.
+fn short_unit(by: Quantity) -> &'static str {
+    match by {
+        Quantity::Instructions => "instructions",
+        Quantity::CpuTime => unit(by),
+    }
+}
+
+/// A difference below this part of the base is none worth a sentence.
+fn small(by: Quantity) -> f64 {
+    match by {
+        Quantity::Instructions => 0.002,
+        Quantity::CpuTime => 0.05,
+    }
+}
+
+/// What an operation costs more or less, and where.
 pub fn sentence(explained: &Explained) -> String {
     let [base, variant] = &explained.subjects;
     let (difference, phase) = (explained.difference(), &explained.phase);
-    let totals = explained.instructions.map(whole);
+    let (totals, unit) = (explained.costs.map(whole), unit(explained.by));
+    let does = match explained.by {
+        Quantity::Instructions => "executes",
+        Quantity::CpuTime => "takes",
+    };
     let head = format!(
-        "`{phase}` executes {} user instructions per operation on `{base}` and {} on `{variant}`",
+        "`{phase}` {does} {} {unit} per operation on `{base}` and {} on `{variant}`",
         totals[0], totals[1]
     );
     if is_none(difference, explained) {
-        return format!("{head}: the same within {} %.", number::value(100.0 * SMALL));
+        return format!(
+            "{head}: the same within {} %.",
+            number::value(100.0 * small(explained.by))
+        );
     }
     match where_added(explained) {
         Some(areas) => format!("{head}. {areas}"),
@@ -30,12 +59,13 @@ pub fn sentence(explained: &Explained) -> String {
     }
 }
 
-/// In which areas an operation has more or fewer instructions; none where it has as many, or where
-/// no area is known.
+/// In which areas an operation costs more or less; none where it costs the same, or where no area
+/// is known.
 pub fn where_added(explained: &Explained) -> Option<String> {
     let difference = explained.difference();
     let same_way = |area: &&analysis::explained::AreaCost| {
         area.difference() * difference > 0.0
+            && area.chance.is_none_or(|chance| area.difference().abs() > chance)
             && ![NOT_ATTRIBUTED, UNPLACED].contains(&area.name.as_str())
     };
     let parts: Vec<String> = explained
@@ -57,37 +87,56 @@ pub fn where_added(explained: &Explained) -> Option<String> {
     };
     let (amount, word) = (whole(difference.abs()), word(difference));
     let parts = parts.join(", ");
-    Some(format!("Of {amount} {word} instructions per operation, {parts}{against}."))
+    let unit = short_unit(explained.by);
+    Some(format!("Of {amount} {word} {unit} per operation, {parts}{against}."))
 }
 
 fn is_none(difference: f64, explained: &Explained) -> bool {
-    difference.abs() < SMALL * explained.instructions[0]
+    difference.abs() < small(explained.by) * explained.costs[0]
 }
 
 fn word(difference: f64) -> &'static str {
     if difference > 0.0 { "added" } else { "saved" }
 }
 
-/// Instructions by area; the last row is the sum of all others.
+/// Title of the column that says how far samples can be trusted.
+const BY_CHANCE: &str = "± by chance";
+
+/// Costs by area; the last row is the sum of all others.
 pub fn areas(explained: &Explained) -> Item {
-    let row = |name: &str, instructions: [f64; 2]| {
-        let difference = instructions[1] - instructions[0];
+    let sampled = explained.by == Quantity::CpuTime;
+    let row = |name: &str, costs: [f64; 2], chance: Option<f64>| {
+        let difference = costs[1] - costs[0];
         let share = difference / explained.difference();
         let share =
             if share.is_finite() { TableCell::Text(percent(share)) } else { TableCell::Missing };
-        let cells = [instructions[0], instructions[1]].map(|count| TableCell::Text(whole(count)));
-        let change = [TableCell::Text(signed(difference)), share];
+        let cells = [costs[0], costs[1]].map(|count| TableCell::Text(whole(count)));
+        let chance = chance.map_or(TableCell::Missing, |chance| TableCell::Text(whole(chance)));
+        let change = [TableCell::Text(signed(difference))];
+        let change = change.into_iter().chain(sampled.then_some(chance)).chain([share]);
         Row::named(name, cells.into_iter().chain(change))
     };
-    let mut rows = vec![row("all", explained.instructions)];
-    rows.extend(explained.areas.iter().map(|area| row(&area.name, area.instructions)));
-    Item::Table(Table { columns: columns(explained, "area", &["difference", "share"]), rows })
+    let mut rows = vec![row("all", explained.costs, None)];
+    rows.extend(explained.areas.iter().map(|area| row(&area.name, area.costs, area.chance)));
+    let last: &[&str] = match sampled {
+        true => &["difference", BY_CHANCE, "share"],
+        false => &["difference", "share"],
+    };
+    Item::Table(Table { columns: columns(explained, "area", last), rows })
 }
 
-/// The functions with the largest difference of their own instructions.
+/// The functions with the largest difference of their own costs, without those that samples do not
+/// tell from chance.
 pub fn functions(explained: &Explained, most: usize) -> Item {
     let mut columns = vec![Column::words("function"), Column::numbers("difference", "")];
-    for what in ["own", "with callees", "calls"] {
+    let costs: &[Shown] = match explained.by {
+        Quantity::Instructions => &[OWN, WITH_CALLEES, CALLS],
+        Quantity::CpuTime => {
+            columns.push(Column::numbers(BY_CHANCE, ""));
+            &[OWN, WITH_CALLEES]
+        }
+    };
+    for (what, _, _) in costs {
         columns.extend(
             explained
                 .subjects
@@ -96,15 +145,16 @@ pub fn functions(explained: &Explained, most: usize) -> Item {
         );
     }
     columns.push(Column::words("only in"));
-    let rows = explained.functions.iter().take(most).map(|function| {
+    let told = |function: &&FunctionCost| {
+        function.chance.is_none_or(|chance| function.difference().abs() > chance)
+    };
+    let rows = explained.functions.iter().filter(told).take(most).map(|function| {
         let mut cells = vec![TableCell::Text(signed(function.difference()))];
-        let costs: [fn(&Cost) -> f64; 3] =
-            [|cost| cost.exclusive, |cost| cost.inclusive, |cost| cost.calls];
-        for (index, cost) in costs.iter().enumerate() {
+        cells.extend(function.chance.map(|chance| TableCell::Text(whole(chance))));
+        for (_, cost, text) in costs {
             cells.extend(function.sides.iter().map(|side| match side {
                 None => TableCell::Missing,
-                Some(side) if index == 2 => TableCell::Text(number::value(cost(side))),
-                Some(side) => TableCell::Text(whole(cost(side))),
+                Some(side) => TableCell::Text(text(cost(side))),
             }));
         }
         cells.push(TableCell::Text(only_in(explained, function)));
@@ -113,26 +163,45 @@ pub fn functions(explained: &Explained, most: usize) -> Item {
     Item::Table(Table { columns, rows: rows.collect() })
 }
 
-/// How it was counted, and how well.
+/// A column of functions: its title, the cost, and how it is written.
+type Shown = (&'static str, fn(&Cost) -> f64, fn(f64) -> String);
+
+const OWN: Shown = ("own", |cost| cost.exclusive, whole);
+const WITH_CALLEES: Shown = ("with callees", |cost| cost.inclusive, whole);
+const CALLS: Shown = ("calls", |cost| cost.calls, number::value);
+
+/// How it was found, and how well.
 pub fn remarks(explanation: &Explanation) -> Vec<Item> {
     let explained = Explained::of(explanation);
-    let mut said = vec![format!(
-        "Counted under {} on one connection. Functions without a name in their file are \
-         `[file+address]`; they and functions of libraries belong to the area of their caller.",
-        explanation.emulator
-    )];
+    let means = &explanation.means;
+    let mut said = vec![match explanation.by {
+        Quantity::Instructions => format!(
+            "Counted under {means} on one connection. Functions without a name in their file are \
+             `[file+address]`; they and functions of libraries belong to the area of their caller."
+        ),
+        Quantity::CpuTime => format!(
+            "Sampled by {means} on one connection. Functions of the kernel are `kernel:NAME`, \
+             below the function that called it, in areas by system call. Who called a function of \
+             the server is not known. Functions whose difference may be chance are left out; what one \
+             start has more than another, some percent of all, is not in it."
+        ),
+    }];
     said.extend(explanation.sides.iter().zip(explained.named).map(|(side, named)| {
+        let about = match explanation.by {
+            Quantity::Instructions => {
+                format!("the tree of calls has {} of {} instructions", in_tree(side), side.cost)
+            }
+            Quantity::CpuTime => format!("{} samples", side.samples),
+        };
         format!(
-            "`{}` ({}): {} operations after {} to warm up{}; {} % of the instructions are in \
-             functions with a name; the tree of calls has {} of {} instructions.",
+            "`{}` ({}): {} operations after {} to warm up{}; {} % are in functions with a name; \
+             {about}.",
             side.subject,
             side.server_version,
             side.operations,
             side.warm_up.operations,
             if side.warm_up.steady { "" } else { ", still not steady" },
             number::value(100.0 * named),
-            in_tree(side),
-            side.instructions
         )
     }));
     said.extend(not_steady(explanation));
@@ -146,18 +215,18 @@ pub fn not_steady(explanation: &Explanation) -> Vec<String> {
         let batches = &side.warm_up.batches;
         let last = batches.iter().rev().take(2).rev().map(|count| whole(*count));
         format!(
-            "`{}` was not steady after {} operations: its last batches had {} instructions per \
-             operation",
+            "`{}` was not steady after {} operations: its last batches had {} {} per operation",
             side.subject,
             side.warm_up.operations,
-            last.collect::<Vec<_>>().join(" and ")
+            last.collect::<Vec<_>>().join(" and "),
+            short_unit(explanation.by),
         )
     });
     said.collect()
 }
 
 fn in_tree(side: &Side) -> u64 {
-    side.functions.iter().map(|function| function.instructions).sum()
+    side.functions.iter().map(|function| function.cost).sum()
 }
 
 fn columns(explained: &Explained, first: &str, last: &[&str]) -> Vec<Column> {
@@ -203,15 +272,17 @@ mod tests {
     use analysis::explained::AreaCost;
 
     fn example(areas: &[(&str, [f64; 2])]) -> Explained {
-        let area = |(name, instructions): &(&str, [f64; 2])| AreaCost {
+        let area = |(name, costs): &(&str, [f64; 2])| AreaCost {
             name: (*name).to_owned(),
-            instructions: *instructions,
+            costs: *costs,
+            chance: None,
         };
         let sum = |side: usize| areas.iter().map(|area| area.1[side]).sum();
         Explained {
             phase: "point-query".to_owned(),
             subjects: ["a".to_owned(), "b".to_owned()],
-            instructions: [sum(0), sum(1)],
+            by: Quantity::Instructions,
+            costs: [sum(0), sum(1)],
             areas: areas.iter().map(area).collect(),
             functions: Vec::new(),
             named: [1.0, 1.0],

@@ -5,7 +5,7 @@
 mod lab;
 
 use lab::{comparison, report};
-use model::explanation::{Area, Explanation, Function, Side, WarmUp};
+use model::explanation::{Area, Explanation, Function, Quantity, Side, WarmUp};
 use report::{Details, render};
 
 const TWO: [(&str, f64); 2] = [("mysql-5.6.24", 1.0), ("mysql-9.7.4", 1.6)];
@@ -17,9 +17,15 @@ fn side(subject: &str, instructions: u64) -> Side {
         server_version: String::new(),
         warm_up: WarmUp { operations: 0, batches: Vec::new(), steady: true },
         operations: 10,
-        instructions,
+        cost: instructions,
+        samples: 0,
         unplaced: 0,
-        functions: vec![Function { caller: None, name: "f".to_owned(), instructions, calls: 10 }],
+        functions: vec![Function {
+            caller: None,
+            name: "f".to_owned(),
+            cost: instructions,
+            calls: 10,
+        }],
         areas: vec![Area { name: "optimizer".to_owned(), functions: vec!["f".to_owned()] }],
     }
 }
@@ -30,7 +36,13 @@ fn a_reason_names_the_areas_of_the_code_and_what_is_ruled_out() {
         let mut report = report(comparison(&TWO, 1, None), &[]);
         let phase = report.comparisons[0].phases[0].phase.clone();
         let sides = [side(TWO[0].0, 10_000), side(subject, 26_000)];
-        let explanation = Explanation { format: 1, phase, emulator: String::new(), sides };
+        let explanation = Explanation {
+            format: 1,
+            phase,
+            by: Quantity::Instructions,
+            means: String::new(),
+            sides,
+        };
         report.details = vec![Details { explanations: vec![explanation], ..Details::default() }];
         let page = render(&report, "html").unwrap();
         let section = page.split_once("<section id=\"why\"").unwrap().1;

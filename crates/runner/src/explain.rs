@@ -1,5 +1,5 @@
-//! Where the instructions of an operation are spent: one phase on a few subjects, as an execution
-//! of its own.
+//! Where the instructions of an operation are spent, or its CPU time: one phase on a few subjects,
+//! as an execution of its own.
 
 use crate::{
     Error, Observer, Options, Stop, execute,
@@ -9,7 +9,7 @@ use crate::{
 use dbms::Places;
 use emulator::Emulator;
 use model::{
-    explanation::Side,
+    explanation::{Quantity, Side},
     plan::{PhaseKind, Plan},
 };
 
@@ -22,21 +22,23 @@ pub struct Explaining<'a> {
     pub phase: &'a str,
     /// Labels of the subjects.
     pub subjects: &'a [&'a str],
+    /// What is attributed to functions.
+    pub by: Quantity,
     /// Operations that are counted.
     pub operations: Amount,
 }
 
-/// The sides of an explanation, without areas, and what counted them.
+/// The sides of an explanation, without the areas of servers, and what found them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explained {
-    /// The emulator.
-    pub emulator: String,
+    /// The emulator, or the clock.
+    pub means: String,
     /// One per subject.
     pub sides: Vec<Side>,
 }
 
-/// Loads the tables of a phase on each subject as the run did, starts it under the emulator, warms
-/// it up, and counts. Nothing of it stays.
+/// Loads the tables of a phase on each subject as the run did, starts it, under the emulator where
+/// instructions are counted, warms it up, and observes. Nothing of it stays.
 pub fn explain(
     what: &Explaining<'_>,
     places: &Places,
@@ -45,7 +47,10 @@ pub fn explain(
     observer: &dyn Observer,
 ) -> Result<Explained, Error> {
     // Before anything is installed.
-    let emulator = Emulator::find()?.about();
+    let means = match what.by {
+        Quantity::Instructions => Emulator::find()?.about(),
+        Quantity::CpuTime => "the CPU clock, 4,000 times per second of CPU time".to_owned(),
+    };
     let plan = narrowed(what)?;
     let mut run = execute::without_records(&plan, places, options, stop, observer)?;
     let mut sides = Vec::new();
@@ -54,7 +59,7 @@ pub fn explain(
     for subject in 0..plan.subjects.len() {
         let asked: Vec<Asked<'_>> =
             plan.phases.iter().map(|phase| Asked { phase, operations }).collect();
-        match explanation::sides(&mut run, subject, &asked) {
+        match explanation::sides(&mut run, subject, &asked, what.by) {
             Ok(found) => sides.extend(found.into_iter().map(|(_, side)| side)),
             Err(error) => {
                 done = Err(error);
@@ -65,7 +70,7 @@ pub fn explain(
         operations = sides.first().map_or(operations, |side| Amount::Exactly(side.operations));
     }
     let left = run.leave();
-    done.and(left).map(|()| Explained { emulator, sides })
+    done.and(left).map(|()| Explained { means, sides })
 }
 
 /// The plan with the subjects and the phase alone, and the tables that it uses.

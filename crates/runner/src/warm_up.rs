@@ -13,8 +13,9 @@ const WARM_UP_MAX: u64 = (1 << 18) - 1;
 /// After this share of the time that a warm-up may take, operations that are few because each is
 /// long are enough.
 const ENOUGH: f64 = 0.3;
-/// Two batches differ by less when a server is warm.
-const STEADY: f64 = 0.005;
+/// Two batches differ by less when a server is warm: instructions repeat, time does not.
+pub(crate) const EXACT: f64 = 0.005;
+pub(crate) const TIMED: f64 = 0.05;
 
 /// What a warm-up found.
 #[derive(Debug, Clone, PartialEq)]
@@ -24,7 +25,7 @@ pub(crate) struct Warmed {
     pub(crate) seconds: f64,
 }
 
-/// One batch: instructions of so many operations, with a seed for them.
+/// One batch: the cost of so many operations, with a seed for them.
 pub(crate) type Batch<'a> = dyn FnMut(u64) -> Result<u64, Error> + 'a;
 
 /// Executes batches, each up to twice as long as the one before, until two are equal and so many
@@ -33,6 +34,7 @@ pub(crate) type Batch<'a> = dyn FnMut(u64) -> Result<u64, Error> + 'a;
 pub(crate) fn warm_up(
     enough: u64,
     limit: Duration,
+    steady: f64,
     batch: &mut Batch<'_>,
 ) -> Result<Warmed, Error> {
     let mut warm_up = WarmUp { operations: 0, batches: Vec::new(), steady: false };
@@ -40,18 +42,18 @@ pub(crate) fn warm_up(
     let mut seconds = 0.0;
     let is_warm = |warm_up: &WarmUp| {
         let is_enough = warm_up.operations >= enough || start.elapsed() >= limit.mul_f64(ENOUGH);
-        is_enough && is_steady(&warm_up.batches)
+        is_enough && is_steady(&warm_up.batches, steady)
     };
     while !is_warm(&warm_up)
         && warm_up.operations + next <= WARM_UP_MAX
         && start.elapsed() + 2 * last <= limit
     {
         let begun = Instant::now();
-        let instructions = batch(next)?;
+        let cost = batch(next)?;
         last = begun.elapsed();
         warm_up.operations += next;
         if next >= FIRST || last >= FIRST_SECONDS {
-            warm_up.batches.push(instructions as f64 / next as f64);
+            warm_up.batches.push(cost as f64 / next as f64);
         }
         seconds = last.as_secs_f64() / next as f64;
         // No more than are missing, where some are.
@@ -64,9 +66,9 @@ pub(crate) fn warm_up(
 
 /// Whether the last two batches are equal. Each is twice as long as the one before, so what changes
 /// slowly is seen too.
-fn is_steady(batches: &[f64]) -> bool {
+fn is_steady(batches: &[f64], steady: f64) -> bool {
     match batches {
-        [.., before, last] => (last - before).abs() < STEADY * before,
+        [.., before, last] => (last - before).abs() < steady * before,
         _ => false,
     }
 }
@@ -77,7 +79,7 @@ mod tests {
 
     #[test]
     fn a_server_is_warm_when_two_batches_are_equal() {
-        let check = |batches: &[f64], expected| assert_eq!(is_steady(batches), expected);
+        let check = |batches: &[f64], expected| assert_eq!(is_steady(batches, EXACT), expected);
         check(&[], false);
         check(&[1000.0], false);
         check(&[43_187.0, 39_000.0], false);
@@ -93,7 +95,7 @@ mod tests {
             asked.push(operations);
             Ok(100 * operations)
         };
-        let found = warm_up(2_000, Duration::MAX, &mut batch).unwrap().warm_up;
+        let found = warm_up(2_000, Duration::MAX, EXACT, &mut batch).unwrap().warm_up;
         assert_eq!(asked, [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 977]);
         assert_eq!((found.operations, found.batches.len(), found.steady), (2000, 2, true));
         // Never steady: it ends all the same.
@@ -102,7 +104,7 @@ mod tests {
             cost += 100;
             Ok(cost * operations)
         };
-        let found = warm_up(0, Duration::MAX, &mut batch).unwrap().warm_up;
+        let found = warm_up(0, Duration::MAX, EXACT, &mut batch).unwrap().warm_up;
         assert!(!found.steady && found.operations <= WARM_UP_MAX, "{found:?}");
         assert_eq!(found.batches.len(), 9);
     }

@@ -1,14 +1,15 @@
 //! Explanations of a run: files of its folder that are added after it.
 
 use crate::{Error, Result, Results, RunWriter, layout, run_files::RunFiles, run_writer};
-use model::explanation::{EXPLANATION_FORMAT, Explanation};
+use model::explanation::{EXPLANATION_FORMAT, Explanation, Quantity};
 use std::path::PathBuf;
 
 /// Explanations of one run, at most.
 const MOST: usize = 1000;
 
 impl Results {
-    /// Adds an explanation to a run, in the place of an earlier one of the same phase and subjects.
+    /// Adds an explanation to a run, in the place of an earlier one of the same costs of
+    /// this phase on these subjects.
     /// Fails if the run is being written.
     pub fn keep_explanation(&self, run: &str, explanation: &Explanation) -> Result<()> {
         let dir = self.dir().join(layout::RUNS).join(run);
@@ -61,6 +62,10 @@ fn name(place: usize) -> String {
 }
 
 /// What is explained.
-fn subjects(explanation: &Explanation) -> (&str, [&str; 2]) {
-    (&explanation.phase, explanation.sides.each_ref().map(|side| side.subject.as_str()))
+fn subjects(explanation: &Explanation) -> (Quantity, &str, [&str; 2]) {
+    (
+        explanation.by,
+        &explanation.phase,
+        explanation.sides.each_ref().map(|side| side.subject.as_str()),
+    )
 }

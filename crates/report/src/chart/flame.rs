@@ -30,7 +30,7 @@ pub(super) fn draw(flame: &Flame) -> Markup {
                     @for one in &flame.boxes {
                         g data-name=(terminal(&one.name)) data-depth=(one.depth)
                             data-x=(place(one.start)) data-w=(place(one.width)) {
-                            title { (told(one)) }
+                            title { (told(one, &flame.unit)) }
                             rect class=(class(one)) x=(place(one.start)) width=(place(one.width))
                                 y=(one.depth as f64 * ROW) height=(ROW - 1.0) {}
                             text x=(place(one.start) + 3.0) y=(one.depth as f64 * ROW + 12.0) {
@@ -55,12 +55,12 @@ fn short(name: &str, width: f64) -> String {
     }
 }
 
-fn told(one: &Flamed) -> String {
-    let [base, variant] = one.instructions;
+fn told(one: &Flamed, unit: &str) -> String {
+    let [base, variant] = one.costs;
     let difference = variant - base;
     let sign = if difference > 0.0 { "+" } else { "" };
     format!(
-        "{}: {} and {} instructions per operation with callees ({sign}{})",
+        "{}: {} and {} {unit} per operation with callees ({sign}{})",
         terminal(&one.name),
         number::value(base),
         number::value(variant),
@@ -70,7 +70,7 @@ fn told(one: &Flamed) -> String {
 
 /// The shade of a change: of the part that one side has more than the other.
 fn class(one: &Flamed) -> String {
-    let [base, variant] = one.instructions;
+    let [base, variant] = one.costs;
     let change = (variant - base) / (variant + base).max(f64::MIN_POSITIVE);
     let shade = match change.abs() {
         size if size < 0.01 => return "f0".to_owned(),
@@ -86,15 +86,16 @@ fn class(one: &Flamed) -> String {
 mod tests {
     use super::*;
 
-    fn one(name: &str, depth: usize, start: f64, instructions: [f64; 2]) -> Flamed {
-        let width = instructions.iter().sum();
-        Flamed { name: name.to_owned(), depth, start, width, instructions }
+    fn one(name: &str, depth: usize, start: f64, costs: [f64; 2]) -> Flamed {
+        let width = costs.iter().sum();
+        Flamed { name: name.to_owned(), depth, start, width, costs }
     }
 
     #[test]
     fn boxes_are_as_wide_as_both_sides_cost() {
         let boxes = vec![one("all", 0, 0.0, [100.0, 300.0]), one("a<b>", 1, 100.0, [0.0, 200.0])];
-        let flame = Flame { title: "t".to_owned(), description: String::new(), boxes };
+        let (title, unit) = ("t".to_owned(), "instructions".to_owned());
+        let flame = Flame { title, description: String::new(), unit, boxes };
         let drawn = draw(&flame).into_string();
         assert!(drawn.contains("data-x=\"300\" data-w=\"600\""), "{drawn}");
         assert!(
@@ -106,8 +107,8 @@ mod tests {
 
     #[test]
     fn the_shade_says_which_side_costs_more() {
-        let check = |instructions, expected: &str| {
-            assert_eq!(class(&one("a", 0, 0.0, instructions)), expected);
+        let check = |costs, expected: &str| {
+            assert_eq!(class(&one("a", 0, 0.0, costs)), expected);
         };
         check([100.0, 101.0], "f0");
         check([100.0, 120.0], "more2");

@@ -35,6 +35,8 @@ pub struct Flame {
     pub title: String,
     /// What stands under the title.
     pub description: String,
+    /// What the costs are.
+    pub unit: String,
     /// The functions, callers before what they call.
     pub boxes: Vec<Flamed>,
 }
@@ -46,12 +48,12 @@ pub struct Flamed {
     pub name: String,
     /// Callers above it.
     pub depth: usize,
-    /// Where it begins, in instructions of both sides.
+    /// Where it begins, as the cost on both sides.
     pub start: f64,
-    /// How wide it is, in instructions of both sides.
+    /// How wide it is, as the cost on both sides.
     pub width: f64,
-    /// Instructions with callees, of the base and of the variant.
-    pub instructions: [f64; 2],
+    /// Costs with callees, of the base and of the variant.
+    pub costs: [f64; 2],
 }
 
 /// Ratios to the base on one axis.

@@ -1,6 +1,6 @@
 //! The Firefox Profiler's own format, a track for each variant.
 
-use super::{Profile, ProfileFormat, rounded};
+use super::{Profile, ProfileFormat, rounded, track};
 use format::{CategoryHandle, CpuDelta, Frame, FrameFlags, FrameInfo, Timestamp, WeightType};
 use fxprof_processed_profile as format;
 use std::time::UNIX_EPOCH;
@@ -11,7 +11,7 @@ pub(super) const FORMAT: ProfileFormat = ProfileFormat {
     bytes,
 };
 
-/// Nothing in a profile has a time: a sample stands for all instructions of its stack.
+/// Nothing in a profile has a time: a sample stands for the whole cost of its stack.
 fn bytes(profile: &Profile) -> Result<Vec<u8>, String> {
     let interval = format::SamplingInterval::from_millis(1);
     let mut file = format::Profile::new(&profile.phase, UNIX_EPOCH.into(), interval);
@@ -19,9 +19,9 @@ fn bytes(profile: &Profile) -> Result<Vec<u8>, String> {
     let process = file.add_process(&profile.phase, 1, start);
     for (place, variant) in profile.variants.iter().enumerate() {
         let thread = file.add_thread(process, place as u32 + 1, start, false);
-        file.set_thread_name(thread, &format!("{variant}: user instructions per operation"));
+        file.set_thread_name(thread, &track(profile, variant));
         file.set_thread_samples_weight_type(thread, WeightType::Samples);
-        let weights = rounded(profile.stacks.iter().map(|stack| stack.instructions[place]));
+        let weights = rounded(profile.stacks.iter().map(|stack| stack.costs[place]));
         let own = profile.stacks.iter().zip(weights).filter(|(_, weight)| *weight > 0);
         for (number, (stack, weight)) in own.enumerate() {
             let frames: Vec<FrameInfo> = stack

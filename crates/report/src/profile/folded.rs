@@ -1,4 +1,4 @@
-//! Folded stacks: one line for each, with the instructions of both variants, as flamegraph.pl and
+//! Folded stacks: one line for each, with the costs of both variants, as flamegraph.pl and
 //! inferno read them (`difffolded.pl` writes such files).
 
 use super::{Profile, ProfileFormat};
@@ -11,7 +11,7 @@ pub(super) const FORMAT: ProfileFormat = ProfileFormat {
 
 fn bytes(profile: &Profile) -> Result<Vec<u8>, String> {
     let line = |stack: &analysis::explained::Stack| {
-        let [base, variant] = stack.instructions;
+        let [base, variant] = stack.costs;
         format!("{} {base:.3} {variant:.3}\n", stack.path)
     };
     Ok(profile.stacks.iter().map(line).collect::<String>().into_bytes())

@@ -6,15 +6,19 @@ mod folded;
 mod pprof;
 mod speedscope;
 
+use crate::explained::unit;
 use analysis::explained::Stack;
+use model::explanation::Quantity;
 
-/// Stacks of calls with the instructions of an operation.
+/// Stacks of calls with what an operation costs in them.
 #[derive(Debug, Clone)]
 pub struct Profile {
     /// The workload.
     pub phase: String,
     /// The base and a variant.
     pub variants: [String; 2],
+    /// What the costs are.
+    pub by: Quantity,
     /// Equal stacks of both are one.
     pub stacks: Vec<Stack>,
 }
@@ -38,6 +42,11 @@ pub fn find(name: &str) -> Option<&'static ProfileFormat> {
     PROFILES.iter().find(|format| format.name == name)
 }
 
+/// What the track of a variant shows.
+fn track(profile: &Profile, variant: &str) -> String {
+    format!("{variant}: {} per operation", unit(profile.by))
+}
+
 /// Whole numbers of parts that add up to their rounded sum, so that many small parts are not lost.
 fn rounded(parts: impl Iterator<Item = f64>) -> impl Iterator<Item = i64> {
     let (mut exact, mut given) = (0.0, 0);
@@ -52,10 +61,11 @@ fn rounded(parts: impl Iterator<Item = f64>) -> impl Iterator<Item = i64> {
 /// What profiles are of, in tests.
 #[cfg(test)]
 fn sample() -> Profile {
-    let stack = |path: &str, instructions| Stack { path: path.to_owned(), instructions };
+    let stack = |path: &str, costs| Stack { path: path.to_owned(), costs };
     Profile {
         phase: "point-query".to_owned(),
         variants: ["old <1>".to_owned(), "new".to_owned()],
+        by: Quantity::Instructions,
         stacks: vec![
             stack("main", [10.4, 10.4]),
             stack("main;parse", [0.3, 20.3]),

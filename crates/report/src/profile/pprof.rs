@@ -3,6 +3,7 @@
 
 use super::{Profile, ProfileFormat, rounded};
 use flate2::{Compression, write::GzEncoder};
+use model::explanation::Quantity;
 use prost::Message;
 use std::{collections::BTreeMap, io::Write};
 
@@ -70,13 +71,16 @@ struct Function {
 
 fn bytes(profile: &Profile) -> Result<Vec<u8>, String> {
     let mut file = File { string_table: vec![String::new()], ..File::default() };
-    let unit = file.string("instructions");
+    let unit = file.string(match profile.by {
+        Quantity::Instructions => "instructions",
+        Quantity::CpuTime => "nanoseconds",
+    });
     for variant in &profile.variants {
         let r#type = file.string(&format!("{variant} ({})", profile.phase));
         file.sample_type.push(ValueType { r#type, unit });
     }
     let mut known = BTreeMap::new();
-    let of = |place: usize| rounded(profile.stacks.iter().map(move |it| it.instructions[place]));
+    let of = |place: usize| rounded(profile.stacks.iter().map(move |it| it.costs[place]));
     for ((stack, base), variant) in profile.stacks.iter().zip(of(0)).zip(of(1)) {
         let mut location_id: Vec<u64> =
             stack.frames().map(|name| file.location(&mut known, name)).collect();

@@ -1,6 +1,6 @@
 //! Speedscope: <https://github.com/jlfwong/speedscope/wiki/Importing-from-custom-sources>.
 
-use super::{Profile, ProfileFormat};
+use super::{Profile, ProfileFormat, track};
 use serde_json::json;
 use std::collections::BTreeMap;
 
@@ -22,14 +22,14 @@ fn bytes(profile: &Profile) -> Result<Vec<u8>, String> {
     let stacks: Vec<Vec<usize>> =
         profile.stacks.iter().map(|stack| stack.frames().map(&mut of).collect()).collect();
     let of_variant = |(place, variant): (usize, &String)| {
-        let of_it = |stack: &&analysis::explained::Stack| stack.instructions[place];
+        let of_it = |stack: &&analysis::explained::Stack| stack.costs[place];
         let all = profile.stacks.iter().zip(&stacks);
         let own: Vec<_> = all.filter(|(stack, _)| of_it(stack) > 0.0).collect();
         let samples: Vec<&Vec<usize>> = own.iter().map(|(_, frames)| *frames).collect();
         let weights: Vec<f64> = own.iter().map(|(stack, _)| of_it(stack)).collect();
         json!({
             "type": "sampled",
-            "name": format!("{variant}: user instructions per operation"),
+            "name": track(profile, variant),
             "unit": "none",
             "startValue": 0,
             "endValue": weights.iter().sum::<f64>(),

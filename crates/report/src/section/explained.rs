@@ -1,4 +1,4 @@
-//! Where the instructions of an operation are spent, where somebody had it explained.
+//! Where the instructions or the CPU time of an operation are spent, as far as that was explained.
 
 use super::Section;
 use crate::{
@@ -15,7 +15,7 @@ pub(super) const SECTION: Section = Section { name: "explained", write };
 /// Functions in a table.
 const FUNCTIONS: usize = 40;
 
-/// Part of all instructions that a box of the graph has at least.
+/// Part of all costs that a box of the graph has at least.
 const LEAST: f64 = 0.001;
 
 fn write(inputs: &Inputs<'_>, document: &mut Document) {
@@ -25,8 +25,9 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
     }
     document.section("explained", "Explained by function");
     document.paragraph(
-        "User instructions of the task that serves an operation, counted exactly under emulation \
-         on servers of their own (`dbdyno explain`).",
+        "What the task that serves an operation spends, on servers of their own (`dbdyno \
+         explain`): user instructions, counted exactly under emulation, or CPU time, sampled at \
+         full speed.",
     );
     for explanation in explanations {
         let found = Explained::of(explanation);
@@ -45,17 +46,18 @@ fn flame(explanation: &Explanation, found: &Explained) -> Item {
         name: one.name,
         depth: one.depth,
         start: one.start,
-        width: one.instructions.iter().sum(),
-        instructions: one.instructions,
+        width: one.costs.iter().sum(),
+        costs: one.costs,
     };
-    let [base, variant] = &found.subjects;
+    let ([base, variant], unit) = (&found.subjects, explained::unit(found.by));
     let chart = Flame {
-        title: format!("{}: instructions of both variants by function, callers above", found.phase),
+        title: format!("{}: {unit} of both variants by function, callers above", found.phase),
         description: format!(
-            "A box is as wide as the instructions per operation of both variants together; \
+            "A box is as wide as the {unit} per operation of both variants together; \
              orange: more on {variant}, blue: more on {base}. Boxes below 0.1 % are left out. \
              Click a box to widen it."
         ),
+        unit: unit.to_owned(),
         boxes: analysis::merged(explanation, LEAST).into_iter().map(boxed).collect(),
     };
     Item::Chart(Box::new(Chart::Flame(chart)))

@@ -8,6 +8,7 @@ use crate::{
     number, words,
 };
 use analysis::{Diagnosis, PhaseResult, Verdict, explained::Explained};
+use model::explanation::Quantity;
 use model::metric::{Better, Kind, Metric, Part, Table as Costs};
 
 /// Groups that are shown; the tests with the largest changes come first.
@@ -242,8 +243,8 @@ fn one(inputs: &Inputs<'_>, phase: &PhaseResult, diagnosis: &Diagnosis, document
 fn areas(inputs: &Inputs<'_>, phase: &PhaseResult, diagnosis: &Diagnosis) -> Option<String> {
     let explanation = inputs.details.explanations.iter().find(|one| {
         let [base, variant] = one.sides.each_ref().map(|side| side.subject.as_str());
-        (one.phase.as_str(), base, variant)
-            == (phase.phase.as_str(), &*diagnosis.base, &*diagnosis.subject)
+        (one.by, one.phase.as_str(), base, variant)
+            == (Quantity::Instructions, phase.phase.as_str(), &*diagnosis.base, &*diagnosis.subject)
     })?;
     explained::where_added(&Explained::of(explanation))
 }

@@ -9,7 +9,7 @@ use crate::{
 };
 use emulator::Emulator;
 use model::{
-    explanation::{EXPLANATION_FORMAT, Explanation, Side},
+    explanation::{EXPLANATION_FORMAT, Explanation, Quantity, Side},
     number::counted,
     plan::PhaseKind,
 };
@@ -98,7 +98,9 @@ fn missing(run: &mut Run<'_>, asked: &ExplainChanges) -> Result<Vec<Change>, Err
     changes.retain(|change| {
         let same = |one: &Explanation| {
             let subjects = one.sides.iter().map(|side| &side.subject);
-            one.phase == change.phase && subjects.eq(&change.subjects)
+            one.by == Quantity::Instructions
+                && one.phase == change.phase
+                && subjects.eq(&change.subjects)
         };
         !known.iter().any(same)
     });
@@ -159,7 +161,7 @@ impl Found<'_> {
         });
         let asked: Vec<Asked<'_>> = asked.collect();
         let areas = self.asked.areas.get(&plan.subjects[subject].build.server);
-        for (phase, side) in sides(run, subject, &asked)? {
+        for (phase, side) in sides(run, subject, &asked, Quantity::Instructions)? {
             let side = Side { areas: areas.cloned().unwrap_or_default(), ..side };
             self.sides.insert((phase, label.to_owned()), side);
         }
@@ -178,7 +180,8 @@ impl Found<'_> {
             run.writer.keep_explanation(&Explanation {
                 format: EXPLANATION_FORMAT,
                 phase: change.phase.clone(),
-                emulator: self.emulator.to_owned(),
+                by: Quantity::Instructions,
+                means: self.emulator.to_owned(),
                 sides: [base.clone(), subject.clone()],
             })?;
         }

@@ -1,13 +1,14 @@
-//! Phases on a subject under the emulator, with the calls of the task that serves its one
-//! connection; and those that a run has to explain after its last block.
+//! Phases on a subject, with the functions in which the task that serves its one connection spends
+//! its instructions or its time; and those that a run has to explain after its last block.
 
+mod attribution;
 mod changes;
 mod sides;
 
 pub(crate) use changes::{emulator, explain_changes, is_measured};
 pub(crate) use sides::{Asked, sides};
 
-/// Operations that are counted, at most, where nobody says how many.
+/// Operations whose instructions are counted, at most, where nobody says how many.
 const OPERATIONS: u64 = 5_000;
 
 /// How many operations are counted.

@@ -14,7 +14,7 @@ use crate::{
     ledger::Activity,
     run::{Counts, Run},
     server::{Foreground, Instance, OwnServer, Wrapper},
-    warm_up::warm_up,
+    warm_up::{EXACT, warm_up},
 };
 use emulator::{Calls, Counters, Emulator, Snapshot, Thread};
 use fs_err as fs;
@@ -105,7 +105,7 @@ impl Intruder for Emulation {
             let done = open.read()?.server.since(&open.before.server);
             Ok(instructions_of(&done, &open.serving(&done, operations)))
         };
-        Ok(warm_up(enough, WARM_UP, &mut batch)?.warm_up.operations)
+        Ok(warm_up(enough, WARM_UP, EXACT, &mut batch)?.warm_up.operations)
     }
 
     /// As many as the emulated server does in half of the time that a phase may take, because as
@@ -221,16 +221,6 @@ pub(crate) struct Done {
     pub(crate) process: u32,
     pub(crate) instructions: u64,
     pub(crate) unplaced: u64,
-}
-
-impl Done {
-    pub(crate) fn since(self, before: Self) -> Self {
-        Self {
-            process: self.process,
-            instructions: self.instructions - before.instructions,
-            unplaced: self.unplaced - before.unplaced,
-        }
-    }
 }
 
 /// Fails where a stretch did not do what its workload says.

@@ -1,0 +1,222 @@
+//! Where a task spends its CPU time: its place in the code, several thousand times per second of
+//! CPU time, by the kernel's CPU clock. Needs no hardware counters.
+//!
+//! The clock ticks on every CPU, whatever task is there, and the samples of others are dropped: a
+//! clock of the task alone is set anew at each switch, which cost a point query of Postgres half as
+//! much again. Callers are known within the kernel alone: servers are compiled without frame
+//! pointers. Where the kernel blocks interrupts, a sample waits until it permits them again.
+
+use crate::environment::{ONLINE, cpus};
+use perf_event::{Builder, Record, SampleFlag, Sampler, data::Record as Parsed, events::Software};
+use std::{
+    collections::HashMap,
+    io,
+    path::Path,
+    sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
+    thread::{self, JoinHandle},
+    time::Duration,
+};
+
+/// CPU time between two samples [ns]; a prime, so that no rhythm of the work meets that of the
+/// samples.
+const PERIOD: u64 = 249_989;
+/// How often samples are taken out of the kernel's buffer,
+const TAKEN: Duration = Duration::from_millis(50);
+/// which has room for those of a second.
+const BUFFER: usize = 1 << 21;
+
+/// Entries of a chain of callers from here on say whose the next ones are.
+const MARKERS: u64 = -4095_i64 as u64;
+const OF_KERNEL: u64 = -128_i64 as u64;
+const OF_USER: u64 = -512_i64 as u64;
+
+/// Where a task was.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Place {
+    /// Address in user mode; that of the call where the task was in the kernel.
+    pub user: Option<u64>,
+    /// Addresses in the kernel, callers first; empty in user mode.
+    pub kernel: Vec<u64>,
+}
+
+/// How many samples found a task at each place.
+pub type Found = HashMap<Place, u64>;
+
+/// Samples a task until it is stopped or dropped.
+pub struct CpuSamples {
+    // Dropping the sender tells the thread to end.
+    stop: Option<Sender<()>>,
+    thread: Option<JoinHandle<Found>>,
+}
+
+impl CpuSamples {
+    /// Begins.
+    ///
+    /// # Errors
+    /// If the kernel does not permit it (`kernel.perf_event_paranoid`), or the task has ended.
+    pub fn start(task: u32) -> io::Result<Self> {
+        let cpus = cpus(&fs_err::read_to_string(Path::new("/sys").join(ONLINE))?);
+        let on_cpu = |cpu: usize| {
+            let mut event = Builder::new(Software::CPU_CLOCK);
+            event.any_pid().one_cpu(cpu).include_kernel().exclude_idle(true);
+            event.sample_period(PERIOD);
+            event.sample(SampleFlag::IP).sample(SampleFlag::TID).sample(SampleFlag::CALLCHAIN);
+            let mut sampler = event.build()?.sampled(BUFFER)?;
+            sampler.enable()?;
+            Ok(sampler)
+        };
+        let mut samplers = cpus.into_iter().map(on_cpu).collect::<io::Result<Vec<Sampler>>>()?;
+        let (stop, stopped) = channel();
+        let work = move || watch(&mut samplers, task, &stopped);
+        let thread = thread::Builder::new().name("cpu-samples".into()).spawn(work)?;
+        Ok(Self { stop: Some(stop), thread: Some(thread) })
+    }
+
+    /// Ends, and gives what was found.
+    pub fn stop(mut self) -> Found {
+        self.end().unwrap_or_default()
+    }
+
+    /// Ends the thread. A panic of it has been told already.
+    fn end(&mut self) -> Option<Found> {
+        drop(self.stop.take());
+        self.thread.take()?.join().ok()
+    }
+}
+
+impl Drop for CpuSamples {
+    fn drop(&mut self) {
+        self.end();
+    }
+}
+
+fn watch(samplers: &mut [Sampler], task: u32, stopped: &Receiver<()>) -> Found {
+    let mut found = Found::new();
+    loop {
+        let ended = !matches!(stopped.recv_timeout(TAKEN), Err(RecvTimeoutError::Timeout));
+        for sampler in samplers.iter_mut() {
+            if ended {
+                // What comes later is not of the work; an event that cannot be stopped ends too.
+                let _ = sampler.disable();
+            }
+            while let Some(record) = sampler.next_record() {
+                if let Some(place) = place(&record, task) {
+                    *found.entry(place).or_default() += 1;
+                }
+            }
+        }
+        if ended {
+            return found;
+        }
+    }
+}
+
+/// Where a sample found the task, if it is of this one.
+fn place(record: &Record, task: u32) -> Option<Place> {
+    match record.parse_record().ok()? {
+        Parsed::Sample(sample) if sample.tid() == Some(task) => {
+            let chain = sample.callchain().unwrap_or_default();
+            let place = of_chain(chain);
+            // Without a chain, as in a process that is gone, there is the address alone.
+            let is_empty = place == Place::default();
+            Some(if is_empty { Place { user: sample.ip(), ..place } } else { place })
+        }
+        _ => None,
+    }
+}
+
+/// Chains have the innermost function first, and markers where those of the kernel and of the
+/// process begin. Of the process, the first is known.
+fn of_chain(chain: &[u64]) -> Place {
+    let mut place = Place::default();
+    let mut marker = 0;
+    for entry in chain {
+        match *entry {
+            new if new >= MARKERS => marker = new,
+            address if marker == OF_KERNEL => place.kernel.push(address),
+            address if marker == OF_USER && place.user.is_none() => place.user = Some(address),
+            _ => {}
+        }
+    }
+    place.kernel.reverse();
+    place
+}
+
+/// Names of the kernel's functions.
+#[derive(Debug, Clone, Default)]
+pub struct KernelNames {
+    /// In the order of their addresses.
+    functions: Vec<(u64, String)>,
+}
+
+impl KernelNames {
+    /// Those of this host; none where it does not tell them (`kernel.kptr_restrict`).
+    pub fn read() -> Self {
+        Self::parse(&fs_err::read_to_string("/proc/kallsyms").unwrap_or_default())
+    }
+
+    fn parse(text: &str) -> Self {
+        let function = |line: &str| {
+            let mut words = line.split_ascii_whitespace();
+            let address = u64::from_str_radix(words.next()?, 16).ok()?;
+            let is_code = matches!(words.next()?, "t" | "T" | "w" | "W");
+            (is_code && address > 0).then_some((address, words.next()?.to_owned()))
+        };
+        let mut functions: Vec<(u64, String)> = text.lines().filter_map(function).collect();
+        functions.sort();
+        Self { functions }
+    }
+
+    /// The function at an address.
+    pub fn at(&self, address: u64) -> &str {
+        let after = self.functions.partition_point(|(start, _)| *start <= address);
+        let known = after.checked_sub(1).and_then(|index| self.functions.get(index));
+        known.map_or("(unknown)", |(_, name)| name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::hint::black_box;
+
+    #[test]
+    fn a_chain_is_that_of_the_kernel_below_a_function_of_the_process() {
+        let chain = [OF_KERNEL, 30, 20, 10, OF_USER, 7, 6];
+        assert_eq!(of_chain(&chain), Place { user: Some(7), kernel: vec![10, 20, 30] });
+        assert_eq!(of_chain(&[OF_USER, 7, 6]), Place { user: Some(7), kernel: vec![] });
+        assert_eq!(of_chain(&[]), Place::default());
+    }
+
+    #[test]
+    fn names_are_those_of_the_function_that_begins_before() {
+        let text = "0000000000000010 T first\n0000000000000020 t second\n0000000000000018 D data\n\
+                    nonsense\n0000000000000000 T hidden\n";
+        let names = KernelNames::parse(text);
+        assert_eq!(
+            [names.at(8), names.at(0x10), names.at(0x1f), names.at(99)],
+            ["(unknown)", "first", "first", "second"]
+        );
+    }
+
+    #[test]
+    fn a_task_that_computes_is_found_in_user_mode() {
+        let task = rustix::thread::gettid().as_raw_nonzero().get() as u32;
+        let samples = match CpuSamples::start(task) {
+            Ok(samples) => samples,
+            Err(error) => {
+                println!("skipped: {error}");
+                return;
+            }
+        };
+        let mut sum = 0_u64;
+        for turn in 0..400_000_000_u64 {
+            sum = black_box(sum ^ turn);
+        }
+        let found = samples.stop();
+        let all: u64 = found.values().sum();
+        let in_user: u64 =
+            found.iter().filter(|(place, _)| place.kernel.is_empty()).map(|(_, n)| n).sum();
+        assert!(all > 100 && 2 * in_user > all, "{in_user} of {all}");
+    }
+}
