@@ -181,9 +181,9 @@ pub fn remarks(explanation: &Explanation) -> Vec<Item> {
         ),
         Quantity::CpuTime => format!(
             "Sampled by {means} on one connection. Functions of the kernel are `kernel:NAME`, \
-             below the function that called it, in areas by system call. Who called a function of \
-             the server is not known. Functions whose difference may be chance are left out; what one \
-             start has more than another, some percent of all, is not in it."
+             below the function that called it, in areas by system call. Who called a function \
+             of the server is not known. Functions whose difference may be chance are left out; \
+             what one start has more than another, some percent of all, is not in it."
         ),
     }];
     said.extend(explanation.sides.iter().zip(explained.named).map(|(side, named)| {
