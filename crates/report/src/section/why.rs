@@ -28,6 +28,9 @@ struct Group<'a> {
     diagnoses: Vec<Diagnosis>,
 }
 
+/// Part of an operation's time from which on a wait is shown.
+const LEAST: f64 = 0.01;
+
 pub(super) const SECTION: Section = Section { name: "why", write };
 
 fn write(inputs: &Inputs<'_>, document: &mut Document) {
@@ -309,7 +312,8 @@ fn identity(phase: &PhaseResult, diagnosis: &Diagnosis) -> Vec<Row> {
         let waits = analysis::METRICS.iter().filter(|metric| metric.table == Some(Costs::Waits));
         rows.extend(waits.filter_map(|metric| {
             let title = format!("of it {}", words::long_title(metric));
-            pair(metric.name).map(|pair| told(&title, "us", pair))
+            let counts = |pair: &(f64, f64)| pair.0.max(pair.1) >= LEAST * whole.0.max(whole.1);
+            pair(metric.name).filter(counts).map(|pair| told(&title, "us", pair))
         }));
     }
     let instructions = of_part(Kind::UserInstructions).zip(of_part(Kind::KernelInstructions));
