@@ -118,6 +118,12 @@ pub(crate) struct Claim {
     margin: f64,
 }
 
+/// Least standard deviation between blocks that tests assume, of logarithms: a few blocks may agree
+/// by chance.
+pub(crate) fn least_deviation(quantity: Quantity) -> f64 {
+    quantity.floor().ln() / 2.0
+}
+
 impl Claim {
     pub(crate) fn of(cell: &Cell) -> Option<Self> {
         let sample = Sample::informed(&cell.block_ratios, cell.together, cell.known)?;
@@ -126,9 +132,10 @@ impl Claim {
 
     /// None for a metric of which nothing is claimed.
     pub(crate) fn new(metric: &Metric, margin: f64, sample: Sample) -> Option<Self> {
-        let (margin, floor) = (margin.ln(), Quantity::of(metric)?.floor().ln());
+        let quantity = Quantity::of(metric)?;
+        let (margin, floor) = (margin.ln(), quantity.floor().ln());
         let sample = if metric.better == Better::Lower { sample.turned() } else { sample };
-        Some(Self { sample: sample.with_least_deviation(floor / 2.0), floor, margin })
+        Some(Self { sample: sample.with_least_deviation(least_deviation(quantity)), floor, margin })
     }
 
     /// Its tests as one of so many.

@@ -2,8 +2,13 @@
 //! less than as many independent ones. Such blocks are taken together, until what is together is
 //! independent of its neighbors.
 
-use crate::{comparison::PhaseResult, verdict::FEWEST_BLOCKS};
-use model::shared::Name;
+use crate::{
+    claim::least_deviation,
+    comparison::{Cell, PhaseResult},
+    verdict::FEWEST_BLOCKS,
+};
+use model::{margins::Quantity, shared::Name};
+use statrs::distribution::{ContinuousCDF as _, StudentsT};
 use std::collections::BTreeMap;
 
 /// Correlation of neighbors above which a few cells are taken to drift.
@@ -18,8 +23,8 @@ const MANY: usize = 4;
 /// Fewest blocks whose correlation is looked at.
 const FEWEST: usize = 4;
 
-/// Standard errors that the mean correlation of many cells lies above that of independent blocks.
-const ERRORS: f64 = 2.0;
+/// Chance with which the mean correlation of many cells of independent blocks is taken for drift.
+const FALSE_DRIFT: f64 = 0.025;
 
 /// Fewest units that blocks are taken together to, beyond pairs: with fewer nothing is decided,
 /// however large a change is.
@@ -29,12 +34,13 @@ const FEWEST_UNITS: usize = FEWEST_BLOCKS as usize;
 const ROUNDING: f64 = 1e-20;
 
 /// Tells every cell how many of its blocks are taken together: what drifts, drifts in all phases of
-/// a subject and metric.
+/// a subject and metric. Cells whose blocks spread by less than their tests assume anyway are left
+/// out: how the digits of exact counts follow each other decides nothing.
 pub(crate) fn tell(phases: &mut [PhaseResult]) {
     let mut groups: BTreeMap<(Name, &str), Vec<Vec<f64>>> = BTreeMap::new();
     for cell in phases.iter().flat_map(|phase| &phase.cells) {
-        let logs: Vec<f64> = cell.block_ratios.iter().map(|ratio| ratio.ln()).collect();
-        if logs.iter().all(|log| log.is_finite()) {
+        let logs = logarithms(cell);
+        if is_spread(cell, &logs) {
             groups.entry((cell.subject.clone(), cell.metric.name)).or_default().push(logs);
         }
     }
@@ -42,8 +48,21 @@ pub(crate) fn tell(phases: &mut [PhaseResult]) {
         groups.into_iter().map(|(key, logs)| (key, together(&logs))).collect();
     for cell in phases.iter_mut().flat_map(|phase| &mut phase.cells) {
         let key = (cell.subject.clone(), cell.metric.name);
-        cell.together = found.get(&key).copied().unwrap_or(1);
+        let own = found.get(&key).filter(|_| is_spread(cell, &logarithms(cell)));
+        cell.together = own.copied().unwrap_or(1);
     }
+}
+
+fn logarithms(cell: &Cell) -> Vec<f64> {
+    cell.block_ratios.iter().map(|ratio| ratio.ln()).collect()
+}
+
+/// Whether the blocks of a cell spread by more than its tests assume at least.
+fn is_spread(cell: &Cell, logs: &[f64]) -> bool {
+    let least = Quantity::of(cell.metric).map_or(0.0, least_deviation);
+    let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+    // Not of a ratio that is not finite.
+    squares(logs, mean) > least.powi(2) * (logs.len() as f64 - 1.0)
 }
 
 /// How many neighboring blocks are taken together, for the logarithms of some cells.
@@ -84,7 +103,9 @@ fn drifts(cells: &[Vec<f64>]) -> bool {
     let above: Vec<f64> =
         found.iter().map(|(found, blocks)| found + 1.0 / *blocks as f64).collect();
     let mean = above.iter().sum::<f64>() / count;
-    mean > ERRORS * (squares(&above, mean) / (count - 1.0) / count).sqrt()
+    let errors = StudentsT::new(0.0, 1.0, count - 1.0)
+        .map_or(f64::INFINITY, |known| known.inverse_cdf(1.0 - FALSE_DRIFT));
+    mean > errors * (squares(&above, mean) / (count - 1.0) / count).sqrt()
 }
 
 /// Correlation of each value with the next one (lag 1); none where all are equal.
