@@ -124,6 +124,43 @@ fn squares(values: &[f64], mean: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing;
+
+    /// How many blocks are taken together in four phases whose instructions rise from block to block
+    /// by so much.
+    fn together_of(slope: f64) -> Vec<usize> {
+        let mut phases: Vec<PhaseResult> = (1..=4)
+            .map(|phase| {
+                let ratio = |block: i32| 1.03 + slope * f64::from(phase) * f64::from(block);
+                let block_ratios = (0..5).map(ratio).collect();
+                let cell = testing::cell("foreground_user_instructions_per_op", 100.0, 103.0);
+                PhaseResult { cells: vec![Cell { block_ratios, ..cell }], ..testing::phase("p") }
+            })
+            .collect();
+        tell(&mut phases);
+        phases.iter().map(|phase| phase.cells[0].together).collect()
+    }
+
+    #[test]
+    fn the_order_of_what_is_nearly_equal_says_nothing() {
+        assert_eq!(together_of(0.01), [2; 4]);
+        assert_eq!(together_of(0.000_01), [1; 4]);
+    }
+
+    #[test]
+    fn independent_blocks_are_seldom_taken_together() {
+        let mut draw = fastrand::Rng::with_seed(7);
+        // Sums of twelve are nearly normal.
+        let mut normal = || (0..12).map(|_| draw.f64()).sum::<f64>();
+        let mut cells = |blocks: usize| -> Vec<Vec<f64>> {
+            (0..4).map(|_| (0..blocks).map(|_| normal()).collect()).collect()
+        };
+        for blocks in [4, 5, 8] {
+            let found = (0..2_000).filter(|_| together(&cells(blocks)) > 1).count();
+            println!("{blocks} blocks: {found} of 2000");
+            assert!(found < 100, "{blocks} blocks: {found} of 2000");
+        }
+    }
 
     #[test]
     fn neighbors_that_agree_are_taken_together() {
