@@ -95,4 +95,8 @@ fn a_metric_that_nothing_was_measured_of_is_named() {
     let output = lab.run(&["compare", "--metric", "latency_us_p99"]);
     let said = text(&output.stderr);
     assert!(said.contains("nothing was measured of `latency_us_p99`"), "{said}");
+    let title = "Throughput: operations per second";
+    assert!(!text(&output.stdout).contains(title), "only that metric is asked for");
+    assert!(lab.succeed(&["compare", "--metric", "ops_per_second"]).contains(title));
+    assert!(lab.succeed(&["compare"]).contains(title));
 }

@@ -215,6 +215,10 @@ fn overview(comparison: &Comparison, names: &[String], report: &Report, document
         document.paragraph("No slice was measured.");
         return;
     }
+    let is_asked = report.metrics.iter().any(|metric| metric.name == OVERVIEW);
+    if !is_asked && !report.metrics.is_empty() {
+        return;
+    }
     let mut cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
     let metric = cells.find(|cell| cell.metric.name == OVERVIEW).map(|cell| cell.metric);
     let base_unit = metric.map_or("1/s", |metric| metric.unit);
