@@ -126,8 +126,8 @@ mod tests {
     use super::*;
     use crate::testing;
 
-    /// How many blocks are taken together in four phases whose instructions rise from block to block
-    /// by so much.
+    /// How many blocks are taken together in four phases whose instructions rise by so much from
+    /// block to block.
     fn together_of(slope: f64) -> Vec<usize> {
         let mut phases: Vec<PhaseResult> = (1..=4)
             .map(|phase| {

@@ -116,7 +116,7 @@ fn head(
     document.heading(1, title.map_or("", String::as_str));
     let answers = sentence::answers(comparison, labels, &|_| true);
     answers.into_iter().for_each(|answer| document.paragraph(answer));
-    reasons(comparison).into_iter().for_each(|reason| document.paragraph(reason));
+    reasons(comparison, details).into_iter().for_each(|reason| document.paragraph(reason));
     document.paragraph(origin(comparison, details));
     servers(comparison, details, short).into_iter().for_each(|said| document.paragraph(said));
     status::line(comparison).into_iter().for_each(|line| document.paragraph(line));
@@ -133,7 +133,7 @@ const REASONS: usize = 3;
 
 /// The first reason of the largest decided changes, a sentence each: of each variant one for each
 /// kind of reason.
-fn reasons(comparison: &Comparison) -> Vec<String> {
+fn reasons(comparison: &Comparison, details: &Details) -> Vec<String> {
     let of_phase = |phase| {
         let decided = analysis::diagnoses(phase).into_iter();
         decided.filter(|found| found.verdict.is_assessed()).map(move |found| (phase, found))
@@ -152,9 +152,30 @@ fn reasons(comparison: &Comparison) -> Vec<String> {
         told.push(kind);
         let (ratio, what) = (number::ratio(found.ratio), words::long_title(found.metric));
         let (phase, variant, sentence) = (&phase.phase, &found.subject, &reason.sentence);
-        Some(format!("Why `{phase}` has {ratio}x the {what} with `{variant}`: {sentence}"))
+        let more = by_function(comparison, details, phase, reason.rule).unwrap_or_default();
+        Some(format!("Why `{phase}` has {ratio}x the {what} with `{variant}`: {sentence}{more}"))
     });
     said.take(REASONS).collect()
+}
+
+/// The command that names the functions behind a reason, where there is one: of the run's only two
+/// variants.
+fn by_function(
+    comparison: &Comparison,
+    details: &Details,
+    phase: &str,
+    rule: &str,
+) -> Option<String> {
+    let how = match rule {
+        "code" => "",
+        "stalls" => " --by time",
+        _ => return None,
+    };
+    let [run] = comparison.runs.as_slice() else { return None };
+    let is_known = details.explanations.iter().any(|known| known.phase == phase);
+    let is_own = details.imported.is_none() && comparison.subjects.len() == 2;
+    (is_own && !is_known)
+        .then(|| format!(" By function: `dbdyno explain {run} --phase {phase}{how}`."))
 }
 
 /// Run, date and host, as far as they are known.
