@@ -37,6 +37,8 @@ pub(crate) struct Told {
     pub(crate) file: String,
     pub(crate) importer: &'static str,
     pub(crate) found: Found,
+    /// Whether the user named this very file, and not a folder around it.
+    pub(crate) named: bool,
 }
 
 /// A value with its file; the keys are with it in a map.
@@ -121,6 +123,7 @@ fn split(experiment: &str, told: Vec<Told>, corrections: &[String], archives: &m
         .iter()
         .map(|told| (told.file.clone(), told.importer, told.found.subjects.clone()))
         .collect();
+    let in_order = named(&told);
     let mut all = kept(told);
     resolve::clients(&mut all, &mut warnings);
     for part in conflict::parts(experiment, all, &mut warnings) {
@@ -135,7 +138,9 @@ fn split(experiment: &str, told: Vec<Told>, corrections: &[String], archives: &m
             *importers.entry((*importer).to_owned()).or_default() += 1;
             archives.owners.insert(file.clone(), experiment.clone());
         }
-        let lists: Vec<Vec<String>> = own.iter().map(|(.., subjects)| subjects.clone()).collect();
+        let mut lists: Vec<Vec<String>> =
+            own.iter().map(|(.., subjects)| subjects.clone()).collect();
+        lists.push(in_order.clone());
         let listed = listed(&part.kept);
         let mut cells = cells(part.kept, &mut warnings);
         correct::apply(corrections, &experiment, &mut cells, &mut warnings);
@@ -146,6 +151,19 @@ fn split(experiment: &str, told: Vec<Told>, corrections: &[String], archives: &m
         let warnings = std::mem::take(&mut warnings);
         archives.all.push(Archive { experiment, subjects, bases, importers, values, warnings });
     }
+}
+
+/// The subjects of files without a list that the user named one by one, in that order: the first is
+/// the base.
+fn named(told: &[Told]) -> Vec<String> {
+    let own = told.iter().filter(|told| told.named && told.found.subjects.is_empty());
+    let mut subjects: Vec<String> = Vec::new();
+    for value in own.flat_map(|told| &told.found.values) {
+        if !subjects.contains(&value.cell.subject) {
+            subjects.push(value.cell.subject.clone());
+        }
+    }
+    subjects
 }
 
 /// The steps in the order of the summary that lists most of them: that of their execution.
@@ -171,7 +189,7 @@ fn listed(all: &[Kept]) -> Vec<(String, Option<u64>)> {
 fn kept(told: Vec<Told>) -> Vec<Kept> {
     let rank = |name| import::IMPORTERS.iter().position(|i| i.name == name).unwrap_or(usize::MAX);
     let mut all: Vec<Kept> = Vec::new();
-    for Told { file, importer, found } in told {
+    for Told { file, importer, found, .. } in told {
         let (folder, name) = file.rsplit_once('/').unwrap_or(("", &file));
         let tag = Tag::of(name.strip_suffix(".gz").unwrap_or(name)).map(|tag| {
             let clients = tag.clients.unwrap_or(0);

@@ -107,7 +107,8 @@ impl Intake {
             self.imported.warnings.push(warning);
         }
         let importer = importer.name;
-        self.assembly.add(Told { file: candidate.path.to_owned(), importer, found });
+        let (file, named) = (candidate.path.to_owned(), candidate.named);
+        self.assembly.add(Told { file, importer, found, named });
         cut.map_or(Ok(()), Err)
     }
 

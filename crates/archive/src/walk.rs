@@ -77,9 +77,9 @@ impl fmt::Display for Warning {
 /// value could be read.
 pub fn import(paths: &[PathBuf], options: &Options) -> Result<Imported> {
     correct::check(&options.corrections)?;
-    let mut walk = Walk::default();
     let (there, missing): (Vec<&PathBuf>, Vec<&PathBuf>) =
         paths.iter().partition(|path| found(path).is_ok());
+    let mut walk = Walk { common: common(&there), ..Walk::default() };
     let named = walk.named(&there)?;
     for path in there {
         walk.root(path, &named)?;
@@ -110,10 +110,25 @@ fn found(path: &Path) -> Result<PathBuf> {
     })
 }
 
+/// The folder above the folders of files, where these are neighbors: `before/read.txt` and
+/// `after/read.txt` are two variants of one archive.
+fn common(paths: &[&PathBuf]) -> Option<PathBuf> {
+    let mut folders = BTreeSet::new();
+    for path in paths {
+        let path = found(path).ok().filter(|path| path.is_file())?;
+        folders.insert(path.parent()?.to_owned());
+    }
+    let above: BTreeSet<&Path> = folders.iter().filter_map(|folder| folder.parent()).collect();
+    let is_one = folders.len() > 1 && above.len() == 1;
+    above.first().filter(|_| is_one).map(|folder| folder.to_path_buf())
+}
+
 #[derive(Default)]
 struct Walk {
     intake: Intake,
     seen: BTreeSet<PathBuf>,
+    /// Of files that the user named one by one.
+    common: Option<PathBuf>,
 }
 
 impl Walk {
@@ -144,11 +159,12 @@ impl Walk {
             let folder = root.parent().unwrap_or(Path::new("/")).to_owned();
             let none = BTreeSet::new();
             let names = named.get(&folder).unwrap_or(&none);
-            self.file(&root, &folder, names, Some(&path.display().to_string()));
+            let above = self.common.clone().unwrap_or_else(|| folder.clone());
+            self.file(&root, &above, names, Some(&path.display().to_string()));
             let tag = Tag::of(unpacked(&name_of(&root)));
             let same = |name: &&String| tag.is_some() && Tag::of(unpacked(name)) == tag;
             for name in names.iter().filter(same) {
-                self.file(&folder.join(name), &folder, names, None);
+                self.file(&folder.join(name), &above, names, None);
             }
             return Ok(());
         }

@@ -246,6 +246,32 @@ fn a_named_file_finds_its_companions() {
 }
 
 #[test]
+fn the_first_file_that_is_named_is_the_base() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = |rate: &str| {
+        format!(
+            "sysbench 1.0.20\nNumber of threads: 1\nSQL statistics:\n    transactions: 5 \
+             ({rate} per sec.)\n    queries: 5 ({rate} per sec.)\n    \
+             execution time (avg/stddev): 1/0\n"
+        )
+    };
+    let files = ["before.txt", "after.txt", "old/read.txt", "new/read.txt"];
+    let paths = files.map(|name| {
+        let path = folder.path().join(name);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(&path, report("10.00")).unwrap();
+        path
+    });
+    let check = |paths: &[std::path::PathBuf], expected: [&str; 2]| {
+        let imported = archive::import(paths, &Options::default()).unwrap();
+        let subjects: Vec<_> = imported.archives.iter().map(|archive| &archive.subjects).collect();
+        assert_eq!(subjects, [&expected]);
+    };
+    check(&paths[..2], ["before", "after"]);
+    check(&paths[2..], ["old", "new"]);
+}
+
+#[test]
 fn instructions_and_cycles_of_perf_stat_are_per_operation() {
     let counted = "cycles\t9000\ninstructions\t18000\n";
     let report = |threads: u32| {
