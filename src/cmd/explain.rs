@@ -171,11 +171,8 @@ fn kept(
     phase: &str,
     subjects: [&str; 2],
 ) -> anyhow::Result<Explanation> {
-    let is_it = |known: &Explanation| {
-        (known.by, known.phase.as_str()) == (by, phase)
-            && known.sides.each_ref().map(|side| side.subject.as_str()) == subjects
-    };
-    let found = results.explanations(run)?.into_iter().find(is_it);
+    let what = (by, phase, subjects);
+    let found = results.explanations(run)?.into_iter().find(|known| known.what() == what);
     let [base, variant] = subjects;
     found.with_context(|| {
         format!("`{phase}` of `{base}` and `{variant}` is not explained yet: leave out `--kept`")

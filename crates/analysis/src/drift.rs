@@ -39,8 +39,7 @@ const ROUNDING: f64 = 1e-20;
 pub(crate) fn tell(phases: &mut [PhaseResult]) {
     let mut groups: BTreeMap<(Name, &str), Vec<Vec<f64>>> = BTreeMap::new();
     for cell in phases.iter().flat_map(|phase| &phase.cells) {
-        let logs = logarithms(cell);
-        if is_spread(cell, &logs) {
+        if let Some(logs) = spread(cell) {
             groups.entry((cell.subject.clone(), cell.metric.name)).or_default().push(logs);
         }
     }
@@ -48,21 +47,17 @@ pub(crate) fn tell(phases: &mut [PhaseResult]) {
         groups.into_iter().map(|(key, logs)| (key, together(&logs))).collect();
     for cell in phases.iter_mut().flat_map(|phase| &mut phase.cells) {
         let key = (cell.subject.clone(), cell.metric.name);
-        let own = found.get(&key).filter(|_| is_spread(cell, &logarithms(cell)));
-        cell.together = own.copied().unwrap_or(1);
+        cell.together = spread(cell).and(found.get(&key)).copied().unwrap_or(1);
     }
 }
 
-fn logarithms(cell: &Cell) -> Vec<f64> {
-    cell.block_ratios.iter().map(|ratio| ratio.ln()).collect()
-}
-
-/// Whether the blocks of a cell spread by more than its tests assume at least.
-fn is_spread(cell: &Cell, logs: &[f64]) -> bool {
+/// The logarithms of a cell's ratios, if its blocks spread by more than its tests assume at least.
+fn spread(cell: &Cell) -> Option<Vec<f64>> {
+    let logs: Vec<f64> = cell.block_ratios.iter().map(|ratio| ratio.ln()).collect();
     let least = Quantity::of(cell.metric).map_or(0.0, least_deviation);
     let mean = logs.iter().sum::<f64>() / logs.len() as f64;
     // Not of a ratio that is not finite.
-    squares(logs, mean) > least.powi(2) * (logs.len() as f64 - 1.0)
+    (squares(&logs, mean) > least.powi(2) * (logs.len() as f64 - 1.0)).then_some(logs)
 }
 
 /// How many neighboring blocks are taken together, for the logarithms of some cells.

@@ -35,6 +35,13 @@ pub struct Explanation {
     pub sides: [Side; 2],
 }
 
+impl Explanation {
+    /// What is explained: a run has one explanation of each.
+    pub fn what(&self) -> (Quantity, &str, [&str; 2]) {
+        (self.by, &self.phase, self.sides.each_ref().map(|side| side.subject.as_str()))
+    }
+}
+
 /// What one subject did.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Side {

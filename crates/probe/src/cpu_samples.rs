@@ -2,20 +2,16 @@
 //! CPU time, by the kernel's CPU clock. Needs no hardware counters.
 //!
 //! The clock ticks on every CPU, whatever task is there, and the samples of others are dropped: a
-//! clock of the task alone is set anew at each switch, which cost a point query of Postgres half as
-//! much again. Callers are known within the kernel alone: servers are compiled without frame
-//! pointers. Where the kernel blocks interrupts, a sample waits until it permits them again.
+//! clock of the task alone is set anew at each switch, which made a point query of Postgres cost
+//! three times as much. Callers are known within the kernel alone: servers are compiled without
+//! frame pointers. Where the kernel blocks interrupts, a sample waits until it permits them again.
 
-use crate::environment::{ONLINE, cpus};
-use perf_event::{Builder, Record, SampleFlag, Sampler, data::Record as Parsed, events::Software};
-use std::{
-    collections::HashMap,
-    io,
-    path::Path,
-    sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
-    thread::{self, JoinHandle},
-    time::Duration,
+use crate::{
+    background::{Background, Stopped},
+    environment::{ONLINE, cpus},
 };
+use perf_event::{Builder, Record, SampleFlag, Sampler, data::Record as Parsed, events::Software};
+use std::{collections::HashMap, io, path::Path, time::Duration};
 
 /// CPU time between two samples [ns]; a prime, so that no rhythm of the work meets that of the
 /// samples.
@@ -44,16 +40,14 @@ pub type Found = HashMap<Place, u64>;
 
 /// Samples a task until it is stopped or dropped.
 pub struct CpuSamples {
-    // Dropping the sender tells the thread to end.
-    stop: Option<Sender<()>>,
-    thread: Option<JoinHandle<Found>>,
+    thread: Background<Found>,
 }
 
 impl CpuSamples {
     /// Begins.
     ///
     /// # Errors
-    /// If the kernel does not permit it (`kernel.perf_event_paranoid`), or the task has ended.
+    /// If the kernel does not permit it (`kernel.perf_event_paranoid`).
     pub fn start(task: u32) -> io::Result<Self> {
         let cpus = cpus(&fs_err::read_to_string(Path::new("/sys").join(ONLINE))?);
         let on_cpu = |cpu: usize| {
@@ -66,34 +60,20 @@ impl CpuSamples {
             Ok(sampler)
         };
         let mut samplers = cpus.into_iter().map(on_cpu).collect::<io::Result<Vec<Sampler>>>()?;
-        let (stop, stopped) = channel();
-        let work = move || watch(&mut samplers, task, &stopped);
-        let thread = thread::Builder::new().name("cpu-samples".into()).spawn(work)?;
-        Ok(Self { stop: Some(stop), thread: Some(thread) })
+        let work = move |stopped: &Stopped| watch(&mut samplers, task, stopped);
+        Ok(Self { thread: Background::start("cpu-samples", work)? })
     }
 
     /// Ends, and gives what was found.
     pub fn stop(mut self) -> Found {
-        self.end().unwrap_or_default()
-    }
-
-    /// Ends the thread. A panic of it has been told already.
-    fn end(&mut self) -> Option<Found> {
-        drop(self.stop.take());
-        self.thread.take()?.join().ok()
+        self.thread.end().unwrap_or_default()
     }
 }
 
-impl Drop for CpuSamples {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
-fn watch(samplers: &mut [Sampler], task: u32, stopped: &Receiver<()>) -> Found {
+fn watch(samplers: &mut [Sampler], task: u32, stopped: &Stopped) -> Found {
     let mut found = Found::new();
     loop {
-        let ended = !matches!(stopped.recv_timeout(TAKEN), Err(RecvTimeoutError::Timeout));
+        let ended = stopped.within(TAKEN);
         for sampler in samplers.iter_mut() {
             if ended {
                 // What comes later is not of the work; an event that cannot be stopped ends too.

@@ -10,6 +10,7 @@
 //! Read [`Target`] first, then [`source`] (the probes and their table), then [`Meter`].
 
 mod attach;
+mod background;
 mod counter;
 mod cpu_samples;
 mod environment;

@@ -1,22 +1,20 @@
 //! The series: the cheap counters once per interval, from a thread of its own.
 
-use crate::{Error, Meter, Target, meter::is_gauge};
+use crate::{
+    Error, Meter, Target,
+    background::{Background, Stopped},
+    meter::is_gauge,
+};
 use model::reading::{Reading, SeriesRow};
 use std::{
-    sync::{
-        Arc, Mutex, PoisonError,
-        mpsc::{Receiver, RecvTimeoutError, Sender, channel},
-    },
-    thread::{self, JoinHandle},
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant, SystemTime},
 };
 
 /// Records the counters of a target until it is stopped or dropped.
 pub struct Sampler {
     rows: Arc<Mutex<Vec<SeriesRow>>>,
-    // Dropping the sender tells the thread to end.
-    stop: Option<Sender<()>>,
-    thread: Option<JoinHandle<()>>,
+    thread: Background<()>,
 }
 
 impl Sampler {
@@ -27,12 +25,10 @@ impl Sampler {
     pub fn start(target: &Target, interval: Duration) -> Result<Self, Error> {
         let meter = Meter::open_for_series(target)?;
         let rows = Arc::new(Mutex::new(Vec::new()));
-        let (stop, stopped) = channel();
         let shared = Arc::clone(&rows);
-        let work = move || record(meter, interval, &stopped, &shared);
-        let thread =
-            thread::Builder::new().name("series".into()).spawn(work).map_err(Error::Thread)?;
-        Ok(Self { rows, stop: Some(stop), thread: Some(thread) })
+        let work = move |stopped: &Stopped| record(meter, interval, stopped, &shared);
+        let thread = Background::start("series", work).map_err(Error::Thread)?;
+        Ok(Self { rows, thread })
     }
 
     /// The rows since the last time.
@@ -43,31 +39,13 @@ impl Sampler {
     /// Ends the recording with a last reading and returns the rows since the last
     /// [`Sampler::take`].
     pub fn stop(mut self) -> Vec<SeriesRow> {
-        self.end();
+        // After a panic of the thread the rows until then are good.
+        self.thread.end();
         self.take()
     }
-
-    fn end(&mut self) {
-        drop(self.stop.take());
-        if let Some(thread) = self.thread.take() {
-            // A panic of the thread has been told already; the rows until then are good.
-            let _ = thread.join();
-        }
-    }
 }
 
-impl Drop for Sampler {
-    fn drop(&mut self) {
-        self.end();
-    }
-}
-
-fn record(
-    mut meter: Meter,
-    interval: Duration,
-    stopped: &Receiver<()>,
-    rows: &Mutex<Vec<SeriesRow>>,
-) {
+fn record(mut meter: Meter, interval: Duration, stopped: &Stopped, rows: &Mutex<Vec<SeriesRow>>) {
     let mut due = Instant::now();
     loop {
         // A server that ends takes its counters with it; the recording goes on without them.
@@ -85,9 +63,8 @@ fn record(
         // missed are skipped.
         due = (due + interval).max(Instant::now());
         let wait = due.saturating_duration_since(Instant::now());
-        match stopped.recv_timeout(wait) {
-            Err(RecvTimeoutError::Timeout) => {}
-            Ok(()) | Err(RecvTimeoutError::Disconnected) => return,
+        if stopped.within(wait) {
+            return;
         }
     }
 }
@@ -112,6 +89,7 @@ mod tests {
     use super::*;
     use crate::fake::FakeProc;
     use model::reading::Scope;
+    use std::thread;
 
     #[test]
     fn the_series_follows_the_counters_and_ends_when_told() {

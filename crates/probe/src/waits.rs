@@ -8,7 +8,10 @@
 //! At most [`AT_ONCE`] tasks are looked at together; `examples/waits_cost.rs` prints what that
 //! costs.
 
-use crate::Target;
+use crate::{
+    Target,
+    background::{Background, Stopped},
+};
 use model::reading::{Reading, Scope};
 use std::{
     collections::HashMap,
@@ -16,8 +19,6 @@ use std::{
     io::ErrorKind,
     os::unix::fs::FileExt,
     path::PathBuf,
-    sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel},
-    thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
 
@@ -62,9 +63,7 @@ pub struct Waits {
     /// Number of serving tasks; not all of them need be watched.
     tasks: usize,
     start: Instant,
-    // Dropping the sender tells the thread to end.
-    stop: Option<Sender<()>>,
-    thread: Option<JoinHandle<Looks>>,
+    thread: Background<Looks>,
 }
 
 /// How many looks at living tasks found each kind of wait.
@@ -96,30 +95,15 @@ impl Waits {
         if watched.is_empty() {
             return Ok(None);
         }
-        let (stop, stopped) = channel();
-        let work = move || watch(watched, &stopped);
-        let thread = thread::Builder::new().name("waits".into()).spawn(work)?;
-        let (tasks, start) = (all.len(), Instant::now());
-        Ok(Some(Self { tasks, start, stop: Some(stop), thread: Some(thread) }))
+        let thread = Background::start("waits", move |stopped| watch(watched, stopped))?;
+        Ok(Some(Self { tasks: all.len(), start: Instant::now(), thread }))
     }
 
     /// Ends and gives the time that all serving tasks together spent in each kind of wait; nothing
     /// if the window was too short for a look.
     pub fn stop(mut self) -> Vec<Reading> {
         let (window, tasks) = (self.start.elapsed(), self.tasks);
-        self.end().map(|looks| looks.readings(window, tasks)).unwrap_or_default()
-    }
-
-    /// Ends the thread. A panic of it has been told already.
-    fn end(&mut self) -> Option<Looks> {
-        drop(self.stop.take());
-        self.thread.take()?.join().ok()
-    }
-}
-
-impl Drop for Waits {
-    fn drop(&mut self) {
-        self.end();
+        self.thread.end().map(|looks| looks.readings(window, tasks)).unwrap_or_default()
     }
 }
 
@@ -139,14 +123,13 @@ impl Looks {
     }
 }
 
-fn watch(mut tasks: Vec<Task>, stopped: &Receiver<()>) -> Looks {
+fn watch(mut tasks: Vec<Task>, stopped: &Stopped) -> Looks {
     let mut looks = Looks::default();
     let (mut next, mut turn) = (0, 0.0);
     loop {
         turn += 1.0;
-        match stopped.recv_timeout(PERIOD.mul_f64(0.5 + spread(turn))) {
-            Err(RecvTimeoutError::Timeout) => {}
-            Ok(()) | Err(RecvTimeoutError::Disconnected) => return looks,
+        if stopped.within(PERIOD.mul_f64(0.5 + spread(turn))) {
+            return looks;
         }
         for _ in 0..tasks.len().min(AT_ONCE) {
             // A task that ended is not looked at.
@@ -314,6 +297,7 @@ mod tests {
     use super::*;
     use crate::fake::FakeProc;
     use std::os::unix::fs::symlink;
+    use std::{sync::mpsc::channel, thread};
 
     /// What a task in this call waits for; descriptor 3 is a socket, 4 a file, 5 a pipe, 6 a set
     /// with the socket, 7 one without.

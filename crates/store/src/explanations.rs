@@ -1,7 +1,7 @@
 //! Explanations of a run: files of its folder that are added after it.
 
 use crate::{Error, Result, Results, RunWriter, layout, run_files::RunFiles, run_writer};
-use model::explanation::{EXPLANATION_FORMAT, Explanation, Quantity};
+use model::explanation::{EXPLANATION_FORMAT, Explanation};
 use std::path::PathBuf;
 
 /// Explanations of one run, at most.
@@ -49,7 +49,7 @@ impl RunWriter {
 }
 
 fn keep(dir: PathBuf, known: &[Explanation], explanation: &Explanation) -> Result<()> {
-    let same = |one: &Explanation| subjects(one) == subjects(explanation);
+    let same = |one: &Explanation| one.what() == explanation.what();
     let place = known.iter().position(same).unwrap_or(known.len());
     let name = name(place);
     let bytes = serde_json::to_vec(explanation)
@@ -59,13 +59,4 @@ fn keep(dir: PathBuf, known: &[Explanation], explanation: &Explanation) -> Resul
 
 fn name(place: usize) -> String {
     format!("explained-{}.json", place + 1)
-}
-
-/// What is explained.
-fn subjects(explanation: &Explanation) -> (Quantity, &str, [&str; 2]) {
-    (
-        explanation.by,
-        &explanation.phase,
-        explanation.sides.each_ref().map(|side| side.subject.as_str()),
-    )
 }

@@ -244,11 +244,9 @@ fn one(inputs: &Inputs<'_>, phase: &PhaseResult, diagnosis: &Diagnosis, document
 
 /// Where the instructions are, as far as the run was explained.
 fn areas(inputs: &Inputs<'_>, phase: &PhaseResult, diagnosis: &Diagnosis) -> Option<String> {
-    let explanation = inputs.details.explanations.iter().find(|one| {
-        let [base, variant] = one.sides.each_ref().map(|side| side.subject.as_str());
-        (one.by, one.phase.as_str(), base, variant)
-            == (Quantity::Instructions, phase.phase.as_str(), &*diagnosis.base, &*diagnosis.subject)
-    })?;
+    let subjects = [diagnosis.base.as_str(), diagnosis.subject.as_str()];
+    let what = (Quantity::Instructions, phase.phase.as_str(), subjects);
+    let explanation = inputs.details.explanations.iter().find(|one| one.what() == what)?;
     explained::where_added(&Explained::of(explanation))
 }
 

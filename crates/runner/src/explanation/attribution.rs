@@ -1,12 +1,8 @@
 //! What the task that serves the one connection of an instance spends, and in which functions: its
 //! instructions, counted under emulation, or its CPU time, sampled at full speed.
 
-use crate::{
-    Error,
-    intruders::emulation::{self, Serving},
-    server::Instance,
-};
-use emulator::Names;
+use crate::{Error, intruders::emulation::Serving, server::Instance};
+use emulator::{Names, Thread};
 use model::explanation::{Area, Function, Quantity};
 use probe::{CpuSamples, KernelNames, TaskCpu};
 use std::collections::HashMap;
@@ -71,7 +67,7 @@ impl Observed {
     fn read(&self) -> Result<Spent, Error> {
         match self {
             Self::Counted(serving) => {
-                let emulation::Done { process, instructions, unplaced } = serving.read()?;
+                let Thread { process, instructions, unplaced, .. } = serving.read()?;
                 Ok(Spent { process, cost: instructions, unplaced })
             }
             Self::Sampled(task) => {
@@ -123,14 +119,7 @@ impl Observed {
 
 /// The serving task with its CPU time.
 fn serving(instance: &Instance) -> Result<TaskCpu, Error> {
-    let (process, task) = match &instance.server {
-        Some(server) => (server.pid(), instance.foreground.tasks.first().copied()),
-        // An embedded engine works in the driver.
-        None => {
-            let connection = instance.connections.first();
-            (instance.driver.pid(), connection.map(|connection| connection.driver_task))
-        }
-    };
+    let (process, task) = instance.serving();
     let tasks = probe::task_cpu(&[process]);
     let own = tasks.into_iter().find(|one| Some(one.tid) == task);
     own.ok_or_else(|| Error::Driver(instance.foreground.how.clone()))

@@ -96,13 +96,9 @@ fn missing(run: &mut Run<'_>, asked: &ExplainChanges) -> Result<Vec<Change>, Err
     run.writer.note_state(EXPLAINED, &changes)?;
     let known = run.writer.explanations()?;
     changes.retain(|change| {
-        let same = |one: &Explanation| {
-            let subjects = one.sides.iter().map(|side| &side.subject);
-            one.by == Quantity::Instructions
-                && one.phase == change.phase
-                && subjects.eq(&change.subjects)
-        };
-        !known.iter().any(same)
+        let subjects = change.subjects.each_ref().map(String::as_str);
+        let what = (Quantity::Instructions, change.phase.as_str(), subjects);
+        !known.iter().any(|one| one.what() == what)
     });
     Ok(changes)
 }

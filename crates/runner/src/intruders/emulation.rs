@@ -193,34 +193,19 @@ impl Serving {
         let missing = |what: &str| Error::Driver(what.to_owned());
         let folder = instance.of_instrument.as_deref();
         let folder = folder.ok_or_else(|| missing("no server is emulated"))?;
-        let (folder, task) = match instance.server {
-            Some(_) => (folder.join(SERVER), instance.foreground.tasks.first().copied()),
-            // An embedded engine works in the driver.
-            None => {
-                let task = instance.connections.first().map(|one| one.driver_task);
-                (folder.join(DRIVER), task)
-            }
-        };
+        let folder = folder.join(if instance.server.is_some() { SERVER } else { DRIVER });
+        let (_, task) = instance.serving();
         let task = task.ok_or_else(|| missing(&instance.foreground.how))?;
         Ok(Self { task, calls: Calls::open(&folder)?, counters: Counters::open(&folder)? })
     }
 
     /// What the task has done.
-    pub(crate) fn read(&self) -> Result<Done, Error> {
+    pub(crate) fn read(&self) -> Result<Thread, Error> {
         std::thread::sleep(REST);
-        let counts = self.counters.read()?;
-        let own = counts.threads.iter().rev().find(|thread| thread.task == self.task);
-        let own = own.ok_or_else(|| Error::Driver("the serving task is not counted".to_owned()))?;
-        Ok(Done { process: own.process, instructions: own.instructions, unplaced: own.unplaced })
+        let mut threads = self.counters.read()?.threads.into_iter().rev();
+        let own = threads.find(|thread| thread.task == self.task);
+        own.ok_or_else(|| Error::Driver("the serving task is not counted".to_owned()))
     }
-}
-
-/// What one task has done.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Done {
-    pub(crate) process: u32,
-    pub(crate) instructions: u64,
-    pub(crate) unplaced: u64,
 }
 
 /// Fails where a stretch did not do what its workload says.

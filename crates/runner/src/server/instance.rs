@@ -346,6 +346,15 @@ impl Instance {
         target
     }
 
+    /// The process and the task that serve the first connection, as far as the task is known.
+    pub(crate) fn serving(&self) -> (u32, Option<u32>) {
+        match &self.server {
+            Some(server) => (server.pid(), self.foreground.tasks.first().copied()),
+            // An embedded engine works in the driver.
+            None => (self.driver.pid(), self.connections.first().map(|one| one.driver_task)),
+        }
+    }
+
     /// Whether the engine works in the driver.
     pub(crate) fn is_embedded(&self) -> bool {
         matches!(self.target.endpoint, Endpoint::File(_) | Endpoint::Nowhere)
