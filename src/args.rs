@@ -6,7 +6,8 @@ use clap::{Arg, ArgMatches, Args, Command, ValueEnum, value_parser};
 use model::plan::Plan;
 use plan::Catalog;
 use report::{Colors, Screen};
-use std::{path::PathBuf, sync::Arc};
+use runner::Stop;
+use std::{path::PathBuf, sync::Arc, time::Duration};
 use store::{Results, Selection};
 
 /// The results folder of a command.
@@ -24,7 +25,7 @@ pub(crate) const DEFAULT_RESULTS: &str = "dbdyno-results";
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct RunArgs {
     /// Take this run instead of the latest finished one of each experiment: its identifier or the
-    /// start of it, as `dbdyno list runs` shows it
+    /// start of it, as `dbdyno list runs` shows it, or `latest`
     #[arg(value_name = "RUN", conflicts_with = "all")]
     pub(crate) run: Option<String>,
     /// Include all runs in the folder, not only the latest of each experiment
@@ -130,14 +131,23 @@ pub(crate) struct ConcurrencyArgs {
     /// Run even while another run measures; marks both
     #[arg(long)]
     pub(crate) allow_concurrent: bool,
+    /// Wait until no other run is in the way, instead of refusing to begin
+    #[arg(long, conflicts_with = "allow_concurrent")]
+    pub(crate) wait: bool,
 }
+
+/// How often `--wait` looks whether the other run has ended.
+const WAIT: Duration = Duration::from_millis(500);
 
 impl ConcurrencyArgs {
     /// Announces this command to others on this host; `measures` says whether it measures or only
     /// loads the host. Nothing, with a warning, where that is not possible.
+    ///
+    /// Fails if another one is in the way, or if `stop` is raised while it is waited for.
     pub(crate) fn announce(
         &self,
         (name, measures): (&str, bool),
+        stop: &Stop,
     ) -> anyhow::Result<Option<Arc<dbms::Announcement>>> {
         let folder = std::env::var_os(ANNOUNCEMENTS).map(PathBuf::from);
         let folder = folder.unwrap_or_else(dbms::shared_folder);
@@ -145,13 +155,24 @@ impl ConcurrencyArgs {
             true => dbms::Concurrency::Allowed,
             false => dbms::Concurrency::Refused,
         };
-        match dbms::announce(&folder, (name, measures), concurrency) {
-            Ok(announcement) => Ok(Some(Arc::new(announcement))),
-            Err(dbms::Error::File(error)) => {
-                talk::say(&format!("warning: other runs on this host are not seen: {error}"));
-                Ok(None)
+        let mut is_told = false;
+        loop {
+            match dbms::announce(&folder, (name, measures), concurrency) {
+                Ok(announcement) => return Ok(Some(Arc::new(announcement))),
+                Err(dbms::Error::File(error)) => {
+                    talk::say(&format!("warning: other runs on this host are not seen: {error}"));
+                    return Ok(None);
+                }
+                Err(dbms::Error::OtherRun { name, pid } | dbms::Error::OtherLoad { name, pid })
+                    if self.wait =>
+                {
+                    if !std::mem::replace(&mut is_told, true) {
+                        talk::say(&format!("waiting for `{name}` (pid {pid}) to end"));
+                    }
+                    stop.sleep(WAIT)?;
+                }
+                Err(error) => return Err(error.into()),
             }
-            Err(error) => Err(error.into()),
         }
     }
 }

@@ -29,6 +29,15 @@ pub(crate) const TABLE: &str = "table";
 /// The form of a report for people with a browser.
 pub(crate) const HTML: &str = "html";
 
+/// What is said where nothing can be compared, with the remedy.
+const ALONE: &str = "there is only one variant, so nothing is compared: put both builds into one \
+    experiment (`build = [\"before\", \"after\"]`, with a table `[servers.NAME]` and its `basedir` \
+    for each), or compare two runs by `dbdyno compare RUN RUN`";
+
+/// The same of an archive.
+const IMPORTED_ALONE: &str = "there is only one variant, so nothing is compared: import the files \
+    of both together, as in `dbdyno import before/ after/`";
+
 /// What to compare with, which metrics, and in which form.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
@@ -404,6 +413,9 @@ fn compare(
     }
     let mut comparison = analysis::compare(&observations, &design);
     comparison.warnings.extend(said);
+    if comparison.subjects.len() == 1 {
+        comparison.warnings.push(ALONE.to_owned());
+    }
     let mut trials = Vec::new();
     for run in &names {
         trials.extend(results.trials(run)?);
@@ -420,7 +432,10 @@ fn compare(
         known.levels.get("build").cloned()
     };
     comparison.warnings.extend(analysis::same_binaries(headers(), &build));
-    comparison.builds = analysis::build_differences(headers());
+    comparison.conditions.extend(analysis::build_differences(headers()));
+    if plan.phases.iter().any(|phase| phase.script.writes()) {
+        comparison.conditions.extend(analysis::unsynced_commits(headers()));
+    }
     Ok(Compared { comparison, design, observations })
 }
 
@@ -440,6 +455,16 @@ fn compare_imported(
     observations.measurements = measurements;
     let mut comparison = analysis::compare(&observations, &design);
     comparison.warnings.extend(differences);
+    if comparison.subjects.len() == 1 {
+        comparison.warnings.push(IMPORTED_ALONE.to_owned());
+    }
+    if observations.measurements.iter().any(|value| value.block > 0) {
+        comparison.conditions.push(
+            "Repetitions are paired by their numbers; the error rates hold if the runs of the \
+             variants alternated on the same host."
+                .to_owned(),
+        );
+    }
     let irregular = header.irregular_places();
     if irregular > 0 {
         comparison.warnings.push(format!(

@@ -213,7 +213,10 @@ fn settings_lines(headers: &[TrialHeader], shown: usize) -> Vec<String> {
         count => format!("{count} effective settings differ between subjects"),
     };
     if differences.len() > shown {
-        head.push_str("; the report lists them all");
+        head.push_str(match shown {
+            0 => ", as they are of different products; the report lists them",
+            _ => "; the report lists them all",
+        });
     }
     let mut lines = vec![head];
     for difference in differences.iter().take(shown) {
@@ -243,7 +246,7 @@ fn plain_line(record: &SliceRecord, elapsed: Duration) -> String {
     let rate = |count: u64| count as f64 / seconds(work);
     let p95 = work.service_us.p95 / 1e3;
     format!(
-        "[ {}s ] thds: {} tps: {:.2} qps: {:.2} (r/w/o: {:.2}/{:.2}/{:.2}) lat (ms,95%): {p95:.2} \
+        "[ {}s ] thds: {} tps: {:.2} qps: {:.2} (r/w/o: {:.2}/{:.2}/{:.2}) lat (ms,95%): {p95:.3} \
          err/s: {:.2} reconn/s: 0.00 {who}",
         elapsed.as_secs(),
         record.clients,
@@ -279,7 +282,8 @@ mod tests {
         let mut one_by_one = Vec::new();
         assert!(compare_with(&mut one_by_one, std::slice::from_ref(&a), 1).is_empty());
         assert_eq!(compare_with(&mut one_by_one, std::slice::from_ref(&b), 1), expected);
-        let counted = "1 effective setting differs between subjects; the report lists them all";
+        let counted = "1 effective setting differs between subjects, as they are of different \
+                       products; the report lists them";
         assert_eq!(compare_with(&mut Vec::new(), &[a, b], 0), [counted]);
     }
 }

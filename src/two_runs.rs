@@ -52,7 +52,7 @@ pub(crate) fn compare(results: &Results, base: &str, new: &str) -> anyhow::Resul
     let of_base = |subject: &str| base.trials.iter().any(|one| one.header.subject == subject);
     let run = |subject: &str| Some(of_base(subject).to_string());
     comparison.warnings.extend(analysis::same_binaries(headers(), &run));
-    comparison.builds = analysis::build_differences(headers());
+    comparison.conditions.extend(analysis::build_differences(headers()));
     comparison.runs = vec![base_id, new_id];
     for (more, run) in left_out.into_iter().filter(|(more, _)| *more > 0) {
         let more = counted(u64::from(more), "block");
@@ -71,7 +71,8 @@ impl Side {
     fn of(results: &Results, info: RunInfo) -> anyhow::Result<Self> {
         ensure!(
             results.import_of(&info.id)?.is_none(),
-            "`{}` is an imported archive: two runs are compared only if both were measured here",
+            "`{}` is an imported archive: import the files of both together, as in `dbdyno import \
+             before/ after/`, and they are two variants of one comparison",
             info.id
         );
         let plan = results.plan_of(&info.id)?;
@@ -99,8 +100,15 @@ impl Side {
     }
 }
 
-/// The run with this identifier, or the only one that begins so.
+/// The name of the run that began last.
+pub(crate) const LATEST: &str = "latest";
+
+/// The run with this identifier, or the only one that begins so; for [`LATEST`] the one that began
+/// last.
 pub(crate) fn find(known: &[RunInfo], text: &str) -> anyhow::Result<RunInfo> {
+    if let (LATEST, Some(last)) = (text, known.last()) {
+        return Ok(last.clone());
+    }
     let found: Vec<&RunInfo> = known.iter().filter(|run| run.id.starts_with(text)).collect();
     match found.as_slice() {
         [only] => Ok((*only).clone()),

@@ -93,7 +93,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         disturbed: crate::args::disturbed_rounds(),
         ending: Default::default(),
         explain: None,
-        announcement: arguments.concurrency.announce((&experiment, true))?,
+        announcement: arguments.concurrency.announce((&experiment, true), &stop)?,
         command: Vec::new(),
     };
     let file = results.dir().join(noise::BANK);

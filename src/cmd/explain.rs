@@ -222,7 +222,7 @@ fn explained_by_runner(
         disturbed: crate::args::disturbed_rounds(),
         ending: Default::default(),
         explain: None,
-        announcement: arguments.concurrency.announce((&name, false))?,
+        announcement: arguments.concurrency.announce((&name, false), &stop)?,
         command: Vec::new(),
     };
     let terminal = Terminal::new(arguments.progress);

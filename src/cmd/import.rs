@@ -81,8 +81,13 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
                 header.experiment
             ));
         }
+        let blocks = archive.values.iter().map(|value| value.measurement.block + 1).max();
+        let repeated = match blocks {
+            Some(blocks @ 2..) => format!(", up to {blocks} repetitions"),
+            _ => String::new(),
+        };
         let line = format!(
-            "{}: {} of {}, run {run}",
+            "{}: {} of {}{repeated}, run {run}",
             archive.experiment,
             counted(archive.values.len(), "value"),
             counted(archive.subjects.len(), "variant")

@@ -234,7 +234,11 @@ fn progress(results: &Results, run: &RunInfo) -> anyhow::Result<[String; 3]> {
         let cut = if short.len() < why.len() { "…" } else { "" };
         blocks.push_str(&format!(": {short}{cut}"));
     }
-    let state = if run.finished { "finished" } else { "unfinished" };
+    let state = match run.finished {
+        true => "finished",
+        false if trials.is_empty() => "not begun",
+        false => "unfinished",
+    };
     Ok([state.to_owned(), blocks, binaries(trials.iter().map(|trial| &trial.header))])
 }
 

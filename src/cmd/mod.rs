@@ -144,6 +144,10 @@ fn set_hint(error: &clap::Error) -> Option<String> {
         "time" | "max_time" | "duration" => "slice_seconds=10".to_owned(),
         "build" | "config" => format!("factors.{key}=[…]"),
         key => {
+            // Of all files, and never meant as a key.
+            if key == "format" {
+                return elsewhere(option);
+            }
             let mut kinds = ::plan::FILE_KINDS.iter().filter(|kind| kind.name == "experiment");
             if !kinds.any(|kind| kind.has_key(key)) {
                 return elsewhere(option);
@@ -164,8 +168,10 @@ fn elsewhere(option: &str) -> Option<String> {
     };
     let owners: Vec<String> =
         visible().filter(has).map(|verb| format!("`dbdyno {}`", verb.name)).collect();
-    let owners = owners.join(", ");
-    (!owners.is_empty()).then(|| format!("this command has no option `{option}`; {owners} has"))
+    let have = if owners.len() == 1 { "has" } else { "have" };
+    let listed = owners.join(", ");
+    (!owners.is_empty())
+        .then(|| format!("this command has no option `{option}`; {listed} {have} it"))
 }
 
 /// The command with this name.
@@ -257,7 +263,12 @@ mod tests {
         check("--rows", "no option `--rows`; `run`, `plan` and `verify` take it as `--set rows=…`");
         check("--slice-seconds", "`--set slice_seconds=…`");
         check("--report-interval", "`dbdyno run --progress plain` prints a line per slice");
-        check("--fail-on", "this command has no option `--fail-on`; `dbdyno compare` has");
+        check("--fail-on", "no option `--fail-on`; `dbdyno compare` has it");
+        check(
+            "--format",
+            "no option `--format`; `dbdyno plan`, `dbdyno compare`, `dbdyno explain`, \
+             `dbdyno export` have it",
+        );
         check("--nothing", "unexpected argument '--nothing' found");
     }
 

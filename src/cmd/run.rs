@@ -169,7 +169,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         disturbed: crate::args::disturbed_rounds(),
         ending: Ending { judge: Some(referee.clone()), budget: arguments.budget },
         explain: explained_changes(&arguments, &plan, &catalog, referee)?,
-        announcement: arguments.concurrency.announce((&plan.experiment.name, true))?,
+        announcement: arguments.concurrency.announce((&plan.experiment.name, true), &stop)?,
         command: without_secrets(shaping(&arguments), &plan),
     };
     talk::say(&plan.experiment.question);
@@ -327,12 +327,20 @@ fn time_line(seconds: &BTreeMap<String, f64>) -> String {
     let overhead = seconds.get("overhead").copied().unwrap_or(0.0);
     let listed: Vec<String> =
         parts.iter().map(|(name, seconds)| format!("{name} {seconds:.1} s")).collect();
+    let emulation = seconds.get("emulation").copied().unwrap_or(0.0);
+    let without = match emulation > LARGE * total {
+        true => "; `--counts none` saves the time of emulation, and counts no instructions",
+        false => "",
+    };
     format!(
-        "time: {}; overhead is {:.1} % of {total:.1} s",
+        "time: {}; overhead is {:.1} % of {total:.1} s{without}",
         listed.join(", "),
         100.0 * overhead / total.max(f64::MIN_POSITIVE)
     )
 }
+
+/// Share of a run from which on users should know how to save the time of emulation.
+const LARGE: f64 = 0.3;
 
 #[cfg(test)]
 mod tests {
@@ -346,5 +354,7 @@ mod tests {
         let expected = "time: measurement 70.0 s, install 50.0 s, load 20.0 s, overhead 10.0 s; \
                         overhead is 10.0 % of 100.0 s";
         assert_eq!(time_line(&seconds), expected);
+        let seconds = [("measurement".to_owned(), 2.0), ("emulation".to_owned(), 3.0)].into();
+        assert!(time_line(&seconds).contains("`--counts none` saves"));
     }
 }

@@ -66,9 +66,9 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let resolved = dbms::resolve(&build, &places)?;
     let installed = dbms::install(&resolved, &places, &mut |text| talk::say(text))?;
     let name = format!("up {}", arguments.build);
-    let _announcement = arguments.concurrency.announce((&name, false))?;
     let stop = Stop::default();
     signals::connect(&stop).context("cannot listen for Ctrl-C")?;
+    let _announcement = arguments.concurrency.announce((&name, false), &stop)?;
     let exe = std::env::current_exe().context("cannot find the path of this program")?;
     let place = places.new_run(&format!("up-{}", std::process::id()))?;
     let keeper = match Keeper::start(&exe, &place) {

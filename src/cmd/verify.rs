@@ -95,7 +95,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         explain: None,
         announcement: arguments
             .concurrency
-            .announce((&format!("verify {}", plan.experiment.name), false))?,
+            .announce((&format!("verify {}", plan.experiment.name), false), &stop)?,
         command: Vec::new(),
     };
     let terminal = Terminal::new(arguments.progress);

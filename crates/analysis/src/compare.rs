@@ -6,6 +6,7 @@ use crate::{
     comparison::{Cell, Comparison, PhaseResult},
     decide::decide,
     drift,
+    embedded::architecture,
     guard::{self, Disturbed},
     interval::informed_interval,
     marks::untold,
@@ -15,6 +16,7 @@ use crate::{
     observe::one_line,
     ratio_only,
     reason::Reason,
+    unstable,
     verdict::Verdict,
     warning::{Location, Warnings},
 };
@@ -25,11 +27,6 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
 };
-
-/// What is said where nothing can be compared, with the remedy.
-const ALONE: &str = "there is only one variant, so nothing is compared: put both builds into one \
-    experiment (`build = [\"before\", \"after\"]`, with a table `[servers.NAME]` and its `basedir` \
-    for each), or compare two runs by `dbdyno compare RUN RUN`";
 
 /// Compares the observations of one experiment.
 pub fn compare(observations: &Observations, design: &Design) -> Comparison {
@@ -51,9 +48,7 @@ pub fn compare(observations: &Observations, design: &Design) -> Comparison {
     let mut warnings = warnings.sentences();
     warnings.extend(untold);
     warnings.extend(residue(&observations.measurements));
-    if subjects.len() == 1 {
-        warnings.push(ALONE.to_owned());
-    }
+    let conditions = architecture(&results).into_iter().collect();
     Comparison {
         experiment: design.experiment.clone(),
         runs: runs(observations),
@@ -64,7 +59,7 @@ pub fn compare(observations: &Observations, design: &Design) -> Comparison {
         looks: design.looks.clone(),
         margins: design.margins.clone(),
         phases: results,
-        builds: None,
+        conditions,
         bank: noise.map(|noise| noise.source.clone()),
         warnings,
     }
@@ -178,6 +173,7 @@ impl<'a> Source<'a> {
             }
             self.warn_of_blocks(&phase, subject, base.as_deref(), warnings);
         }
+        unstable::warn(&phase, warnings);
         phase
     }
 

@@ -36,8 +36,10 @@ pub struct Comparison {
     pub margins: Margins,
     /// The phases in the suite's order.
     pub phases: Vec<PhaseResult>,
-    /// How the builds differ beside their versions, one sentence; none where they do not.
-    pub builds: Option<String>,
+    /// What was compared beside what the names of the variants say, one sentence each: other
+    /// packagers and compilers, commits that do not wait for the disk, embedded engines beside
+    /// servers.
+    pub conditions: Vec<String>,
     /// The bank of runs that told of the spread of blocks; none where none did.
     pub bank: Option<BankSource>,
     /// One sentence each.
@@ -106,10 +108,10 @@ pub struct Cell {
 }
 
 impl Comparison {
-    /// Everything that readers of bare values must know, one sentence each: the warnings, and how
-    /// the builds differ.
+    /// Everything that readers of bare values must know, one sentence each: the warnings and the
+    /// conditions.
     pub fn all_warnings(&self) -> impl Iterator<Item = &str> {
-        self.warnings.iter().chain(&self.builds).map(String::as_str)
+        self.warnings.iter().chain(&self.conditions).map(String::as_str)
     }
 
     /// The cell of a phase, subject and metric.

@@ -2,7 +2,7 @@
 
 use crate::{
     Cell, PhaseResult,
-    diagnose::RULES,
+    diagnose::{RULES, SMALL},
     evidence::{Evidence, Finding},
     verdict::Verdict,
 };
@@ -71,8 +71,7 @@ fn diagnosis(phase: &PhaseResult, cell: &Cell) -> Option<Diagnosis> {
             None => ruled_out.extend(rule.ruled_out(&evidence)),
         }
     }
-    let is_most = |finding: &Finding| finding.share.is_some_and(|share| share >= MOST);
-    findings.sort_by_key(|finding| (!is_most(finding), finding.vague));
+    findings.sort_by_key(rank);
     Some(Diagnosis {
         subject: cell.subject.to_string(),
         base: cell.base.as_ref()?.to_string(),
@@ -83,6 +82,16 @@ fn diagnosis(phase: &PhaseResult, cell: &Cell) -> Option<Diagnosis> {
         findings,
         ruled_out,
     })
+}
+
+/// Place of a finding: what is most of the change first, what is little of it last.
+fn rank(finding: &Finding) -> u8 {
+    match finding.share {
+        Some(share) if share >= MOST => 0,
+        Some(share) if share < SMALL => 3,
+        _ if finding.vague => 2,
+        _ => 1,
+    }
 }
 
 #[cfg(test)]
@@ -127,8 +136,8 @@ mod tests {
         check(&[slower, (sync, 100.0, 150.0)], &[]);
         check(&[faster, (sync, 400.0, 100.0)], &["waits"]);
         check(&[faster, (sync, 100.0, 400.0)], &[]);
-        // What is most of the change comes first.
-        check(&[slower, (instructions, 100.0, 103.0), (sync, 0.0, 100.0)], &["code", "waits"]);
+        // What is most of the change comes first, and what can only be little of it last.
+        check(&[slower, (instructions, 100.0, 103.0), (sync, 0.0, 100.0)], &["waits", "code"]);
         check(&[slower, (instructions, 100.0, 103.0), (sync, 0.0, 400.0)], &["waits", "code"]);
         // CPU time alone may follow from any other reason.
         check(&[slower, (time, 20.0, 60.0), (sync, 0.0, 100.0)], &["waits", "code"]);

@@ -1,6 +1,6 @@
 //! What speaks for a reason of a change: the costs per operation that moved.
 
-use crate::{Cell, PhaseResult, Verdict};
+use crate::{Cell, PhaseResult, Verdict, embedded::is_embedded};
 use model::metric::{Better, Metric};
 
 const THROUGHPUT: &str = "ops_per_second";
@@ -10,6 +10,7 @@ const THROUGHPUT: &str = "ops_per_second";
 pub struct Evidence<'a> {
     phase: &'a PhaseResult,
     subject: &'a str,
+    base: &'a str,
     effect: f64,
 }
 
@@ -38,7 +39,8 @@ pub struct Finding {
     /// How far the largest cost moved: the logarithm of its ratio.
     pub strength: f64,
     /// The share that it is of the change in an operation's time, or in the server's CPU time for
-    /// its background, where that is known.
+    /// its background, where that is known. For a ratio of instructions or of CPU time it is the
+    /// most that it can be: as if they were all of the time.
     pub share: Option<f64>,
     /// Whether others would name the cause nearer: CPU time whose instructions are not known, and
     /// switches whose waits are not.
@@ -50,7 +52,7 @@ impl<'a> Evidence<'a> {
     pub(crate) fn of(phase: &'a PhaseResult, cell: &'a Cell) -> Option<Self> {
         let ratio = cell.ratio?;
         let effect = if cell.metric.better == Better::Lower { 1.0 / ratio } else { ratio };
-        Some(Self { phase, subject: &cell.subject, effect })
+        Some(Self { phase, subject: &cell.subject, base: cell.base.as_ref()?, effect })
     }
 
     /// What changed, as a gain: below 1 is worse.
@@ -86,6 +88,12 @@ impl<'a> Evidence<'a> {
         };
         let judged = |cell: &Cell| cell.ratio.is_some() && shows_a_move(cell);
         self.cell(metric).is_some_and(|cell| judged(cell) || appeared(cell))
+    }
+
+    /// Whether base and subject are embedded engines.
+    pub(crate) fn embedded(&self) -> (bool, bool) {
+        let of = |subject| is_embedded(self.phase, subject);
+        (of(self.base), of(self.subject))
     }
 
     /// How much longer an operation of one client takes than the base's [us], where that goes with
@@ -142,6 +150,11 @@ impl<'a> Evidence<'a> {
 
     fn cell(&self, metric: &str) -> Option<&'a Cell> {
         self.phase.cell(self.subject, metric)
+    }
+
+    /// The largest share of the change that a cost can explain: if an operation were nothing else.
+    pub(crate) fn most(&self, cost: &Moved) -> f64 {
+        strength(cost) / self.effect.ln().abs()
     }
 
     /// `more` where costs rose and `less` where they fell.

@@ -25,6 +25,8 @@ pub mod diagnose;
 mod diagnosis;
 mod drained;
 mod drift;
+mod durability;
+mod embedded;
 mod error;
 mod evidence;
 pub mod explained;
@@ -62,6 +64,7 @@ mod stalled;
 pub mod style;
 #[cfg(test)]
 mod testing;
+mod unstable;
 mod verdict;
 mod warning;
 
@@ -76,6 +79,7 @@ pub use curve::{Curve, latency_points, memory_points, stall_curves, throughput_c
 pub use derive::derive;
 pub use design::{Design, PhaseFacts};
 pub use diagnosis::{Diagnosis, LARGE, diagnose as diagnoses};
+pub use durability::unsynced_commits;
 pub use error::{Error, Result};
 pub use evidence::{Evidence, Finding, Moved};
 pub use guard::Disturbed;

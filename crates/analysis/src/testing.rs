@@ -52,7 +52,7 @@ pub(crate) fn comparison(phases: Vec<PhaseResult>) -> Comparison {
         looks: Vec::new(),
         margins: Default::default(),
         phases,
-        builds: None,
+        conditions: Vec::new(),
         bank: None,
         warnings: Vec::new(),
     }

@@ -1,7 +1,7 @@
 //! From what single files told to archives: one value per cell and metric, named and ordered.
 
 use crate::{
-    Cell, Column, Found, Value, Warning, conflict,
+    Cell, Column, Found, Value, Warning, blocks, conflict,
     contradiction::{Contradictions, same},
     correct, derive, import,
     naming::values,
@@ -37,8 +37,8 @@ pub(crate) struct Told {
     pub(crate) file: String,
     pub(crate) importer: &'static str,
     pub(crate) found: Found,
-    /// Whether the user named this very file, and not a folder around it.
-    pub(crate) named: bool,
+    /// Whether the order of the files is the user's.
+    pub(crate) in_order: bool,
 }
 
 /// A value with its file; the keys are with it in a map.
@@ -52,6 +52,8 @@ pub(crate) struct Kept {
     pub(crate) importer: &'static str,
     /// The tag of its file, behind its folder: see [`crate::tag`].
     pub(crate) tag: Option<Arc<str>>,
+    /// Place of its file in the user's order, where there is one and the file lists no subjects.
+    pub(crate) place: Option<usize>,
 }
 
 /// The values of one cell by metric.
@@ -67,6 +69,7 @@ pub(crate) struct Key {
     pub(crate) table_clients: Option<u32>,
     pub(crate) column: Option<Column>,
     pub(crate) round: u32,
+    pub(crate) repetition: Vec<u32>,
 }
 
 impl Key {
@@ -123,8 +126,9 @@ fn split(experiment: &str, told: Vec<Told>, corrections: &[String], archives: &m
         .iter()
         .map(|told| (told.file.clone(), told.importer, told.found.subjects.clone()))
         .collect();
-    let in_order = named(&told);
     let mut all = kept(told);
+    blocks::take_numbers(&mut all);
+    let in_order = in_order(&all);
     resolve::clients(&mut all, &mut warnings);
     for part in conflict::parts(experiment, all, &mut warnings) {
         let experiment = match part.label.as_str() {
@@ -153,17 +157,14 @@ fn split(experiment: &str, told: Vec<Told>, corrections: &[String], archives: &m
     }
 }
 
-/// The subjects of files without a list that the user named one by one, in that order: the first is
-/// the base.
-fn named(told: &[Told]) -> Vec<String> {
-    let own = told.iter().filter(|told| told.named && told.found.subjects.is_empty());
-    let mut subjects: Vec<String> = Vec::new();
-    for value in own.flat_map(|told| &told.found.values) {
-        if !subjects.contains(&value.cell.subject) {
-            subjects.push(value.cell.subject.clone());
-        }
-    }
-    subjects
+/// The subjects of files without a list that the user gave in an order: the first is the base.
+fn in_order(all: &[Kept]) -> Vec<String> {
+    let mut subjects: Vec<(usize, &String)> =
+        all.iter().filter_map(|kept| Some((kept.place?, &kept.value.cell.subject))).collect();
+    subjects.sort();
+    let mut seen = BTreeSet::new();
+    let once = subjects.into_iter().filter(|(_, subject)| seen.insert(*subject));
+    once.map(|(_, subject)| subject.clone()).collect()
 }
 
 /// The steps in the order of the summary that lists most of them: that of their execution.
@@ -189,13 +190,14 @@ fn listed(all: &[Kept]) -> Vec<(String, Option<u64>)> {
 fn kept(told: Vec<Told>) -> Vec<Kept> {
     let rank = |name| import::IMPORTERS.iter().position(|i| i.name == name).unwrap_or(usize::MAX);
     let mut all: Vec<Kept> = Vec::new();
-    for Told { file, importer, found, .. } in told {
+    for (place, Told { file, importer, found, in_order }) in told.into_iter().enumerate() {
+        let place = Some(place).filter(|_| in_order && found.subjects.is_empty());
         let (folder, name) = file.rsplit_once('/').unwrap_or(("", &file));
         let tag = Tag::of(name.strip_suffix(".gz").unwrap_or(name)).map(|tag| {
             let clients = tag.clients.unwrap_or(0);
             Arc::from(format!("{folder}\t{clients}\t{}", tag.words.join(".")))
         });
-        let one = |value| Kept { value, file: file.clone(), importer, tag: tag.clone() };
+        let one = |value| Kept { value, file: file.clone(), importer, tag: tag.clone(), place };
         all.extend(found.values.into_iter().map(one));
     }
     all.sort_by_cached_key(|kept| rank(kept.importer));
@@ -304,6 +306,7 @@ pub(crate) fn key(cell: &Cell) -> Key {
         table_clients: cell.table_clients,
         column: cell.column,
         round: cell.round,
+        repetition: cell.repetition.clone(),
     }
 }
 
@@ -350,7 +353,7 @@ fn connected(subjects: &[String], cells: &Cells) -> BTreeMap<String, String> {
     let mut rows: BTreeMap<Key, usize> = BTreeMap::new();
     for key in cells.keys() {
         let Some(place) = places.get(&key.subject) else { continue };
-        let row = Key { subject: String::new(), round: 0, ..key.clone() };
+        let row = Key { subject: String::new(), round: 0, repetition: Vec::new(), ..key.clone() };
         let other = *rows.entry(row).or_insert(*place);
         let (a, b) = (find(&leaders, other), find(&leaders, *place));
         leaders[a.max(b)] = a.min(b);
@@ -359,12 +362,20 @@ fn connected(subjects: &[String], cells: &Cells) -> BTreeMap<String, String> {
     subjects.iter().zip(0..).map(|(label, place)| (label.clone(), leader(place))).collect()
 }
 
-/// The longest list of a summary, then the subjects of the others, then those in no list by name.
+/// Words in the names of variants that others are compared with.
+const BASES: [&str; 7] = ["base", "baseline", "before", "control", "old", "original", "reference"];
+
+fn is_base(subject: &str) -> bool {
+    subject.split(|c: char| !c.is_alphanumeric()).any(|word| BASES.contains(&word))
+}
+
+/// The longest list of a summary, then the subjects of the others, then those in no list by name,
+/// but first what its name calls a base.
 fn subjects(mut lists: Vec<Vec<String>>, cells: &Cells) -> Vec<String> {
     lists.sort_by_key(|list| std::cmp::Reverse(list.len()));
     let known: BTreeSet<&String> = cells.keys().map(|key| &key.subject).collect();
     let mut by_name: Vec<&String> = known.iter().copied().collect();
-    by_name.sort_by(|a, b| model::natural::compare(a, b));
+    by_name.sort_by(|a, b| is_base(b).cmp(&is_base(a)).then_with(|| model::natural::compare(a, b)));
     let mut subjects: Vec<String> = Vec::new();
     for subject in lists.iter().flatten().chain(by_name) {
         if known.contains(subject) && !subjects.contains(subject) {

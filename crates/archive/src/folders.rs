@@ -4,7 +4,7 @@ use crate::{
     Cell, names,
     number::dop,
     phase::{self, without_size},
-    step,
+    repetition, step,
 };
 use model::Levels;
 
@@ -68,6 +68,23 @@ impl Folders {
         if let Some(cell) = self.phase_cell() {
             return cell;
         }
+        let (inside, repetition) = self.without_repetitions();
+        inside.named_by_user(name, kind, repetition)
+    }
+
+    /// The folders without those below the imported one that hold one repetition each, and their
+    /// numbers.
+    fn without_repetitions(&self) -> (Self, Vec<u32>) {
+        let number = |(place, folder): (usize, &String)| {
+            repetition::of_folder(folder).filter(|_| place > self.root)
+        };
+        let numbers = self.folders.iter().enumerate().filter_map(number).collect();
+        let others = self.folders.iter().enumerate().filter(|place| number(*place).is_none());
+        let folders: Vec<String> = others.map(|(_, folder)| folder.clone()).collect();
+        (Self { folders, root: self.root }, numbers)
+    }
+
+    fn named_by_user(&self, name: &str, kind: &str, repetition: Vec<u32>) -> Cell {
         let below = self.folders.len() > self.root + 1;
         let end = self.folders.len() - usize::from(below);
         let mut cell = self.archived(end);
@@ -78,6 +95,7 @@ impl Folders {
         };
         cell.levels.extend(levels_of(&subject));
         cell.subject = subject;
+        (cell.is_loose, cell.repetition) = (true, repetition);
         step::fill_unknown(&mut cell, phase);
         cell
     }

@@ -71,6 +71,12 @@ pub struct Cell {
     pub column: Option<Column>,
     /// Repetition of the same cell in one file, from 0.
     pub round: u32,
+    /// What tells repetitions of the whole test apart, in this order: the numbers of folders, of
+    /// names and of places in a file. Empty if it is known once.
+    pub repetition: Vec<u32>,
+    /// Whether subject and phase are names that the user gave files or folders, and may end with
+    /// the number of a repetition.
+    pub is_loose: bool,
     /// Other keys by name.
     pub levels: Levels,
 }

@@ -23,6 +23,8 @@ pub(crate) struct Candidate<'a> {
     pub(crate) siblings: &'a BTreeSet<String>,
     /// Whether the user named this very file, and not a folder around it.
     pub(crate) named: bool,
+    /// Whether the order of the files is the user's.
+    pub(crate) in_order: bool,
 }
 
 impl Candidate<'_> {
@@ -107,8 +109,8 @@ impl Intake {
             self.imported.warnings.push(warning);
         }
         let importer = importer.name;
-        let (file, named) = (candidate.path.to_owned(), candidate.named);
-        self.assembly.add(Told { file, importer, found, named });
+        let (file, in_order) = (candidate.path.to_owned(), candidate.in_order);
+        self.assembly.add(Told { file, importer, found, in_order });
         cut.map_or(Ok(()), Err)
     }
 

@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 mod assemble;
+mod blocks;
 mod cell;
 mod center;
 mod command_line;
@@ -32,6 +33,7 @@ mod names;
 mod naming;
 mod number;
 mod phase;
+mod repetition;
 mod resolve;
 pub mod samples;
 mod step;

@@ -30,6 +30,7 @@ pub fn import_bytes(files: &[(&str, &[u8])], options: &Options) -> Result<Import
             folders: Folders::of(&parts, 0),
             siblings: folders.get(folder).unwrap_or(&none),
             named: false,
+            in_order: false,
         };
         let packing = Packing::of(path);
         let head = Content::read(*bytes, packing, FileHead::BYTES as u64);

@@ -3,6 +3,7 @@
 use crate::{
     Column,
     assemble::{Cells, Kept, Key},
+    blocks::Blocks,
     step,
 };
 use model::{
@@ -42,18 +43,19 @@ pub(crate) fn values(experiment: &str, cells: Cells, listed: &[Step]) -> Vec<Imp
     let levels: BTreeSet<u32> = counted.filter_map(Key::level).collect();
     let columns = cells.keys().filter_map(|key| key.column).map(|column| column.of).max();
     let count = u32::try_from(levels.len()).unwrap_or(u32::MAX).max(columns.unwrap_or(1)).max(1);
+    let blocks = Blocks::of(&cells);
     let mut values = Vec::new();
-    for (key, metrics) in cells {
+    for (key, metrics) in &cells {
         let (place, phase) =
             places.get(&(key.phase.clone(), key.range)).cloned().unwrap_or_default();
         let level = key.level().and_then(|own| levels.iter().position(|known| *known == own));
         let level = level.and_then(|level| u32::try_from(level).ok()).unwrap_or(0);
         let level = key.column.map_or(level, |column| column.number.saturating_sub(1));
-        let name = format!("{phase}{}", suffix(&key, count));
+        let name = format!("{phase}{}", suffix(key, count));
         let position = place.saturating_mul(count).saturating_add(level);
-        values.extend(
-            metrics.into_values().map(|kept| imported(experiment, (&name, position), kept)),
-        );
+        let block = blocks.block(key);
+        let kept = metrics.values().cloned();
+        values.extend(kept.map(|kept| imported(experiment, (&name, position), block, kept)));
     }
     values
 }
@@ -91,7 +93,12 @@ pub(crate) fn table_suffix(clients: Option<u32>, table: Option<u32>) -> String {
     own.into_iter().chain(table).collect()
 }
 
-fn imported(experiment: &str, (phase, position): (&str, u32), kept: Kept) -> ImportedValue {
+fn imported(
+    experiment: &str,
+    (phase, position): (&str, u32),
+    block: u32,
+    kept: Kept,
+) -> ImportedValue {
     let Kept { value, file, .. } = kept;
     let cell = value.cell;
     // What warms up runs, and is in no table.
@@ -116,7 +123,7 @@ fn imported(experiment: &str, (phase, position): (&str, u32), kept: Kept) -> Imp
             range: cell.range,
             clients: cell.clients.unwrap_or(0),
             levels: Arc::new(levels),
-            block: 0,
+            block,
             round: cell.round,
             metric: value.metric.as_ref().into(),
             value: value.value,

@@ -6,6 +6,7 @@ use crate::{
     correct,
     folders::Folders,
     intake::{Candidate, Intake},
+    step,
     tag::Tag,
 };
 use fs_err as fs;
@@ -111,16 +112,36 @@ fn found(path: &Path) -> Result<PathBuf> {
 }
 
 /// The folder above the folders of files, where these are neighbors: `before/read.txt` and
-/// `after/read.txt` are two variants of one archive.
+/// `after/read.txt` are two variants of one archive, and so are the folders `before` and `after` of
+/// such files.
 fn common(paths: &[&PathBuf]) -> Option<PathBuf> {
     let mut folders = BTreeSet::new();
     for path in paths {
-        let path = found(path).ok().filter(|path| path.is_file())?;
-        folders.insert(path.parent()?.to_owned());
+        let path = found(path).ok()?;
+        let folder = if path.is_file() { path.parent()? } else { &path };
+        if path.is_dir() && !holds_loose_files(&path) {
+            return None;
+        }
+        folders.insert(folder.to_owned());
     }
     let above: BTreeSet<&Path> = folders.iter().filter_map(|folder| folder.parent()).collect();
     let is_one = folders.len() > 1 && above.len() == 1;
     above.first().filter(|_| is_one).map(|folder| folder.to_path_buf())
+}
+
+/// Whether a folder holds files whose names are those of no published archive.
+fn holds_loose_files(folder: &Path) -> bool {
+    let files: Vec<String> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| entry.path().is_file())
+        .map(|entry| name_of(&entry.path()))
+        .collect();
+    let is_known = |name: &String| {
+        Tag::of(unpacked(name)).is_some() || step::of_file(unpacked(name)).is_some()
+    };
+    !files.is_empty() && !files.iter().any(is_known)
 }
 
 #[derive(Default)]
@@ -168,6 +189,7 @@ impl Walk {
             }
             return Ok(());
         }
+        let above = self.common.clone().unwrap_or_else(|| root.clone());
         let mut folders: BTreeMap<PathBuf, BTreeSet<String>> = BTreeMap::new();
         let walk = walkdir::WalkDir::new(&root).max_depth(DEPTH_MAX).sort_by_file_name();
         let mut files = Vec::new();
@@ -189,7 +211,7 @@ impl Walk {
         }
         for file in files {
             let names = file.parent().and_then(|folder| folders.get(folder));
-            self.file(&file, &root, names.unwrap_or(&BTreeSet::new()), None);
+            self.file(&file, &above, names.unwrap_or(&BTreeSet::new()), None);
         }
         Ok(())
     }
@@ -206,6 +228,7 @@ impl Walk {
             folders: folders(root, path),
             siblings,
             named: named.is_some(),
+            in_order: named.is_some() || self.common.is_some(),
         };
         let head = read(path, Some(FileHead::BYTES as u64));
         self.intake.offer(&candidate, &head, || {

@@ -49,25 +49,39 @@ impl CpuSamples {
     /// # Errors
     /// If the kernel does not permit it (`kernel.perf_event_paranoid`).
     pub fn start(task: u32) -> io::Result<Self> {
-        let cpus = cpus(&fs_err::read_to_string(Path::new("/sys").join(ONLINE))?);
-        let on_cpu = |cpu: usize| {
-            let mut event = Builder::new(Software::CPU_CLOCK);
-            event.any_pid().one_cpu(cpu).include_kernel().exclude_idle(true);
-            event.sample_period(PERIOD);
-            event.sample(SampleFlag::IP).sample(SampleFlag::TID).sample(SampleFlag::CALLCHAIN);
-            let mut sampler = event.build()?.sampled(BUFFER)?;
-            sampler.enable()?;
-            Ok(sampler)
-        };
-        let mut samplers = cpus.into_iter().map(on_cpu).collect::<io::Result<Vec<Sampler>>>()?;
+        let mut samplers =
+            online()?.into_iter().map(on_cpu).collect::<io::Result<Vec<Sampler>>>()?;
         let work = move |stopped: &Stopped| watch(&mut samplers, task, stopped);
         Ok(Self { thread: Background::start("cpu-samples", work)? })
+    }
+
+    /// Whether this process may sample tasks.
+    ///
+    /// # Errors
+    /// As of [`CpuSamples::start`].
+    pub fn permitted() -> io::Result<()> {
+        online()?.into_iter().take(1).try_for_each(|cpu| on_cpu(cpu).map(drop))
     }
 
     /// Ends, and gives what was found.
     pub fn stop(mut self) -> Found {
         self.thread.end().unwrap_or_default()
     }
+}
+
+fn online() -> io::Result<Vec<usize>> {
+    Ok(cpus(&fs_err::read_to_string(Path::new("/sys").join(ONLINE))?).into_iter().collect())
+}
+
+/// A clock that runs.
+fn on_cpu(cpu: usize) -> io::Result<Sampler> {
+    let mut event = Builder::new(Software::CPU_CLOCK);
+    event.any_pid().one_cpu(cpu).include_kernel().exclude_idle(true);
+    event.sample_period(PERIOD);
+    event.sample(SampleFlag::IP).sample(SampleFlag::TID).sample(SampleFlag::CALLCHAIN);
+    let mut sampler = event.build()?.sampled(BUFFER)?;
+    sampler.enable()?;
+    Ok(sampler)
 }
 
 fn watch(samplers: &mut [Sampler], task: u32, stopped: &Stopped) -> Found {

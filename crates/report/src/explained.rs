@@ -102,12 +102,15 @@ fn word(difference: f64) -> &'static str {
 /// Title of the column that says how far samples can be trusted.
 const BY_CHANCE: &str = "± by chance";
 
+/// Title of the column of differences as parts of all that the base costs.
+const OF_BASE: &str = "of the base";
+
 /// Costs by area; the last row is the sum of all others.
 pub fn areas(explained: &Explained) -> Item {
     let sampled = explained.by == Quantity::CpuTime;
     let row = |name: &str, costs: [f64; 2], chance: Option<f64>| {
         let difference = costs[1] - costs[0];
-        let share = difference / explained.difference();
+        let share = difference / explained.costs[0];
         let share =
             if share.is_finite() { TableCell::Text(percent(share)) } else { TableCell::Missing };
         let cells = [costs[0], costs[1]].map(|count| TableCell::Text(whole(count)));
@@ -119,8 +122,8 @@ pub fn areas(explained: &Explained) -> Item {
     let mut rows = vec![row("all", explained.costs, None)];
     rows.extend(explained.areas.iter().map(|area| row(&area.name, area.costs, area.chance)));
     let last: &[&str] = match sampled {
-        true => &["difference", BY_CHANCE, "share"],
-        false => &["difference", "share"],
+        true => &["difference", BY_CHANCE, OF_BASE],
+        false => &["difference", OF_BASE],
     };
     Item::Table(Table { columns: columns(explained, "area", last), rows })
 }
@@ -263,7 +266,8 @@ fn signed(count: f64) -> String {
 }
 
 fn percent(share: f64) -> String {
-    format!("{:.0} %", 100.0 * share)
+    let text = format!("{:.1} %", 100.0 * share);
+    if share > 0.0 && text != "0.0 %" { format!("+{text}") } else { text }
 }
 
 #[cfg(test)]

@@ -115,6 +115,7 @@ impl Names {
             bases: labels(&comparison.bases),
             subjects: labels(&comparison.subjects),
             phases: comparison.phases.iter().map(phase).collect(),
+            conditions: comparison.conditions.iter().map(|said| self.text(said)).collect(),
             warnings: comparison.warnings.iter().map(|warning| self.text(warning)).collect(),
             ..comparison.clone()
         })

@@ -17,9 +17,14 @@ pub(crate) fn value(value: f64) -> String {
     }
 }
 
-/// A ratio with two decimals.
+/// A ratio with two decimals; large ones have fewer.
 pub(crate) fn ratio(ratio: f64) -> String {
-    if ratio.is_finite() { format!("{ratio:.2}") } else { "-".to_owned() }
+    match ratio {
+        _ if !ratio.is_finite() => "-".to_owned(),
+        _ if ratio >= 99.95 => format!("{ratio:.0}"),
+        _ if ratio >= 9.995 => format!("{ratio:.1}"),
+        _ => format!("{ratio:.2}"),
+    }
 }
 
 /// A share as percent with three decimals, as published tables have it: nothing for none, and

@@ -41,10 +41,30 @@ pub(crate) fn long_title(metric: &Metric) -> String {
     }
 }
 
-/// The legend of [`symbol`].
-pub(crate) const SIGNS: &str = "▼ worse, ▲ better by more than the margin; ▾ worse, ▴ better by an \
-    open size; ≈ small change, = equivalent (within the margin); △ more instructions per \
-    operation; ? inconclusive; ! not judged, because the host was disturbed.";
+/// The legend of [`symbol`], in its order.
+const SIGNS: [(Verdict, &str); 10] = [
+    (Verdict::Regression, "worse by more than the margin"),
+    (Verdict::Improvement, "better by more than the margin"),
+    (Verdict::Worse, "worse by an open size"),
+    (Verdict::Better, "better by an open size"),
+    (Verdict::SmallChange, "small change (within the margin)"),
+    (Verdict::Equivalent, "equivalent (within the margin)"),
+    (Verdict::CodeCost, "more instructions per operation"),
+    (Verdict::Inconclusive, "inconclusive"),
+    (Verdict::Invalid, "not judged, because the host was disturbed"),
+    (Verdict::Unreplicated, "one block"),
+];
+
+/// What the signs mean that a comparison shows; nothing where it shows none.
+pub(crate) fn signs(comparison: &Comparison) -> Option<String> {
+    let cells = || comparison.phases.iter().flat_map(|phase| &phase.cells);
+    let shows =
+        |verdict: Verdict| cells().any(|cell| cell.verdict == verdict && cell.ratio.is_some());
+    let shown = SIGNS.iter().filter(|(verdict, _)| shows(*verdict));
+    let said: Vec<String> =
+        shown.map(|(verdict, words)| format!("{} {words}", symbol(*verdict))).collect();
+    (!said.is_empty()).then(|| format!("Signs: {}.", said.join(", ")))
+}
 
 /// Colors of a terminal, as the parameter of its escape sequence.
 pub(crate) const RED: &str = "31";
@@ -177,11 +197,22 @@ pub(crate) fn unrepeated(comparison: &Comparison) -> Option<String> {
     .map(str::to_owned)
 }
 
-/// What the ratios may be taken for, a sentence each: their method and the signs, or that nothing
-/// is repeated.
+/// What the ratios may be taken for, a sentence each: what readers need before them, and how they
+/// were found.
 pub(crate) fn trust(comparison: &Comparison) -> Vec<String> {
-    let mut said: Vec<String> = comparison.builds.iter().cloned().collect();
+    [before_ratios(comparison), behind_ratios(comparison)].concat()
+}
+
+/// What was compared, what the signs mean, and what is not decided.
+pub(crate) fn before_ratios(comparison: &Comparison) -> Vec<String> {
+    let mut said = comparison.conditions.clone();
     said.extend(verdicts(comparison));
+    said
+}
+
+/// The method behind intervals and verdicts.
+pub(crate) fn behind_ratios(comparison: &Comparison) -> Vec<String> {
+    let mut said = method(comparison);
     said.extend(comparison.bank.as_ref().map(bank));
     said
 }
@@ -194,18 +225,12 @@ fn bank(source: &BankSource) -> String {
     format!("Tests use the noise of this host class from {runs}, {date}.")
 }
 
-/// How verdicts are decided and shown, where there are any.
+/// How verdicts are shown, where there are any.
 fn verdicts(comparison: &Comparison) -> Vec<String> {
-    let mut said = method(comparison);
-    if said.is_empty() {
+    if method(comparison).is_empty() {
         return unrepeated(comparison).into_iter().collect();
     }
-    let mut cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
-    let once = cells.any(|cell| cell.ratio.is_some() && cell.verdict == Verdict::Unreplicated);
-    said.push(match once {
-        true => format!("{}, ° one block.", SIGNS.trim_end_matches('.')),
-        false => SIGNS.to_owned(),
-    });
+    let mut said: Vec<String> = signs(comparison).into_iter().collect();
     let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
     let excludes = |cell: &Cell| cell.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0);
     if cells.into_iter().any(|c| c.verdict == Verdict::Inconclusive && excludes(c)) {
@@ -363,6 +388,14 @@ pub(crate) fn groups(comparison: &Comparison) -> Vec<(&str, Vec<&PhaseResult>)> 
     let mut groups = grouped(comparison.phases.iter().map(|phase| (phase.group.as_str(), phase)));
     groups.sort_by_key(|(name, _)| group_order(name));
     groups
+}
+
+/// The title of tests that belong to no group.
+pub(crate) const UNGROUPED: &str = "Tests";
+
+/// What a table calls a group.
+pub(crate) fn group(name: &str) -> &str {
+    if name.is_empty() { "tests" } else { name }
 }
 
 /// Place of a group in every table and page: the load first, then from reads to writes; others keep

@@ -212,7 +212,7 @@ fn warnings_are_counted_and_handed_to_the_caller() {
 fn programs_are_told_that_builds_differ() {
     let mut compared = comparison(&[("a", 1.0), ("b", 1.0)], 1, None);
     let sentence = "The builds differ in compiler: `a` GCC 4.8.5; `b` GCC 7.5.0.";
-    compared.builds = Some(sentence.to_owned());
+    compared.conditions = vec![sentence.to_owned()];
     let report = report(compared, &[]);
     let json: serde_json::Value = serde_json::from_str(&render(&report, "json").unwrap()).unwrap();
     let warnings = json["warnings"].as_array().unwrap();

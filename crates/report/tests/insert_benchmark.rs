@@ -115,7 +115,10 @@ fn what_several_blocks_repeat_has_intervals_and_verdicts_in_our_style() {
             "| b-2 | 399 | missed (2940) |",
         ]
     );
-    assert!(text.contains("▼ worse, ▲ better") && !text.contains("no ratio here is a verdict"));
+    assert!(
+        text.contains("Signs: ▼ worse by more than the margin, ▲ better")
+            && !text.contains("no ratio here is a verdict")
+    );
     let few = render_insert_benchmark(&report_of(&[1.0, 1.3]), "marked", "markdown").unwrap().text;
     assert!(few.contains("| b-2 | 0.60 ? |"), "{few}");
     let published = render_insert_benchmark(&report, "published", "markdown").unwrap().text;

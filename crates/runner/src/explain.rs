@@ -49,7 +49,15 @@ pub fn explain(
     // Before anything is installed.
     let means = match what.by {
         Quantity::Instructions => Emulator::find()?.about(),
-        Quantity::CpuTime => "the CPU clock, 4,000 times per second of CPU time".to_owned(),
+        Quantity::CpuTime => {
+            probe::CpuSamples::permitted().map_err(|error| {
+                Error::Preflight(format!(
+                    "CPU time cannot be sampled ({error}): run as root, or `sysctl \
+                 kernel.perf_event_paranoid=0`"
+                ))
+            })?;
+            "the CPU clock, 4,000 times per second of CPU time".to_owned()
+        }
     };
     let plan = narrowed(what)?;
     let mut run = execute::without_records(&plan, places, options, stop, observer)?;

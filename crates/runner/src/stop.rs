@@ -46,7 +46,7 @@ impl Stop {
     }
 
     /// Sleeps, unless interrupted.
-    pub(crate) fn sleep(&self, duration: Duration) -> Result<(), Error> {
+    pub fn sleep(&self, duration: Duration) -> Result<(), Error> {
         let end = Instant::now() + duration;
         loop {
             self.check()?;

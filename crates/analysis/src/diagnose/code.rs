@@ -1,6 +1,6 @@
 //! The server executes more or fewer instructions, or needs more or less CPU time.
 
-use super::{INSTRUCTIONS, Rule, TIME, finding};
+use super::{INSTRUCTIONS, Rule, SMALL, TIME, finding};
 use crate::evidence::{Evidence, Finding};
 use model::metric::{Kind, Part};
 
@@ -59,9 +59,16 @@ impl Rule for Code {
                 Kind::UserInstructions => ("executes", "instructions"),
                 _ => ("needs", "CPU time"),
             };
-            format!("{who} {does} {:.2}x the base's {what}.", first.ratio)
+            let part = match evidence.most(first) {
+                share if share < SMALL => ", which is a small part of the change",
+                _ => "",
+            };
+            format!("{who} {does} {:.2}x the base's {what}{part}.", first.ratio)
         })?;
-        Some(Finding { vague: counts.is_empty(), ..found })
+        let most = found.evidence.first().map(|first| evidence.most(first));
+        // At most so much: that it is most of the change does not follow.
+        let share = most.filter(|most| *most < SMALL);
+        Some(Finding { vague: counts.is_empty(), share, ..found })
     }
 
     fn ruled_out(&self, evidence: &Evidence<'_>) -> Option<String> {

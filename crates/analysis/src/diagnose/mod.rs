@@ -3,6 +3,7 @@
 mod background;
 mod client;
 mod code;
+mod embedding;
 mod stalls;
 mod storage;
 mod waits;
@@ -38,6 +39,9 @@ const TIME: f64 = 1.05;
 /// The same for everything that varies more.
 const OTHERS: f64 = 1.1;
 
+/// Share of a change below which a reason is a small part of it.
+pub(crate) const SMALL: f64 = 0.2;
+
 /// In the order in which a reader meets them: the surest first.
 pub const RULES: &[&dyn Rule] = &[
     &code::Code,
@@ -46,6 +50,7 @@ pub const RULES: &[&dyn Rule] = &[
     &storage::Storage,
     &background::Background,
     &client::Client,
+    &embedding::Embedding,
 ];
 
 /// A finding of a rule, if there is evidence; `sentence` gets the largest move.

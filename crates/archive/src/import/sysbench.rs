@@ -22,25 +22,54 @@ fn recognises(head: &FileHead<'_>) -> bool {
 
 fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
     let lines: Vec<Line<'_>> = file.lines().collect();
-    let start = lines.iter().rposition(|line| line.text == START);
-    let last = lines.last().map_or(0, |line| line.number);
-    let Some(start) = start else {
-        let reason = format!("`{START}` is missing: the test failed or was cut short");
-        return Err(Fault::new(last, reason));
-    };
-    let (before, report) = lines.split_at(start);
-    if !report.iter().any(|line| line.text.trim_start().starts_with(END)) {
-        return Err(Fault::new(last, format!("the report ends before `{END}`: it is cut short")));
+    let mut reports: Vec<(&[Line<'_>], &[Line<'_>])> = Vec::new();
+    let mut rest = lines.as_slice();
+    while let Some(start) = rest.iter().position(|line| line.text == START) {
+        let (before, report) = rest.split_at(start);
+        let end = report.iter().position(|line| line.text.trim_start().starts_with(END));
+        // Its last lines are those behind the line of `END`, up to the next report's first.
+        let Some(end) = end else {
+            let last = report.last().map_or(0, |line| line.number);
+            let reason = format!("the report ends before `{END}`: it is cut short");
+            return Err(Fault::new(last, reason));
+        };
+        let (report, behind) = report.split_at(end + 1);
+        let first = before.iter().position(|line| !line.text.trim().is_empty()).unwrap_or(0);
+        reports.push((&before[first..], report));
+        rest = behind;
     }
-    let mut cell = file.loose_cell(script(before).unwrap_or("sysbench"));
-    before_the_report(before, &mut cell, found);
-    let mut reader = Report { cell: &cell, found, events: None, queries: false };
-    for line in report {
+    if reports.is_empty() {
+        let reason = format!("`{START}` is missing: the test failed or was cut short");
+        return Err(Fault::new(lines.last().map_or(0, |line| line.number), reason));
+    }
+    let several = reports.len() > 1;
+    let mut known: Vec<Cell> = Vec::new();
+    for (before, report) in reports {
+        let mut cell = file.loose_cell(script(before).unwrap_or("sysbench"));
+        before_the_report(before, &mut cell, found);
+        // Reports of the same test behind each other repeat it.
+        let same = known.iter().filter(|other| is_same_test(other, &cell)).count();
+        known.push(cell.clone());
+        if several {
+            cell.repetition.push(u32::try_from(same).unwrap_or(u32::MAX));
+        }
+        self::report(report, &cell, found)?;
+    }
+    Ok(())
+}
+
+fn is_same_test(one: &Cell, other: &Cell) -> bool {
+    (&one.subject, &one.phase, one.clients) == (&other.subject, &other.phase, other.clients)
+}
+
+fn report(lines: &[Line<'_>], cell: &Cell, found: &mut Found) -> Result<(), Fault> {
+    let mut reader = Report { cell, found, events: None, queries: false };
+    for line in lines {
         reader.line(line)?;
     }
     if reader.events.is_none() || !reader.queries {
         let reason = "the report lacks `transactions:` or `queries:`";
-        return Err(Fault::new(lines[start].number, reason));
+        return Err(Fault::new(lines.first().map_or(0, |line| line.number), reason));
     }
     Ok(())
 }
@@ -118,6 +147,8 @@ impl Report<'_> {
             _ => {
                 if let Some(percentile) = title.strip_suffix("th percentile") {
                     match percentiles(percentile) {
+                        // Without a histogram, `--percentile=0` or `--histogram=off`.
+                        _ if number::parse(rest) == Some(0.0) => {}
                         Some(metric) => self.milliseconds(metric, rest, at),
                         None => self.found.warn(
                             at,

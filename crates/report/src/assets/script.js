@@ -47,6 +47,11 @@ const save = (blob, name) => {
     return value.toExponential(0);
   };
 
+  const ratioShown = (ratio) => {
+    if (ratio >= 99.95) return fixed(ratio, 0);
+    return fixed(ratio, ratio >= 9.995 ? 1 : 2);
+  };
+
   const gain = (ratio, better) => (better === "lower" ? 1 / ratio : ratio);
 
   const heat = (ratio, better) => {
@@ -74,7 +79,7 @@ const save = (blob, name) => {
   // The words of the page's own cells.
   const end = (ratio) => {
     if (ratio < 0.01) return "below 0.01";
-    return ratio > 100 ? "above 100" : fixed(ratio, 2);
+    return ratio > 100 ? "above 100" : ratioShown(ratio);
   };
   const interval = (low, high) => `95 % interval ${end(low)} to ${end(high)}`;
 
@@ -120,7 +125,7 @@ const save = (blob, name) => {
     let text = "–";
     if (kind === "failed" || kind === "missed") text = kind;
     else if (absolute || kind === "base") text = shown(cell[VALUE]);
-    else if (kind === "ratio") text = fixed(cell[RATIO], 2);
+    else if (kind === "ratio") text = ratioShown(cell[RATIO]);
     else if (kind === "invalid") text = "no ratio";
     td.textContent = text;
     const known = cell[LOW] !== null && cell[HIGH] !== null;
@@ -136,7 +141,7 @@ const save = (blob, name) => {
     }
     const parts = [];
     if (cell[VALUE] !== null) parts.push(shown(cell[VALUE]) + " " + metric.unit);
-    if (cell[RATIO] !== null && absolute) parts.push(fixed(cell[RATIO], 2) + "x the base");
+    if (cell[RATIO] !== null && absolute) parts.push(ratioShown(cell[RATIO]) + "x the base");
     const judged = [];
     if (known) judged.push(interval(cell[LOW], cell[HIGH]));
     if (STANDINGS[verdict]) judged.push(verdict.replace("_", " "));

@@ -31,8 +31,17 @@ fn usual(comparison: &Comparison) -> Vec<&'static Metric> {
     ];
     let known =
         |name: &&str| *name == OVERVIEW || comparison.phases.iter().any(|phase| has(phase, name));
-    names.into_iter().filter(known).filter_map(analysis::metric).collect()
+    let mut names: Vec<&str> = names.into_iter().filter(known).collect();
+    if !names.iter().any(|name| name.starts_with(LATENCY)) {
+        // Archives have the percentiles that their tool prints.
+        let others = analysis::METRICS.iter().map(|metric| metric.name);
+        let found = others.filter(|name| name.starts_with(LATENCY)).filter(known).take(2);
+        names.splice(1..1, found.collect::<Vec<_>>());
+    }
+    names.into_iter().filter_map(analysis::metric).collect()
 }
+
+const LATENCY: &str = "latency_us_";
 
 /// What is shown beside the usual metrics: in words, the metric that decides for which phases, and
 /// all of them.
@@ -96,6 +105,8 @@ impl Page for ComparisonPage {
             let names: Vec<String> = labels.into_iter().map(|label| label.short).collect();
             overview(comparison, &names, report, &mut document);
             self::details(comparison, &names, &report.metrics, &mut document);
+            let method = words::behind_ratios(comparison).into_iter().map(Item::Paragraph);
+            document.items.extend(method);
             let warnings = comparison.warnings.iter().cloned().map(Item::Warning);
             document.items.extend(warnings);
         }
@@ -120,7 +131,7 @@ fn head(
     document.paragraph(origin(comparison, details));
     servers(comparison, details, short).into_iter().for_each(|said| document.paragraph(said));
     status::line(comparison).into_iter().for_each(|line| document.paragraph(line));
-    words::trust(comparison).into_iter().for_each(|said| document.paragraph(said));
+    words::before_ratios(comparison).into_iter().for_each(|said| document.paragraph(said));
     let warnings = comparison.warnings.len();
     if warnings > 0 {
         document
@@ -178,6 +189,9 @@ fn by_function(
         .then(|| format!(" By function: `dbdyno explain {run} --phase {phase}{how}`."))
 }
 
+/// Imported paths that are named.
+const PATHS: usize = 2;
+
 /// Run, date and host, as far as they are known.
 fn origin(comparison: &Comparison, details: &Details) -> String {
     // Before the first complete block no measurement names the run.
@@ -199,15 +213,22 @@ fn origin(comparison: &Comparison, details: &Details) -> String {
         parts.push(format!("host {}: {cpus}{model}, kernel {}", host.host, host.kernel));
     }
     if let Some(imported) = &details.imported {
-        parts.extend(imported.header.paths.iter().take(1).map(|path| format!("from {path}")));
+        let paths = imported.header.paths.iter().take(PATHS);
+        let paths: Vec<String> = paths.map(|path| format!("`{path}`")).collect();
+        let more = imported.header.paths.len().saturating_sub(PATHS);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        parts.extend((!paths.is_empty()).then(|| format!("from {}{more}", paths.join(", "))));
     }
     format!("{}.", parts.join(", "))
 }
 
-/// Version and binary of each variant whose name does not hold its version.
+/// Version and binary of each variant, if the names of some do not hold their versions.
 fn servers(comparison: &Comparison, details: &Details, names: &Names) -> Option<String> {
     let mut said: Vec<String> = Vec::new();
     let mut headers: Vec<_> = details.trials.iter().map(|trial| &trial.header).collect();
+    if headers.iter().all(|header| header.subject.contains(&header.server_version)) {
+        return None;
+    }
     // Blocks start them in orders of their own.
     headers.sort_by_key(|header| {
         let name = names.short(&header.subject);
@@ -215,7 +236,7 @@ fn servers(comparison: &Comparison, details: &Details, names: &Names) -> Option<
     });
     for header in headers {
         let version = &header.server_version;
-        if version.is_empty() || header.subject.contains(version) {
+        if version.is_empty() {
             continue;
         }
         let binary = match header.short_sha256() {
@@ -257,7 +278,7 @@ fn overview(comparison: &Comparison, names: &[String], report: &Report, document
     let lines = comparison.phases.len() * stacked(comparison, names, report.screen.columns);
     let is_short = report.metrics.is_empty() && lines > THROUGHPUT_LINES;
     for (group, phases) in groups(comparison) {
-        table.rows.push(Row::Section(group.to_owned()));
+        table.rows.push(Row::Section(words::group(group).to_owned()));
         let several = phases.len() > 1 && comparison.subjects.len() > comparison.bases.len();
         if several {
             let means = comparison.subjects.iter().map(|subject| mean(&phases, subject));
@@ -358,7 +379,10 @@ fn details(
     }
     let metrics = if asked.is_empty() { usual(comparison) } else { asked.to_vec() };
     for (group, phases) in groups(comparison) {
-        let heading = if group.is_empty() { "Phases".to_owned() } else { format!("Group {group}") };
+        let heading = match group {
+            "" => words::UNGROUPED.to_owned(),
+            group => format!("Group {group}"),
+        };
         document.heading(2, heading);
         document.items.push(Item::Table(costs(&phases, comparison, names, &metrics)));
         if asked.is_empty() {

@@ -103,7 +103,7 @@ impl Observed {
                 Ok(Attributed { spent, samples: 0, functions, areas })
             }
             Self::Sampled(task) => {
-                let samples = CpuSamples::start(task.tid).map_err(not_permitted)?;
+                let samples = CpuSamples::start(task.tid).map_err(not_sampled)?;
                 let spent = self.spent(work)?;
                 let found = samples.stop();
                 let mut names = Names::of(spent.process)?;
@@ -125,11 +125,8 @@ fn serving(instance: &Instance) -> Result<TaskCpu, Error> {
     own.ok_or_else(|| Error::Driver(instance.foreground.how.clone()))
 }
 
-fn not_permitted(error: std::io::Error) -> Error {
-    Error::Driver(format!(
-        "its CPU time cannot be sampled ({error}): run as root, or `sysctl \
-         kernel.perf_event_paranoid=0`"
-    ))
+fn not_sampled(error: std::io::Error) -> Error {
+    Error::Driver(format!("its CPU time cannot be sampled: {error}"))
 }
 
 /// The functions of a sample, callers first.

@@ -77,6 +77,10 @@ impl Intruder for Emulation {
         Activity::Emulation
     }
 
+    fn doing(&self) -> &'static str {
+        "counting instructions under emulation"
+    }
+
     fn wanted(&self, run: &Run<'_>) -> bool {
         run.counts == Counts::Emulated
     }

@@ -29,6 +29,9 @@ pub(crate) trait Intruder: Sync {
         self.activity().name()
     }
 
+    /// What it does, for who watches: `counting the instructions`.
+    fn doing(&self) -> &'static str;
+
     /// Whether a run uses it on this host.
     fn wanted(&self, run: &Run<'_>) -> bool;
 

@@ -15,6 +15,7 @@ use crate::{
 };
 use model::{
     drive::{Assignment, StretchEnd},
+    number::ordinal,
     plan::Phase,
     schedule::Intrusive,
 };
@@ -52,6 +53,8 @@ fn of_instrument<'a>(
     used: &dyn Intruder,
 ) -> Result<Vec<Observed<'a>>, Error> {
     let Some(first) = observed.first_mut() else { return Ok(observed) };
+    let (block, phase) = (first.trial.header.block, &run.plan.phases[first.stretch.phase].name);
+    run.step(&format!("block {}: {} of {phase}", ordinal(block), used.doing()));
     let operations = operations(run, first, used)?;
     if operations == 0 {
         return Ok(observed);

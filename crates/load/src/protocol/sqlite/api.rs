@@ -12,10 +12,10 @@ use std::{
 
 /// Declares the table, its bundled filling and its filling by name from one list.
 macro_rules! functions {
-    ($($name:ident, $symbol:ident: fn($($argument:ty),*) $(-> $result:ty)?;)*) => {
+    ($($name:ident, $symbol:ident: fn $arguments:tt $(-> $result:ty)?;)*) => {
         /// One field per function; the names are SQLite's without `sqlite3_`.
         pub(super) struct Api {
-            $(pub(super) $name: unsafe extern "C" fn($($argument),*) $(-> $result)?,)*
+            $(pub(super) $name: unsafe extern "C" fn $arguments $(-> $result)?,)*
             /// Keeps the functions in memory; absent for the bundled engine.
             _library: Option<Library>,
         }
@@ -59,6 +59,7 @@ functions! {
     column_name, sqlite3_column_name: fn(*mut ffi::sqlite3_stmt, c_int) -> *const c_char;
     column_text, sqlite3_column_text: fn(*mut ffi::sqlite3_stmt, c_int) -> *const c_uchar;
     column_type, sqlite3_column_type: fn(*mut ffi::sqlite3_stmt, c_int) -> c_int;
+    db_config, sqlite3_db_config: fn(*mut ffi::sqlite3, c_int, ...) -> c_int;
     errmsg, sqlite3_errmsg: fn(*mut ffi::sqlite3) -> *const c_char;
     extended_errcode, sqlite3_extended_errcode: fn(*mut ffi::sqlite3) -> c_int;
     finalize, sqlite3_finalize: fn(*mut ffi::sqlite3_stmt) -> c_int;

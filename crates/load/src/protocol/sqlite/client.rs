@@ -291,6 +291,31 @@ mod tests {
     }
 
     #[test]
+    fn a_prepared_statement_is_not_prepared_again_for_another_value() {
+        let folder = tempfile::tempdir().unwrap();
+        let target = target(folder.path(), None);
+        let mut client = connect(&target, &[]);
+        for sql in [
+            "CREATE TABLE skewed (k INTEGER)",
+            "CREATE INDEX by_k ON skewed (k)",
+            "WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n WHERE i < 1000) \
+             INSERT INTO skewed SELECT max(i, 900) FROM n",
+            "ANALYZE",
+        ] {
+            client.database.execute(sql).unwrap();
+        }
+        let count = ["SELECT count(*) FROM skewed WHERE k = ", ""];
+        let mut client = connect(&target, &[sql(Mode::Prepared, &count, &[Parameter::Integer])]);
+        for value in [900, 901, 900, 902] {
+            client.begin(0);
+            give(&mut client, &[value], None);
+            client.execute().unwrap();
+        }
+        let Encoded::Prepared(statement) = &client.statements[0] else { panic!("prepared") };
+        assert_eq!(statement.prepared_again(), 0);
+    }
+
+    #[test]
     fn a_file_that_is_no_library_is_refused_by_name() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("library.so");

@@ -87,10 +87,36 @@ impl Database {
         unsafe {
             (database.connection.api.busy_timeout)(database.connection.handle, BUSY_TIMEOUT_MS)
         };
+        database.plan_once()?;
         for sql in &target.initial_sql {
             database.execute(sql)?;
         }
         Ok(database)
+    }
+
+    /// Makes plans independent of the arguments that are bound. A library with `ENABLE_STAT4`
+    /// otherwise prepares a statement anew at each execution that binds a value which the plan may
+    /// depend on, and the cost of a prepared statement is then that of preparing it:
+    /// <https://sqlite.org/queryplanner-ng.html#qpstab>.
+    fn plan_once(&self) -> Result<(), Failure> {
+        let (on, mut is_on): (c_int, c_int) = (1, 0);
+        let api = &self.connection.api;
+        // SAFETY: the handle is open; this option takes an `int` and a place for an `int`.
+        unsafe {
+            (api.db_config)(
+                self.connection.handle,
+                ffi::SQLITE_DBCONFIG_ENABLE_QPSG,
+                on,
+                &raw mut is_on,
+            )
+        };
+        match is_on {
+            0 => Err(Failure::own(
+                "this SQLite library cannot keep the plans of prepared \
+                                   statements (SQLITE_DBCONFIG_ENABLE_QPSG)",
+            )),
+            _ => Ok(()),
+        }
     }
 
     /// Version of the library.
@@ -295,6 +321,13 @@ impl Statement {
         })?;
         self.buffers.push(buffer);
         Ok(self.buffers.len() - 1)
+    }
+
+    /// How often the bundled library prepared it again by itself.
+    #[cfg(test)]
+    fn prepared_again(&self) -> c_int {
+        // SAFETY: the statement is prepared.
+        unsafe { ffi::sqlite3_stmt_status(self.handle, ffi::SQLITE_STMTSTATUS_REPREPARE, 0) }
     }
 
     /// A buffer made by [`Statement::bind_buffer`]; the text put there must be UTF-8.

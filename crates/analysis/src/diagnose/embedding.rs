@@ -1,0 +1,52 @@
+//! One of both works inside the client's process, and the other is a server.
+
+use super::Rule;
+use crate::evidence::{Evidence, Finding, strength};
+
+pub(super) struct Embedding;
+
+/// What the way to a server and back costs an operation, beside the server's own work.
+const WAY: [&str; 2] = ["client_cpu_us_per_op", "context_switches_per_op"];
+
+const SERVER_CPU: &str = "server_cpu_us_per_op";
+
+impl Rule for Embedding {
+    fn name(&self) -> &'static str {
+        "embedding"
+    }
+
+    fn finding(&self, evidence: &Evidence<'_>) -> Option<Finding> {
+        let (base, subject) = evidence.embedded();
+        let change = evidence.time_change()?;
+        // What has no server is faster by the way to it, not slower.
+        if base == subject || base != (change > 0.0) {
+            return None;
+        }
+        let costs: Vec<_> = WAY.iter().filter_map(|metric| evidence.pair(metric)).collect();
+        let cpu = evidence.pair(SERVER_CPU).map_or(0.0, |cost| cost.value - cost.base);
+        let (way, change) = ((change - cpu).abs(), change.abs());
+        let listed: Vec<String> = costs
+            .iter()
+            .map(|cost| {
+                let what = cost.metric.title.replace("cpu", "CPU");
+                format!("{what} {:.2} and {:.2}", cost.base, cost.value)
+            })
+            .collect();
+        let who = if base { "The base" } else { "The variant" };
+        let listed = match listed.is_empty() {
+            true => String::new(),
+            false => format!(" (per operation, base and variant: {})", listed.join(", ")),
+        };
+        Some(Finding {
+            rule: self.name(),
+            sentence: format!(
+                "{who} is embedded in the client: of {change:.1} us between them, {way:.1} us are \
+                 not work of the engine, but the way to a server and back{listed}."
+            ),
+            strength: costs.first().map_or(0.0, strength),
+            share: Some(way / change),
+            vague: false,
+            evidence: costs,
+        })
+    }
+}

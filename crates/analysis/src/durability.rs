@@ -1,0 +1,66 @@
+//! Whether a commit waits until it is on the disk.
+
+use model::record::TrialHeader;
+use std::collections::BTreeMap;
+
+/// Settings with values at which a commit returns before it is on the disk, as the servers report
+/// them. From the manuals: InnoDB and MyRocks write at each commit (2) or not even that (0);
+/// Postgres' `fsync` never syncs; SQLite's `synchronous` 0 never does, and 1 does not with the
+/// write-ahead log, which another setting tells.
+const UNSYNCED: [(&str, &[&str]); 5] = [
+    ("fsync", &["off"]),
+    ("innodb_flush_log_at_trx_commit", &["0", "2"]),
+    ("rocksdb_flush_log_at_trx_commit", &["0", "2"]),
+    ("synchronous", &["0"]),
+    ("synchronous_commit", &["off"]),
+];
+
+/// A sentence where commits of any subject do not wait for the disk: which, by which setting.
+pub fn unsynced_commits<'a>(headers: impl IntoIterator<Item = &'a TrialHeader>) -> Option<String> {
+    let mut found: BTreeMap<String, Vec<&str>> = BTreeMap::new();
+    for header in headers {
+        let is_set = |(name, values): &&(&str, &[&str])| {
+            header.settings.get(*name).is_some_and(|value| values.contains(&value.as_str()))
+        };
+        if let Some((name, _)) = UNSYNCED.iter().find(is_set) {
+            let subjects = found.entry(format!("{name}={}", header.settings[*name])).or_default();
+            if !subjects.contains(&header.subject.as_str()) {
+                subjects.push(&header.subject);
+            }
+        }
+    }
+    let one = |(setting, subjects): (String, Vec<&str>)| {
+        let subjects: Vec<String> = subjects.iter().map(|label| format!("`{label}`")).collect();
+        format!("{} ({setting})", subjects.join(", "))
+    };
+    let listed: Vec<String> = found.into_iter().map(one).collect();
+    (!listed.is_empty()).then(|| {
+        format!(
+            "Commits do not wait for the disk on {}: what writes cost with a sync for each is \
+             another question (config `durable`).",
+            listed.join(", ")
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::tests::header;
+
+    #[test]
+    fn commits_that_do_not_wait_are_told_with_their_setting() {
+        let flush = "innodb_flush_log_at_trx_commit";
+        let headers = [
+            header("a", &[("synchronous", "0")]),
+            header("b", &[(flush, "2")]),
+            header("c", &[(flush, "1"), ("synchronous", "2"), ("fsync", "on")]),
+            header("a", &[("synchronous", "0")]),
+        ];
+        let expected = "Commits do not wait for the disk on `b` \
+                        (innodb_flush_log_at_trx_commit=2), `a` (synchronous=0): what writes cost \
+                        with a sync for each is another question (config `durable`).";
+        assert_eq!(unsynced_commits(&headers).as_deref(), Some(expected));
+        assert_eq!(unsynced_commits(&headers[2..3]), None);
+    }
+}

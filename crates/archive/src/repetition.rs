@@ -1,0 +1,114 @@
+//! Repetitions of a test: files or folders of the user's own that differ in a number at the end of
+//! their names, such as `before-1.txt` and `before-2.txt`, or `read.run1.txt` and `read.run2.txt`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Words that say that a number behind them counts repetitions.
+const WORDS: [&str; 8] = ["repetition", "iteration", "repeat", "iter", "run", "rep", "try", "r"];
+
+/// What stands between a name and its number.
+const BETWEEN: [char; 4] = ['.', '-', '_', ' '];
+
+/// A name without the number of a repetition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Numbered<'a> {
+    name: &'a str,
+    number: u32,
+    /// Whether a word says what the number is.
+    is_said: bool,
+}
+
+/// What a name of a folder, or of a file without its ending, tells of a repetition. A number behind
+/// another one and a point is that of a version: `mysql-8.0.44`.
+fn numbered(name: &str) -> Option<Numbered<'_>> {
+    let before = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let number = name.get(before.len()..)?.parse().ok()?;
+    let said = WORDS.iter().find_map(|word| {
+        let before = before.trim_end_matches(BETWEEN).strip_suffix(word)?;
+        before.strip_suffix(BETWEEN)
+    });
+    if let Some(name) = said {
+        return (!name.is_empty()).then_some(Numbered { name, number, is_said: true });
+    }
+    let name = before.strip_suffix(BETWEEN)?;
+    let is_version = before.ends_with('.') && name.ends_with(|c: char| c.is_ascii_digit());
+    (!name.is_empty() && !is_version).then_some(Numbered { name, number, is_said: false })
+}
+
+/// The number of a folder that holds one repetition of everything below it: `run2`, `rep-3`.
+pub(crate) fn of_folder(name: &str) -> Option<u32> {
+    let before = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    let word = before.trim_end_matches(BETWEEN);
+    // A folder `r1` may be anything.
+    let is_word = word.len() > 1 && WORDS.contains(&word);
+    is_word.then(|| name.get(before.len()..)?.parse().ok()).flatten()
+}
+
+/// Names without their numbers, and these, by the names with them.
+pub(crate) type Repeated = BTreeMap<String, (String, u32)>;
+
+/// The names that are repetitions. Without a word that says so, numbers have to go from 0 or 1 to 2
+/// or more without a gap.
+pub(crate) fn repeated(names: &BTreeSet<&str>) -> Repeated {
+    type Family<'a> = BTreeMap<u32, &'a str>;
+    let mut families: BTreeMap<(&str, bool), Family<'_>> = BTreeMap::new();
+    for name in names {
+        if let Some(found) = numbered(name) {
+            families.entry((found.name, found.is_said)).or_default().insert(found.number, name);
+        }
+    }
+    let counts = |numbers: &Family<'_>| {
+        let ends = numbers.keys().next().zip(numbers.keys().next_back());
+        ends.is_some_and(|(first, last)| {
+            let between = u64::from(*last) - u64::from(*first);
+            *first <= 1 && numbers.len() > 1 && numbers.len() as u64 == between + 1
+        })
+    };
+    families.retain(|(_, is_said), numbers| *is_said || counts(numbers));
+    let one =
+        |name: &str, (number, with): (u32, &str)| (with.to_owned(), (name.to_owned(), number));
+    let all = families.into_iter().flat_map(|((name, _), numbers)| {
+        numbers.into_iter().map(move |numbered| one(name, numbered))
+    });
+    all.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn taken(names: &[&str]) -> Vec<(String, u32)> {
+        repeated(&names.iter().copied().collect()).into_values().collect()
+    }
+
+    #[test]
+    fn numbers_at_the_end_count_repetitions() {
+        let check = |names: &[&str], expected: &[(&str, u32)]| {
+            let expected: Vec<(String, u32)> =
+                expected.iter().map(|(name, number)| ((*name).to_owned(), *number)).collect();
+            assert_eq!(taken(names), expected, "{names:?}");
+        };
+        check(&["old-1", "old-2", "new-1", "new"], &[("old", 1), ("old", 2)]);
+        check(&["read_0", "read_1", "read_2"], &[("read", 0), ("read", 1), ("read", 2)]);
+        check(&["pg17.1", "pg17.2", "my.1", "my.2"], &[("my", 1), ("my", 2)]);
+        // A word needs no neighbors.
+        check(&["a.run7", "b-rep-3", "c r2"], &[("a", 7), ("b", 3), ("c", 2)]);
+        // Clients, versions, and names that are only a number.
+        check(&["c-1", "c-2", "c-4", "my-8.0.1", "my-8.0.2", "1", "2", "run1", "-1", "-2"], &[]);
+        check(
+            &["pg-17", "pg-18", "dbr1", "dbr2", "x-99999999999", "x-1", "y-0", "y-4294967295"],
+            &[],
+        );
+    }
+
+    #[test]
+    fn folders_of_repetitions_have_a_word() {
+        let check = |name, number| assert_eq!(of_folder(name), number, "{name}");
+        check("run1", Some(1));
+        check("rep-12", Some(12));
+        check("iteration_3", Some(3));
+        for none in ["r1", "1", "run", "prun1", "pg17", "run99999999999"] {
+            check(none, None);
+        }
+    }
+}

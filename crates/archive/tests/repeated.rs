@@ -1,0 +1,106 @@
+//! Repetitions of a test in files and folders of the user's own, and which variant is the base.
+
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
+
+use archive::{Imported, Options, import};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
+
+/// A report of sysbench with these threads and rate.
+fn report(threads: u32, rate: f64) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/sysbench-1.0.txt");
+    let text = std::fs::read_to_string(path).unwrap();
+    let known = ["Number of threads: 8", "(8121.98 per sec.)"];
+    assert!(known.iter().all(|words| text.contains(words)));
+    text.replace(known[0], &format!("Number of threads: {threads}"))
+        .replace(known[1], &format!("({rate:.2} per sec.)"))
+}
+
+/// Imports `paths` below a folder with these files; every file has another rate.
+fn imported(files: &[&str], paths: &[&str]) -> Imported {
+    let folder = tempfile::tempdir().unwrap();
+    for (index, file) in files.iter().enumerate() {
+        let path = folder.path().join("mine").join(file);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, report(4, 1000.0 + index as f64)).unwrap();
+    }
+    let path = |path: &&str| folder.path().join("mine").join(path.trim_start_matches('.'));
+    let paths: Vec<PathBuf> = paths.iter().map(path).collect();
+    import(&paths, &Options::default()).unwrap()
+}
+
+/// The rows of the only archive, `VARIANT PHASE BLOCKS`, its variants in their order.
+fn rows(imported: &Imported) -> (Vec<String>, Vec<String>) {
+    let [archive] = imported.archives.as_slice() else { panic!("{:?}", imported.archives) };
+    let of = archive.values.iter().map(|value| &value.measurement);
+    let keys: BTreeSet<(&str, &str)> =
+        of.clone().map(|one| (one.subject.as_str(), one.phase.as_str())).collect();
+    let blocks = |subject: &str, phase: &str| {
+        let own = of.clone().filter(|one| (&*one.subject, &*one.phase) == (subject, phase));
+        own.map(|one| one.block).collect::<BTreeSet<u32>>()
+    };
+    let row = |(subject, phase): (&str, &str)| {
+        let blocks: Vec<String> = blocks(subject, phase).iter().map(u32::to_string).collect();
+        format!("{subject} {phase} {}", blocks.join(","))
+    };
+    (archive.subjects.clone(), keys.into_iter().map(row).collect())
+}
+
+fn check(files: &[&str], paths: &[&str], subjects: &[&str], expected: &[&str]) {
+    let found = rows(&imported(files, paths));
+    let expected = expected.iter().map(|row| (*row).to_owned()).collect::<Vec<_>>();
+    assert_eq!(
+        found,
+        (subjects.iter().map(|one| (*one).to_owned()).collect(), expected),
+        "{files:?}"
+    );
+}
+
+#[test]
+fn numbered_files_and_folders_repeat_a_test() {
+    let both = ["before", "after"];
+    let in_files = ["after.1.txt", "after.2.txt", "before.1.txt", "before.2.txt", "before.3.txt"];
+    check(&in_files, &["."], &both, &["after sysbench 0,1", "before sysbench 0,1,2"]);
+    let in_folders = ["a/read-1.txt", "a/read-2.txt", "b/read-1.txt", "b/write.txt"];
+    check(&in_folders, &["."], &["a", "b"], &["a read 0,1", "b read 0", "b write 0"]);
+    let in_runs = ["run1/old/r.txt", "run1/new/r.txt", "run2/old/r.txt", "run2/new/r.txt"];
+    check(&in_runs, &["."], &["old", "new"], &["new r 0,1", "old r 0,1"]);
+    let of_folders = ["old-1/r.txt", "old-2/r.txt", "new-1/r.txt", "new-2/r.txt"];
+    check(&of_folders, &["."], &["old", "new"], &["new r 0,1", "old r 0,1"]);
+    // Nothing else is there to compare.
+    check(&["t-1.txt", "t-2.txt"], &["."], &["t-1", "t-2"], &["t-1 sysbench 0", "t-2 sysbench 0"]);
+    let versions = ["my-8.0.1.txt", "my-8.0.2.txt", "pg-1.txt"];
+    let rows = ["my-8.0.1 sysbench 0", "my-8.0.2 sysbench 0", "pg-1 sysbench 0"];
+    check(&versions, &["."], &["my-8.0.1", "my-8.0.2", "pg-1"], &rows);
+}
+
+#[test]
+fn neighboring_folders_are_variants_in_the_order_given() {
+    let files = ["x/read.txt", "y/read.txt"];
+    let rows = ["x read 0", "y read 0"];
+    check(&files, &["y", "x"], &["y", "x"], &rows);
+    check(&files, &["."], &["x", "y"], &rows);
+    check(&files, &["y/read.txt", "x/read.txt"], &["y", "x"], &rows);
+}
+
+#[test]
+fn reports_behind_each_other_repeat_a_test_or_have_other_threads() {
+    let folder = tempfile::tempdir().unwrap();
+    let text: String = [(1, 10.0), (8, 80.0), (1, 11.0), (8, 81.0)]
+        .map(|(threads, rate)| report(threads, rate))
+        .concat();
+    std::fs::write(folder.path().join("all.log"), text).unwrap();
+    let imported = import(&[folder.path().to_owned()], &Options::default()).unwrap();
+    let values = imported.archives.iter().flat_map(|archive| &archive.values);
+    let rates = values.filter(|value| value.measurement.metric == "ops_per_second");
+    let rates: Vec<(String, u32, f64)> = rates
+        .map(|value| &value.measurement)
+        .map(|one| (one.phase.to_string(), one.block, one.value))
+        .collect();
+    let row = |phase: &str, block, rate| (phase.to_owned(), block, rate);
+    let [one, eight] = ["sysbench.clients1", "sysbench.clients8"];
+    let expected = [row(one, 0, 10.0), row(one, 1, 11.0), row(eight, 0, 80.0), row(eight, 1, 81.0)];
+    assert_eq!(rates, expected);
+}
