@@ -57,7 +57,7 @@ fn what_is_there_is_imported_beside_a_path_that_is_not() {
     assert_eq!(output.status.code(), Some(2), "{said}");
     assert!(said.contains("`nosuch`: there is no such file or folder"), "{said}");
     let table = lab.succeed(&["compare"]);
-    assert!(table.contains("from mine"), "{table}");
+    assert!(table.contains("from `mine`"), "{table}");
 }
 
 #[test]
@@ -99,4 +99,35 @@ fn a_metric_that_nothing_was_measured_of_is_named() {
     assert!(!text(&output.stdout).contains(title), "only that metric is asked for");
     assert!(lab.succeed(&["compare", "--metric", "ops_per_second"]).contains(title));
     assert!(lab.succeed(&["compare"]).contains(title));
+}
+
+/// A report of sysbench with this rate.
+fn sysbench(rate: f64) -> String {
+    let text = include_str!("../../crates/archive/tests/data/sysbench-1.0.txt");
+    assert!(text.contains("8121.98 per sec"));
+    text.replace("8121.98 per sec", &format!("{rate:.2} per sec"))
+}
+
+#[test]
+fn repeated_runs_of_sysbench_are_judged_and_one_alone_is_told_the_remedy() {
+    let lab = Lab::new();
+    for (variant, rate) in [("after", 900.0), ("before", 1000.0)] {
+        std::fs::create_dir_all(lab.path(variant)).unwrap();
+        for (number, noise) in (1..).zip([-2.0, 1.0, 3.0, 0.0, -1.0]) {
+            lab.write(&format!("{variant}/read-{number}.txt"), &sysbench(rate + noise));
+        }
+    }
+    let said = lab.succeed(&["import", "before", "after"]);
+    assert!(said.contains("of 2 variants, up to 5 repetitions"), "{said}");
+    let table = lab.succeed(&["compare", "latest"]);
+    assert!(
+        table.contains("`after` compared with `before`: 0.90x throughput (p < 0.001)"),
+        "{table}"
+    );
+    assert!(table.contains("hold if the runs of the variants alternated"), "{table}");
+    lab.succeed(&["import", "after/read-1.txt"]);
+    let said = lab.succeed(&["compare", "latest"]);
+    assert!(said.contains("import the files of both together"), "{said}");
+    let said = refused(&lab, &["report", "--format", "json"]);
+    assert!(said.contains("`dbdyno compare`") && said.contains("have it"), "{said}");
 }
