@@ -126,7 +126,8 @@ fn repeated_runs_of_sysbench_are_judged_and_one_alone_is_told_the_remedy() {
     );
     assert!(table.contains("hold if the runs of the variants alternated"), "{table}");
     lab.succeed(&["import", "after/read-1.txt"]);
-    let said = lab.succeed(&["compare", "latest"]);
+    let output = lab.run(&["compare", "latest"]);
+    let said = text(&output.stderr);
     assert!(said.contains("import the files of both together"), "{said}");
     let said = refused(&lab, &["report", "--format", "json"]);
     assert!(said.contains("`dbdyno compare`") && said.contains("have it"), "{said}");

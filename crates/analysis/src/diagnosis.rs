@@ -97,7 +97,8 @@ fn rank(finding: &Finding) -> u8 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::testing;
+    use crate::{embedded::architecture, testing};
+    use model::mark::{EMBEDDED, Mark};
 
     fn phase(costs: &[(&str, f64, f64)]) -> PhaseResult {
         let cells = costs.iter().map(|(name, base, value)| testing::cell(name, *base, *value));
@@ -146,6 +147,30 @@ mod tests {
         check(&[slower, (fore, 50.0, 50.0), (back, 20.0, 60.0)], &["background"]);
         check(&[slower, ("client_cpu_us_per_op", 10.0, 30.0)], &["client"]);
         check(&[("ops_per_second", 1000.0, 990.0), (SWITCHES, 1.0, 9.0)], &[]);
+    }
+
+    #[test]
+    fn an_embedded_engine_beside_a_server_is_the_first_reason() {
+        let costs = [
+            ("ops_per_second", 400_000.0, 80_000.0),
+            (COUNT, 5_000.0, 43_000.0),
+            ("server_cpu_us_per_op", 2.5, 8.5),
+            ("client_cpu_us_per_op", 0.1, 4.1),
+            (SWITCHES, 0.0, 2.0),
+        ];
+        let mut phase = phase(&costs);
+        assert_eq!(diagnose(&phase)[0].findings[0].rule, "code");
+        let base = testing::cell(COUNT, 5_000.0, 5_000.0);
+        let marks = vec![Mark::from(EMBEDDED)];
+        phase.cells.push(Cell { subject: "old".into(), base: None, marks, ..base });
+        let found = diagnose(&phase);
+        let first = &found[0].findings[0];
+        let expected = "The base is embedded in the client. Of 10.0 us that an operation takes \
+                        longer, 6.0 us are CPU time of the engine, and 4.0 us the way to a server \
+                        and back (client CPU 0.10 and 4.10, context switches 0.00 and 2.00).";
+        assert_eq!((first.rule, first.sentence.as_str()), ("embedding", expected));
+        let said = architecture(&[phase]).unwrap();
+        assert!(said.starts_with("`old` is embedded") && said.contains("costs on `new`"), "{said}");
     }
 
     #[test]

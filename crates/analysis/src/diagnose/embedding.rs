@@ -24,7 +24,7 @@ impl Rule for Embedding {
         }
         let costs: Vec<_> = WAY.iter().filter_map(|metric| evidence.pair(metric)).collect();
         let cpu = evidence.pair(SERVER_CPU).map_or(0.0, |cost| cost.value - cost.base);
-        let (way, change) = ((change - cpu).abs(), change.abs());
+        let (way, cpu, change) = ((change - cpu).abs(), cpu.abs(), change.abs());
         let listed: Vec<String> = costs
             .iter()
             .map(|cost| {
@@ -32,19 +32,22 @@ impl Rule for Embedding {
                 format!("{what} {:.2} and {:.2}", cost.base, cost.value)
             })
             .collect();
-        let who = if base { "The base" } else { "The variant" };
         let listed = match listed.is_empty() {
             true => String::new(),
-            false => format!(" (per operation, base and variant: {})", listed.join(", ")),
+            false => format!(" ({})", listed.join(", ")),
         };
+        let who = if base { "The base" } else { "The variant" };
+        let how = evidence.word("longer", "less");
         Some(Finding {
             rule: self.name(),
             sentence: format!(
-                "{who} is embedded in the client: of {change:.1} us between them, {way:.1} us are \
-                 not work of the engine, but the way to a server and back{listed}."
+                "{who} is embedded in the client. Of {change:.1} us that an operation takes \
+                 {how}, {cpu:.1} us are CPU time of the engine, and {way:.1} us the way to a \
+                 server and back{listed}."
             ),
             strength: costs.first().map_or(0.0, strength),
-            share: Some(way / change),
+            // The sentence accounts for all of it.
+            share: Some(1.0),
             vague: false,
             evidence: costs,
         })

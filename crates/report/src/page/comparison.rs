@@ -10,7 +10,10 @@ use crate::{
     words::{self, groups},
 };
 use analysis::{Comparison, Diagnosis, PhaseResult, Reason};
-use model::{metric::Metric, number::counted};
+use model::{
+    metric::{Kind, Metric},
+    number::counted,
+};
 
 /// The metric of the overview.
 const OVERVIEW: &str = "ops_per_second";
@@ -151,8 +154,14 @@ fn reasons(comparison: &Comparison, details: &Details) -> Vec<String> {
     };
     let mut all: Vec<(&PhaseResult, Diagnosis)> =
         comparison.phases.iter().flat_map(of_phase).collect();
+    // What an operation takes longer counts before what it costs.
+    let place = |found: &Diagnosis| match found.metric.kind {
+        Kind::Rate => 0,
+        Kind::CpuTime | Kind::Cycles => 1,
+        _ => 2,
+    };
     let size = |found: &Diagnosis| found.effect.ln().abs();
-    all.sort_by(|(_, a), (_, b)| size(b).total_cmp(&size(a)));
+    all.sort_by(|(_, a), (_, b)| place(a).cmp(&place(b)).then_with(|| size(b).total_cmp(&size(a))));
     let mut told: Vec<(String, &str)> = Vec::new();
     let said = all.into_iter().filter_map(|(phase, found)| {
         let reason = found.findings.first()?;
@@ -163,7 +172,13 @@ fn reasons(comparison: &Comparison, details: &Details) -> Vec<String> {
         told.push(kind);
         let (ratio, what) = (number::ratio(found.ratio), words::long_title(found.metric));
         let (phase, variant, sentence) = (&phase.phase, &found.subject, &reason.sentence);
-        let more = by_function(comparison, details, phase, reason.rule).unwrap_or_default();
+        let more = by_function(comparison, details, phase, reason.rule);
+        // Where the cost is what changed, the functions are the reason, and the ratio is told above.
+        if reason.evidence.first().is_some_and(|first| first.metric.kind == found.metric.kind) {
+            let more = more?;
+            return Some(format!("`{phase}` has {ratio}x the {what} with `{variant}`.{more}"));
+        }
+        let more = more.unwrap_or_default();
         Some(format!("Why `{phase}` has {ratio}x the {what} with `{variant}`: {sentence}{more}"))
     });
     said.take(REASONS).collect()

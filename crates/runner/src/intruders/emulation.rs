@@ -77,8 +77,8 @@ impl Intruder for Emulation {
         Activity::Emulation
     }
 
-    fn doing(&self) -> &'static str {
-        "counting instructions under emulation"
+    fn doing(&self, phase: &str) -> String {
+        format!("counting instructions of {phase} under emulation")
     }
 
     fn wanted(&self, run: &Run<'_>) -> bool {

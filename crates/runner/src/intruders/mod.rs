@@ -29,8 +29,8 @@ pub(crate) trait Intruder: Sync {
         self.activity().name()
     }
 
-    /// What it does, for who watches: `counting the instructions`.
-    fn doing(&self) -> &'static str;
+    /// What it does with a phase, for who watches.
+    fn doing(&self, phase: &str) -> String;
 
     /// Whether a run uses it on this host.
     fn wanted(&self, run: &Run<'_>) -> bool;

@@ -54,7 +54,7 @@ fn of_instrument<'a>(
 ) -> Result<Vec<Observed<'a>>, Error> {
     let Some(first) = observed.first_mut() else { return Ok(observed) };
     let (block, phase) = (first.trial.header.block, &run.plan.phases[first.stretch.phase].name);
-    run.step(&format!("block {}: {} of {phase}", ordinal(block), used.doing()));
+    run.step(&format!("block {}: {}", ordinal(block), used.doing(phase)));
     let operations = operations(run, first, used)?;
     if operations == 0 {
         return Ok(observed);
