@@ -31,8 +31,8 @@ fn a_second_run_is_refused_by_name_or_marks_both() {
     let said = text(&refused.stderr);
     assert_eq!(refused.status.code(), Some(2), "{said}");
     let expected = format!(
-        "error: another run, `first` (pid {}), is measuring on this host: wait for it, or pass \
-         `--allow-concurrent`, which marks the results of both",
+        "error: another run, `first` (pid {}), is measuring on this host: pass `--wait` to \
+         begin after it, or `--allow-concurrent`, which marks the results of both",
         first.id()
     );
     assert!(said.contains(&expected), "{said}");
@@ -43,7 +43,16 @@ fn a_second_run_is_refused_by_name_or_marks_both() {
     assert!(said.contains("not alone on this host: `first` ran too"), "{said}");
     let before = slices();
     eventually("a slice ended after it", || (slices() > before).then_some(()));
+    let waits = std::fs::File::create(lab.path("waits")).unwrap();
+    let waiting = of("second", &["--wait"]).stdout(Stdio::null()).stderr(waits).spawn();
+    let mut waiting = waiting.unwrap();
+    let said = || std::fs::read_to_string(lab.path("waits")).unwrap();
+    let expected = format!("waiting for `first` (pid {}) to end\n", first.id());
+    eventually("the second run waits", || said().contains(&expected).then_some(()));
+    assert!(!said().contains("block 1"), "{}", said());
     send("-INT", &first.id().to_string());
+    assert!(waiting.wait().unwrap().success(), "{}", said());
+    assert!(said().contains("block 1") && !said().contains("not alone"), "{}", said());
     first.wait().unwrap();
     let compared = lab.run(&["compare", "--results", "first"]);
     let warned = text(&compared.stderr);
