@@ -1,6 +1,7 @@
 //! Pages: what is said. One file each.
 
 mod comparison;
+mod head;
 mod insert_benchmark;
 mod records;
 mod report;

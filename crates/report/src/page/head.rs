@@ -1,0 +1,161 @@
+//! The first screen of a comparison for people: the question, the answer, its reasons, and where
+//! the numbers come from.
+
+use crate::{
+    Details, Names,
+    document::Document,
+    number,
+    sentence::{self, Label},
+    status, words,
+};
+use analysis::{Comparison, Diagnosis, PhaseResult};
+use model::{metric::Kind, number::counted};
+
+/// The question, an answer in one sentence per variant, and where the numbers come from.
+pub(super) fn write(
+    comparison: &Comparison,
+    details: &Details,
+    short: &Names,
+    labels: &[Label],
+    document: &mut Document,
+) {
+    let question = [&comparison.question, &comparison.experiment];
+    let title = question.into_iter().find(|text| !text.is_empty());
+    document.heading(1, title.map_or("", String::as_str));
+    let answers = sentence::answers(comparison, labels, &|_| true);
+    answers.into_iter().for_each(|answer| document.paragraph(answer));
+    reasons(comparison, details).into_iter().for_each(|reason| document.paragraph(reason));
+    document.paragraph(origin(comparison, details));
+    servers(comparison, details, short).into_iter().for_each(|said| document.paragraph(said));
+    status::line(comparison).into_iter().for_each(|line| document.paragraph(line));
+    words::before_ratios(comparison).into_iter().for_each(|said| document.paragraph(said));
+    let warnings = comparison.warnings.len();
+    if warnings > 0 {
+        document
+            .paragraph(format!("{}, below the tables or on stderr.", counted(warnings, "warning")));
+    }
+}
+
+/// Changes whose reasons are said at the top; the report has all.
+const REASONS: usize = 3;
+
+/// The first reason of the largest decided changes, a sentence each: of each variant one for each
+/// kind of reason.
+fn reasons(comparison: &Comparison, details: &Details) -> Vec<String> {
+    let of_phase = |phase| {
+        let decided = analysis::diagnoses(phase).into_iter();
+        decided.filter(|found| found.verdict.is_assessed()).map(move |found| (phase, found))
+    };
+    let mut all: Vec<(&PhaseResult, Diagnosis)> =
+        comparison.phases.iter().flat_map(of_phase).collect();
+    // What an operation takes longer counts before what it costs.
+    let place = |found: &Diagnosis| match found.metric.kind {
+        Kind::Rate => 0,
+        Kind::CpuTime | Kind::Cycles => 1,
+        _ => 2,
+    };
+    let size = |found: &Diagnosis| found.effect.ln().abs();
+    all.sort_by(|(_, a), (_, b)| place(a).cmp(&place(b)).then_with(|| size(b).total_cmp(&size(a))));
+    let mut told: Vec<(String, &str)> = Vec::new();
+    let said = all.into_iter().filter_map(|(phase, found)| {
+        let reason = found.findings.first()?;
+        let kind = (found.subject.clone(), reason.rule);
+        if told.contains(&kind) {
+            return None;
+        }
+        told.push(kind);
+        let (ratio, what) = (number::ratio(found.ratio), words::long_title(found.metric));
+        let (phase, variant, sentence) = (&phase.phase, &found.subject, &reason.sentence);
+        let more = by_function(comparison, details, phase, reason.rule);
+        // Where the cost is what changed, the functions are the reason, and the ratio is told above.
+        if reason.evidence.first().is_some_and(|first| first.metric.kind == found.metric.kind) {
+            let more = more?;
+            return Some(format!("`{phase}` has {ratio}x the {what} with `{variant}`.{more}"));
+        }
+        let more = more.unwrap_or_default();
+        Some(format!("Why `{phase}` has {ratio}x the {what} with `{variant}`: {sentence}{more}"))
+    });
+    said.take(REASONS).collect()
+}
+
+/// The command that names the functions behind a reason, where there is one: of the run's only two
+/// variants.
+fn by_function(
+    comparison: &Comparison,
+    details: &Details,
+    phase: &str,
+    rule: &str,
+) -> Option<String> {
+    let how = match rule {
+        "code" => "",
+        "stalls" => " --by time",
+        _ => return None,
+    };
+    let [run] = comparison.runs.as_slice() else { return None };
+    let is_known = details.explanations.iter().any(|known| known.phase == phase);
+    let is_own = details.imported.is_none() && comparison.subjects.len() == 2;
+    (is_own && !is_known)
+        .then(|| format!(" By function: `dbdyno explain {run} --phase {phase}{how}`."))
+}
+
+/// Imported paths that are named.
+const PATHS: usize = 2;
+
+/// Run, date and host, as far as they are known.
+fn origin(comparison: &Comparison, details: &Details) -> String {
+    // Before the first complete block no measurement names the run.
+    let runs = match comparison.runs.join(", ") {
+        none if none.is_empty() => details.run.clone(),
+        runs => runs,
+    };
+    let several = if comparison.runs.len() > 1 { "Runs" } else { "Run" };
+    let mut parts = vec![match details.imported {
+        _ if runs.is_empty() => "Run without measurements".to_owned(),
+        Some(_) => format!("Imported as run {runs}"),
+        None => format!("{several} {runs}"),
+    }];
+    parts.extend(details.started_us.map(words::date));
+    if let Some(trial) = details.trials.first() {
+        let host = &trial.environment;
+        let cpus = counted(host.cpus, "CPU");
+        let model = if host.cpu.is_empty() { String::new() } else { format!(" ({})", host.cpu) };
+        parts.push(format!("host {}: {cpus}{model}, kernel {}", host.host, host.kernel));
+    }
+    if let Some(imported) = &details.imported {
+        let paths = imported.header.paths.iter().take(PATHS);
+        let paths: Vec<String> = paths.map(|path| format!("`{path}`")).collect();
+        let more = imported.header.paths.len().saturating_sub(PATHS);
+        let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+        parts.extend((!paths.is_empty()).then(|| format!("from {}{more}", paths.join(", "))));
+    }
+    format!("{}.", parts.join(", "))
+}
+
+/// Version and binary of each variant, if the names of some do not hold their versions.
+fn servers(comparison: &Comparison, details: &Details, names: &Names) -> Option<String> {
+    let mut said: Vec<String> = Vec::new();
+    let mut headers: Vec<_> = details.trials.iter().map(|trial| &trial.header).collect();
+    if headers.iter().all(|header| header.subject.contains(&header.server_version)) {
+        return None;
+    }
+    // Blocks start them in orders of their own.
+    headers.sort_by_key(|header| {
+        let name = names.short(&header.subject);
+        comparison.subjects.iter().position(|subject| subject == name)
+    });
+    for header in headers {
+        let version = &header.server_version;
+        if version.is_empty() {
+            continue;
+        }
+        let binary = match header.short_sha256() {
+            "" => String::new(),
+            short => format!(", binary {short}"),
+        };
+        let one = format!("`{}`: {version}{binary}", header.subject);
+        if !said.contains(&one) {
+            said.push(one);
+        }
+    }
+    (!said.is_empty()).then(|| format!("{}.", said.join("; ")))
+}
