@@ -235,8 +235,8 @@ pub enum Error {
     },
     /// Another run measures on this host.
     #[error(
-        "another run, `{name}` (pid {pid}), is measuring on this host: pass `--wait` to begin after \
-         it, or `--allow-concurrent`, which marks the results of both"
+        "another run, `{name}` (pid {pid}), is measuring on this host: pass `--wait` to begin \
+         after it, or `--allow-concurrent`, which marks the results of both"
     )]
     OtherRun {
         /// Its experiment.
@@ -246,8 +246,8 @@ pub enum Error {
     },
     /// Another command of dbdyno loads this host.
     #[error(
-        "another dbdyno command, `{name}` (pid {pid}), loads this host: pass `--wait` to begin after \
-         it, or `--allow-concurrent`, which marks the results"
+        "another dbdyno command, `{name}` (pid {pid}), loads this host: pass `--wait` to begin \
+         after it, or `--allow-concurrent`, which marks the results"
     )]
     OtherLoad {
         /// The command.

@@ -11,6 +11,7 @@
 pub mod chart;
 pub mod document;
 pub mod explained;
+mod first_screen;
 pub mod format;
 pub mod grid;
 pub mod page;

@@ -1,10 +1,10 @@
 //! The tables for people: throughput at a glance, then every phase with its costs.
 
-use super::{Page, head};
+use super::Page;
 use crate::{
     Details, Names, Report,
     document::{Column, Document, Item, Row, Table, TableCell},
-    layout, screen,
+    first_screen, layout, screen,
     sentence::Label,
     words::{self, groups},
 };
@@ -99,7 +99,7 @@ impl Page for ComparisonPage {
             let short = Names::of(&comparison.subjects, &report.view.aliases);
             let comparison = &*short.comparison(comparison);
             let labels = labels(comparison, report.screen.columns);
-            head::write(comparison, details, &short, &labels, &mut document);
+            first_screen::write(comparison, details, &short, &labels, &mut document);
             short.legend().into_iter().for_each(|said| document.paragraph(said));
             let names: Vec<String> = labels.into_iter().map(|label| label.short).collect();
             overview(comparison, &names, report, &mut document);

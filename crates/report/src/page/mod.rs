@@ -1,7 +1,6 @@
 //! Pages: what is said. One file each.
 
 mod comparison;
-mod head;
 mod insert_benchmark;
 mod records;
 mod report;

@@ -12,7 +12,7 @@ use analysis::{Comparison, Diagnosis, PhaseResult};
 use model::{metric::Kind, number::counted};
 
 /// The question, an answer in one sentence per variant, and where the numbers come from.
-pub(super) fn write(
+pub(crate) fn write(
     comparison: &Comparison,
     details: &Details,
     short: &Names,
@@ -67,7 +67,7 @@ fn reasons(comparison: &Comparison, details: &Details) -> Vec<String> {
         let (ratio, what) = (number::ratio(found.ratio), words::long_title(found.metric));
         let (phase, variant, sentence) = (&phase.phase, &found.subject, &reason.sentence);
         let more = by_function(comparison, details, phase, reason.rule);
-        // Where the cost is what changed, the functions are the reason, and the ratio is told above.
+        // Where the cost itself is what changed, its functions are the reason.
         if reason.evidence.first().is_some_and(|first| first.metric.kind == found.metric.kind) {
             let more = more?;
             return Some(format!("`{phase}` has {ratio}x the {what} with `{variant}`.{more}"));
