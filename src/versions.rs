@@ -41,6 +41,6 @@ impl plan::Versions for HostVersions<'_> {
         level: &str,
         subject: &mut Subject,
     ) -> Result<String, String> {
-        dbms::factor::give(factor, level, subject)
+        dbms::factor::give(factor, level, subject, self.places)
     }
 }

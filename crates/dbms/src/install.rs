@@ -112,20 +112,20 @@ fn not_installed(resolved: &Resolved) -> Error {
 }
 
 /// Where one build is put together.
-struct Site {
+pub(crate) struct Site {
     partial: PathBuf,
     scratch: PathBuf,
     lock: PathBuf,
 }
 
 impl Site {
-    fn of(server: &str, version: &str, places: &Places) -> Self {
+    pub(crate) fn of(server: &str, version: &str, places: &Places) -> Self {
         let builds = places.builds();
         let hidden = |kind: &str| builds.join(format!(".{server}-{version}.{kind}"));
         Self { partial: hidden("partial"), scratch: hidden("scratch"), lock: hidden("lock") }
     }
 
-    fn lock(&self) -> Result<fs::File> {
+    pub(crate) fn lock(&self) -> Result<fs::File> {
         let file = fs::File::create(&self.lock)?;
         file.file().lock()?;
         Ok(file)
@@ -142,12 +142,16 @@ impl Site {
         Ok(())
     }
 
-    fn destination(&self) -> Destination<'_> {
+    pub(crate) fn destination(&self) -> Destination<'_> {
         Destination { scratch: &self.scratch, folder: &self.partial }
     }
 
     /// Fetches a package; its files where they lie now, and as the manifest names them.
-    fn fetch(&self, package: &Package, places: &Places) -> Result<(Vec<PathBuf>, Vec<Download>)> {
+    pub(crate) fn fetch(
+        &self,
+        package: &Package,
+        places: &Places,
+    ) -> Result<(Vec<PathBuf>, Vec<Download>)> {
         self.clear(places)?;
         let files = registry::of(package)?.fetch(package, places, &self.destination())?;
         let download = |path: &PathBuf| {
@@ -156,6 +160,12 @@ impl Site {
         };
         let downloads = files.iter().map(download).collect::<Result<_>>()?;
         Ok((files, downloads))
+    }
+
+    /// What is no server goes to its place as it was unpacked.
+    pub(crate) fn settle(&self, target: &Path) -> Result<()> {
+        readable(&self.partial)?;
+        Ok(fs::rename(&self.partial, target)?)
     }
 
     fn import(
@@ -182,7 +192,7 @@ impl Site {
     }
 
     /// Removes what a build leaves that failed; what cannot be removed is removed by the next one.
-    fn sweep(&self) {
+    pub(crate) fn sweep(&self) {
         for folder in [&self.partial, &self.scratch] {
             let _ = fs::remove_dir_all(folder);
         }

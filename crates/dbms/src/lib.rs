@@ -9,6 +9,7 @@
 //! dies).
 
 mod access;
+mod allocators;
 mod archive;
 mod basedir;
 mod cgroup;
@@ -43,6 +44,7 @@ mod upkeep;
 mod user;
 mod version;
 
+pub use allocators::{of_process as allocator_of, provide as provide_allocators};
 pub use basedir::check_basedir;
 pub use client::inherit_little;
 pub use error::{Error, Result};

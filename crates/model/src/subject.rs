@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 /// Factors whose levels act on the start of a server, beside `build` and `config`. What each does
 /// is a file of `dbms::factor`.
-pub const START_FACTORS: &[&str] = &["cpu_set", "environment", "prefix", "transport"];
+pub const START_FACTORS: &[&str] = &["allocator", "cpu_set", "environment", "prefix", "transport"];
 
 /// What is compared: one build with one configuration, started in one way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

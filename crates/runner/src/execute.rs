@@ -83,6 +83,7 @@ fn install(
     for subject in &plan.subjects {
         let resolved = dbms::resolve(&subject.build, places)?;
         let mut say = |text: &str| observer.tell(&Progress::Step(text));
+        dbms::provide_allocators(&subject.build, places, &mut say)?;
         let build = if dbms::is_embedded(&subject.build.server) {
             None
         } else {

@@ -1,7 +1,7 @@
 //! `config`: a named set of settings, read back from the server.
 
 use super::{Factor, Up};
-use crate::version::setting_value;
+use crate::{Places, version::setting_value};
 use model::{
     Levels,
     secret::HIDDEN,
@@ -22,7 +22,7 @@ impl Factor for Config {
     }
 
     /// The planner has found the settings in the catalog.
-    fn give(&self, _: &str, _: &mut Subject) -> Result<(), String> {
+    fn give(&self, _: &str, _: &mut Subject, _: &Places) -> Result<(), String> {
         Ok(())
     }
 

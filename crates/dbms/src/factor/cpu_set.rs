@@ -1,6 +1,7 @@
 //! `cpu_set`: the CPUs on which a server may run.
 
 use super::{Factor, Up, of_process, processes};
+use crate::Places;
 use model::subject::Subject;
 use std::collections::BTreeSet;
 
@@ -19,7 +20,7 @@ impl Factor for CpuSet {
         "CPUs as taskset lists them (`0`, `0-3`, `0,2`), or `all`"
     }
 
-    fn give(&self, level: &str, subject: &mut Subject) -> Result<(), String> {
+    fn give(&self, level: &str, subject: &mut Subject, _: &Places) -> Result<(), String> {
         if level != ALL {
             let known = cpus(level).filter(|cpus| !cpus.is_empty());
             known.ok_or_else(|| {

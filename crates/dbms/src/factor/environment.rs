@@ -1,7 +1,7 @@
 //! `environment`: variables of a server's environment.
 
 use super::{Factor, Up, of_process};
-use crate::task;
+use crate::{Places, task};
 use model::{secret, subject::Subject};
 use std::path::PathBuf;
 
@@ -17,7 +17,7 @@ impl Factor for Environment {
         "`NAME=VALUE`, several with spaces between them, or empty for none"
     }
 
-    fn give(&self, level: &str, subject: &mut Subject) -> Result<(), String> {
+    fn give(&self, level: &str, subject: &mut Subject, _: &Places) -> Result<(), String> {
         for word in level.split_whitespace() {
             let Some((name, value)) = word.split_once('=').filter(|(name, _)| !name.is_empty())
             else {

@@ -4,13 +4,14 @@
 //! Their names are those of [`model::subject::START_FACTORS`], which the planner knows, and
 //! `config`, whose levels it finds in the catalog.
 
+mod allocator;
 mod config;
 mod cpu_set;
 mod environment;
 mod prefix;
 mod transport;
 
-use crate::{Error, Result, task};
+use crate::{Error, Places, Result, task};
 use model::{Levels, drive::Target, subject::Subject};
 use std::path::Path;
 
@@ -27,7 +28,12 @@ pub trait Factor: Sync {
 
     /// Gives a subject this level: what its server is started with. Fails with one sentence where
     /// that is no level, or none for this subject.
-    fn give(&self, level: &str, subject: &mut Subject) -> std::result::Result<(), String>;
+    fn give(
+        &self,
+        level: &str,
+        subject: &mut Subject,
+        places: &Places,
+    ) -> std::result::Result<(), String>;
 
     /// The level as a part of a label.
     fn label(&self, level: &str) -> String {
@@ -58,6 +64,7 @@ pub struct Up<'a> {
 
 /// All of them.
 pub const FACTORS: &[&dyn Factor] = &[
+    &allocator::Allocator,
     &config::Config,
     &cpu_set::CpuSet,
     &environment::Environment,
@@ -70,10 +77,11 @@ pub fn give(
     factor: &str,
     level: &str,
     subject: &mut Subject,
+    places: &Places,
 ) -> std::result::Result<String, String> {
     let found = FACTORS.iter().find(|known| known.name() == factor);
     let found = found.ok_or_else(|| format!("`{factor}` does not act on a start"))?;
-    found.give(level, subject)?;
+    found.give(level, subject, places)?;
     subject.levels.insert(factor.to_owned(), level.to_owned());
     let label = if level.is_empty() { format!("no-{factor}") } else { found.label(level) };
     let plain = |c: char| if c.is_ascii_alphanumeric() || "._-".contains(c) { c } else { '-' };
@@ -112,6 +120,10 @@ mod tests {
         subject::{Build, Config, START_FACTORS, Setting, Transport},
     };
     use std::process::{Child, Command};
+
+    fn nowhere() -> Places {
+        Places { root: "/nowhere".into(), user: None, untrusted: None }
+    }
 
     fn subject(server: &str) -> Subject {
         Subject {
@@ -173,9 +185,9 @@ mod tests {
     fn levels_act_on_a_process_and_are_read_back_from_it() {
         let mut both = subject("mysql");
         both.config.transport = Transport::Tcp;
-        assert_eq!(give("cpu_set", "0", &mut both).unwrap(), "0");
-        assert_eq!(give("environment", "A=/b/c D=2", &mut both).unwrap(), "A-c-D-2");
-        assert_eq!(give("prefix", "nice -n 1", &mut both).unwrap(), "nice--n-1");
+        assert_eq!(give("cpu_set", "0", &mut both, &nowhere()).unwrap(), "0");
+        assert_eq!(give("environment", "A=/b/c D=2", &mut both, &nowhere()).unwrap(), "A-c-D-2");
+        assert_eq!(give("prefix", "nice -n 1", &mut both, &nowhere()).unwrap(), "nice--n-1");
         assert_eq!(both.levels.len(), 3);
         let words = ["taskset", "-c", "0", "nice", "-n", "1"];
         assert_eq!(both.build.prefix, words);
@@ -204,7 +216,7 @@ mod tests {
     #[test]
     fn what_is_no_level_is_refused_with_a_sentence() {
         let check = |factor: &str, level: &str, expected: &str| {
-            let error = give(factor, level, &mut subject("mysql")).unwrap_err();
+            let error = give(factor, level, &mut subject("mysql"), &nowhere()).unwrap_err();
             assert!(error.contains(expected), "{factor} {level}: {error}");
         };
         check("cpu_set", "first", "`first` is no set of CPUs");
@@ -212,11 +224,33 @@ mod tests {
         check("environment", "JUST_A_NAME", "`JUST_A_NAME` is no variable");
         check("environment", "API_TOKEN=1", "`API_TOKEN` looks like a secret");
         check("transport", "udp", "`udp` is no transport");
+        check("allocator", "hoard", "`hoard` is no allocator: write `jemalloc`, `tcmalloc`");
+        check("allocator", "/no/such.so", "there is no library `/no/such.so`");
         check("speed", "1", "`speed` does not act on a start");
-        let error = give("transport", "tcp", &mut subject("sqlite")).unwrap_err();
+        let error = give("transport", "tcp", &mut subject("sqlite"), &nowhere()).unwrap_err();
         assert!(error.contains("sqlite"), "{error}");
-        assert_eq!(give("prefix", "", &mut subject("mysql")).unwrap(), "no-prefix");
-        assert_eq!(give("cpu_set", "all", &mut subject("mysql")).unwrap(), "all");
+        assert_eq!(give("prefix", "", &mut subject("mysql"), &nowhere()).unwrap(), "no-prefix");
+        assert_eq!(give("cpu_set", "all", &mut subject("mysql"), &nowhere()).unwrap(), "all");
+    }
+
+    #[test]
+    fn an_allocator_is_preloaded_and_seen_in_the_process() {
+        let mut own = subject("sqlite");
+        assert_eq!(give("allocator", "own", &mut own, &nowhere()).unwrap(), "own");
+        assert!(own.build.environment.is_empty());
+        let mut other = subject("sqlite");
+        // Any library will do.
+        let library = ["/usr/lib/x86_64-linux-gnu/libm.so.6", "/usr/lib64/libm.so.6"];
+        let library = library.into_iter().find(|path| Path::new(path).exists()).unwrap();
+        give("environment", "LD_PRELOAD=", &mut other, &nowhere()).unwrap();
+        assert_eq!(give("allocator", library, &mut other, &nowhere()).unwrap(), "libm.so.6");
+        assert_eq!(missed(&other, &other, "/usr/bin/sleep"), None);
+        let told = missed(&own, &other, "/usr/bin/sleep").unwrap();
+        assert!(told.contains("its process has no `LD_PRELOAD="), "{told}");
+        let mut known = subject("mysql");
+        assert_eq!(give("allocator", "mimalloc", &mut known, &nowhere()).unwrap(), "mimalloc");
+        let path = &known.build.environment[0].1;
+        assert!(path.starts_with('/') && path.ends_with("libmimalloc.so.2"), "{path}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! `prefix`: words before a server's command.
 
 use super::{Factor, Up, processes};
-use crate::task;
+use crate::{Places, task};
 use model::subject::Subject;
 
 /// The factor.
@@ -16,7 +16,7 @@ impl Factor for Prefix {
         "words before the command (`nice -n 5`), or empty for none"
     }
 
-    fn give(&self, level: &str, subject: &mut Subject) -> Result<(), String> {
+    fn give(&self, level: &str, subject: &mut Subject, _: &Places) -> Result<(), String> {
         subject.build.prefix.extend(level.split_whitespace().map(str::to_owned));
         Ok(())
     }

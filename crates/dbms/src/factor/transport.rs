@@ -1,6 +1,7 @@
 //! `transport`: how the driver reaches a server.
 
 use super::{Factor, Up, of_process};
+use crate::Places;
 use model::{drive::Endpoint, subject};
 
 /// The factor.
@@ -15,7 +16,7 @@ impl Factor for Transport {
         "`socket` (a UNIX socket) or `tcp` (a port on 127.0.0.1)"
     }
 
-    fn give(&self, level: &str, subject: &mut subject::Subject) -> Result<(), String> {
+    fn give(&self, level: &str, subject: &mut subject::Subject, _: &Places) -> Result<(), String> {
         let server = &subject.build.server;
         if crate::is_embedded(server) {
             return Err(format!("{server} works inside the driver and has no transport"));

@@ -349,13 +349,19 @@ pub(crate) fn factors() {
             ("cpu_set", "0"),
             ("environment", "DBDYNO_TEST=1"),
             ("prefix", "nice -n 1"),
+            ("allocator", "mimalloc"),
         ];
         for (factor, level) in levels {
-            dbms::factor::give(factor, level, &mut about).unwrap();
+            dbms::factor::give(factor, level, &mut about, &bench.places).unwrap();
         }
+        let mut said = Vec::new();
+        let mut say = |text: &str| said.push(text.to_owned());
+        dbms::provide_allocators(&about.build, &bench.places, &mut say).unwrap();
         (subject.build, subject.config) = (about.build.clone(), about.config.clone());
         bench.initialise(&subject);
         let server = start_on_tcp(&bench, &subject);
+        let allocator = dbms::allocator_of(server.pid());
+        assert!(allocator.contains("mimalloc"), "{allocator} after {said:?}");
         let check = |about: &model::subject::Subject| {
             let up = dbms::factor::Up {
                 subject: about,

@@ -6,6 +6,9 @@ use model::{
     Levels, provenance::Provenance, record::TrialHeader, secret::HIDDEN, subject::Subject,
 };
 
+/// Name among the settings of what none of the servers tells: the allocator in its process.
+const ALLOCATOR: &str = "memory allocator";
+
 /// The head of a trial's record: what the server is and how it is configured, as it reports it.
 pub(crate) fn header(
     run: &Run<'_>,
@@ -15,7 +18,8 @@ pub(crate) fn header(
 ) -> Result<TrialHeader, Error> {
     let about: &Subject = run.subject(subject);
     let seed = run.plan.blocks.iter().find(|b| b.index == block).map_or(0, |b| b.seed);
-    let settings = settings(instance, about)?;
+    let mut settings = settings(instance, about)?;
+    settings.insert(ALLOCATOR.to_owned(), dbms::allocator_of(instance.serving().0));
     let provenance = provenance(run, subject, instance)?;
     let rendered = instance.server.as_ref().map(Server::rendered);
     let installed = run.installed[subject].as_ref();
