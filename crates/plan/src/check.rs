@@ -45,7 +45,10 @@ fn fits(factor: &str, level: &str) -> Result<(), String> {
         }
         "clients" => (
             number.is_some_and(|clients| (1..=CONNECTIONS_MAX).contains(&clients)),
-            format!("a whole number of at least 1 and at most {CONNECTIONS_MAX}"),
+            format!(
+                "a whole number of at least 1 and at most {CONNECTIONS_MAX}, or a ladder of them \
+                 such as `1..64*2`"
+            ),
         ),
         MODE => (mode_named(level).is_some(), "`prepared` or `text`".to_owned()),
         _ => (number.is_some(), "a whole number".to_owned()),

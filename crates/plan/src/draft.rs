@@ -4,7 +4,7 @@
 use crate::{
     Catalog, Overrides, Suite, SuiteOrder, SuitePhase, Workload,
     error::{Error, Location},
-    experiment_limits,
+    experiment_limits, ladder,
     layers::{Layers, Locations, check_only, name_of},
     limits,
     preset::{self, Chosen},
@@ -157,7 +157,7 @@ fn experiment(layers: &Layers, chosen: &Chosen, seed: u64) -> Result<Experiment,
 fn factors(wire: &WireExperiment, chosen: &Chosen) -> Vec<Factor> {
     let factor = |(name, OneOrMany(levels)): &(String, OneOrMany)| Factor {
         name: name.clone(),
-        levels: levels.iter().map(|level| level_of(name, level)).collect(),
+        levels: levels.iter().flat_map(|level| levels_of(name, level)).collect(),
     };
     let mut factors: Vec<Factor> = wire.factors.0.iter().map(factor).collect();
     if let (Some(clients), false) = (chosen.clients, has(&factors, "clients")) {
@@ -166,11 +166,22 @@ fn factors(wire: &WireExperiment, chosen: &Chosen) -> Vec<Factor> {
     factors
 }
 
+/// Levels as records have them: those of a ladder of numbers, or the one that is written.
+fn levels_of(factor: &str, level: &str) -> Vec<String> {
+    let ladder = ladder::levels(level).filter(|_| !has_words(factor));
+    let levels = ladder.map(|levels| levels.iter().map(i64::to_string).collect());
+    levels.unwrap_or_else(|| vec![level_of(factor, level)])
+}
+
 /// A level as records have it: a number of a factor of numbers in digits, `1k` as `1000`.
 fn level_of(factor: &str, level: &str) -> String {
-    let words = ["build", "config"].contains(&factor) || START_FACTORS.contains(&factor);
-    let whole = number::whole(level).filter(|_| !words);
+    let whole = number::whole(level).filter(|_| !has_words(factor));
     whole.map_or_else(|| level.to_owned(), |whole| whole.to_string())
+}
+
+/// Whether the levels of a factor are words, whatever they look like.
+fn has_words(factor: &str) -> bool {
+    ["build", "config"].contains(&factor) || START_FACTORS.contains(&factor)
 }
 
 fn has(factors: &[Factor], name: &str) -> bool {

@@ -21,6 +21,7 @@ mod expand;
 mod experiment_limits;
 mod explain;
 mod growth;
+mod ladder;
 mod layers;
 mod limits;
 mod notes;
