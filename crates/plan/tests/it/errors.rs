@@ -205,7 +205,8 @@ fn factors_and_baseline_fit_each_other() {
     check(
         "clients",
         &factor("clients = [\"many\"]"),
-        "mine.toml:5`: `clients` must be a whole number of at least 1 and at most 65536, or a ladder of them such as `1..64*2`, not \
+        "mine.toml:5`: `clients` must be a whole number of at least 1 and at most 65536, or a \
+         ladder of them such as `1..64*2`, not \
          `many`",
     );
     check("mode", &factor("mode = [\"txt\"]"), "`mode` must be `prepared` or `text`, not `txt`");
@@ -214,7 +215,8 @@ fn factors_and_baseline_fit_each_other() {
     check(
         "no clients",
         &factor("clients = [0]"),
-        "`clients` must be a whole number of at least 1 and at most 65536, or a ladder of them such as `1..64*2`, not `0`",
+        "`clients` must be a whole number of at least 1 and at most 65536, or a ladder of them \
+         such as `1..64*2`, not `0`",
     );
     check("level twice", &factor("clients = [1, 1]"), "has the level `1` twice");
     check("rows", &factor("rows = [1, 2]"), "`rows` cannot be a factor");

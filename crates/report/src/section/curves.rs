@@ -127,6 +127,21 @@ fn ladders(inputs: &Inputs<'_>) -> Vec<Lines> {
     let kinds = [
         Ladder { metric: THROUGHPUT, what: "throughput", unit: "1/s" },
         Ladder { metric: "latency_us_p95", what: "95th percentile", unit: "us" },
+        Ladder {
+            metric: "foreground_user_instructions_per_op",
+            what: "user instructions per operation",
+            unit: "1/op",
+        },
+        Ladder {
+            metric: words::cpu(inputs.comparison),
+            what: "CPU time per operation",
+            unit: "us/op",
+        },
+        Ladder {
+            metric: words::switches(inputs.comparison),
+            what: "context switches per operation",
+            unit: "1/op",
+        },
     ];
     let charts = tests.iter().flat_map(|(name, phases)| {
         kinds.iter().map(move |kind| ladder(inputs, name, phases, kind))
