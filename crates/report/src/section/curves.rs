@@ -1,5 +1,6 @@
 //! Curves: load, time, latency and memory.
 
+mod ladders;
 mod memory;
 
 use super::Section;
@@ -8,9 +9,8 @@ use crate::{
     document::{Document, Item},
     inputs::Inputs,
     number,
-    words::{self, THROUGHPUT},
 };
-use analysis::{Curve, PhaseColumn, PhaseResult, RoleTimes};
+use analysis::{Curve, PhaseColumn, RoleTimes};
 use model::grouped;
 
 /// A kind of charts, one chart per phase: what they are called and what their axes are.
@@ -25,9 +25,8 @@ pub(super) const SECTION: Section = Section { name: "curves", write };
 fn write(inputs: &Inputs<'_>, document: &mut Document) {
     let details = inputs.details;
     let mut inner = Document::default();
-    let ladders = ladders(inputs);
     let told = analysis::phase_columns(inputs.comparison);
-    add(&mut inner, "Throughput and latency over users; the peak is marked.", ladders);
+    ladders::write(inputs, &mut inner);
     let time = || axis("measured seconds of all slices, one after the other", Scale::Zero);
     let form = Form { what: "throughput over time", x: time(), y: axis("1/s", Scale::Zero) };
     let text = "The metric of the table, second by second, all variants on one axis.";
@@ -116,84 +115,4 @@ pub(super) fn ends(curves: &[&Curve]) -> String {
         format!("{} from {} to {}", curve.subject, number::value(low), number::value(high))
     };
     curves.iter().map(said).collect::<Vec<_>>().join("; ")
-}
-
-/// Charts over the number of clients, for tests that were measured with several. A load is the same
-/// whatever number of users comes after it.
-fn ladders(inputs: &Inputs<'_>) -> Vec<Lines> {
-    let phases = inputs.comparison.phases.iter().filter(|phase| phase.workload != words::LOAD);
-    let mut tests = grouped(phases.map(|phase| (test(phase), phase)));
-    tests.retain(|(_, phases)| phases.iter().any(|p| p.clients != phases[0].clients));
-    let kinds = [
-        Ladder { metric: THROUGHPUT, what: "throughput", unit: "1/s" },
-        Ladder { metric: "latency_us_p95", what: "95th percentile", unit: "us" },
-        Ladder {
-            metric: "foreground_user_instructions_per_op",
-            what: "user instructions per operation",
-            unit: "1/op",
-        },
-        Ladder {
-            metric: words::cpu(inputs.comparison),
-            what: "CPU time per operation",
-            unit: "us/op",
-        },
-        Ladder {
-            metric: words::switches(inputs.comparison),
-            what: "context switches per operation",
-            unit: "1/op",
-        },
-    ];
-    let charts = tests.iter().flat_map(|(name, phases)| {
-        kinds.iter().map(move |kind| ladder(inputs, name, phases, kind))
-    });
-    charts.filter(|chart| !chart.lines.is_empty()).collect()
-}
-
-/// What a phase is called without its number of users: one workload may be measured at several
-/// places of a suite, and each of them has a curve of its own.
-fn test(phase: &PhaseResult) -> String {
-    let level = format!("clients{}", phase.clients);
-    let mut parts: Vec<&str> = phase.phase.split('.').collect();
-    if let Some(at) = parts.iter().rposition(|part| *part == level) {
-        parts.remove(at);
-    }
-    parts.join(".")
-}
-
-/// A metric over the number of clients.
-struct Ladder {
-    metric: &'static str,
-    what: &'static str,
-    unit: &'static str,
-}
-
-fn ladder(inputs: &Inputs<'_>, name: &str, phases: &[&PhaseResult], kind: &Ladder) -> Lines {
-    let Ladder { metric, what, unit } = kind;
-    let line = |subject: &String| {
-        let point = |phase: &&PhaseResult| {
-            Some((f64::from(phase.clients), phase.cell(subject, metric)?.value?))
-        };
-        let mut points: Vec<(f64, f64)> = phases.iter().filter_map(point).collect();
-        points.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let peak = points.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1));
-        Line {
-            name: subject.clone(),
-            class: inputs.palette.class(subject),
-            segments: vec![points],
-            peak: peak.filter(|_| *metric == THROUGHPUT),
-        }
-    };
-    let lines = inputs.comparison.subjects.iter().map(line);
-    let lines: Vec<Line> = lines.filter(|line| !line.segments[0].is_empty()).collect();
-    let peaks = lines.iter().filter_map(|line| {
-        let (clients, value) = line.peak?;
-        Some(format!("{} peaks at {} with {clients} users", line.name, number::value(value)))
-    });
-    Lines {
-        title: format!("{name}: {what}"),
-        description: format!("{what} over users. {}", peaks.collect::<Vec<_>>().join("; ")),
-        x: axis("users", Scale::Log2),
-        y: axis(unit, Scale::Zero),
-        lines,
-    }
 }

@@ -1,0 +1,145 @@
+//! Curves over the number of users.
+
+use super::{add, axis};
+use crate::{
+    chart::{Line, Lines, Scale},
+    document::{Column, Document, Item, Row, Table, TableCell},
+    inputs::Inputs,
+    number,
+    words::{self, THROUGHPUT},
+};
+use analysis::{PhaseResult, Scalability};
+use model::grouped;
+
+/// Charts over the number of clients, for tests that were measured with several. A load is the same
+/// whatever number of users comes after it.
+pub(super) fn write(inputs: &Inputs<'_>, document: &mut Document) {
+    let phases = inputs.comparison.phases.iter().filter(|phase| phase.workload != words::LOAD);
+    let mut tests = grouped(phases.map(|phase| (test(phase), phase)));
+    tests.retain(|(_, phases)| phases.iter().any(|p| p.clients != phases[0].clients));
+    let charts = charts(inputs, &tests);
+    add(document, "What changes with the number of users; the peak is marked.", charts);
+    if let Some(table) = scalability(inputs, &tests) {
+        document.paragraph(
+            "The Universal Scalability Law, X(N) = λN / (1 + σ(N − 1) + κN(N − 1)), fitted to the \
+             throughput of each test. λ: throughput of one user. σ: the share of an operation for \
+             which users wait for each other. κ: what each pair of users costs each other, as a \
+             share of an operation. Peak: the number of users with the largest throughput by this \
+             law. A deviation of more than some percent says that the law does not describe the \
+             test, as where users share few processors with what serves them.",
+        );
+        document.items.push(Item::Table(table));
+    }
+}
+
+/// Phases of one test with different numbers of users.
+type Test<'a> = (String, Vec<&'a PhaseResult>);
+
+fn charts(inputs: &Inputs<'_>, tests: &[Test<'_>]) -> Vec<Lines> {
+    let kinds = [
+        Ladder { metric: THROUGHPUT, what: "throughput", unit: "1/s" },
+        Ladder { metric: "latency_us_p95", what: "95th percentile", unit: "us" },
+        Ladder {
+            metric: "foreground_user_instructions_per_op",
+            what: "user instructions per operation",
+            unit: "1/op",
+        },
+        Ladder {
+            metric: words::cpu(inputs.comparison),
+            what: "CPU time per operation",
+            unit: "us/op",
+        },
+        Ladder {
+            metric: words::switches(inputs.comparison),
+            what: "context switches per operation",
+            unit: "1/op",
+        },
+    ];
+    let charts = tests.iter().flat_map(|(name, phases)| {
+        kinds.iter().map(move |kind| ladder(inputs, name, phases, kind))
+    });
+    charts.filter(|chart| !chart.lines.is_empty()).collect()
+}
+
+/// What a phase is called without its number of users: one workload may be measured at several
+/// places of a suite, and each of them has a curve of its own.
+fn test(phase: &PhaseResult) -> String {
+    let level = format!("clients{}", phase.clients);
+    let mut parts: Vec<&str> = phase.phase.split('.').collect();
+    if let Some(at) = parts.iter().rposition(|part| *part == level) {
+        parts.remove(at);
+    }
+    parts.join(".")
+}
+
+/// A metric over the number of clients.
+struct Ladder {
+    metric: &'static str,
+    what: &'static str,
+    unit: &'static str,
+}
+
+fn ladder(inputs: &Inputs<'_>, name: &str, phases: &[&PhaseResult], kind: &Ladder) -> Lines {
+    let Ladder { metric, what, unit } = kind;
+    let line = |subject: &String| {
+        let point = |phase: &&PhaseResult| {
+            Some((f64::from(phase.clients), phase.cell(subject, metric)?.value?))
+        };
+        let mut points: Vec<(f64, f64)> = phases.iter().filter_map(point).collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let peak = points.iter().copied().max_by(|a, b| a.1.total_cmp(&b.1));
+        Line {
+            name: subject.clone(),
+            class: inputs.palette.class(subject),
+            segments: vec![points],
+            peak: peak.filter(|_| *metric == THROUGHPUT),
+        }
+    };
+    let lines = inputs.comparison.subjects.iter().map(line);
+    let lines: Vec<Line> = lines.filter(|line| !line.segments[0].is_empty()).collect();
+    let peaks = lines.iter().filter_map(|line| {
+        let (clients, value) = line.peak?;
+        Some(format!("{} peaks at {} with {clients} users", line.name, number::value(value)))
+    });
+    Lines {
+        title: format!("{name}: {what}"),
+        description: format!("{what} over users. {}", peaks.collect::<Vec<_>>().join("; ")),
+        x: axis("users", Scale::Log2),
+        y: axis(unit, Scale::Zero),
+        lines,
+    }
+}
+
+/// What the law says of each curve of throughput; none where no test has enough points.
+fn scalability(inputs: &Inputs<'_>, tests: &[Test<'_>]) -> Option<Table> {
+    let row = |name: &str, phases: &[&PhaseResult], subject: &String| {
+        let points: Vec<(f64, f64)> = phases
+            .iter()
+            .filter_map(|phase| {
+                Some((f64::from(phase.clients), phase.cell(subject, THROUGHPUT)?.value?))
+            })
+            .collect();
+        let law = Scalability::fit(&points)?;
+        let percent = |share: f64| TableCell::Text(format!("{:.3} %", 100.0 * share));
+        let peak =
+            law.peak().map_or(TableCell::Missing, |users| TableCell::Text(number::value(users)));
+        let cells = [
+            TableCell::Number(law.one),
+            percent(law.contention),
+            percent(law.coherency),
+            peak,
+            percent(law.residual),
+        ];
+        Some(Row::named(format!("{name}, {subject}"), cells))
+    };
+    let subjects = &inputs.comparison.subjects;
+    let rows: Vec<Row> = tests
+        .iter()
+        .flat_map(|(name, phases)| subjects.iter().filter_map(|one| row(name, phases, one)))
+        .collect();
+    let numbers = ["λ", "σ", "κ", "peak", "largest deviation"];
+    let units = ["1/s", "", "", "users", ""];
+    let columns = numbers.into_iter().zip(units).map(|(title, unit)| Column::numbers(title, unit));
+    let columns = [Column::words("test, variant")].into_iter().chain(columns).collect();
+    (!rows.is_empty()).then_some(Table { columns, rows })
+}
