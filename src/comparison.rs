@@ -2,20 +2,14 @@
 
 use crate::{
     choice::{self, Choice},
-    details,
+    details, imports,
     noise::{self, BankChoice},
     pooled::{self, Pool},
     resumption, two_runs,
 };
 use analysis::{Comparison, Design, Input, Observations};
 use anyhow::Context;
-use model::{
-    imported::{ImportHeader, ImportedValue},
-    mark::Mark,
-    measurement::Measurement,
-    metric::Metric,
-    record::SliceState,
-};
+use model::{imported::ImportedValue, mark::Mark, metric::Metric};
 use report::{Details, Rendered, Report, Screen, View};
 use std::{
     collections::BTreeSet,
@@ -33,10 +27,6 @@ pub(crate) const HTML: &str = "html";
 const ALONE: &str = "there is only one variant, so nothing is compared: put both builds into one \
     experiment (`build = [\"before\", \"after\"]`, with a table `[servers.NAME]` and its `basedir` \
     for each), or compare two runs by `dbdyno compare RUN RUN`";
-
-/// The same of an archive.
-const IMPORTED_ALONE: &str = "there is only one variant, so nothing is compared: import the files \
-    of both together, as in `dbdyno import before/ after/`";
 
 /// What to compare with, which metrics, and in which form.
 #[derive(Debug, Clone)]
@@ -134,7 +124,7 @@ pub(crate) fn report(
         }
         let own = details::of_import(results, &run, &values)?;
         let measurements = values.into_iter().map(|value| value.measurement).collect();
-        let compared = compare_imported(results, (&run, measurements), request)?;
+        let compared = imports::compare(results, (&run, measurements), request)?;
         all_details.push(if detailed { compared.with_more(own, request)? } else { own });
         comparisons.push(compared.comparison);
     }
@@ -348,10 +338,10 @@ pub(crate) fn observed_in<'a>(
 }
 
 /// A comparison and what it was made from.
-struct Compared {
-    comparison: Comparison,
-    design: Design,
-    observations: Observations,
+pub(crate) struct Compared {
+    pub(crate) comparison: Comparison,
+    pub(crate) design: Design,
+    pub(crate) observations: Observations,
 }
 
 impl Compared {
@@ -370,7 +360,7 @@ impl Compared {
 }
 
 /// The design with another base, given as tables show it: by its label, short name or alias.
-fn against(
+pub(crate) fn against(
     design: Design,
     base: &str,
     flag: &'static str,
@@ -437,59 +427,4 @@ fn compare(
         comparison.conditions.extend(analysis::unsynced_commits(headers()));
     }
     Ok(Compared { comparison, design, observations })
-}
-
-fn compare_imported(
-    results: &Results,
-    (run, mut measurements): (&str, Vec<Measurement>),
-    request: &Request,
-) -> anyhow::Result<Compared> {
-    let header = results.import_of(run)?.unwrap_or_default();
-    let mut design = design_of(&header);
-    if let Some(base) = &request.base {
-        design = against(design, base, "--base", request)?;
-    }
-    let mut observations = Observations::default();
-    let differences = archive::option_differences(measurements.iter());
-    measurements.retain(|value| value.state == SliceState::Measured);
-    observations.measurements = measurements;
-    let mut comparison = analysis::compare(&observations, &design);
-    comparison.warnings.extend(differences);
-    if comparison.subjects.len() == 1 {
-        comparison.warnings.push(IMPORTED_ALONE.to_owned());
-    }
-    if observations.measurements.iter().any(|value| value.block > 0) {
-        comparison.conditions.push(
-            "Repetitions are paired by their numbers; the error rates hold if the runs of the \
-             variants alternated on the same host."
-                .to_owned(),
-        );
-    }
-    let irregular = header.irregular_places();
-    if irregular > 0 {
-        comparison.warnings.push(format!(
-            "the archive `{}` had {}, which `import.json` of run `{run}` names",
-            header.experiment,
-            model::number::counted(irregular, "irregular place")
-        ));
-    }
-    Ok(Compared { comparison, design, observations })
-}
-
-/// Every subject of an archive against the one that the archive compares it with, else its first.
-fn design_of(header: &ImportHeader) -> Design {
-    let first = header.subjects.first();
-    let subjects = header.subjects.iter().map(|label| {
-        let base = header.bases.get(label).or(first).filter(|base| *base != label);
-        (label.clone(), base.cloned())
-    });
-    Design {
-        experiment: header.experiment.clone(),
-        question: format!("Imported archive {}", header.experiment),
-        suite: header.experiment.clone(),
-        subjects: subjects.collect(),
-        looks: Vec::new(),
-        margins: Default::default(),
-        phases: Default::default(),
-    }
 }

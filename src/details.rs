@@ -9,6 +9,7 @@ use model::{
     record::{SliceRecord, SliceState},
     shared::Name,
 };
+use plan::Catalog;
 use report::{Details, LeftOut, Overhead, Provenance, Trial};
 use std::collections::{BTreeMap, BTreeSet};
 use store::{Results, StoredSlice, StoredTrial};
@@ -83,10 +84,16 @@ pub(crate) fn of_import(
     Ok(Details { run: run.to_owned(), imported, notes, ..Details::default() })
 }
 
-/// The command that repeats a run: the experiment's file, and the options that shaped it.
+/// The command that repeats a run: the experiment, which is a file unless it is a shipped one, and
+/// the options that shaped it.
 fn command_line(experiment: &str, words: &[String]) -> String {
-    let file = format!("{}.toml", file_name(experiment));
-    let mut line = format!("dbdyno run {}", quoted(&file));
+    let shipped = Catalog::embedded().and_then(|catalog| catalog.experiments());
+    let is_shipped = shipped.is_ok_and(|all| all.iter().any(|one| one.name == experiment));
+    let named = match is_shipped {
+        true => experiment.to_owned(),
+        false => format!("{}.toml", file_name(experiment)),
+    };
+    let mut line = format!("dbdyno run {}", quoted(&named));
     for word in words {
         line.push(' ');
         line.push_str(&quoted(word));
@@ -307,5 +314,6 @@ mod tests {
         let expected = "dbdyno run my_test.toml --only scan,insert \
                         --set 'factors.build=[\"a\"]' --set 'x=it'\\''s'";
         assert_eq!(command_line("my test", &words), expected);
+        assert_eq!(command_line("quickstart", &[]), "dbdyno run quickstart");
     }
 }

@@ -12,6 +12,7 @@ mod doctor;
 mod exit;
 mod feasible;
 mod gate;
+mod imports;
 mod noise;
 mod pooled;
 mod progress;

@@ -108,7 +108,8 @@ impl Terminal {
         for line in compare_with(&mut lock(&self.seen), headers, self.settings_shown) {
             self.say(&line);
         }
-        for header in headers {
+        // Later blocks start the same servers.
+        for header in headers.iter().filter(|_| block == 0) {
             self.say(&format!(
                 "block {}: {} is up, version {}, foreground: {}",
                 ordinal(block),

@@ -10,6 +10,7 @@ use crate::{
     talk,
 };
 use clap::{ArgMatches, Args, Command, FromArgMatches, ValueEnum};
+use std::path::Path;
 use store::Results;
 
 pub(super) const VERB: Verb = Verb {
@@ -110,6 +111,14 @@ fn styles() -> Vec<&'static str> {
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
+    let named = arguments.runs.run.iter().chain(&arguments.new);
+    if let Some(file) = named.map(Path::new).find(|path| path.exists()) {
+        anyhow::bail!(
+            "`{0}` is a file or folder, not a run: import it with what it is to be compared with, \
+             as in `dbdyno import {0} OTHER`, then `dbdyno compare`",
+            file.display()
+        );
+    }
     let results = Results::open(&arguments.results.results)?.snapshot();
     let request = comparison::Request {
         base: arguments.base,

@@ -68,7 +68,7 @@ pub(super) const VERB: Verb = Verb {
 
 #[derive(Debug, Args)]
 struct Arguments {
-    /// The run: its identifier, or the beginning of it (see `dbdyno list runs`)
+    /// The run: its identifier, or the beginning of it (see `dbdyno list runs`), or `latest`
     #[arg(value_name = "RUN")]
     run: String,
     /// The workload; needed if the run has several

@@ -93,6 +93,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
             counted(archive.subjects.len(), "variant")
         );
         talk::data(&talk::printable(&line))?;
+        note_of(archive).into_iter().for_each(|note| talk::say(&talk::printable(&note)));
     }
     if imported.broken.is_empty() {
         return Ok(Code::Done);
@@ -100,6 +101,33 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let (broken, all) = (imported.broken.len(), counted(imported.files, "file"));
     talk::say(&format!("error: {broken} of {all} broken; everything else was imported"));
     Ok(Code::Failed)
+}
+
+/// Formats of users' own files, whose names say what is compared.
+const OWN_FILES: [&str; 3] = ["hammerdb", "pgbench", "sysbench"];
+
+/// What names of users' own files were taken for, where they may have meant something else.
+fn note_of(archive: &archive::Archive) -> Option<String> {
+    if !archive.importers.keys().any(|importer| OWN_FILES.contains(&importer.as_str())) {
+        return None;
+    }
+    match archive.subjects.as_slice() {
+        [] => None,
+        [only] => Some(format!(
+            "note: `{only}` is the only variant; to compare it, import the files of both together, \
+             as in `dbdyno import before/ after/`"
+        )),
+        [base, others @ ..] => {
+            let listed: Vec<String> =
+                others.iter().take(NAMED).map(|other| format!("`{other}`")).collect();
+            let more = if others.len() > NAMED { " …" } else { "" };
+            Some(format!(
+                "note: {}{more} will be compared with `{base}` (`compare --base` takes another \
+                 one); if these are tests of one variant, import the folders of both variants",
+                listed.join(", ")
+            ))
+        }
+    }
 }
 
 /// The latest import of the same archive from the same paths.

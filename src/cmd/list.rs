@@ -18,6 +18,7 @@ pub(super) const VERB: Verb = Verb {
     examples: &[
         ("dbdyno list experiments", "Experiments that `dbdyno run` knows by name"),
         ("dbdyno list builds", "Server versions that `dbdyno install` can fetch"),
+        ("dbdyno list builds installed", "Those that are on this host"),
         ("dbdyno list runs", "Runs in the results folder, oldest first"),
     ],
     arguments: Arguments::augment_args,
@@ -54,6 +55,9 @@ struct Arguments {
     /// What to list
     #[arg(value_name = "WHAT", value_parser = SHELVES.iter().map(|s| s.name).collect::<Vec<_>>())]
     what: String,
+    /// Only lines that contain this text, such as `postgres` or `installed`
+    #[arg(value_name = "TEXT")]
+    text: Option<String>,
     #[command(flatten)]
     results: ResultsArgs,
     #[command(flatten)]
@@ -66,7 +70,16 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
     let shelf = SHELVES.iter().find(|shelf| shelf.name == arguments.what);
     let lines = shelf.map_or_else(|| Ok(Vec::new()), |shelf| (shelf.lines)(&arguments))?;
-    talk::data(&talk::printable(&aligned(&lines)))?;
+    let text = arguments.text.unwrap_or_default();
+    let holds = |line: &Vec<String>| line.iter().any(|cell| cell.contains(&text));
+    let chosen: Lines = lines.iter().filter(|line| holds(line)).cloned().collect();
+    anyhow::ensure!(
+        !chosen.is_empty() || lines.is_empty(),
+        "none of {} {} contains `{text}`",
+        lines.len(),
+        arguments.what
+    );
+    talk::data(&talk::printable(&aligned(&chosen)))?;
     Ok(Code::Done)
 }
 

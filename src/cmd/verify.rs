@@ -111,7 +111,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     talk::data(&(table.text)(&Report::default(), &document))?;
     if verified.failed() {
         let failed = counted(failures(&verified).count(), "failure");
-        anyhow::bail!("{failed} that no workload's file documents");
+        anyhow::bail!("{failed}, listed above");
     }
     Ok(Code::Done)
 }

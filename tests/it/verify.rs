@@ -132,7 +132,7 @@ const CASES: &[Case] = &[
         lines: "index = \"k_{n}\"",
         more: "",
         code: 2,
-        parts: &["PLAN", "uses the index `primary` instead of `k_1`"],
+        parts: &["PLAN", "uses the index `primary`; the workload says `k_1`"],
     },
     Case {
         name: "keys",

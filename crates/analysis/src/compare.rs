@@ -59,6 +59,7 @@ pub fn compare(observations: &Observations, design: &Design) -> Comparison {
         looks: design.looks.clone(),
         margins: design.margins.clone(),
         phases: results,
+        is_imported: false,
         conditions,
         bank: noise.map(|noise| noise.source.clone()),
         warnings,

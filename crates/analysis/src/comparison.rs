@@ -36,6 +36,8 @@ pub struct Comparison {
     pub margins: Margins,
     /// The phases in the suite's order.
     pub phases: Vec<PhaseResult>,
+    /// Whether the values are those of an archive, whose repetitions nothing here can add to.
+    pub is_imported: bool,
     /// What was compared beside what the names of the variants say, one sentence each: other
     /// packagers and compilers, commits that do not wait for the disk, embedded engines beside
     /// servers.

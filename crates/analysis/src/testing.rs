@@ -52,6 +52,7 @@ pub(crate) fn comparison(phases: Vec<PhaseResult>) -> Comparison {
         looks: Vec::new(),
         margins: Default::default(),
         phases,
+        is_imported: false,
         conditions: Vec::new(),
         bank: None,
         warnings: Vec::new(),

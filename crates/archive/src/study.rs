@@ -45,7 +45,7 @@ pub struct Study {
 /// How it is exported.
 #[derive(Debug, Clone, Default)]
 pub struct ExportOptions {
-    /// Labels of the variants, in the order of columns and rows; all by name if empty.
+    /// Labels of the variants, in the order of columns and rows; all, the base first, if empty.
     pub variants: Vec<String>,
     /// Groups of variants, for formats that have groups; none if empty.
     pub groups: Vec<Vec<String>>,

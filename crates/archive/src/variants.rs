@@ -2,7 +2,8 @@
 
 use crate::{Error, ExportOptions, Input, Result, Study};
 
-/// Labels of the wanted variants in the order of the options; all by name if none is named.
+/// Labels of the wanted variants in the order of the options; all in the study's order, its base
+/// first, if none is named.
 ///
 /// A variant may be named without the `x.` and the `.pk1` that labels of published archives have.
 pub fn of<'a>(study: &'a Study, options: &ExportOptions) -> Result<Vec<&'a str>> {
@@ -11,8 +12,7 @@ pub fn of<'a>(study: &'a Study, options: &ExportOptions) -> Result<Vec<&'a str>>
         true => grouped.collect(),
         false => options.variants.iter().collect(),
     };
-    let mut labels: Vec<&str> = study.subjects.iter().map(String::as_str).collect();
-    labels.sort_by(|a, b| model::natural::compare(a, b));
+    let labels: Vec<&str> = study.subjects.iter().map(String::as_str).collect();
     if wanted.is_empty() {
         return Ok(labels);
     }
@@ -99,7 +99,7 @@ mod tests {
             let options = ExportOptions { variants, ..ExportOptions::default() };
             assert_eq!(of(&study, &options).unwrap(), expected);
         };
-        check(&[], &["c", "x.a.z.pk1", "x.b.z.pk1"]);
+        check(&[], &["x.b.z.pk1", "x.a.z.pk1", "c"]);
         check(&["x.b.z.pk1", "c", "b.z"], &["x.b.z.pk1", "c"]);
         let options = ExportOptions { variants: vec!["d".into()], ..ExportOptions::default() };
         let message = of(&study, &options).unwrap_err().to_string();

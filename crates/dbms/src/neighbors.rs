@@ -212,9 +212,9 @@ mod tests {
             announce(folder.path(), ("mine", measures), Concurrency::Refused)
                 .map_err(|error| error.to_string())
         };
-        let expected = "another run, `quickstart[31m` (pid 123), is measuring on this host: wait \
-            for \
-                        it, or pass `--allow-concurrent`, which marks the results of both";
+        let expected = "another run, `quickstart[31m` (pid 123), is measuring on this host: pass \
+                        `--wait` to begin after it, or `--allow-concurrent`, which marks the \
+                        results of both";
         assert_eq!(refused(true).unwrap_err(), expected);
         assert_eq!(refused(false).unwrap_err(), expected);
         let mine = announce(folder.path(), ("mine", true), Concurrency::Allowed).unwrap();

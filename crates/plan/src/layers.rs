@@ -192,6 +192,12 @@ fn point_to_factors(error: Error) -> Error {
             let hint = "; did you mean `factors.clients`?".to_owned();
             Error::UnknownKey { place, key, hint }
         }
+        Error::UnknownKey { place, key, .. }
+            if ["table_size", "oltp_table_size"].contains(&&*key) =>
+        {
+            let hint = "; did you mean `rows`?".to_owned();
+            Error::UnknownKey { place, key, hint }
+        }
         Error::UnknownKey { place, key, .. } if ["time", "duration"].contains(&&*key) => {
             let hint = "; did you mean `slice_seconds`, or with `design = \"classic\"` \
                         `read_seconds` and `write_seconds`?";

@@ -4,7 +4,7 @@ use crate::{
     document::{Column, Item, Row, Table, TableCell},
     number,
 };
-use analysis::explained::{Cost, Explained, FunctionCost, NOT_ATTRIBUTED, UNPLACED};
+use analysis::explained::{AreaCost, Cost, Explained, FunctionCost, NOT_ATTRIBUTED, UNPLACED};
 use model::explanation::{Explanation, Quantity, Side};
 
 /// Areas that the sentence names.
@@ -60,36 +60,49 @@ pub fn sentence(explained: &Explained) -> String {
 }
 
 /// In which areas an operation costs more or less; none where it costs the same, or where no area
-/// is known.
+/// is known. Where areas go both ways, each says which.
 pub fn where_added(explained: &Explained) -> Option<String> {
     let difference = explained.difference();
-    let same_way = |area: &&analysis::explained::AreaCost| {
-        area.difference() * difference > 0.0
-            && area.chance.is_none_or(|chance| area.difference().abs() > chance)
+    let is_told = |area: &&AreaCost| {
+        area.chance.is_none_or(|chance| area.difference().abs() > chance)
             && ![NOT_ATTRIBUTED, UNPLACED].contains(&area.name.as_str())
+            && area.difference() != 0.0
     };
-    let parts: Vec<String> = explained
-        .areas
-        .iter()
-        .filter(same_way)
-        .take(NAMED)
-        .map(|area| format!("{} are in {}", whole(area.difference().abs()), area.name))
-        .collect();
-    if parts.is_empty() || is_none(difference, explained) {
+    let told: Vec<&AreaCost> = explained.areas.iter().filter(is_told).collect();
+    let same_way = |area: &&&AreaCost| area.difference() * difference > 0.0;
+    if is_none(difference, explained) || !told.iter().any(|area| same_way(&area)) {
         return None;
     }
+    let unit = short_unit(explained.by);
     let differences = explained.areas.iter().map(|area| area.difference());
     let against: f64 = differences.filter(|own| own * difference < 0.0).sum();
+    let more = |size: f64| if size > 0.0 { "more" } else { "fewer" };
+    if against.abs() > MIXED * difference.abs() {
+        let mut largest = told;
+        largest.sort_by(|a, b| b.difference().abs().total_cmp(&a.difference().abs()));
+        let parts = largest.iter().take(NAMED).map(|area| {
+            let size = area.difference();
+            format!("{} {} in {}", whole(size.abs()), more(size), area.name)
+        });
+        let parts = parts.collect::<Vec<_>>().join(", ");
+        let (amount, more) = (whole(difference.abs()), more(difference));
+        return Some(format!("In all {amount} {more} {unit} per operation: {parts}."));
+    }
+    let parts = told.iter().filter(same_way).take(NAMED);
+    let parts =
+        parts.map(|area| format!("{} are in {}", whole(area.difference().abs()), area.name));
+    let parts = parts.collect::<Vec<_>>().join(", ");
     let other = if difference > 0.0 { "save" } else { "add" };
     let against = match against {
         small if is_none(small, explained) => String::new(),
         size => format!("; other areas {other} {}", whole(size.abs())),
     };
     let (amount, word) = (whole(difference.abs()), word(difference));
-    let parts = parts.join(", ");
-    let unit = short_unit(explained.by);
     Some(format!("Of {amount} {word} {unit} per operation, {parts}{against}."))
 }
+
+/// Part of a difference from which on what other areas do against it is told area by area.
+const MIXED: f64 = 0.2;
 
 fn is_none(difference: f64, explained: &Explained) -> bool {
     difference.abs() < small(explained.by) * explained.costs[0]
@@ -273,7 +286,6 @@ fn percent(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use analysis::explained::AreaCost;
 
     fn example(areas: &[(&str, [f64; 2])]) -> Explained {
         let area = |(name, costs): &(&str, [f64; 2])| AreaCost {

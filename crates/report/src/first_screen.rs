@@ -6,33 +6,43 @@ use crate::{
     document::Document,
     number,
     sentence::{self, Label},
-    status, words,
+    status, trust, words,
 };
 use analysis::{Comparison, Diagnosis, PhaseResult};
-use model::{metric::Kind, number::counted};
+use model::{
+    metric::{Kind, Metric},
+    number::counted,
+};
 
-/// The question, an answer in one sentence per variant, and where the numbers come from.
-pub(crate) fn write(
-    comparison: &Comparison,
-    details: &Details,
-    short: &Names,
-    labels: &[Label],
-    document: &mut Document,
-) {
-    let question = [&comparison.question, &comparison.experiment];
-    let title = question.into_iter().find(|text| !text.is_empty());
-    document.heading(1, title.map_or("", String::as_str));
-    let answers = sentence::answers(comparison, labels, &|_| true);
-    answers.into_iter().for_each(|answer| document.paragraph(answer));
-    reasons(comparison, details).into_iter().for_each(|reason| document.paragraph(reason));
-    document.paragraph(origin(comparison, details));
-    servers(comparison, details, short).into_iter().for_each(|said| document.paragraph(said));
-    status::line(comparison).into_iter().for_each(|line| document.paragraph(line));
-    words::before_ratios(comparison).into_iter().for_each(|said| document.paragraph(said));
-    let warnings = comparison.warnings.len();
-    if warnings > 0 {
-        document
-            .paragraph(format!("{}, below the tables or on stderr.", counted(warnings, "warning")));
+/// A comparison with what its first screen needs beside it.
+pub(crate) struct FirstScreen<'a> {
+    pub(crate) comparison: &'a Comparison,
+    pub(crate) details: &'a Details,
+    pub(crate) names: &'a Names,
+    pub(crate) labels: &'a [Label],
+}
+
+impl FirstScreen<'_> {
+    /// The question, an answer in one sentence per variant, and where the numbers come from;
+    /// `shown` are the metrics whose values follow.
+    pub(crate) fn write(&self, shown: &[&'static Metric], document: &mut Document) {
+        let Self { comparison, details, names, labels } = *self;
+        let question = [&comparison.question, &comparison.experiment];
+        let title = question.into_iter().find(|text| !text.is_empty());
+        document.heading(1, title.map_or("", String::as_str));
+        let mut said = sentence::answers(comparison, labels, &|_| true);
+        said.extend(reasons(comparison, details));
+        said.push(origin(comparison, details));
+        said.extend(servers(comparison, details, names));
+        said.extend(status::line(comparison));
+        let is_shown = |metric: &Metric| shown.iter().any(|one| one.name == metric.name);
+        said.extend(trust::before_ratios(comparison, &is_shown));
+        let warnings = comparison.warnings.len();
+        if warnings > 0 {
+            let warnings = counted(warnings, "warning");
+            said.push(format!("{warnings}, below the tables or on stderr."));
+        }
+        said.into_iter().for_each(|one| document.paragraph(one));
     }
 }
 

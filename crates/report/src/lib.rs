@@ -30,6 +30,7 @@ mod screen;
 mod sentence;
 mod status;
 mod summary;
+mod trust;
 mod words;
 
 pub use details::{Details, LeftOut, Overhead, Provenance, Trial};

@@ -53,8 +53,8 @@ pub(crate) fn answers(
             (Some(throughput), Some(base)) => {
                 if listed && above.as_ref() != Some(&base) {
                     said.push(format!(
-                        "Compared with {base}, geometric means over all phases (smallest to \
-                         largest phase), costs per operation:"
+                        "Compared with {base}, geometric means over all tests (smallest to \
+                         largest test), costs per operation:"
                     ));
                     above = Some(base.clone());
                 }
@@ -63,10 +63,10 @@ pub(crate) fn answers(
                 let (parts, tests) = (parts.join("; "), tests(comparison, &known));
                 let tail = match (listed, comparison.counted().len()) {
                     (true, all) if all == throughput.phases => ".".to_owned(),
-                    (true, all) => format!("; {} of {all} phases.", throughput.phases),
+                    (true, all) => format!("; {} of {all} tests.", throughput.phases),
                     (false, all) => {
-                        let phases = counted(all, "phase");
-                        format!("; geometric mean of {} of {phases}.", throughput.phases)
+                        let tests = counted(all, "test");
+                        format!("; geometric mean of {} of {tests}.", throughput.phases)
                     }
                 };
                 let against = if listed { String::new() } else { format!(" compared with {base}") };
@@ -79,7 +79,7 @@ pub(crate) fn answers(
             _ if is_base && listed && !has_variants(comparison, subject) => {
                 said.push(format!("{} is a base without variants.", label.full));
             }
-            _ if !is_base => said.push(format!("{} has no phase to compare.", label.full)),
+            _ if !is_base => said.push(format!("{} has no test to compare.", label.full)),
             _ => {}
         }
         if !broken.is_empty() {
@@ -107,7 +107,18 @@ struct Known<'a> {
 
 impl Known<'_> {
     fn said(&self) -> String {
-        part(&self.overall, self.what)
+        let changed = self.tests.iter().any(|(_, cell)| cell.verdict.is_change());
+        match self.overall.verdict {
+            // Tests that changed in both directions.
+            Verdict::Equivalent | Verdict::SmallChange if changed => {
+                let [ratio, low, high] =
+                    [self.overall.ratio, self.overall.range.0, self.overall.range.1]
+                        .map(number::ratio);
+                let what = self.what;
+                format!("{ratio}x {what} in the mean, but {low}x to {high}x in single tests")
+            }
+            _ => part(&self.overall, self.what),
+        }
     }
 }
 
@@ -178,7 +189,7 @@ const NAMED: usize = 2;
 fn part(overall: &Overall, what: &str) -> String {
     let ratio = number::ratio(overall.ratio);
     let (low, high) = (number::ratio(overall.range.0), number::ratio(overall.range.1));
-    let range = (low != high).then(|| format!("phases {low}x to {high}x"));
+    let range = (low != high).then(|| format!("tests {low}x to {high}x"));
     match (overall.verdict, overall.p) {
         (Verdict::Inconclusive, _) if overall.blocks < FEWEST_BLOCKS => {
             let blocks = counted(overall.blocks, "block");

@@ -4,7 +4,7 @@
 
 use crate::{
     document::{Column, Item, Row, Table, TableCell},
-    words,
+    trust, words,
 };
 use analysis::{Comparison, Content, PhaseColumn, Shade, Shown, style::Style};
 
@@ -37,7 +37,7 @@ pub(crate) fn tables(
     let shown_ratios = cells(&|column| style.relative(column), &all);
     let mut ratios = Summary::new(RELATIVE, table(comparison, &all, &shown_ratios), relative);
     if style.has_verdicts() {
-        ratios.legend.extend(words::trust(comparison));
+        ratios.legend.extend(trust::all(comparison));
     }
     let paced: Vec<&PhaseColumn> =
         columns.iter().filter(|column| column.target_per_second.is_some()).collect();

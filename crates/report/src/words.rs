@@ -1,11 +1,11 @@
 //! Words for metrics, verdicts and ratios that all pages share.
 
 use crate::number;
-use analysis::{BankSource, Cell, Comparison, METRICS, PhaseResult, Reason, Verdict, metric_of};
+use analysis::{Cell, Comparison, METRICS, PhaseResult, Reason, Verdict, metric_of};
 use model::{
     civil::Civil,
     grouped,
-    margins::{self, Margins, Quantity},
+    margins::{Margins, Quantity},
     metric::{Better, Kind, Metric, Part, Per},
     number::counted,
 };
@@ -39,31 +39,6 @@ pub(crate) fn long_title(metric: &Metric) -> String {
         THROUGHPUT => "throughput".to_owned(),
         _ => metric.title.replace("instr", "instructions").replace("cpu", "CPU"),
     }
-}
-
-/// The legend of [`symbol`], in its order.
-const SIGNS: [(Verdict, &str); 10] = [
-    (Verdict::Regression, "worse by more than the margin"),
-    (Verdict::Improvement, "better by more than the margin"),
-    (Verdict::Worse, "worse by an open size"),
-    (Verdict::Better, "better by an open size"),
-    (Verdict::SmallChange, "small change (within the margin)"),
-    (Verdict::Equivalent, "equivalent (within the margin)"),
-    (Verdict::CodeCost, "more instructions per operation"),
-    (Verdict::Inconclusive, "inconclusive"),
-    (Verdict::Invalid, "not judged, because the host was disturbed"),
-    (Verdict::Unreplicated, "one block"),
-];
-
-/// What the signs mean that a comparison shows; nothing where it shows none.
-pub(crate) fn signs(comparison: &Comparison) -> Option<String> {
-    let cells = || comparison.phases.iter().flat_map(|phase| &phase.cells);
-    let shows =
-        |verdict: Verdict| cells().any(|cell| cell.verdict == verdict && cell.ratio.is_some());
-    let shown = SIGNS.iter().filter(|(verdict, _)| shows(*verdict));
-    let said: Vec<String> =
-        shown.map(|(verdict, words)| format!("{} {words}", symbol(*verdict))).collect();
-    (!said.is_empty()).then(|| format!("Signs: {}.", said.join(", ")))
 }
 
 /// Colors of a terminal, as the parameter of its escape sequence.
@@ -141,146 +116,6 @@ pub(crate) fn ends((low, high): (f64, f64)) -> String {
         end => number::ratio(end),
     };
     format!("{}–{}", end(low), end(high))
-}
-
-/// How intervals and verdicts came about, for readers who must know what they may be taken for: a
-/// sentence each. Nothing if no cell has an interval.
-pub(crate) fn method(comparison: &Comparison) -> Vec<String> {
-    let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
-    let blocks = cells.filter(|cell| cell.interval.is_some()).map(|cell| cell.blocks).max();
-    let percent = |share: f64| (share * 100.0).round();
-    let (confidence, error) = (percent(analysis::CONFIDENCE), percent(analysis::ERROR_RATE));
-    let counts = percent(analysis::COUNT_ERROR_RATE);
-    let looks = match comparison.looks.is_empty() {
-        true => "",
-        false => ", all looks at the growing data included",
-    };
-    let sentences = |blocks: u32| {
-        vec![
-            format!(
-                "Geometric means over up to {}; {confidence} % intervals (Student's t, paired by \
-                 block). Margins: {}.",
-                counted(blocks as usize, "block"),
-                margins(&comparison.margins)
-            ),
-            format!(
-                "False positives per variant, over all tests: at most {error} % for throughput and \
-                 CPU time together, {counts} % for instructions{looks}."
-            ),
-        ]
-    };
-    blocks.map(sentences).unwrap_or_default()
-}
-
-/// The margins in words: `5 % for rates and latency, …`.
-fn margins(margins: &Margins) -> String {
-    let margin = |quantity: Quantity| {
-        let what = match quantity {
-            Quantity::Time => "rates and latency",
-            Quantity::Cpu => "CPU time",
-            Quantity::Instructions => "instructions",
-        };
-        format!("{} % for {what}", margins::percent(margins.margin(quantity)))
-    };
-    Quantity::ALL.map(margin).join(", ")
-}
-
-/// What is said where nothing is repeated, if anything is compared.
-pub(crate) fn unrepeated(comparison: &Comparison) -> Option<String> {
-    let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
-    let compared = cells.filter(|cell| cell.ratio.is_some());
-    match compared.map(|cell| cell.blocks).max()? {
-        0 => Some("No block is shared with a base, so no ratio here is a verdict (marked °)."),
-        1 => Some("One block: nothing is repeated, so no ratio here is a verdict (marked °)."),
-        _ => None,
-    }
-    .map(str::to_owned)
-}
-
-/// What the ratios may be taken for, a sentence each: what readers need before them, and how they
-/// were found.
-pub(crate) fn trust(comparison: &Comparison) -> Vec<String> {
-    [before_ratios(comparison), behind_ratios(comparison)].concat()
-}
-
-/// What was compared, what the signs mean, and what is not decided.
-pub(crate) fn before_ratios(comparison: &Comparison) -> Vec<String> {
-    let mut said = comparison.conditions.clone();
-    said.extend(verdicts(comparison));
-    said
-}
-
-/// The method behind intervals and verdicts.
-pub(crate) fn behind_ratios(comparison: &Comparison) -> Vec<String> {
-    let mut said = method(comparison);
-    said.extend(comparison.bank.as_ref().map(bank));
-    said
-}
-
-/// Which earlier runs told of noise.
-fn bank(source: &BankSource) -> String {
-    let runs = counted(source.runs, "run");
-    let day = Civil::of(source.last_us / 1_000_000);
-    let date = format!("{}-{:02}-{:02}", day.year, day.month, day.day);
-    format!("Tests use the noise of this host class from {runs}, {date}.")
-}
-
-/// How verdicts are shown, where there are any.
-fn verdicts(comparison: &Comparison) -> Vec<String> {
-    if method(comparison).is_empty() {
-        return unrepeated(comparison).into_iter().collect();
-    }
-    let mut said: Vec<String> = signs(comparison).into_iter().collect();
-    let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
-    let excludes = |cell: &Cell| cell.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0);
-    if cells.into_iter().any(|c| c.verdict == Verdict::Inconclusive && excludes(c)) {
-        said.push(
-            "Verdicts are corrected for the number of tests, intervals are not: a test can be \
-             inconclusive although its interval excludes 1."
-                .to_owned(),
-        );
-    }
-    said.extend(blocks_to_decide(comparison));
-    said
-}
-
-/// How many more blocks should decide the rates that are inconclusive.
-fn blocks_to_decide(comparison: &Comparison) -> Option<String> {
-    let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
-    let unsure = |cell: &&Cell| {
-        let verdict = cell.verdict;
-        cell.metric.name == THROUGHPUT && verdict.is_assessed() && !verdict.is_decided()
-    };
-    let need = |cell: &Cell| Some((analysis::blocks_to_decide(cell)?, cell.blocks));
-    let mut needs: Vec<Option<(u32, u32)>> = cells.filter(unsure).map(need).collect();
-    // Those that no number of blocks decides come last.
-    needs.sort_by_key(|need| need.unwrap_or((u32::MAX, 0)));
-    let (least, most) = (*needs.first()?, *needs.last()?);
-    let rates = counted(needs.len(), "rate");
-    let Some((least_blocks, blocks)) = least else {
-        let most = analysis::MOST_BLOCKS;
-        let them = if needs.len() == 1 { "it" } else { "them" };
-        let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
-        let seen = cells.filter(unsure).filter_map(analysis::detectable).reduce(f64::max);
-        let seen = seen.map(|least| {
-            let percent = (least - 1.0) * 100.0;
-            format!("; these show changes from {percent:.1} % on, longer slices smaller ones")
-        });
-        let seen = seen.unwrap_or_default();
-        return Some(format!("{rates} undecided; even {most} blocks may not decide {them}{seen}."));
-    };
-    let them = match (needs.len(), most) {
-        (1, _) => "it".to_owned(),
-        (_, Some((most, _))) if most == least_blocks => "them".to_owned(),
-        (_, Some((most, _))) => format!("the clearest, and with about {most} all of them"),
-        (_, None) => "the clearest".to_owned(),
-    };
-    let total = most.map_or(least_blocks, |(most, _)| most);
-    Some(format!(
-        "{rates} undecided after {}; about {least_blocks} should decide {them} \
-         (`--set blocks={total}`).",
-        counted(blocks as usize, "block"),
-    ))
 }
 
 /// What the shaded band of a chart means.

@@ -61,7 +61,14 @@ fn an_answer_names_tests_that_its_means_hide() {
             }
         }
         let text = render(&on_page(comparison), "table").unwrap();
-        text.split(" phases.").nth(1).unwrap().lines().take(2).collect::<Vec<_>>().join(" ")
+        text.split(" tests.")
+            .nth(1)
+            .unwrap()
+            .lines()
+            .take(2)
+            .map(str::trim)
+            .collect::<Vec<_>>()
+            .join(" ")
     };
     let one = |index: usize| match index {
         1 => Verdict::Regression,

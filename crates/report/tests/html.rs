@@ -266,12 +266,12 @@ fn tests_that_stand_apart_are_shown_and_in_no_mean_over_all() {
         (interval.1, page(found), table)
     };
     let (high, html, table) = with("point");
-    assert!(high > 2.0 && html.contains("geometric mean of 4 of 4 phases"), "{high}");
-    assert!(table.contains("geometric mean of 4 of 4 phases"), "{table}");
+    assert!(high > 2.0 && html.contains("geometric mean of 4 of 4 tests"), "{high}");
+    assert!(table.contains("geometric mean of 4 of 4 tests"), "{table}");
     let (high, html, table) = with("apart");
-    assert!(high < 1.0 && html.contains("geometric mean of 3 of 3 phases"), "{high}");
+    assert!(high < 1.0 && html.contains("geometric mean of 3 of 3 tests"), "{high}");
     assert!(html.contains("all tests except the group apart"));
-    assert!(table.contains("geometric mean of 3 of 3 phases"), "{table}");
+    assert!(table.contains("geometric mean of 3 of 3 tests"), "{table}");
     assert!(table.contains("Group apart") && table.contains("point-query.pre"), "{table}");
 }
 

@@ -39,6 +39,11 @@ const TIME: f64 = 1.05;
 /// The same for everything that varies more.
 const OTHERS: f64 = 1.1;
 
+/// Context switches of the server's tasks,
+const SWITCHES: &str = "context_switches_per_op";
+/// and how many of them per operation cannot explain its time.
+const FLOOR: f64 = 0.02;
+
 /// Share of a change below which a reason is a small part of it.
 pub(crate) const SMALL: f64 = 0.2;
 

@@ -1,6 +1,6 @@
 //! The instructions explain nothing, and cycles or CPU time moved all the same.
 
-use super::{INSTRUCTIONS, Rule, TIME, finding};
+use super::{FLOOR, INSTRUCTIONS, Rule, SWITCHES, TIME, finding};
 use crate::evidence::{Evidence, Finding};
 use model::metric::Kind;
 
@@ -38,13 +38,18 @@ impl Rule for Stalls {
         finding(self, found, |first| {
             let ratio = first.ratio;
             let (what, cause) = if first.metric.kind == Kind::Cycles {
-                ("cycles", evidence.word("stalls", "fewer stalls"))
+                ("cycles", "in stalls")
             } else {
-                ("CPU time", "kernel work, stalls or wake-ups, not the statement's own code")
+                let others = match evidence.is_rare(SWITCHES, FLOOR) {
+                    true => "in the kernel, or in stalls",
+                    false => "in the kernel, in wake-ups, or in stalls",
+                };
+                ("CPU time", others)
             };
+            let spent = evidence.word("spent", "saved");
             format!(
-                "{ratio:.2}x the base's {what} for {instructions:.2}x its user instructions: \
-                 {cause}."
+                "It needs {ratio:.2}x the base's {what} for {instructions:.2}x its user \
+                 instructions: the time is {spent} {cause}, not in the statement's own code."
             )
         })
     }

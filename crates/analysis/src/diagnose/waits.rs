@@ -1,7 +1,7 @@
 //! The server's tasks wait more or less: for what, where that was seen, else by how often they
 //! sleep and wake.
 
-use super::{OTHERS, Rule, finding};
+use super::{FLOOR, OTHERS, Rule, SWITCHES, finding};
 use crate::evidence::{Evidence, Finding, Moved};
 use model::metric::Part;
 
@@ -22,11 +22,7 @@ const REASONS: [(&str, &str); 5] = [
 const SHARE: f64 = 0.2;
 const NO_SHARE: f64 = 0.05;
 
-const OF_SERVER: &str = "context_switches_per_op";
 const OF_HOST: &str = "host_context_switches_per_op";
-
-/// Context switches per operation below which they cannot explain an operation's time.
-const FLOOR: f64 = 0.02;
 
 impl Rule for Waits {
     fn name(&self) -> &'static str {
@@ -38,7 +34,7 @@ impl Rule for Waits {
     }
 
     fn ruled_out(&self, evidence: &Evidence<'_>) -> Option<String> {
-        if evidence.is_rare(OF_SERVER, FLOOR) {
+        if evidence.is_rare(SWITCHES, FLOOR) {
             return Some(format!("waits (fewer than {FLOOR} context switches per operation)"));
         }
         let known: Option<Vec<Moved>> =
@@ -50,7 +46,7 @@ impl Rule for Waits {
                 return Some(format!("waits of serving tasks ({waits:.1} of {change:.1} us)"));
             }
         }
-        let stayed = evidence.unmoved(&[OF_SERVER], OTHERS)?;
+        let stayed = evidence.unmoved(&[SWITCHES], OTHERS)?;
         Some(format!("waits ({:.2}x the base's context switches)", stayed.ratio))
     }
 }
@@ -85,7 +81,7 @@ impl Waits {
 
     fn by_switches(&self, evidence: &Evidence<'_>) -> Option<Finding> {
         // Those of the host are the load engine's too.
-        let known = if evidence.cost(OF_SERVER).is_some() { OF_SERVER } else { OF_HOST };
+        let known = if evidence.cost(SWITCHES).is_some() { SWITCHES } else { OF_HOST };
         let mut found = evidence.moved_with_effect(&[known], OTHERS);
         found.retain(|cost| cost.base.max(cost.value) >= FLOOR);
         let found = finding(self, found, |first| {

@@ -17,7 +17,11 @@ pub(super) const IMPORTER: Importer = Importer {
 
 fn recognises(head: &FileHead<'_>) -> bool {
     let banner = |line: &Line<'_>| line.text.starts_with("sysbench 1.");
-    head.lines().take(64).any(|line| banner(&line)) || head.holds(START)
+    // What fills, warms or removes tables reports nothing.
+    let is_run = !["Creating table", "Dropping table", "Preloading table"]
+        .iter()
+        .any(|words| head.holds(words));
+    (head.lines().take(64).any(|line| banner(&line)) && is_run) || head.holds(START)
 }
 
 fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {

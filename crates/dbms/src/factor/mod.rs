@@ -148,8 +148,12 @@ mod tests {
         let child = command.spawn().unwrap();
         let deadline = std::time::Instant::now() + std::time::Duration::from_secs(20);
         let told = |file: &str| of_process(child.id(), file).unwrap_or_default();
-        // A new program has its name before it has its environment.
-        let is_up = || told("comm").trim() == "sleep" && !told("environ").is_empty();
+        // A new program has its name before it has its environment and its libraries.
+        let is_up = || {
+            told("comm").trim() == "sleep"
+                && !told("environ").is_empty()
+                && told("maps").contains("/libc.so")
+        };
         while !is_up() && std::time::Instant::now() < deadline {
             std::thread::sleep(std::time::Duration::from_millis(5));
         }

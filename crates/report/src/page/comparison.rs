@@ -4,8 +4,10 @@ use super::Page;
 use crate::{
     Details, Names, Report,
     document::{Column, Document, Item, Row, Table, TableCell},
-    first_screen, layout, screen,
+    first_screen::FirstScreen,
+    layout, screen,
     sentence::Label,
+    trust,
     words::{self, groups},
 };
 use analysis::{Comparison, PhaseResult, Reason};
@@ -99,12 +101,14 @@ impl Page for ComparisonPage {
             let short = Names::of(&comparison.subjects, &report.view.aliases);
             let comparison = &*short.comparison(comparison);
             let labels = labels(comparison, report.screen.columns);
-            first_screen::write(comparison, details, &short, &labels, &mut document);
+            let metrics = shown(comparison, &report.metrics);
+            let screen = FirstScreen { comparison, details, names: &short, labels: &labels };
+            screen.write(&metrics, &mut document);
             short.legend().into_iter().for_each(|said| document.paragraph(said));
             let names: Vec<String> = labels.into_iter().map(|label| label.short).collect();
             overview(comparison, &names, report, &mut document);
             self::details(comparison, &names, &report.metrics, &mut document);
-            let method = words::behind_ratios(comparison).into_iter().map(Item::Paragraph);
+            let method = trust::behind_ratios(comparison).into_iter().map(Item::Paragraph);
             document.items.extend(method);
             let warnings = comparison.warnings.iter().cloned().map(Item::Warning);
             document.items.extend(warnings);
@@ -222,6 +226,23 @@ fn intervals(comparison: &Comparison, phases: &[&PhaseResult]) -> Option<Row> {
     known.then(|| Row::named(format!("  {}", words::interval_title()), cells))
 }
 
+/// The metrics whose values are printed.
+fn shown(comparison: &Comparison, asked: &[&'static Metric]) -> Vec<&'static Metric> {
+    match asked {
+        [] if are_too_many(comparison) => analysis::metric(OVERVIEW).into_iter().collect(),
+        [] => usual(comparison),
+        asked => asked.to_vec(),
+    }
+}
+
+fn cost_lines(comparison: &Comparison) -> usize {
+    comparison.phases.len() * (2 * comparison.subjects.len() + 1)
+}
+
+fn are_too_many(comparison: &Comparison) -> bool {
+    cost_lines(comparison) > COST_LINES
+}
+
 /// Every phase with its costs: a line per variant, and its ratios under it. Where these
 /// are more than two screens, they have to be asked for.
 fn details(
@@ -230,16 +251,15 @@ fn details(
     asked: &[&'static Metric],
     document: &mut Document,
 ) {
-    let lines = comparison.phases.len() * (2 * names.len() + 1);
-    if asked.is_empty() && lines > COST_LINES {
-        let lines = counted(lines, "line");
+    if asked.is_empty() && are_too_many(comparison) {
+        let lines = counted(cost_lines(comparison), "line");
         document.paragraph(format!(
             "Costs per test are left out ({lines}): `--variant` chooses variants, \
              `--metric` prints a metric of all, and `dbdyno report` writes everything as a page."
         ));
         return;
     }
-    let metrics = if asked.is_empty() { usual(comparison) } else { asked.to_vec() };
+    let metrics = shown(comparison, asked);
     for (group, phases) in groups(comparison) {
         let heading = match group {
             "" => words::UNGROUPED.to_owned(),

@@ -6,7 +6,7 @@ use crate::{
     inputs::Inputs,
     number,
     sentence::{Label, answers},
-    status,
+    status, trust,
     words::{self, Basis, Standing, THROUGHPUT},
 };
 use analysis::{Comparison, PhaseResult, geometric_mean};
@@ -241,7 +241,7 @@ fn counts_of(standings: &[Standing]) -> Vec<TableCell> {
 
 /// What the numbers above may be taken for.
 fn trust(comparison: &Comparison, document: &mut Document) {
-    words::trust(comparison).into_iter().for_each(|said| document.paragraph(said));
+    trust::all(comparison).into_iter().for_each(|said| document.paragraph(said));
     let warnings = comparison.warnings.len();
     if warnings > 0 {
         document.paragraph(format!(

@@ -22,6 +22,9 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
     });
     if !inputs.details.command.is_empty() {
         document.heading(3, "To repeat it");
+        if inputs.details.command.contains(".toml") {
+            document.paragraph("Save the experiment file below under the name in the command.");
+        }
         document.items.push(Item::Code(inputs.details.command.clone()));
     }
     let text = inputs.details.plan.as_ref().map(|plan| plan.experiment.text.as_str());

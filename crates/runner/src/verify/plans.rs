@@ -105,7 +105,7 @@ fn wrong(meant: &[String], seen: &[Access]) -> Option<String> {
     });
     let words: Vec<String> = words.collect();
     let words = if words.is_empty() { "reads no table".to_owned() } else { words.join(", ") };
-    Some(format!("{words} instead of `{}`", meant.join("`, `")))
+    Some(format!("{words}; the workload says `{}`", meant.join("`, `")))
 }
 
 #[cfg(test)]
@@ -124,9 +124,21 @@ mod tests {
         check(&["primary"], &[("primary", false)], None);
         check(&["none"], &[("none", true)], None);
         check(&["primary", "k_1"], &[("k_1", false), ("primary", false)], None);
-        check(&["primary"], &[("none", true)], Some("scans the table instead of `primary`"));
-        check(&["k_1"], &[("k_1", true)], Some("reads the whole index `k_1` instead of `k_1`"));
-        check(&["k_1"], &[("primary", false)], Some("uses the index `primary` instead of `k_1`"));
-        check(&["k_1"], &[], Some("reads no table instead of `k_1`"));
+        check(
+            &["primary"],
+            &[("none", true)],
+            Some("scans the table; the workload says `primary`"),
+        );
+        check(
+            &["k_1"],
+            &[("k_1", true)],
+            Some("reads the whole index `k_1`; the workload says `k_1`"),
+        );
+        check(
+            &["k_1"],
+            &[("primary", false)],
+            Some("uses the index `primary`; the workload says `k_1`"),
+        );
+        check(&["k_1"], &[], Some("reads no table; the workload says `k_1`"));
     }
 }

@@ -1,0 +1,91 @@
+//! The values of an imported archive as a comparison.
+
+use crate::comparison::{Compared, Request, against};
+use analysis::{Comparison, Design, Observations, PhaseResult};
+use model::{
+    imported::ImportHeader, measurement::Measurement, number::counted, record::SliceState,
+};
+use store::Results;
+
+/// What is said where nothing can be compared, with the remedy.
+const ALONE: &str = "there is only one variant, so nothing is compared: import the files \
+    of both together, as in `dbdyno import before/ after/`";
+
+/// Compares the values of an import with the base that it has, or that is asked for.
+pub(crate) fn compare(
+    results: &Results,
+    (run, mut measurements): (&str, Vec<Measurement>),
+    request: &Request,
+) -> anyhow::Result<Compared> {
+    let header = results.import_of(run)?.unwrap_or_default();
+    let mut design = design_of(&header);
+    if let Some(base) = &request.base {
+        design = against(design, base, "--base", request)?;
+    }
+    let mut observations = Observations::default();
+    let differences = archive::option_differences(measurements.iter());
+    measurements.retain(|value| value.state == SliceState::Measured);
+    observations.measurements = measurements;
+    let mut comparison = analysis::compare(&observations, &design);
+    comparison.is_imported = true;
+    comparison.warnings.extend(unshared(&comparison));
+    comparison.warnings.extend(differences);
+    if comparison.subjects.len() == 1 {
+        comparison.warnings.push(ALONE.to_owned());
+    }
+    if observations.measurements.iter().any(|value| value.block > 0) {
+        comparison.conditions.push(
+            "Repetitions are paired by their numbers; the error rates hold if the runs of the \
+             variants alternated on the same host."
+                .to_owned(),
+        );
+    }
+    let irregular = header.irregular_places();
+    if irregular > 0 {
+        comparison.warnings.push(format!(
+            "the archive `{}` had {}, which `import.json` of run `{run}` names",
+            header.experiment,
+            counted(irregular, "irregular place")
+        ));
+    }
+    Ok(Compared { comparison, design, observations })
+}
+
+/// Says why nothing of an archive is compared, where no variant has a test of its base.
+fn unshared(comparison: &Comparison) -> Option<String> {
+    let cells = || comparison.phases.iter().flat_map(|phase| &phase.cells);
+    if comparison.subjects.len() < 2 || cells().any(|cell| cell.ratio.is_some()) {
+        return None;
+    }
+    let of = |subject: &String| {
+        let has = |phase: &&PhaseResult| {
+            phase.cells.iter().any(|cell| *cell.subject == **subject && cell.value.is_some())
+        };
+        let mut own = comparison.phases.iter().filter(has);
+        own.next().map(|phase| format!("`{subject}` has `{}`", phase.phase))
+    };
+    let listed: Vec<String> = comparison.subjects.iter().filter_map(of).take(2).collect();
+    Some(format!(
+        "nothing is compared, because no variant has a test of its base with the same number of \
+         clients: {}",
+        listed.join(", ")
+    ))
+}
+
+/// Every subject of an archive against the one that the archive compares it with, else its first.
+fn design_of(header: &ImportHeader) -> Design {
+    let first = header.subjects.first();
+    let subjects = header.subjects.iter().map(|label| {
+        let base = header.bases.get(label).or(first).filter(|base| *base != label);
+        (label.clone(), base.cloned())
+    });
+    Design {
+        experiment: header.experiment.clone(),
+        question: format!("Imported archive {}", header.experiment),
+        suite: header.experiment.clone(),
+        subjects: subjects.collect(),
+        looks: Vec::new(),
+        margins: Default::default(),
+        phases: Default::default(),
+    }
+}
