@@ -80,7 +80,9 @@ pub fn import(paths: &[PathBuf], options: &Options) -> Result<Imported> {
     correct::check(&options.corrections)?;
     let (there, missing): (Vec<&PathBuf>, Vec<&PathBuf>) =
         paths.iter().partition(|path| found(path).is_ok());
-    let mut walk = Walk { common: common(&there), ..Walk::default() };
+    let common = common(&there);
+    let flat = if common.is_none() { scattered(&there) } else { None };
+    let mut walk = Walk { common, flat, ..Walk::default() };
     let named = walk.named(&there)?;
     for path in there {
         walk.root(path, &named)?;
@@ -129,6 +131,30 @@ fn common(paths: &[&PathBuf]) -> Option<PathBuf> {
     above.first().filter(|_| is_one).map(|folder| folder.to_path_buf())
 }
 
+/// The name of an archive of files in several folders that are no neighbors, such as `old.txt` and
+/// `more/new.txt`: that of the folder above all. Each file is a variant. None where any path is a
+/// folder or of a published archive, where all are in one folder, or where names are not unique.
+fn scattered(paths: &[&PathBuf]) -> Option<String> {
+    let (mut folders, mut names) = (BTreeSet::new(), BTreeSet::new());
+    for path in paths {
+        let path = found(path).ok().filter(|path| path.is_file())?;
+        folders.insert(path.parent()?.to_owned());
+        if is_published(&name_of(&path)) || !names.insert(name_of(&path)) {
+            return None;
+        }
+    }
+    let above = folders.iter().cloned().reduce(|above, folder| {
+        let shared = above.components().zip(folder.components());
+        shared.take_while(|(a, b)| a == b).map(|(a, _)| a).collect()
+    })?;
+    (folders.len() > 1).then(|| name_of(&above))
+}
+
+/// Whether a file has a name of a published archive.
+fn is_published(name: &str) -> bool {
+    Tag::of(unpacked(name)).is_some() || step::of_file(unpacked(name)).is_some()
+}
+
 /// Whether a folder holds files whose names are those of no published archive.
 fn holds_loose_files(folder: &Path) -> bool {
     let files: Vec<String> = fs::read_dir(folder)
@@ -138,10 +164,7 @@ fn holds_loose_files(folder: &Path) -> bool {
         .filter(|entry| entry.path().is_file())
         .map(|entry| name_of(&entry.path()))
         .collect();
-    let is_known = |name: &String| {
-        Tag::of(unpacked(name)).is_some() || step::of_file(unpacked(name)).is_some()
-    };
-    !files.is_empty() && !files.iter().any(is_known)
+    !files.is_empty() && !files.iter().any(|name| is_published(name))
 }
 
 #[derive(Default)]
@@ -150,6 +173,8 @@ struct Walk {
     seen: BTreeSet<PathBuf>,
     /// Of files that the user named one by one.
     common: Option<PathBuf>,
+    /// The name of their archive, where their folders tell nothing.
+    flat: Option<String>,
 }
 
 impl Walk {
@@ -225,7 +250,10 @@ impl Walk {
         let candidate = Candidate {
             path: &shown,
             label: named.unwrap_or(&shown),
-            folders: folders(root, path),
+            folders: match &self.flat {
+                Some(name) => Folders::of(std::slice::from_ref(name), 0),
+                None => folders(root, path),
+            },
             siblings,
             named: named.is_some(),
             in_order: named.is_some() || self.common.is_some(),

@@ -83,6 +83,14 @@ fn neighboring_folders_are_variants_in_the_order_given() {
     check(&files, &["y", "x"], &["y", "x"], &rows);
     check(&files, &["."], &["x", "y"], &rows);
     check(&files, &["y/read.txt", "x/read.txt"], &["y", "x"], &rows);
+    // Folders that are no neighbors tell nothing.
+    let files = ["x/deep/new.txt", "now.txt"];
+    let rows = ["new sysbench 0", "now sysbench 0"];
+    check(&files, &["now.txt", "x/deep/new.txt"], &["now", "new"], &rows);
+    // What is called a base is one, in whatever order a shell gives names.
+    let files = ["after/r.txt", "before/r.txt"];
+    let rows = ["after r 0", "before r 0"];
+    check(&files, &["after", "before"], &["before", "after"], &rows);
 }
 
 #[test]
