@@ -102,7 +102,7 @@ pub fn where_added(explained: &Explained) -> Option<String> {
 }
 
 /// Part of a difference from which on what other areas do against it is told area by area.
-const MIXED: f64 = 0.2;
+const MIXED: f64 = 0.5;
 
 fn is_none(difference: f64, explained: &Explained) -> bool {
     difference.abs() < small(explained.by) * explained.costs[0]
