@@ -82,7 +82,7 @@ fn arguments(command: Command) -> Command {
         .mut_arg("variant", |variant| {
             variant.help(
                 "Write these variants in this order; the first is the base; `*` and `?` match any \
-                 text. Without it, all variants, sorted by name",
+                 text. Without it, all variants, the base first",
             )
         })
 }

@@ -293,7 +293,11 @@ impl Catalog {
         if let Some(source) = self.files.get(&format!("{folder}{name}")) {
             return Ok(source.clone());
         }
-        let hint = suggest::hint(name, self.under(folder).map(|(name, _)| name));
+        let mut hint = suggest::hint(name, self.under(folder).map(|(name, _)| name));
+        // `configs/SERVER/`: each server has its own.
+        if let Some(server) = folder.trim_end_matches('/').split_once('/').map(|(_, own)| own) {
+            hint = format!(" of `{server}`{hint}");
+        }
         Err(Error::UnknownName { place: Location::default(), what, name: name.to_owned(), hint })
     }
 

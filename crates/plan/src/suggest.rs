@@ -51,7 +51,10 @@ pub(crate) fn versions(wanted: &str, available: &[String]) -> String {
     };
     let mut near: Vec<&str> = available.iter().map(String::as_str).collect();
     near.sort_by_key(distance);
-    if near.is_empty() || near.iter().any(|version| version.starts_with(wanted)) {
+    let fits = |version: &&str| {
+        version.strip_prefix(wanted).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+    };
+    if near.is_empty() || wanted.is_empty() || near.iter().any(fits) {
         return String::new();
     }
     let (nearest, others) = (near[0], &near[1..near.len().min(VERSIONS_SHOWN)]);
@@ -59,7 +62,10 @@ pub(crate) fn versions(wanted: &str, available: &[String]) -> String {
         [] => String::new(),
         others => format!(", others are {}", quoted(others)),
     };
-    format!("; the nearest version is `{nearest}`{others}; `dbdyno list builds` lists all")
+    format!(
+        "; the nearest version is `{nearest}`{others}; `dbdyno list builds` lists all, and `dbdyno \
+         install --from` takes a tarball of any other"
+    )
 }
 
 /// Names in backticks, comma separated.
@@ -110,8 +116,8 @@ mod tests {
         let check = |wanted: &str, expected: &str| {
             let text = versions(wanted, &all);
             let start = format!("; the nearest version is `{expected}`, others are `");
-            assert!(text.starts_with(&start) && text.ends_with("`dbdyno list builds` lists all"));
-            assert_eq!(text.matches('`').count(), 2 * (all.len() + 1), "{text}");
+            assert!(text.starts_with(&start) && text.ends_with("takes a tarball of any other"));
+            assert_eq!(text.matches('`').count(), 2 * (all.len() + 2), "{text}");
         };
         check("5.7", "5.6.24");
         check("8.0.44", "9.7.4");
@@ -121,8 +127,9 @@ mod tests {
         assert_eq!(
             versions("19", &many),
             "; the nearest version is `18.40`, others are `18.39`, `18.38`, `18.37`, `18.36`; \
-             `dbdyno list builds` lists all"
+             `dbdyno list builds` lists all, and `dbdyno install --from` takes a tarball of any other"
         );
+        assert!(versions("1", &many).starts_with("; the nearest version is `18.1`"));
         assert_eq!(versions("9", &all), "", "there is one");
         assert_eq!(versions("9", &[]), "");
     }

@@ -294,7 +294,7 @@ impl Grid {
         let rows = self.rows.iter().enumerate();
         let mut groups = grouped(rows.map(|(index, row)| (row.group.as_str(), index)));
         groups.sort_by_key(|(name, _)| words::group_order(name));
-        groups
+        groups.into_iter().map(|(name, rows)| (words::group(name), rows)).collect()
     }
 
     fn sort_in<'a>(&mut self, comparison: &'a Comparison) -> Buckets<'a> {

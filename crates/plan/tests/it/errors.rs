@@ -154,7 +154,8 @@ fn unknown_names_get_the_nearest_known_one() {
         "version",
         &build("\"mysql@4\""),
         "mine.toml:4`: mysql has no version `4`; the nearest version is `5.5.9`, others are \
-         `5.6.24`, `9.7.4`; `dbdyno list builds` lists all",
+         `5.6.24`, `9.7.4`; `dbdyno list builds` lists all, and `dbdyno install \
+         --from` takes a tarball of any other",
     );
     check(
         "suite",
@@ -177,7 +178,7 @@ fn unknown_names_get_the_nearest_known_one() {
     check(
         "config",
         &factor("config = [\"wall\"]"),
-        "mine.toml:5`: unknown config `wall`; did you mean `wal`?",
+        "mine.toml:5`: unknown config `wall` of `sqlite`; did you mean `wal`?",
     );
     check(
         "factor",
@@ -288,7 +289,7 @@ fn servers_and_configs_of_the_users_own_are_checked() {
     check(
         "unknown base",
         &config("[configs.a]\nextends = \"bse\""),
-        "unknown config `bse`; did you mean `base`?",
+        "unknown config `bse` of `sqlite`; did you mean `base`?",
     );
     let lines = config("[configs.a]\nextends = \"base\"\nsettings = { x = \"1\\ny=2\" }");
     check("two lines", &lines, "a setting's name and value are one line each");

@@ -180,6 +180,6 @@ fn servers_may_have_configurations_of_their_own() {
     assert!(both.to_string().contains(expected), "{both}");
     let unknown = text(factors).replace("myrocks", "myrock");
     let unknown = crate::plan_of(&unknown).unwrap_err().to_string();
-    let expected = "mine.toml:9`: unknown config `myrock`; did you mean `myrocks`?";
+    let expected = "mine.toml:9`: unknown config `myrock` of `mariadb`; did you mean `myrocks`?";
     assert!(unknown.contains(expected), "{unknown}");
 }

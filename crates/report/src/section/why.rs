@@ -217,8 +217,11 @@ fn one(inputs: &Inputs<'_>, phase: &PhaseResult, diagnosis: &Diagnosis, document
         certainty(diagnosis),
     );
     let mut items = Vec::new();
-    for finding in &diagnosis.findings {
-        items.push(Item::Paragraph(finding.sentence.clone()));
+    for (place, finding) in diagnosis.findings.iter().enumerate() {
+        // The title has the first.
+        if place > 0 {
+            items.push(Item::Paragraph(finding.sentence.clone()));
+        }
         let rows = finding.evidence.iter().map(|moved| {
             let name = words::long_title(moved.metric);
             row(&name, moved.metric.unit, Some(moved.base), Some(moved.value))
