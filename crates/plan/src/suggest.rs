@@ -127,7 +127,8 @@ mod tests {
         assert_eq!(
             versions("19", &many),
             "; the nearest version is `18.40`, others are `18.39`, `18.38`, `18.37`, `18.36`; \
-             `dbdyno list builds` lists all, and `dbdyno install --from` takes a tarball of any other"
+             `dbdyno list builds` lists all, and `dbdyno install --from` takes a tarball of any \
+             other"
         );
         assert!(versions("1", &many).starts_with("; the nearest version is `18.1`"));
         assert_eq!(versions("9", &all), "", "there is one");
