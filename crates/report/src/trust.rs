@@ -127,7 +127,9 @@ fn verdicts(comparison: &Comparison, shown: &dyn Fn(&Metric) -> bool) -> Vec<Str
     }
     let mut said: Vec<String> = signs(comparison, shown).into_iter().collect();
     let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
-    let excludes = |cell: &Cell| cell.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0);
+    let excludes = |cell: &Cell| {
+        shown(cell.metric) && cell.interval.is_some_and(|(low, high)| low > 1.0 || high < 1.0)
+    };
     if cells.into_iter().any(|c| c.verdict == Verdict::Inconclusive && excludes(c)) {
         said.push(
             "Verdicts are corrected for the number of tests, intervals are not: a test can be \

@@ -136,7 +136,7 @@ fn overview(comparison: &Comparison, names: &[String], report: &Report, document
         false => "Throughput: operations per second",
     };
     document.heading(2, title);
-    let mut table = Table { columns: vec![Column::words("phase")], ..Table::default() };
+    let mut table = Table { columns: vec![Column::words("test")], ..Table::default() };
     for (subject, title) in comparison.subjects.iter().zip(names) {
         let unit = if comparison.bases.contains(subject) { base_unit } else { "ratio" };
         table.columns.push(Column::numbers(title, unit));
