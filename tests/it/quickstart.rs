@@ -50,3 +50,21 @@ configs.mapped = { extends = \"base\", settings = { mmap_size = 1048576, wal_aut
         assert!(shows("wal_autocheckpoint: ", "mapped=7"), "{err}");
     }
 }
+
+#[test]
+fn tables_are_aged_once_by_the_tests_that_change_rows_in_place() {
+    let lab = Lab::new();
+    let run = ["run", "--counts", "none", "--progress", "plain", "--set", "rows=1000"];
+    let more = ["--set", "blocks=2", "--set", "slice_seconds=0.05", "--set", "age=2.5"];
+    let output = lab.run(&[&run[..], &more[..]].concat());
+    let err = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{err}");
+    // Of the four, only `update-nonindex` does.
+    for config in ["rollback", "wal"] {
+        let told = format!("aged sqlite-bundled.{config} by 2500 operations");
+        assert_eq!(err.matches(&told).count(), 1, "{err}");
+    }
+    let refused = lab.run(&["run", "--set", "age=-1"]);
+    let said = text(&refused.stderr);
+    assert!(said.contains("`age` must be from 0 to 100 operations per row, not `-1`"), "{said}");
+}

@@ -236,6 +236,7 @@ mod tests {
                 factors: Vec::new(),
                 tables: 1,
                 rows: 1,
+                age: 0.0,
                 slice_seconds: 1.0,
                 read_seconds: 1.0,
                 write_seconds: 1.0,

@@ -42,6 +42,10 @@ pub struct Experiment {
     pub tables: u64,
     /// Rows of each table.
     pub rows: u64,
+    /// Operations per row of each writing test that keeps the number of rows, executed once after
+    /// the load. What follows a bulk load, such as the split of full pages, is over then.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub age: f64,
     /// Length of a slice on the baseline, seconds; its work is then fixed for all.
     pub slice_seconds: f64,
     /// Length of a reading step of the classic design, seconds.
@@ -57,6 +61,10 @@ pub struct Experiment {
     pub require: Vec<String>,
     /// The file as it was read, `extends` resolved; for the record.
     pub text: String,
+}
+
+fn is_zero(age: &f64) -> bool {
+    *age == 0.0
 }
 
 /// How slices of the subjects follow each other.

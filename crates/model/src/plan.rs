@@ -71,6 +71,11 @@ pub struct Phase {
 }
 
 impl Phase {
+    /// Whether tables that are aged are aged by it.
+    pub fn is_aged(&self) -> bool {
+        self.kind == PhaseKind::Measure && self.script.changes_in_place()
+    }
+
     /// Seconds that counting its instructions outside its slices may take on each subject in each
     /// block, about: as many as four of its slices, from 2 to 8, so that a short run stays short.
     pub fn counting_seconds(&self) -> f64 {

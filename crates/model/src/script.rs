@@ -74,6 +74,11 @@ impl Script {
         self.statements().any(|statement| statement.class == Class::Write)
     }
 
+    /// Whether it writes and leaves as many rows as it finds.
+    pub fn changes_in_place(&self) -> bool {
+        self.writes() && self.ops().all(|op| op.inserts() == op.deletes())
+    }
+
     /// Part `index` of `of` equal parts of the work: each role ends after its share, and the shares
     /// add up to the whole exactly.
     pub fn piece(&self, index: u64, of: u64) -> Self {
@@ -447,6 +452,39 @@ mod tests {
             roles: vec![Role { end, clients: 3, ..Role::default() }],
             deviations: Vec::new(),
         }
+    }
+
+    #[test]
+    fn what_adds_and_removes_as_many_rows_changes_in_place() {
+        let op = |effects: &[(Class, Effect)]| Op {
+            name: String::new(),
+            weight: 1,
+            transaction: true,
+            draws: Vec::new(),
+            statements: effects
+                .iter()
+                .map(|(class, effect)| Statement {
+                    class: *class,
+                    effect: *effect,
+                    ..Statement::plain("x")
+                })
+                .collect(),
+        };
+        let check = |ops: &[Op], expected: bool| {
+            let mut script = script(End::Rows(1));
+            script.roles[0].ops = ops.to_vec();
+            assert_eq!(script.changes_in_place(), expected, "{ops:?}");
+        };
+        let read = (Class::Read, Effect::Read);
+        let update = (Class::Write, Effect::Update);
+        let delete = (Class::Write, Effect::Delete);
+        let insert = (Class::Write, Effect::Insert(1));
+        check(&[op(&[read])], false);
+        check(&[op(&[read, update])], true);
+        check(&[op(&[update]), op(&[read])], true);
+        check(&[op(&[delete, insert])], true);
+        check(&[op(&[update, delete])], false);
+        check(&[op(&[update]), op(&[insert])], false);
     }
 
     #[test]

@@ -69,6 +69,9 @@ const SERVER: Engine = Engine {
     before_counting_seconds: 6.0,
 };
 
+/// An operation that changes rows, on one connection.
+const AGING_SECONDS: f64 = 100e-6;
+
 /// An engine inside the driver.
 const EMBEDDED: Engine = Engine {
     start_seconds: 0.2,
@@ -93,7 +96,9 @@ pub(crate) fn estimate(plan: &Plan, versions: &dyn Versions) -> Estimate {
     };
     let engines: Vec<&Engine> = plan.subjects.iter().map(engine).collect();
     let load = |engine: &&Engine| rows / LOAD_ROWS_PER_SECOND + LOAD_STARTS * engine.start_seconds;
-    let loading: f64 = loads * engines.iter().map(load).sum::<f64>();
+    let aged = plan.phases.iter().filter(|phase| phase.is_aged());
+    let aging = plan.experiment.age * rows * aged.count() as f64 * AGING_SECONDS;
+    let loading: f64 = loads * engines.iter().map(|engine| load(engine) + aging).sum::<f64>();
     let reads = engines.first().map_or(0.0, |base| base.reads_per_second);
     let operations: Vec<u64> =
         plan.phases.iter().map(|phase| (reads * phase.seconds) as u64).collect();

@@ -3,7 +3,7 @@
 use crate::{
     error::Error,
     layers::Layers,
-    limits::{COUNT_MAX, ROWS_MAX, SECONDS_MAX},
+    limits::{AGE_MAX, COUNT_MAX, ROWS_MAX, SECONDS_MAX},
     suggest,
     wire::percent::Percent,
 };
@@ -88,6 +88,13 @@ pub(crate) fn check(experiment: &Experiment, layers: &Layers) -> Result<(), Erro
             );
             return Err(invalid(key, reason));
         }
+    }
+    if !(0.0..=AGE_MAX).contains(&experiment.age) {
+        let reason = format!(
+            "`age` must be from 0 to {AGE_MAX} operations per row, not `{}`; 1 is usually enough",
+            experiment.age
+        );
+        return Err(invalid("age", reason));
     }
     match experiment.require.iter().position(|word| word != "perf") {
         Some(index) => Err(Error::UnknownName {

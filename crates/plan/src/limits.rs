@@ -9,6 +9,8 @@ use crate::{
 pub(crate) const COUNT_MAX: u64 = 10_000;
 /// Largest number of rows in all tables together.
 pub(crate) const ROWS_MAX: u64 = 1_000_000_000_000;
+/// Operations per row that age tables, at most: a hundred leave nothing of a load.
+pub(crate) const AGE_MAX: f64 = 100.0;
 /// Longest stretch, seconds: a week.
 pub(crate) const SECONDS_MAX: f64 = 604_800.0;
 /// Operations per second that no host executes more of.

@@ -109,7 +109,7 @@ fn a_base_of_which_only_ratios_are_known_has_no_rate() {
     }
     let text = render(&report(comparison, &[]), "table").unwrap();
     assert!(text.contains("the archive has only ratios to the base"), "{text}");
-    let units = text.lines().find(|line| line.starts_with("phase ")).unwrap();
+    let units = text.lines().find(|line| line.starts_with("test ")).unwrap();
     assert!(units.contains("ratio") && !units.contains("1/s"), "{units}");
 }
 

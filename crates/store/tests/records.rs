@@ -56,6 +56,7 @@ fn plan(name: &str, hash: &str) -> Plan {
             factors: Vec::new(),
             tables: 1,
             rows: 1000,
+            age: 0.0,
             slice_seconds: 1.0,
             read_seconds: 1.0,
             write_seconds: 1.0,
@@ -486,10 +487,8 @@ fn the_stored_sample_of_format_1_is_readable() {
 
 fn copy(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).unwrap() {
-        let (path, target) = {
-            let entry = entry.unwrap();
-            (entry.path(), to.join(entry.file_name()))
-        };
+        let path = entry.unwrap().path();
+        let target = to.join(path.file_name().unwrap());
         if path.is_dir() {
             fs::create_dir(&target).unwrap();
             copy(&path, &target);

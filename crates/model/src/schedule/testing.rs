@@ -67,6 +67,7 @@ pub(super) fn plan(phases: Vec<Phase>) -> Plan {
         factors: Vec::new(),
         tables: 1,
         rows: 1,
+        age: 0.0,
         slice_seconds: 1.0,
         read_seconds: 1.0,
         write_seconds: 1.0,

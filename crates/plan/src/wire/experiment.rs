@@ -59,6 +59,9 @@ pub(crate) struct WireExperiment {
     pub(crate) tables: Option<Whole<u64>>,
     /// Rows of each table (1,000,000).
     pub(crate) rows: Option<Whole<u64>>,
+    /// Operations per row of each writing test that keeps the number of rows, executed once after
+    /// the load (0).
+    pub(crate) age: Option<f64>,
     /// Length of a slice on the base, seconds (2; interleaved).
     pub(crate) slice_seconds: Option<f64>,
     /// Length of a reading step, seconds (180; classic).

@@ -2,6 +2,7 @@
 //! block.
 
 use super::{
+    aging,
     maintenance::{self, Limits},
     rehearsal,
 };
@@ -37,6 +38,9 @@ pub(crate) struct Loaded {
     pub(crate) subject: String,
     pub(crate) load: u32,
     pub(crate) report: LoadReport,
+    /// Operations that aged the tables.
+    #[serde(default)]
+    pub(crate) aged: u64,
     pub(crate) settle_seconds: f64,
     pub(crate) left: Vec<String>,
     pub(crate) folder_bytes: u64,
@@ -83,6 +87,9 @@ pub(crate) fn make(run: &mut Run<'_>, subject: usize, load: u32) -> Result<(), E
     let report = run
         .during(Activity::Load, |run| fill(run, subject, load, &mut instance))
         .map_err(|error| error.at(&label))?;
+    let aged = run
+        .during(Activity::Load, |run| aging::age(run, &mut instance))
+        .map_err(|error| error.at(&label))?;
     let start = Instant::now();
     let settled = run.during(Activity::Maintenance, |run| {
         maintenance::settle_now(run, subject, &mut instance, SETTLE)
@@ -101,6 +108,9 @@ pub(crate) fn make(run: &mut Run<'_>, subject: usize, load: u32) -> Result<(), E
         settle_seconds,
         folder_bytes >> 20
     ));
+    if aged > 0 {
+        run.step(&format!("aged {label} by {}", counted(aged, "operation")));
+    }
     if !left.is_empty() {
         let left = left.join(", ");
         run.warn(&format!(
@@ -112,7 +122,7 @@ pub(crate) fn make(run: &mut Run<'_>, subject: usize, load: u32) -> Result<(), E
         run.warn(&format!("{label}: maintenance after its load: {refused}"));
     }
     let subject = label.clone();
-    let loaded = Loaded { subject, load, report, settle_seconds, left, folder_bytes };
+    let loaded = Loaded { subject, load, report, aged, settle_seconds, left, folder_bytes };
     run.writer.note_state(&format!("load {load} {label}"), &loaded)?;
     data::complete(&folder)
 }

@@ -11,7 +11,12 @@ const ROWS_PER_OPERATION: f64 = 5.0;
 /// Operations that read, after which a server that has just started executes as many instructions
 /// as it will.
 pub(crate) fn operations_to_warm(schema: &Schema) -> u64 {
-    (schema.tables.iter().map(Table::all_rows).sum::<f64>() / ROWS_PER_OPERATION) as u64
+    (rows(schema) / ROWS_PER_OPERATION) as u64
+}
+
+/// Rows of all tables as they are loaded.
+pub(crate) fn rows(schema: &Schema) -> f64 {
+    schema.tables.iter().map(Table::all_rows).sum()
 }
 
 /// Names of all tables of a schema, copies and all.
