@@ -117,7 +117,7 @@ mod tests {
         let zsh = check(Shell::Zsh, "_files");
         let both = |line: &String| line.contains("sysbench-classic verify verify-all)\" \"files:");
         assert!(zsh.iter().all(both), "{zsh:?}");
-        let fish = check(Shell::Fish, "-a \"insert-benchmark ");
+        let fish = check(Shell::Fish, "-a \"allocators ");
         assert!(!fish.iter().any(|line| line.contains(" -f ")), "no files: {fish:?}");
     }
 }
