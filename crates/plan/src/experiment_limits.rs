@@ -91,7 +91,7 @@ pub(crate) fn check(experiment: &Experiment, layers: &Layers) -> Result<(), Erro
     }
     if !(0.0..=AGE_MAX).contains(&experiment.age) {
         let reason = format!(
-            "`age` must be from 0 to {AGE_MAX} operations per row, not `{}`; 1 is usually enough",
+            "`age` must be from 0 to {AGE_MAX} operations per row, not `{}`",
             experiment.age
         );
         return Err(invalid("age", reason));
