@@ -62,10 +62,7 @@ pub(crate) fn versions(wanted: &str, available: &[String]) -> String {
         [] => String::new(),
         others => format!(", others are {}", quoted(others)),
     };
-    format!(
-        "; the nearest version is `{nearest}`{others}; `dbdyno list builds` lists all, and `dbdyno \
-         install --from` takes a tarball of any other"
-    )
+    format!("; the nearest version is `{nearest}`{others}; `dbdyno list builds` lists all")
 }
 
 /// Names in backticks, comma separated.
@@ -116,8 +113,8 @@ mod tests {
         let check = |wanted: &str, expected: &str| {
             let text = versions(wanted, &all);
             let start = format!("; the nearest version is `{expected}`, others are `");
-            assert!(text.starts_with(&start) && text.ends_with("takes a tarball of any other"));
-            assert_eq!(text.matches('`').count(), 2 * (all.len() + 2), "{text}");
+            assert!(text.starts_with(&start) && text.ends_with("`dbdyno list builds` lists all"));
+            assert_eq!(text.matches('`').count(), 2 * (all.len() + 1), "{text}");
         };
         check("5.7", "5.6.24");
         check("8.0.44", "9.7.4");
@@ -127,8 +124,7 @@ mod tests {
         assert_eq!(
             versions("19", &many),
             "; the nearest version is `18.40`, others are `18.39`, `18.38`, `18.37`, `18.36`; \
-             `dbdyno list builds` lists all, and `dbdyno install --from` takes a tarball of any \
-             other"
+             `dbdyno list builds` lists all"
         );
         assert!(versions("1", &many).starts_with("; the nearest version is `18.1`"));
         assert_eq!(versions("9", &all), "", "there is one");

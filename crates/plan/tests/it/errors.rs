@@ -154,8 +154,7 @@ fn unknown_names_get_the_nearest_known_one() {
         "version",
         &build("\"mysql@4\""),
         "mine.toml:4`: mysql has no version `4`; the nearest version is `5.5.9`, others are \
-         `5.6.24`, `9.7.4`; `dbdyno list builds` lists all, and `dbdyno install \
-         --from` takes a tarball of any other",
+         `5.6.24`, `9.7.4`; `dbdyno list builds` lists all",
     );
     check(
         "suite",
