@@ -203,7 +203,7 @@ fn a_run_explains_its_largest_changes_after_its_last_block() {
     // The change of an update is larger than that of a query.
     let sentence = "`update-index` executes ";
     let (before, after) = table.split_once(sentence).unwrap_or_else(|| panic!("{table} {said}"));
-    assert!(before.contains("relative") && after.contains(" are in pager, WAL"), "{table}");
+    assert!(before.contains("relative") && after.contains(" in pager, WAL"), "{table}");
     assert!(kept(&lab, 1).exists() && !kept(&lab, 2).exists());
     let report = std::fs::read_to_string(lab.path("dbdyno-results/report.html")).unwrap();
     assert!(report.contains("Explained by function") && report.contains("virtual machine"));
