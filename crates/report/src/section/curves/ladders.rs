@@ -58,7 +58,14 @@ fn charts(inputs: &Inputs<'_>, tests: &[Test<'_>]) -> Vec<Lines> {
     let charts = tests.iter().flat_map(|(name, phases)| {
         kinds.iter().map(move |kind| ladder(inputs, name, phases, kind))
     });
-    charts.filter(|chart| !chart.lines.is_empty()).collect()
+    charts.filter(|chart| !chart.lines.is_empty() && differ(&chart.lines)).collect()
+}
+
+/// Whether lines lie apart anywhere: of lines upon each other only the last would be seen. One line
+/// alone is seen.
+fn differ(lines: &[Line]) -> bool {
+    let others = lines.iter().skip(1);
+    lines.len() == 1 || others.into_iter().any(|line| line.segments != lines[0].segments)
 }
 
 /// What a phase is called without its number of users: one workload may be measured at several
