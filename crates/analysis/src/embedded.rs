@@ -5,7 +5,7 @@ use crate::PhaseResult;
 use model::mark::{EMBEDDED, EMBEDDED_EARLIER, Mark};
 use std::collections::BTreeSet;
 
-/// Whether a subject's engine works inside the load engine: its costs say so.
+/// Whether a subject's engine works inside the load engine: marks of its costs tell.
 pub(crate) fn is_embedded(phase: &PhaseResult, subject: &str) -> bool {
     let says = |mark: &Mark| match mark {
         Mark::Note(note) => [EMBEDDED, EMBEDDED_EARLIER].contains(&note.as_str()),

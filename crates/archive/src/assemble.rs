@@ -161,9 +161,8 @@ fn split(experiment: &str, told: Vec<Told>, corrections: &[String], archives: &m
 fn in_order(all: &[Kept]) -> Vec<String> {
     let mut subjects: Vec<(usize, &String)> =
         all.iter().filter_map(|kept| Some((kept.place?, &kept.value.cell.subject))).collect();
-    subjects.sort();
     // Shells give names in the order of the alphabet: what is called a base is meant as one.
-    subjects.sort_by_key(|(_, subject)| !is_base(subject));
+    subjects.sort_by_key(|(place, subject)| (!is_base(subject), *place));
     let mut seen = BTreeSet::new();
     let once = subjects.into_iter().filter(|(_, subject)| seen.insert(*subject));
     once.map(|(_, subject)| subject.clone()).collect()

@@ -45,16 +45,16 @@ pub(crate) fn values(experiment: &str, cells: Cells, listed: &[Step]) -> Vec<Imp
     let count = u32::try_from(levels.len()).unwrap_or(u32::MAX).max(columns.unwrap_or(1)).max(1);
     let blocks = Blocks::of(&cells);
     let mut values = Vec::new();
-    for (key, metrics) in &cells {
+    for (key, metrics) in cells {
         let (place, phase) =
             places.get(&(key.phase.clone(), key.range)).cloned().unwrap_or_default();
         let level = key.level().and_then(|own| levels.iter().position(|known| *known == own));
         let level = level.and_then(|level| u32::try_from(level).ok()).unwrap_or(0);
         let level = key.column.map_or(level, |column| column.number.saturating_sub(1));
-        let name = format!("{phase}{}", suffix(key, count));
+        let name = format!("{phase}{}", suffix(&key, count));
         let position = place.saturating_mul(count).saturating_add(level);
-        let block = blocks.block(key);
-        let kept = metrics.values().cloned();
+        let block = blocks.block(&key);
+        let kept = metrics.into_values();
         values.extend(kept.map(|kept| imported(experiment, (&name, position), block, kept)));
     }
     values

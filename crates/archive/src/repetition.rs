@@ -18,8 +18,8 @@ struct Numbered<'a> {
     is_said: bool,
 }
 
-/// What a name of a folder, or of a file without its ending, tells of a repetition. A number behind
-/// another one and a point is that of a version: `mysql-8.0.44`.
+/// The number of a repetition at the end of a name, of a folder or of a file without its ending. A
+/// number behind another one and a point is that of a version: `mysql-8.0.44`.
 fn numbered(name: &str) -> Option<Numbered<'_>> {
     let before = name.trim_end_matches(|c: char| c.is_ascii_digit());
     let number = name.get(before.len()..)?.parse().ok()?;
@@ -47,7 +47,7 @@ pub(crate) fn of_folder(name: &str) -> Option<u32> {
 /// Names without their numbers, and these, by the names with them.
 pub(crate) type Repeated = BTreeMap<String, (String, u32)>;
 
-/// The names that are repetitions. Without a word that says so, numbers have to go from 0 or 1 to 2
+/// The names that are repetitions. Without such a word, numbers have to go from 0 or 1 to 2
 /// or more without a gap.
 pub(crate) fn repeated(names: &BTreeSet<&str>) -> Repeated {
     type Family<'a> = BTreeMap<u32, &'a str>;

@@ -1,13 +1,6 @@
 //! Libraries of memory allocators: where this host has them, or where they are put from a package.
 
-use crate::{
-    Places, Result,
-    install::Site,
-    package::Package,
-    registry::{self, Registry},
-    task,
-};
-use fs_err as fs;
+use crate::{Places, Result, install::Site, package::Package, registry, task};
 use model::subject::Build;
 use std::path::{Path, PathBuf};
 
@@ -36,7 +29,7 @@ const SUITE: &str = "bookworm";
 /// Folders of libraries on 64-bit hosts; Debian's packages have the first.
 const FOLDERS: [&str; 4] = ["usr/lib/x86_64-linux-gnu", "usr/lib64", "usr/local/lib", "usr/lib"];
 
-/// Part of the file names by which the allocator of a process is told.
+/// Parts of file names: a process that has loaded such a file uses its allocator.
 const SIGNS: [&str; 3] = ["jemalloc", "tcmalloc", "mimalloc"];
 
 /// The names, for messages.
@@ -89,8 +82,7 @@ fn fetch(
     let package =
         Package { registry: "debian", names: vec![known.package.to_owned()], at: SUITE.to_owned() };
     let fetched = site.fetch(&package, places).and_then(|(files, _)| {
-        let registry: &dyn Registry = registry::of(&package)?;
-        registry.unpack(&package, &files, &site.destination())?;
+        registry::of(&package)?.unpack(&package, &files, &site.destination())?;
         site.settle(folder)
     });
     site.sweep();
@@ -110,9 +102,4 @@ pub fn of_process(pid: u32) -> String {
         [] => "libc".to_owned(),
         found => found.join(" "),
     }
-}
-
-/// Whether a library of a level is there.
-pub(crate) fn is_there(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|about| about.is_file())
 }

@@ -43,7 +43,7 @@ pub struct Experiment {
     /// Rows of each table.
     pub rows: u64,
     /// Operations per row of each writing test that keeps the number of rows, executed once after
-    /// the load. What follows a bulk load, such as the split of full pages, is over then.
+    /// the load: after a bulk load pages are full, and the first changes split them.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub age: f64,
     /// Length of a slice on the baseline, seconds; its work is then fixed for all.

@@ -2,7 +2,7 @@
 
 use crate::{
     Draft,
-    draft::ONE_LEVEL,
+    draft::{ONE_LEVEL, restarts},
     error::Error,
     explain::shown,
     limits::{CONNECTIONS_MAX, NAME_MAX},
@@ -95,11 +95,8 @@ impl Draft {
         if !self.phases.iter().any(|phase| phase.suite.kind == PhaseKind::Index) {
             return Ok(());
         }
-        let restarts =
-            |name: &str| ["build", "config"].contains(&name) || START_FACTORS.contains(&name);
         let mut factors = self.experiment.factors.iter();
-        let several =
-            factors.find(|factor| factor.levels.len() > 1 && !restarts(factor.name.as_str()));
+        let several = factors.find(|factor| factor.levels.len() > 1 && !restarts(&factor.name));
         match several {
             Some(factor) => {
                 let place = self.places.of(&["factors", &factor.name]);

@@ -169,19 +169,20 @@ fn factors(wire: &WireExperiment, chosen: &Chosen) -> Vec<Factor> {
 
 /// Levels as records have them: those of a ladder of numbers, or the one that is written.
 fn levels_of(factor: &str, level: &str) -> Vec<String> {
-    let ladder = ladder::levels(level).filter(|_| !has_words(factor));
+    let ladder = ladder::levels(level).filter(|_| !restarts(factor));
     let levels = ladder.map(|levels| levels.iter().map(i64::to_string).collect());
     levels.unwrap_or_else(|| vec![level_of(factor, level)])
 }
 
 /// A level as records have it: a number of a factor of numbers in digits, `1k` as `1000`.
 fn level_of(factor: &str, level: &str) -> String {
-    let whole = number::whole(level).filter(|_| !has_words(factor));
+    let whole = number::whole(level).filter(|_| !restarts(factor));
     whole.map_or_else(|| level.to_owned(), |whole| whole.to_string())
 }
 
-/// Whether the levels of a factor are words, whatever they look like.
-fn has_words(factor: &str) -> bool {
+/// Whether a level of a factor needs a start of its own. Such levels are words, whatever they look
+/// like.
+pub(crate) fn restarts(factor: &str) -> bool {
     ["build", "config"].contains(&factor) || START_FACTORS.contains(&factor)
 }
 

@@ -101,7 +101,7 @@ pub fn where_added(explained: &Explained) -> Option<String> {
     Some(format!("Of {amount} {word} {unit} per operation, {parts}{against}."))
 }
 
-/// Part of a difference from which on what other areas do against it is told area by area.
+/// Part of a difference from which on areas against it are listed one by one.
 const MIXED: f64 = 0.5;
 
 fn is_none(difference: f64, explained: &Explained) -> bool {

@@ -48,6 +48,10 @@ impl Rule for Code {
             return None;
         }
         found.extend(evidence.moved_with_effect(&nearest(evidence, &TIMES), TIME));
+        // At most so much: that it is most of the change does not follow.
+        let most = found.first().map(|first| evidence.most(first));
+        let share = most.filter(|most| *most < SMALL);
+        let part = if share.is_some() { ", which is a small part of the change" } else { "" };
         let found = finding(self, found, |first| {
             let who = match first.metric.part {
                 Part::Lead => "The task that serves the leading role",
@@ -59,15 +63,8 @@ impl Rule for Code {
                 Kind::UserInstructions => ("executes", "instructions"),
                 _ => ("needs", "CPU time"),
             };
-            let part = match evidence.most(first) {
-                share if share < SMALL => ", which is a small part of the change",
-                _ => "",
-            };
             format!("{who} {does} {:.2}x the base's {what}{part}.", first.ratio)
         })?;
-        let most = found.evidence.first().map(|first| evidence.most(first));
-        // At most so much: that it is most of the change does not follow.
-        let share = most.filter(|most| *most < SMALL);
         Some(Finding { vague: counts.is_empty(), share, ..found })
     }
 

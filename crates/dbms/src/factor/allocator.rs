@@ -29,7 +29,7 @@ impl Factor for Allocator {
         }
         let library = if level.starts_with('/') {
             let path = PathBuf::from(level);
-            if !allocators::is_there(&path) {
+            if !path.is_file() {
                 return Err(format!("there is no library `{level}`"));
             }
             path

@@ -112,8 +112,8 @@ impl Database {
         };
         match is_on {
             0 => Err(Failure::own(
-                "this SQLite library cannot keep the plans of prepared \
-                                   statements (SQLITE_DBCONFIG_ENABLE_QPSG)",
+                "this SQLite library cannot keep the plans of prepared statements \
+                 (SQLITE_DBCONFIG_ENABLE_QPSG)",
             )),
             _ => Ok(()),
         }
