@@ -422,7 +422,7 @@ fn compare(
         known.levels.get("build").cloned()
     };
     comparison.warnings.extend(analysis::same_binaries(headers(), &build));
-    comparison.conditions.extend(analysis::build_differences(headers()));
+    comparison.conditions.extend(analysis::build_differences(headers(), &design));
     if plan.phases.iter().any(|phase| phase.script.writes()) {
         comparison.conditions.extend(analysis::unsynced_commits(headers()));
     }

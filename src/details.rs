@@ -64,6 +64,7 @@ pub(crate) fn origin(results: &Results, slices: &[StoredSlice]) -> anyhow::Resul
         run: run.to_owned(),
         started_us: results.runs()?.into_iter().find(|info| info.id == run).map(|i| i.started_us),
         trials: trials.collect(),
+        explanations: results.explanations(run)?,
         ..Details::default()
     })
 }

@@ -5,11 +5,15 @@ use analysis::{Comparison, Design, Observations, PhaseResult};
 use model::{
     imported::ImportHeader, measurement::Measurement, number::counted, record::SliceState,
 };
+use std::collections::BTreeSet;
 use store::Results;
 
 /// What is said where nothing can be compared, with the remedy.
 const ALONE: &str = "there is only one variant, so nothing is compared: import the files \
     of both together, as in `dbdyno import before/ after/`";
+
+/// How many tests a warning names.
+const NAMED: usize = 4;
 
 /// Compares the values of an import with the base that it has, or that is asked for.
 pub(crate) fn compare(
@@ -29,14 +33,15 @@ pub(crate) fn compare(
     let mut comparison = analysis::compare(&observations, &design);
     comparison.is_imported = true;
     comparison.warnings.extend(unshared(&comparison));
+    comparison.warnings.extend(unpaired(&observations.measurements, &design));
     comparison.warnings.extend(differences);
     if comparison.subjects.len() == 1 {
         comparison.warnings.push(ALONE.to_owned());
     }
     if observations.measurements.iter().any(|value| value.block > 0) {
         comparison.conditions.push(
-            "Repetitions are paired by their numbers; the error rates hold if the runs of the \
-             variants alternated on the same host."
+            "Repetitions are paired by their numbers, or in their order; the error rates hold if \
+             the runs of the variants alternated on the same host."
                 .to_owned(),
         );
     }
@@ -70,6 +75,43 @@ fn unshared(comparison: &Comparison) -> Option<String> {
          clients: {}",
         listed.join(", ")
     ))
+}
+
+/// Says which repetitions are not compared, because the other variant has none of that number.
+fn unpaired(values: &[Measurement], design: &Design) -> Option<String> {
+    let blocks = |phase: &str, subject: &str| -> BTreeSet<u32> {
+        let own =
+            values.iter().filter(|value| (&*value.phase, &*value.subject) == (phase, subject));
+        own.map(|value| value.block).collect()
+    };
+    let phases: BTreeSet<&str> = values.iter().map(|value| &*value.phase).collect();
+    let mut alone = Vec::new();
+    for (subject, base) in &design.subjects {
+        let Some(base) = base else { continue };
+        for phase in &phases {
+            let (own, other) = (blocks(phase, subject), blocks(phase, base));
+            let most = own.len().max(other.len());
+            if most < 2 || own.is_empty() || other.is_empty() {
+                continue;
+            }
+            for (name, left) in [(subject, own.difference(&other)), (base, other.difference(&own))]
+            {
+                let left = left.count();
+                if left > 0 {
+                    alone.push(format!("{left} of `{name}` in `{phase}`"));
+                }
+            }
+        }
+    }
+    let more = alone.len().saturating_sub(NAMED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    alone.truncate(NAMED);
+    (!alone.is_empty()).then(|| {
+        format!(
+            "repetitions without a partner of the same number are not compared: {}{more}",
+            alone.join(", ")
+        )
+    })
 }
 
 /// Every subject of an archive against the one that the archive compares it with, else its first.

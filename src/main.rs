@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod budget;
 mod choice;
 mod cmd;
 mod comparison;
@@ -29,12 +30,15 @@ use std::process::ExitCode;
 fn main() -> ExitCode {
     let matches = match cmd::cli().try_get_matches() {
         Ok(matches) => matches,
-        Err(error) => return exit::usage(&cmd::explained(error)),
+        Err(error) => {
+            let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
+            return exit::usage(&cmd::explained(error, &words.collect::<Vec<_>>()));
+        }
     };
     let Some((name, arguments)) = matches.subcommand() else {
-        return exit::usage(&cmd::cli().error(
+        return exit::usage(&cmd::said(
             clap::error::ErrorKind::MissingSubcommand,
-            "a command is missing: try `dbdyno run`, or `dbdyno --help`",
+            "a command is missing: try `dbdyno run`, or `dbdyno --help`".to_owned(),
         ));
     };
     exit::code(

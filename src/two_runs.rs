@@ -32,8 +32,6 @@ pub(crate) fn compare(results: &Results, base: &str, new: &str) -> anyhow::Resul
     base.rename(|label| Some(pairs.iter().find(|pair| pair.base.label == label)?.base.name()));
     new.rename(|label| Some(pairs.iter().find(|pair| pair.new.label == label)?.new.name()));
     let (base_id, new_id) = (base.info.id.clone(), new.info.id.clone());
-    // Blocks are paired in their order.
-    new.slices.iter_mut().for_each(|slice| slice.run.clone_from(&base_id));
     let minutes = new.info.started_us.abs_diff(base.info.started_us) / 60_000_000;
     let apart = match minutes {
         0..120 => format!("{minutes} min"),
@@ -43,16 +41,19 @@ pub(crate) fn compare(results: &Results, base: &str, new: &str) -> anyhow::Resul
     let design = Design { subjects, looks: Vec::new(), ..Design::of(&base.plan) };
     let blocks = base.blocks().min(new.blocks());
     let left_out = [&base, &new].map(|side| (side.blocks() - blocks, side.info.id.clone()));
-    let mut slices = base.slices;
-    slices.append(&mut new.slices);
     // What has no pair would be in the values and not in the ratios.
-    slices.retain(|stored| stored.slice.block < blocks);
-    let mut comparison = analysis::compare(&observed_in(&design, &slices), &design);
+    let paired = |side: &Side| {
+        let slices = side.slices.iter().filter(|stored| stored.slice.block < blocks);
+        observed_in(&design, slices)
+    };
+    // What disturbed one run did not disturb the other. Blocks are paired in their order.
+    let observations = paired(&base).beside(paired(&new), &base_id);
+    let mut comparison = analysis::compare(&observations, &design);
     let headers = || base.trials.iter().chain(&new.trials).map(|trial| &trial.header);
     let of_base = |subject: &str| base.trials.iter().any(|one| one.header.subject == subject);
     let run = |subject: &str| Some(of_base(subject).to_string());
     comparison.warnings.extend(analysis::same_binaries(headers(), &run));
-    comparison.conditions.extend(analysis::build_differences(headers()));
+    comparison.conditions.extend(analysis::build_differences(headers(), &design));
     comparison.runs = vec![base_id, new_id];
     for (more, run) in left_out.into_iter().filter(|(more, _)| *more > 0) {
         let more = counted(u64::from(more), "block");

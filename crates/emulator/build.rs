@@ -8,7 +8,7 @@ use std::{env, error::Error, fs, path::PathBuf};
 /// Versions of the plugin interface: the emulator refuses other ones.
 const INTERFACES: [u32; 2] = [1, 2];
 
-const FILES: [&str; 2] = ["src/counter.c", "src/calls.c"];
+const FILES: [&str; 3] = ["src/counter.c", "src/calls.c", "src/chosen.c"];
 const PRELOADED: &str = "src/signals.c";
 
 fn main() -> Result<(), Box<dyn Error>> {

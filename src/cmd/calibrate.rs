@@ -93,6 +93,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         disturbed: crate::args::disturbed_rounds(),
         ending: Default::default(),
         explain: None,
+        source: catalog.all_source_parts()?,
         announcement: arguments.concurrency.announce((&experiment, true), &stop)?,
         command: Vec::new(),
     };

@@ -115,7 +115,7 @@ mod tests {
         };
         check(Shell::Bash, "-o default");
         let zsh = check(Shell::Zsh, "_files");
-        let both = |line: &String| line.contains("sysbench-classic verify verify-all)\" \"files:");
+        let both = |line: &String| line.contains(" verify verify-all)\" \"files:");
         assert!(zsh.iter().all(both), "{zsh:?}");
         let fish = check(Shell::Fish, "-a \"allocators ");
         assert!(!fish.iter().any(|line| line.contains(" -f ")), "no files: {fish:?}");

@@ -186,16 +186,7 @@ fn counted_anew(
     subjects: [&str; 2],
 ) -> anyhow::Result<Explanation> {
     let found = explained_by_runner(arguments, plan, phase, subjects)?;
-    let catalog = arguments.catalog.open()?;
-    let with_areas = |side: Side| -> anyhow::Result<Side> {
-        let subject = plan.subjects.iter().find(|subject| subject.label == side.subject);
-        let server = subject.map_or("", |subject| subject.build.server.as_str());
-        let mut areas = catalog.areas(server)?;
-        areas.extend(side.areas);
-        Ok(Side { areas, ..side })
-    };
-    let sides: Vec<Side> = found.sides.into_iter().map(with_areas).collect::<Result<_, _>>()?;
-    let sides = <[Side; 2]>::try_from(sides).ok().context("two variants are needed")?;
+    let sides = <[Side; 2]>::try_from(found.sides).ok().context("two variants are needed")?;
     let (phase, by, means) = (phase.to_owned(), arguments.by.quantity(), found.means);
     Ok(Explanation { format: EXPLANATION_FORMAT, phase, by, means, sides })
 }
@@ -222,6 +213,7 @@ fn explained_by_runner(
         disturbed: crate::args::disturbed_rounds(),
         ending: Default::default(),
         explain: None,
+        source: arguments.catalog.open()?.all_source_parts()?,
         announcement: arguments.concurrency.announce((&name, false), &stop)?,
         command: Vec::new(),
     };

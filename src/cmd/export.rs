@@ -114,6 +114,9 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     };
     let input = archive::with_variants(Input { studies }, &options)?;
     let missed = has_missed(&input, &options)?;
+    if arguments.out.exists() && !arguments.out.is_dir() {
+        return Err(store::Error::NotAFolder { path: arguments.out }.into());
+    }
     let mut paths = Vec::new();
     for exporter in EXPORTERS.iter().filter(|e| e.name == arguments.format) {
         for file in (exporter.export)(&input, &options)? {

@@ -5,7 +5,10 @@ use crate::{args::ResultsArgs, exit::Code, talk};
 use archive::{Imported, correct::CORRECTIONS};
 use clap::{ArgMatches, Args, FromArgMatches};
 use model::{imported::ImportHeader, notes::Notes, number::counted};
-use std::{collections::BTreeSet, path::PathBuf};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+};
 use store::Results;
 
 pub(super) const VERB: Verb = Verb {
@@ -117,13 +120,21 @@ fn note_of(archive: &archive::Archive) -> Option<String> {
             "note: `{only}` is the only variant; to compare it, import the files of both together, \
              as in `dbdyno import before/ after/`"
         )),
-        [base, others @ ..] => {
-            let listed: Vec<String> =
-                others.iter().take(NAMED).map(|other| format!("`{other}`")).collect();
+        [first, others @ ..] => {
+            let base = |other: &String| archive.bases.get(other).unwrap_or(first);
+            let compared = others.iter().filter(|other| base(other) != *other);
+            let mut by_base: BTreeMap<&String, Vec<String>> = BTreeMap::new();
+            for other in compared.take(NAMED) {
+                by_base.entry(base(other)).or_default().push(format!("`{other}`"));
+            }
+            let with = |(base, others): (&&String, &Vec<String>)| {
+                format!("{} will be compared with `{base}`", others.join(", "))
+            };
+            let listed: Vec<String> = by_base.iter().map(with).collect();
             let more = if others.len() > NAMED { " …" } else { "" };
             Some(format!(
-                "note: {}{more} will be compared with `{base}` (`compare --base` takes another \
-                 one); if these are tests of one variant, import the folders of both variants",
+                "note: {}{more} (`compare --base` takes another one); if these are tests or \
+                 repetitions of one variant, import the folders of both variants",
                 listed.join(", ")
             ))
         }

@@ -39,6 +39,7 @@ const SHELVES: &[Shelf] = &[
     Shelf { name: "servers", lines: servers },
     Shelf { name: "builds", lines: builds },
     Shelf { name: "configs", lines: configs },
+    Shelf { name: "factors", lines: factors },
     Shelf { name: "workloads", lines: |a| Ok(pairs(catalog(a)?.workloads()?)) },
     Shelf { name: "schemas", lines: |a| Ok(pairs(catalog(a)?.schemas()?)) },
     Shelf { name: "suites", lines: |a| Ok(pairs(catalog(a)?.suites()?)) },
@@ -111,6 +112,21 @@ fn pairs(listings: Vec<plan::Listing>) -> Lines {
 fn servers(_: &Arguments) -> anyhow::Result<Lines> {
     let products = dbms::product::DBMSES.iter();
     Ok(products.map(|product| vec![product.name().to_owned(), product.help().to_owned()]).collect())
+}
+
+/// Factors that the planner multiplies by itself.
+const PLANNED: [(&str, &str); 4] = [
+    ("build", "a server with a version (`mysql@9`), or a name of `[servers.NAME]`"),
+    ("clients", "connections: numbers, or `\"1..64*2\"` for 1, 2, 4 and so on to 64"),
+    ("mode", "`prepared` or `text`: how statements are sent"),
+    ("PARAMETER", "a number: any parameter of the workloads, such as `range`"),
+];
+
+fn factors(_: &Arguments) -> anyhow::Result<Lines> {
+    let planned = PLANNED.iter().map(|(name, help)| (*name, *help));
+    let of_start = dbms::factor::FACTORS.iter().map(|factor| (factor.name(), factor.help()));
+    let line = |(name, help): (&str, &str)| vec![name.to_owned(), help.to_owned()];
+    Ok(planned.chain(of_start).map(line).collect())
 }
 
 fn builds(arguments: &Arguments) -> anyhow::Result<Lines> {
@@ -270,4 +286,40 @@ fn binaries<'a>(headers: impl Iterator<Item = &'a TrialHeader>) -> String {
         }
     }
     said.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+
+    /// Counters that no probe reads: the runner adds them to what probes found.
+    const OF_THE_RUNNER: [&str; 8] = [
+        "data_folder_bytes",
+        "database_bytes",
+        "emulated_usual_user_instructions",
+        "wait_other_ns",
+        "wait_read_ns",
+        "wait_sync_ns",
+        "wait_task_ns",
+        "wait_write_ns",
+    ];
+
+    #[test]
+    fn every_counter_of_a_metric_is_read_somewhere() {
+        let probes = probe::source::PROBES.iter().flat_map(|probe| probe.counters());
+        let mut read: BTreeSet<&str> = probes.map(|counter| counter.name).collect();
+        read.extend(OF_THE_RUNNER);
+        let parts = plan::Catalog::embedded().unwrap().all_source_parts().unwrap();
+        let events = parts.values().flat_map(|parts| &parts.rare);
+        let events: Vec<[String; 2]> = events
+            .map(|event| &event.name)
+            .map(|name| [format!("emulated_{name}"), format!("emulated_{name}_user_instructions")])
+            .collect();
+        read.extend(events.iter().flatten().map(String::as_str));
+        let sources = analysis::METRICS.iter().flat_map(|metric| &metric.sources);
+        let asked: BTreeSet<&str> =
+            sources.flat_map(|source| source.counters.iter().copied()).collect();
+        let unread: Vec<&&str> = asked.difference(&read).collect();
+        assert!(unread.is_empty(), "metrics.txt names counters that nothing reads: {unread:?}");
+    }
 }

@@ -96,13 +96,19 @@ pub(crate) fn cli() -> Command {
     visible_cli().subcommands(hidden.map(|verb| verb.command().hide(true)))
 }
 
-/// `error`, with what was probably meant by an unknown command.
-pub(crate) fn explained(error: clap::Error) -> clap::Error {
+/// An error of usage that is one sentence.
+pub(crate) fn said(kind: ErrorKind, sentence: String) -> clap::Error {
+    clap::Error::raw(kind, format!("{sentence}\n"))
+}
+
+/// `error`, with what was probably meant by an unknown command or option. `arguments` are what the
+/// user wrote.
+pub(crate) fn explained(error: clap::Error, arguments: &[String]) -> clap::Error {
     if let Some(hint) = show::hint(&error) {
-        return cli().error(ErrorKind::InvalidValue, hint);
+        return said(ErrorKind::InvalidValue, hint);
     }
-    if let Some(hint) = set_hint(&error) {
-        return cli().error(ErrorKind::UnknownArgument, hint);
+    if let Some(hint) = set_hint(&error, arguments) {
+        return said(ErrorKind::UnknownArgument, hint);
     }
     let Some(ContextValue::String(name)) = error.get(ContextKind::InvalidSubcommand) else {
         // No argument of dbdyno begins with a hyphen: the advice to put `--` before it misleads.
@@ -121,11 +127,11 @@ pub(crate) fn explained(error: clap::Error) -> clap::Error {
         }
         _ => ::plan::hint(name, visible().map(|verb| verb.name)),
     };
-    cli().error(ErrorKind::InvalidSubcommand, format!("unknown command `{name}`{hint}"))
+    said(ErrorKind::InvalidSubcommand, format!("unknown command `{name}`{hint}"))
 }
 
 /// What to write instead of an option that is a key of the experiment, here or in sysbench.
-fn set_hint(error: &clap::Error) -> Option<String> {
+fn set_hint(error: &clap::Error, arguments: &[String]) -> Option<String> {
     let Some(ContextValue::String(option)) = error.get(ContextKind::InvalidArg) else {
         return None;
     };
@@ -133,41 +139,65 @@ fn set_hint(error: &clap::Error) -> Option<String> {
         return None;
     }
     let key = option.trim_start_matches('-').replace('-', "_");
+    let value = value_of(option, arguments);
+    let one = |example: &str| value.unwrap_or(example).to_owned();
+    let several = |example: &str| value.map_or(example.to_owned(), |value| format!("[{value}]"));
     if key == "report_interval" {
         return Some(format!(
             "there is no option `{option}`; `dbdyno run --progress plain` prints a line per slice"
         ));
     }
     let set = match key.as_str() {
-        "threads" | "clients" | "num_threads" => "factors.clients=[1,8]".to_owned(),
-        "table_size" | "oltp_table_size" => "rows=100_000".to_owned(),
-        "time" | "max_time" | "duration" => "slice_seconds=10".to_owned(),
+        "threads" | "clients" | "num_threads" => format!("factors.clients={}", several("[1,8]")),
+        "table_size" | "oltp_table_size" => format!("rows={}", one("100_000")),
+        "time" | "max_time" | "duration" => format!("slice_seconds={}", one("10")),
         "build" | "config" => format!("factors.{key}=[…]"),
         key => {
             // Of all files, and never meant as a key.
             if key == "format" {
-                return elsewhere(option);
+                return elsewhere(option, arguments);
             }
             let mut kinds = ::plan::FILE_KINDS.iter().filter(|kind| kind.name == "experiment");
             if !kinds.any(|kind| kind.has_key(key)) {
-                return elsewhere(option);
+                return elsewhere(option, arguments);
             }
-            format!("{key}=…")
+            format!("{key}={}", one("…"))
         }
     };
+    // Shells take brackets for patterns.
+    let set = if set.contains('[') { shell::quoted(&set) } else { set };
     Some(format!(
         "there is no option `{option}`; `run`, `plan` and `verify` take it as `--set {set}`"
     ))
 }
 
+/// The value that follows an option, or stands behind its `=`.
+fn value_of<'a>(option: &str, arguments: &'a [String]) -> Option<&'a str> {
+    let after = |argument: &'a String| argument.strip_prefix(option)?.strip_prefix('=');
+    let behind = arguments.iter().find_map(after);
+    let next = || {
+        let place = arguments.iter().position(|argument| argument == option)?;
+        arguments.get(place + 1).map(String::as_str)
+    };
+    behind.or_else(next).filter(|value| !value.is_empty() && !value.starts_with('-'))
+}
+
 /// The commands that have an option that was given to another one.
-fn elsewhere(option: &str) -> Option<String> {
+fn elsewhere(option: &str, arguments: &[String]) -> Option<String> {
     let name = option.trim_start_matches('-');
     let has = |verb: &&Verb| {
         verb.command().get_arguments().any(|argument| argument.get_long() == Some(name))
     };
-    let owners: Vec<String> =
-        visible().filter(has).map(|verb| format!("`dbdyno {}`", verb.name)).collect();
+    let owners: Vec<&Verb> = visible().filter(has).collect();
+    let is_first = arguments.iter().skip(1).take(1).any(|first| first.starts_with(option));
+    if let ([owner, ..], true) = (owners.as_slice(), is_first) {
+        let example = arguments.iter().skip(1).find_map(|word| find(word)).unwrap_or(owner);
+        return Some(format!(
+            "`{option}` stands behind the command, as in `dbdyno {} {option}`",
+            example.name
+        ));
+    }
+    let owners: Vec<String> = owners.iter().map(|verb| format!("`dbdyno {}`", verb.name)).collect();
     let have = if owners.len() == 1 { "has" } else { "have" };
     let listed = owners.join(", ");
     (!owners.is_empty())
@@ -239,8 +269,9 @@ mod tests {
     #[test]
     fn a_name_without_its_kind_gets_the_command_that_shows_it() {
         let check = |name: &str, expected: &str| {
-            let error = cli().try_get_matches_from(["dbdyno", "show", name]).unwrap_err();
-            let text = explained(error).to_string();
+            let words = ["dbdyno", "show", name].map(str::to_owned);
+            let error = cli().try_get_matches_from(&words).unwrap_err();
+            let text = explained(error, &words).to_string();
             assert!(text.contains(expected), "{text}");
         };
         check(
@@ -254,16 +285,32 @@ mod tests {
 
     #[test]
     fn an_option_that_is_a_key_of_the_experiment_is_written_as_one() {
-        let check = |option: &str, expected: &str| {
-            let error = cli().try_get_matches_from(["dbdyno", "run", option, "4"]).unwrap_err();
-            let text = explained(error).to_string();
+        let check = |options: &str, expected: &str| {
+            let words = format!("dbdyno run {options}");
+            let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+            let error = cli().try_get_matches_from(&words).unwrap_err();
+            let text = explained(error, &words).to_string();
             assert!(text.contains(expected), "{text}");
+            assert!(!text.contains("Usage") || options == "--nothing", "{text}");
         };
-        check("--threads", "`run`, `plan` and `verify` take it as `--set factors.clients=[1,8]`");
-        check("--rows", "no option `--rows`; `run`, `plan` and `verify` take it as `--set rows=…`");
-        check("--slice-seconds", "`--set slice_seconds=…`");
+        check("--threads 8", "`run`, `plan` and `verify` take it as `--set 'factors.clients=[8]'`");
+        check("--threads=1,8", "as `--set 'factors.clients=[1,8]'`\n");
+        check("--threads", "as `--set 'factors.clients=[1,8]'`\n");
+        check(
+            "--rows 4",
+            "no option `--rows`; `run`, `plan` and `verify` take it as `--set rows=4`",
+        );
+        check("--rows --resume", "as `--set rows=…`");
+        check("--slice-seconds 4", "`--set slice_seconds=4`");
         check("--report-interval", "`dbdyno run --progress plain` prints a line per slice");
         check("--fail-on", "no option `--fail-on`; `dbdyno compare` has it");
+        let words = ["dbdyno", "--catalog", "x", "list", "runs"].map(str::to_owned);
+        let error = cli().try_get_matches_from(&words).unwrap_err();
+        let text = explained(error, &words).to_string();
+        assert!(
+            text.contains("stands behind the command, as in `dbdyno list --catalog`"),
+            "{text}"
+        );
         check(
             "--format",
             "no option `--format`; `dbdyno plan`, `dbdyno compare`, `dbdyno explain`, \

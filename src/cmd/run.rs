@@ -6,7 +6,7 @@ use crate::{
         CatalogArgs, Color, ConcurrencyArgs, ExperimentArgs, HostArgs, ProgressStyle, QUICKSTART,
         ResultsArgs, Unset,
     },
-    comparison, credentials,
+    budget, comparison, credentials,
     exit::Code,
     progress::{Reports, Terminal},
     referee::Referee,
@@ -157,6 +157,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let places = arguments.host.places()?;
     let plan = planned(&arguments, &catalog, &places)?;
     arguments.experiment.warn_of_code(&plan);
+    arguments.budget.map_or(Ok(()), |budget| budget::check(&plan, budget))?;
     let stop = Stop::default();
     signals::connect(&stop).context("cannot listen for Ctrl-C")?;
     let referee = Arc::new(Referee::new(&arguments.results.results));
@@ -168,7 +169,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         counts: arguments.counts.map(Ways::counts),
         disturbed: crate::args::disturbed_rounds(),
         ending: Ending { judge: Some(referee.clone()), budget: arguments.budget },
-        explain: explained_changes(&arguments, &plan, &catalog, referee)?,
+        explain: explained_changes(&arguments, &plan, referee)?,
+        source: catalog.all_source_parts()?,
         announcement: arguments.concurrency.announce((&plan.experiment.name, true), &stop)?,
         command: without_secrets(shaping(&arguments), &plan),
     };
@@ -219,15 +221,11 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
 fn explained_changes(
     arguments: &Arguments,
     plan: &Plan,
-    catalog: &Catalog,
     judge: Arc<Referee>,
 ) -> anyhow::Result<Option<ExplainChanges>> {
     let usual = plan.experiment.explain.then(|| most(EXPLAINED).unwrap_or_default());
     let Some(most) = arguments.explain.or(usual) else { return Ok(None) };
-    let servers = plan.subjects.iter().map(|subject| &subject.build.server);
-    let areas = servers.map(|server| Ok((server.clone(), catalog.areas(server)?)));
-    let areas = areas.collect::<anyhow::Result<_>>()?;
-    Ok(Some(ExplainChanges { judge, most, areas }))
+    Ok(Some(ExplainChanges { judge, most }))
 }
 
 /// The sentences of a run's explanations, as `dbdyno explain` has them.

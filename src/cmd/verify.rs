@@ -93,6 +93,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         disturbed: crate::args::disturbed_rounds(),
         ending: Default::default(),
         explain: None,
+        source: Default::default(),
         announcement: arguments
             .concurrency
             .announce((&format!("verify {}", plan.experiment.name), false), &stop)?,

@@ -1,7 +1,8 @@
-//! Every build that is offered starts with every configuration that ships for its server, with the
+//! Every build that is offered starts with the configurations that ship for its server, with the
 //! settings that the configuration asks for.
 //!
-//! What is started is the oldest and the newest build of each series.
+//! What is started is the oldest and the newest build of each series: the oldest and the
+//! newest of all with every configuration, the others with a third of them in turn.
 
 use crate::lab::Lab;
 use std::collections::BTreeMap;
@@ -43,21 +44,20 @@ fn offered(lab: &Lab, server: &str) -> Vec<Offered> {
     builds.collect()
 }
 
-/// The oldest and the newest build of each series, by name.
-fn edges(lab: &Lab, server: &str) -> BTreeMap<String, bool> {
+/// The oldest and the newest build of each series, by version.
+fn edges(lab: &Lab, server: &str) -> Vec<Offered> {
     let mut series: BTreeMap<Vec<u32>, Vec<Offered>> = BTreeMap::new();
     for build in offered(lab, server) {
         series.entry(build.series.clone()).or_default().push(build);
     }
     assert!(!series.is_empty(), "no build of {server} is offered");
-    let mut edges = BTreeMap::new();
-    for mut builds in series.into_values() {
+    let edges_of = |mut builds: Vec<Offered>| {
         builds.sort_by(|a, b| a.version.cmp(&b.version));
-        for build in [builds.first().unwrap(), builds.last().unwrap()] {
-            edges.insert(build.name.clone(), build.has_myrocks);
-        }
-    }
-    edges
+        let newest = builds.pop();
+        builds.truncate(1);
+        builds.into_iter().chain(newest)
+    };
+    series.into_values().flat_map(edges_of).collect()
 }
 
 fn check(server: &str) {
@@ -66,9 +66,16 @@ fn check(server: &str) {
     let names = listed.lines().filter_map(|line| line.split(' ').next()?.strip_prefix(server));
     let configs: Vec<&str> = names.filter_map(|name| name.strip_prefix('/')).collect();
     assert!(configs.len() > 1, "{listed}");
-    for (build, has_myrocks) in edges(&lab, server) {
-        let own = configs.iter().filter(|config| has_myrocks || **config != "myrocks");
-        let own: Vec<String> = own.map(|config| format!("\"{config}\"")).collect();
+    let edges = edges(&lab, server);
+    for (nth, edge) in edges.iter().enumerate() {
+        let build = &edge.name;
+        let takes_all = nth == 0 || nth + 1 == edges.len();
+        let takes = |(at, config): (usize, &&str)| {
+            let is_there = edge.has_myrocks || *config != "myrocks";
+            is_there && (takes_all || (at + nth).is_multiple_of(3))
+        };
+        let own = configs.iter().enumerate().filter(|one| takes(*one));
+        let own: Vec<String> = own.map(|(_, config)| format!("\"{config}\"")).collect();
         let factors = format!("[factors]\nbuild = [\"{build}\"]\nconfig = [{}]\n", own.join(", "));
         lab.write("tiny.toml", &format!("{TINY}{factors}"));
         let tiny = ["verify", "tiny.toml", "--only", "point-query", "--operations", "1"];
@@ -110,6 +117,62 @@ fn a_setting_that_one_server_does_not_know_is_found_before_another_is_loaded() {
     let sentence = "configuration `mine` sets `io_method`, which this version does not know";
     assert!(said.contains("postgres 11.22 did not start") && said.contains(sentence), "{said}");
     assert!(!said.contains("loaded"), "{said}");
+}
+
+#[test]
+fn statements_of_a_session_shape_what_is_measured_and_are_refused_by_name() {
+    let lab = Lab::new();
+    let text = format!(
+        "{TINY}slice_seconds = 0.1\n[factors]\nbuild = [\"mysql@5.6.24\"]\nconfig = [\"mine\"]\n\
+         [configs.mine]\nextends = \"base\"\nsession = [\"SET NAMES latin1\"]\n"
+    );
+    lab.write("tiny.toml", &text);
+    lab.succeed(&["run", "tiny.toml", "--only", "point-query", "--counts", "none"]);
+    let headers = lab.of_records("trial.toml");
+    assert!(headers.iter().any(|text| text.contains("character_set_results = \"latin1\"")));
+
+    let wrong = "configs.mine.session=[\"SET NAMES nonsense\"]";
+    let out = lab.run(&["run", "tiny.toml", "--only", "point-query", "--set", wrong]);
+    let said = crate::lab::text(&out.stderr);
+    assert_eq!(out.status.code(), Some(2), "{said}");
+    let sentence = "the server refuses a statement of `session` in configuration `mine`";
+    assert!(said.contains(sentence) && said.contains("in `SET NAMES nonsense`"), "{said}");
+    assert!(!said.contains("loaded"), "{said}");
+}
+
+/// Without a configuration that pins it, MySQL 5.6 and 9 have other character sets and logs.
+#[test]
+fn a_difference_that_nobody_asked_for_ends_a_run_before_the_load_unless_it_is_accepted() {
+    let lab = Lab::new();
+    let text = format!(
+        "{TINY}slice_seconds = 0.1\n[factors]\nbuild = [\"mysql@5.6.24\", \"mysql@9\"]\n\
+         config = [\"mine\"]\n[configs.mine]\n\
+         settings = {{ innodb_buffer_pool_size = \"256M\", innodb_flush_method = \"O_DIRECT\" }}\n"
+    );
+    lab.write("tiny.toml", &text);
+    let run = ["run", "tiny.toml", "--only", "point-query", "--counts", "none"];
+    let out = lab.run(&run);
+    let said = crate::lab::text(&out.stderr);
+    assert_eq!(out.status.code(), Some(2), "{said}");
+    for part in [
+        "`mysql-5.6.24` and `mysql-9.7.4` differ in `log_bin` (`OFF` and `ON`), which no \
+         configuration asks for",
+        "differ in `character_set_server` (`latin1` and `utf8mb4`)",
+        "write `settings = { skip_log_bin = 1 }` into both configurations, or accept it with \
+         `accept = [\"binary log\"]`",
+    ] {
+        assert!(said.contains(part), "{part}\n{said}");
+    }
+    assert!(!said.contains("loaded"), "{said}");
+    let accept = "accept=[\"binary log\", \"character set\"]";
+    lab.succeed(&[&run[..], &["--set", accept]].concat());
+    // The shipped configuration pins what the versions of both products have differently.
+    let builds = "factors.build=[\"mysql@5.5.9\", \"mysql@9\", \"mariadb@10.1\", \"mariadb@11.8\"]";
+    lab.succeed(&[&run[..], &["--set", builds, "--set", "factors.config=[\"base\"]"]].concat());
+    let out = lab.run(&[&run[..], &["--set", "accept=[\"binlog\"]"]].concat());
+    let said = crate::lab::text(&out.stderr);
+    assert_eq!(out.status.code(), Some(2), "{said}");
+    assert!(said.contains("`binlog`") && said.contains("binary log"), "{said}");
 }
 
 #[test]

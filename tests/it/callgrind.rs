@@ -48,17 +48,8 @@ fn of_serving(folder: &Path, anchor: &str) -> HashMap<String, Cost> {
     all.max_by(|a, b| calls(a).total_cmp(&calls(b))).unwrap()
 }
 
-/// Functions that are compared, those that cost most with what they call.
-const COMPARED: usize = 20;
-/// Calls from which on what happens at the beginning of a session is little.
-const CALLS: f64 = 10_000.0;
-
-/// Compares what a call of a function costs, with all that it calls.
-fn check(build: &str, factors: &str, anchor: &str, tolerance: f64) {
-    let lab = Lab::new();
-    let run_of_two = run(&lab, factors);
-    let Some(found) = explained(&lab, &run_of_two) else { return };
-
+/// What callgrind counts of the serving process in slices of `seconds`.
+fn counted(build: &str, anchor: &str, seconds: f64) -> HashMap<String, Cost> {
     let lab = Lab::new();
     let folder = lab.path("costs");
     std::fs::create_dir(&folder).unwrap();
@@ -73,12 +64,32 @@ fn check(build: &str, factors: &str, anchor: &str, tolerance: f64) {
         "under.toml",
         &format!(
             "question = \"What does callgrind count?\"\nworkloads = [\"point-query\"]\n\
-             rows = 1000\nblocks = 1\nrounds = 1\nslice_seconds = 3\nwarmup_seconds = 0.1\n\
-             [factors]\n{under}"
+             rows = 1000\nblocks = 1\nrounds = 1\nslice_seconds = {seconds}\n\
+             warmup_seconds = 0.1\n[factors]\n{under}"
         ),
     );
     lab.succeed(&["run", "under.toml", "--counts", "none"]);
-    let known = of_serving(&folder, anchor);
+    of_serving(&folder, anchor)
+}
+
+/// What a call costs in what a long run does more than a short one, so without what each run does
+/// once: the beginning of a session, the load, calibration.
+fn of_more(long: Cost, short: Cost) -> Option<f64> {
+    let calls = long.calls - short.calls;
+    (calls > CALLS).then(|| (long.inclusive - short.inclusive) / calls)
+}
+
+/// Functions that are compared, those that cost most with what they call.
+const COMPARED: usize = 20;
+/// Calls that the long run has to have more than the short one.
+const CALLS: f64 = 1000.0;
+
+/// Compares what a call of a function costs, with all that it calls.
+fn check(build: &str, factors: &str, anchor: &str, tolerance: f64) {
+    let lab = Lab::new();
+    let run_of_two = run(&lab, factors);
+    let Some(found) = explained(&lab, &run_of_two) else { return };
+    let [short, long] = [0.5, 4.0].map(|seconds| counted(build, anchor, seconds));
 
     let side = |function: &serde_json::Value, key: &str| function["sides"][0][key].as_f64();
     let functions = found["explanation"]["functions"].as_array().unwrap();
@@ -87,11 +98,12 @@ fn check(build: &str, factors: &str, anchor: &str, tolerance: f64) {
         .filter_map(|function| {
             let (inclusive, calls) = (side(function, "inclusive")?, side(function, "calls")?);
             let name = function["name"].as_str()?;
-            let other = known.get(name).filter(|other| other.calls > CALLS)?;
+            let other = *long.get(name)?;
+            let known = of_more(other, short.get(name).copied().unwrap_or_default())?;
             // Callgrind keeps calls of a function by itself apart.
-            let inner = known.get(&format!("{name}'2")).map_or(0.0, |inner| inner.calls);
+            let inner = long.get(&format!("{name}'2")).map_or(0.0, |inner| inner.calls);
             let recursive = inner > 0.01 * other.calls;
-            let ratio = (inclusive / calls) / (other.inclusive / other.calls);
+            let ratio = inclusive / calls / known;
             (calls > 0.9 && !recursive).then_some((inclusive, name, ratio))
         })
         .collect();

@@ -113,6 +113,32 @@ fn bad_input_gives_one_clear_sentence_and_exit_code_2() {
 }
 
 #[test]
+fn a_product_of_factors_beyond_the_budget_is_refused_with_what_would_fit() {
+    let lab = Lab::new();
+    let factors = "factors = { build = [\"sqlite\"], config = [\"base\", \"rollback\", \"wal\"], \
+                   environment = [\"\", \"A=1\", \"A=2\"] }";
+    lab.write("product.toml", &[QUESTION, SUITE, factors].join("\n"));
+    let err = refusal(&mut lab.command(&["run", "product.toml", "--budget", "1s"]), "budget");
+    for part in ["4 blocks, after which verdicts begin, take about", "9 variants", "(5 variants,"] {
+        assert!(err.contains(part), "`{part}` is not in: {err}");
+    }
+    let alone = ["plan", "product.toml", "--set", "combine=\"one-at-a-time\"", "--format", "json"];
+    let plan: serde_json::Value = serde_json::from_str(&lab.succeed(&alone)).unwrap();
+    let labels = plan["subjects"].as_array().unwrap().iter().map(|one| &one["label"]);
+    assert_eq!(
+        labels.collect::<Vec<_>>(),
+        [
+            "sqlite-bundled.base.no-environment",
+            "sqlite-bundled.base.A-1",
+            "sqlite-bundled.base.A-2",
+            "sqlite-bundled.rollback.no-environment",
+            "sqlite-bundled.wal.no-environment"
+        ]
+    );
+    assert_eq!(plan["base"], serde_json::json!(["sqlite-bundled.base.no-environment"]));
+}
+
+#[test]
 fn what_only_this_host_refuses_is_a_warning_of_a_plan() {
     let lab = Lab::new();
     let lines = [QUESTION, SUITE, "rows = 900_000_000_000", SQLITE];
@@ -197,7 +223,7 @@ fn a_results_folder_that_is_a_file_is_named() {
     let file = lab.write("taken", "a file");
     let file = file.to_string_lossy();
     let err = refusal(&mut lab.command(&["run", "--results", &file]), "results");
-    assert!(err.contains("taken"), "{err}");
+    assert!(err.contains("taken` is not a folder; name a folder"), "{err}");
     let err = refusal(&mut lab.command(&["compare", "--results", &file]), "results");
     assert!(err.contains("taken` holds no results"), "{err}");
 }

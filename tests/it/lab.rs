@@ -51,13 +51,15 @@ impl Lab {
 
     /// The slices of all records, those of one record in their order.
     pub(crate) fn slices(&self) -> Vec<serde_json::Value> {
-        let records = std::fs::read_dir(self.path("dbdyno-results/records")).unwrap().flatten();
-        let read = |record: std::fs::DirEntry| {
-            std::fs::read_to_string(record.path().join("slices.jsonl")).unwrap()
-        };
-        let texts: Vec<String> = records.map(read).collect();
+        let texts = self.of_records("slices.jsonl");
         let lines = texts.iter().flat_map(|text| text.lines());
         lines.map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    /// The text of a file of every record.
+    pub(crate) fn of_records(&self, file: &str) -> Vec<String> {
+        let records = std::fs::read_dir(self.path("dbdyno-results/records")).unwrap().flatten();
+        records.map(|record| std::fs::read_to_string(record.path().join(file)).unwrap()).collect()
     }
 
     /// `compare --format json` of the results folder.

@@ -125,6 +125,18 @@ fn repeated_runs_of_sysbench_are_judged_and_one_alone_is_told_the_remedy() {
         "{table}"
     );
     assert!(table.contains("hold if the runs of the variants alternated"), "{table}");
+    std::fs::remove_file(lab.path("after/read-2.txt")).unwrap();
+    lab.succeed(&["import", "before", "after"]);
+    let said = text(&lab.run(&["compare", "latest"]).stderr);
+    assert!(said.contains("are not compared: 1 of `before` in `read`\n"), "{said}");
+    for (variant, rate) in [("after", 900.0), ("before", 1000.0)] {
+        for number in 1..=3 {
+            lab.write(&format!("{variant}/write-{number}.txt"), &sysbench(rate));
+        }
+    }
+    lab.succeed(&["import", "before", "after"]);
+    let table = lab.succeed(&["compare", "latest"]);
+    assert!(table.contains("tests have different numbers of blocks"), "{table}");
     lab.succeed(&["import", "after/read-1.txt"]);
     let output = lab.run(&["compare", "latest"]);
     let said = text(&output.stderr);

@@ -198,7 +198,7 @@ fn files_of_the_catalog_are_shown_as_they_are() {
     for (kind, name, part) in [
         ("config", "base", "`mysql/base`"),
         ("config", "mysql/bsae", "`mysql/base`"),
-        ("config", "mysql", "known: `mysql/base`, `mysql/durable`"),
+        ("config", "mysql", "known: `mysql/adaptive-hash`, `mysql/base`"),
         ("suite", "quik", "`quick`"),
         ("schema", "./nowhere.toml", "nowhere.toml"),
     ] {

@@ -1,5 +1,6 @@
 //! How the compared builds differ beside their versions.
 
+use crate::Design;
 use model::record::TrialHeader;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,9 +14,24 @@ struct Kind<'a> {
     subjects: Vec<&'a str>,
 }
 
-/// A sentence where the builds of subjects differ in compiler or packager: then a difference
-/// between them is not that of the versions alone. What is unknown of a build differs from nothing.
-pub fn build_differences<'a>(headers: impl IntoIterator<Item = &'a TrialHeader>) -> Option<String> {
+/// A sentence for each base whose build and those of what is compared with it differ in compiler
+/// or packager: then a ratio is not that of the versions alone. What is unknown of a build differs
+/// from nothing.
+pub fn build_differences<'a>(
+    headers: impl Iterator<Item = &'a TrialHeader> + Clone,
+    design: &Design,
+) -> Vec<String> {
+    let of_base = |base: &str| {
+        let is_compared = |header: &&TrialHeader| {
+            let mut own = design.subjects.iter().filter(|(label, _)| *label == header.subject);
+            own.any(|(label, known)| known.as_deref().unwrap_or(label) == base)
+        };
+        differences(headers.clone().filter(is_compared))
+    };
+    design.bases().into_iter().filter_map(of_base).collect()
+}
+
+fn differences<'a>(headers: impl Iterator<Item = &'a TrialHeader>) -> Option<String> {
     let mut kinds: Vec<Kind<'_>> = Vec::new();
     for header in headers {
         let (packager, compiler) = (&header.provenance.packager, &header.provenance.compiler);
@@ -103,12 +119,24 @@ mod tests {
             built("a", "npm x", "GCC 4.1.2"),
         ];
         assert_eq!(
-            build_differences(&headers).unwrap(),
+            differences(headers.iter()).unwrap(),
             "The builds differ in packager, which may explain part of the ratios: \
              `a` GCC 4.1.2, npm x; `b` compiler unknown, Debian."
         );
         let headers = [built("a", "m", "GCC 4.8.5"), built("b", "m", "GCC 7.5.0")];
-        assert!(build_differences(&headers).unwrap().starts_with("The builds differ in compiler,"));
+        assert!(differences(headers.iter()).unwrap().starts_with("The builds differ in compiler,"));
+    }
+
+    #[test]
+    fn only_builds_that_are_compared_are_told() {
+        let headers = [built("a", "m", ""), built("a2", "m", ""), built("b", "n", "")];
+        let told = |bases: [Option<&str>; 3]| {
+            let names = headers.iter().map(|header| header.subject.clone());
+            let subjects = names.zip(bases.map(|base| base.map(str::to_owned))).collect();
+            build_differences(headers.iter(), &Design { subjects, ..Design::default() }).len()
+        };
+        assert_eq!(told([None, Some("a"), Some("a")]), 1);
+        assert_eq!(told([None, Some("a"), None]), 0);
     }
 
     #[test]
@@ -137,7 +165,7 @@ mod tests {
 
     #[test]
     fn equal_and_unknown_builds_are_not_told() {
-        let check = |headers: &[TrialHeader]| assert_eq!(build_differences(headers), None);
+        let check = |headers: &[TrialHeader]| assert_eq!(differences(headers.iter()), None);
         check(&[built("a", "m", "GCC 7.5.0"), built("b", "m", "GCC 7.5.0")]);
         check(&[built("a", "m", "GCC 7.5.0"), built("b", "m", "")]);
         check(&[built("a", "", ""), built("b", "", "")]);

@@ -5,6 +5,7 @@ use crate::{
     cells::{Cells, Replicates},
     comparison::{Cell, Comparison, PhaseResult},
     decide::decide,
+    diagnose::rare,
     drift,
     embedded::architecture,
     guard::{self, Disturbed},
@@ -48,7 +49,8 @@ pub fn compare(observations: &Observations, design: &Design) -> Comparison {
     let mut warnings = warnings.sentences();
     warnings.extend(untold);
     warnings.extend(residue(&observations.measurements));
-    let conditions = architecture(&results).into_iter().collect();
+    let mut conditions: Vec<String> = architecture(&results).into_iter().collect();
+    conditions.extend(rare::undecided(&results));
     Comparison {
         experiment: design.experiment.clone(),
         runs: runs(observations),

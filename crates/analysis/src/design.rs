@@ -12,7 +12,7 @@ use model::{
 use std::collections::BTreeMap;
 
 /// Who is compared with whom, and what an operation is in each phase.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Design {
     /// Experiment name.
     pub experiment: String,
@@ -197,7 +197,7 @@ mod tests {
         experiment::Experiment,
         plan::Phase,
         script::{End, Role},
-        subject::{Build, Config, Subject, Transport},
+        subject::{Build, Config, Subject},
     };
 
     fn subject(levels: &[(&str, &str)]) -> Subject {
@@ -205,13 +205,7 @@ mod tests {
         Subject {
             label: label.join("."),
             build: Build::of("postgres", ""),
-            config: Config {
-                name: String::new(),
-                help: String::new(),
-                engine: None,
-                transport: Transport::Socket,
-                settings: Vec::new(),
-            },
+            config: Config::default(),
             levels: levels.iter().map(|(n, l)| ((*n).into(), (*l).into())).collect(),
         }
     }
@@ -243,6 +237,8 @@ mod tests {
                 warmup_seconds: 0.0,
                 placement: Default::default(),
                 require: Vec::new(),
+                accept: Vec::new(),
+                combine: Default::default(),
                 text: String::new(),
             },
             subjects,

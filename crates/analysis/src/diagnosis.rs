@@ -140,6 +140,13 @@ mod tests {
         // What is most of the change comes first, and what can only be little of it last.
         check(&[slower, (instructions, 100.0, 103.0), (sync, 0.0, 100.0)], &["waits", "code"]);
         check(&[slower, (instructions, 100.0, 103.0), (sync, 0.0, 400.0)], &["waits", "code"]);
+        // Rare events come before the instructions that they are a part of.
+        let (splits, in_them) = ("page_splits_per_op", "page_split_user_instructions_per_op");
+        let more = (instructions, 100.0, 160.0);
+        check(&[slower, more, (splits, 0.1, 0.2), (in_them, 40.0, 80.0)], &["rare", "code"]);
+        check(&[slower, more, (splits, 0.0, 0.2), (in_them, 0.0, 40.0)], &["rare", "code"]);
+        check(&[slower, more, (splits, 0.1, 0.1), (in_them, 40.0, 41.0)], &["code"]);
+        check(&[slower, (splits, 0.1, 0.2), (in_them, 40.0, 80.0)], &[]);
         // CPU time alone may follow from any other reason.
         check(&[slower, (time, 20.0, 60.0), (sync, 0.0, 100.0)], &["waits", "code"]);
         check(&[slower, ("reads_per_op", 1.0, 2.0), ("read_kib_per_op", 8.0, 16.0)], &["storage"]);
@@ -255,6 +262,15 @@ mod tests {
         let found = diagnose(&phase(&costs));
         assert_eq!((found[0].effect, found[0].base.as_str()), (0.7, "old"));
         let finding = &found[0].findings[0];
+        let rare = diagnose(&phase(&[
+            ("ops_per_second", 1000.0, 700.0),
+            (COUNT, 100_000.0, 200_000.0),
+            ("page_splits_per_op", 0.0624, 0.6081),
+            ("page_split_user_instructions_per_op", 30_000.0, 120_000.0),
+        ]));
+        let said = "There are 0.608 page splits per operation instead of 0.062: they are 90 % of \
+                    the added instructions.";
+        assert_eq!(rare[0].findings[0].sentence, said);
         assert_eq!(finding.sentence, "The server executes 1.60x the base's instructions.");
         assert_eq!((finding.evidence.len(), finding.evidence[0].value), (2, 48_000.0));
     }

@@ -28,8 +28,9 @@ pub(crate) fn architecture(phases: &[PhaseResult]) -> Option<String> {
     let named = |subjects: &[&str]| {
         subjects.iter().map(|label| format!("`{label}`")).collect::<Vec<_>>().join(", ")
     };
+    let (is, works) = if embedded.len() == 1 { ("is", "it works") } else { ("are", "they work") };
     Some(format!(
-        "{} is embedded: it works inside the client's process, without the messages and the \
+        "{} {is} embedded: {works} inside the client's process, without the messages and the \
          switches between processes that every statement costs on {}. Compare what each needs as a \
          whole, not the engines alone.",
         named(&embedded),

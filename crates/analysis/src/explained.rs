@@ -77,6 +77,8 @@ const NORMAL: f64 = 1.96;
 
 /// What no area of the table knows.
 pub const NOT_ATTRIBUTED: &str = "not attributed";
+/// The area of the load engine, where an embedded engine works in its process.
+pub const LOAD_ENGINE: &str = "load engine";
 /// Instructions for which the tree of calls had no room.
 pub const UNPLACED: &str = "no room in the tree of calls";
 

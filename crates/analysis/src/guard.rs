@@ -240,4 +240,24 @@ mod tests {
         repeated.push(SliceRecord { round: 1, repeats: Some(0), ..busy(1) });
         assert_eq!(guarded(&facts, &repeated).0, [0, 1, 1]);
     }
+    #[test]
+    fn what_disturbs_one_run_leaves_the_other_one_its_rounds() {
+        let calm = |block| at_speed(block, 0, 500.0);
+        let mut busy = calm(1);
+        busy.readings[0].end = 0.5e9;
+        let observed = |run: &str, slices: &[SliceRecord]| {
+            let input = |slice| Input { experiment: "e", run, slice };
+            crate::observe(slices.iter().map(input), &|_, _| PhaseFacts::default())
+        };
+        let repeats = SliceRecord { round: 1, repeats: Some(0), ..calm(1) };
+        let base = [calm(0), busy, repeats, calm(2), calm(3)];
+        let later = [calm(0), calm(1), calm(2), calm(3)];
+        let both = observed("r", &base).beside(observed("s", &later), "r");
+        let rates = both.measurements.iter().filter(|one| one.metric == "foreground_cpu_us_per_op");
+        let rates: Vec<(&str, u32, u32)> =
+            rates.map(|one| (&*one.run, one.block, one.round)).collect();
+        let of_base = [("r", 0, 0), ("r", 1, 1), ("r", 2, 0), ("r", 3, 0)];
+        let of_later = [("r", 0, 0), ("r", 1, 0), ("r", 2, 0), ("r", 3, 0)];
+        assert_eq!(rates, [of_base, of_later].concat());
+    }
 }

@@ -1,6 +1,6 @@
 //! The trees of calls of two sides as one, for a differential flame graph.
 
-use model::explanation::Explanation;
+use model::explanation::{Explanation, Side};
 use std::collections::BTreeMap;
 
 /// A function under its callers on either side, per operation.
@@ -32,13 +32,21 @@ impl Node {
 }
 
 /// The functions of both sides that cost at least this part of all, callers before what they call.
-/// Callers with nothing of their own and one callee are left out at the root.
+/// Callers with nothing of their own and one callee are left out at the root, and so are those
+/// above the innermost function that has nearly all of both sides: where a thread begins is called
+/// otherwise in each build.
 pub fn merged(explanation: &Explanation, least: f64) -> Vec<Merged> {
     let mut nodes = vec![Node { name: "all".to_owned(), ..Node::default() }];
+    let above = above_shared(&explanation.sides);
     for (side, about) in explanation.sides.iter().enumerate() {
         let per = about.operations.max(1) as f64;
         let mut places: Vec<usize> = Vec::with_capacity(about.functions.len());
-        for function in &about.functions {
+        for (index, function) in about.functions.iter().enumerate() {
+            if above[side].contains(&index) {
+                nodes[0].own[side] += function.cost as f64 / per;
+                places.push(0);
+                continue;
+            }
             let parent =
                 function.caller.and_then(|caller| places.get(caller).copied()).unwrap_or(0);
             let next = nodes.len();
@@ -81,6 +89,35 @@ pub fn merged(explanation: &Explanation, least: f64) -> Vec<Merged> {
     found
 }
 
+/// Share of a side from which on a function has nearly all of it.
+const NEARLY_ALL: f64 = 0.99;
+
+/// The functions of each side above the innermost one that has nearly all of both.
+fn above_shared(sides: &[Side; 2]) -> [Vec<usize>; 2] {
+    let trunks = sides.each_ref().map(trunk);
+    let name = |side: usize, index: usize| sides[side].functions[index].name.as_str();
+    let of = |side: usize, wanted: &str| {
+        trunks[side].iter().rposition(|index| name(side, *index) == wanted)
+    };
+    let shared = trunks[0].iter().rev().map(|index| name(0, *index));
+    let places = shared.filter_map(|wanted| Some([of(0, wanted)?, of(1, wanted)?])).next();
+    let [base, variant] = places.unwrap_or_default();
+    [trunks[0][..base].to_vec(), trunks[1][..variant].to_vec()]
+}
+
+/// The functions of a side that have nearly all of it, each called by the one before.
+fn trunk(side: &Side) -> Vec<usize> {
+    let mut all: Vec<u64> = side.functions.iter().map(|function| function.cost).collect();
+    for index in (0..all.len()).rev() {
+        if let Some(caller) = side.functions[index].caller {
+            all[caller] += all[index];
+        }
+    }
+    let whole: u64 = side.functions.iter().map(|function| function.cost).sum();
+    let large = (0..all.len()).filter(|index| all[*index] as f64 >= NEARLY_ALL * whole as f64);
+    large.collect()
+}
+
 /// The first function with something of its own, or with several callees.
 fn first(nodes: &[Node], least: f64) -> usize {
     let mut at = 0;
@@ -96,7 +133,7 @@ fn first(nodes: &[Node], least: f64) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::explanation::{Function, Quantity, Side, WarmUp};
+    use model::explanation::{Function, Quantity, WarmUp};
 
     fn side(functions: &[(Option<usize>, &str, u64)]) -> Side {
         let function = |(caller, name, cost): &(Option<usize>, &str, u64)| {
@@ -136,5 +173,31 @@ mod tests {
             one("b", 1, 50.0, [30.0, 0.0]),
         ];
         assert_eq!(found, expected);
+    }
+    #[test]
+    fn what_starts_a_thread_is_left_out_where_builds_call_it_otherwise() {
+        let base = [
+            (None, "clone", 1),
+            (Some(0), "handle", 2),
+            (Some(1), "work", 400),
+            (Some(2), "b", 50),
+        ];
+        let variant = [
+            (None, "clone", 1),
+            (Some(0), "[x+1]", 1),
+            (Some(1), "[x+2]", 1),
+            (Some(2), "work", 500),
+            (Some(3), "b", 60),
+            (Some(3), "c", 70),
+        ];
+        let sides = [side(&base), side(&variant)];
+        let (phase, means) = (String::new(), String::new());
+        let found = merged(
+            &Explanation { format: 1, phase, by: Quantity::Instructions, means, sides },
+            0.01,
+        );
+        let seen: Vec<_> = found.iter().map(|one| (&*one.name, one.depth, one.costs)).collect();
+        let expected = [("work", 0, [45.0, 63.0]), ("b", 1, [5.0, 6.0]), ("c", 1, [0.0, 7.0])];
+        assert_eq!(seen, expected);
     }
 }

@@ -83,9 +83,13 @@ pub fn select_metrics(names: &[String]) -> Result<Vec<&'static Metric>> {
     names.iter().map(find).collect()
 }
 
-/// A question for the name that shares most words with `name`, the first among equals; nothing
-/// where none shares any.
+/// A question for the metric whose column is called `name`, else for the name that shares most
+/// words with it, the first among equals; nothing where none shares any.
 fn hint(name: &str) -> String {
+    let column = METRICS.iter().find(|metric| metric.short.eq_ignore_ascii_case(name));
+    if let Some(metric) = column.filter(|metric| !metric.short.is_empty()) {
+        return format!("did you mean `{}`? ", metric.name);
+    }
     let words: Vec<&str> = name.split('_').collect();
     let shared = |metric: &Metric| {
         let same = metric.name.split('_').filter(|word| words.contains(word)).count();
@@ -128,6 +132,8 @@ mod tests {
         check("cpu_us_per_op", "foreground_cpu_us_per_op");
         check("latency_p95", "latency_us_p95");
         check("ops", "ops_per_second");
+        check("qps", "ops_per_second");
+        check("IPS", "insert_rows_per_second");
         let nothing = select_metrics(&["wal".to_owned()]).unwrap_err().to_string();
         assert_eq!(nothing, "unknown metric `wal`; `dbdyno list metrics` shows all");
         assert_eq!(select_metrics(&[]).unwrap().len(), METRICS.len());

@@ -58,6 +58,21 @@ pub struct Observations {
     pub(crate) disturbed: BTreeMap<String, Disturbed>,
 }
 
+impl Observations {
+    /// Those of two runs of the same work as if all were of `run`, so that their blocks are pairs.
+    #[must_use]
+    pub fn beside(mut self, other: Self, run: &str) -> Self {
+        self.measurements.extend(other.measurements);
+        self.failures.extend(other.failures);
+        self.warnings.extend(other.warnings);
+        self.disturbed.extend(other.disturbed);
+        let run = Name::from(run);
+        self.measurements.iter_mut().for_each(|one| one.run = run.clone());
+        self.failures.iter_mut().for_each(|one| one.run = run.clone());
+        self
+    }
+}
+
 /// A slice that broke: it has no values, and its cell shows none.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Failure {

@@ -22,6 +22,8 @@ pub struct Overall {
     pub phases: usize,
     /// Blocks whose means are tested.
     pub blocks: u32,
+    /// Whether tests have different numbers of blocks, so that their mean cannot be tested.
+    pub uneven: bool,
     /// Ends of the interval of [`CONFIDENCE`](crate::CONFIDENCE), from the mean of each block.
     pub interval: Option<(f64, f64)>,
     /// p value of a change of the mean beyond the metric's floor, where one is tested.
@@ -39,7 +41,8 @@ impl Comparison {
         let cells: Vec<&Cell> = cells.filter(|cell| cell.ratio.is_some()).collect();
         let first = cells.first()?;
         let ratios: Vec<f64> = cells.iter().filter_map(|cell| cell.ratio).collect();
-        let blocks = block_means(&cells, &self.looks).unwrap_or_default();
+        let blocks = block_means(&cells, &self.looks);
+        let (uneven, blocks) = (blocks.is_none(), blocks.unwrap_or_default());
         let (p, verdict) = match cells.iter().any(|cell| cell.verdict == Verdict::Invalid) {
             true => (None, Verdict::Invalid),
             false => judge(first, &blocks, &self.looks),
@@ -52,6 +55,7 @@ impl Comparison {
             range: (bound(f64::INFINITY, f64::min), bound(f64::NEG_INFINITY, f64::max)),
             phases: ratios.len(),
             blocks: u32::try_from(blocks.len()).unwrap_or(u32::MAX),
+            uneven,
             interval: interval(&blocks, &self.looks),
             p,
             verdict,

@@ -8,11 +8,15 @@ use model::{
 
 const USER_INSTRUCTIONS: &str = "user_instructions";
 
+/// How names of counters under emulation begin.
+const UNDER_EMULATION: &str = "emulated_";
 /// User instructions of operations outside the slices, on a server under emulation; how many
 /// operations; and those of the null client, per operation.
 const EMULATED: &str = "emulated_user_instructions";
 const EMULATED_OPERATIONS: &str = "emulated_operations";
 const EMULATED_NULL: &str = "null_emulated_user_instructions_per_op";
+/// Counters of which the null client has a part.
+const INSTRUCTIONS: [&str; 2] = [EMULATED, "emulated_usual_user_instructions"];
 
 /// Counters of one slice by scope.
 ///
@@ -65,6 +69,9 @@ impl<'a> Parts<'a> {
 
     /// How far a counter moved in the slice.
     pub(crate) fn total(&self, scope: Scope, counter: &str) -> Option<f64> {
+        if counter.starts_with(UNDER_EMULATION) {
+            return self.emulated(scope, counter);
+        }
         if self.is_embedded() {
             return self.embedded(scope, counter);
         }
@@ -86,25 +93,28 @@ impl<'a> Parts<'a> {
 
     /// User instructions in the slice; those under emulation where the processor counts none.
     pub(crate) fn user_instructions(&self, scope: Scope) -> Option<f64> {
-        self.total(scope, USER_INSTRUCTIONS).or_else(|| self.emulated(scope))
+        self.total(scope, USER_INSTRUCTIONS).or_else(|| self.emulated(scope, EMULATED))
     }
 
     /// Whether user instructions of any part are known by emulation alone.
     pub(crate) fn needs_emulation(&self) -> bool {
         let of = |scope: Scope| {
-            self.total(scope, USER_INSTRUCTIONS).is_none() && self.emulated(scope).is_some()
+            self.total(scope, USER_INSTRUCTIONS).is_none()
+                && self.emulated(scope, EMULATED).is_some()
         };
         of(Scope::Foreground) || of(Scope::Client)
     }
 
     /// As many as the operations of the slice have by the mean of those under emulation.
-    fn emulated(&self, scope: Scope) -> Option<f64> {
+    fn emulated(&self, scope: Scope, counter: &str) -> Option<f64> {
         let readings = &self.slice.readings;
         let mean = |scope| {
             let operations = delta(readings, scope, EMULATED_OPERATIONS).filter(|n| *n > 0.0)?;
-            Some(delta(readings, scope, EMULATED)? / operations)
+            Some(delta(readings, scope, counter)? / operations)
         };
-        let null = || find(readings, Scope::Client, EMULATED_NULL).map(|reading| reading.end);
+        // Rare events are those of the engine alone.
+        let own = || find(readings, Scope::Client, EMULATED_NULL).map(|reading| reading.end);
+        let null = || if INSTRUCTIONS.contains(&counter) { own() } else { Some(0.0) };
         let per_op = match (scope, self.is_embedded()) {
             (Scope::Foreground | Scope::Client, false) => mean(scope),
             (Scope::Server | Scope::Foreground, true) => {

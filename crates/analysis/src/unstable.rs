@@ -16,15 +16,23 @@ const BLOCKS: usize = 3;
 /// run, and another run may meet other conditions.
 pub(crate) fn warn(phase: &PhaseResult, warnings: &mut Warnings) {
     for cell in phase.cells.iter().filter(|cell| cell.metric.name == "ops_per_second") {
-        let blocks: Vec<f64> = cell.by_block.iter().flatten().copied().collect();
-        let least = blocks.iter().copied().fold(f64::INFINITY, f64::min);
-        let most = blocks.iter().copied().fold(0.0, f64::max);
-        if blocks.len() >= BLOCKS && least > 0.0 && most / least >= LARGE {
+        let blocks = cell.by_block.iter().zip(1..);
+        let mut blocks: Vec<(f64, u32)> =
+            blocks.filter_map(|(value, block)| Some(((*value)?, block))).collect();
+        blocks.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let ends = blocks.first().zip(blocks.last()).filter(|_| blocks.len() >= BLOCKS);
+        if let Some(((least, slow), (most, fast))) = ends
+            && *least > 0.0
+            && most / least >= LARGE
+        {
             let place =
                 Location { subject: &cell.subject, phase: &phase.phase, position: phase.position };
-            let text = "throughput differed by a factor of 1.5 or more between blocks: it depends \
-                        on more than the variant, and another run may find another ratio";
-            warnings.add(place, text, 1);
+            let text = format!(
+                "throughput differed by a factor of 1.5 or more between blocks ({least:.0} in \
+                 block {slow}, {most:.0} in block {fast}): it depends on more than the variant, \
+                 and another run may find another ratio"
+            );
+            warnings.add(place, &text, 1);
         }
     }
 }
@@ -42,7 +50,10 @@ mod tests {
             let phase = PhaseResult { cells: vec![cell], ..testing::phase("p") };
             let mut warnings = Warnings::default();
             warn(&phase, &mut warnings);
-            assert_eq!(warnings.sentences().len(), expected, "{blocks:?}");
+            let said = warnings.sentences();
+            assert_eq!(said.len(), expected, "{blocks:?}");
+            let ends = "(100 in block 1, 150 in block 3)";
+            assert!(said.iter().all(|one| one.contains(ends)), "{said:?}");
         };
         check(&[100.0, 120.0, 140.0], 0);
         check(&[100.0, 120.0, 150.0], 1);

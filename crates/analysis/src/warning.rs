@@ -39,6 +39,16 @@ impl Warnings {
         found.phases.insert((place.position, place.phase.to_owned()));
     }
 
+    /// Adds those of other slices.
+    pub(crate) fn extend(&mut self, others: Self) {
+        for (text, found) in others.found {
+            let own = self.found.entry(text).or_default();
+            own.count += found.count;
+            own.subjects.extend(found.subjects);
+            own.phases.extend(found.phases);
+        }
+    }
+
     /// Leaves `text` out of the phases in which `better` tells more.
     pub(crate) fn prefer(&mut self, better: &str, text: &str) {
         let told = self.found.get(better).map(|found| found.phases.clone()).unwrap_or_default();

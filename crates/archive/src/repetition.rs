@@ -25,14 +25,15 @@ fn numbered(name: &str) -> Option<Numbered<'_>> {
     let number = name.get(before.len()..)?.parse().ok()?;
     let said = WORDS.iter().find_map(|word| {
         let before = before.trim_end_matches(BETWEEN).strip_suffix(word)?;
-        before.strip_suffix(BETWEEN)
+        // `r1` alone may be anything.
+        if before.is_empty() && word.len() > 1 { Some("") } else { before.strip_suffix(BETWEEN) }
     });
     if let Some(name) = said {
-        return (!name.is_empty()).then_some(Numbered { name, number, is_said: true });
+        return Some(Numbered { name, number, is_said: true });
     }
-    let name = before.strip_suffix(BETWEEN)?;
+    let name = if before.is_empty() { "" } else { before.strip_suffix(BETWEEN)? };
     let is_version = before.ends_with('.') && name.ends_with(|c: char| c.is_ascii_digit());
-    (!name.is_empty() && !is_version).then_some(Numbered { name, number, is_said: false })
+    (!is_version).then_some(Numbered { name, number, is_said: false })
 }
 
 /// The number of a folder that holds one repetition of everything below it: `run2`, `rep-3`.
@@ -47,8 +48,15 @@ pub(crate) fn of_folder(name: &str) -> Option<u32> {
 /// Names without their numbers, and these, by the names with them.
 pub(crate) type Repeated = BTreeMap<String, (String, u32)>;
 
-/// The names that are repetitions. Without such a word, numbers have to go from 0 or 1 to 2
-/// or more without a gap.
+/// A name without the number at its end, and this, where no word says that it counts repetitions.
+pub(crate) fn without_number(name: &str) -> Option<(&str, u32)> {
+    let found = numbered(name).filter(|found| !found.is_said && !found.name.is_empty())?;
+    Some((found.name, found.number))
+}
+
+/// The names that are repetitions; nothing is left of `run1`, and of `1`. Without such a word,
+/// numbers have to go from 0 or 1 to 2 or more without a gap, or to lack some of those of another
+/// name.
 pub(crate) fn repeated(names: &BTreeSet<&str>) -> Repeated {
     type Family<'a> = BTreeMap<u32, &'a str>;
     let mut families: BTreeMap<(&str, bool), Family<'_>> = BTreeMap::new();
@@ -64,7 +72,16 @@ pub(crate) fn repeated(names: &BTreeSet<&str>) -> Repeated {
             *first <= 1 && numbers.len() > 1 && numbers.len() as u64 == between + 1
         })
     };
-    families.retain(|(_, is_said), numbers| *is_said || counts(numbers));
+    let whole: Vec<BTreeSet<u32>> = families
+        .values()
+        .filter(|numbers| counts(numbers))
+        .map(|numbers| numbers.keys().copied().collect())
+        .collect();
+    let lacks = |numbers: &Family<'_>| {
+        let is_in = |all: &BTreeSet<u32>| numbers.keys().all(|number| all.contains(number));
+        numbers.len() > 1 && whole.iter().any(is_in)
+    };
+    families.retain(|(_, is_said), numbers| *is_said || counts(numbers) || lacks(numbers));
     let one =
         |name: &str, (number, with): (u32, &str)| (with.to_owned(), (name.to_owned(), number));
     let all = families.into_iter().flat_map(|((name, _), numbers)| {
@@ -91,10 +108,16 @@ mod tests {
         check(&["old-1", "old-2", "new-1", "new"], &[("old", 1), ("old", 2)]);
         check(&["read_0", "read_1", "read_2"], &[("read", 0), ("read", 1), ("read", 2)]);
         check(&["pg17.1", "pg17.2", "my.1", "my.2"], &[("my", 1), ("my", 2)]);
+        // One was lost.
+        check(
+            &["a-1", "a-2", "a-3", "b-1", "b-3", "c-2", "d-2", "d-4"],
+            &[("a", 1), ("a", 2), ("a", 3), ("b", 1), ("b", 3)],
+        );
         // A word needs no neighbors.
         check(&["a.run7", "b-rep-3", "c r2"], &[("a", 7), ("b", 3), ("c", 2)]);
         // Clients, versions, and names that are only a number.
-        check(&["c-1", "c-2", "c-4", "my-8.0.1", "my-8.0.2", "1", "2", "run1", "-1", "-2"], &[]);
+        check(&["c-1", "c-2", "c-4", "my-8.0.1", "my-8.0.2", "2", "3", "r1"], &[]);
+        check(&["run1", "run2", "1", "2"], &[("", 1), ("", 2), ("", 1), ("", 2)]);
         check(
             &["pg-17", "pg-18", "dbr1", "dbr2", "x-99999999999", "x-1", "y-0", "y-4294967295"],
             &[],

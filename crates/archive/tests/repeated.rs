@@ -69,6 +69,15 @@ fn numbered_files_and_folders_repeat_a_test() {
     check(&in_runs, &["."], &["old", "new"], &["new r 0,1", "old r 0,1"]);
     let of_folders = ["old-1/r.txt", "old-2/r.txt", "new-1/r.txt", "new-2/r.txt"];
     check(&of_folders, &["."], &["old", "new"], &["new r 0,1", "old r 0,1"]);
+    // Numbers pair them where they can, else their order does.
+    let lost = ["a.run1.txt", "a.run2.txt", "a.run4.txt", "b.run1.txt", "b.run4.txt"];
+    check(&lost, &["."], &["a", "b"], &["a sysbench 0,1,2", "b sysbench 0,2"]);
+    let later = ["a.run1.txt", "a.run2.txt", "b.run3.txt", "b.run4.txt"];
+    check(&later, &["."], &["a", "b"], &["a sysbench 0,1", "b sysbench 0,1"]);
+    let bare = ["base/run1.txt", "base/run2.txt", "new/run1.txt", "new/run2.txt"];
+    check(&bare, &["."], &["base", "new"], &["base test 0,1", "new test 0,1"]);
+    let digits = ["base/1.txt", "base/2.txt", "new/1.txt", "new/2.txt"];
+    check(&digits, &["base", "new"], &["base", "new"], &["base test 0,1", "new test 0,1"]);
     // Nothing else is there to compare.
     check(&["t-1.txt", "t-2.txt"], &["."], &["t-1", "t-2"], &["t-1 sysbench 0", "t-2 sysbench 0"]);
     let versions = ["my-8.0.1.txt", "my-8.0.2.txt", "pg-1.txt"];
@@ -111,4 +120,20 @@ fn reports_behind_each_other_repeat_a_test_or_have_other_threads() {
     let [one, eight] = ["sysbench.clients1", "sysbench.clients8"];
     let expected = [row(one, 0, 10.0), row(one, 1, 11.0), row(eight, 0, 80.0), row(eight, 1, 81.0)];
     assert_eq!(rates, expected);
+}
+
+#[test]
+fn numbers_of_threads_in_names_are_clients() {
+    let folder = tempfile::tempdir().unwrap();
+    for (threads, rate) in [(1, 10.0), (8, 80.0), (16, 90.0)] {
+        for variant in ["before", "after"] {
+            let file = folder.path().join(format!("{variant}-{threads}.txt"));
+            std::fs::write(file, report(threads, rate)).unwrap();
+        }
+    }
+    let imported = import(&[folder.path().to_owned()], &Options::default()).unwrap();
+    let (subjects, found) = rows(&imported);
+    assert_eq!(subjects, ["before", "after"]);
+    assert_eq!(found.len(), 6, "{found:?}");
+    assert!(found.contains(&"after sysbench.clients16 0".to_owned()), "{found:?}");
 }

@@ -361,6 +361,17 @@ pub enum Error {
         /// The line of its log.
         said: String,
     },
+    /// The server refuses a statement of a session.
+    #[error(
+        "the server refuses a statement of `session` in configuration `{config}`: {said}; correct \
+         the statement"
+    )]
+    RefusedSession {
+        /// Name of the configuration.
+        config: String,
+        /// What it says.
+        said: String,
+    },
     /// The server did not stop well.
     #[error("{server} did not stop cleanly ({reason}); the last lines of its log:\n{log}")]
     Stop {

@@ -137,6 +137,7 @@ pub fn start(
         let ended = if server.is_alive() { None } else { Some(keeper.ending(pid)?) };
         return Err(failed(ended.map_or(reason, |ending| ending.to_string())));
     }
+    server.prepare_sessions(launch.config, ready)?;
     let preloads = factor::not_loaded(&launch.build.environment, pid);
     preloads.map_or(Ok(()), |reason| Err(failed(reason)))?;
     integrity::check_mapped(launch.installed, pid)?;

@@ -66,8 +66,6 @@ mod tests {
     fn check(server: &str, transport: Transport, setting: &str) -> std::result::Result<(), String> {
         let config = Config {
             name: "mine".to_owned(),
-            help: String::new(),
-            engine: None,
             transport,
             settings: vec![Setting {
                 name: setting.to_owned(),
@@ -78,6 +76,7 @@ mod tests {
                 before: Vec::new(),
                 follows: None,
             }],
+            ..Config::default()
         };
         check_settings(server, &config).map_err(|error| error.to_string())
     }

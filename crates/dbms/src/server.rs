@@ -1,7 +1,7 @@
 //! A server that runs.
 
 use crate::{
-    Error, Keeper, Rendered, Result,
+    Error, Keeper, NotReady, Rendered, Result,
     freezer::Freezer,
     keeper::Spawned,
     process::{ended_within, open, send},
@@ -9,7 +9,7 @@ use crate::{
     task,
 };
 use fs_err as fs;
-use model::drive::Target;
+use model::{drive::Target, subject::Config};
 use rustix::process::{Signal, pidfd_send_signal};
 use std::{
     io::{Read, Seek},
@@ -75,6 +75,22 @@ impl Server {
     /// Where it listens.
     pub fn target(&self) -> &Target {
         &self.target
+    }
+
+    /// Has each connection execute the statements of a configuration. The server answers without
+    /// them, so what it refuses now is one of them.
+    pub(crate) fn prepare_sessions(
+        &mut self,
+        config: &Config,
+        ready: &mut dyn FnMut(&Target) -> std::result::Result<(), NotReady>,
+    ) -> Result<()> {
+        if config.session.is_empty() {
+            return Ok(());
+        }
+        self.target.initial_sql.clone_from(&config.session);
+        ready(&self.target).map_err(|(NotReady::Yet(said) | NotReady::Never(said))| {
+            Error::RefusedSession { config: config.name.clone(), said }
+        })
     }
 
     /// The configuration that it was given.

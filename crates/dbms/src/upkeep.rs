@@ -105,16 +105,10 @@ impl Maintenance {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::subject::{Config, Transport};
+    use model::subject::Config;
 
     fn config(engine: &str) -> Config {
-        Config {
-            name: "c".to_owned(),
-            help: String::new(),
-            engine: Some(engine.to_owned()),
-            transport: Transport::Socket,
-            settings: Vec::new(),
-        }
+        Config { name: "c".to_owned(), engine: Some(engine.to_owned()), ..Config::default() }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 /*
  * A plugin of QEMU's user-mode emulator: counts user instructions and system calls of each thread,
- * and keeps the tree of its calls (`calls.c`) where it is asked for.
+ * and keeps the tree of its calls (`calls.c`) or counts calls of chosen functions (`chosen.c`) where
+ * it is asked for.
  *
  * Counters lie in a file that every process of the program maps and the measuring process reads. A
  * thread has its slot there from its first block of instructions on, and writes to it alone. The
@@ -68,6 +69,7 @@ struct slot {
     uint64_t unplaced;        /* instructions for which the tree of calls had no room */
     uint64_t spare[9];
     uint64_t calls[CALLS];    /* by number; the last one is of all greater numbers */
+    struct chosen chosen[CHOSEN];
 };
 _Static_assert(sizeof(struct slot) <= PAGE, "a slot fits its page");
 
@@ -113,6 +115,7 @@ static void after_fork(void)
 {
     mine = NULL;
     signals = 0;
+    chosen_leave();
     if (has_calls)
         calls_fork();
 }
@@ -144,6 +147,11 @@ static void execute(unsigned cpu, void *data)
     if (__builtin_expect(now->handles, 0))
         interrupted[signals++ % SIGNALS].block = before;
     mine->instructions += count;
+    if (__builtin_expect(now->chosen | chosen_within, 0)) {
+        chosen_follow(mine->chosen, before, now);
+        if (chosen_within)
+            mine->chosen[chosen_within - 1].instructions += count;
+    }
     last = now;
 }
 
@@ -237,6 +245,10 @@ static void call(plugin_id id, unsigned cpu, int64_t number, uint64_t a, uint64_
             calls_signal_done();
         }
         break;
+    case SYS_recvfrom:
+        /* A server that waits for a request has left everything, by whatever way. */
+        chosen_leave();
+        break;
     case SYS_exit:
         if (has_calls)
             calls_end();
@@ -317,6 +329,7 @@ static void translate(plugin_id id, struct qemu_plugin_tb *tb)
         follow(block, code, bytes, address + bytes);
     }
     block->handles = is_handler(block->start);
+    block->chosen = code ? chosen_at((uint64_t)code - (address - block->start)) : 0;
     qemu_plugin_register_vcpu_tb_exec_cb(tb, has_calls ? execute_with_calls : execute, 0, block);
 }
 
@@ -345,6 +358,9 @@ int qemu_plugin_install(plugin_id id, const void *info, int argc, char **argv)
     const char *calls = argument(argc, argv, "calls");
     has_calls = calls && calls_open(calls);
     if (calls && !has_calls)
+        return 1;
+    const char *chosen = argument(argc, argv, "chosen");
+    if (chosen && !chosen_open(chosen))
         return 1;
     strncpy(program, name ? name : "", NAME - 1);
     pthread_atfork(NULL, NULL, after_fork);

@@ -1,7 +1,7 @@
 //! The file of counters that the plugin writes: a head and a page for each thread. The layout is
 //! that of `counter.c`.
 
-use crate::{Error, Result};
+use crate::{Error, Result, chosen};
 use fs_err as fs;
 use std::{
     os::unix::fs::FileExt,
@@ -18,6 +18,9 @@ const HEAD_WORDS: usize = 16;
 const CALLS: usize = 480;
 const NAME: std::ops::Range<usize> = 32..48;
 const UNPLACED: usize = 6;
+const CHOSEN_WORD: usize = HEAD_WORDS + CALLS;
+/// Functions that can be chosen.
+pub(crate) const CHOSEN: usize = 7;
 const ENDED: u64 = 2;
 
 /// The counters of one program, readable while it works.
@@ -25,6 +28,8 @@ const ENDED: u64 = 2;
 pub struct Counters {
     path: PathBuf,
     file: fs::File,
+    /// Names of the chosen functions.
+    chosen: Vec<String>,
 }
 
 /// What a thread has done since it began.
@@ -44,6 +49,18 @@ pub struct Thread {
     pub unplaced: u64,
     /// System calls by number, those that were made; the last number stands for all from 479 on.
     pub calls: Vec<(u16, u64)>,
+    /// The chosen functions, by their places in [`Snapshot::chosen`].
+    pub within: [Within; CHOSEN],
+}
+
+/// Calls of a chosen function.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Within {
+    /// How often it was called.
+    pub calls: u64,
+    /// User instructions from its calls to their returns. Those within a call of any chosen
+    /// function belong to the outermost one.
+    pub instructions: u64,
 }
 
 /// All threads of a program, also those that have ended, in the order in which they began.
@@ -53,6 +70,8 @@ pub struct Snapshot {
     pub threads: Vec<Thread>,
     /// Threads for which there was no room; they were not counted.
     pub lost: u64,
+    /// Names of the chosen functions.
+    pub chosen: Vec<String>,
 }
 
 impl Counters {
@@ -66,7 +85,7 @@ impl Counters {
         let file = options.read(true).write(true).create(true).truncate(true).open(&path)?;
         file.set_len((SLOTS + 1) * PAGE as u64)?;
         file.file().write_all_at(&SLOTS.to_ne_bytes(), 0)?;
-        Ok(Self { path, file })
+        Ok(Self { path, file, chosen: Vec::new() })
     }
 
     /// The counters in a folder that was prepared for a program.
@@ -75,7 +94,7 @@ impl Counters {
     /// If there are none.
     pub fn open(folder: &Path) -> Result<Self> {
         let path = folder.join(FILE);
-        Ok(Self { file: fs::File::open(&path)?, path })
+        Ok(Self { file: fs::File::open(&path)?, path, chosen: chosen::names(folder)? })
     }
 
     /// Reads all counters. Those of a thread that waits are complete; one that works is counted up
@@ -96,7 +115,7 @@ impl Counters {
             // A slot is taken before it is filled.
             threads.extend(thread(&page));
         }
-        Ok(Snapshot { threads, lost: used.saturating_sub(SLOTS) })
+        Ok(Snapshot { threads, lost: used.saturating_sub(SLOTS), chosen: self.chosen.clone() })
     }
 
     fn read_page(&self, index: u64, page: &mut [u8; PAGE]) -> Result<()> {
@@ -117,7 +136,8 @@ impl Snapshot {
                 threads.push(done);
             }
         }
-        Self { threads, lost: self.lost.saturating_sub(before.lost) }
+        let lost = self.lost.saturating_sub(before.lost);
+        Self { threads, lost, chosen: self.chosen.clone() }
     }
 
     /// Instructions of all threads.
@@ -137,6 +157,10 @@ impl Thread {
             instructions: self.instructions.saturating_sub(before.instructions),
             unplaced: self.unplaced.saturating_sub(before.unplaced),
             calls: calls.filter(|(_, calls)| *calls > 0).collect(),
+            within: std::array::from_fn(|index| Within {
+                calls: self.within[index].calls - before.within[index].calls,
+                instructions: self.within[index].instructions - before.within[index].instructions,
+            }),
             ..self.clone()
         }
     }
@@ -154,6 +178,10 @@ fn thread(page: &[u8; PAGE]) -> Option<Thread> {
         instructions: word(page, 3),
         unplaced: word(page, UNPLACED),
         calls: calls.filter(|(_, calls)| *calls > 0).collect(),
+        within: std::array::from_fn(|index| Within {
+            calls: word(page, CHOSEN_WORD + 2 * index),
+            instructions: word(page, CHOSEN_WORD + 2 * index + 1),
+        }),
     })
 }
 
@@ -168,22 +196,25 @@ mod tests {
 
     fn thread(task: u32, instructions: u64, calls: &[(u16, u64)]) -> Thread {
         let (name, calls) = ("a".to_owned(), calls.to_vec());
-        Thread { task, process: 7, name, ended: false, instructions, unplaced: 0, calls }
+        let within = Default::default();
+        Thread { task, process: 7, name, ended: false, instructions, unplaced: 0, calls, within }
     }
 
     #[test]
     fn a_difference_has_the_threads_that_did_something() {
         let before = Snapshot {
             threads: vec![thread(7, 100, &[(0, 2), (1, 1)]), thread(8, 50, &[])],
-            lost: 0,
+            ..Snapshot::default()
         };
         let new = thread(9, 5, &[(60, 1)]);
         let after = Snapshot {
             threads: vec![thread(7, 160, &[(0, 5), (1, 1)]), thread(8, 50, &[]), new.clone()],
             lost: 1,
+            chosen: vec!["a".to_owned()],
         };
         let done = after.since(&before);
-        assert_eq!(done, Snapshot { threads: vec![thread(7, 60, &[(0, 3)]), new], lost: 1 });
+        let threads = vec![thread(7, 60, &[(0, 3)]), new];
+        assert_eq!(done, Snapshot { threads, lost: 1, chosen: vec!["a".to_owned()] });
         assert_eq!(done.instructions(), 65);
     }
 

@@ -1,6 +1,6 @@
 //! The emulator of this host, and how a program is started under it.
 
-use crate::{Calls, Counters, Error, Result, calls, counters::FILE};
+use crate::{Calls, Chosen, Counters, Error, Result, calls, counters::FILE};
 use fs_err as fs;
 use std::{
     env,
@@ -107,6 +107,24 @@ impl Emulator {
             format!("{plugin},counters={file},program={program}"),
         ];
         Ok((words.to_vec(), opened))
+    }
+
+    /// The same for a program in which calls of chosen functions are counted.
+    ///
+    /// # Errors
+    /// As [`Emulator::prepare`].
+    pub fn prepare_with_chosen(
+        &self,
+        folder: &Path,
+        program: &str,
+        chosen: &Chosen,
+    ) -> Result<Vec<String>> {
+        let (mut words, _) = self.prepare(folder, program)?;
+        if let (Some(plugin), false) = (words.last_mut(), chosen.is_empty()) {
+            plugin.push_str(&format!(",chosen={}", chosen.argument()));
+            chosen.write(folder)?;
+        }
+        Ok(words)
     }
 
     /// The same for a program whose calls can be recorded.

@@ -21,39 +21,48 @@ pub struct Frame {
 
 /// The functions of a thread, callers before what they call. Calls from several places of one
 /// function are one frame. A function that another one jumps to at its end, instead of calling it,
-/// is a frame under that one.
+/// is a frame under that one, and so is one that was inlined in it, whose calls are not counted.
 pub fn frames(tree: &Tree, names: &mut Names) -> Vec<Frame> {
-    frames_at(tree, &mut |address| names.at(address.wrapping_add(tree.base)))
+    frames_at(tree, &mut |address| {
+        let address = address.wrapping_add(tree.base);
+        (names.at(address), names.inlined(address))
+    })
 }
 
-fn frames_at(tree: &Tree, at: &mut dyn FnMut(u64) -> Place) -> Vec<Frame> {
-    let behind = behind_stubs(tree, at);
+/// The function at an address, and what was inlined there.
+type At<'a> = dyn FnMut(u64) -> (Place, Rc<[Rc<str>]>) + 'a;
+
+fn frames_at(tree: &Tree, at: &mut At<'_>) -> Vec<Frame> {
+    let behind = behind_stubs(tree, &mut |address| at(address).0);
     let at = &mut |address| {
-        let place = at(address);
+        let (place, inlined) = at(address);
         match behind.get(&place.start).filter(|_| place.is_unnamed()) {
-            Some(name) => Place { name: Rc::clone(name), ..place },
-            None => place,
+            Some(name) => (Place { name: Rc::clone(name), ..place }, inlined),
+            None => (place, inlined),
         }
     };
     let mut frames = Frames::default();
     // Of each node: the function that was called, and its frame.
     let mut called: Vec<(Place, usize)> = Vec::with_capacity(tree.nodes.len());
     for node in &tree.nodes {
-        let place = at(node.entry);
+        let (place, _) = at(node.entry);
         let parent = node.parent.map(|parent| match node.site {
             // The call is the instruction before.
-            Some(site) => frames.within(&called[parent], &at(site.wrapping_sub(1))),
+            Some(site) => {
+                let (place, inlined) = at(site.wrapping_sub(1));
+                frames.within(&called[parent], (&place, &inlined))
+            }
             None => called[parent].1,
         });
-        let frame = frames.child(parent, &place);
+        let frame = frames.child(parent, &place.name);
         frames.list[frame].calls += node.calls;
         called.push((place, frame));
     }
     for block in &tree.blocks {
-        let place = at(block.start);
+        let (place, inlined) = at(block.start);
         let (of_node, _) = &called[block.node];
         let is_jump = place != *of_node && rebased(block.start, tree) == place.start;
-        let frame = frames.within(&called[block.node], &place);
+        let frame = frames.within(&called[block.node], (&place, &inlined));
         let frame = &mut frames.list[frame];
         frame.instructions = frame.instructions.wrapping_add(block.instructions);
         if is_jump {
@@ -94,20 +103,29 @@ struct Frames {
 }
 
 impl Frames {
-    fn child(&mut self, parent: Option<usize>, place: &Place) -> usize {
+    fn child(&mut self, parent: Option<usize>, name: &Rc<str>) -> usize {
         let next = self.list.len();
-        let key = (parent, Rc::clone(&place.name));
+        let key = (parent, Rc::clone(name));
         let index = *self.known.entry(key).or_insert(next);
         if index == next {
-            let name = Rc::clone(&place.name);
+            let name = Rc::clone(name);
             self.list.push(Frame { parent, name, instructions: 0, calls: 0 });
         }
         index
     }
 
-    /// The frame of a function that works in the node of another one, or is it.
-    fn within(&mut self, (of_node, frame): &(Place, usize), place: &Place) -> usize {
-        if place.name == of_node.name { *frame } else { self.child(Some(*frame), place) }
+    /// The frame of a function that works in the node of another one, or is it, or of what was
+    /// inlined there.
+    fn within(
+        &mut self,
+        (of_node, frame): &(Place, usize),
+        (place, inlined): (&Place, &[Rc<str>]),
+    ) -> usize {
+        let own = match place.name == of_node.name {
+            true => *frame,
+            false => self.child(Some(*frame), &place.name),
+        };
+        inlined.iter().fold(own, |frame, name| self.child(Some(frame), name))
     }
 }
 
@@ -146,7 +164,8 @@ mod tests {
         };
         let mut at = |address: u64| {
             let name = ["?", "a", "b", "c", "d"][(address >> 8) as usize];
-            Place { start: address & !0xff, name: name.into() }
+            let inlined: &[Rc<str>] = if address == 0x304 { &["i".into()] } else { &[] };
+            (Place { start: address & !0xff, name: name.into() }, Rc::from(inlined))
         };
         let found = frames_at(&tree, &mut at);
         let seen: Vec<_> =
@@ -154,8 +173,9 @@ mod tests {
         let expected = [
             (None, "a", 10, 0),
             (Some(0), "b", 70, 7),
-            (Some(1), "c", 55, 4),
+            (Some(1), "c", 50, 4),
             (Some(2), "d", 60, 5),
+            (Some(2), "i", 5, 0),
         ];
         assert_eq!(seen, expected);
         assert_eq!(seen.iter().map(|one| one.2).sum::<u64>(), tree.instructions());
@@ -188,7 +208,7 @@ mod tests {
             let names =
                 ["", "a", "memmove@plt", "memcpy@plt", "[libc+400]", "x@plt", "[ld-linux+600]"];
             let name = names.get((address >> 8) as usize).copied().unwrap_or("[libc+700]");
-            Place { start: address & !0xff, name: name.into() }
+            (Place { start: address & !0xff, name: name.into() }, Rc::from([]))
         };
         let found = frames_at(&tree, &mut at);
         let seen: Vec<_> = found.iter().map(|f| (&*f.name, f.instructions)).collect();

@@ -5,12 +5,14 @@
 //! while the program works. It must not know servers, operations or records. Counts are those of
 //! the emulated processor, which is the same for every program; time under emulation means nothing.
 //!
-//! Read [`Emulator`] first, then [`Counters`] and [`Calls`]; `counter.c` and `calls.c` are the
-//! plugin.
+//! Read [`Emulator`] first, then [`Counters`] and [`Calls`]; `counter.c`, `calls.c` and
+//! `chosen.c` are the plugin.
 
 #![forbid(unsafe_code)]
 
+mod binary;
 mod calls;
+mod chosen;
 mod counters;
 mod error;
 mod find;
@@ -20,7 +22,8 @@ mod names;
 mod symbols;
 
 pub use calls::{Block, Calls, Node, Tree};
-pub use counters::{Counters, Snapshot, Thread};
+pub use chosen::Chosen;
+pub use counters::{Counters, Snapshot, Thread, Within};
 pub use error::{Error, Result};
 pub use find::{Emulator, Prepared};
 pub use frames::{Frame, frames};

@@ -2,8 +2,9 @@
 
 use crate::{
     Result,
+    binary::Binary,
     maps::{self, Mapping},
-    symbols::{Found, Symbols},
+    symbols::Found,
 };
 use cpp_demangle::{DemangleOptions, Symbol};
 use fs_err as fs;
@@ -19,8 +20,9 @@ use std::{
 pub struct Names {
     root: PathBuf,
     mappings: Vec<Mapping>,
-    files: BTreeMap<String, Option<Symbols>>,
+    files: BTreeMap<String, Binary>,
     known: HashMap<u64, Place>,
+    inlined: HashMap<u64, Rc<[Rc<str>]>>,
 }
 
 /// A function of a process.
@@ -58,6 +60,7 @@ impl Names {
             mappings: maps::parse(&text),
             files: BTreeMap::new(),
             known: HashMap::new(),
+            inlined: HashMap::new(),
         })
     }
 
@@ -71,22 +74,52 @@ impl Names {
         found
     }
 
-    fn look(&mut self, address: u64) -> Place {
+    /// The functions that were inlined at an address, each within the one before; none where the
+    /// file has no debug information.
+    pub fn inlined(&mut self, address: u64) -> Rc<[Rc<str>]> {
+        if let Some(known) = self.inlined.get(&address) {
+            return Rc::clone(known);
+        }
+        let found = match self.mapping(address) {
+            Some(mapping) => {
+                let binary = self.binary(&mapping);
+                let own =
+                    binary.symbols.as_ref().and_then(|one| one.address(offset(&mapping, address)));
+                own.map(|own| binary.inlined(own)).unwrap_or_default()
+            }
+            None => Vec::new(),
+        };
+        let found: Rc<[Rc<str>]> = found.into();
+        self.inlined.insert(address, Rc::clone(&found));
+        found
+    }
+
+    fn mapping(&self, address: u64) -> Option<Mapping> {
         let after = self.mappings.partition_point(|one| one.start <= address);
         let mapping = after.checked_sub(1).map(|index| &self.mappings[index]);
-        let Some(mapping) = mapping.filter(|one| address < one.end) else {
-            return Place { start: address, name: format!("[nowhere+{address:x}]").into() };
-        };
-        let short = mapping.short().to_owned();
-        let offset = address - mapping.start + mapping.offset;
+        mapping.filter(|one| address < one.end).cloned()
+    }
+
+    /// The file of a mapping, empty where there is none.
+    fn binary(&mut self, mapping: &Mapping) -> &Binary {
         let root = &self.root;
-        let symbols = self.files.entry(mapping.name.clone()).or_insert_with(|| {
+        let read = || {
             // The path is that of the process, whose file system may be another one.
             let path = mapping.file()?;
             let below = root.join(path.strip_prefix("/").ok()?);
-            Symbols::read(&fs::read(below).or_else(|_| fs::read(path)).ok()?)
-        });
-        let own = symbols.as_ref().and_then(|known| Some((known, known.address(offset)?)));
+            Binary::read(&below).or_else(|_| Binary::read(&path)).ok()
+        };
+        let file = self.files.entry(mapping.name.clone());
+        file.or_insert_with(|| read().unwrap_or_default())
+    }
+
+    fn look(&mut self, address: u64) -> Place {
+        let Some(mapping) = self.mapping(address) else {
+            return Place { start: address, name: format!("[nowhere+{address:x}]").into() };
+        };
+        let (short, offset) = (mapping.short(), offset(&mapping, address));
+        let symbols = self.binary(&mapping).symbols.as_ref();
+        let own = symbols.and_then(|known| Some((known, known.address(offset)?)));
         let Some((symbols, own)) = own else {
             // What has no file may be code that was made at run time: one entry for all of it.
             let place = mapping.file().map(|_| format!("+{offset:x}")).unwrap_or_default();
@@ -100,6 +133,11 @@ impl Names {
         };
         Place { start: address - (own - start), name: name.into() }
     }
+}
+
+/// Where in its file an address of a mapping is.
+fn offset(mapping: &Mapping, address: u64) -> u64 {
+    address - mapping.start + mapping.offset
 }
 
 /// A symbol's name without arguments, template parameters and the suffixes of compilers, as its

@@ -1,6 +1,7 @@
 //! The functions of an ELF file: symbols with their sizes, stubs of other files' functions, and
 //! where functions without a symbol begin.
 
+use crate::names::shortened;
 use object::{
     Object, ObjectSection, ObjectSegment, ObjectSymbol, RelocationTarget, SymbolKind,
     read::elf::ElfFile64,
@@ -54,15 +55,17 @@ pub(crate) enum Found {
 }
 
 impl Symbols {
-    /// Nothing where the bytes are not those of a 64-bit ELF file.
-    pub(crate) fn read(bytes: &[u8]) -> Option<Self> {
+    /// Nothing where the bytes are not those of a 64-bit ELF file. `debug` are those of the file
+    /// that has what was stripped from it.
+    pub(crate) fn read(bytes: &[u8], debug: Option<&[u8]>) -> Option<Self> {
         let file: ElfFile64<'_> = ElfFile64::parse(bytes).ok()?;
+        let more: Option<ElfFile64<'_>> = debug.and_then(|bytes| ElfFile64::parse(bytes).ok());
         let segments = file.segments().map(|segment| {
             let (start, length) = segment.file_range();
             Segment { offsets: start..start + length, address: segment.address() }
         });
         let mut symbols = Self { segments: segments.collect(), ..Self::default() };
-        symbols.functions = functions(&file);
+        symbols.functions = functions(&[&file].into_iter().chain(&more).collect::<Vec<_>>());
         symbols.starts = file.section_by_name(".eh_frame_hdr").map_or_else(Vec::new, |section| {
             starts(section.data().unwrap_or_default(), section.address())
         });
@@ -81,6 +84,23 @@ impl Symbols {
     pub(crate) fn address(&self, offset: u64) -> Option<u64> {
         let segment = self.segments.iter().find(|one| one.offsets.contains(&offset))?;
         Some(offset - segment.offsets.start + segment.address)
+    }
+
+    /// Where in the file the byte at an address of its own is.
+    pub(crate) fn offset(&self, address: u64) -> Option<u64> {
+        let offset = |one: &Segment| {
+            let offset = address.checked_sub(one.address)? + one.offsets.start;
+            one.offsets.contains(&offset).then_some(offset)
+        };
+        self.segments.iter().find_map(offset)
+    }
+
+    /// Address of the function that its author called so; of its copies, the first.
+    pub(crate) fn function(&self, wanted: &str) -> Option<u64> {
+        let mut own = self.functions.iter().filter(|one| one.name.contains(wanted));
+        // What was moved out of the way of the rest is jumped to.
+        let is_it = |one: &&Function| !one.name.contains(".cold") && shortened(&one.name) == wanted;
+        own.find(is_it).map(|one| one.range.start)
     }
 
     pub(crate) fn at(&self, address: u64) -> Found {
@@ -121,11 +141,11 @@ impl Symbols {
     }
 }
 
-/// All functions with a size, of both tables. Of names for one address the one with the fewest
-/// underscores before it is kept.
-fn functions(file: &ElfFile64<'_>) -> Vec<Function> {
+/// All functions with a size, of both tables of each file. Of names for one address the one with
+/// the fewest underscores before it is kept.
+fn functions(files: &[&ElfFile64<'_>]) -> Vec<Function> {
     let is_code = |kind| matches!(kind, SymbolKind::Text | SymbolKind::Unknown);
-    let all = file.symbols().chain(file.dynamic_symbols());
+    let all = files.iter().flat_map(|file| file.symbols().chain(file.dynamic_symbols()));
     let mut found: Vec<Function> = all
         .filter(|symbol| symbol.is_definition() && symbol.size() > 0 && is_code(symbol.kind()))
         .filter_map(|symbol| {
@@ -184,7 +204,7 @@ mod tests {
         stubs.code[16..22].copy_from_slice(&[0xff, 0x25, 0xea, 0x7f, 0, 0]);
         Symbols {
             segments: vec![Segment { offsets: 0x100..0x900, address: 0x1100 }],
-            functions: vec![named(0x1000..0x1040, "a"), named(0x1100..0x1120, "b")],
+            functions: vec![named(0x1000..0x1040, "a.cold"), named(0x1100..0x1120, "_Z1av")],
             starts: vec![0x1000, 0x1048, 0x1080, 0x1100],
             stubs: vec![stubs],
             places: BTreeMap::from([(0x11000, "recv".to_owned())]),
@@ -198,11 +218,13 @@ mod tests {
     #[test]
     fn a_gap_belongs_to_no_neighbor() {
         let function = |start, name: &str| Found::Function { start, name: name.to_owned() };
-        check(0x103f, function(0x1000, "a"));
+        check(0x103f, function(0x1000, "a.cold"));
         check(0x1040, Found::Unnamed { start: 0x1040 });
         check(0x104c, Found::Unnamed { start: 0x1048 });
         check(0x1090, Found::Unnamed { start: 0x1080 });
-        check(0x1100, function(0x1100, "b"));
+        check(0x1100, function(0x1100, "_Z1av"));
+        assert_eq!((some().function("a"), some().function("b")), (Some(0x1100), None));
+        assert_eq!((some().offset(0x1180), some().offset(0x10ff)), (Some(0x180), None));
         check(0x50, Found::Unnamed { start: 0x50 });
         let stub = |start, name: &str| Found::Stub { start, name: name.to_owned() };
         check(0x9014, stub(0x9010, "recv"));
@@ -224,7 +246,7 @@ mod tests {
 
     #[test]
     fn other_files_have_no_symbols() {
-        assert!(Symbols::read(b"#!/bin/sh\n").is_none());
-        assert!(Symbols::read(&[]).is_none());
+        assert!(Symbols::read(b"#!/bin/sh\n", None).is_none());
+        assert!(Symbols::read(&[], None).is_none());
     }
 }

@@ -3,7 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a test, helpers included")]
 #![cfg(target_arch = "x86_64")]
 
-use emulator::{Emulator, Frame, Names, Prepared, frames};
+use emulator::{Chosen, Counters, Emulator, Frame, Names, Prepared, frames};
 use std::{
     io::{Read, Write},
     path::{Path, PathBuf},
@@ -116,4 +116,37 @@ fn calls_are_named_and_counted_by_their_callers() {
     // `leaves` has no return; what follows it is called by its caller again once that returns.
     assert_eq!(calls(";after").iter().sum::<u64>(), 10);
     assert!(calls("main;read@plt")[0] == 10 || calls("main;read")[0] == 10);
+}
+
+#[test]
+fn chosen_functions_are_counted_with_all_that_they_call() {
+    let Some(program) = Program::compile("calls.c", &["-O2", "-fno-inline"]) else { return };
+    let wanted = ["round_of_work", "leaves", "none", "depth", "after"].map(str::to_owned);
+    let named = wanted.iter().map(|name| (name.as_str(), std::slice::from_ref(name)));
+    let chosen = Chosen::find(&program.binary, named).unwrap();
+    let folder = program.binary.parent().unwrap();
+    let emulator = Emulator::find().unwrap();
+    let words = emulator.prepare_with_chosen(folder, "program", &chosen).unwrap();
+    let counters = Counters::open(folder).unwrap();
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).arg(&program.binary);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    ask(&mut child);
+    let before = counters.read().unwrap();
+    (0..10).for_each(|_| ask(&mut child));
+    let done = counters.read().unwrap().since(&before);
+    drop(child.stdin.take());
+    child.wait().unwrap();
+    let [thread] = done.threads.as_slice() else { panic!("{done:?}") };
+    assert_eq!(done.chosen, ["round_of_work", "leaves", "depth", "after"]);
+    let calls: Vec<u64> = thread.within.iter().map(|one| one.calls).collect();
+    // `depth` calls itself five times.
+    assert_eq!(calls, [10, 10, 60, 10, 0, 0, 0]);
+    let all = thread.within[0].instructions;
+    // 7 loops of 100 rounds each, and one of 10, of several instructions.
+    assert!(all > 10 * 7 * 100 * 3 && all < thread.instructions, "{thread:?}");
+    let read_and_write = thread.instructions - all;
+    assert!(read_and_write < 10 * 200, "{read_and_write} instructions around the rounds");
+    let others = thread.within[1..].iter().map(|one| one.instructions).sum::<u64>();
+    assert_eq!(others, 0, "they are called within a round");
 }

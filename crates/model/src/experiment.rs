@@ -38,6 +38,9 @@ pub struct Experiment {
     pub baseline: Levels,
     /// Factors in the order of the file.
     pub factors: Vec<Factor>,
+    /// How levels that need a server of their own are combined.
+    #[serde(default, skip_serializing_if = "Combine::is_all")]
+    pub combine: Combine,
     /// Tables of the schema.
     pub tables: u64,
     /// Rows of each table.
@@ -59,12 +62,45 @@ pub struct Experiment {
     pub placement: Placement,
     /// What must be permitted on this host, else the run is refused: `perf`.
     pub require: Vec<String>,
+    /// [`CONDITIONS`] that may differ between subjects although nobody asks for it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub accept: Vec<String>,
     /// The file as it was read, `extends` resolved; for the record.
     pub text: String,
 }
 
+/// What subjects should have alike: a difference that nobody asks for ends a run before the load,
+/// unless [`Experiment::accept`] names it.
+pub const CONDITIONS: &[&str] = &[
+    "binary log",
+    "character set",
+    "doublewrite",
+    "flushing",
+    "memory",
+    "statistics",
+    "TLS",
+    "transactions",
+];
+
 fn is_zero(age: &f64) -> bool {
     *age == 0.0
+}
+
+/// How the levels of factors that need a server of their own are combined.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Combine {
+    /// Each level with each of the other factors.
+    #[default]
+    All,
+    /// One base, and each other level alone on it.
+    OneAtATime,
+}
+
+impl Combine {
+    fn is_all(&self) -> bool {
+        *self == Self::All
+    }
 }
 
 /// How slices of the subjects follow each other.

@@ -93,6 +93,17 @@ pub struct Function {
     pub calls: u64,
 }
 
+/// What is known of the functions of a server's source.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct SourceParts {
+    /// The areas, the first that knows a function first.
+    pub areas: Vec<Area>,
+    /// Events that are rare among operations and cost much, such as page splits: the names of their
+    /// counters, each with functions of which the first that a build has is called once for each
+    /// event.
+    pub rare: Vec<Area>,
+}
+
 /// A part of a server's source, by the names of its functions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Area {

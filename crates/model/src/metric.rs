@@ -5,7 +5,7 @@ use serde::Deserialize;
 /// A named quantity. Names end in their unit, the most significant word first.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Metric {
-    /// Name as in cli.md and FORMAT.md.
+    /// Name as in FORMAT.md.
     pub name: &'static str,
     /// What heads of columns call it, which have its unit already.
     pub title: &'static str,

@@ -60,7 +60,7 @@ impl Build {
 }
 
 /// A named set of settings.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 pub struct Config {
     /// Unique name among the configs of the product.
     pub name: String,
@@ -70,6 +70,9 @@ pub struct Config {
     pub engine: Option<String>,
     /// UNIX socket or TCP on 127.0.0.1.
     pub transport: Transport,
+    /// Statements that each connection executes first, such as `SET NAMES latin1`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub session: Vec<String>,
     /// The settings in the order in which they are written to the server's configuration.
     #[serde(serialize_with = "shown_settings")]
     pub settings: Vec<Setting>,
@@ -133,6 +136,17 @@ impl Build {
 }
 
 impl Config {
+    /// Gives a setting in the place of the one with its name, or after all others.
+    pub fn set(&mut self, setting: Setting) {
+        // Servers take `-` for `_`.
+        let plain = |name: &str| name.replace('-', "_").to_ascii_lowercase();
+        let name = plain(&setting.name);
+        match self.settings.iter_mut().find(|old| plain(&old.name) == name) {
+            Some(old) => *old = setting,
+            None => self.settings.push(setting),
+        }
+    }
+
     /// Values that are not shown.
     pub fn secrets(&self) -> Vec<&str> {
         let secret = self.settings.iter().filter(|setting| setting.is_secret());
@@ -215,10 +229,8 @@ mod tests {
         };
         let config = Config {
             name: "c".to_owned(),
-            help: String::new(),
-            engine: None,
-            transport: Transport::Socket,
             settings: vec![setting("plain", true), setting("keyring_password", false)],
+            ..Config::default()
         };
         let build = Build {
             prefix: ["wrap", "--token", "hunter2", "KEY=hunter2"].map(str::to_owned).to_vec(),

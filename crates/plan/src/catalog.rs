@@ -4,6 +4,7 @@ use crate::{
     connections,
     error::{Error, Location},
     source::{Fault, Source, is_path},
+    subjects::BASE_CONFIG,
     suggest,
     wire::{
         areas::WireAreas,
@@ -15,7 +16,7 @@ use crate::{
     },
 };
 use include_dir::{Dir, include_dir};
-use model::{Parameters, explanation::Area, schema::Schema, subject::Config};
+use model::{Parameters, explanation::SourceParts, schema::Schema, subject::Config};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -230,25 +231,41 @@ impl Catalog {
             config = Some(wire.over(&name, config).map_err(located)?);
         }
         // The loop above ran at least once, for `name` itself.
-        config
-            .ok_or_else(|| Error::Invalid { place: asked.clone(), reason: "no config".to_owned() })
+        let mut config = config.ok_or_else(|| Error::Invalid {
+            place: asked.clone(),
+            reason: "no config".to_owned(),
+        })?;
+        // One that extends nothing has the tables of its server all the same.
+        if config.engine.is_none() && name != BASE_CONFIG {
+            let base = self.config_with(server, BASE_CONFIG, &BTreeMap::new(), asked);
+            config.engine = base.ok().and_then(|base| base.engine);
+        }
+        Ok(config)
     }
 
-    /// The areas of a server's source, in the order in which they are tried; none for a server
-    /// without a file of them.
-    ///
-    /// Errors: the file is wrong.
-    pub fn areas(&self, server: &str) -> Result<Vec<Area>, Error> {
+    /// What is known of the functions of a server's source, in the order in which areas are tried;
+    /// nothing for a server without a file of them.
+    fn source_parts(&self, server: &str) -> Result<SourceParts, Error> {
         let Some(source) = self.files.get(&format!("areas/{server}")) else {
-            return Ok(Vec::new());
+            return Ok(SourceParts::default());
         };
         let wire: WireAreas = source.parse()?;
         let more = wire.extends.clone().filter(|name| name != server);
-        let mut areas = wire.check().map_err(|fault| source.locate(fault))?;
+        let mut parts = wire.check().map_err(|fault| source.locate(fault))?;
         if let Some(other) = more {
-            areas.extend(self.areas(&other)?);
+            let SourceParts { areas, rare } = self.source_parts(&other)?;
+            parts.areas.extend(areas);
+            parts.rare.extend(rare);
         }
-        Ok(areas)
+        Ok(parts)
+    }
+
+    /// The same by server.
+    ///
+    /// Errors: a file is wrong.
+    pub fn all_source_parts(&self) -> Result<BTreeMap<String, SourceParts>, Error> {
+        let servers = self.under("areas/").map(|(server, _)| server);
+        servers.map(|server| Ok((server.to_owned(), self.source_parts(server)?))).collect()
     }
 
     /// The text of an experiment by name or path.

@@ -148,7 +148,9 @@ fn experiment(layers: &Layers, chosen: &Chosen, seed: u64) -> Result<Experiment,
         write_seconds: wire.write_seconds.unwrap_or(300.0),
         warmup_seconds: wire.warmup_seconds.unwrap_or(warmup_seconds),
         placement: wire.placement.unwrap_or(placement),
+        combine: wire.combine,
         require: wire.require.clone(),
+        accept: wire.accept.clone(),
         text: layers.text.clone(),
     };
     experiment_limits::check(&experiment, layers)?;
@@ -182,7 +184,7 @@ fn level_of(factor: &str, level: &str) -> String {
 
 /// Whether a level of a factor needs a start of its own. Such levels are words, whatever they look
 /// like.
-pub(crate) fn restarts(factor: &str) -> bool {
+pub fn restarts(factor: &str) -> bool {
     ["build", "config"].contains(&factor) || START_FACTORS.contains(&factor)
 }
 

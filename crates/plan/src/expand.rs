@@ -6,10 +6,10 @@ use crate::{
     estimate::estimate,
     order::{self, Shape, Turns},
     phases::phases,
-    subjects::{Subjects, base, subjects},
+    subjects::{Subjects, around_base, base, subjects},
 };
 use model::{
-    experiment::{Design, Experiment, Factor},
+    experiment::{Combine, Design, Experiment, Factor},
     plan::{Estimate, PLAN_FORMAT, PhaseKind, Plan},
     subject::Subject,
 };
@@ -49,7 +49,13 @@ fn compared(draft: &Draft, catalog: &Catalog, versions: &dyn Versions) -> Result
     let Subjects { subjects, build_labels } = subjects(draft, catalog, versions)?;
     let mut experiment = draft.experiment.clone();
     resolve_levels(&mut experiment, |level| build_labels.get(level).cloned());
-    let base = base(draft, &experiment.baseline, &subjects);
+    let (subjects, base) = match experiment.combine {
+        Combine::All => {
+            let base = base(draft, &experiment.baseline, &subjects);
+            (subjects, base)
+        }
+        Combine::OneAtATime => around_base(&experiment.baseline, subjects),
+    };
     Ok(Compared { experiment, subjects, base })
 }
 

@@ -7,7 +7,10 @@ use crate::{
     suggest,
     wire::percent::Percent,
 };
-use model::{experiment::Experiment, margins::Margins};
+use model::{
+    experiment::{CONDITIONS, Experiment},
+    margins::Margins,
+};
 
 /// Fewest blocks that a run is judged after: fewer decide nothing.
 const FIRST_LOOK: u32 = 4;
@@ -96,13 +99,14 @@ pub(crate) fn check(experiment: &Experiment, layers: &Layers) -> Result<(), Erro
         );
         return Err(invalid("age", reason));
     }
-    match experiment.require.iter().position(|word| word != "perf") {
-        Some(index) => Err(Error::UnknownName {
-            place: layers.place(&["require", &index.to_string()]),
-            what: "requirement",
-            name: experiment.require[index].clone(),
-            hint: suggest::hint(&experiment.require[index], ["perf"]),
-        }),
-        None => Ok(()),
-    }
+    let known = |key: &str, what, names: &[String], known: &[&str]| {
+        let Some(at) = names.iter().position(|name| !known.contains(&name.as_str())) else {
+            return Ok(());
+        };
+        let place = layers.place(&[key, &at.to_string()]);
+        let (name, hint) = (names[at].clone(), suggest::hint(&names[at], known.iter().copied()));
+        Err(Error::UnknownName { place, what, name, hint })
+    };
+    known("require", "requirement", &experiment.require, &["perf"])?;
+    known("accept", "condition", &experiment.accept, CONDITIONS)
 }

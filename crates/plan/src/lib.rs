@@ -39,7 +39,7 @@ mod wire;
 
 pub use aliases::aliases;
 pub use catalog::{Catalog, Kind, Listing};
-pub use draft::{Draft, load_experiment};
+pub use draft::{Draft, load_experiment, restarts};
 pub use editor::{FILE_KINDS, FileKind};
 pub use error::{Error, Location};
 pub use expand::{plan, plan_against_itself};

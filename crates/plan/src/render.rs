@@ -202,10 +202,14 @@ fn blocks(text: &mut String, plan: &Plan) -> std::fmt::Result {
     let trials = plan.blocks.len() * plan.subjects.len();
     writeln!(
         text,
-        "\n{}, {}, {}; letters are subjects, a group is a round",
+        "\n{}, {}, {}; {}",
         counted(plan.blocks.len() as u64, "block"),
         counted(trials as u64, "trial"),
         counted(slices as u64, "slice"),
+        match are_lettered(plan) {
+            true => "letters are subjects, a group is a round",
+            false => "orders are drawn from the seed, and `--format json` has them",
+        },
     )?;
     if let Some((last, others)) = plan.experiment.looks.split_last() {
         let others: Vec<String> = others.iter().map(u32::to_string).collect();
@@ -217,7 +221,7 @@ fn blocks(text: &mut String, plan: &Plan) -> std::fmt::Result {
     if !decide.is_empty() {
         writeln!(text, "to be decided, with the change that matters: {}", decide.words())?;
     }
-    for block in &plan.blocks {
+    for block in plan.blocks.iter().filter(|_| are_lettered(plan)) {
         let starts = letters(&block.start_order);
         writeln!(text, "  block {}: load {}, starts {starts}", block.index + 1, block.load + 1)?;
         for (order, phases) in patterns(block) {
@@ -301,6 +305,11 @@ fn too_large(text: &mut String, plan: &Plan) -> std::fmt::Result {
 }
 
 /// `A` to `Z`, then numbers from 27.
+/// Whether the alphabet has a letter for each subject. Orders of more than that are not read.
+fn are_lettered(plan: &Plan) -> bool {
+    plan.subjects.len() <= 26
+}
+
 fn letter(index: usize) -> String {
     match u8::try_from(index) {
         Ok(small @ 0..26) => char::from(b'A' + small).to_string(),

@@ -14,7 +14,7 @@ use model::{
 use std::collections::BTreeMap;
 
 /// Name of the configuration of an experiment that has no factor `config`.
-const BASE_CONFIG: &str = "base";
+pub(crate) const BASE_CONFIG: &str = "base";
 
 /// The subjects, and what the levels of `build` are called from here on.
 #[derive(Debug)]
@@ -237,4 +237,23 @@ pub(crate) fn base(draft: &Draft, baseline: &Levels, subjects: &[Subject]) -> Ve
             .all(|(factor, level)| baseline.get(factor).is_none_or(|wanted| wanted == level))
     };
     subjects.iter().filter(fits).map(|subject| subject.label.clone()).collect()
+}
+
+/// One base, and the subjects that differ from it in one factor, with its label. The base has the
+/// levels of the baseline, and of factors that it does not name the first ones.
+pub(crate) fn around_base(
+    baseline: &Levels,
+    subjects: Vec<Subject>,
+) -> (Vec<Subject>, Vec<String>) {
+    let first = subjects.first().map(|first| first.levels.clone()).unwrap_or_default();
+    let others = |subject: &Subject| {
+        let differs = |(factor, level): &(&String, &String)| {
+            baseline.get(*factor).or_else(|| first.get(*factor)) != Some(*level)
+        };
+        subject.levels.iter().filter(differs).count()
+    };
+    let base = subjects.iter().filter(|subject| others(subject) == 0);
+    let base = base.map(|subject| subject.label.clone()).collect();
+    let subjects = subjects.into_iter().filter(|subject| others(subject) <= 1).collect();
+    (subjects, base)
 }

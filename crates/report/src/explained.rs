@@ -1,10 +1,13 @@
 //! An explanation in sentences and tables.
 
 use crate::{
+    Details,
     document::{Column, Item, Row, Table, TableCell},
     number,
 };
-use analysis::explained::{AreaCost, Cost, Explained, FunctionCost, NOT_ATTRIBUTED, UNPLACED};
+use analysis::explained::{
+    AreaCost, Cost, Explained, FunctionCost, LOAD_ENGINE, NOT_ATTRIBUTED, UNPLACED,
+};
 use model::explanation::{Explanation, Quantity, Side};
 
 /// Areas that the sentence names.
@@ -53,19 +56,47 @@ pub fn sentence(explained: &Explained) -> String {
             number::value(100.0 * small(explained.by))
         );
     }
-    match where_added(explained) {
+    let said = match where_added(explained) {
         Some(areas) => format!("{head}. {areas}"),
         None => format!("{head}: {} {}.", whole(difference.abs()), word(difference)),
+    };
+    match load_engine(explained) {
+        Some(own) => format!("{said} {own}"),
+        None => said,
     }
+}
+
+/// What the load engine costs where the engine works in its process: tables leave that out.
+fn load_engine(explained: &Explained) -> Option<String> {
+    let area = explained.areas.iter().find(|area| area.name == LOAD_ENGINE)?;
+    let of = |(subject, cost): (&String, &f64)| {
+        (*cost > 0.0).then(|| format!("{} of `{subject}`", whole(*cost)))
+    };
+    let parts: Vec<String> = explained.subjects.iter().zip(&area.costs).filter_map(of).collect();
+    (!parts.is_empty()).then(|| {
+        format!("Of these, {} are the load engine's, which tables leave out.", parts.join(" and "))
+    })
+}
+
+/// In which areas an operation of a phase executes more or fewer instructions, as far as the run
+/// was explained.
+pub(crate) fn instructions_added(
+    details: &Details,
+    phase: &str,
+    subjects: [&str; 2],
+) -> Option<String> {
+    let what = (Quantity::Instructions, phase, subjects);
+    let explanation = details.explanations.iter().find(|one| one.what() == what)?;
+    where_added(&Explained::of(explanation))
 }
 
 /// In which areas an operation costs more or less; none where it costs the same, or where no area
 /// is known. Where areas go both ways, each says which.
-pub fn where_added(explained: &Explained) -> Option<String> {
+fn where_added(explained: &Explained) -> Option<String> {
     let difference = explained.difference();
     let is_told = |area: &&AreaCost| {
         area.chance.is_none_or(|chance| area.difference().abs() > chance)
-            && ![NOT_ATTRIBUTED, UNPLACED].contains(&area.name.as_str())
+            && ![NOT_ATTRIBUTED, UNPLACED, LOAD_ENGINE].contains(&area.name.as_str())
             && area.difference() != 0.0
     };
     let told: Vec<&AreaCost> = explained.areas.iter().filter(is_told).collect();
@@ -74,7 +105,8 @@ pub fn where_added(explained: &Explained) -> Option<String> {
         return None;
     }
     let unit = short_unit(explained.by);
-    let differences = explained.areas.iter().map(|area| area.difference());
+    let own = explained.areas.iter().filter(|area| area.name != LOAD_ENGINE);
+    let differences = own.map(|area| area.difference());
     let against: f64 = differences.filter(|own| own * difference < 0.0).sum();
     let more = |size: f64| if size > 0.0 { "more" } else { "fewer" };
     if against.abs() > MIXED * difference.abs() {
@@ -279,7 +311,7 @@ fn signed(count: f64) -> String {
 }
 
 fn percent(share: f64) -> String {
-    let text = format!("{:.1} %", 100.0 * share);
+    let text = format!("{:.1} %", 100.0 * share).replace("-0.0 %", "0.0 %");
     if share > 0.0 && text != "0.0 %" { format!("+{text}") } else { text }
 }
 
@@ -319,6 +351,11 @@ mod tests {
             &[search, protocol, rest],
             ". Of 6,410 added instructions per operation, 7,400 are in search; other areas save \
              1,000.",
+        );
+        check(
+            &[search, protocol, (LOAD_ENGINE, [1_488.0, 0.0])],
+            ". Of 4,912 added instructions per operation, 7,400 are in search; other areas save \
+             1,000. Of these, 1,488 of `a` are the load engine's, which tables leave out.",
         );
         check(
             &[protocol, rest],

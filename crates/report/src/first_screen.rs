@@ -4,7 +4,7 @@
 use crate::{
     Details, Names,
     document::Document,
-    number,
+    explained, number,
     sentence::{self, Label},
     status, trust, words,
 };
@@ -76,7 +76,9 @@ fn reasons(comparison: &Comparison, details: &Details) -> Vec<String> {
         told.push(kind);
         let (ratio, what) = (number::ratio(found.ratio), words::long_title(found.metric));
         let (phase, variant, sentence) = (&phase.phase, &found.subject, &reason.sentence);
-        let more = by_function(comparison, details, phase, reason.rule);
+        let areas = explained::instructions_added(details, phase, [&found.base, variant]);
+        let areas = areas.filter(|_| reason.rule == "code").map(|areas| format!(" {areas}"));
+        let more = areas.or_else(|| by_function(comparison, details, phase, reason.rule));
         // Where the cost itself is what changed, its functions are the reason.
         if reason.evidence.first().is_some_and(|first| first.metric.kind == found.metric.kind) {
             let more = more?;

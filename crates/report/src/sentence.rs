@@ -70,7 +70,12 @@ pub(crate) fn answers(
                     }
                 };
                 let against = if listed { String::new() } else { format!(" compared with {base}") };
-                said.push(format!("{}{against}: {parts}{tail}{tests}", label.full));
+                let answer = format!("{}{against}: {parts}{tail}", label.full);
+                match listed {
+                    // One line a variant.
+                    true => said.push(words::joined(&[vec![answer], tests].concat(), " ")),
+                    false => said.extend([answer].into_iter().chain(tests)),
+                }
             }
             _ if !broken.is_empty() => {
                 said.push(format!("{} {broken}: nothing of that can be compared.", label.full));
@@ -138,7 +143,7 @@ fn known<'a>(comparison: &'a Comparison, subject: &str) -> Vec<Known<'a>> {
 
 /// What single tests show, beside the means: a mean can hide a test that changed, and can show a
 /// change that no test alone shows. Nothing where nothing is judged.
-fn tests(comparison: &Comparison, known: &[Known<'_>]) -> String {
+fn tests(comparison: &Comparison, known: &[Known<'_>]) -> Vec<String> {
     let list = |word: &str, wanted: Standing| {
         let all = known.iter().filter_map(|one| Some((changed(&one.tests, wanted)?, one.what)));
         let all: Vec<_> = all.collect();
@@ -147,16 +152,17 @@ fn tests(comparison: &Comparison, known: &[Known<'_>]) -> String {
             format!("{} of {}", words::joined(&names, ", "), metrics[0].0)
         });
         let alike = words::joined(&alike.collect::<Vec<_>>(), "; ");
-        if alike.is_empty() { alike } else { format!(" {word} in single tests: {alike}.") }
+        (!alike.is_empty()).then(|| format!("{word} in single tests: {alike}."))
     };
-    let listed = list("Worse", Standing::Worse) + &list("Better", Standing::Better);
+    let listed = [list("Worse", Standing::Worse), list("Better", Standing::Better)];
+    let listed: Vec<String> = listed.into_iter().flatten().collect();
     let is_alone = |one: &Known<'_>| {
         let shown = one.tests.iter().any(|(_, cell)| cell.verdict.is_change());
         one.overall.verdict.is_change() && !shown
     };
     match listed.is_empty() {
-        _ if comparison.phases.len() == 1 => String::new(),
-        true if known.iter().any(is_alone) => " No test alone shows a change.".to_owned(),
+        _ if comparison.phases.len() == 1 => Vec::new(),
+        true if known.iter().any(is_alone) => vec!["No test alone shows a change.".to_owned()],
         _ => listed,
     }
 }
@@ -185,6 +191,9 @@ fn changed(cells: &[(&str, &Cell)], wanted: Standing) -> Option<String> {
 /// Changed tests that an answer names per metric.
 const NAMED: usize = 2;
 
+/// Behind a mean that cannot be tested.
+const UNEVEN: &str = ", not tested as a whole: tests have different numbers of blocks";
+
 /// One metric.
 fn part(overall: &Overall, what: &str) -> String {
     let ratio = number::ratio(overall.ratio);
@@ -206,7 +215,8 @@ fn part(overall: &Overall, what: &str) -> String {
         (Verdict::SmallChange, _) => format!("{ratio}x {what} (a small change)"),
         (Verdict::Unreplicated | Verdict::Unassessed, _) | (_, None) => {
             let range = range.map(|range| format!(" ({range})")).unwrap_or_default();
-            format!("{ratio}x {what}{range}")
+            let why = if overall.uneven { UNEVEN } else { "" };
+            format!("{ratio}x {what}{range}{why}")
         }
         (_, Some(p)) => {
             let chance = if p < 0.001 { "p < 0.001".to_owned() } else { format!("p = {p:.3}") };

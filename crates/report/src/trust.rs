@@ -5,9 +5,10 @@ use analysis::{BankSource, Cell, Comparison, Verdict};
 use model::{
     civil::Civil,
     margins::{self, Margins, Quantity},
-    metric::Metric,
+    metric::{Kind, Metric},
     number::counted,
 };
+use std::collections::BTreeSet;
 
 /// What the ratios may be taken for, a sentence each: what readers need before them, and how they
 /// were found.
@@ -63,28 +64,50 @@ fn signs(comparison: &Comparison, shown: &dyn Fn(&Metric) -> bool) -> Option<Str
 fn method(comparison: &Comparison) -> Vec<String> {
     let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
     let blocks = cells.filter(|cell| cell.interval.is_some()).map(|cell| cell.blocks).max();
-    let percent = |share: f64| (share * 100.0).round();
-    let (confidence, error) = (percent(analysis::CONFIDENCE), percent(analysis::ERROR_RATE));
-    let counts = percent(analysis::COUNT_ERROR_RATE);
+    let confidence = percent(analysis::CONFIDENCE);
     let looks = match comparison.looks.is_empty() {
         true => "",
         false => ", all looks at the growing data included",
     };
     let sentences = |blocks: u32| {
-        vec![
-            format!(
-                "Geometric means over up to {}; {confidence} % intervals (Student's t, paired by \
-                 block). Margins: {}.",
-                counted(blocks as usize, "block"),
-                margins(&comparison.margins)
-            ),
-            format!(
-                "False positives per variant, over all tests: at most {error} % for throughput and \
-                 CPU time together, {counts} % for instructions{looks}."
-            ),
-        ]
+        let means = format!(
+            "Geometric means over up to {}; {confidence} % intervals (Student's t, paired by \
+             block). Margins: {}.",
+            counted(blocks as usize, "block"),
+            margins(&comparison.margins)
+        );
+        let errors = error_rates(comparison).map(|rates| {
+            format!("False positives per variant, over all tests: at most {rates}{looks}.")
+        });
+        [means].into_iter().chain(errors).collect()
     };
     blocks.map(sentences).unwrap_or_default()
+}
+
+/// Share as whole percent.
+fn percent(share: f64) -> f64 {
+    (share * 100.0).round()
+}
+
+/// The error rates of what is tested, by the metrics that share one; none where nothing is.
+fn error_rates(comparison: &Comparison) -> Option<String> {
+    let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
+    let tested: BTreeSet<Kind> = cells
+        .filter(|cell| cell.ratio.is_some() && cell.metric.family.is_some())
+        .map(|cell| cell.metric.kind)
+        .collect();
+    let (error, counts) = (percent(analysis::ERROR_RATE), percent(analysis::COUNT_ERROR_RATE));
+    let shared = match (tested.contains(&Kind::Rate), tested.contains(&Kind::CpuTime)) {
+        (true, true) => Some("throughput and CPU time together"),
+        (true, false) => Some("throughput"),
+        (false, true) => Some("CPU time"),
+        (false, false) => None,
+    };
+    let shared = shared.map(|what| format!("{error} % for {what}"));
+    let counted = tested.contains(&Kind::UserInstructions);
+    let counted = counted.then(|| format!("{counts} % for instructions"));
+    let rates: Vec<String> = [shared, counted].into_iter().flatten().collect();
+    (!rates.is_empty()).then(|| rates.join(", "))
 }
 
 /// The margins in words: `5 % for rates and latency, …`.

@@ -95,9 +95,12 @@ pub fn reason(reason: &Reason) -> String {
 
 /// The ends of an interval of confidence in words.
 pub(crate) fn interval((low, high): (f64, f64)) -> String {
+    // Two decimals would hide on which side of a margin an end is.
+    let is_near = [low, high].iter().all(|end| (0.95..=1.05).contains(end));
     let end = |end: f64| match end {
         end if end < 0.01 => "below 0.01".to_owned(),
         end if end > 100.0 => "above 100".to_owned(),
+        end if is_near => format!("{end:.3}"),
         end => number::ratio(end),
     };
     format!("{} {} to {}", interval_title(), end(low), end(high))

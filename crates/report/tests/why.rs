@@ -32,9 +32,10 @@ fn side(subject: &str, instructions: u64) -> Side {
 
 #[test]
 fn a_reason_names_the_areas_of_the_code_and_what_is_ruled_out() {
-    let why = |subject: &str| {
-        let mut report = report(comparison(&TWO, 1, None), &[]);
-        let phase = report.comparisons[0].phases[0].phase.clone();
+    let pages = |subject: &str, blocks| {
+        let mut report = report(comparison(&TWO, blocks, None), &[]);
+        // The test whose reason comes first.
+        let phase = if blocks == 1 { "point-query.pre" } else { "scan" }.to_owned();
         let sides = [side(TWO[0].0, 10_000), side(subject, 26_000)];
         let explanation = Explanation {
             format: 1,
@@ -46,12 +47,17 @@ fn a_reason_names_the_areas_of_the_code_and_what_is_ruled_out() {
         report.details = vec![Details { explanations: vec![explanation], ..Details::default() }];
         let page = render(&report, "html").unwrap();
         let section = page.split_once("<section id=\"why\"").unwrap().1;
-        section.split_once("</section>").unwrap().0.to_owned()
+        let section = section.split_once("</section>").unwrap().0.to_owned();
+        (section, render(&report, "table").unwrap())
     };
     let areas = "executes 1.60x the base's instructions. Of 1,600 added instructions per \
                  operation, 1,600 are in optimizer.</summary>";
-    let own = why(TWO[1].0);
+    let (own, _) = pages(TWO[1].0, 1);
+    let (_, table) = pages(TWO[1].0, 5);
+    let told = "instructions. Of 1,600 added instructions per operation, 1,600 are in optimizer.\n";
+    assert!(table.contains(told) && !table.contains("By function"), "{table}");
     assert!(own.contains(areas) && own.contains(" (measured once). The "), "{own}");
     assert!(own.contains("Not the reason: waits (1.00x the base's context switches)"), "{own}");
-    assert!(!why("another").contains("are in optimizer"));
+    let (own, table) = pages("another", 5);
+    assert!(!own.contains("are in optimizer") && !table.contains("are in optimizer"), "{table}");
 }

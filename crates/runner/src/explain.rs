@@ -28,7 +28,7 @@ pub struct Explaining<'a> {
     pub operations: Amount,
 }
 
-/// The sides of an explanation, without the areas of servers, and what found them.
+/// The sides of an explanation, and what found them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explained {
     /// The emulator, or the clock.

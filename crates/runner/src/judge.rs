@@ -1,9 +1,8 @@
 //! When a run that is judged on the way may end, and which changes it explains then.
 
-use model::explanation::Area;
 use serde::{Deserialize, Serialize};
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeSet,
     fmt,
     sync::Arc,
     time::{Duration, Instant},
@@ -46,8 +45,6 @@ pub struct ExplainChanges {
     pub judge: Arc<dyn Judge>,
     /// How many of them, at most.
     pub most: usize,
-    /// The areas of the source, by server product.
-    pub areas: BTreeMap<String, Vec<Area>>,
 }
 
 /// A phase in which a subject executes more or fewer instructions than its base.

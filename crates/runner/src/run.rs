@@ -12,6 +12,7 @@ use model::{
     drive::Assignment,
     environment::Environment,
     experiment::Design,
+    explanation::SourceParts,
     plan::{Phase, PhaseKind, Plan},
     record::{SliceRecord, SliceState},
     schedule::{Slice, Step},
@@ -45,6 +46,8 @@ pub struct Options {
     pub ending: Ending,
     /// What is explained after the last block, if anything.
     pub explain: Option<ExplainChanges>,
+    /// What is known of the functions of the source, by server product.
+    pub source: BTreeMap<String, SourceParts>,
     /// How this run is known to others on this host, and they to it; none where that is not known.
     pub announcement: Option<Arc<Announcement>>,
     /// Words of the command line, beside the experiment, that shape the run: for the record.

@@ -19,6 +19,12 @@ pub enum Error {
         /// The path.
         dir: PathBuf,
     },
+    /// There is something else where a folder should be.
+    #[error("`{path}` is not a folder; name a folder, which is created if it is missing")]
+    NotAFolder {
+        /// The path.
+        path: PathBuf,
+    },
     /// The folder is not a results folder.
     #[error("`{dir}` holds no results; name the folder that `dbdyno run --results` wrote")]
     NoResults {

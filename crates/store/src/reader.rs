@@ -94,7 +94,17 @@ pub(crate) fn imported(dir: &Path) -> Result<Option<Content<ImportedValue>>> {
     if !dir.join(layout::IMPORTED).exists() {
         return Ok(None);
     }
-    content(dir, &Kind { file: layout::IMPORTED, line: "value" }).map(Some)
+    let mut found = content::<ImportedValue>(dir, &Kind { file: layout::IMPORTED, line: "value" })?;
+    // Format 1 gave switches of a whole host the name of those of a server.
+    if marker::read(dir)?.is_some_and(|marker| marker.sums.is_none()) {
+        for value in &mut found.lines {
+            let metric = &mut value.measurement.metric;
+            if metric.starts_with("context_switches_") {
+                *metric = format!("host_{metric}").into();
+            }
+        }
+    }
+    Ok(Some(found))
 }
 
 fn content<T: DeserializeOwned>(dir: &Path, kind: &Kind) -> Result<Content<T>> {

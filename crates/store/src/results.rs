@@ -109,6 +109,9 @@ impl Results {
     pub fn open_or_create(dir: impl AsRef<Path>) -> Result<Self> {
         let dir = dir.as_ref();
         if !dir.is_dir() {
+            if dir.exists() {
+                return Err(Error::NotAFolder { path: dir.to_owned() });
+            }
             if let Some(parent) = dir.parent() {
                 fs_err::create_dir_all(parent)?;
             }

@@ -85,6 +85,23 @@ fn the_latest_import_of_an_experiment_counts() {
 }
 
 #[test]
+fn switches_of_a_whole_host_have_their_name_in_old_imports_too() {
+    let (_dir, results) = results();
+    let metric = "context_switches_per_op";
+    let run = results.import(&header("nov"), &[value("a", metric, 1.0)]).unwrap();
+    let names = || -> Vec<String> {
+        let stored = results.slices(&Selection::All).unwrap();
+        stored.imported.iter().map(|value| value.measurement.metric.to_string()).collect()
+    };
+    assert_eq!(names(), [metric]);
+    let trial = results.trials(&run).unwrap()[0].dir.clone();
+    let head = std::fs::read_to_string(trial.join("trial.toml")).unwrap();
+    std::fs::write(trial.join("trial.toml"), head.replacen("format = 2", "format = 1", 1)).unwrap();
+    std::fs::write(trial.join("complete"), "values = 1\n").unwrap();
+    assert_eq!(names(), [format!("host_{metric}")]);
+}
+
+#[test]
 fn a_damaged_import_is_named_and_left_out() {
     let (_dir, results) = results();
     let run =

@@ -9,7 +9,7 @@ use model::{
     plan::{Block, Plan},
     reading::{Reading, Scope, SeriesRow},
     record::{Event, RECORD_FORMAT, SliceRecord, TrialHeader},
-    subject::{Build, Config, Subject, Transport},
+    subject::{Build, Config, Subject},
 };
 use std::{fs, os::unix::fs::PermissionsExt, path::Path};
 use store::{Error, Results, RunWriter, Selection};
@@ -18,13 +18,7 @@ fn subject(label: &str) -> Subject {
     Subject {
         label: label.into(),
         build: Build::of("sqlite", ""),
-        config: Config {
-            name: "base".into(),
-            help: String::new(),
-            engine: None,
-            transport: Transport::Socket,
-            settings: Vec::new(),
-        },
+        config: Config { name: "base".into(), ..Config::default() },
         levels: [("build".to_owned(), label.to_owned())].into(),
     }
 }
@@ -63,6 +57,8 @@ fn plan(name: &str, hash: &str) -> Plan {
             warmup_seconds: 0.0,
             placement: Default::default(),
             require: Vec::new(),
+            accept: Vec::new(),
+            combine: Default::default(),
             text: "question = \"Is it slower?\"\n".into(),
         },
         subjects: vec![subject("old"), subject("new")],

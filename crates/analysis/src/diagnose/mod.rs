@@ -4,6 +4,7 @@ mod background;
 mod client;
 mod code;
 mod embedding;
+pub(crate) mod rare;
 mod stalls;
 mod storage;
 mod waits;
@@ -49,6 +50,7 @@ pub(crate) const SMALL: f64 = 0.2;
 
 /// In the order in which a reader meets them: the surest first.
 pub const RULES: &[&dyn Rule] = &[
+    &rare::Rare,
     &code::Code,
     &stalls::Stalls,
     &waits::Waits,

@@ -135,7 +135,11 @@ pub(crate) fn samples() -> Result<Vec<Sample>, String> {
     let samples = SAMPLES.iter().map(read).collect::<Result<Vec<Sample>, String>>()?;
     let covered: BTreeSet<&str> = samples.iter().map(|sample| sample.importer).collect();
     match IMPORTERS.iter().find(|importer| !covered.contains(importer.name)) {
-        Some(importer) => Err(format!("the importer `{}` has no sample", importer.name)),
+        Some(importer) => Err(format!(
+            "the importer `{}` has no sample: add its file to crates/archive/tests/data and a row \
+             to `SAMPLES` in crates/archive/examples/fuzz_importers/samples.rs",
+            importer.name
+        )),
         None => Ok(samples),
     }
 }

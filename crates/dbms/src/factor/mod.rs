@@ -129,13 +129,7 @@ mod tests {
         Subject {
             label: "mine".to_owned(),
             build: Build::of(server, ""),
-            config: Config {
-                name: "mine".to_owned(),
-                help: String::new(),
-                engine: None,
-                transport: Transport::Socket,
-                settings: Vec::new(),
-            },
+            config: Config { name: "mine".to_owned(), ..Config::default() },
             levels: Levels::new(),
         }
     }

@@ -1,7 +1,8 @@
 //! Server products: what differs between them, as data and text.
 
 use crate::{
-    Access, Debt, Error, Explained, Maintenance, PlanRows, Question, Rendered, Result, Size,
+    Access, Condition, Debt, Error, Explained, Maintenance, PlanRows, Question, Rendered, Result,
+    Size,
     installed::Program,
     package::Release,
     setup::{Setup, Step},
@@ -62,6 +63,9 @@ pub trait Dbms: Sync {
 
     /// How the size of tables and indexes of a server of this version is found, in bytes.
     fn size(&self, config: &Config, version: &str) -> Size;
+
+    /// What servers that are compared should have alike.
+    fn conditions(&self) -> &'static [Condition];
 
     /// Work that a drain waits for.
     fn debts(&self, config: &Config) -> Vec<Debt>;

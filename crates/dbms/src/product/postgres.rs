@@ -3,7 +3,7 @@
 use super::Dbms;
 use crate::{
     Access, Debt, Error, Explained, Installed, Maintenance, PlanRows, Question, Rendered, Result,
-    Size, archive, client, explain,
+    Size, archive, client, condition, explain,
     installed::Program,
     known::Wanted,
     package::{Moves, Package, Release},
@@ -13,7 +13,7 @@ use crate::{
 use fs_err as fs;
 use model::{
     drive::{Endpoint, Target},
-    subject::Config,
+    subject::{Config, Setting},
 };
 use rustix::process::Signal;
 use std::{borrow::Cow, collections::BTreeSet, path::Path, time::Duration};
@@ -140,6 +140,22 @@ impl Dbms for Postgres {
              JOIN pg_namespace n ON n.oid = c.relnamespace \
              WHERE c.relkind = 'r' AND n.nspname = 'public'",
         )
+    }
+
+    /// An analysis in the middle of a count would change plans, and the clock starts it after
+    /// fewer operations than on a native server.
+    fn settings_under_emulation(&self, _: &Config) -> Vec<Setting> {
+        vec![Setting {
+            name: "autovacuum".to_owned(),
+            value: "off".to_owned(),
+            reason: "what a query costs must not depend on when the tables were analyzed"
+                .to_owned(),
+            ..Setting::default()
+        }]
+    }
+
+    fn conditions(&self) -> &'static [condition::Condition] {
+        condition::POSTGRES
     }
 
     fn debts(&self, _: &Config) -> Vec<Debt> {

@@ -1,7 +1,9 @@
 //! SQLite: a library inside the driver, bundled or by path; its settings are pragmas.
 
 use super::Dbms;
-use crate::{Access, Debt, Explained, Maintenance, PlanRows, Question, Result, Size, explain};
+use crate::{
+    Access, Debt, Explained, Maintenance, PlanRows, Question, Result, Size, condition, explain,
+};
 use model::{
     drive::{Endpoint, Target},
     subject::{Build, Config},
@@ -68,6 +70,10 @@ impl Dbms for Sqlite {
         Size::Sql("SELECT page_count * page_size FROM pragma_page_count, pragma_page_size")
     }
 
+    fn conditions(&self) -> &'static [condition::Condition] {
+        condition::SQLITE
+    }
+
     fn debts(&self, _: &Config) -> Vec<Debt> {
         Vec::new()
     }
@@ -94,7 +100,7 @@ impl Dbms for Sqlite {
         target.library.clone_from(&build.basedir);
         let pragma = |(name, value): (&str, &str)| format!("PRAGMA {name}={value}");
         let settings = config.settings.iter().map(|s| (s.name.as_str(), s.value.as_str()));
-        target.initial_sql = settings.map(pragma).collect();
+        target.initial_sql = settings.map(pragma).chain(config.session.iter().cloned()).collect();
         Ok(target)
     }
 }

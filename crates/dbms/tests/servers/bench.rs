@@ -4,7 +4,7 @@ use crate::wire::Connection;
 use dbms::{Installed, Keeper, Launch, NotReady, Places, RunPlace, Server};
 use model::{
     drive::Target,
-    subject::{Build, Config, Setting, Transport},
+    subject::{Build, Config, Setting},
 };
 use std::{path::PathBuf, process::Command};
 
@@ -60,10 +60,8 @@ pub(crate) fn config(settings: &[&str]) -> Config {
     };
     Config {
         name: "test".to_owned(),
-        help: String::new(),
-        engine: None,
-        transport: Transport::Socket,
         settings: settings.iter().map(setting).collect(),
+        ..Config::default()
     }
 }
 

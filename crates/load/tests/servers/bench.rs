@@ -4,7 +4,7 @@ use dbms::{Keeper, Launch, NotReady, Places, RunPlace, Server};
 use load::{protocol, wire::Session};
 use model::{
     drive::Target,
-    subject::{Build, Config, Setting, Transport},
+    subject::{Build, Config, Setting},
 };
 use std::process::Command;
 
@@ -106,9 +106,8 @@ fn config(server: &str) -> Config {
     };
     Config {
         name: "test".to_owned(),
-        help: String::new(),
         engine: Some("InnoDB".to_owned()).filter(|_| server == "mysql"),
-        transport: Transport::Socket,
         settings: settings.iter().map(setting).collect(),
+        ..Config::default()
     }
 }

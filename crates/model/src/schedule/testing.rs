@@ -74,6 +74,8 @@ pub(super) fn plan(phases: Vec<Phase>) -> Plan {
         warmup_seconds: 0.1,
         placement: Default::default(),
         require: Vec::new(),
+        accept: Vec::new(),
+        combine: Default::default(),
         text: String::new(),
     };
     Plan {

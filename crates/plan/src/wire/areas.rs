@@ -1,7 +1,7 @@
 //! Areas of a server's source: `catalog/areas/SERVER.toml`.
 
 use crate::source::{Fault, Under};
-use model::explanation::Area;
+use model::explanation::{Area, SourceParts};
 use serde::Deserialize;
 
 /// A file of areas.
@@ -15,6 +15,9 @@ pub(crate) struct WireAreas {
     pub(crate) extends: Option<String>,
     /// In the order in which they are tried.
     area: Vec<WireArea>,
+    /// Rare events.
+    #[serde(default)]
+    rare: Vec<WireArea>,
 }
 
 #[derive(Debug, Clone, Deserialize)]
@@ -25,12 +28,15 @@ struct WireArea {
 }
 
 impl WireAreas {
-    pub(crate) fn check(self) -> Result<Vec<Area>, Fault> {
-        let checked = self.area.into_iter().enumerate().map(|(index, area)| {
-            let checked = check(area).under("functions").under(index);
-            checked.under("area")
-        });
-        checked.collect()
+    pub(crate) fn check(self) -> Result<SourceParts, Fault> {
+        let all = |parts: Vec<WireArea>, key| {
+            let checked = parts
+                .into_iter()
+                .enumerate()
+                .map(|(index, part)| check(part).under("functions").under(index).under(key));
+            checked.collect::<Result<Vec<Area>, Fault>>()
+        };
+        Ok(SourceParts { areas: all(self.area, "area")?, rare: all(self.rare, "rare")? })
     }
 }
 

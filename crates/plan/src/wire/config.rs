@@ -15,6 +15,7 @@ pub(crate) struct WireConfig {
     pub(crate) extends: Option<String>,
     engine: Option<String>,
     transport: Option<Transport>,
+    session: Option<Vec<String>>,
     settings: Ordered<WireSetting>,
 }
 
@@ -82,17 +83,12 @@ impl TryFrom<WireFullSetting> for WireSetting {
 impl WireConfig {
     /// This configuration over the one that it extends.
     pub(crate) fn over(self, name: &str, base: Option<Config>) -> Result<Config, Fault> {
-        let mut config = base.unwrap_or_else(|| Config {
-            name: String::new(),
-            help: String::new(),
-            engine: None,
-            transport: Transport::Socket,
-            settings: Vec::new(),
-        });
+        let mut config = base.unwrap_or_default();
         name.clone_into(&mut config.name);
         config.help = self.help.unwrap_or(config.help);
         config.engine = self.engine.or(config.engine);
         config.transport = self.transport.unwrap_or(config.transport);
+        config.session = self.session.unwrap_or(config.session);
         for (name, wire) in self.settings.0 {
             let sane = |text: &str| !text.contains(['\n', '\r', '\0']);
             let values = wire.before.iter().map(|(_, value)| value).chain([&wire.value]);
@@ -101,19 +97,10 @@ impl WireConfig {
                 return Err(Fault::invalid(reason)).under(name).under("settings");
             }
             let WireSetting { value, reason, optional, secret, before, follows } = wire;
-            let setting = Setting { name, value, reason, optional, secret, before, follows };
-            match config.settings.iter_mut().find(|old| same_name(&old.name, &setting.name)) {
-                Some(old) => *old = setting,
-                None => config.settings.push(setting),
-            }
+            config.set(Setting { name, value, reason, optional, secret, before, follows });
         }
         Ok(config)
     }
-}
-
-/// Servers take `-` for `_` in names of settings.
-fn same_name(a: &str, b: &str) -> bool {
-    a.replace('-', "_").eq_ignore_ascii_case(&b.replace('-', "_"))
 }
 
 struct SettingVisitor;

@@ -9,7 +9,7 @@ use super::{
 use crate::source::{Fault, Under};
 use model::{
     Parameters,
-    experiment::{Design, Placement},
+    experiment::{Combine, Design, Placement},
     margins::Quantity,
     subject::Build,
     workload::Mode,
@@ -72,8 +72,12 @@ pub(crate) struct WireExperiment {
     pub(crate) warmup_seconds: Option<f64>,
     /// Whether each client shares a processor with the task that serves it (paired, classic free).
     pub(crate) placement: Option<Placement>,
+    /// How levels that need a server of their own are combined (`all`).
+    pub(crate) combine: Combine,
     /// What this host must permit: `perf`.
     pub(crate) require: Vec<String>,
+    /// Conditions that may differ although nobody asks for it, such as `character set`.
+    pub(crate) accept: Vec<String>,
     /// Values for parameters of the workloads and of the suite.
     #[serde(deserialize_with = "number::parameters")]
     #[schemars(with = "BTreeMap<String, Whole<i64>>")]
@@ -106,6 +110,10 @@ pub(crate) struct WireServer {
 impl WireServer {
     /// The checked build.
     pub(crate) fn check(&self) -> Result<Build, Fault> {
+        if self.basedir.is_some() && !self.version.is_empty() {
+            let reason = "remove `version`: the build in `basedir` says which one it is";
+            return Err(Fault::invalid(reason)).under("version");
+        }
         let mut environment = Vec::new();
         for (name, Scalar(value)) in &self.environment.0 {
             if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {

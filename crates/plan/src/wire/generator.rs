@@ -8,6 +8,7 @@ use super::{
 use crate::{
     explain::shown,
     source::{Fault, Under},
+    suggest,
 };
 use model::{
     civil::Civil,
@@ -41,8 +42,25 @@ pub(crate) struct WireGenerator {
     list: Option<Formula>,
 }
 
-const KINDS: &str = "`uniform`, `zipf`, `consecutive`, `sequence`, `template`, `integer`, `text`, \
-                     `now`, `timestamp`, `filler`, `between`, `decimal`, `draw` or `captured`";
+/// A key that says the kind, and whether a value has it.
+type Kind = (&'static str, fn(&WireGenerator) -> bool);
+
+const KINDS: [Kind; 14] = [
+    ("uniform", |one| one.uniform.is_some()),
+    ("zipf", |one| one.zipf.is_some()),
+    ("consecutive", |one| one.consecutive.is_some()),
+    ("sequence", |one| one.sequence.is_some()),
+    ("template", |one| one.template.is_some()),
+    ("integer", |one| one.integer.is_some()),
+    ("text", |one| one.text.is_some()),
+    ("now", |one| one.now.is_some()),
+    ("timestamp", |one| one.timestamp.is_some()),
+    ("filler", |one| one.filler.is_some()),
+    ("between", |one| one.between.is_some()),
+    ("decimal", |one| one.decimal.is_some()),
+    ("draw", |one| one.draw.is_some()),
+    ("captured", |one| one.captured.is_some()),
+];
 
 /// Share of random characters in a filler, as published.
 const RANDOM_PERCENT: u32 = 50;
@@ -144,27 +162,14 @@ impl WireGenerator {
     }
 
     fn only_one_kind(&self) -> Result<(), Fault> {
-        let given = [
-            ("uniform", self.uniform.is_some()),
-            ("zipf", self.zipf.is_some()),
-            ("consecutive", self.consecutive.is_some()),
-            ("sequence", self.sequence.is_some()),
-            ("template", self.template.is_some()),
-            ("integer", self.integer.is_some()),
-            ("text", self.text.is_some()),
-            ("draw", self.draw.is_some()),
-            ("captured", self.captured.is_some()),
-            ("now", self.now.is_some()),
-            ("timestamp", self.timestamp.is_some()),
-            ("filler", self.filler.is_some()),
-            ("between", self.between.is_some()),
-            ("decimal", self.decimal.is_some()),
-        ];
-        let kinds: Vec<_> =
-            given.iter().filter(|(_, given)| *given).map(|(kind, _)| kind).collect();
+        let given = KINDS.iter().filter(|(_, is_given)| is_given(self));
+        let kinds: Vec<_> = given.map(|(kind, _)| kind).collect();
         match kinds.as_slice() {
             [_] => Ok(()),
-            [] => Err(Fault::invalid(format!("a value needs one of {KINDS}"))),
+            [] => {
+                let all = suggest::one_of(&KINDS.map(|(kind, _)| kind));
+                Err(Fault::invalid(format!("a value needs one of {all}")))
+            }
             [first, second, ..] => Err(Fault::invalid(format!(
                 "a value has `{first}` or `{second}`, not both; remove one"
             ))),

@@ -7,8 +7,7 @@ use crate::{
     inputs::Inputs,
     number, words,
 };
-use analysis::{Diagnosis, PhaseResult, Verdict, explained::Explained};
-use model::explanation::Quantity;
+use analysis::{Diagnosis, PhaseResult, Verdict};
 use model::metric::{Better, Kind, Metric, Part, Table as Costs};
 
 /// Groups that are shown; the tests with the largest changes come first.
@@ -202,7 +201,8 @@ fn one(inputs: &Inputs<'_>, phase: &PhaseResult, diagnosis: &Diagnosis, document
         || "No cost that was measured changed with it.".to_owned(),
         |finding| finding.sentence.clone(),
     );
-    let mut areas = areas(inputs, phase, diagnosis);
+    let subjects = [diagnosis.base.as_str(), diagnosis.subject.as_str()];
+    let mut areas = explained::instructions_added(inputs.details, &phase.phase, subjects);
     if let Some(areas) = areas.take_if(|_| is_of_instructions(diagnosis)) {
         reason = format!("{reason} {areas}");
     }
@@ -243,14 +243,6 @@ fn one(inputs: &Inputs<'_>, phase: &PhaseResult, diagnosis: &Diagnosis, document
     } else {
         document.fold(title, items);
     }
-}
-
-/// Where the instructions are, as far as the run was explained.
-fn areas(inputs: &Inputs<'_>, phase: &PhaseResult, diagnosis: &Diagnosis) -> Option<String> {
-    let subjects = [diagnosis.base.as_str(), diagnosis.subject.as_str()];
-    let what = (Quantity::Instructions, phase.phase.as_str(), subjects);
-    let explanation = inputs.details.explanations.iter().find(|one| one.what() == what)?;
-    explained::where_added(&Explained::of(explanation))
 }
 
 /// Whether the first reason, or what changed, is the code that is executed.

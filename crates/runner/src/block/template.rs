@@ -15,6 +15,7 @@ use crate::{
     server::{Instance, Patience, data, initialise, unexpected},
     trial,
 };
+use dbms::{Started, Unasked};
 use model::{
     drive::{Command, LoadIndexes, LoadJob, LoadReport, Reply},
     number::{counted, ordinal},
@@ -50,25 +51,59 @@ pub(crate) struct Loaded {
 /// statement that one of them refuses must not be found after the load of another. The empty
 /// folders stay as they are and are those that `make` fills.
 pub(crate) fn prepare(run: &mut Run<'_>, load: u32, subjects: &[usize]) -> Result<(), Error> {
-    for &subject in subjects {
+    let plan = run.plan;
+    let mut started: Vec<Started<'_>> = Vec::new();
+    let mut subjects = subjects.to_vec();
+    // The first one of the plan is what others are compared with.
+    subjects.sort_unstable();
+    for subject in subjects {
         let folder = data::template_path(run, subject, load);
         if data::is_complete(&folder) {
             continue;
         }
-        let plan = run.plan;
         let about = &plan.subjects[subject];
         run.step(&format!("starting {} with its settings", about.label));
         files::remove_folder(&folder)?;
         initialise(run, subject, &folder)?;
         let copy = data::copy_for(run, subject, load, "rehearsal")?;
         let mut instance = Instance::start(run, subject, &copy, 0)?;
-        trial::settings(&mut instance, about)?;
+        started.push(Started { subject: about, settings: trial::settings(&mut instance, about)? });
         rehearsal::prepare_all(run, subject, &mut instance)?;
         instance.end()?;
         files::remove_folder(&copy)?;
         run.prepared.insert((subject, load));
     }
-    Ok(())
+    check_conditions(&started, &plan.experiment.accept)
+}
+
+/// Refuses subjects that differ from the first one in what nobody asked for, and what the
+/// experiment does not accept: the difference would be taken for that of their builds.
+fn check_conditions(started: &[Started<'_>], accepted: &[String]) -> Result<(), Error> {
+    let Some((first, others)) = started.split_first() else { return Ok(()) };
+    let mut sentences = Vec::new();
+    for other in others {
+        let [product, protocol] = [first, other].map(|one| dbms::find(&one.subject.build.server));
+        let (product, protocol) = (product?, protocol?.protocol());
+        // What others are set by has other names.
+        if product.protocol() != protocol {
+            continue;
+        }
+        let unasked = dbms::unasked(product.conditions(), first, other).into_iter();
+        let unasked = unasked.filter(|one| !accepted.iter().any(|name| name == one.condition.name));
+        sentences.extend(unasked.map(|Unasked { condition, setting, values: [one, two] }| {
+            let (name, effect, remedy) = (condition.name, condition.effect, condition.remedy);
+            format!(
+                "`{}` and `{}` differ in `{setting}` (`{one}` and `{two}`), which no configuration \
+                 asks for: {effect}; write {remedy} into both configurations, or accept it with \
+                 `accept = [\"{name}\"]`",
+                first.subject.label, other.subject.label
+            )
+        }));
+    }
+    match sentences.is_empty() {
+        true => Ok(()),
+        false => Err(Error::Preflight(sentences.join("\n"))),
+    }
 }
 
 /// Makes the template of a subject unless an earlier execution of this run has left it.

@@ -59,7 +59,7 @@ fn all(run: &mut Run<'_>, asked: &ExplainChanges, emulator: &str) -> Result<(), 
         counted(changes.len() as u64, "change"),
         first.phase,
     ));
-    let mut found = Found { emulator, asked, changes, sides: BTreeMap::new() };
+    let mut found = Found { emulator, changes, sides: BTreeMap::new() };
     for label in found.subjects() {
         match found.count(run, &label) {
             Ok(()) => found.keep_complete(run)?,
@@ -117,7 +117,6 @@ fn is_loaded(run: &Run<'_>, change: &Change) -> bool {
 /// What is counted so far.
 struct Found<'a> {
     emulator: &'a str,
-    asked: &'a ExplainChanges,
     /// What is not explained yet.
     changes: Vec<Change>,
     /// By phase and subject.
@@ -156,9 +155,7 @@ impl Found<'_> {
             Some(Asked { phase, operations })
         });
         let asked: Vec<Asked<'_>> = asked.collect();
-        let areas = self.asked.areas.get(&plan.subjects[subject].build.server);
         for (phase, side) in sides(run, subject, &asked, Quantity::Instructions)? {
-            let side = Side { areas: areas.cloned().unwrap_or_default(), ..side };
             self.sides.insert((phase, label.to_owned()), side);
         }
         Ok(())

@@ -62,6 +62,11 @@ pub(crate) fn sides(
             found.extend(of_server(run, subject, &name, group, by)?);
         }
     }
+    // Those of the source are tried first.
+    let source = run.options.source.get(&run.plan.subjects[subject].build.server);
+    for (_, side) in &mut found {
+        side.areas.splice(..0, source.into_iter().flat_map(|source| source.areas.clone()));
+    }
     Ok(found)
 }
 

@@ -126,7 +126,7 @@ fn takes(subject: &Subject, demand: &Demand<'_>) -> Result<(), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use model::subject::{Build, Config, Transport};
+    use model::subject::{Build, Config};
 
     fn subject(limit: &str) -> Subject {
         let setting = Setting {
@@ -143,10 +143,8 @@ mod tests {
             build: Build::of("mysql", ""),
             config: Config {
                 name: "mine".to_owned(),
-                help: String::new(),
-                engine: None,
-                transport: Transport::Socket,
                 settings: vec![setting],
+                ..Config::default()
             },
             levels: Default::default(),
         }

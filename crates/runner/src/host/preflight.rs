@@ -69,6 +69,9 @@ pub(crate) fn check_results(folder: &Path) -> Result<(), Error> {
     let mut entries = match fs_err::read_dir(folder) {
         Ok(entries) => entries,
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(()),
+        Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => {
+            return Err(store::Error::NotAFolder { path: folder.to_owned() }.into());
+        }
         Err(error) => return Err(error.into()),
     };
     match Results::open(folder) {

@@ -16,12 +16,11 @@ use crate::{
     server::{Foreground, Instance, OwnServer, Wrapper},
     warm_up::{EXACT, warm_up},
 };
-use emulator::{Calls, Counters, Emulator, Snapshot, Thread};
+use emulator::{Calls, Chosen, Counters, Emulator, Snapshot, Thread};
 use fs_err as fs;
 use model::{
     drive::{StretchEnd, StretchReport},
     reading::{Reading, Scope},
-    subject::Build,
 };
 use serde_json::json;
 use std::{path::Path, time::Duration};
@@ -48,10 +47,14 @@ const REST: Duration = Duration::from_millis(20);
 pub(crate) const INSTRUCTIONS: &str = "emulated_user_instructions";
 const OBSERVED: &str = "emulated_operations";
 const SYSTEM_CALLS: &str = "emulated_system_calls";
+/// Counter of the instructions outside all rare events.
+const USUAL: &str = "emulated_usual_user_instructions";
 
 /// Folders of the server's and of the driver's counters.
 const SERVER: &str = "server";
 const DRIVER: &str = "driver";
+/// What the driver's program is called.
+const DRIVEN: &str = "dbdyno";
 
 /// The system call by which servers receive requests that are not encrypted: `recvfrom` of x86-64.
 const RECEIVE: u16 = 45;
@@ -140,30 +143,47 @@ fn fitting(done: f64, seconds: f64) -> u64 {
 }
 
 /// Starts a server whose instructions are counted.
-const COUNTED: OwnServer = |run, build, label, wrapper| {
-    prepared(run, build, label, wrapper, &|emulator, folder, name| {
-        Ok(emulator.prepare(folder, name)?.0)
+const COUNTED: OwnServer = |run, subject, label, wrapper| {
+    let chosen = chosen(run, subject)?;
+    prepared(run, subject, label, wrapper, &|emulator, folder, name| {
+        // An embedded engine is a part of the driver.
+        let is_engine = (name == DRIVEN) == run.installed[subject].is_none();
+        let chosen = if is_engine { &chosen } else { &Chosen::default() };
+        Ok(emulator.prepare_with_chosen(folder, name, chosen)?)
     })
 };
 
+/// The functions of a subject's program that are called for rare events.
+fn chosen(run: &Run<'_>, subject: usize) -> Result<Chosen, Error> {
+    let build = &run.plan.subjects[subject].build;
+    let program = match (&run.installed[subject], &build.basedir) {
+        (Some(installed), _) => &installed.binary,
+        (None, Some(library)) => library,
+        (None, None) => &run.options.exe,
+    };
+    let rare = run.options.source.get(&build.server).map_or(&[][..], |source| &source.rare);
+    let functions = rare.iter().map(|event| (event.name.as_str(), event.functions.as_slice()));
+    Ok(Chosen::find(program, functions)?)
+}
+
 /// The same, with plugins that can record calls.
-pub(crate) const WITH_CALLS: OwnServer = |run, build, label, wrapper| {
-    prepared(run, build, label, wrapper, &|emulator, folder, name| {
+pub(crate) const WITH_CALLS: OwnServer = |run, subject, label, wrapper| {
+    prepared(run, subject, label, wrapper, &|emulator, folder, name| {
         Ok(emulator.prepare_with_calls(folder, name)?.words)
     })
 };
 
 /// Writes what the emulator needs for a program of this name into a folder, and gives the words
 /// before the program's own.
-type Prepare = dyn Fn(&Emulator, &Path, &str) -> Result<Vec<String>, Error>;
+type Prepare<'a> = dyn Fn(&Emulator, &Path, &str) -> Result<Vec<String>, Error> + 'a;
 
 /// Plugins and counters in a new folder, in which the server may write its own part.
 fn prepared(
     run: &Run<'_>,
-    build: &Build,
+    subject: usize,
     label: &str,
     wrapper: &mut Wrapper,
-    prepare: &Prepare,
+    prepare: &Prepare<'_>,
 ) -> Result<(), Error> {
     let emulator = run.emulator.as_ref();
     let emulator = emulator.ok_or_else(|| Error::Driver("there is no emulator".to_owned()))?;
@@ -173,9 +193,9 @@ fn prepared(
         fs::create_dir_all(&folder)?;
         prepare(emulator, &folder, name)
     };
-    wrapper.driver = prepare(DRIVER, "dbdyno")?;
+    wrapper.driver = prepare(DRIVER, DRIVEN)?;
     wrapper.prefix = prepare(SERVER, "server")?;
-    let mut variables = build.environment.iter();
+    let mut variables = run.plan.subjects[subject].build.environment.iter();
     let preloaded = variables.find(|(name, _)| name == "LD_PRELOAD");
     let preloaded = preloaded.map(|(_, libraries)| libraries.as_str());
     wrapper.prefix.extend(emulator.preload(&folder.join(SERVER), preloaded)?);
@@ -270,7 +290,7 @@ impl Opened for Open {
         let drives = |thread: &&Thread| self.driving.contains(&thread.task);
         found.readings.extend(readings(Scope::Client, &driver, operations, drives));
         if self.server.is_some() {
-            found.artefacts.push(table(&server, &serving, operations)?);
+            found.artefacts.push(table(&server, &serving, work)?);
         }
         Ok(())
     }
@@ -296,7 +316,7 @@ impl Open {
 }
 
 /// All threads of the server that worked, with their instructions and system calls.
-fn table(server: &Snapshot, serving: &[u32], operations: u64) -> Result<Artefact, Error> {
+fn table(server: &Snapshot, serving: &[u32], work: &StretchReport) -> Result<Artefact, Error> {
     let threads = server.threads.iter().map(|thread| {
         json!({
             "name": thread.name,
@@ -307,7 +327,8 @@ fn table(server: &Snapshot, serving: &[u32], operations: u64) -> Result<Artefact
         })
     });
     let threads: Vec<_> = threads.collect();
-    let table = json!({ "operations": operations, "threads": threads });
+    let seconds = work.end_ns.saturating_sub(work.start_ns) as f64 / 1e9;
+    let table = json!({ "operations": work.succeeded, "seconds": seconds, "threads": threads });
     let bytes = serde_json::to_vec_pretty(&table)
         .map_err(|error| Error::Driver(format!("counts have no JSON form: {error}")))?;
     Ok(Artefact { name: "emulated-threads.json".to_owned(), bytes })
@@ -319,19 +340,29 @@ fn readings(
     counts: &Snapshot,
     operations: u64,
     of_scope: impl Fn(&&Thread) -> bool,
-) -> [Reading; 3] {
+) -> Vec<Reading> {
     let threads: Vec<&Thread> = counts.threads.iter().filter(of_scope).collect();
-    let instructions: u64 = threads.iter().map(|thread| thread.instructions).sum();
-    let calls = threads.iter().flat_map(|thread| &thread.calls);
-    let calls: u64 = calls.map(|(_, calls)| calls).sum();
-    [(INSTRUCTIONS, instructions), (SYSTEM_CALLS, calls), (OBSERVED, operations)].map(
-        |(counter, end)| Reading {
-            scope,
-            counter: counter.to_owned(),
-            start: 0.0,
-            end: end as f64,
-        },
-    )
+    let sum = |of: &dyn Fn(&Thread) -> u64| threads.iter().map(|thread| of(thread)).sum::<u64>();
+    let instructions = sum(&|thread| thread.instructions);
+    let calls = sum(&|thread| thread.calls.iter().map(|(_, calls)| calls).sum());
+    let mut found = vec![
+        (INSTRUCTIONS.to_owned(), instructions),
+        (SYSTEM_CALLS.to_owned(), calls),
+        (OBSERVED.to_owned(), operations),
+    ];
+    let mut usual = instructions;
+    for (index, event) in counts.chosen.iter().enumerate() {
+        let within = sum(&|thread| thread.within[index].instructions);
+        found.push((format!("emulated_{event}"), sum(&|thread| thread.within[index].calls)));
+        found.push((format!("emulated_{event}_user_instructions"), within));
+        usual -= within;
+    }
+    if !counts.chosen.is_empty() {
+        found.push((USUAL.to_owned(), usual));
+    }
+    let reading =
+        |(counter, end): (String, u64)| Reading { scope, counter, start: 0.0, end: end as f64 };
+    found.into_iter().map(reading).collect()
 }
 
 /// Instructions of these tasks since an earlier reading, for the null client.
@@ -354,25 +385,31 @@ pub(crate) fn driver_alone(run: &Run<'_>) -> Result<(Wrapper, Counters), Error> 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use emulator::Within;
 
     fn thread(task: u32, instructions: u64, calls: &[(u16, u64)]) -> Thread {
         let calls = calls.to_vec();
         let name = "t".into();
-        Thread { task, process: 5, name, ended: false, instructions, unplaced: 0, calls }
+        let within = Default::default();
+        Thread { task, process: 5, name, ended: false, instructions, unplaced: 0, calls, within }
     }
 
     #[test]
     fn serving_tasks_are_counted_apart_from_others() {
         let threads =
             vec![thread(5, 70, &[(1, 2), (7, 1)]), thread(6, 900, &[]), thread(7, 30, &[])];
-        let counts = Snapshot { threads, lost: 0 };
-        let ends = |tasks: &[u32]| {
+        let mut counts = Snapshot { threads, ..Snapshot::default() };
+        let ends = |counts: &Snapshot, tasks: &[u32]| {
             let serves = |thread: &&Thread| tasks.contains(&thread.task);
-            readings(Scope::Foreground, &counts, 10, serves).map(|reading| reading.end)
+            let found = readings(Scope::Foreground, counts, 10, serves);
+            found.iter().map(|reading| reading.end).collect::<Vec<_>>()
         };
-        assert_eq!(ends(&[5, 7]), [100.0, 3.0, 10.0]);
-        assert_eq!(ends(&[6]), [900.0, 0.0, 10.0]);
+        assert_eq!(ends(&counts, &[5, 7]), [100.0, 3.0, 10.0]);
+        assert_eq!(ends(&counts, &[6]), [900.0, 0.0, 10.0]);
         assert_eq!(instructions_of(&counts, &[5, 6]), 970);
+        counts.chosen = vec!["page_splits".to_owned(), "page_merges".to_owned()];
+        counts.threads[0].within[0] = Within { calls: 2, instructions: 50 };
+        assert_eq!(ends(&counts, &[5, 7]), [100.0, 3.0, 10.0, 2.0, 50.0, 0.0, 0.0, 50.0]);
     }
 
     #[test]
@@ -386,11 +423,15 @@ mod tests {
 
     #[test]
     fn the_table_tells_every_thread() {
-        let counts =
-            Snapshot { threads: vec![thread(5, 70, &[(1, 2)]), thread(6, 9, &[])], lost: 0 };
-        let table = table(&counts, &[5], 10).unwrap();
+        let counts = Snapshot {
+            threads: vec![thread(5, 70, &[(1, 2)]), thread(6, 9, &[])],
+            ..Snapshot::default()
+        };
+        let work =
+            StretchReport { succeeded: 10, end_ns: 2_000_000_000, ..StretchReport::default() };
+        let table = table(&counts, &[5], &work).unwrap();
         let read: serde_json::Value = serde_json::from_slice(&table.bytes).unwrap();
-        assert_eq!(read["operations"], 10);
+        assert_eq!((&read["operations"], &read["seconds"]), (&json!(10), &json!(2.0)));
         assert_eq!(read["threads"][0]["system_calls"], json!([[1, 2]]));
         assert_eq!(read["threads"][0]["serves"], true);
         assert_eq!(read["threads"][1]["user_instructions"], 9);
@@ -409,7 +450,7 @@ mod tests {
         let background = thread(6, 900, &[(202, 5_000), (RECEIVE, 2)]);
         let one = thread(7, 800, &[(44, 1_000), (RECEIVE, 2_000)]);
         let other = thread(8, 800, &[(RECEIVE, 500)]);
-        let of = |threads: &[Thread]| Snapshot { threads: threads.to_vec(), lost: 0 };
+        let of = |threads: &[Thread]| Snapshot { threads: threads.to_vec(), ..Snapshot::default() };
         let counts = of(&[background.clone(), one.clone()]);
         assert_eq!(open.serving(&counts, 1_000), [7]);
         assert_eq!(open.serving(&of(&[background]), 1_000), [0; 0]);

@@ -4,7 +4,7 @@
 use crate::{Error, Stop, run::Run};
 use model::{
     drive::{Command, Reply, Stretch, StretchEnd, StretchReport},
-    subject::{Build, Setting},
+    subject::Setting,
 };
 use std::{
     ffi::OsStr,
@@ -34,8 +34,8 @@ pub(crate) struct Wrapper {
     pub(crate) folder: Option<PathBuf>,
 }
 
-/// Completes the wrapper of a server of this build and label.
-pub(crate) type OwnServer = fn(&Run<'_>, &Build, &str, &mut Wrapper) -> Result<(), Error>;
+/// Completes the wrapper of a server of this subject, with a label of its own.
+pub(crate) type OwnServer = fn(&Run<'_>, usize, &str, &mut Wrapper) -> Result<(), Error>;
 
 /// A driver process. Dropping it closes its standard input, upon which it ends, and reaps it.
 pub struct Driver {

@@ -37,6 +37,8 @@ pub(crate) struct Instance {
     pub(crate) target: Target,
     pub(crate) data: PathBuf,
     pub(crate) connections: Vec<Connection>,
+    /// What it was started with.
+    config: Config,
     pub(crate) server_version: String,
     /// Version of the build; empty for embedded engines.
     pub(crate) version: String,
@@ -94,12 +96,12 @@ impl Waiting {
         let label = format!("{}.{}", data::plain(&about.label), name.replace(' ', "-"));
         let settings = product.settings_under_emulation(&config);
         let mut wrapper = Wrapper { settings, ..Wrapper::default() };
-        complete(run, &build, &label, &mut wrapper)?;
+        complete(run, subject, &label, &mut wrapper)?;
         // What the subject's own prefix starts would leave the wrapper.
         if run.installed[subject].is_some() {
             build.prefix.append(&mut wrapper.prefix);
         }
-        config.settings.append(&mut wrapper.settings);
+        wrapper.settings.drain(..).for_each(|setting| config.set(setting));
         Self::spawn_as(run, subject, Named { label, build, config, wrapper })
     }
 
@@ -170,6 +172,7 @@ impl Instance {
             target,
             data: data.to_owned(),
             connections: Vec::new(),
+            config,
             server_version: String::new(),
             version: version.to_owned(),
             foreground: Foreground::default(),
@@ -318,8 +321,9 @@ impl Instance {
             false => None,
         };
         let installed = run.installed[subject].as_ref();
+        let subject = Subject { config: self.config.clone(), ..run.subject(subject).clone() };
         let up = Up {
-            subject: run.subject(subject),
+            subject: &subject,
             pid: self.server.as_ref().map_or(self.driver.pid(), Server::pid),
             target: &self.target,
             program: installed.map_or(&run.options.exe, |installed| &installed.binary),

@@ -3,7 +3,7 @@
 use super::Dbms;
 use crate::{
     Access, Debt, Explained, Installed, Maintenance, PlanRows, Question, Rendered, Result, Size,
-    explain, folder,
+    condition, explain, folder,
     installed::Program,
     package::Release,
     setup::{Setup, Step},
@@ -176,7 +176,7 @@ impl<M: Member> Dbms for M {
     }
 
     fn settings_sql(&self) -> &'static str {
-        "SHOW GLOBAL VARIABLES"
+        "SHOW VARIABLES"
     }
 
     fn build_sql(&self) -> &'static str {
@@ -203,6 +203,10 @@ impl<M: Member> Dbms for M {
             (false, true) => INNODB_SHARED_FILES,
             (false, false) => INNODB_FILES,
         })
+    }
+
+    fn conditions(&self) -> &'static [condition::Condition] {
+        condition::MYSQL
     }
 
     fn debts(&self, config: &Config) -> Vec<Debt> {

@@ -42,7 +42,7 @@ impl Connection {
     fn open(target: &Target) -> Result<Self, Failure> {
         let mut connection = handshake::enter(Packets::connect(target)?, target)?;
         for sql in &target.initial_sql {
-            connection.execute(sql)?;
+            connection.execute(sql).map_err(|failure| failure.in_statement(sql))?;
         }
         Ok(connection)
     }

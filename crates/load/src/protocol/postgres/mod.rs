@@ -29,7 +29,7 @@ impl Connection {
     fn open(target: &Target) -> Result<Self, Failure> {
         let mut connection = startup::enter(Channel::connect(target)?, target)?;
         for sql in &target.initial_sql {
-            connection.execute(sql)?;
+            connection.execute(sql).map_err(|failure| failure.in_statement(sql))?;
         }
         Ok(connection)
     }

@@ -89,7 +89,7 @@ impl Database {
         };
         database.plan_once()?;
         for sql in &target.initial_sql {
-            database.execute(sql)?;
+            database.execute(sql).map_err(|failure| failure.in_statement(sql))?;
         }
         Ok(database)
     }

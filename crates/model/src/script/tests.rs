@@ -1,0 +1,70 @@
+use super::*;
+
+fn script(end: End) -> Script {
+    Script {
+        workload: "w".to_owned(),
+        source: String::new(),
+        schema: String::new(),
+        counts: Counts::Operations,
+        roles: vec![Role { end, clients: 3, ..Role::default() }],
+        deviations: Vec::new(),
+    }
+}
+
+#[test]
+fn what_adds_and_removes_as_many_rows_changes_in_place() {
+    let op = |effects: &[(Class, Effect)]| Op {
+        name: String::new(),
+        weight: 1,
+        transaction: true,
+        draws: Vec::new(),
+        statements: effects
+            .iter()
+            .map(|(class, effect)| Statement {
+                class: *class,
+                effect: *effect,
+                ..Statement::plain("x")
+            })
+            .collect(),
+    };
+    let check = |ops: &[Op], expected: bool| {
+        let mut script = script(End::Rows(1));
+        script.roles[0].ops = ops.to_vec();
+        assert_eq!(script.changes_in_place(), expected, "{ops:?}");
+    };
+    let read = (Class::Read, Effect::Read);
+    let update = (Class::Write, Effect::Update);
+    let delete = (Class::Write, Effect::Delete);
+    let insert = (Class::Write, Effect::Insert(1));
+    check(&[op(&[read])], false);
+    check(&[op(&[read, update])], true);
+    check(&[op(&[update]), op(&[read])], true);
+    check(&[op(&[delete, insert])], true);
+    check(&[op(&[update, delete])], false);
+    check(&[op(&[update]), op(&[insert])], false);
+}
+
+#[test]
+fn pieces_add_up_to_the_whole() {
+    let whole = script(End::Rows(206));
+    let mut sum = 0;
+    for index in 0..10 {
+        let End::Rows(part) = whole.piece(index, 10).roles[0].end else { panic!("another end") };
+        assert!((20..=21).contains(&part), "{part}");
+        sum += part;
+    }
+    assert_eq!(sum, 206);
+}
+
+#[test]
+fn a_role_that_follows_another_still_does() {
+    assert_eq!(script(End::With(1)).piece(1, 4).roles[0].end, End::With(1));
+}
+
+#[test]
+fn connections_are_in_the_order_of_the_roles() {
+    let mut script = script(End::Others);
+    script.roles.push(Role { clients: 2, ..Role::default() });
+    assert_eq!(script.role_of_connections(), [0, 0, 0, 1, 1]);
+    assert_eq!(script.connections(), 5);
+}
