@@ -26,7 +26,7 @@ use report::{
     explained, format,
     profile::{self, PROFILES, Profile},
 };
-use runner::{Amount, Counts, DataFolders, Explaining, Options, Resume, Stop};
+use runner::{Counts, DataFolders, Explaining, Options, Resume, Stop};
 use store::Results;
 
 pub(super) const VERB: Verb = Verb {
@@ -218,9 +218,9 @@ fn explained_by_runner(
         command: Vec::new(),
     };
     let terminal = Terminal::new(arguments.progress);
-    let operations = arguments.operations.map_or(Amount::Usual, Amount::Exactly);
     let by = arguments.by.quantity();
-    let what = Explaining { plan, phase, subjects: &subjects, by, operations };
+    let what =
+        Explaining { plan, phase, subjects: &subjects, by, operations: arguments.operations };
     Ok(runner::explain(&what, &places, &options, &stop, &terminal)?)
 }
 

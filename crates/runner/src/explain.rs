@@ -3,7 +3,7 @@
 
 use crate::{
     Error, Observer, Options, Stop, execute,
-    explanation::{self, Amount, Asked},
+    explanation::{self, Asked, Wanted},
     verify,
 };
 use dbms::Places;
@@ -12,6 +12,7 @@ use model::{
     explanation::{Quantity, Side},
     plan::{PhaseKind, Plan},
 };
+use std::sync::OnceLock;
 
 /// What is explained.
 #[derive(Debug, Clone, Copy)]
@@ -24,8 +25,8 @@ pub struct Explaining<'a> {
     pub subjects: &'a [&'a str],
     /// What is attributed to functions.
     pub by: Quantity,
-    /// Operations that are counted.
-    pub operations: Amount,
+    /// Operations that are observed; a usual number, or fewer where they take long, if absent.
+    pub operations: Option<u64>,
 }
 
 /// The sides of an explanation, and what found them.
@@ -61,24 +62,15 @@ pub fn explain(
     };
     let plan = narrowed(what)?;
     let mut run = execute::without_records(&plan, places, options, stop, observer)?;
-    let mut sides = Vec::new();
-    let mut done = Ok(());
-    let mut operations = what.operations;
-    for subject in 0..plan.subjects.len() {
-        let asked: Vec<Asked<'_>> =
-            plan.phases.iter().map(|phase| Asked { phase, operations }).collect();
-        match explanation::sides(&mut run, subject, &asked, what.by) {
-            Ok(found) => sides.extend(found.into_iter().map(|(_, side)| side)),
-            Err(error) => {
-                done = Err(error);
-                break;
-            }
-        }
-        // The same on all sides.
-        operations = sides.first().map_or(operations, |side| Amount::Exactly(side.operations));
-    }
+    let operations = what.operations.map_or_else(OnceLock::new, OnceLock::from);
+    let asked = plan.phases.iter().map(|phase| Asked { phase, operations: &operations });
+    let asked: Vec<Asked<'_>> = asked.collect();
+    let wanted = (0..plan.subjects.len()).map(|subject| Wanted { subject, asked: asked.clone() });
+    let found = explanation::sides(&mut run, wanted.collect(), what.by);
+    let found = found.and_then(|found| found.into_iter().collect::<Result<Vec<_>, Error>>());
     let left = run.leave();
-    done.and(left).map(|()| Explained { means, sides })
+    let sides = found?.into_iter().flatten().map(|(_, side)| side).collect();
+    left.map(|()| Explained { means, sides })
 }
 
 /// The plan with the subjects and the phase alone, and the tables that it uses.

@@ -50,7 +50,6 @@ mod warm_up;
 pub use error::Error;
 pub use execute::execute;
 pub use explain::{Explained, Explaining, explain};
-pub use explanation::Amount;
 pub use host::preflight::{check_plan, host_refusals};
 pub use judge::{Change, Ending, ExplainChanges, Judge, Look};
 pub use observer::{Observer, Progress};

@@ -1,11 +1,12 @@
 //! After the last block: the changes in instructions that a run has found, by function.
 
-use super::{Amount, Asked, sides};
+use super::{Asked, Wanted, sides};
 use crate::{
     Error,
     judge::{Change, ExplainChanges},
     ledger::Activity,
     run::Run,
+    server::side_by_side::at_once,
 };
 use emulator::Emulator;
 use model::{
@@ -13,7 +14,7 @@ use model::{
     number::counted,
     plan::PhaseKind,
 };
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::OnceLock};
 
 /// Key of the changes that are explained, in a run's state: all blocks are measured then.
 const EXPLAINED: &str = "explained";
@@ -59,18 +60,12 @@ fn all(run: &mut Run<'_>, asked: &ExplainChanges, emulator: &str) -> Result<(), 
         counted(changes.len() as u64, "change"),
         first.phase,
     ));
+    let operations = changes.iter().map(|change| (change.phase.clone(), OnceLock::new()));
+    let operations = operations.collect();
     let mut found = Found { emulator, changes, sides: BTreeMap::new() };
-    for label in found.subjects() {
-        match found.count(run, &label) {
-            Ok(()) => found.keep_complete(run)?,
-            Err(error @ (Error::Interrupted | Error::Store(_) | Error::Files(_))) => {
-                return Err(error);
-            }
-            Err(error) => {
-                run.warn(&error.to_string());
-                found.changes.retain(|change| !change.subjects.contains(&label));
-            }
-        }
+    for labels in found.subjects().chunks(at_once(1)) {
+        found.count(run, labels, &operations)?;
+        found.keep_complete(run)?;
     }
     Ok(())
 }
@@ -135,28 +130,43 @@ impl Found<'_> {
         labels
     }
 
-    /// Counts the phases of a subject.
-    fn count(&mut self, run: &mut Run<'_>, label: &str) -> Result<(), Error> {
+    /// Counts the phases of subjects. Changes of a subject that cannot be counted are given up.
+    fn count(
+        &mut self,
+        run: &mut Run<'_>,
+        labels: &[String],
+        operations: &BTreeMap<String, OnceLock<u64>>,
+    ) -> Result<(), Error> {
         let plan = run.plan;
-        let mut subjects = plan.subjects.iter();
-        let Some(subject) = subjects.position(|subject| subject.label == label) else {
-            return Ok(());
-        };
-        let own = self.changes.iter().filter(|change| change.subjects.iter().any(|s| s == label));
-        let own: Vec<&Change> = own.collect();
-        if own.is_empty() {
-            return Ok(());
-        }
-        let asked = plan.phases.iter().filter_map(|phase| {
-            let change = own.iter().find(|change| change.phase == phase.name)?;
-            let base = self.sides.get(&(phase.name.clone(), change.subjects[0].clone()));
-            // The same on both sides.
-            let operations = base.map_or(Amount::Usual, |base| Amount::Exactly(base.operations));
-            Some(Asked { phase, operations })
+        let wanted = labels.iter().filter_map(|label| {
+            let subject = plan.subjects.iter().position(|subject| subject.label == *label)?;
+            let is_own = |name: &str| {
+                let mut own = self.changes.iter().filter(|change| change.subjects.contains(label));
+                own.any(|change| change.phase == name)
+            };
+            let asked =
+                plan.phases.iter().filter(|phase| is_own(&phase.name)).filter_map(|phase| {
+                    operations.get(&phase.name).map(|operations| Asked { phase, operations })
+                });
+            Some(Wanted { subject, asked: asked.collect() })
         });
-        let asked: Vec<Asked<'_>> = asked.collect();
-        for (phase, side) in sides(run, subject, &asked, Quantity::Instructions)? {
-            self.sides.insert((phase, label.to_owned()), side);
+        let wanted: Vec<Wanted<'_>> =
+            wanted.filter(|wanted: &Wanted<'_>| !wanted.asked.is_empty()).collect();
+        let counted: Vec<usize> = wanted.iter().map(|wanted| wanted.subject).collect();
+        for (subject, found) in counted.into_iter().zip(sides(run, wanted, Quantity::Instructions)?)
+        {
+            let label = &plan.subjects[subject].label;
+            match found {
+                Ok(sides) => {
+                    let named =
+                        sides.into_iter().map(|(phase, side)| ((phase, label.clone()), side));
+                    self.sides.extend(named);
+                }
+                Err(error) => {
+                    run.warn(&error.to_string());
+                    self.changes.retain(|change| !change.subjects.contains(label));
+                }
+            }
         }
         Ok(())
     }

@@ -6,19 +6,10 @@ mod changes;
 mod sides;
 
 pub(crate) use changes::{emulator, explain_changes, is_measured};
-pub(crate) use sides::{Asked, sides};
+pub(crate) use sides::{Asked, Wanted, sides};
 
 /// Operations whose instructions are counted, at most, where nobody says how many.
 const OPERATIONS: u64 = 5_000;
-
-/// How many operations are counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Amount {
-    /// So many.
-    Exactly(u64),
-    /// [`OPERATIONS`], or fewer where they take long.
-    Usual,
-}
 
 /// How many operations take so many seconds together if one takes `each`: one at least, and `most`
 /// at most.

@@ -1,8 +1,8 @@
-//! One subject, under the emulator or at full speed, and what the task that serves its one
-//! connection spends by function.
+//! Subjects, under the emulator or at full speed, and what the task that serves the one connection
+//! of each spends by function.
 
 use super::{
-    Amount, OPERATIONS,
+    OPERATIONS,
     attribution::{Observed, Spent},
     fitting,
 };
@@ -12,7 +12,11 @@ use crate::{
     host::files,
     intruders::emulation,
     run::Run,
-    server::{Instance, Waiting, data, tables},
+    server::{
+        Instance, Waiting, data,
+        side_by_side::{at_once, side_by_side},
+        tables,
+    },
     warm_up::{EXACT, TIMED, warm_up},
 };
 use model::{
@@ -21,7 +25,7 @@ use model::{
     number::counted,
     plan::Phase,
 };
-use std::time::Duration;
+use std::{sync::OnceLock, time::Duration};
 
 /// Counted operations take about as long as this, where nobody says how many there are.
 pub(super) const SECONDS: f64 = 30.0;
@@ -36,34 +40,61 @@ const SAMPLED: u64 = 10_000_000;
 /// A warm-up takes no longer than this, about.
 const WARM_UP: Duration = Duration::from_secs(120);
 
-/// One phase, and how many of its operations.
+/// One phase, and how many of its operations: the same on all subjects. Where nobody says it, the
+/// first subject that is warm does.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked<'a> {
     pub(crate) phase: &'a Phase,
-    pub(crate) operations: Amount,
+    pub(crate) operations: &'a OnceLock<u64>,
 }
 
-/// Observes phases on a subject, whose tables are loaded as in a run. Phases that only read share a
-/// server; each that writes has one of its own, on the tables as they were loaded. Gives each side
-/// behind the name of its phase.
+/// Phases on a subject.
+pub(crate) struct Wanted<'a> {
+    pub(crate) subject: usize,
+    pub(crate) asked: Vec<Asked<'a>>,
+}
+
+/// The sides of a subject, each behind the name of its phase.
+pub(crate) type Sides = Vec<(String, Side)>;
+
+/// Observes phases on subjects whose tables are loaded as in a run: side by side where instructions
+/// are counted, one after the other where time is. Gives what came of each subject, in their order.
+///
+/// # Errors
+/// What concerns no subject alone.
 pub(crate) fn sides(
     run: &mut Run<'_>,
-    subject: usize,
-    asked: &[Asked<'_>],
+    wanted: Vec<Wanted<'_>>,
     by: Quantity,
-) -> Result<Vec<(String, Side)>, Error> {
-    template::make(run, subject, 0)?;
+) -> Result<Vec<Result<Sides, Error>>, Error> {
+    for one in &wanted {
+        template::make(run, one.subject, 0)?;
+    }
+    let together = match by {
+        Quantity::Instructions => at_once(1),
+        Quantity::CpuTime => 1,
+    };
+    let run = &*run;
+    side_by_side(wanted, together, |one| match of_subject(run, &one, by) {
+        Err(error @ (Error::Interrupted | Error::Store(_) | Error::Files(_))) => Err(error),
+        found => Ok(found),
+    })
+}
+
+/// Phases that only read share a server; each that writes has one of its own, on the tables as they
+/// were loaded.
+fn of_subject(run: &Run<'_>, wanted: &Wanted<'_>, by: Quantity) -> Result<Sides, Error> {
     let (writing, reading): (Vec<Asked<'_>>, Vec<Asked<'_>>) =
-        asked.iter().partition(|one| one.phase.script.writes());
+        wanted.asked.iter().partition(|one| one.phase.script.writes());
     let mut found = Vec::new();
     for (number, group) in [reading.as_slice()].into_iter().chain(writing.chunks(1)).enumerate() {
         if !group.is_empty() {
             let name = format!("explain-{number}");
-            found.extend(of_server(run, subject, &name, group, by)?);
+            found.extend(of_server(run, wanted.subject, &name, group, by)?);
         }
     }
     // Those of the source are tried first.
-    let source = run.options.source.get(&run.plan.subjects[subject].build.server);
+    let source = run.options.source.get(&run.subject(wanted.subject).build.server);
     for (_, side) in &mut found {
         side.areas.splice(..0, source.into_iter().flat_map(|source| source.areas.clone()));
     }
@@ -72,13 +103,13 @@ pub(crate) fn sides(
 
 /// The same on one server; `name` tells it from others.
 fn of_server(
-    run: &mut Run<'_>,
+    run: &Run<'_>,
     subject: usize,
     name: &str,
     asked: &[Asked<'_>],
     by: Quantity,
-) -> Result<Vec<(String, Side)>, Error> {
-    let label = &run.plan.subjects[subject].label;
+) -> Result<Sides, Error> {
+    let label = &run.subject(subject).label;
     run.stop.check()?;
     let how = match by {
         Quantity::Instructions => " under emulation",
@@ -116,12 +147,12 @@ fn broken(label: &str, how: &str, error: Error, reason: impl Fn(&Error) -> Strin
 }
 
 fn all(
-    run: &mut Run<'_>,
+    run: &Run<'_>,
     instance: &mut Instance,
     label: &str,
     asked: &[Asked<'_>],
     by: Quantity,
-) -> Result<Vec<(String, Side)>, Error> {
+) -> Result<Sides, Error> {
     instance.connect(1)?;
     tables::warm(run, instance)?;
     let observed = Observed::of(instance, by)?;
@@ -146,7 +177,7 @@ struct Served<'a> {
 }
 
 impl Served<'_> {
-    fn side(&mut self, run: &mut Run<'_>, asked: &Asked<'_>) -> Result<Side, Error> {
+    fn side(&mut self, run: &Run<'_>, asked: &Asked<'_>) -> Result<Side, Error> {
         let (label, phase, seed) = (self.label, self.phase, run.plan.experiment.seed);
         run.step(&format!("warming up {label} for {phase}"));
         let enough = tables::operations_to_warm(run.schema_of(asked.phase)?);
@@ -160,10 +191,7 @@ impl Served<'_> {
             Ok(self.batch(operations, seed.wrapping_add(before))?.cost)
         };
         let warmed = warm_up(enough, WARM_UP, steady, &mut batch)?;
-        let operations = match asked.operations {
-            Amount::Exactly(operations) => operations,
-            Amount::Usual => fitting(seconds, warmed.seconds, most),
-        };
+        let operations = *asked.operations.get_or_init(|| fitting(seconds, warmed.seconds, most));
         run.step(&format!("{does} {} of {phase} on {label}", counted(operations, "operation")));
         let found = self.observed.attributed(|| stretch(self.instance, label, operations, seed))?;
         Ok(Side {
