@@ -58,6 +58,9 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     for refusal in runner::host_refusals(&plan, &places, 0) {
         talk::say(&format!("warning: `run` on this host refuses this: {refusal}"));
     }
+    for warning in runner::scarce(&plan) {
+        talk::say(&format!("warning: on this host, {warning}"));
+    }
     Ok(Code::Done)
 }
 

@@ -361,6 +361,19 @@ pub enum Error {
         /// The line of its log.
         said: String,
     },
+    /// The host has no room for the server's asynchronous I/O.
+    #[error(
+        "{server} got no requests for asynchronous I/O, of which this host permits {permitted} for \
+         all servers together: {remedy}"
+    )]
+    AsyncIo {
+        /// Product.
+        server: String,
+        /// Requests of all processes.
+        permitted: u64,
+        /// What to do.
+        remedy: &'static str,
+    },
     /// The server refuses a statement of a session.
     #[error(
         "the server refuses a statement of `session` in configuration `{config}`: {said}; correct \

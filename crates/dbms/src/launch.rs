@@ -1,7 +1,7 @@
 //! What a start does: making a data folder, starting a server, waiting until it answers.
 
 use crate::{
-    Error, Keeper, Rendered, Result, Server, access, factor, find, folder, integrity,
+    Error, Keeper, Rendered, Result, Server, access, async_io, factor, find, folder, integrity,
     keeper::Spawn,
     process::{self, ended_within, open},
     product::Dbms,
@@ -22,6 +22,7 @@ use std::{
 /// A crashed server recovers before it answers.
 const READY_LIMIT: Duration = Duration::from_secs(600);
 const STEP_LIMIT: Duration = Duration::from_secs(600);
+const PROC: &str = "/proc";
 /// Longest path in the address of a UNIX socket.
 const SOCKET_BYTES_MAX: usize = 107;
 
@@ -70,7 +71,7 @@ fn execute(steps: Vec<Step>, setup: &Setup<'_>, log: &Path, keeper: &Keeper) -> 
         let words = [setup.launch.build.prefix.clone(), step.words].concat();
         let spawn = setup.spawn(words, step.input, log);
         if let Err(reason) = to_end(keeper, spawn)? {
-            return Err(wrong_setting(setup, log, &reason).unwrap_or_else(|| {
+            return Err(known(setup, log, &reason).unwrap_or_else(|| {
                 let (server, log) =
                     (setup.launch.installed.server.clone(), setup.hide(&last_words(log)));
                 Error::Initialise { server, reason, log }
@@ -123,7 +124,7 @@ pub fn start(
     let pid = spawned.pid;
     let target = Target { password: setup.password.clone(), ..product.target(endpoint) };
     let failed = |reason: String| {
-        wrong_setting(&setup, &log, &reason).unwrap_or_else(|| {
+        known(&setup, &log, &reason).unwrap_or_else(|| {
             let log = setup.hide(&last_words(&log));
             Error::Start { server: product.name().to_owned(), reason, log }
         })
@@ -143,15 +144,21 @@ pub fn start(
     integrity::check_mapped(launch.installed, pid)?;
     keeper.note(pid)?;
     server.rendered = rendered;
-    let ignored = product.ignored(&setup, &log_text(&log)?);
+    let said = log_text(&log)?;
+    async_io::refused(product.name(), &said, Path::new(PROC)).map_or(Ok(()), Err)?;
+    let ignored = product.ignored(&setup, &said);
     server.rendered.ignored.extend(ignored);
     Ok(server)
 }
 
-/// The error of a server that does not know a setting, or refuses its value, if its log names one.
-fn wrong_setting(setup: &Setup<'_>, log: &Path, reason: &str) -> Option<Error> {
+/// The error of a server whose log names what is missing: room for its asynchronous I/O, a setting
+/// that it does not know, or a value that it refuses.
+fn known(setup: &Setup<'_>, log: &Path, reason: &str) -> Option<Error> {
     let installed = setup.launch.installed;
     let text = tail(log, usize::MAX);
+    if let Some(error) = async_io::refused(&installed.server, &text, Path::new(PROC)) {
+        return Some(error);
+    }
     let build = format!("{} {}", installed.server, installed.version);
     let (config, reason) = (setup.launch.config.name.clone(), reason.to_owned());
     if let Some(name) = find(&installed.server).ok()?.unknown_setting(&text) {

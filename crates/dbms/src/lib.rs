@@ -11,6 +11,7 @@
 mod access;
 mod allocators;
 mod archive;
+mod async_io;
 mod basedir;
 mod cgroup;
 mod client;
@@ -47,6 +48,7 @@ mod value;
 mod version;
 
 pub use allocators::{of_process as allocator_of, provide as provide_allocators};
+pub use async_io::scarce_requests;
 pub use basedir::check_basedir;
 pub use client::inherit_little;
 pub use condition::{Condition, Started, Unasked, unasked};

@@ -30,7 +30,7 @@ pub fn execute(
     };
     let left = resumed.as_ref().map(|writer| places.runs().join(writer.id()));
     preflight::check(plan, places, left.map_or(0, |folder| dbms::bytes_below(&folder)))?;
-    if let Some(warning) = preflight::scarce_memory(plan) {
+    for warning in preflight::scarce(plan) {
         observer.tell(&Progress::Warning(&warning));
     }
     if let Some(warning) = others::warning(Path::new("/proc"))? {

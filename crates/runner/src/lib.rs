@@ -50,7 +50,7 @@ mod warm_up;
 pub use error::Error;
 pub use execute::execute;
 pub use explain::{Explained, Explaining, explain};
-pub use host::preflight::{check_plan, host_refusals};
+pub use host::preflight::{check_plan, host_refusals, scarce};
 pub use judge::{Change, Ending, ExplainChanges, Judge, Look};
 pub use observer::{Observer, Progress};
 pub use run::{

@@ -169,6 +169,11 @@ pub trait Dbms: Sync {
         None
     }
 
+    /// Whether a log says that the server could not have the asynchronous I/O of the kernel.
+    fn lacks_async_io(&self, _log: &str) -> bool {
+        false
+    }
+
     /// The signal of a clean and fast stop.
     fn stop_signal(&self) -> Signal {
         Signal::TERM

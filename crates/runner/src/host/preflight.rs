@@ -3,7 +3,7 @@
 use super::{capacity, files};
 use crate::{Error, run::slices_of};
 use dbms::Places;
-use model::plan::Plan;
+use model::{experiment::Design, plan::Plan};
 use std::path::Path;
 use store::Results;
 
@@ -42,9 +42,20 @@ fn check_disk(plan: &Plan, places: &Places, left: u64) -> Result<(), Error> {
     enough_disk(needed, free, &folder.display().to_string())
 }
 
-/// A warning where the servers may need more memory than is available. The estimate is good to a
-/// factor of two, so it refuses nothing.
-pub(crate) fn scarce_memory(plan: &Plan) -> Option<String> {
+/// Warnings of what the servers may lack on this host. They are estimates, so they refuse nothing.
+pub fn scarce(plan: &Plan) -> Vec<String> {
+    let servers = plan.subjects.iter().map(|subject| subject.build.server.as_str());
+    let together = match plan.experiment.design {
+        Design::Interleaved => usize::MAX,
+        Design::Classic => 1,
+    };
+    let servers: Vec<&str> = servers.take(together).collect();
+    let requests = dbms::scarce_requests(&servers, Path::new("/proc"));
+    scarce_memory(plan).into_iter().chain(requests).collect()
+}
+
+/// Where they may need more memory than is available; good to a factor of two.
+fn scarce_memory(plan: &Plan) -> Option<String> {
     let available = available_bytes(&fs_err::read_to_string("/proc/meminfo").ok()?)?;
     let needed = plan.estimate.memory_bytes;
     (needed > available).then(|| {

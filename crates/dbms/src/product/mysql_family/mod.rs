@@ -292,6 +292,13 @@ impl<M: Member> Dbms for M {
     fn unknown_setting(&self, log: &str) -> Option<String> {
         unknown_setting(log)
     }
+
+    // MySQL, and MariaDB.
+    fn lacks_async_io(&self, log: &str) -> bool {
+        ["io_setup() failed with EAGAIN", "Linux Native AIO disabled"]
+            .iter()
+            .any(|line| log.contains(line))
+    }
 }
 
 /// A value as option files have it: in quotes where a part of it would be a comment or lost, unless
