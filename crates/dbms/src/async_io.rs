@@ -33,9 +33,9 @@ impl Requests {
     }
 }
 
-/// The error of a server that got no requests, by its log: MySQL ends then, and MariaDB goes on with
-/// threads of its own, as another server than those that it is compared with. Where the host has
-/// enough of them there is another reason, such as a file system without asynchronous I/O.
+/// The error of a server that got no requests, by its log: MySQL ends then, and MariaDB goes on
+/// with threads of its own, as another server than those that it is compared with. Where the host
+/// has enough of them there is another reason, such as a file system without asynchronous I/O.
 pub(crate) fn refused(server: &str, log: &str, proc: &Path) -> Option<Error> {
     let requests = Requests::of(proc).filter(|requests| requests.free() < OF_SERVER)?;
     find(server).ok()?.lacks_async_io(log).then(|| Error::AsyncIo {
@@ -53,8 +53,8 @@ pub fn scarce_requests(servers: &[&str], proc: &Path) -> Option<String> {
     let needed = OF_SERVER * servers.iter().filter(may_need).count() as u64;
     (needed > requests.free()).then(|| {
         format!(
-            "the servers may need {needed} requests for asynchronous I/O, and this host has {} left \
-             (`fs.aio-max-nr`): if one does not start, {REMEDY}",
+            "the servers may need {needed} requests for asynchronous I/O, and this host has {} \
+             left (`fs.aio-max-nr`): if one does not start, {REMEDY}",
             requests.free()
         )
     })
