@@ -113,6 +113,11 @@ impl HostArgs {
 /// dbdyno do not see each other.
 const ANNOUNCEMENTS: &str = "DBDYNO_ANNOUNCEMENTS";
 
+/// Where processes of dbdyno tell each other what they do.
+pub(crate) fn announcements() -> PathBuf {
+    std::env::var_os(ANNOUNCEMENTS).map_or_else(dbms::shared_folder, PathBuf::from)
+}
+
 /// Environment variable that, if it is set, lets disturbed rounds be measured only once, so that
 /// tests of dbdyno, which disturb each other, execute what they plan.
 const NO_REPETITION: &str = "DBDYNO_NO_REPETITION";
@@ -149,8 +154,7 @@ impl ConcurrencyArgs {
         (name, measures): (&str, bool),
         stop: &Stop,
     ) -> anyhow::Result<Option<Arc<dbms::Announcement>>> {
-        let folder = std::env::var_os(ANNOUNCEMENTS).map(PathBuf::from);
-        let folder = folder.unwrap_or_else(dbms::shared_folder);
+        let folder = announcements();
         let concurrency = match self.allow_concurrent {
             true => dbms::Concurrency::Allowed,
             false => dbms::Concurrency::Refused,

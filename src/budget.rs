@@ -1,5 +1,6 @@
 //! Whether a plan fits into a budget of time.
 
+use crate::talk;
 use model::{number::counted, plan::Plan};
 use std::time::Duration;
 
@@ -12,8 +13,17 @@ pub(crate) fn check(plan: &Plan, budget: Duration) -> anyhow::Result<()> {
     let first = plan.experiment.looks.first().copied().unwrap_or(plan.experiment.blocks);
     let share = f64::from(first) / f64::from(plan.experiment.blocks.max(1));
     let seconds = plan.estimate.seconds * share.min(1.0);
+    if seconds <= ROUGHLY * budget.as_secs_f64() {
+        return Ok(());
+    }
     let others = other_levels(plan);
-    if seconds <= ROUGHLY * budget.as_secs_f64() || others.len() < 2 {
+    if others.len() < 2 {
+        talk::say(&format!(
+            "note: the run does not end before {first} blocks, after which verdicts begin: about \
+             {}, and the budget is {}",
+            text(seconds),
+            humantime::format_duration(budget)
+        ));
         return Ok(());
     }
     let variants = plan.subjects.len();

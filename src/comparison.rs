@@ -103,7 +103,10 @@ pub(crate) fn report(
         let is_told = pool.apart.is_some();
         compared.comparison.warnings.extend(pool.apart);
         for run in pool.runs.iter().map(|slices| run_of(slices)) {
-            compared.comparison.warnings.extend(resumption::warning(results, selection, run)?);
+            let unfinished = resumption::unfinished(results, run)?;
+            compared.comparison.is_unfinished |= unfinished.is_some();
+            compared.comparison.conditions.extend(unfinished);
+            compared.comparison.warnings.extend(resumption::newer(results, selection, run)?);
         }
         all_details.push(match detailed {
             true => compared.with_more(details::of(results, slices)?, request)?,

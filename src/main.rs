@@ -14,6 +14,7 @@ mod exit;
 mod feasible;
 mod gate;
 mod imports;
+mod measured;
 mod noise;
 mod pooled;
 mod progress;

@@ -46,33 +46,43 @@ pub(crate) fn complete_blocks(trials: &[StoredTrial], plan: &Plan) -> usize {
     plan.blocks.iter().filter(|block| of(block.index) == plan.subjects.len()).count()
 }
 
-/// What readers of a run's values must know: that it is unfinished, or that an unfinished one is
-/// newer, where the latest was meant. One sentence; none where neither is so.
-pub(crate) fn warning(
+/// That a run is unfinished, where it is: one sentence.
+pub(crate) fn unfinished(results: &Results, run: &str) -> anyhow::Result<Option<String>> {
+    let open = results.runs()?.into_iter().find(|info| info.id == run && !info.finished);
+    let Some(open) = open else { return Ok(None) };
+    let blocks = blocks(results, &open)?;
+    Ok(Some(format!(
+        "Run {run} is unfinished, {blocks}: it still measures, or `--resume` continues it."
+    )))
+}
+
+/// That an unfinished run is newer, where the latest was meant: one sentence.
+pub(crate) fn newer(
     results: &Results,
     selection: &Selection,
     run: &str,
 ) -> anyhow::Result<Option<String>> {
     let runs = results.runs()?;
-    let Some(own) = runs.iter().find(|info| info.id == run) else { return Ok(None) };
-    let blocks = |info: &RunInfo| -> anyhow::Result<String> {
-        let (plan, trials) = (results.plan_of(&info.id)?, results.trials(&info.id)?);
-        let all = counted(plan.blocks.len(), "block");
-        Ok(format!("{} of {all} complete", complete_blocks(&trials, &plan)))
+    let Some(own) = runs.iter().find(|info| info.id == run && info.finished) else {
+        return Ok(None);
     };
-    if !own.finished {
-        return Ok(Some(format!("run {run} is unfinished: {}", blocks(own)?)));
-    }
     let newer = |info: &&RunInfo| info.experiment == own.experiment && info.id > own.id;
     match runs.iter().rfind(newer).filter(|newest| !newest.finished) {
         Some(newest) if *selection == Selection::LatestPerExperiment => {
-            let (id, blocks) = (&newest.id, blocks(newest)?);
+            let (id, blocks) = (&newest.id, blocks(results, newest)?);
             Ok(Some(format!(
                 "run {id} is newer, and left out as unfinished: {blocks}; name it to see it"
             )))
         }
         _ => Ok(None),
     }
+}
+
+/// `3 of 5 blocks complete`.
+fn blocks(results: &Results, run: &RunInfo) -> anyhow::Result<String> {
+    let (plan, trials) = (results.plan_of(&run.id)?, results.trials(&run.id)?);
+    let all = counted(plan.blocks.len(), "block");
+    Ok(format!("{} of {all} complete", complete_blocks(&trials, &plan)))
 }
 
 /// In what the latest unfinished run of the experiment differs from `plan`.

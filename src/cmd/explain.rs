@@ -6,6 +6,7 @@ use crate::{
     args::{CatalogArgs, Color, ConcurrencyArgs, HostArgs, ProgressStyle, ResultsArgs},
     credentials,
     exit::Code,
+    measured,
     progress::Terminal,
     signals, talk, two_runs,
 };
@@ -158,6 +159,9 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     };
     for cold in explained::not_steady(&explanation) {
         talk::say(&format!("warning: {cold}"));
+    }
+    if let Some(far) = measured::far_from(&explanation, &results, &run, &plan)? {
+        talk::say(&format!("warning: {far}"));
     }
     show(&explanation, &arguments, matches)?;
     Ok(Code::Done)

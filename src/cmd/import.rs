@@ -127,14 +127,18 @@ fn note_of(archive: &archive::Archive) -> Option<String> {
             for other in compared.take(NAMED) {
                 by_base.entry(base(other)).or_default().push(format!("`{other}`"));
             }
+            if by_base.is_empty() {
+                return None;
+            }
             let with = |(base, others): (&&String, &Vec<String>)| {
                 format!("{} will be compared with `{base}`", others.join(", "))
             };
             let listed: Vec<String> = by_base.iter().map(with).collect();
-            let more = if others.len() > NAMED { " …" } else { "" };
+            let more = others.len().saturating_sub(NAMED);
+            let more = if more > 0 { format!(", and {more} more likewise") } else { String::new() };
             Some(format!(
-                "note: {}{more} (`compare --base` takes another one); if these are tests or \
-                 repetitions of one variant, import the folders of both variants",
+                "note: {}{more} (`compare --base` takes another one); files that are tests or \
+                 repetitions of one variant belong into a folder of that variant",
                 listed.join(", ")
             ))
         }

@@ -1,6 +1,7 @@
 //! The checks, each with its remedy.
 
 use super::{Check, Finding, Host};
+use dbms::Neighbor;
 use probe::Permission;
 
 /// In the order in which they are printed.
@@ -260,6 +261,12 @@ fn load(host: &Host) -> Option<Finding> {
     let what = format!("other processes use {:.1} % of the CPU time", share * 100.0);
     if share <= LOAD {
         return Some(Finding::good(what));
+    }
+    if let Some(Neighbor { name, pid, .. }) = host.neighbors.first() {
+        return Some(Finding::spoils(
+            format!("{what}, and dbdyno works on this host: `{name}` ({pid})"),
+            "wait until it ends, then ask again",
+        ));
     }
     let most = host.load.busiest();
     let most = most.map_or(String::new(), |(pid, name)| format!(", most by `{name}` ({pid})"));

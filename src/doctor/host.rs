@@ -1,6 +1,8 @@
 //! The facts about a host that checks look at.
 
 use super::load::Load;
+use crate::args::announcements;
+use dbms::Neighbor;
 use emulator::Emulator;
 use model::plan::{Estimate, Plan};
 use probe::{Permission, Roots};
@@ -36,6 +38,8 @@ pub(crate) struct Host {
     pub(crate) demands_perf: bool,
     /// CPU time over a moment in which dbdyno did nothing.
     pub(crate) load: Load,
+    /// Runs of dbdyno, and servers that it started for somebody.
+    pub(crate) neighbors: Vec<Neighbor>,
 }
 
 impl Host {
@@ -63,6 +67,7 @@ impl Host {
             demands_perf: plan
                 .is_some_and(|plan| plan.experiment.require.iter().any(|demand| demand == "perf")),
             load,
+            neighbors: dbms::neighbors(&announcements()),
             roots,
         }
     }

@@ -130,6 +130,16 @@ fn ctrl_c_prints_the_command_that_continues_the_run() {
     let words: Vec<&str> = words.lines().collect();
     assert_eq!(words[1..3], ["run", "--resume"]);
     assert_eq!(words[3..], arguments[1..]);
+    // Blocks that count otherwise compare with none of the others.
+    let otherwise = command.replace("--counts none", "--counts emulated");
+    assert_ne!(otherwise, command);
+    let output = in_shell(&lab, &otherwise).output().unwrap();
+    let err = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{err}");
+    assert!(err.contains("was begun with `--counts none`"), "{err}");
+    // It is a comparison all the same, and says that it is not whole.
+    let shown = lab.succeed(&["compare", "--results", "it's here"]);
+    assert!(shown.contains("is unfinished, 0 of 4 blocks complete"), "{shown}");
     let output = in_shell(&lab, command).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let runs = lab.succeed(&["list", "runs", "--results", "it's here"]);

@@ -81,7 +81,8 @@ impl<'a> Replicates<'a> {
     /// that both have: a mean of the pieces' ratios would damp what stalls in one of them.
     ///
     /// Without a common block it is that of the two values; where a value is zero, for which there
-    /// is no logarithm, that of the sums: neither is made of blocks.
+    /// is no logarithm, that of the sums over the blocks' means, as the values are: neither is made
+    /// of blocks.
     pub(crate) fn ratios(&self, base: &Self) -> (Option<f64>, Vec<f64>) {
         let blocks = self.common(base);
         if blocks.is_empty() {
@@ -89,7 +90,8 @@ impl<'a> Replicates<'a> {
             return (values.and_then(|pair| mean_of_ratios(&[pair])), Vec::new());
         }
         if self.is_summed {
-            return (ratio_of_sums(&blocks.concat()), Vec::new());
+            let means: Vec<(f64, f64)> = blocks.iter().filter_map(|pairs| means(pairs)).collect();
+            return (ratio_of_sums(&means), Vec::new());
         }
         let ratios: Vec<f64> = blocks.iter().filter_map(|pairs| mean_of_ratios(pairs)).collect();
         (geometric_mean(&ratios), ratios)
@@ -101,6 +103,12 @@ impl<'a> Replicates<'a> {
             self.blocks.iter().filter_map(|(block, own)| Some((base.blocks.get(block)?, own)));
         both.filter_map(|(base, own)| pairs(base, own)).collect()
     }
+}
+
+/// Arithmetic means of a block's bases and values.
+fn means(pairs: &[(f64, f64)]) -> Option<(f64, f64)> {
+    let (bases, values): (Vec<f64>, Vec<f64>) = pairs.iter().copied().unzip();
+    Some((arithmetic_mean(&bases)?, arithmetic_mean(&values)?))
 }
 
 fn are_pieces(rounds: &Rounds) -> bool {

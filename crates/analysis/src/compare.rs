@@ -8,6 +8,7 @@ use crate::{
     diagnose::rare,
     drift,
     embedded::architecture,
+    errors,
     guard::{self, Disturbed},
     interval::informed_interval,
     marks::untold,
@@ -50,6 +51,7 @@ pub fn compare(observations: &Observations, design: &Design) -> Comparison {
     warnings.extend(untold);
     warnings.extend(residue(&observations.measurements));
     let mut conditions: Vec<String> = architecture(&results).into_iter().collect();
+    conditions.extend(errors::many(&results));
     conditions.extend(rare::undecided(&results));
     Comparison {
         experiment: design.experiment.clone(),
@@ -62,6 +64,7 @@ pub fn compare(observations: &Observations, design: &Design) -> Comparison {
         margins: design.margins.clone(),
         phases: results,
         is_imported: false,
+        is_unfinished: false,
         conditions,
         bank: noise.map(|noise| noise.source.clone()),
         warnings,

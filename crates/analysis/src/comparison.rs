@@ -38,6 +38,8 @@ pub struct Comparison {
     pub phases: Vec<PhaseResult>,
     /// Whether the values are those of an archive, whose repetitions nothing here can add to.
     pub is_imported: bool,
+    /// Whether a run is not finished: more blocks come, or were planned.
+    pub is_unfinished: bool,
     /// What was compared beside what the names of the variants say, one sentence each: other
     /// packagers and compilers, commits that do not wait for the disk, embedded engines beside
     /// servers.

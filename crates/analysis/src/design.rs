@@ -74,7 +74,8 @@ impl Design {
     /// The design of a plan: each subject against the base with equal levels of the other factors.
     pub fn of(plan: &Plan) -> Self {
         let label = |subject: &model::subject::Subject| subject.label.clone();
-        let subjects = plan.subjects.iter().map(|s| (label(s), base_of(plan, s))).collect();
+        let subjects =
+            plan.subjects.iter().map(|s| (label(s), plan.base_of(s).map(str::to_owned))).collect();
         let facts = |phase: &model::plan::Phase| {
             let rows = phase.parameters.get("rows").copied();
             let scanned_rows = rows.map_or(plan.experiment.rows as f64, |rows| rows as f64);
@@ -172,22 +173,6 @@ fn drains(script: &Script) -> bool {
         && script.ops().all(|op| !op.transaction)
         && script.statements().all(|statement| statement.class == Class::Write)
         && script.statements().any(idle)
-}
-
-fn base_of(plan: &Plan, subject: &model::subject::Subject) -> Option<String> {
-    if plan.base.contains(&subject.label) {
-        return None;
-    }
-    let same_elsewhere = |base: &&model::subject::Subject| {
-        let free = base
-            .levels
-            .iter()
-            .filter(|(name, _)| !plan.experiment.baseline.contains_key(name.as_str()));
-        free.into_iter().all(|(name, level)| subject.levels.get(name) == Some(level))
-    };
-    let mut bases = plan.subjects.iter().filter(|s| plan.base.contains(&s.label));
-    let matching = bases.clone().find(same_elsewhere);
-    matching.or_else(|| bases.next()).map(|base| base.label.clone()).filter(|b| *b != subject.label)
 }
 
 #[cfg(test)]

@@ -28,6 +28,7 @@ mod drift;
 mod durability;
 mod embedded;
 mod error;
+mod errors;
 mod evidence;
 pub mod explained;
 mod guard;

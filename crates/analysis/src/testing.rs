@@ -53,6 +53,7 @@ pub(crate) fn comparison(phases: Vec<PhaseResult>) -> Comparison {
         margins: Default::default(),
         phases,
         is_imported: false,
+        is_unfinished: false,
         conditions: Vec::new(),
         bank: None,
         warnings: Vec::new(),

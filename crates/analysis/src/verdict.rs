@@ -84,8 +84,7 @@ pub const ERROR_RATE: f64 = 0.05;
 /// The same for counts of instructions, which are so exact that they can afford it.
 pub const COUNT_ERROR_RATE: f64 = 0.01;
 
-/// Fewest blocks that decide: two or three starts of a server say too little of how starts differ.
-pub const FEWEST_BLOCKS: u32 = 4;
+pub use model::experiment::FEWEST_BLOCKS;
 
 /// Most blocks that are asked of anybody.
 pub const MOST_BLOCKS: u32 = 64;

@@ -59,7 +59,7 @@ pub use install::{import_tarball, install, installed};
 pub use installed::{Installed, Program};
 pub use keeper::{Keeper, keep};
 pub use launch::{NotReady, initialise, start};
-pub use neighbors::{Announcement, Concurrency, Neighbor, announce, shared_folder};
+pub use neighbors::{Announcement, Concurrency, Neighbor, announce, neighbors, shared_folder};
 pub use own_settings::check_settings;
 pub use package::{Moves, Package, Release};
 pub use place::{Places, RunPlace};

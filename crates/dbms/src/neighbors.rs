@@ -59,6 +59,11 @@ pub fn shared_folder() -> PathBuf {
     PathBuf::from(SHARED.iter().find(is_shared).unwrap_or(&"/tmp"))
 }
 
+/// All that have announced themselves in a folder and live.
+pub fn neighbors(folder: &Path) -> Vec<Neighbor> {
+    others(folder, Path::new(""), |_| ())
+}
+
 /// Says to others that this process loads the host, until it is dropped.
 #[derive(Debug)]
 pub struct Announcement {
@@ -104,7 +109,6 @@ pub fn announce(
 impl Announcement {
     /// Everything else that has announced itself and lives.
     pub fn others(&self) -> Vec<Neighbor> {
-        // Without the gate, one that is not locked may just be beginning.
         others(&self.folder, &self.path, |_| ())
     }
 }
@@ -116,7 +120,8 @@ impl Drop for Announcement {
     }
 }
 
-/// The living ones but for `own`; `bury` gets the files of the others.
+/// The living ones but for `own`; `bury` gets the files of the others. Without the gate, one that is
+/// not locked may just be beginning.
 fn others(folder: &Path, own: &Path, bury: impl Fn(&Path)) -> Vec<Neighbor> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut found = Vec::new();

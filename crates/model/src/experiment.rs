@@ -4,6 +4,9 @@ use crate::{Levels, margins::Margins};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+/// Fewest blocks that decide: two or three starts of a server say too little of how starts differ.
+pub const FEWEST_BLOCKS: u32 = 4;
+
 /// A checked experiment file.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Experiment {

@@ -33,6 +33,25 @@ pub struct Plan {
     pub estimate: Estimate,
 }
 
+impl Plan {
+    /// The label of what a subject is compared with; none for a base. It has the same levels of
+    /// the factors that the baseline leaves open, where there is such a base.
+    pub fn base_of(&self, subject: &Subject) -> Option<&str> {
+        if self.base.contains(&subject.label) {
+            return None;
+        }
+        let same_elsewhere = |base: &&Subject| {
+            let fixed = &self.experiment.baseline;
+            let mut open =
+                base.levels.iter().filter(|(name, _)| !fixed.contains_key(name.as_str()));
+            open.all(|(name, level)| subject.levels.get(name) == Some(level))
+        };
+        let mut bases = self.subjects.iter().filter(|one| self.base.contains(&one.label));
+        let matching = bases.clone().find(same_elsewhere).or_else(|| bases.next());
+        matching.map(|base| base.label.as_str())
+    }
+}
+
 /// One measured phase: a workload with its parameters, in one cell of the factors that need no
 /// restart.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

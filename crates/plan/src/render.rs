@@ -3,7 +3,7 @@
 use crate::estimate::{cache_bytes, largest_bytes};
 use model::{
     escape,
-    experiment::Design,
+    experiment::{Design, FEWEST_BLOCKS},
     plan::{Block, Phase, PhaseKind, Plan},
     schema::{Schema, Table},
     script::{End, Role},
@@ -74,7 +74,14 @@ fn subjects(text: &mut String, plan: &Plan) -> std::fmt::Result {
     let wide = plan.subjects.iter().map(|subject| subject.label.len()).max().unwrap_or(0);
     for (index, subject) in plan.subjects.iter().enumerate() {
         let config = &subject.config.name;
-        let base = if plan.base.contains(&subject.label) { ", base of the comparison" } else { "" };
+        let base = match plan.base_of(subject) {
+            None => ", base of the comparison".to_owned(),
+            Some(base) if plan.base.len() > 1 => {
+                let place = plan.subjects.iter().position(|one| one.label == base);
+                format!(", compared with {}", place.map(letter).unwrap_or_default())
+            }
+            Some(_) => String::new(),
+        };
         let (label, build) = (&subject.label, own_build(subject));
         writeln!(text, "  {}  {label:wide$}  {build}config {config}{base}", letter(index))?;
     }
@@ -206,7 +213,7 @@ fn blocks(text: &mut String, plan: &Plan) -> std::fmt::Result {
         counted(plan.blocks.len() as u64, "block"),
         counted(trials as u64, "trial"),
         counted(slices as u64, "slice"),
-        match are_lettered(plan) {
+        match shows_orders(plan) {
             true => "letters are subjects, a group is a round",
             false => "orders are drawn from the seed, and `--format json` has them",
         },
@@ -221,7 +228,13 @@ fn blocks(text: &mut String, plan: &Plan) -> std::fmt::Result {
     if !decide.is_empty() {
         writeln!(text, "to be decided, with the change that matters: {}", decide.words())?;
     }
-    for block in plan.blocks.iter().filter(|_| are_lettered(plan)) {
+    if plan.subjects.len() > 1 && plan.experiment.blocks < FEWEST_BLOCKS {
+        writeln!(
+            text,
+            "no verdicts: they need {FEWEST_BLOCKS} blocks (`--set blocks={FEWEST_BLOCKS}`)"
+        )?;
+    }
+    for block in plan.blocks.iter().filter(|_| shows_orders(plan)) {
         let starts = letters(&block.start_order);
         writeln!(text, "  block {}: load {}, starts {starts}", block.index + 1, block.load + 1)?;
         for (order, phases) in patterns(block) {
@@ -304,12 +317,16 @@ fn too_large(text: &mut String, plan: &Plan) -> std::fmt::Result {
     Ok(())
 }
 
-/// `A` to `Z`, then numbers from 27.
-/// Whether the alphabet has a letter for each subject. Orders of more than that are not read.
-fn are_lettered(plan: &Plan) -> bool {
-    plan.subjects.len() <= 26
+/// Lines of orders that are shown, at most: nobody reads more.
+const ORDERS: usize = 30;
+
+/// Whether the orders of all blocks are shown, with a letter for each subject.
+fn shows_orders(plan: &Plan) -> bool {
+    let lines = plan.blocks.iter().map(|block| 1 + patterns(block).len()).sum::<usize>();
+    plan.subjects.len() <= 26 && lines <= ORDERS
 }
 
+/// `A` to `Z`, then numbers from 27.
 fn letter(index: usize) -> String {
     match u8::try_from(index) {
         Ok(small @ 0..26) => char::from(b'A' + small).to_string(),

@@ -8,7 +8,7 @@ use crate::{
     sentence::{self, Label},
     status, trust, words,
 };
-use analysis::{Comparison, Diagnosis, PhaseResult};
+use analysis::{Comparison, Diagnosis, Finding, PhaseResult};
 use model::{
     metric::{Kind, Metric},
     number::counted,
@@ -78,7 +78,7 @@ fn reasons(comparison: &Comparison, details: &Details) -> Vec<String> {
         let (phase, variant, sentence) = (&phase.phase, &found.subject, &reason.sentence);
         let areas = explained::instructions_added(details, phase, [&found.base, variant]);
         let areas = areas.filter(|_| reason.rule == "code").map(|areas| format!(" {areas}"));
-        let more = areas.or_else(|| by_function(comparison, details, phase, reason.rule));
+        let more = areas.or_else(|| by_function(comparison, details, phase, reason));
         // Where the cost itself is what changed, its functions are the reason.
         if reason.evidence.first().is_some_and(|first| first.metric.kind == found.metric.kind) {
             let more = more?;
@@ -96,11 +96,12 @@ fn by_function(
     comparison: &Comparison,
     details: &Details,
     phase: &str,
-    rule: &str,
+    reason: &Finding,
 ) -> Option<String> {
-    let how = match rule {
-        "code" => "",
-        "stalls" => " --by time",
+    let is_counted = reason.evidence.iter().any(|one| one.metric.kind == Kind::UserInstructions);
+    let how = match reason.rule {
+        "code" if is_counted => "",
+        "code" | "stalls" => " --by time",
         _ => return None,
     };
     let [run] = comparison.runs.as_slice() else { return None };

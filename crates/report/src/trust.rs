@@ -166,6 +166,9 @@ fn verdicts(comparison: &Comparison, shown: &dyn Fn(&Metric) -> bool) -> Vec<Str
 
 /// How many more blocks should decide the rates that are inconclusive.
 fn blocks_to_decide(comparison: &Comparison) -> Option<String> {
+    if comparison.is_unfinished {
+        return None;
+    }
     let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
     let unsure = |cell: &&Cell| {
         let verdict = cell.verdict;

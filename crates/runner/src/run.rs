@@ -20,6 +20,7 @@ use model::{
     subject::Subject,
 };
 use probe::Permission;
+use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
@@ -65,7 +66,8 @@ pub enum DisturbedRounds {
 }
 
 /// How user instructions are counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Counts {
     /// By the processor, in the measured slices.
     Hardware,
@@ -74,6 +76,17 @@ pub enum Counts {
     Emulated,
     /// By the processor where it can, and else not at all.
     None,
+}
+
+impl Counts {
+    /// As the command line has it.
+    fn word(self) -> &'static str {
+        match self {
+            Self::Hardware => "hardware",
+            Self::Emulated => "emulated",
+            Self::None => "none",
+        }
+    }
 }
 
 /// Whether to continue an unfinished run.
@@ -179,7 +192,7 @@ impl<'a> Run<'a> {
     ) -> Result<Self, Error> {
         let Parts { place, writer, installed, environment, ledger } = parts;
         let begun = || -> Result<_, Error> {
-            let (counts, emulator) = counting(options, observer)?;
+            let (counts, emulator) = counting(options, &writer, observer)?;
             let earlier = writer.state(TIME)?.unwrap_or_default();
             Ok((counts, emulator, earlier, Keeper::start(&options.exe, &place)?))
         };
@@ -208,7 +221,7 @@ impl<'a> Run<'a> {
             repeated: 0,
             earlier,
             done: 0,
-            total: slices_of(plan),
+            total: slices_per_trial(plan) * plan.subjects.len() as u64 * expected_blocks(plan),
             failed: 0,
         })
     }
@@ -357,12 +370,36 @@ fn give_up(place: &RunPlace, data: DataFolders) {
 
 /// How this run counts user instructions, and by which emulator: the best way that this host
 /// permits, if none is asked for.
+/// Key of how a run counts instructions, in its state: blocks that count otherwise compare with none
+/// of the others.
+const COUNTS: &str = "counts";
+
 fn counting(
     options: &Options,
+    writer: &RunWriter,
+    observer: &dyn Observer,
+) -> Result<(Counts, Option<Emulator>), Error> {
+    let before: Option<Counts> = writer.state(COUNTS)?;
+    if let (Some(before), Some(asked)) = (before, options.counts)
+        && before != asked
+    {
+        let (before, asked) = (before.word(), asked.word());
+        return Err(Error::Preflight(format!(
+            "the unfinished run was begun with `--counts {before}` and cannot go on with `{asked}`: \
+             leave the option out, or start anew without `--resume`"
+        )));
+    }
+    let found = counted_by(before.or(options.counts), observer)?;
+    writer.note_state(COUNTS, &found.0)?;
+    Ok(found)
+}
+
+fn counted_by(
+    asked: Option<Counts>,
     observer: &dyn Observer,
 ) -> Result<(Counts, Option<Emulator>), Error> {
     let emulated = |emulator| (Counts::Emulated, Some(emulator));
-    Ok(match options.counts {
+    Ok(match asked {
         Some(Counts::Emulated) => emulated(Emulator::find()?),
         Some(asked) => (asked, None),
         None if probe::permission() != Permission::None => (Counts::Hardware, None),
@@ -371,6 +408,11 @@ fn counting(
             (Counts::None, None)
         }),
     })
+}
+
+/// Blocks that a run has for certain: those until it is first judged.
+fn expected_blocks(plan: &Plan) -> u64 {
+    plan.experiment.looks.first().map_or(plan.blocks.len() as u64, |first| u64::from(*first))
 }
 
 /// Measured slices of one subject in one block.

@@ -5,7 +5,7 @@ use super::{INSTRUCTIONS, Rule, SMALL, finding};
 use crate::{
     Cell, PhaseResult,
     evidence::{Evidence, Finding, Moved},
-    verdict::Verdict,
+    verdict::{FEWEST_BLOCKS, Verdict},
 };
 use model::metric::Kind;
 
@@ -79,6 +79,10 @@ fn sentence(phase: &PhaseResult, cell: &Cell) -> Option<String> {
     let value = |metric: &str| phase.cell(&cell.subject, metric)?.value;
     let usual = phase.cell(&cell.subject, USUAL)?;
     let (ratio, (low, high)) = (usual.ratio?, usual.interval?);
+    // Few blocks leave anything open, and so does what varies without rare events.
+    if cell.blocks < FEWEST_BLOCKS || spread(cell.interval?) < WIDER * spread((low, high)) {
+        return None;
+    }
     let parts = EVENTS.iter().filter_map(|(number, cost, what)| {
         Some((value(number)?, value(cost)? / cell.value?, *what))
     });
@@ -94,6 +98,15 @@ fn sentence(phase: &PhaseResult, cell: &Cell) -> Option<String> {
             per_op(number)
         )
     })
+}
+
+/// How much wider the interval of all instructions is than that of the others where rare events are
+/// the reason.
+const WIDER: f64 = 2.0;
+
+/// Length of an interval of ratios, as a logarithm.
+fn spread((low, high): (f64, f64)) -> f64 {
+    (high / low).ln()
 }
 
 /// Events per operation, with three digits.
@@ -115,12 +128,20 @@ mod tests {
             testing::cell("page_split_user_instructions_per_op", 355_000.0, 374_710.0),
         ];
         cells[0].verdict = Verdict::Inconclusive;
+        cells[0].interval = Some((0.9, 1.2));
+        cells[0].blocks = 4;
         cells[1].interval = Some((1.001, 1.003));
         let mut phase = PhaseResult { cells: cells.to_vec(), ..testing::phase("p") };
         let expected = "Instructions of `p` on `new` are inconclusive, because page splits are \
                         72 % of them (0.640 per operation) and vary from start to start; all \
                         others are 1.002x (95 % interval 1.001 to 1.003).";
         assert_eq!(undecided(&[phase.clone()]), [expected]);
+        phase.cells[0].blocks = 3;
+        assert!(undecided(&[phase.clone()]).is_empty(), "three blocks decide nothing anyway");
+        phase.cells[0].blocks = 4;
+        phase.cells[0].interval = Some((1.0380, 1.0416));
+        assert!(undecided(&[phase.clone()]).is_empty(), "they do not vary");
+        phase.cells[0].interval = Some((0.9, 1.2));
         phase.cells[3].value = Some(50_000.0);
         assert!(undecided(&[phase.clone()]).is_empty(), "a small part");
         phase.cells[3].value = Some(374_710.0);

@@ -239,6 +239,23 @@ fn an_interval_is_one_of_its_ratio_and_a_value_of_zero_leaves_none() {
 }
 
 #[test]
+fn blocks_of_more_rounds_weigh_no_more_in_a_ratio_than_in_its_values() {
+    let written = |subject: &str, block: u32, round: u32, switches: f64| {
+        let mut slice = slice(subject, block, round);
+        slice.readings.push(reading(Scope::Server, "voluntary_switches", switches));
+        slice
+    };
+    let rounds = [(0, 0, [0.0, 20.0]), (0, 1, [40.0, 20.0]), (1, 0, [100.0, 50.0])];
+    let slices = rounds.into_iter().flat_map(|(block, round, [old, new])| {
+        [written("old", block, round, old), written("new", block, round, new)]
+    });
+    let found = compared(&slices.collect::<Vec<_>>());
+    let cell = found.cell("point-query", "new", "context_switches_per_op").unwrap();
+    let values = cell.value.unwrap() / cell.base_value.unwrap();
+    assert_eq!((cell.ratio, values), (Some(70.0 / 120.0), 70.0 / 120.0));
+}
+
+#[test]
 fn the_mean_over_phases_has_the_interval_of_its_blocks() {
     let mut slices = Vec::new();
     for (phase, rates) in [("a", [50, 100]), ("b", [200, 100])] {

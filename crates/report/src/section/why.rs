@@ -196,11 +196,21 @@ fn table(changed: &'static Metric, diagnoses: &[Diagnosis]) -> Table {
     Table { columns, rows: diagnoses.iter().map(row).collect() }
 }
 
+/// What is said of a change without any finding.
+fn nothing_found(phase: &PhaseResult) -> &'static str {
+    let is_load = |part: Part| matches!(part, Part::Load | Part::Pace);
+    let is_cost = |metric: &Metric| !is_load(metric.part) && metric.kind != Kind::Peak;
+    match phase.cells.iter().any(|cell| is_cost(cell.metric) && cell.value.is_some()) {
+        true => "No cost that was measured changed with it.",
+        false => "No cost per operation is known of it.",
+    }
+}
+
 fn one(inputs: &Inputs<'_>, phase: &PhaseResult, diagnosis: &Diagnosis, document: &mut Document) {
-    let mut reason = diagnosis.findings.first().map_or_else(
-        || "No cost that was measured changed with it.".to_owned(),
-        |finding| finding.sentence.clone(),
-    );
+    let mut reason = diagnosis
+        .findings
+        .first()
+        .map_or_else(|| nothing_found(phase).to_owned(), |finding| finding.sentence.clone());
     let subjects = [diagnosis.base.as_str(), diagnosis.subject.as_str()];
     let mut areas = explained::instructions_added(inputs.details, &phase.phase, subjects);
     if let Some(areas) = areas.take_if(|_| is_of_instructions(diagnosis)) {
