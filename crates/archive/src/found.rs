@@ -107,7 +107,8 @@ impl Fault {
 }
 
 impl Found {
-    /// Adds a printed number in the metric's unit. Text that is no finite number is a warning.
+    /// Adds a printed number in the metric's unit. Text that is no finite number is a warning, as
+    /// is one below 0: no quantity that archives hold has any.
     pub fn number(&mut self, cell: &Cell, metric: &'static str, text: &str, line: u32) {
         self.scaled(cell, metric, (text, 1.0), line);
     }
@@ -122,6 +123,10 @@ impl Found {
     ) {
         let value = crate::number::parse(text).map(|value| value * factor);
         match value.filter(|value| value.is_finite()) {
+            Some(value) if value < 0.0 => {
+                let shown = crate::number::excerpt(text);
+                self.warn(line, format!("`{shown}` is below 0, so `{metric}` is left out"));
+            }
             Some(value) => self.values.push(Value {
                 cell: cell.clone(),
                 metric: Cow::Borrowed(metric),

@@ -237,6 +237,13 @@ fn a_broken_file_tells_nothing_but_where_it_is_broken() {
     check(report, 9, None, 8, "cut short");
     check(report, 27, None, 26, "cut short");
     check(report, 16, Some("    queries:              30000"), 16, "count with its rate");
+    let transactions = |rest: &str| format!("    transactions:    1875   {rest}");
+    let negative = transactions("(-62.50 per sec.)");
+    check(report, 15, Some(&negative), 15, "`1875   (-62.50 per sec.)` is a count or rate below 0");
+    let none = transactions("(0.00 per sec.)");
+    check(report, 15, Some(&none), 15, "in 30 s contradicts itself: its rate is not 0");
+    let comma = transactions("(62,50 per sec.)");
+    check(report, 15, Some(&comma), 15, "its rate (decimal comma? run sysbench with `LC_ALL=C`)");
     check("sb.prepare.o.point-query.warm.range100.pk1", 3, None, 2, "cut short");
     check("sb.r.qps.read-only.range10.pk1", 1, Some("1\t2\tx"), 1, "the line is not numbers");
     check("sb.r.qps.read-only.range10.pk1", 1, Some("1000"), 1, "not numbers, a tab");
@@ -274,6 +281,8 @@ fn a_broken_row_is_left_out_and_shifts_nothing() {
     check("qps.abs.two.tsv", 5, "1000\t900\tscan", 2, "names no step");
     check("qps.abs.two.tsv", 5, "inf\t900\tscan_range=100", 1, "`inf` is not a number");
     check("vmstat.txt", 4, " 2  0      0 100000", 0, "left out");
+    let report = "sb.o.read-only.range10.pk1.dop4";
+    check(report, 26, "         min:    -1.90", 1, "`-1.90` is below 0, so `latency_us_min`");
     check("iostat.txt", 7, "nvme0n1  10.00", 0, "left out");
 }
 

@@ -1,7 +1,7 @@
 //! What can be wrong with an experiment or a catalog, said so that the remedy is plain.
 
 use model::expression::ExpressionError;
-use std::fmt;
+use std::{fmt, path::Path};
 
 /// Where in the user's text something is wrong. Prints as `file:line: `, or less if less is known.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -98,17 +98,18 @@ pub enum Error {
 
 /// Where a relative path of a file begins, for who wonders why it was looked for there.
 fn folder_hint(place: &Location, path: &str) -> String {
-    match std::path::Path::new(&place.file).parent() {
-        Some(folder) if place.line.is_some() => {
-            let folder = match folder.display().to_string() {
-                here if here.is_empty() => ".".to_owned(),
-                folder => folder,
-            };
-            match std::path::Path::new(path).starts_with(&folder) {
-                true => format!("; relative paths start at the folder of the file, `{folder}`"),
-                false => String::new(),
-            }
+    let Some(folder) = Path::new(&place.file).parent().filter(|_| place.line.is_some()) else {
+        return String::new();
+    };
+    let here = folder.as_os_str().is_empty();
+    let absolute = std::path::absolute(if here { Path::new(".") } else { folder });
+    let folder_shown = absolute.unwrap_or_else(|_| folder.to_owned());
+    let path = Path::new(path);
+    match if here { path.is_relative() } else { path.starts_with(folder) } {
+        true => {
+            let folder = folder_shown.display();
+            format!("; relative paths start at the folder of the file, `{folder}`")
         }
-        _ => String::new(),
+        false => String::new(),
     }
 }

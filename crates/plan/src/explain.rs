@@ -4,11 +4,15 @@ use crate::{
     error::{Error, Location},
     source::Source,
     suggest,
+    too_large::{TOO_LARGE, most},
     tree::Tree,
 };
 
 /// Longest part of a user's text that a message shows, characters.
 const SHOWN_MAX: usize = 60;
+
+/// Lists of tables without which a workload, a schema or a suite does nothing.
+const LISTS: [&str; 3] = ["op", "table", "phase"];
 
 /// Why `source` is not TOML.
 pub(crate) fn syntax(source: &Source, error: &toml::de::Error) -> Error {
@@ -17,9 +21,17 @@ pub(crate) fn syntax(source: &Source, error: &toml::de::Error) -> Error {
         ("duplicate key", Some(key)) => {
             format!("this is not TOML: duplicate key `{key}`; remove one of them")
         }
-        (message, _) => format!("this is not TOML: {}", one_line(message)),
+        (message, _) => format!("this is not TOML: {}{}", one_line(message), unclosed(message)),
     };
     Error::Toml { place: place(source, &Tree::new(&source.text), error), reason }
+}
+
+/// What is probably wrong where one value goes on into the next line: the library names that line.
+fn unclosed(message: &str) -> &'static str {
+    match message.contains("expected newline") || message.starts_with("missing comma") {
+        true => "; a bracket or quote may be missing on this line or above it",
+        false => "",
+    }
 }
 
 /// Why the values of `source` are not what its keys ask for.
@@ -47,19 +59,25 @@ pub(crate) fn values(source: &Source, error: &toml::de::Error) -> Error {
         return unknown_word(place, &key, &words(rest));
     }
     if let Some(rest) = message.strip_prefix("missing field ") {
-        // A key of the file itself is missing in all of it, not in the first key.
-        let whole = |span: std::ops::Range<usize>| span.len() >= source.text.trim_end().len();
-        let inside = match key.is_empty() || error.span().is_some_and(whole) {
-            true => String::new(),
-            false => format!(" to `{key}`"),
+        // A key of the file itself is missing in all of it, not in the first key: its place is
+        // empty.
+        let of_file = key.is_empty() || error.span().is_none_or(|span| span.is_empty());
+        let name = words(rest).into_iter().next().unwrap_or_default();
+        let remedy = match of_file {
+            // What files must have is a text or a list of tables.
+            true if LISTS.contains(&name.as_str()) => format!("a table `[[{name}]]` to the file"),
+            true => format!("`{name} = \"…\"` to the file"),
+            false => format!("it to `{key}`"),
         };
-        let reason = format!("the key {} is missing; add it{inside}", one_line(rest));
+        let reason = format!("the key `{name}` is missing; add {remedy}");
         return Error::Toml { place, reason };
     }
     let reason = match (message.rsplit_once(", expected "), key.is_empty()) {
         (Some((_, expected)), false) => {
             let found = found.map(|found| format!(", not `{found}`")).unwrap_or_default();
-            format!("`{key}` must be {}{found}", plainly(expected))
+            let most = expected.starts_with(TOO_LARGE).then(|| most(&key)).flatten();
+            let limited = most.map(|most| format!("a whole number from 1 to {most}"));
+            format!("`{key}` must be {}{found}", limited.unwrap_or_else(|| plainly(expected)))
         }
         (_, false) => format!("`{key}`: {}", one_line(message)),
         (_, true) => one_line(message),

@@ -208,7 +208,11 @@ fn point_to_factors(error: Error) -> Error {
             Error::UnknownKey { place, key, hint }
         }
         Error::Toml { place, reason } if reason.starts_with("`baseline` must be a table") => {
-            let reason = format!("{reason}; write `baseline = {{ build = … }}`");
+            // A text in quotes is most likely the build.
+            let found = reason.split_once(", not `").and_then(|(_, found)| found.strip_suffix('`'));
+            let is_text = |found: &&str| found.starts_with('"') && found.ends_with('"');
+            let build = found.filter(is_text).unwrap_or("…");
+            let reason = format!("{reason}; write `baseline = {{ build = {build} }}`");
             Error::Toml { place, reason }
         }
         other => other,

@@ -34,6 +34,7 @@ mod secrets;
 mod source;
 mod subjects;
 mod suggest;
+mod too_large;
 mod tree;
 mod wire;
 

@@ -67,7 +67,8 @@ fn is_same_test(one: &Cell, other: &Cell) -> bool {
 }
 
 fn report(lines: &[Line<'_>], cell: &Cell, found: &mut Found) -> Result<(), Fault> {
-    let mut reader = Report { cell, found, events: None, queries: false };
+    let mut reader =
+        Report { cell, found, events: None, queries: false, unrated: None, seconds: 0.0 };
     for line in lines {
         reader.line(line)?;
     }
@@ -75,7 +76,7 @@ fn report(lines: &[Line<'_>], cell: &Cell, found: &mut Found) -> Result<(), Faul
         let reason = "the report lacks `transactions:` or `queries:`";
         return Err(Fault::new(lines.first().map_or(0, |line| line.number), reason));
     }
-    Ok(())
+    reader.rates_fit_counts()
 }
 
 /// Name of the script on the command line: `oltp_point_select`.
@@ -111,6 +112,17 @@ struct Report<'a> {
     found: &'a mut Found,
     events: Option<f64>,
     queries: bool,
+    /// The first line with a count and no rate.
+    unrated: Option<Unrated>,
+    /// How long the test took, as far as it is known.
+    seconds: f64,
+}
+
+/// A count whose rate is printed as 0.
+struct Unrated {
+    count: f64,
+    text: String,
+    line: u32,
 }
 
 impl Report<'_> {
@@ -123,12 +135,12 @@ impl Report<'_> {
             "other" => self.number("other_statements", rest, at),
             "total" => self.number("statements", rest, at),
             "transactions" => {
-                let (count, rate) = rated(rest, at)?;
+                let (count, rate) = self.rated(rest, at)?;
                 self.events = number::parse(count);
                 self.number("transactions_per_second", rate, at);
             }
             "queries" => {
-                let (_, rate) = rated(rest, at)?;
+                let (_, rate) = self.rated(rest, at)?;
                 self.queries = true;
                 self.number("queries_per_second", rate, at);
                 // A scan counts rows, and its report does not say how many there are.
@@ -143,7 +155,9 @@ impl Report<'_> {
                 }
             }
             "total time" | "time elapsed" => {
-                self.number("seconds", rest.strip_suffix('s').unwrap_or(rest), at);
+                let seconds = rest.strip_suffix('s').unwrap_or(rest);
+                self.seconds = number::parse(seconds).unwrap_or_default();
+                self.number("seconds", seconds, at);
             }
             "min" => self.milliseconds("latency_us_min", rest, at),
             "avg" => self.milliseconds("latency_us_mean", rest, at),
@@ -165,6 +179,29 @@ impl Report<'_> {
         Ok(())
     }
 
+    /// The count and the rate of a line whose rate is that of the test.
+    fn rated<'t>(&mut self, text: &'t str, line: u32) -> Result<(&'t str, &'t str), Fault> {
+        let (count, rate) = rated(text, line)?;
+        if let (Some(count), Some(0.0)) = (number::parse(count), number::parse(rate)) {
+            let unrated = || Unrated { count, text: number::excerpt(text), line };
+            self.unrated.get_or_insert_with(unrated);
+        }
+        Ok((count, rate))
+    }
+
+    /// A count in a time has a rate, unless it is so small that its two decimals are 0.
+    fn rates_fit_counts(&self) -> Result<(), Fault> {
+        let rated = |unrated: &&Unrated| unrated.count > 0.01 * self.seconds;
+        let known = self.unrated.as_ref().filter(|_| self.seconds > 0.0);
+        let Some(unrated) = known.filter(rated) else { return Ok(()) };
+        let (text, seconds) = (&unrated.text, self.seconds);
+        let reason = format!(
+            "`{text}` in {seconds} s contradicts itself: its rate is not 0; import the report as \
+             sysbench printed it"
+        );
+        Err(Fault::new(unrated.line, reason))
+    }
+
     fn number(&mut self, metric: &'static str, text: &str, line: u32) {
         self.found.number(self.cell, metric, text, line);
     }
@@ -179,11 +216,26 @@ fn rated(text: &str, line: u32) -> Result<(&str, &str), Fault> {
     let parts = text
         .split_once('(')
         .and_then(|(count, rest)| Some((count.trim(), rest.strip_suffix("per sec.)")?.trim())));
-    let numbers = parts.filter(|(a, b)| number::parse(a).is_some() && number::parse(b).is_some());
-    numbers.ok_or_else(|| {
+    let fault = |reason: &str| {
         let shown = number::excerpt(text);
-        Fault::new(line, format!("`{shown}` is not a count with its rate"))
-    })
+        Fault::new(line, format!("`{shown}` {reason}"))
+    };
+    let is_read = |(count, rate): (&str, &str)| number::parse(count).and(number::parse(rate));
+    match parts {
+        Some((count, rate)) if is_read((count, rate)).is_some() => {
+            let below_zero = [count, rate].into_iter().filter_map(number::parse).any(|n| n < 0.0);
+            match below_zero {
+                true => Err(fault(
+                    "is a count or rate below 0; import the report as sysbench printed it",
+                )),
+                false => Ok((count, rate)),
+            }
+        }
+        Some((count, rate)) if is_read((count, &rate.replacen(',', ".", 1))).is_some() => {
+            Err(fault("is not a count with its rate (decimal comma? run sysbench with `LC_ALL=C`)"))
+        }
+        _ => Err(fault("is not a count with its rate")),
+    }
 }
 
 fn percentiles(percentile: &str) -> Option<&'static str> {

@@ -1,5 +1,6 @@
 //! Whole numbers as TOML may write them: `1000`, `1_000`, `1e6`, `"10k"`, `"1M"`.
 
+use crate::too_large::TOO_LARGE;
 use model::{Parameters, number};
 use serde::de::{self, Deserialize, Deserializer, Visitor};
 use std::{collections::BTreeMap, fmt, marker::PhantomData};
@@ -9,6 +10,33 @@ use std::{collections::BTreeMap, fmt, marker::PhantomData};
 pub(crate) struct Whole<T>(pub(crate) T);
 
 struct WholeVisitor<T>(PhantomData<T>);
+
+/// What is expected where a number is too large for `T`.
+struct AtMost<T>(PhantomData<T>);
+
+impl<T: TryFrom<i64>> de::Expected for AtMost<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let limits = [i64::MAX, u32::MAX.into(), i32::MAX.into(), u16::MAX.into()];
+        let most = limits.into_iter().find(|most| T::try_from(*most).is_ok());
+        write!(f, "{TOO_LARGE}{}", most.unwrap_or(u8::MAX.into()))
+    }
+}
+
+/// Whether `text` is a number beyond 64 bits.
+fn is_too_large(text: &str) -> bool {
+    let text = text.trim().replace('_', "");
+    let number = text.trim_end_matches(['k', 'K', 'M', 'G']);
+    let is_written = |c: char| c.is_ascii_digit() || matches!(c, '.' | 'e' | 'E' | '+');
+    let parsed = number.chars().all(is_written).then(|| number.parse::<f64>().ok()).flatten();
+    let scale = match text.get(number.len()..) {
+        Some("") => Some(1.0),
+        Some("k" | "K") => Some(1e3),
+        Some("M") => Some(1e6),
+        Some("G") => Some(1e9),
+        _ => None,
+    };
+    parsed.zip(scale).is_some_and(|(number, scale)| number * scale >= i64::MAX as f64)
+}
 
 /// The whole number that a float is, if it is one that floats hold exactly.
 pub(crate) fn of_float(value: f64) -> Option<i64> {
@@ -27,20 +55,38 @@ impl<T: TryFrom<i64>> Visitor<'_> for WholeVisitor<T> {
     }
 
     fn visit_i64<E: de::Error>(self, value: i64) -> Result<Whole<T>, E> {
-        let wrong = |_| E::invalid_value(de::Unexpected::Signed(value), &self);
-        T::try_from(value).map(Whole).map_err(wrong)
+        let found = de::Unexpected::Signed(value);
+        T::try_from(value).map(Whole).map_err(|_| match value {
+            0.. => E::invalid_value(found, &AtMost::<T>(PhantomData)),
+            _ => E::invalid_value(found, &self),
+        })
     }
 
     fn visit_u64<E: de::Error>(self, value: u64) -> Result<Whole<T>, E> {
         match i64::try_from(value) {
             Ok(value) => self.visit_i64(value),
-            Err(_) => Err(E::invalid_value(de::Unexpected::Unsigned(value), &self)),
+            Err(_) => {
+                let found = de::Unexpected::Unsigned(value);
+                Err(E::invalid_value(found, &AtMost::<T>(PhantomData)))
+            }
         }
+    }
+
+    fn visit_i128<E: de::Error>(self, value: i128) -> Result<Whole<T>, E> {
+        self.visit_str(&value.to_string())
+    }
+
+    fn visit_u128<E: de::Error>(self, value: u128) -> Result<Whole<T>, E> {
+        self.visit_str(&value.to_string())
     }
 
     fn visit_f64<E: de::Error>(self, value: f64) -> Result<Whole<T>, E> {
         match of_float(value) {
             Some(whole) => self.visit_i64(whole),
+            None if value.is_finite() && value >= i64::MAX as f64 => {
+                let found = de::Unexpected::Float(value);
+                Err(E::invalid_value(found, &AtMost::<T>(PhantomData)))
+            }
             None => Err(E::invalid_value(de::Unexpected::Float(value), &self)),
         }
     }
@@ -48,6 +94,10 @@ impl<T: TryFrom<i64>> Visitor<'_> for WholeVisitor<T> {
     fn visit_str<E: de::Error>(self, value: &str) -> Result<Whole<T>, E> {
         match number::whole(value) {
             Some(whole) => self.visit_i64(whole),
+            None if is_too_large(value) => {
+                let found = de::Unexpected::Str(value);
+                Err(E::invalid_value(found, &AtMost::<T>(PhantomData)))
+            }
             None => Err(E::invalid_value(de::Unexpected::Str(value), &self)),
         }
     }

@@ -35,7 +35,11 @@ fn what_is_another_file_or_another_form_is_named_with_the_right_one() {
         "`DIR/mine.toml`: this is a workload, not an experiment; name it in `workloads` of an \
          experiment",
     );
-    check("a baseline as text", &format!("baseline = \"sqlite\"\n{GOOD}"), "write `baseline = {");
+    check(
+        "a baseline as text",
+        &format!("baseline = \"sqlite\"\n{GOOD}"),
+        "write `baseline = { build = \"sqlite\" }`",
+    );
     check(
         "a path as a build",
         &GOOD.replace("sqlite", "/opt/mine"),
@@ -78,6 +82,11 @@ fn mistakes_in_the_text_are_named_with_their_line() {
         "not TOML",
         "question = \"Which?\"\nsuite = quick\n",
         "`DIR/mine.toml:2`: this is not TOML",
+    );
+    check(
+        "no bracket",
+        &format!("workloads = [\"scan\"\n{GOOD}"),
+        "; a bracket or quote may be missing on this line or above it",
     );
     check("no TOML at all", "<html>", "`DIR/mine.toml:1`: this is not TOML");
     check("empty", "", "`DIR/mine.toml`: the experiment has no `question`");
@@ -292,6 +301,19 @@ fn servers_and_configs_of_the_users_own_are_checked() {
     );
     let lines = config("[configs.a]\nextends = \"base\"\nsettings = { x = \"1\\ny=2\" }");
     check("two lines", &lines, "a setting's name and value are one line each");
+}
+
+#[test]
+fn the_folder_where_relative_paths_start_is_named_in_full() {
+    // A file beside this crate's manifest, which is where the test runs.
+    let text = GOOD.replace("suite = \"quick\"", "workloads = [\"./missing.toml\"]");
+    let file = tempfile::Builder::new().suffix(".toml").tempfile_in(".").unwrap();
+    fs_err::write(file.path(), text).unwrap();
+    let name = file.path().file_name().unwrap().to_str().unwrap();
+    let here = std::env::current_dir().unwrap();
+    let error = load_experiment(name, &catalog(), &Overrides::default()).unwrap_err().to_string();
+    let expected = format!("start at the folder of the file, `{}`", here.display());
+    assert!(error.ends_with(&expected), "{error}");
 }
 
 #[test]

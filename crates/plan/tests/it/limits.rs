@@ -47,6 +47,11 @@ fn what_is_no_count_is_named_with_its_key() {
     check("rows = \"1 M\"", "not `\"1 M\"`");
     check("rows = 1.5", "`rows` must be a whole number that is not negative");
     check("rows = 1000000000000000000", "`rows` must be a whole number from 1 to 1000000000000");
+    check("rows = 99999999999999999999", "`rows` must be a whole number from 1 to 1000000000000,");
+    check("rows = \"99999999999G\"", "`rows` must be a whole number from 1 to 1000000000000,");
+    check("rows = 1e19", "`rows` must be a whole number from 1 to 1000000000000,");
+    check("blocks = 5000000000", "`blocks` must be a whole number from 1 to 10000, not");
+    check("seed = 99999999999999999999", "a whole number of at most 9223372036854775807, not");
     check("rows = nan", "not `nan`");
     check("rounds = []", "`rounds` must be a whole number that is not negative");
     check("question = 5", "this is not TOML: duplicate key `question`; remove one of them");

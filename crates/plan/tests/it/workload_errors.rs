@@ -23,8 +23,25 @@ fn op(text: &str) -> String {
 }
 
 #[test]
+fn a_key_that_a_file_lacks_is_missing_in_all_of_it() {
+    let check = |text: &str, expected: &str| {
+        let folder = tempfile::tempdir().unwrap();
+        fs_err::write(folder.path().join("own.toml"), text).unwrap();
+        let experiment = EXPERIMENT.replace("suite = \"quick\"", "workloads = [\"./own.toml\"]");
+        let error = draft(folder.path(), &experiment).unwrap_err().to_string();
+        assert!(error.ends_with(expected), "{error}");
+    };
+    let schema = "own.toml:1`: the key `schema` is missing; add `schema = \"…\"` to the file";
+    check("help = \"h\"\n[[op]]\nname = \"a\"\n", schema);
+    let help = "own.toml:1`: the key `help` is missing; add `help = \"…\"` to the file";
+    check("[[op]]\nname = \"a\"\n", help);
+    let name = "own.toml:3`: the key `name` is missing; add it to `op`";
+    check("help = \"h\"\nschema = \"sbtest\"\n[[op]]\nsql = \"a\"\n", name);
+}
+
+#[test]
 fn operations_and_roles_of_the_users_own_are_checked() {
-    check_workload("no op", "", "the key `op` is missing");
+    check_workload("no op", "", "`: the key `op` is missing; add a table `[[op]]` to the file");
     check_workload(
         "no sql",
         &op(""),
