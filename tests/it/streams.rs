@@ -139,7 +139,8 @@ fn ctrl_c_prints_the_command_that_continues_the_run() {
     assert!(err.contains("was begun with `--counts none`"), "{err}");
     // It is a comparison all the same, and says that it is not whole.
     let shown = lab.succeed(&["compare", "--results", "it's here"]);
-    assert!(shown.contains("is unfinished, 0 of 4 blocks complete"), "{shown}");
+    let unfinished = "of 4 blocks complete: it still measures, or `--resume` continues it.";
+    assert!(shown.contains(unfinished), "{shown}");
     let output = in_shell(&lab, command).output().unwrap();
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     let runs = lab.succeed(&["list", "runs", "--results", "it's here"]);

@@ -5,7 +5,7 @@ use analysis::{BankSource, Cell, Comparison, Verdict};
 use model::{
     civil::Civil,
     margins::{self, Margins, Quantity},
-    metric::{Kind, Metric},
+    metric::{Kind, Metric, Part, Table},
     number::counted,
 };
 use std::collections::BTreeSet;
@@ -29,6 +29,7 @@ pub(crate) fn before_ratios(
 /// The method behind intervals and verdicts.
 pub(crate) fn behind_ratios(comparison: &Comparison) -> Vec<String> {
     let mut said = method(comparison);
+    said.extend(of_device(comparison));
     said.extend(comparison.bank.as_ref().map(bank));
     said
 }
@@ -82,6 +83,19 @@ fn method(comparison: &Comparison) -> Vec<String> {
         [means].into_iter().chain(errors).collect()
     };
     blocks.map(sentences).unwrap_or_default()
+}
+
+/// Whose reads and writes are shown, where a run of our own has any.
+fn of_device(comparison: &Comparison) -> Option<String> {
+    let mut cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
+    let is_shown = |cell: &Cell| {
+        (cell.metric.part, cell.metric.table) == (Part::Storage, Some(Table::Storage))
+            && cell.value.is_some_and(|value| value > 0.0)
+    };
+    (!comparison.is_imported && cells.any(is_shown)).then(|| {
+        "Reads and writes are those of the data folder's block device, other processes' included."
+            .to_owned()
+    })
 }
 
 /// Share as whole percent.
