@@ -15,6 +15,7 @@ mod feasible;
 mod gate;
 mod imports;
 mod noise;
+mod outputs;
 mod pooled;
 mod progress;
 mod referee;
