@@ -7,8 +7,26 @@ use model::plan::Plan;
 use plan::Catalog;
 use report::{Colors, Screen};
 use runner::Stop;
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{ops::RangeInclusive, path::PathBuf, sync::Arc, time::Duration};
 use store::{Results, Selection};
+
+/// A whole number within limits, for options.
+pub(crate) fn whole<T: TryFrom<u64>>(text: &str, limits: RangeInclusive<u64>) -> Result<T, String> {
+    let (least, most) = (limits.start(), limits.end());
+    let number = text.parse().ok().filter(|number| limits.contains(number));
+    if let Some(number) = number.and_then(|number| T::try_from(number).ok()) {
+        return Ok(number);
+    }
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    Err(match text.strip_prefix('-') {
+        None if is_digits(text) && text.parse().map_or(true, |number: u64| number > *most) => {
+            format!("it must be at most {most}")
+        }
+        None if is_digits(text) => format!("it must be at least {least}"),
+        Some(digits) if is_digits(digits) => format!("it must be at least {least}"),
+        _ => format!("a whole number of at least {least} is expected"),
+    })
+}
 
 /// The results folder of a command.
 #[derive(Debug, Clone, Args)]

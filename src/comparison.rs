@@ -4,6 +4,7 @@ use crate::{
     choice::{self, Choice},
     details, imports,
     noise::{self, BankChoice},
+    outputs,
     pooled::{self, Pool},
     resumption, two_runs,
 };
@@ -260,16 +261,16 @@ pub(crate) fn write_report(
 
 /// Writes all comparisons as one HTML page; gives its path.
 pub(crate) fn write_file(report: &Report, out: PathBuf) -> anyhow::Result<PathBuf> {
-    fs_err::write(&out, report::render(report, HTML)?)?;
+    outputs::write(&out, report::render(report, HTML)?)?;
     Ok(out)
 }
 
 /// Writes a page for each comparison and an index of them; gives the path of the index.
 pub(crate) fn write_pages(report: &Report, folder: &Path) -> anyhow::Result<PathBuf> {
-    fs_err::create_dir_all(folder)?;
+    outputs::create_folder(folder)?;
     let pages = report::pages(report)?;
     for page in &pages {
-        fs_err::write(folder.join(&page.file), &page.text)?;
+        outputs::write(&folder.join(&page.file), &page.text)?;
     }
     Ok(folder.join(report::INDEX))
 }

@@ -16,6 +16,7 @@ mod gate;
 mod imports;
 mod measured;
 mod noise;
+mod outputs;
 mod pooled;
 mod progress;
 mod referee;

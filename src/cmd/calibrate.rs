@@ -4,7 +4,7 @@ use super::{Verb, run::Ways};
 use crate::{
     args::{
         CatalogArgs, ConcurrencyArgs, ExperimentArgs, HostArgs, ProgressStyle, QUICKSTART,
-        ResultsArgs, Unset,
+        ResultsArgs, Unset, whole,
     },
     comparison, credentials,
     exit::Code,
@@ -55,7 +55,8 @@ struct Arguments {
         long,
         value_name = "COUNT",
         default_value_t = 20,
-        value_parser = clap::value_parser!(u32).range(1..),
+        value_parser = |text: &str| whole::<u32>(text, 1..=u32::MAX.into()),
+        allow_negative_numbers = true,
     )]
     runs: u32,
     /// How to count user instructions, as `dbdyno run` does

@@ -3,7 +3,7 @@
 
 use super::Verb;
 use crate::{
-    args::{CatalogArgs, Color, ConcurrencyArgs, HostArgs, ProgressStyle, ResultsArgs},
+    args::{CatalogArgs, Color, ConcurrencyArgs, HostArgs, ProgressStyle, ResultsArgs, whole},
     credentials,
     exit::Code,
     measured,
@@ -86,7 +86,8 @@ struct Arguments {
     #[arg(
         long,
         value_name = "COUNT",
-        value_parser = clap::value_parser!(u64).range(1..=10_000_000),
+        value_parser = |text: &str| whole::<u64>(text, 1..=10_000_000),
+        allow_negative_numbers = true,
     )]
     operations: Option<u64>,
     /// Functions in the table

@@ -7,7 +7,7 @@ use crate::{
     comparison,
     exit::Code,
     noise::BankChoice,
-    talk,
+    outputs, talk,
 };
 use archive::{ExportOptions, Input, Study, export::EXPORTERS};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
@@ -122,9 +122,9 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         for file in (exporter.export)(&input, &options)? {
             let path = arguments.out.join(&file.path);
             if let Some(folder) = path.parent() {
-                fs_err::create_dir_all(folder)?;
+                outputs::create_folder(folder)?;
             }
-            fs_err::write(&path, &file.bytes)?;
+            outputs::write(&path, &file.bytes)?;
             paths.push(talk::printable(&path.display().to_string()));
         }
     }

@@ -7,7 +7,7 @@ use crate::{
     resumption, talk,
 };
 use clap::{ArgMatches, Args, FromArgMatches};
-use model::{civil::Civil, number::counted, record::TrialHeader};
+use model::{civil::Civil, metric::Metric, number::counted, record::TrialHeader};
 use plan::Catalog;
 use store::{Results, RunInfo};
 
@@ -183,10 +183,16 @@ fn configs(arguments: &Arguments) -> anyhow::Result<Lines> {
 }
 
 fn metrics(_: &Arguments) -> anyhow::Result<Lines> {
-    let line = |metric: &model::metric::Metric| {
-        vec![metric.name.to_owned(), format!("[{}] {}", metric.unit, metric.help)]
-    };
+    let line = |metric: &Metric| vec![metric.name.to_owned(), meaning(metric)];
     Ok(analysis::METRICS.iter().map(line).collect())
+}
+
+/// The unit in brackets, which a pure number has none of, and what is measured.
+fn meaning(metric: &Metric) -> String {
+    match metric.unit {
+        "" => metric.help.to_owned(),
+        unit => format!("[{unit}] {}", metric.help),
+    }
 }
 
 fn probes(_: &Arguments) -> anyhow::Result<Lines> {
@@ -290,7 +296,20 @@ fn binaries<'a>(headers: impl Iterator<Item = &'a TrialHeader>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use std::collections::BTreeSet;
+
+    #[test]
+    fn a_metric_has_its_unit_in_brackets_and_a_pure_number_has_none() {
+        let check = |name: &str, expected: &str| {
+            let said = analysis::metric(name).map(meaning).unwrap_or_default();
+            assert!(said.starts_with(expected), "{name}: {said}");
+        };
+        check("latency_us_p99", "[us] 99th percentile");
+        check("host_cpu_percent_per_op", "[% s/op] busy share");
+        check("server_instructions_per_cycle", "instructions per cycle of the whole server");
+        check("ops_per_second_relative", "archives of ratios only");
+    }
 
     /// Counters that no probe reads: the runner adds them to what probes found.
     const OF_THE_RUNNER: [&str; 8] = [

@@ -116,6 +116,9 @@ pub(crate) fn explained(error: clap::Error, arguments: &[String]) -> clap::Error
         error.remove(ContextKind::Suggested);
         return error;
     };
+    if let Some(hint) = of_sysbench(name) {
+        return said(ErrorKind::InvalidSubcommand, hint);
+    }
     let hint = match Catalog::embedded().and_then(|catalog| catalog.experiments()) {
         Ok(shipped)
             if name.starts_with("verify-") && shipped.iter().any(|one| one.name == *name) =>
@@ -128,6 +131,29 @@ pub(crate) fn explained(error: clap::Error, arguments: &[String]) -> clap::Error
         _ => ::plan::hint(name, visible().map(|verb| verb.name)),
     };
     said(ErrorKind::InvalidSubcommand, format!("unknown command `{name}`{hint}"))
+}
+
+/// What to write instead of a test or a command of sysbench.
+fn of_sysbench(name: &str) -> Option<String> {
+    if ["prepare", "prewarm", "warmup", "cleanup"].contains(&name) {
+        return Some(format!(
+            "there is no command `{name}`: `dbdyno run` loads and warms the tables itself, and \
+             removes them at its end"
+        ));
+    }
+    let plain = name.rsplit('/').next().unwrap_or(name);
+    let plain = plain.strip_suffix(".lua").unwrap_or(plain);
+    let catalog = Catalog::embedded().ok()?;
+    let has = |kind| catalog.text(kind, plain).is_ok();
+    let (kind, key) = match (has(::plan::Kind::Workload), has(::plan::Kind::Suite)) {
+        (true, _) => ("workload", format!("workloads = [\"{plain}\"]")),
+        (_, true) => ("suite", format!("suite = \"{plain}\"")),
+        _ => return None,
+    };
+    Some(format!(
+        "there is no command `{name}`; it is a {kind}: `dbdyno run FILE` with `{key}` in the file \
+         measures it, and `dbdyno show {kind} {plain}` shows it"
+    ))
 }
 
 /// What to write instead of an option that is a key of the experiment, here or in sysbench.
@@ -264,6 +290,49 @@ mod tests {
             check(&format!("{name}.txt"), &command.render_long_help().to_string());
             check(&format!("{name}.short.txt"), &command.render_help().to_string());
         }
+    }
+
+    #[test]
+    fn words_of_sysbench_get_what_stands_for_them() {
+        let check = |line: &str, expected: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let error = cli().try_get_matches_from(&words).unwrap_err();
+            let text = explained(error, &words).to_string();
+            assert!(text.contains(expected), "{text}");
+        };
+        let read_only = "it is a workload: `dbdyno run FILE` with `workloads = \
+                         [\"oltp_read_only\"]` in the file measures it, and `dbdyno show workload \
+                         oltp_read_only` shows it\n";
+        check("dbdyno oltp_read_only run", read_only);
+        check("dbdyno oltp_read_only.lua --threads=8 run", read_only);
+        check("dbdyno sysbench run", "it is a suite: `dbdyno run FILE` with `suite = \"sysbench\"");
+        check("dbdyno prepare", "no command `prepare`: `dbdyno run` loads and warms the tables");
+        check("dbdyno cleanup", "no command `cleanup`: `dbdyno run` loads and warms the tables");
+    }
+
+    #[test]
+    fn numbers_and_times_beyond_their_limits_are_answered_in_one_sentence() {
+        let check = |line: &str, expected: &str| {
+            let words: Vec<String> = line.split(' ').map(str::to_owned).collect();
+            let error = cli().try_get_matches_from(&words).unwrap_err();
+            let text = explained(error, &words).to_string();
+            assert!(text.contains(expected), "{line}: {text}");
+        };
+        let above = "a time above 0 such as `10m` or `2h` is expected";
+        check("dbdyno run --budget -5m", above);
+        check("dbdyno run --budget 0", above);
+        check("dbdyno run --budget 0s", above);
+        check("dbdyno run --budget 10", "the unit is missing, write `10m` for minutes");
+        check("dbdyno run --budget soon", "a time such as `10m` or `2h` is expected");
+        check("dbdyno verify --operations 0", "it must be at least 1");
+        check("dbdyno verify --operations -5", "it must be at least 1");
+        check("dbdyno verify --operations x", "a whole number of at least 1 is expected");
+        check("dbdyno calibrate --runs 0", "it must be at least 1");
+        check("dbdyno calibrate --runs 5000000000", "it must be at most 4294967295");
+        check("dbdyno explain --operations 0", "it must be at least 1");
+        check("dbdyno explain --operations 10000001", "it must be at most 10000000");
+        check("dbdyno up mysql@9 --port 65536", "it must be at most 65535");
+        check("dbdyno up mysql@9 --port -1", "it must be at least 1");
     }
 
     #[test]

@@ -66,7 +66,7 @@ struct Arguments {
     /// Measure until every verdict is decided, or until this time for loading and measuring is
     /// spent, such as `10m` or `2h`, but at least four blocks. Decided tests are measured no
     /// further
-    #[arg(long, value_name = "TIME", value_parser = time)]
+    #[arg(long, value_name = "TIME", value_parser = time, allow_hyphen_values = true)]
     budget: Option<Duration>,
     /// Decide only what LIST names of `time` (rates and latencies), `cpu` and `instructions`, with
     /// the changes that matter [default: time=5%,cpu=2%,instructions=0.5%]
@@ -98,10 +98,19 @@ struct Arguments {
 /// Changes that are explained where nobody says how many: each takes some minutes.
 const EXPLAINED: &str = "3";
 
-/// A time with its unit.
+/// A time with its unit, above 0.
 fn time(text: &str) -> Result<Duration, String> {
+    if text.trim_start().starts_with('-') {
+        return Err("a time above 0 such as `10m` or `2h` is expected".to_owned());
+    }
+    if text.bytes().any(|byte| byte != b'0') && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(format!("the unit is missing, write `{text}m` for minutes"));
+    }
     let expected = |_| "a time such as `10m` or `2h` is expected".to_owned();
-    humantime::parse_duration(text).map_err(expected)
+    match humantime::parse_duration(text).map_err(expected)? {
+        Duration::ZERO => Err("a time above 0 such as `10m` or `2h` is expected".to_owned()),
+        time => Ok(time),
+    }
 }
 
 /// Quantities and margins, as the key `decide` of an experiment.

@@ -2,7 +2,7 @@
 
 use super::Verb;
 use crate::{
-    args::{CatalogArgs, ConcurrencyArgs, HostArgs},
+    args::{CatalogArgs, ConcurrencyArgs, HostArgs, whole},
     credentials,
     exit::Code,
     signals, talk,
@@ -38,7 +38,7 @@ struct Arguments {
     #[arg(long, value_name = "NAME", default_value = "base")]
     config: String,
     /// Listen on this TCP port of 127.0.0.1 instead of a socket in a private folder
-    #[arg(long, value_name = "PORT", value_parser = clap::value_parser!(u16).range(1..))]
+    #[arg(long, value_name = "PORT", value_parser = port, allow_negative_numbers = true)]
     port: Option<u16>,
     #[command(flatten)]
     catalog: CatalogArgs,
@@ -46,6 +46,10 @@ struct Arguments {
     host: HostArgs,
     #[command(flatten)]
     concurrency: ConcurrencyArgs,
+}
+
+fn port(text: &str) -> Result<u16, String> {
+    whole(text, 1..=u16::MAX.into())
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {

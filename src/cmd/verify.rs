@@ -2,7 +2,7 @@
 
 use super::Verb;
 use crate::{
-    args::{CatalogArgs, ConcurrencyArgs, ExperimentArgs, HostArgs, ProgressStyle},
+    args::{CatalogArgs, ConcurrencyArgs, ExperimentArgs, HostArgs, ProgressStyle, whole},
     credentials,
     exit::Code,
     progress::Terminal,
@@ -63,7 +63,8 @@ struct Arguments {
         long,
         value_name = "COUNT",
         default_value_t = 10,
-        value_parser = clap::value_parser!(u64).range(1..),
+        value_parser = |text: &str| whole::<u64>(text, 1..=u64::MAX),
+        allow_negative_numbers = true,
     )]
     operations: u64,
     /// Also print the counts of every phase on every server

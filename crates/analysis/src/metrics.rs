@@ -83,11 +83,48 @@ pub fn select_metrics(names: &[String]) -> Result<Vec<&'static Metric>> {
     names.iter().map(find).collect()
 }
 
-/// A question for the metric whose column is called `name`, else for the name that shares most
+/// What sysbench and its users call metrics: their words, and the names here.
+const WORDS: [(&str, &str); 9] = [
+    ("tps", "transactions_per_second"),
+    ("eps", "transactions_per_second"),
+    ("lat", "latency_us_p99"),
+    ("latency", "latency_us_p99"),
+    ("rps", "rows_per_second"),
+    ("cpu", "server_cpu_us_per_op"),
+    ("instructions", "foreground_user_instructions_per_op"),
+    ("rss", "server_rss_mib_peak"),
+    ("memory", "server_rss_mib_peak"),
+];
+
+/// The share that a percentile is of: 0.98 of `p98`, 0.999 of `p999`.
+fn share(word: &str) -> Option<f64> {
+    let digits = word.strip_prefix('p')?;
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number.then(|| format!("0.{digits}").parse().ok()).flatten()
+}
+
+/// The metric with the nearest percentile to that of `name`, of latencies where it names no other.
+fn with_percentile(name: &str) -> Option<&'static Metric> {
+    let (stem, word) = name.rsplit_once('_').unwrap_or(("", name));
+    let asked = share(word)?;
+    let stem = if stem.starts_with("response") { "response_us_p" } else { "latency_us_p" };
+    let known = METRICS.iter().filter(|metric| metric.name.starts_with(stem));
+    let distance = |metric: &&Metric| {
+        let found = metric.name.rsplit_once('_').and_then(|(_, word)| share(word));
+        found.map_or(f64::INFINITY, |found| (found - asked).abs())
+    };
+    known.min_by(|a, b| distance(a).total_cmp(&distance(b)))
+}
+
+/// A question for the metric whose column or word of sysbench is `name`, or that has the nearest
+/// percentile, else for the name that shares most
 /// words with it, the first among equals; nothing where none shares any.
 fn hint(name: &str) -> String {
     let column = METRICS.iter().find(|metric| metric.short.eq_ignore_ascii_case(name));
-    if let Some(metric) = column.filter(|metric| !metric.short.is_empty()) {
+    let word = || WORDS.iter().find(|(word, _)| word.eq_ignore_ascii_case(name));
+    let called = column.filter(|metric| !metric.short.is_empty());
+    let called = called.or_else(|| metric(word()?.1)).or_else(|| with_percentile(name));
+    if let Some(metric) = called {
         return format!("did you mean `{}`? ", metric.name);
     }
     let words: Vec<&str> = name.split('_').collect();
@@ -134,6 +171,20 @@ mod tests {
         check("ops", "ops_per_second");
         check("qps", "ops_per_second");
         check("IPS", "insert_rows_per_second");
+        check("tps", "transactions_per_second");
+        check("eps", "transactions_per_second");
+        check("lat", "latency_us_p99");
+        check("p95", "latency_us_p95");
+        check("p98", "latency_us_p99");
+        check("p999", "latency_us_p999");
+        check("latency_us_p98", "latency_us_p99");
+        check("response_us_p98", "response_us_p99");
+        check("cpu", "server_cpu_us_per_op");
+        check("instructions", "foreground_user_instructions_per_op");
+        check("rss", "server_rss_mib_peak");
+        for (_, name) in WORDS {
+            assert!(metric(name).is_some(), "{name}");
+        }
         let nothing = select_metrics(&["wal".to_owned()]).unwrap_err().to_string();
         assert_eq!(nothing, "unknown metric `wal`; `dbdyno list metrics` shows all");
         assert_eq!(select_metrics(&[]).unwrap().len(), METRICS.len());

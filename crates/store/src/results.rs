@@ -103,6 +103,29 @@ pub struct StoredTrial {
     pub dir: PathBuf,
 }
 
+/// Creates a results folder and those above it.
+fn create(dir: &Path) -> std::io::Result<()> {
+    if let Some(parent) = dir.parent() {
+        fs_err::create_dir_all(parent)?;
+    }
+    layout::create_private(dir)
+}
+
+/// What to do where a results folder cannot be created.
+fn uncreated(dir: &Path, error: &std::io::Error) -> Error {
+    let reason = match error.kind() {
+        std::io::ErrorKind::NotFound => "no folder can be created there".to_owned(),
+        std::io::ErrorKind::PermissionDenied => {
+            "this user may not create a folder there".to_owned()
+        }
+        std::io::ErrorKind::NotADirectory | std::io::ErrorKind::AlreadyExists => {
+            "a part of the path is a file and no folder".to_owned()
+        }
+        _ => error.to_string(),
+    };
+    Error::Unwritable { dir: dir.to_owned(), reason }
+}
+
 impl Results {
     /// Opens a results folder, creating it (for its owner alone) if it is not there. Parents are
     /// created too.
@@ -112,10 +135,7 @@ impl Results {
             if dir.exists() {
                 return Err(Error::NotAFolder { path: dir.to_owned() });
             }
-            if let Some(parent) = dir.parent() {
-                fs_err::create_dir_all(parent)?;
-            }
-            layout::create_private(dir)?;
+            create(dir).map_err(|error| uncreated(dir, &error))?;
         }
         layout::ensure_private(&dir.join(layout::RUNS))?;
         layout::ensure_private(&dir.join(layout::RECORDS))?;

@@ -64,6 +64,30 @@ fn every_shipped_statement_says_what_to_expect() {
 }
 
 #[test]
+fn workloads_of_one_statement_say_what_it_does() {
+    let workloads = catalog().workloads().unwrap();
+    let check = |name: &str, expected: &str| {
+        let found = workloads.iter().find(|workload| workload.name == name).unwrap();
+        assert_eq!(found.help, expected, "{name}");
+    };
+    for name in ["point-query", "oltp_point_select"] {
+        check(name, "Selects one row by primary key");
+    }
+    for name in ["delete", "oltp_delete"] {
+        check(name, "Deletes one row by primary key");
+    }
+    for name in ["insert", "oltp_insert"] {
+        check(name, "Inserts one row at the end of the table");
+    }
+    for name in ["update-index", "oltp_update_index"] {
+        check(name, "Updates a column with a secondary index, one row");
+    }
+    for name in ["update-nonindex", "oltp_update_non_index"] {
+        check(name, "Updates a column without an index, one row");
+    }
+}
+
+#[test]
 fn every_shipped_experiment_is_planned() {
     for listing in catalog().experiments().unwrap() {
         let plan = shipped(&listing.name, &[]).unwrap_or_else(|error| panic!("{error}"));

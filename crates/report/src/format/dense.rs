@@ -89,7 +89,7 @@ fn costs(comparison: &Comparison, phase: &PhaseResult, lines: &mut Vec<String>) 
     let absolute = |cell: &analysis::Cell| {
         let number = |value| match cell.metric.unit {
             // As published: a share of all CPUs per operation is small.
-            "%s/op" => format!("{value:.6}"),
+            "% s/op" => format!("{value:.6}"),
             _ => number::value(value),
         };
         missed(cell).or(cell.value.map(number))

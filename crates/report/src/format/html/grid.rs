@@ -203,7 +203,9 @@ fn switches(grid: &Grid, ids: Ids<'_>) -> Markup {
         let metric = grid.metrics[index];
         let short =
             if metric.short.is_empty() { String::new() } else { format!(" {}", metric.short) };
-        format!("{}{short} ({})", words::long_title(metric), metric.unit)
+        let unit =
+            if metric.unit.is_empty() { String::new() } else { format!(" ({})", metric.unit) };
+        format!("{}{short}{unit}", words::long_title(metric))
     };
     html! {
         form class="switches scripted" data-grid=(ids.data) data-table=(ids.table) {
