@@ -120,8 +120,8 @@ impl Drop for Announcement {
     }
 }
 
-/// The living ones but for `own`; `bury` gets the files of the others. Without the gate, one that is
-/// not locked may just be beginning.
+/// The living ones but for `own`; `bury` gets the files of the others. Without the gate, one that
+/// is not locked may just be beginning.
 fn others(folder: &Path, own: &Path, bury: impl Fn(&Path)) -> Vec<Neighbor> {
     let Ok(entries) = fs::read_dir(folder) else { return Vec::new() };
     let mut found = Vec::new();

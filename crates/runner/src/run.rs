@@ -370,8 +370,8 @@ fn give_up(place: &RunPlace, data: DataFolders) {
 
 /// How this run counts user instructions, and by which emulator: the best way that this host
 /// permits, if none is asked for.
-/// Key of how a run counts instructions, in its state: blocks that count otherwise compare with none
-/// of the others.
+/// Key of how a run counts instructions, in its state: blocks that count otherwise compare with
+/// none of the others.
 const COUNTS: &str = "counts";
 
 fn counting(
@@ -385,8 +385,8 @@ fn counting(
     {
         let (before, asked) = (before.word(), asked.word());
         return Err(Error::Preflight(format!(
-            "the unfinished run was begun with `--counts {before}` and cannot go on with `{asked}`: \
-             leave the option out, or start anew without `--resume`"
+            "the unfinished run was begun with `--counts {before}` and cannot go on with \
+             `{asked}`: leave the option out, or start anew without `--resume`"
         )));
     }
     let found = counted_by(before.or(options.counts), observer)?;

@@ -33,7 +33,7 @@ impl Versions for Host {
     fn available(&self, server: &str) -> Vec<String> {
         let known: &[&str] = match server {
             "mysql" => &["9.7.4", "5.6.24", "5.5.9"],
-            "mariadb" => &["10.11.19", "10.5.23", "10.1.23"],
+            "mariadb" => &["11.8.9", "10.11.19", "10.5.23", "10.1.23"],
             "postgres" => &["18.6", "17.6", "11.22"],
             _ => &["3.50.4"],
         };
