@@ -15,10 +15,16 @@ const UNSYNCED: [(&str, &[&str]); 5] = [
     ("synchronous_commit", &["off"]),
 ];
 
+/// Whether each commit waits until the binary log is on the disk.
+fn syncs_binary_log(header: &TrialHeader) -> bool {
+    let is = |name: &str, value: &str| header.settings.get(name).is_some_and(|own| own == value);
+    is("log_bin", "ON") && is("sync_binlog", "1")
+}
+
 /// A sentence where commits of any subject do not wait for the disk: which, by which setting.
 pub fn unsynced_commits<'a>(headers: impl IntoIterator<Item = &'a TrialHeader>) -> Option<String> {
     let mut found: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-    for header in headers {
+    for header in headers.into_iter().filter(|header| !syncs_binary_log(header)) {
         let is_set = |(name, values): &&(&str, &[&str])| {
             header.settings.get(*name).is_some_and(|value| values.contains(&value.as_str()))
         };
@@ -56,8 +62,10 @@ mod tests {
             header("b", &[(flush, "2")]),
             header("c", &[(flush, "1"), ("synchronous", "2"), ("fsync", "on")]),
             header("a", &[("synchronous", "0")]),
+            header("d", &[(flush, "2"), ("log_bin", "ON"), ("sync_binlog", "1")]),
+            header("b2", &[(flush, "2"), ("log_bin", "OFF"), ("sync_binlog", "1")]),
         ];
-        let expected = "Commits do not wait for the disk on `b` \
+        let expected = "Commits do not wait for the disk on `b`, `b2` \
                         (innodb_flush_log_at_trx_commit=2), `a` (synchronous=0): what writes cost \
                         with a sync for each is another question (config `durable`).";
         assert_eq!(unsynced_commits(&headers).as_deref(), Some(expected));

@@ -163,8 +163,12 @@ impl Found<'_> {
                     self.sides.extend(named);
                 }
                 Err(error) => {
-                    run.warn(&error.to_string());
+                    let before = self.changes.len();
                     self.changes.retain(|change| !change.subjects.contains(label));
+                    // Without its base a variant is not explained anyway.
+                    if self.changes.len() < before {
+                        run.warn(&error.to_string());
+                    }
                 }
             }
         }
