@@ -55,7 +55,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         Form::Json => talk::data(&escape::json(&serde_json::to_string_pretty(&plan)?))?,
     }
     // The run may be planned for another host.
-    for refusal in runner::host_refusals(&plan, &places, 0) {
+    for refusal in runner::host_refusals(&plan, &places, plan.estimate.disk_bytes) {
         talk::say(&format!("warning: `run` on this host refuses this: {refusal}"));
     }
     for warning in runner::scarce(&plan) {

@@ -157,6 +157,35 @@ pub struct Estimate {
     pub seconds: f64,
     /// Largest disk use, bytes.
     pub disk_bytes: u64,
+    /// Of it, the largest data folder of one subject; 0 in plans from before it was known.
+    #[serde(default)]
+    pub folder_bytes: u64,
     /// Largest memory use of all servers together, bytes.
     pub memory_bytes: u64,
+}
+
+impl Estimate {
+    /// Bytes on the disk where no more than so many data folders are there at a time.
+    pub fn of_folders(&self, folders: u64) -> u64 {
+        match self.folder_bytes {
+            0 => self.disk_bytes,
+            each => self.disk_bytes.min(each.saturating_mul(folders)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_folders_need_less_than_a_run() {
+        let of = |folder_bytes, folders| {
+            let estimate =
+                Estimate { seconds: 1.0, disk_bytes: 100, folder_bytes, memory_bytes: 1 };
+            estimate.of_folders(folders)
+        };
+        assert_eq!((of(20, 1), of(20, 4), of(20, 9)), (20, 80, 100));
+        assert_eq!(of(0, 1), 100, "a plan that does not tell");
+    }
 }

@@ -113,13 +113,15 @@ pub(crate) fn estimate(plan: &Plan, versions: &dyn Versions) -> Estimate {
     let copies = plan.subjects.iter().map(|subject| {
         folder(&subject.config, peak) + kept_log_bytes(&subject.config).min(growth.log_bytes)
     });
+    let largest = copies.clone().fold(0.0, f64::max);
     let (memory, copies) = match plan.experiment.design {
         Design::Interleaved => (memory.sum(), copies.sum::<f64>()),
-        Design::Classic => (memory.fold(0.0, f64::max), copies.fold(0.0, f64::max)),
+        Design::Classic => (memory.fold(0.0, f64::max), largest),
     };
     Estimate {
         seconds: seconds.round(),
         disk_bytes: (loads * templates + copies).round() as u64,
+        folder_bytes: largest.round() as u64,
         memory_bytes: memory.round() as u64,
     }
 }

@@ -29,7 +29,8 @@ pub fn execute(
         Resume::Yes => Some(unfinished(plan, &results)?),
     };
     let left = resumed.as_ref().map(|writer| places.runs().join(writer.id()));
-    preflight::check(plan, places, left.map_or(0, |folder| dbms::bytes_below(&folder)))?;
+    let left = left.map_or(0, |folder| dbms::bytes_below(&folder));
+    preflight::check(plan, places, plan.estimate.disk_bytes.saturating_sub(left))?;
     for warning in preflight::scarce(plan) {
         observer.tell(&Progress::Warning(&warning));
     }
@@ -94,15 +95,23 @@ fn install(
     Ok(installed)
 }
 
-/// A run whose records are removed with its data: for looking at servers without measuring.
+/// A look at the subjects of a plan, without measuring.
+pub(crate) struct Look<'a> {
+    pub(crate) plan: &'a Plan,
+    /// Data folders that are there at the same time.
+    pub(crate) folders: u64,
+}
+
+/// A run whose records are removed with its data.
 pub(crate) fn without_records<'a>(
-    plan: &'a Plan,
+    look: &Look<'a>,
     places: &Places,
     options: &'a Options,
     stop: &'a Stop,
     observer: &'a dyn Observer,
 ) -> Result<Run<'a>, Error> {
-    preflight::check(plan, places, 0)?;
+    let plan = look.plan;
+    preflight::check(plan, places, plan.estimate.of_folders(look.folders))?;
     let installed = install(plan, places, observer)?;
     let environment = probe::environment(&places.root);
     let now = wall_us();

@@ -2,7 +2,8 @@
 //! as an execution of its own.
 
 use crate::{
-    Error, Observer, Options, Stop, execute,
+    Error, Observer, Options, Stop,
+    execute::{self, Look},
     explanation::{self, Asked, Wanted},
     verify,
 };
@@ -61,7 +62,9 @@ pub fn explain(
         }
     };
     let plan = narrowed(what)?;
-    let mut run = execute::without_records(&plan, places, options, stop, observer)?;
+    // A template and a copy of each.
+    let look = Look { plan: &plan, folders: 2 * plan.subjects.len() as u64 };
+    let mut run = execute::without_records(&look, places, options, stop, observer)?;
     let operations = what.operations.map_or_else(OnceLock::new, OnceLock::from);
     let asked = plan.phases.iter().map(|phase| Asked { phase, operations: &operations });
     let asked: Vec<Asked<'_>> = asked.collect();

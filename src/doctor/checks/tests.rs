@@ -158,7 +158,8 @@ fn governors_are_told_where_there_are_any() {
 
 #[test]
 fn room_is_that_of_the_experiment() {
-    let estimate = Estimate { seconds: 1.0, disk_bytes: 30 << 30, memory_bytes: 3 << 30 };
+    let estimate =
+        Estimate { seconds: 1.0, disk_bytes: 30 << 30, folder_bytes: 0, memory_bytes: 3 << 30 };
     let with = |free: u64, needed| {
         let fake = Fake::new().with("proc/meminfo", "MemAvailable:    2097152 kB\n");
         fake.change(|host| {

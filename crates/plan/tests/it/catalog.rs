@@ -106,6 +106,8 @@ fn every_shipped_experiment_is_planned() {
         };
         assert_eq!((plan.subjects.len(), plan.base.len()), (subjects, bases), "{}", listing.name);
         assert!(!plan.phases.is_empty(), "{}", listing.name);
+        let folder = plan.estimate.folder_bytes;
+        assert!((1..plan.estimate.disk_bytes).contains(&folder), "{}: {folder}", listing.name);
     }
 }
 

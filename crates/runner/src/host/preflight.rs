@@ -7,11 +7,10 @@ use model::{experiment::Design, plan::Plan};
 use std::path::Path;
 use store::Results;
 
-/// Refuses what cannot end well, on any host or on this one. `left` bytes of what the plan needs
-/// are there from an earlier execution.
-pub(crate) fn check(plan: &Plan, places: &Places, left: u64) -> Result<(), Error> {
+/// Refuses what cannot end well, on any host or on this one, where data folders take so many bytes.
+pub(crate) fn check(plan: &Plan, places: &Places, disk_bytes: u64) -> Result<(), Error> {
     check_plan(plan)?;
-    match host_refusals(plan, places, left).into_iter().next() {
+    match host_refusals(plan, places, disk_bytes).into_iter().next() {
         Some(refusal) => Err(refusal),
         None => Ok(()),
     }
@@ -26,19 +25,18 @@ pub fn check_plan(plan: &Plan) -> Result<(), Error> {
     capacity::check_capacity(plan)
 }
 
-/// What this host cannot do for the plan: perf demanded but not permitted, too little disk. `left`
-/// is as in a run: 0 for a new one.
-pub fn host_refusals(plan: &Plan, places: &Places, left: u64) -> Vec<Error> {
+/// What this host cannot do for the plan: perf demanded but not permitted, too little disk for so
+/// many bytes.
+pub fn host_refusals(plan: &Plan, places: &Places, disk_bytes: u64) -> Vec<Error> {
     let demands = plan.experiment.require.iter().map(|demand| require(demand));
-    demands.chain([check_disk(plan, places, left)]).filter_map(Result::err).collect()
+    demands.chain([check_disk(places, disk_bytes)]).filter_map(Result::err).collect()
 }
 
-fn check_disk(plan: &Plan, places: &Places, left: u64) -> Result<(), Error> {
+fn check_disk(places: &Places, needed: u64) -> Result<(), Error> {
     let runs = places.runs();
     // It may be a file system of its own.
     let folder = if runs.is_dir() { &runs } else { &places.root };
     let free = files::free_bytes(folder)?;
-    let needed = plan.estimate.disk_bytes.saturating_sub(left);
     enough_disk(needed, free, &folder.display().to_string())
 }
 

@@ -15,7 +15,7 @@ mod settings;
 use crate::{
     Error, Observer, Options, Stop,
     block::{maintenance, template},
-    execute,
+    execute::{self, Look},
     host::files,
     run::Run,
     server::{Instance, initialise, unexpected},
@@ -110,7 +110,8 @@ pub fn verify(
     observer: &dyn Observer,
 ) -> Result<Verified, Error> {
     let plan = &filled(what.plan);
-    let mut run = execute::without_records(plan, places, options, stop, observer)?;
+    let look = Look { plan, folders: 1 };
+    let mut run = execute::without_records(&look, places, options, stop, observer)?;
     let mut verified = Verified::default();
     let mut done = Ok(());
     for subject in 0..plan.subjects.len() {
