@@ -328,6 +328,37 @@ pub enum Error {
         /// Last lines of its log.
         log: String,
     },
+    /// No certificate could be made.
+    #[error("cannot make a certificate for encrypted connections: {reason}")]
+    Certificate {
+        /// Why.
+        reason: String,
+    },
+    /// The server answers, but not with encrypted connections.
+    #[error(
+        "{build} takes no connection with `transport = \"{transport}\"` ({said}): what it needs is a \
+         build with OpenSSL that has this version (MySQL before 5.7 and MariaDB before 10.2 usually \
+         have yaSSL); leave this level out for it"
+    )]
+    NoTls {
+        /// Product and version.
+        build: String,
+        /// As experiments write it.
+        transport: &'static str,
+        /// What happened.
+        said: String,
+    },
+    /// The server reached the limit of its memory.
+    #[error(
+        "the kernel killed `{subject}` because it had reached the limit of its memory, {mib} MiB: \
+         raise `memory`, or lower the caches of its configuration"
+    )]
+    OutOfMemory {
+        /// Label.
+        subject: String,
+        /// The limit.
+        mib: u64,
+    },
     /// The server does not know a setting of its configuration.
     #[error(
         "{build} did not start ({reason}): configuration `{config}` sets `{name}`, \

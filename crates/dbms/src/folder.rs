@@ -5,8 +5,8 @@ use crate::{Error, Result, ServerUser};
 use fs_err as fs;
 use rustix::{
     fs::{
-        AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, Stat, Uid, chownat, fchmod, fchown, fstat,
-        ioctl_ficlone, openat, readlinkat, statat,
+        Advice, AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, Stat, Uid, chownat, fadvise, fchmod,
+        fchown, fdatasync, fstat, ioctl_ficlone, openat, readlinkat, statat,
     },
     process::{getegid, geteuid},
 };
@@ -77,6 +77,12 @@ pub(crate) fn write_for_group(file: &Path, text: &str, group: Option<u32>) -> Re
         fchmod(&handle, Mode::from_raw_mode(0o640)).map_err(failed)?;
     }
     Ok(handle.write_all(text.as_bytes())?)
+}
+
+/// Writes a file that one user alone can read, into a folder that the caller alone can write to.
+pub(crate) fn write_for_owner(file: &Path, text: &str, user: Option<ServerUser>) -> Result<()> {
+    write_for_group(file, text, None)?;
+    user.map_or(Ok(()), |user| give_one(file, user))
 }
 
 /// Whether the caller owns a file or folder and nobody else can write to it. Links are not.
@@ -163,6 +169,24 @@ fn give_one(path: &Path, user: ServerUser) -> Result<()> {
     let (uid, gid) = (Uid::from_raw(user.uid), Gid::from_raw(user.gid));
     chownat(CWD, path, Some(uid), Some(gid), AtFlags::SYMLINK_NOFOLLOW)
         .map_err(|error| file_error(path, error))
+}
+
+/// Has the kernel forget what it has of the files of a folder, as after a start of the host; what is
+/// not written yet is written before.
+pub(crate) fn forget_cached(folder: &Path) -> Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            forget_cached(&entry.path())?;
+        } else if kind.is_file() {
+            let failed = |error| file_error(&entry.path(), error);
+            let file = openat(CWD, entry.path(), READ, Mode::empty()).map_err(failed)?;
+            fdatasync(&file).map_err(failed)?;
+            fadvise(&file, 0, None, Advice::DontNeed).map_err(failed)?;
+        }
+    }
+    Ok(())
 }
 
 /// Copies the data folder `from` to `to`, which must not exist and whose parent is the caller's: by

@@ -29,6 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         database: database.clone(),
         library: None,
         initial_sql: Vec::new(),
+        tls: None,
     };
     let schema = schema(tables.parse()?, rows.parse()?);
     let engine = engine.first().cloned().unwrap_or_else(|| "InnoDB".to_owned());

@@ -203,6 +203,15 @@ impl Engine {
         }
     }
 
+    /// Has the server publish at once what it counted of each connection, where it can.
+    ///
+    /// # Errors
+    /// The server's answer.
+    pub fn publish(&mut self) -> Result<(), Error> {
+        self.workers.iter().for_each(|worker| worker.send(Job::Publish));
+        self.done("the server did not publish its statistics")
+    }
+
     /// Waits for all workers; the first failure counts, but every answer is taken.
     fn done(&self, what: &str) -> Result<(), Error> {
         let mut result = Ok(());

@@ -55,6 +55,8 @@ pub enum Job {
     Run(Arc<Start>),
     /// Execute as many trivial statements.
     Burst(u32),
+    /// Have the server publish what it counted of the connection.
+    Publish,
 }
 
 /// A stretch and the barrier at which it starts.
@@ -73,7 +75,7 @@ pub struct Start {
 pub enum Report {
     /// To its start.
     Connected(Result<Connection, Failure>),
-    /// To [`Job::Prepare`] and [`Job::Burst`].
+    /// To [`Job::Prepare`], [`Job::Burst`] and [`Job::Publish`].
     Done(Result<(), Failure>),
     /// To [`Job::Run`].
     Ran(Box<Tally>),
@@ -136,6 +138,7 @@ fn work<C: Client + 'static>(setup: WorkerSetup) {
         let report = match job {
             Job::Prepare(program, body) => Report::Done(worker.prepare(program, body)),
             Job::Burst(statements) => Report::Done(worker.burst(statements)),
+            Job::Publish => Report::Done(worker.publish()),
             Job::Run(start) => match worker.run(&start, setup.index) {
                 Some(tally) => Report::Ran(Box::new(tally)),
                 // The engine has as many peers as there are workers.
@@ -176,6 +179,13 @@ impl<C: Client + 'static> Worker<C> {
     fn burst(&mut self, statements: u32) -> Result<(), Failure> {
         self.alive()?;
         let done = (0..statements).try_for_each(|_| self.client.trivial());
+        self.note(&done);
+        done
+    }
+
+    fn publish(&mut self) -> Result<(), Failure> {
+        self.alive()?;
+        let done = self.client.publish();
         self.note(&done);
         done
     }

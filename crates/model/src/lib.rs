@@ -37,6 +37,7 @@ pub mod script;
 pub mod secret;
 pub mod shared;
 pub mod speed;
+pub mod state;
 pub mod sql;
 pub mod subject;
 pub mod workload;

@@ -8,11 +8,16 @@ mod allocator;
 mod config;
 mod cpu_set;
 mod environment;
+mod memory;
 mod prefix;
 mod transport;
 
 use crate::{Error, Places, Result, task};
-use model::{Levels, drive::Target, subject::Subject};
+use model::{
+    Levels,
+    drive::{Encryption, Target},
+    subject::Subject,
+};
 use std::path::Path;
 
 pub use config::differing;
@@ -53,6 +58,8 @@ pub struct Up<'a> {
     pub pid: u32,
     /// Where it listens.
     pub target: &'a Target,
+    /// How its connections are encrypted, as both sides agreed.
+    pub encryption: Option<&'a Encryption>,
     /// The program that is to run.
     pub program: &'a Path,
     /// Its exact version.
@@ -68,6 +75,7 @@ pub const FACTORS: &[&dyn Factor] = &[
     &config::Config,
     &cpu_set::CpuSet,
     &environment::Environment,
+    &memory::Memory,
     &prefix::Prefix,
     &transport::Transport,
 ];
@@ -162,6 +170,7 @@ mod tests {
             subject: asked,
             pid: child.id(),
             target: &target,
+            encryption: None,
             program: Path::new(program),
             version: "",
             settings: None,
@@ -224,9 +233,19 @@ mod tests {
         check("transport", "udp", "`udp` is no transport");
         check("allocator", "hoard", "`hoard` is no allocator: write `jemalloc`, `tcmalloc`");
         check("allocator", "/no/such.so", "there is no library `/no/such.so`");
+        check("memory", "much", "`much` is no limit of memory: write `512M`");
+        check("memory", "on", "`on` is no limit of memory");
+        check("memory", "512K", "`512K` is no limit of memory");
         check("speed", "1", "`speed` does not act on a start");
         let error = give("transport", "tcp", &mut subject("sqlite"), &nowhere()).unwrap_err();
         assert!(error.contains("sqlite"), "{error}");
+        let error = give("memory", "1G", &mut subject("sqlite"), &nowhere()).unwrap_err();
+        assert!(error.contains("whose memory is not limited"), "{error}");
+        let mut limited = subject("mysql");
+        assert_eq!(give("memory", "1G", &mut limited, &nowhere()).unwrap(), "1G");
+        assert_eq!(limited.build.memory, Some(1 << 30));
+        let told = missed(&subject("mysql"), &limited, "/usr/bin/sleep").unwrap();
+        assert!(told.starts_with("`memory` had no effect on `mine`: process "), "{told}");
         assert_eq!(give("prefix", "", &mut subject("mysql"), &nowhere()).unwrap(), "no-prefix");
         assert_eq!(give("cpu_set", "all", &mut subject("mysql"), &nowhere()).unwrap(), "all");
     }
@@ -268,7 +287,9 @@ mod tests {
             let target = Target::null();
             let program = Path::new("");
             let (pid, version, settings) = (std::process::id(), "", Some(&settings));
-            let up = Up { subject: &subject, pid, target: &target, program, version, settings };
+            let (target, encryption) = (&target, None);
+            let subject = &subject;
+            let up = Up { subject, pid, target, encryption, program, version, settings };
             config::Config.missed(&up)
         };
         assert_eq!(told("1024"), None);

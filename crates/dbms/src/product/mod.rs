@@ -2,7 +2,7 @@
 
 use crate::{
     Access, Condition, Debt, Error, Explained, Maintenance, PlanRows, Question, Rendered, Result,
-    Size,
+    Size, StateQuery,
     installed::Program,
     package::Release,
     setup::{Setup, Step},
@@ -66,6 +66,11 @@ pub trait Dbms: Sync {
 
     /// What servers that are compared should have alike.
     fn conditions(&self) -> &'static [Condition];
+
+    /// How a server is asked for what it counts of itself.
+    fn state(&self, _: &Config) -> &'static [StateQuery] {
+        &[]
+    }
 
     /// Work that a drain waits for.
     fn debts(&self, config: &Config) -> Vec<Debt>;
@@ -135,6 +140,12 @@ pub trait Dbms: Sync {
         &[]
     }
 
+    /// Settings by which a server of this version encrypts connections, with a certificate and its
+    /// key, in the place of those that a configuration has.
+    fn tls_settings(&self, _version: &str, _files: [&Path; 2]) -> Vec<(&'static str, String)> {
+        Vec::new()
+    }
+
     /// Arguments after the program.
     fn arguments(&self, _ground: &Setup<'_>) -> Vec<String> {
         Vec::new()
@@ -155,6 +166,7 @@ pub trait Dbms: Sync {
             database: String::new(),
             library: None,
             initial_sql: Vec::new(),
+            tls: None,
         }
     }
 

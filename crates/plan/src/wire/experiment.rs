@@ -128,6 +128,7 @@ impl WireServer {
             basedir: self.basedir.clone(),
             prefix: self.prefix.clone(),
             environment,
+            memory: None,
         })
     }
 }

@@ -3,6 +3,7 @@
 mod indexes;
 pub(crate) mod intrusive;
 mod rows;
+mod state;
 
 use crate::{
     Error, by_role,
@@ -311,6 +312,7 @@ fn measure(
             let driver = &mut trial.instance.driver;
             run.during(Activity::WarmUp, |_| driver.stretch(end, slice.seed ^ WARMUP_SEED))?;
         }
+        let before = state::read(&mut trial.instance)?;
         found.from_us = wall_us();
         let start = Instant::now();
         let work = observe(&mut instruments.window, found, |_| {
@@ -323,6 +325,9 @@ fn measure(
             })
         })?;
         window = start.elapsed();
+        // A server that was lost is found out below.
+        let after = state::read(&mut trial.instance).unwrap_or_default();
+        found.artefacts.extend(state::artefact(before, after));
         Ok(work)
     })?;
     trial.writer.series(&found.series)?;

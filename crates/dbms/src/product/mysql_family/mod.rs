@@ -3,10 +3,12 @@
 use super::Dbms;
 use crate::{
     Access, Debt, Explained, Installed, Maintenance, PlanRows, Question, Rendered, Result, Size,
+    StateQuery,
     condition, explain, folder,
     installed::Program,
     package::Release,
     setup::{Setup, Step},
+    state,
     version::{numbers, setting_value},
 };
 use fs_err as fs;
@@ -209,6 +211,10 @@ impl<M: Member> Dbms for M {
         condition::MYSQL
     }
 
+    fn state(&self, config: &Config) -> &'static [StateQuery] {
+        if has_engine(config, "rocksdb") { state::ROCKSDB } else { state::INNODB }
+    }
+
     fn debts(&self, config: &Config) -> Vec<Debt> {
         if has_engine(config, "rocksdb") { ROCKSDB_DEBTS } else { INNODB_DEBTS }.to_vec()
     }
@@ -255,11 +261,27 @@ impl<M: Member> Dbms for M {
     }
 
     fn render(&self, setup: &Setup<'_>) -> Result<Rendered> {
-        Ok(render(setup))
+        let version = &setup.launch.installed.version;
+        let tls = setup.certificate.iter();
+        let tls = tls.flat_map(|made| self.tls_settings(version, [&made.file, &made.key]));
+        Ok(render(setup, tls.collect()))
     }
 
     fn own_settings(&self) -> &'static [&'static str] {
         OWN_SETTINGS
+    }
+
+    // Optional, because a server that lacks one of them offers no TLS, which is found out there.
+    fn tls_settings(&self, version: &str, [file, key]: [&Path; 2]) -> Vec<(&'static str, String)> {
+        // Before, MySQL refuses the name of a version that it does not have.
+        let is_old = Member::name(self) == "mysql" && numbers(version) < vec![8, 0, 16];
+        let versions = if is_old { "TLSv1.2" } else { "TLSv1.2,TLSv1.3" };
+        vec![
+            ("ssl", "1".to_owned()),
+            ("ssl_cert", file.display().to_string()),
+            ("ssl_key", key.display().to_string()),
+            ("tls_version", versions.to_owned()),
+        ]
     }
 
     fn arguments(&self, setup: &Setup<'_>) -> Vec<String> {
@@ -282,6 +304,7 @@ impl<M: Member> Dbms for M {
             database: DATABASE.to_owned(),
             library: None,
             initial_sql: Vec::new(),
+            tls: None,
         }
     }
 
@@ -314,7 +337,7 @@ fn written(value: &str) -> Cow<'_, str> {
 }
 
 /// The settings that no server starts without, then those of the configuration.
-fn render(setup: &Setup<'_>) -> Rendered {
+fn render(setup: &Setup<'_>, tls: Vec<(&'static str, String)>) -> Rendered {
     let launch = &setup.launch;
     let layout = Layout::of(&launch.installed.basedir);
     let mut text = "[mysqld]\n".to_owned();
@@ -355,6 +378,7 @@ fn render(setup: &Setup<'_>) -> Rendered {
             set("port", &port);
         }
     }
+    tls.iter().for_each(|(name, value)| set(&format!("loose_{name}"), value));
     Rendered { text, ignored: Vec::new() }
 }
 

@@ -1,0 +1,87 @@
+//! What servers counted of themselves, from the files of records to values.
+
+use analysis::Design;
+use model::{
+    reading::{Reading, Scope},
+    record::SliceState,
+    state::{self, StateChange},
+};
+use report::Counted;
+use std::collections::{BTreeMap, BTreeSet};
+use store::{Results, StoredSlice};
+
+/// Puts the counters that are asked for among the readings of slices. One that moved in any slice
+/// stood still where the others do not have it.
+pub(crate) fn add(
+    results: &Results,
+    slices: &mut [StoredSlice],
+    metrics: &[String],
+) -> anyhow::Result<()> {
+    let wanted: BTreeSet<&String> =
+        metrics.iter().filter(|name| state::is_counter(name)).collect();
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let mut known = BTreeSet::new();
+    let mut with_state = Vec::new();
+    for (place, stored) in slices.iter_mut().enumerate() {
+        let Some(change) = change(results, stored)? else { continue };
+        with_state.push(place);
+        for name in &wanted {
+            if let Some([start, end]) = change.counters.get(*name) {
+                known.insert(*name);
+                stored.slice.readings.push(reading(name, [*start, *end]));
+            }
+        }
+    }
+    for place in with_state {
+        let readings = &mut slices[place].slice.readings;
+        for name in &known {
+            if !readings.iter().any(|one| one.counter == **name) {
+                readings.push(reading(name, [0.0, 0.0]));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn reading(counter: &str, [start, end]: [f64; 2]) -> Reading {
+    Reading { scope: Scope::Server, counter: counter.to_owned(), start, end }
+}
+
+fn change(results: &Results, stored: &StoredSlice) -> anyhow::Result<Option<StateChange>> {
+    let Some(bytes) = results.artefact(stored, state::FILE)? else { return Ok(None) };
+    let change = serde_json::from_slice(&bytes);
+    Ok(Some(change.map_err(|error| {
+        let (file, trial) = (state::FILE, &stored.trial);
+        anyhow::anyhow!("`{file}` of record `{trial}` cannot be understood: {error}")
+    })?))
+}
+
+/// All counters of all servers per operation, by phase and subject. A file that cannot be read
+/// costs its own values.
+pub(crate) fn counted(
+    results: &Results,
+    slices: &[StoredSlice],
+    design: &Design,
+) -> Vec<Counted> {
+    let mut sums: BTreeMap<(u32, &str, &str), (f64, BTreeMap<String, f64>)> = BTreeMap::new();
+    let measured = slices.iter().filter(|stored| stored.slice.state == SliceState::Measured);
+    for stored in measured {
+        let Ok(Some(change)) = change(results, stored) else { continue };
+        let slice = &stored.slice;
+        let key = (slice.position, slice.phase.as_str(), slice.subject.as_str());
+        let (operations, counters) = sums.entry(key).or_default();
+        *operations += analysis::operations(slice, &design.facts(&slice.phase));
+        for (name, [start, end]) in change.counters {
+            *counters.entry(name).or_default() += end - start;
+        }
+    }
+    let counted = sums.into_iter().filter(|(_, (operations, _))| *operations > 0.0);
+    let counted = counted.map(|((_, phase, subject), (operations, counters))| Counted {
+        phase: phase.to_owned(),
+        subject: subject.to_owned(),
+        per_op: counters.into_iter().map(|(name, sum)| (name, sum / operations)).collect(),
+    });
+    counted.collect()
+}
