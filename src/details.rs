@@ -38,7 +38,10 @@ pub(crate) fn of(results: &Results, slices: &[StoredSlice]) -> anyhow::Result<De
         command: command.unwrap_or_default(),
         notes: plan::notes_in(results.dir())?,
         explanations: results.explanations(run)?,
-        counted: design.as_ref().map(|d| server_state::counted(results, slices, d)).unwrap_or_default(),
+        counted: design
+            .as_ref()
+            .map(|d| server_state::counted(results, slices, d))
+            .unwrap_or_default(),
         plan,
         ..Details::default()
     };

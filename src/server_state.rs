@@ -17,8 +17,7 @@ pub(crate) fn add(
     slices: &mut [StoredSlice],
     metrics: &[String],
 ) -> anyhow::Result<()> {
-    let wanted: BTreeSet<&String> =
-        metrics.iter().filter(|name| state::is_counter(name)).collect();
+    let wanted: BTreeSet<&String> = metrics.iter().filter(|name| state::is_counter(name)).collect();
     if wanted.is_empty() {
         return Ok(());
     }
@@ -60,11 +59,7 @@ fn change(results: &Results, stored: &StoredSlice) -> anyhow::Result<Option<Stat
 
 /// All counters of all servers per operation, by phase and subject. A file that cannot be read
 /// costs its own values.
-pub(crate) fn counted(
-    results: &Results,
-    slices: &[StoredSlice],
-    design: &Design,
-) -> Vec<Counted> {
+pub(crate) fn counted(results: &Results, slices: &[StoredSlice], design: &Design) -> Vec<Counted> {
     let mut sums: BTreeMap<(u32, &str, &str), (f64, BTreeMap<String, f64>)> = BTreeMap::new();
     let measured = slices.iter().filter(|stored| stored.slice.state == SliceState::Measured);
     for stored in measured {

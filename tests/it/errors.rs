@@ -36,16 +36,6 @@ const CASES: &[Case] = &[
         parts: &["8.1", "postgres", "`basedir`"],
     },
     Case {
-        name: "a transport that is none",
-        lines: &[QUESTION, SUITE, "factors.build = [\"postgres@18\"]", "factors.transport = [\"tls1.4\"]"],
-        parts: &["`tls1.4` is no transport", "`tls1.3`"],
-    },
-    Case {
-        name: "a limit of memory that is none",
-        lines: &[QUESTION, SUITE, "factors.build = [\"postgres@18\"]", "factors.memory = [\"lots\"]"],
-        parts: &["`lots` is no limit of memory", "`512M`"],
-    },
-    Case {
         name: "a base folder that is none",
         lines: &[
             QUESTION,

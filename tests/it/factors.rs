@@ -49,6 +49,24 @@ fn a_level_without_effect_ends_the_run_before_anything_is_loaded() {
 }
 
 #[test]
+fn what_is_no_level_is_one_sentence_of_a_plan() {
+    for (factor, level, parts) in [
+        ("transport", "tls1.4", ["`tls1.4` is no transport", "`tls1.3`"]),
+        ("memory", "lots", ["`lots` is no limit of memory", "`512M`"]),
+        ("cpu_set", "first", ["`first` is no set of CPUs", "`0-3`"]),
+        ("allocator", "hoard", ["`hoard` is no allocator", "`jemalloc`"]),
+    ] {
+        let lab = Lab::new();
+        let factors = format!("build = [\"postgres@18\"]\n{factor} = [\"{level}\"]\n");
+        lab.write("mine.toml", &experiment(&factors));
+        let output = lab.run(&["plan", "mine.toml"]);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(parts.iter().all(|part| said.contains(part)), "{said}");
+    }
+}
+
+#[test]
 fn an_embedded_engine_has_no_transport() {
     let lab = Lab::new();
     lab.write("mine.toml", &experiment("build = [\"sqlite\"]\ntransport = [\"tcp\"]\n"));
@@ -73,8 +91,9 @@ fn told(lab: &Lab, name: &str) -> Vec<String> {
 fn encrypted_connections_are_measured_and_what_was_agreed_on_is_recorded() {
     for build in ["mysql@9", "postgres@18", "mariadb@10.11.19"] {
         let lab = Lab::new();
-        let factors =
-            format!("build = [\"{build}\"]\ntransport = [\"tcp\", \"tls1.2\", \"tls1.3\", \"tls\"]\n");
+        let factors = format!(
+            "build = [\"{build}\"]\ntransport = [\"tcp\", \"tls1.2\", \"tls1.3\", \"tls\"]\n"
+        );
         lab.write("mine.toml", &experiment(&factors));
         lab.succeed(SHORT);
         let slices = lab.slices();
@@ -107,7 +126,10 @@ fn a_limit_of_memory_holds_and_a_server_that_reaches_it_is_named() {
         return;
     }
     let lab = Lab::new();
-    lab.write("mine.toml", &experiment("build = [\"postgres@18\"]\nmemory = [\"unlimited\", \"1G\"]\n"));
+    lab.write(
+        "mine.toml",
+        &experiment("build = [\"postgres@18\"]\nmemory = [\"unlimited\", \"1G\"]\n"),
+    );
     let output = lab.run(SHORT);
     let said = text(&output.stderr);
     if said.contains("no control group of this host can limit memory") {
@@ -126,7 +148,7 @@ fn a_limit_of_memory_holds_and_a_server_that_reaches_it_is_named() {
 #[test]
 fn what_servers_count_of_themselves_is_recorded_and_a_metric_by_its_name() {
     for (build, counter, every) in [
-        ("postgres@18", "database.tup_fetched", 1.0),
+        ("postgres@18", "table.sbtest1.heap_blks_hit", 1.0),
         ("postgres@18", "index.sbtest1_pkey.idx_blks_hit", 2.0),
         ("mysql@5.6.24", "status.Innodb_rows_read", 1.0),
         ("mariadb@10.11.19", "status.Com_stmt_execute", 1.0),

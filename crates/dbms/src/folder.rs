@@ -5,8 +5,8 @@ use crate::{Error, Result, ServerUser};
 use fs_err as fs;
 use rustix::{
     fs::{
-        Advice, AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, Stat, Uid, chownat, fadvise, fchmod,
-        fchown, fdatasync, fstat, ioctl_ficlone, openat, readlinkat, statat,
+        Advice, AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, Stat, Uid, chownat, fadvise,
+        fchmod, fchown, fdatasync, fstat, ioctl_ficlone, openat, readlinkat, statat,
     },
     process::{getegid, geteuid},
 };
@@ -171,8 +171,8 @@ fn give_one(path: &Path, user: ServerUser) -> Result<()> {
         .map_err(|error| file_error(path, error))
 }
 
-/// Has the kernel forget what it has of the files of a folder, as after a start of the host; what is
-/// not written yet is written before.
+/// Has the kernel forget what it has of the files of a folder, as after a start of the host; what
+/// is not written yet is written before.
 pub(crate) fn forget_cached(folder: &Path) -> Result<()> {
     for entry in fs::read_dir(folder)? {
         let entry = entry?;

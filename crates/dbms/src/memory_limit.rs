@@ -23,8 +23,7 @@ const V1: Names = Names {
     swap: "memory.memsw.limit_in_bytes",
     events: "memory.oom_control",
 };
-const V2: Names =
-    Names { limit: "memory.max", swap: "memory.swap.max", events: "memory.events" };
+const V2: Names = Names { limit: "memory.max", swap: "memory.swap.max", events: "memory.events" };
 
 impl Names {
     fn of(group: &Path) -> &'static Self {

@@ -95,9 +95,8 @@ pub(crate) const POSTGRES: &[StateQuery] = &[
     ),
     counters(
         "io",
-        "SELECT concat_ws('.', replace(seen.backend_type, ' ', '_'), replace(seen.object, ' ', '_'), \
-         seen.context, one.key), one.value FROM pg_stat_io AS seen, json_each_text(to_json(seen)) \
-         AS one",
+        "SELECT replace(concat_ws('.', seen.backend_type, seen.object, seen.context, one.key), \
+         ' ', '_'), one.value FROM pg_stat_io AS seen, json_each_text(to_json(seen)) AS one",
     ),
     counters(
         "table",
@@ -106,8 +105,9 @@ pub(crate) const POSTGRES: &[StateQuery] = &[
     ),
     counters(
         "index",
-        "SELECT seen.indexrelname || '.' || one.key, one.value FROM pg_statio_user_indexes AS seen, \
-         json_each_text(to_json(seen)) AS one WHERE one.key LIKE 'idx%'",
+        "SELECT seen.indexrelname || '.' || one.key, one.value \
+         FROM pg_statio_user_indexes AS seen, json_each_text(to_json(seen)) AS one \
+         WHERE one.key LIKE 'idx%'",
     ),
 ];
 

@@ -37,8 +37,8 @@ pub mod script;
 pub mod secret;
 pub mod shared;
 pub mod speed;
-pub mod state;
 pub mod sql;
+pub mod state;
 pub mod subject;
 pub mod workload;
 

@@ -169,7 +169,8 @@ fn config(tls: &Tls) -> Result<ClientConfig, rustls::Error> {
         ..ring::default_provider()
     };
     let is_offered = |name: &str| tls.versions.iter().any(|version| version == name);
-    let versions = VERSIONS.iter().filter(|(name, _)| is_offered(name)).map(|(_, version)| *version);
+    let versions =
+        VERSIONS.iter().filter(|(name, _)| is_offered(name)).map(|(_, version)| *version);
     let versions: Vec<_> = versions.collect();
     let unreadable = |error| rustls::Error::General(format!("the certificate is none: {error}"));
     let certificate = CertificateDer::from_pem_slice(tls.certificate.as_bytes());

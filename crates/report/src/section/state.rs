@@ -60,9 +60,8 @@ fn table(servers: &[&Counted]) -> Table {
 /// How far the values lie apart, as a ratio, where what is below [`LEAST`] counts as that.
 fn spread(values: &[f64]) -> f64 {
     let sizes = values.iter().map(|value| value.abs().max(LEAST));
-    let (least, most) = sizes.fold((f64::INFINITY, 0.0_f64), |(least, most), value| {
-        (least.min(value), most.max(value))
-    });
+    let (least, most) = sizes
+        .fold((f64::INFINITY, 0.0_f64), |(least, most), value| (least.min(value), most.max(value)));
     most / least
 }
 

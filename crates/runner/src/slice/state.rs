@@ -80,9 +80,8 @@ mod tests {
 
     #[test]
     fn only_numbers_that_moved_are_kept() {
-        let row = |name: &str, value: Option<&str>| {
-            vec![Some(name.to_owned()), value.map(str::to_owned)]
-        };
+        let row =
+            |name: &str, value: Option<&str>| vec![Some(name.to_owned()), value.map(str::to_owned)];
         let state = |reads: &str| {
             let rows = vec![
                 row("reads", Some(reads)),

@@ -3,8 +3,7 @@
 use super::Dbms;
 use crate::{
     Access, Debt, Explained, Installed, Maintenance, PlanRows, Question, Rendered, Result, Size,
-    StateQuery,
-    condition, explain, folder,
+    StateQuery, condition, explain, folder,
     installed::Program,
     package::Release,
     setup::{Setup, Step},
@@ -20,6 +19,7 @@ use model::{
 use std::{borrow::Cow, path::Path, time::Duration};
 
 mod layout;
+mod tls;
 
 /// Database in which the tables are made.
 const DATABASE: &str = "dbdyno";
@@ -261,27 +261,15 @@ impl<M: Member> Dbms for M {
     }
 
     fn render(&self, setup: &Setup<'_>) -> Result<Rendered> {
-        let version = &setup.launch.installed.version;
-        let tls = setup.certificate.iter();
-        let tls = tls.flat_map(|made| self.tls_settings(version, [&made.file, &made.key]));
-        Ok(render(setup, tls.collect()))
+        Ok(render(setup))
     }
 
     fn own_settings(&self) -> &'static [&'static str] {
         OWN_SETTINGS
     }
 
-    // Optional, because a server that lacks one of them offers no TLS, which is found out there.
-    fn tls_settings(&self, version: &str, [file, key]: [&Path; 2]) -> Vec<(&'static str, String)> {
-        // Before, MySQL refuses the name of a version that it does not have.
-        let is_old = Member::name(self) == "mysql" && numbers(version) < vec![8, 0, 16];
-        let versions = if is_old { "TLSv1.2" } else { "TLSv1.2,TLSv1.3" };
-        vec![
-            ("ssl", "1".to_owned()),
-            ("ssl_cert", file.display().to_string()),
-            ("ssl_key", key.display().to_string()),
-            ("tls_version", versions.to_owned()),
-        ]
+    fn tls_settings(&self, version: &str, files: [&Path; 2]) -> Vec<(&'static str, String)> {
+        tls::settings(Member::name(self), version, files)
     }
 
     fn arguments(&self, setup: &Setup<'_>) -> Vec<String> {
@@ -337,7 +325,7 @@ fn written(value: &str) -> Cow<'_, str> {
 }
 
 /// The settings that no server starts without, then those of the configuration.
-fn render(setup: &Setup<'_>, tls: Vec<(&'static str, String)>) -> Rendered {
+fn render(setup: &Setup<'_>) -> Rendered {
     let launch = &setup.launch;
     let layout = Layout::of(&launch.installed.basedir);
     let mut text = "[mysqld]\n".to_owned();
@@ -378,7 +366,9 @@ fn render(setup: &Setup<'_>, tls: Vec<(&'static str, String)>) -> Rendered {
             set("port", &port);
         }
     }
-    tls.iter().for_each(|(name, value)| set(&format!("loose_{name}"), value));
+    if let Some(made) = &setup.certificate {
+        text.push_str(&tls::lines(launch.installed, made));
+    }
     Rendered { text, ignored: Vec::new() }
 }
 

@@ -141,14 +141,15 @@ fn bends(inputs: &Inputs<'_>, tests: &[Test<'_>]) -> Option<Table> {
         Some(Row::named(format!("{name}, {subject}"), cells))
     };
     let columns = ["peak", "knee"].map(|title| Column::numbers(title, "users"));
-    table(inputs, tests, (row, columns.into()))
+    table(inputs, tests, columns.into(), row)
 }
 
 /// A row for each curve that has one; none where there is no row.
 fn table(
     inputs: &Inputs<'_>,
     tests: &[Test<'_>],
-    (row, columns): (impl Fn(&str, &[&PhaseResult], &String) -> Option<Row>, Vec<Column>),
+    columns: Vec<Column>,
+    row: impl Fn(&str, &[&PhaseResult], &String) -> Option<Row>,
 ) -> Option<Table> {
     let subjects = &inputs.comparison.subjects;
     let rows = tests.iter().flat_map(|(name, phases)| {
@@ -179,5 +180,5 @@ fn scalability(inputs: &Inputs<'_>, tests: &[Test<'_>]) -> Option<Table> {
     let numbers = ["λ", "σ", "κ", "peak", "largest deviation"];
     let units = ["1/s", "", "", "users", ""];
     let columns = numbers.into_iter().zip(units).map(|(title, unit)| Column::numbers(title, unit));
-    table(inputs, tests, (row, columns.collect()))
+    table(inputs, tests, columns.collect(), row)
 }
