@@ -4,13 +4,15 @@
 //! driver, kept in the plan of every record, and asked by the analysis who did what. Nothing in it
 //! has to be evaluated or checked again.
 
-use crate::workload::{Arrival, Class, Counts, Deviation, Mode, NONE, TableChoice};
+use crate::workload::{Arrival, Class, Counts, Deviation, Mode, TableChoice};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 mod generator;
+mod lookups;
 
 pub use generator::Generator;
+pub use lookups::Lookups;
 
 /// A workload with the parameters of a phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -79,24 +81,6 @@ impl Script {
         self.writes() && self.ops().all(|op| op.inserts() == op.deletes())
     }
 
-    /// What a mean operation looks up, over all connections.
-    pub fn lookups(&self) -> Lookups {
-        let mut mean = Lookups::default();
-        let connections = f64::from(self.connections().max(1));
-        for role in &self.roles {
-            let weights = role.ops.iter().map(|op| f64::from(op.weight)).sum::<f64>().max(1.0);
-            for op in &role.ops {
-                let share = f64::from(role.clients) / connections * f64::from(op.weight) / weights;
-                for statement in &op.statements {
-                    let of_statement = statement.lookups();
-                    mean.searches += share * of_statement.searches;
-                    mean.keys += share * of_statement.keys;
-                }
-            }
-        }
-        mean
-    }
-
     /// Part `index` of `of` equal parts of the work: each role ends after its share, and the shares
     /// add up to the whole exactly.
     pub fn piece(&self, index: u64, of: u64) -> Self {
@@ -128,16 +112,6 @@ impl Script {
         }
         Self { roles: vec![Role { ops, ..Role::default() }], ..self.clone() }
     }
-}
-
-/// What an operation looks up in indexes.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Lookups {
-    /// Descents of an index, from its root to a leaf: one for each key of a list, and one for a
-    /// range.
-    pub searches: f64,
-    /// Keys that are read after them; at least as many.
-    pub keys: f64,
 }
 
 /// Connections that execute the same operations.
@@ -401,18 +375,6 @@ impl Statement {
             Some(_) if self.needs_text() => Mode::Text,
             Some(mode) => mode,
         }
-    }
-
-    /// What one execution of it in an operation looks up, with its repetitions. A full scan
-    /// searches for nothing.
-    fn lookups(&self) -> Lookups {
-        if self.index.iter().any(|index| index == NONE) {
-            return Lookups::default();
-        }
-        let list = self.args.iter().filter_map(|arg| arg.list).max().unwrap_or(1);
-        let searches = self.repeat as f64 * f64::from(list);
-        let keys = self.expect.keys.map_or(1.0, |keys| keys.max(1) as f64) * self.repeat as f64;
-        Lookups { searches, keys: keys.max(searches) }
     }
 
     /// Whether it cannot be prepared at all: a decimal is an argument in text only.

@@ -1,4 +1,5 @@
 use super::*;
+use crate::workload::NONE;
 
 fn script(end: End) -> Script {
     Script {
