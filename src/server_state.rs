@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use store::{Results, StoredSlice};
 
 /// Puts the counters that are asked for among the readings of slices. One that moved in any slice
-/// stood still where the others do not have it.
+/// stood still in the others whose servers have counters of its group.
 pub(crate) fn add(
     results: &Results,
     slices: &mut [StoredSlice],
@@ -25,7 +25,9 @@ pub(crate) fn add(
     let mut with_state = Vec::new();
     for (place, stored) in slices.iter_mut().enumerate() {
         let Some(change) = change(results, stored)? else { continue };
-        with_state.push(place);
+        let groups: BTreeSet<String> =
+            change.counters.keys().map(|name| group(name).to_owned()).collect();
+        with_state.push((place, groups));
         for name in &wanted {
             if let Some([start, end]) = change.counters.get(*name) {
                 known.insert(*name);
@@ -33,15 +35,19 @@ pub(crate) fn add(
             }
         }
     }
-    for place in with_state {
+    for (place, groups) in with_state {
         let readings = &mut slices[place].slice.readings;
-        for name in &known {
+        for name in known.iter().filter(|name| groups.contains(group(name))) {
             if !readings.iter().any(|one| one.counter == **name) {
                 readings.push(reading(name, [0.0, 0.0]));
             }
         }
     }
     Ok(())
+}
+
+fn group(counter: &str) -> &str {
+    counter.split_once('.').map_or(counter, |(group, _)| group)
 }
 
 fn reading(counter: &str, [start, end]: [f64; 2]) -> Reading {

@@ -161,7 +161,8 @@ fn what_servers_count_of_themselves_is_recorded_and_a_metric_by_its_name() {
         let found = found.unwrap_or_else(|| panic!("{build}: nothing of `{counter}`\n{out}"));
         // The statements that ask for it are counted too.
         assert!((found / every - 1.0).abs() < 0.1, "{build} {counter}: {found}");
-        let out = lab.succeed(&["compare", "--metric", "status.no_such_counter"]);
-        assert!(out.contains("nothing was measured of `status.no_such_counter`"), "{out}");
+        let output = lab.run(&["compare", "--metric", "status.no_such_counter"]);
+        let said = text(&output.stdout) + &text(&output.stderr);
+        assert!(said.contains("nothing was measured of `status.no_such_counter`"), "{said}");
     }
 }
