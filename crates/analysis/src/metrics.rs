@@ -104,7 +104,7 @@ fn counter(name: &str) -> Option<&'static Metric> {
 
 /// The metrics with these names that there are, in the order of tables: those of servers' own
 /// counters last.
-pub fn ordered<'a>(names: &BTreeSet<&'a str>) -> Vec<&'static Metric> {
+pub fn ordered(names: &BTreeSet<&str>) -> Vec<&'static Metric> {
     let usual = METRICS.iter().filter(|metric| names.contains(metric.name));
     usual.chain(names.iter().filter_map(|name| counter(name))).collect()
 }

@@ -336,9 +336,9 @@ pub enum Error {
     },
     /// The server answers, but not with encrypted connections.
     #[error(
-        "{build} takes no connection with `transport = \"{transport}\"` ({said}): that needs a build \
-         with OpenSSL that has this version, and MySQL before 5.7 and MariaDB before 10.2 usually \
-         have yaSSL; leave this level out for it"
+        "{build} takes no connection with `transport = \"{transport}\"` ({said}): that needs a \
+         build with OpenSSL that has this version, and MySQL before 5.7 and MariaDB before 10.2 \
+         usually have yaSSL; leave this level out for it"
     )]
     NoTls {
         /// Product and version.

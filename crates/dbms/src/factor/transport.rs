@@ -16,8 +16,8 @@ impl Factor for Transport {
     }
 
     fn help(&self) -> &'static str {
-        "`socket` (a UNIX socket), `tcp` (a port on 127.0.0.1), `tls`, `tls1.2` or `tls1.3` (a port, \
-         encrypted)"
+        "`socket` (a UNIX socket), `tcp` (a port on 127.0.0.1), or encrypted `tls`, `tls1.2`, \
+         `tls1.3`"
     }
 
     fn give(&self, level: &str, subject: &mut subject::Subject, _: &Places) -> Result<(), String> {
