@@ -63,26 +63,38 @@ fn change(results: &Results, stored: &StoredSlice) -> anyhow::Result<Option<Stat
     })?))
 }
 
+/// What the slices of a subject in a phase add up to.
+#[derive(Default)]
+struct Sum {
+    operations: f64,
+    /// How far each counter moved.
+    counters: BTreeMap<String, f64>,
+}
+
 /// All counters of all servers per operation, by phase and subject. A file that cannot be read
 /// costs its own values.
 pub(crate) fn counted(results: &Results, slices: &[StoredSlice], design: &Design) -> Vec<Counted> {
-    let mut sums: BTreeMap<(u32, &str, &str), (f64, BTreeMap<String, f64>)> = BTreeMap::new();
+    let mut sums: BTreeMap<(u32, &str, &str), Sum> = BTreeMap::new();
     let measured = slices.iter().filter(|stored| stored.slice.state == SliceState::Measured);
     for stored in measured {
         let Ok(Some(change)) = change(results, stored) else { continue };
         let slice = &stored.slice;
         let key = (slice.position, slice.phase.as_str(), slice.subject.as_str());
-        let (operations, counters) = sums.entry(key).or_default();
-        *operations += analysis::operations(slice, &design.facts(&slice.phase));
+        let sum = sums.entry(key).or_default();
+        sum.operations += analysis::operations(slice, &design.facts(&slice.phase));
         for (name, [start, end]) in change.counters {
-            *counters.entry(name).or_default() += end - start;
+            *sum.counters.entry(name).or_default() += end - start;
         }
     }
-    let counted = sums.into_iter().filter(|(_, (operations, _))| *operations > 0.0);
-    let counted = counted.map(|((_, phase, subject), (operations, counters))| Counted {
+    let counted = sums.into_iter().filter(|(_, sum)| sum.operations > 0.0);
+    let per_op = |sum: Sum| {
+        let counters = sum.counters.into_iter();
+        counters.map(|(name, moved)| (name, moved / sum.operations)).collect()
+    };
+    let counted = counted.map(|((_, phase, subject), sum)| Counted {
         phase: phase.to_owned(),
         subject: subject.to_owned(),
-        per_op: counters.into_iter().map(|(name, sum)| (name, sum / operations)).collect(),
+        per_op: per_op(sum),
     });
     counted.collect()
 }
