@@ -20,6 +20,11 @@ pub trait Coded: Transaction + Send + Sized + 'static {
     /// Its operations, by their numbers.
     const OPERATIONS: &'static [Operation];
 
+    /// What is wrong with the numbers of a phase on a server with this dialect: one sentence.
+    fn check(_dialect: &str, _parameters: &Parameters) -> Result<(), String> {
+        Ok(())
+    }
+
     /// The transactions of one connection, with their statements and with room for all that they
     /// draw and capture.
     fn new(setup: &mut Setup<'_>) -> Self;
@@ -143,24 +148,15 @@ pub(crate) fn roles<T: Coded>(assignment: &Assignment, dialect: &str) -> Result<
 }
 
 fn part<T: Coded>(assignment: &Assignment, dialect: &str, role: &Role) -> Result<Part, Error> {
-    let unknown = role.ops.iter().find(|op| T::OPERATIONS.iter().all(|own| own.name != op.name));
-    if let Some(op) = unknown {
-        let known: Vec<String> =
-            T::OPERATIONS.iter().map(|one| format!("`{}`", one.name)).collect();
-        return Err(Error::Workload {
-            workload: assignment.script.workload.clone(),
-            place: String::new(),
-            reason: format!(
-                "`{}` has no operation `{}`; use some of {}",
-                T::NAME,
-                op.name,
-                known.join(", ")
-            ),
-        });
-    }
-    let parameters = assignment.script.coded.as_ref().map(|coded| &coded.parameters);
+    let none = Parameters::new();
+    let parameters = assignment.script.coded.as_ref().map_or(&none, |coded| &coded.parameters);
+    checked::<T>(dialect, parameters, role).map_err(|reason| Error::Workload {
+        workload: assignment.script.workload.clone(),
+        place: String::new(),
+        reason,
+    })?;
     let mode = assignment.mode.unwrap_or(Mode::Prepared);
-    let mut program = program::<T>(dialect, mode, parameters.unwrap_or(&Parameters::new()));
+    let mut program = program::<T>(dialect, mode, parameters);
     program.name.clone_from(&assignment.script.workload);
     program.role.clone_from(&role.name);
     program.weight_total = 0;
@@ -176,4 +172,16 @@ fn part<T: Coded>(assignment: &Assignment, dialect: &str, role: &Role) -> Result
         end: role.end,
         pairing: role.pairing,
     })
+}
+
+/// Operations that exist, and numbers that make sense.
+fn checked<T: Coded>(dialect: &str, parameters: &Parameters, role: &Role) -> Result<(), String> {
+    let unknown = role.ops.iter().find(|op| T::OPERATIONS.iter().all(|own| own.name != op.name));
+    if let Some(op) = unknown {
+        let known: Vec<String> =
+            T::OPERATIONS.iter().map(|one| format!("`{}`", one.name)).collect();
+        let (name, known) = (T::NAME, known.join(", "));
+        return Err(format!("`{name}` has no operation `{}`; use some of {known}", op.name));
+    }
+    T::check(dialect, parameters)
 }

@@ -78,7 +78,6 @@ impl Statements {
         work: &mut Work<'_, C, K>,
     ) -> Result<Outcome, Failure> {
         let (w, carrier) = (input.warehouse.into(), input.carrier.into());
-        found.skipped = 0;
         for district in 1..=DISTRICTS as i64 {
             match self.oldest([w, district.into()], work)? {
                 Some(order) => self.deliver([w, district.into(), order.into()], carrier, work)?,

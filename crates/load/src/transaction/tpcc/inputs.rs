@@ -135,6 +135,8 @@ pub(super) struct NewOrder {
     lines: [Line; LINES_MAX],
     count: usize,
     pub(super) is_local: bool,
+    /// Whether its last line has an item that does not exist.
+    pub(super) rolls_back: bool,
 }
 
 impl NewOrder {
@@ -143,7 +145,7 @@ impl NewOrder {
         self.district = District::draw(home, random);
         self.customer = ASKED_CUSTOMER.draw(random) as i64;
         self.count = between(random, LINES.0, LINES.1) as usize;
-        let rolls_back = random.below(ROLLED_BACK) == 0;
+        self.rolls_back = random.below(ROLLED_BACK) == 0;
         self.is_local = true;
         for line in &mut self.lines[..self.count] {
             let item = ASKED_ITEM.draw(random) as i64;
@@ -155,7 +157,7 @@ impl NewOrder {
             counted.remote_lines += u64::from(supply != home);
             *line = Line { supply: supply as i64, item, quantity: between(random, 1, 10) as i64 };
         }
-        if rolls_back {
+        if self.rolls_back {
             self.lines[self.count - 1].item = UNUSED_ITEM as i64;
         }
         // All clients lock stocks in the same order, so that none waits for one that waits for it.

@@ -1,4 +1,4 @@
-//! Transactions like those of TPC-C, with all their logic in the client.
+//! Transactions like those of TPC-C, with their logic in the client or in stored procedures.
 //!
 //! Inputs are drawn before BEGIN and kept for every attempt ([`inputs`]). What a statement must do is
 //! checked by each transaction: one that finds or changes other rows is counted as unexpected.
@@ -9,6 +9,7 @@ mod inputs;
 mod new_order;
 mod order_status;
 mod payment;
+mod procedures;
 mod stock_level;
 
 use super::{Coded, Operation, Outcome, Setup, Statement, Transaction, Work};
@@ -17,25 +18,30 @@ use crate::keys::Random;
 use crate::wire::{Client, Failure, Parameter, Row, Value};
 use customer::Found;
 use inputs::{Counted, Inputs, Terminal};
-use model::{drawn::Drawn, workload::Class};
+use model::{Parameters, drawn::Drawn, workload::Class};
 
 /// The transactions of one connection.
 pub(crate) struct Tpcc {
-    common: Common,
-    new_order: new_order::Statements,
-    payment: payment::Statements,
-    order_status: order_status::Statements,
-    delivery: delivery::Statements,
-    stock_level: stock_level::Statements,
+    logic: Logic,
     terminal: Terminal,
     inputs: Inputs,
     counted: Counted,
     found: Found,
 }
 
-/// The statements that transactions share.
-#[derive(Clone, Copy)]
-struct Common {
+/// Where the transactions are written.
+enum Logic {
+    Client(Box<InClient>),
+    Procedures(procedures::Statements),
+}
+
+/// The statements of all transactions.
+struct InClient {
+    new_order: new_order::Statements,
+    payment: payment::Statements,
+    order_status: order_status::Statements,
+    delivery: delivery::Statements,
+    stock_level: stock_level::Statements,
     begin_reading: Statement,
     begin_writing: Statement,
     commit: Statement,
@@ -56,20 +62,23 @@ impl Coded for Tpcc {
     const NAME: &'static str = "tpcc";
     const OPERATIONS: &'static [Operation] = &OPERATIONS;
 
+    fn check(dialect: &str, parameters: &Parameters) -> Result<(), String> {
+        match parameters.get(PROCEDURES) {
+            Some(1) if dialect == "sqlite" => {
+                Err("SQLite has no stored procedures; use `procedures = 0` for it".to_owned())
+            }
+            None | Some(0 | 1) => Ok(()),
+            Some(other) => Err(format!("`procedures` is {other}; it must be 0 or 1")),
+        }
+    }
+
     fn new(setup: &mut Setup<'_>) -> Self {
-        // Two transactions that read first and write then would refuse each other.
-        let writing = if setup.dialect == "sqlite" { "BEGIN IMMEDIATE" } else { "BEGIN" };
+        let logic = match setup.number(PROCEDURES, 0) {
+            1 => Logic::Procedures(procedures::Statements::new(setup)),
+            _ => Logic::Client(Box::new(InClient::new(setup))),
+        };
         Self {
-            common: Common {
-                begin_reading: setup.statement(Class::Other, "BEGIN", &[]),
-                begin_writing: setup.statement(Class::Other, writing, &[]),
-                commit: setup.statement(Class::Other, "COMMIT", &[]),
-            },
-            new_order: new_order::Statements::new(setup),
-            payment: payment::Statements::new(setup),
-            order_status: order_status::Statements::new(setup),
-            delivery: delivery::Statements::new(setup),
-            stock_level: stock_level::Statements::new(setup),
+            logic,
             terminal: Terminal::new(setup),
             inputs: Inputs::default(),
             counted: Counted::default(),
@@ -77,6 +86,9 @@ impl Coded for Tpcc {
         }
     }
 }
+
+/// The parameter that chooses stored procedures.
+const PROCEDURES: &str = "procedures";
 
 impl Transaction for Tpcc {
     fn draw(&mut self, op: usize, random: &mut Random) {
@@ -96,29 +108,62 @@ impl Transaction for Tpcc {
         op: usize,
         work: &mut Work<'_, C, K>,
     ) -> Result<Outcome, Failure> {
-        let (common, found) = (self.common, &mut self.found);
-        let begin = if matches!(op, 2 | 4) { common.begin_reading } else { common.begin_writing };
-        work.execute(begin, &[])?;
-        let outcome = match op {
-            0 => self.new_order.attempt(&self.inputs.new_order, found, work)?,
-            1 => self.payment.attempt(&self.inputs.payment, found, work)?,
-            2 => self.order_status.attempt(&self.inputs.order_status, found, work)?,
-            3 => self.delivery.attempt(&self.inputs.delivery, found, work)?,
-            _ => self.stock_level.attempt(&self.inputs.stock_level, work)?,
+        let (inputs, found) = (&self.inputs, &mut self.found);
+        found.skipped = 0;
+        let outcome = match &self.logic {
+            Logic::Client(client) => client.attempt(op, inputs, found, work)?,
+            Logic::Procedures(procedures) => procedures.attempt(op, inputs, found, work)?,
         };
-        if outcome == Outcome::RolledBack {
-            self.counted.rolled_back += 1;
-            return Ok(outcome);
-        }
-        work.execute(common.commit, &[])?;
-        if op == 3 {
-            self.counted.delivered(found.skipped);
+        match (outcome, op, &self.logic) {
+            (Outcome::RolledBack, ..) => self.counted.rolled_back += 1,
+            // A procedure does not say what it skipped.
+            (Outcome::Done, 3, Logic::Client(_)) => self.counted.delivered(found.skipped),
+            (Outcome::Done, ..) => {}
         }
         Ok(outcome)
     }
 
     fn drawn(&self) -> Vec<Drawn> {
         self.counted.drawn(&self.terminal)
+    }
+}
+
+impl InClient {
+    fn new(setup: &mut Setup<'_>) -> Self {
+        // Two transactions that read first and write then would refuse each other.
+        let writing = if setup.dialect == "sqlite" { "BEGIN IMMEDIATE" } else { "BEGIN" };
+        Self {
+            begin_reading: setup.statement(Class::Other, "BEGIN", &[]),
+            begin_writing: setup.statement(Class::Other, writing, &[]),
+            commit: setup.statement(Class::Other, "COMMIT", &[]),
+            new_order: new_order::Statements::new(setup),
+            payment: payment::Statements::new(setup),
+            order_status: order_status::Statements::new(setup),
+            delivery: delivery::Statements::new(setup),
+            stock_level: stock_level::Statements::new(setup),
+        }
+    }
+
+    fn attempt<C: Client, K: Clock>(
+        &self,
+        op: usize,
+        inputs: &Inputs,
+        found: &mut Found,
+        work: &mut Work<'_, C, K>,
+    ) -> Result<Outcome, Failure> {
+        let begin = if matches!(op, 2 | 4) { self.begin_reading } else { self.begin_writing };
+        work.execute(begin, &[])?;
+        let outcome = match op {
+            0 => self.new_order.attempt(&inputs.new_order, found, work)?,
+            1 => self.payment.attempt(&inputs.payment, found, work)?,
+            2 => self.order_status.attempt(&inputs.order_status, found, work)?,
+            3 => self.delivery.attempt(&inputs.delivery, found, work)?,
+            _ => self.stock_level.attempt(&inputs.stock_level, work)?,
+        };
+        if outcome == Outcome::Done {
+            work.execute(self.commit, &[])?;
+        }
+        Ok(outcome)
     }
 }
 
