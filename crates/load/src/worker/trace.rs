@@ -236,7 +236,7 @@ mod tests {
         let mut operation = op("o", vec![select]);
         operation.transaction = true;
         let roles = Roles::compile(&assignment(vec![operation], 2), "mysql").unwrap();
-        let told = trace::<Null>(&Target::null(), &roles, &closed(2)).unwrap();
+        let told = declared::<Null>(&Target::null(), &roles, &closed(2)).unwrap();
         let of_statements: Vec<&TracedStatement> =
             told.iter().filter(|one| one.origin.is_some()).collect();
         assert_eq!((told.len(), of_statements.len()), (6, 2));
