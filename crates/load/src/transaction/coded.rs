@@ -136,8 +136,8 @@ pub(crate) fn program<T: Coded>(dialect: &str, mode: Mode, parameters: &Paramete
     program
 }
 
-/// The roles of a workload whose file names coded transactions; their weights are those of the file,
-/// and an operation that a role does not name never comes there.
+/// The roles of a workload whose file names coded transactions; their weights are those of the
+/// file, and an operation that a role does not name never comes there.
 ///
 /// # Errors
 /// An operation that does not exist.

@@ -44,8 +44,8 @@ impl Format for Binary {
     }
 }
 
-/// Where the bitmap of NULLs begins: behind the packet's head, the command, the statement, the cursor
-/// and the count.
+/// Where the bitmap of NULLs begins: behind the packet's head, the command, the statement, the
+/// cursor and the count.
 pub(super) const NULLS: usize = HEAD + 10;
 
 /// The head of an execution of `count` arguments, up to the types or the values. No cursor; one

@@ -1,7 +1,7 @@
 //! Transactions like those of TPC-C, with their logic in the client or in stored procedures.
 //!
-//! Inputs are drawn before BEGIN and kept for every attempt ([`inputs`]). What a statement must do is
-//! checked by each transaction: one that finds or changes other rows is counted as unexpected.
+//! Inputs are drawn before BEGIN and kept for every attempt ([`inputs`]). What a statement must do
+//! is checked by each transaction: one that finds or changes other rows is counted as unexpected.
 
 mod customer;
 mod delivery;
