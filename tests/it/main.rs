@@ -51,5 +51,6 @@ mod streams;
 mod survival;
 mod sysbench;
 mod terminal;
+mod tpcc;
 mod two_runs;
 mod verify;

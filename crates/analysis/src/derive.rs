@@ -144,6 +144,13 @@ fn throughput(work: &StretchReport, facts: &PhaseFacts, values: &mut Vec<Value>)
     values.push(("queries_per_second", statements(work) / seconds));
     values.push(("transactions_per_second", work.succeeded as f64 / seconds));
     values.push(("rows_per_second", rows(work, facts) / seconds));
+    if let Some(name) = &facts.committed {
+        let own = work.ops.iter().filter(|op| op.name == *name);
+        let committed: u64 = own.map(|op| op.count.saturating_sub(op.rolled_back)).sum();
+        values.push(("new_orders_per_minute", committed as f64 * 60.0 / seconds));
+        values.push(("statements_per_op", statements(work) / work.succeeded as f64));
+        values.push(("retries_per_op", work.retries as f64 / work.succeeded as f64));
+    }
     if facts.writes {
         values.push(("effective_ops_per_second", work.writes as f64 / seconds));
     }

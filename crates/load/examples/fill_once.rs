@@ -77,6 +77,12 @@ fn schema(copies: u64, rows: u32) -> Schema {
         )]),
         finish: BTreeMap::new(),
         warm: BTreeMap::new(),
+        coded: None,
     };
-    Schema { name: "sbtest".to_owned(), help: String::new(), tables: vec![table] }
+    Schema {
+        name: "sbtest".to_owned(),
+        help: String::new(),
+        tables: vec![table],
+        checks: Vec::new(),
+    }
 }

@@ -5,7 +5,7 @@
 //! one thread per connection from [`Command::Connect`] to [`Command::Close`], so that counters
 //! attached to a thread stay valid.
 
-use crate::{schema::Schema, script::Script, secret::Secret, workload::Mode};
+use crate::{drawn::Drawn, schema::Schema, script::Script, secret::Secret, workload::Mode};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -380,6 +380,9 @@ pub struct StretchReport {
     /// What each connection did, in their order; empty in records from before it was told.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<ClientShare>,
+    /// What coded transactions counted; empty for declared ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drawn: Vec<Drawn>,
 }
 
 /// One connection's share of a stretch: how even the shares are tells whether the server was fair.

@@ -12,6 +12,7 @@
 pub mod bank;
 pub mod civil;
 pub mod disturbance;
+pub mod drawn;
 pub mod drive;
 pub mod environment;
 pub mod escape;

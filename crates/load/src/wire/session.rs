@@ -104,6 +104,9 @@ pub trait RowSink {
     /// The next value of the row, a text.
     fn text(&mut self, value: &[u8]);
 
+    /// The next value of the row, NULL.
+    fn null(&mut self);
+
     /// The row has all its values.
     fn end_row(&mut self);
 }

@@ -104,6 +104,7 @@ pub(crate) fn execute(
         Some(Reading { scope, counter: counter.to_owned(), start: 0.0, end: bytes? })
     }));
     trial.writer.slice(&record)?;
+    trial.note_audited(slice);
     run.slice_done(&record);
     Ok(record)
 }
@@ -167,7 +168,9 @@ fn measured_and_counted(
 ) -> Result<(Measured, Option<String>), Error> {
     let phase = &run.plan.phases[slice.phase];
     let script = &phase.script;
-    let counted = phase.kind == PhaseKind::Index || script.ends_by_itself();
+    // What coded operations insert and delete is for their audit to say.
+    let by_roles = script.ends_by_itself() && script.coded.is_none();
+    let counted = phase.kind == PhaseKind::Index || by_roles;
     let before = match counted {
         true => Some(rows_before(run, trial, phase)?),
         false => None,
