@@ -37,10 +37,18 @@ pub(crate) fn unpack(archive: &Path, folder: &Path) -> Result<()> {
         return Err(refused("its format is unknown".to_owned()));
     };
     done.map_err(|error| refused(error.to_string()))?;
+    check_links(folder).map_err(|error| match error {
+        Error::Archive { reason, .. } => refused(reason),
+        other => other,
+    })
+}
+
+/// Fails where a link below a folder leads out of it.
+pub(crate) fn check_links(folder: &Path) -> Result<()> {
     match link_outside(folder, &fs::canonicalize(folder)?)? {
         Some(link) => {
-            let text = format!("its link `{}` leads outside of its folder", link.display());
-            Err(refused(text))
+            let reason = format!("its link `{}` leads outside of its folder", link.display());
+            Err(Error::Archive { path: folder.to_owned(), reason })
         }
         None => Ok(()),
     }

@@ -54,6 +54,13 @@ impl Versions for Host {
         }
     }
 
+    fn check_source(&self, build: &Build) -> Result<(), String> {
+        match &build.compilation.tree {
+            Some(tree) if tree.at.ends_with("missing") => Err(format!("no `{tree}`")),
+            _ => Ok(()),
+        }
+    }
+
     fn start_with(
         &self,
         factor: &str,
