@@ -177,9 +177,7 @@ fn origin(build: &dbms::provenance::Available) -> String {
         } else {
             String::new()
         };
-        text.push_str(&format!(
-            "; installed: {compiler}{flags}{revision}, binary SHA-256 {short}"
-        ));
+        text.push_str(&format!("; installed: {compiler}{flags}{revision}, binary SHA-256 {short}"));
         if let Some(folder) = &build.folder {
             text.push_str(&format!(", in {}", folder.display()));
         }

@@ -40,11 +40,14 @@ fn a_release_and_a_tree_of_sqlite_are_compiled_and_measured() {
     let (name, folder) = out.trim().split_once('\t').unwrap();
     assert_eq!(name, "sqlite@3.24.0");
     let folder = std::path::Path::new(folder);
-    assert!(folder.join("lib/libsqlite3.so").is_file() && folder.join("dbdyno-build.log").is_file());
+    assert!(
+        folder.join("lib/libsqlite3.so").is_file() && folder.join("dbdyno-build.log").is_file()
+    );
 
     let listed = lab.succeed(&["list", "builds", "sqlite@3.24.0"]);
     let line = listed.lines().find(|line| line.contains("rel: -O2 -g1")).unwrap();
-    let parts = ["pinned by SHA-256; crate: libsqlite3-sys 0.9.4; installed: GCC ", "binary SHA-256 "];
+    let parts =
+        ["pinned by SHA-256; crate: libsqlite3-sys 0.9.4; installed: GCC ", "binary SHA-256 "];
     assert!(parts.iter().all(|part| line.contains(part)), "{line}");
 
     // A library that calls itself something else, from a repository.
@@ -52,8 +55,7 @@ fn a_release_and_a_tree_of_sqlite_are_compiled_and_measured() {
     std::fs::create_dir(&tree).unwrap();
     let git = |words: &[&str]| {
         let own = ["-c", "user.name=a", "-c", "user.email=a@example.invalid"];
-        let output =
-            Command::new("git").args(own).args(words).current_dir(&tree).output().unwrap();
+        let output = Command::new("git").args(own).args(words).current_dir(&tree).output().unwrap();
         assert!(output.status.success(), "{}", text(&output.stderr));
         text(&output.stdout).trim().to_owned()
     };

@@ -100,8 +100,8 @@ pub enum Error {
     },
     /// An archive cannot be read.
     #[error(
-        "cannot unpack `{path}`: {reason}; give a `.tar.gz`, `.tar.xz`, `.tar`, `.zip` or \
-         `.jar`",
+        "cannot unpack `{path}`: {reason}; give a `.tar.gz`, `.tar.xz`, `.tar.bz2`, `.tar`, \
+         `.zip` or `.jar`",
         path = path.display()
     )]
     Archive {

@@ -195,11 +195,7 @@ struct Copying<'a> {
     left_out: &'a str,
 }
 
-fn copy_entries(
-    source: &OwnedFd,
-    (from, to): (&Path, &Path),
-    copying: &Copying<'_>,
-) -> Result<()> {
+fn copy_entries(source: &OwnedFd, (from, to): (&Path, &Path), copying: &Copying<'_>) -> Result<()> {
     std::fs::DirBuilder::new().mode(0o700).create(to).map_err(|error| {
         let text = format!("cannot create folder `{}`: {error}", to.display());
         std::io::Error::new(error.kind(), text)

@@ -168,11 +168,14 @@ fn lookup_other(product: &dyn Dbms, build: &Build, places: &Places) -> Result<Re
             }
         }
     }
-    let remedy = format!(
-        "give the folder of a build by `basedir`, or install the vendor's tarball by `dbdyno \
-         install {}@{} --from FILE`",
-        build.server, build.version
-    );
+    let remedy = match product.embedded() {
+        true => "name its library by `basedir`, or its source by `source`".to_owned(),
+        false => format!(
+            "give the folder of a build by `basedir`, or install the vendor's tarball by `dbdyno \
+             install {}@{} --from FILE`",
+            build.server, build.version
+        ),
+    };
     Err(unknown(build, remedy))
 }
 

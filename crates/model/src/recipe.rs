@@ -114,8 +114,17 @@ pub struct Way {
 /// words where it is a word of its own), the words for configuring, the number of jobs, the folder
 /// of the tree, the folder where the build will lie, the folder that stands for `/` until then, and
 /// the former in the latter.
-pub const PLACEHOLDERS: &[&str] =
-    &["{cc}", "{cxx}", "{flags}", "{configure}", "{jobs}", "{tree}", "{prefix}", "{stage}", "{out}"];
+pub const PLACEHOLDERS: &[&str] = &[
+    "{cc}",
+    "{cxx}",
+    "{flags}",
+    "{configure}",
+    "{jobs}",
+    "{tree}",
+    "{prefix}",
+    "{stage}",
+    "{out}",
+];
 
 impl Recipe {
     /// What is wrong with it, in one sentence.
@@ -195,8 +204,11 @@ mod tests {
         let words = |text: &str| text.split(' ').map(str::to_owned).collect::<Vec<_>>();
         Recipe {
             default: "rel".to_owned(),
-            flags: [("rel".to_owned(), FlagSet { options: "-O2".to_owned(), ..Default::default() })]
-                .into(),
+            flags: [(
+                "rel".to_owned(),
+                FlagSet { options: "-O2".to_owned(), ..Default::default() },
+            )]
+            .into(),
             ways: vec![Way {
                 name: "make".to_owned(),
                 holds: words("Makefile"),

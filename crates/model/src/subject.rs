@@ -7,15 +7,8 @@ use std::path::PathBuf;
 
 /// Factors whose levels act on the start of a server, beside `build` and `config`. What each does
 /// is a file of `dbms::factor`.
-pub const START_FACTORS: &[&str] = &[
-    "allocator",
-    "compiler",
-    "cpu_set",
-    "environment",
-    "flags",
-    "prefix",
-    "transport",
-];
+pub const START_FACTORS: &[&str] =
+    &["allocator", "compiler", "cpu_set", "environment", "flags", "prefix", "transport"];
 
 /// What is compared: one build with one configuration, started in one way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

@@ -119,9 +119,8 @@ impl Catalog {
         let mut lines = Vec::new();
         for (server, source) in self.under("recipes/") {
             let recipe: Recipe = source.parse()?;
-            let line = |name: String, help: String| {
-                Listing { name, help, source: source.label.clone() }
-            };
+            let line =
+                |name: String, help: String| Listing { name, help, source: source.label.clone() };
             lines.push(line(server.to_owned(), recipe.help));
             let flags = recipe.flags.into_iter();
             lines.extend(flags.map(|(name, set)| {

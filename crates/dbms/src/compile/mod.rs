@@ -59,10 +59,9 @@ impl Order {
             (None, None) => return Ok(None),
         };
         let recipe = recipe::of(build)?.clone();
-        let set = recipe.flag_set(&asked.flags).map_err(|reason| Error::Recipe {
-            server: build.server.clone(),
-            reason,
-        })?;
+        let set = recipe
+            .flag_set(&asked.flags)
+            .map_err(|reason| Error::Recipe { server: build.server.clone(), reason })?;
         let flags = if asked.flags.is_empty() { &recipe.default } else { &asked.flags }.clone();
         let (server, compiler) = (build.server.clone(), asked.compiler.clone());
         Ok(Some(Self { server, version, tree, recipe, flags, set, compiler }))
@@ -70,10 +69,9 @@ impl Order {
 
     /// Refuses what could not be compiled on this host. Executes nothing.
     pub(crate) fn check(&self) -> Result<()> {
-        self.recipe.check().map_err(|reason| Error::Recipe {
-            server: self.server.clone(),
-            reason,
-        })?;
+        self.recipe
+            .check()
+            .map_err(|reason| Error::Recipe { server: self.server.clone(), reason })?;
         source::of(&self.tree)?.check(&self.tree)?;
         Compilers::named(self).map(drop)
     }
@@ -170,8 +168,9 @@ fn compiled(
     }
     work.give()?;
     let steps = steps::Steps { order, way, compilers: &inputs.compilers, work, log: &log };
-    steps.run(&steps::Folders { tree: &place, prefix: &target, stage: &stage, out: &out }, watch)?;
-    for file in way.outputs.iter().filter(|file| !out.join(file).exists()) {
+    steps
+        .run(&steps::Folders { tree: &place, prefix: &target, stage: &stage, out: &out }, watch)?;
+    if let Some(file) = way.outputs.iter().find(|file| !out.join(file).exists()) {
         return Err(steps.failed(&format!("its steps made no `{file}`")));
     }
     let compiled = Compiled {
@@ -207,7 +206,8 @@ fn way<'a>(order: &'a Order, tree: &Path) -> Result<(&'a Way, PathBuf)> {
             missing(way).join(", ")
         ),
         None => {
-            let shapes = order.recipe.ways.iter().map(|way| format!("`{}`", way.holds.join("`, `")));
+            let shapes =
+                order.recipe.ways.iter().map(|way| format!("`{}`", way.holds.join("`, `")));
             let shapes: Vec<String> = shapes.collect();
             format!(
                 "`{}` is no source tree of it: no folder holds {}",
@@ -275,11 +275,17 @@ impl Made<'_> {
             fs::remove_dir_all(target)?;
             return Err(Error::ForeignFile { path: out.to_path_buf(), owner: owner.uid });
         }
-        archive::check_links(target)?;
-        Manifest::remove(target)?;
-        folder::make_readable(target)?;
         let product: &dyn Dbms = find(&order.server)?;
         let complete = || -> Result<Installed> {
+            archive::check_links(target).map_err(|error| match error {
+                Error::Archive { reason, .. } => {
+                    let reason = format!("of what its steps made, {reason}");
+                    Error::Recipe { server: order.server.clone(), reason }
+                }
+                other => other,
+            })?;
+            Manifest::remove(target)?;
+            folder::make_readable(target)?;
             let found = installed_in(product, target, places.user)?;
             if !fits(&found.version, &order.version) {
                 let wanted = format!("{} {}", order.server, order.version);

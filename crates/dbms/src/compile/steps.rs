@@ -61,7 +61,8 @@ const TOLD: Duration = Duration::from_secs(15);
 
 /// Executes its arguments, and kills the group of processes when its input ends: that is when
 /// whoever holds the other end lets go of it, or dies.
-const GUARD: &str = "exec 3<&0 </dev/null; { read -r _ <&3; kill -KILL 0; } & exec 3<&-; exec \"$@\"";
+const GUARD: &str =
+    "exec 3<&0 </dev/null; { read -r _ <&3; kill -KILL 0; } & exec 3<&-; exec \"$@\"";
 
 impl Steps<'_> {
     pub(super) fn run(&self, folders: &Folders<'_>, watch: &mut Watch<'_>) -> Result<()> {
@@ -114,7 +115,9 @@ impl Steps<'_> {
         let one = |word: &String| match word.as_str() {
             "{flags}" => set.options.split_whitespace().map(str::to_owned).collect(),
             "{configure}" => set.configure.clone(),
-            _ => vec![values.iter().fold(word.clone(), |word, (name, value)| word.replace(name, value))],
+            _ => vec![
+                values.iter().fold(word.clone(), |word, (name, value)| word.replace(name, value)),
+            ],
         };
         words.iter().flat_map(one).collect()
     }
@@ -145,12 +148,7 @@ impl Steps<'_> {
     }
 
     /// Waits for the end of a step, and ends whatever it left; why it failed, if it did.
-    fn wait(
-        &self,
-        mut child: Child,
-        step: &str,
-        watch: &mut Watch<'_>,
-    ) -> Result<Option<String>> {
+    fn wait(&self, mut child: Child, step: &str, watch: &mut Watch<'_>) -> Result<Option<String>> {
         let guard = child.stdin.take();
         let (start, mut told) = (Instant::now(), Instant::now());
         let process = open(child.id())?;

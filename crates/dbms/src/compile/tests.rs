@@ -58,7 +58,10 @@ fn a_tree_is_compiled_once_for_each_source_flags_and_compiler() {
     assert!(said.iter().any(|text| text.ends_with("step 1 of 1, `gcc`")), "{said:?}");
     let provenance = first.provenance(model::Levels::new()).unwrap();
     assert!(provenance.compiler.starts_with("GCC "), "{provenance:?}");
-    assert_eq!((provenance.source.as_str(), provenance.packager.as_str()), ("path", "compiled here"));
+    assert_eq!(
+        (provenance.source.as_str(), provenance.packager.as_str()),
+        ("path", "compiled here")
+    );
     assert_eq!(provenance.flags, "rel: -O2 -g1");
     assert!(provenance.tree.starts_with("sha256:"), "{provenance:?}");
     let log = fs::read_to_string(first.basedir.join(LOG)).unwrap();
@@ -122,7 +125,8 @@ fn what_cannot_be_compiled_is_refused_before_anything_is_executed() {
     if has_compiler() {
         let empty = tempfile::tempdir().unwrap();
         let at = empty.path().display().to_string();
-        let shape = "is no source tree of it: no folder holds `sqlite3.c`, `sqlite3.h`, or `configure`";
+        let shape =
+            "is no source tree of it: no folder holds `sqlite3.c`, `sqlite3.h`, or `configure`";
         let other = |build: &mut Build| build.compilation.tree.as_mut().unwrap().at = at.clone();
         check(&other, shape);
     }

@@ -193,7 +193,11 @@ mod tests {
         };
         check("sqlite@3.46", ("flags", "rel_native_lto"), "rel_native_lto");
         check("sqlite@3.46", ("flags", "-O3 -march=native"), "O3--march-native");
-        check("sqlite@3.46", ("flags", "fast"), "cannot compile sqlite: `fast` is no set of flags: ");
+        check(
+            "sqlite@3.46",
+            ("flags", "fast"),
+            "cannot compile sqlite: `fast` is no set of flags: ",
+        );
         check("sqlite@3.46", ("compiler", "no-such-cc"), "this host has no compiler `no-such-cc`");
         let refused = "`flags` and `compiler` are for builds from source; write `source`";
         for packaged in ["postgres@18", "sqlite"] {

@@ -60,7 +60,7 @@ impl Kind for Folder {
 /// followed, and what is neither a file nor a folder nor a link counts as nothing.
 pub(super) fn hash(folder: &Path) -> Result<String> {
     let mut digest = Sha256::new();
-    add(folder, &mut digest, true)?;
+    add(folder, &mut digest, HISTORY)?;
     let mut text = "sha256:".to_owned();
     for byte in digest.finalize() {
         // Writing to a string cannot fail.
@@ -69,11 +69,11 @@ pub(super) fn hash(folder: &Path) -> Result<String> {
     Ok(text)
 }
 
-fn add(folder: &Path, digest: &mut Sha256, is_top: bool) -> Result<()> {
+fn add(folder: &Path, digest: &mut Sha256, left_out: &str) -> Result<()> {
     let names = fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name()));
     let mut names = names.collect::<Result<Vec<_>>>()?;
     names.sort();
-    for name in names.iter().filter(|name| !(is_top && *name == HISTORY)) {
+    for name in names.iter().filter(|name| **name != *left_out) {
         let path = folder.join(name);
         let about = fs::symlink_metadata(&path)?;
         let mut begin = |kind: &str, bytes: u64| {
@@ -83,7 +83,7 @@ fn add(folder: &Path, digest: &mut Sha256, is_top: bool) -> Result<()> {
         };
         if about.is_dir() {
             begin("folder", 0);
-            add(&path, digest, false)?;
+            add(&path, digest, "")?;
             digest.update("end ");
         } else if about.is_symlink() {
             let target = fs::read_link(&path)?;

@@ -115,7 +115,7 @@ impl<'a> Mirror<'a> {
     fn run(&self, words: &[&str]) -> Result<String> {
         // No transport that is a command, and no question to the user.
         let fixed = ["-c", "protocol.ext.allow=never", "-c", "core.askPass=true"];
-        let all = [&fixed, words].concat();
+        let all = [&fixed[..], words].concat();
         client::run("git", &all, &self.folder, &self.tree.to_string())
     }
 }

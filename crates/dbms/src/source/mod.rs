@@ -45,7 +45,9 @@ const KINDS: &[&dyn Kind] = &[&folder::Folder, &git::Git, &tarball::Tarball, &ca
 /// The kind of a tree.
 pub(crate) fn of(tree: &Tree) -> Result<&'static dyn Kind> {
     let found = KINDS.iter().copied().find(|kind| kind.name() == tree.kind);
-    found.ok_or_else(|| refused(tree, "is of no known kind; write `path`, `git`, `archive` or `crate`"))
+    found.ok_or_else(|| {
+        refused(tree, "is of no known kind; write `path`, `git`, `archive` or `crate`")
+    })
 }
 
 /// The error of a tree that cannot be compiled.
