@@ -23,6 +23,7 @@ impl Kind for Cargo {
             !text.is_empty() && text.chars().all(plain)
         };
         check_word(tree, &tree.at)?;
+        check_word(tree, &tree.revision)?;
         if is_plain(&tree.at) && is_plain(&tree.revision) {
             return Ok(());
         }

@@ -52,7 +52,8 @@ pub(crate) fn of(tree: &Tree) -> Result<&'static dyn Kind> {
 
 /// The error of a tree that cannot be compiled.
 fn refused(tree: &Tree, reason: impl Into<String>) -> Error {
-    Error::Source { tree: tree.to_string(), reason: reason.into() }
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    Error::Source { tree: tree.to_string().chars().map(plain).collect(), reason: reason.into() }
 }
 
 /// Refuses words that a program would take for options, or that no name has.
