@@ -1,4 +1,4 @@
-//! Chores of this repository: `cargo xtask tidy`, `cargo xtask test`, `cargo xtask sqlite-releases`.
+//! Chores of this repository: `cargo xtask tidy`, `test` and `sqlite-releases`.
 //!
 //! `tidy` checks what STYLE.md and ARCHITECTURE.md ask for; read `tidy/mod.rs` first. `test` brings
 //! everything that the tests need and executes them. Nothing of this is part of the product.

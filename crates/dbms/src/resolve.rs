@@ -186,6 +186,7 @@ fn unknown(build: &Build, remedy: String) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::manifest::Compiled;
 
     fn asked(name: &str) -> Build {
         let (server, version) = name.split_once('@').unwrap();
@@ -245,6 +246,12 @@ mod tests {
         check("mysql@", "9.6.0");
         put("9.9.1", "import: y.tar.xz".to_owned());
         check("mysql@9", "9.9.1");
+        // What was compiled of a user's own tree is nobody's release.
+        let folder = places.builds().join("mysql-9.9.1");
+        let mut manifest = Manifest::read(&folder).unwrap().unwrap();
+        manifest.compiled = Some(Compiled::default());
+        manifest.write(&folder).unwrap();
+        check("mysql@9", "9.6.0");
     }
 
     #[test]

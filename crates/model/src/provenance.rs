@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Provenance {
-    /// Who delivered it: `maven`, `npm`, `debian`, `import` (a tarball), `basedir` or `bundled`; for
-    /// one that was compiled here the kind of its source, `path`, `git`, `archive` or `crate`.
+    /// Who delivered it: `maven`, `npm`, `debian`, `import` (a tarball), `basedir` or `bundled`;
+    /// for one that was compiled here the kind of its source, `path`, `git`, `archive` or `crate`.
     pub source: String,
     /// The package as its registry names it, the tarball, or the folder.
     pub package: String,

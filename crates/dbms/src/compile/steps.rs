@@ -5,13 +5,12 @@ use super::{Compilers, Order, compiler::PATH, work::Work};
 use crate::{
     Error, Result,
     process::{ended_within, open},
-    server::tail,
 };
 use fs_err as fs;
 use fs_err::os::unix::fs::OpenOptionsExt;
 use model::recipe::Way;
 use std::{
-    io::Write,
+    io::{Read, Seek, SeekFrom, Write},
     os::unix::process::{CommandExt, ExitStatusExt},
     path::{Path, PathBuf},
     process::{Child, Command, Stdio},
@@ -92,7 +91,7 @@ impl Steps<'_> {
             build: self.order.label(),
             reason: reason.to_owned(),
             path: self.log.to_owned(),
-            log: last_words(&tail(self.log, usize::MAX)),
+            log: last_words(&end_of(self.log).unwrap_or_default()),
         }
     }
 
@@ -180,6 +179,20 @@ impl Steps<'_> {
 /// Lines at the end of a log that are shown, and errors before them.
 const LAST_LINES: usize = 8;
 const FIRST_ERRORS: usize = 3;
+
+/// More of a log than this is not read, bytes.
+const LOG_MAX: u64 = 1 << 20;
+
+/// The end of a log, without what a terminal would obey.
+fn end_of(log: &Path) -> Result<String> {
+    let mut file = fs::File::open(log)?;
+    let size = file.metadata()?.len();
+    file.seek(SeekFrom::Start(size.saturating_sub(LOG_MAX)))?;
+    let mut bytes = Vec::new();
+    file.take(LOG_MAX).read_to_end(&mut bytes)?;
+    let plain = |c: char| if c.is_control() && c != '\n' { ' ' } else { c };
+    Ok(String::from_utf8_lossy(&bytes).chars().map(plain).collect())
+}
 
 /// What a log says about a failure: its first errors, and its last lines.
 fn last_words(log: &str) -> String {

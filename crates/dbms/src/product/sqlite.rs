@@ -41,7 +41,7 @@ impl Dbms for Sqlite {
     }
 
     fn help(&self) -> &'static str {
-        "SQLite, embedded: the bundled library, a release that is compiled here, or one by `basedir`"
+        "SQLite, embedded: the bundled library, a release compiled here, or one by `basedir`"
     }
 
     fn protocol(&self) -> &'static str {
