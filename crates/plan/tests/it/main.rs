@@ -44,6 +44,8 @@ impl Versions for Host {
         let mut known = self.available(server).into_iter();
         known
             .find(|known| known.starts_with(version))
+            // Shipped experiments name many more, exactly.
+            .or_else(|| version.contains('.').then(|| version.to_owned()))
             .ok_or_else(|| format!("{server} has no version `{version}`"))
     }
 
