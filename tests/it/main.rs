@@ -46,6 +46,7 @@ mod running;
 mod same_data;
 mod secrets;
 mod servers;
+mod sources;
 mod stopped;
 mod streams;
 mod survival;

@@ -17,7 +17,7 @@ use std::{
         fd::OwnedFd,
         unix::{
             ffi::OsStrExt,
-            fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, symlink},
+            fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, symlink},
         },
     },
     path::{Path, PathBuf},
@@ -200,29 +200,44 @@ pub fn copy_folder(from: &Path, to: &Path) -> Result<()> {
 
 /// The same, but the copy belongs to the caller. Returns the owner of `from`.
 pub(crate) fn copy_tree(from: &Path, to: &Path) -> Result<ServerUser> {
+    copy_without(from, to, "")
+}
+
+/// The same without what has a name, right below `from`.
+pub(crate) fn copy_without(from: &Path, to: &Path, left_out: &str) -> Result<ServerUser> {
     let failed = |error| file_error(from, error);
     let source = openat(CWD, from, READ | OFlags::DIRECTORY, Mode::empty()).map_err(failed)?;
     let about = fstat(&source).map_err(failed)?;
     let owner = ServerUser { uid: about.st_uid, gid: about.st_gid };
-    copy_entries(&source, (from, to), owner.uid)?;
+    copy_entries(&source, (from, to), &Copying { owner: owner.uid, left_out })?;
     Ok(owner)
 }
 
-fn copy_entries(source: &OwnedFd, (from, to): (&Path, &Path), owner: u32) -> Result<()> {
+/// Whose files are copied, and what is not.
+struct Copying<'a> {
+    owner: u32,
+    left_out: &'a str,
+}
+
+fn copy_entries(source: &OwnedFd, (from, to): (&Path, &Path), copying: &Copying<'_>) -> Result<()> {
     std::fs::DirBuilder::new().mode(0o700).create(to).map_err(|error| {
         let text = format!("cannot create folder `{}`: {error}", to.display());
         std::io::Error::new(error.kind(), text)
     })?;
     for name in names(source, from)? {
+        if name.as_os_str() == copying.left_out {
+            continue;
+        }
         let (path, target) = (from.join(&name), to.join(&name));
         let failed = |error| file_error(&path, error);
         let about = statat(source, &name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
         match FileType::from_raw_mode(about.st_mode) {
             FileType::Directory => {
                 let folder = openat(source, &name, READ | OFlags::DIRECTORY, Mode::empty());
-                copy_entries(&folder.map_err(failed)?, (&path, &target), owner)?;
+                let below = Copying { left_out: "", ..*copying };
+                copy_entries(&folder.map_err(failed)?, (&path, &target), &below)?;
             }
-            FileType::RegularFile => copy_file(source, (&path, &target), owner)?,
+            FileType::RegularFile => copy_file(source, (&path, &target), copying.owner)?,
             FileType::Symlink => {
                 let link = readlinkat(source, &name, Vec::new()).map_err(failed)?;
                 symlink(OsStr::from_bytes(link.as_bytes()), &target)?;
@@ -251,6 +266,26 @@ fn copy_file(source: &OwnedFd, (from, to): (&Path, &Path), owner: u32) -> Result
     }
     fchmod(&target, Mode::from_raw_mode(about.st_mode & 0o777))
         .map_err(|error| file_error(to, error))
+}
+
+/// Makes a folder of the caller's, which nobody else can change, readable by all: archives and
+/// umasks differ. Links are left as they are.
+pub(crate) fn make_readable(path: &Path) -> Result<()> {
+    let about = fs::symlink_metadata(path)?;
+    if about.is_symlink() {
+        return Ok(());
+    }
+    let search = if about.is_dir() || about.mode() & 0o100 != 0 { 0o111 } else { 0 };
+    let wanted = (about.mode() | 0o644 | search) & 0o755;
+    if about.mode() & 0o7777 != wanted {
+        fs::set_permissions(path, std::fs::Permissions::from_mode(wanted))?;
+    }
+    if about.is_dir() {
+        for entry in fs::read_dir(path)? {
+            make_readable(&entry?.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// Names in an open folder.

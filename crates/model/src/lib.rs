@@ -31,6 +31,7 @@ pub mod number;
 pub mod plan;
 pub mod provenance;
 pub mod reading;
+pub mod recipe;
 pub mod record;
 pub mod schedule;
 pub mod schema;

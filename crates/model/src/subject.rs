@@ -1,6 +1,6 @@
 //! The system under test: a build and a configuration.
 
-use crate::{Levels, expression::Expression, secret};
+use crate::{Levels, expression::Expression, recipe::Compilation, secret};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use std::path::PathBuf;
@@ -8,7 +8,7 @@ use std::path::PathBuf;
 /// Factors whose levels act on the start of a server, beside `build` and `config`. What each does
 /// is a file of `dbms::factor`.
 pub const START_FACTORS: &[&str] =
-    &["allocator", "cpu_set", "environment", "memory", "prefix", "transport"];
+    &["allocator", "compiler", "cpu_set", "environment", "flags", "memory", "prefix", "transport"];
 
 /// What is compared: one build with one configuration, started in one way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -33,6 +33,9 @@ pub struct Build {
     /// A server that the user already has, instead of one that is installed. For `sqlite`, a
     /// library's path.
     pub basedir: Option<PathBuf>,
+    /// How it is compiled, for one that is.
+    #[serde(default, skip_serializing_if = "Compilation::is_empty")]
+    pub compilation: Compilation,
     /// Words put before the server's command (`taskset -c 0`, `numactl …`).
     #[serde(serialize_with = "shown_words")]
     pub prefix: Vec<String>,
@@ -57,6 +60,7 @@ impl Build {
             server: server.to_owned(),
             version: version.to_owned(),
             basedir: None,
+            compilation: Compilation::default(),
             prefix: Vec::new(),
             environment: Vec::new(),
             memory: None,
@@ -173,10 +177,15 @@ impl Build {
         found
     }
 
-    /// Whether its server is started with code that the experiment brings: a program, words before
-    /// it, variables (which may name libraries).
+    /// Whether its server is started with code that the experiment brings: a program or its source,
+    /// words before it, variables (which may name libraries).
     pub fn brings_code(&self) -> bool {
-        self.basedir.is_some() || !self.prefix.is_empty() || !self.environment.is_empty()
+        let compiles = &self.compilation;
+        self.basedir.is_some()
+            || compiles.tree.is_some()
+            || compiles.recipe.is_some()
+            || !self.prefix.is_empty()
+            || !self.environment.is_empty()
     }
 }
 

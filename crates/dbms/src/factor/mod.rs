@@ -5,9 +5,11 @@
 //! `config`, whose levels it finds in the catalog.
 
 mod allocator;
+mod compiler;
 mod config;
 mod cpu_set;
 mod environment;
+mod flags;
 mod memory;
 mod prefix;
 mod transport;
@@ -72,9 +74,11 @@ pub struct Up<'a> {
 /// All of them.
 pub const FACTORS: &[&dyn Factor] = &[
     &allocator::Allocator,
+    &compiler::Compiler,
     &config::Config,
     &cpu_set::CpuSet,
     &environment::Environment,
+    &flags::Flags,
     &memory::Memory,
     &prefix::Prefix,
     &transport::Transport,
@@ -186,6 +190,31 @@ mod tests {
         let names: Vec<&str> = FACTORS.iter().map(|factor| factor.name()).collect();
         let known: Vec<&str> = START_FACTORS.iter().copied().chain(["config"]).collect();
         assert!(known.iter().all(|name| names.contains(name)) && known.len() == names.len());
+    }
+
+    #[test]
+    fn flags_and_compilers_are_for_builds_from_source() {
+        let check = |server: &str, level: (&str, &str), expected: &str| {
+            let mut subject = subject(server.split('@').next().unwrap());
+            subject.build = Build::named(server);
+            let said = give(level.0, level.1, &mut subject, &nowhere());
+            assert!(said.clone().unwrap_or_else(|error| error).starts_with(expected), "{said:?}");
+        };
+        check("sqlite@3.46", ("flags", "rel_native_lto"), "rel_native_lto");
+        check("sqlite@3.46", ("flags", "-O3 -march=native"), "O3--march-native");
+        check(
+            "sqlite@3.46",
+            ("flags", "fast"),
+            "cannot compile sqlite: `fast` is no set of flags: ",
+        );
+        check("sqlite@3.46", ("compiler", "no-such-cc"), "this host has no compiler `no-such-cc`");
+        let refused = "`flags` and `compiler` are for builds from source; write `source`";
+        for packaged in ["postgres@18", "sqlite"] {
+            let server = packaged.split('@').next().unwrap();
+            let expected = format!("cannot compile {server}: {refused}");
+            check(packaged, ("flags", "rel"), &expected);
+            check(packaged, ("compiler", "gcc"), &expected);
+        }
     }
 
     #[test]

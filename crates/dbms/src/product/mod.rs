@@ -2,7 +2,8 @@
 
 use crate::{
     Access, Condition, Debt, Error, Explained, Maintenance, PlanRows, Question, Rendered, Result,
-    Size, StateQuery,
+    ServerUser, Size, StateQuery,
+    client::ask_version,
     installed::Program,
     package::Release,
     setup::{Setup, Step},
@@ -117,6 +118,11 @@ pub trait Dbms: Sync {
     /// Finds the server's program in a base folder.
     fn program(&self, _basedir: &Path) -> Result<Program> {
         Err(Error::Embedded { server: self.name().to_owned() })
+    }
+
+    /// What a program, or a library, says about its version.
+    fn version_text(&self, program: &Program, user: Option<ServerUser>) -> Result<String> {
+        ask_version(program, user)
     }
 
     /// Whether what a program says about its version is said by this product.

@@ -99,6 +99,9 @@ fn every_shipped_experiment_is_planned() {
             "performance-schema" => (6, 3),
             "clients" | "tpcc-client-vs-procedures" => (3, 1),
             "insert-benchmark-all" => (7, 1),
+            "sqlite-over-the-years" => (31, 1),
+            "postgres-over-the-years" => (119, 1),
+            "mariadb-over-the-years" => (9, 1),
             // What is verified is not compared.
             "verify" => (1, 1),
             "verify-all" => (8, 1),

@@ -115,6 +115,7 @@ impl Waiting {
             let wrapper = &mut named.wrapper;
             wrapper.driver.splice(..0, named.build.prefix.iter().cloned());
             wrapper.environment.clone_from(&named.build.environment);
+            named.build.basedir = run.library(subject).map(Path::to_owned);
         }
         let driver = Driver::spawn_as(&run.options.exe, &named.wrapper, run.stop)?;
         run.keeper.adopt(driver.pid())?;

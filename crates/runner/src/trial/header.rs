@@ -28,7 +28,7 @@ pub(crate) fn header(
     }));
     let provenance = provenance(run, subject, instance)?;
     let rendered = instance.server.as_ref().map(Server::rendered);
-    let installed = run.installed[subject].as_ref();
+    let installed = run.installed[subject].as_ref().or(run.libraries[subject].as_ref());
     Ok(TrialHeader {
         format: model::record::RECORD_FORMAT,
         trial: String::new(),
@@ -54,12 +54,9 @@ fn provenance(run: &Run<'_>, subject: usize, instance: &mut Instance) -> Result<
         Err(Error::Sql { lost: false, .. }) => Levels::new(),
         other => other?,
     };
-    Ok(match &run.installed[subject] {
+    Ok(match run.installed[subject].as_ref().or(run.libraries[subject].as_ref()) {
         Some(installed) => installed.provenance(reported)?,
-        None => {
-            let library = run.subject(subject).build.basedir.as_deref();
-            dbms::provenance::of_library(library, reported)
-        }
+        None => dbms::provenance::of_library(run.library(subject), reported),
     })
 }
 
