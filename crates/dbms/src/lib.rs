@@ -39,6 +39,7 @@ pub mod provenance;
 mod registry;
 mod remains;
 mod resolve;
+pub mod revision;
 mod server;
 mod setup;
 mod task;
