@@ -138,8 +138,8 @@ impl Bisection<'_> {
         if !found.ends_differ && state.runs.get(&position).copied().unwrap_or(0) >= TRIES {
             let (low, high) = found.interval;
             bail!(
-                "the ends do not differ in `{}` of `{}`: ratio {:.4} ({low:.4}–{high:.4}) over {}; \
-                 there is nothing to bisect, or `--set blocks=N` with more blocks shows it",
+                "the ends do not differ in `{}` of `{}`: ratio {:.4} ({low:.4}–{high:.4}) over \
+                 {}; there is nothing to bisect, or `--set blocks=N` with more blocks shows it",
                 metric.name,
                 self.test,
                 found.ratio,

@@ -25,8 +25,8 @@ use store::Results;
 pub(super) const VERB: Verb = Verb {
     name: "bisect",
     about: "Finds the version, revision or setting with which a value changed",
-    details: "Each probe runs both ends and a candidate side by side, so each has its own base, and \
-              ends as like good, like bad, like neither or undecided. Every answer moves the \
+    details: "Each probe runs both ends and a candidate side by side, so each has its own base, \
+              and ends as like good, like bad, like neither or undecided. Every answer moves the \
               probabilities of all positions, so a wrong one is recovered; the search ends at \
               95 %. A position that does not build, start or do its work is skipped, and blamed \
               only together with the one behind it. Builds of equal code are measured once.\n\n\

@@ -41,8 +41,8 @@ pub fn widen_between_runs(
     }
     (known > 0).then(|| {
         format!(
-            "intervals include what runs of one build differ by on such a host: up to {:.1} % (sd), \
-             from {} of the bank",
+            "intervals include what runs of one build differ by on such a host: up to {:.1} % \
+             (sd), from {} of the bank",
             100.0 * largest,
             counted(own.len() as u64, "run")
         )
@@ -120,7 +120,7 @@ mod tests {
 
     #[test]
     fn a_change_that_runs_of_one_build_show_too_is_not_proved() {
-        let mut check = |values: &[f64], expected: Verdict| {
+        let check = |values: &[f64], expected: Verdict| {
             let mut cell = testing::cell("ops_per_second", 100.0, 90.0);
             cell.block_ratios = vec![0.9, 0.901, 0.899, 0.9];
             cell.verdict = Verdict::Regression;
@@ -136,8 +136,8 @@ mod tests {
         };
         let (said, interval) = check(&[100.0, 100.1, 99.9, 100.0], Verdict::Regression);
         assert!(said.unwrap().contains("up to 0.1 % (sd), from 4 runs"));
-        // By SciPy 1.17.1: variances 2.05762e-7 of the blocks' mean and 1.33333e-6 of the runs, so sd
-        // 1.240603e-3 with 3.904388 degrees of freedom, and t(0.975) 2.803466.
+        // By SciPy 1.17.1: variances 2.05762e-7 of the blocks' mean and 1.33333e-6 of the runs, so
+        // sd 1.240603e-3 with 3.904388 degrees of freedom, and t(0.975) 2.803466.
         let (low, high) = interval.unwrap();
         assert!((low / 0.896_874_970_826_972_1 - 1.0).abs() < 1e-9, "{low}");
         assert!((high / 0.903_135_360_386_942_3 - 1.0).abs() < 1e-9, "{high}");

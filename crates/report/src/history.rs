@@ -199,9 +199,9 @@ fn counted_changes(trends: usize) -> String {
 fn method() -> String {
     format!(
         "Steps are divisions by energy distance (E-divisive) with a permutation test. Confirmed: \
-         p at most 0.001 and at least {LASTING} runs on each side; of 1,000 runs of a trend \
+         p at most 0.005 and at least {LASTING} runs on each side; of 1,000 runs of a trend \
          without a step, at most one is called so, as long as runs do not follow their neighbors. \
-         Suspected: p at most 0.005, or fewer runs. A change that a straight line describes as \
+         Suspected: p at most 0.02, or fewer runs. A change that a straight line describes as \
          well is gradual, and no step."
     )
 }
@@ -268,8 +268,8 @@ fn levels(trend: &Trend) -> Vec<Vec<(f64, f64)>> {
     starts.zip(ends).filter_map(segment).collect()
 }
 
-/// Changes of builds and notes that a chart marks, at most: a series whose build changes from run to
-/// run has them in its table of runs.
+/// Changes of builds and notes that a chart marks, at most: a series whose build changes from run
+/// to run has them in its table of runs.
 const MOST_CHANGES: usize = 20;
 
 fn milestones(trend: &Trend, history: &History) -> Vec<Milestone> {

@@ -92,10 +92,10 @@ impl Search {
     /// What to do after these answers.
     pub fn next(&self, answers: &[Answer]) -> Next {
         let usable = self.usable(answers);
-        if answers.iter().any(|answer| answer.outcome == Outcome::Neither) {
-            if let Some(next) = survey::next(self.count, answers, &usable) {
-                return next;
-            }
+        if answers.iter().any(|answer| answer.outcome == Outcome::Neither)
+            && let Some(next) = survey::next(self.count, answers, &usable)
+        {
+            return next;
         }
         let weights = self.weights(answers);
         let found = self.likeliest(&weights, &usable);

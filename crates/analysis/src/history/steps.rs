@@ -6,7 +6,7 @@
 //! describes as well as a step is a drift and no step.
 
 use super::{
-    divisive::{self, FEWEST, Permutations},
+    divisive::{self, Permutations},
     random::Random,
 };
 use crate::prior::Spread;
@@ -20,10 +20,14 @@ const WINDOW: usize = 64;
 const PROPOSED: Permutations = Permutations { count: 199, level: 0.02 };
 
 /// What a step needs between its neighbors, at least to be suspected.
-const SUSPECTED: Permutations = Permutations { count: 999, level: 0.005 };
+const SUSPECTED: Permutations = Permutations { count: 999, level: 0.02 };
 
 /// The p value up to which a step is confirmed.
-const CONFIRMED: f64 = 0.001;
+const CONFIRMED: f64 = 0.005;
+
+/// What a step has to explain of the squares that a straight line leaves, in variances of the
+/// values. Its place was chosen, so that of a line alone it explains more than one.
+const BETTER: f64 = 9.0;
 
 /// Values that a confirmed step has on each side, at least: after fewer it may be an episode.
 pub const LASTING: usize = 5;
@@ -187,22 +191,31 @@ fn tested(values: &[f64], random: &mut Random) -> Option<Tested> {
     Some((division.at, divisive::chance(values, division, SUSPECTED, random)))
 }
 
-/// Whether a straight line leaves no more of the values unexplained than two levels do: both have
-/// as many parameters as the other, but for the place of the step.
+/// Whether a straight line explains the values, so that a step at `at` beside it explains little
+/// more: the regression of the values on their places with and without the step.
 fn is_drift(logs: &[f64], (from, to): (usize, usize), at: usize) -> bool {
-    let around = |values: &[f64]| {
-        let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
-        values.iter().map(|value| (value - mean).powi(2)).sum::<f64>()
-    };
     let values = &logs[from..to];
-    let levels = around(&logs[from..at]) + around(&logs[at..to]);
     let middle = (values.len() as f64 - 1.0) / 2.0;
-    let mean = values.iter().sum::<f64>() / values.len() as f64;
-    let places = || (0..values.len()).map(|index| index as f64 - middle);
-    let with = places().zip(values).map(|(place, value)| place * (value - mean)).sum::<f64>();
-    let square: f64 = places().map(|place| place * place).sum();
-    let line = around(values) - with * with / square.max(f64::MIN_POSITIVE);
-    values.len() >= 2 * FEWEST && line <= levels
+    let places: Vec<f64> = (0..values.len()).map(|index| index as f64 - middle).collect();
+    let step: Vec<f64> = (from..to).map(|index| f64::from(u8::from(index >= at))).collect();
+    let (rest, step) = (without_line(values, &places), without_line(&step, &places));
+    let square =
+        |one: &[f64], other: &[f64]| one.iter().zip(other).map(|(a, b)| a * b).sum::<f64>();
+    let explained = square(&rest, &step).powi(2) / square(&step, &step).max(f64::MIN_POSITIVE);
+    let left = square(&rest, &rest) - explained;
+    let variance = left.max(0.0) / (values.len() as f64 - 3.0).max(1.0);
+    // Of values on an exact line nothing but rounding is left.
+    let nothing = 1e-20 * square(values, values);
+    explained <= (BETTER * variance).max(nothing)
+}
+
+/// What a straight line over centered places leaves of values.
+fn without_line(values: &[f64], places: &[f64]) -> Vec<f64> {
+    let mean = values.iter().sum::<f64>() / values.len().max(1) as f64;
+    let with: f64 = places.iter().zip(values).map(|(place, value)| place * (value - mean)).sum();
+    let square: f64 = places.iter().map(|place| place * place).sum();
+    let slope = with / square.max(f64::MIN_POSITIVE);
+    places.iter().zip(values).map(|(place, value)| value - mean - slope * place).collect()
 }
 
 #[cfg(test)]

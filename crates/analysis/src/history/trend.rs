@@ -141,10 +141,10 @@ impl Trend {
             "" => session.builds.values().next().cloned(),
             variant => session.builds.get(variant).cloned(),
         };
-        if let (Some(old), Some(new)) = (build(before), build(after)) {
-            if old != new {
-                said.push(format!("build: {old} before, {new} now"));
-            }
+        if let (Some(old), Some(new)) = (build(before), build(after))
+            && old != new
+        {
+            said.push(format!("build: {old} before, {new} now"));
         }
         said.extend(after.notes.iter().cloned());
         said

@@ -28,7 +28,7 @@ pub(super) fn table(entries: &[SiteEntry]) -> Markup {
         article {
             header { h1 { (TITLE) } }
             form class="index styling scripted" {
-                label { "Search " input type="search" name="text" placeholder="any word of a line"; }
+                label { "Search " input type="search" name="text" placeholder="any word"; }
             }
             div class="wide" tabindex="0" role="group" aria-label=(TITLE) {
                 table class="plain sortable" {
