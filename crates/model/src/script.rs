@@ -9,8 +9,10 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 mod generator;
+mod lookups;
 
 pub use generator::Generator;
+pub use lookups::Lookups;
 
 /// A workload with the parameters of a phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]

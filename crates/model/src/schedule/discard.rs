@@ -3,23 +3,27 @@
 
 use crate::{
     plan::Phase,
-    script::{Script, Statement},
+    script::{Lookups, Script, Statement},
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Operations per row of the tables that each subject does, discarded, before the first round of a
-/// reading phase. Caches are full by then, but InnoDB's adaptive hash index serves a page only
+/// Searches of an index per row of the tables that each subject does, discarded, before the first
+/// round of a reading phase. Caches are full by then, but InnoDB's adaptive hash index serves a page only
 /// after several accesses to it: until it does, MySQL 5.6 spends 49,700 instead of 35,000 user
 /// instructions on a point query. With 1M rows 67,000 operations left it at 41,600 in one block and
 /// at 58,000 in another, 115,000 at 45,500; after 200,000 one of 40 queries that were stepped still
 /// met a page without an entry, as is likely where 14 accesses per page are the mean and about 8
-/// are needed. At 21 it is one in thousands.
+/// are needed. At 21 it is one in thousands. Ten searches of one operation count as those of ten.
 const PER_ROW: f64 = 0.3;
 /// The same at the least, where earlier phases of the block have read through the same indexes:
 /// for what is this phase's own, such as plans, the pages of other columns, and the entries of the
 /// hash index, which ranges make anew. A range of 100 of 150,000 rows cost MySQL 5.6 255,000 to
 /// 265,000 instructions before 16,000 of them were done, and 249,500 from then on.
 const PER_ROW_AGAIN: f64 = 0.1;
+/// Keys that a search reads at which its own cost no longer matters. There, a search without an
+/// entry costs 14,700 instructions more, and each further key of a range 2,150: of so many keys it
+/// is 0.25 % of the operation.
+const KEYS: f64 = 2_700.0;
 /// The same, at least and at most, in slices' worth of work. On a slow host slices have few
 /// operations; what the state of a server is must not follow from that before long.
 const READING: (f64, f64) = (1.0, 40.0);
@@ -41,9 +45,9 @@ pub(super) struct Discard {
 /// What is read through: a schema and the indexes of its tables.
 type ReadThrough = (String, BTreeSet<String>);
 
-/// Reading operations that each subject has done since its start.
+/// Searches that each subject has done since its start in phases that only read.
 #[derive(Debug, Default)]
-pub(super) struct Reads(BTreeMap<ReadThrough, u64>);
+pub(super) struct Reads(BTreeMap<ReadThrough, f64>);
 
 impl Reads {
     /// What a phase discards whose slices have so many operations on all connections together.
@@ -53,17 +57,28 @@ impl Reads {
         }
         let parameter = |name: &str| phase.parameters.get(name).copied().unwrap_or(0).max(0) as f64;
         let rows = parameter("rows") * parameter("tables").max(1.0);
-        let done = self.0.get(&read_through(&phase.script)).copied().unwrap_or(0) as f64;
-        let wanted = (PER_ROW * rows - done).max(PER_ROW_AGAIN * rows) / operations.max(1) as f64;
+        let done = self.0.get(&read_through(&phase.script)).copied().unwrap_or(0.0);
+        let searches = (PER_ROW * rows - done).max(PER_ROW_AGAIN * rows);
+        let wanted = operations_of(phase.script.lookups(), searches) / operations.max(1) as f64;
         Discard { slices: wanted.clamp(READING.0, READING.1), short: wanted > READING.1 }
     }
 
     /// Notes what a phase did, discarded and measured; writes leave other pages behind.
     pub(super) fn add(&mut self, script: &Script, operations: f64) {
         if !script.writes() {
-            *self.0.entry(read_through(script)).or_default() += operations as u64;
+            let searches = operations * script.lookups().searches;
+            *self.0.entry(read_through(script)).or_default() += searches;
         }
     }
+}
+
+/// Operations with so many searches, as far as searches matter to them.
+fn operations_of(lookups: Lookups, searches: f64) -> f64 {
+    let Lookups { searches: of_one, keys } = lookups;
+    if of_one == 0.0 {
+        return 0.0;
+    }
+    searches / of_one * (1.0 - (keys / of_one - 1.0) / KEYS).max(0.0)
 }
 
 fn read_through(script: &Script) -> ReadThrough {
@@ -111,5 +126,24 @@ mod tests {
         assert_eq!(slices(&reads, &reading("range", "primary")), 10.0);
         reads.add(&reading("unsaid", "").script, 1e6);
         assert_eq!(slices(&reads, &reading("another", "")), 30.0);
+    }
+
+    #[test]
+    fn searches_count_and_not_operations() {
+        let mut phase = reading("w", "primary");
+        let slices = |phase: &Phase| Reads::default().before(phase, 10_000).slices.round();
+        assert_eq!(slices(&phase), 30.0);
+        let statement = |phase: &mut Phase, change: &dyn Fn(&mut Statement)| {
+            change(&mut phase.script.roles[0].ops[0].statements[0]);
+        };
+        statement(&mut phase, &|statement| statement.repeat = 10);
+        assert_eq!(slices(&phase), 3.0);
+        // Ten ranges of 1,350 keys: half as much.
+        statement(&mut phase, &|statement| statement.expect.keys = Some(1_351));
+        assert_eq!(slices(&phase), 2.0);
+        statement(&mut phase, &|statement| statement.expect.keys = Some(10_000));
+        assert_eq!(slices(&phase), READING.0);
+        statement(&mut phase, &|statement| statement.index = vec!["none".to_owned()]);
+        assert_eq!(slices(&phase), READING.0);
     }
 }

@@ -1,4 +1,5 @@
 use super::*;
+use crate::workload::NONE;
 
 fn script(end: End) -> Script {
     Script {
@@ -67,4 +68,31 @@ fn connections_are_in_the_order_of_the_roles() {
     script.roles.push(Role { clients: 2, ..Role::default() });
     assert_eq!(script.role_of_connections(), [0, 0, 0, 1, 1]);
     assert_eq!(script.connections(), 5);
+}
+
+#[test]
+fn a_mean_operation_searches_for_each_key_of_a_list_and_once_for_a_range() {
+    let statement = |repeat: u64, list: Option<u32>, keys: Option<i64>| Statement {
+        repeat,
+        args: vec![Arg { value: Generator::Uniform { low: 1, high: 9 }, list }],
+        expect: Expect { keys, ..Expect::default() },
+        ..Statement::plain("x")
+    };
+    let op = |weight: u32, statements: Vec<Statement>| Op {
+        name: String::new(),
+        weight,
+        transaction: false,
+        draws: Vec::new(),
+        statements,
+    };
+    let mut script = script(End::Rows(1));
+    let scan = Statement { index: vec![NONE.to_owned()], ..statement(1, None, None) };
+    script.roles[0].ops = vec![op(1, vec![scan])];
+    assert_eq!(script.lookups(), Lookups::default());
+    script.roles[0].ops =
+        vec![op(1, vec![statement(10, None, None), statement(1, None, Some(90))])];
+    assert_eq!(script.lookups(), Lookups { searches: 11.0, keys: 100.0 });
+    script.roles[0].ops.push(op(3, vec![statement(2, Some(50), Some(50))]));
+    // A quarter of the one, three quarters of the other.
+    assert_eq!(script.lookups(), Lookups { searches: 2.75 + 75.0, keys: 25.0 + 75.0 });
 }

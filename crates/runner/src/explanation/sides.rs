@@ -180,7 +180,8 @@ impl Served<'_> {
     fn side(&mut self, run: &Run<'_>, asked: &Asked<'_>) -> Result<Side, Error> {
         let (label, phase, seed) = (self.label, self.phase, run.plan.experiment.seed);
         run.step(&format!("warming up {label} for {phase}"));
-        let enough = tables::operations_to_warm(run.schema_of(asked.phase)?);
+        let schema = run.schema_of(asked.phase)?;
+        let enough = tables::operations_to_warm(schema, &asked.phase.script, 0.0);
         let (steady, seconds, most, does) = match self.observed {
             Observed::Counted(_) => (EXACT, SECONDS, OPERATIONS, "counting"),
             Observed::Sampled(_) => (TIMED, SAMPLED_SECONDS, SAMPLED, "sampling"),

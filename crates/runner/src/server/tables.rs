@@ -2,16 +2,24 @@
 
 use super::Instance;
 use crate::{Error, run::Run};
-use model::schema::{Schema, Table};
+use model::{
+    schema::{Schema, Table},
+    script::Script,
+};
 
-/// Rows for each operation that warms up a server under emulation: a page has tens of rows, and is
-/// met several times then, which InnoDB's adaptive hash index waits for.
-const ROWS_PER_OPERATION: f64 = 5.0;
+/// Rows for each search of an index that warms up a server under emulation: a page has tens of
+/// rows, and is met several times then, which InnoDB's adaptive hash index waits for.
+const ROWS_PER_SEARCH: f64 = 5.0;
 
-/// Operations that read, after which a server that has just started executes as many instructions
-/// as it will.
-pub(crate) fn operations_to_warm(schema: &Schema) -> u64 {
-    (rows(schema) / ROWS_PER_OPERATION) as u64
+/// Operations of a script, after which a server that has already done so many searches executes as
+/// many instructions as it will.
+pub(crate) fn operations_to_warm(schema: &Schema, script: &Script, searched: f64) -> u64 {
+    let searches = rows(schema) / ROWS_PER_SEARCH - searched;
+    match script.lookups().searches {
+        0.0 => 0,
+        // A conversion to an integer saturates.
+        of_one => (searches / of_one) as u64,
+    }
 }
 
 /// Rows of all tables as they are loaded.

@@ -101,13 +101,14 @@ fn observe(
 ) -> Result<(), Error> {
     let Observed { stretch, trial } = observed;
     let phase = &run.plan.phases[stretch.phase];
-    let found = ready(run, trial, phase, used).and_then(|Copied { instance, warmed }| {
+    let found = ready(run, trial, phase, used).and_then(|Copied { instance, searched }| {
         instance.thawed(|instance| {
-            let enough = tables::operations_to_warm(run.schema_of(phase)?);
-            let enough = enough.saturating_sub(*warmed);
+            let schema = run.schema_of(phase)?;
+            let enough = tables::operations_to_warm(schema, &phase.script, *searched);
             let seed = stretch.seeds.finding;
             let warming = Warming { phase, enough, operations, seed };
-            *warmed += used.warm_up(instance, &warming)?;
+            let read = used.warm_up(instance, &warming)? as f64;
+            *searched += read * phase.script.lookups().searches;
             observe_on(instance, used, stretch, operations)
         })
     });
@@ -196,7 +197,7 @@ fn with_copies<'a>(
         let started = driver.and_then(|driver| copied(shared, &one.trial, driver, phase, used));
         match started {
             Ok(instance) => {
-                one.trial.copies.insert(used.name(), Copied { instance, warmed: 0 });
+                one.trial.copies.insert(used.name(), Copied { instance, searched: 0.0 });
             }
             Err(error) => {
                 one.trial.not_copied = Some(without_copy(&mut one.trial, used, error)?);

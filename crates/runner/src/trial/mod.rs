@@ -76,8 +76,8 @@ pub(crate) fn not_up(run: &Run<'_>, subject: usize) -> Error {
 /// A server that an instrument has for itself.
 pub(crate) struct Copied {
     pub(crate) instance: Instance,
-    /// Operations that have warmed it up by reading.
-    pub(crate) warmed: u64,
+    /// Searches of indexes that have warmed it up.
+    pub(crate) searched: f64,
 }
 
 /// What all slices of a phase have in common.
