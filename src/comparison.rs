@@ -147,7 +147,7 @@ pub(crate) fn report_of_runs(
     new: &str,
     request: &Request,
 ) -> anyhow::Result<Report> {
-    requested(vec![two_runs::compare(results, base, new)?], Vec::new(), request)
+    requested(vec![two_runs::compare(results, (base, new), &request.bank)?], Vec::new(), request)
 }
 
 /// Comparisons with the variants, metrics and form that are asked for.

@@ -91,7 +91,7 @@ pub(crate) fn of_import(
 
 /// The command that repeats a run: the experiment, which is a file unless it is a shipped one, and
 /// the options that shaped it.
-fn command_line(experiment: &str, words: &[String]) -> String {
+pub(crate) fn command_line(experiment: &str, words: &[String]) -> String {
     let shipped = Catalog::embedded().and_then(|catalog| catalog.experiments());
     let is_shipped = shipped.is_ok_and(|all| all.iter().any(|one| one.name == experiment));
     let named = match is_shipped {

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod bisect;
 mod budget;
 mod choice;
 mod cmd;
@@ -13,6 +14,7 @@ mod doctor;
 mod exit;
 mod feasible;
 mod gate;
+mod history;
 mod imports;
 mod measured;
 mod noise;

@@ -113,6 +113,7 @@ fn of_plans(one: &Plan, other: &Plan) -> Option<&'static str> {
         seed: 0,
         explain: false,
         question: String::new(),
+        note: String::new(),
         text: String::new(),
         ..plan.experiment.clone()
     };

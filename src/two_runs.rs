@@ -1,10 +1,11 @@
 //! Two runs as one comparison: each variant of the later run against the same one of the earlier
 //! run, as after a build was replaced in place.
 
-use crate::comparison::observed_in;
+use crate::{comparison::observed_in, noise::BankChoice};
 use analysis::{Comparison, Design};
 use anyhow::{bail, ensure};
 use model::{
+    bank::{BankedRun, HostClass},
     number::counted,
     plan::{Phase, Plan},
 };
@@ -21,7 +22,11 @@ struct Side {
 
 /// Compares the run `new` with the run `base`, each given by its identifier or the start of it.
 /// Fails if there are no such runs, or if they did not measure the same.
-pub(crate) fn compare(results: &Results, base: &str, new: &str) -> anyhow::Result<Comparison> {
+pub(crate) fn compare(
+    results: &Results,
+    (base, new): (&str, &str),
+    bank: &BankChoice,
+) -> anyhow::Result<Comparison> {
     let known = results.runs()?;
     let mut base = Side::of(results, find(&known, base)?)?;
     let mut new = Side::of(results, find(&known, new)?)?;
@@ -54,6 +59,10 @@ pub(crate) fn compare(results: &Results, base: &str, new: &str) -> anyhow::Resul
     let run = |subject: &str| Some(of_base(subject).to_string());
     comparison.warnings.extend(analysis::same_binaries(headers(), &run));
     comparison.conditions.extend(analysis::build_differences(headers(), &design));
+    let hosts = [&base, &new].map(|side| &side.info.environment);
+    comparison.warnings.extend(analysis::host_differences(hosts[0], hosts[1]));
+    let widened = widened(results, &mut comparison, (&base, &pairs), bank)?;
+    comparison.warnings.extend(widened);
     comparison.runs = vec![base_id, new_id];
     for (more, run) in left_out.into_iter().filter(|(more, _)| *more > 0) {
         let more = counted(u64::from(more), "block");
@@ -66,6 +75,26 @@ pub(crate) fn compare(results: &Results, base: &str, new: &str) -> anyhow::Resul
          counts as a change of the variant"
     ));
     Ok(comparison)
+}
+
+/// Takes into account what the bank knows of the differences between runs of one build on hosts of
+/// one class; nothing where the hosts are of two.
+fn widened(
+    results: &Results,
+    comparison: &mut Comparison,
+    (base, pairs): (&Side, &[Pair]),
+    bank: &BankChoice,
+) -> anyhow::Result<Option<String>> {
+    let Some(bank) = bank.read(results.dir())? else { return Ok(None) };
+    let host = HostClass::of(&base.info.environment);
+    let runs: Vec<&BankedRun> = bank.runs.iter().filter(|run| run.host == host).collect();
+    let server = |pair: &Pair| {
+        let mut subjects = base.plan.subjects.iter();
+        let subject = subjects.find(|subject| subject.label == pair.base.label)?;
+        Some((pair.base.name(), subject.build.server.clone()))
+    };
+    let servers = pairs.iter().filter_map(server).collect();
+    Ok(analysis::widen_between_runs(comparison, &runs, &servers))
 }
 
 impl Side {

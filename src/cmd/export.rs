@@ -186,6 +186,8 @@ fn measured(
     let (design, observations) = comparison::observed(results, slices, &BankChoice::default())?;
     let labels = design.subjects.iter().map(|(label, _)| label.clone());
     let study = study(studies, &first.experiment, labels);
+    let run = results.runs()?.into_iter().find(|info| info.id == first.run);
+    study.started_us.extend(run.map(|info| (info.id, info.started_us)));
     for trial in results.trials(&first.run)? {
         study.cpus.insert(trial.header.subject, trial.environment.cpus);
     }

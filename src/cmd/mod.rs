@@ -1,5 +1,6 @@
 //! One file per command, and the table of them.
 
+mod bisect;
 mod calibrate;
 mod compare;
 mod completions;
@@ -7,6 +8,7 @@ mod doctor;
 mod drive;
 mod explain;
 mod export;
+mod history;
 mod import;
 mod install;
 mod keep;
@@ -17,6 +19,7 @@ mod report;
 mod run;
 mod schema;
 mod show;
+mod site;
 mod up;
 mod verify;
 
@@ -78,7 +81,10 @@ const COMMANDS: &[Verb] = &[
     calibrate::VERB,
     compare::VERB,
     report::VERB,
+    history::VERB,
+    site::VERB,
     explain::VERB,
+    bisect::VERB,
     import::VERB,
     export::VERB,
     completions::VERB,

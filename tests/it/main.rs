@@ -10,6 +10,7 @@
 )]
 
 mod archives;
+mod bisect;
 mod browser;
 mod builds;
 mod callgrind;
@@ -25,6 +26,7 @@ mod failures;
 mod faults;
 mod feasible;
 mod help;
+mod history;
 mod injected;
 mod insert_benchmark;
 mod lab;

@@ -228,6 +228,8 @@ mod tests {
                 require: Vec::new(),
                 accept: Vec::new(),
                 combine: Default::default(),
+                series: String::new(),
+                note: String::new(),
                 text: String::new(),
             },
             subjects,

@@ -10,6 +10,8 @@
 #![forbid(unsafe_code)]
 
 mod accounting;
+mod between_runs;
+pub mod bisect;
 mod builds;
 mod cache;
 mod cells;
@@ -32,6 +34,7 @@ mod errors;
 mod evidence;
 pub mod explained;
 mod guard;
+pub mod history;
 mod host_load;
 mod instruction_changes;
 mod interval;
@@ -71,6 +74,7 @@ mod verdict;
 mod warning;
 
 pub use accounting::{Accounting, account};
+pub use between_runs::widen_between_runs;
 pub use builds::{build_differences, same_binaries};
 pub use cache::cache_bytes;
 pub use claim::{Share, Test, blocks_to_decide, detectable, provable};
@@ -97,7 +101,7 @@ pub use paced::phase_columns;
 pub use prior::{Prior, Spread};
 pub use projection::{Difference, Projection};
 pub use reason::Reason;
-pub use residue::residue;
+pub use residue::{host_differences, residue};
 pub use role_cost::{RoleCost, role_costs};
 pub use role_curve::{RoleCurve, role_curves};
 pub use role_times::{BUCKETS, RoleTimes};

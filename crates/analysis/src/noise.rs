@@ -159,7 +159,10 @@ pub fn banked(comparison: &Comparison, base: &str) -> Vec<BankedPhase> {
         });
         let log_ratios: BTreeMap<String, Vec<f64>> =
             logs.filter(|(_, logs)| logs.iter().all(|log| log.is_finite())).collect();
-        BankedPhase { phase: phase.phase.clone(), group: phase.group.clone(), log_ratios }
+        let value = |cell: &Cell| Some((cell.metric.name.to_owned(), cell.base_value?));
+        let own = phase.cells.iter().filter(|cell| cell.base.as_deref() == Some(base));
+        let values = own.filter(|cell| cell.metric.family.is_some()).filter_map(value).collect();
+        BankedPhase { phase: phase.phase.clone(), group: phase.group.clone(), log_ratios, values }
     };
     let phases = comparison.phases.iter().map(phase);
     phases.filter(|phase| !phase.log_ratios.is_empty()).collect()
@@ -197,6 +200,7 @@ mod tests {
                 phase: "p".to_owned(),
                 group: group.to_owned(),
                 log_ratios: [("ops_per_second".to_owned(), logs.to_vec())].into(),
+                values: BTreeMap::new(),
             }],
         }
     }

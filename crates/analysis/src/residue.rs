@@ -39,6 +39,16 @@ pub fn residue<'a>(
     hosts.chain(servers).collect()
 }
 
+/// One sentence for each fact in which the hosts of two runs differ.
+pub fn host_differences(base: &Environment, new: &Environment) -> Vec<String> {
+    let both = facts(base).into_iter().zip(facts(new));
+    let differing = both.filter(|((_, base), (_, new))| base != new);
+    let sentence = |((name, base), (_, new)): ((&str, String), (&str, String))| {
+        format!("the runs differ in {name}: `{base}` in the base, `{new}` in the other")
+    };
+    differing.map(sentence).collect()
+}
+
 fn listed(values: &BTreeSet<String>) -> String {
     values.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ")
 }

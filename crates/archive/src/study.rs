@@ -35,6 +35,8 @@ pub struct Study {
     pub subjects: Vec<String>,
     /// CPUs of the host by subject, where known.
     pub cpus: BTreeMap<String, u32>,
+    /// Wall clock at the start of each run, microseconds since 1970, where known.
+    pub started_us: BTreeMap<String, u64>,
     /// Rates of one client in single seconds \[1/s\] by phase and subject, where they were
     /// recorded: rows while loading, else queries.
     pub client_rates: BTreeMap<(String, String), Vec<u64>>,

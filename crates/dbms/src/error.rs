@@ -98,6 +98,14 @@ pub enum Error {
         /// What was asked for.
         wanted: String,
     },
+    /// A git repository cannot be used.
+    #[error("repository `{path}`: {reason}", path = path.display())]
+    Repository {
+        /// Its folder.
+        path: PathBuf,
+        /// Why, with the remedy where there is one.
+        reason: String,
+    },
     /// An archive cannot be read.
     #[error(
         "cannot unpack `{path}`: {reason}; give a `.tar.gz`, `.tar.xz`, `.tar.bz2`, `.tar`, \

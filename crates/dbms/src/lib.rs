@@ -43,6 +43,7 @@ mod recipe;
 mod registry;
 mod remains;
 mod resolve;
+pub mod revision;
 mod server;
 mod setup;
 mod source;

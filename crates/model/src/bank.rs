@@ -71,4 +71,8 @@ pub struct BankedPhase {
     pub group: String,
     /// Logarithm of the ratio in each block, by metric. The true one is 0.
     pub log_ratios: BTreeMap<String, Vec<f64>>,
+    /// Value of the build, by metric: what differs between these is what runs differ by. Empty in
+    /// banks from before it was kept.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub values: BTreeMap<String, f64>,
 }

@@ -17,6 +17,12 @@ pub struct Experiment {
     /// Name of the suite, or of the experiment where it lists workloads of its own.
     #[serde(default)]
     pub suite: String,
+    /// The series that the run belongs to, for `dbdyno history`; empty for none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub series: String,
+    /// What is new in this run, such as a commit: shown where its values are.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub note: String,
     /// Interleaved or classic.
     pub design: Design,
     /// Fresh starts of every compared server.

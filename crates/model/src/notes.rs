@@ -25,6 +25,9 @@ pub struct Notes {
     /// Notes by test.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub tests: BTreeMap<String, String>,
+    /// Notes by run, by its identifier or the start of it: a commit, a new kernel.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub runs: BTreeMap<String, String>,
 }
 
 impl Notes {
@@ -49,6 +52,7 @@ impl Notes {
         }
         self.variants.extend(over.variants);
         self.tests.extend(over.tests);
+        self.runs.extend(over.runs);
         self
     }
 }

@@ -13,6 +13,7 @@ mod aliases;
 mod catalog;
 mod check;
 mod connections;
+mod contents;
 mod draft;
 mod editor;
 mod error;

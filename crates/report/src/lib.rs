@@ -14,6 +14,7 @@ pub mod explained;
 mod first_screen;
 pub mod format;
 pub mod grid;
+pub mod history;
 pub mod page;
 pub mod profile;
 pub mod section;
@@ -34,6 +35,7 @@ mod trust;
 mod words;
 
 pub use details::{Counted, Details, LeftOut, Overhead, Provenance, Trial};
+pub use format::SiteEntry;
 pub use inputs::Inputs;
 pub use names::Names;
 pub use pages::{INDEX, PageFile, pages};
@@ -166,6 +168,11 @@ impl Rendered {
         }
         Self { text: (format.text)(report, document), warnings }
     }
+}
+
+/// The index of a site: one line and one link for each page.
+pub fn site_index(entries: &[SiteEntry]) -> String {
+    format::site(entries)
 }
 
 /// The text of [`rendered`] alone.

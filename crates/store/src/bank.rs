@@ -85,6 +85,7 @@ mod tests {
                 phase: "insert".to_owned(),
                 group: "write".to_owned(),
                 log_ratios: [("ops_per_second".to_owned(), vec![0.01, -0.02])].into(),
+                values: [("ops_per_second".to_owned(), 1000.5)].into(),
             }],
         }
     }

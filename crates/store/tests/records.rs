@@ -59,6 +59,8 @@ fn plan(name: &str, hash: &str) -> Plan {
             require: Vec::new(),
             accept: Vec::new(),
             combine: Default::default(),
+            series: String::new(),
+            note: String::new(),
             text: "question = \"Is it slower?\"\n".into(),
         },
         subjects: vec![subject("old"), subject("new")],

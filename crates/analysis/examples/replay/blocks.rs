@@ -97,6 +97,7 @@ impl Blocks {
         let blocks: Vec<Vec<f64>> = (0..BLOCKS).map(|_| self.draw(&mut random)).collect();
         let places = self.places();
         let phase = |(index, place): (usize, &Place)| BankedPhase {
+            values: Default::default(),
             phase: place.phase.clone(),
             group: place.group.clone(),
             log_ratios: BTreeMap::from([(

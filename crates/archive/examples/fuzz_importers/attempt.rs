@@ -95,6 +95,7 @@ fn exports(imported: Imported) -> u64 {
         subjects: archive.subjects,
         cpus: BTreeMap::new(),
         client_rates: BTreeMap::new(),
+        started_us: BTreeMap::new(),
         values: archive.values,
     };
     let input = Input { studies: imported.archives.into_iter().map(study).collect() };

@@ -3,6 +3,7 @@
 mod bmf;
 mod csv;
 mod mytools;
+mod openmetrics;
 mod sb_met;
 
 use crate::{ExportOptions, Exported, Input, Result};
@@ -19,7 +20,7 @@ pub struct Exporter {
 
 /// In the order of the command's help.
 pub static EXPORTERS: &[Exporter] =
-    &[mytools::EXPORTER, sb_met::EXPORTER, bmf::EXPORTER, csv::EXPORTER];
+    &[mytools::EXPORTER, sb_met::EXPORTER, bmf::EXPORTER, openmetrics::EXPORTER, csv::EXPORTER];
 
 /// The exporter with this name.
 pub fn find(name: &str) -> Option<&'static Exporter> {

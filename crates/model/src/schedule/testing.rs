@@ -77,6 +77,8 @@ pub(super) fn plan(phases: Vec<Phase>) -> Plan {
         require: Vec::new(),
         accept: Vec::new(),
         combine: Default::default(),
+        series: String::new(),
+        note: String::new(),
         text: String::new(),
     };
     Plan {

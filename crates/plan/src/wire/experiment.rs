@@ -33,6 +33,10 @@ pub(crate) struct WireExperiment {
     pub(crate) preset: Option<String>,
     /// Workloads, by name or path.
     pub(crate) workloads: Option<Vec<String>>,
+    /// Series that the run belongs to: `dbdyno history NAME` shows its runs over time (none).
+    pub(crate) series: Option<String>,
+    /// What is new in this run, such as a commit: its history shows it (none).
+    pub(crate) note: Option<String>,
     /// How slices follow each other.
     pub(crate) design: Option<Design>,
     /// Fresh starts of every subject (8, or the last of `looks`).

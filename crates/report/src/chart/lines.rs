@@ -55,6 +55,13 @@ fn one(chart: &Lines) -> Markup {
                     (chart.x.title)
                 }
                 text class="title up" x=(LEFT) y=(TOP - 1.0) { (chart.y.title) }
+                @for milestone in &chart.milestones {
+                    @let at = across(x.place(milestone.at));
+                    g class={ "milestone " (milestone.class) } {
+                        title { (terminal(&milestone.words)) }
+                        line x1=(at) x2=(at) y1=(TOP) y2=(HEIGHT - BOTTOM) {}
+                    }
+                }
                 @for line in &chart.lines { (drawn(line, &x, &y)) }
             }
         }
@@ -164,6 +171,7 @@ mod tests {
         let mut high = line("high", &[points, &[(4.0, 50.0)]]);
         high.peak = Some((2.0, 100.0));
         let chart = Lines {
+            milestones: Vec::new(),
             title: "t".into(),
             description: "d".into(),
             x: Axis { title: "users".into(), scale: Scale::Log2, ..Axis::default() },

@@ -145,6 +145,19 @@ pub struct Lines {
     pub y: Axis,
     /// The lines.
     pub lines: Vec<Line>,
+    /// Moments that stand out on the horizontal axis.
+    pub milestones: Vec<Milestone>,
+}
+
+/// A moment that stands out.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Milestone {
+    /// Where, on the horizontal axis.
+    pub at: f64,
+    /// Class of its look: `step`, `suspected` or `change`.
+    pub class: &'static str,
+    /// What it is.
+    pub words: String,
 }
 
 /// An axis.
@@ -164,6 +177,8 @@ pub enum Scale {
     /// From 0 on, evenly.
     #[default]
     Zero,
+    /// Around the values, evenly: small changes of a level are seen.
+    Near,
     /// Each doubling is as long as the next, and each value is marked.
     Log2,
     /// Each factor of ten is as long as the next.

@@ -111,6 +111,7 @@ impl Range {
         let high = finite().fold(0.0, f64::max);
         match scale {
             Scale::Zero => zero(high),
+            Scale::Near => near(finite().fold(f64::INFINITY, f64::min), high),
             Scale::Log2 => log2(positive().collect()),
             Scale::Log10 => log10(positive().fold(f64::INFINITY, f64::min), high),
             Scale::Nines => nines(high),
@@ -121,7 +122,7 @@ impl Range {
     /// The place of a value, from 0 to 1.
     pub(super) fn place(&self, value: f64) -> f64 {
         let moved = match self.scale {
-            Scale::Zero | Scale::Nines | Scale::Names => value,
+            Scale::Zero | Scale::Near | Scale::Nines | Scale::Names => value,
             Scale::Log2 | Scale::Log10 if value <= 0.0 => self.low,
             Scale::Log2 | Scale::Log10 => value.log10(),
         };
@@ -159,6 +160,35 @@ fn zero(high: f64) -> Range {
     let count = (high / step - 1e-9).ceil() as usize;
     let marks = (0..=count).map(|n| (n as f64 * step, number::short(n as f64 * step)));
     Range::with(Scale::Zero, (0.0, count as f64 * step), marks.collect())
+}
+
+/// Marks in steps of 1, 2 or 5 around values whose spread matters more than their distance to 0.
+fn near(low: f64, high: f64) -> Range {
+    if !low.is_finite() || high <= 0.0 {
+        return zero(0.0);
+    }
+    // Equal values, and noise of less than a percent, lie in the middle.
+    let room = ((high - low) * 0.1).max(high * 0.005);
+    let (low, high) = ((low - room).max(0.0), high + room);
+    let power = 10_f64.powf(((high - low) / 4.0).log10().floor());
+    let steps = [1.0, 2.0, 5.0, 10.0].map(|step| step * power);
+    let step = steps.into_iter().find(|step| (high - low) / step <= 4.5).unwrap_or(high - low);
+    let first = (low / step).ceil() as usize;
+    let marks = (first..).map(|n| n as f64 * step).take_while(|mark| *mark <= high);
+    let marks = marks.map(|mark| (mark, precise(mark, step))).collect();
+    Range::with(Scale::Near, (low, high), marks)
+}
+
+/// A mark that differs from its neighbors, which are a step away.
+fn precise(mark: f64, step: f64) -> String {
+    let (scale, ending) = match mark {
+        _ if mark >= 1e9 => (1e9, "G"),
+        _ if mark >= 1e6 => (1e6, "M"),
+        _ if mark >= 1e4 => (1e3, "k"),
+        _ => (1.0, ""),
+    };
+    let digits = (-(step / scale).log10()).ceil().clamp(0.0, 9.0) as usize;
+    format!("{:.digits$}{ending}", mark / scale)
 }
 
 fn log2(mut values: Vec<f64>) -> Range {
@@ -232,6 +262,9 @@ mod tests {
         check(Scale::Zero, &[93_697.0], &["0", "50k", "100k"]);
         check(Scale::Zero, &[3.2], &["0", "1", "2", "3", "4"]);
         check(Scale::Zero, &[], &["0", "0.5", "1"]);
+        check(Scale::Near, &[43_600.0, 44_700.0], &["43.5k", "44.0k", "44.5k"]);
+        check(Scale::Near, &[1.02, 1.05], &["1.02", "1.03", "1.04", "1.05"]);
+        check(Scale::Near, &[], &["0", "0.5", "1"]);
         check(Scale::Log2, &[1.0, 4.0, 40.0, 4.0], &["1", "4", "40"]);
         check(Scale::Log10, &[12.0, 45.0], &["10", "20", "50"]);
         check(Scale::Log10, &[3.0, 90_000.0], &["1", "10", "100", "1000", "10k", "100k"]);

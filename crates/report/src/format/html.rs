@@ -5,9 +5,11 @@ mod grid;
 mod heat;
 mod index;
 mod items;
+mod site;
 mod text;
 
 pub(crate) use index::IndexEntry;
+pub use site::SiteEntry;
 
 use super::Format;
 use crate::{
@@ -47,6 +49,11 @@ fn text(report: &Report, document: &Document) -> String {
 /// The index of several reports.
 pub(crate) fn index(entries: &[IndexEntry]) -> String {
     whole(index::TITLE, Colours::Diverging, contents(&[]), index::table(entries))
+}
+
+/// The index of a site.
+pub(crate) fn site(entries: &[SiteEntry]) -> String {
+    whole(site::TITLE, Colours::Diverging, contents(&[]), site::table(entries))
 }
 
 /// A page with this contents and main part.

@@ -15,7 +15,8 @@ use crate::{
     page::Page,
 };
 
-pub(crate) use html::{IndexEntry, index};
+pub use html::SiteEntry;
+pub(crate) use html::{IndexEntry, index, site};
 
 /// One format.
 pub struct Format {

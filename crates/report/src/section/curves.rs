@@ -92,6 +92,7 @@ fn charts(inputs: &Inputs<'_>, curves: &[Curve], form: &Form) -> Vec<Lines> {
             peak: None,
         };
         Lines {
+            milestones: Vec::new(),
             title: if phase.is_empty() { form.what.to_owned() } else { phase.to_owned() },
             description: format!("{}: {}", form.what, ends(&own)),
             x: form.x.clone(),

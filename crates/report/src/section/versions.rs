@@ -87,6 +87,7 @@ fn chart(grid: &Grid, metric: usize, row: usize) -> Option<Lines> {
     };
     let title = &grid.rows[row].title;
     Some(Lines {
+        milestones: Vec::new(),
         title: title.clone(),
         description: described(&names, &points),
         x: Axis { title: String::new(), scale: Scale::Names, names },

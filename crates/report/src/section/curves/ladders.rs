@@ -117,6 +117,7 @@ fn ladder(inputs: &Inputs<'_>, name: &str, phases: &[&PhaseResult], kind: &Ladde
         Some(format!("{} peaks at {} with {clients} users", line.name, number::value(value)))
     });
     Lines {
+        milestones: Vec::new(),
         title: format!("{name}: {what}"),
         description: format!("{what} over users. {}", peaks.collect::<Vec<_>>().join("; ")),
         x: axis("users", Scale::Log2),

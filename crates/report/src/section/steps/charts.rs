@@ -67,6 +67,7 @@ fn percentiles(inputs: &Inputs<'_>, step: &Step<'_>, role: &str) -> Option<Lines
         Some(format!("{} at most {}", line.name, number::value(*largest)))
     });
     Some(Lines {
+        milestones: Vec::new(),
         title: format!("{role}: response by percentile"),
         description: format!("{role}: {}", said.collect::<Vec<_>>().join("; ")),
         x: axis("cumulative share of operations", Scale::Nines),
@@ -88,6 +89,7 @@ fn chart(inputs: &Inputs<'_>, curves: &[&Curve], title: String, y: Axis) -> Line
         })
     };
     Lines {
+        milestones: Vec::new(),
         description: format!("{title}: {}", ends(curves)),
         title,
         x: axis(SECONDS, Scale::Zero),

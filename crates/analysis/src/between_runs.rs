@@ -1,0 +1,147 @@
+//! What runs of one build differ by, taken into account where two runs are compared.
+//!
+//! Blocks of two runs are paired in their order, and did not share their minutes: what the host did
+//! in between is in every ratio alike, and the spread of blocks does not show it. A bank has the
+//! values of one build from run to run, whose spread does. The variance of a ratio of two runs is
+//! that of its blocks and twice that of a run's value; its degrees of freedom are Satterthwaite's
+//! (1946).
+
+use crate::{Cell, Comparison, Verdict, interval::Sample, prior::Spread};
+use model::{bank::BankedRun, number::counted};
+use statrs::distribution::{ContinuousCDF as _, StudentsT};
+use std::collections::BTreeMap;
+
+/// Fewest runs whose spread says anything.
+const FEWEST_RUNS: usize = 3;
+
+/// Widens the intervals of a comparison of two runs by what runs of one build differ by, and takes
+/// back verdicts that do not hold then. `servers` has the product of each variant. Gives the
+/// sentence that says so; none where the bank knows none of the tests.
+pub fn widen_between_runs(
+    comparison: &mut Comparison,
+    runs: &[&BankedRun],
+    servers: &BTreeMap<String, String>,
+) -> Option<String> {
+    let own: Vec<&BankedRun> =
+        runs.iter().copied().filter(|run| run.experiment == comparison.experiment).collect();
+    let (mut known, mut largest) = (0, 0.0_f64);
+    for phase in &mut comparison.phases {
+        for cell in &mut phase.cells {
+            let Some(server) = cell.base.as_deref().and_then(|base| servers.get(base)) else {
+                continue;
+            };
+            let Some(spread) = spread(&own, server, (&phase.phase, cell.metric.name)) else {
+                continue;
+            };
+            if widen(cell, spread).is_some() {
+                known += 1;
+                largest = largest.max(spread.variance.sqrt());
+            }
+        }
+    }
+    (known > 0).then(|| {
+        format!(
+            "intervals include what runs of one build differ by on such a host: up to {:.1} % \
+             (sd), from {} of the bank",
+            100.0 * largest,
+            counted(own.len() as u64, "run")
+        )
+    })
+}
+
+/// How the logarithm of a value differs from run to run.
+fn spread(runs: &[&BankedRun], server: &str, (phase, metric): (&str, &str)) -> Option<Spread> {
+    let of_run = |run: &&BankedRun| {
+        let phase = run.phases.iter().find(|one| one.phase == phase)?;
+        Some(phase.values.get(metric)?.ln()).filter(|log| log.is_finite())
+    };
+    let logs: Vec<f64> =
+        runs.iter().filter(|run| run.server == server).filter_map(of_run).collect();
+    Spread::of(&logs).filter(|_| logs.len() >= FEWEST_RUNS)
+}
+
+fn widen(cell: &mut Cell, between: Spread) -> Option<()> {
+    let sample = Sample::of(&cell.block_ratios)?;
+    let (within, across) = (sample.deviation().powi(2) / sample.units(), 2.0 * between.variance);
+    let variance = within + across;
+    let weights = within * within / sample.freedom() + across * across / between.freedom;
+    let freedom = if weights > 0.0 { variance * variance / weights } else { between.freedom };
+    let reach = StudentsT::new(0.0, 1.0, freedom).ok()?.inverse_cdf(0.975) * variance.sqrt();
+    let (low, high) = (sample.mean - reach, sample.mean + reach);
+    cell.interval = Some((low.exp(), high.exp()));
+    let margin = cell.margin.map_or(0.0, f64::ln);
+    let holds = match cell.verdict {
+        Verdict::Equivalent => low > -margin && high < margin,
+        Verdict::Regression | Verdict::Improvement | Verdict::CodeCost => {
+            low > margin || high < -margin
+        }
+        Verdict::SmallChange => (low > 0.0 || high < 0.0) && low > -margin && high < margin,
+        Verdict::Worse | Verdict::Better => low > 0.0 || high < 0.0,
+        _ => true,
+    };
+    if !holds {
+        cell.verdict = Verdict::Inconclusive;
+    }
+    Some(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing;
+    use model::bank::{BANK_FORMAT, BankedPhase, HostClass};
+
+    fn run(value: f64) -> BankedRun {
+        BankedRun {
+            format: BANK_FORMAT,
+            run: String::new(),
+            started_us: 0,
+            host: HostClass {
+                cpu: String::new(),
+                cpus: 2,
+                kernel: String::new(),
+                virtualization: String::new(),
+                counters: String::new(),
+            },
+            dbdyno: String::new(),
+            experiment: "e".to_owned(),
+            server: "sqlite".to_owned(),
+            subject: String::new(),
+            note: String::new(),
+            block_seconds: 1.0,
+            phases: vec![BankedPhase {
+                phase: "p".to_owned(),
+                group: "point".to_owned(),
+                log_ratios: BTreeMap::new(),
+                values: [("ops_per_second".to_owned(), value)].into(),
+            }],
+        }
+    }
+
+    #[test]
+    fn a_change_that_runs_of_one_build_show_too_is_not_proved() {
+        let check = |values: &[f64], expected: Verdict| {
+            let mut cell = testing::cell("ops_per_second", 100.0, 90.0);
+            cell.block_ratios = vec![0.9, 0.901, 0.899, 0.9];
+            cell.verdict = Verdict::Regression;
+            let phase = crate::PhaseResult { cells: vec![cell], ..testing::phase("p") };
+            let mut comparison = testing::comparison(vec![phase]);
+            let runs: Vec<BankedRun> = values.iter().map(|value| run(*value)).collect();
+            let runs: Vec<&BankedRun> = runs.iter().collect();
+            let servers = [("old".to_owned(), "sqlite".to_owned())].into();
+            let said = widen_between_runs(&mut comparison, &runs, &servers);
+            let cell = &comparison.phases[0].cells[0];
+            assert_eq!(cell.verdict, expected, "{said:?} {:?}", cell.interval);
+            (said, cell.interval)
+        };
+        let (said, interval) = check(&[100.0, 100.1, 99.9, 100.0], Verdict::Regression);
+        assert!(said.unwrap().contains("up to 0.1 % (sd), from 4 runs"));
+        // By SciPy 1.17.1: variances 2.05762e-7 of the blocks' mean and 1.33333e-6 of the runs, so
+        // sd 1.240603e-3 with 3.904388 degrees of freedom, and t(0.975) 2.803466.
+        let (low, high) = interval.unwrap();
+        assert!((low / 0.896_874_970_826_972_1 - 1.0).abs() < 1e-9, "{low}");
+        assert!((high / 0.903_135_360_386_942_3 - 1.0).abs() < 1e-9, "{high}");
+        check(&[100.0, 90.0, 110.0, 95.0], Verdict::Inconclusive);
+        assert_eq!(check(&[100.0, 90.0], Verdict::Regression).0, None);
+    }
+}

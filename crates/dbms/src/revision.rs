@@ -1,0 +1,328 @@
+//! Builds of the revisions of a git repository by a command of the user's.
+//!
+//! The build command is executed as the caller; where root started dbdyno, as the server user, and
+//! what it leaves is copied, so that nothing of it can be changed afterwards. Its folder is that of
+//! the revision's tree and of the command: an equal tree is built once. The repository is only
+//! read: git writes the files of a revision as an archive.
+
+use crate::{Error, Places, Result, ServerUser, folder};
+use fs_err as fs;
+use object::{Object, ObjectSection, ReadCache, SectionKind};
+use sha2::{Digest, Sha256};
+use std::{
+    os::unix::{fs::MetadataExt, process::CommandExt},
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+/// A revision of a repository.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Revision {
+    /// Its commit, in full.
+    pub commit: String,
+    /// First line of its message.
+    pub subject: String,
+}
+
+/// A repository, and how a revision of it is built.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// Folder of the repository.
+    pub repository: PathBuf,
+    /// The build, as a shell reads it. It is executed in a folder with the files of the revision,
+    /// and installs into the folder that `PREFIX` names.
+    pub command: String,
+}
+
+/// What became of a build.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Built {
+    /// The folder into which it was installed.
+    Done(PathBuf),
+    /// Why there is none, with its log.
+    Failed(String),
+}
+
+/// Name of the file that says that a build is complete, and of the one that says why it is not.
+const DONE: &str = "built";
+const FAILED: &str = "failed";
+const LOG: &str = "log";
+const OUT: &str = "out";
+
+/// Lines of a log that a message quotes.
+const LAST_LINES: usize = 3;
+
+/// How often a build is looked at.
+const PAUSE: Duration = Duration::from_millis(50);
+
+impl Source {
+    /// The revisions from `good` to `bad` along first parents, both included, oldest first.
+    pub fn revisions(&self, good: &str, bad: &str) -> Result<Vec<Revision>> {
+        let one = |name: &str| self.git(&["rev-parse", "--verify", &format!("{name}^{{commit}}")]);
+        let (good, bad) = (one(good)?, one(bad)?);
+        let range = format!("{good}..{bad}");
+        let text = self.git(&["log", "--first-parent", "--reverse", "--format=%H %s", &range])?;
+        let first = self.git(&["log", "-1", "--format=%H %s", &good])?;
+        let revision = |line: &str| {
+            let (commit, subject) = line.split_once(' ').unwrap_or((line, ""));
+            Revision { commit: commit.to_owned(), subject: subject.to_owned() }
+        };
+        let found: Vec<Revision> = first.lines().chain(text.lines()).map(revision).collect();
+        match found.last().is_some_and(|last| last.commit == bad && found.len() > 1) {
+            true => Ok(found),
+            false => Err(self.failed(format!("`{bad}` does not follow `{good}`: swap them"))),
+        }
+    }
+
+    /// Builds a revision, unless that was done before. `stopped` says whether to give up, which
+    /// ends the build with all of its processes and is an error.
+    pub fn build(
+        &self,
+        revision: &Revision,
+        places: &Places,
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<Built> {
+        let tree = self.git(&["rev-parse", &format!("{}^{{tree}}", revision.commit)])?;
+        let above = places.root.join("revisions");
+        places.make(&above, places.readable())?;
+        let own = above.join(key(&[&tree, &self.command]));
+        places.make(&own, places.readable())?;
+        let out = own.join(OUT);
+        if own.join(DONE).exists() {
+            return Ok(Built::Done(out));
+        }
+        if let Ok(reason) = fs::read_to_string(own.join(FAILED)) {
+            return Ok(Built::Failed(reason));
+        }
+        let work = own.join("work");
+        // What an interrupted build left.
+        for left in [&work, &out].into_iter().filter(|left| left.exists()) {
+            fs::remove_dir_all(left)?;
+        }
+        folder::make(&work, 0o700, None)?;
+        for part in ["tree", OUT] {
+            folder::make(&work.join(part), 0o700, None)?;
+        }
+        self.extract(&revision.commit, &work.join("tree"))?;
+        folder::give(&work, places.user)?;
+        let status = self.execute(&work, (&own.join(LOG), places.user), stopped)?;
+        let is_empty = || Ok::<bool, Error>(fs::read_dir(work.join(OUT))?.next().is_none());
+        let reason = match status {
+            Some(code) if code != 0 => Some(format!("the build ended with exit code {code}")),
+            None => Some("a signal ended the build".to_owned()),
+            Some(_) if is_empty()? => Some("the build left nothing in `PREFIX`".to_owned()),
+            Some(_) => None,
+        };
+        if let Some(reason) = reason {
+            fs::remove_dir_all(&work)?;
+            let reason = format!("{reason}: {}", last_lines(&own.join(LOG)));
+            fs::write(own.join(FAILED), &reason)?;
+            return Ok(Built::Failed(reason));
+        }
+        folder::copy_tree(&work.join(OUT), &out)?;
+        fs::set_permissions(&out, std::os::unix::fs::PermissionsExt::from_mode(places.readable()))?;
+        fs::remove_dir_all(&work)?;
+        fs::write(own.join(DONE), "")?;
+        Ok(Built::Done(out))
+    }
+
+    /// The files of a revision.
+    fn extract(&self, commit: &str, to: &Path) -> Result<()> {
+        let mut git = self.command(&["archive", "--format=tar", commit])?;
+        let mut child = git.stdout(Stdio::piped()).stderr(Stdio::null()).spawn()?;
+        let unpacked = match child.stdout.take() {
+            Some(stream) => tar::Archive::new(stream).unpack(to),
+            None => Ok(()),
+        };
+        let status = child.wait()?;
+        unpacked?;
+        match status.success() {
+            true => Ok(()),
+            false => Err(self.failed(format!("it has no files of `{commit}`"))),
+        }
+    }
+
+    /// The exit code of the build command; none where a signal ended it.
+    fn execute(
+        &self,
+        work: &Path,
+        (log, user): (&Path, Option<ServerUser>),
+        stopped: &dyn Fn() -> bool,
+    ) -> Result<Option<i32>> {
+        let log = fs::File::create(log)?.into_parts().0;
+        let mut command = Command::new("sh");
+        command.args(["-c", &self.command]).current_dir(work.join("tree")).env_clear();
+        let path = std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into());
+        command.env("PATH", path).env("LC_ALL", "C").env("HOME", work);
+        command.env("PREFIX", work.join(OUT)).stdin(Stdio::null());
+        command.stdout(log.try_clone()?).stderr(log).process_group(0);
+        if let Some(user) = user {
+            command.gid(user.gid).uid(user.uid);
+        }
+        let mut child = command.spawn()?;
+        let ended = loop {
+            if let Some(status) = child.try_wait()? {
+                break Ok(status.code());
+            }
+            if stopped() {
+                break Err(self.failed("the build was interrupted".to_owned()));
+            }
+            std::thread::sleep(PAUSE);
+        };
+        // Nothing that it started outlives it.
+        end_group(&child);
+        child.wait()?;
+        ended
+    }
+
+    /// What git answers, without the line end.
+    fn git(&self, arguments: &[&str]) -> Result<String> {
+        let output = self.command(arguments)?.stdin(Stdio::null()).output()?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        if !output.status.success() {
+            let first = said.lines().next().unwrap_or("it gave no reason");
+            return Err(self.failed(first.trim_start_matches("fatal: ").to_owned()));
+        }
+        Ok(String::from_utf8_lossy(&output.stdout).trim_end().to_owned())
+    }
+
+    /// git as the owner of the repository, whose configuration may name programs.
+    fn command(&self, arguments: &[&str]) -> Result<Command> {
+        let about = fs::metadata(&self.repository)?;
+        let mut command = Command::new("git");
+        command.arg("-C").arg(&self.repository).args(arguments);
+        command.env_clear().env("LC_ALL", "C").env("GIT_CONFIG_NOSYSTEM", "1");
+        command.env("PATH", std::env::var_os("PATH").unwrap_or_else(|| "/usr/bin:/bin".into()));
+        if rustix::process::geteuid().is_root() && about.uid() != 0 {
+            command.gid(about.gid()).uid(about.uid());
+        }
+        Ok(command)
+    }
+
+    fn failed(&self, reason: String) -> Error {
+        Error::Repository { path: self.repository.clone(), reason }
+    }
+}
+
+/// Ends a build with everything that it started.
+fn end_group(child: &Child) {
+    let group = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+    if let Some(group) = group {
+        // It may be gone already.
+        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+    }
+}
+
+/// The name of a folder for what these texts determine.
+fn key(texts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for text in texts {
+        hash.update(text.len().to_le_bytes());
+        hash.update(text);
+    }
+    hash.finalize().iter().take(8).map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn last_lines(log: &Path) -> String {
+    let bytes = fs::read(log).unwrap_or_default();
+    let text = String::from_utf8_lossy(&bytes);
+    let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
+    let last = lines[lines.len().saturating_sub(LAST_LINES)..].join("; ");
+    format!("{last} (log `{}`)", log.display())
+}
+
+/// SHA-256 of what a program or library executes and reads: its sections of code and of data, and
+/// neither its debug information nor its build ID. None for what is no ELF file.
+pub fn code_sha256(file: &Path) -> Option<String> {
+    let cache = ReadCache::new(fs::File::open(file).ok()?.into_file());
+    let program = object::File::parse(&cache).ok()?;
+    let mut hash = Sha256::new();
+    let mut any = false;
+    for section in program.sections() {
+        use SectionKind::{Data, ReadOnlyData, ReadOnlyString, Text};
+        if matches!(section.kind(), Text | Data | ReadOnlyData | ReadOnlyString) {
+            hash.update(section.name().ok()?);
+            hash.update(section.address().to_le_bytes());
+            hash.update(section.uncompressed_data().ok()?);
+            any = true;
+        }
+    }
+    any.then(|| hash.finalize().iter().map(|byte| format!("{byte:02x}")).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn git(folder: &Path, words: &[&str]) {
+        let name = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "commit.gpgsign=false"];
+        let status = Command::new("git").arg("-C").arg(folder).args(name).args(words).output();
+        assert!(status.unwrap().status.success(), "{words:?}");
+    }
+
+    /// A repository whose commits each write a file, and places for builds.
+    fn lab(contents: &[&str]) -> Option<(tempfile::TempDir, Source, Places)> {
+        if Command::new("git").arg("--version").output().is_err() {
+            println!("skipped: git is not installed");
+            return None;
+        }
+        let lab = tempfile::tempdir().unwrap();
+        let repository = lab.path().join("tree");
+        fs::create_dir(&repository).unwrap();
+        git(&repository, &["init", "-q"]);
+        for (index, content) in contents.iter().enumerate() {
+            fs::write(repository.join("file"), content).unwrap();
+            git(&repository, &["add", "file"]);
+            git(&repository, &["commit", "-q", "--allow-empty", "-m", &format!("change {index}")]);
+        }
+        let command = "echo building; grep -q broken file && exit 3; cp file \"$PREFIX\"/";
+        let places = Places::at(&lab.path().join("places"), None).unwrap();
+        let source = Source { repository, command: command.to_owned() };
+        Some((lab, source, places))
+    }
+
+    #[test]
+    fn revisions_are_listed_built_once_and_failures_kept() {
+        let Some((_lab, source, places)) = lab(&["a", "broken", "a"]) else { return };
+        let revisions = source.revisions("HEAD~2", "HEAD").unwrap();
+        let subjects: Vec<&str> = revisions.iter().map(|one| one.subject.as_str()).collect();
+        assert_eq!(subjects, ["change 0", "change 1", "change 2"]);
+        let build = |index: usize| source.build(&revisions[index], &places, &|| false).unwrap();
+        let Built::Done(first) = build(0) else { panic!() };
+        assert_eq!(fs::read_to_string(first.join("file")).unwrap(), "a");
+        // The trees are equal, so the second is not built again.
+        assert_eq!(build(2), Built::Done(first));
+        for _ in 0..2 {
+            let Built::Failed(reason) = build(1) else { panic!() };
+            assert!(reason.contains("exit code 3") && reason.contains("building"), "{reason}");
+        }
+        let swapped = source.revisions("HEAD", "HEAD~2").unwrap_err().to_string();
+        assert!(swapped.contains("swap them"), "{swapped}");
+        let unknown = source.revisions("nothing", "HEAD").unwrap_err().to_string();
+        assert!(unknown.contains("tree"), "{unknown}");
+    }
+
+    #[test]
+    fn an_interrupted_build_ends_with_its_processes_and_is_repeated() {
+        let Some((_lab, mut source, places)) = lab(&["a", "b"]) else { return };
+        let revisions = source.revisions("HEAD~1", "HEAD").unwrap();
+        source.command = "sleep 1000 & sleep 1000".to_owned();
+        let error = source.build(&revisions[1], &places, &|| true).unwrap_err().to_string();
+        assert!(error.contains("interrupted"), "{error}");
+        source.command = "true".to_owned();
+        let Built::Failed(reason) = source.build(&revisions[1], &places, &|| false).unwrap() else {
+            panic!()
+        };
+        assert!(reason.contains("left nothing"), "{reason}");
+    }
+
+    #[test]
+    fn code_is_the_same_without_what_is_not_executed() {
+        let own = std::env::current_exe().unwrap();
+        let hash = code_sha256(&own).unwrap();
+        assert_eq!(code_sha256(&own), Some(hash));
+        let text = tempfile::NamedTempFile::new().unwrap();
+        assert_eq!(code_sha256(text.path()), None);
+    }
+}

@@ -1,0 +1,306 @@
+//! Running a bisection: each probe is a run of both ends and a candidate, side by side.
+//!
+//! Nothing is remembered beside the records: the search is repeated from its start, and each probe
+//! has a plan that only depends on what is searched, its position and how often that was probed
+//! before. A probe whose run is in the results folder is not executed again, and one whose run is
+//! unfinished is continued.
+
+mod positions;
+mod verdict;
+
+pub(crate) use positions::{Positions, Reachable};
+pub(crate) use verdict::{Ending, Step};
+
+use crate::{comparison, noise::BankChoice, progress::Terminal, talk, versions::HostVersions};
+use analysis::{
+    Comparison,
+    bisect::{Answer, Evidence, Next, Outcome, Probe, Search, evidence},
+};
+use anyhow::{Context, bail, ensure};
+use model::{metric::Metric, number::counted, plan::Plan};
+use plan::{Catalog, Overrides};
+use runner::{Observer, Options, Resume, Stop};
+use std::collections::BTreeMap;
+use store::{Results, Selection};
+
+/// Results folder, inside another one, of the runs of bisections.
+pub(crate) const FOLDER: &str = "bisect";
+
+/// Runs of one position that may leave it open before the ends are taken for equal.
+const TRIES: usize = 3;
+
+/// The metric that a bisection follows where none is named: the first that was measured.
+const METRICS: [&str; 2] = ["foreground_user_instructions_per_op", "server_cpu_us_per_op"];
+
+/// What is searched, and how it is measured.
+pub(crate) struct Bisection<'a> {
+    pub(crate) experiment: String,
+    /// What the command line puts over the experiment.
+    pub(crate) set: Vec<String>,
+    pub(crate) positions: Positions,
+    pub(crate) test: String,
+    pub(crate) metric: Option<&'static Metric>,
+    pub(crate) catalog: &'a Catalog,
+    pub(crate) places: &'a dbms::Places,
+    pub(crate) options: Options,
+    pub(crate) stop: &'a Stop,
+    pub(crate) progress: Option<crate::args::ProgressStyle>,
+}
+
+/// A finished run of a probe.
+struct Finished {
+    run: String,
+    comparison: Comparison,
+}
+
+/// What a search knows while it goes on.
+#[derive(Default)]
+struct State {
+    answers: Vec<Answer>,
+    equal: Vec<(usize, usize)>,
+    /// How often each position was run.
+    runs: BTreeMap<usize, usize>,
+    /// Blocks of a position since it was last decided.
+    open: BTreeMap<usize, Vec<Probe>>,
+    steps: Vec<Step>,
+    /// SHA-256 of the code of positions that are builds of the user's.
+    code: BTreeMap<usize, String>,
+    ends: Option<Evidence>,
+}
+
+impl Bisection<'_> {
+    /// Searches until the end.
+    pub(crate) fn run(&mut self) -> anyhow::Result<Ending> {
+        let mut state = State::default();
+        self.check_ends(&mut state)?;
+        loop {
+            let count = self.positions.count();
+            let search = Search { count, equal: state.equal.clone() };
+            match search.next(&state.answers) {
+                Next::Probe(position) => self.probe(position, &mut state)?,
+                next => return self.ending(next, state),
+            }
+        }
+    }
+
+    /// Both ends have to be there, and must not be the same code.
+    fn check_ends(&mut self, state: &mut State) -> anyhow::Result<()> {
+        for end in [0, self.positions.count() - 1] {
+            if let Reachable::No(reason) = self.reach(end)? {
+                bail!("the end `{}` cannot be measured: {reason}", self.positions.name(end));
+            }
+            state.code.extend(self.positions.code(end).map(|code| (end, code)));
+        }
+        let [first, last] = [0, self.positions.count() - 1];
+        let same = state.code.get(&first).is_some_and(|code| state.code.get(&last) == Some(code));
+        ensure!(!same, "both ends are the same code: there is nothing to find");
+        Ok(())
+    }
+
+    fn reach(&mut self, position: usize) -> anyhow::Result<Reachable> {
+        let stop = self.stop;
+        let found = self.positions.reach(position, self.places, &|| stop.is_raised());
+        self.stop.check()?;
+        found
+    }
+
+    fn probe(&mut self, position: usize, state: &mut State) -> anyhow::Result<()> {
+        if let Reachable::No(reason) = self.reach(position)? {
+            self.skip(position, reason, state);
+            return Ok(());
+        }
+        if self.is_known_code(position, state) {
+            return Ok(());
+        }
+        let finished = match self.measured(position, state) {
+            Ok(finished) => finished,
+            Err(error) if self.stop.is_raised() => return Err(error),
+            Err(error) => {
+                self.skip(position, format!("{error:#}"), state);
+                return Ok(());
+            }
+        };
+        let metric = self.followed(&finished.comparison)?;
+        let Some(blocks) = self.blocks(&finished.comparison, metric) else {
+            let reason = format!("run {} has no values of `{}`", finished.run, metric.name);
+            self.skip(position, reason, state);
+            return Ok(());
+        };
+        let own = state.open.entry(position).or_default();
+        own.extend(blocks);
+        let found = evidence(metric, own);
+        let blocks = own.len();
+        let Some(found) = found else {
+            let reason = format!("run {} has values of zero", finished.run);
+            self.skip(position, reason, state);
+            return Ok(());
+        };
+        if !found.ends_differ && state.runs.get(&position).copied().unwrap_or(0) >= TRIES {
+            let (low, high) = found.interval;
+            bail!(
+                "the ends do not differ in `{}` of `{}`: ratio {:.4} ({low:.4}–{high:.4}) over \
+                 {}; there is nothing to bisect, or `--set blocks=N` with more blocks shows it",
+                metric.name,
+                self.test,
+                found.ratio,
+                counted(blocks as u64, "block")
+            );
+        }
+        if found.outcome != Outcome::Undecided {
+            state.open.remove(&position);
+        }
+        state.ends = Some(found);
+        let step = Step {
+            position,
+            outcome: found.outcome,
+            height: Some(found.height),
+            blocks,
+            run: finished.run,
+            reason: String::new(),
+        };
+        talk::say(&step.line(&self.positions));
+        state.answers.push(Answer { position, outcome: found.outcome, height: found.height });
+        state.steps.push(step);
+        Ok(())
+    }
+
+    fn skip(&self, position: usize, reason: String, state: &mut State) {
+        let outcome = Outcome::Skipped;
+        let step = Step { position, outcome, height: None, blocks: 0, run: String::new(), reason };
+        talk::say(&step.line(&self.positions));
+        state.answers.push(Answer { position, outcome, height: 0.5 });
+        state.steps.push(step);
+    }
+
+    /// Whether a position has the code of one that is known: nothing changed between them, and
+    /// nothing need be measured.
+    fn is_known_code(&self, position: usize, state: &mut State) -> bool {
+        let Some(code) = self.positions.code(position) else { return false };
+        let mut others = state.code.iter().filter(|(other, _)| **other != position);
+        let same = others.find(|(_, other)| **other == code).map(|(other, _)| *other);
+        state.code.insert(position, code);
+        let Some(same) = same else { return false };
+        let pair = (position.min(same), position.max(same));
+        if state.equal.contains(&pair) {
+            return false;
+        }
+        let [own, other] = [position, same].map(|position| self.positions.name(position));
+        talk::say(&format!("`{own}` has the code of `{other}`: not measured again"));
+        state.equal.push(pair);
+        true
+    }
+
+    /// The run of the next probe of a position: the recorded one, or a new one.
+    fn measured(&self, position: usize, state: &mut State) -> anyhow::Result<Finished> {
+        let attempt = state.runs.entry(position).or_default();
+        let last = self.positions.count() - 1;
+        let plan = self.plan(&[0, last, position], *attempt)?;
+        *attempt += 1;
+        self.executed(&plan)
+    }
+
+    fn plan(&self, positions: &[usize], attempt: usize) -> anyhow::Result<Plan> {
+        let seed = 1 + attempt as u64 * 1_000_003 + positions.last().map_or(0, |p| *p as u64);
+        let mut set = self.set.clone();
+        set.extend(self.positions.overrides(positions));
+        set.push(format!("seed={seed}"));
+        let overrides = Overrides { set, only: vec![self.test.clone()], seed: Some(seed) };
+        let draft = plan::load_experiment(&self.experiment, self.catalog, &overrides)?;
+        let plan = plan::plan(&draft, self.catalog, &HostVersions { places: self.places })?;
+        ensure!(
+            plan.subjects.len() == positions.len(),
+            "the experiment has other factors with several levels: give each one level by `--set \
+             factors.NAME=[LEVEL]`"
+        );
+        Ok(plan)
+    }
+
+    /// The finished run of a plan: the recorded one, or, if there is none, a new one.
+    fn executed(&self, plan: &Plan) -> anyhow::Result<Finished> {
+        let folder = Results::open_or_create(&self.options.results)?;
+        let mut known = folder.runs()?;
+        known.retain(|run| run.plan == plan.hash);
+        if let Some(run) = known.iter().find(|run| run.finished) {
+            return self.finished(&folder, &run.id);
+        }
+        let resume = if known.is_empty() { Resume::No } else { Resume::Yes };
+        let options = Options { resume, ..self.options.clone() };
+        let terminal = Terminal::new(self.progress).expecting(plan);
+        let observer: &dyn Observer = &terminal;
+        let outcome = runner::execute(plan, self.places, &options, self.stop, observer);
+        drop(terminal);
+        let outcome = outcome?;
+        self.finished(&folder, &outcome.run)
+    }
+
+    fn finished(&self, folder: &Results, run: &str) -> anyhow::Result<Finished> {
+        let stored = folder.slices(&Selection::Run(run.to_owned()))?;
+        let (design, observations) =
+            comparison::observed(folder, &stored.slices, &BankChoice::None)?;
+        if let Some(failure) = observations.failures.first() {
+            bail!("{} failed: {}", failure.subject, failure.reason.lines().next().unwrap_or(""));
+        }
+        let comparison = analysis::compare(&observations, &design);
+        Ok(Finished { run: run.to_owned(), comparison })
+    }
+
+    /// The metric that is followed.
+    fn followed(&mut self, comparison: &Comparison) -> anyhow::Result<&'static Metric> {
+        if let Some(metric) = self.metric {
+            return Ok(metric);
+        }
+        let cells = || comparison.phases.iter().flat_map(|phase| &phase.cells);
+        let is_there = |name: &&str| cells().any(|cell| cell.metric.name == *name);
+        let name = METRICS.iter().copied().find(|name| is_there(name));
+        let metric = name.and_then(analysis::metric);
+        let metric =
+            metric.context("neither instructions nor CPU time were measured: name a metric")?;
+        self.metric = Some(metric);
+        Ok(metric)
+    }
+
+    /// The values of each block of a probe; none where a side has none.
+    fn blocks(&self, comparison: &Comparison, metric: &Metric) -> Option<Vec<Probe>> {
+        let cells: Vec<&analysis::Cell> = comparison
+            .subjects
+            .iter()
+            .filter_map(|subject| comparison.cell(&self.test, subject, metric.name))
+            .collect();
+        let (good, others) = cells.split_first()?;
+        let (bad, others) = others.split_first()?;
+        let candidate = others.first().unwrap_or(bad);
+        let sides = good.by_block.iter().zip(&bad.by_block).zip(&candidate.by_block);
+        let blocks: Vec<Probe> = sides
+            .filter_map(|((good, bad), candidate)| {
+                Some(Probe { good: (*good)?, bad: (*bad)?, candidate: (*candidate)? })
+            })
+            .collect();
+        (!blocks.is_empty()).then_some(blocks)
+    }
+
+    /// The result, for one change with a last run of its two sides alone.
+    fn ending(&mut self, next: Next, state: State) -> anyhow::Result<Ending> {
+        let mut sides = None;
+        if let Next::Found(found) = &next {
+            let after = found.culprits.last().copied().unwrap_or(self.positions.count() - 1);
+            for side in [found.before, after] {
+                self.reach(side)?;
+            }
+            let plan = self.plan(&[found.before, after], 0)?;
+            let finished = self.executed(&plan)?;
+            let metric = self.followed(&finished.comparison)?;
+            let blocks = self.blocks(&finished.comparison, metric).unwrap_or_default();
+            let labels = plan.subjects.iter().map(|subject| subject.label.clone()).collect();
+            sides = Some((evidence(metric, &blocks), finished.run, labels));
+        }
+        Ok(Ending {
+            next,
+            steps: state.steps,
+            ends: state.ends,
+            sides,
+            equal: state.equal,
+            metric: self.metric,
+            test: self.test.clone(),
+        })
+    }
+}

@@ -1,0 +1,241 @@
+//! The ordered list that is bisected, and how each of its positions becomes a part of a plan.
+
+use anyhow::{Context, ensure};
+use dbms::{
+    Places,
+    revision::{Built, Revision, Source, code_sha256},
+};
+use model::subject::Build;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+/// Characters of a commit that name a build.
+const SHORT: usize = 12;
+
+/// Positions, the good end first.
+pub(crate) struct Positions {
+    /// The factor whose levels they are: `build` for versions and revisions.
+    factor: String,
+    all: Vec<Position>,
+    source: Option<Revisions>,
+}
+
+/// One of them.
+struct Position {
+    /// What people call it.
+    name: String,
+    /// The level of the factor.
+    level: String,
+    /// The program or library, where it is a build of the user's.
+    basedir: Option<PathBuf>,
+}
+
+/// Where revisions come from.
+struct Revisions {
+    source: Source,
+    all: Vec<Revision>,
+    server: String,
+    /// What of the installed build is its `basedir`.
+    within: Option<PathBuf>,
+    built: BTreeMap<usize, PathBuf>,
+}
+
+/// Whether a position can be measured.
+pub(crate) enum Reachable {
+    Yes,
+    /// Why not.
+    No(String),
+}
+
+impl Positions {
+    /// The levels of a factor between two of them, in the experiment's order. `basedirs` has the
+    /// folders of builds that the experiment names.
+    pub(crate) fn of_levels(
+        (factor, levels): (&str, &[String]),
+        ends: [&str; 2],
+        basedirs: &BTreeMap<String, PathBuf>,
+    ) -> anyhow::Result<Self> {
+        let place = |end: &str| levels.iter().position(|level| level == end);
+        let places = [place(ends[0]), place(ends[1])];
+        let [Some(good), Some(bad)] = places else {
+            let known: Vec<String> = levels.iter().map(|level| format!("`{level}`")).collect();
+            let missing = if places[0].is_none() { ends[0] } else { ends[1] };
+            anyhow::bail!(
+                "`{missing}` is no level of `factors.{factor}`; there are: {}",
+                known.join(", ")
+            );
+        };
+        ensure!(good != bad, "the ends are the same: name two");
+        let mut chosen = levels[good.min(bad)..=good.max(bad)].to_vec();
+        if good > bad {
+            chosen.reverse();
+        }
+        let position = |level: String| Position {
+            name: level.clone(),
+            basedir: basedirs.get(&level).cloned(),
+            level,
+        };
+        let all = chosen.into_iter().map(position).collect();
+        Ok(Self { factor: factor.to_owned(), all, source: None })
+    }
+
+    /// The versions of a product from one to another, of those that there are.
+    pub(crate) fn of_versions(ends: [&str; 2], places: &Places) -> anyhow::Result<Self> {
+        let [good, bad] = ends.map(Build::named);
+        ensure!(
+            good.server == bad.server,
+            "`{}` and `{}` are two products: their versions have no common order",
+            good.server,
+            bad.server
+        );
+        let exact = |build: &Build| dbms::resolve(build, places).map(|found| found.version);
+        let versions = [exact(&good)?, exact(&bad)?];
+        let known = dbms::provenance::available(dbms::find(&good.server)?, places)?;
+        let levels: Vec<String> =
+            known.iter().map(|build| format!("{}@{}", good.server, build.version)).collect();
+        let ends = versions.map(|version| format!("{}@{version}", good.server));
+        Self::of_levels(("build", &levels), [&ends[0], &ends[1]], &BTreeMap::new())
+    }
+
+    /// The revisions of a repository. `within` says what of the installed build is its `basedir`.
+    pub(crate) fn of_revisions(
+        source: Source,
+        ends: [&str; 2],
+        server: &str,
+        within: Option<PathBuf>,
+    ) -> anyhow::Result<Self> {
+        dbms::find(server)?;
+        let all = source.revisions(ends[0], ends[1])?;
+        let position = |revision: &Revision| Position {
+            name: format!("{} {}", short(&revision.commit), revision.subject),
+            level: short(&revision.commit),
+            basedir: None,
+        };
+        let positions = all.iter().map(position).collect();
+        let server = server.to_owned();
+        let source = Revisions { source, all, server, within, built: BTreeMap::new() };
+        Ok(Self { factor: "build".to_owned(), all: positions, source: Some(source) })
+    }
+
+    pub(crate) fn count(&self) -> usize {
+        self.all.len()
+    }
+
+    pub(crate) fn name(&self, position: usize) -> &str {
+        self.all.get(position).map_or("", |position| &position.name)
+    }
+
+    /// Makes a position ready: builds its revision, if it is one.
+    pub(crate) fn reach(
+        &mut self,
+        position: usize,
+        places: &Places,
+        stopped: &dyn Fn() -> bool,
+    ) -> anyhow::Result<Reachable> {
+        let Some(own) = &mut self.source else { return Ok(Reachable::Yes) };
+        let revision = own.all.get(position).context("there is no such revision")?;
+        if own.built.contains_key(&position) {
+            return Ok(Reachable::Yes);
+        }
+        crate::talk::say(&format!("building {} {}", short(&revision.commit), revision.subject));
+        let folder = match own.source.build(revision, places, stopped)? {
+            Built::Done(folder) => folder,
+            Built::Failed(reason) => return Ok(Reachable::No(reason)),
+        };
+        let basedir = match &own.within {
+            Some(within) => Some(folder.join(within)),
+            None if dbms::is_embedded(&own.server) => library(&folder),
+            None => Some(folder.clone()),
+        };
+        let Some(basedir) = basedir.filter(|path| path.exists()) else {
+            return Ok(Reachable::No(format!("no build is in `{}`", folder.display())));
+        };
+        self.all[position].basedir = Some(basedir.clone());
+        own.built.insert(position, basedir);
+        Ok(Reachable::Yes)
+    }
+
+    /// SHA-256 of a position's code, where it is a build of the user's.
+    pub(crate) fn code(&self, position: usize) -> Option<String> {
+        let basedir = self.all.get(position)?.basedir.as_deref()?;
+        if basedir.is_file() {
+            return code_sha256(basedir);
+        }
+        let programs = ["bin/postgres", "bin/mysqld", "sbin/mysqld", "bin/mariadbd"];
+        programs.iter().find_map(|program| code_sha256(&basedir.join(program)))
+    }
+
+    /// What puts these positions into an experiment, the first as the base.
+    pub(crate) fn overrides(&self, positions: &[usize]) -> Vec<String> {
+        let chosen: Vec<&Position> =
+            positions.iter().filter_map(|position| self.all.get(*position)).collect();
+        let mut set = Vec::new();
+        if let Some(source) = &self.source {
+            let own = chosen.iter().filter_map(|one| Some((one, one.basedir.as_ref()?)));
+            set.extend(own.map(|(one, basedir)| {
+                let (level, server) = (&one.level, &source.server);
+                format!("servers.{level}={{server={server:?},basedir={basedir:?}}}")
+            }));
+        }
+        let levels: Vec<String> = chosen.iter().map(|one| format!("{:?}", one.level)).collect();
+        set.push(format!("factors.{}=[{}]", self.factor, levels.join(",")));
+        let base = levels.first().cloned().unwrap_or_default();
+        set.push(format!("baseline={{{}={base}}}", self.factor));
+        set
+    }
+}
+
+fn short(commit: &str) -> String {
+    commit.chars().take(SHORT).collect()
+}
+
+/// The SQLite library of an installed build.
+fn library(folder: &Path) -> Option<PathBuf> {
+    let is_library = |path: &PathBuf| {
+        let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
+        name.is_some_and(|name| name.starts_with("libsqlite3.so"))
+    };
+    let inside = |folder: &Path| {
+        let mut found: Vec<PathBuf> =
+            fs_err::read_dir(folder).ok()?.flatten().map(|entry| entry.path()).collect();
+        found.sort();
+        found.into_iter().find(is_library)
+    };
+    inside(folder).or_else(|| inside(&folder.join("lib")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn levels() -> Vec<String> {
+        ["1", "2", "3", "4"].map(str::to_owned).to_vec()
+    }
+
+    #[test]
+    fn levels_are_taken_in_order_from_the_good_end_to_the_bad_one() {
+        let of =
+            |good, bad| Positions::of_levels(("config", &levels()), [good, bad], &BTreeMap::new());
+        let names = |found: &Positions| {
+            (0..found.count()).map(|n| found.name(n).to_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&of("2", "4").unwrap()), ["2", "3", "4"]);
+        assert_eq!(names(&of("3", "1").unwrap()), ["3", "2", "1"]);
+        let refused = |good, bad, expected: &str| {
+            let said = of(good, bad).err().unwrap().to_string();
+            assert!(said.contains(expected), "{said}");
+        };
+        refused("2", "2", "name two");
+        refused("2", "9", "`9` is no level of `factors.config`; there are: `1`");
+    }
+
+    #[test]
+    fn positions_become_levels_and_the_first_the_base() {
+        let found =
+            Positions::of_levels(("config", &levels()), ["1", "4"], &BTreeMap::new()).unwrap();
+        let expected = ["factors.config=[\"1\",\"4\",\"2\"]", "baseline={config=\"1\"}"];
+        assert_eq!(found.overrides(&[0, 3, 1]), expected);
+    }
+}

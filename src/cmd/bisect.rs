@@ -1,0 +1,195 @@
+//! `dbdyno bisect`: which version, revision or setting a change came with.
+
+use super::{Verb, run::Ways};
+use crate::{
+    args::{
+        CatalogArgs, Color, ConcurrencyArgs, ExperimentArgs, HostArgs, ProgressStyle, ResultsArgs,
+        Unset,
+    },
+    bisect::{Bisection, FOLDER, Positions},
+    comparison::TABLE,
+    credentials,
+    exit::Code,
+    signals, talk,
+};
+use ::plan::Draft;
+use anyhow::{Context, ensure};
+use clap::{ArgMatches, Args, FromArgMatches};
+use dbms::revision::Source;
+use model::plan::PhaseKind;
+use report::{Report, format};
+use runner::{DataFolders, Options, Resume, Stop};
+use std::path::PathBuf;
+use store::Results;
+
+pub(super) const VERB: Verb = Verb {
+    name: "bisect",
+    about: "Finds the version, revision or setting with which a value changed",
+    details: "Each probe runs both ends and a candidate side by side, so each has its own base, \
+              and ends as like good, like bad, like neither or undecided. Every answer moves the \
+              probabilities of all positions, so a wrong one is recovered; the search ends at \
+              95 %. A position that does not build, start or do its work is skipped, and blamed \
+              only together with the one behind it. Builds of equal code are measured once.\n\n\
+              Without `--source` and `--over`, GOOD and BAD are levels of the experiment's \
+              `factors.build`, or versions of one product (see `dbdyno list builds`).\n\n\
+              The same command continues an interrupted search: the records in the folder `bisect` \
+              of the results folder are all that it remembers.\n\n\
+              Exit codes:\n  \
+              0    one position is found\n  \
+              2    wrong usage or a failure\n  \
+              3    several changes, a slope, or nothing decided\n  \
+              130  interrupted; what was measured is kept",
+    examples: &[
+        (
+            "dbdyno bisect mine.toml --good postgres@14 --bad postgres@18 --test scan",
+            "Which version of Postgres changed a scan",
+        ),
+        (
+            "dbdyno bisect mine.toml --good v1 --bad main --source ~/src/db --build 'make \
+             install DESTDIR=$PREFIX' --server postgres --test scan",
+            "Which commit",
+        ),
+        (
+            "dbdyno bisect mine.toml --over config --good small --bad large --test insert",
+            "From which of the experiment's configurations on",
+        ),
+    ],
+    arguments: Arguments::augment_args,
+    run,
+};
+
+#[derive(Debug, Args)]
+struct Arguments {
+    #[command(flatten)]
+    experiment: ExperimentArgs,
+    /// The end without the change
+    #[arg(long, value_name = "GOOD")]
+    good: String,
+    /// The end with it
+    #[arg(long, value_name = "BAD")]
+    bad: String,
+    /// The test; needed if the experiment has several
+    #[arg(long, value_name = "NAME")]
+    test: Option<String>,
+    /// The metric [default: instructions of the serving tasks where they are counted, else CPU
+    /// time]
+    #[arg(long, value_name = "NAME")]
+    metric: Option<String>,
+    /// Bisect the levels of this factor, in the experiment's order
+    #[arg(long, value_name = "FACTOR", conflicts_with = "source")]
+    over: Option<String>,
+    /// Git repository whose revisions are bisected
+    #[arg(long, value_name = "DIR", requires_all = ["build", "server"])]
+    source: Option<PathBuf>,
+    /// Command that builds a revision in its folder and installs it into `$PREFIX`. It is executed
+    /// as you, or as the server user if you are root
+    #[arg(long, value_name = "COMMAND", requires = "source")]
+    build: Option<String>,
+    /// Server product that it builds
+    #[arg(long, value_name = "NAME", requires = "source")]
+    server: Option<String>,
+    /// What below `$PREFIX` is the base folder, or SQLite's library [default: all of it, or
+    /// `libsqlite3.so*`]
+    #[arg(long, value_name = "PATH", requires = "source")]
+    basedir: Option<PathBuf>,
+    /// How to count user instructions, as `dbdyno run` does
+    #[arg(long, value_enum, value_name = "WAY")]
+    counts: Option<Ways>,
+    #[command(flatten)]
+    results: ResultsArgs,
+    #[command(flatten)]
+    catalog: CatalogArgs,
+    #[command(flatten)]
+    host: HostArgs,
+    #[command(flatten)]
+    concurrency: ConcurrencyArgs,
+    /// Progress display on stderr [default: bar on a terminal, otherwise plain]
+    #[arg(long, value_enum, value_name = "STYLE")]
+    progress: Option<ProgressStyle>,
+}
+
+fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
+    let arguments = Arguments::from_arg_matches(matches)?;
+    credentials::check()?;
+    let catalog = arguments.catalog.open()?;
+    let places = arguments.host.places()?;
+    let experiment = arguments.experiment.experiment.clone().context("name an experiment")?;
+    let draft = arguments.experiment.draft(&catalog, &Unset::default())?;
+    let positions = positions(&arguments, &draft, &places)?;
+    let test = test(&arguments, &draft)?;
+    let metric = match &arguments.metric {
+        Some(name) => analysis::select_metrics(std::slice::from_ref(name))?.first().copied(),
+        None => None,
+    };
+    let stop = Stop::default();
+    signals::connect(&stop).context("cannot listen for Ctrl-C")?;
+    let results = Results::open_or_create(&arguments.results.results)?.dir().join(FOLDER);
+    let options = Options {
+        exe: std::env::current_exe().context("cannot find the path of this program")?,
+        results: results.clone(),
+        resume: Resume::No,
+        data: DataFolders::Remove,
+        counts: arguments.counts.map(Ways::counts),
+        disturbed: crate::args::disturbed_rounds(),
+        ending: Default::default(),
+        explain: None,
+        source: catalog.all_source_parts()?,
+        announcement: arguments.concurrency.announce((&draft.experiment.name, true), &stop)?,
+        command: Vec::new(),
+    };
+    let mut bisection = Bisection {
+        experiment,
+        set: arguments.experiment.set.clone(),
+        positions,
+        test,
+        metric,
+        catalog: &catalog,
+        places: &places,
+        options,
+        stop: &stop,
+        progress: arguments.progress,
+    };
+    let ending = bisection.run()?;
+    let document = ending.document(&bisection.positions, &results);
+    let table = format::find(TABLE).context("no format `table`")?;
+    let report = Report { screen: Color::screen(matches), ..Report::default() };
+    talk::data(&(table.text)(&report, &document))?;
+    Ok(if ending.is_found() { Code::Done } else { Code::Undecided })
+}
+
+/// The ordered list that is meant.
+fn positions(
+    arguments: &Arguments,
+    draft: &Draft,
+    places: &dbms::Places,
+) -> anyhow::Result<Positions> {
+    let ends = [arguments.good.as_str(), arguments.bad.as_str()];
+    if let (Some(repository), Some(command)) = (&arguments.source, &arguments.build) {
+        let (repository, command) = (repository.clone(), command.clone());
+        let server = arguments.server.as_deref().unwrap_or_default();
+        let source = Source { repository, command };
+        return Positions::of_revisions(source, ends, server, arguments.basedir.clone());
+    }
+    let name = arguments.over.as_deref().unwrap_or("build");
+    ensure!(
+        ::plan::restarts(name),
+        "`{name}` needs no start of its own: run the experiment with all its levels instead"
+    );
+    let factor = draft.experiment.factors.iter().find(|factor| factor.name == name);
+    let levels = factor.map_or(&[][..], |factor| factor.levels.as_slice());
+    let is_level = |end: &&str| levels.iter().any(|level| level == end);
+    if arguments.over.is_none() && !ends.iter().any(is_level) {
+        return Positions::of_versions(ends, places);
+    }
+    Positions::of_levels((name, levels), ends, &draft.basedirs())
+}
+
+/// The test that is meant.
+fn test(arguments: &Arguments, draft: &Draft) -> anyhow::Result<String> {
+    let known = draft.phase_names(PhaseKind::Measure);
+    match (&arguments.test, known.as_slice()) {
+        (Some(test), _) => Ok(test.clone()),
+        (None, [only]) => Ok(only.clone()),
+        (None, _) => anyhow::bail!("name one of the tests by `--test`: {}", known.join(", ")),
+    }
+}

@@ -1,0 +1,121 @@
+//! `dbdyno history`: values from run to run, and the steps in them.
+
+use super::Verb;
+use crate::{
+    args::{Color, DEFAULT_RESULTS},
+    comparison::{HTML, TABLE},
+    exit::Code,
+    history::{self, Wanted},
+    outputs, talk,
+};
+use analysis::history::Quantity;
+use anyhow::Context;
+use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
+use report::{
+    Report,
+    format::{self, Format},
+    history::{Extent, HistoryPage, METRICS},
+};
+use std::path::PathBuf;
+use store::Results;
+
+pub(super) const VERB: Verb = Verb {
+    name: "history",
+    about: "Shows the values of a series of runs over time, and the steps in them",
+    details: "A run belongs to the series that its experiment names (`series = \"nightly\"`), or \
+              to its experiment. `note = \"commit 1a2b3c\"` says what is new in a run; the table \
+              `[runs]` of `notes.toml` in the results folder does so later.\n\n\
+              The values of a variant move with the host. Its ratios to a base that stays the \
+              same (`--of ratio`) hardly do.",
+    examples: &[
+        ("dbdyno run nightly.toml --set note=\"$(git rev-parse --short HEAD)\"", "One more run"),
+        ("dbdyno history", "All series in the results folder"),
+        ("dbdyno history nightly --out nightly.html", "A page with charts"),
+        ("dbdyno history nightly --test insert --of ratio", "One test, compared with the base"),
+    ],
+    arguments: Arguments::augment_args,
+    run,
+};
+
+#[derive(Debug, Args)]
+struct Arguments {
+    /// A series, or an experiment whose runs belong to none
+    #[arg(value_name = "SERIES")]
+    series: Option<String>,
+    /// Results folders
+    #[arg(long, value_name = "DIR,…", value_delimiter = ',', default_value = DEFAULT_RESULTS)]
+    results: Vec<PathBuf>,
+    /// Show only these tests; `*` and `?` match any text
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    test: Vec<String>,
+    /// Show only these variants; `*` and `?` match any text
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    variant: Vec<String>,
+    /// Show these metrics (see `dbdyno list metrics`)
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', default_values = METRICS)]
+    metric: Vec<String>,
+    /// Which values
+    #[arg(long, value_enum, value_name = "WHICH", default_value_t = Which::Value)]
+    of: Which,
+    /// Write an HTML page with charts to this file
+    #[arg(long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Output format
+    #[arg(long, value_name = "FORMAT", default_value = TABLE, value_parser = formats())]
+    format: String,
+}
+
+/// Formats that write any document.
+fn formats() -> Vec<&'static str> {
+    format::FORMATS.iter().filter(|format| format.any_document).map(|format| format.name).collect()
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Which {
+    /// Values of each variant
+    Value,
+    /// Its ratios to the base of the same run
+    Ratio,
+}
+
+fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
+    let arguments = Arguments::from_arg_matches(matches)?;
+    let folders: Result<Vec<Results>, store::Error> =
+        arguments.results.iter().map(|dir| Ok(Results::open(dir)?.snapshot())).collect();
+    let wanted = Wanted {
+        name: arguments.series,
+        tests: arguments.test,
+        variants: arguments.variant,
+        metrics: analysis::select_metrics(&arguments.metric)?,
+        quantity: match arguments.of {
+            Which::Value => Quantity::Value,
+            Which::Ratio => Quantity::Ratio,
+        },
+    };
+    let pages = history::pages(&folders?, &wanted)?;
+    let report = Report { screen: Color::screen(matches), ..Report::default() };
+    if let Some(out) = &arguments.out {
+        outputs::write(out, text(&report, &pages, (HTML, Extent::All))?)?;
+        talk::say(&format!("the page is {}", out.display()));
+    }
+    let extent = if arguments.format == HTML { Extent::All } else { Extent::Steps };
+    talk::data(&text(&report, &pages, (&arguments.format, extent))?)?;
+    for warning in pages.iter().flat_map(|page| &page.warnings) {
+        talk::say(&format!("warning: {warning}"));
+    }
+    Ok(Code::Done)
+}
+
+/// All pages as one text.
+fn text(
+    report: &Report,
+    pages: &[HistoryPage],
+    (name, extent): (&str, Extent),
+) -> anyhow::Result<String> {
+    let format: &Format = format::find(name).context("no such format")?;
+    let mut all = report::document::Document::default();
+    for page in pages {
+        all.items.extend(page.document(extent).items);
+    }
+    Ok((format.text)(report, &all))
+}

@@ -1,0 +1,241 @@
+//! Runs of a series as values over time: gathered from results folders for `history` and `site`.
+
+use crate::{choice, comparison, details, noise::BankChoice, shell::quoted};
+use analysis::{
+    Comparison,
+    history::{History, Quantity, Session, Step, Trend},
+};
+use model::{environment::Environment, metric::Metric, notes::Notes, plan::Plan, subject::Subject};
+use report::history::HistoryPage;
+use std::collections::{BTreeMap, BTreeSet};
+use store::{Results, RunInfo, Selection, StoredTrial};
+
+/// What of the runs is wanted.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Wanted {
+    /// Name of a series, or of an experiment whose runs belong to none; all if absent.
+    pub(crate) name: Option<String>,
+    /// Tests; `*` and `?` match any text; all if empty.
+    pub(crate) tests: Vec<String>,
+    /// Variants, the same.
+    pub(crate) variants: Vec<String>,
+    /// Metrics.
+    pub(crate) metrics: Vec<&'static Metric>,
+    /// Values, or ratios to the base.
+    pub(crate) quantity: Quantity,
+}
+
+/// A run with its folder and what is known of it.
+struct Run<'a> {
+    results: &'a Results,
+    info: RunInfo,
+    plan: Plan,
+    notes: Notes,
+}
+
+/// One page per series, each of the finished runs in all folders, oldest first.
+pub(crate) fn pages(folders: &[Results], wanted: &Wanted) -> anyhow::Result<Vec<HistoryPage>> {
+    let mut series: BTreeMap<String, Vec<Run<'_>>> = BTreeMap::new();
+    let mut warnings = Vec::new();
+    for results in folders {
+        let notes = plan::notes_in(results.dir())?;
+        for info in results.runs()?.into_iter().filter(|run| run.finished) {
+            if results.import_of(&info.id)?.is_some() {
+                continue;
+            }
+            match results.plan_of(&info.id) {
+                Ok(plan) => {
+                    let name = name_of(&plan).to_owned();
+                    let run = Run { results, info, plan, notes: notes.clone() };
+                    series.entry(name).or_default().push(run);
+                }
+                Err(error) => warnings.push(format!("run {} is left out: {error}", info.id)),
+            }
+        }
+    }
+    if let Some(name) = &wanted.name {
+        let known: Vec<String> = series.keys().map(|name| format!("`{name}`")).collect();
+        series.retain(|own, _| own == name);
+        anyhow::ensure!(
+            !series.is_empty(),
+            "no finished run belongs to `{name}`; there are: {}",
+            if known.is_empty() { "none".to_owned() } else { known.join(", ") }
+        );
+    }
+    anyhow::ensure!(!series.is_empty(), "there are no finished runs: run an experiment first");
+    series.into_iter().map(|(name, runs)| page(&name, runs, wanted, &warnings)).collect()
+}
+
+/// The series of a run: the one that its experiment names, or the experiment itself.
+pub(crate) fn name_of(plan: &Plan) -> &str {
+    match plan.experiment.series.as_str() {
+        "" => &plan.experiment.name,
+        series => series,
+    }
+}
+
+fn page(
+    name: &str,
+    mut runs: Vec<Run<'_>>,
+    wanted: &Wanted,
+    warnings: &[String],
+) -> anyhow::Result<HistoryPage> {
+    runs.sort_by_key(|run| run.info.started_us);
+    let mut compared = Vec::with_capacity(runs.len());
+    for run in &runs {
+        compared.push((session(run)?, comparison(run)?));
+    }
+    choose(&mut compared, wanted)?;
+    let mut warnings = warnings.to_vec();
+    warnings.extend(unlike(&runs));
+    let history = analysis::history::history(name, compared, &wanted.metrics, wanted.quantity);
+    let commands = commands(&history, &runs);
+    Ok(HistoryPage { history, commands, warnings })
+}
+
+fn session(run: &Run<'_>) -> anyhow::Result<Session> {
+    let trials = run.results.trials(&run.info.id)?;
+    let about = run.notes.runs.iter().filter(|(start, _)| run.info.id.starts_with(*start));
+    let own = Some(run.plan.experiment.note.clone()).filter(|note| !note.is_empty());
+    Ok(Session {
+        run: run.info.id.clone(),
+        started_us: run.info.started_us,
+        host: host(&run.info.environment),
+        builds: trials.iter().map(|trial| (trial.header.subject.clone(), build(trial))).collect(),
+        notes: own.into_iter().chain(about.map(|(_, note)| note.clone())).collect(),
+    })
+}
+
+/// What of a host changes its values, and which one it is.
+pub(crate) fn host(environment: &Environment) -> String {
+    let Environment { cpu, cpus, kernel, virtualization, dbdyno, .. } = environment;
+    let host: String = environment.host.chars().take(6).collect();
+    let guest = if virtualization.is_empty() { "" } else { ", virtual" };
+    format!("{cpus} CPUs {cpu}{guest}, Linux {kernel}, host {host}, dbdyno {dbdyno}")
+}
+
+/// What a build is: its version and its binary.
+fn build(trial: &StoredTrial) -> String {
+    let header = &trial.header;
+    match header.short_sha256() {
+        "" => header.server_version.clone(),
+        binary => format!("{} binary {binary}", header.server_version),
+    }
+}
+
+fn comparison(run: &Run<'_>) -> anyhow::Result<Comparison> {
+    let stored = run.results.slices(&Selection::Run(run.info.id.clone()))?;
+    let (design, observations) =
+        comparison::observed(run.results, &stored.slices, &BankChoice::None)?;
+    Ok(analysis::compare(&observations, &design))
+}
+
+/// Leaves the wanted tests and variants. Fails for a name that no run has.
+fn choose(compared: &mut [(Session, Comparison)], wanted: &Wanted) -> anyhow::Result<()> {
+    let all = |names: &dyn Fn(&Comparison) -> Vec<String>| -> Vec<String> {
+        let found: BTreeSet<String> =
+            compared.iter().flat_map(|(_, comparison)| names(comparison)).collect();
+        found.into_iter().collect()
+    };
+    let tests = all(&|one| one.phases.iter().map(|phase| phase.phase.clone()).collect());
+    let variants = all(&|one| one.subjects.clone());
+    let tests = choice::matching(("test", "--test"), &wanted.tests, &tests)?;
+    let variants = choice::matching(("variant", "--variant"), &wanted.variants, &variants)?;
+    for (_, comparison) in compared {
+        if !wanted.tests.is_empty() {
+            comparison.phases.retain(|phase| tests.contains(&phase.phase));
+        }
+        if !wanted.variants.is_empty() {
+            let is_wanted = |name: &str| variants.iter().any(|known| known == name);
+            comparison.subjects.retain(|subject| is_wanted(subject));
+            for phase in &mut comparison.phases {
+                phase.cells.retain(|cell| is_wanted(&cell.subject));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// Says where runs of one series measured tables of different sizes: their values do not compare.
+fn unlike(runs: &[Run<'_>]) -> Option<String> {
+    let size = |run: &Run<'_>| (run.plan.experiment.tables, run.plan.experiment.rows);
+    let first = runs.first()?;
+    let other = runs.iter().find(|run| size(run) != size(first))?;
+    let ((tables, rows), (other_tables, other_rows)) = (size(first), size(other));
+    Some(format!(
+        "runs differ in their tables: {tables} of {rows} rows in {}, {other_tables} of \
+         {other_rows} rows in {}; give each a series of its own",
+        first.info.id, other.info.id
+    ))
+}
+
+/// The command that measures each step again.
+fn commands(history: &History, runs: &[Run<'_>]) -> BTreeMap<(usize, usize), String> {
+    let run = |session: &Session| runs.iter().find(|run| run.info.id == session.run);
+    let mut found = BTreeMap::new();
+    for (index, trend) in history.trends.iter().enumerate() {
+        for (place, step) in trend.found.steps.iter().enumerate() {
+            let sides = trend.last_before(step, history).zip(trend.first(step, history));
+            let command = sides.and_then(|(before, after)| {
+                again(trend, (run(before)?, before), (run(after)?, after))
+            });
+            found.extend(command.map(|command| ((index, place), command)));
+        }
+    }
+    found
+}
+
+/// A run with what its history knows of it.
+type Known<'a> = (&'a Run<'a>, &'a Session);
+
+/// The command that measures the builds of two runs side by side; where both ran one build, the
+/// one that compares the runs, because only the host can have changed.
+fn again(trend: &Trend, before: Known<'_>, after: Known<'_>) -> Option<String> {
+    let subject = |(run, _): Known<'_>| -> Option<Subject> {
+        let mut all = run.plan.subjects.iter();
+        let own = all.find(|subject| trend.variant.is_empty() || subject.label == trend.variant);
+        own.cloned()
+    };
+    let (old, new) = (subject(before)?, subject(after)?);
+    let binary =
+        |(_, session): Known<'_>, subject: &Subject| session.builds.get(&subject.label).cloned();
+    if binary(before, &old) == binary(after, &new) {
+        return Some(format!("dbdyno compare {} {}", before.0.info.id, after.0.info.id));
+    }
+    let mut words = Vec::new();
+    let levels: Vec<String> = [("before", &old), ("after", &new)]
+        .map(|(name, subject)| match (&subject.build.basedir, name) {
+            (Some(folder), name) => {
+                let server = &subject.build.server;
+                words.push(format!("servers.{name}={{server={server:?},basedir={folder:?}}}"));
+                name.to_owned()
+            }
+            (None, _) => exact(subject),
+        })
+        .into();
+    if levels[0] == levels[1] {
+        return None;
+    }
+    words.push(format!("factors.build=[{:?},{:?}]", levels[0], levels[1]));
+    words.push(format!("baseline={{build={:?}}}", levels[0]));
+    let mut line = details::command_line(&after.0.plan.experiment.name, &[]);
+    line.push_str(&format!(" --only {} --budget 10m", quoted(&trend.phase)));
+    for word in words {
+        line.push_str(&format!(" --set {}", quoted(&word)));
+    }
+    Some(line)
+}
+
+/// A build by its product and exact version.
+fn exact(subject: &Subject) -> String {
+    let (server, label) = (&subject.build.server, subject.levels.get("build"));
+    let version = label.and_then(|label| label.strip_prefix(server.as_str())?.strip_prefix('-'));
+    version.map_or_else(|| server.clone(), |version| format!("{server}@{version}"))
+}
+
+/// The largest of the steps of a page, as an index tells it.
+pub(crate) fn largest(page: &HistoryPage) -> Option<&Step> {
+    let steps = page.history.trends.iter().flat_map(|trend| &trend.found.steps);
+    let confirmed = steps.filter(|step| step.is_confirmed);
+    confirmed.max_by(|a, b| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs()))
+}

@@ -1,0 +1,127 @@
+//! Which setting, and which revision, a change came with.
+
+use crate::lab::{Lab, text};
+use std::{path::Path, process::Command};
+
+const EXPERIMENT: &str = r#"
+question = "Since when do inserts take longer?"
+workloads = ["insert"]
+rows = 2000
+blocks = 4
+rounds = 1
+slice_seconds = 0.1
+warmup_seconds = 0.02
+factors.build = ["sqlite"]
+factors.config = ["c1", "c2", "c3", "c4", "c5", "c6"]
+[configs.c1]
+extends = "wal"
+[configs.c2]
+extends = "wal"
+settings = { cache_size = -1000001 }
+[configs.c3]
+extends = "wal"
+settings = { cache_size = -1000002 }
+[configs.c4]
+extends = "base"
+settings = { cache_size = -1000003 }
+[configs.c5]
+extends = "base"
+settings = { cache_size = -1000004 }
+[configs.c6]
+extends = "base"
+settings = { cache_size = -1000005 }
+"#;
+
+const WORDS: [&str; 13] = [
+    "bisect",
+    "mine.toml",
+    "--over",
+    "config",
+    "--good",
+    "c1",
+    "--bad",
+    "c6",
+    "--metric",
+    "server_cpu_us_per_op",
+    "--counts",
+    "none",
+    "--progress=none",
+];
+
+fn runs(lab: &Lab) -> usize {
+    std::fs::read_dir(lab.path("dbdyno-results/bisect/runs")).map_or(0, Iterator::count)
+}
+
+#[test]
+fn the_setting_that_changed_a_test_is_found_and_nothing_is_measured_twice() {
+    let lab = Lab::new();
+    lab.write("mine.toml", EXPERIMENT);
+    let output = lab.run(&WORDS);
+    let (out, err) = (text(&output.stdout), text(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{out}\n{err}");
+    assert!(out.contains("`c4` changed `server_cpu_us_per_op` of `insert`"), "{out}\n{err}");
+    assert!(out.contains("`c3` before it does not have the change"), "{out}");
+    assert!(out.contains("dbdyno explain") && out.contains("Both ends: ratio"), "{out}");
+    // The records are all that the search remembers.
+    let before = runs(&lab);
+    let again = lab.run(&WORDS);
+    assert_eq!((text(&again.stdout), runs(&lab)), (out, before));
+    // The folder of a bisection is none of the runs that are compared.
+    assert_eq!(lab.succeed(&["list", "runs"]).trim(), "");
+}
+
+#[test]
+fn ends_that_do_not_differ_and_wrong_usage_are_one_sentence() {
+    let lab = Lab::new();
+    lab.write("mine.toml", EXPERIMENT);
+    let refused = |words: &[&str], expected: &str| {
+        let output = lab.run(&[&["bisect", "mine.toml"], words].concat());
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(expected), "{said}");
+    };
+    let over = ["--over", "config", "--good", "c1"];
+    refused(&[&over[..], &["--bad", "c9"]].concat(), "`c9` is no level of `factors.config`");
+    refused(&[&over[..], &["--bad", "c1"]].concat(), "the ends are the same");
+    refused(&["--over", "clients", "--good", "1", "--bad", "2"], "needs no start of its own");
+    let two = ["--good", "sqlite", "--bad", "postgres@18"];
+    refused(&two, "`postgres@18` is no level of `factors.build`; there are: `sqlite`");
+    refused(&["--good", "a", "--bad", "b", "--source", "."], "--build");
+}
+
+fn git(folder: &Path, words: &[&str]) {
+    let own = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "commit.gpgsign=false"];
+    let output = Command::new("git").arg("-C").arg(folder).args(own).args(words).output().unwrap();
+    assert!(output.status.success(), "{words:?} {}", text(&output.stderr));
+}
+
+/// Commits that each replace the library by one of the host's SQLite, if it has one: all of equal
+/// code, so that nothing is left to measure.
+#[test]
+fn revisions_of_equal_code_are_not_measured() {
+    let libraries = ["/usr/lib/x86_64-linux-gnu/libsqlite3.so.0", "/usr/lib64/libsqlite3.so.0"];
+    let library = libraries.iter().find(|path| Path::new(path).is_file());
+    let (Some(library), true) = (library, Command::new("git").arg("--version").output().is_ok())
+    else {
+        println!("skipped: git and a SQLite library are needed");
+        return;
+    };
+    let lab = Lab::new();
+    lab.write("mine.toml", &EXPERIMENT.replace("factors.config", "factors.config = [\"base\"] #"));
+    let repository = lab.path("tree");
+    std::fs::create_dir(&repository).unwrap();
+    git(&repository, &["init", "-q"]);
+    for commit in ["one", "two"] {
+        std::fs::write(repository.join("file"), commit).unwrap();
+        git(&repository, &["add", "file"]);
+        git(&repository, &["commit", "-q", "-m", commit]);
+    }
+    let build = format!("cp {library} $PREFIX/libsqlite3.so.0");
+    let words = ["bisect", "mine.toml", "--good", "HEAD~1", "--bad", "HEAD", "--source", "tree"];
+    let words = [&words[..], &["--server", "sqlite", "--build", &build]].concat();
+    let output = lab.run(&words);
+    let said = text(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert!(said.contains("both ends are the same code"), "{said}");
+    assert_eq!(runs(&lab), 0);
+}

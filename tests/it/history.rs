@@ -1,0 +1,72 @@
+//! Runs of a series over time, and the pages that are made of them.
+
+use crate::lab::{Lab, text};
+
+const EXPERIMENT: &str = "question = \"Is it still as fast?\"\nseries = \"nightly\"\n\
+    workloads = [\"point-query\", \"insert\"]\nrows = 2000\nblocks = 2\nrounds = 1\n\
+    slice_seconds = 0.05\nwarmup_seconds = 0.02\nfactors.build = [\"sqlite\"]\n";
+
+/// Two runs of a series, and one of an experiment without one.
+fn lab() -> Lab {
+    let lab = Lab::new();
+    let run = |file: &str, note: &str| {
+        let set = format!("note={note}");
+        lab.succeed(&["run", file, "--set", &set, "--counts", "none", "--progress", "none"]);
+    };
+    lab.write("night.toml", EXPERIMENT);
+    lab.write("other.toml", &EXPERIMENT.replace("series = \"nightly\"\n", ""));
+    run("night.toml", "commit 1a2b3c");
+    run("night.toml", "commit 4d5e6f");
+    run("other.toml", "none");
+    lab
+}
+
+#[test]
+fn runs_of_a_series_become_a_history_a_site_and_exports() {
+    let lab = lab();
+    let all = lab.succeed(&["history"]);
+    assert!(all.contains("nightly over time") && all.contains("other over time"), "{all}");
+    assert!(all.contains("no step in 4 trends over 2 runs"), "{all}");
+
+    let words = ["history", "nightly", "--test", "insert", "--out", "page.html"];
+    let one = lab.succeed(&words);
+    assert!(one.contains("no step in 2 trends over 2 runs") && !one.contains("other"), "{one}");
+    let page = std::fs::read_to_string(lab.path("page.html")).unwrap();
+    assert!(page.contains("commit 1a2b3c") && page.contains("commit 4d5e6f"));
+    assert!(page.contains("data-chart=\"lines\"") && !page.contains("point-query"));
+
+    let refused = |words: &[&str], expected: &str| {
+        let output = lab.run(words);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(expected), "{said}");
+    };
+    refused(&["history", "weekly"], "no finished run belongs to `weekly`; there are: `nightly`");
+    refused(&["history", "nightly", "--test", "scan"], "no test fits `scan`");
+    refused(&["history", "--metric", "nothing"], "nothing");
+
+    // A note that was written later.
+    let run = lab.succeed(&["list", "runs"]);
+    let first = run.split_whitespace().next().unwrap();
+    lab.write("dbdyno-results/notes.toml", &format!("[runs]\n\"{first}\" = \"new kernel\"\n"));
+    assert!(lab.succeed(&["history", "nightly", "--format", "html"]).contains("new kernel"));
+
+    lab.succeed(&["site", "--out", "public"]);
+    let index = std::fs::read_to_string(lab.path("public/index.html")).unwrap();
+    assert!(index.contains("nightly") && index.contains(&format!("run-{first}.html")), "{index}");
+    let links = index.split("href=\"").skip(1).map(|rest| rest.split('"').next().unwrap());
+    let mut pages = 0;
+    for link in links.filter(|link| link.ends_with(".html")) {
+        assert!(lab.path("public").join(link).is_file(), "{link}");
+        pages += 1;
+    }
+    assert_eq!(pages, 5, "two series and three runs");
+
+    lab.succeed(&["export", "--all", "--format", "openmetrics", "--out", "files"]);
+    let samples = std::fs::read_to_string(lab.path("files/openmetrics.all.txt")).unwrap();
+    let rates = samples.lines().filter(|line| {
+        line.starts_with("dbdyno_ops_per_second{") && line.contains("test=\"insert\"")
+    });
+    assert_eq!(rates.count(), 3, "{samples}");
+    assert!(samples.ends_with("# EOF\n"));
+}
