@@ -7,7 +7,7 @@ use model::drive::{Encryption, Endpoint, Target, Tls};
 use std::{
     io,
     net::{Ipv4Addr, TcpStream},
-    os::fd::{AsRawFd, OwnedFd},
+    os::fd::{AsRawFd, OwnedFd, RawFd},
     os::unix::net::UnixStream,
 };
 
@@ -21,6 +21,8 @@ const INPUT_BYTES_MAX: usize = 1 << 30;
 pub(crate) struct Channel {
     /// Of either family: it is read and written and nothing else.
     socket: TcpStream,
+    /// Its number, which asking for costs instructions.
+    descriptor: RawFd,
     is_local: bool,
     /// What encrypts; none where nothing does.
     tunnel: Option<Box<Tunnel>>,
@@ -66,6 +68,7 @@ impl Channel {
 
     fn new(socket: TcpStream) -> Self {
         Self {
+            descriptor: socket.as_raw_fd(),
             socket,
             is_local: false,
             tunnel: None,
@@ -120,7 +123,7 @@ impl Channel {
             // SAFETY: the descriptor is open as long as `socket` lives, and `rest` is valid for
             // reads of its length.
             let sent = unsafe {
-                libc::syscall(libc::SYS_write, self.socket.as_raw_fd(), rest.as_ptr(), rest.len())
+                libc::syscall(libc::SYS_write, self.descriptor, rest.as_ptr(), rest.len())
             };
             if sent == rest.len() as libc::c_long {
                 return Ok(());
@@ -174,12 +177,7 @@ impl Channel {
             // SAFETY: the descriptor is open as long as `socket` lives, and `free` is valid for
             // writes of its length.
             let got = unsafe {
-                libc::syscall(
-                    libc::SYS_read,
-                    self.socket.as_raw_fd(),
-                    free.as_mut_ptr(),
-                    free.len(),
-                )
+                libc::syscall(libc::SYS_read, self.descriptor, free.as_mut_ptr(), free.len())
             };
             match usize::try_from(got) {
                 Ok(0) => return Err(Failure::lost("the server closed the connection")),
