@@ -108,7 +108,10 @@ fn what_cannot_be_compiled_is_refused_in_one_sentence() {
     };
     let mine = "build = [\"mine\"]\n[servers.mine]\nserver = \"sqlite\"\n";
     let own = |text: &str| format!("{mine}{text}\n");
-    check(&own("source = { path = \"no\" }"), "/no` does not exist; name the folder of a source");
+    check(
+        &own("source = { path = \"no\" }"),
+        "the source `path no` does not exist; name the folder of a source tree",
+    );
     check(&own("source = { git = \".\" }"), "`git` needs `rev`; add it");
     check(&own("source = { path = \".\" }\nversion = \"3.46\""), "remove `version`: `source` says");
     check(&own("source = {}"), "a `source` has one of `path`");
