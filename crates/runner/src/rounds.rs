@@ -103,6 +103,10 @@ pub(crate) fn execute(
         }
         let Some(again) = repeated.again(block, &slices, state) else { return Ok(()) };
         run.repeats(&again);
+        if let Some(slice) = again.first() {
+            let phase = &run.plan.phases[slice.phase].name;
+            run.step(&format!("{phase} was disturbed: waiting for a quiet host"));
+        }
         run.during(Activity::Quiet, |_| others::await_quiet(Path::new("/proc"), QUIET_LIMIT))?;
         slices = again;
     }
