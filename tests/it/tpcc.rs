@@ -75,6 +75,9 @@ fn injected_violations_leave_no_number() {
     let faulty = format!("{}sqlite = [{faults}]{}", &schema[..at], &schema[at + finish.len()..]);
     let workload = include_str!("../../catalog/workloads/tpcc.toml");
     let workload = workload.replace("SUM(d_next_o_id)", "2 * SUM(d_next_o_id)");
+    for folder in ["catalog/schemas", "catalog/workloads"] {
+        std::fs::create_dir_all(lab.path(folder)).unwrap();
+    }
     lab.write("catalog/schemas/tpcc.toml", &faulty);
     lab.write("catalog/workloads/tpcc.toml", &workload);
     let mut text = experiment("build = [\"sqlite\"]\n");
