@@ -28,9 +28,8 @@ fn check(builds: &str, clients: &str, variants: &[&str]) {
         assert_eq!((&work["failed"], &work["unexpected"]), (&0.into(), &0.into()), "{work}");
     }
     let comparison = lab.comparison();
-    let phase = if phases > 1 { "tpcc.clients1" } else { "tpcc" };
     for variant in variants {
-        let metric = |name: &str| value(&comparison, phase, variant, name).unwrap();
+        let metric = |name: &str| value(&comparison, "tpcc", variant, name).unwrap();
         // 27 in the mean, and BEGIN and COMMIT.
         let statements = metric("statements_per_op");
         assert!((25.0..32.0).contains(&statements), "{variant}: {statements}");
