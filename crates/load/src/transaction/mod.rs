@@ -23,7 +23,7 @@ use crate::keys::Random;
 use crate::recorder::Tally;
 use crate::wire::{Answer, Client, Failure, Row, TIME_TEXT};
 use model::drawn::Drawn;
-use std::marker::PhantomData;
+use std::{marker::PhantomData, ops::RangeInclusive};
 
 /// Something that exists once per coded workload.
 pub(crate) trait PerCoded {
@@ -135,7 +135,7 @@ impl<C: Client, K: Clock> Work<'_, C, K> {
         take: impl FnMut(&mut dyn Row),
     ) -> Result<(), Failure> {
         let answer = self.fetch(statement, arguments, take)?;
-        self.expect(answer.rows == 1);
+        self.expect(answer.rows, 1..=1);
         Ok(())
     }
 
@@ -146,13 +146,14 @@ impl<C: Client, K: Clock> Work<'_, C, K> {
         arguments: &[Argument<'_>],
     ) -> Result<(), Failure> {
         let answer = self.execute(statement, arguments)?;
-        self.expect(answer.changed == 1);
+        self.expect(answer.changed, 1..=1);
         Ok(())
     }
 
-    /// Counts a statement as unexpected, unless what is expected of it is met.
-    pub fn expect(&mut self, is_met: bool) {
-        self.tally.unexpected += u64::from(!is_met);
+    /// Counts a statement as unexpected that returned or changed another number of rows than it
+    /// may.
+    pub fn expect(&mut self, rows: u64, allowed: RangeInclusive<u64>) {
+        self.tally.unexpected += u64::from(!allowed.contains(&rows));
     }
 
     /// Rolls the transaction back on purpose.

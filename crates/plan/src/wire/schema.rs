@@ -123,7 +123,7 @@ impl WireTable {
             };
             columns.push(Column { name, value });
         }
-        let coded = coded_rows(self.coded, self.row_bytes, columns.is_empty())?;
+        let coded = coded_rows(self.coded, self.row_bytes, &columns)?;
         Ok(Table {
             rows,
             name: self.name,
@@ -146,9 +146,9 @@ const ROW_BYTES: u64 = 100;
 fn coded_rows(
     name: Option<String>,
     bytes: Option<Whole<u64>>,
-    is_without_columns: bool,
+    columns: &[Column],
 ) -> Result<Option<CodedRows>, Fault> {
-    match (name, is_without_columns) {
+    match (name, columns.is_empty()) {
         (Some(_), false) => {
             let reason = "a table has `[table.column]` or `coded`, not both; remove one";
             Err(Fault::invalid(reason)).under("coded")

@@ -1,10 +1,6 @@
 //! Delivery (clause 2.7.4): the oldest order of each district of a warehouse, in one transaction.
 
-use super::{
-    Found, INTEGER, cents,
-    inputs::{Delivery, LINES_MAX},
-    integer, lock,
-};
+use super::{Found, INTEGER, cents, inputs::Delivery, integer, lock};
 use crate::clock::Clock;
 use crate::keys::tpcc::{DISTRICTS, LINES};
 use crate::transaction::{Argument, Outcome, Setup, Statement, Work};
@@ -116,7 +112,7 @@ impl Statements {
         work.one(self.customer, &[w, d, order], |row| customer = integer(row))?;
         work.change(self.carrier, &[carrier, w, d, order])?;
         let changed = work.execute(self.lines, &[Argument::Now, w, d, order])?.changed;
-        work.expect((LINES.0..=LINES_MAX as u64).contains(&changed));
+        work.expect(changed, LINES.0..=LINES.1);
         work.one(self.amount, &[w, d, order], |row| amount = cents(row))?;
         work.change(self.pay, &[amount.into(), w, d, customer.into()])
     }

@@ -2,7 +2,7 @@
 
 use super::{
     Found, INTEGER,
-    inputs::{Customer, LINES_MAX, OrderStatus},
+    inputs::{Customer, OrderStatus},
     integer,
 };
 use crate::clock::Clock;
@@ -61,11 +61,11 @@ impl Statements {
         };
         found.begin_name();
         let answer = work.fetch(statement, &[w, d, asked], |row| found.add(integer(row)))?;
-        work.expect(answer.rows > 0);
+        work.expect(answer.rows, 1..=u64::MAX);
         let mut order = 0;
         work.one(self.order, &[w, d, found.middle().into()], |row| order = integer(row))?;
         let answer = work.execute(self.lines, &[w, d, order.into()])?;
-        work.expect((LINES.0..=LINES_MAX as u64).contains(&answer.rows));
+        work.expect(answer.rows, LINES.0..=LINES.1);
         Ok(Outcome::Done)
     }
 }

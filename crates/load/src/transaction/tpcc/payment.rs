@@ -134,7 +134,7 @@ impl Statements {
                 let answer = work.fetch(self.by_name, &[cw, cd, name], |row| {
                     found.add(integer(row));
                 })?;
-                work.expect(answer.rows > 0);
+                work.expect(answer.rows, 1..=u64::MAX);
                 found.middle()
             }
         };

@@ -74,7 +74,7 @@ impl Statements {
                     of(inputs.order_status.district.warehouse, inputs.order_status.district.number);
                 let (id, name) = asked(&inputs.order_status.customer);
                 let answer = work.execute(self.order_status, &[w, d, id, name])?;
-                work.expect(answer.rows > 0);
+                work.expect(answer.rows, 1..=u64::MAX);
             }
             3 => {
                 let [w, carrier] = of(inputs.delivery.warehouse, inputs.delivery.carrier);
