@@ -280,8 +280,9 @@ impl ExperimentArgs {
         let brings = plan.subjects.iter().any(|subject| subject.build.brings_code());
         if brings && std::path::Path::new(name).is_file() {
             talk::say(&format!(
-                "note: `{name}` names programs, libraries or commands (`basedir`, `prefix`, \
-                 `environment`), which are executed: run it only if you trust its author"
+                "note: `{name}` names programs, libraries, sources or commands (`basedir`, \
+                 `source`, `prefix`, `environment`), which are executed: run it only if you trust \
+                 its author"
             ));
         }
     }

@@ -6,7 +6,7 @@ use crate::{
     noise::{self, BankChoice},
     outputs,
     pooled::{self, Pool},
-    resumption, two_runs,
+    resumption, server_state, two_runs,
 };
 use analysis::{Comparison, Design, Input, Observations};
 use anyhow::Context;
@@ -89,6 +89,7 @@ pub(crate) fn report(
     // One that cannot be read is named, also where nothing here would use it.
     request.bank.read(results.dir())?;
     chosen_archives(&mut stored, &request.choice)?;
+    server_state::add(results, &mut stored.slices, &request.metrics)?;
     let format = report::format::find(&request.format);
     let detailed = format.is_some_and(|format| format.shows_details);
     let mut comparisons = Vec::new();

@@ -1,6 +1,6 @@
 //! What the records of a run tell beside its slices' values: gathered for the HTML report.
 
-use crate::shell::quoted;
+use crate::{server_state, shell::quoted};
 use analysis::{Curve, RoleTimes};
 use model::{
     imported::ImportedValue,
@@ -38,6 +38,10 @@ pub(crate) fn of(results: &Results, slices: &[StoredSlice]) -> anyhow::Result<De
         command: command.unwrap_or_default(),
         notes: plan::notes_in(results.dir())?,
         explanations: results.explanations(run)?,
+        counted: design
+            .as_ref()
+            .map(|d| server_state::counted(results, slices, d))
+            .unwrap_or_default(),
         plan,
         ..Details::default()
     };

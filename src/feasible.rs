@@ -1,6 +1,6 @@
 //! What a run would refuse, found while it is planned: without a server.
 
-use load::{fill, program::Roles};
+use load::{engine, fill};
 use model::{
     drive::{Assignment, LoadIndexes, LoadJob},
     plan::{Phase, Plan},
@@ -27,7 +27,7 @@ pub(crate) fn check(plan: &Plan) -> anyhow::Result<()> {
         let assignment =
             Assignment { script: phase.script.clone(), schema: schema.clone(), mode: phase.mode };
         for dialect in &protocols {
-            Roles::compile(&assignment, dialect)?;
+            engine::check(&assignment, dialect)?;
         }
     }
     for schema in &plan.schemas {

@@ -23,6 +23,7 @@ mod pooled;
 mod progress;
 mod referee;
 mod resumption;
+mod server_state;
 mod shell;
 mod signals;
 mod talk;

@@ -49,7 +49,8 @@ struct Arguments {
     choice: ChoiceArgs,
     #[command(flatten)]
     alias: AliasArgs,
-    /// Show only these metrics (see `dbdyno list metrics`)
+    /// Show only these metrics (see `dbdyno list metrics`), or counters of servers such as
+    /// `status.Innodb_rows_read`
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     metric: Vec<String>,
     /// Output format (see `dbdyno list formats`)

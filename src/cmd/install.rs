@@ -8,10 +8,11 @@ use std::path::PathBuf;
 
 pub(super) const VERB: Verb = Verb {
     name: "install",
-    about: "Downloads and installs server builds",
+    about: "Downloads, compiles and installs server builds",
     details: "`dbdyno run` installs what its experiment needs; this command does it ahead of time.",
     examples: &[
         ("dbdyno install mysql@5.6.24 postgres@18", "Two builds; `postgres@18` is the newest 18"),
+        ("dbdyno install sqlite@3.46.0", "Compiled from the source of its release"),
         ("dbdyno install mysql@9.7.4 --from mysql-9.7.4-linux.tar.xz", "From your own tarball"),
     ],
     arguments: Arguments::augment_args,

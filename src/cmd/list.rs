@@ -43,6 +43,7 @@ const SHELVES: &[Shelf] = &[
     Shelf { name: "workloads", lines: |a| Ok(pairs(catalog(a)?.workloads()?)) },
     Shelf { name: "schemas", lines: |a| Ok(pairs(catalog(a)?.schemas()?)) },
     Shelf { name: "suites", lines: |a| Ok(pairs(catalog(a)?.suites()?)) },
+    Shelf { name: "recipes", lines: |a| Ok(pairs(catalog(a)?.recipes()?)) },
     Shelf { name: "metrics", lines: metrics },
     Shelf { name: "probes", lines: probes },
     Shelf { name: "experiments", lines: |a| Ok(pairs(catalog(a)?.experiments()?)) },
@@ -147,15 +148,22 @@ fn builds(arguments: &Arguments) -> anyhow::Result<Lines> {
 /// Characters of a checksum that tell builds apart.
 const CHECKSUM_WIDTH: usize = 12;
 
+/// Characters of the name of a commit.
+const COMMIT_WIDTH: usize = 40;
+
 /// Where a build comes from, and what is known of it where it is installed.
 fn origin(build: &dbms::provenance::Available) -> String {
+    let made = match (build.is_source, build.installed.is_some()) {
+        (true, false) => "; compiled on this host",
+        _ => "",
+    };
     let trust = match build.moves {
         Some(dbms::Moves::Never) if build.is_known => "pinned by SHA-256; ",
         Some(dbms::Moves::Never) => "pinned by version, trusted on first use; ",
         Some(dbms::Moves::Always) => "rolling, signed by Debian; ",
         None => "",
     };
-    let mut text = format!("{trust}{}", build.origin);
+    let mut text = format!("{trust}{}{made}", build.origin);
     if build.is_repackaged {
         text.push_str("; repackaged by a third party");
     }
@@ -163,7 +171,13 @@ fn origin(build: &dbms::provenance::Available) -> String {
         let compiler =
             if found.compiler.is_empty() { "compiler unknown" } else { found.compiler.as_str() };
         let short: String = sha256.chars().take(CHECKSUM_WIDTH).collect();
-        text.push_str(&format!("; installed: {compiler}, binary SHA-256 {short}"));
+        let flags = if build.is_source { format!(", {}", found.flags) } else { String::new() };
+        let revision = if found.revision.len() >= COMMIT_WIDTH {
+            format!(", commit {}", found.revision)
+        } else {
+            String::new()
+        };
+        text.push_str(&format!("; installed: {compiler}{flags}{revision}, binary SHA-256 {short}"));
         if let Some(folder) = &build.folder {
             text.push_str(&format!(", in {}", folder.display()));
         }

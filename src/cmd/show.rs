@@ -15,7 +15,7 @@ use std::{collections::BTreeSet, fmt::Write};
 
 pub(super) const VERB: Verb = Verb {
     name: "show",
-    about: "Shows an experiment, workload, suite, schema or config",
+    about: "Shows an experiment, workload, suite, schema, config or recipe",
     details: "Prints the TOML file. For a workload it adds the SQL that each server executes, as \
               comments.",
     examples: &[
@@ -46,6 +46,7 @@ enum What {
     Suite,
     Schema,
     Config,
+    Recipe,
 }
 
 impl What {
@@ -56,6 +57,7 @@ impl What {
             Self::Suite => Kind::Suite,
             Self::Schema => Kind::Schema,
             Self::Config => Kind::Config,
+            Self::Recipe => Kind::Recipe,
         }
     }
 }

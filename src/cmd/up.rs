@@ -192,6 +192,7 @@ mod tests {
             database: "d".to_owned(),
             library: None,
             initial_sql: Vec::new(),
+            tls: None,
         };
         let postgres = target("postgres", Endpoint::Socket("/s/.s.PGSQL.5432".into()));
         assert_eq!(client_line(&postgres, None), "psql -h /s -U u d");

@@ -234,6 +234,7 @@ impl Server {
             database: database.to_owned(),
             library: None,
             initial_sql: Vec::new(),
+            tls: None,
         };
         let exe = Path::new(env!("CARGO_BIN_EXE_dbdyno"));
         let mut driver = Driver::spawn(exe, &Stop::default()).unwrap();

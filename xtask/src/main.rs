@@ -1,10 +1,11 @@
-//! Chores of this repository: `cargo xtask tidy` and `cargo xtask test`.
+//! Chores of this repository: `cargo xtask tidy`, `test` and `sqlite-releases`.
 //!
 //! `tidy` checks what STYLE.md and ARCHITECTURE.md ask for; read `tidy/mod.rs` first. `test` brings
 //! everything that the tests need and executes them. Nothing of this is part of the product.
 
 #![forbid(unsafe_code)]
 
+mod releases;
 mod repository;
 mod test;
 mod tidy;
@@ -16,6 +17,7 @@ fn main() -> ExitCode {
     let words: Vec<&str> = arguments.iter().map(String::as_str).collect();
     let outcome = match words.as_slice() {
         ["tidy"] => tidy::execute(),
+        ["sqlite-releases"] => releases::execute(),
         ["test", rest @ ..] => test::execute(rest),
         _ => {
             say(USAGE);
@@ -34,7 +36,8 @@ fn main() -> ExitCode {
 const USAGE: &str = "\
 usage: cargo xtask tidy              checks the rules of STYLE.md and ARCHITECTURE.md
        cargo xtask test [ARGUMENTS]  brings what the tests need, then executes all of them;
-                                     ARGUMENTS go to `cargo test --workspace`";
+                                     ARGUMENTS go to `cargo test --workspace`
+       cargo xtask sqlite-releases   prints what known.toml lacks of SQLite's releases";
 
 /// One line of talk on stderr.
 #[allow(clippy::print_stderr, reason = "this is a program, and stderr is its talk")]

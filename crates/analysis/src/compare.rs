@@ -1,7 +1,7 @@
 //! Measurements to a comparison: every subject against its base, phase by phase.
 
 use crate::{
-    Design, Failure, METRICS, Observations, Projection,
+    Design, Failure, Observations, Projection,
     cells::{Cells, Replicates},
     comparison::{Cell, Comparison, PhaseResult},
     decide::decide,
@@ -13,6 +13,7 @@ use crate::{
     interval::informed_interval,
     marks::untold,
     metric,
+    metrics::ordered,
     missed::{is_spoilt, misses},
     noise::Noise,
     observe::one_line,
@@ -186,8 +187,7 @@ impl<'a> Source<'a> {
     /// The metrics that any subject has in this phase; throughput if all failed.
     fn metrics(&self, phase: &str) -> Vec<&'static Metric> {
         let measured = self.cells.metrics(phase);
-        let found: Vec<_> =
-            METRICS.iter().filter(|metric| measured.contains(metric.name)).collect();
+        let found = ordered(&measured);
         if found.is_empty() { metric("ops_per_second").into_iter().collect() } else { found }
     }
 

@@ -8,6 +8,7 @@ use model::{
     metric::{Kind, Metric, Part, Per, Source},
     reading::Scope,
     record::SliceRecord,
+    state,
     workload::{Arrival, Counts},
 };
 
@@ -30,6 +31,7 @@ pub fn derive(slice: &SliceRecord, facts: &PhaseFacts) -> Vec<(&'static str, f64
         outcomes(work, facts, &mut values);
     }
     counted(slice, facts, &mut values);
+    own_counters(slice, facts, &mut values);
     values.extend(host_load::stolen_percent(slice).map(|share| ("stolen_cpu_percent", share)));
     values.retain(|(_, value)| value.is_finite());
     values
@@ -91,6 +93,11 @@ pub(crate) fn marks(slice: &SliceRecord) -> Vec<String> {
     marks
 }
 
+/// What per-operation metrics of a slice divide by; 0 where it has done nothing.
+pub fn operations(slice: &SliceRecord, facts: &PhaseFacts) -> f64 {
+    slice.work.as_ref().map_or(0.0, |work| denominator(work, facts))
+}
+
 /// What per-operation metrics divide by: as many as the workload counts.
 pub(crate) fn denominator(work: &StretchReport, facts: &PhaseFacts) -> f64 {
     if let Some(roles) = &facts.roles {
@@ -137,6 +144,13 @@ fn throughput(work: &StretchReport, facts: &PhaseFacts, values: &mut Vec<Value>)
     values.push(("queries_per_second", statements(work) / seconds));
     values.push(("transactions_per_second", work.succeeded as f64 / seconds));
     values.push(("rows_per_second", rows(work, facts) / seconds));
+    if let Some(name) = &facts.committed {
+        let own = work.ops.iter().filter(|op| op.name == *name);
+        let committed: u64 = own.map(|op| op.count.saturating_sub(op.rolled_back)).sum();
+        values.push(("new_orders_per_minute", committed as f64 * 60.0 / seconds));
+        values.push(("statements_per_op", statements(work) / work.succeeded as f64));
+        values.push(("retries_per_op", work.retries as f64 / work.succeeded as f64));
+    }
     if facts.writes {
         values.push(("effective_ops_per_second", work.writes as f64 / seconds));
     }
@@ -215,6 +229,16 @@ fn counted(slice: &SliceRecord, facts: &PhaseFacts, values: &mut Vec<Value>) {
         if let Some(total) = metric.sources.iter().find_map(known).filter(|_| divisor > 0.0) {
             values.push((metric.name, total / divisor));
         }
+    }
+}
+
+/// What the server counted of itself, as far as somebody has put it among the readings.
+fn own_counters(slice: &SliceRecord, facts: &PhaseFacts, values: &mut Vec<Value>) {
+    let operations = operations(slice, facts);
+    let own = slice.readings.iter().filter(|one| state::is_counter(&one.counter));
+    for reading in own.filter(|_| operations > 0.0) {
+        let metric = crate::metric(&reading.counter);
+        values.extend(metric.map(|metric| (metric.name, reading.delta() / operations)));
     }
 }
 

@@ -53,6 +53,8 @@ pub struct PhaseFacts {
     pub has_pieces: bool,
     /// Planned length of a slice on the base [s]; 0 where it depends on the server.
     pub slice_seconds: f64,
+    /// The operation whose committed executions are counted apart.
+    pub committed: Option<String>,
 }
 
 impl Default for PhaseFacts {
@@ -66,6 +68,7 @@ impl Default for PhaseFacts {
             roles: None,
             has_pieces: false,
             slice_seconds: 0.0,
+            committed: None,
         }
     }
 }
@@ -106,6 +109,7 @@ impl Design {
                 roles,
                 has_pieces,
                 slice_seconds,
+                committed: script.coded.as_ref().and_then(|coded| coded.committed_op()),
             }
         };
         Self {
@@ -249,6 +253,7 @@ mod tests {
                 counts: Counts::Rows,
                 roles: vec![Role { name: "insert".into(), end, ..Role::default() }],
                 deviations: Vec::new(),
+                coded: None,
             };
             plan.phases = vec![Phase {
                 name: "l.i1".into(),

@@ -1,9 +1,15 @@
 //! Every quantity that tables can show, a row each: whoever asks what a metric is asks its row.
 
 use crate::{Error, Result};
-use model::metric::{Kind, Metric, Part, Source};
+use model::{
+    metric::{Better, Kind, Metric, Part, Per, Source},
+    state,
+};
 use serde::{Deserialize, de::value};
-use std::sync::LazyLock;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::{LazyLock, Mutex, PoisonError},
+};
 
 /// The table: columns between `|`, in the order of [`row`].
 ///
@@ -63,7 +69,44 @@ fn optional<T: Deserialize<'static>>(text: &'static str) -> Option<Option<T>> {
 
 /// The metric with this name.
 pub fn metric(name: &str) -> Option<&'static Metric> {
-    METRICS.iter().find(|metric| metric.name == name)
+    METRICS.iter().find(|metric| metric.name == name).or_else(|| counter(name))
+}
+
+/// The metrics of counters that a server has of itself, as far as they were asked for.
+static COUNTERS: Mutex<BTreeMap<String, &'static Metric>> = Mutex::new(BTreeMap::new());
+
+/// A counter that a server has of itself, per operation: `status.Innodb_rows_read`. Which there are
+/// is the server's to say, so each is made when it is first asked for, and stays.
+fn counter(name: &str) -> Option<&'static Metric> {
+    if !state::is_counter(name) {
+        return None;
+    }
+    let mut known = COUNTERS.lock().unwrap_or_else(PoisonError::into_inner);
+    let new = || -> &'static Metric {
+        let name: &'static str = name.to_owned().leak();
+        Box::leak(Box::new(Metric {
+            name,
+            title: name,
+            short: "",
+            unit: "1/op",
+            better: Better::Neither,
+            part: Part::Server,
+            kind: Kind::Fact,
+            per: Per::Operation,
+            sources: Vec::new(),
+            table: None,
+            family: None,
+            help: "a counter of the server itself, per operation",
+        }))
+    };
+    Some(*known.entry(name.to_owned()).or_insert_with(new))
+}
+
+/// The metrics with these names that there are, in the order of tables: those of servers' own
+/// counters last.
+pub fn ordered(names: &BTreeSet<&str>) -> Vec<&'static Metric> {
+    let usual = METRICS.iter().filter(|metric| names.contains(metric.name));
+    usual.chain(names.iter().filter_map(|name| counter(name))).collect()
 }
 
 /// The usual metric of a kind and a part: the first one.
@@ -141,7 +184,6 @@ fn hint(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeSet;
 
     #[test]
     fn names_are_unique_and_end_as_their_unit_says() {
@@ -158,6 +200,17 @@ mod tests {
             );
             assert!(!metric.help.is_empty());
         }
+    }
+
+    #[test]
+    fn counters_of_servers_are_metrics_by_name() {
+        let found = metric("status.Innodb_rows_read").unwrap();
+        assert_eq!((found.name, found.unit), ("status.Innodb_rows_read", "1/op"));
+        assert!(std::ptr::eq(found, metric("status.Innodb_rows_read").unwrap()));
+        assert_eq!(metric("stats.x").or(metric("status.")), None);
+        let names = BTreeSet::from(["wal.wal_bytes", "ops_per_second", "unknown"]);
+        let names: Vec<&str> = ordered(&names).into_iter().map(|metric| metric.name).collect();
+        assert_eq!(names, ["ops_per_second", "wal.wal_bytes"]);
     }
 
     #[test]

@@ -19,6 +19,30 @@ pub struct Scalability {
 /// Points from which on a fit tells more than the points.
 const LEAST: usize = 4;
 
+/// What of the largest throughput a number of clients must reach to be the knee of a curve.
+pub const KNEE_SHARE: f64 = 0.9;
+
+/// Where a measured curve of throughput over clients is highest, and where it stops to rise.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bend {
+    /// The number of clients with the largest throughput; the least of several.
+    pub peak: f64,
+    /// The least number of clients with [`KNEE_SHARE`] of it: more clients mostly wait.
+    pub knee: f64,
+}
+
+impl Bend {
+    /// That of points of clients and throughput; none for fewer than two points above zero.
+    pub fn of(points: &[(f64, f64)]) -> Option<Self> {
+        let mut points: Vec<_> = points.iter().copied().filter(|(_, rate)| *rate > 0.0).collect();
+        points.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let most = points.iter().map(|(_, rate)| *rate).fold(0.0, f64::max);
+        let from = |share: f64| points.iter().find(|(_, rate)| *rate >= share * most);
+        let (peak, knee) = (from(1.0)?.0, from(KNEE_SHARE)?.0);
+        (points.len() > 1).then_some(Self { peak, knee })
+    }
+}
+
 impl Scalability {
     /// Fits points of clients and throughput by least squares of N / X, which is linear in the
     /// coefficients, relative to its values. Coefficients below zero, which mean nothing, are set
@@ -140,6 +164,20 @@ mod tests {
         assert_eq!(Scalability::fit(&[(4.0, 100.0); 5]), None, "one number of clients");
         let broken = [(1.0, 0.0), (2.0, f64::NAN), (4.0, 1.0), (8.0, 2.0), (16.0, 3.0)];
         assert_eq!(Scalability::fit(&broken), None);
+    }
+
+    #[test]
+    fn the_knee_is_where_more_clients_stop_to_help() {
+        let check = |rates: &[f64], expected: Option<(f64, f64)>| {
+            let rates = rates.iter().enumerate();
+            let points: Vec<_> = rates.map(|(nth, rate)| (2_f64.powi(nth as i32), *rate)).collect();
+            assert_eq!(Bend::of(&points).map(|bend| (bend.peak, bend.knee)), expected);
+        };
+        check(&[10.0, 19.0, 36.0, 39.0, 40.0, 30.0], Some((16.0, 4.0)));
+        check(&[10.0, 20.0, 40.0], Some((4.0, 4.0)));
+        check(&[40.0, 30.0, 40.0], Some((1.0, 1.0)));
+        check(&[10.0], None);
+        check(&[0.0, 0.0, f64::NAN], None);
     }
 
     #[test]

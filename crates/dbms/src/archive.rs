@@ -10,6 +10,7 @@ use std::{
 };
 
 const GZIP: &[u8] = &[0x1f, 0x8b];
+const BZIP2: &[u8] = b"BZh";
 const XZ: &[u8] = &[0xfd, b'7', b'z', b'X', b'Z', 0];
 const ZIP: &[u8] = b"PK\x03\x04";
 const TAR_MAGIC: &[u8] = b"ustar";
@@ -29,6 +30,8 @@ pub(crate) fn unpack(archive: &Path, folder: &Path) -> Result<()> {
         unpack_tar(flate2::read::GzDecoder::new(reader), folder)
     } else if head.starts_with(XZ) {
         unpack_tar(lzma_rust2::XzReader::new(reader, true), folder)
+    } else if head.starts_with(BZIP2) {
+        unpack_tar(bzip2::bufread::MultiBzDecoder::new(reader), folder)
     } else if head.starts_with(ZIP) {
         unpack_zip(reader, folder)
     } else if head.get(TAR_MAGIC_OFFSET..).is_some_and(|rest| rest.starts_with(TAR_MAGIC)) {
@@ -37,10 +40,18 @@ pub(crate) fn unpack(archive: &Path, folder: &Path) -> Result<()> {
         return Err(refused("its format is unknown".to_owned()));
     };
     done.map_err(|error| refused(error.to_string()))?;
+    check_links(folder).map_err(|error| match error {
+        Error::Archive { reason, .. } => refused(reason),
+        other => other,
+    })
+}
+
+/// Fails where a link below a folder leads out of it.
+pub(crate) fn check_links(folder: &Path) -> Result<()> {
     match link_outside(folder, &fs::canonicalize(folder)?)? {
         Some(link) => {
-            let text = format!("its link `{}` leads outside of its folder", link.display());
-            Err(refused(text))
+            let reason = format!("its link `{}` leads outside of its folder", link.display());
+            Err(Error::Archive { path: folder.to_owned(), reason })
         }
         None => Ok(()),
     }

@@ -1,7 +1,7 @@
 //! The base folder of a build: checked without executing anything in it, and asked for its version.
 
 use crate::{
-    Error, Installed, Places, Result, ServerUser, access, archive, client, find,
+    Error, Installed, Places, Result, ServerUser, access, archive, find,
     installed::Program,
     manifest::Manifest,
     product::{DBMSES, Dbms},
@@ -58,7 +58,7 @@ pub(crate) fn installed_in(
     user: Option<ServerUser>,
 ) -> Result<Installed> {
     let Located { basedir, program } = locate(product, basedir, user)?;
-    let found = ask_version(&program, user)?;
+    let found = product.version_text(&program, user)?;
     let other = |found: &str| Error::OtherBuild {
         binary: program.binary.clone(),
         found: found.trim().to_owned(),
@@ -81,22 +81,6 @@ pub(crate) fn installed_in(
         loader: program.loader,
         environment: program.environment,
     })
-}
-
-fn ask_version(program: &Program, user: Option<ServerUser>) -> Result<String> {
-    let mut words = program.command();
-    words.push("--version".to_owned());
-    let answer = client::ask(&words, &program.environment, user)?;
-    if answer.text.trim().is_empty() {
-        // Most often a library that it needs is missing.
-        let found = match answer.complaint {
-            Some(line) => format!("a program that does not start: {line}"),
-            None => "a program that does not report its version".to_owned(),
-        };
-        let wanted = "a server".to_owned();
-        return Err(Error::OtherBuild { binary: program.binary.clone(), found, wanted });
-    }
-    Ok(answer.text)
 }
 
 /// What was probably meant: a folder above or below, or another product.
@@ -128,6 +112,7 @@ fn check_library(server: &str, path: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::client::ask_version;
 
     fn refusal(server: &str, basedir: &Path) -> String {
         let root = tempfile::tempdir().unwrap();

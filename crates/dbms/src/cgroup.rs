@@ -1,4 +1,5 @@
-//! Control groups of version 2, wherever a tree of them is mounted; version 1 is never touched.
+//! Control groups of version 2, wherever a tree of them is mounted. Those of version 1 only limit
+//! memory: [`crate::memory_limit`].
 
 use crate::{Result, process};
 use fs_err as fs;
@@ -23,7 +24,7 @@ fn candidates(mounts: &str, own_groups: &str) -> Vec<PathBuf> {
 }
 
 /// Where the version 2 tree is mounted, from the text of `/proc/self/mounts`.
-fn tree(mounts: &str) -> Option<PathBuf> {
+pub(crate) fn tree(mounts: &str) -> Option<PathBuf> {
     mounts.lines().find_map(|line| {
         let mut fields = line.split(' ');
         let folder = fields.nth(1)?;

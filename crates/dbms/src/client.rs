@@ -1,7 +1,7 @@
 //! Executing other programs to their end: clients of registries, and servers that are asked for
 //! their version.
 
-use crate::{Error, Result, ServerUser};
+use crate::{Error, Result, ServerUser, installed::Program};
 use std::{
     ffi::OsStr,
     os::unix::process::CommandExt,
@@ -80,6 +80,23 @@ pub(crate) fn ask(
     let said = String::from_utf8_lossy(&output.stderr);
     let complaint = said.lines().rfind(|line| !line.trim().is_empty()).map(str::to_owned);
     Ok(Answer { text, complaint })
+}
+
+/// What a program says about its version.
+pub(crate) fn ask_version(program: &Program, user: Option<ServerUser>) -> Result<String> {
+    let mut words = program.command();
+    words.push("--version".to_owned());
+    let answer = ask(&words, &program.environment, user)?;
+    if answer.text.trim().is_empty() {
+        // Most often a library that it needs is missing.
+        let found = match answer.complaint {
+            Some(line) => format!("a program that does not start: {line}"),
+            None => "a program that does not report its version".to_owned(),
+        };
+        let wanted = "a server".to_owned();
+        return Err(Error::OtherBuild { binary: program.binary.clone(), found, wanted });
+    }
+    Ok(answer.text)
 }
 
 /// Executes a server's program as [`ask`] does; whether it succeeded.

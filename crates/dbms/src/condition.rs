@@ -207,7 +207,10 @@ impl Condition {
             names().any(|own| plain.contains(own))
         });
         let settings = settings.map(|one| (one.name.as_str(), setting_value(one, version)));
-        settings.chain(statements.map(|sql| ("session", sql.as_str()))).collect()
+        // An encrypted transport switches TLS on, whatever the settings are.
+        let is_of_tls = config.transport.is_encrypted() && names().any(|name| *name == "ssl");
+        let transport = is_of_tls.then(|| ("transport", config.transport.name()));
+        settings.chain(transport).chain(statements.map(|sql| ("session", sql.as_str()))).collect()
     }
 
     fn differs(&'static self, one: &Started<'_>, other: &Started<'_>) -> Option<Unasked> {

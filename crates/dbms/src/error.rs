@@ -108,8 +108,8 @@ pub enum Error {
     },
     /// An archive cannot be read.
     #[error(
-        "cannot unpack `{path}`: {reason}; give a `.tar.gz`, `.tar.xz`, `.tar`, `.zip` or \
-         `.jar`",
+        "cannot unpack `{path}`: {reason}; give a `.tar.gz`, `.tar.xz`, `.tar.bz2`, `.tar`, \
+         `.zip` or `.jar`",
         path = path.display()
     )]
     Archive {
@@ -159,6 +159,58 @@ pub enum Error {
         file: PathBuf,
         /// The build.
         folder: PathBuf,
+    },
+    /// A product has no recipe.
+    #[error("`{server}` has no recipe; name one by `recipe`, or give a folder by `basedir`")]
+    NoRecipe {
+        /// Product.
+        server: String,
+    },
+    /// A recipe cannot be followed.
+    #[error("cannot compile {server}: {reason}")]
+    Recipe {
+        /// Product.
+        server: String,
+        /// Why, and the remedy.
+        reason: String,
+    },
+    /// A source tree is none.
+    #[error("the source `{tree}` {reason}")]
+    Source {
+        /// Kind and name.
+        tree: String,
+        /// What is wrong with it, and the remedy.
+        reason: String,
+    },
+    /// There is no compiler.
+    #[error(
+        "this host has no compiler `{name}` in `/usr/local/bin`, `/usr/bin` or `/bin`: install it, \
+         or name another by `compiler`"
+    )]
+    NoCompiler {
+        /// As it was asked for.
+        name: String,
+    },
+    /// A build failed.
+    #[error(
+        "cannot compile {build}: {reason}; the log is `{path}`, and ends with:\n{log}",
+        path = path.display()
+    )]
+    Compile {
+        /// What was compiled.
+        build: String,
+        /// Which step failed, and how.
+        reason: String,
+        /// Its log.
+        path: PathBuf,
+        /// Last lines of its log.
+        log: String,
+    },
+    /// A build was interrupted.
+    #[error("compiling {build} was interrupted; the next run begins it anew")]
+    Interrupted {
+        /// What was compiled.
+        build: String,
     },
     /// The server user does not exist.
     #[error("this machine has no user `{name}`; name another by `--server-user`")]
@@ -335,6 +387,37 @@ pub enum Error {
         reason: String,
         /// Last lines of its log.
         log: String,
+    },
+    /// No certificate could be made.
+    #[error("cannot make a certificate for encrypted connections: {reason}")]
+    Certificate {
+        /// Why.
+        reason: String,
+    },
+    /// The server answers, but not with encrypted connections.
+    #[error(
+        "{build} takes no connection with `transport = \"{transport}\"` ({said}): that needs a \
+         build with OpenSSL that has this version, and MySQL before 5.7 and MariaDB before 10.2 \
+         usually have yaSSL; leave this level out for it"
+    )]
+    NoTls {
+        /// Product and version.
+        build: String,
+        /// As experiments write it.
+        transport: &'static str,
+        /// What happened.
+        said: String,
+    },
+    /// The server reached the limit of its memory.
+    #[error(
+        "the kernel killed `{subject}` because it had reached the limit of its memory, {mib} MiB: \
+         raise `memory`, or lower the caches of its configuration"
+    )]
+    OutOfMemory {
+        /// Label.
+        subject: String,
+        /// The limit.
+        mib: u64,
     },
     /// The server does not know a setting of its configuration.
     #[error(

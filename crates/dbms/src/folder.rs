@@ -5,8 +5,8 @@ use crate::{Error, Result, ServerUser};
 use fs_err as fs;
 use rustix::{
     fs::{
-        AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, Stat, Uid, chownat, fchmod, fchown, fstat,
-        ioctl_ficlone, openat, readlinkat, statat,
+        Advice, AtFlags, CWD, Dir, FileType, Gid, Mode, OFlags, Stat, Uid, chownat, fadvise,
+        fchmod, fchown, fdatasync, fstat, ioctl_ficlone, openat, readlinkat, statat,
     },
     process::{getegid, geteuid},
 };
@@ -17,7 +17,7 @@ use std::{
         fd::OwnedFd,
         unix::{
             ffi::OsStrExt,
-            fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, symlink},
+            fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, symlink},
         },
     },
     path::{Path, PathBuf},
@@ -77,6 +77,12 @@ pub(crate) fn write_for_group(file: &Path, text: &str, group: Option<u32>) -> Re
         fchmod(&handle, Mode::from_raw_mode(0o640)).map_err(failed)?;
     }
     Ok(handle.write_all(text.as_bytes())?)
+}
+
+/// Writes a file that one user alone can read, into a folder that the caller alone can write to.
+pub(crate) fn write_for_owner(file: &Path, text: &str, user: Option<ServerUser>) -> Result<()> {
+    write_for_group(file, text, None)?;
+    user.map_or(Ok(()), |user| give_one(file, user))
 }
 
 /// Whether the caller owns a file or folder and nobody else can write to it. Links are not.
@@ -165,6 +171,24 @@ fn give_one(path: &Path, user: ServerUser) -> Result<()> {
         .map_err(|error| file_error(path, error))
 }
 
+/// Has the kernel forget what it has of the files of a folder, as after a start of the host; what
+/// is not written yet is written before.
+pub(crate) fn forget_cached(folder: &Path) -> Result<()> {
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            forget_cached(&entry.path())?;
+        } else if kind.is_file() {
+            let failed = |error| file_error(&entry.path(), error);
+            let file = openat(CWD, entry.path(), READ, Mode::empty()).map_err(failed)?;
+            fdatasync(&file).map_err(failed)?;
+            fadvise(&file, 0, None, Advice::DontNeed).map_err(failed)?;
+        }
+    }
+    Ok(())
+}
+
 /// Copies the data folder `from` to `to`, which must not exist and whose parent is the caller's: by
 /// reflink where the file system can, else byte by byte. Modes are kept, and the copy belongs to
 /// the owner of `from`. Links are copied as links; sockets, pipes and devices are left out. Fails
@@ -176,29 +200,44 @@ pub fn copy_folder(from: &Path, to: &Path) -> Result<()> {
 
 /// The same, but the copy belongs to the caller. Returns the owner of `from`.
 pub(crate) fn copy_tree(from: &Path, to: &Path) -> Result<ServerUser> {
+    copy_without(from, to, "")
+}
+
+/// The same without what has a name, right below `from`.
+pub(crate) fn copy_without(from: &Path, to: &Path, left_out: &str) -> Result<ServerUser> {
     let failed = |error| file_error(from, error);
     let source = openat(CWD, from, READ | OFlags::DIRECTORY, Mode::empty()).map_err(failed)?;
     let about = fstat(&source).map_err(failed)?;
     let owner = ServerUser { uid: about.st_uid, gid: about.st_gid };
-    copy_entries(&source, (from, to), owner.uid)?;
+    copy_entries(&source, (from, to), &Copying { owner: owner.uid, left_out })?;
     Ok(owner)
 }
 
-fn copy_entries(source: &OwnedFd, (from, to): (&Path, &Path), owner: u32) -> Result<()> {
+/// Whose files are copied, and what is not.
+struct Copying<'a> {
+    owner: u32,
+    left_out: &'a str,
+}
+
+fn copy_entries(source: &OwnedFd, (from, to): (&Path, &Path), copying: &Copying<'_>) -> Result<()> {
     std::fs::DirBuilder::new().mode(0o700).create(to).map_err(|error| {
         let text = format!("cannot create folder `{}`: {error}", to.display());
         std::io::Error::new(error.kind(), text)
     })?;
     for name in names(source, from)? {
+        if name.as_os_str() == copying.left_out {
+            continue;
+        }
         let (path, target) = (from.join(&name), to.join(&name));
         let failed = |error| file_error(&path, error);
         let about = statat(source, &name, AtFlags::SYMLINK_NOFOLLOW).map_err(failed)?;
         match FileType::from_raw_mode(about.st_mode) {
             FileType::Directory => {
                 let folder = openat(source, &name, READ | OFlags::DIRECTORY, Mode::empty());
-                copy_entries(&folder.map_err(failed)?, (&path, &target), owner)?;
+                let below = Copying { left_out: "", ..*copying };
+                copy_entries(&folder.map_err(failed)?, (&path, &target), &below)?;
             }
-            FileType::RegularFile => copy_file(source, (&path, &target), owner)?,
+            FileType::RegularFile => copy_file(source, (&path, &target), copying.owner)?,
             FileType::Symlink => {
                 let link = readlinkat(source, &name, Vec::new()).map_err(failed)?;
                 symlink(OsStr::from_bytes(link.as_bytes()), &target)?;
@@ -227,6 +266,26 @@ fn copy_file(source: &OwnedFd, (from, to): (&Path, &Path), owner: u32) -> Result
     }
     fchmod(&target, Mode::from_raw_mode(about.st_mode & 0o777))
         .map_err(|error| file_error(to, error))
+}
+
+/// Makes a folder of the caller's, which nobody else can change, readable by all: archives and
+/// umasks differ. Links are left as they are.
+pub(crate) fn make_readable(path: &Path) -> Result<()> {
+    let about = fs::symlink_metadata(path)?;
+    if about.is_symlink() {
+        return Ok(());
+    }
+    let search = if about.is_dir() || about.mode() & 0o100 != 0 { 0o111 } else { 0 };
+    let wanted = (about.mode() | 0o644 | search) & 0o755;
+    if about.mode() & 0o7777 != wanted {
+        fs::set_permissions(path, std::fs::Permissions::from_mode(wanted))?;
+    }
+    if about.is_dir() {
+        for entry in fs::read_dir(path)? {
+            make_readable(&entry?.path())?;
+        }
+    }
+    Ok(())
 }
 
 /// Names in an open folder.

@@ -1,9 +1,9 @@
 //! The cache of builds: one folder per version, complete or absent.
 
 use crate::{
-    Error, Installed, Places, Resolved, Result, Source, archive,
+    Error, Installed, Places, Resolved, Result, Source, Watch, archive,
     basedir::installed_in,
-    find, folder, integrity,
+    compile, find, folder, integrity,
     known::Wanted,
     manifest::{Download, Manifest},
     package::Package,
@@ -13,10 +13,7 @@ use crate::{
 };
 use fs_err as fs;
 use model::subject::Build;
-use std::{
-    os::unix::fs::{MetadataExt, PermissionsExt},
-    path::{Path, PathBuf},
-};
+use std::path::{Path, PathBuf};
 
 /// Start of the origin of a build that the user gave.
 const IMPORT: &str = "import: ";
@@ -28,6 +25,18 @@ pub fn install(
     places: &Places,
     progress: &mut dyn FnMut(&str),
 ) -> Result<Installed> {
+    install_while(resolved, places, &mut Watch { progress, stopped: &|| false })
+}
+
+/// The same, which ends early where compiling a build would go on after it is to stop.
+pub fn install_while(
+    resolved: &Resolved,
+    places: &Places,
+    watch: &mut Watch<'_>,
+) -> Result<Installed> {
+    if let Source::Tree(order) = &resolved.source {
+        return compile::make(order, places, watch);
+    }
     if let Some(installed) = installed(resolved, places)? {
         return Ok(installed);
     }
@@ -40,11 +49,11 @@ pub fn install(
     if let Some(installed) = installed(resolved, places)? {
         return Ok(installed);
     }
-    progress(&format!("fetching {}@{}", resolved.server, resolved.version));
+    (watch.progress)(&format!("fetching {}@{}", resolved.server, resolved.version));
     let wanted = Wanted { server: &resolved.server, version: &resolved.version };
     let build = site.fetch(package, places).and_then(|(files, downloads)| {
         wanted.check(&downloads, places)?;
-        progress(&format!("unpacking {}@{}", resolved.server, resolved.version));
+        (watch.progress)(&format!("unpacking {}@{}", resolved.server, resolved.version));
         registry::of(package)?.unpack(package, &files, &site.destination())?;
         product.arrange(&site.partial)?;
         wanted.remember(package, &downloads, places)?;
@@ -60,6 +69,7 @@ pub fn installed(resolved: &Resolved, places: &Places) -> Result<Option<Installe
     match &resolved.source {
         Source::Basedir(folder) => installed_in(product, folder, places.user).map(Some),
         Source::Embedded(_) => Err(Error::Embedded { server: resolved.server.clone() }),
+        Source::Tree(order) => compile::installed(order, places),
         Source::Cache | Source::Registry(_) => {
             let folder = folder_of(&resolved.server, &resolved.version, places);
             // One that somebody else could change is as good as none.
@@ -164,7 +174,7 @@ impl Site {
 
     /// What is no server goes to its place as it was unpacked.
     pub(crate) fn settle(&self, target: &Path) -> Result<()> {
-        readable(&self.partial)?;
+        folder::make_readable(&self.partial)?;
         Ok(fs::rename(&self.partial, target)?)
     }
 
@@ -179,7 +189,7 @@ impl Site {
         archive::unpack(tarball, &self.partial)?;
         product.arrange(&self.partial)?;
         Manifest::remove(&self.partial)?;
-        readable(&self.partial)?;
+        folder::make_readable(&self.partial)?;
         let found = installed_in(product, &self.partial, places.user)?.version;
         if !fits(&found, version) {
             let wanted = format!("{} {version}", product.name());
@@ -205,7 +215,7 @@ impl Site {
         origin: String,
         downloads: Vec<Download>,
     ) -> Result<Installed> {
-        readable(&self.partial)?;
+        folder::make_readable(&self.partial)?;
         let found = installed_in(product, &self.partial, places.user)?;
         let manifest = Manifest {
             server: found.server,
@@ -214,9 +224,10 @@ impl Site {
             binary_sha256: found.binary_sha256,
             downloads,
             files: integrity::code_files(&self.partial)?,
+            compiled: None,
         };
         manifest.write(&self.partial)?;
-        readable(&self.partial)?;
+        folder::make_readable(&self.partial)?;
         // Named by what it is: a suite may have moved since it was asked.
         let target = folder_of(product.name(), &manifest.version, places);
         if target.exists() {
@@ -225,24 +236,4 @@ impl Site {
         fs::rename(&self.partial, &target)?;
         installed_in(product, &target, places.user)
     }
-}
-
-/// Makes a build of the caller's, which nobody else can change, readable by all: archives and
-/// umasks differ. Links are left as they are.
-fn readable(path: &Path) -> Result<()> {
-    let about = fs::symlink_metadata(path)?;
-    if about.is_symlink() {
-        return Ok(());
-    }
-    let search = if about.is_dir() || about.mode() & 0o100 != 0 { 0o111 } else { 0 };
-    let wanted = (about.mode() | 0o644 | search) & 0o755;
-    if about.mode() & 0o7777 != wanted {
-        fs::set_permissions(path, std::fs::Permissions::from_mode(wanted))?;
-    }
-    if about.is_dir() {
-        for entry in fs::read_dir(path)? {
-            readable(&entry?.path())?;
-        }
-    }
-    Ok(())
 }

@@ -131,6 +131,7 @@ mod tests {
             binary_sha256: archive::sha256(&binary).unwrap(),
             downloads: Vec::new(),
             files: code_files(folder).unwrap(),
+            compiled: None,
         };
         manifest.write(folder).unwrap();
         Installed {

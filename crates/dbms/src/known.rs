@@ -36,6 +36,19 @@ pub(crate) fn shipped(wanted: Wanted<'_>) -> Option<&'static Known> {
     SHIPPED.get(&format!("{}@{}", wanted.server, wanted.version))
 }
 
+/// The SHA-256 of the file of a build, by its name; none where dbdyno does not know it.
+pub(crate) fn sha256_of(file: &str) -> Option<&'static str> {
+    SHIPPED.values().find_map(|known| known.files.get(file)).map(String::as_str)
+}
+
+/// All versions of a server of which dbdyno knows the files.
+pub(crate) fn versions_of(server: &str) -> impl Iterator<Item = (&'static str, &'static Known)> {
+    SHIPPED.iter().filter_map(move |(build, known)| {
+        let version = build.strip_prefix(server)?.strip_prefix('@')?;
+        Some((version, known))
+    })
+}
+
 impl Wanted<'_> {
     /// Fails where files are others than dbdyno knows, or than this host fetched before.
     pub(crate) fn check(self, files: &[Download], places: &Places) -> Result<()> {

@@ -2,7 +2,8 @@
 
 use crate::{
     Error, Keeper, Rendered, Result, Server, access, async_io, factor, find, folder, integrity,
-    keeper::Spawn,
+    keeper::{Spawn, Spawned},
+    memory_limit,
     process::{self, ended_within, open},
     product::Dbms,
     server::{last_words, log_text, tail},
@@ -82,15 +83,17 @@ fn execute(steps: Vec<Step>, setup: &Setup<'_>, log: &Path, keeper: &Keeper) -> 
 }
 
 fn to_end(keeper: &Keeper, spawn: Spawn) -> Result<std::result::Result<(), String>> {
-    let pid = keeper.spawn(spawn)?.pid;
+    let Spawned { pid, memory, .. } = keeper.spawn(spawn)?;
     // A process that has ended and is forgotten by the system has no descriptor any more.
     let in_time = open(pid).map_or(true, |process| ended_within(&process, STEP_LIMIT));
     if !in_time {
         process::send(pid, Signal::KILL);
     }
     let ending = keeper.ending(pid)?;
+    let kills = memory.as_deref().map_or(0, memory_limit::kills);
     keeper.forget(pid)?;
     Ok(match (in_time, ending.code) {
+        _ if kills > 0 => Err("it reached the limit of its memory: raise `memory`".to_owned()),
         (false, _) => Err(format!("not done within {} seconds", STEP_LIMIT.as_secs())),
         (true, Some(0)) => Ok(()),
         (true, _) => Err(ending.to_string()),
@@ -120,10 +123,17 @@ pub fn start(
         product.arguments(&setup),
     ]
     .concat();
+    if launch.build.memory.is_some() {
+        // Whoever reads a page first has it on his account: copying was dbdyno's.
+        folder::forget_cached(launch.data)?;
+    }
     let spawned = keeper.spawn(setup.spawn(words, None, &log))?;
-    let pid = spawned.pid;
+    let (pid, limiting) = (spawned.pid, spawned.memory.clone());
     let target = Target { password: setup.password.clone(), ..product.target(endpoint) };
     let failed = |reason: String| {
+        if let Some(error) = out_of_memory(launch, limiting.as_deref()) {
+            return error;
+        }
         known(&setup, &log, &reason).unwrap_or_else(|| {
             let log = setup.hide(&last_words(&log));
             Error::Start { server: product.name().to_owned(), reason, log }
@@ -138,6 +148,7 @@ pub fn start(
         let ended = if server.is_alive() { None } else { Some(keeper.ending(pid)?) };
         return Err(failed(ended.map_or(reason, |ending| ending.to_string())));
     }
+    server.encrypt(&setup, ready)?;
     server.prepare_sessions(launch.config, ready)?;
     let preloads = factor::not_loaded(&launch.build.environment, pid);
     preloads.map_or(Ok(()), |reason| Err(failed(reason)))?;
@@ -149,6 +160,13 @@ pub fn start(
     let ignored = product.ignored(&setup, &said);
     server.rendered.ignored.extend(ignored);
     Ok(server)
+}
+
+/// The error of a server that reached the limit of its memory while it started.
+fn out_of_memory(launch: &Launch<'_>, group: Option<&Path>) -> Option<Error> {
+    let bytes = launch.build.memory?;
+    let is_killed = memory_limit::kills(group?) > 0;
+    is_killed.then(|| Error::OutOfMemory { subject: launch.label.to_owned(), mib: bytes >> 20 })
 }
 
 /// The error of a server whose log names what is missing: room for its asynchronous I/O, a setting

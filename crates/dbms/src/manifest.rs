@@ -19,6 +19,27 @@ pub(crate) struct Manifest {
     /// Programs and libraries, which every start compares.
     #[serde(default)]
     pub(crate) files: Vec<CodeFile>,
+    /// How it was compiled, for one that was compiled here.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) compiled: Option<Compiled>,
+}
+
+/// How a build was compiled here.
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Compiled {
+    /// The hash of everything that it depends on.
+    pub(crate) key: String,
+    /// What identifies its source.
+    pub(crate) tree: String,
+    /// The exact revision or version of the source; empty where it has none.
+    pub(crate) revision: String,
+    /// The name of its options, or they themselves.
+    pub(crate) flags: String,
+    /// Options of the compiler.
+    pub(crate) options: String,
+    /// What its compilers say about themselves.
+    pub(crate) compiler: String,
 }
 
 /// A file that was fetched, as it was when fetched.
@@ -30,6 +51,12 @@ pub(crate) struct Download {
 }
 
 impl Manifest {
+    /// The name of its folder in the cache.
+    pub(crate) fn folder(&self) -> String {
+        let own = self.compiled.as_ref().map_or(&self.version, |compiled| &compiled.key);
+        format!("{}-{own}", self.server)
+    }
+
     pub(crate) fn read(folder: &Path) -> Result<Option<Self>> {
         let path = folder.join(MANIFEST);
         if !path.exists() {
@@ -69,6 +96,7 @@ mod tests {
             binary_sha256: "00".to_owned(),
             downloads: vec![Download { file: "a.tgz".to_owned(), sha256: "11".to_owned() }],
             files: Vec::new(),
+            compiled: Some(Compiled { key: "0a".to_owned(), ..Compiled::default() }),
         };
         manifest.write(folder.path()).unwrap();
         assert_eq!(Manifest::read(folder.path()).unwrap(), Some(manifest));

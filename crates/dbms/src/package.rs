@@ -2,10 +2,13 @@
 
 use crate::known::{self, Wanted};
 
+/// The registry whose packages hold source.
+pub(crate) const CRATE: &str = "crate";
+
 /// A package of a registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Package {
-    /// Name in the table of registries: `maven`, `npm`, `debian`.
+    /// Name in the table of registries: `maven`, `npm`, `debian`, `crate`.
     pub registry: &'static str,
     /// The packages; the first is the server.
     pub names: Vec<String>,
@@ -52,6 +55,11 @@ impl Package {
     /// For manifests.
     pub(crate) fn origin(&self) -> String {
         format!("{}: {}", self.registry, self.label())
+    }
+
+    /// Whether it holds source, which is compiled here.
+    pub(crate) fn is_source(&self) -> bool {
+        self.registry == CRATE
     }
 
     /// Whether its registry's client verifies a signature.

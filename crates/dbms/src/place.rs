@@ -86,6 +86,13 @@ impl Places {
         self.root.join("run")
     }
 
+    /// Where builds are compiled, one after the other.
+    pub(crate) fn compile_folder(&self) -> Result<PathBuf> {
+        let folder = self.root.join("compile");
+        self.make(&folder, self.passable())?;
+        Ok(folder)
+    }
+
     /// Private states of registry clients.
     pub(crate) fn registry(&self, name: &str) -> Result<PathBuf> {
         let above = self.root.join("registry");

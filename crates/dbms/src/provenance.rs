@@ -3,9 +3,8 @@
 
 use crate::{
     Installed, Places, Result,
-    install::folder_of,
     known::{self, Wanted},
-    manifest::Manifest,
+    manifest::{Compiled, Manifest},
     package::{Moves, Release, is_repackaged},
     product::Dbms,
     version::numbers,
@@ -33,6 +32,8 @@ pub struct Available {
     pub is_known: bool,
     /// Whether neither the server's vendor nor a distribution made the package.
     pub is_repackaged: bool,
+    /// Whether it is compiled on this host.
+    pub is_source: bool,
     /// What is known of it where it is installed, with the SHA-256 of its program.
     pub installed: Option<(Provenance, String)>,
     /// The folder where it is installed.
@@ -66,10 +67,15 @@ pub fn available(product: &dyn Dbms, places: &Places) -> Result<Vec<Available>> 
     let mut manifests = crate::install::cached(product, places)?;
     let mut found: Vec<Available> = Vec::new();
     for release in product.releases() {
-        let same = |manifest: &Manifest| manifest.version == release.version;
-        let at = manifests.iter().position(same);
-        let manifest = at.map(|at| manifests.swap_remove(at));
-        found.push(one(product, places, Some(&release), manifest));
+        // One that is compiled here may be there with several options.
+        let mut is_there = false;
+        while let Some(at) = manifests.iter().position(|manifest| is_of(manifest, &release)) {
+            is_there = true;
+            found.push(one(product, places, Some(&release), Some(manifests.remove(at))));
+        }
+        if !is_there {
+            found.push(one(product, places, Some(&release), None));
+        }
     }
     for manifest in manifests {
         found.push(one(product, places, None, Some(manifest)));
@@ -78,13 +84,23 @@ pub fn available(product: &dyn Dbms, places: &Places) -> Result<Vec<Available>> 
     Ok(found)
 }
 
+/// Whether a cached build is a release: one that was compiled from the user's own tree is not,
+/// whatever version it has.
+fn is_of(manifest: &Manifest, release: &Release) -> bool {
+    let is_ours = match manifest.compiled {
+        Some(_) => manifest.origin == release.package.origin(),
+        None => !release.package.is_source(),
+    };
+    is_ours && manifest.version == release.version
+}
+
 fn one(
     product: &dyn Dbms,
     places: &Places,
     release: Option<&Release>,
     manifest: Option<Manifest>,
 ) -> Available {
-    let folder = manifest.as_ref().map(|m| folder_of(product.name(), &m.version, places));
+    let folder = manifest.as_ref().map(|manifest| places.builds().join(manifest.folder()));
     let installed = manifest.as_ref().zip(folder.as_ref()).map(|(manifest, folder)| {
         let binary = product.program(folder).map(|program| program.binary);
         let binary = binary.unwrap_or_else(|_| folder.clone());
@@ -105,6 +121,8 @@ fn one(
             known::shipped(wanted).is_some()
         }),
         is_repackaged: release.is_some_and(|release| release.package.is_repackaged()),
+        is_source: release.is_some_and(|release| release.package.is_source())
+            || manifest.is_some_and(|manifest| manifest.compiled.is_some()),
         installed,
         folder,
     }
@@ -137,7 +155,25 @@ fn of_files(manifest: Option<&Manifest>, basedir: &Path, binary: &Path) -> Prove
         }
     }
     notes(binary, &mut found);
+    if let Some(compiled) = manifest.and_then(|manifest| manifest.compiled.as_ref()) {
+        of_compiled(compiled, &mut found);
+    }
     found
+}
+
+/// What is known of a build because it was compiled here.
+fn of_compiled(compiled: &Compiled, found: &mut Provenance) {
+    "compiled here".clone_into(&mut found.packager);
+    found.tree.clone_from(&compiled.tree);
+    found.revision.clone_from(&compiled.revision);
+    found.compiler_notes.insert(0, compiled.compiler.clone());
+    found.flags = match compiled.flags == compiled.options {
+        true => compiled.options.clone(),
+        false => format!("{}: {}", compiled.flags, compiled.options),
+    };
+    if let Some(name) = compiler(&compiled.compiler) {
+        found.compiler = name;
+    }
 }
 
 /// Adds what the server reports, which is nearer to the truth than notes of start files.
@@ -147,7 +183,8 @@ fn complete(mut found: Provenance, reported: Levels) -> Provenance {
         compiler(rest)
     });
     found.compiler = said.unwrap_or(found.compiler);
-    if let Some(flags) = reported.get("CFLAGS") {
+    // What was compiled here is known by the name of its options.
+    if let (Some(flags), true) = (reported.get("CFLAGS"), found.tree.is_empty()) {
         found.flags.clone_from(flags);
     }
     if found.packager.is_empty() {
@@ -249,6 +286,7 @@ mod tests {
                 sha256: "aa".to_owned(),
             }],
             files: Vec::new(),
+            compiled: None,
         };
         // A script in the place of the program.
         let binary = folder.path().join("postgres");
@@ -268,6 +306,39 @@ mod tests {
         let own = complete(of_files(None, folder.path(), &binary), own);
         assert_eq!((own.source.as_str(), own.packager.as_str()), ("basedir", "(Debian)"));
         assert_eq!(own.package, folder.path().display().to_string());
+    }
+
+    #[test]
+    fn a_build_that_was_compiled_here_is_told_by_its_manifest() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut manifest = Manifest {
+            server: "postgres".to_owned(),
+            version: "18.6".to_owned(),
+            origin: "git: /src/postgres REL_18_6".to_owned(),
+            binary_sha256: "00".to_owned(),
+            downloads: Vec::new(),
+            files: Vec::new(),
+            compiled: Some(Compiled {
+                key: "0a0b".to_owned(),
+                tree: "git-tree:12".to_owned(),
+                revision: "34".to_owned(),
+                flags: "rel".to_owned(),
+                options: "-O2".to_owned(),
+                compiler: "gcc (Debian 12.2.0-14) 12.2.0".to_owned(),
+            }),
+        };
+        let told = |manifest: &Manifest| {
+            let reported = Levels::from([("CFLAGS".to_owned(), "-O2 -Wall".to_owned())]);
+            complete(of_files(Some(manifest), folder.path(), folder.path()), reported)
+        };
+        let found = told(&manifest);
+        assert_eq!((found.source.as_str(), found.packager.as_str()), ("git", "compiled here"));
+        assert_eq!((found.tree.as_str(), found.revision.as_str()), ("git-tree:12", "34"));
+        assert_eq!((found.compiler.as_str(), found.flags.as_str()), ("GCC 12.2.0", "rel: -O2"));
+        assert_eq!(manifest.folder(), "postgres-0a0b");
+        let own = manifest.compiled.as_mut().unwrap();
+        own.flags = "-O2".to_owned();
+        assert_eq!(told(&manifest).flags, "-O2");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! From `SERVER@VERSION` to one exact build and where it comes from.
 
 use crate::{
-    Error, Places, Result,
+    Error, Order, Places, Result,
     basedir::installed_in,
     find, install,
     manifest::Manifest,
@@ -10,7 +10,7 @@ use crate::{
     registry,
     version::{fits, numbers, upstream},
 };
-use model::subject::Build;
+use model::{recipe::Tree, subject::Build};
 use std::path::PathBuf;
 
 /// Where a build comes from.
@@ -24,6 +24,8 @@ pub enum Source {
     Registry(Package),
     /// The product is a library: the bundled one, or a path of the user's.
     Embedded(Option<PathBuf>),
+    /// A source tree, which is compiled on this host.
+    Tree(Box<Order>),
 }
 
 /// One exact build.
@@ -31,7 +33,8 @@ pub enum Source {
 pub struct Resolved {
     /// Product.
     pub server: String,
-    /// Exact version, for labels; `bundled` for an embedded product without one.
+    /// Exact version, for labels; `bundled` for an embedded product without one, and empty for a
+    /// tree of the user's, whose program will tell.
     pub version: String,
     /// Where it comes from.
     pub source: Source,
@@ -46,9 +49,12 @@ pub fn resolve(build: &Build, places: &Places) -> Result<Resolved> {
         version: version.to_owned(),
         source,
     };
-    if product.embedded() {
-        let version = if build.version.is_empty() { "bundled" } else { &build.version };
-        return Ok(resolved(version, Source::Embedded(build.basedir.clone())));
+    if let Some(order) = Order::of(build, None)? {
+        return Ok(resolved("", Source::Tree(Box::new(order))));
+    }
+    let is_bundled = ["", BUNDLED].contains(&build.version.as_str());
+    if product.embedded() && (is_bundled || build.basedir.is_some()) {
+        return Ok(resolved(BUNDLED, Source::Embedded(build.basedir.clone())));
     }
     if let Some(basedir) = &build.basedir {
         let installed = installed_in(product, basedir, places.user)?;
@@ -59,20 +65,63 @@ pub fn resolve(build: &Build, places: &Places) -> Result<Resolved> {
             Err(Error::OtherBuild { binary: installed.binary, found: installed.version, wanted })
         };
     }
-    let release = product
-        .releases()
-        .into_iter()
-        .filter(|release| fits(&release.version, &build.version))
-        .max_by_key(|release| numbers(&release.version));
+    let release = newest(product, build);
     let cached = install::cached(product, places)?
         .into_iter()
+        .filter(|manifest| manifest.compiled.is_none())
         .filter(|manifest| fits(&manifest.version, &build.version))
         .filter(|manifest| release.as_ref().is_none_or(|release| keeps(manifest, release)))
         .max_by_key(|manifest| numbers(&manifest.version));
     match (cached, release) {
         (Some(manifest), _) => Ok(resolved(&manifest.version, Source::Cache)),
+        (None, Some(release)) if release.package.is_source() => {
+            let order = Order::of(build, Some((&release.version, tree_of(&release))))?;
+            let source = order.map_or(Source::Cache, |order| Source::Tree(Box::new(order)));
+            Ok(resolved(&release.version, source))
+        }
         (None, Some(release)) => from_release(product, build, &release, places),
         (None, None) => lookup_other(product, build, places),
+    }
+}
+
+/// The version of a library that is a part of dbdyno.
+const BUNDLED: &str = "bundled";
+
+/// Refuses a build that no run could compile: its tree, its recipe, its flags, its compiler.
+/// Executes nothing.
+pub fn check_source(build: &Build) -> Result<()> {
+    let product = find(&build.server)?;
+    let release = newest(product, build).filter(|release| release.package.is_source());
+    let release = release.as_ref().map(|release| (release.version.as_str(), tree_of(release)));
+    match Order::of(build, release.filter(|_| build.basedir.is_none()))? {
+        Some(order) => order.check(),
+        None if build.compilation.is_empty() => Ok(()),
+        None => Err(Error::Recipe {
+            server: build.server.clone(),
+            reason: "`flags` and `compiler` are for builds from source; write `source` into \
+                     `[servers.NAME]`, or leave them out"
+                .to_owned(),
+        }),
+    }
+}
+
+/// The newest release that a build may mean. A bundled library is none.
+fn newest(product: &dyn Dbms, build: &Build) -> Option<Release> {
+    if product.embedded() && build.version.is_empty() {
+        return None;
+    }
+    let releases = product.releases().into_iter();
+    releases
+        .filter(|release| fits(&release.version, &build.version))
+        .max_by_key(|release| numbers(&release.version))
+}
+
+fn tree_of(release: &Release) -> Tree {
+    let package = &release.package;
+    Tree {
+        kind: package.registry.to_owned(),
+        at: package.names.first().cloned().unwrap_or_default(),
+        revision: package.at.clone(),
     }
 }
 
@@ -119,11 +168,14 @@ fn lookup_other(product: &dyn Dbms, build: &Build, places: &Places) -> Result<Re
             }
         }
     }
-    let remedy = format!(
-        "give the folder of a build by `basedir`, or install the vendor's tarball by `dbdyno \
-         install {}@{} --from FILE`",
-        build.server, build.version
-    );
+    let remedy = match product.embedded() {
+        true => "name its library by `basedir`, or its source by `source`".to_owned(),
+        false => format!(
+            "give the folder of a build by `basedir`, or install the vendor's tarball by `dbdyno \
+             install {}@{} --from FILE`",
+            build.server, build.version
+        ),
+    };
     Err(unknown(build, remedy))
 }
 
@@ -134,6 +186,7 @@ fn unknown(build: &Build, remedy: String) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::manifest::Compiled;
 
     fn asked(name: &str) -> Build {
         let (server, version) = name.split_once('@').unwrap();
@@ -156,6 +209,8 @@ mod tests {
         check("mariadb@10.1", "10.1.23");
         check("mariadb@10.11.5", "10.11.5");
         check("sqlite@", "bundled");
+        check("sqlite@bundled", "bundled");
+        check("sqlite@3.46", "3.46.0");
     }
 
     #[test]
@@ -173,6 +228,7 @@ mod tests {
                 binary_sha256: String::new(),
                 downloads: Vec::new(),
                 files: Vec::new(),
+                compiled: None,
             };
             manifest.write(&folder).unwrap();
         };
@@ -190,6 +246,12 @@ mod tests {
         check("mysql@", "9.6.0");
         put("9.9.1", "import: y.tar.xz".to_owned());
         check("mysql@9", "9.9.1");
+        // What was compiled of a user's own tree is nobody's release.
+        let folder = places.builds().join("mysql-9.9.1");
+        let mut manifest = Manifest::read(&folder).unwrap().unwrap();
+        manifest.compiled = Some(Compiled::default());
+        manifest.write(&folder).unwrap();
+        check("mysql@9", "9.6.0");
     }
 
     #[test]
@@ -202,6 +264,8 @@ mod tests {
             "no known source has `mysql@8.0.44`; give the folder of a build by `basedir`, or \
              install the vendor's tarball by `dbdyno install mysql@8.0.44 --from FILE`"
         );
+        let message = resolve(&asked("sqlite@3.17"), &places).unwrap_err().to_string();
+        assert!(message.starts_with("no known source has `sqlite@3.17`; "), "{message}");
         let message = resolve(&asked("oracle@1"), &places).unwrap_err().to_string();
         assert!(message.starts_with("unknown server `oracle`; choose one of `mysql`"), "{message}");
     }

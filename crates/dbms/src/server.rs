@@ -4,8 +4,10 @@ use crate::{
     Error, Keeper, NotReady, Rendered, Result,
     freezer::Freezer,
     keeper::Spawned,
+    memory_limit,
     process::{ended_within, open, send},
     product::Dbms,
+    setup::Setup,
     task,
 };
 use fs_err as fs;
@@ -40,7 +42,14 @@ pub struct Server {
 #[derive(Debug)]
 enum Owner {
     /// Started by dbdyno.
-    Keeper { keeper: Keeper, freezer: Freezer, log: PathBuf, stop: Signal },
+    Keeper {
+        keeper: Keeper,
+        freezer: Freezer,
+        log: PathBuf,
+        stop: Signal,
+        /// The group that limits its memory.
+        memory: Option<PathBuf>,
+    },
     /// It has ended, and its remains are removed.
     Nobody,
 }
@@ -68,6 +77,7 @@ impl Server {
                 freezer,
                 log: log.to_owned(),
                 stop: product.stop_signal(),
+                memory: spawned.memory,
             },
         })
     }
@@ -75,6 +85,22 @@ impl Server {
     /// Where it listens.
     pub fn target(&self) -> &Target {
         &self.target
+    }
+
+    /// Has each connection be encrypted. The server answers without that, so what fails now is TLS.
+    pub(crate) fn encrypt(
+        &mut self,
+        setup: &Setup<'_>,
+        ready: &mut dyn FnMut(&Target) -> std::result::Result<(), NotReady>,
+    ) -> Result<()> {
+        let Some(tls) = setup.tls() else { return Ok(()) };
+        self.target.tls = Some(tls);
+        let installed = setup.launch.installed;
+        ready(&self.target).map_err(|(NotReady::Yet(said) | NotReady::Never(said))| Error::NoTls {
+            build: format!("{} {}", installed.server, installed.version),
+            transport: setup.launch.config.transport.name(),
+            said,
+        })
     }
 
     /// Has each connection execute the statements of a configuration. The server answers without
@@ -96,6 +122,14 @@ impl Server {
     /// The configuration that it was given.
     pub fn rendered(&self) -> &Rendered {
         &self.rendered
+    }
+
+    /// Its processes that the kernel killed because the server had reached the limit of its memory.
+    pub fn memory_kills(&self) -> u64 {
+        match &self.owner {
+            Owner::Keeper { memory: Some(group), .. } => memory_limit::kills(group),
+            _ => 0,
+        }
     }
 
     /// Its first process.

@@ -1,7 +1,11 @@
 //! A start as data: what it depends on, and its paths.
 
-use crate::{Error, Installed, Result, RunPlace, folder, keeper::Spawn, own_settings::PORT};
+use crate::{
+    Error, Installed, Result, RunPlace, certificate::Certificate, folder, keeper::Spawn,
+    own_settings::PORT,
+};
 use model::{
+    drive::Tls,
     secret::{self, Secret},
     subject::{Build, Config, Transport},
 };
@@ -49,8 +53,10 @@ pub struct Setup<'a> {
     pub inputs: PathBuf,
     /// Configuration file, one of them.
     pub config_file: PathBuf,
-    /// Port on 127.0.0.1, for transport TCP.
+    /// Port on 127.0.0.1, unless the transport is a socket.
     pub port: Option<u16>,
+    /// What encrypts connections, if anything does.
+    pub(crate) certificate: Option<Certificate>,
     /// What the port asks for.
     pub password: Secret,
 }
@@ -72,7 +78,11 @@ impl<'a> Setup<'a> {
         // A socket lies in a private folder; a port is open to everybody on this host.
         let (port, password) = match launch.config.transport {
             Transport::Socket => (None, Secret::default()),
-            Transport::Tcp => (Some(free_port(launch.config)?), launch.place.password()?),
+            _ => (Some(free_port(launch.config)?), launch.place.password()?),
+        };
+        let certificate = match launch.config.transport.is_encrypted() {
+            true => Some(Certificate::new(&inputs, launch.place.user())?),
+            false => None,
         };
         Ok(Self {
             launch,
@@ -81,6 +91,7 @@ impl<'a> Setup<'a> {
             config_file: inputs.join("server.conf"),
             inputs,
             port,
+            certificate,
             password,
         })
     }
@@ -100,7 +111,16 @@ impl<'a> Setup<'a> {
         environment.extend(launch.installed.environment.iter().cloned());
         environment.extend(launch.build.environment.iter().cloned());
         let user = launch.place.user();
-        Spawn { words, environment, user, input, log: log.to_owned() }
+        let memory = launch.build.memory;
+        Spawn { words, environment, user, input, log: log.to_owned(), memory }
+    }
+
+    /// How clients encrypt their connections.
+    pub(crate) fn tls(&self) -> Option<Tls> {
+        let certificate = self.certificate.as_ref()?.pem.clone();
+        let versions = self.launch.config.transport.tls_versions();
+        let versions = versions.iter().map(|version| (*version).to_owned()).collect();
+        Some(Tls { versions, certificate })
     }
 
     /// Writes a file that the server may read.

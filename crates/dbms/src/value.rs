@@ -9,6 +9,13 @@ pub(crate) fn same_value(asked: &str, reported: &str) -> bool {
     }
 }
 
+/// A size such as `512M`, bytes.
+pub(crate) fn bytes(text: &str) -> Option<u64> {
+    let is_size = text.starts_with(|first: char| first.is_ascii_digit());
+    let bytes = number(text).filter(|bytes| is_size && *bytes < 2_f64.powi(53))?;
+    Some(bytes as u64)
+}
+
 /// A value as a number: truth values, the levels of SQLite's `synchronous`, sizes.
 fn number(text: &str) -> Option<f64> {
     let lower = text.to_ascii_lowercase();

@@ -29,6 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         database: database.clone(),
         library: None,
         initial_sql: Vec::new(),
+        tls: None,
     };
     let schema = schema(tables.parse()?, rows.parse()?);
     let engine = engine.first().cloned().unwrap_or_else(|| "InnoDB".to_owned());
@@ -76,6 +77,12 @@ fn schema(copies: u64, rows: u32) -> Schema {
         )]),
         finish: BTreeMap::new(),
         warm: BTreeMap::new(),
+        coded: None,
     };
-    Schema { name: "sbtest".to_owned(), help: String::new(), tables: vec![table] }
+    Schema {
+        name: "sbtest".to_owned(),
+        help: String::new(),
+        tables: vec![table],
+        checks: Vec::new(),
+    }
 }

@@ -7,8 +7,10 @@ use crate::recorder::Tally;
 use crate::transaction::{self, Coded};
 use crate::wire::Failure;
 use crate::worker::{
-    Bodies, Body, CodedBody, Counters, Job, Peers, Report, Start, WorkerSetup, set_start,
+    Bodies, Body, CodedBodies, CodedBody, Counters, Job, Peers, Report, Start, WorkerSetup,
+    set_start,
 };
+use model::Parameters;
 use model::drive::{
     Assignment, Connection, Stretch, StretchEnd, StretchReport, Target, Trace, TracedStatement,
 };
@@ -100,7 +102,7 @@ impl Engine {
     /// What is wrong with the workload, or the server's answer to its statements.
     pub fn compile(&mut self, assignment: &Assignment) -> Result<(), Error> {
         self.roles = None;
-        let roles = Roles::compile(assignment, &self.dialect)?;
+        let roles = roles_of(assignment, &self.dialect)?;
         if let Some(needed) = roles.connections()
             && needed != self.workers.len()
         {
@@ -114,7 +116,11 @@ impl Engine {
                 ),
             });
         }
-        self.prepare(roles, bodies(&self.dialect)?.declared)
+        let body = match &assignment.script.coded {
+            Some(coded) => coded_bodies(&coded.name, assignment)?.body(&self.dialect)?,
+            None => bodies(&self.dialect)?.declared,
+        };
+        self.prepare(roles, body)
     }
 
     /// The same of a workload whose transactions are written in Rust.
@@ -123,7 +129,7 @@ impl Engine {
     /// The server's answer to its statements.
     pub fn compile_coded<T: Coded>(&mut self, mode: Mode) -> Result<(), Error> {
         self.roles = None;
-        let program = transaction::program::<T>(&self.dialect, mode);
+        let program = transaction::program::<T>(&self.dialect, mode, &Parameters::new());
         let body = protocol::find::<CodedBody<T>>(&self.dialect).map_err(Error::Protocol)?;
         self.prepare(Roles::of(program), body)
     }
@@ -203,6 +209,15 @@ impl Engine {
         }
     }
 
+    /// Has the server publish at once what it counted of each connection, where it can.
+    ///
+    /// # Errors
+    /// The server's answer.
+    pub fn publish(&mut self) -> Result<(), Error> {
+        self.workers.iter().for_each(|worker| worker.send(Job::Publish));
+        self.done("the server did not publish its statistics")
+    }
+
     /// Waits for all workers; the first failure counts, but every answer is taken.
     fn done(&self, what: &str) -> Result<(), Error> {
         let mut result = Ok(());
@@ -251,22 +266,50 @@ impl Worker {
 /// What is wrong with the workload, or the server's answer to the connection or to its statements'
 /// preparation. Its answers to executions are part of the result.
 pub fn trace(target: &Target, trace: &Trace) -> Result<Vec<TracedStatement>, Error> {
-    let bodies = bodies(&target.protocol)?;
     // One connection plays all roles, which then need not wait for each other.
     let script = trace.assignment.script.alone();
     let assignment = Assignment { script, ..trace.assignment.clone() };
-    let roles = Roles::compile(&assignment, &target.protocol)?;
+    let roles = roles_of(&assignment, &target.protocol)?;
     let stretch = Stretch {
         end: StretchEnd::Operations(trace.operations),
         seed: trace.seed,
         interval_ms: 1000,
     };
-    (bodies.trace)(target, &roles, &stretch)
+    let trace = match &assignment.script.coded {
+        Some(coded) => coded_bodies(&coded.name, &assignment)?.trace(&target.protocol)?,
+        None => bodies(&target.protocol)?.trace,
+    };
+    trace(target, &roles, &stretch)
         .map_err(Error::server(format!("workload `{}` cannot be prepared", roles.name)))
 }
 
 fn bodies(protocol: &str) -> Result<Bodies, Error> {
     protocol::find::<Bodies>(protocol).map_err(Error::Protocol)
+}
+
+/// What there is of the worker for coded transactions.
+fn coded_bodies(name: &str, assignment: &Assignment) -> Result<CodedBodies, Error> {
+    transaction::find::<CodedBodies>(name).map_err(|reason| Error::Workload {
+        workload: assignment.script.workload.clone(),
+        place: String::new(),
+        reason,
+    })
+}
+
+/// What [`Engine::compile`] would refuse of a workload before it asks a server.
+///
+/// # Errors
+/// What is wrong with the workload.
+pub fn check(assignment: &Assignment, dialect: &str) -> Result<(), Error> {
+    roles_of(assignment, dialect).map(drop)
+}
+
+/// The roles of a workload, declared or coded.
+fn roles_of(assignment: &Assignment, dialect: &str) -> Result<Roles, Error> {
+    match &assignment.script.coded {
+        Some(coded) => (coded_bodies(&coded.name, assignment)?.roles)(assignment, dialect),
+        None => Roles::compile(assignment, dialect),
+    }
 }
 
 fn all_lost(tallies: &[Box<Tally>]) -> Option<&Failure> {

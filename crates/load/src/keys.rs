@@ -6,6 +6,7 @@
 mod filler;
 mod random;
 mod template;
+pub(crate) mod tpcc;
 mod zipf;
 
 pub(crate) use filler::Letters;

@@ -25,7 +25,7 @@ pub(crate) fn report(
         let Some(merged) = merged(index, start, tallies) else { continue };
         merged.check();
         let first = ops.len();
-        for op in 0..part.program.ops.len() {
+        for op in (0..part.program.ops.len()).filter(|op| part.program.weight_of(*op) > 0) {
             ops.push(op_report(part, op, &merged)?);
         }
         let recorded: u64 = ops.iter().skip(first).map(|op: &OpReport| op.count).sum();
@@ -77,6 +77,7 @@ pub(crate) fn report(
         response_us,
         series: all.recorder.series.intervals().to_vec(),
         shares: tallies.iter().map(|tally| share(tally)).collect(),
+        drawn: all.drawn,
     })
 }
 
@@ -110,8 +111,7 @@ fn op_report(part: &Part, index: usize, all: &Tally) -> Result<OpReport, Error> 
     let mut report = OpReport { role: program.role.clone(), ..OpReport::default() };
     if let Some(op) = program.ops.get(index) {
         report.name.clone_from(&op.name);
-        let before = index.checked_sub(1).and_then(|at| program.ops.get(at));
-        let weight = op.weight_end - before.map_or(0, |op| op.weight_end);
+        let weight = program.weight_of(index);
         if let Some(per_second) = part.arrival.per_second() {
             report.intended_per_second = per_second * weight as f64 / program.weight_total as f64;
         }

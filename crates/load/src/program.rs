@@ -14,7 +14,10 @@ use crate::keys::{Filler, Random, Template, Zipf};
 use crate::wire::Failure;
 pub use crate::wire::{Parameter, Sql, TIME_TEXT};
 pub use decimal::Decimal;
-use model::workload::{Class, TableChoice};
+use model::{
+    Parameters,
+    workload::{Class, TableChoice},
+};
 pub use roles::{Part, Roles};
 use std::collections::BTreeMap;
 
@@ -59,9 +62,17 @@ pub struct Program {
     pub tables: u64,
     /// Where a statement stands, `file:line`, by operation and statement; for messages only.
     pub places: BTreeMap<(u32, u32), String>,
+    /// Numbers that coded transactions may ask for; empty for declared ones.
+    pub parameters: Parameters,
 }
 
 impl Program {
+    /// How often an operation comes, compared with the others; never, if it is 0.
+    pub fn weight_of(&self, index: usize) -> u64 {
+        let end = |index: usize| self.ops.get(index).map_or(0, |op| op.weight_end);
+        end(index) - index.checked_sub(1).map_or(0, end)
+    }
+
     /// A refused statement's failure, with the place of the statement if it is known.
     #[cold]
     pub fn located(&self, sql: &Sql, failure: Failure) -> Failure {

@@ -123,6 +123,7 @@ impl Driver {
             Command::Burst { connection, statements } => {
                 self.engine()?.burst(connection, statements).map(|()| Reply::Done)
             }
+            Command::Publish => self.engine()?.publish().map(|()| Reply::Done),
             Command::Trace(trace) => {
                 let target = self.target.as_ref().ok_or(Error::NotConnected)?;
                 engine::trace(target, &trace).map(Reply::Traced)
@@ -145,10 +146,11 @@ impl Driver {
         let control = protocol::open(&target)
             .map_err(Error::server("the control session cannot be opened"))?;
         let server_version = control.server_version().to_owned();
+        let encryption = control.encryption();
         let engine = Engine::connect_again(&target, clients, &self.counters.1)?;
         let connections = engine.connections().to_vec();
         (self.target, self.control, self.engine) = (Some(target), Some(control), Some(engine));
-        Ok(Reply::Connected { connections, server_version })
+        Ok(Reply::Connected { connections, server_version, encryption })
     }
 
     fn engine(&mut self) -> Result<&mut Engine, Error> {

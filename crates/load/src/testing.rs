@@ -65,6 +65,7 @@ pub(crate) fn assignment(ops: Vec<Op>, tables: u64) -> Assignment {
         indexes: BTreeMap::new(),
         finish: BTreeMap::new(),
         warm: BTreeMap::new(),
+        coded: None,
     };
     Assignment {
         script: Script {
@@ -74,8 +75,14 @@ pub(crate) fn assignment(ops: Vec<Op>, tables: u64) -> Assignment {
             counts: Counts::Operations,
             roles: vec![Role { ops, ..Role::default() }],
             deviations: Vec::new(),
+            coded: None,
         },
-        schema: Schema { name: "s".to_owned(), help: String::new(), tables: vec![table] },
+        schema: Schema {
+            name: "s".to_owned(),
+            help: String::new(),
+            tables: vec![table],
+            checks: Vec::new(),
+        },
         mode: None,
     }
 }

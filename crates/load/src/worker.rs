@@ -14,15 +14,16 @@ pub use counters::Counters;
 pub use execution::{ERRORS_IN_A_ROW_MAX, LATE_NS, RETRIES_MAX};
 pub(crate) use peers::Peers;
 
+use crate::Error;
 use crate::clock::{Clock, Monotonic};
 use crate::keys::Random;
 use crate::program::{Program, Roles};
-use crate::protocol::PerClient;
+use crate::protocol::{self, PerClient};
 use crate::recorder::{Recorder, RecorderShape, Tally};
-use crate::transaction::{Coded, Declared, Setup, Transaction};
+use crate::transaction::{self, Coded, Declared, PerCoded, Setup, Transaction};
 use crate::wire::{Client, Failure, FailureKind};
 use execution::{Execution, Timing};
-use model::drive::{Connection, Stretch, Target, TracedStatement};
+use model::drive::{Assignment, Connection, Stretch, Target, TracedStatement};
 use model::workload::Mode;
 use peers::Pairing;
 use std::any::Any;
@@ -55,6 +56,8 @@ pub enum Job {
     Run(Arc<Start>),
     /// Execute as many trivial statements.
     Burst(u32),
+    /// Have the server publish what it counted of the connection.
+    Publish,
 }
 
 /// A stretch and the barrier at which it starts.
@@ -73,7 +76,7 @@ pub struct Start {
 pub enum Report {
     /// To its start.
     Connected(Result<Connection, Failure>),
-    /// To [`Job::Prepare`] and [`Job::Burst`].
+    /// To [`Job::Prepare`], [`Job::Burst`] and [`Job::Publish`].
     Done(Result<(), Failure>),
     /// To [`Job::Run`].
     Ran(Box<Tally>),
@@ -91,7 +94,7 @@ pub struct Bodies {
     /// What executes declared transactions.
     pub declared: fn() -> Body,
     /// Executes a program on a connection of its own and tells each statement.
-    pub trace: fn(&Target, &Roles, &Stretch) -> Result<Vec<TracedStatement>, Failure>,
+    pub trace: TraceRun,
 }
 
 impl PerClient for Bodies {
@@ -99,7 +102,7 @@ impl PerClient for Bodies {
 
     fn of<C: Client + 'static>() -> Self {
         let declared: fn() -> Body = || Box::new(run_declared::<C> as Run<C>);
-        Self { work: work::<C>, declared, trace: trace::trace::<C> }
+        Self { work: work::<C>, declared, trace: trace::declared::<C> }
     }
 }
 
@@ -111,6 +114,50 @@ impl<T: Coded> PerClient for CodedBody<T> {
 
     fn of<C: Client + 'static>() -> Self::Value {
         || Box::new(run_coded::<C, T> as Run<C>)
+    }
+}
+
+/// Executes the only role of some roles on a connection of its own and tells each statement.
+pub type TraceRun = fn(&Target, &Roles, &Stretch) -> Result<Vec<TracedStatement>, Failure>;
+
+struct CodedTrace<T>(PhantomData<T>);
+
+impl<T: Coded> PerClient for CodedTrace<T> {
+    type Value = TraceRun;
+
+    fn of<C: Client + 'static>() -> Self::Value {
+        trace::coded::<C, T>
+    }
+}
+
+type OfProtocol<V> = fn(&str) -> Result<V, Failure>;
+
+/// What there is of this module for each kind of coded transactions.
+pub(crate) struct CodedBodies {
+    /// The roles of a workload of them.
+    pub(crate) roles: fn(&Assignment, &str) -> Result<Roles, Error>,
+    body: OfProtocol<fn() -> Body>,
+    trace: OfProtocol<TraceRun>,
+}
+
+impl PerCoded for CodedBodies {
+    type Value = Self;
+
+    fn of<T: Coded>() -> Self {
+        let (body, trace) = (protocol::find::<CodedBody<T>>, protocol::find::<CodedTrace<T>>);
+        Self { roles: transaction::roles::<T>, body, trace }
+    }
+}
+
+impl CodedBodies {
+    /// What executes them on a protocol.
+    pub(crate) fn body(&self, protocol: &str) -> Result<fn() -> Body, Error> {
+        (self.body)(protocol).map_err(Error::Protocol)
+    }
+
+    /// What traces them on a protocol.
+    pub(crate) fn trace(&self, protocol: &str) -> Result<TraceRun, Error> {
+        (self.trace)(protocol).map_err(Error::Protocol)
     }
 }
 
@@ -136,6 +183,7 @@ fn work<C: Client + 'static>(setup: WorkerSetup) {
         let report = match job {
             Job::Prepare(program, body) => Report::Done(worker.prepare(program, body)),
             Job::Burst(statements) => Report::Done(worker.burst(statements)),
+            Job::Publish => Report::Done(worker.publish()),
             Job::Run(start) => match worker.run(&start, setup.index) {
                 Some(tally) => Report::Ran(Box::new(tally)),
                 // The engine has as many peers as there are workers.
@@ -176,6 +224,13 @@ impl<C: Client + 'static> Worker<C> {
     fn burst(&mut self, statements: u32) -> Result<(), Failure> {
         self.alive()?;
         let done = (0..statements).try_for_each(|_| self.client.trivial());
+        self.note(&done);
+        done
+    }
+
+    fn publish(&mut self) -> Result<(), Failure> {
+        self.alive()?;
+        let done = self.client.publish();
         self.note(&done);
         done
     }
@@ -278,8 +333,15 @@ fn run_coded<C: Client + 'static, T: Coded>(
     start: &Start,
 ) -> Tally {
     let dialect = worker.dialect.clone();
-    let transaction = T::new(&mut Setup::new(&dialect, Mode::Prepared, pairing.peer.member));
-    worker.execute(program, pairing, start, transaction).0
+    let transaction = coded::<T>(&dialect, program, pairing);
+    let (mut tally, transaction) = worker.execute(program, pairing, start, transaction);
+    tally.drawn = transaction.drawn();
+    tally
+}
+
+/// The coded transactions of a connection.
+fn coded<T: Coded>(dialect: &str, program: &Program, pairing: Pairing<'_>) -> T {
+    T::new(&mut Setup::new(dialect, Mode::Prepared, pairing.peer.member, &program.parameters))
 }
 
 /// A tally for so many operations.

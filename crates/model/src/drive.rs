@@ -5,7 +5,7 @@
 //! one thread per connection from [`Command::Connect`] to [`Command::Close`], so that counters
 //! attached to a thread stay valid.
 
-use crate::{schema::Schema, script::Script, secret::Secret, workload::Mode};
+use crate::{drawn::Drawn, schema::Schema, script::Script, secret::Secret, workload::Mode};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -27,6 +27,27 @@ pub struct Target {
     pub library: Option<PathBuf>,
     /// Statements executed on each connection when it opens.
     pub initial_sql: Vec<String>,
+    /// How each connection is encrypted; not at all if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tls: Option<Tls>,
+}
+
+/// What a client has to know to encrypt its connections.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tls {
+    /// Versions that it offers: `1.2`, `1.3`.
+    pub versions: Vec<String>,
+    /// The certificate that the server must have, as PEM.
+    pub certificate: String,
+}
+
+/// How a connection is encrypted, as both sides agreed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Encryption {
+    /// Version of TLS: `1.2`, `1.3`.
+    pub version: String,
+    /// Cipher suite, by its registered name.
+    pub cipher: String,
 }
 
 impl Target {
@@ -40,6 +61,7 @@ impl Target {
             database: String::new(),
             library: None,
             initial_sql: Vec::new(),
+            tls: None,
         }
     }
 }
@@ -85,6 +107,8 @@ pub enum Command {
         /// Number of statements.
         statements: u32,
     },
+    /// Has the server publish at once what it counted of each measured connection, where it can.
+    Publish,
     /// Creates the secondary indexes of a schema whose load left them out, each timed; copies of a
     /// table at the same time, each on a connection of its own.
     Index(IndexJob),
@@ -115,6 +139,9 @@ pub enum Reply {
         connections: Vec<Connection>,
         /// Version that the server reports.
         server_version: String,
+        /// How the connections are encrypted; absent where they are not.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        encryption: Option<Encryption>,
     },
     /// To [`Command::Load`].
     Loaded(LoadReport),
@@ -122,7 +149,7 @@ pub enum Reply {
     Indexed(Vec<IndexTime>),
     /// To [`Command::Together`], in the order of the lists: what the server refused, if anything.
     Together(Vec<Option<String>>),
-    /// To [`Command::Compile`] and [`Command::Burst`].
+    /// To [`Command::Compile`], [`Command::Burst`] and [`Command::Publish`].
     Done,
     /// To [`Command::Run`].
     Ran(Box<StretchReport>),
@@ -353,6 +380,9 @@ pub struct StretchReport {
     /// What each connection did, in their order; empty in records from before it was told.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub shares: Vec<ClientShare>,
+    /// What coded transactions counted; empty for declared ones.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub drawn: Vec<Drawn>,
 }
 
 /// One connection's share of a stretch: how even the shares are tells whether the server was fair.

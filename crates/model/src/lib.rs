@@ -12,6 +12,7 @@
 pub mod bank;
 pub mod civil;
 pub mod disturbance;
+pub mod drawn;
 pub mod drive;
 pub mod environment;
 pub mod escape;
@@ -30,6 +31,7 @@ pub mod number;
 pub mod plan;
 pub mod provenance;
 pub mod reading;
+pub mod recipe;
 pub mod record;
 pub mod schedule;
 pub mod schema;
@@ -38,6 +40,7 @@ pub mod secret;
 pub mod shared;
 pub mod speed;
 pub mod sql;
+pub mod state;
 pub mod subject;
 pub mod workload;
 

@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Provenance {
-    /// Who delivered it: `maven`, `npm`, `debian`, `import` (a tarball), `basedir` or `bundled`.
+    /// Who delivered it: `maven`, `npm`, `debian`, `import` (a tarball), `basedir` or `bundled`;
+    /// for one that was compiled here the kind of its source, `path`, `git`, `archive` or `crate`.
     pub source: String,
     /// The package as its registry names it, the tarball, or the folder.
     pub package: String,
@@ -17,6 +18,10 @@ pub struct Provenance {
     pub archive: String,
     /// SHA-256 of that file, hexadecimal.
     pub archive_sha256: String,
+    /// What identifies the source that was compiled here.
+    pub tree: String,
+    /// The revision of that source.
+    pub revision: String,
     /// Compiler with its version, e.g. `GCC 7.5.0`.
     pub compiler: String,
     /// The compilers as the program's own notes name them.

@@ -13,6 +13,18 @@ pub struct Schema {
     pub help: String,
     /// The tables.
     pub tables: Vec<Table>,
+    /// What must hold in the tables after every phase that writes.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub checks: Vec<Check>,
+}
+
+/// A condition that the tables must meet.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Check {
+    /// What must hold, for messages.
+    pub name: String,
+    /// A query for one number: how often it does not hold.
+    pub sql: String,
 }
 
 /// One table, or equal numbered copies of it.
@@ -29,6 +41,9 @@ pub struct Table {
     pub create: BTreeMap<String, String>,
     /// The loaded columns in order, with how row `row` (from 1) gets its value.
     pub columns: Vec<Column>,
+    /// What makes its rows, where it is written in Rust: `columns` is empty then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coded: Option<CodedRows>,
     /// Statements after the rows: secondary indexes. By storage engine in lower case (`rocksdb`),
     /// else by dialect, else `any`. `{table}`, `{n}`, `{rows}`.
     pub indexes: BTreeMap<String, Vec<String>>,
@@ -51,6 +66,15 @@ impl Table {
     pub fn copy_names(&self) -> impl Iterator<Item = String> {
         (1..=self.copies).map(|n| self.name.replace("{n}", &n.to_string()))
     }
+}
+
+/// Rows that are made in Rust.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CodedRows {
+    /// Name in the load engine's table of coded rows.
+    pub name: String,
+    /// Bytes of a row, about; for estimates.
+    pub bytes: u64,
 }
 
 /// A loaded column.

@@ -4,6 +4,7 @@
 //! driver, kept in the plan of every record, and asked by the analysis who did what. Nothing in it
 //! has to be evaluated or checked again.
 
+use crate::Parameters;
 use crate::workload::{Arrival, Class, Counts, Deviation, Mode, TableChoice};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -30,6 +31,9 @@ pub struct Script {
     /// What servers are known to do in another way than the statements expect.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub deviations: Vec<Deviation>,
+    /// What its operations are, where they are written in Rust: they have no statements then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coded: Option<Coded>,
 }
 
 impl Script {
@@ -73,12 +77,13 @@ impl Script {
 
     /// Whether any statement may change data: such workloads run after the reading ones, and drain.
     pub fn writes(&self) -> bool {
-        self.statements().any(|statement| statement.class == Class::Write)
+        let coded = self.coded.as_ref().is_some_and(|coded| coded.writes);
+        coded || self.statements().any(|statement| statement.class == Class::Write)
     }
 
     /// Whether it writes and leaves as many rows as it finds.
     pub fn changes_in_place(&self) -> bool {
-        self.writes() && self.ops().all(|op| op.inserts() == op.deletes())
+        self.coded.is_none() && self.writes() && self.ops().all(|op| op.inserts() == op.deletes())
     }
 
     /// Part `index` of `of` equal parts of the work: each role ends after its share, and the shares
@@ -112,6 +117,36 @@ impl Script {
         }
         Self { roles: vec![Role { ops, ..Role::default() }], ..self.clone() }
     }
+}
+
+/// Operations that are written in Rust.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Coded {
+    /// Name in the load engine's table of coded transactions.
+    pub name: String,
+    /// The numbers of the phase, which they may ask for by name.
+    pub parameters: Parameters,
+    /// Whether any of them may change data.
+    pub writes: bool,
+    /// Which operation is counted apart, if any.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub committed: Option<Committed>,
+}
+
+impl Coded {
+    /// Name of the operation that is counted apart.
+    pub fn committed_op(&self) -> Option<String> {
+        self.committed.as_ref().map(|committed| committed.op.clone())
+    }
+}
+
+/// An operation whose committed executions the tables count too.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Committed {
+    /// Name of the operation.
+    pub op: String,
+    /// A query for one number, which grows by one with each committed execution.
+    pub sql: String,
 }
 
 /// Connections that execute the same operations.

@@ -1,13 +1,14 @@
 //! The system under test: a build and a configuration.
 
-use crate::{Levels, expression::Expression, secret};
+use crate::{Levels, expression::Expression, recipe::Compilation, secret};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use std::path::PathBuf;
 
 /// Factors whose levels act on the start of a server, beside `build` and `config`. What each does
 /// is a file of `dbms::factor`.
-pub const START_FACTORS: &[&str] = &["allocator", "cpu_set", "environment", "prefix", "transport"];
+pub const START_FACTORS: &[&str] =
+    &["allocator", "compiler", "cpu_set", "environment", "flags", "memory", "prefix", "transport"];
 
 /// What is compared: one build with one configuration, started in one way.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -32,12 +33,18 @@ pub struct Build {
     /// A server that the user already has, instead of one that is installed. For `sqlite`, a
     /// library's path.
     pub basedir: Option<PathBuf>,
+    /// How it is compiled, for one that is.
+    #[serde(default, skip_serializing_if = "Compilation::is_empty")]
+    pub compilation: Compilation,
     /// Words put before the server's command (`taskset -c 0`, `numactl …`).
     #[serde(serialize_with = "shown_words")]
     pub prefix: Vec<String>,
     /// Environment variables of the server alone.
     #[serde(serialize_with = "shown_variables")]
     pub environment: Vec<(String, String)>,
+    /// Memory that the server may have, with its share of the page cache, bytes; all if absent.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub memory: Option<u64>,
 }
 
 impl Build {
@@ -53,8 +60,10 @@ impl Build {
             server: server.to_owned(),
             version: version.to_owned(),
             basedir: None,
+            compilation: Compilation::default(),
             prefix: Vec::new(),
             environment: Vec::new(),
+            memory: None,
         }
     }
 }
@@ -87,6 +96,46 @@ pub enum Transport {
     Socket,
     /// A port of its own on 127.0.0.1.
     Tcp,
+    /// Such a port, encrypted by the newest version of TLS that both sides have.
+    Tls,
+    /// Such a port, encrypted by TLS 1.2.
+    #[serde(rename = "tls1.2")]
+    Tls12,
+    /// Such a port, encrypted by TLS 1.3.
+    #[serde(rename = "tls1.3")]
+    Tls13,
+}
+
+impl Transport {
+    /// All of them, with their names in experiments.
+    pub const NAMES: &[(&str, Self)] = &[
+        ("socket", Self::Socket),
+        ("tcp", Self::Tcp),
+        ("tls", Self::Tls),
+        ("tls1.2", Self::Tls12),
+        ("tls1.3", Self::Tls13),
+    ];
+
+    /// Its name in experiments.
+    pub fn name(self) -> &'static str {
+        let found = Self::NAMES.iter().find(|(_, known)| *known == self);
+        found.map_or("", |(name, _)| name)
+    }
+
+    /// The versions of TLS that a connection may have; none where it is not encrypted.
+    pub fn tls_versions(self) -> &'static [&'static str] {
+        match self {
+            Self::Socket | Self::Tcp => &[],
+            Self::Tls => &["1.2", "1.3"],
+            Self::Tls12 => &["1.2"],
+            Self::Tls13 => &["1.3"],
+        }
+    }
+
+    /// Whether connections are encrypted.
+    pub fn is_encrypted(self) -> bool {
+        !self.tls_versions().is_empty()
+    }
 }
 
 /// One setting with the reason for its value.
@@ -128,10 +177,15 @@ impl Build {
         found
     }
 
-    /// Whether its server is started with code that the experiment brings: a program, words before
-    /// it, variables (which may name libraries).
+    /// Whether its server is started with code that the experiment brings: a program or its source,
+    /// words before it, variables (which may name libraries).
     pub fn brings_code(&self) -> bool {
-        self.basedir.is_some() || !self.prefix.is_empty() || !self.environment.is_empty()
+        let compiles = &self.compilation;
+        self.basedir.is_some()
+            || compiles.tree.is_some()
+            || compiles.recipe.is_some()
+            || !self.prefix.is_empty()
+            || !self.environment.is_empty()
     }
 }
 

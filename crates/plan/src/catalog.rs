@@ -16,7 +16,9 @@ use crate::{
     },
 };
 use include_dir::{Dir, include_dir};
-use model::{Parameters, explanation::SourceParts, schema::Schema, subject::Config};
+use model::{
+    Parameters, explanation::SourceParts, recipe::Recipe, schema::Schema, subject::Config,
+};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -52,6 +54,8 @@ pub enum Kind {
     Schema,
     /// Settings of a server, named `SERVER/NAME`.
     Config,
+    /// How a server is compiled, named as the server.
+    Recipe,
 }
 
 impl Kind {
@@ -63,6 +67,7 @@ impl Kind {
             Self::Suite => ("suite", "suites/"),
             Self::Schema => ("schema", "schemas/"),
             Self::Config => ("config", "configs/"),
+            Self::Recipe => ("recipe", "recipes/"),
         }
     }
 }
@@ -106,6 +111,23 @@ impl Catalog {
     /// All suites by name. Errors: a file of them is wrong.
     pub fn suites(&self) -> Result<Vec<Listing>, Error> {
         self.list("suites/", |source| Ok(suite(source)?.help))
+    }
+
+    /// All recipes by server, each followed by its sets of compiler options. Errors: a file of them
+    /// is wrong.
+    pub fn recipes(&self) -> Result<Vec<Listing>, Error> {
+        let mut lines = Vec::new();
+        for (server, source) in self.under("recipes/") {
+            let recipe: Recipe = source.parse()?;
+            let line =
+                |name: String, help: String| Listing { name, help, source: source.label.clone() };
+            lines.push(line(server.to_owned(), recipe.help));
+            let flags = recipe.flags.into_iter();
+            lines.extend(flags.map(|(name, set)| {
+                line(format!("{server}/{name}"), format!("{}: {}", set.options, set.help))
+            }));
+        }
+        Ok(lines)
     }
 
     /// All configurations of a server by name. Errors: a file of them is wrong.

@@ -1,6 +1,9 @@
-//! Settings that follow the number of connections.
+//! Settings that follow what a plan needs: its connections, its tables, its data.
 
-use crate::error::{Error, Location};
+use crate::{
+    error::{Error, Location},
+    estimate,
+};
 use model::{
     Parameters,
     plan::Plan,
@@ -9,6 +12,14 @@ use model::{
 
 /// Connections of a server that no plan uses.
 const WITHOUT_A_PLAN: i64 = 8;
+
+/// What settings may follow.
+struct Sizes {
+    connections: i64,
+    tables: i64,
+    /// Rows and indexes of one server, when they are largest.
+    data_bytes: i64,
+}
 
 /// The connections of the largest phase, those of all roles together.
 pub(crate) fn most(plan: &Plan) -> i64 {
@@ -19,19 +30,27 @@ pub(crate) fn most(plan: &Plan) -> i64 {
 /// Raises the settings of all subjects to what the plan needs.
 pub(crate) fn fit(plan: &mut Plan) -> Result<(), Error> {
     let tables = i64::try_from(plan.experiment.tables).unwrap_or(i64::MAX);
-    let sizes = sizes(most(plan), tables);
+    let data_bytes = estimate::largest_bytes(plan) as i64;
+    let sizes = Sizes { connections: most(plan), tables, data_bytes }.parameters();
     plan.subjects.iter_mut().try_for_each(|subject| resolve(&mut subject.config, &sizes))
 }
 
 /// The settings of a configuration that is used without a plan.
 pub(crate) fn fit_alone(mut config: Config) -> Result<Config, Error> {
-    resolve(&mut config, &sizes(WITHOUT_A_PLAN, 1))?;
+    let sizes = Sizes { connections: WITHOUT_A_PLAN, tables: 1, data_bytes: 0 };
+    resolve(&mut config, &sizes.parameters())?;
     Ok(config)
 }
 
-fn sizes(connections: i64, tables: i64) -> Parameters {
-    let sizes = [("connections", connections), ("tables", tables)];
-    sizes.map(|(name, value)| (name.to_owned(), value)).into()
+impl Sizes {
+    fn parameters(&self) -> Parameters {
+        let sizes = [
+            ("connections", self.connections),
+            ("tables", self.tables),
+            ("data_bytes", self.data_bytes),
+        ];
+        sizes.map(|(name, value)| (name.to_owned(), value)).into()
+    }
 }
 
 fn resolve(config: &mut Config, sizes: &Parameters) -> Result<(), Error> {
@@ -78,7 +97,8 @@ mod tests {
                     only_above,
                 }),
             };
-            let found = raised(setting, &sizes(connections, 1)).unwrap();
+            let sizes = Sizes { connections, tables: 1, data_bytes: 0 };
+            let found = raised(setting, &sizes.parameters()).unwrap();
             assert_eq!(found.as_ref().map(|setting| setting.value.as_str()), expected);
             assert!(found.is_none_or(|setting| setting.follows.is_none()));
         };

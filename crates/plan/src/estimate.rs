@@ -200,7 +200,8 @@ impl Costs<'_> {
 pub(crate) fn bytes_per_row(table: &Table) -> f64 {
     let indexes: usize = table.indexes.values().map(Vec::len).max().unwrap_or(0);
     let columns: usize = table.columns.iter().map(|column| bytes_of(&column.value)).sum();
-    (columns + 24 + 16 * (indexes + 1)) as f64
+    let coded = table.coded.as_ref().map_or(0.0, |rows| rows.bytes as f64);
+    coded + (columns + 24 + 16 * (indexes + 1)) as f64
 }
 
 fn bytes_of(value: &ColumnValue) -> usize {

@@ -234,12 +234,29 @@ fn resolve_paths(layer: &mut Table, source: &Source) {
     }
     let Some(Value::Table(servers)) = layer.get_mut("servers") else { return };
     for (_, server) in servers.iter_mut() {
-        if let Some(Value::String(path)) = server.get_mut("basedir") {
-            *path = match &source.folder {
-                Some(folder) => folder.join(&*path).display().to_string(),
-                None => path.clone(),
-            };
+        for key in ["basedir", "recipe"] {
+            server.get_mut(key).into_iter().for_each(|value| join(source, value));
         }
+        let Some(tree) = server.get_mut("source") else { continue };
+        for key in ["path", "archive", "git"] {
+            // An address of a repository is no path.
+            let value = tree.get_mut(key).into_iter();
+            let is_path = |value: &&mut Value| key != "git" || is_folder_of(source, value);
+            value.filter(is_path).for_each(|value| join(source, value));
+        }
+    }
+}
+
+/// Whether a text names a folder, seen from the file that it stands in.
+fn is_folder_of(source: &Source, value: &Value) -> bool {
+    let folder = source.folder.as_deref().zip(value.as_str());
+    folder.is_some_and(|(folder, path)| folder.join(path).is_dir())
+}
+
+/// A relative path starts at the folder of the file that it stands in.
+fn join(source: &Source, value: &mut Value) {
+    if let (Value::String(path), Some(folder)) = (value, &source.folder) {
+        *path = folder.join(&*path).display().to_string();
     }
 }
 

@@ -76,6 +76,10 @@ pub trait Versions {
     /// one clear sentence for the user.
     fn check_basedir(&self, build: &Build) -> Result<(), String>;
 
+    /// Refuses a build that cannot be compiled, without executing anything. The error is one clear
+    /// sentence for the user.
+    fn check_source(&self, build: &Build) -> Result<(), String>;
+
     /// Gives a subject a level of a factor that acts on its start, and returns the level as a part
     /// of a label. The error is one clear sentence for the user.
     fn start_with(

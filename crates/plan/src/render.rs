@@ -94,6 +94,9 @@ fn subjects(text: &mut String, plan: &Plan) -> std::fmt::Result {
 /// Product with version or folder, where the label does not begin with them.
 fn own_build(subject: &Subject) -> String {
     let build = &subject.build;
+    if let Some(tree) = &build.compilation.tree {
+        return format!("{} compiled from {tree}, ", build.server);
+    }
     match &build.basedir {
         Some(basedir) => format!("{} in {}, ", build.server, basedir.display()),
         None if build.version.is_empty() || subject.label.contains(&build.version) => String::new(),

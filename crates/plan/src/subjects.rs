@@ -161,6 +161,19 @@ impl Known<'_> {
     }
 }
 
+impl Known<'_> {
+    /// Refuses a server of the user's that could not be compiled.
+    fn check_source(&self, build: &Build, level: &str) -> Result<(), Error> {
+        if build.compilation.is_empty() {
+            return Ok(());
+        }
+        self.versions.check_source(build).map_err(|reason| {
+            let place = self.draft.places.of(&["servers", level]);
+            Error::Invalid { place, reason }
+        })
+    }
+}
+
 struct NamedBuild {
     label: String,
     build: Build,
@@ -200,10 +213,11 @@ impl Known<'_> {
                     place: place("basedir"),
                     reason: format!("`basedir`: {reason}"),
                 })?;
-            } else {
+            } else if build.compilation.tree.is_none() {
                 // Its name says nothing of it, so that a plan has to.
                 build.version = self.version(&build).map_err(|error| error.at(place("version")))?;
             }
+            self.check_source(&build, level)?;
             return Ok(NamedBuild { label: level.replace('@', "-"), build });
         }
         let version = self.version(&build)?;

@@ -55,6 +55,19 @@ pub struct Details {
     pub notes: Notes,
     /// Where the instructions of an operation are spent, by phase and pair of subjects.
     pub explanations: Vec<Explanation>,
+    /// What the servers counted of themselves, phase by phase.
+    pub counted: Vec<Counted>,
+}
+
+/// Counters that a server has of itself, over the measured slices of a phase.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Counted {
+    /// Phase of the plan.
+    pub phase: String,
+    /// Label of the subject.
+    pub subject: String,
+    /// How far each moved per operation, by `GROUP.NAME`.
+    pub per_op: BTreeMap<String, f64>,
 }
 
 impl Details {
@@ -70,6 +83,7 @@ impl Details {
         self.role_costs.retain(|cost| kept(&cost.subject));
         self.role_times.retain(|times| kept(&times.subject));
         self.left_out.retain(|left| kept(&left.subject));
+        self.counted.retain(|counted| kept(&counted.subject));
         self.explanations.retain(|one| one.sides.iter().all(|side| kept(&side.subject)));
         for more in [&mut self.steps, &mut self.second] {
             *more = more.take().map(|comparison| comparison.only(&kept));

@@ -377,7 +377,7 @@ fn row_of(phase: &PhaseResult, keys: &[String], names: &[String]) -> Row {
 fn metrics(comparison: &Comparison) -> Vec<&'static Metric> {
     let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
     let names: BTreeSet<&str> = cells.map(|cell| cell.metric.name).collect();
-    analysis::METRICS.iter().filter(|metric| names.contains(metric.name)).collect()
+    analysis::ordered(&names)
 }
 
 fn joined(keys: &[String]) -> String {

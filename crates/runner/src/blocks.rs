@@ -185,7 +185,12 @@ fn execute_step(run: &mut Run<'_>, trials: &mut Trials, step: &Step) -> Result<(
     let Some(subject) = step.subject() else { return Ok(()) };
     let trial = trial::of(run, trials, subject)?;
     match step {
-        Step::Prepare(prepare) => prepare_trial(run, trial, prepare),
+        Step::Prepare(prepare) => {
+            if trial.audit.as_ref().is_some_and(|audit| audit.phase != prepare.phase) {
+                audit(run, trial)?;
+            }
+            prepare_trial(run, trial, prepare)
+        }
         Step::Settle { phase, .. } => {
             run.during(Activity::Maintenance, |run| maintenance::phase(run, trial, *phase))
         }
@@ -292,7 +297,21 @@ fn ready(run: &mut Run<'_>, block: &Block, trials: &Trials) -> Result<(), Error>
     Ok(())
 }
 
+/// Ends the audit of the last phase. A phase that did not do what it should has a failed slice,
+/// which leaves no number of it.
+fn audit(run: &mut Run<'_>, trial: &mut Trial) -> Result<(), Error> {
+    if let Some((last, reason)) = trial.end_audit(run)? {
+        let slice = schedule::Slice { round: last.round + 1, ..last };
+        slice::refuse(run, trial, &slice, &reason)?;
+    }
+    Ok(())
+}
+
 fn end(run: &mut Run<'_>, trials: &mut Trials, group: &[Step]) -> Result<(), Error> {
+    for subject in group.iter().filter_map(Step::subject) {
+        let trial = trial::of(run, trials, subject)?;
+        audit(run, trial)?;
+    }
     let shared = &*run;
     let group = taken(shared, trials, group)?;
     side_by_side(group, at_once(1), |(_, trial)| {
@@ -312,6 +331,7 @@ fn prepare_trial(run: &Run<'_>, trial: &mut Trial, prepare: &Prepare) -> Result<
         assignment.script = assignment.script.piece(piece.index, piece.of);
     }
     trial.prepare(phase.script.connections(), &assignment)?;
+    trial.begin_audit(run, prepare.phase)?;
     if prepare.short_discard && !trial.marks.iter().any(|mark| mark == SHORT) {
         trial.marks.push(SHORT.to_owned());
     }

@@ -6,9 +6,9 @@ use crate::{
     explanation,
     host::{others, preflight},
     ledger::{Activity, Ledger},
-    run::{COMMAND, FAILURE, Options, Outcome, Parts, Resume, Run},
+    run::{Builds, COMMAND, FAILURE, Options, Outcome, Parts, Resume, Run},
 };
-use dbms::{Installed, Places};
+use dbms::{Places, Source, Watch};
 use model::plan::Plan;
 use std::path::Path;
 use store::{Results, RunWriter};
@@ -37,7 +37,8 @@ pub fn execute(
     if let Some(warning) = others::warning(Path::new("/proc"))? {
         observer.tell(&Progress::Warning(&warning));
     }
-    let installed = ledger.during(Activity::Install, || install(plan, places, observer))?;
+    let host = Host { places, stop, observer };
+    let builds = ledger.during(Activity::Install, || install(plan, &host))?;
     let environment = probe::environment(&places.root);
     let writer = match resumed {
         Some(writer) => writer,
@@ -46,7 +47,7 @@ pub fn execute(
     writer.note_state(COMMAND, &options.command)?;
     writer.note_state(FAILURE, &"")?;
     let place = places.new_run(writer.id())?;
-    let parts = Parts { place, writer, installed, environment, ledger };
+    let parts = Parts { place, writer, builds, environment, ledger };
     let mut run = Run::new(plan, options, stop, observer, parts)?;
     match measure_and_explain(&mut run) {
         Ok(()) => run.finish(),
@@ -74,25 +75,37 @@ fn unfinished(plan: &Plan, results: &Results) -> Result<RunWriter, Error> {
     })
 }
 
+/// Where builds are made ready, and who follows that.
+struct Host<'a> {
+    places: &'a Places,
+    stop: &'a Stop,
+    observer: &'a dyn Observer,
+}
+
 /// Makes every build of the plan ready on this host.
-fn install(
-    plan: &Plan,
-    places: &Places,
-    observer: &dyn Observer,
-) -> Result<Vec<Option<Installed>>, Error> {
-    let mut installed = Vec::with_capacity(plan.subjects.len());
+fn install(plan: &Plan, host: &Host<'_>) -> Result<Builds, Error> {
+    let mut builds = Builds::default();
     for subject in &plan.subjects {
-        let resolved = dbms::resolve(&subject.build, places)?;
-        let mut say = |text: &str| observer.tell(&Progress::Step(text));
-        dbms::provide_allocators(&subject.build, places, &mut say)?;
-        let build = if dbms::is_embedded(&subject.build.server) {
-            None
-        } else {
-            Some(dbms::install(&resolved, places, &mut say)?)
+        host.stop.check()?;
+        let resolved = dbms::resolve(&subject.build, host.places)?;
+        let mut progress = |text: &str| host.observer.tell(&Progress::Step(text));
+        dbms::provide_allocators(&subject.build, host.places, &mut progress)?;
+        let stopped = || host.stop.check().is_err();
+        let mut watch = Watch { progress: &mut progress, stopped: &stopped };
+        let build = match resolved.source {
+            Source::Embedded(_) => None,
+            _ => match dbms::install_while(&resolved, host.places, &mut watch) {
+                // Whoever stopped it knows why.
+                Err(dbms::Error::Interrupted { .. }) => return Err(Error::Interrupted),
+                other => Some(other?),
+            },
         };
-        installed.push(build);
+        let is_embedded = dbms::is_embedded(&subject.build.server);
+        let (server, library) = if is_embedded { (None, build) } else { (build, None) };
+        builds.installed.push(server);
+        builds.libraries.push(library);
     }
-    Ok(installed)
+    Ok(builds)
 }
 
 /// A look at the subjects of a plan, without measuring.
@@ -112,12 +125,12 @@ pub(crate) fn without_records<'a>(
 ) -> Result<Run<'a>, Error> {
     let plan = look.plan;
     preflight::check(plan, places, plan.estimate.of_folders(look.folders))?;
-    let installed = install(plan, places, observer)?;
+    let builds = install(plan, &Host { places, stop, observer })?;
     let environment = probe::environment(&places.root);
     let now = wall_us();
     let place = places.new_run(&format!("look-{now}-{}", std::process::id()))?;
     let results = Results::open_or_create(place.data().join("records"))?;
     let writer = results.start_run(plan, &environment)?;
-    let parts = Parts { place, writer, installed, environment, ledger: Ledger::default() };
+    let parts = Parts { place, writer, builds, environment, ledger: Ledger::default() };
     Run::new(plan, options, stop, observer, parts)
 }

@@ -23,7 +23,7 @@ use probe::Permission;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::{BTreeMap, BTreeSet},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
 };
 use store::RunWriter;
@@ -153,6 +153,8 @@ pub(crate) struct Run<'a> {
     pub(crate) emulator: Option<Emulator>,
     /// Per subject; none for embedded engines.
     pub(crate) installed: Vec<Option<Installed>>,
+    /// Per subject; none for servers, and for engines that dbdyno or the user brings.
+    pub(crate) libraries: Vec<Option<Installed>>,
     pub(crate) environment: Environment,
     pub(crate) calibration: Calibration,
     pub(crate) ledger: Ledger,
@@ -172,11 +174,20 @@ pub(crate) struct Run<'a> {
     failed: u64,
 }
 
+/// The builds that are ready on this host, per subject.
+#[derive(Debug, Default)]
+pub(crate) struct Builds {
+    /// Servers.
+    pub(crate) installed: Vec<Option<Installed>>,
+    /// Libraries that dbdyno compiled.
+    pub(crate) libraries: Vec<Option<Installed>>,
+}
+
 /// What has to be there before a run's keeper starts.
 pub(crate) struct Parts {
     pub(crate) place: RunPlace,
     pub(crate) writer: RunWriter,
-    pub(crate) installed: Vec<Option<Installed>>,
+    pub(crate) builds: Builds,
     pub(crate) environment: Environment,
     pub(crate) ledger: Ledger,
 }
@@ -190,7 +201,8 @@ impl<'a> Run<'a> {
         observer: &'a dyn Observer,
         parts: Parts,
     ) -> Result<Self, Error> {
-        let Parts { place, writer, installed, environment, ledger } = parts;
+        let Parts { place, writer, builds, environment, ledger } = parts;
+        let Builds { installed, libraries } = builds;
         let begun = || -> Result<_, Error> {
             let (counts, emulator) = counting(options, &writer, observer)?;
             let earlier = writer.state(TIME)?.unwrap_or_default();
@@ -212,6 +224,7 @@ impl<'a> Run<'a> {
             counts,
             emulator,
             installed,
+            libraries,
             environment,
             calibration: Calibration::default(),
             ledger,
@@ -260,6 +273,12 @@ impl Run<'_> {
 
     pub(crate) fn warn(&self, text: &str) {
         self.observer.tell(&Progress::Warning(text));
+    }
+
+    /// The library of an embedded engine, where it is not a part of dbdyno.
+    pub(crate) fn library(&self, subject: usize) -> Option<&Path> {
+        let compiled = self.libraries[subject].as_ref().map(|library| library.binary.as_path());
+        compiled.or(self.plan.subjects[subject].build.basedir.as_deref())
     }
 
     pub(crate) fn subject(&self, index: usize) -> &Subject {

@@ -8,7 +8,7 @@ use model::{
     record::{CHECKSUMMED_FORMAT, Event, SliceRecord, TrialHeader},
 };
 use serde::de::DeserializeOwned;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 /// What one record holds: slices, or imported values.
 #[derive(Debug)]
@@ -82,6 +82,15 @@ fn file(dir: &Path, name: &str) -> Result<Vec<u8>> {
         Some(Marker { sums: Some(sums), .. }) => sums.read(dir, name),
         Some(_) | None => sums::read(&dir.join(name)),
     }
+}
+
+/// A file that an instrument left, which is what was recorded. Its name is one of the record's own.
+pub(crate) fn artefact(dir: &Path, name: &str) -> Result<Vec<u8>> {
+    let is_inside = Path::new(name).components().all(|part| matches!(part, Component::Normal(_)));
+    if !is_inside || !name.starts_with(layout::ARTEFACTS) {
+        return Err(Error::Name { name: name.to_owned() });
+    }
+    file(dir, name)
 }
 
 /// The slices of a record. Fails only if the file cannot be read at all.

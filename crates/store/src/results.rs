@@ -250,6 +250,13 @@ impl Results {
         index::slices(self, selection)
     }
 
+    /// A file that an instrument left for a slice, by the end of its name, if there is one.
+    pub fn artefact(&self, stored: &StoredSlice, name: &str) -> Result<Option<Vec<u8>>> {
+        let own = stored.slice.artefacts.iter().find(|path| path.ends_with(name));
+        let dir = self.dir.join(layout::RECORDS).join(&stored.trial);
+        own.map(|path| reader::artefact(&dir, path)).transpose()
+    }
+
     /// The plan that a run executed.
     pub fn plan_of(&self, run: &str) -> Result<Plan> {
         let path = || self.dir.join(layout::RUNS).join(run).join(layout::PLAN);

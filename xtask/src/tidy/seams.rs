@@ -15,6 +15,7 @@ const SEAMS: &[(&str, &str)] = &[
     ("crates/dbms/src/factor", "FACTORS"),
     ("crates/dbms/src/product", "DBMSES"),
     ("crates/dbms/src/registry", "REGISTRIES"),
+    ("crates/dbms/src/source", "KINDS"),
     ("crates/load/src/protocol", "PROTOCOLS"),
     ("crates/probe/src/source", "PROBES"),
     ("crates/runner/src/instruments", "INSTRUMENTS"),

@@ -7,7 +7,7 @@ use model::{
     secret::HIDDEN,
     subject::{Setting, Subject},
 };
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 /// The factor.
 pub(super) struct Config;
@@ -27,7 +27,17 @@ impl Factor for Config {
     }
 
     fn missed(&self, up: &Up<'_>) -> Option<String> {
-        let first = differing(&up.subject.config.settings, up.version, up.settings?).into_iter();
+        let config = &up.subject.config;
+        let product = crate::find(&up.subject.build.server).ok()?;
+        // An encrypted transport has settings of its own in the place of these.
+        let own = match config.transport.is_encrypted() {
+            true => product.tls_settings(up.version, [Path::new(""); 2]),
+            false => Vec::new(),
+        };
+        let is_own = |one: &Setting| own.iter().any(|(name, _)| *name == plain_name(&one.name));
+        let asked = config.settings.iter().filter(|one| !is_own(one)).cloned();
+        let asked: Vec<Setting> = asked.collect();
+        let first = differing(&asked, up.version, up.settings?).into_iter();
         first.map(|text| format!("{text}; set what it can take")).next()
     }
 }

@@ -5,14 +5,21 @@
 //! `config`, whose levels it finds in the catalog.
 
 mod allocator;
+mod compiler;
 mod config;
 mod cpu_set;
 mod environment;
+mod flags;
+mod memory;
 mod prefix;
 mod transport;
 
 use crate::{Error, Places, Result, task};
-use model::{Levels, drive::Target, subject::Subject};
+use model::{
+    Levels,
+    drive::{Encryption, Target},
+    subject::Subject,
+};
 use std::path::Path;
 
 pub use config::differing;
@@ -53,6 +60,8 @@ pub struct Up<'a> {
     pub pid: u32,
     /// Where it listens.
     pub target: &'a Target,
+    /// How its connections are encrypted, as both sides agreed.
+    pub encryption: Option<&'a Encryption>,
     /// The program that is to run.
     pub program: &'a Path,
     /// Its exact version.
@@ -65,9 +74,12 @@ pub struct Up<'a> {
 /// All of them.
 pub const FACTORS: &[&dyn Factor] = &[
     &allocator::Allocator,
+    &compiler::Compiler,
     &config::Config,
     &cpu_set::CpuSet,
     &environment::Environment,
+    &flags::Flags,
+    &memory::Memory,
     &prefix::Prefix,
     &transport::Transport,
 ];
@@ -162,6 +174,7 @@ mod tests {
             subject: asked,
             pid: child.id(),
             target: &target,
+            encryption: None,
             program: Path::new(program),
             version: "",
             settings: None,
@@ -177,6 +190,31 @@ mod tests {
         let names: Vec<&str> = FACTORS.iter().map(|factor| factor.name()).collect();
         let known: Vec<&str> = START_FACTORS.iter().copied().chain(["config"]).collect();
         assert!(known.iter().all(|name| names.contains(name)) && known.len() == names.len());
+    }
+
+    #[test]
+    fn flags_and_compilers_are_for_builds_from_source() {
+        let check = |server: &str, level: (&str, &str), expected: &str| {
+            let mut subject = subject(server.split('@').next().unwrap());
+            subject.build = Build::named(server);
+            let said = give(level.0, level.1, &mut subject, &nowhere());
+            assert!(said.clone().unwrap_or_else(|error| error).starts_with(expected), "{said:?}");
+        };
+        check("sqlite@3.46", ("flags", "rel_native_lto"), "rel_native_lto");
+        check("sqlite@3.46", ("flags", "-O3 -march=native"), "O3--march-native");
+        check(
+            "sqlite@3.46",
+            ("flags", "fast"),
+            "cannot compile sqlite: `fast` is no set of flags: ",
+        );
+        check("sqlite@3.46", ("compiler", "no-such-cc"), "this host has no compiler `no-such-cc`");
+        let refused = "`flags` and `compiler` are for builds from source; write `source`";
+        for packaged in ["postgres@18", "sqlite"] {
+            let server = packaged.split('@').next().unwrap();
+            let expected = format!("cannot compile {server}: {refused}");
+            check(packaged, ("flags", "rel"), &expected);
+            check(packaged, ("compiler", "gcc"), &expected);
+        }
     }
 
     #[test]
@@ -224,9 +262,19 @@ mod tests {
         check("transport", "udp", "`udp` is no transport");
         check("allocator", "hoard", "`hoard` is no allocator: write `jemalloc`, `tcmalloc`");
         check("allocator", "/no/such.so", "there is no library `/no/such.so`");
+        check("memory", "much", "`much` is no limit of memory: write `512M`");
+        check("memory", "on", "`on` is no limit of memory");
+        check("memory", "512K", "`512K` is no limit of memory");
         check("speed", "1", "`speed` does not act on a start");
         let error = give("transport", "tcp", &mut subject("sqlite"), &nowhere()).unwrap_err();
         assert!(error.contains("sqlite"), "{error}");
+        let error = give("memory", "1G", &mut subject("sqlite"), &nowhere()).unwrap_err();
+        assert!(error.contains("whose memory is not limited"), "{error}");
+        let mut limited = subject("mysql");
+        assert_eq!(give("memory", "1G", &mut limited, &nowhere()).unwrap(), "1G");
+        assert_eq!(limited.build.memory, Some(1 << 30));
+        let told = missed(&subject("mysql"), &limited, "/usr/bin/sleep").unwrap();
+        assert!(told.starts_with("`memory` had no effect on `mine`: process "), "{told}");
         assert_eq!(give("prefix", "", &mut subject("mysql"), &nowhere()).unwrap(), "no-prefix");
         assert_eq!(give("cpu_set", "all", &mut subject("mysql"), &nowhere()).unwrap(), "all");
     }
@@ -268,7 +316,9 @@ mod tests {
             let target = Target::null();
             let program = Path::new("");
             let (pid, version, settings) = (std::process::id(), "", Some(&settings));
-            let up = Up { subject: &subject, pid, target: &target, program, version, settings };
+            let (target, encryption) = (&target, None);
+            let subject = &subject;
+            let up = Up { subject, pid, target, encryption, program, version, settings };
             config::Config.missed(&up)
         };
         assert_eq!(told("1024"), None);

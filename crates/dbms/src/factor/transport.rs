@@ -2,7 +2,10 @@
 
 use super::{Factor, Up, of_process};
 use crate::Places;
-use model::{drive::Endpoint, subject};
+use model::{
+    drive::{Encryption, Endpoint},
+    subject,
+};
 
 /// The factor.
 pub(super) struct Transport;
@@ -13,7 +16,8 @@ impl Factor for Transport {
     }
 
     fn help(&self) -> &'static str {
-        "`socket` (a UNIX socket) or `tcp` (a port on 127.0.0.1)"
+        "`socket` (a UNIX socket), `tcp` (a port on 127.0.0.1), or encrypted `tls`, `tls1.2`, \
+         `tls1.3`"
     }
 
     fn give(&self, level: &str, subject: &mut subject::Subject, _: &Places) -> Result<(), String> {
@@ -21,11 +25,11 @@ impl Factor for Transport {
         if crate::is_embedded(server) {
             return Err(format!("{server} works inside the driver and has no transport"));
         }
-        subject.config.transport = match level {
-            "socket" => subject::Transport::Socket,
-            "tcp" => subject::Transport::Tcp,
-            _ => return Err(format!("`{level}` is no transport: write `socket` or `tcp`")),
-        };
+        let known = subject::Transport::NAMES.iter().find(|(name, _)| *name == level);
+        let (_, transport) = known.ok_or_else(|| {
+            format!("`{level}` is no transport: write `socket`, `tcp`, `tls`, `tls1.2` or `tls1.3`")
+        })?;
+        subject.config.transport = *transport;
         Ok(())
     }
 
@@ -33,23 +37,44 @@ impl Factor for Transport {
         if crate::is_embedded(&up.subject.build.server) {
             return None;
         }
-        let (found, what) = match (up.subject.config.transport, &up.target.endpoint) {
+        let transport = up.subject.config.transport;
+        let (found, what) = match (transport, &up.target.endpoint) {
             (subject::Transport::Socket, Endpoint::Socket(path)) => {
                 let path = path.display().to_string();
                 (of_process(up.pid, "net/unix").map(|text| has_socket(&text, &path)), path)
             }
-            (subject::Transport::Tcp, Endpoint::Port(port)) => {
+            (subject::Transport::Socket, Endpoint::Port(port)) => {
+                (Ok(false), format!("a socket, but on port {port}"))
+            }
+            (_, Endpoint::Port(port)) => {
                 let found = of_process(up.pid, "net/tcp").map(|text| has_port(&text, *port));
                 (found, format!("127.0.0.1:{port}"))
             }
             (_, other) => (Ok(false), format!("{other:?}")),
         };
         match found {
-            Ok(true) => None,
+            Ok(true) => otherwise_encrypted(transport, up.encryption),
             Ok(false) => Some(format!("nobody listens on `{what}`; look into the server's log")),
             Err(reason) => Some(reason),
         }
     }
+}
+
+/// How connections are encrypted, if otherwise than asked for.
+fn otherwise_encrypted(
+    transport: subject::Transport,
+    found: Option<&Encryption>,
+) -> Option<String> {
+    let versions = transport.tls_versions();
+    let is_as_asked = match found {
+        Some(found) => versions.contains(&found.version.as_str()),
+        None => versions.is_empty(),
+    };
+    let found = found.map_or("none".to_owned(), |found| format!("version {}", found.version));
+    (!is_as_asked).then(|| {
+        let asked = if versions.is_empty() { "none".to_owned() } else { versions.join(" or ") };
+        format!("its connections have as TLS {found}, not {asked}; leave this level out")
+    })
 }
 
 /// Whether `/proc/net/unix` has a socket of this path to which one can connect.

@@ -91,7 +91,7 @@ mod tests {
             let words = words.iter().map(|word| (*word).to_owned()).collect();
             let environment = vec![("LD_PRELOAD".to_owned(), value.to_owned())];
             let (input, log) = (None, "/log".into());
-            let spawn = Spawn { words, environment, user: None, input, log };
+            let spawn = Spawn { words, environment, user: None, input, log, memory: None };
             assert_eq!(hides_files_of(&spawn), expected, "{spawn:?}");
         };
         check(&["/b/postgres", "-D", "/data"], "", false);

@@ -58,6 +58,8 @@ pub(crate) struct Spawn {
     pub(crate) input: Option<PathBuf>,
     /// Standard output and error, appended.
     pub(crate) log: PathBuf,
+    /// Memory that it may have, with its share of the page cache, bytes; all if absent.
+    pub(crate) memory: Option<u64>,
 }
 
 /// What the keeper answers.
@@ -75,6 +77,8 @@ pub(crate) enum Answer {
         pid: u32,
         /// Its control group, where there are any.
         group: Option<PathBuf>,
+        /// The one that limits its memory, if anything does.
+        memory: Option<PathBuf>,
     },
     /// To [`Order::Ending`].
     Ended {

@@ -14,6 +14,7 @@ pub(crate) use message::Spawn;
 use crate::{
     Error, Result, RunPlace, cgroup,
     client::inherit_little,
+    memory_limit,
     process::{Ending, ended_within, open},
     remains::Remains,
 };
@@ -72,6 +73,8 @@ impl std::fmt::Debug for Gone {
 pub(crate) struct Spawned {
     pub(crate) pid: u32,
     pub(crate) group: Option<PathBuf>,
+    /// The group that limits its memory.
+    pub(crate) memory: Option<PathBuf>,
 }
 
 impl Keeper {
@@ -146,7 +149,7 @@ impl Keeper {
 
     pub(crate) fn spawn(&self, spawn: Spawn) -> Result<Spawned> {
         match self.ask(&Order::Spawn(Box::new(spawn)))? {
-            Answer::Spawned { pid, group } => Ok(Spawned { pid, group }),
+            Answer::Spawned { pid, group, memory } => Ok(Spawned { pid, group, memory }),
             other => Err(nonsense(&other)),
         }
     }
@@ -208,7 +211,7 @@ fn watch(child: &Child, place: &RunPlace, gone: Arc<Gone>) -> Result<JoinHandle<
         while !ended_within(&process, Duration::from_secs(3600)) {}
         // One that ended in peace has left nothing; one that died at once left no account.
         Remains::sweep(&folder);
-        for groups in cgroup::folders() {
+        for groups in cgroup::folders().into_iter().chain(memory_limit::folders()) {
             cgroup::sweep(&groups, |keeper| keeper == pid);
         }
         let _ = fs_err::remove_dir_all(sockets);

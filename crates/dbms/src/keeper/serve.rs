@@ -2,14 +2,14 @@
 
 use super::{
     apart::{self, Apart},
-    message::{Answer, Order},
+    message::{Answer, Order, Spawn},
     spawn::{self, Site},
 };
 use crate::{
     Error, Result,
     cgroup::{self, REMOVE_LIMIT},
     freezer::Freezer,
-    process,
+    memory_limit, process,
     remains::Remains,
     task,
 };
@@ -23,7 +23,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     io::{self, Read, Write},
     os::{fd::OwnedFd, unix::net::UnixStream},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, atomic::AtomicBool},
     time::{Duration, Instant},
 };
@@ -63,6 +63,8 @@ struct House {
     /// How each spawned process ended; `None` while it lives.
     children: BTreeMap<u32, Option<WaitStatus>>,
     groups: BTreeMap<u32, PathBuf>,
+    /// The groups that limit memory.
+    limits: BTreeMap<u32, PathBuf>,
     adopted: BTreeMap<u32, OwnedFd>,
     remains: Remains,
     /// Servers that answer: what they share by now is written down.
@@ -128,17 +130,21 @@ impl House {
             }
             Order::Spawn(spawn) => {
                 let group = self.new_group()?;
+                let memory = self.limit(spawn, group.as_deref())?;
                 let apart = self.apart.as_ref().filter(|_| !apart::hides_files_of(spawn));
-                let site = Site { group: group.as_deref(), apart };
+                let (own, limiting) = (group.as_deref(), memory.as_deref());
+                let site = Site { group: own, memory: limiting.filter(|_| memory != group), apart };
                 let pid = spawn::spawn(spawn, site).inspect_err(|_| {
-                    group.iter().for_each(|group| cgroup::remove(group, REMOVE_LIMIT));
+                    let groups = group.iter().chain(&memory);
+                    groups.for_each(|group| cgroup::remove(group, REMOVE_LIMIT));
                 })?;
                 self.children.insert(pid, None);
+                self.limits.extend(memory.iter().map(|memory| (pid, memory.clone())));
                 if let Some(group) = &group {
                     self.groups.insert(pid, group.clone());
                 }
                 self.remains.note(pid, &[pid]);
-                Ok(Answer::Spawned { pid, group })
+                Ok(Answer::Spawned { pid, group, memory })
             }
             Order::Adopt { pid } => {
                 // One that is gone already needs no keeper.
@@ -170,6 +176,18 @@ impl House {
         let group = run.join(self.spawned.to_string());
         fs::create_dir(&group)?;
         Ok(Some(group))
+    }
+
+    /// The group that limits the memory of what is to start, if that is wanted.
+    fn limit(&mut self, spawn: &Spawn, group: Option<&Path>) -> Result<Option<PathBuf>> {
+        let Some(bytes) = spawn.memory else { return Ok(None) };
+        if group.is_none() {
+            self.spawned += 1;
+        }
+        let made = memory_limit::make(group, bytes, self.spawned).inspect_err(|_| {
+            group.iter().for_each(|group| cgroup::remove(group, REMOVE_LIMIT));
+        });
+        made.map(Some)
     }
 
     fn ending(&mut self, pid: u32) -> Result<Answer> {
@@ -239,7 +257,7 @@ impl House {
         if !self.members(pid).is_empty() {
             self.kill(pid);
         }
-        if let Some(group) = self.groups.remove(&pid) {
+        for group in [self.groups.remove(&pid), self.limits.remove(&pid)].into_iter().flatten() {
             cgroup::remove(&group, REMOVE_LIMIT);
         }
         if self.children.get(&pid).is_some_and(Option::is_some) {
@@ -284,6 +302,10 @@ impl House {
             let _ = fs::remove_dir_all(sockets);
         }
         self.group.iter().for_each(|group| cgroup::remove(group, REMOVE_LIMIT));
+        for folder in memory_limit::folders() {
+            let run = folder.join(cgroup::name_of_run(std::process::id()));
+            cgroup::remove(&run, REMOVE_LIMIT);
+        }
         self.remains.end();
     }
 
@@ -300,11 +322,12 @@ impl House {
 /// The group of this run, in the first place where that is possible, after removing those of dead
 /// keepers.
 fn make_group() -> Option<PathBuf> {
+    // A group with this process's own number is of an earlier one.
+    let is_dead = |keeper| task::start(keeper).is_none() || keeper == std::process::id();
+    for folder in cgroup::folders().into_iter().chain(memory_limit::folders()) {
+        cgroup::sweep(&folder, is_dead);
+    }
     for folder in cgroup::folders() {
-        // A group with this process's own number is of an earlier one.
-        cgroup::sweep(&folder, |keeper| {
-            task::start(keeper).is_none() || keeper == std::process::id()
-        });
         let group = folder.join(cgroup::name_of_run(std::process::id()));
         let trial = group.join("0");
         let works = fs::create_dir(&group).is_ok()

@@ -18,6 +18,8 @@ use std::{
 pub(super) struct Site<'a> {
     /// Its control group.
     pub(super) group: Option<&'a Path>,
+    /// The one that limits its memory.
+    pub(super) memory: Option<&'a Path>,
     /// Its own namespaces.
     pub(super) apart: Option<&'a Apart>,
 }
@@ -35,10 +37,10 @@ pub(super) fn spawn(spawn: &Spawn, site: Site<'_>) -> io::Result<u32> {
         Some(path) => Stdio::from(fs::File::open(path)?.into_file()),
         None => Stdio::null(),
     };
-    let join = match site.group {
-        Some(group) => Some(fs::OpenOptions::new().write(true).open(group.join("cgroup.procs"))?),
-        None => None,
-    };
+    let groups = site.group.into_iter().chain(site.memory);
+    let joins =
+        groups.map(|group| fs::OpenOptions::new().write(true).open(group.join("cgroup.procs")));
+    let joins: Vec<fs::File> = joins.collect::<io::Result<_>>()?;
     let mut command = Command::new(program);
     command
         .args(arguments)
@@ -51,12 +53,12 @@ pub(super) fn spawn(spawn: &Spawn, site: Site<'_>) -> io::Result<u32> {
     let (user, apart) = (spawn.user, site.apart.cloned());
     let keeper = std::process::id();
     // SAFETY: the closure runs in the child between fork and exec, makes system calls only,
-    // allocates nothing and takes no lock; the descriptor in `join` is open because the closure
-    // owns it.
+    // allocates nothing and takes no lock; the descriptors in `joins` are open because the closure
+    // owns them.
     unsafe {
         command.pre_exec(move || {
             let check = |done| if done { Ok(()) } else { Err(io::Error::last_os_error()) };
-            if let Some(join) = &join {
+            for join in &joins {
                 check(libc::write(join.file().as_raw_fd(), c"0".as_ptr().cast(), 1) == 1)?;
             }
             if let Some(apart) = &apart {

@@ -2,7 +2,8 @@
 
 use crate::{
     Access, Condition, Debt, Error, Explained, Maintenance, PlanRows, Question, Rendered, Result,
-    Size,
+    ServerUser, Size, StateQuery,
+    client::ask_version,
     installed::Program,
     package::Release,
     setup::{Setup, Step},
@@ -67,6 +68,11 @@ pub trait Dbms: Sync {
     /// What servers that are compared should have alike.
     fn conditions(&self) -> &'static [Condition];
 
+    /// How a server is asked for what it counts of itself.
+    fn state(&self, _: &Config) -> &'static [StateQuery] {
+        &[]
+    }
+
     /// Work that a drain waits for.
     fn debts(&self, config: &Config) -> Vec<Debt>;
 
@@ -114,6 +120,11 @@ pub trait Dbms: Sync {
         Err(Error::Embedded { server: self.name().to_owned() })
     }
 
+    /// What a program, or a library, says about its version.
+    fn version_text(&self, program: &Program, user: Option<ServerUser>) -> Result<String> {
+        ask_version(program, user)
+    }
+
     /// Whether what a program says about its version is said by this product.
     fn recognises(&self, _version_text: &str) -> bool {
         false
@@ -133,6 +144,12 @@ pub trait Dbms: Sync {
     /// [`crate::check_settings`].
     fn own_settings(&self) -> &'static [&'static str] {
         &[]
+    }
+
+    /// Settings by which a server of this version encrypts connections, with a certificate and its
+    /// key, in the place of those that a configuration has.
+    fn tls_settings(&self, _version: &str, _files: [&Path; 2]) -> Vec<(&'static str, String)> {
+        Vec::new()
     }
 
     /// Arguments after the program.
@@ -155,6 +172,7 @@ pub trait Dbms: Sync {
             database: String::new(),
             library: None,
             initial_sql: Vec::new(),
+            tls: None,
         }
     }
 

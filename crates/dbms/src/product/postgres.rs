@@ -3,11 +3,12 @@
 use super::Dbms;
 use crate::{
     Access, Debt, Error, Explained, Installed, Maintenance, PlanRows, Question, Rendered, Result,
-    Size, archive, client, condition, explain,
+    Size, StateQuery, archive, client, condition, explain,
     installed::Program,
     known::Wanted,
     package::{Moves, Package, Release},
     setup::{Setup, Step},
+    state,
     version::{numbers, setting_value},
 };
 use fs_err as fs;
@@ -158,6 +159,10 @@ impl Dbms for Postgres {
         condition::POSTGRES
     }
 
+    fn state(&self, _: &Config) -> &'static [StateQuery] {
+        state::POSTGRES
+    }
+
     fn debts(&self, _: &Config) -> Vec<Debt> {
         DEBTS.to_vec()
     }
@@ -255,7 +260,6 @@ impl Dbms for Postgres {
     }
 
     fn render(&self, setup: &Setup<'_>) -> Result<Rendered> {
-        let quoted = |path: &Path| format!("'{}'", path.display().to_string().replace('\'', "''"));
         let stock = setup.launch.data.join("postgresql.conf");
         let mut text = format!("include {}\n", quoted(&stock));
         let mut known = None;
@@ -277,11 +281,24 @@ impl Dbms for Postgres {
             None => format!("listen_addresses = ''\nport = {SOCKET_PORT}\n"),
             Some(port) => format!("listen_addresses = '127.0.0.1'\nport = {port}\n"),
         });
+        if let Some(made) = &setup.certificate {
+            for (name, value) in self.tls_settings("", [&made.file, &made.key]) {
+                text.push_str(&format!("{name} = {value}\n"));
+            }
+        }
         Ok(Rendered { text, ignored })
     }
 
     fn own_settings(&self) -> &'static [&'static str] {
         OWN_SETTINGS
+    }
+
+    fn tls_settings(&self, _: &str, [file, key]: [&Path; 2]) -> Vec<(&'static str, String)> {
+        vec![
+            ("ssl", "on".to_owned()),
+            ("ssl_cert_file", quoted(file)),
+            ("ssl_key_file", quoted(key)),
+        ]
     }
 
     fn arguments(&self, setup: &Setup<'_>) -> Vec<String> {
@@ -305,6 +322,7 @@ impl Dbms for Postgres {
             database: USER.to_owned(),
             library: None,
             initial_sql: Vec::new(),
+            tls: None,
         }
     }
 
@@ -317,6 +335,10 @@ impl Dbms for Postgres {
         // Fast: sessions are ended, and a checkpoint is made.
         Signal::INT
     }
+}
+
+fn quoted(path: &Path) -> String {
+    format!("'{}'", path.display().to_string().replace('\'', "''"))
 }
 
 /// Whether this build knows a setting. Its own description leaves out some, which are then asked

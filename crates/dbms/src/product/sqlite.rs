@@ -2,18 +2,34 @@
 
 use super::Dbms;
 use crate::{
-    Access, Debt, Explained, Maintenance, PlanRows, Question, Result, Size, condition, explain,
+    Access, Debt, Error, Explained, Maintenance, PlanRows, Question, Result, ServerUser, Size,
+    condition, explain,
+    installed::Program,
+    known,
+    package::{CRATE, Moves, Package, Release},
 };
 use model::{
     drive::{Endpoint, Target},
     subject::{Build, Config},
 };
+use object::{Object, ObjectSection, ObjectSymbol, ReadCache};
 use std::{collections::BTreeSet, path::Path};
 
 /// The product.
 pub(super) struct Sqlite;
 
 const FILE: &str = "db.sqlite";
+
+/// The crate whose releases each hold the source of one release of SQLite.
+const SOURCES: &str = "libsqlite3-sys";
+
+/// The library below a base folder.
+const LIBRARY: &str = "lib/libsqlite3.so";
+
+/// The symbol of a library that is its version.
+const VERSION: &str = "sqlite3_version";
+/// Longest version, bytes.
+const VERSION_MAX: usize = 32;
 
 /// Pragmas that change what a statement costs and that no table function tells.
 const TOLD_ALONE: [&str; 4] =
@@ -25,7 +41,7 @@ impl Dbms for Sqlite {
     }
 
     fn help(&self) -> &'static str {
-        "SQLite, embedded: the bundled library, or one by `basedir`"
+        "SQLite, embedded: the bundled library, a release compiled here, or one by `basedir`"
     }
 
     fn protocol(&self) -> &'static str {
@@ -95,6 +111,43 @@ impl Dbms for Sqlite {
         Vec::new()
     }
 
+    fn releases(&self) -> Vec<Release> {
+        let release = |(version, known): (&str, &known::Known)| Release {
+            version: version.to_owned(),
+            moves: Moves::Never,
+            package: Package {
+                registry: CRATE,
+                names: vec![SOURCES.to_owned()],
+                at: known.at.clone(),
+            },
+        };
+        known::versions_of(self.name()).map(release).collect()
+    }
+
+    fn program(&self, basedir: &Path) -> Result<Program> {
+        let binary = basedir.join(LIBRARY);
+        if !binary.is_file() {
+            return Err(Error::NoBuild {
+                server: self.name().to_owned(),
+                folder: basedir.to_owned(),
+                missing: LIBRARY.to_owned(),
+            });
+        }
+        Ok(Program { binary, loader: Vec::new(), environment: Vec::new() })
+    }
+
+    fn version_text(&self, program: &Program, _: Option<ServerUser>) -> Result<String> {
+        library_version(&program.binary).ok_or_else(|| Error::OtherBuild {
+            binary: program.binary.clone(),
+            found: "a file without a version".to_owned(),
+            wanted: "a library of SQLite".to_owned(),
+        })
+    }
+
+    fn recognises(&self, version_text: &str) -> bool {
+        version_text.starts_with(|c: char| c.is_ascii_digit())
+    }
+
     fn embedded_target(&self, build: &Build, config: &Config, data: &Path) -> Result<Target> {
         let mut target = self.target(Endpoint::File(data.join(FILE)));
         target.library.clone_from(&build.basedir);
@@ -103,6 +156,20 @@ impl Dbms for Sqlite {
         target.initial_sql = settings.map(pragma).chain(config.session.iter().cloned()).collect();
         Ok(target)
     }
+}
+
+/// The version of a library, which is read and not executed.
+fn library_version(library: &Path) -> Option<String> {
+    let file = fs_err::File::open(library).ok()?;
+    let cache = ReadCache::new(file.into_file());
+    let library = object::File::parse(&cache).ok()?;
+    let address = library.dynamic_symbols().find(|s| s.name() == Ok(VERSION))?.address();
+    let inside = |address: u64, start: u64, size: u64| address >= start && address - start < size;
+    let section = library.sections().find(|s| inside(address, s.address(), s.size()))?;
+    let at = usize::try_from(address - section.address()).ok()?;
+    let text = section.data().ok()?.get(at..)?.split(|byte| *byte == 0).next()?;
+    let text = std::str::from_utf8(text.get(..text.len().min(VERSION_MAX))?).ok()?;
+    Some(text.to_owned())
 }
 
 /// Pages of a write-ahead log that are not in the database file yet, as the head of its index says

@@ -4,6 +4,7 @@ use crate::{Error, Places, Result, package::Package};
 use fs_err as fs;
 use std::path::{Path, PathBuf};
 
+mod cargo;
 mod debian;
 mod maven;
 mod npm;
@@ -37,7 +38,7 @@ pub(crate) struct Destination<'a> {
 }
 
 /// All registries.
-const REGISTRIES: &[&dyn Registry] = &[&maven::Maven, &npm::Npm, &debian::Debian];
+const REGISTRIES: &[&dyn Registry] = &[&maven::Maven, &npm::Npm, &debian::Debian, &cargo::Cargo];
 
 /// The registry of a package.
 pub(crate) fn of(package: &Package) -> Result<&'static dyn Registry> {

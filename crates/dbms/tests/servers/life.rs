@@ -367,6 +367,7 @@ pub(crate) fn factors() {
                 subject: about,
                 pid: server.pid(),
                 target: server.target(),
+                encryption: None,
                 program: &subject.installed.binary,
                 version: &subject.installed.version,
                 settings: None,

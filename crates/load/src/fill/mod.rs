@@ -5,12 +5,14 @@
 //! of threads on any server loads the same. Three phases follow each other on the same sessions:
 //! rows, indexes, finishing statements; within a phase the sessions take tasks from one list.
 
+mod coded;
 mod crew;
 mod index;
 mod plan;
 mod rows;
 #[cfg(test)]
 mod tests;
+mod tpcc;
 
 use crate::{
     Error, protocol,
@@ -19,9 +21,11 @@ use crate::{
 use crew::Crew;
 pub use index::index;
 use model::drive::{LoadIndexes, LoadJob, LoadReport, Target};
-use plan::{Lane, TablePlan};
-use rows::TableRows;
-use std::time::Instant;
+use plan::{Lane, Loaded, TablePlan};
+use std::{
+    sync::atomic::{AtomicU64, Ordering},
+    time::Instant,
+};
 
 /// What [`fill`] and [`index`] would refuse of `job` before they ask a server.
 pub fn check(dialect: &str, job: &LoadJob) -> Result<(), Error> {
@@ -52,9 +56,14 @@ pub fn fill(target: &Target, job: &LoadJob) -> Result<LoadReport, Error> {
 
     let start = Instant::now();
     crew.each(|session| session.begin_load(&load))?;
-    crew.work(&lanes, |session, lane| load_lane(session, &tables[lane.table], *lane))?;
+    let rows = AtomicU64::new(0);
+    crew.work(&lanes, |session, lane| {
+        let loaded = load_lane(session, &tables[lane.table], *lane)?;
+        rows.fetch_add(loaded, Ordering::Relaxed);
+        Ok(())
+    })?;
     crew.each(|session| session.end_rows(&load))?;
-    report.rows = tables.iter().map(|table| table.rows).sum();
+    report.rows = rows.into_inner();
     report.rows_seconds = start.elapsed().as_secs_f64();
 
     let start = Instant::now();
@@ -67,24 +76,24 @@ pub fn fill(target: &Target, job: &LoadJob) -> Result<LoadReport, Error> {
     Ok(report)
 }
 
-/// Loads a range of rows, one transaction after the other.
-fn load_lane(session: &mut dyn Session, table: &TablePlan, lane: Lane) -> Result<(), Error> {
-    let (name, ascii) = (&table.name, table.values.ascii());
+/// Loads a range of rows, one transaction after the other, and says how many they were.
+fn load_lane(session: &mut dyn Session, table: &TablePlan, lane: Lane) -> Result<u64, Error> {
+    let (name, ascii) = (&table.name, table.ascii());
     let into = Destination { table: name, columns: &table.columns, ascii };
-    for (start, end) in lane.transactions() {
-        let mut rows = TableRows::new(&table.values, table.seed, start, end);
-        let stored = session
-            .load(&into, &mut rows)
+    let mut all = 0;
+    for range in lane.transactions() {
+        let Loaded { sent, stored } = table
+            .load(session, &into, range)
             .map_err(Error::server(format!("cannot load rows into `{name}`")))?;
-        let sent = end - start;
         if stored != sent {
             return Err(Error::Schema(format!(
                 "table `{name}` stored `{stored}` of `{sent}` rows; \
                  compare its columns with the loaded values"
             )));
         }
+        all += sent;
     }
-    Ok(())
+    Ok(all)
 }
 
 fn execute(

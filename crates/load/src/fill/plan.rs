@@ -1,9 +1,17 @@
 //! A schema for one dialect: every table with its statements, and the pieces its rows are loaded
 //! in.
 
-use super::rows::Values;
-use crate::{Error, wire::Split};
+use super::{
+    coded::{self, CodedRows, CodedTable, Maker},
+    rows::{TableRows, Values},
+};
+use crate::{
+    Error,
+    keys::Random,
+    wire::{Destination, Failure, Session, Split},
+};
 use model::{
+    civil::Civil,
     drive::{IndexJob, LoadJob},
     schema::Table,
 };
@@ -20,14 +28,48 @@ const TRANSACTION_ROWS: u64 = 250_000;
 /// One table, ready to be loaded.
 pub(super) struct TablePlan {
     pub(super) name: String,
+    /// Rows, or units of coded ones.
     pub(super) rows: u64,
     /// Seed of its rows.
     pub(super) seed: u64,
     pub(super) columns: Vec<String>,
     pub(super) values: Values,
+    /// What makes the rows instead, where they are coded.
+    pub(super) coded: Option<(&'static CodedTable, Maker)>,
     pub(super) create: Vec<String>,
     pub(super) indexes: Vec<String>,
     pub(super) finish: Vec<String>,
+}
+
+/// Rows of one transaction of the load.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Loaded {
+    pub(super) sent: u64,
+    pub(super) stored: u64,
+}
+
+impl TablePlan {
+    /// Whether all texts are ASCII.
+    pub(super) fn ascii(&self) -> bool {
+        self.values.ascii()
+    }
+
+    /// Loads rows or units `start..end` in one transaction.
+    pub(super) fn load(
+        &self,
+        session: &mut dyn Session,
+        into: &Destination<'_>,
+        (start, end): (u64, u64),
+    ) -> Result<Loaded, Failure> {
+        let Some((table, maker)) = &self.coded else {
+            let mut rows = TableRows::new(&self.values, self.seed, start, end);
+            let stored = session.load(into, &mut rows)?;
+            return Ok(Loaded { sent: end - start, stored });
+        };
+        let mut rows = CodedRows::new(table, maker.clone(), start, end);
+        let stored = session.load(into, &mut rows)?;
+        Ok(Loaded { sent: rows.made(), stored })
+    }
 }
 
 /// Rows `start..end` of a table, loaded in order by one session.
@@ -148,14 +190,49 @@ fn plan(table: &Table, place: &Place<'_>, seed: u64, job: &LoadJob) -> Result<Ta
     // Bounds such as `1..rows` have no value where there are no rows, and nobody needs it.
     let loaded = if place.rows == 0 { &[] } else { table.columns.as_slice() };
     let values = Values::compile(&name, loaded, job.now_seconds)?;
+    let coded = coded(table, seed, job)?;
+    let columns = match &coded {
+        Some((coded, _)) => coded.columns.iter().map(|name| (*name).to_owned()).collect(),
+        None => table.columns.iter().map(|column| column.name.clone()).collect(),
+    };
     Ok(TablePlan {
-        rows: place.rows,
+        rows: coded
+            .as_ref()
+            .map_or(place.rows, |(coded, _)| place.rows.div_ceil(coded.rows_per_unit)),
         seed,
-        columns: table.columns.iter().map(|column| column.name.clone()).collect(),
+        columns,
         values,
+        coded,
         create,
         indexes: place.indexes(table, &name),
         finish: place.statements(&table.finish, &name),
         name,
     })
+}
+
+/// What makes the rows of a table that are written in Rust.
+fn coded(
+    table: &Table,
+    seed: u64,
+    job: &LoadJob,
+) -> Result<Option<(&'static CodedTable, Maker)>, Error> {
+    let Some(rows) = &table.coded else { return Ok(None) };
+    let found = coded::find(&rows.name).ok_or_else(|| {
+        Error::Schema(format!(
+            "table `{}` of schema `{}` has `coded` rows `{}`, which do not exist; use one of {}",
+            table.name,
+            job.schema.name,
+            rows.name,
+            coded::names()
+        ))
+    })?;
+    let maker = Maker {
+        shared_seed: job.seed,
+        seed,
+        random: Random::new(seed, 0),
+        now: Civil::of(job.now_seconds).to_string().into_bytes(),
+        text: Vec::new(),
+        permutation: (0, Vec::new()),
+    };
+    Ok(Some((found, maker)))
 }

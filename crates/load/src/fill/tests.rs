@@ -47,8 +47,14 @@ fn job(rows: u32, threads: u32) -> LoadJob {
         ]
         .into(),
         warm: BTreeMap::new(),
+        coded: None,
     };
-    let schema = Schema { name: "classic".to_owned(), help: String::new(), tables: vec![table] };
+    let schema = Schema {
+        name: "classic".to_owned(),
+        help: String::new(),
+        tables: vec![table],
+        checks: Vec::new(),
+    };
     LoadJob {
         schema,
         engine: "none".to_owned(),
@@ -68,6 +74,7 @@ fn target(path: &Path) -> Target {
         database: String::new(),
         library: None,
         initial_sql: vec!["PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF".to_owned()],
+        tls: None,
     }
 }
 
@@ -181,6 +188,10 @@ impl RowSink for Lines {
         self.1 += &format!("{} ", String::from_utf8_lossy(value));
     }
 
+    fn null(&mut self) {
+        self.1 += "NULL ";
+    }
+
     fn end_row(&mut self) {
         self.0.push(std::mem::take(&mut self.1));
     }
@@ -266,4 +277,59 @@ fn an_unknown_protocol_is_refused_with_the_known_ones() {
     assert!(error.message().contains(known), "{error}");
     let error: Error = Error::server("cannot open a session")(error);
     assert!(error.to_string().starts_with("cannot open a session: there is no protocol `oracle`"));
+}
+
+/// Rows of a coded table of two warehouses, from some ranges of its units.
+fn coded(name: &str, ranges: &[(u64, u64)]) -> Vec<Vec<String>> {
+    let table = super::coded::find(name).unwrap();
+    let mut lines = Lines::default();
+    for &(start, end) in ranges {
+        let maker = super::coded::Maker {
+            shared_seed: 7,
+            seed: 8,
+            random: crate::keys::Random::new(0, 0),
+            now: b"now".to_vec(),
+            text: Vec::new(),
+            permutation: (0, Vec::new()),
+        };
+        let mut rows = super::coded::CodedRows::new(table, maker, start, end);
+        while rows.next_row(&mut lines) {}
+    }
+    let values = |line: String| line.split_whitespace().map(str::to_owned).collect();
+    let rows: Vec<Vec<String>> = lines.0.into_iter().map(values).collect();
+    assert!(rows.iter().all(|row| row.len() == table.columns.len()), "{name}");
+    rows
+}
+
+#[test]
+fn coded_rows_are_the_same_however_they_are_divided() {
+    for name in ["tpcc.orders", "tpcc.order_line", "tpcc.customer", "tpcc.stock"] {
+        let whole = coded(name, &[(1, 7001)]);
+        assert_eq!(whole, coded(name, &[(1, 2501), (2501, 2502), (2502, 7001)]), "{name}");
+    }
+}
+
+#[test]
+fn orders_agree_with_their_lines_and_each_customer_of_a_district_has_one() {
+    // The last district of the first warehouse, and the first one of the second.
+    let units = (27_001, 33_001);
+    let (orders, lines) = (coded("tpcc.orders", &[units]), coded("tpcc.order_line", &[units]));
+    assert_eq!(orders[0][..3], ["1", "10", "1"]);
+    assert_eq!(orders[3000][..3], ["1", "1", "2"]);
+    let mut counts = std::collections::BTreeMap::<&[String], u64>::new();
+    for line in &lines {
+        *counts.entry(&line[..3]).or_default() += 1;
+        assert_eq!(line[6] == "NULL", line[0].parse::<u64>().unwrap() > 2100, "{line:?}");
+    }
+    for order in &orders {
+        assert_eq!(order[6], counts[&order[..3]].to_string(), "{order:?}");
+        assert_eq!(order[5] == "NULL", order[0].parse::<u64>().unwrap() > 2100, "{order:?}");
+    }
+    for district in orders.chunks(3000) {
+        let mut customers: Vec<u64> =
+            district.iter().map(|order| order[3].parse().unwrap()).collect();
+        assert_ne!(customers[..3], [1, 2, 3]);
+        customers.sort_unstable();
+        assert!(customers.into_iter().eq(1..=3000));
+    }
 }

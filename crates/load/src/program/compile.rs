@@ -348,6 +348,7 @@ impl Program {
             text_registers: Vec::new(),
             tables: 1,
             places: BTreeMap::new(),
+            parameters: model::Parameters::new(),
         }
     }
 }

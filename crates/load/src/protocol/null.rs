@@ -139,6 +139,8 @@ impl RowSink for Count {
 
     fn text(&mut self, _: &[u8]) {}
 
+    fn null(&mut self) {}
+
     fn end_row(&mut self) {
         self.0 += 1;
     }

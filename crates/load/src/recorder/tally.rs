@@ -3,6 +3,7 @@
 use super::Recorder;
 use crate::arrival::{Limit, Schedule};
 use crate::wire::{Answer, Failure};
+use model::drawn::Drawn;
 use model::drive::ErrorCount;
 use model::workload::Class;
 
@@ -47,6 +48,8 @@ pub struct Tally {
     pub errors: Vec<ErrorCount>,
     /// Why the connection was lost, if it was.
     pub lost: Option<Failure>,
+    /// What coded transactions counted.
+    pub drawn: Vec<Drawn>,
     /// CLOCK_MONOTONIC of the last answer, nanoseconds.
     pub end_ns: u64,
     /// Histograms and intervals.
@@ -73,6 +76,7 @@ impl Tally {
             unexpected: 0,
             errors: Vec::new(),
             lost: None,
+            drawn: Vec::new(),
             end_ns: 0,
             recorder,
         }
@@ -162,6 +166,7 @@ impl Tally {
         self.rows_read += other.rows_read;
         self.rows_changed += other.rows_changed;
         self.unexpected += other.unexpected;
+        Drawn::merge(&mut self.drawn, &other.drawn);
         self.end_ns = self.end_ns.max(other.end_ns);
         for error in &other.errors {
             count(&mut self.errors, &error.code, &error.message, error.count);

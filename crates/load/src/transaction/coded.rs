@@ -1,9 +1,16 @@
 //! Transactions that are written in Rust.
 
 use super::{Member, Transaction};
-use crate::program::{Op, Program, Span};
+use crate::Error;
+use crate::program::{Op, Part, Program, Roles, Span};
 use crate::wire::{Parameter, Sql};
-use model::workload::{Class, Mode};
+use model::{
+    Parameters,
+    drive::Assignment,
+    script::Role,
+    workload::{Class, Mode},
+};
+use std::sync::Arc;
 
 /// A workload whose transactions are written in Rust.
 pub trait Coded: Transaction + Send + Sized + 'static {
@@ -12,6 +19,11 @@ pub trait Coded: Transaction + Send + Sized + 'static {
 
     /// Its operations, by their numbers.
     const OPERATIONS: &'static [Operation];
+
+    /// What is wrong with the numbers of a phase on a server with this dialect: one sentence.
+    fn check(_dialect: &str, _parameters: &Parameters) -> Result<(), String> {
+        Ok(())
+    }
 
     /// The transactions of one connection, with their statements and with room for all that they
     /// draw and capture.
@@ -23,7 +35,7 @@ pub trait Coded: Transaction + Send + Sized + 'static {
 pub struct Operation {
     /// Name of its histogram.
     pub name: &'static str,
-    /// How often it comes, compared with the others; at least 1.
+    /// How often it comes, compared with the others, where no workload's file says it; at least 1.
     pub weight: u32,
 }
 
@@ -35,6 +47,8 @@ pub struct Setup<'a> {
     pub mode: Mode,
     /// Which connection it is.
     pub member: Member,
+    /// The numbers of the phase.
+    pub parameters: &'a Parameters,
     statements: Vec<Sql>,
 }
 
@@ -52,6 +66,8 @@ pub enum Argument<'a> {
     Integer(i64),
     /// A text, without quote and backslash.
     Text(&'a [u8]),
+    /// The time of the wall clock, for a [`Parameter::Time`].
+    Now,
 }
 
 impl From<i64> for Argument<'_> {
@@ -67,24 +83,45 @@ impl<'a> From<&'a [u8]> for Argument<'a> {
 }
 
 impl<'a> Setup<'a> {
-    pub(crate) fn new(dialect: &'a str, mode: Mode, member: Member) -> Self {
-        Self { dialect, mode, member, statements: Vec::new() }
+    pub(crate) fn new(
+        dialect: &'a str,
+        mode: Mode,
+        member: Member,
+        parameters: &'a Parameters,
+    ) -> Self {
+        Self { dialect, mode, member, parameters, statements: Vec::new() }
+    }
+
+    /// A number of the phase, or its default.
+    pub fn number(&self, name: &str, default: i64) -> i64 {
+        self.parameters.get(name).copied().unwrap_or(default)
     }
 
     /// Adds a statement with `?` for each of its arguments, texts of which are at most as long as
     /// [`Parameter::Varying`] says.
     pub fn statement(&mut self, class: Class, sql: &str, parameters: &[Parameter]) -> Statement {
         let number = self.statements.len();
-        self.statements.push(Sql::new(self.mode, sql, parameters.to_vec()));
+        // What the null client answers.
+        let expected = match class {
+            Class::Read => (1, 0),
+            Class::Write => (0, 1),
+            Class::Other => (0, 0),
+        };
+        let sql = Sql { expected, ..Sql::new(self.mode, sql, parameters.to_vec()) };
+        self.statements.push(sql);
         Statement { number, class }
     }
 }
 
 /// The program of a coded workload: its statements, and its operations without any.
-pub(crate) fn program<T: Coded>(dialect: &str, mode: Mode) -> Program {
-    let mut setup = Setup::new(dialect, mode, Member { index: 0, clients: 1 });
+pub(crate) fn program<T: Coded>(dialect: &str, mode: Mode, parameters: &Parameters) -> Program {
+    let mut setup = Setup::new(dialect, mode, Member { index: 0, clients: 1 }, parameters);
     T::new(&mut setup);
-    let mut program = Program { sql: setup.statements, ..Program::empty(T::NAME) };
+    let mut program = Program {
+        sql: setup.statements,
+        parameters: parameters.clone(),
+        ..Program::empty(T::NAME)
+    };
     for operation in T::OPERATIONS {
         program.weight_total += u64::from(operation.weight);
         program.ops.push(Op {
@@ -97,4 +134,54 @@ pub(crate) fn program<T: Coded>(dialect: &str, mode: Mode) -> Program {
         });
     }
     program
+}
+
+/// The roles of a workload whose file names coded transactions; their weights are those of the
+/// file, and an operation that a role does not name never comes there.
+///
+/// # Errors
+/// An operation that does not exist.
+pub(crate) fn roles<T: Coded>(assignment: &Assignment, dialect: &str) -> Result<Roles, Error> {
+    let name = assignment.script.workload.clone();
+    let parts = assignment.script.roles.iter().map(|role| part::<T>(assignment, dialect, role));
+    Ok(Roles { name, parts: parts.collect::<Result<_, Error>>()? })
+}
+
+fn part<T: Coded>(assignment: &Assignment, dialect: &str, role: &Role) -> Result<Part, Error> {
+    let none = Parameters::new();
+    let parameters = assignment.script.coded.as_ref().map_or(&none, |coded| &coded.parameters);
+    checked::<T>(dialect, parameters, role).map_err(|reason| Error::Workload {
+        workload: assignment.script.workload.clone(),
+        place: String::new(),
+        reason,
+    })?;
+    let mode = assignment.mode.unwrap_or(Mode::Prepared);
+    let mut program = program::<T>(dialect, mode, parameters);
+    program.name.clone_from(&assignment.script.workload);
+    program.role.clone_from(&role.name);
+    program.weight_total = 0;
+    for own in &mut program.ops {
+        let named = role.ops.iter().find(|op| op.name == own.name);
+        program.weight_total += named.map_or(0, |op| u64::from(op.weight));
+        own.weight_end = program.weight_total;
+    }
+    Ok(Part {
+        program: Arc::new(program),
+        clients: role.clients,
+        arrival: role.arrival,
+        end: role.end,
+        pairing: role.pairing,
+    })
+}
+
+/// Operations that exist, and numbers that make sense.
+fn checked<T: Coded>(dialect: &str, parameters: &Parameters, role: &Role) -> Result<(), String> {
+    let unknown = role.ops.iter().find(|op| T::OPERATIONS.iter().all(|own| own.name != op.name));
+    if let Some(op) = unknown {
+        let known: Vec<String> =
+            T::OPERATIONS.iter().map(|one| format!("`{}`", one.name)).collect();
+        let (name, known) = (T::NAME, known.join(", "));
+        return Err(format!("`{name}` has no operation `{}`; use some of {known}", op.name));
+    }
+    T::check(dialect, parameters)
 }

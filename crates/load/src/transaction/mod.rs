@@ -3,23 +3,61 @@
 //! A transaction is declared, as a workload's file says it ([`Declared`]), or coded: a type with
 //! loops, branches and several captured values ([`Coded`]). Both are compiled for each type of
 //! client and executed by the same loop, which counts, times and repeats them. Nothing here
-//! allocates between two operations.
+//! allocates between two operations. A coded one that workload files may name is one file or folder
+//! here and one line of [`Workloads::CODED`].
 
 mod coded;
 mod declared;
 mod kept;
+mod tpcc;
 
-pub(crate) use coded::program;
 pub use coded::{Argument, Coded, Operation, Setup, Statement};
+pub(crate) use coded::{program, roles};
 pub(crate) use declared::Declared;
 pub(crate) use kept::Kept;
 
 pub use crate::arrival::Member;
 
-use crate::clock::Clock;
+use crate::clock::{Clock, write_time};
 use crate::keys::Random;
 use crate::recorder::Tally;
-use crate::wire::{Answer, Client, Failure, Row};
+use crate::wire::{Answer, Client, Failure, Row, TIME_TEXT};
+use model::drawn::Drawn;
+use std::marker::PhantomData;
+
+/// Something that exists once per coded workload.
+pub(crate) trait PerCoded {
+    /// What there is for each.
+    type Value;
+
+    /// That of one coded workload.
+    fn of<T: Coded>() -> Self::Value;
+}
+
+struct Entry<P: PerCoded> {
+    name: &'static str,
+    of: fn() -> P::Value,
+}
+
+struct Workloads<P>(PhantomData<P>);
+
+impl<P: PerCoded> Workloads<P> {
+    /// Every coded workload that a workload's file may name; in the order in which messages list
+    /// them.
+    const CODED: [Entry<P>; 1] = [Entry { name: tpcc::Tpcc::NAME, of: P::of::<tpcc::Tpcc> }];
+}
+
+/// What there is for a coded workload; an error names those that exist.
+pub(crate) fn find<P: PerCoded>(name: &str) -> Result<P::Value, String> {
+    let all = Workloads::<P>::CODED;
+    match all.iter().find(|known| known.name == name) {
+        Some(found) => Ok((found.of)()),
+        None => {
+            let known = all.map(|known| format!("`{}`", known.name)).join(", ");
+            Err(format!("there are no coded transactions `{name}` (known: {known})"))
+        }
+    }
+}
 
 /// The operations of a workload, on one connection.
 pub trait Transaction {
@@ -34,6 +72,11 @@ pub trait Transaction {
         op: usize,
         work: &mut Work<'_, C, K>,
     ) -> Result<Outcome, Failure>;
+
+    /// What was counted of the draws of operations that ended well, when a stretch is over.
+    fn drawn(&self) -> Vec<Drawn> {
+        Vec::new()
+    }
 }
 
 /// How an attempt succeeded.
@@ -84,6 +127,34 @@ impl<C: Client, K: Clock> Work<'_, C, K> {
         Ok(answer)
     }
 
+    /// The same of a statement that is expected to return one row.
+    pub fn one(
+        &mut self,
+        statement: Statement,
+        arguments: &[Argument<'_>],
+        take: impl FnMut(&mut dyn Row),
+    ) -> Result<(), Failure> {
+        let answer = self.fetch(statement, arguments, take)?;
+        self.expect(answer.rows == 1);
+        Ok(())
+    }
+
+    /// Executes a statement that is expected to change one row.
+    pub fn change(
+        &mut self,
+        statement: Statement,
+        arguments: &[Argument<'_>],
+    ) -> Result<(), Failure> {
+        let answer = self.execute(statement, arguments)?;
+        self.expect(answer.changed == 1);
+        Ok(())
+    }
+
+    /// Counts a statement as unexpected, unless what is expected of it is met.
+    pub fn expect(&mut self, is_met: bool) {
+        self.tally.unexpected += u64::from(!is_met);
+    }
+
     /// Rolls the transaction back on purpose.
     pub fn roll_back(&mut self) -> Result<Outcome, Failure> {
         self.client.rollback()?;
@@ -92,6 +163,10 @@ impl<C: Client, K: Clock> Work<'_, C, K> {
     }
 
     fn give(&mut self, statement: Statement, arguments: &[Argument<'_>]) {
+        let mut now = *TIME_TEXT;
+        if arguments.contains(&Argument::Now) {
+            write_time(self.clock.wall(), &mut now);
+        }
         let client = &mut *self.client;
         client.begin(statement.number);
         let composed = client.compose(|draft| {
@@ -99,6 +174,7 @@ impl<C: Client, K: Clock> Work<'_, C, K> {
                 match argument {
                     Argument::Integer(value) => draft.integer(*value),
                     Argument::Text(text) => draft.varying(text, &[]),
+                    Argument::Now => draft.text(&now),
                 }
             }
         });
@@ -107,6 +183,7 @@ impl<C: Client, K: Clock> Work<'_, C, K> {
                 match argument {
                     Argument::Integer(value) => client.integer(*value),
                     Argument::Text(text) => client.varying(text, &[]),
+                    Argument::Now => client.text(TIME_TEXT).copy_from_slice(&now),
                 }
             }
         }

@@ -2,12 +2,12 @@
 
 #![allow(unsafe_code, reason = "read and write without the thread-cancellation code of libc")]
 
-use super::Failure;
-use model::drive::{Endpoint, Target};
+use super::{Failure, tunnel::Tunnel};
+use model::drive::{Encryption, Endpoint, Target, Tls};
 use std::{
     io,
     net::{Ipv4Addr, TcpStream},
-    os::fd::{AsRawFd, OwnedFd},
+    os::fd::{AsRawFd, OwnedFd, RawFd},
     os::unix::net::UnixStream,
 };
 
@@ -19,11 +19,18 @@ const INPUT_BYTES_MAX: usize = 1 << 30;
 /// A connected socket with the bytes that were read and not yet understood.
 #[derive(Debug)]
 pub(crate) struct Channel {
-    socket: OwnedFd,
+    /// Of either family: it is read and written and nothing else.
+    socket: TcpStream,
+    /// Its number, which asking for costs instructions.
+    descriptor: RawFd,
     is_local: bool,
+    /// What encrypts; none where nothing does.
+    tunnel: Option<Box<Tunnel>>,
     input: Vec<u8>,
     begin: usize,
     end: usize,
+    /// Where `input` is full; 0 of an encrypted channel, which so costs the others no instruction.
+    full: usize,
     /// Bytes that the input may have.
     limit: usize,
 }
@@ -39,7 +46,7 @@ impl Channel {
                 let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, *port));
                 // Without Nagle's delay.
                 let stream = stream.and_then(|s| s.set_nodelay(true).map(|()| s));
-                let channel = stream.map(|stream| Self::new(stream.into()));
+                let channel = stream.map(Self::new);
                 (channel, format!("127.0.0.1:{port}"))
             }
             Endpoint::File(_) | Endpoint::Nowhere => {
@@ -56,12 +63,40 @@ impl Channel {
 
     /// A channel over a UNIX socket on which nothing is left unread.
     pub(crate) fn local(stream: UnixStream) -> Self {
-        Self { is_local: true, ..Self::new(stream.into()) }
+        Self { is_local: true, ..Self::new(OwnedFd::from(stream).into()) }
     }
 
-    fn new(socket: OwnedFd) -> Self {
-        let input = vec![0; INPUT_BYTES];
-        Self { socket, is_local: false, input, begin: 0, end: 0, limit: INPUT_BYTES }
+    fn new(socket: TcpStream) -> Self {
+        Self {
+            descriptor: socket.as_raw_fd(),
+            socket,
+            is_local: false,
+            tunnel: None,
+            input: vec![0; INPUT_BYTES],
+            begin: 0,
+            end: 0,
+            full: INPUT_BYTES,
+            limit: INPUT_BYTES,
+        }
+    }
+
+    /// Encrypts everything from now on.
+    ///
+    /// # Errors
+    /// The server has none of the versions of TLS that it is offered, or another certificate; or it
+    /// has sent more than it was asked for, which somebody else may have put there.
+    pub(crate) fn encrypt(&mut self, tls: &Tls) -> Result<(), Failure> {
+        if !self.unread().is_empty() {
+            return Err(Failure::lost("the server sent more than its consent to TLS"));
+        }
+        self.tunnel = Some(Box::new(Tunnel::open(&self.socket, tls)?));
+        self.full = 0;
+        Ok(())
+    }
+
+    /// How it is encrypted; none where it is not.
+    pub(crate) fn encryption(&self) -> Option<Encryption> {
+        self.tunnel.as_ref().map(|tunnel| tunnel.encryption())
     }
 
     /// Whether nobody else on the network can listen: the server then trusts a clear password.
@@ -80,12 +115,15 @@ impl Channel {
     /// The connection is lost.
     #[inline]
     pub(crate) fn send(&mut self, bytes: &[u8]) -> Result<(), Failure> {
+        if let Some(tunnel) = &mut self.tunnel {
+            return tunnel.send(&self.socket, bytes);
+        }
         let mut rest = bytes;
         loop {
             // SAFETY: the descriptor is open as long as `socket` lives, and `rest` is valid for
             // reads of its length.
             let sent = unsafe {
-                libc::syscall(libc::SYS_write, self.socket.as_raw_fd(), rest.as_ptr(), rest.len())
+                libc::syscall(libc::SYS_write, self.descriptor, rest.as_ptr(), rest.len())
             };
             if sent == rest.len() as libc::c_long {
                 return Ok(());
@@ -128,7 +166,10 @@ impl Channel {
             self.input.copy_within(self.begin..self.end, 0);
             (self.begin, self.end) = (0, self.end - self.begin);
         }
-        if self.end >= self.input.len() {
+        if self.end >= self.full {
+            if self.tunnel.is_some() {
+                return self.receive_encrypted();
+            }
             self.grow()?;
         }
         let free = &mut self.input[self.end..];
@@ -136,12 +177,7 @@ impl Channel {
             // SAFETY: the descriptor is open as long as `socket` lives, and `free` is valid for
             // writes of its length.
             let got = unsafe {
-                libc::syscall(
-                    libc::SYS_read,
-                    self.socket.as_raw_fd(),
-                    free.as_mut_ptr(),
-                    free.len(),
-                )
+                libc::syscall(libc::SYS_read, self.descriptor, free.as_mut_ptr(), free.len())
             };
             match usize::try_from(got) {
                 Ok(0) => return Err(Failure::lost("the server closed the connection")),
@@ -154,12 +190,25 @@ impl Channel {
         }
     }
 
+    #[inline(never)]
+    fn receive_encrypted(&mut self) -> Result<(), Failure> {
+        if self.end >= self.input.len() {
+            self.grow()?;
+            self.full = 0;
+        }
+        if let Some(tunnel) = &mut self.tunnel {
+            self.end += tunnel.receive(&self.socket, &mut self.input[self.end..])?;
+        }
+        Ok(())
+    }
+
     #[cold]
     fn grow(&mut self) -> Result<(), Failure> {
         if self.input.len() >= self.limit {
             return Err(Failure::lost("the server sent a malformed answer: a part is too long"));
         }
         self.input.resize(2 * self.input.len(), 0);
+        self.full = self.input.len();
         Ok(())
     }
 }

@@ -58,6 +58,11 @@ pub trait Client: Sized {
 
     /// Executes a statement that costs the server as little as possible.
     fn trivial(&mut self) -> Result<(), Failure>;
+
+    /// Has the server publish what it counted of this connection, if it would do so later only.
+    fn publish(&mut self) -> Result<(), Failure> {
+        Ok(())
+    }
 }
 
 /// What a statement did.

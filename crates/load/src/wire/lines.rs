@@ -49,6 +49,10 @@ impl RowSink for Lines {
         self.bytes.push(b'\t');
     }
 
+    fn null(&mut self) {
+        self.bytes.extend_from_slice(b"\\N\t");
+    }
+
     fn end_row(&mut self) {
         match self.bytes.last_mut() {
             Some(last) if *last == b'\t' => *last = b'\n',
@@ -90,6 +94,13 @@ mod tests {
             "-9223372036854775808\ta b\t0\n",
         );
         check(|_| {}, "\n");
+        check(
+            |rows| {
+                rows.null();
+                rows.integer(1);
+            },
+            "\\N\t1\n",
+        );
     }
 
     #[test]

@@ -13,6 +13,7 @@ pub(crate) mod pieces;
 pub(crate) mod rows;
 mod session;
 mod sql;
+pub(crate) mod tunnel;
 
 pub use client::{Answer, Client};
 pub use failure::{Failure, FailureKind};

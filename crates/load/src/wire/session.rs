@@ -1,6 +1,7 @@
 //! A control connection, and how it loads rows.
 
 use super::{Failure, Rows};
+use model::drive::Encryption;
 
 /// A connected control session. It is closed when dropped.
 pub trait Session: Send {
@@ -10,6 +11,11 @@ pub trait Session: Send {
 
     /// Version that the server reports.
     fn server_version(&self) -> &str;
+
+    /// How the connection is encrypted, as are all others to the same target; none where it is not.
+    fn encryption(&self) -> Option<Encryption> {
+        None
+    }
 
     /// How this session loads rows into a table of the storage engine `engine` (empty: the
     /// default). May ask the server.
@@ -97,6 +103,9 @@ pub trait RowSink {
 
     /// The next value of the row, a text.
     fn text(&mut self, value: &[u8]);
+
+    /// The next value of the row, NULL.
+    fn null(&mut self);
 
     /// The row has all its values.
     fn end_row(&mut self);

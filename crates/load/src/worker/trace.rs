@@ -4,38 +4,69 @@
 //! remembers what it is given and passes it on.
 
 use super::{
-    Peers,
+    Pairing, Peers,
     execution::{Execution, Timing},
 };
 use crate::clock::{Clock, Monotonic};
 use crate::keys::Random;
 use crate::program::{Program, Roles};
 use crate::recorder::{Recorder, RecorderShape, Tally};
-use crate::transaction::Declared;
+use crate::transaction::{Coded, Declared, Transaction};
 use crate::wire::{Answer, Client, Draft, Failure, FailureKind, Row, Session, Sql};
 use model::drive::{Argument, Stretch, Target, TracedStatement};
 
-/// Executes a stretch of the only role of `roles` on a connection of its own and gives its
-/// statements in order. The last one has the error, if there was one.
-pub(super) fn trace<C: Client>(
+/// Executes a stretch of the only role of `roles`, which is declared, on a connection of its own
+/// and gives its statements in order. The last one has the error, if there was one.
+pub(super) fn declared<C: Client>(
     target: &Target,
     roles: &Roles,
     stretch: &Stretch,
 ) -> Result<Vec<TracedStatement>, Failure> {
     let peers = Peers::new(roles, stretch, 1);
-    let (Some(part), Some(pairing)) = (roles.parts.first(), peers.pairing(0)) else {
-        return Ok(Vec::new());
-    };
-    let program = &part.program;
+    let Some((program, pairing)) = alone(roles, &peers) else { return Ok(Vec::new()) };
+    let executed = vec![0; program.sequences.len()];
+    let declared = Declared::new(program, pairing.kept, pairing.peer.member, executed);
+    told::<C, _>(target, Traced { program, pairing, stretch, transaction: declared })
+}
+
+/// The same for coded transactions.
+pub(super) fn coded<C: Client, T: Coded>(
+    target: &Target,
+    roles: &Roles,
+    stretch: &Stretch,
+) -> Result<Vec<TracedStatement>, Failure> {
+    let peers = Peers::new(roles, stretch, 1);
+    let Some((program, pairing)) = alone(roles, &peers) else { return Ok(Vec::new()) };
+    let transaction = super::coded::<T>(&target.protocol, program, pairing);
+    told::<C, _>(target, Traced { program, pairing, stretch, transaction })
+}
+
+/// The only role and its only connection.
+fn alone<'a>(roles: &'a Roles, peers: &'a Peers) -> Option<(&'a Program, Pairing<'a>)> {
+    Some((&roles.parts.first()?.program, peers.pairing(0)?))
+}
+
+/// What is executed and told.
+struct Traced<'a, T> {
+    program: &'a Program,
+    pairing: Pairing<'a>,
+    stretch: &'a Stretch,
+    transaction: T,
+}
+
+fn told<C: Client, T: Transaction>(
+    target: &Target,
+    traced: Traced<'_, T>,
+) -> Result<Vec<TracedStatement>, Failure> {
+    let Traced { program, pairing, stretch, transaction } = traced;
     let mut client = C::connect(target)?;
     super::prepare(&mut client, program)?;
     let mut tracing = Tracing::new(&mut client, program);
     let (ops, interval_ms) = (program.ops.len(), stretch.interval_ms);
     let shape = RecorderShape { ops, open: false, by_operation: false, interval_ms };
     let mut tally = Tally::new(Recorder::new(shape));
-    let executed = vec![0; program.sequences.len()];
-    let declared = Declared::new(program, pairing.kept, pairing.peer.member, executed);
-    let mut execution = Execution::new(program, pairing, declared, Random::new(stretch.seed, 0));
+    let random = Random::new(stretch.seed, 0);
+    let mut execution = Execution::new(program, pairing, transaction, random);
     let mut clock = Monotonic;
     let (schedule, limit) = (pairing.peer.schedule.clone(), pairing.peer.limit);
     let timing = Timing { schedule, limit, start_ns: clock.now() };
@@ -205,7 +236,7 @@ mod tests {
         let mut operation = op("o", vec![select]);
         operation.transaction = true;
         let roles = Roles::compile(&assignment(vec![operation], 2), "mysql").unwrap();
-        let told = trace::<Null>(&Target::null(), &roles, &closed(2)).unwrap();
+        let told = declared::<Null>(&Target::null(), &roles, &closed(2)).unwrap();
         let of_statements: Vec<&TracedStatement> =
             told.iter().filter(|one| one.origin.is_some()).collect();
         assert_eq!((told.len(), of_statements.len()), (6, 2));

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "helpers of tests, which are not recognised as such")]
 
 mod orders;
+mod tpcc;
 
 use load::{engine::Engine, protocol};
 use model::drive::{Endpoint, Target};
@@ -83,4 +84,25 @@ fn nothing_is_allocated_between_two_operations() {
     let composed = grown(&mut engine);
     // The report of more latencies is a little longer.
     assert!(coded < 200 && composed < 200, "{coded} {composed}");
+}
+
+#[test]
+fn the_transactions_of_tpcc_allocate_nothing() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    for mode in [Mode::Prepared, Mode::Text] {
+        let mut engine = Engine::connect(&Target::null(), 1).unwrap();
+        engine.compile(&tpcc::assignment(Some(mode), 4)).unwrap();
+        let allocated = grown(&mut engine);
+        assert!(allocated < 200, "{mode:?}: {allocated}");
+    }
+}
+
+#[test]
+fn what_tpcc_draws_is_what_its_specification_says() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut engine = Engine::connect(&Target::null(), 2).unwrap();
+    engine.compile(&tpcc::assignment(None, 4)).unwrap();
+    tpcc::check_draws(&orders::run(&mut engine, 50_000), 4);
+    engine.compile(&tpcc::assignment(None, 1)).unwrap();
+    tpcc::check_draws(&orders::run(&mut engine, 50_000), 1);
 }

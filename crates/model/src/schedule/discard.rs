@@ -8,12 +8,13 @@ use crate::{
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Searches of an index per row of the tables that each subject does, discarded, before the first
-/// round of a reading phase. Caches are full by then, but InnoDB's adaptive hash index serves a page only
-/// after several accesses to it: until it does, MySQL 5.6 spends 49,700 instead of 35,000 user
-/// instructions on a point query. With 1M rows 67,000 operations left it at 41,600 in one block and
-/// at 58,000 in another, 115,000 at 45,500; after 200,000 one of 40 queries that were stepped still
-/// met a page without an entry, as is likely where 14 accesses per page are the mean and about 8
-/// are needed. At 21 it is one in thousands. Ten searches of one operation count as those of ten.
+/// round of a reading phase. Caches are full by then, but InnoDB's adaptive hash index serves a
+/// page only after several accesses to it: until it does, MySQL 5.6 spends 49,700 instead of
+/// 35,000 user instructions on a point query. With 1M rows 67,000 operations left it at 41,600 in
+/// one block and at 58,000 in another, 115,000 at 45,500; after 200,000 one of 40 queries that
+/// were stepped still met a page without an entry, as is likely where 14 accesses per page are the
+/// mean and about 8 are needed. At 21 it is one in thousands. Ten searches of one operation count
+/// as those of ten.
 const PER_ROW: f64 = 0.3;
 /// The same at the least, where earlier phases of the block have read through the same indexes:
 /// for what is this phase's own, such as plans, the pages of other columns, and the entries of the

@@ -1,6 +1,7 @@
 //! Experiment files: `experiments/*.toml` and those of the user.
 
 use super::{
+    compilation::{Parts, WireTree},
     config::WireConfig,
     number::{self, Whole},
     percent::Percent,
@@ -105,6 +106,14 @@ pub(crate) struct WireServer {
     version: String,
     pub(crate) config: Option<String>,
     basedir: Option<PathBuf>,
+    /// A tree that is compiled on this host.
+    source: Option<WireTree>,
+    /// A set of compiler options of the recipe, or options themselves.
+    flags: Option<String>,
+    /// The C compiler.
+    compiler: Option<String>,
+    /// A file that says how the tree is compiled, instead of the shipped recipe.
+    recipe: Option<PathBuf>,
     #[serde(default)]
     prefix: Vec<String>,
     #[serde(default)]
@@ -118,6 +127,16 @@ impl WireServer {
             let reason = "remove `version`: the build in `basedir` says which one it is";
             return Err(Fault::invalid(reason)).under("version");
         }
+        if let (Some(_), Some(key)) = (&self.source, self.beside_source()) {
+            let reason = format!("remove `{key}`: `source` says which build it is");
+            return Err(Fault::invalid(reason)).under(key);
+        }
+        let compilation = Parts {
+            tree: self.source.as_ref(),
+            flags: self.flags.as_ref(),
+            compiler: self.compiler.as_ref(),
+            recipe: self.recipe.as_ref(),
+        };
         let mut environment = Vec::new();
         for (name, Scalar(value)) in &self.environment.0 {
             if name.is_empty() || name.contains(['=', '\0']) || value.contains('\0') {
@@ -130,8 +149,16 @@ impl WireServer {
             server: self.server.clone(),
             version: self.version.clone(),
             basedir: self.basedir.clone(),
+            compilation: compilation.check()?,
             prefix: self.prefix.clone(),
             environment,
+            memory: None,
         })
+    }
+
+    /// A key that names a build in another way than `source`.
+    fn beside_source(&self) -> Option<&'static str> {
+        let keys = [("basedir", self.basedir.is_some()), ("version", !self.version.is_empty())];
+        keys.into_iter().find(|(_, given)| *given).map(|(key, _)| key)
     }
 }

@@ -4,6 +4,7 @@
 //! return a [`crate::source::Fault`], which the owner of the text turns into file and line.
 
 pub(crate) mod areas;
+pub(crate) mod compilation;
 pub(crate) mod config;
 mod deviation;
 pub(crate) mod experiment;

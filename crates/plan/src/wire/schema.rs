@@ -5,7 +5,7 @@ use super::{
     number::{self, Whole},
     numbers::{Limits, Numbers},
     partition::{self, WirePartitions},
-    value::{EVERYWHERE, Formula, Ordered, with_everywhere},
+    value::{Formula, Ordered, with_everywhere},
 };
 use crate::{
     limits::{COUNT_MAX, ROWS_MAX},
@@ -13,7 +13,7 @@ use crate::{
 };
 use model::{
     Parameters,
-    schema::{Column, ColumnValue, Schema, Table},
+    schema::{Check, CodedRows, Column, ColumnValue, Schema, Table},
 };
 use schemars::JsonSchema;
 use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
@@ -28,6 +28,16 @@ pub(crate) struct WireSchema {
     #[schemars(with = "BTreeMap<String, Whole<i64>>")]
     parameters: Parameters,
     table: Vec<WireTable>,
+    #[serde(default)]
+    check: Vec<WireCheck>,
+}
+
+/// A query whose answer must be 0 after every phase that writes.
+#[derive(Debug, serde::Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct WireCheck {
+    name: String,
+    sql: String,
 }
 
 #[derive(Debug, serde::Deserialize, JsonSchema)]
@@ -38,7 +48,10 @@ struct WireTable {
     rows: Formula,
     create: BTreeMap<String, String>,
     partitions: Option<WirePartitions>,
+    #[serde(default)]
     column: Ordered<WireColumn>,
+    coded: Option<String>,
+    row_bytes: Option<Whole<u64>>,
     #[serde(default)]
     index: BTreeMap<String, Vec<String>>,
     #[serde(default)]
@@ -64,9 +77,8 @@ impl WireSchema {
                 *old = *value;
             }
         }
-        let everywhere = EVERYWHERE.map(|name| (name.to_owned(), parameters[name])).into();
         let limits = if values.is_some() { Limits::Checked } else { Limits::Unchecked };
-        let numbers = Numbers { parameters: &everywhere, limits };
+        let numbers = Numbers { parameters: &parameters, limits };
         let mut tables = Vec::new();
         for (index, table) in self.table.into_iter().enumerate() {
             tables.push(table.check(numbers, &parameters).under(index).under("table")?);
@@ -79,7 +91,9 @@ impl WireSchema {
             let reason = format!("all tables have {rows} rows; at most {ROWS_MAX} are possible");
             return Err(Fault::invalid(reason));
         }
-        Ok(Schema { name, help: self.help, tables })
+        let check = |check: WireCheck| Check { name: check.name, sql: check.sql.trim().to_owned() };
+        let checks = self.check.into_iter().map(check).collect();
+        Ok(Schema { name, help: self.help, tables, checks })
     }
 }
 
@@ -109,9 +123,7 @@ impl WireTable {
             };
             columns.push(Column { name, value });
         }
-        if columns.is_empty() {
-            return Err(Fault::invalid("a table needs `[table.column]`")).under("column");
-        }
+        let coded = coded_rows(self.coded, self.row_bytes, columns.is_empty())?;
         Ok(Table {
             rows,
             name: self.name,
@@ -119,10 +131,36 @@ impl WireTable {
             create: partition::expand(self.partitions, self.create, parameters)
                 .under("partitions")?,
             columns,
+            coded,
             indexes: self.index,
             finish: self.finish,
             warm: self.warm,
         })
+    }
+}
+
+/// Bytes of a row that is made in Rust, if the file does not say.
+const ROW_BYTES: u64 = 100;
+
+/// The rows that are made in Rust, for a table without columns in its file.
+fn coded_rows(
+    name: Option<String>,
+    bytes: Option<Whole<u64>>,
+    is_without_columns: bool,
+) -> Result<Option<CodedRows>, Fault> {
+    match (name, is_without_columns) {
+        (Some(_), false) => {
+            let reason = "a table has `[table.column]` or `coded`, not both; remove one";
+            Err(Fault::invalid(reason)).under("coded")
+        }
+        (None, true) => {
+            let reason = "a table needs `[table.column]`, or `coded` rows";
+            Err(Fault::invalid(reason)).under("column")
+        }
+        (None, false) => Ok(None),
+        (Some(name), true) => {
+            Ok(Some(CodedRows { name, bytes: bytes.map_or(ROW_BYTES, |bytes| bytes.0) }))
+        }
     }
 }
 

@@ -16,7 +16,7 @@ use crate::{
 };
 use model::{
     Parameters,
-    script::{Op, Role, Script, Statement},
+    script::{Coded, Committed, Op, Role, Script, Statement},
     workload::{Class, Counts, Mode, TableChoice},
 };
 use schemars::JsonSchema;
@@ -102,6 +102,7 @@ impl Workload {
             schema: self.schema.clone(),
             counts: self.wire.counts.unwrap_or(Counts::Operations),
             roles: roles.map_err(|fault| self.source.locate(fault))?,
+            coded: self.wire.coded_in(parameters),
             deviations: self.wire.deviation.iter().cloned().map(WireDeviation::read).collect(),
         })
     }
@@ -116,6 +117,7 @@ pub(crate) struct WireWorkload {
     schema: String,
     counts: Option<Counts>,
     lead: Option<String>,
+    coded: Option<String>,
     arrival: Option<WireArrival>,
     #[serde(default, deserialize_with = "number::parameters")]
     #[schemars(with = "BTreeMap<String, Whole<i64>>")]
@@ -158,14 +160,30 @@ struct WireOp {
     every: Option<Formula>,
     timed: Option<bool>,
     advance: Option<WireAdvance>,
+    committed: Option<String>,
 }
 
 impl WireWorkload {
+    /// What its operations are, if they are written in Rust.
+    fn coded_in(&self, parameters: &Parameters) -> Option<Coded> {
+        let name = self.coded.clone()?;
+        let committed = self.op.iter().find_map(|op| {
+            let sql = op.committed.clone()?;
+            Some(Committed { op: op.name.clone(), sql })
+        });
+        let writes = self.op.iter().any(|op| op.class == Some(Class::Write));
+        Some(Coded { name, parameters: parameters.clone(), writes, committed })
+    }
+
     /// Who executes what.
     fn roles(self, numbers: Numbers<'_>, source: &Source) -> Result<Vec<Role>, Fault> {
         let mut ops = Vec::new();
         for (index, op) in self.op.into_iter().enumerate() {
-            let op = op.check(numbers, source).under(index).under("op")?;
+            let op = match self.coded {
+                Some(_) => op.coded(),
+                None => op.check(numbers, source),
+            };
+            let op = op.under(index).under("op")?;
             if ops.iter().any(|other: &Op| other.name == op.name) {
                 let reason = format!("two operations are named `{}`; rename one", op.name);
                 return Err(Fault::invalid(reason)).under("name").under(index).under("op");
@@ -191,9 +209,32 @@ impl WireWorkload {
 }
 
 impl WireOp {
+    /// An operation that is written in Rust: its name, its weight, and whether it writes.
+    fn coded(mut self) -> Result<Op, Fault> {
+        let (name, weight) = (std::mem::take(&mut self.name), self.own_weight()?);
+        let class = self.class.take();
+        let has_statements = self.own_statement().is_ok();
+        if class.is_none() || has_statements || self.transaction.is_some() {
+            let reason = "an operation of a workload with `coded` has `name`, `weight`, `class` \
+                          (`read` or `write`) and `committed` only";
+            return Err(Fault::invalid(reason));
+        }
+        let (draws, statements) = (Vec::new(), Vec::new());
+        Ok(Op { name, weight, transaction: true, draws, statements })
+    }
+
+    fn own_weight(&self) -> Result<u32, Fault> {
+        match self.weight {
+            Some(Whole(0)) => Err(Fault::invalid("a weight must be at least 1")).under("weight"),
+            weight => Ok(weight.map_or(1, |weight| weight.0)),
+        }
+    }
+
     fn check(mut self, numbers: Numbers<'_>, source: &Source) -> Result<Op, Fault> {
-        if self.weight == Some(Whole(0)) {
-            return Err(Fault::invalid("a weight must be at least 1")).under("weight");
+        let weight = self.own_weight()?;
+        if self.committed.is_some() {
+            let reason = "`committed` belongs to an operation of a workload with `coded`";
+            return Err(Fault::invalid(reason)).under("committed");
         }
         let own = self.own_statement()?;
         let transaction = self.transaction.as_ref();
@@ -215,13 +256,7 @@ impl WireOp {
             let statement = statement.and_then(|one| in_turn(one, statements.last()));
             statements.push(statement.under(index).under("statement")?);
         }
-        Ok(Op {
-            name: self.name,
-            weight: self.weight.map_or(1, |weight| weight.0),
-            transaction,
-            draws,
-            statements,
-        })
+        Ok(Op { name: self.name, weight, transaction, draws, statements })
     }
 
     /// The statement that is written on the operation itself, if any.

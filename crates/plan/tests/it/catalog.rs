@@ -16,7 +16,7 @@ fn every_shipped_file_is_read() {
     assert!(count(catalog.workloads()) >= 35);
     assert!(count(catalog.suites()) >= 4);
     assert!(count(catalog.experiments()) >= 4);
-    assert_eq!(count(catalog.schemas()), 3);
+    assert_eq!(count(catalog.schemas()), 4);
     for server in ["mysql", "mariadb", "postgres", "sqlite"] {
         assert!(count(catalog.configs(server)) >= 2, "{server}");
     }
@@ -97,8 +97,11 @@ fn every_shipped_experiment_is_planned() {
             "transports" | "storage-engines" => (4, 2),
             "durability" => (5, 1),
             "performance-schema" => (6, 3),
-            "clients" => (3, 1),
+            "clients" | "tpcc-client-vs-procedures" => (3, 1),
             "insert-benchmark-all" => (7, 1),
+            "sqlite-over-the-years" => (31, 1),
+            "postgres-over-the-years" => (119, 1),
+            "mariadb-over-the-years" => (9, 1),
             // What is verified is not compared.
             "verify" => (1, 1),
             "verify-all" => (8, 1),

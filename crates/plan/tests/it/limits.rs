@@ -71,7 +71,8 @@ fn what_is_no_count_is_named_with_its_key() {
     check("servers = { a = {} }", "the key `server` is missing; add it to `servers.a`");
     check("servers = { a = 5 }", "`servers.a` must be a table, not `5`");
     check("baseline = { build = [] }", "`baseline.build` must be a string or a number, not `[]`");
-    check("configs = { a = { transport = \"udp\" } }", "must be `socket` or `tcp`, not `udp`");
+    let transports = "must be `socket`, `tcp`, `tls`, `tls1.2` or `tls1.3`, not `udp`";
+    check("configs = { a = { transport = \"udp\" } }", transports);
     check("configs = { a = { settings = { x = [] } } }", "`configs.a.settings.x` must be a value");
 }
 

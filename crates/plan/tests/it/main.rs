@@ -44,12 +44,21 @@ impl Versions for Host {
         let mut known = self.available(server).into_iter();
         known
             .find(|known| known.starts_with(version))
+            // Shipped experiments name many more, exactly.
+            .or_else(|| version.contains('.').then(|| version.to_owned()))
             .ok_or_else(|| format!("{server} has no version `{version}`"))
     }
 
     fn check_basedir(&self, build: &Build) -> Result<(), String> {
         match &build.basedir {
             Some(path) if path.ends_with("missing") => Err("`missing` does not exist".to_owned()),
+            _ => Ok(()),
+        }
+    }
+
+    fn check_source(&self, build: &Build) -> Result<(), String> {
+        match &build.compilation.tree {
+            Some(tree) if tree.at.ends_with("missing") => Err(format!("no `{tree}`")),
             _ => Ok(()),
         }
     }

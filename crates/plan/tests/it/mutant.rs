@@ -138,6 +138,7 @@ fn reader(path: &str, text: &str) -> Option<String> {
             let suite = match name {
                 "ibench" => "insert-benchmark",
                 "ibench-2021" => "insert-benchmark-2021",
+                "tpcc" => "tpcc",
                 _ => "oltp",
             };
             (format!("suite = \"{suite}\""), all.to_owned())

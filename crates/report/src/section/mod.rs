@@ -12,6 +12,7 @@ mod forest;
 mod heat;
 mod notes;
 mod rates;
+mod state;
 mod steps;
 mod table;
 mod versions;
@@ -42,6 +43,7 @@ pub static SECTIONS: &[Section] = &[
     why::SECTION,
     explained::SECTION,
     costs::SECTION,
+    state::SECTION,
     curves::SECTION,
     compared::SECTION,
     data::SECTION,

@@ -156,8 +156,8 @@ const COUNTED: OwnServer = |run, subject, label, wrapper| {
 /// The functions of a subject's program that are called for rare events.
 fn chosen(run: &Run<'_>, subject: usize) -> Result<Chosen, Error> {
     let build = &run.plan.subjects[subject].build;
-    let program = match (&run.installed[subject], &build.basedir) {
-        (Some(installed), _) => &installed.binary,
+    let program = match (&run.installed[subject], run.library(subject)) {
+        (Some(installed), _) => installed.binary.as_path(),
         (None, Some(library)) => library,
         (None, None) => &run.options.exe,
     };

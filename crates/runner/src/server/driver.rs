@@ -3,10 +3,12 @@
 
 use crate::{Error, Stop, run::Run};
 use model::{
+    drawn::Drawn,
     drive::{Command, Reply, Stretch, StretchEnd, StretchReport},
     subject::Setting,
 };
 use std::{
+    collections::BTreeMap,
     ffi::OsStr,
     io::{BufRead, BufReader, Write},
     path::{Path, PathBuf},
@@ -44,6 +46,33 @@ pub struct Driver {
     replies: Receiver<std::io::Result<String>>,
     reader: Option<JoinHandle<()>>,
     stop: Stop,
+    /// What all stretches did together since it was emptied.
+    pub(crate) seen: Seen,
+}
+
+/// What stretches did together, the ones that are discarded included.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Seen {
+    /// Executions that succeeded, and those of them that were rolled back on purpose, by operation.
+    pub(crate) ops: BTreeMap<String, (u64, u64)>,
+    /// What coded transactions counted.
+    pub(crate) drawn: Vec<Drawn>,
+}
+
+impl Seen {
+    fn add(&mut self, report: &StretchReport) {
+        for op in &report.ops {
+            let (count, rolled_back) = self.ops.entry(op.name.clone()).or_default();
+            *count += op.count;
+            *rolled_back += op.rolled_back;
+        }
+        Drawn::merge(&mut self.drawn, &report.drawn);
+    }
+
+    /// Committed executions of an operation.
+    pub(crate) fn committed(&self, op: &str) -> u64 {
+        self.ops.get(op).map_or(0, |(count, rolled_back)| count.saturating_sub(*rolled_back))
+    }
 }
 
 impl Driver {
@@ -82,7 +111,14 @@ impl Driver {
                 }
             }
         });
-        Ok(Self { child, input, replies, reader: Some(reader), stop: stop.clone() })
+        Ok(Self {
+            child,
+            input,
+            replies,
+            reader: Some(reader),
+            stop: stop.clone(),
+            seen: Seen::default(),
+        })
     }
 
     /// Process id.
@@ -117,7 +153,10 @@ impl Driver {
     pub(crate) fn stretch(&mut self, end: StretchEnd, seed: u64) -> Result<StretchReport, Error> {
         let stretch = Stretch { end, seed, interval_ms: 1000 };
         match self.ask(&Command::Run(stretch))? {
-            Reply::Ran(report) => Ok(*report),
+            Reply::Ran(report) => {
+                self.seen.add(&report);
+                Ok(*report)
+            }
             other => Err(unexpected("run", &other)),
         }
     }

@@ -12,7 +12,7 @@ use crate::{Error, Stop, run::Run};
 use dbms::{Debt, Keeper, Launch, NotReady, Server, Size, factor::Up, product::Dbms};
 use model::{
     Levels,
-    drive::{Assignment, Command, Connection, Endpoint, Reply, Target},
+    drive::{Assignment, Command, Connection, Encryption, Endpoint, Reply, Target},
     experiment::{Factor, Placement},
     mark,
     subject::{Build, Config, Subject},
@@ -38,8 +38,10 @@ pub(crate) struct Instance {
     pub(crate) data: PathBuf,
     pub(crate) connections: Vec<Connection>,
     /// What it was started with.
-    config: Config,
+    pub(crate) config: Config,
     pub(crate) server_version: String,
+    /// How its connections are encrypted.
+    pub(crate) encryption: Option<Encryption>,
     /// Version of the build; empty for embedded engines.
     pub(crate) version: String,
     pub(crate) foreground: Foreground,
@@ -92,6 +94,8 @@ impl Waiting {
     ) -> Result<Self, Error> {
         let about = &run.plan.subjects[subject];
         let (mut build, mut config) = (about.build.clone(), about.config.clone());
+        // What the wrapper needs is not the server's.
+        build.memory = None;
         let product = dbms::find(&build.server)?;
         let label = format!("{}.{}", data::plain(&about.label), name.replace(' ', "-"));
         let settings = product.settings_under_emulation(&config);
@@ -111,6 +115,7 @@ impl Waiting {
             let wrapper = &mut named.wrapper;
             wrapper.driver.splice(..0, named.build.prefix.iter().cloned());
             wrapper.environment.clone_from(&named.build.environment);
+            named.build.basedir = run.library(subject).map(Path::to_owned);
         }
         let driver = Driver::spawn_as(&run.options.exe, &named.wrapper, run.stop)?;
         run.keeper.adopt(driver.pid())?;
@@ -174,6 +179,7 @@ impl Instance {
             connections: Vec::new(),
             config,
             server_version: String::new(),
+            encryption: None,
             version: version.to_owned(),
             foreground: Foreground::default(),
             debts: product.debts(&about.config),
@@ -197,9 +203,10 @@ impl Instance {
     pub(crate) fn connect(&mut self, clients: u32) -> Result<(), Error> {
         let command = Command::Connect { target: self.target.clone(), clients };
         match self.driver.ask(&command)? {
-            Reply::Connected { connections, server_version } => {
+            Reply::Connected { connections, server_version, encryption } => {
                 self.connections = connections;
                 self.server_version = server_version;
+                self.encryption = encryption;
             }
             other => return Err(unexpected("connect", &other)),
         }
@@ -321,11 +328,15 @@ impl Instance {
             false => None,
         };
         let installed = run.installed[subject].as_ref();
-        let subject = Subject { config: self.config.clone(), ..run.subject(subject).clone() };
+        let about = run.subject(subject).clone();
+        let memory = about.build.memory.filter(|_| self.of_instrument.is_none());
+        let build = Build { memory, ..about.build };
+        let subject = Subject { config: self.config.clone(), build, ..about };
         let up = Up {
             subject: &subject,
             pid: self.server.as_ref().map_or(self.driver.pid(), Server::pid),
             target: &self.target,
+            encryption: self.encryption.as_ref(),
             program: installed.map_or(&run.options.exe, |installed| &installed.binary),
             version: &self.version,
             settings: settings.as_ref(),
@@ -368,6 +379,13 @@ impl Instance {
     /// the server's log with it.
     pub(crate) fn reason(&self, error: &Error) -> String {
         match &self.server {
+            Some(server) if server.memory_kills() > 0 => {
+                let log = server.log_tail(LOG_LINES);
+                format!(
+                    "the kernel killed a process of the server because it had reached the limit of \
+                     its memory, `memory` ({error}); its log ends with:\n{log}"
+                )
+            }
             Some(server) if !server.is_alive() => {
                 let log = server.log_tail(LOG_LINES);
                 format!("the server ended during a slice ({error}); its log ends with:\n{log}")

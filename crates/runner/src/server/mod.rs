@@ -13,6 +13,6 @@ pub(crate) mod thaw;
 
 pub(crate) use calm::Patience;
 pub use driver::Driver;
-pub(crate) use driver::{OwnServer, Wrapper, unexpected};
+pub(crate) use driver::{OwnServer, Seen, Wrapper, unexpected};
 pub(crate) use foreground::Foreground;
 pub(crate) use instance::{Instance, Waiting, initialise};

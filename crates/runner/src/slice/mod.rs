@@ -3,6 +3,7 @@
 mod indexes;
 pub(crate) mod intrusive;
 mod rows;
+mod state;
 
 use crate::{
     Error, by_role,
@@ -103,6 +104,7 @@ pub(crate) fn execute(
         Some(Reading { scope, counter: counter.to_owned(), start: 0.0, end: bytes? })
     }));
     trial.writer.slice(&record)?;
+    trial.note_audited(slice);
     run.slice_done(&record);
     Ok(record)
 }
@@ -166,7 +168,9 @@ fn measured_and_counted(
 ) -> Result<(Measured, Option<String>), Error> {
     let phase = &run.plan.phases[slice.phase];
     let script = &phase.script;
-    let counted = phase.kind == PhaseKind::Index || script.ends_by_itself();
+    // What coded operations insert and delete is for their audit to say.
+    let by_roles = script.ends_by_itself() && script.coded.is_none();
+    let counted = phase.kind == PhaseKind::Index || by_roles;
     let before = match counted {
         true => Some(rows_before(run, trial, phase)?),
         false => None,
@@ -311,6 +315,7 @@ fn measure(
             let driver = &mut trial.instance.driver;
             run.during(Activity::WarmUp, |_| driver.stretch(end, slice.seed ^ WARMUP_SEED))?;
         }
+        let before = state::read(&mut trial.instance)?;
         found.from_us = wall_us();
         let start = Instant::now();
         let work = observe(&mut instruments.window, found, |_| {
@@ -323,6 +328,9 @@ fn measure(
             })
         })?;
         window = start.elapsed();
+        // A server that was lost is found out below.
+        let after = state::read(&mut trial.instance).unwrap_or_default();
+        found.artefacts.extend(state::artefact(before, after));
         Ok(work)
     })?;
     trial.writer.series(&found.series)?;

@@ -9,6 +9,9 @@ use model::{
 /// Name among the settings of what none of the servers tells: the allocator in its process.
 const ALLOCATOR: &str = "memory allocator";
 
+/// And how its connections are encrypted.
+const ENCRYPTION: &str = "encryption";
+
 /// The head of a trial's record: what the server is and how it is configured, as it reports it.
 pub(crate) fn header(
     run: &Run<'_>,
@@ -20,9 +23,12 @@ pub(crate) fn header(
     let seed = run.plan.blocks.iter().find(|b| b.index == block).map_or(0, |b| b.seed);
     let mut settings = settings(instance, about)?;
     settings.insert(ALLOCATOR.to_owned(), dbms::allocator_of(instance.serving().0));
+    settings.extend(instance.encryption.iter().map(|found| {
+        (ENCRYPTION.to_owned(), format!("TLS {} with {}", found.version, found.cipher))
+    }));
     let provenance = provenance(run, subject, instance)?;
     let rendered = instance.server.as_ref().map(Server::rendered);
-    let installed = run.installed[subject].as_ref();
+    let installed = run.installed[subject].as_ref().or(run.libraries[subject].as_ref());
     Ok(TrialHeader {
         format: model::record::RECORD_FORMAT,
         trial: String::new(),
@@ -48,12 +54,9 @@ fn provenance(run: &Run<'_>, subject: usize, instance: &mut Instance) -> Result<
         Err(Error::Sql { lost: false, .. }) => Levels::new(),
         other => other?,
     };
-    Ok(match &run.installed[subject] {
+    Ok(match run.installed[subject].as_ref().or(run.libraries[subject].as_ref()) {
         Some(installed) => installed.provenance(reported)?,
-        None => {
-            let library = run.subject(subject).build.basedir.as_deref();
-            dbms::provenance::of_library(library, reported)
-        }
+        None => dbms::provenance::of_library(run.library(subject), reported),
     })
 }
 

@@ -1,8 +1,10 @@
 //! One subject in one block: its server and driver, its counters and its record.
 
+mod audit;
 mod header;
 mod recovery;
 
+pub(crate) use audit::Audit;
 pub(crate) use header::settings;
 
 use crate::{
@@ -54,6 +56,8 @@ pub(crate) struct Trial {
     /// Schemas whose tables may lack indexes, with the index phase that failed: whatever else is
     /// to be done with these tables goes on without this subject.
     pub(crate) unindexed: BTreeMap<String, String>,
+    /// What the current phase will be held against.
+    pub(crate) audit: Option<Audit>,
 }
 
 /// The trials that are up, by subject.
@@ -116,6 +120,7 @@ impl Trial {
             broken: None,
             unable: None,
             unindexed: BTreeMap::new(),
+            audit: None,
         };
         if trial.instance.is_embedded() {
             trial.marks.push(mark::EMBEDDED.to_owned());

@@ -5,6 +5,7 @@
 //! text, each operation rolled back, so that both meet the same rows; then as it is written, with
 //! its commits. What is compared is in the modules below, one check each.
 
+mod coded;
 mod effect;
 mod keys;
 mod modes;
@@ -239,6 +240,10 @@ fn examine(instance: &mut Instance, case: &Case<'_>) -> Result<VerifiedPhase, Er
         discrepancies: Vec::new(),
         facts: Facts::default(),
     };
+    if case.script().coded.is_some() {
+        coded::check(instance, case, &mut found)?;
+        return Ok(found);
+    }
     let notes = &mut found.discrepancies;
     let prepared = trace(instance, case, Form::RolledBack(Mode::Prepared))?;
     let text = trace(instance, case, Form::RolledBack(Mode::Text))?;
@@ -367,7 +372,12 @@ mod tests {
         let ops = vec![model::script::Op { transaction: true, ..op("o", statements) }];
         Assignment {
             script: Script { roles: vec![Role { ops, ..Role::default() }], ..script() },
-            schema: Schema { name: String::new(), help: String::new(), tables: Vec::new() },
+            schema: Schema {
+                name: String::new(),
+                help: String::new(),
+                tables: Vec::new(),
+                checks: Vec::new(),
+            },
             mode: None,
         }
     }

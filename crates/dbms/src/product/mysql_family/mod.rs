@@ -3,10 +3,11 @@
 use super::Dbms;
 use crate::{
     Access, Debt, Explained, Installed, Maintenance, PlanRows, Question, Rendered, Result, Size,
-    condition, explain, folder,
+    StateQuery, condition, explain, folder,
     installed::Program,
     package::Release,
     setup::{Setup, Step},
+    state,
     version::{numbers, setting_value},
 };
 use fs_err as fs;
@@ -18,6 +19,7 @@ use model::{
 use std::{borrow::Cow, path::Path, time::Duration};
 
 mod layout;
+mod tls;
 
 /// Database in which the tables are made.
 const DATABASE: &str = "dbdyno";
@@ -209,6 +211,10 @@ impl<M: Member> Dbms for M {
         condition::MYSQL
     }
 
+    fn state(&self, config: &Config) -> &'static [StateQuery] {
+        if has_engine(config, "rocksdb") { state::ROCKSDB } else { state::INNODB }
+    }
+
     fn debts(&self, config: &Config) -> Vec<Debt> {
         if has_engine(config, "rocksdb") { ROCKSDB_DEBTS } else { INNODB_DEBTS }.to_vec()
     }
@@ -262,6 +268,10 @@ impl<M: Member> Dbms for M {
         OWN_SETTINGS
     }
 
+    fn tls_settings(&self, version: &str, files: [&Path; 2]) -> Vec<(&'static str, String)> {
+        tls::settings(Member::name(self), version, files)
+    }
+
     fn arguments(&self, setup: &Setup<'_>) -> Vec<String> {
         arguments(setup)
     }
@@ -282,6 +292,7 @@ impl<M: Member> Dbms for M {
             database: DATABASE.to_owned(),
             library: None,
             initial_sql: Vec::new(),
+            tls: None,
         }
     }
 
@@ -354,6 +365,9 @@ fn render(setup: &Setup<'_>) -> Rendered {
             set("bind_address", &"127.0.0.1");
             set("port", &port);
         }
+    }
+    if let Some(made) = &setup.certificate {
+        text.push_str(&tls::lines(launch.installed, made));
     }
     Rendered { text, ignored: Vec::new() }
 }

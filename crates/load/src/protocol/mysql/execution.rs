@@ -44,6 +44,10 @@ impl Format for Binary {
     }
 }
 
+/// Where the bitmap of NULLs begins: behind the packet's head, the command, the statement, the
+/// cursor and the count.
+pub(super) const NULLS: usize = HEAD + 10;
+
 /// The head of an execution of `count` arguments, up to the types or the values. No cursor; one
 /// execution; no argument is NULL. The last byte says whether types follow.
 pub(super) fn head(out: &mut Vec<u8>, id: u32, count: usize, types_follow: u8) {

@@ -35,6 +35,9 @@ const EXTENDED_DEFINITIONS: u32 = 0x08;
 /// MariaDB's capability to leave out column definitions that it sent before.
 const CACHED_DEFINITIONS: u32 = 0x10;
 
+/// Flags, longest packet, character set, what is reserved.
+const TLS_REQUEST_BYTES: usize = 4 + 4 + 1 + 23;
+
 /// Packets that a login may take: enough for every plugin, a limit for a server that never ends.
 const STEPS_MAX: usize = 16;
 
@@ -49,6 +52,11 @@ pub(super) fn enter(mut packets: Packets, target: &Target) -> Result<Connection,
         HandshakePacket::deserialize((), &mut ParseBuf(&greeting)).map_err(|_| malformed())?;
     let mut login = Login::new(&greeting, target, &packets)?;
     let (response, extended) = login.response(&greeting)?;
+    if let Some(tls) = &target.tls {
+        // The request of TLS is what a response begins with.
+        packets.write(response.get(..TLS_REQUEST_BYTES).unwrap_or_default())?;
+        packets.channel.encrypt(tls)?;
+    }
     packets.write(&response)?;
     login.finish(&mut packets)?;
     let agreed = |capability| extended.bits() & capability != 0;
@@ -117,7 +125,13 @@ impl<'a> Login<'a> {
         let extended = wanted & greeting.mariadb_ext_capabilities();
         let scramble = self.scramble.clone();
         let answer = self.answer(&scramble)?;
-        let flags = offered & WANTED;
+        let mut flags = offered & WANTED;
+        if self.target.tls.is_some() {
+            if !offered.contains(CapabilityFlags::CLIENT_SSL) {
+                return Err(Failure::lost("the server offers no TLS"));
+            }
+            flags |= CapabilityFlags::CLIENT_SSL;
+        }
         let with_plugin = offered.contains(CapabilityFlags::CLIENT_PLUGIN_AUTH);
         let with_attributes = offered.contains(CapabilityFlags::CLIENT_CONNECT_ATTRS);
         let response = HandshakeResponse::new(
@@ -172,6 +186,7 @@ impl<'a> Login<'a> {
         let context = LoginContext {
             password: self.target.password.reveal().as_bytes(),
             local: self.local,
+            encrypted: self.target.tls.is_some(),
             scramble: &self.scramble,
         };
         self.procedure.run(context, challenge).map_err(|error| {
@@ -195,6 +210,7 @@ fn begin(plugin: &AuthPlugin<'_>) -> Result<AuthProc, Failure> {
 struct LoginContext<'a> {
     password: &'a [u8],
     local: bool,
+    encrypted: bool,
     scramble: &'a [u8],
 }
 
@@ -208,7 +224,7 @@ impl Context for LoginContext<'_> {
     }
 
     fn is_tls_transport(&self) -> bool {
-        false
+        self.encrypted
     }
 
     fn scramble(&self) -> &[u8] {

@@ -25,7 +25,7 @@ pub(super) fn load(
     let mut waiting = false;
     // Plain bytes are stored as they are; a text may be converted character by character.
     let text_type = if into.ascii { TYPE_BLOB } else { TYPE_VAR_STRING };
-    let mut batch = Batch { text_type, types: Vec::new(), values: Vec::new(), rows: 0 };
+    let mut batch = Batch::new(text_type);
     loop {
         // These rows are made while the server works on those before.
         batch.clear();
@@ -76,13 +76,20 @@ struct Batch {
     text_type: [u8; 2],
     types: Vec<u8>,
     values: Vec<u8>,
+    /// Places of the NULLs among the values, which have no bytes.
+    nulls: Vec<usize>,
     rows: usize,
 }
 
 impl Batch {
+    fn new(text_type: [u8; 2]) -> Self {
+        Self { text_type, types: Vec::new(), values: Vec::new(), nulls: Vec::new(), rows: 0 }
+    }
+
     fn clear(&mut self) {
         self.types.clear();
         self.values.clear();
+        self.nulls.clear();
         self.rows = 0;
     }
 
@@ -90,6 +97,11 @@ impl Batch {
     fn execution(&self, id: u32) -> Vec<u8> {
         let mut command = Vec::with_capacity(self.values.len() + self.types.len() * 2 + 32);
         execution::head(&mut command, id, self.types.len() / 2, 1);
+        for place in &self.nulls {
+            if let Some(byte) = command.get_mut(execution::NULLS + place / 8) {
+                *byte |= 1 << (place % 8);
+            }
+        }
         command.extend_from_slice(&self.types);
         command.extend_from_slice(&self.values);
         command
@@ -106,6 +118,11 @@ impl RowSink for Batch {
         self.types.extend_from_slice(&self.text_type);
         Binary::push_length(&mut self.values, value.len());
         self.values.extend_from_slice(value);
+    }
+
+    fn null(&mut self) {
+        self.nulls.push(self.types.len() / 2);
+        self.types.extend_from_slice(&self.text_type);
     }
 
     fn end_row(&mut self) {

@@ -9,7 +9,7 @@ use crate::wire::{
     Destination, Failure, LoadMethod, Loading, RowSource, Rows, Session, Split, lines::Lines,
     rows::Collected,
 };
-use model::drive::Target;
+use model::drive::{Encryption, Target};
 
 /// The two ways of loading rows.
 const BY_FILE: &str = "LOAD DATA LOCAL";
@@ -42,6 +42,10 @@ impl Session for Connection {
 
     fn server_version(&self) -> &str {
         &self.server_version
+    }
+
+    fn encryption(&self) -> Option<Encryption> {
+        self.packets.channel.encryption()
     }
 
     fn load_method(&mut self, engine: &str) -> Result<LoadMethod, Failure> {

@@ -197,8 +197,32 @@ impl Row for DataRow<'_> {
                 Value::Real(f32::from_be_bytes([a, b, c, d]).into())
             }
             (701, value) if self.binary => Value::Real(f64::from_be_bytes(value.try_into().ok()?)),
+            // numeric.
+            (1700, value) if self.binary => Value::Real(numeric(value)?),
             _ => Value::Bytes(value),
         })
+    }
+}
+
+/// A number of the binary format: digits to the base 10,000, whose first has a weight. Exact for
+/// sums of money.
+fn numeric(bytes: &[u8]) -> Option<f64> {
+    let (head, digits) = bytes.split_at_checked(8)?;
+    let word = |at: usize| Some(u16::from_be_bytes([*head.get(at)?, *head.get(at + 1)?]));
+    let (weight, sign) = (word(2)? as i16, word(4)?);
+    let mut whole = 0.0;
+    for pair in digits.chunks_exact(2) {
+        whole = whole * 1e4 + f64::from(u16::from_be_bytes([pair[0], pair[1]]));
+    }
+    let behind = (digits.len() / 2) as i32 - 1 - i32::from(weight);
+    let value = match behind {
+        0.. => whole / 1e4_f64.powi(behind),
+        _ => whole * 1e4_f64.powi(-behind),
+    };
+    match sign {
+        0x0000 => Some(value),
+        0x4000 => Some(-value),
+        _ => Some(f64::NAN),
     }
 }
 

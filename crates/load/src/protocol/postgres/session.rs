@@ -8,7 +8,7 @@ use crate::wire::{
     Destination, Failure, LoadMethod, Loading, RowSource, Rows, Session, Split, lines::Lines,
     rows::Collected,
 };
-use model::drive::Target;
+use model::drive::{Encryption, Target};
 
 /// Tag of a message that carries rows of a COPY.
 const COPY_DATA: u8 = b'd';
@@ -41,6 +41,10 @@ impl Session for Connection {
 
     fn server_version(&self) -> &str {
         &self.server_version
+    }
+
+    fn encryption(&self) -> Option<Encryption> {
+        self.channel.encryption()
     }
 
     fn load_method(&mut self, _: &str) -> Result<LoadMethod, Failure> {

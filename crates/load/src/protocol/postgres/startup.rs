@@ -11,12 +11,18 @@ use postgres_protocol::authentication::{
 /// Messages that a login may take: enough for every parameter, a limit for a server that never
 /// ends.
 const STEPS_MAX: usize = 1000;
+/// Asks for TLS: its length, and a number in the place of a version.
+const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
 /// Version 3.0 of the protocol.
 const VERSION: u32 = 3 << 16;
 
 /// The login over a connected socket.
 pub(super) fn enter(channel: Channel, target: &Target) -> Result<Connection, Failure> {
     let mut connection = Connection { channel, backend: 0, server_version: String::new() };
+    if let Some(tls) = &target.tls {
+        connection.ask_for_tls()?;
+        connection.channel.encrypt(tls)?;
+    }
     let mut startup = VERSION.to_be_bytes().to_vec();
     for (name, value) in [("user", &target.user), ("database", &target.database)] {
         if !value.is_empty() {
@@ -42,6 +48,19 @@ enum Request {
 }
 
 impl Connection {
+    /// Asks for TLS before anything else; the answer is one byte.
+    fn ask_for_tls(&mut self) -> Result<(), Failure> {
+        self.channel.send(&TLS_REQUEST)?;
+        self.channel.receive()?;
+        match self.channel.unread().first() {
+            Some(b'S') => {
+                self.channel.consume(1);
+                Ok(())
+            }
+            _ => Err(Failure::lost("the server offers no TLS")),
+        }
+    }
+
     /// Answers the server until it says that the login is good.
     fn authenticate(&mut self, target: &Target) -> Result<(), Failure> {
         let password = target.password.reveal();

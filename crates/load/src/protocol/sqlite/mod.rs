@@ -302,6 +302,20 @@ impl Statement {
         })
     }
 
+    /// Binds NULL to place `place` (from 1).
+    pub(super) fn bind_null(&mut self, place: c_int) -> Result<(), Refused> {
+        // SAFETY: a text without address is NULL, whatever its length.
+        accepted(unsafe {
+            (self.connection.api.bind_text)(
+                self.handle,
+                place,
+                std::ptr::null(),
+                0,
+                api::transient(),
+            )
+        })
+    }
+
     /// Gives place `place` (from 1) a text buffer that begins as `text`, and returns the buffer's
     /// number for [`Statement::buffer`]. Each execution reads what the buffer holds then, without a
     /// copy.

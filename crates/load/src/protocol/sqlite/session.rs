@@ -81,6 +81,11 @@ impl RowSink for Insert {
         self.outcome = self.outcome.and(self.statement.bind_text(self.place, value));
     }
 
+    fn null(&mut self) {
+        self.place += 1;
+        self.outcome = self.outcome.and(self.statement.bind_null(self.place));
+    }
+
     fn end_row(&mut self) {
         self.place = 0;
         if self.outcome.is_ok() {

@@ -49,6 +49,11 @@ pub(super) fn write(firsts: &[&Trial], document: &mut Document) {
         if !found.archive.is_empty() {
             lines.push(format!("{} SHA-256 {}", found.archive, found.archive_sha256));
         }
+        for (name, text) in [("source", &found.tree), ("revision", &found.revision)] {
+            if !text.is_empty() {
+                lines.push(format!("{name} {text}"));
+            }
+        }
         lines.extend(found.compiler_notes.iter().cloned());
         lines.extend(found.reported.iter().map(|(name, value)| format!("{name} = {value}")));
         if !lines.is_empty() {

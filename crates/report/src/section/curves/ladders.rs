@@ -8,7 +8,7 @@ use crate::{
     number,
     words::{self, THROUGHPUT},
 };
-use analysis::{PhaseResult, Scalability};
+use analysis::{Bend, KNEE_SHARE, PhaseResult, Scalability};
 use model::grouped;
 
 /// Charts over the number of clients, for tests that were measured with several. A load is the same
@@ -19,6 +19,14 @@ pub(super) fn write(inputs: &Inputs<'_>, document: &mut Document) {
     tests.retain(|(_, phases)| phases.iter().any(|p| p.clients != phases[0].clients));
     let charts = charts(inputs, &tests);
     add(document, "What changes with the number of users; the peak is marked.", charts);
+    if let Some(table) = bends(inputs, &tests) {
+        document.paragraph(format!(
+            "Peak: the measured number of users with the largest throughput. Knee: the least \
+             number of users with {} % of it; more of them mostly wait.",
+            100.0 * KNEE_SHARE
+        ));
+        document.items.push(Item::Table(table));
+    }
     if let Some(table) = scalability(inputs, &tests) {
         document.paragraph(
             "The Universal Scalability Law, X(N) = λN / (1 + σ(N − 1) + κN(N − 1)), fitted to the \
@@ -118,16 +126,46 @@ fn ladder(inputs: &Inputs<'_>, name: &str, phases: &[&PhaseResult], kind: &Ladde
     }
 }
 
+/// Throughput of a subject over users.
+fn throughput(phases: &[&PhaseResult], subject: &str) -> Vec<(f64, f64)> {
+    let point = |phase: &&PhaseResult| {
+        Some((f64::from(phase.clients), phase.cell(subject, THROUGHPUT)?.value?))
+    };
+    phases.iter().filter_map(point).collect()
+}
+
+/// Peak and knee of each curve of throughput; none where there is no curve.
+fn bends(inputs: &Inputs<'_>, tests: &[Test<'_>]) -> Option<Table> {
+    let row = |name: &str, phases: &[&PhaseResult], subject: &String| {
+        let bend = Bend::of(&throughput(phases, subject))?;
+        let cells = [bend.peak, bend.knee].map(|users| TableCell::Text(number::value(users)));
+        Some(Row::named(format!("{name}, {subject}"), cells))
+    };
+    let columns = ["peak", "knee"].map(|title| Column::numbers(title, "users"));
+    table(inputs, tests, columns.into(), row)
+}
+
+/// A row for each curve that has one; none where there is no row.
+fn table(
+    inputs: &Inputs<'_>,
+    tests: &[Test<'_>],
+    columns: Vec<Column>,
+    row: impl Fn(&str, &[&PhaseResult], &String) -> Option<Row>,
+) -> Option<Table> {
+    let subjects = &inputs.comparison.subjects;
+    let rows = tests.iter().flat_map(|(name, phases)| {
+        let row = &row;
+        subjects.iter().filter_map(move |one| row(name, phases, one))
+    });
+    let rows: Vec<Row> = rows.collect();
+    let columns = [Column::words("test, variant")].into_iter().chain(columns).collect();
+    (!rows.is_empty()).then_some(Table { columns, rows })
+}
+
 /// What the law says of each curve of throughput; none where no test has enough points.
 fn scalability(inputs: &Inputs<'_>, tests: &[Test<'_>]) -> Option<Table> {
     let row = |name: &str, phases: &[&PhaseResult], subject: &String| {
-        let points: Vec<(f64, f64)> = phases
-            .iter()
-            .filter_map(|phase| {
-                Some((f64::from(phase.clients), phase.cell(subject, THROUGHPUT)?.value?))
-            })
-            .collect();
-        let law = Scalability::fit(&points)?;
+        let law = Scalability::fit(&throughput(phases, subject))?;
         let percent = |share: f64| TableCell::Text(format!("{:.3} %", 100.0 * share));
         let peak =
             law.peak().map_or(TableCell::Missing, |users| TableCell::Text(number::value(users)));
@@ -140,14 +178,8 @@ fn scalability(inputs: &Inputs<'_>, tests: &[Test<'_>]) -> Option<Table> {
         ];
         Some(Row::named(format!("{name}, {subject}"), cells))
     };
-    let subjects = &inputs.comparison.subjects;
-    let rows: Vec<Row> = tests
-        .iter()
-        .flat_map(|(name, phases)| subjects.iter().filter_map(|one| row(name, phases, one)))
-        .collect();
     let numbers = ["λ", "σ", "κ", "peak", "largest deviation"];
     let units = ["1/s", "", "", "users", ""];
     let columns = numbers.into_iter().zip(units).map(|(title, unit)| Column::numbers(title, unit));
-    let columns = [Column::words("test, variant")].into_iter().chain(columns).collect();
-    (!rows.is_empty()).then_some(Table { columns, rows })
+    table(inputs, tests, columns.collect(), row)
 }

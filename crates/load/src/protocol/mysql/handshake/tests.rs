@@ -179,3 +179,15 @@ fn a_greeting_cut_anywhere_is_an_error_and_no_panic() {
         assert!(enter_closing(&garbled).is_err(), "byte {place}");
     }
 }
+
+#[test]
+fn a_server_without_tls_is_named_before_the_login() {
+    let (client, mut server) = UnixStream::pair().unwrap();
+    let greeting = greeting("5.6.51", ALL & !0x800, 0, "mysql_native_password");
+    let length = u8::try_from(greeting.len()).unwrap();
+    server.write_all(&[&[length, 0, 0, 0], greeting.as_slice()].concat()).unwrap();
+    let tls = model::drive::Tls { versions: vec!["1.3".to_owned()], certificate: String::new() };
+    let target = Target { tls: Some(tls), ..Target::null() };
+    let error = enter(Packets::new(Channel::local(client)), &target).err().unwrap();
+    assert_eq!(error.message(), "the server offers no TLS");
+}

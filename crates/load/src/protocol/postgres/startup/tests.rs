@@ -121,3 +121,21 @@ fn rows_become_text_and_errors_keep_the_connection() {
     let killed = error("FATAL", "57P01", "terminating");
     assert!(exchange("", vec![trusted(), killed]).0.unwrap_err().is_lost());
 }
+
+#[test]
+fn a_server_without_tls_is_named_before_the_login() {
+    let (client, mut server) = UnixStream::pair().unwrap();
+    let tls = model::drive::Tls { versions: vec!["1.3".to_owned()], certificate: String::new() };
+    let target = Target { tls: Some(tls), ..Target::null() };
+    server.write_all(b"N").unwrap();
+    let error = enter(Channel::local(client), &target).err().unwrap();
+    assert_eq!(error.message(), "the server offers no TLS");
+    let mut asked = [0; 8];
+    server.read_exact(&mut asked).unwrap();
+    assert_eq!(u32::from_be_bytes(*asked.last_chunk().unwrap()), 80_877_103);
+    // What somebody else put behind the consent is not taken for the server's.
+    let (client, mut server) = UnixStream::pair().unwrap();
+    server.write_all(b"SR").unwrap();
+    let error = enter(Channel::local(client), &target).err().unwrap();
+    assert!(error.message().contains("more than its consent"), "{error}");
+}

@@ -1,0 +1,68 @@
+//! Where source trees come from, one file for each kind, and the table of them.
+
+mod cargo;
+mod folder;
+mod git;
+mod tarball;
+
+use crate::{Error, Places, Result, manifest::Download, registry::Destination};
+use model::recipe::Tree;
+
+/// A kind of source trees: the key of `source` in an experiment.
+pub(crate) trait Kind: Sync {
+    /// Name in the table.
+    fn name(&self) -> &'static str;
+
+    /// Refuses what names no tree. Executes nothing.
+    fn check(&self, tree: &Tree) -> Result<()>;
+
+    /// What the tree holds now, before it is put anywhere.
+    fn identify(&self, tree: &Tree, places: &Places) -> Result<Identity>;
+
+    /// Puts the tree into a folder; the files that were fetched for it.
+    fn unpack(&self, what: &Known<'_>, to: &Destination<'_>) -> Result<Vec<Download>>;
+}
+
+/// What a tree holds.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Identity {
+    /// The same for equal trees, and for no others.
+    pub(crate) hash: String,
+    /// The revision or version, exactly.
+    pub(crate) revision: String,
+}
+
+/// A tree whose content is known.
+pub(crate) struct Known<'a> {
+    pub(crate) tree: &'a Tree,
+    pub(crate) identity: &'a Identity,
+    pub(crate) places: &'a Places,
+}
+
+/// All kinds.
+const KINDS: &[&dyn Kind] = &[&folder::Folder, &git::Git, &tarball::Tarball, &cargo::Cargo];
+
+/// The kind of a tree.
+pub(crate) fn of(tree: &Tree) -> Result<&'static dyn Kind> {
+    let found = KINDS.iter().copied().find(|kind| kind.name() == tree.kind);
+    found.ok_or_else(|| {
+        refused(tree, "is of no known kind; write `path`, `git`, `archive` or `crate`")
+    })
+}
+
+/// The error of a tree that cannot be compiled.
+fn refused(tree: &Tree, reason: impl Into<String>) -> Error {
+    let plain = |c: char| if c.is_control() { ' ' } else { c };
+    Error::Source { tree: tree.to_string().chars().map(plain).collect(), reason: reason.into() }
+}
+
+/// Refuses words that a program would take for options, or that no name has.
+fn check_word(tree: &Tree, word: &str) -> Result<()> {
+    if word.is_empty() || word.starts_with('-') || word.contains(char::is_control) {
+        return Err(refused(tree, "is no name: an empty one, an option or a line break"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

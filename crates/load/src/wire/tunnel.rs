@@ -1,0 +1,199 @@
+//! TLS over a connected socket.
+//!
+//! Every server is offered the same cipher, AES-256-GCM with a key agreed by elliptic curves: what
+//! is compared are servers, not their preferences. This module allocates when a connection opens;
+//! rustls allocates for each record that it sends or takes.
+
+use super::Failure;
+use model::drive::{Encryption, Tls};
+use rustls::{
+    ClientConfig, ClientConnection, ProtocolVersion, RootCertStore, SupportedProtocolVersion,
+    client::Resumption,
+    crypto::{CryptoProvider, ring},
+    pki_types::{CertificateDer, ServerName, pem::PemObject},
+    version::{TLS12, TLS13},
+};
+use std::{
+    io::{self, Read, Write},
+    net::{Ipv4Addr, TcpStream},
+    sync::Arc,
+};
+
+/// Bytes read at once, before they are decrypted.
+const CIPHER_BYTES: usize = 64 * 1024;
+
+/// The versions that can be asked for, by their names.
+const VERSIONS: &[(&str, &SupportedProtocolVersion)] = &[("1.2", &TLS12), ("1.3", &TLS13)];
+
+/// The encrypted side of a connection.
+#[derive(Debug)]
+pub(crate) struct Tunnel {
+    connection: ClientConnection,
+    /// Bytes as they were received, and what of them is not decrypted yet.
+    cipher: Vec<u8>,
+    begin: usize,
+    end: usize,
+}
+
+impl Tunnel {
+    /// Agrees with the server on version, cipher and keys.
+    ///
+    /// # Errors
+    /// The server has none of the versions, or another certificate.
+    pub(crate) fn open(socket: &TcpStream, tls: &Tls) -> Result<Self, Failure> {
+        let offered = || tls.versions.join(" or ");
+        let refused = |error: &dyn std::fmt::Display| {
+            Failure::lost(format!("TLS {} was not agreed on: {error}", offered()))
+        };
+        let config = config(tls).map_err(|error| refused(&error))?;
+        let name = ServerName::from(std::net::IpAddr::from(Ipv4Addr::LOCALHOST));
+        let connection =
+            ClientConnection::new(Arc::new(config), name).map_err(|error| refused(&error))?;
+        let cipher = vec![0; CIPHER_BYTES];
+        let mut tunnel = Self { connection, cipher, begin: 0, end: 0 };
+        let mut stream = socket;
+        while tunnel.connection.is_handshaking() {
+            tunnel.connection.complete_io(&mut stream).map_err(|error| refused(&error))?;
+        }
+        tunnel.flush(socket)?;
+        Ok(tunnel)
+    }
+
+    /// What was agreed on.
+    pub(crate) fn encryption(&self) -> Encryption {
+        let version = match self.connection.protocol_version() {
+            Some(ProtocolVersion::TLSv1_2) => "1.2",
+            Some(ProtocolVersion::TLSv1_3) => "1.3",
+            _ => "unknown",
+        };
+        let suite = self.connection.negotiated_cipher_suite();
+        let cipher = suite.and_then(|suite| suite.suite().as_str()).unwrap_or("unknown");
+        // As the register of cipher suites writes it.
+        let cipher = cipher.replacen("TLS13_", "TLS_", 1);
+        Encryption { version: version.to_owned(), cipher }
+    }
+
+    /// Encrypts and sends all of `bytes`.
+    #[inline(never)]
+    pub(super) fn send(&mut self, socket: &TcpStream, bytes: &[u8]) -> Result<(), Failure> {
+        let mut rest = bytes;
+        loop {
+            let taken = self.connection.writer().write(rest).map_err(broke)?;
+            self.flush(socket)?;
+            rest = rest.get(taken..).unwrap_or_default();
+            if rest.is_empty() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Waits for bytes and decrypts them into `free`; returns how many came. What came in one read
+    /// is decrypted at once, as far as there is room for it.
+    #[inline(never)]
+    pub(super) fn receive(
+        &mut self,
+        socket: &TcpStream,
+        free: &mut [u8],
+    ) -> Result<usize, Failure> {
+        let mut filled = 0;
+        loop {
+            filled += self.decrypted(&mut free[filled..])?;
+            if filled == free.len() {
+                return Ok(filled);
+            }
+            if self.begin == self.end {
+                if filled > 0 {
+                    return Ok(filled);
+                }
+                self.refill(socket)?;
+            }
+            let mut unread = &self.cipher[self.begin..self.end];
+            self.connection.read_tls(&mut unread).map_err(broke)?;
+            self.begin = self.end - unread.len();
+            self.connection.process_new_packets().map_err(broke)?;
+            // An answer of TLS itself, such as to a change of keys.
+            self.flush(socket)?;
+        }
+    }
+
+    /// Moves decrypted bytes into `free`, as many as there are.
+    fn decrypted(&mut self, free: &mut [u8]) -> Result<usize, Failure> {
+        let mut filled = 0;
+        while filled < free.len() {
+            match self.connection.reader().read(&mut free[filled..]) {
+                // The other side said that it closes.
+                Ok(0) if filled == 0 => return Err(closed()),
+                Ok(0) => break,
+                Ok(count) => filled += count,
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+                Err(error) => return Err(broke(error)),
+            }
+        }
+        Ok(filled)
+    }
+
+    fn refill(&mut self, mut socket: &TcpStream) -> Result<(), Failure> {
+        loop {
+            match socket.read(&mut self.cipher) {
+                Ok(0) => return Err(closed()),
+                Ok(count) => {
+                    (self.begin, self.end) = (0, count);
+                    return Ok(());
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(broke(error)),
+            }
+        }
+    }
+
+    fn flush(&mut self, mut socket: &TcpStream) -> Result<(), Failure> {
+        while self.connection.wants_write() {
+            match self.connection.write_tls(&mut socket) {
+                Err(error) if error.kind() != io::ErrorKind::Interrupted => {
+                    return Err(broke(error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+/// One client's side: the offered versions, the one cipher, the one certificate.
+fn config(tls: &Tls) -> Result<ClientConfig, rustls::Error> {
+    let provider = CryptoProvider {
+        cipher_suites: vec![
+            ring::cipher_suite::TLS13_AES_256_GCM_SHA384,
+            ring::cipher_suite::TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384,
+        ],
+        ..ring::default_provider()
+    };
+    let is_offered = |name: &str| tls.versions.iter().any(|version| version == name);
+    let versions =
+        VERSIONS.iter().filter(|(name, _)| is_offered(name)).map(|(_, version)| *version);
+    let versions: Vec<_> = versions.collect();
+    let unreadable = |error| rustls::Error::General(format!("the certificate is none: {error}"));
+    let certificate = CertificateDer::from_pem_slice(tls.certificate.as_bytes());
+    let mut roots = RootCertStore::empty();
+    roots.add(certificate.map_err(unreadable)?)?;
+    let mut config = ClientConfig::builder_with_provider(Arc::new(provider))
+        .with_protocol_versions(&versions)?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    // Each connection agrees on keys of its own.
+    config.resumption = Resumption::disabled();
+    Ok(config)
+}
+
+#[cold]
+fn broke(error: impl std::fmt::Display) -> Failure {
+    Failure::lost(format!("the encrypted connection to the server broke: {error}"))
+}
+
+#[cold]
+fn closed() -> Failure {
+    Failure::lost("the server closed the connection")
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,100 @@
+//! What servers counted of themselves, from the files of records to values.
+
+use analysis::Design;
+use model::{
+    reading::{Reading, Scope},
+    record::SliceState,
+    state::{self, StateChange},
+};
+use report::Counted;
+use std::collections::{BTreeMap, BTreeSet};
+use store::{Results, StoredSlice};
+
+/// Puts the counters that are asked for among the readings of slices. One that moved in any slice
+/// stood still in the others whose servers have counters of its group.
+pub(crate) fn add(
+    results: &Results,
+    slices: &mut [StoredSlice],
+    metrics: &[String],
+) -> anyhow::Result<()> {
+    let wanted: BTreeSet<&String> = metrics.iter().filter(|name| state::is_counter(name)).collect();
+    if wanted.is_empty() {
+        return Ok(());
+    }
+    let mut known = BTreeSet::new();
+    let mut with_state = Vec::new();
+    for (place, stored) in slices.iter_mut().enumerate() {
+        let Some(change) = change(results, stored)? else { continue };
+        let groups: BTreeSet<String> =
+            change.counters.keys().map(|name| group(name).to_owned()).collect();
+        with_state.push((place, groups));
+        for name in &wanted {
+            if let Some([start, end]) = change.counters.get(*name) {
+                known.insert(*name);
+                stored.slice.readings.push(reading(name, [*start, *end]));
+            }
+        }
+    }
+    for (place, groups) in with_state {
+        let readings = &mut slices[place].slice.readings;
+        for name in known.iter().filter(|name| groups.contains(group(name))) {
+            if !readings.iter().any(|one| one.counter == **name) {
+                readings.push(reading(name, [0.0, 0.0]));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn group(counter: &str) -> &str {
+    counter.split_once('.').map_or(counter, |(group, _)| group)
+}
+
+fn reading(counter: &str, [start, end]: [f64; 2]) -> Reading {
+    Reading { scope: Scope::Server, counter: counter.to_owned(), start, end }
+}
+
+fn change(results: &Results, stored: &StoredSlice) -> anyhow::Result<Option<StateChange>> {
+    let Some(bytes) = results.artefact(stored, state::FILE)? else { return Ok(None) };
+    let change = serde_json::from_slice(&bytes);
+    Ok(Some(change.map_err(|error| {
+        let (file, trial) = (state::FILE, &stored.trial);
+        anyhow::anyhow!("`{file}` of record `{trial}` cannot be understood: {error}")
+    })?))
+}
+
+/// What the slices of a subject in a phase add up to.
+#[derive(Default)]
+struct Sum {
+    operations: f64,
+    /// How far each counter moved.
+    counters: BTreeMap<String, f64>,
+}
+
+/// All counters of all servers per operation, by phase and subject. A file that cannot be read
+/// costs its own values.
+pub(crate) fn counted(results: &Results, slices: &[StoredSlice], design: &Design) -> Vec<Counted> {
+    let mut sums: BTreeMap<(u32, &str, &str), Sum> = BTreeMap::new();
+    let measured = slices.iter().filter(|stored| stored.slice.state == SliceState::Measured);
+    for stored in measured {
+        let Ok(Some(change)) = change(results, stored) else { continue };
+        let slice = &stored.slice;
+        let key = (slice.position, slice.phase.as_str(), slice.subject.as_str());
+        let sum = sums.entry(key).or_default();
+        sum.operations += analysis::operations(slice, &design.facts(&slice.phase));
+        for (name, [start, end]) in change.counters {
+            *sum.counters.entry(name).or_default() += end - start;
+        }
+    }
+    let counted = sums.into_iter().filter(|(_, sum)| sum.operations > 0.0);
+    let per_op = |sum: Sum| {
+        let counters = sum.counters.into_iter();
+        counters.map(|(name, moved)| (name, moved / sum.operations)).collect()
+    };
+    let counted = counted.map(|((_, phase, subject), sum)| Counted {
+        phase: phase.to_owned(),
+        subject: subject.to_owned(),
+        per_op: per_op(sum),
+    });
+    counted.collect()
+}

@@ -1,0 +1,93 @@
+//! Transactions like those of TPC-C, end to end: loaded, executed, audited.
+
+use crate::lab::{Lab, value};
+
+/// An experiment of a few slices.
+fn experiment(factors: &str) -> String {
+    format!(
+        "question = \"are the transactions right?\"\nsuite = \"tpcc\"\nblocks = 1\nrounds = 2\n\
+         slice_seconds = 0.5\nwarmup_seconds = 0.1\nparameters = {{ warehouses = 2, home = 2 }}\n\
+         [factors]\n{factors}"
+    )
+}
+
+/// Runs transactions and checks what can be checked without a clock.
+fn check(builds: &str, clients: &str, variants: &[&str]) {
+    let lab = Lab::new();
+    lab.write("small.toml", &experiment(&format!("build = [{builds}]\nclients = [{clients}]\n")));
+    lab.succeed(&["run", "small.toml", "--counts", "none", "--progress", "none"]);
+    let audited = lab.of_records("events.jsonl");
+    let audited: Vec<&str> = audited.iter().flat_map(|text| text.lines()).collect();
+    let audited: Vec<&str> =
+        audited.into_iter().filter(|line| line.contains("\"audited\"")).collect();
+    let phases = clients.split(',').count();
+    assert_eq!(audited.len(), phases * variants.len(), "{audited:?}");
+    assert!(audited.iter().all(|line| line.contains("4 conditions hold")), "{audited:?}");
+    for slice in lab.slices().iter().filter(|slice| slice["state"] == "measured") {
+        let work = &slice["work"];
+        assert_eq!((&work["failed"], &work["unexpected"]), (&0.into(), &0.into()), "{work}");
+    }
+    let comparison = lab.comparison();
+    let phase = if phases > 1 { "tpcc.clients1" } else { "tpcc" };
+    for variant in variants {
+        let metric = |name: &str| value(&comparison, phase, variant, name).unwrap();
+        // 27 in the mean, and BEGIN and COMMIT.
+        let statements = metric("statements_per_op");
+        assert!((25.0..32.0).contains(&statements), "{variant}: {statements}");
+        assert!(metric("new_orders_per_minute") > 0.0, "{variant}");
+    }
+}
+
+#[test]
+fn sqlite_keeps_its_tables_consistent() {
+    check("\"sqlite\"", "1, 4", &["sqlite"]);
+}
+
+#[test]
+fn postgres_11_and_18_keep_their_tables_consistent() {
+    check("\"postgres@11\", \"postgres@18\"", "1, 16", &["postgres-11", "postgres-18"]);
+}
+
+#[test]
+fn mysql_5_6_and_9_keep_their_tables_consistent() {
+    check("\"mysql@5.6.24\", \"mysql@9\"", "1, 16", &["mysql-5.6.24", "mysql-9"]);
+}
+
+#[test]
+fn mariadb_keeps_its_tables_consistent() {
+    check("\"mariadb@11.8\"", "1, 16", &["mariadb-11.8"]);
+}
+
+#[test]
+fn injected_violations_leave_no_number() {
+    let lab = Lab::new();
+    let schema = include_str!("../../catalog/schemas/tpcc.toml");
+    let faults = [
+        "UPDATE district SET d_ytd = d_ytd + 1 WHERE d_w_id = 1 AND d_id = 1",
+        "UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = 1 AND d_id = 2",
+        "DELETE FROM new_orders WHERE no_w_id = 1 AND no_d_id = 3 AND no_o_id = 2999",
+        "DELETE FROM order_line WHERE ol_w_id = 1 AND ol_d_id = 4 AND ol_o_id = 1",
+    ];
+    let faults = faults.map(|sql| format!("\"{sql}\"")).join(", ");
+    // The tables are loaded when the last of them is finished.
+    let finish = "sqlite = [\"ANALYZE {table}\"]";
+    let at = schema.rfind(finish).unwrap();
+    let faulty = format!("{}sqlite = [{faults}]{}", &schema[..at], &schema[at + finish.len()..]);
+    let workload = include_str!("../../catalog/workloads/tpcc.toml");
+    let workload = workload.replace("SUM(d_next_o_id)", "2 * SUM(d_next_o_id)");
+    lab.write("catalog/schemas/tpcc.toml", &faulty);
+    lab.write("catalog/workloads/tpcc.toml", &workload);
+    let mut text = experiment("build = [\"sqlite\"]\n");
+    text = text.replace("warehouses = 2", "warehouses = 1");
+    lab.write("small.toml", &text);
+    let output = lab.run(&["run", "small.toml", "--catalog", "catalog", "--counts", "none"]);
+    assert!(!output.status.success());
+    let slices = lab.slices();
+    let failed = slices.iter().find(|slice| slice["state"] == "failed").unwrap();
+    let reason = failed["reason"].as_str().unwrap();
+    for word in ["condition 1", "condition 2", "condition 3", "condition 4", "committed"] {
+        assert!(reason.contains(word), "{word}: {reason}");
+    }
+    let comparison = lab.comparison();
+    assert_eq!(value(&comparison, "tpcc", "sqlite", "ops_per_second"), None);
+}
