@@ -63,7 +63,11 @@ pub(crate) fn pages(folders: &[Results], wanted: &Wanted) -> anyhow::Result<Vec<
         );
     }
     anyhow::ensure!(!series.is_empty(), "there are no finished runs: run an experiment first");
-    series.into_iter().map(|(name, runs)| page(&name, runs, wanted, &warnings)).collect()
+    // The first page tells them; once is enough.
+    let page = |(name, runs): (String, Vec<Run<'_>>)| {
+        page(&name, runs, wanted, std::mem::take(&mut warnings))
+    };
+    series.into_iter().map(page).collect()
 }
 
 /// The series of a run: the one that its experiment names, or the experiment itself.
@@ -78,7 +82,7 @@ fn page(
     name: &str,
     mut runs: Vec<Run<'_>>,
     wanted: &Wanted,
-    warnings: &[String],
+    mut warnings: Vec<String>,
 ) -> anyhow::Result<HistoryPage> {
     runs.sort_by_key(|run| run.info.started_us);
     let mut compared = Vec::with_capacity(runs.len());
@@ -86,7 +90,6 @@ fn page(
         compared.push((session(run)?, comparison(run)?));
     }
     choose(&mut compared, wanted)?;
-    let mut warnings = warnings.to_vec();
     warnings.extend(unlike(&runs));
     let history = analysis::history::history(name, compared, &wanted.metrics, wanted.quantity);
     let commands = commands(&history, &runs);
