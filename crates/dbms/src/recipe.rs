@@ -1,6 +1,6 @@
 //! The recipes that come with dbdyno: `catalog/recipes/SERVER.toml`.
 
-use crate::{Error, Result};
+use crate::{CompileError, Error, Result};
 use model::{recipe::Recipe, subject::Build};
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -22,7 +22,7 @@ static SHIPPED: LazyLock<BTreeMap<&str, Recipe>> = LazyLock::new(|| {
 pub(crate) fn of(build: &Build) -> Result<&Recipe> {
     let own = build.compilation.recipe.as_ref();
     own.or_else(|| SHIPPED.get(build.server.as_str()))
-        .ok_or_else(|| Error::NoRecipe { server: build.server.clone() })
+        .ok_or_else(|| Error::Compile(CompileError::NoRecipe { server: build.server.clone() }))
 }
 
 #[cfg(test)]

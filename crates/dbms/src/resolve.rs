@@ -1,7 +1,7 @@
 //! From `SERVER@VERSION` to one exact build and where it comes from.
 
 use crate::{
-    Error, Order, Places, Result,
+    CompileError, Error, Order, Places, Result,
     basedir::installed_in,
     find, install,
     manifest::Manifest,
@@ -96,12 +96,12 @@ pub fn check_source(build: &Build) -> Result<()> {
     match Order::of(build, release.filter(|_| build.basedir.is_none()))? {
         Some(order) => order.check(),
         None if build.compilation.is_empty() => Ok(()),
-        None => Err(Error::Recipe {
+        None => Err(Error::Compile(CompileError::Recipe {
             server: build.server.clone(),
             reason: "`flags` and `compiler` are for builds from source; write `source` into \
                      `[servers.NAME]`, or leave them out"
                 .to_owned(),
-        }),
+        })),
     }
 }
 

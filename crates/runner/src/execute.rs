@@ -96,7 +96,9 @@ fn install(plan: &Plan, host: &Host<'_>) -> Result<Builds, Error> {
             Source::Embedded(_) => None,
             _ => match dbms::install_while(&resolved, host.places, &mut watch) {
                 // Whoever stopped it knows why.
-                Err(dbms::Error::Interrupted { .. }) => return Err(Error::Interrupted),
+                Err(dbms::Error::Compile(dbms::CompileError::Interrupted { .. })) => {
+                    return Err(Error::Interrupted);
+                }
                 other => Some(other?),
             },
         };

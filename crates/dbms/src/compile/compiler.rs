@@ -1,7 +1,7 @@
 //! The compilers of this host: found by name, asked who they are.
 
 use super::Order;
-use crate::{Error, Places, Result, client};
+use crate::{CompileError, Error, Places, Result, client};
 use std::path::{Path, PathBuf};
 
 /// Where programs are looked for: not in the caller's own folders.
@@ -25,7 +25,8 @@ pub(super) struct Compilers {
 impl Compilers {
     /// Those that an order names, by path. Executes nothing.
     pub(super) fn named(order: &Order) -> Result<Self> {
-        let missing = |name: &str| Error::NoCompiler { name: name.to_owned() };
+        let missing =
+            |name: &str| Error::Compile(CompileError::NoCompiler { name: name.to_owned() });
         let cc = match order.compiler.as_str() {
             "" => USUAL.iter().find_map(|name| program(name)).ok_or_else(|| missing(USUAL[0]))?,
             name => program(name).ok_or_else(|| missing(name))?,
@@ -46,7 +47,9 @@ impl Compilers {
             let answer = client::ask(&words, &[], places.user)?;
             let line = answer.text.lines().next().unwrap_or_default().trim().to_owned();
             if line.is_empty() {
-                return Err(Error::NoCompiler { name: compiler.display().to_string() });
+                return Err(Error::Compile(CompileError::NoCompiler {
+                    name: compiler.display().to_string(),
+                }));
             }
             said.push(line);
         }

@@ -1,7 +1,7 @@
 //! The name of a compiled build: the hash of everything that it depends on.
 
 use super::{Compilers, Order};
-use crate::{Error, Result, source::Identity};
+use crate::{CompileError, Error, Result, source::Identity};
 use sha2::{Digest, Sha256};
 
 /// Changes whenever equal inputs no longer mean an equal build.
@@ -19,9 +19,11 @@ pub(super) fn of(order: &Order, identity: &Identity, compilers: &Compilers) -> R
         (&order.set.options, &order.set.configure),
         (&compilers.cc, &compilers.identity),
     );
-    let text = serde_json::to_vec(&inputs).map_err(|error| Error::Recipe {
-        server: order.server.clone(),
-        reason: error.to_string(),
+    let text = serde_json::to_vec(&inputs).map_err(|error| {
+        Error::Compile(CompileError::Recipe {
+            server: order.server.clone(),
+            reason: error.to_string(),
+        })
     })?;
     let hash = Sha256::digest(&text);
     Ok(hash.iter().take(BYTES).map(|byte| format!("{byte:02x}")).collect())

@@ -13,7 +13,7 @@ mod work;
 pub use steps::Watch;
 
 use crate::{
-    Error, Installed, Places, Result, archive,
+    CompileError, Error, Installed, Places, Result, archive,
     basedir::installed_in,
     find, folder, integrity,
     manifest::{Compiled, Manifest},
@@ -59,9 +59,9 @@ impl Order {
             (None, None) => return Ok(None),
         };
         let recipe = recipe::of(build)?.clone();
-        let set = recipe
-            .flag_set(&asked.flags)
-            .map_err(|reason| Error::Recipe { server: build.server.clone(), reason })?;
+        let set = recipe.flag_set(&asked.flags).map_err(|reason| {
+            Error::Compile(CompileError::Recipe { server: build.server.clone(), reason })
+        })?;
         let flags = if asked.flags.is_empty() { &recipe.default } else { &asked.flags }.clone();
         let (server, compiler) = (build.server.clone(), asked.compiler.clone());
         Ok(Some(Self { server, version, tree, recipe, flags, set, compiler }))
@@ -69,9 +69,9 @@ impl Order {
 
     /// Refuses what could not be compiled on this host. Executes nothing.
     pub(crate) fn check(&self) -> Result<()> {
-        self.recipe
-            .check()
-            .map_err(|reason| Error::Recipe { server: self.server.clone(), reason })?;
+        self.recipe.check().map_err(|reason| {
+            Error::Compile(CompileError::Recipe { server: self.server.clone(), reason })
+        })?;
         source::of(&self.tree)?.check(&self.tree)?;
         Compilers::named(self).map(drop)
     }
@@ -216,7 +216,7 @@ fn way<'a>(order: &'a Order, tree: &Path) -> Result<(&'a Way, PathBuf)> {
             )
         }
     };
-    Err(Error::Recipe { server: order.server.clone(), reason })
+    Err(Error::Compile(CompileError::Recipe { server: order.server.clone(), reason }))
 }
 
 /// Folders deeper than this are not searched for the place of a way.
@@ -280,7 +280,7 @@ impl Made<'_> {
             archive::check_links(target).map_err(|error| match error {
                 Error::Archive { reason, .. } => {
                     let reason = format!("of what its steps made, {reason}");
-                    Error::Recipe { server: order.server.clone(), reason }
+                    Error::Compile(CompileError::Recipe { server: order.server.clone(), reason })
                 }
                 other => other,
             })?;

@@ -3,7 +3,7 @@
 
 use super::{Compilers, Order, compiler::PATH, work::Work};
 use crate::{
-    Error, Result,
+    CompileError, Error, Result,
     process::{ended_within, open},
 };
 use fs_err as fs;
@@ -31,7 +31,7 @@ impl Watch<'_> {
     }
 
     pub(super) fn check(&self, label: &str) -> Result<()> {
-        let stopped = || Error::Interrupted { build: label.to_owned() };
+        let stopped = || Error::Compile(CompileError::Interrupted { build: label.to_owned() });
         if (self.stopped)() { Err(stopped()) } else { Ok(()) }
     }
 }
@@ -87,12 +87,12 @@ impl Steps<'_> {
 
     /// The error of a build whose log tells more.
     pub(super) fn failed(&self, reason: &str) -> Error {
-        Error::Compile {
+        Error::Compile(CompileError::Failed {
             build: self.order.label(),
             reason: reason.to_owned(),
             path: self.log.to_owned(),
             log: last_words(&end_of(self.log).unwrap_or_default()),
-        }
+        })
     }
 
     /// The words of a step with what placeholders stand for.

@@ -5,7 +5,7 @@ mod folder;
 mod git;
 mod tarball;
 
-use crate::{Error, Places, Result, manifest::Download, registry::Destination};
+use crate::{CompileError, Error, Places, Result, manifest::Download, registry::Destination};
 use model::recipe::Tree;
 
 /// A kind of source trees: the key of `source` in an experiment.
@@ -53,7 +53,10 @@ pub(crate) fn of(tree: &Tree) -> Result<&'static dyn Kind> {
 /// The error of a tree that cannot be compiled.
 fn refused(tree: &Tree, reason: impl Into<String>) -> Error {
     let plain = |c: char| if c.is_control() { ' ' } else { c };
-    Error::Source { tree: tree.to_string().chars().map(plain).collect(), reason: reason.into() }
+    Error::Compile(CompileError::Source {
+        tree: tree.to_string().chars().map(plain).collect(),
+        reason: reason.into(),
+    })
 }
 
 /// Refuses words that a program would take for options, or that no name has.
