@@ -388,8 +388,8 @@ mod tests {
         );
         check(
             "--format",
-            "no option `--format`; `dbdyno plan`, `dbdyno compare`, `dbdyno explain`, \
-             `dbdyno export` have it",
+            "no option `--format`; `dbdyno plan`, `dbdyno compare`, `dbdyno history`, \
+             `dbdyno explain`, `dbdyno export` have it",
         );
         check("--nothing", "unexpected argument '--nothing' found");
     }

@@ -31,7 +31,7 @@ use model::{
     schedule::{self, After, Length, Step},
     schema::{ColumnValue, Table},
     script::Generator,
-    subject::{Config, Subject},
+    subject::{Config, Setting, Subject},
 };
 
 const LOAD_ROWS_PER_SECOND: f64 = 80_000.0;
@@ -215,6 +215,9 @@ fn bytes_of(value: &ColumnValue) -> usize {
     }
 }
 
+/// Bytes of a page of Postgres.
+const PAGE_BYTES: f64 = 8192.0;
+
 /// Largest size of rows and indexes of one subject, bytes.
 pub(crate) fn largest_bytes(plan: &Plan) -> f64 {
     (loaded(plan).1 + growth(plan).peak_bytes) * PAGE_FILL
@@ -228,7 +231,14 @@ pub(crate) fn cache_bytes(config: &Config) -> f64 {
         let ends = ["buffer_pool_size", "block_cache_size", "shared_buffers", "cache_size"];
         !name.starts_with("effective_") && ends.iter().any(|end| name.ends_with(end))
     });
-    caches.map(|setting| size(&setting.value)).sum()
+    caches.map(cache).sum()
+}
+
+/// Postgres counts a cache without a unit in pages.
+fn cache(setting: &Setting) -> f64 {
+    let has_unit = setting.value.ends_with(|last: char| last.is_ascii_alphabetic());
+    let unit = if setting.name == "shared_buffers" && !has_unit { PAGE_BYTES } else { 1.0 };
+    unit * size(&setting.value)
 }
 
 /// The log that a configuration asks for at the start; versions read one or the other of its
@@ -267,6 +277,17 @@ fn size(text: &str) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cache_of_postgres_without_a_unit_is_in_pages() {
+        let check = |name: &str, value: &str, expected: f64| {
+            let setting = Setting { name: name.into(), value: value.into(), ..Setting::default() };
+            assert_eq!(cache(&setting), expected, "{name} {value}");
+        };
+        check("shared_buffers", "2048", 16_777_216.0);
+        check("shared_buffers", "16MB", 16_777_216.0);
+        check("innodb_buffer_pool_size", "16777216", 16_777_216.0);
+    }
 
     #[test]
     fn sizes_are_read_in_the_servers_ways() {

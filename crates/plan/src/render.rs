@@ -300,24 +300,40 @@ fn estimate(text: &mut String, plan: &Plan) -> std::fmt::Result {
     too_large(text, plan)
 }
 
-/// Subjects whose caches will not hold the data, however the size of the data is called elsewhere.
+/// Subjects whose caches will not hold the data, however the size of the data is called elsewhere,
+/// or will not fit into their memory.
 fn too_large(text: &mut String, plan: &Plan) -> std::fmt::Result {
-    let gib = |bytes: f64| bytes / f64::from(1 << 30);
     let largest = largest_bytes(plan);
     for subject in &plan.subjects {
         let cache = cache_bytes(&subject.config);
+        let (label, config) = (&subject.label, &subject.config.name);
         if cache > 0.0 && cache < largest {
-            let (label, config) = (&subject.label, &subject.config.name);
             writeln!(
                 text,
-                "warning: rows and indexes take about {:.1} GiB, and {label} has {:.1} GiB of \
-                 cache by its config {config}",
-                gib(largest),
-                gib(cache),
+                "warning: rows and indexes take about {}, and {label} has {} of cache by its \
+                 config {config}",
+                amount(largest),
+                amount(cache),
+            )?;
+        }
+        let limit = subject.build.memory.map(|bytes| bytes as f64);
+        if let Some(limit) = limit.filter(|limit| *limit <= cache.min(largest)) {
+            writeln!(
+                text,
+                "warning: {label} may fill a cache of {} by its config {config}, and has {} of \
+                 memory: raise `memory`, or lower the cache",
+                amount(cache.min(largest)),
+                amount(limit),
             )?;
         }
     }
     Ok(())
+}
+
+/// `2.9 GiB`, `16 MiB`.
+fn amount(bytes: f64) -> String {
+    let mib = bytes / f64::from(1 << 20);
+    if mib < 1024.0 { format!("{mib:.0} MiB") } else { format!("{:.1} GiB", mib / 1024.0) }
 }
 
 /// Lines of orders that are shown, at most: nobody reads more.
