@@ -169,10 +169,13 @@ fn lookup_other(product: &dyn Dbms, build: &Build, places: &Places) -> Result<Re
         }
     }
     let remedy = match product.embedded() {
-        true => "name its library by `basedir`, or its source by `source`".to_owned(),
+        true => "`dbdyno list builds` shows what can be installed; an experiment takes any other \
+                 library by `[servers.NAME]` with `basedir`, or with `source`"
+            .to_owned(),
         false => format!(
-            "give the folder of a build by `basedir`, or install the vendor's tarball by `dbdyno \
-             install {}@{} --from FILE`",
+            "`dbdyno list builds` shows what can be installed; an experiment takes any other build \
+             by `[servers.NAME]` with `basedir`, and `dbdyno install {}@{} --from FILE` a vendor's \
+             tarball",
             build.server, build.version
         ),
     };
@@ -261,8 +264,9 @@ mod tests {
         let message = resolve(&asked("mysql@8.0.44"), &places).unwrap_err().to_string();
         assert_eq!(
             message,
-            "no known source has `mysql@8.0.44`; give the folder of a build by `basedir`, or \
-             install the vendor's tarball by `dbdyno install mysql@8.0.44 --from FILE`"
+            "no known source has `mysql@8.0.44`; `dbdyno list builds` shows what can be installed; \
+             an experiment takes any other build by `[servers.NAME]` with `basedir`, and `dbdyno \
+             install mysql@8.0.44 --from FILE` a vendor's tarball"
         );
         let message = resolve(&asked("sqlite@3.17"), &places).unwrap_err().to_string();
         assert!(message.starts_with("no known source has `sqlite@3.17`; "), "{message}");
