@@ -91,9 +91,8 @@ impl Source {
     /// The commit that the value of an option names.
     fn commit(&self, option: &str, name: &str) -> Result<String> {
         let found = self.git(&["rev-parse", "--verify", &format!("{name}^{{commit}}")]);
-        found.map_err(|_| {
-            self.failed(format!("there is no revision `{name}`, given by `{option}`"))
-        })
+        found
+            .map_err(|_| self.failed(format!("there is no revision `{name}`, given by `{option}`")))
     }
 
     /// Builds a revision, unless that was done before. `stopped` says whether to give up, which
