@@ -61,7 +61,12 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         }
     };
     for results in &folders {
-        for info in results.runs()?.iter().rev() {
+        let (runs, unreadable) = results.readable_runs()?;
+        for sentence in &unreadable {
+            talk::say(&format!("warning: {sentence}"));
+        }
+        failed += unreadable.len();
+        for info in runs.iter().rev() {
             match page_of_run(results, info, &arguments.out) {
                 Ok(entry) => entries.push(entry),
                 Err(error) => {
@@ -95,9 +100,8 @@ fn check_any_run(folders: &[Results]) -> anyhow::Result<()> {
 /// Whether a run was cut short before its first slice, so that a page would have nothing to show.
 fn ended_at_once(results: &Results, info: &RunInfo) -> bool {
     let stored = results.slices(&Selection::Run(info.id.clone()));
-    let is_empty = stored.is_ok_and(|stored| {
-        stored.slices.is_empty() && stored.imported.is_empty() && stored.warnings.is_empty()
-    });
+    let is_empty =
+        stored.is_ok_and(|stored| stored.slices.is_empty() && stored.imported.is_empty());
     is_empty && !info.finished
 }
 

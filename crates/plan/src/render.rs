@@ -72,6 +72,7 @@ fn data(schema: &Schema) -> String {
 fn subjects(text: &mut String, plan: &Plan) -> std::fmt::Result {
     writeln!(text, "\nsubjects")?;
     let wide = plan.subjects.iter().map(|subject| subject.label.len()).max().unwrap_or(0);
+    let mark = letter(plan.subjects.len().saturating_sub(1)).len();
     for (index, subject) in plan.subjects.iter().enumerate() {
         let config = &subject.config.name;
         let base = match plan.base_of(subject) {
@@ -83,7 +84,8 @@ fn subjects(text: &mut String, plan: &Plan) -> std::fmt::Result {
             Some(_) => String::new(),
         };
         let (label, build) = (&subject.label, own_build(subject));
-        writeln!(text, "  {}  {label:wide$}  {build}config {config}{base}", letter(index))?;
+        let own = letter(index);
+        writeln!(text, "  {own:mark$}  {label:wide$}  {build}config {config}{base}")?;
     }
     if plan.subjects.len() == 1 {
         writeln!(text, "  There is only one variant: it is measured, and nothing is compared.")?;
