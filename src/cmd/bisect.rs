@@ -27,8 +27,9 @@ pub(super) const VERB: Verb = Verb {
     details: "Each probe runs both ends and a candidate side by side, so each has its own base, \
               and ends as like good, like bad, like neither or undecided. Every answer moves the \
               probabilities of all positions, so a wrong one is recovered; the search ends at \
-              95 %. A position that does not build, start or do its work is skipped, and blamed \
-              only together with the one behind it. Builds of equal code are measured once.\n\n\
+              95 %. A position that does not build, start or do its work is skipped; if the \
+              change may have come with it, the result names it and the next one that could be \
+              measured. Builds of equal code are measured once.\n\n\
               Without `--source` and `--over`, GOOD and BAD are levels of the experiment's \
               `factors.build`, or versions of one product (see `dbdyno list builds`).\n\n\
               The same command continues an interrupted search: the records in the folder `bisect` \
