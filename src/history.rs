@@ -37,10 +37,12 @@ struct Run<'a> {
 pub(crate) fn pages(folders: &[Results], wanted: &Wanted) -> anyhow::Result<Vec<HistoryPage>> {
     let mut series: BTreeMap<String, Vec<Run<'_>>> = BTreeMap::new();
     let mut warnings = Vec::new();
+    let mut imports = 0;
     for results in folders {
         let notes = plan::notes_in(results.dir())?;
         for info in results.runs()?.into_iter().filter(|run| run.finished) {
             if results.import_of(&info.id)?.is_some() {
+                imports += 1;
                 continue;
             }
             match results.plan_of(&info.id) {
@@ -53,21 +55,33 @@ pub(crate) fn pages(folders: &[Results], wanted: &Wanted) -> anyhow::Result<Vec<
             }
         }
     }
+    anyhow::ensure!(!series.is_empty(), nothing(imports, &warnings));
     if let Some(name) = &wanted.name {
         let known: Vec<String> = series.keys().map(|name| format!("`{name}`")).collect();
         series.retain(|own, _| own == name);
         anyhow::ensure!(
             !series.is_empty(),
             "no finished run belongs to `{name}`; there are: {}",
-            if known.is_empty() { "none".to_owned() } else { known.join(", ") }
+            known.join(", ")
         );
     }
-    anyhow::ensure!(!series.is_empty(), "there are no finished runs: run an experiment first");
     // The first page tells them; once is enough.
     let page = |(name, runs): (String, Vec<Run<'_>>)| {
         page(&name, runs, wanted, std::mem::take(&mut warnings))
     };
     series.into_iter().map(page).collect()
+}
+
+/// Why there is no series, and what to do. `unreadable` has a sentence for each run whose plan
+/// cannot be read.
+fn nothing(imports: usize, unreadable: &[String]) -> String {
+    match (imports, unreadable) {
+        (_, [first, ..]) => format!("there is no finished run that can be read: {first}"),
+        (0, []) => "there are no finished runs: run an experiment first".to_owned(),
+        (_, []) => "there are no finished runs but imported archives, which have no series: run \
+                    an experiment first, or compare the archives by `dbdyno compare`"
+            .to_owned(),
+    }
 }
 
 /// The series of a run: the one that its experiment names, or the experiment itself.
@@ -241,4 +255,21 @@ pub(crate) fn largest(page: &HistoryPage) -> Option<&Step> {
     let steps = page.history.trends.iter().flat_map(|trend| &trend.found.steps);
     let confirmed = steps.filter(|step| step.is_confirmed);
     confirmed.max_by(|a, b| a.ratio.ln().abs().total_cmp(&b.ratio.ln().abs()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_folder_without_a_series_is_told_with_the_next_step() {
+        let check = |imports, unreadable: &[&str], expected: &str| {
+            let unreadable: Vec<String> = unreadable.iter().map(ToString::to_string).collect();
+            let said = nothing(imports, &unreadable);
+            assert!(said.contains(expected), "{said}");
+        };
+        check(0, &[], "no finished runs: run an experiment first");
+        check(3, &[], "but imported archives, which have no series");
+        check(3, &["run 1 is left out: old"], "can be read: run 1 is left out: old");
+    }
 }

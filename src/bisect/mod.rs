@@ -51,6 +51,8 @@ pub(crate) struct Bisection<'a> {
 struct Finished {
     run: String,
     comparison: Comparison,
+    /// What failed in it first, if anything did.
+    failure: Option<String>,
 }
 
 /// What a search knows while it goes on.
@@ -73,6 +75,9 @@ impl Bisection<'_> {
     pub(crate) fn run(&mut self) -> anyhow::Result<Ending> {
         let mut state = State::default();
         self.check_ends(&mut state)?;
+        // An experiment that cannot be planned leaves no folder behind.
+        self.plan(&[0, self.positions.count() - 1], 0)?;
+        self.create_folders()?;
         loop {
             let count = self.positions.count();
             let search = Search { count, equal: state.equal.clone() };
@@ -81,6 +86,15 @@ impl Bisection<'_> {
                 next => return self.ending(next, state),
             }
         }
+    }
+
+    /// The results folder, and the folder inside it for the runs of probes.
+    fn create_folders(&self) -> anyhow::Result<()> {
+        if let Some(outer) = self.options.results.parent() {
+            Results::open_or_create(outer)?;
+        }
+        Results::open_or_create(&self.options.results)?;
+        Ok(())
     }
 
     /// Both ends have to be there, and must not be the same code.
@@ -112,9 +126,14 @@ impl Bisection<'_> {
         if self.is_known_code(position, state) {
             return Ok(());
         }
-        let finished = match self.measured(position, state) {
+        let plan = self.next_plan(position, state)?;
+        let finished = match self.executed(&plan) {
+            Ok(Finished { failure: Some(reason), .. }) => {
+                self.skip(position, reason, state);
+                return Ok(());
+            }
             Ok(finished) => finished,
-            Err(error) if self.stop.is_raised() => return Err(error),
+            Err(error) if self.stop.is_raised() || !is_of_server(&error) => return Err(error),
             Err(error) => {
                 self.skip(position, format!("{error:#}"), state);
                 return Ok(());
@@ -190,13 +209,13 @@ impl Bisection<'_> {
         true
     }
 
-    /// The run of the next probe of a position: the recorded one, or a new one.
-    fn measured(&self, position: usize, state: &mut State) -> anyhow::Result<Finished> {
+    /// The plan of the next probe of a position.
+    fn next_plan(&self, position: usize, state: &mut State) -> anyhow::Result<Plan> {
         let attempt = state.runs.entry(position).or_default();
         let last = self.positions.count() - 1;
         let plan = self.plan(&[0, last, position], *attempt)?;
         *attempt += 1;
-        self.executed(&plan)
+        Ok(plan)
     }
 
     fn plan(&self, positions: &[usize], attempt: usize) -> anyhow::Result<Plan> {
@@ -237,11 +256,12 @@ impl Bisection<'_> {
         let stored = folder.slices(&Selection::Run(run.to_owned()))?;
         let (design, observations) =
             comparison::observed(folder, &stored.slices, &BankChoice::None)?;
-        if let Some(failure) = observations.failures.first() {
-            bail!("{} failed: {}", failure.subject, failure.reason.lines().next().unwrap_or(""));
-        }
+        let failure = observations.failures.first().map(|failure| {
+            let reason = failure.reason.lines().next().unwrap_or("");
+            format!("{} failed: {reason}", failure.subject)
+        });
         let comparison = analysis::compare(&observations, &design);
-        Ok(Finished { run: run.to_owned(), comparison })
+        Ok(Finished { run: run.to_owned(), comparison, failure })
     }
 
     /// The metric that is followed.
@@ -288,6 +308,9 @@ impl Bisection<'_> {
             }
             let plan = self.plan(&[found.before, after], 0)?;
             let finished = self.executed(&plan)?;
+            if let Some(failure) = finished.failure {
+                bail!("both sides of the change cannot be measured: {failure}");
+            }
             let metric = self.followed(&finished.comparison)?;
             let blocks = self.blocks(&finished.comparison, metric).unwrap_or_default();
             let labels = plan.subjects.iter().map(|subject| subject.label.clone()).collect();
@@ -302,5 +325,27 @@ impl Bisection<'_> {
             metric: self.metric,
             test: self.test.clone(),
         })
+    }
+}
+
+/// Whether an error is one of a server or of its statements, which the next position may not have.
+/// What is wrong with the experiment, the host or the results folder is wrong for all positions.
+fn is_of_server(error: &anyhow::Error) -> bool {
+    use runner::Error::{Dbms, Driver, Sql};
+    let error = error.downcast_ref::<runner::Error>();
+    error.is_some_and(|error| matches!(error, Dbms(_) | Driver(_) | Sql { .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_position_is_skipped_for_errors_of_a_server_alone() {
+        let lost = runner::Error::Sql { message: "no table".to_owned(), lost: false };
+        assert!(is_of_server(&lost.into()));
+        assert!(is_of_server(&runner::Error::Driver("gone".to_owned()).into()));
+        assert!(!is_of_server(&runner::Error::Preflight("no space".to_owned()).into()));
+        assert!(!is_of_server(&anyhow::anyhow!("no such test")));
     }
 }

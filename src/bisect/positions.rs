@@ -3,6 +3,7 @@
 use anyhow::{Context, ensure};
 use dbms::{
     Places,
+    product::DBMSES,
     revision::{Built, Revision, Source, code_sha256},
 };
 use model::subject::Build;
@@ -57,6 +58,11 @@ impl Positions {
         ends: [&str; 2],
         basedirs: &BTreeMap<String, PathBuf>,
     ) -> anyhow::Result<Self> {
+        ensure!(
+            !levels.is_empty(),
+            "the experiment has no factor `{factor}`: add `factors.{factor}` with the levels in \
+             their order"
+        );
         let place = |end: &str| levels.iter().position(|level| level == end);
         let places = [place(ends[0]), place(ends[1])];
         let [Some(good), Some(bad)] = places else {
@@ -67,7 +73,7 @@ impl Positions {
                 known.join(", ")
             );
         };
-        ensure!(good != bad, "the ends are the same: name two");
+        check_differ(ends, [&levels[good], &levels[bad]])?;
         let mut chosen = levels[good.min(bad)..=good.max(bad)].to_vec();
         if good > bad {
             chosen.reverse();
@@ -81,8 +87,20 @@ impl Positions {
         Ok(Self { factor: factor.to_owned(), all, source: None })
     }
 
-    /// The versions of a product from one to another, of those that there are.
-    pub(crate) fn of_versions(ends: [&str; 2], places: &Places) -> anyhow::Result<Self> {
+    /// The versions of a product from one to another, of those that there are. `levels` are the
+    /// builds of the experiment, which say what product a version without one may be meant of.
+    pub(crate) fn of_versions(
+        ends: [&str; 2],
+        levels: &[String],
+        places: &Places,
+    ) -> anyhow::Result<Self> {
+        for (option, end) in [("--good", ends[0]), ("--bad", ends[1])] {
+            ensure!(
+                !end.starts_with(|first: char| first.is_ascii_digit()),
+                "`{option} {end}` has no product: write `{}@{end}`",
+                product_of(end, levels)
+            );
+        }
         let [good, bad] = ends.map(Build::named);
         ensure!(
             good.server == bad.server,
@@ -92,6 +110,7 @@ impl Positions {
         );
         let exact = |build: &Build| dbms::resolve(build, places).map(|found| found.version);
         let versions = [exact(&good)?, exact(&bad)?];
+        check_differ(ends, [&versions[0], &versions[1]])?;
         let known = dbms::provenance::available(dbms::find(&good.server)?, places)?;
         let levels: Vec<String> =
             known.iter().map(|build| format!("{}@{}", good.server, build.version)).collect();
@@ -107,6 +126,11 @@ impl Positions {
         within: Option<PathBuf>,
     ) -> anyhow::Result<Self> {
         dbms::find(server)?;
+        ensure!(
+            source.repository.is_dir(),
+            "there is no folder `{}`, given by `--source`",
+            source.repository.display()
+        );
         let all = source.revisions(ends[0], ends[1])?;
         let position = |revision: &Revision| Position {
             name: format!("{} {}", short(&revision.commit), revision.subject),
@@ -152,6 +176,10 @@ impl Positions {
         let Some(basedir) = basedir.filter(|path| path.exists()) else {
             return Ok(Reachable::No(format!("no build is in `{}`", folder.display())));
         };
+        let build = Build { basedir: Some(basedir.clone()), ..Build::named(&own.server) };
+        if let Err(error) = dbms::check_basedir(&build, places) {
+            return Ok(Reachable::No(error.to_string()));
+        }
         self.all[position].basedir = Some(basedir.clone());
         own.built.insert(position, basedir);
         Ok(Reachable::Yes)
@@ -185,6 +213,33 @@ impl Positions {
         set.push(format!("baseline={{{}={base}}}", self.factor));
         set
     }
+}
+
+/// Refuses ends that are the same position. `found` says what they stand for.
+fn check_differ(ends: [&str; 2], found: [&str; 2]) -> anyhow::Result<()> {
+    ensure!(
+        found[0] != found[1],
+        "the ends are the same: `--good {}` and `--bad {}` are both `{}`; name two that differ",
+        ends[0],
+        ends[1],
+        found[0]
+    );
+    Ok(())
+}
+
+/// The product that has a version: one of the experiment's builds, otherwise the first that has it.
+fn product_of(version: &str, levels: &[String]) -> String {
+    let has = |server: &String| {
+        let product = DBMSES.iter().find(|product| product.name() == server.as_str());
+        let releases = product.map(|product| product.releases()).unwrap_or_default();
+        releases.iter().any(|release| {
+            let rest = release.version.strip_prefix(version);
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+        })
+    };
+    let own = levels.iter().map(|level| Build::named(level).server);
+    let all = DBMSES.iter().map(|product| product.name().to_owned());
+    own.chain(all).find(has).unwrap_or_else(|| "PRODUCT".to_owned())
 }
 
 fn short(commit: &str) -> String {
@@ -227,8 +282,25 @@ mod tests {
             let said = of(good, bad).err().unwrap().to_string();
             assert!(said.contains(expected), "{said}");
         };
-        refused("2", "2", "name two");
+        refused("2", "2", "the ends are the same: `--good 2` and `--bad 2` are both `2`");
         refused("2", "9", "`9` is no level of `factors.config`; there are: `1`");
+    }
+
+    #[test]
+    fn ends_that_cannot_be_bisected_are_one_sentence() {
+        let root = tempfile::tempdir().unwrap();
+        let places = Places::at(root.path(), None).unwrap();
+        let said = |found: anyhow::Result<Positions>| found.err().unwrap().to_string();
+        let versions = said(Positions::of_versions(["3.24.0", "3.46.0"], &[], &places));
+        assert_eq!(versions, "`--good 3.24.0` has no product: write `sqlite@3.24.0`");
+        let second = said(Positions::of_versions(["sqlite@3.24.0", "9999"], &[], &places));
+        assert_eq!(second, "`--bad 9999` has no product: write `PRODUCT@9999`");
+        let none = said(Positions::of_levels(("memory", &[]), ["1G", "2G"], &BTreeMap::new()));
+        assert!(none.contains("has no factor `memory`: add `factors.memory`"), "{none}");
+        let repository = PathBuf::from("/nonexistent/tree");
+        let source = Source { repository, command: "true".to_owned() };
+        let folder = said(Positions::of_revisions(source, ["a", "b"], "sqlite", None));
+        assert_eq!(folder, "there is no folder `/nonexistent/tree`, given by `--source`");
     }
 
     #[test]

@@ -13,14 +13,13 @@ use crate::{
     signals, talk,
 };
 use ::plan::Draft;
-use anyhow::{Context, ensure};
-use clap::{ArgMatches, Args, FromArgMatches};
+use anyhow::{Context, bail, ensure};
+use clap::{ArgMatches, Args, Command, FromArgMatches};
 use dbms::revision::Source;
 use model::plan::PhaseKind;
 use report::{Report, format};
 use runner::{DataFolders, Options, Resume, Stop};
 use std::path::PathBuf;
-use store::Results;
 
 pub(super) const VERB: Verb = Verb {
     name: "bisect",
@@ -28,8 +27,9 @@ pub(super) const VERB: Verb = Verb {
     details: "Each probe runs both ends and a candidate side by side, so each has its own base, \
               and ends as like good, like bad, like neither or undecided. Every answer moves the \
               probabilities of all positions, so a wrong one is recovered; the search ends at \
-              95 %. A position that does not build, start or do its work is skipped, and blamed \
-              only together with the one behind it. Builds of equal code are measured once.\n\n\
+              95 %. A position that does not build, start or do its work is skipped; if the \
+              change may have come with it, the result names it and the next one that could be \
+              measured. Builds of equal code are measured once.\n\n\
               Without `--source` and `--over`, GOOD and BAD are levels of the experiment's \
               `factors.build`, or versions of one product (see `dbdyno list builds`).\n\n\
               The same command continues an interrupted search: the records in the folder `bisect` \
@@ -45,8 +45,9 @@ pub(super) const VERB: Verb = Verb {
             "Which version of Postgres changed a scan",
         ),
         (
-            "dbdyno bisect mine.toml --good v1 --bad main --source ~/src/db --build 'make \
-             install DESTDIR=$PREFIX' --server postgres --test scan",
+            "dbdyno bisect mine.toml --good v1 --bad main --source ~/src/db \\\n    \
+             --server postgres --test scan \\\n    \
+             --build './configure --prefix=$PREFIX && make -s -j2 install'",
             "Which commit",
         ),
         (
@@ -54,7 +55,7 @@ pub(super) const VERB: Verb = Verb {
             "From which of the experiment's configurations on",
         ),
     ],
-    arguments: Arguments::augment_args,
+    arguments,
     run,
 };
 
@@ -108,6 +109,11 @@ struct Arguments {
     progress: Option<ProgressStyle>,
 }
 
+/// Nothing can be bisected without an experiment: there is no default.
+fn arguments(command: Command) -> Command {
+    Arguments::augment_args(command).mut_arg("experiment", |argument| argument.required(true))
+}
+
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
     credentials::check()?;
@@ -123,7 +129,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     };
     let stop = Stop::default();
     signals::connect(&stop).context("cannot listen for Ctrl-C")?;
-    let results = Results::open_or_create(&arguments.results.results)?.dir().join(FOLDER);
+    let results = arguments.results.results.join(FOLDER);
     let options = Options {
         exe: std::env::current_exe().context("cannot find the path of this program")?,
         results: results.clone(),
@@ -171,15 +177,19 @@ fn positions(
         return Positions::of_revisions(source, ends, server, arguments.basedir.clone());
     }
     let name = arguments.over.as_deref().unwrap_or("build");
-    ensure!(
-        ::plan::restarts(name),
-        "`{name}` needs no start of its own: run the experiment with all its levels instead"
-    );
     let factor = draft.experiment.factors.iter().find(|factor| factor.name == name);
+    if !::plan::restarts(name) {
+        ensure!(
+            factor.is_some() || ::plan::factor_names().any(|known| known == name),
+            "`--over {name}`: unknown factor{}",
+            ::plan::hint(name, ::plan::factor_names().filter(|known| ::plan::restarts(known)))
+        );
+        bail!("`{name}` needs no start of its own: run the experiment with all its levels instead");
+    }
     let levels = factor.map_or(&[][..], |factor| factor.levels.as_slice());
     let is_level = |end: &&str| levels.iter().any(|level| level == end);
     if arguments.over.is_none() && !ends.iter().any(is_level) {
-        return Positions::of_versions(ends, places);
+        return Positions::of_versions(ends, levels, places);
     }
     Positions::of_levels((name, levels), ends, &draft.basedirs())
 }
@@ -188,8 +198,15 @@ fn positions(
 fn test(arguments: &Arguments, draft: &Draft) -> anyhow::Result<String> {
     let known = draft.phase_names(PhaseKind::Measure);
     match (&arguments.test, known.as_slice()) {
-        (Some(test), _) => Ok(test.clone()),
+        (Some(test), known) => {
+            ensure!(
+                known.contains(test),
+                "`--test {test}`: unknown test{}",
+                ::plan::hint(test, known.iter().map(String::as_str))
+            );
+            Ok(test.clone())
+        }
         (None, [only]) => Ok(only.clone()),
-        (None, _) => anyhow::bail!("name one of the tests by `--test`: {}", known.join(", ")),
+        (None, _) => bail!("name one of the tests by `--test`: {}", known.join(", ")),
     }
 }

@@ -260,7 +260,7 @@ fn visible_cli() -> Command {
              0    success\n  \
              1    a set rate was missed, or `--fail-on` found a regression\n  \
              2    wrong usage or a failure; stderr has the reason\n  \
-             3    `--fail-on` found no regression and something undecided\n  \
+             3    something is undecided for `--fail-on` or `bisect`\n  \
              130  interrupted; results so far are kept",
         );
     cli.subcommands(visible().map(Verb::command))

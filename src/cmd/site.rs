@@ -23,7 +23,8 @@ pub(super) const VERB: Verb = Verb {
     about: "Writes static pages of all series and runs, with an index",
     details: "The pages need no network and no server: open `index.html`, or copy the folder to \
               any web server. A page per series shows its history, a page per run its report; the \
-              index can be searched.",
+              index can be searched. A run that cannot be read has no page: the other pages are \
+              written, and the exit code is 2.",
     examples: &[
         ("dbdyno site --out public", "Pages of the results folder"),
         ("dbdyno site --results lab-1,lab-2 --out public", "Of two folders together"),
@@ -47,15 +48,30 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let folders: Result<Vec<Results>, store::Error> =
         arguments.results.iter().map(|dir| Ok(Results::open(dir)?.snapshot())).collect();
     let folders = folders?;
+    check_any_run(&folders)?;
     outputs::create_folder(&arguments.out)?;
-    let mut entries = series(&folders, &arguments.out)?;
+    // What is damaged costs its own page, and is an error when the others are written.
+    let mut failed = 0;
+    let mut entries = match series(&folders, &arguments.out) {
+        Ok(entries) => entries,
+        Err(error) => {
+            talk::say(&format!("warning: series have no pages: {error:#}"));
+            failed += 1;
+            Vec::new()
+        }
+    };
     for results in &folders {
-        for info in results.runs()?.iter().rev() {
+        let (runs, unreadable) = results.readable_runs()?;
+        for sentence in &unreadable {
+            talk::say(&format!("warning: {sentence}"));
+        }
+        failed += unreadable.len();
+        for info in runs.iter().rev() {
             match page_of_run(results, info, &arguments.out) {
                 Ok(entry) => entries.push(entry),
-                // One damaged run costs its own page.
                 Err(error) => {
-                    talk::say(&format!("warning: run {} has no page: {error:#}", info.id))
+                    talk::say(&format!("warning: run {} has no page: {error:#}", info.id));
+                    failed += usize::from(!ended_at_once(results, info));
                 }
             }
         }
@@ -63,31 +79,50 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let index = arguments.out.join(report::INDEX);
     outputs::write(&index, report::site_index(&entries))?;
     talk::data(&talk::printable(&index.display().to_string()))?;
+    anyhow::ensure!(
+        failed == 0,
+        "not all pages are written: mend what the warnings name, then run the command again"
+    );
     Ok(Code::Done)
+}
+
+/// Refuses results folders that hold no run at all.
+fn check_any_run(folders: &[Results]) -> anyhow::Result<()> {
+    for results in folders {
+        let (runs, unreadable) = results.readable_runs()?;
+        if !runs.is_empty() || !unreadable.is_empty() {
+            return Ok(());
+        }
+    }
+    anyhow::bail!("there are no runs: run an experiment or import an archive first")
+}
+
+/// Whether a run was cut short before its first slice, so that a page would have nothing to show.
+fn ended_at_once(results: &Results, info: &RunInfo) -> bool {
+    let stored = results.slices(&Selection::Run(info.id.clone()));
+    let is_empty =
+        stored.is_ok_and(|stored| stored.slices.is_empty() && stored.imported.is_empty());
+    is_empty && !info.finished
+}
+
+/// Whether a run was measured to its end. Imported archives have no series.
+fn has_series(results: &Results, info: &RunInfo) -> anyhow::Result<bool> {
+    Ok(info.finished && results.import_of(&info.id)?.is_none())
 }
 
 /// The pages of all series.
 fn series(folders: &[Results], out: &Path) -> anyhow::Result<Vec<SiteEntry>> {
-    let finished = |results: &Results| {
-        Ok::<bool, store::Error>(results.runs()?.iter().any(|run| run.finished))
-    };
     let mut any = false;
     for results in folders {
-        any |= finished(results)?;
+        for info in results.runs()? {
+            any |= has_series(results, &info)?;
+        }
     }
     if !any {
         return Ok(Vec::new());
     }
     let metrics = analysis::select_metrics(&METRICS.map(str::to_owned))?;
-    let pages = history::pages(folders, &Wanted { metrics, ..Wanted::default() });
-    let pages = match pages {
-        Ok(pages) => pages,
-        // Imported archives alone have no series.
-        Err(error) => {
-            talk::say(&format!("warning: no series: {error:#}"));
-            return Ok(Vec::new());
-        }
-    };
+    let pages = history::pages(folders, &Wanted { metrics, ..Wanted::default() })?;
     let html = format::find(HTML).context("no format `html`")?;
     let mut entries = Vec::new();
     for (index, page) in pages.iter().enumerate() {

@@ -84,9 +84,18 @@ fn ends_that_do_not_differ_and_wrong_usage_are_one_sentence() {
     refused(&[&over[..], &["--bad", "c9"]].concat(), "`c9` is no level of `factors.config`");
     refused(&[&over[..], &["--bad", "c1"]].concat(), "the ends are the same");
     refused(&["--over", "clients", "--good", "1", "--bad", "2"], "needs no start of its own");
+    refused(&["--over", "colour", "--good", "1", "--bad", "2"], "`--over colour`: unknown factor");
+    let memory = ["--over", "memory", "--good", "1G", "--bad", "2G"];
+    refused(&memory, "the experiment has no factor `memory`: add `factors.memory`");
+    refused(
+        &[&over[..], &["--bad", "c6", "--test", "inset"]].concat(),
+        "`--test inset`: unknown test; did you mean `insert`?",
+    );
     let two = ["--good", "sqlite", "--bad", "postgres@18"];
     refused(&two, "`postgres@18` is no level of `factors.build`; there are: `sqlite`");
     refused(&["--good", "a", "--bad", "b", "--source", "."], "--build");
+    refused(&["--good", "3.24.0", "--bad", "3.46.0"], "write `sqlite@3.24.0`");
+    assert!(!lab.path("dbdyno-results").exists(), "nothing is left behind");
 }
 
 fn git(folder: &Path, words: &[&str]) {

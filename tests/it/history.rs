@@ -69,4 +69,26 @@ fn runs_of_a_series_become_a_history_a_site_and_exports() {
     });
     assert_eq!(rates.count(), 3, "{samples}");
     assert!(samples.ends_with("# EOF\n"));
+
+    // Damaged notes belong to every run of their folder.
+    lab.write("dbdyno-results/notes.toml", "[runs\n");
+    refused(&["site", "--out", "damaged"], "not all pages are written");
+}
+
+#[test]
+fn a_folder_without_runs_has_no_history_and_no_site() {
+    let lab = Lab::new();
+    for part in ["records", "runs"] {
+        std::fs::create_dir_all(lab.path("dbdyno-results").join(part)).unwrap();
+    }
+    let refused = |words: &[&str], expected: &str| {
+        let output = lab.run(words);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(expected), "{said}");
+    };
+    refused(&["history"], "there are no finished runs: run an experiment first");
+    refused(&["history", "weekly"], "there are no finished runs: run an experiment first");
+    refused(&["site", "--out", "public"], "there are no runs: run an experiment or import");
+    assert!(!lab.path("public").exists());
 }

@@ -59,8 +59,18 @@ const PAUSE: Duration = Duration::from_millis(50);
 impl Source {
     /// The revisions from `good` to `bad` along first parents, both included, oldest first.
     pub fn revisions(&self, good: &str, bad: &str) -> Result<Vec<Revision>> {
-        let one = |name: &str| self.git(&["rev-parse", "--verify", &format!("{name}^{{commit}}")]);
-        let (good, bad) = (one(good)?, one(bad)?);
+        // What is wrong with the repository itself is said first.
+        self.git(&["rev-parse", "--git-dir"])?;
+        let ends = [good, bad];
+        let good = self.commit("--good", good)?;
+        let bad = self.commit("--bad", bad)?;
+        if good == bad {
+            return Err(self.failed(format!(
+                "the ends are the same: `--good {}` and `--bad {}` are both commit {good}; name \
+                 two that differ",
+                ends[0], ends[1]
+            )));
+        }
         let range = format!("{good}..{bad}");
         let text = self.git(&["log", "--first-parent", "--reverse", "--format=%H %s", &range])?;
         let first = self.git(&["log", "-1", "--format=%H %s", &good])?;
@@ -71,8 +81,18 @@ impl Source {
         let found: Vec<Revision> = first.lines().chain(text.lines()).map(revision).collect();
         match found.last().is_some_and(|last| last.commit == bad && found.len() > 1) {
             true => Ok(found),
-            false => Err(self.failed(format!("`{bad}` does not follow `{good}`: swap them"))),
+            false => Err(self.failed(format!(
+                "`--bad {}` does not follow `--good {}`: swap them",
+                ends[1], ends[0]
+            ))),
         }
+    }
+
+    /// The commit that the value of an option names.
+    fn commit(&self, option: &str, name: &str) -> Result<String> {
+        let found = self.git(&["rev-parse", "--verify", &format!("{name}^{{commit}}")]);
+        found
+            .map_err(|_| self.failed(format!("there is no revision `{name}`, given by `{option}`")))
     }
 
     /// Builds a revision, unless that was done before. `stopped` says whether to give up, which
@@ -299,8 +319,13 @@ mod tests {
         }
         let swapped = source.revisions("HEAD", "HEAD~2").unwrap_err().to_string();
         assert!(swapped.contains("swap them"), "{swapped}");
-        let unknown = source.revisions("nothing", "HEAD").unwrap_err().to_string();
-        assert!(unknown.contains("tree"), "{unknown}");
+        let refused = |good: &str, bad: &str, expected: &str| {
+            let said = source.revisions(good, bad).unwrap_err().to_string();
+            assert!(said.contains(expected), "{said}");
+        };
+        refused("nothing", "HEAD", "tree`: there is no revision `nothing`, given by `--good`");
+        refused("HEAD", "nothing", "there is no revision `nothing`, given by `--bad`");
+        refused("HEAD", "HEAD", "the ends are the same: `--good HEAD` and `--bad HEAD` are both");
     }
 
     #[test]

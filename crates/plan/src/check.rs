@@ -19,7 +19,7 @@ const FACTORS: [&str; 4] = ["build", "config", "clients", MODE];
 const START_MAX: usize = 1024;
 
 /// The names of all factors that are no parameters of workloads.
-fn factor_names<'a>() -> impl Iterator<Item = &'a str> {
+pub fn factor_names<'a>() -> impl Iterator<Item = &'a str> {
     FACTORS.into_iter().chain(START_FACTORS.iter().copied())
 }
 

@@ -41,6 +41,7 @@ mod wire;
 
 pub use aliases::aliases;
 pub use catalog::{Catalog, Kind, Listing};
+pub use check::factor_names;
 pub use draft::{Draft, load_experiment, restarts};
 pub use editor::{FILE_KINDS, FileKind};
 pub use error::{Error, Location};

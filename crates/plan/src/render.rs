@@ -72,6 +72,7 @@ fn data(schema: &Schema) -> String {
 fn subjects(text: &mut String, plan: &Plan) -> std::fmt::Result {
     writeln!(text, "\nsubjects")?;
     let wide = plan.subjects.iter().map(|subject| subject.label.len()).max().unwrap_or(0);
+    let mark = letter(plan.subjects.len().saturating_sub(1)).len();
     for (index, subject) in plan.subjects.iter().enumerate() {
         let config = &subject.config.name;
         let base = match plan.base_of(subject) {
@@ -83,7 +84,8 @@ fn subjects(text: &mut String, plan: &Plan) -> std::fmt::Result {
             Some(_) => String::new(),
         };
         let (label, build) = (&subject.label, own_build(subject));
-        writeln!(text, "  {}  {label:wide$}  {build}config {config}{base}", letter(index))?;
+        let own = letter(index);
+        writeln!(text, "  {own:mark$}  {label:wide$}  {build}config {config}{base}")?;
     }
     if plan.subjects.len() == 1 {
         writeln!(text, "  There is only one variant: it is measured, and nothing is compared.")?;
@@ -345,12 +347,18 @@ fn shows_orders(plan: &Plan) -> bool {
     plan.subjects.len() <= 26 && lines <= ORDERS
 }
 
-/// `A` to `Z`, then numbers from 27.
+/// `A` to `Z`, then `AA`, `AB` and so on, like the columns of a spreadsheet.
 fn letter(index: usize) -> String {
-    match u8::try_from(index) {
-        Ok(small @ 0..26) => char::from(b'A' + small).to_string(),
-        _ => format!("{}", index + 1),
+    let mut letters = Vec::new();
+    let mut rest = index;
+    loop {
+        letters.push(('A'..='Z').nth(rest % 26).unwrap_or('A'));
+        match rest / 26 {
+            0 => break,
+            more => rest = more - 1,
+        }
     }
+    letters.into_iter().rev().collect()
 }
 
 fn letters(order: &[usize]) -> String {
@@ -401,6 +409,15 @@ mod tests {
         assert_eq!(duration(25_000.0), "6.9 h");
         assert_eq!(ranges(&[0, 2, 3, 4, 7]), "phases 1, 3-5, 8");
         assert_eq!(ranges(&[4]), "phase 5");
-        assert_eq!((letter(0), letter(25), letter(26)), ("A".into(), "Z".into(), "27".into()));
+    }
+
+    #[test]
+    fn letters_go_on_after_z_as_in_a_spreadsheet() {
+        let cases = [(0, "A"), (25, "Z"), (26, "AA"), (27, "AB"), (51, "AZ"), (52, "BA")];
+        for (index, expected) in cases.into_iter().chain([(701, "ZZ"), (702, "AAA")]) {
+            assert_eq!(letter(index), expected);
+        }
+        assert_eq!(letters(&[0, 25]), "AZ");
+        assert_eq!(letters(&[0, 26]), "A,AA");
     }
 }
