@@ -100,6 +100,12 @@ pub(super) fn hint(error: &clap::Error) -> Option<String> {
 
 /// Appends the SQL by server as comments, so that the text stays a workload file.
 fn add_sql(text: &mut String, script: &Script, catalog: &Catalog) {
+    if let Some(coded) = &script.coded {
+        let page = model::coded::find(&coded.name).map_or("ARCHITECTURE.md", |known| known.page);
+        // Writing to a string cannot fail.
+        let _ = writeln!(text, "\n# The operations are coded in Rust: see {page}");
+        return;
+    }
     let tables = catalog.schema(&script.schema).map(|schema| schema.tables).unwrap_or_default();
     let tables: Vec<&str> = tables.iter().map(|table| table.name.as_str()).collect();
     // Writing to a string cannot fail.

@@ -203,6 +203,8 @@ fn files_of_the_catalog_are_shown_as_they_are() {
     assert!(workload.contains("#     INSERT INTO {table}"), "{workload}");
     lab.write("own.toml", &workload);
     lab.succeed(&["show", "workload", "./own.toml"]);
+    let coded = shown("workload", "tpcc");
+    assert!(coded.ends_with("# The operations are coded in Rust: see docs/tpcc.md\n"), "{coded}");
     for line in lab.succeed(&["list", "workloads"]).lines() {
         shown("workload", line.split_whitespace().next().unwrap());
     }

@@ -11,6 +11,7 @@
 
 pub mod bank;
 pub mod civil;
+pub mod coded;
 pub mod disturbance;
 pub mod drawn;
 pub mod drive;

@@ -194,6 +194,12 @@ impl Catalog {
         schema(&self.source("schema", "schemas/", name_or_path)?, Some(values))
     }
 
+    /// Names of a schema's parameters: other values of them need tables of their own.
+    pub(crate) fn schema_parameters(&self, name_or_path: &str) -> Result<Vec<String>, Error> {
+        let source = self.source("schema", "schemas/", name_or_path)?;
+        Ok(source.parse::<WireSchema>()?.parameter_names())
+    }
+
     /// A suite by name or path, as [`Catalog::workload`].
     pub fn suite(&self, name_or_path: &str) -> Result<Suite, Error> {
         suite(&self.source("suite", "suites/", name_or_path)?)

@@ -1,7 +1,7 @@
 //! Whether the factors, the parameters and the baseline of an experiment fit each other.
 
 use crate::{
-    Draft,
+    Draft, Workload,
     draft::{ONE_LEVEL, restarts},
     error::Error,
     explain::shown,
@@ -9,7 +9,10 @@ use crate::{
     suggest,
     wire::value::EVERYWHERE,
 };
-use model::{experiment::Factor, plan::PhaseKind, subject::START_FACTORS, workload::Mode};
+use model::{
+    Parameters, coded::Misfit, experiment::Factor, plan::PhaseKind, subject::START_FACTORS,
+    workload::Mode,
+};
 use std::collections::BTreeSet;
 
 /// The factors that are no parameters of workloads, beside those that act on a start.
@@ -150,6 +153,13 @@ impl Draft {
             );
             return Err(Error::Invalid { place: place(), reason });
         }
+        if self.schema_parameters.contains(name) {
+            let reason = format!(
+                "`{name}` cannot be a factor, because the tables are loaded with it; set \
+                 `parameters.{name}`, in one experiment for each value"
+            );
+            return Err(Error::Invalid { place: place(), reason });
+        }
         if factor_names().any(|known| known == name) || parameters.contains(&name) {
             return Ok(());
         }
@@ -179,8 +189,18 @@ impl Draft {
             if let Err(levels) = fits(name, level) {
                 return refuse(format!("`{name}` must be {levels}, not `{}`", shown(level)));
             }
+            if let Some(misfit) = self.misfit(name, level) {
+                return refuse(misfit.reason);
+            }
         }
         Ok(())
+    }
+
+    /// Why no coded transaction can have the level, if it is a number of theirs.
+    fn misfit(&self, factor: &str, level: &str) -> Option<Misfit> {
+        let parameters = Parameters::from([(factor.to_owned(), level.parse().ok()?)]);
+        let mut coded = self.workloads.iter().filter_map(Workload::transactions);
+        coded.find_map(|transactions| transactions.check(&parameters).err())
     }
 
     fn check_parameters(&self, known: &[&str]) -> Result<(), Error> {

@@ -2,7 +2,7 @@
 //! open.
 
 use crate::{
-    Catalog, Overrides, Suite, SuiteOrder, SuitePhase, Workload,
+    Catalog, Overrides, Suite, SuiteOrder, SuitePhase, Workload, coded,
     error::{Error, Location},
     experiment_limits, ladder,
     layers::{Layers, Locations, check_only, name_of},
@@ -35,6 +35,8 @@ pub struct Draft {
     pub(crate) phases: Vec<DraftPhase>,
     pub(crate) workloads: Vec<Workload>,
     pub(crate) schemas: Vec<Schema>,
+    /// Names of the parameters that tables are loaded with.
+    pub(crate) schema_parameters: BTreeSet<String>,
     /// The experiment's values for parameters.
     pub(crate) parameters: Parameters,
     /// The parameters of the suite in order, with the expression that holds.
@@ -75,9 +77,15 @@ pub fn load_experiment(
     let mut found = Found::default();
     let mut phases = found.phases(suite, &layers, catalog)?;
     keep_only(&mut phases, &found.workloads, &overrides.only)?;
-    let values = preset::scope(&experiment, &chosen.parameters)
+    coded::check_given(&found.workloads, &layers)?;
+    let mut values = preset::scope(&experiment, &chosen.parameters)
         .map_err(|error| error.at(layers.place(&["suite"])))?;
+    // A suite's parameters have these values already; other schemas get them as well.
+    for (name, value) in &layers.wire.parameters {
+        values.entry(name.clone()).or_insert(*value);
+    }
     let schemas = schemas(&found.workloads, catalog, &values)?;
+    let schema_parameters = schema_parameters(&found.workloads, catalog)?;
     for workload in &mut found.workloads {
         name_of(&workload.schema).to_owned().clone_into(&mut workload.schema);
     }
@@ -98,6 +106,7 @@ pub fn load_experiment(
         phases,
         workloads: found.workloads,
         schemas,
+        schema_parameters,
     };
     draft.check()?;
     Ok(draft)
@@ -400,6 +409,15 @@ fn schemas(
             .map_err(|error| error.at(place))?;
     }
     Ok(schemas)
+}
+
+/// Names of the parameters of all schemas.
+fn schema_parameters(workloads: &[Workload], catalog: &Catalog) -> Result<BTreeSet<String>, Error> {
+    let mut names = BTreeSet::new();
+    for workload in workloads {
+        names.extend(catalog.schema_parameters(&workload.schema)?);
+    }
+    Ok(names)
 }
 
 /// Refuses what a workload has for a dialect in which its tables do not exist.

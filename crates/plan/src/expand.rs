@@ -1,7 +1,7 @@
 //! A draft and the versions that exist become a plan.
 
 use crate::{
-    Catalog, Draft, Versions, connections,
+    Catalog, Draft, Versions, coded, connections,
     error::Error,
     estimate::estimate,
     order::{self, Shape, Turns},
@@ -93,6 +93,7 @@ impl Compared {
 fn ordered(draft: &Draft, versions: &dyn Versions, compared: Compared) -> Result<Plan, Error> {
     let Compared { mut experiment, subjects, base } = compared;
     let phases = phases(draft)?;
+    coded::check_phases(draft, &phases, &subjects)?;
     let turns = match experiment.design {
         Design::Interleaved => Turns::Rounds,
         Design::Classic => Turns::Subjects,

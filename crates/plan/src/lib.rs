@@ -12,6 +12,7 @@
 mod aliases;
 mod catalog;
 mod check;
+mod coded;
 mod connections;
 mod contents;
 mod draft;

@@ -68,6 +68,11 @@ pub(super) enum WireColumn {
 }
 
 impl WireSchema {
+    /// Names of its parameters.
+    pub(crate) fn parameter_names(&self) -> Vec<String> {
+        self.parameters.keys().cloned().collect()
+    }
+
     /// The schema in numbers: `values` are those that every phase has, over the schema's own
     /// parameters; defaults where none are known yet. `name` is the file's stem.
     pub(crate) fn check(self, name: String, values: Option<&Parameters>) -> Result<Schema, Fault> {

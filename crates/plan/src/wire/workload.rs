@@ -1,6 +1,7 @@
 //! Workload files: `catalog/workloads/*.toml` and those of the user.
 
 use super::{
+    coded::{Named, NamedOp},
     deviation::WireDeviation,
     generator::WireGenerator,
     kept,
@@ -16,6 +17,7 @@ use crate::{
 };
 use model::{
     Parameters,
+    coded::{self, Transactions},
     script::{Coded, Committed, Op, Role, Script, Statement},
     workload::{Class, Counts, Mode, TableChoice},
 };
@@ -57,6 +59,7 @@ impl Workload {
                 return fault.map_err(|fault| source.locate(fault));
             }
         }
+        wire.check_coded().map_err(|fault| source.locate(fault))?;
         let mut workload = Self {
             name: source.stem(),
             help: wire.help.clone(),
@@ -77,6 +80,11 @@ impl Workload {
     /// Where the text came from: a path, or `catalog/…` for a shipped file.
     pub fn source(&self) -> &str {
         &self.source.label
+    }
+
+    /// The coded transactions that it executes, if its operations are written in Rust.
+    pub(crate) fn transactions(&self) -> Option<&'static Transactions> {
+        coded::find(self.wire.coded.as_deref()?)
     }
 
     /// The script under the defaults of its parameters.
@@ -164,6 +172,24 @@ struct WireOp {
 }
 
 impl WireWorkload {
+    /// Refuses what does not fit the coded transactions that it names, if it does.
+    fn check_coded(&self) -> Result<(), Fault> {
+        let Some(coded) = &self.coded else { return Ok(()) };
+        let ops = self.op.iter().map(|op| NamedOp {
+            name: &op.name,
+            class: op.class,
+            is_committed: op.committed.is_some(),
+        });
+        let named = Named {
+            coded,
+            schema: &self.schema,
+            parameters: &self.parameters,
+            has_roles: !self.role.is_empty(),
+            ops: ops.collect(),
+        };
+        named.check()
+    }
+
     /// What its operations are, if they are written in Rust.
     fn coded_in(&self, parameters: &Parameters) -> Option<Coded> {
         let name = self.coded.clone()?;

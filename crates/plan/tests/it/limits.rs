@@ -163,3 +163,35 @@ fn other_builds_need_no_other_baseline() {
     let error = draft(folder.path(), &wrong).unwrap_err().to_string();
     assert!(error.contains("mine.toml:1`: the baseline's `mysql@5` is not a level"), "{error}");
 }
+
+#[test]
+fn numbers_of_coded_transactions_are_refused_where_they_are_set() {
+    let check = |set: &[&str], expected: &str| {
+        let got = shipped("tpcc-postgres-11-vs-18", set).map(|_| String::new());
+        let got = got.unwrap_or_else(|error| error.to_string());
+        assert!(got.contains(expected) && got.is_empty() == expected.is_empty(), "{set:?}: {got}");
+    };
+    check(&["parameters.warehouses=64", "parameters.home=3"], "");
+    check(&["parameters.warehouses=0"], "--set parameters.warehouses=0`: `warehouses` must be");
+    check(&["parameters.warehouses=1e9"], "--set parameters.warehouses=1e9`: `warehouses` must be");
+    check(&["parameters.home=4"], "--set parameters.home=4`: `home` must be from 1 to 3, not `4`");
+    check(&["factors.home=[1,4]"], "`home` must be from 1 to 3, not `4`");
+    check(&["parameters.home=3"], "64 clients have 8 of them; use at least 64 `warehouses`");
+    check(&["factors.warehouses=[1,10]"], "set `parameters.warehouses`");
+    let old = "factors.build=[\"postgres@9.6\", \"postgres@11\"]";
+    let base = "baseline.build=\"postgres@11\"";
+    check(&[old, base], "");
+    let reason = "`postgres@9.6` has none; use `procedures = 0` for it";
+    check(&[old, base, "parameters.procedures=1"], reason);
+}
+
+#[test]
+fn a_schema_without_a_suite_gets_the_parameters_of_the_experiment() {
+    let plan = plan_of(
+        "question = \"Which?\"\nworkloads = [\"tpcc\"]\nparameters = { warehouses = 3 }\n\
+         [factors]\nbuild = [\"sqlite\"]\n",
+    )
+    .unwrap();
+    assert_eq!(plan.schemas[0].tables[0].rows, 3);
+    assert_eq!(plan.phases[0].parameters["warehouses"], 3);
+}

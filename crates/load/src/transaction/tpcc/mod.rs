@@ -18,7 +18,12 @@ use crate::keys::Random;
 use crate::wire::{Client, Failure, Parameter, Row, Value};
 use customer::Found;
 use inputs::{Counted, Inputs, Terminal};
-use model::{Parameters, drawn::Drawn, workload::Class};
+use model::{
+    Parameters,
+    coded::{Server, TPCC, TPCC_OPERATIONS},
+    drawn::Drawn,
+    workload::Class,
+};
 
 /// The transactions of one connection.
 pub(crate) struct Tpcc {
@@ -50,26 +55,22 @@ struct InClient {
 const INTEGER: Parameter = Parameter::Integer;
 
 /// The five transactions; their places here are the numbers of the operations.
-const OPERATIONS: [Operation; 5] = [
-    Operation { name: "new-order", weight: 45 },
-    Operation { name: "payment", weight: 43 },
-    Operation { name: "order-status", weight: 4 },
-    Operation { name: "delivery", weight: 4 },
-    Operation { name: "stock-level", weight: 4 },
-];
+const OPERATIONS: [Operation; 5] =
+    [operation(0), operation(1), operation(2), operation(3), operation(4)];
+
+const fn operation(number: usize) -> Operation {
+    let operation = &TPCC_OPERATIONS[number];
+    Operation { name: operation.name, weight: operation.weight }
+}
 
 impl Coded for Tpcc {
     const NAME: &'static str = "tpcc";
     const OPERATIONS: &'static [Operation] = &OPERATIONS;
 
     fn check(dialect: &str, parameters: &Parameters) -> Result<(), String> {
-        match parameters.get(PROCEDURES) {
-            Some(1) if dialect == "sqlite" => {
-                Err("SQLite has no stored procedures; use `procedures = 0` for it".to_owned())
-            }
-            None | Some(0 | 1) => Ok(()),
-            Some(other) => Err(format!("`procedures` is {other}; it must be 0 or 1")),
-        }
+        let server = Server { product: dialect, version: "" };
+        let checked = TPCC.check(parameters).and_then(|()| TPCC.check_server(parameters, server));
+        checked.map_err(|misfit| misfit.reason)
     }
 
     fn new(setup: &mut Setup<'_>) -> Self {
