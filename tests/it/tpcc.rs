@@ -63,7 +63,9 @@ fn injected_violations_leave_no_number() {
     let schema = include_str!("../../catalog/schemas/tpcc.toml");
     let faults = [
         "UPDATE district SET d_ytd = d_ytd + 1 WHERE d_w_id = 1 AND d_id = 1",
-        "UPDATE district SET d_next_o_id = d_next_o_id + 1 WHERE d_w_id = 1 AND d_id = 2",
+        // Of no customer: later orders have numbers below its own.
+        "INSERT INTO orders (o_id, o_d_id, o_w_id, o_c_id, o_entry_d, o_ol_cnt, o_all_local) \
+         VALUES (9999999, 2, 1, 0, '2020-01-01 00:00:00', 0, 1)",
         "DELETE FROM new_orders WHERE no_w_id = 1 AND no_d_id = 3 AND no_o_id = 2999",
         "DELETE FROM order_line WHERE ol_w_id = 1 AND ol_d_id = 4 AND ol_o_id = 1",
     ];
