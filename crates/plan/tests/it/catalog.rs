@@ -94,7 +94,9 @@ fn every_shipped_experiment_is_planned() {
         let (subjects, bases) = match listing.name.as_str() {
             // Each engine or build has a base of its own.
             "allocators" => (8, 2),
-            "transports" | "storage-engines" => (4, 2),
+            "io-bound" => (3, 1),
+            "transports" => (8, 2),
+            "storage-engines" => (4, 2),
             "durability" => (5, 1),
             "performance-schema" => (6, 3),
             "clients" | "tpcc-client-vs-procedures" => (3, 1),
