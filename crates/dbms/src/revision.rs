@@ -59,7 +59,7 @@ const PAUSE: Duration = Duration::from_millis(50);
 impl Source {
     /// The revisions from `good` to `bad` along first parents, both included, oldest first.
     pub fn revisions(&self, good: &str, bad: &str) -> Result<Vec<Revision>> {
-        // What is wrong with the repository itself is said first.
+        // The repository's own error comes first.
         self.git(&["rev-parse", "--git-dir"])?;
         let ends = [good, bad];
         let good = self.commit("--good", good)?;

@@ -12,7 +12,7 @@ pub struct Session {
     pub run: String,
     /// Wall clock at the start, microseconds since 1970.
     pub started_us: u64,
-    /// The host in a few words: what differs between them is told.
+    /// The host in a few words, to report what differs.
     pub host: String,
     /// The builds in a few words, by variant.
     pub builds: BTreeMap<String, String>,

@@ -55,7 +55,7 @@ pub(super) struct Folders<'a> {
 
 /// How often it is looked whether a build is to end.
 const LOOK: Duration = Duration::from_millis(200);
-/// How often a long step is told.
+/// How often a long step reports its progress.
 const TOLD: Duration = Duration::from_secs(15);
 
 /// Executes its arguments, and kills the group of processes when its input ends: that is when

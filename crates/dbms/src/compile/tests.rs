@@ -36,7 +36,7 @@ impl Bench {
     }
 }
 
-/// Whether this host can compile; says so where it cannot.
+/// Whether this host can compile; prints the reason where it cannot.
 fn has_compiler() -> bool {
     let has = compiler::program("gcc").is_some();
     if !has {
