@@ -1,6 +1,6 @@
 //! How much memory the settings of a server give to its cache of pages.
 
-use model::Levels;
+use model::{Levels, size};
 
 /// Settings that size a cache, and the bytes of one unit of their value. Several may hold: a server
 /// with two storage engines has a cache for each.
@@ -10,34 +10,17 @@ const CACHES: [(&str, f64); 3] =
 /// Postgres tells this one in pages.
 const SHARED: &str = "shared_buffers";
 
-/// Endings of values that carry their unit, with its bytes.
-const UNITS: [(&str, f64); 6] = [
-    ("kb", 1024.0),
-    ("mb", 1_048_576.0),
-    ("gb", 1_073_741_824.0),
-    ("k", 1024.0),
-    ("m", 1_048_576.0),
-    ("g", 1_073_741_824.0),
-];
-
 /// Bytes of all page caches by the settings as the server reports them; none where no setting is
 /// known. SQLite's `cache_size` is in pages, or in KiB where it is negative.
 pub fn cache_bytes(settings: &Levels) -> Option<f64> {
-    let size = |name: &str, unit: f64| settings.get(name).and_then(|text| bytes(text, unit));
-    let servers = CACHES.iter().filter_map(|(name, unit)| size(name, *unit));
+    let bytes = |name: &str, unit: f64| settings.get(name).and_then(|text| size::bytes(text, unit));
+    let servers = CACHES.iter().filter_map(|(name, unit)| bytes(name, *unit));
     let sqlite = || {
-        let own = size("cache_size", 1.0)?;
-        let page = size("page_size", 1.0).unwrap_or(4096.0);
+        let own = bytes("cache_size", 1.0)?;
+        let page = bytes("page_size", 1.0).unwrap_or(4096.0);
         Some(if own < 0.0 { -own * 1024.0 } else { own * page })
     };
     servers.reduce(|a, b| a + b).or_else(sqlite).filter(|bytes| *bytes > 0.0)
-}
-
-fn bytes(text: &str, unit: f64) -> Option<f64> {
-    let text = text.trim().to_ascii_lowercase();
-    let ending = UNITS.iter().find_map(|(ending, unit)| Some((text.strip_suffix(ending)?, *unit)));
-    let (number, unit) = ending.unwrap_or((text.as_str(), unit));
-    number.trim().parse::<f64>().ok().map(|number| number * unit)
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! Values of settings, as configurations and servers write them.
 
+use model::size;
+
 /// Whether two ways of writing mean one value: `1G` and `1073741824`, `off` and `0`.
 pub(crate) fn same_value(asked: &str, reported: &str) -> bool {
     let (asked, reported) = (asked.trim(), reported.trim());
@@ -44,7 +46,7 @@ fn time_ms(text: &str) -> Option<f64> {
 /// A size such as `512M`, bytes.
 pub(crate) fn bytes(text: &str) -> Option<u64> {
     let is_size = text.starts_with(|first: char| first.is_ascii_digit());
-    let bytes = number(text).filter(|bytes| is_size && *bytes < 2_f64.powi(53))?;
+    let bytes = size::bytes(text, 1.0).filter(|bytes| is_size && *bytes < 2_f64.powi(53))?;
     Some(bytes as u64)
 }
 
@@ -52,21 +54,11 @@ pub(crate) fn bytes(text: &str) -> Option<u64> {
 fn number(text: &str) -> Option<f64> {
     let lower = text.to_ascii_lowercase();
     match lower.as_str() {
-        "on" | "true" | "yes" | "normal" => return Some(1.0),
-        "off" | "false" | "no" => return Some(0.0),
-        "full" => return Some(2.0),
-        _ => {}
+        "on" | "true" | "yes" | "normal" => Some(1.0),
+        "off" | "false" | "no" => Some(0.0),
+        "full" => Some(2.0),
+        other => size::bytes(other, 1.0),
     }
-    let digits = lower.trim_end_matches(|c: char| c.is_ascii_alphabetic());
-    let unit = match &lower[digits.len()..] {
-        "" | "b" => 1.0,
-        "k" | "kb" => 1024.0,
-        "m" | "mb" => 1024.0_f64.powi(2),
-        "g" | "gb" => 1024.0_f64.powi(3),
-        "t" | "tb" => 1024.0_f64.powi(4),
-        _ => return None,
-    };
-    digits.trim().parse::<f64>().ok().map(|value| value * unit)
 }
 
 #[cfg(test)]

@@ -39,6 +39,7 @@ pub mod schema;
 pub mod script;
 pub mod secret;
 pub mod shared;
+pub mod size;
 pub mod speed;
 pub mod sql;
 pub mod state;

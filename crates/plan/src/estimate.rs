@@ -31,6 +31,7 @@ use model::{
     schedule::{self, After, Length, Step},
     schema::{ColumnValue, Table},
     script::Generator,
+    size,
     subject::{Config, Setting, Subject},
 };
 
@@ -236,9 +237,8 @@ pub(crate) fn cache_bytes(config: &Config) -> f64 {
 
 /// Postgres counts a cache without a unit in pages.
 fn cache(setting: &Setting) -> f64 {
-    let has_unit = setting.value.ends_with(|last: char| last.is_ascii_alphabetic());
-    let unit = if setting.name == "shared_buffers" && !has_unit { PAGE_BYTES } else { 1.0 };
-    unit * size(&setting.value)
+    let unit = if setting.name == "shared_buffers" { PAGE_BYTES } else { 1.0 };
+    setting_bytes(&setting.value, unit)
 }
 
 /// The log that a configuration asks for at the start; versions read one or the other of its
@@ -247,31 +247,22 @@ fn log_bytes(config: &Config) -> f64 {
     let logs = config.settings.iter().filter(|setting| {
         ["log_file_size", "log_capacity"].iter().any(|end| setting.name.ends_with(end))
     });
-    logs.map(|setting| size(&setting.value)).fold(0.0, f64::max)
+    logs.map(|setting| setting_bytes(&setting.value, 1.0)).fold(0.0, f64::max)
 }
 
 /// The log that a configuration lets grow between checkpoints, where it is not set aside at the
 /// start.
 fn kept_log_bytes(config: &Config) -> f64 {
     let logs = config.settings.iter().filter(|setting| setting.name == "max_wal_size");
-    logs.map(|setting| size(&setting.value)).sum()
+    logs.map(|setting| setting_bytes(&setting.value, 1.0)).sum()
 }
 
-/// Bytes of `1G`, `512MB`, `4096`; a negative number counts KiB, as SQLite's does.
-fn size(text: &str) -> f64 {
-    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
-    let Ok(number) = digits.trim().parse::<f64>() else { return 0.0 };
-    if number < 0.0 {
-        return -number * 1024.0;
+/// Bytes of a setting; a negative number counts KiB, as SQLite's does.
+fn setting_bytes(text: &str, unit: f64) -> f64 {
+    match size::bytes(text, unit).unwrap_or(0.0) {
+        kib if kib < 0.0 => -kib * 1024.0,
+        bytes => bytes,
     }
-    let unit = text[digits.len()..].to_ascii_lowercase();
-    let factor: f64 = match unit.chars().next() {
-        Some('k') => 1024.0,
-        Some('m') => 1024.0 * 1024.0,
-        Some('g') => 1024.0 * 1024.0 * 1024.0,
-        _ => 1.0,
-    };
-    number * factor
 }
 
 #[cfg(test)]
@@ -290,12 +281,10 @@ mod tests {
     }
 
     #[test]
-    fn sizes_are_read_in_the_servers_ways() {
-        assert_eq!(size("1G"), 1_073_741_824.0);
-        assert_eq!(size("512MB"), 536_870_912.0);
-        assert_eq!(size("-1048576"), 1_073_741_824.0);
-        assert_eq!(size("8192"), 8192.0);
-        assert_eq!(size("O_DIRECT"), 0.0);
-        assert_eq!(size(""), 0.0);
+    fn a_size_of_sqlite_may_be_negative_and_what_is_none_counts_nothing() {
+        assert_eq!(setting_bytes("512MB", 1.0), 536_870_912.0);
+        assert_eq!(setting_bytes("-1048576", 1.0), 1_073_741_824.0);
+        assert_eq!(setting_bytes("O_DIRECT", 1.0), 0.0);
+        assert_eq!(setting_bytes("", 1.0), 0.0);
     }
 }
