@@ -35,6 +35,10 @@ impl plan::Versions for HostVersions<'_> {
         dbms::check_basedir(build, self.places).map_err(|error| error.to_string())
     }
 
+    fn check_prefix(&self, build: &Build) -> Result<(), String> {
+        dbms::factor::check_prefix(&build.prefix, build)
+    }
+
     fn check_source(&self, build: &Build) -> Result<(), String> {
         dbms::check_source(build).map_err(|error| error.to_string())
     }

@@ -36,14 +36,16 @@ fn levels_are_crossed_and_reach_servers_and_embedded_engines() {
 fn a_level_without_effect_ends_the_run_before_anything_is_loaded() {
     for build in ["sqlite", "postgres@18"] {
         let lab = Lab::new();
-        // The kernel keeps the CPUs that it has, and says nothing.
-        let factors = format!("build = [\"{build}\"]\ncpu_set = [\"all\", \"0,8000\"]\n");
+        let factors = format!(
+            "build = [\"{build}\"]\nenvironment = [\"\", \"DBDYNO_TEST=1\"]\n\
+             prefix = [\"env -u DBDYNO_TEST\"]\n"
+        );
         lab.write("mine.toml", &experiment(&factors));
         let output = lab.run(SHORT);
         let said = text(&output.stderr);
         assert_ne!(output.status.code(), Some(0), "{said}");
-        assert!(said.contains("`cpu_set` had no effect on `"), "{said}");
-        assert!(said.contains("instead of `0,8000`"), "{said}");
+        assert!(said.contains("`environment` had no effect on `"), "{said}");
+        assert!(said.contains("its process has no `DBDYNO_TEST=1`; check that"), "{said}");
         assert!(!said.contains("loading "), "{said}");
     }
 }
@@ -54,6 +56,8 @@ fn what_is_no_level_is_one_sentence_of_a_plan() {
         ("transport", "tls1.4", ["`tls1.4` is no transport", "`tls1.3`"]),
         ("memory", "lots", ["`lots` is no limit of memory", "`512M`"]),
         ("cpu_set", "first", ["`first` is no set of CPUs", "`0-3`"]),
+        ("cpu_set", "0-8000", ["and `0-8000` names others: write some of these", "`all`"]),
+        ("prefix", "no-such-program -x", ["no program `no-such-program` is in `", "whole path"]),
         ("allocator", "hoard", ["`hoard` is no allocator", "`jemalloc`"]),
     ] {
         let lab = Lab::new();

@@ -86,6 +86,9 @@ fn a_release_and_a_tree_of_sqlite_are_compiled_and_measured() {
         "{SHORT}[factors]\nbuild = [\"mine\"]\n[servers.mine]\nserver = \"sqlite\"\n\
          source = {{ git = \"tree\", rev = \"{commit}\" }}\nflags = \"-O1\"\n"
     );
+    lab.write("own.toml", &own.replace(&commit, "v0"));
+    let said = refused(&lab, &["plan", "own.toml"]);
+    assert!(said.contains("has no such revision; name a tag, a branch or a commit"), "{said}");
     lab.write("own.toml", &own);
     let plan = lab.succeed(&["plan", "own.toml"]);
     assert!(plan.contains("sqlite compiled from git ") && plan.contains(&commit[..40]), "{plan}");
@@ -113,6 +116,15 @@ fn what_cannot_be_compiled_is_refused_in_one_sentence() {
         "the source `path no` does not exist; name the folder of a source tree",
     );
     check(&own("source = { git = \".\" }"), "`git` needs `rev`; add it");
+    check(
+        &own("source = { git = \"no\", rev = \"main\" }"),
+        "the source `git no main` does not exist; name the folder of a repository, or its address",
+    );
+    check(
+        &own("source = { crate = \"libsqlite3-sys\", version = \"0.30.1\" }")
+            .replace("\"sqlite\"", "\"mysql\""),
+        "holds a library, and mysql is a server; write `path`, `git` or `archive`",
+    );
     check(&own("source = { path = \".\" }\nversion = \"3.46\""), "remove `version`: `source` says");
     check(&own("source = {}"), "a `source` has one of `path`");
     check(&own("version = \"3.46\"\nflags = \"fast\""), "`fast` is no set of flags: write `rel`");

@@ -88,7 +88,7 @@ pub fn resolve(build: &Build, places: &Places) -> Result<Resolved> {
 const BUNDLED: &str = "bundled";
 
 /// Refuses a build that no run could compile: its tree, its recipe, its flags, its compiler.
-/// Executes nothing.
+/// Executes nothing of the tree.
 pub fn check_source(build: &Build) -> Result<()> {
     let product = find(&build.server)?;
     let release = newest(product, build).filter(|release| release.package.is_source());

@@ -14,6 +14,9 @@ use std::{
     path::{Path, PathBuf},
 };
 
+/// Where the environment of a server lets programs be found.
+pub(crate) const PATH: &str = "/usr/bin:/bin";
+
 /// Everything that a start depends on.
 #[derive(Debug, Clone, Copy)]
 pub struct Launch<'a> {
@@ -105,7 +108,7 @@ impl<'a> Setup<'a> {
         let launch = &self.launch;
         // A fixed environment: its size alone can move results.
         let mut environment: Vec<(String, String)> =
-            [("HOME", "/nonexistent"), ("LC_ALL", "C"), ("PATH", "/usr/bin:/bin"), ("TZ", "UTC")]
+            [("HOME", "/nonexistent"), ("LC_ALL", "C"), ("PATH", PATH), ("TZ", "UTC")]
                 .map(|(name, value)| (name.to_owned(), value.to_owned()))
                 .to_vec();
         environment.extend(launch.installed.environment.iter().cloned());

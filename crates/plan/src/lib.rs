@@ -78,6 +78,10 @@ pub trait Versions {
     /// one clear sentence for the user.
     fn check_basedir(&self, build: &Build) -> Result<(), String>;
 
+    /// Refuses a build whose `prefix` names a program that is missing. The error is one clear
+    /// sentence for the user.
+    fn check_prefix(&self, build: &Build) -> Result<(), String>;
+
     /// Refuses a build that cannot be compiled, without executing anything. The error is one clear
     /// sentence for the user.
     fn check_source(&self, build: &Build) -> Result<(), String>;

@@ -217,6 +217,9 @@ impl Known<'_> {
                 // Its name says nothing of it, so that a plan has to.
                 build.version = self.version(&build).map_err(|error| error.at(place("version")))?;
             }
+            self.versions
+                .check_prefix(&build)
+                .map_err(|reason| Error::Invalid { place: place("prefix"), reason })?;
             self.check_source(&build, level)?;
             return Ok(NamedBuild { label: level.replace('@', "-"), build });
         }

@@ -17,6 +17,7 @@ use crate::{
     basedir::installed_in,
     find, folder, integrity,
     manifest::{Compiled, Manifest},
+    package::CRATE,
     product::Dbms,
     recipe,
     registry::Destination,
@@ -67,11 +68,18 @@ impl Order {
         Ok(Some(Self { server, version, tree, recipe, flags, set, compiler }))
     }
 
-    /// Refuses what could not be compiled on this host. Executes nothing.
+    /// Refuses what could not be compiled on this host. Executes nothing of the tree.
     pub(crate) fn check(&self) -> Result<()> {
         self.recipe.check().map_err(|reason| {
             Error::Compile(CompileError::Recipe { server: self.server.clone(), reason })
         })?;
+        if self.tree.kind == CRATE && !find(&self.server)?.embedded() {
+            let server = &self.server;
+            let reason = format!(
+                "holds a library, and {server} is a server; write `path`, `git` or `archive`"
+            );
+            return Err(source::refused(&self.tree, reason));
+        }
         source::of(&self.tree)?.check(&self.tree)?;
         Compilers::named(self).map(drop)
     }

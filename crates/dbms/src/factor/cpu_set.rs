@@ -1,6 +1,6 @@
 //! `cpu_set`: the CPUs on which a server may run.
 
-use super::{Factor, Up, of_process, processes};
+use super::{Factor, Up, of_process, prefix, processes};
 use crate::Places;
 use model::subject::Subject;
 use std::collections::BTreeSet;
@@ -10,6 +10,8 @@ pub(super) struct CpuSet;
 
 /// The level that leaves all CPUs to a server.
 const ALL: &str = "all";
+/// The CPUs of this host that work now.
+const ONLINE: &str = "/sys/devices/system/cpu/online";
 
 impl Factor for CpuSet {
     fn name(&self) -> &'static str {
@@ -23,10 +25,12 @@ impl Factor for CpuSet {
     fn give(&self, level: &str, subject: &mut Subject, _: &Places) -> Result<(), String> {
         if level != ALL {
             let known = cpus(level).filter(|cpus| !cpus.is_empty());
-            known.ok_or_else(|| {
+            let asked = known.ok_or_else(|| {
                 format!("`{level}` is no set of CPUs: write `0`, `0-3` or `0,2`, or `{ALL}`")
             })?;
+            check_host(level, &asked, fs_err::read_to_string(ONLINE).ok().as_deref())?;
             let words = ["taskset", "-c", level].map(str::to_owned);
+            prefix::check_program(&words[0], &subject.build)?;
             subject.build.prefix.splice(0..0, words);
         }
         Ok(())
@@ -50,6 +54,19 @@ impl Factor for CpuSet {
     }
 }
 
+/// Refuses CPUs that this host lacks. `online` is the kernel's list; what is unknown refuses
+/// nothing, because the process is looked at when it is up.
+fn check_host(level: &str, asked: &BTreeSet<u32>, online: Option<&str>) -> Result<(), String> {
+    let online = online.unwrap_or_default().trim();
+    match cpus(online) {
+        Some(known) if !asked.is_subset(&known) => Err(format!(
+            "this host has the CPUs `{online}`, and `{level}` names others: write some of these, \
+             or `{ALL}`"
+        )),
+        _ => Ok(()),
+    }
+}
+
 /// The numbers of a list such as `0-2,4`.
 fn cpus(list: &str) -> Option<BTreeSet<u32>> {
     let mut cpus = BTreeSet::new();
@@ -63,4 +80,32 @@ fn cpus(list: &str) -> Option<BTreeSet<u32>> {
         cpus.extend(low..=high);
     }
     Some(cpus)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn cpus_that_the_host_lacks_are_refused() {
+        let check = |level: &str, online: Option<&str>, expected: &str| {
+            let said = check_host(level, &cpus(level).unwrap(), online).err().unwrap_or_default();
+            assert_eq!(said, expected, "{level} of {online:?}");
+        };
+        check("0", Some("0-1\n"), "");
+        check("0-1", Some("0-1\n"), "");
+        check("0,8", Some("0-3,8\n"), "");
+        check(
+            "0-99",
+            Some("0-1\n"),
+            "this host has the CPUs `0-1`, and `0-99` names others: write some of these, or `all`",
+        );
+        check(
+            "0,2",
+            Some("0-1,3\n"),
+            "this host has the CPUs `0-1,3`, and `0,2` names others: write some of these, or `all`",
+        );
+        check("0-99", None, "");
+        check("0-99", Some(""), "");
+    }
 }

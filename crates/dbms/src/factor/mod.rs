@@ -24,6 +24,7 @@ use std::path::Path;
 
 pub use config::differing;
 pub(crate) use environment::not_loaded;
+pub use prefix::check as check_prefix;
 
 /// A factor whose levels act on a start.
 pub trait Factor: Sync {
@@ -257,6 +258,8 @@ mod tests {
         };
         check("cpu_set", "first", "`first` is no set of CPUs");
         check("cpu_set", "3-1", "`3-1` is no set of CPUs");
+        check("cpu_set", "0-8000", "and `0-8000` names others: write some of these, or `all`");
+        check("prefix", "no-such-program", "no program `no-such-program` is in `/usr/bin:/bin`");
         check("environment", "JUST_A_NAME", "`JUST_A_NAME` is no variable");
         check("environment", "API_TOKEN=1", "`API_TOKEN` looks like a secret");
         check("transport", "udp", "`udp` is no transport");

@@ -3,11 +3,14 @@
 //! from.
 
 use super::{Identity, Kind, Known, check_word, refused};
-use crate::{Places, Result, archive, client, manifest::Download, registry::Destination};
+use crate::{Error, Places, Result, archive, client, manifest::Download, registry::Destination};
 use fs_err as fs;
 use model::recipe::Tree;
 use sha2::{Digest, Sha256};
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
 
 pub(super) struct Git;
 
@@ -29,7 +32,11 @@ impl Kind for Git {
         if tree.revision.is_empty() {
             return Err(refused(tree, "lacks `rev`; name a tag, a branch or a commit"));
         }
-        check_word(tree, &tree.revision)
+        check_word(tree, &tree.revision)?;
+        match place(tree)? {
+            Some(folder) => check_revision(tree, &folder),
+            None => Ok(()),
+        }
     }
 
     fn identify(&self, tree: &Tree, places: &Places) -> Result<Identity> {
@@ -54,6 +61,61 @@ impl Kind for Git {
         fs::remove_file(tarball)?;
         Ok(Vec::new())
     }
+}
+
+/// The folder of a repository on this host; none for an address, and for a file that holds one:
+/// what is there is known when it is fetched.
+fn place(tree: &Tree) -> Result<Option<PathBuf>> {
+    let at = tree.at.strip_prefix("file://").unwrap_or(&tree.at);
+    let is_folder = |path: &String| Path::new(path).is_dir();
+    if let Some(folder) = [at.to_owned(), format!("{at}.git")].into_iter().find(is_folder) {
+        return Ok(Some(fs::canonicalize(folder)?));
+    }
+    // `https://HOST/…`, or `HOST:PATH` as ssh has it.
+    let is_address = at.split('/').next().is_some_and(|start| start.contains(':'));
+    match is_address || Path::new(at).is_file() {
+        true => Ok(None),
+        false => {
+            Err(refused(tree, "does not exist; name the folder of a repository, or its address"))
+        }
+    }
+}
+
+/// Refuses a folder that is no repository, and one without the revision. git only reads here: it
+/// does not search above the folder, and may not fetch what a partial copy lacks, because the
+/// repository itself says by which command.
+fn check_revision(tree: &Tree, folder: &Path) -> Result<()> {
+    let mut git = Command::new("git");
+    client::inherit_little(&mut git);
+    let revision = format!("{}^{{commit}}", tree.revision);
+    git.arg("-C")
+        .arg(folder)
+        .args(["rev-parse", "--verify", "--quiet", "--end-of-options", &revision])
+        .env("LC_ALL", "C")
+        .env("GIT_ALLOW_PROTOCOL", "")
+        .env("GIT_CEILING_DIRECTORIES", folder.parent().unwrap_or(folder))
+        .stdin(Stdio::null());
+    let output = git.output().map_err(|error| match error.kind() {
+        std::io::ErrorKind::NotFound => {
+            Error::ClientMissing { program: "git".to_owned(), package: tree.to_string() }
+        }
+        _ => error.into(),
+    })?;
+    if output.status.success() {
+        return Ok(());
+    }
+    let said = String::from_utf8_lossy(&output.stderr);
+    match said.lines().next() {
+        None => Err(no_revision(tree)),
+        Some(line) => {
+            let reason = line.trim_start_matches("fatal: ");
+            Err(refused(tree, format!("cannot be read; name the folder of a repository: {reason}")))
+        }
+    }
+}
+
+fn no_revision(tree: &Tree) -> Error {
+    refused(tree, "has no such revision; name a tag, a branch or a commit")
 }
 
 /// The repository of dbdyno's own.
@@ -107,9 +169,7 @@ impl<'a> Mirror<'a> {
         words.push(&self.address);
         words.extend(REFERENCES);
         self.run(&words)?;
-        self.commit().ok_or_else(|| {
-            refused(self.tree, "has no such revision; name a tag, a branch or a commit")
-        })
+        self.commit().ok_or_else(|| no_revision(self.tree))
     }
 
     fn run(&self, words: &[&str]) -> Result<String> {

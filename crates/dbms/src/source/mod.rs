@@ -13,7 +13,8 @@ pub(crate) trait Kind: Sync {
     /// Name in the table.
     fn name(&self) -> &'static str;
 
-    /// Refuses what names no tree. Executes nothing.
+    /// Refuses what names no tree, as far as this host knows. Fetches nothing, and executes nothing
+    /// of the tree.
     fn check(&self, tree: &Tree) -> Result<()>;
 
     /// What the tree holds now, before it is put anywhere.
@@ -51,7 +52,7 @@ pub(crate) fn of(tree: &Tree) -> Result<&'static dyn Kind> {
 }
 
 /// The error of a tree that cannot be compiled.
-fn refused(tree: &Tree, reason: impl Into<String>) -> Error {
+pub(crate) fn refused(tree: &Tree, reason: impl Into<String>) -> Error {
     let plain = |c: char| if c.is_control() { ' ' } else { c };
     Error::Compile(CompileError::Source {
         tree: tree.to_string().chars().map(plain).collect(),

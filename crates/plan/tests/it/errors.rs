@@ -289,6 +289,11 @@ fn servers_and_configs_of_the_users_own_are_checked() {
         &with("[servers.mine]\nserver = \"mysql\"\nbasedir = \"missing\""),
         "mine.toml:7`: `basedir`: `missing` does not exist",
     );
+    check(
+        "prefix",
+        &with("[servers.mine]\nserver = \"mysql\"\nprefix = [\"missing\", \"-x\"]"),
+        "mine.toml:7`: no `missing`",
+    );
     let name = with("[servers.\"../mine\"]\nserver = \"mysql\"");
     check("name", &name, "`../mine` cannot name a server");
     let config = |text: &str| format!("{GOOD}config = [\"a\"]\n{text}\n");

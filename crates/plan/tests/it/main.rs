@@ -56,6 +56,13 @@ impl Versions for Host {
         }
     }
 
+    fn check_prefix(&self, build: &Build) -> Result<(), String> {
+        match build.prefix.first() {
+            Some(program) if program.ends_with("missing") => Err(format!("no `{program}`")),
+            _ => Ok(()),
+        }
+    }
+
     fn check_source(&self, build: &Build) -> Result<(), String> {
         match &build.compilation.tree {
             Some(tree) if tree.at.ends_with("missing") => Err(format!("no `{tree}`")),

@@ -51,8 +51,11 @@ fn what_names_no_tree_is_refused_in_one_sentence() {
     check("archive", &file, "", "");
     check("archive", root, "", "is a folder; write `path` for it");
     check("archive", &root.join("no"), "", "does not exist; name a tarball");
-    check("git", root, "main", "");
     check("git", root, "", "lacks `rev`");
+    check("git", &root.join("no"), "main", "does not exist; name the folder of a repository, or");
+    for address in ["https://example.invalid/db.git", "example.invalid:db", "ssh://x/db"] {
+        check("git", Path::new(address), "main", "");
+    }
     check("git", root, "--upload-pack=/bin/x", "is no name");
     check("git", Path::new("--upload-pack=/bin/x"), "main", "is no name");
     check("crate", Path::new("libsqlite3-sys"), "0.30.1", "");
@@ -148,6 +151,27 @@ fn a_revision_is_found_by_its_tag_or_its_name_and_comes_out_as_it_was_committed(
     assert_ne!(head.hash, tagged.hash);
     let text = fs::read_to_string(target.path().join("tree/a.c")).unwrap();
     assert_eq!(text, "two\n");
+    let missing = "has no such revision; name a tag";
     let error = bench.unpacked(&tree("git", &folder, "v2")).unwrap_err().to_string();
-    assert!(error.contains("has no such revision; name a tag"), "{error}");
+    assert!(error.contains(missing), "{error}");
+    let check = |at: &Path, revision: &str, expected: &str| {
+        let tree = tree("git", at, revision);
+        let said = of(&tree).and_then(|kind| kind.check(&tree));
+        let said = said.map_or_else(|error| error.to_string(), |()| String::new());
+        assert!(said.contains(expected) && said.is_empty() == expected.is_empty(), "{said}");
+        assert!(!said.contains('\n'), "{said}");
+    };
+    for revision in ["v1", "HEAD", "HEAD~1", &first, &first[..12]] {
+        check(&folder, revision, "");
+    }
+    check(&folder, "v2", missing);
+    check(&folder, &"0".repeat(40), missing);
+    let address = format!("file://{}", folder.display());
+    check(Path::new(&address), "v1", "");
+    check(Path::new(&address), "v2", missing);
+    // A folder inside a repository is none.
+    fs::create_dir(folder.join("below")).unwrap();
+    let none = "cannot be read; name the folder of a repository: not a git repository";
+    check(&folder.join("below"), "v1", none);
+    check(bench.root.path(), "v1", none);
 }
