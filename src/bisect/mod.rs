@@ -11,7 +11,9 @@ mod verdict;
 pub(crate) use positions::{Positions, Reachable};
 pub(crate) use verdict::{Ending, Step};
 
-use crate::{comparison, noise::BankChoice, progress::Terminal, talk, versions::HostVersions};
+use crate::{
+    comparison, noise::BankChoice, progress::Terminal, server_state, talk, versions::HostVersions,
+};
 use analysis::{
     Comparison,
     bisect::{Answer, Evidence, Next, Outcome, Probe, Search, evidence},
@@ -51,8 +53,22 @@ pub(crate) struct Bisection<'a> {
 struct Finished {
     run: String,
     comparison: Comparison,
-    /// What failed in it first, if anything did.
-    failure: Option<String>,
+    /// What failed in it, in order.
+    failures: Vec<Failed>,
+}
+
+/// A subject of a probe that failed.
+struct Failed {
+    /// Its label; empty where an error does not say whose it is.
+    subject: String,
+    reason: String,
+}
+
+/// Whose values a run lacks.
+#[derive(Debug, PartialEq, Eq)]
+enum Lacking {
+    End,
+    Candidate,
 }
 
 /// What a search knows while it goes on.
@@ -127,23 +143,22 @@ impl Bisection<'_> {
             return Ok(());
         }
         let plan = self.next_plan(position, state)?;
-        let finished = match self.executed(&plan) {
-            Ok(Finished { failure: Some(reason), .. }) => {
-                self.skip(position, reason, state);
-                return Ok(());
-            }
+        let finished = match self.sound(&plan)? {
             Ok(finished) => finished,
-            Err(error) if self.stop.is_raised() || !is_of_server(&error) => return Err(error),
-            Err(error) => {
-                self.skip(position, format!("{error:#}"), state);
+            Err(reason) => {
+                self.skip(position, reason, state);
                 return Ok(());
             }
         };
         let metric = self.followed(&finished.comparison)?;
-        let Some(blocks) = self.blocks(&finished.comparison, metric) else {
-            let reason = format!("run {} has no values of `{}`", finished.run, metric.name);
-            self.skip(position, reason, state);
-            return Ok(());
+        let blocks = match self.blocks(&finished.comparison, &plan, metric) {
+            Ok(blocks) => blocks,
+            Err(Lacking::End) => bail!(self.unmeasured(&finished, metric)),
+            Err(Lacking::Candidate) => {
+                let reason = format!("run {} has no values of `{}`", finished.run, metric.name);
+                self.skip(position, reason, state);
+                return Ok(());
+            }
         };
         let own = state.open.entry(position).or_default();
         own.extend(blocks);
@@ -181,6 +196,51 @@ impl Bisection<'_> {
         state.answers.push(Answer { position, outcome: found.outcome, height: found.height });
         state.steps.push(step);
         Ok(())
+    }
+
+    /// The finished run of a probe, or why its candidate is skipped. Fails where an end has failed:
+    /// a candidate is only judged beside both.
+    fn sound(&self, plan: &Plan) -> anyhow::Result<Result<Finished, String>> {
+        let (finished, failures) = match self.executed(plan) {
+            Ok(mut finished) => {
+                let failures = std::mem::take(&mut finished.failures);
+                (Some(finished), failures)
+            }
+            Err(error) if self.stop.is_raised() || !is_of_server(&error) => return Err(error),
+            Err(error) => {
+                let subject = error.downcast_ref().and_then(runner::Error::subject);
+                let subject = subject.unwrap_or_default().to_owned();
+                (None, vec![Failed { subject, reason: format!("{error:#}") }])
+            }
+        };
+        let labels: Vec<&str> = plan.subjects.iter().map(|one| one.label.as_str()).collect();
+        if let Some((place, reason)) = failed_end(&labels, &failures) {
+            let ends = [0, self.positions.count() - 1];
+            bail!(
+                "the end `{}` cannot be measured: {reason}; when that is mended, begin anew with \
+                 another `--results`",
+                self.positions.name(ends[place])
+            );
+        }
+        let reason = failures.into_iter().next().map(|failed| failed.reason);
+        Ok(match (reason, finished) {
+            (None, Some(finished)) => Ok(finished),
+            (reason, _) => Err(reason.unwrap_or_default()),
+        })
+    }
+
+    /// That the metric was not measured, and what was.
+    fn unmeasured(&self, finished: &Finished, metric: &Metric) -> String {
+        let known = METRICS.iter().filter(|name| has(&finished.comparison, name));
+        let known: Vec<String> = known.map(|name| format!("`--metric {name}`")).collect();
+        let instead = match known.is_empty() {
+            true => "`--metric` takes what `dbdyno list metrics` lists".to_owned(),
+            false => format!("{} was measured", known.join(" or ")),
+        };
+        format!(
+            "run {} has no values of `{}` in `{}` for its ends: {instead}",
+            finished.run, metric.name, self.test
+        )
     }
 
     fn skip(&self, position: usize, reason: String, state: &mut State) {
@@ -253,15 +313,21 @@ impl Bisection<'_> {
     }
 
     fn finished(&self, folder: &Results, run: &str) -> anyhow::Result<Finished> {
-        let stored = folder.slices(&Selection::Run(run.to_owned()))?;
+        let mut stored = folder.slices(&Selection::Run(run.to_owned()))?;
+        let asked: Vec<String> = self.metric.iter().map(|metric| metric.name.to_owned()).collect();
+        server_state::add(folder, &mut stored.slices, &asked)?;
         let (design, observations) =
             comparison::observed(folder, &stored.slices, &BankChoice::None)?;
-        let failure = observations.failures.first().map(|failure| {
+        let failures = observations.failures.iter().map(|failure| {
             let reason = failure.reason.lines().next().unwrap_or("");
-            format!("{} failed: {reason}", failure.subject)
+            Failed {
+                subject: failure.subject.to_string(),
+                reason: format!("{} failed: {reason}", failure.subject),
+            }
         });
+        let failures = failures.collect();
         let comparison = analysis::compare(&observations, &design);
-        Ok(Finished { run: run.to_owned(), comparison, failure })
+        Ok(Finished { run: run.to_owned(), comparison, failures })
     }
 
     /// The metric that is followed.
@@ -269,9 +335,7 @@ impl Bisection<'_> {
         if let Some(metric) = self.metric {
             return Ok(metric);
         }
-        let cells = || comparison.phases.iter().flat_map(|phase| &phase.cells);
-        let is_there = |name: &&str| cells().any(|cell| cell.metric.name == *name);
-        let name = METRICS.iter().copied().find(|name| is_there(name));
+        let name = METRICS.iter().copied().find(|name| has(comparison, name));
         let metric = name.and_then(analysis::metric);
         let metric =
             metric.context("neither instructions nor CPU time were measured: name a metric")?;
@@ -279,23 +343,28 @@ impl Bisection<'_> {
         Ok(metric)
     }
 
-    /// The values of each block of a probe; none where a side has none.
-    fn blocks(&self, comparison: &Comparison, metric: &Metric) -> Option<Vec<Probe>> {
-        let cells: Vec<&analysis::Cell> = comparison
-            .subjects
-            .iter()
-            .filter_map(|subject| comparison.cell(&self.test, subject, metric.name))
-            .collect();
-        let (good, others) = cells.split_first()?;
-        let (bad, others) = others.split_first()?;
-        let candidate = others.first().unwrap_or(bad);
-        let sides = good.by_block.iter().zip(&bad.by_block).zip(&candidate.by_block);
+    /// The values of each block of a probe, whose plan has the ends first.
+    fn blocks(
+        &self,
+        comparison: &Comparison,
+        plan: &Plan,
+        metric: &Metric,
+    ) -> Result<Vec<Probe>, Lacking> {
+        let of = |place: usize| {
+            let subject = plan.subjects.get(place)?;
+            let cell = comparison.cell(&self.test, &subject.label, metric.name)?;
+            cell.by_block.iter().any(Option::is_some).then_some(&cell.by_block)
+        };
+        let (good, bad) = of(0).zip(of(1)).ok_or(Lacking::End)?;
+        let candidate = if plan.subjects.len() > 2 { of(2) } else { Some(bad) };
+        let candidate = candidate.ok_or(Lacking::Candidate)?;
+        let sides = good.iter().zip(bad).zip(candidate);
         let blocks: Vec<Probe> = sides
             .filter_map(|((good, bad), candidate)| {
                 Some(Probe { good: (*good)?, bad: (*bad)?, candidate: (*candidate)? })
             })
             .collect();
-        (!blocks.is_empty()).then_some(blocks)
+        if blocks.is_empty() { Err(Lacking::Candidate) } else { Ok(blocks) }
     }
 
     /// The result, for one change with a last run of its two sides alone.
@@ -308,11 +377,11 @@ impl Bisection<'_> {
             }
             let plan = self.plan(&[found.before, after], 0)?;
             let finished = self.executed(&plan)?;
-            if let Some(failure) = finished.failure {
-                bail!("both sides of the change cannot be measured: {failure}");
+            if let Some(failed) = finished.failures.first() {
+                bail!("both sides of the change cannot be measured: {}", failed.reason);
             }
             let metric = self.followed(&finished.comparison)?;
-            let blocks = self.blocks(&finished.comparison, metric).unwrap_or_default();
+            let blocks = self.blocks(&finished.comparison, &plan, metric).unwrap_or_default();
             let labels = plan.subjects.iter().map(|subject| subject.label.clone()).collect();
             sides = Some((evidence(metric, &blocks), finished.run, labels));
         }
@@ -331,9 +400,22 @@ impl Bisection<'_> {
 /// Whether an error is one of a server or of its statements, which the next position may not have.
 /// What is wrong with the experiment, the host or the results folder is wrong for all positions.
 fn is_of_server(error: &anyhow::Error) -> bool {
-    use runner::Error::{Dbms, Driver, Sql};
-    let error = error.downcast_ref::<runner::Error>();
-    error.is_some_and(|error| matches!(error, Dbms(_) | Driver(_) | Sql { .. }))
+    error.downcast_ref().is_some_and(runner::Error::is_of_server)
+}
+
+/// Which of the ends, the first two of these subjects, has failed first, and how.
+fn failed_end<'a>(labels: &[&str], failures: &'a [Failed]) -> Option<(usize, &'a str)> {
+    let ends = labels.get(..2)?;
+    failures.iter().find_map(|failed| {
+        let place = ends.iter().position(|label| *label == failed.subject)?;
+        Some((place, failed.reason.as_str()))
+    })
+}
+
+/// Whether a comparison has any value of a metric.
+fn has(comparison: &Comparison, metric: &str) -> bool {
+    let mut cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
+    cells.any(|cell| cell.metric.name == metric)
 }
 
 #[cfg(test)]
@@ -347,5 +429,21 @@ mod tests {
         assert!(is_of_server(&runner::Error::Driver("gone".to_owned()).into()));
         assert!(!is_of_server(&runner::Error::Preflight("no space".to_owned()).into()));
         assert!(!is_of_server(&anyhow::anyhow!("no such test")));
+    }
+
+    #[test]
+    fn an_end_is_blamed_for_its_own_failures_alone() {
+        let labels = ["good", "bad", "candidate"];
+        let check = |subjects: &[&str], expected: Option<(usize, &str)>| {
+            let failed =
+                |subject: &&str| Failed { subject: (*subject).to_owned(), reason: "it".to_owned() };
+            let failures: Vec<Failed> = subjects.iter().map(failed).collect();
+            assert_eq!(failed_end(&labels, &failures), expected, "{subjects:?}");
+        };
+        check(&[], None);
+        check(&["candidate"], None);
+        check(&[""], None);
+        check(&["candidate", "bad"], Some((1, "it")));
+        check(&["good"], Some((0, "it")));
     }
 }

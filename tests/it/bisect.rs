@@ -98,6 +98,27 @@ fn ends_that_do_not_differ_and_wrong_usage_are_one_sentence() {
     assert!(!lab.path("dbdyno-results").exists(), "nothing is left behind");
 }
 
+#[test]
+fn a_metric_without_values_and_an_end_that_fails_end_the_search() {
+    let lab = Lab::new();
+    lab.write("mine.toml", EXPERIMENT);
+    let refused = |lab: &Lab, words: &[&str], expected: &str| {
+        let output = lab.run(words);
+        let said = text(&output.stderr);
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.contains(expected) && !said.contains("is skipped"), "{said}");
+    };
+    let words = WORDS.map(|word| if word == "server_cpu_us_per_op" { "lag_us_max" } else { word });
+    let missing = " has no values of `lag_us_max` in `insert` for its ends: `--metric ";
+    refused(&lab, &words, missing);
+    assert_eq!(runs(&lab), 1);
+
+    let other = Lab::new();
+    let broken = EXPERIMENT.replace("{ cache_size = -1000005 }", "{ no_such_pragma = 1 }");
+    other.write("mine.toml", &broken);
+    refused(&other, &WORDS, "the end `c6` cannot be measured: ");
+}
+
 fn git(folder: &Path, words: &[&str]) {
     let own = ["-c", "user.name=t", "-c", "user.email=t@t", "-c", "commit.gpgsign=false"];
     let output = Command::new("git").arg("-C").arg(folder).args(own).args(words).output().unwrap();

@@ -243,7 +243,8 @@ fn start(
             }
             Design::Interleaved | Design::Classic => data::copy_for_block(run, subject, load)?,
         };
-        Trial::begin(run, waiting, block.index, &data)
+        let begun = Trial::begin(run, waiting, block.index, &data);
+        begun.map_err(|error| error.of_subject(&run.subject(subject).label))
     })?;
     trials.extend(started.into_iter().map(|trial| (trial.subject, trial)));
     Ok(())
@@ -260,10 +261,11 @@ fn warm_up(run: &mut Run<'_>, trials: &mut Trials, group: &[Step]) -> Result<(),
         let run = &*run;
         side_by_side(group, at_once(connections), |(step, mut trial)| {
             let record = match step {
-                Step::Discard(slice) => Some(slice::discard(run, &mut trial, slice)?),
-                _ => trial.warm(run).map(|()| None)?,
+                Step::Discard(slice) => slice::discard(run, &mut trial, slice).map(Some),
+                _ => trial.warm(run).map(|()| None),
             };
-            Ok((trial, record))
+            let label = &run.subject(trial.subject).label;
+            record.map(|record| (trial, record)).map_err(|error| error.of_subject(label))
         })
     })?;
     for (trial, record) in warmed {

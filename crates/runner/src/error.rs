@@ -28,6 +28,14 @@ pub enum Error {
         /// Whether the connection was lost.
         lost: bool,
     },
+    /// The server of one subject, or its driver, failed.
+    #[error("{source}")]
+    OfSubject {
+        /// Label of the subject.
+        label: String,
+        /// One of the errors above.
+        source: Box<Self>,
+    },
     /// The host does not permit what the plan demands.
     #[error("{0}")]
     Preflight(String),
@@ -60,6 +68,31 @@ pub enum Error {
 }
 
 impl Error {
+    /// Whether it is an error of a server or of its statements, which another build or
+    /// configuration may not have.
+    pub fn is_of_server(&self) -> bool {
+        let is_plain = matches!(self, Self::Dbms(_) | Self::Driver(_) | Self::Sql { .. });
+        is_plain || matches!(self, Self::OfSubject { .. })
+    }
+
+    /// Label of the subject whose server failed, where that is known.
+    pub fn subject(&self) -> Option<&str> {
+        match self {
+            Self::OfSubject { label, .. } => Some(label),
+            _ => None,
+        }
+    }
+
+    /// An error of a server with whose it is; any other error as it is.
+    pub(crate) fn of_subject(self, label: &str) -> Self {
+        match self {
+            Self::Dbms(_) | Self::Driver(_) | Self::Sql { .. } => {
+                Self::OfSubject { label: label.to_owned(), source: Box::new(self) }
+            }
+            other => other,
+        }
+    }
+
     /// Whether the server, and not the run, is at fault: other subjects can go on.
     pub(crate) fn is_of_one_subject(&self) -> bool {
         matches!(self, Self::Sql { .. } | Self::Driver(_))
@@ -73,5 +106,20 @@ impl Error {
             }
             other => other,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_error_of_a_server_has_a_subject_and_says_the_same() {
+        let lost = || Error::Sql { message: "no table".to_owned(), lost: false };
+        let named = lost().of_subject("mine").of_subject("other");
+        assert_eq!((named.subject(), named.to_string()), (Some("mine"), "no table".to_owned()));
+        assert!(named.is_of_server() && lost().is_of_server() && lost().subject().is_none());
+        let space = Error::Preflight("no space".to_owned()).of_subject("mine");
+        assert!(space.subject().is_none() && !space.is_of_server());
     }
 }

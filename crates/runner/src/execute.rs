@@ -8,8 +8,8 @@ use crate::{
     ledger::{Activity, Ledger},
     run::{Builds, COMMAND, FAILURE, Options, Outcome, Parts, Resume, Run},
 };
-use dbms::{Places, Source, Watch};
-use model::plan::Plan;
+use dbms::{Installed, Places, Source, Watch};
+use model::{plan::Plan, subject::Subject};
 use std::path::Path;
 use store::{Results, RunWriter};
 
@@ -87,27 +87,32 @@ fn install(plan: &Plan, host: &Host<'_>) -> Result<Builds, Error> {
     let mut builds = Builds::default();
     for subject in &plan.subjects {
         host.stop.check()?;
-        let resolved = dbms::resolve(&subject.build, host.places)?;
-        let mut progress = |text: &str| host.observer.tell(&Progress::Step(text));
-        dbms::provide_allocators(&subject.build, host.places, &mut progress)?;
-        let stopped = || host.stop.check().is_err();
-        let mut watch = Watch { progress: &mut progress, stopped: &stopped };
-        let build = match resolved.source {
-            Source::Embedded(_) => None,
-            _ => match dbms::install_while(&resolved, host.places, &mut watch) {
-                // Whoever stopped it knows why.
-                Err(dbms::Error::Compile(dbms::CompileError::Interrupted { .. })) => {
-                    return Err(Error::Interrupted);
-                }
-                other => Some(other?),
-            },
-        };
+        let build = made_ready(subject, host).map_err(|error| error.of_subject(&subject.label))?;
         let is_embedded = dbms::is_embedded(&subject.build.server);
         let (server, library) = if is_embedded { (None, build) } else { (build, None) };
         builds.installed.push(server);
         builds.libraries.push(library);
     }
     Ok(builds)
+}
+
+/// The build of a subject; none where it is a part of dbdyno.
+fn made_ready(subject: &Subject, host: &Host<'_>) -> Result<Option<Installed>, Error> {
+    let resolved = dbms::resolve(&subject.build, host.places)?;
+    let mut progress = |text: &str| host.observer.tell(&Progress::Step(text));
+    dbms::provide_allocators(&subject.build, host.places, &mut progress)?;
+    let stopped = || host.stop.check().is_err();
+    let mut watch = Watch { progress: &mut progress, stopped: &stopped };
+    match resolved.source {
+        Source::Embedded(_) => Ok(None),
+        _ => match dbms::install_while(&resolved, host.places, &mut watch) {
+            // Whoever stopped it knows why.
+            Err(dbms::Error::Compile(dbms::CompileError::Interrupted { .. })) => {
+                Err(Error::Interrupted)
+            }
+            other => Ok(Some(other?)),
+        },
+    }
 }
 
 /// A look at the subjects of a plan, without measuring.

@@ -65,7 +65,8 @@ fn rates(run: &mut Run<'_>, found: &mut Calibration) -> Result<(), Error> {
         if open.is_empty() {
             break;
         }
-        rates_of(run, subject, &open, found)?;
+        let label = &plan.subjects[subject].label;
+        rates_of(run, subject, &open, found).map_err(|error| error.of_subject(label))?;
     }
     Ok(())
 }

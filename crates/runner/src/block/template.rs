@@ -17,6 +17,7 @@ use crate::{
 };
 use dbms::{Started, Unasked};
 use model::{
+    Levels,
     drive::{Command, LoadIndexes, LoadJob, LoadReport, Reply},
     number::{counted, ordinal},
     plan::PhaseKind,
@@ -64,16 +65,24 @@ pub(crate) fn prepare(run: &mut Run<'_>, load: u32, subjects: &[usize]) -> Resul
         let about = &plan.subjects[subject];
         run.step(&format!("starting {} with its settings", about.label));
         files::remove_folder(&folder)?;
-        initialise(run, subject, &folder)?;
-        let copy = data::copy_for(run, subject, load, "rehearsal")?;
-        let mut instance = Instance::start(run, subject, &copy, 0)?;
-        started.push(Started { subject: about, settings: trial::settings(&mut instance, about)? });
-        rehearsal::prepare_all(run, subject, &mut instance)?;
-        instance.end()?;
-        files::remove_folder(&copy)?;
+        let settings = tried(run, subject, load).map_err(|error| error.of_subject(&about.label))?;
+        started.push(Started { subject: about, settings });
         run.prepared.insert((subject, load));
     }
     check_conditions(&started, &plan.experiment.accept)
+}
+
+/// Makes an empty folder for a subject, and tries all statements on a copy of it; the settings that
+/// its server reports.
+fn tried(run: &Run<'_>, subject: usize, load: u32) -> Result<Levels, Error> {
+    initialise(run, subject, &data::template_path(run, subject, load))?;
+    let copy = data::copy_for(run, subject, load, "rehearsal")?;
+    let mut instance = Instance::start(run, subject, &copy, 0)?;
+    let settings = trial::settings(&mut instance, run.subject(subject))?;
+    rehearsal::prepare_all(run, subject, &mut instance)?;
+    instance.end()?;
+    files::remove_folder(&copy)?;
+    Ok(settings)
 }
 
 /// Refuses subjects that differ from the first one in what nobody asked for, and what the
@@ -108,10 +117,15 @@ fn check_conditions(started: &[Started<'_>], accepted: &[String]) -> Result<(), 
 
 /// Makes the template of a subject unless an earlier execution of this run has left it.
 pub(crate) fn make(run: &mut Run<'_>, subject: usize, load: u32) -> Result<(), Error> {
-    let folder = data::template_path(run, subject, load);
-    if data::is_complete(&folder) {
+    if data::is_complete(&data::template_path(run, subject, load)) {
         return Ok(());
     }
+    let label = run.subject(subject).label.clone();
+    made(run, subject, load).map_err(|error| error.of_subject(&label))
+}
+
+fn made(run: &mut Run<'_>, subject: usize, load: u32) -> Result<(), Error> {
+    let folder = data::template_path(run, subject, load);
     let label = run.subject(subject).label.clone();
     if !run.prepared.remove(&(subject, load)) {
         files::remove_folder(&folder)?;
