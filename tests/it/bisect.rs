@@ -114,9 +114,14 @@ fn a_metric_without_values_and_an_end_that_fails_end_the_search() {
     assert_eq!(runs(&lab), 1);
 
     let other = Lab::new();
-    let broken = EXPERIMENT.replace("{ cache_size = -1000005 }", "{ no_such_pragma = 1 }");
-    other.write("mine.toml", &broken);
-    refused(&other, &WORDS, "the end `c6` cannot be measured: ");
+    other.write("broken.so", "no library");
+    let (head, _) = EXPERIMENT.split_once("factors.build").unwrap();
+    let builds = "factors.build = [\"sqlite\", \"middle\", \"broken\"]\n\
+                  servers.middle = { server = \"sqlite\" }\n\
+                  servers.broken = { server = \"sqlite\", basedir = \"broken.so\" }\n";
+    other.write("mine.toml", &format!("{head}{builds}"));
+    let words = ["bisect", "mine.toml", "--good", "sqlite", "--bad", "broken", "--counts", "none"];
+    refused(&other, &words, "the end `broken` cannot be measured: ");
 }
 
 fn git(folder: &Path, words: &[&str]) {
