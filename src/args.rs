@@ -7,7 +7,7 @@ use model::plan::Plan;
 use plan::Catalog;
 use report::{Colors, Screen};
 use runner::Stop;
-use std::{ops::RangeInclusive, path::PathBuf, sync::Arc, time::Duration};
+use std::{io::IsTerminal, ops::RangeInclusive, path::PathBuf, sync::Arc, time::Duration};
 use store::{Results, Selection};
 
 /// A whole number within limits, for options.
@@ -230,13 +230,14 @@ impl Color {
     /// What the tables on stdout may use: its width, and colors as asked for.
     pub(crate) fn screen(matches: &ArgMatches) -> Screen {
         let asked = matches.get_one(Self::NAME).copied().unwrap_or(Self::Auto);
-        let columns = talk::columns(&std::io::stdout());
+        let stdout = std::io::stdout();
+        let (columns, is_terminal) = (talk::columns(&stdout), stdout.is_terminal());
         let set = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty());
         let dumb = set("TERM").is_some_and(|term| term == "dumb");
         let on = match asked {
             Self::Always => true,
             Self::Never => false,
-            Self::Auto => columns.is_some() && set("NO_COLOR").is_none() && !dumb,
+            Self::Auto => is_terminal && set("NO_COLOR").is_none() && !dumb,
         };
         Screen { columns, colors: if on { Colors::On } else { Colors::Off } }
     }

@@ -6,6 +6,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// Names that a message about an unknown one lists.
 const LISTED: usize = 8;
+/// Likeness, of 1 for equal names, from which on one may be meant by the other.
+const ALIKE: f64 = 0.6;
 
 /// What the user wants to see; everything if nothing is named.
 #[derive(Debug, Clone, Default)]
@@ -71,7 +73,7 @@ pub(crate) fn matching(
         anyhow::ensure!(
             !found.is_empty(),
             "no {kind} fits `{pattern}` of `{flag}`; {}",
-            nearest(pattern, known)
+            nearest(pattern, known, &names)
         );
         for label in found {
             if !chosen.contains(label) {
@@ -82,25 +84,40 @@ pub(crate) fn matching(
     Ok(chosen)
 }
 
-/// The names most like this one, or all if they are few.
-fn nearest(name: &str, known: &[String]) -> String {
-    let plain = name.to_lowercase().replace(['*', '?'], "");
-    let likeness = |label: &String| {
-        let label = label.to_lowercase();
-        let contained = f64::from(u8::from(!plain.is_empty() && label.contains(&plain)));
-        contained + strsim::normalized_damerau_levenshtein(&plain, &label)
-    };
-    let mut ranked: Vec<&String> = known.iter().collect();
-    let word = if ranked.len() > LISTED { "the nearest are" } else { "known are" };
-    if ranked.len() > LISTED {
-        ranked.sort_by(|a, b| likeness(b).total_cmp(&likeness(a)));
-        ranked.truncate(LISTED);
+/// What a message about an unknown name ends with: all names if they are few, otherwise those that
+/// are like it. `names` has the labels as tables show them.
+fn nearest(name: &str, known: &[String], names: &Names) -> String {
+    let shown = |label: &&String| format!("`{}`", model::escape::terminal(label));
+    if known.len() <= LISTED {
+        let all: Vec<String> = known.iter().map(|label| shown(&label)).collect();
+        return match all.as_slice() {
+            [] => "there is none".to_owned(),
+            [only] => format!("there is only {only}"),
+            all => format!("there are: {}", all.join(", ")),
+        };
     }
-    let shown = |name: &&String| format!("`{}`", model::escape::terminal(name));
-    let names: Vec<String> = ranked.iter().map(shown).collect();
-    match names.is_empty() {
-        true => "there is none".to_owned(),
-        false => format!("{word} {}", names.join(", ")),
+    let plain = name.to_lowercase().replace(['*', '?'], "");
+    let alike = |label: &str| strsim::normalized_damerau_levenshtein(&plain, label);
+    let likeness = |label: &String| {
+        let short = names.short(label).to_lowercase();
+        let label = label.to_lowercase();
+        if !plain.is_empty() && label.contains(&plain) {
+            return 1.0;
+        }
+        let start: String = short.chars().take(plain.chars().count()).collect();
+        alike(&label).max(alike(&short)).max(alike(&start))
+    };
+    let all = known.iter().map(|label| (likeness(label), label));
+    let mut near: Vec<(f64, &String)> = all.filter(|(likeness, _)| *likeness >= ALIKE).collect();
+    near.sort_by(|a, b| b.0.total_cmp(&a.0));
+    near.truncate(LISTED);
+    let near: Vec<String> = near.iter().map(|(_, label)| shown(label)).collect();
+    match near.is_empty() {
+        true => format!(
+            "none of the {} that there are is like it: `dbdyno compare --format csv` names them",
+            known.len()
+        ),
+        false => format!("the nearest are {}", near.join(", ")),
     }
 }
 
@@ -208,7 +225,21 @@ mod tests {
         assert!(message.starts_with("no variant fits `my8013` of `--variant`; the nearest are"));
         let message = chosen(&["x.pg18"]).unwrap_err();
         assert!(message.contains("nearest are `x.pg181_o2nofp"), "{message}");
-        assert!(message.matches("`x.").count() <= LISTED + 1, "{message}");
+        assert_eq!(message.matches("`x.").count(), 2, "{message}");
+        // A digit is wrong.
+        let message = chosen(&["my8099"]).unwrap_err();
+        assert!(message.contains("nearest are `x.my80") && !message.contains("pg181"), "{message}");
+        assert_eq!(message.matches("`x.").count(), LISTED, "{message}");
+        let message = chosen(&["zzz"]).unwrap_err();
+        let none =
+            "`zzz` of `--variant`; none of the 21 that there are is like it: `dbdyno compare";
+        assert!(message.contains(none) && !message.contains("`x."), "{message}");
+        let few = |known: &[&str]| {
+            let known: Vec<String> = known.iter().map(|name| (*name).to_owned()).collect();
+            matching(("variant", "--base"), &["zzz".to_owned()], &known).unwrap_err().to_string()
+        };
+        assert_eq!(few(&["a", "b"]), "no variant fits `zzz` of `--base`; there are: `a`, `b`");
+        assert_eq!(few(&["a"]), "no variant fits `zzz` of `--base`; there is only `a`");
         // A broken pattern is a name that nobody has.
         assert!(chosen(&["[my"]).unwrap_err().contains("`[my`"));
         let none = matching(("archive", "--archive"), &["a".to_owned()], &[]).unwrap_err();

@@ -189,7 +189,7 @@ fn drawn(
 ) -> impl Fn(&ProgressState, &mut dyn Write) + Clone + Send + Sync + 'static {
     let live = Arc::clone(live);
     move |_, out| {
-        let columns = talk::columns(&std::io::stderr()).unwrap_or(80);
+        let columns = talk::terminal_columns(&std::io::stderr()).unwrap_or(80);
         let _ = out.write_str(&talk::printable(&line(&lock(&live), columns)));
     }
 }

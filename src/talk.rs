@@ -39,8 +39,20 @@ pub(crate) fn rendered(rendered: &Rendered) -> io::Result<()> {
     Ok(())
 }
 
-/// Columns of the terminal that a stream shows; none if it is a file or a pipe.
+/// Columns that texts on a stream may take: as many as `COLUMNS` says, also into a file or a pipe,
+/// otherwise those of its terminal.
 pub(crate) fn columns(stream: &(impl IsTerminal + AsFd)) -> Option<usize> {
+    asked(std::env::var("COLUMNS").ok().as_deref()).or_else(|| terminal_columns(stream))
+}
+
+/// The value of `COLUMNS`, where it is a number above 0.
+fn asked(columns: Option<&str>) -> Option<usize> {
+    columns?.trim().parse().ok().filter(|columns| *columns > 0)
+}
+
+/// Columns of the terminal that a stream shows, for lines that are drawn over others; none if it is
+/// a file or a pipe.
+pub(crate) fn terminal_columns(stream: &(impl IsTerminal + AsFd)) -> Option<usize> {
     // A terminal that does not tell its size has the size that all of them once had.
     let known = || terminal_size::terminal_size_of(stream).map_or(80, |(width, _)| width.0.into());
     stream.is_terminal().then(known)
@@ -105,6 +117,16 @@ pub(crate) fn shortened(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn columns_are_a_number_above_0() {
+        let check = |text: Option<&str>, expected| assert_eq!(asked(text), expected, "{text:?}");
+        check(Some("72"), Some(72));
+        check(Some(" 100\n"), Some(100));
+        for text in [None, Some(""), Some("0"), Some("-3"), Some("wide"), Some("80x24")] {
+            check(text, None);
+        }
+    }
 
     #[test]
     fn words_that_nobody_reads_are_cut() {

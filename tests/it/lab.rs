@@ -30,6 +30,7 @@ impl Lab {
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dbdyno"));
         command.args(arguments).current_dir(self.folder.path()).env("NO_COLOR", "1");
+        command.env_remove("COLUMNS");
         // Tests load the host all at once, and are not to refuse or mark each other.
         command.env("DBDYNO_ANNOUNCEMENTS", self.folder.path());
         // Tests disturb each other.

@@ -13,7 +13,8 @@ fn on_terminal(lab: &Lab, columns: usize, arguments: &str) -> Option<String> {
         format!("stty rows 24 cols {columns}; {} {arguments}", env!("CARGO_BIN_EXE_dbdyno"));
     let mut command = std::process::Command::new("script");
     command.args(["--quiet", "--return", "--command", &inner, "/dev/null"]);
-    let output = command.current_dir(lab.path("")).env("TERM", "xterm").output().unwrap();
+    command.current_dir(lab.path("")).env("TERM", "xterm").env_remove("COLUMNS");
+    let output = command.output().unwrap();
     Some(text(&output.stdout).replace('\r', ""))
 }
 
@@ -81,5 +82,27 @@ fn a_plan_fits_terminals_of_all_widths() {
         assert_eq!(long, Vec::<&str>::new(), "{columns} columns");
         assert!(out.lines().count() > whole.lines().count(), "{columns} columns");
         assert_eq!(letters(&out), letters(&whole), "{columns} columns");
+    }
+}
+
+#[test]
+fn columns_of_the_environment_hold_for_pipes_and_terminals() {
+    let lab = Lab::new();
+    let of = |columns: &str, arguments: &[&str]| {
+        text(&lab.command(arguments).env("COLUMNS", columns).output().unwrap().stdout)
+    };
+    let plan = ["plan", "sysbench-classic"];
+    let whole = lab.succeed(&plan);
+    assert!(whole.lines().any(|line| visible(line) > 60));
+    for unset in ["", "0", "wide"] {
+        assert_eq!(of(unset, &plan), whole, "`{unset}`");
+    }
+    let narrow = of("60", &plan);
+    let is_long = |line: &&str| visible(line) > 60 && line.trim().contains(' ');
+    assert_eq!(narrow.lines().filter(is_long).collect::<Vec<_>>(), Vec::<&str>::new());
+    let findings = of("60", &["doctor"]);
+    assert!(findings.lines().all(|line| visible(line) <= 60), "{findings}");
+    if let Some(out) = on_terminal(&lab, 120, "plan sysbench-classic 2> /dev/null") {
+        assert!(out.lines().any(|line| visible(line) > 60), "{out}");
     }
 }

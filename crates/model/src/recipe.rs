@@ -1,5 +1,6 @@
 //! How a build is compiled from a source tree: recipes, and what is asked of one.
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeMap,
@@ -57,7 +58,7 @@ impl Tree {
 }
 
 /// How a product is compiled.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Recipe {
     /// One line of help.
@@ -74,7 +75,7 @@ pub struct Recipe {
 }
 
 /// Options of a compiler.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FlagSet {
     /// One line of help.
@@ -88,7 +89,7 @@ pub struct FlagSet {
 }
 
 /// The steps for one shape of tree.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Way {
     /// Name in messages.

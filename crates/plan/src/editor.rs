@@ -4,6 +4,7 @@ use crate::wire::{
     config::WireConfig, experiment::WireExperiment, schema::WireSchema, suite::WireSuite,
     workload::WireWorkload,
 };
+use model::recipe::Recipe;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::Value;
 
@@ -59,6 +60,7 @@ pub const FILE_KINDS: &[FileKind] = &[
         named_in: "`configs/SERVER` of a catalog folder",
         make: of::<WireConfig>,
     },
+    FileKind { name: "recipe", named_in: "`recipe` of a `[servers.NAME]`", make: of::<Recipe> },
 ];
 
 fn of<T: JsonSchema>() -> Value {

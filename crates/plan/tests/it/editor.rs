@@ -102,6 +102,7 @@ fn every_shipped_file_fits_its_schema_and_no_wrong_key_does() {
         ("schema", "catalog/schemas", 3),
         ("suite", "catalog/suites", 8),
         ("config", "catalog/configs", 12),
+        ("recipe", "catalog/recipes", 4),
     ];
     for (kind, folder, least) in kinds {
         let validator = validator(kind);
@@ -149,4 +150,16 @@ fn wrong_types_and_words_do_not_fit() {
     check("arrival = { per_secnd = 10 }", false);
     check("factors = { build = \"sqlite\", clients = [1, \"1k\"] }", true);
     check("servers = { a = { server = \"mysql\", prefx = [] } }", false);
+    let page = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../FORMAT.md");
+    let page = fs_err::read_to_string(page).unwrap();
+    let (_, rest) = page.split_once("```toml\n# recipes/mine.toml\n").unwrap();
+    let recipe = rest.split("```").next().unwrap();
+    let check = |text: &str, fits: bool| {
+        assert_eq!(validator("recipe").is_valid(&value(text)), fits, "{text}");
+    };
+    check(recipe, true);
+    check(&recipe.replace("help      = \"with assertions\"", "hepl = \"\""), false);
+    check(&recipe.replace("options   = ", "option = "), false);
+    check(&recipe.replace("holds    = ", "hold = "), false);
+    check(&recipe.replace("= 400", "= \"400\""), false);
 }
