@@ -6,7 +6,7 @@ use analysis::{
     history::{History, Quantity, Session, Step, Trend},
 };
 use model::{environment::Environment, metric::Metric, notes::Notes, plan::Plan, subject::Subject};
-use report::history::HistoryPage;
+use report::history::{HistoryPage, StepPlace};
 use std::collections::{BTreeMap, BTreeSet};
 use store::{Results, RunInfo, Selection, StoredTrial};
 
@@ -187,16 +187,17 @@ fn unlike(runs: &[Run<'_>]) -> Option<String> {
 }
 
 /// The command that measures each step again.
-fn commands(history: &History, runs: &[Run<'_>]) -> BTreeMap<(usize, usize), String> {
+fn commands(history: &History, runs: &[Run<'_>]) -> BTreeMap<StepPlace, String> {
     let run = |session: &Session| runs.iter().find(|run| run.info.id == session.run);
     let mut found = BTreeMap::new();
     for (index, trend) in history.trends.iter().enumerate() {
-        for (place, step) in trend.found.steps.iter().enumerate() {
+        for (at, step) in trend.found.steps.iter().enumerate() {
+            let place = StepPlace { trend: index, step: at };
             let sides = trend.last_before(step, history).zip(trend.first(step, history));
             let command = sides.and_then(|(before, after)| {
                 again(trend, (run(before)?, before), (run(after)?, after))
             });
-            found.extend(command.map(|command| ((index, place), command)));
+            found.extend(command.map(|command| (place, command)));
         }
     }
     found

@@ -15,10 +15,26 @@ use std::collections::BTreeMap;
 pub struct HistoryPage {
     /// The values and their steps.
     pub history: History,
-    /// Commands that measure a step again, by trend and step.
-    pub commands: BTreeMap<(usize, usize), String>,
+    /// Commands that measure a step again.
+    pub commands: BTreeMap<StepPlace, String>,
     /// What a reader must know, one sentence each.
     pub warnings: Vec<String>,
+}
+
+/// Where a step is in a history.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct StepPlace {
+    /// Index of its trend.
+    pub trend: usize,
+    /// Its index among the steps of the trend.
+    pub step: usize,
+}
+
+/// A step with its trend.
+struct Found<'a> {
+    place: StepPlace,
+    trend: &'a Trend,
+    step: &'a Step,
 }
 
 /// Metrics that a history shows where none are named.
@@ -56,15 +72,16 @@ impl HistoryPage {
 
     /// How many steps there are, for an index: confirmed ones, and those that are suspected.
     pub fn counts(&self) -> [usize; 2] {
-        let confirmed = self.steps().filter(|(_, _, step)| step.is_confirmed).count();
+        let confirmed = self.steps().filter(|found| found.step.is_confirmed).count();
         [confirmed, self.steps().count() - confirmed]
     }
 
-    fn steps(&self) -> impl Iterator<Item = ((usize, usize), &Trend, &Step)> {
+    fn steps(&self) -> impl Iterator<Item = Found<'_>> {
         let trends = self.history.trends.iter().enumerate();
         trends.flat_map(|(index, trend)| {
+            let place = move |step| StepPlace { trend: index, step };
             let steps = trend.found.steps.iter().enumerate();
-            steps.map(move |(step, found)| ((index, step), trend, found))
+            steps.map(move |(at, step)| Found { place: place(at), trend, step })
         })
     }
 
@@ -110,7 +127,7 @@ impl HistoryPage {
             Column::words("step"),
             Column::words("changed with it"),
         ]);
-        let rows = self.steps().map(|(_, trend, step)| {
+        let rows = self.steps().map(|Found { trend, step, .. }| {
             let text = |text: &str| TableCell::Text(text.to_owned());
             let mut cells = vec![text(&trend.phase)];
             cells.extend(several.then(|| text(&trend.variant)));
@@ -135,8 +152,8 @@ impl HistoryPage {
 
     fn add_commands(&self, document: &mut Document) {
         let mut said: Vec<String> = Vec::new();
-        for (place, ..) in self.steps() {
-            let command = self.commands.get(&place);
+        for found in self.steps() {
+            let command = self.commands.get(&found.place);
             said.extend(command.filter(|command| !said.contains(command)).cloned());
         }
         if said.is_empty() {

@@ -8,7 +8,7 @@ use analysis::{
 };
 use report::{
     Report, format,
-    history::{Extent, HistoryPage},
+    history::{Extent, HistoryPage, StepPlace},
 };
 
 /// Trends of `points` runs, each with a step in the middle.
@@ -68,7 +68,7 @@ fn fifty_trends_of_a_year_fit_into_two_megabytes() {
 #[test]
 fn steps_are_told_with_size_interval_and_what_changed_with_them() {
     let mut page = page(1, 40);
-    page.commands.insert((0, 0), "dbdyno run x".to_owned());
+    page.commands.insert(StepPlace { trend: 0, step: 0 }, "dbdyno run x".to_owned());
     let table = text(&page, "table", Extent::Steps);
     for expected in ["1 confirmed step in 1 trend over 40 runs", "0.950 worse", "confirmed"] {
         assert!(table.contains(expected), "{table}");
