@@ -4,9 +4,9 @@ use crate::{talk, two_runs};
 use anyhow::Context;
 use clap::{Arg, ArgMatches, Args, Command, ValueEnum, value_parser};
 use model::plan::Plan;
-use plan::Catalog;
+use plan::{Catalog, Emulation};
 use report::{Colors, Screen};
-use runner::Stop;
+use runner::{Counts, DataFolders, Options, Resume, Stop};
 use std::{io::IsTerminal, ops::RangeInclusive, path::PathBuf, sync::Arc, time::Duration};
 use store::{Results, Selection};
 
@@ -251,6 +251,89 @@ pub(crate) enum ProgressStyle {
     /// One line per slice, in the format of sysbench's interval reports
     Plain,
     /// No progress display
+    None,
+}
+
+/// What commands that start servers take: where results, workloads and servers are, and how to
+/// behave beside others.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct MeasuringArgs {
+    #[command(flatten)]
+    pub(crate) results: ResultsArgs,
+    #[command(flatten)]
+    pub(crate) catalog: CatalogArgs,
+    #[command(flatten)]
+    pub(crate) host: HostArgs,
+    #[command(flatten)]
+    pub(crate) concurrency: ConcurrencyArgs,
+    /// Progress display on stderr [default: bar on a terminal, otherwise plain]
+    #[arg(long, value_enum, value_name = "STYLE")]
+    pub(crate) progress: Option<ProgressStyle>,
+}
+
+impl MeasuringArgs {
+    /// Options of a new run that nobody judges, and that removes its data folders.
+    pub(crate) fn options(
+        &self,
+        catalog: &Catalog,
+        announcement: Option<Arc<dbms::Announcement>>,
+    ) -> anyhow::Result<Options> {
+        Ok(Options {
+            exe: std::env::current_exe().context("cannot find the path of this program")?,
+            results: self.results.results.clone(),
+            resume: Resume::No,
+            data: DataFolders::Remove,
+            counts: None,
+            disturbed: disturbed_rounds(),
+            ending: Default::default(),
+            explain: None,
+            source: catalog.all_source_parts()?,
+            announcement,
+            command: Vec::new(),
+        })
+    }
+}
+
+/// How user instructions are counted.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct CountsArgs {
+    /// How to count user instructions [default: hardware if this host permits it, otherwise
+    /// emulated if QEMU is installed, otherwise none]
+    #[arg(long, value_enum, value_name = "WAY")]
+    counts: Option<Ways>,
+}
+
+impl CountsArgs {
+    /// What a plan takes, seconds. Where nobody says how instructions are counted it is the same on
+    /// every host.
+    pub(crate) fn estimated_seconds(&self, plan: &Plan, places: &dbms::Places) -> f64 {
+        match self.counts() {
+            None | Some(Counts::Emulated) => plan.estimate.seconds,
+            Some(Counts::Hardware | Counts::None) => {
+                let versions = crate::versions::HostVersions { places };
+                plan::seconds(plan, &versions, Emulation::Without)
+            }
+        }
+    }
+
+    /// The way that is asked for.
+    pub(crate) fn counts(&self) -> Option<Counts> {
+        self.counts.map(|way| match way {
+            Ways::Hardware => Counts::Hardware,
+            Ways::Emulated => Counts::Emulated,
+            Ways::None => Counts::None,
+        })
+    }
+}
+
+/// Ways to count user instructions.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Ways {
+    /// By the processor, in the measured slices
+    Hardware,
+    /// Under QEMU's user-mode emulation, on another start of each server
+    Emulated,
+    /// By the processor where it can, otherwise not at all
     None,
 }
 

@@ -9,10 +9,11 @@ const ROUGHLY: f64 = 2.0;
 
 /// Refuses a product of factors whose verdicts would begin long after the budget is spent, with
 /// what would fit. What has one factor is measured at least until its first look.
-pub(crate) fn check(plan: &Plan, budget: Duration) -> anyhow::Result<()> {
+/// `seconds` is what all blocks take.
+pub(crate) fn check(plan: &Plan, seconds: f64, budget: Duration) -> anyhow::Result<()> {
     let first = plan.experiment.looks.first().copied().unwrap_or(plan.experiment.blocks);
     let share = f64::from(first) / f64::from(plan.experiment.blocks.max(1));
-    let seconds = plan.estimate.seconds * share.min(1.0);
+    let seconds = seconds * share.min(1.0);
     if seconds <= ROUGHLY * budget.as_secs_f64() {
         return Ok(());
     }

@@ -1,11 +1,8 @@
 //! `dbdyno bisect`: which version, revision or setting a change came with.
 
-use super::{Verb, run::Ways};
+use super::Verb;
 use crate::{
-    args::{
-        CatalogArgs, Color, ConcurrencyArgs, ExperimentArgs, HostArgs, ProgressStyle, ResultsArgs,
-        Unset,
-    },
+    args::{Color, CountsArgs, ExperimentArgs, MeasuringArgs, Unset},
     bisect::{Bisection, FOLDER, Positions},
     comparison::TABLE,
     credentials,
@@ -18,7 +15,7 @@ use clap::{ArgMatches, Args, Command, FromArgMatches};
 use dbms::revision::Source;
 use model::plan::PhaseKind;
 use report::{Report, format};
-use runner::{DataFolders, Options, Resume, Stop};
+use runner::{Options, Stop};
 use std::path::PathBuf;
 
 pub(super) const VERB: Verb = Verb {
@@ -93,20 +90,10 @@ struct Arguments {
     /// `libsqlite3.so*`]
     #[arg(long, value_name = "PATH", requires = "source")]
     basedir: Option<PathBuf>,
-    /// How to count user instructions, as `dbdyno run` does
-    #[arg(long, value_enum, value_name = "WAY")]
-    counts: Option<Ways>,
     #[command(flatten)]
-    results: ResultsArgs,
+    counts: CountsArgs,
     #[command(flatten)]
-    catalog: CatalogArgs,
-    #[command(flatten)]
-    host: HostArgs,
-    #[command(flatten)]
-    concurrency: ConcurrencyArgs,
-    /// Progress display on stderr [default: bar on a terminal, otherwise plain]
-    #[arg(long, value_enum, value_name = "STYLE")]
-    progress: Option<ProgressStyle>,
+    measuring: MeasuringArgs,
 }
 
 /// Nothing can be bisected without an experiment: there is no default.
@@ -117,8 +104,9 @@ fn arguments(command: Command) -> Command {
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
     credentials::check()?;
-    let catalog = arguments.catalog.open()?;
-    let places = arguments.host.places()?;
+    let measuring = &arguments.measuring;
+    let catalog = measuring.catalog.open()?;
+    let places = measuring.host.places()?;
     let experiment = arguments.experiment.experiment.clone().context("name an experiment")?;
     let draft = arguments.experiment.draft(&catalog, &Unset::default())?;
     let positions = positions(&arguments, &draft, &places)?;
@@ -129,19 +117,12 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     };
     let stop = Stop::default();
     signals::connect(&stop).context("cannot listen for Ctrl-C")?;
-    let results = arguments.results.results.join(FOLDER);
+    let results = measuring.results.results.join(FOLDER);
+    let announcement = measuring.concurrency.announce((&draft.experiment.name, true), &stop)?;
     let options = Options {
-        exe: std::env::current_exe().context("cannot find the path of this program")?,
         results: results.clone(),
-        resume: Resume::No,
-        data: DataFolders::Remove,
-        counts: arguments.counts.map(Ways::counts),
-        disturbed: crate::args::disturbed_rounds(),
-        ending: Default::default(),
-        explain: None,
-        source: catalog.all_source_parts()?,
-        announcement: arguments.concurrency.announce((&draft.experiment.name, true), &stop)?,
-        command: Vec::new(),
+        counts: arguments.counts.counts(),
+        ..measuring.options(&catalog, announcement)?
     };
     let mut bisection = Bisection {
         experiment,
@@ -153,7 +134,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         places: &places,
         options,
         stop: &stop,
-        progress: arguments.progress,
+        progress: measuring.progress,
     };
     let ending = bisection.run()?;
     let document = ending.document(&bisection.positions, &results);

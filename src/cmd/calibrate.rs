@@ -1,11 +1,8 @@
 //! `dbdyno calibrate`: a build against itself, again and again, to learn the noise of this host.
 
-use super::{Verb, run::Ways};
+use super::Verb;
 use crate::{
-    args::{
-        CatalogArgs, ConcurrencyArgs, ExperimentArgs, HostArgs, ProgressStyle, QUICKSTART,
-        ResultsArgs, Unset, whole,
-    },
+    args::{CountsArgs, ExperimentArgs, MeasuringArgs, QUICKSTART, Unset, whole},
     comparison, credentials,
     exit::Code,
     noise,
@@ -19,7 +16,7 @@ use model::{
     bank::{BANK_FORMAT, BankedRun, HostClass},
     plan::Plan,
 };
-use runner::{DataFolders, Options, Outcome, Resume, Stop};
+use runner::{Options, Outcome, Stop};
 use store::{Bank, Results, Selection};
 
 pub(super) const VERB: Verb = Verb {
@@ -43,13 +40,7 @@ struct Arguments {
     #[command(flatten)]
     experiment: ExperimentArgs,
     #[command(flatten)]
-    results: ResultsArgs,
-    #[command(flatten)]
-    catalog: CatalogArgs,
-    #[command(flatten)]
-    host: HostArgs,
-    #[command(flatten)]
-    concurrency: ConcurrencyArgs,
+    measuring: MeasuringArgs,
     /// How often the build is measured against itself
     #[arg(
         long,
@@ -59,22 +50,19 @@ struct Arguments {
         allow_negative_numbers = true,
     )]
     runs: u32,
-    /// How to count user instructions, as `dbdyno run` does
-    #[arg(long, value_enum, value_name = "WAY")]
-    counts: Option<Ways>,
+    #[command(flatten)]
+    counts: CountsArgs,
     /// What readers of the bank must know, such as other load on the host
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     note: String,
-    /// Progress display on stderr [default: bar on a terminal, otherwise plain]
-    #[arg(long, value_enum, value_name = "STYLE")]
-    progress: Option<ProgressStyle>,
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
     credentials::check()?;
-    let catalog = arguments.catalog.open()?;
-    let places = arguments.host.places()?;
+    let measuring = &arguments.measuring;
+    let catalog = measuring.catalog.open()?;
+    let places = measuring.host.places()?;
     let mut draft = arguments.experiment.draft(&catalog, &Unset::default())?;
     let experiment = draft.experiment.name.clone();
     let versions = HostVersions { places: &places };
@@ -82,21 +70,14 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         draft.experiment.blocks > 1,
         "one block says nothing about noise: add `--set blocks=5`"
     );
-    let results = Results::open_or_create(&arguments.results.results)?;
+    let results = Results::open_or_create(&measuring.results.results)?;
     let stop = Stop::default();
     signals::connect(&stop).context("cannot listen for Ctrl-C")?;
+    let announcement = measuring.concurrency.announce((&experiment, true), &stop)?;
     let options = Options {
-        exe: std::env::current_exe().context("cannot find the path of this program")?,
         results: results.dir().join(noise::CALIBRATION),
-        resume: Resume::No,
-        data: DataFolders::Remove,
-        counts: arguments.counts.map(Ways::counts),
-        disturbed: crate::args::disturbed_rounds(),
-        ending: Default::default(),
-        explain: None,
-        source: catalog.all_source_parts()?,
-        announcement: arguments.concurrency.announce((&experiment, true), &stop)?,
-        command: Vec::new(),
+        counts: arguments.counts.counts(),
+        ..measuring.options(&catalog, announcement)?
     };
     let file = results.dir().join(noise::BANK);
     // Each run draws other operations than all before it.
@@ -109,7 +90,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
             arguments.experiment.warn_of_code(&plan);
         }
         talk::say(&format!("run {index} of {} against itself", arguments.runs));
-        let terminal = Terminal::new(arguments.progress).expecting(&plan);
+        let terminal = Terminal::new(measuring.progress).expecting(&plan);
         let outcome = runner::execute(&plan, &places, &options, &stop, &terminal)?;
         drop(terminal);
         ensure!(outcome.failed_slices == 0, "slices of run `{}` failed", outcome.run);

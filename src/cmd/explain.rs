@@ -3,7 +3,7 @@
 
 use super::Verb;
 use crate::{
-    args::{CatalogArgs, Color, ConcurrencyArgs, HostArgs, ProgressStyle, ResultsArgs, whole},
+    args::{Color, MeasuringArgs, whole},
     credentials,
     exit::Code,
     measured,
@@ -27,7 +27,7 @@ use report::{
     explained, format,
     profile::{self, PROFILES, Profile},
 };
-use runner::{Counts, DataFolders, Explaining, Options, Resume, Stop};
+use runner::{Counts, Explaining, Options, Stop};
 use store::Results;
 
 pub(super) const VERB: Verb = Verb {
@@ -100,16 +100,7 @@ struct Arguments {
     #[arg(long, value_name = "FORMAT", default_value = TEXT, value_parser = formats())]
     format: String,
     #[command(flatten)]
-    results: ResultsArgs,
-    #[command(flatten)]
-    catalog: CatalogArgs,
-    #[command(flatten)]
-    host: HostArgs,
-    #[command(flatten)]
-    concurrency: ConcurrencyArgs,
-    /// Progress display on stderr [default: bar on a terminal, otherwise plain]
-    #[arg(long, value_enum, value_name = "STYLE")]
-    progress: Option<ProgressStyle>,
+    measuring: MeasuringArgs,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -143,7 +134,7 @@ fn formats() -> PossibleValuesParser {
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
     credentials::check()?;
-    let results = Results::open(&arguments.results.results)?;
+    let results = Results::open(&arguments.measuring.results.results)?;
     let run = two_runs::find(&results.runs()?, &arguments.run)?.id;
     if results.import_of(&run)?.is_some() {
         bail!("`{run}` is an imported archive: only runs that were measured here can be explained");
@@ -202,27 +193,20 @@ fn explained_by_runner(
     phase: &str,
     subjects: [&str; 2],
 ) -> anyhow::Result<runner::Explained> {
-    let places = arguments.host.places()?;
+    let measuring = &arguments.measuring;
+    let places = measuring.host.places()?;
     let stop = Stop::default();
     signals::connect(&stop).context("cannot listen for Ctrl-C")?;
     let name = format!("explain {}", plan.experiment.name);
+    let announcement = measuring.concurrency.announce((&name, false), &stop)?;
     let options = Options {
-        exe: std::env::current_exe().context("cannot find the path of this program")?,
-        results: std::path::PathBuf::new(),
-        resume: Resume::No,
-        data: DataFolders::Remove,
         counts: Some(match arguments.by {
             By::Instructions => Counts::Emulated,
             By::Time => Counts::None,
         }),
-        disturbed: crate::args::disturbed_rounds(),
-        ending: Default::default(),
-        explain: None,
-        source: arguments.catalog.open()?.all_source_parts()?,
-        announcement: arguments.concurrency.announce((&name, false), &stop)?,
-        command: Vec::new(),
+        ..measuring.options(&measuring.catalog.open()?, announcement)?
     };
-    let terminal = Terminal::new(arguments.progress);
+    let terminal = Terminal::new(measuring.progress);
     let by = arguments.by.quantity();
     let what =
         Explaining { plan, phase, subjects: &subjects, by, operations: arguments.operations };

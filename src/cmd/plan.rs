@@ -2,7 +2,7 @@
 
 use super::Verb;
 use crate::{
-    args::{CatalogArgs, ExperimentArgs, HostArgs, QUICKSTART},
+    args::{CatalogArgs, CountsArgs, ExperimentArgs, HostArgs, QUICKSTART},
     exit::Code,
     feasible, talk,
 };
@@ -16,6 +16,7 @@ pub(super) const VERB: Verb = Verb {
     examples: &[
         ("dbdyno plan mysql-5.6-vs-9", "A shipped experiment"),
         ("dbdyno plan mine.toml --set blocks=8", "Your own file with one key changed"),
+        ("dbdyno plan mine.toml --counts none", "What a run takes that counts no instructions"),
         ("dbdyno plan mine.toml --format json", "The same for a program"),
     ],
     arguments: |command| ExperimentArgs::with_default(Arguments::augment_args(command), QUICKSTART),
@@ -33,6 +34,8 @@ struct Arguments {
     catalog: CatalogArgs,
     #[command(flatten)]
     host: HostArgs,
+    #[command(flatten)]
+    counts: CountsArgs,
     /// Output format
     #[arg(long, value_enum, value_name = "FORMAT", default_value_t = Form::Text)]
     format: Form,
@@ -48,14 +51,17 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
     let catalog = arguments.catalog.open()?;
     let places = arguments.host.places()?;
-    let plan = arguments.experiment.plan(&catalog, &places)?;
+    let mut plan = arguments.experiment.plan(&catalog, &places)?;
     feasible::check(&plan)?;
+    plan.estimate.seconds = arguments.counts.estimated_seconds(&plan, &places);
     match arguments.format {
         Form::Text => talk::data(&fitted(&plan::render(&plan)))?,
         Form::Json => talk::data(&escape::json(&serde_json::to_string_pretty(&plan)?))?,
     }
     // The run may be planned for another host.
-    for refusal in runner::host_refusals(&plan, &places, plan.estimate.disk_bytes) {
+    let counts = runner::check_counts(arguments.counts.counts()).err();
+    let refusals = runner::host_refusals(&plan, &places, plan.estimate.disk_bytes);
+    for refusal in refusals.into_iter().chain(counts) {
         talk::say(&format!("warning: `run` on this host refuses this: {refusal}"));
     }
     for warning in runner::scarce(&plan) {

@@ -2,10 +2,7 @@
 
 use super::Verb;
 use crate::{
-    args::{
-        CatalogArgs, Color, ConcurrencyArgs, ExperimentArgs, HostArgs, ProgressStyle, QUICKSTART,
-        ResultsArgs, Unset,
-    },
+    args::{Color, CountsArgs, ExperimentArgs, MeasuringArgs, QUICKSTART, Unset},
     budget, comparison, credentials,
     exit::Code,
     progress::{Reports, Terminal},
@@ -14,11 +11,11 @@ use crate::{
 };
 use analysis::explained::Explained;
 use anyhow::Context;
-use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
+use clap::{ArgMatches, Args, FromArgMatches};
 use model::{margins::Quantity, number::counted, plan::Plan, secret};
 use plan::Catalog;
 use report::{Report, document::Document, explained, format};
-use runner::{Counts, DataFolders, Ending, ExplainChanges, Options, Resume, Stop};
+use runner::{DataFolders, Ending, ExplainChanges, Options, Resume, Stop};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use store::{Results, RunInfo, Selection};
 
@@ -49,13 +46,7 @@ struct Arguments {
     #[command(flatten)]
     experiment: ExperimentArgs,
     #[command(flatten)]
-    results: ResultsArgs,
-    #[command(flatten)]
-    catalog: CatalogArgs,
-    #[command(flatten)]
-    host: HostArgs,
-    #[command(flatten)]
-    concurrency: ConcurrencyArgs,
+    measuring: MeasuringArgs,
     /// Continue the latest unfinished run with the same plan. Keeps complete blocks (classic
     /// design: trials)
     #[arg(long)]
@@ -83,16 +74,11 @@ struct Arguments {
         value_parser = most,
     )]
     explain: Option<usize>,
-    /// How to count user instructions [default: hardware if this host permits it, otherwise
-    /// emulated if QEMU is installed, otherwise none]
-    #[arg(long, value_enum, value_name = "WAY")]
-    counts: Option<Ways>,
+    #[command(flatten)]
+    counts: CountsArgs,
     /// Print each measured slice in the format of sysbench 1.0.20
     #[arg(long)]
     sysbench_report: bool,
-    /// Progress display on stderr [default: bar on a terminal, otherwise plain]
-    #[arg(long, value_enum, value_name = "STYLE")]
-    progress: Option<ProgressStyle>,
 }
 
 /// Changes that are explained where nobody says how many: each takes some minutes.
@@ -136,57 +122,35 @@ fn most(text: &str) -> Result<usize, String> {
     }
 }
 
-/// Ways to count user instructions.
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(super) enum Ways {
-    /// By the processor, in the measured slices
-    Hardware,
-    /// Under QEMU's user-mode emulation, on another start of each server
-    Emulated,
-    /// By the processor where it can, otherwise not at all
-    None,
-}
-
-impl Ways {
-    pub(super) fn counts(self) -> Counts {
-        match self {
-            Self::Hardware => Counts::Hardware,
-            Self::Emulated => Counts::Emulated,
-            Self::None => Counts::None,
-        }
-    }
-}
-
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let mut arguments = Arguments::from_arg_matches(matches)?;
     // A key of the experiment like others, and recorded with them.
     arguments.experiment.set.extend(arguments.decide.take());
     credentials::check()?;
-    let catalog = arguments.catalog.open()?;
-    let places = arguments.host.places()?;
+    let measuring = &arguments.measuring;
+    let catalog = measuring.catalog.open()?;
+    let places = measuring.host.places()?;
     let plan = planned(&arguments, &catalog, &places)?;
     arguments.experiment.warn_of_code(&plan);
-    arguments.budget.map_or(Ok(()), |budget| budget::check(&plan, budget))?;
+    let seconds = arguments.counts.estimated_seconds(&plan, &places);
+    arguments.budget.map_or(Ok(()), |budget| budget::check(&plan, seconds, budget))?;
     let stop = Stop::default();
     signals::connect(&stop).context("cannot listen for Ctrl-C")?;
-    let referee = Arc::new(Referee::new(&arguments.results.results));
+    let referee = Arc::new(Referee::new(&measuring.results.results));
+    let announcement = measuring.concurrency.announce((&plan.experiment.name, true), &stop)?;
     let options = Options {
-        exe: std::env::current_exe().context("cannot find the path of this program")?,
-        results: arguments.results.results.clone(),
         resume: if arguments.resume { Resume::Yes } else { Resume::No },
         data: if arguments.keep_data { DataFolders::Keep } else { DataFolders::Remove },
-        counts: arguments.counts.map(Ways::counts),
-        disturbed: crate::args::disturbed_rounds(),
+        counts: arguments.counts.counts(),
         ending: Ending { judge: Some(referee.clone()), budget: arguments.budget },
         explain: explained_changes(&arguments, &plan, referee)?,
-        source: catalog.all_source_parts()?,
-        announcement: arguments.concurrency.announce((&plan.experiment.name, true), &stop)?,
         command: without_secrets(shaping(&arguments), &plan),
+        ..measuring.options(&catalog, announcement)?
     };
     talk::say(&plan.experiment.question);
     let reports = if arguments.sysbench_report { Reports::Sysbench } else { Reports::None };
-    let terminal =
-        Terminal::new(arguments.progress).with(reports).expecting(&plan).within(arguments.budget);
+    let terminal = Terminal::new(measuring.progress);
+    let terminal = terminal.with(reports).expecting(&plan).within(arguments.budget);
     let outcome = runner::execute(&plan, &places, &options, &stop, &terminal);
     drop(terminal);
     let outcome =
@@ -270,7 +234,7 @@ fn planned(
         return arguments.experiment.plan_with(catalog, places, &unset);
     }
     let mut plan = arguments.experiment.plan_with(catalog, places, &unset)?;
-    let Ok(results) = Results::open(&arguments.results.results) else { return Ok(plan) };
+    let Ok(results) = Results::open(&arguments.measuring.results.results) else { return Ok(plan) };
     let name = plan.experiment.name.clone();
     let open = |run: &RunInfo| !run.finished && run.experiment == name;
     for run in results.runs()?.iter().rev().filter(|run| open(run)) {
@@ -297,17 +261,17 @@ fn shaping(arguments: &Arguments) -> Vec<String> {
     for set in &arguments.experiment.set {
         add("--set", set.clone());
     }
-    if let Some(folder) = &arguments.catalog.catalog {
+    if let Some(folder) = &arguments.measuring.catalog.catalog {
         add("--catalog", folder.display().to_string());
     }
-    if arguments.host.server_user != dbms::SERVER_USER {
-        add("--server-user", arguments.host.server_user.clone());
+    if arguments.measuring.host.server_user != dbms::SERVER_USER {
+        add("--server-user", arguments.measuring.host.server_user.clone());
     }
     if let Some(budget) = arguments.budget {
         add("--budget", humantime::format_duration(budget).to_string().replace(' ', ""));
     }
-    if let Some(way) = arguments.counts.and_then(|way| way.to_possible_value()) {
-        add("--counts", way.get_name().to_owned());
+    if let Some(counts) = arguments.counts.counts() {
+        add("--counts", counts.word().to_owned());
     }
     if let Some(most) = arguments.explain {
         let most = if most == usize::MAX { "all".to_owned() } else { most.to_string() };

@@ -111,3 +111,20 @@ fn a_plan_refuses_what_no_run_can_do() {
         check(&lab, &[&run, &catalog[..]].concat(), case.sqlite, case.name);
     }
 }
+
+#[test]
+fn a_plan_says_what_a_run_takes_that_counts_otherwise() {
+    let lab = Lab::new();
+    let plan = |more: &[&str]| -> serde_json::Value {
+        let words = [&["plan", "quickstart", "--format", "json"], more].concat();
+        serde_json::from_str(&lab.succeed(&words)).unwrap()
+    };
+    let seconds = |plan: &serde_json::Value| plan["estimate"]["seconds"].as_f64().unwrap();
+    let usual = plan(&[]);
+    for other in ["none", "hardware"] {
+        let found = plan(&["--counts", other]);
+        assert!(seconds(&found) < seconds(&usual), "{other}");
+        assert_eq!(found["hash"], usual["hash"], "it is the same plan");
+    }
+    assert_eq!(plan(&["--counts", "emulated"]), usual);
+}

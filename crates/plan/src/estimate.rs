@@ -6,7 +6,7 @@
 //!   initialization, a start that tries the statements, and the start that loads.
 //! - A fresh start takes 2 seconds and the time to copy the folder, its log included, at 300 MB/s.
 //!   It starts twice: instructions are counted on a copy of its own under emulation, which takes
-//!   8 seconds more.
+//!   8 seconds more. Where they are not, [`seconds`] says what is left.
 //! - How long slices are, what is discarded before them and what follows is in
 //!   [`model::schedule`], whose steps are added up here. Thawing takes 0.1 seconds, a drain one.
 //! - Two subjects start, warm up and stop at the same time.
@@ -84,12 +84,19 @@ const EMBEDDED: Engine = Engine {
     before_counting_seconds: 0.4,
 };
 
-/// The cost of a plan whose other parts are complete.
-pub(crate) fn estimate(plan: &Plan, versions: &dyn Versions) -> Estimate {
+/// Whether a run counts instructions under emulation, for which each subject has another start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Emulation {
+    /// It does.
+    With,
+    /// It counts them otherwise, or not at all.
+    Without,
+}
+
+/// Wall time of a plan without installation, seconds.
+pub fn seconds(plan: &Plan, versions: &dyn Versions, emulation: Emulation) -> f64 {
     let (rows, row_bytes) = loaded(plan);
     let growth = growth(plan);
-    let data = row_bytes * PAGE_FILL;
-    let peak = data + growth.peak_bytes * PAGE_FILL;
     let loads = f64::from(plan.experiment.loads);
     let engine = |subject: &Subject| match versions.is_embedded(&subject.build.server) {
         true => &EMBEDDED,
@@ -103,9 +110,18 @@ pub(crate) fn estimate(plan: &Plan, versions: &dyn Versions) -> Estimate {
     let reads = engines.first().map_or(0.0, |base| base.reads_per_second);
     let operations: Vec<u64> =
         plan.phases.iter().map(|phase| (reads * phase.seconds) as u64).collect();
-    let costs = Costs { plan, growth: &growth, engines: &engines, data };
+    let data = row_bytes * PAGE_FILL;
+    let costs = Costs { plan, growth: &growth, engines: &engines, data, emulation };
     let blocks = plan.blocks.iter().map(|block| schedule::steps(plan, block, &operations));
-    let seconds = loading + blocks.map(|steps| costs.of_block(&steps)).sum::<f64>();
+    (loading + blocks.map(|steps| costs.of_block(&steps)).sum::<f64>()).round()
+}
+
+/// The cost of a plan whose other parts are complete.
+pub(crate) fn estimate(plan: &Plan, versions: &dyn Versions) -> Estimate {
+    let growth = growth(plan);
+    let data = loaded(plan).1 * PAGE_FILL;
+    let peak = data + growth.peak_bytes * PAGE_FILL;
+    let loads = f64::from(plan.experiment.loads);
     let memory = plan
         .subjects
         .iter()
@@ -120,7 +136,7 @@ pub(crate) fn estimate(plan: &Plan, versions: &dyn Versions) -> Estimate {
         Design::Classic => (memory.fold(0.0, f64::max), largest),
     };
     Estimate {
-        seconds: seconds.round(),
+        seconds: seconds(plan, versions, Emulation::With),
         disk_bytes: (loads * templates + copies).round() as u64,
         folder_bytes: largest.round() as u64,
         memory_bytes: memory.round() as u64,
@@ -148,6 +164,7 @@ struct Costs<'a> {
     engines: &'a [&'a Engine],
     /// Bytes of the loaded rows.
     data: f64,
+    emulation: Emulation,
 }
 
 impl Costs<'_> {
@@ -163,10 +180,14 @@ impl Costs<'_> {
         let Some(engine) = step.subject().map(|subject| self.engines[subject]) else { return 0.0 };
         match step {
             Step::Start(subject) => {
-                engine.copies * (engine.start_seconds + self.copy_seconds(*subject))
-                    + engine.emulated_start_seconds
+                let once = engine.start_seconds + self.copy_seconds(*subject);
+                match self.emulation {
+                    Emulation::With => engine.copies * once + engine.emulated_start_seconds,
+                    Emulation::Without => once,
+                }
             }
             Step::Settle { phase, .. } => self.plan.phases[*phase].seconds + engine.drain_seconds,
+            Step::Intrusive(_) if self.emulation == Emulation::Without => 0.0,
             Step::Intrusive(stretch) => {
                 let phase = &self.plan.phases[stretch.phase];
                 phase.counting_seconds().min(engine.counting_seconds_max)

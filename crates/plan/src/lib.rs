@@ -46,6 +46,7 @@ pub use check::factor_names;
 pub use draft::{Draft, load_experiment, restarts};
 pub use editor::{FILE_KINDS, FileKind};
 pub use error::{Error, Location};
+pub use estimate::{Emulation, seconds};
 pub use expand::{plan, plan_against_itself};
 pub use layers::Overrides;
 pub use limits::NAME_MAX;

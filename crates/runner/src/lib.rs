@@ -55,7 +55,7 @@ pub use judge::{Change, Ending, ExplainChanges, Judge, Look};
 pub use observer::{Observer, Progress};
 pub use run::{
     COMMAND, Counts, DataFolders, DisturbedRounds, FAILURE, Options, Outcome, PERMITTED_BLOCKS,
-    Resume, TIME,
+    Resume, TIME, check_counts,
 };
 pub use server::Driver;
 pub use stop::Stop;

@@ -80,7 +80,7 @@ pub enum Counts {
 
 impl Counts {
     /// As the command line has it.
-    fn word(self) -> &'static str {
+    pub fn word(self) -> &'static str {
         match self {
             Self::Hardware => "hardware",
             Self::Emulated => "emulated",
@@ -387,12 +387,12 @@ fn give_up(place: &RunPlace, data: DataFolders) {
     };
 }
 
-/// How this run counts user instructions, and by which emulator: the best way that this host
-/// permits, if none is asked for.
 /// Key of how a run counts instructions, in its state: blocks that count otherwise compare with
 /// none of the others.
 const COUNTS: &str = "counts";
 
+/// How this run counts user instructions, and by which emulator: the best way that this host
+/// permits, if none is asked for.
 fn counting(
     options: &Options,
     writer: &RunWriter,
@@ -411,6 +411,14 @@ fn counting(
     let found = counted_by(before.or(options.counts), observer)?;
     writer.note_state(COUNTS, &found.0)?;
     Ok(found)
+}
+
+/// Refuses a way to count that this host lacks.
+pub fn check_counts(asked: Option<Counts>) -> Result<(), Error> {
+    match asked {
+        Some(Counts::Emulated) => Ok(Emulator::find().map(drop)?),
+        _ => Ok(()),
+    }
 }
 
 fn counted_by(
