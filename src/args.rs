@@ -349,6 +349,17 @@ pub(crate) struct ExperimentArgs {
     /// Override one key of the experiment, such as `rows=1000000`; can be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
     pub(crate) set: Vec<String>,
+    /// Labels of the variants to keep, for commands that let them be chosen.
+    #[arg(skip)]
+    pub(crate) variants: Vec<String>,
+}
+
+/// Which variants of an experiment are measured.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct VariantArgs {
+    /// Use only these variants and their bases, as `dbdyno plan` calls them
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    pub(crate) variant: Vec<String>,
 }
 
 impl ExperimentArgs {
@@ -375,7 +386,8 @@ impl ExperimentArgs {
     pub(crate) fn draft(&self, catalog: &Catalog, unset: &Unset) -> anyhow::Result<plan::Draft> {
         let name = self.experiment.as_deref().context("name an experiment")?;
         let load = |set: Vec<String>| {
-            let overrides = plan::Overrides { set, only: self.only.clone(), seed: unset.seed };
+            let (only, variants) = (self.only.clone(), self.variants.clone());
+            let overrides = plan::Overrides { set, only, variants, seed: unset.seed };
             plan::load_experiment(name, catalog, &overrides)
         };
         let draft = load(self.set.clone())?;

@@ -1,7 +1,10 @@
 //! Whether a plan fits into a budget of time.
 
-use crate::talk;
-use model::{number::counted, plan::Plan};
+use crate::{shell::quoted, talk};
+use model::{
+    number::counted,
+    plan::{PhaseKind, Plan},
+};
 use std::time::Duration;
 
 /// Estimates are rough: only what takes this many times the budget is refused.
@@ -36,8 +39,8 @@ pub(crate) fn check(plan: &Plan, seconds: f64, budget: Duration) -> anyhow::Resu
             text(seconds * alone as f64 / variants as f64)
         ));
     }
-    ways.push("fewer tests by `--only`".to_owned());
-    ways.push("fewer levels by `--set`".to_owned());
+    ways.extend(fewer_levels(plan, seconds));
+    ways.extend(fewer_tests(plan, seconds, budget));
     ways.push(format!("`--budget {}`", text(seconds).replace(' ', "")));
     anyhow::bail!(
         "{first} blocks, after which verdicts begin, take about {} for {variants} variants and {}, \
@@ -54,6 +57,47 @@ pub(crate) fn check(plan: &Plan, seconds: f64, budget: Duration) -> anyhow::Resu
 fn other_levels(plan: &Plan) -> Vec<usize> {
     let factors = plan.experiment.factors.iter().filter(|factor| plan::restarts(&factor.name));
     factors.map(|factor| factor.levels.len() - 1).filter(|others| *others > 0).collect()
+}
+
+/// The factor with the most levels with two of them: that of the base and another one. Not builds,
+/// which the plan calls otherwise than the experiment.
+fn fewer_levels(plan: &Plan, seconds: f64) -> Option<String> {
+    let experiment = &plan.experiment;
+    let own = experiment.factors.iter().filter(|one| plan::restarts(&one.name));
+    let own = own.filter(|one| one.name != "build" && one.levels.len() > 2);
+    let factor = own.max_by_key(|one| one.levels.len())?;
+    let base = experiment.baseline.get(&factor.name).or(factor.levels.first())?;
+    let other = factor.levels.iter().find(|level| *level != base)?;
+    let set = format!("factors.{}=[{base:?},{other:?}]", factor.name);
+    let seconds = seconds * 2.0 / factor.levels.len() as f64;
+    Some(format!("`--set {}` (about {})", quoted(&set), text(seconds)))
+}
+
+/// Tests that a message lists, at most.
+const LISTED: usize = 3;
+
+/// The first tests, as many as fit.
+fn fewer_tests(plan: &Plan, seconds: f64, budget: Duration) -> Option<String> {
+    let measured = plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure);
+    let mut names: Vec<&str> = Vec::new();
+    for phase in measured {
+        if !names.contains(&phase.name.as_str()) {
+            names.push(&phase.name);
+        }
+    }
+    let all = names.len();
+    let fitting = (all as f64 * ROUGHLY * budget.as_secs_f64() / seconds) as usize;
+    names.truncate(fitting.clamp(1, LISTED));
+    let seconds = seconds * names.len() as f64 / all as f64;
+    (names.len() < all).then(|| {
+        format!(
+            "`--only {}` ({} of {}, about {})",
+            quoted(&names.join(",")),
+            names.len(),
+            counted(all as u64, "test"),
+            text(seconds)
+        )
+    })
 }
 
 /// A time as `--budget` takes it, to two units.

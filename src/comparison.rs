@@ -1,6 +1,7 @@
 //! From records to a rendered comparison: the few steps that `run` and `compare` share.
 
 use crate::{
+    best,
     choice::{self, Choice},
     details, imports,
     noise::{self, BankChoice},
@@ -110,6 +111,8 @@ pub(crate) fn report(
             compared.comparison.conditions.extend(unfinished);
             compared.comparison.warnings.extend(resumption::newer(results, selection, run)?);
         }
+        let best = best::again(results, run_of(slices), &compared.comparison)?;
+        compared.comparison.conditions.extend(best);
         all_details.push(match detailed {
             true => compared.with_more(details::of(results, slices)?, request)?,
             false => details::origin(results, slices)?,

@@ -3,6 +3,7 @@
 #![forbid(unsafe_code)]
 
 mod args;
+mod best;
 mod bisect;
 mod budget;
 mod choice;

@@ -136,7 +136,7 @@ mod tests {
     fn plan(set: &str, seed: u64) -> Plan {
         let catalog = plan::Catalog::embedded().unwrap();
         let set = vec!["rounds=2".to_owned(), set.to_owned()];
-        let overrides = plan::Overrides { set, only: Vec::new(), seed: Some(seed) };
+        let overrides = plan::Overrides { set, seed: Some(seed), ..Default::default() };
         let draft = plan::load_experiment("quickstart", &catalog, &overrides).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let places = dbms::Places::at(folder.path(), None).unwrap();

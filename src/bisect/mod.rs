@@ -283,7 +283,8 @@ impl Bisection<'_> {
         let mut set = self.set.clone();
         set.extend(self.positions.overrides(positions));
         set.push(format!("seed={seed}"));
-        let overrides = Overrides { set, only: vec![self.test.clone()], seed: Some(seed) };
+        let only = vec![self.test.clone()];
+        let overrides = Overrides { set, only, seed: Some(seed), ..Overrides::default() };
         let draft = plan::load_experiment(&self.experiment, self.catalog, &overrides)?;
         let plan = plan::plan(&draft, self.catalog, &HostVersions { places: self.places })?;
         ensure!(

@@ -2,7 +2,7 @@
 
 use super::Verb;
 use crate::{
-    args::{CatalogArgs, CountsArgs, ExperimentArgs, HostArgs, QUICKSTART},
+    args::{CatalogArgs, CountsArgs, ExperimentArgs, HostArgs, QUICKSTART, VariantArgs},
     exit::Code,
     feasible, talk,
 };
@@ -31,6 +31,8 @@ struct Arguments {
     #[command(flatten)]
     experiment: ExperimentArgs,
     #[command(flatten)]
+    variants: VariantArgs,
+    #[command(flatten)]
     catalog: CatalogArgs,
     #[command(flatten)]
     host: HostArgs,
@@ -48,7 +50,8 @@ enum Form {
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
-    let arguments = Arguments::from_arg_matches(matches)?;
+    let mut arguments = Arguments::from_arg_matches(matches)?;
+    arguments.experiment.variants = std::mem::take(&mut arguments.variants.variant);
     let catalog = arguments.catalog.open()?;
     let places = arguments.host.places()?;
     let mut plan = arguments.experiment.plan(&catalog, &places)?;

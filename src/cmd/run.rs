@@ -2,7 +2,7 @@
 
 use super::Verb;
 use crate::{
-    args::{Color, CountsArgs, ExperimentArgs, MeasuringArgs, QUICKSTART, Unset},
+    args::{Color, CountsArgs, ExperimentArgs, MeasuringArgs, QUICKSTART, Unset, VariantArgs},
     budget, comparison, credentials,
     exit::Code,
     progress::{Reports, Terminal},
@@ -45,6 +45,8 @@ pub(super) const VERB: Verb = Verb {
 struct Arguments {
     #[command(flatten)]
     experiment: ExperimentArgs,
+    #[command(flatten)]
+    variants: VariantArgs,
     #[command(flatten)]
     measuring: MeasuringArgs,
     /// Continue the latest unfinished run with the same plan. Keeps complete blocks (classic
@@ -126,6 +128,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let mut arguments = Arguments::from_arg_matches(matches)?;
     // A key of the experiment like others, and recorded with them.
     arguments.experiment.set.extend(arguments.decide.take());
+    arguments.experiment.variants = std::mem::take(&mut arguments.variants.variant);
     credentials::check()?;
     let measuring = &arguments.measuring;
     let catalog = measuring.catalog.open()?;
@@ -257,6 +260,9 @@ fn shaping(arguments: &Arguments) -> Vec<String> {
     let mut add = |flag: &str, value: String| words.extend([flag.to_owned(), value]);
     if !arguments.experiment.only.is_empty() {
         add("--only", arguments.experiment.only.join(","));
+    }
+    if !arguments.experiment.variants.is_empty() {
+        add("--variant", arguments.experiment.variants.join(","));
     }
     for set in &arguments.experiment.set {
         add("--set", set.clone());

@@ -48,6 +48,8 @@ pub struct Draft {
     /// Configurations of servers that have one of their own, by name of the server.
     pub(crate) server_configs: BTreeMap<String, String>,
     pub(crate) configs: BTreeMap<String, WireConfig>,
+    /// Labels of the variants to keep beside their bases; all if empty.
+    pub(crate) variants: Vec<String>,
     pub(crate) places: Locations,
 }
 
@@ -101,6 +103,7 @@ pub fn load_experiment(
         servers: servers(&layers)?,
         server_configs: wire.servers.iter().filter_map(own_config).collect(),
         configs: wire.configs.clone(),
+        variants: overrides.variants.clone(),
         places: layers.places(),
         experiment,
         phases,

@@ -2,11 +2,12 @@
 
 use crate::{
     Catalog, Draft, Versions, coded, connections,
-    error::Error,
+    error::{Error, Location},
     estimate::estimate,
     order::{self, Shape, Turns},
     phases::phases,
     subjects::{Subjects, around_base, base, subjects},
+    suggest,
 };
 use model::{
     experiment::{Combine, Design, Experiment, Factor},
@@ -56,7 +57,28 @@ fn compared(draft: &Draft, catalog: &Catalog, versions: &dyn Versions) -> Result
         }
         Combine::OneAtATime => around_base(&experiment.baseline, subjects),
     };
+    let subjects = only(&draft.variants, subjects, &base)?;
     Ok(Compared { experiment, subjects, base })
+}
+
+/// The variants of these labels and the bases; all if none is named.
+fn only(
+    labels: &[String],
+    mut subjects: Vec<Subject>,
+    base: &[String],
+) -> Result<Vec<Subject>, Error> {
+    let known = || subjects.iter().map(|subject| subject.label.as_str());
+    if let Some(unknown) = labels.iter().find(|label| !known().any(|own| own == *label)) {
+        return Err(Error::UnknownName {
+            place: Location { file: format!("--variant {unknown}"), line: None },
+            what: "variant",
+            name: unknown.clone(),
+            hint: suggest::hint(unknown, known()),
+        });
+    }
+    let is_wanted = |label: &String| labels.contains(label) || base.contains(label);
+    subjects.retain(|subject| labels.is_empty() || is_wanted(&subject.label));
+    Ok(subjects)
 }
 
 /// Factor of a comparison of a build with itself, and its levels.

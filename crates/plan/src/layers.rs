@@ -19,6 +19,8 @@ pub struct Overrides {
     pub set: Vec<String>,
     /// Workloads or phases to keep; all if empty.
     pub only: Vec<String>,
+    /// Labels of the variants to keep beside their bases; all if empty.
+    pub variants: Vec<String>,
     /// Seed where the experiment has none: a run draws one of its own.
     pub seed: Option<u64>,
 }

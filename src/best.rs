@@ -1,0 +1,93 @@
+//! The best of many candidates: an estimate that is too good, and the command that measures it
+//! again.
+
+use crate::details;
+use analysis::{Comparison, geometric_mean};
+use model::{Levels, plan::Plan};
+use std::collections::BTreeSet;
+use store::Results;
+
+/// Candidates from which on the luck of the best is worth a sentence.
+const MANY: usize = 6;
+
+/// The metric by which a candidate is the best: what tables show first.
+const METRIC: &str = "ops_per_second";
+
+/// The option that keeps one of them and its base.
+const VARIANT: &str = "--variant";
+
+/// What is said of the best of a run's candidates; nothing where they are few, or none is better
+/// than its base.
+pub(crate) fn again(
+    results: &Results,
+    run: &str,
+    comparison: &Comparison,
+) -> anyhow::Result<Option<String>> {
+    let Ok(plan) = results.plan_of(run) else { return Ok(None) };
+    let candidates = candidates(&plan);
+    let Some(best) = best(comparison).filter(|_| candidates >= MANY) else { return Ok(None) };
+    let mut words: Vec<String> = results.state_of(run, runner::COMMAND)?.unwrap_or_default();
+    if let Some(chosen) = words.iter().position(|word| word == VARIANT) {
+        words.drain(chosen..words.len().min(chosen + 2));
+    }
+    words.extend([VARIANT.to_owned(), best.label.to_owned()]);
+    let command = details::command_line(&plan.experiment.name, &words);
+    Ok(Some(format!(
+        "`{}` has the highest throughput of {candidates} candidates, {:.2}x, which is optimistic, \
+         because chance helps the first of many: `{command}` measures it and its base in fresh \
+         blocks",
+        best.label, best.ratio
+    )))
+}
+
+/// Combinations of levels that are compared within one build: versions are a line, and nobody
+/// chooses among them.
+fn candidates(plan: &Plan) -> usize {
+    let without_build = |levels: &Levels| {
+        let mut levels = levels.clone();
+        levels.remove("build");
+        levels
+    };
+    let all: BTreeSet<Levels> =
+        plan.subjects.iter().map(|subject| without_build(&subject.levels)).collect();
+    all.len()
+}
+
+/// A variant with its mean ratio over all tests that count.
+#[derive(Debug, PartialEq)]
+struct Best<'a> {
+    label: &'a str,
+    ratio: f64,
+}
+
+fn best(comparison: &Comparison) -> Option<Best<'_>> {
+    let phases = comparison.counted();
+    let mean = |label: &str| {
+        let cells = phases.iter().filter_map(|phase| phase.cell(label, METRIC));
+        geometric_mean(&cells.filter_map(|cell| cell.ratio).collect::<Vec<f64>>())
+    };
+    let variants = comparison.subjects.iter().filter(|label| !comparison.bases.contains(label));
+    let found = variants.filter_map(|label| Some(Best { label, ratio: mean(label)? }));
+    highest(found)
+}
+
+/// The highest that is above its base.
+fn highest<'a>(found: impl Iterator<Item = Best<'a>>) -> Option<Best<'a>> {
+    found.max_by(|a, b| a.ratio.total_cmp(&b.ratio)).filter(|best| best.ratio > 1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_best_is_above_its_base() {
+        let check = |found: &[(&'static str, f64)], expected: Option<&str>| {
+            let all = found.iter().map(|(label, ratio)| Best { label, ratio: *ratio });
+            assert_eq!(highest(all).map(|best| best.label), expected, "{found:?}");
+        };
+        check(&[("a", 1.1), ("b", 1.3), ("c", 0.9)], Some("b"));
+        check(&[("a", 0.8), ("b", 1.0)], None);
+        check(&[], None);
+    }
+}
