@@ -12,6 +12,7 @@
 mod archives;
 mod bisect;
 mod browser;
+mod budgets;
 mod builds;
 mod callgrind;
 mod changed_bytes;

@@ -1,0 +1,53 @@
+//! What does not fit a budget, and what is measured instead.
+
+use crate::{
+    errors::{QUESTION, SUITE, refusal},
+    lab::Lab,
+};
+
+#[test]
+fn a_product_of_factors_beyond_the_budget_is_refused_with_what_would_fit() {
+    let lab = Lab::new();
+    let factors = "factors = { build = [\"sqlite\"], config = [\"base\", \"rollback\", \"wal\"], \
+                   environment = [\"\", \"A=1\", \"A=2\"] }";
+    lab.write("product.toml", &[QUESTION, SUITE, factors].join("\n"));
+    let err = refusal(&mut lab.command(&["run", "product.toml", "--budget", "1s"]), "budget");
+    let parts = [
+        "4 blocks, after which verdicts begin, take about",
+        "9 variants",
+        "`--set 'combine=\"one-at-a-time\"'` (5 variants,",
+        // The last of those with the most levels.
+        "`--set 'factors.environment=[\"\",\"A=1\"]'` (about ",
+    ];
+    for part in parts {
+        assert!(err.contains(part), "`{part}` is not in: {err}");
+    }
+    let alone = ["plan", "product.toml", "--set", "combine=\"one-at-a-time\"", "--format", "json"];
+    let plan: serde_json::Value = serde_json::from_str(&lab.succeed(&alone)).unwrap();
+    let labels = plan["subjects"].as_array().unwrap().iter().map(|one| &one["label"]);
+    assert_eq!(
+        labels.collect::<Vec<_>>(),
+        [
+            "sqlite-bundled.base.no-environment",
+            "sqlite-bundled.base.A-1",
+            "sqlite-bundled.base.A-2",
+            "sqlite-bundled.rollback.no-environment",
+            "sqlite-bundled.wal.no-environment"
+        ]
+    );
+    assert_eq!(plan["base"], serde_json::json!(["sqlite-bundled.base.no-environment"]));
+    let two = ["plan", "product.toml", "--variant", "sqlite-bundled.wal.A-2", "--format", "json"];
+    let plan: serde_json::Value = serde_json::from_str(&lab.succeed(&two)).unwrap();
+    let labels = plan["subjects"].as_array().unwrap().iter().map(|one| &one["label"]);
+    let kept: Vec<&str> = labels.map(|label| label.as_str().unwrap()).collect();
+    assert!(kept.contains(&"sqlite-bundled.wal.A-2") && kept.len() < 9, "{kept:?}");
+    let base = plan["base"].as_array().unwrap();
+    assert!(
+        kept.iter()
+            .filter(|label| **label != "sqlite-bundled.wal.A-2")
+            .all(|label| { base.iter().any(|one| one.as_str() == Some(label)) })
+    );
+    let words = ["plan", "product.toml", "--variant", "sqlite-bundled.wal.A-3"];
+    let err = refusal(&mut lab.command(&words), "variant");
+    assert!(err.contains("unknown variant `sqlite-bundled.wal.A-3`; did you mean `"), "{err}");
+}
