@@ -6,6 +6,7 @@ mod args;
 mod bisect;
 mod budget;
 mod choice;
+mod cluster;
 mod cmd;
 mod comparison;
 mod credentials;

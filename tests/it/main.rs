@@ -15,6 +15,7 @@ mod browser;
 mod builds;
 mod callgrind;
 mod changed_bytes;
+mod cluster;
 mod concurrent;
 mod devtools;
 mod diagnosed;
