@@ -419,7 +419,7 @@ fn compare(
         trials.extend(results.trials(run)?);
     }
     if names.len() > 1 {
-        pooled::without_folders(&mut trials);
+        pooled::without_names(&mut trials);
     }
     let known = trials.iter().map(|trial| (&trial.header, &trial.environment));
     comparison.warnings.extend(analysis::residue(known));

@@ -129,5 +129,6 @@ fn design_of(header: &ImportHeader) -> Design {
         looks: Vec::new(),
         margins: Default::default(),
         phases: Default::default(),
+        hosts: Default::default(),
     }
 }

@@ -7,6 +7,7 @@ mod best;
 mod bisect;
 mod budget;
 mod choice;
+mod cluster;
 mod cmd;
 mod comparison;
 mod credentials;

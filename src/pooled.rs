@@ -3,6 +3,7 @@
 use crate::comparison::{observed_in, run_of};
 use analysis::{Design, Observations};
 use model::{experiment::Experiment, plan::Plan};
+use std::collections::{BTreeMap, BTreeSet};
 use store::{Results, StoredSlice, StoredTrial};
 
 /// Runs that are compared together.
@@ -28,7 +29,8 @@ struct Common {
     trials: Vec<StoredTrial>,
 }
 
-/// Puts runs together whose plans are equal but for the seed, and whose servers and hosts are.
+/// Puts runs together whose plans are equal but for the seed, and whose servers and hosts are:
+/// hosts of one kind may have different names.
 pub(crate) fn pools<'a>(
     results: &Results,
     runs: impl Iterator<Item = &'a [StoredSlice]>,
@@ -73,15 +75,20 @@ fn difference(one: &Common, other: &Common) -> Option<String> {
         return Some(format!("their plans differ in {what}"));
     }
     let mut trials: Vec<StoredTrial> = one.trials.iter().chain(&other.trials).cloned().collect();
-    without_folders(&mut trials);
+    without_names(&mut trials);
     let known = trials.iter().map(|trial| (&trial.header, &trial.environment));
     let found = analysis::residue(known);
     (!found.is_empty()).then(|| found.join("; "))
 }
 
-/// Clears what names the folders of a run, and so always differs; the plan has what is set in it.
-pub(crate) fn without_folders(trials: &mut [StoredTrial]) {
-    trials.iter_mut().for_each(|trial| trial.header.configuration.clear());
+/// Clears what names the folders of a run and its host, and so always differs; the plan has what is
+/// set in the folders. Hosts of one kind tell of slightly different memory.
+pub(crate) fn without_names(trials: &mut [StoredTrial]) {
+    for trial in trials {
+        trial.header.configuration.clear();
+        trial.environment.host.clear();
+        trial.environment.memory_bytes >>= 30;
+    }
 }
 
 /// The design of pooled runs, and what their slices tell. There is one look at the data, at its
@@ -91,9 +98,19 @@ pub(crate) fn observed(
     runs: &[&[StoredSlice]],
 ) -> anyhow::Result<(Design, Observations)> {
     let first = runs.first().copied().map_or("", run_of);
-    let design = Design { looks: Vec::new(), ..Design::of(&results.plan_of(first)?) };
+    let hosts = hosts(results, runs)?;
+    let design = Design { looks: Vec::new(), hosts, ..Design::of(&results.plan_of(first)?) };
     let observations = observed_in(&design, runs.iter().copied().flatten());
     Ok((design, observations))
+}
+
+/// The host of each run, if there are several.
+fn hosts(results: &Results, runs: &[&[StoredSlice]]) -> anyhow::Result<BTreeMap<String, String>> {
+    let names: Vec<&str> = runs.iter().copied().map(run_of).collect();
+    let own = results.runs()?.into_iter().filter(|run| names.contains(&run.id.as_str()));
+    let hosts: BTreeMap<String, String> = own.map(|run| (run.id, run.environment.host)).collect();
+    let distinct: BTreeSet<&String> = hosts.values().collect();
+    Ok(if distinct.len() > 1 { hosts } else { BTreeMap::new() })
 }
 
 /// What a reader of a comparison of pooled runs must know.
@@ -104,7 +121,14 @@ pub(crate) fn sentence(results: &Results, runs: &[&str]) -> anyhow::Result<Strin
         _ => "; each could end early, which the verdicts on all of them do not take into account",
     };
     let (count, names) = (runs.len(), runs.join(", "));
-    Ok(format!("the blocks of {count} runs of one plan are pooled: {names}{judged}"))
+    let known = results.runs()?;
+    let hosts = known.iter().filter(|run| runs.contains(&run.id.as_str()));
+    let hosts: BTreeSet<&str> = hosts.map(|run| run.environment.host.as_str()).collect();
+    let on = match hosts.len() {
+        0 | 1 => String::new(),
+        several => format!(" on {several} hosts"),
+    };
+    Ok(format!("the blocks of {count} runs{on} of one plan are pooled: {names}{judged}"))
 }
 
 /// What of a plan differs beside the seed and what was drawn by it.

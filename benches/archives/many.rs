@@ -40,6 +40,7 @@ pub(super) fn compare(folder: &Path) -> anyhow::Result<()> {
         looks: Vec::new(),
         margins: Default::default(),
         phases: Default::default(),
+        hosts: Default::default(),
     };
     let comparison = timed("comparison", || {
         let mut observations = analysis::Observations::default();

@@ -2,6 +2,8 @@
 
 mod bisect;
 mod calibrate;
+mod cancel;
+mod collect;
 mod compare;
 mod completions;
 mod doctor;
@@ -20,6 +22,9 @@ mod run;
 mod schema;
 mod show;
 mod site;
+mod status;
+mod submit;
+mod task;
 mod up;
 mod verify;
 
@@ -85,16 +90,21 @@ const COMMANDS: &[Verb] = &[
     site::VERB,
     explain::VERB,
     bisect::VERB,
+    submit::VERB,
+    status::VERB,
+    cancel::VERB,
+    collect::VERB,
     import::VERB,
     export::VERB,
     completions::VERB,
     man::VERB,
     drive::VERB,
     keep::VERB,
+    task::VERB,
 ];
 
-/// The processes that a run starts: no help lists them.
-const HIDDEN: [&str; 2] = [drive::VERB.name, keep::VERB.name];
+/// What a run and a batch system start: no help lists them.
+const HIDDEN: [&str; 3] = [drive::VERB.name, keep::VERB.name, task::VERB.name];
 
 /// The whole command line.
 pub(crate) fn cli() -> Command {

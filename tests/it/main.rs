@@ -16,6 +16,7 @@ mod budgets;
 mod builds;
 mod callgrind;
 mod changed_bytes;
+mod cluster;
 mod concurrent;
 mod devtools;
 mod diagnosed;

@@ -25,7 +25,7 @@ const FEW: usize = 3;
 const STOPS: &str = "DBDYNO_STOPS";
 /// Length of each stop, with and without [`STOPS`].
 const LONG: Duration = Duration::from_secs(20);
-const SHORT: Duration = Duration::from_secs(10);
+const SHORT: Duration = Duration::from_secs(12);
 /// A slice is measured while the drivers take this much CPU time [ns] in each of so many looks;
 /// what lies between slices is shorter.
 const BUSY_NS: u64 = 5_000_000;

@@ -182,6 +182,11 @@ impl<'a> Cells<'a> {
         self.blocks.iter().map(of).collect()
     }
 
+    /// The run of each block of all cells, in the order of [`Self::by_block`].
+    pub(crate) fn runs_of_blocks(&self) -> impl Iterator<Item = &'a str> {
+        self.blocks.iter().map(|(run, _)| *run)
+    }
+
     /// Every factor's level in a cell.
     pub(crate) fn levels(&self, phase: &str, subject: &str) -> Option<&'a Arc<Levels>> {
         self.cells.get(phase)?.get(subject)?.values().next()?.levels

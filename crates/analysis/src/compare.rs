@@ -10,6 +10,7 @@ use crate::{
     embedded::architecture,
     errors,
     guard::{self, Disturbed},
+    hosts,
     interval::informed_interval,
     marks::untold,
     metric,
@@ -44,6 +45,7 @@ pub fn compare(observations: &Observations, design: &Design) -> Comparison {
     let mut results: Vec<PhaseResult> =
         phases.into_iter().map(|phase| source.phase(phase, &mut warnings)).collect();
     ratio_only::fill(&mut results);
+    let disagreeing = disagreeing(&mut results, &source.cells, design);
     conclude(&mut results, &design.looks, observations.noise.as_deref());
     let is_informed = |phase: &PhaseResult| phase.cells.iter().any(|cell| cell.known.is_some());
     let noise = observations.noise.as_deref().filter(|_| results.iter().any(is_informed));
@@ -54,6 +56,7 @@ pub fn compare(observations: &Observations, design: &Design) -> Comparison {
     let mut conditions: Vec<String> = architecture(&results).into_iter().collect();
     conditions.extend(errors::many(&results));
     conditions.extend(rare::undecided(&results));
+    conditions.extend(disagreeing);
     Comparison {
         experiment: design.experiment.clone(),
         runs: runs(observations),
@@ -70,6 +73,13 @@ pub fn compare(observations: &Observations, design: &Design) -> Comparison {
         bank: noise.map(|noise| noise.source.clone()),
         warnings,
     }
+}
+
+/// What hosts disagree in, where runs of several are compared as one.
+fn disagreeing(phases: &mut [PhaseResult], cells: &Cells<'_>, design: &Design) -> Vec<String> {
+    let of = |run| design.hosts.get(run).map_or("", String::as_str);
+    let of_blocks: Vec<&str> = cells.runs_of_blocks().map(of).collect();
+    hosts::tell(phases, &of_blocks)
 }
 
 /// Gives cells that have the ratios of their blocks their intervals and verdicts: what every

@@ -30,6 +30,8 @@ pub struct Design {
     pub margins: Margins,
     /// Facts of the phases by name.
     pub phases: BTreeMap<String, PhaseFacts>,
+    /// The host of each run, where runs of several hosts are compared as one.
+    pub hosts: BTreeMap<String, String>,
 }
 
 /// What the slices of a phase do not say themselves.
@@ -120,6 +122,7 @@ impl Design {
             looks: plan.experiment.looks.clone(),
             margins: plan.experiment.decide.clone(),
             phases: plan.phases.iter().map(|phase| (phase.name.clone(), facts(phase))).collect(),
+            hosts: BTreeMap::new(),
         }
     }
 
@@ -296,6 +299,7 @@ mod tests {
             looks: Vec::new(),
             margins: Default::default(),
             phases: BTreeMap::new(),
+            hosts: BTreeMap::new(),
         };
         let bases = design.consecutive().subjects.into_iter().map(|(_, base)| base);
         let wanted = [None, None, Some("5.6.a"), Some("5.6.b"), Some("5.7.a"), Some("5.7.b")];

@@ -36,6 +36,7 @@ pub mod explained;
 mod guard;
 pub mod history;
 mod host_load;
+mod hosts;
 mod instruction_changes;
 mod interval;
 mod looks;

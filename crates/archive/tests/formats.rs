@@ -44,6 +44,27 @@ fn check(name: &str, importer: &str, expected: &[(&str, f64, &str)]) {
 }
 
 #[test]
+fn settings_of_vector_indexes_are_variants_and_those_of_searches_phases() {
+    check(
+        "qr.two",
+        "ann",
+        &[
+            ("MariaDB(m=4) ef_search 10 0 ops_per_second", 6078.7, "6078.7"),
+            ("MariaDB(m=4) ef_search 20 0 recall", 0.919, "0.919"),
+            ("PGVector(m=8, ef_construction=32) ef_search 20 0 recall", 0.963, "0.963"),
+        ],
+    );
+    check(
+        "qr.topN.3",
+        "ann",
+        &[
+            ("MariaDB recall >= 0.99 0 ops_per_second", 4745.0, "4745.0"),
+            ("PGVector recall >= 0.99 0 recall", 0.99, "0.990"),
+        ],
+    );
+}
+
+#[test]
 fn reports_and_averages_of_steps_are_read() {
     check(
         "sysbench-1.0.txt",

@@ -104,6 +104,22 @@ fn a_whole_folder_gives_its_own_summary_back() {
 }
 
 #[test]
+fn the_best_of_vector_indexes_are_those_of_all_settings() {
+    let Some(folder) = archive_folder("ann.fashion-mnist") else { return };
+    let imported = imported(std::slice::from_ref(&folder), &[]);
+    let [archive] = imported.archives.as_slice() else { panic!("one archive") };
+    let value = |subject: &str, phase: &str, metric: &str| {
+        let mut values = archive.values.iter().map(|value| &value.measurement);
+        let found = values
+            .find(|one| *one.subject == *subject && *one.phase == *phase && *one.metric == *metric);
+        found.map(|one| one.value)
+    };
+    assert_eq!(value("MariaDB", "recall >= 0.99", "ops_per_second"), Some(4745.0));
+    assert_eq!(value("MariaDB(m=12)", "ef_search 10", "ops_per_second"), Some(4745.0));
+    assert_eq!(value("PGVector_halfvec", "recall >= 0.95", "recall"), Some(0.967));
+}
+
+#[test]
 fn folders_of_clients_become_one_archive_with_curves() {
     let Some(folder) = archive_folder("mar25.sb.in.c48") else { return };
     let imported = imported(std::slice::from_ref(&folder), &[]);

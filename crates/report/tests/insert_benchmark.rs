@@ -72,6 +72,7 @@ fn report_of(blocks: &[f64]) -> Report {
         looks: Vec::new(),
         margins: Default::default(),
         phases: Default::default(),
+        hosts: Default::default(),
     };
     Report { comparisons: vec![compare(&observations, &design)], ..Report::default() }
 }

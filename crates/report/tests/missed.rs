@@ -59,6 +59,7 @@ fn report(missed: &str) -> Report {
         looks: Vec::new(),
         margins: Default::default(),
         phases: Default::default(),
+        hosts: Default::default(),
     };
     Report { comparisons: vec![compare(&observations, &design)], ..Report::default() }
 }

@@ -39,6 +39,8 @@ const PACKAGES: &[Package] = &[
     ),
     package(&["chromium"], Sign::Program("chromium"), "opens reports and presses their switches"),
     package(&["sysbench"], Sign::Program("sysbench"), "works beside our own load engine"),
+    package(&["slurm-wlm"], Sign::Program("slurmctld"), "spreads an experiment over two hosts"),
+    package(&["munge"], Sign::Program("munged"), "lets the daemons of Slurm trust each other"),
 ];
 
 const fn package(names: &'static [&'static str], sign: Sign, reason: &'static str) -> Package {

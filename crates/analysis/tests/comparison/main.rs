@@ -68,6 +68,7 @@ fn design(subjects: &[(&str, Option<&str>)]) -> Design {
         looks: Vec::new(),
         margins: Default::default(),
         phases: Default::default(),
+        hosts: Default::default(),
     }
 }
 

@@ -51,6 +51,7 @@ fn compared(slices: &[SliceRecord], has_pieces: bool) -> Comparison {
         looks: Vec::new(),
         margins: Default::default(),
         phases: Default::default(),
+        hosts: Default::default(),
     };
     compare(&observations, &design)
 }

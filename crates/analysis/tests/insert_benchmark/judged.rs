@@ -84,6 +84,7 @@ fn columns(measurements: Vec<Measurement>, failures: Vec<Failure>) -> Vec<PhaseC
         looks: Vec::new(),
         margins: Default::default(),
         phases: Default::default(),
+        hosts: Default::default(),
     };
     phase_columns(&compare(&observations, &design))
 }

@@ -122,6 +122,7 @@ const SAMPLES: &[Row] = &[
     ["pgbench", "pgbench.txt", "a/pgbench.txt", "b/pgbench.txt"],
     ["pgbench", "pgbench-old.txt", "a/old.txt", "b/old.txt"],
     ["hammerdb", "hammerdb.txt", "a/hammerdb.txt", "b/hammerdb.txt"],
+    ["ann", "qr.two", "a/qr.two", "b/qr.two"],
 ];
 
 /// All samples. Fails where a file is not there, or an importer has none.

@@ -1,5 +1,6 @@
 //! Formats of others that can be read. One file each.
 
+mod ann;
 mod hammerdb;
 mod insert_histogram;
 mod insert_overview;
@@ -68,6 +69,7 @@ pub static IMPORTERS: &[Importer] = &[
     perf_hw::IMPORTER,
     pgbench::IMPORTER,
     hammerdb::IMPORTER,
+    ann::IMPORTER,
 ];
 
 /// The importer that takes a file.

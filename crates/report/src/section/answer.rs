@@ -160,7 +160,7 @@ fn counts(comparison: &Comparison, compared: &[&str], document: &mut Document) {
             format!("below {low}"),
             format!("{low} to {high}"),
             format!("above {high}"),
-            "undecided".to_owned(),
+            "not judged".to_owned(),
         ]
     };
     let mut columns = vec![Column::words("throughput of")];
@@ -185,8 +185,9 @@ fn counts(comparison: &Comparison, compared: &[&str], document: &mut Document) {
             table.rows.push(Row::Cells([ratios, counts_of(&standings)].concat()));
         }
     }
-    if basis == Basis::Ratios {
-        // Nothing can be undecided where nothing is decided.
+    let is_sure =
+        |row: &Row| !matches!(row, Row::Cells(own) if own[UNDECIDED] != TableCell::Count(0));
+    if basis == Basis::Ratios && table.rows.iter().all(is_sure) {
         drop_column(&mut table, UNDECIDED);
     }
     let without =

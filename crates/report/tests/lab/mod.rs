@@ -108,6 +108,7 @@ pub fn comparison(
         looks: Vec::new(),
         margins: Default::default(),
         phases: Default::default(),
+        hosts: Default::default(),
     };
     compare(&observations, &design)
 }

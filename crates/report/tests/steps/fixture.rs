@@ -201,6 +201,7 @@ pub fn report(subjects: usize, seconds: usize) -> Report {
         looks: Vec::new(),
         margins: Default::default(),
         phases: Default::default(),
+        hosts: Default::default(),
     };
     let details = Details {
         run: "r".into(),

@@ -384,7 +384,7 @@ fn length(report: &StretchReport) -> Duration {
 /// Whether the counters ran on without work for so long that their values are not those of the
 /// work. What the driver needs for its report is less.
 fn ran_on(idle: Duration, work: Duration) -> bool {
-    idle >= Duration::from_secs(1).max(work / 2)
+    idle >= Duration::from_secs(1).max(work / 4)
 }
 
 /// The server pays what the slice left it to pay; the whole server's counters cover that time too.
@@ -446,7 +446,8 @@ mod tests {
         check(0.05, 0.1, false);
         check(0.9, 0.1, false);
         check(1.0, 2.0, true);
-        check(1.4, 3.0, false);
+        check(1.4, 6.0, false);
+        check(3.2, 7.3, true);
         check(20.0, 30.0, true);
     }
 

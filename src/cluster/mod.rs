@@ -1,0 +1,234 @@
+//! An experiment over the hosts of a lab: its blocks as tasks of a batch system, each of which is a
+//! run of its own with whole blocks, so that no block spans hosts and all variants of a block are
+//! on one.
+//!
+//! A batch system is one file beside this one and its line in [`CLUSTERS`]. It starts `dbdyno task`
+//! once per task on a host of its own; records travel by the shared folder of the fan-out.
+
+mod slurm;
+
+use crate::outputs;
+use anyhow::Context;
+use model::plan::Plan;
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+use store::{Results, RunInfo};
+
+/// A batch system.
+pub(crate) struct Cluster {
+    /// The word on the command line.
+    pub(crate) name: &'static str,
+    /// The script of a job with all tasks, which executes `task` with the number of its task.
+    pub(crate) script: fn(&Fanout, folder: &Path) -> String,
+    /// Hands a script in; the identifier of its job.
+    pub(crate) submit: fn(script: &Path) -> anyhow::Result<String>,
+    /// What the tasks of a job that has not ended do, and on which hosts.
+    pub(crate) tasks: fn(job: &str) -> anyhow::Result<Vec<Task>>,
+    /// Ends a job with all tasks.
+    pub(crate) cancel: fn(job: &str) -> anyhow::Result<()>,
+}
+
+/// A task that has not ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Task {
+    /// Its number, from 0 on.
+    pub(crate) number: u32,
+    /// What the batch system says that it does.
+    pub(crate) state: String,
+    /// Its host, or why it waits.
+    pub(crate) place: String,
+}
+
+pub(crate) const CLUSTERS: &[Cluster] = &[slurm::CLUSTER];
+
+const FANOUT: &str = "fanout.json";
+const SCRIPT: &str = "job.sh";
+const TASKS: &str = "tasks";
+const LOGS: &str = "logs";
+
+/// What was handed to a batch system. It lies in the folder of the fan-out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Fanout {
+    /// Name of the batch system.
+    pub(crate) cluster: String,
+    /// The job there, once it is handed in.
+    pub(crate) job: Option<String>,
+    /// Name of the experiment.
+    pub(crate) experiment: String,
+    /// Number of tasks.
+    pub(crate) tasks: u32,
+    /// Blocks of each.
+    pub(crate) blocks: u32,
+    /// Seed of the first task; that of each next one is larger by 1.
+    pub(crate) seed: u64,
+    /// This program.
+    pub(crate) program: PathBuf,
+    /// Words of `dbdyno run` that all tasks share.
+    pub(crate) words: Vec<String>,
+    /// Further options of the batch system.
+    pub(crate) options: Vec<String>,
+}
+
+impl Fanout {
+    /// The fan-out of a folder.
+    pub(crate) fn read(folder: &Path) -> anyhow::Result<Self> {
+        let file = folder.join(FANOUT);
+        let text = fs_err::read_to_string(&file)
+            .with_context(|| format!("`{}` is no folder of `dbdyno submit`", folder.display()))?;
+        let found: Self =
+            serde_json::from_str(&text).with_context(|| format!("`{}`", file.display()))?;
+        found.cluster()?;
+        Ok(found)
+    }
+
+    fn write(&self, folder: &Path) -> anyhow::Result<()> {
+        outputs::write(&folder.join(FANOUT), serde_json::to_vec_pretty(self)?)
+    }
+
+    /// The batch system.
+    pub(crate) fn cluster(&self) -> anyhow::Result<&'static Cluster> {
+        let known = CLUSTERS.iter().find(|cluster| cluster.name == self.cluster);
+        known.with_context(|| format!("no batch system `{}` is known", self.cluster))
+    }
+
+    /// The job, which there is once the fan-out is handed in.
+    pub(crate) fn job(&self) -> anyhow::Result<&str> {
+        self.job.as_deref().context("it was not handed in: remove its folder and submit again")
+    }
+
+    /// The script of the job.
+    pub(crate) fn script(&self, folder: &Path) -> anyhow::Result<String> {
+        Ok((self.cluster()?.script)(self, folder))
+    }
+
+    /// Writes the folder, which must not be there, and hands the job in; without a job the folder
+    /// is removed.
+    pub(crate) fn submit(mut self, folder: &Path) -> anyhow::Result<Self> {
+        for part in ["", TASKS, LOGS] {
+            outputs::create_folder(&folder.join(part))?;
+        }
+        self.write(folder)?;
+        let script = folder.join(SCRIPT);
+        outputs::write(&script, self.script(folder)?)?;
+        match (self.cluster()?.submit)(&script) {
+            Ok(job) => self.job = Some(job),
+            Err(error) => {
+                fs_err::remove_dir_all(folder)?;
+                return Err(error);
+            }
+        }
+        self.write(folder)?;
+        Ok(self)
+    }
+
+    /// The words of the run of a task. What an earlier attempt of it completed is kept; none where
+    /// it has ended.
+    pub(crate) fn words_of(&self, folder: &Path, task: u32) -> anyhow::Result<Option<Vec<String>>> {
+        anyhow::ensure!(task < self.tasks, "there are {} tasks, and none is {task}", self.tasks);
+        let results = results_of(folder, task);
+        let earlier = run_of(&results)?;
+        if earlier.as_ref().is_some_and(|run| run.finished) {
+            return Ok(None);
+        }
+        let seed = self.seed.wrapping_add(task.into());
+        let mut words = vec!["run".to_owned()];
+        words.extend(self.words.iter().cloned());
+        for set in [format!("blocks={}", self.blocks), format!("seed={seed}")] {
+            words.extend(["--set".to_owned(), set]);
+        }
+        words.extend(["--results".to_owned(), results.display().to_string()]);
+        words.extend(["--progress", "plain"].map(str::to_owned));
+        words.extend(earlier.map(|_| "--resume".to_owned()));
+        Ok(Some(words))
+    }
+}
+
+/// The results folder of a task.
+pub(crate) fn results_of(folder: &Path, task: u32) -> PathBuf {
+    folder.join(TASKS).join(task.to_string())
+}
+
+/// The run of a task, if it began.
+fn run_of(results: &Path) -> anyhow::Result<Option<RunInfo>> {
+    if !results.is_dir() {
+        return Ok(None);
+    }
+    match Results::open(results) {
+        Ok(found) => Ok(found.runs()?.pop()),
+        Err(store::Error::NoResults { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// How far the run of a task is.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Progress {
+    /// Complete blocks.
+    pub(crate) blocks: usize,
+    /// Whether it has ended.
+    pub(crate) is_finished: bool,
+    /// Host of its last attempt; empty before it began.
+    pub(crate) host: String,
+}
+
+impl Progress {
+    /// Of a task.
+    pub(crate) fn of(folder: &Path, task: u32) -> anyhow::Result<Self> {
+        let path = results_of(folder, task);
+        let Some(run) = run_of(&path)? else { return Ok(Self::default()) };
+        let results = Results::open(&path)?;
+        let plan: Plan = results.plan_of(&run.id)?;
+        let trials = results.trials(&run.id)?;
+        let blocks = crate::resumption::complete_blocks(&trials, &plan);
+        let last = trials.last().map(|trial| trial.environment.host.clone());
+        let host = last.unwrap_or(run.environment.host);
+        Ok(Self { blocks, is_finished: run.finished, host })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn fanout() -> Fanout {
+        Fanout {
+            cluster: "slurm".to_owned(),
+            job: None,
+            experiment: "mine".to_owned(),
+            tasks: 3,
+            blocks: 2,
+            seed: 40,
+            program: "/usr/bin/dbdyno".into(),
+            words: vec!["mine.toml".to_owned(), "--wait".to_owned()],
+            options: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn each_task_is_a_run_with_its_own_seed_and_results() {
+        let folder = tempfile::tempdir().unwrap();
+        let words = fanout().words_of(folder.path(), 2).unwrap().unwrap().join(" ");
+        let results = folder.path().join("tasks/2");
+        let expected = format!(
+            "run mine.toml --wait --set blocks=2 --set seed=42 --results {} --progress plain",
+            results.display()
+        );
+        assert_eq!(words, expected);
+        let error = fanout().words_of(folder.path(), 3).unwrap_err().to_string();
+        assert_eq!(error, "there are 3 tasks, and none is 3");
+    }
+
+    #[test]
+    fn a_folder_is_read_as_it_was_written() {
+        let folder = tempfile::tempdir().unwrap();
+        fanout().write(folder.path()).unwrap();
+        assert_eq!(Fanout::read(folder.path()).unwrap(), fanout());
+        let unknown = Fanout { cluster: "pbs".to_owned(), ..fanout() };
+        unknown.write(folder.path()).unwrap();
+        let error = Fanout::read(folder.path()).unwrap_err().to_string();
+        assert_eq!(error, "no batch system `pbs` is known");
+        let error = Fanout::read(&folder.path().join("none")).unwrap_err().to_string();
+        assert!(error.ends_with("is no folder of `dbdyno submit`"), "{error}");
+    }
+}

@@ -1,0 +1,115 @@
+//! Slurm: one job array, a whole host for each task.
+
+use super::{Cluster, Fanout, LOGS, Task};
+use crate::shell::quoted;
+use anyhow::{Context, bail};
+use std::{path::Path, process::Command};
+
+pub(super) const CLUSTER: Cluster = Cluster { name: "slurm", script, submit, tasks, cancel };
+
+/// A task whose host failed is queued again, and goes on with its log.
+fn script(fanout: &Fanout, folder: &Path) -> String {
+    let log = folder.join(LOGS).join("%a.log");
+    let mut options = vec![
+        format!("--job-name={}", quoted(&format!("dbdyno-{}", fanout.experiment))),
+        format!("--array=0-{}", fanout.tasks.saturating_sub(1)),
+        "--nodes=1".to_owned(),
+        "--exclusive".to_owned(),
+        "--requeue".to_owned(),
+        "--open-mode=append".to_owned(),
+        format!("--output={}", quoted(&log.display().to_string())),
+    ];
+    options.extend(fanout.options.iter().cloned());
+    let options: Vec<String> = options.iter().map(|option| format!("#SBATCH {option}\n")).collect();
+    let [program, folder] =
+        [&fanout.program, &folder.to_owned()].map(|path| quoted(&path.display().to_string()));
+    format!(
+        "#!/bin/sh\n{}exec {program} task {folder} \"$SLURM_ARRAY_TASK_ID\"\n",
+        options.concat()
+    )
+}
+
+fn submit(script: &Path) -> anyhow::Result<String> {
+    let said = said(Command::new("sbatch").arg("--parsable").arg(script))?;
+    // With several clusters `12;name`.
+    let job = said.trim().split(';').next().unwrap_or_default();
+    anyhow::ensure!(is_job(job), "`sbatch` did not name a job, but said `{}`", said.trim());
+    Ok(job.to_owned())
+}
+
+fn is_job(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// A job that has ended is unknown after some minutes: then no task is left.
+fn tasks(job: &str) -> anyhow::Result<Vec<Task>> {
+    let mut command = Command::new("squeue");
+    command.args(["--noheader", "--array", "--format=%K|%T|%R", "--jobs", job]);
+    match said(&mut command) {
+        Ok(said) => Ok(said.lines().filter_map(task).collect()),
+        Err(error) if error.to_string().contains("Invalid job id") => Ok(Vec::new()),
+        Err(error) => Err(error),
+    }
+}
+
+/// `3|RUNNING|n1`, or `4|PENDING|(Resources)`.
+fn task(line: &str) -> Option<Task> {
+    let mut parts = line.trim().splitn(3, '|');
+    Some(Task {
+        number: parts.next()?.parse().ok()?,
+        state: parts.next()?.to_ascii_lowercase(),
+        place: parts.next()?.to_owned(),
+    })
+}
+
+fn cancel(job: &str) -> anyhow::Result<()> {
+    said(Command::new("scancel").arg(job)).map(drop)
+}
+
+/// What a command of Slurm prints.
+fn said(command: &mut Command) -> anyhow::Result<String> {
+    let name = command.get_program().to_string_lossy().into_owned();
+    let output = command.output().with_context(|| {
+        format!("`{name}` cannot be started: is this a host of a Slurm cluster?")
+    })?;
+    if !output.status.success() {
+        bail!("`{name}` failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_script_executes_each_task_on_a_host_of_its_own() {
+        let fanout = Fanout {
+            cluster: "slurm".to_owned(),
+            job: None,
+            experiment: "mine".to_owned(),
+            tasks: 8,
+            blocks: 1,
+            seed: 1,
+            program: "/opt/db dyno/dbdyno".into(),
+            words: Vec::new(),
+            options: vec!["--partition=perf".to_owned()],
+        };
+        assert_eq!(
+            script(&fanout, Path::new("/shared/fan")),
+            "#!/bin/sh\n#SBATCH --job-name=dbdyno-mine\n#SBATCH --array=0-7\n#SBATCH --nodes=1\n\
+             #SBATCH --exclusive\n#SBATCH --requeue\n#SBATCH --open-mode=append\n\
+             #SBATCH --output=/shared/fan/logs/%a.log\n#SBATCH --partition=perf\n\
+             exec '/opt/db dyno/dbdyno' task /shared/fan \"$SLURM_ARRAY_TASK_ID\"\n"
+        );
+    }
+
+    #[test]
+    fn lines_of_the_queue_are_tasks() {
+        let running = Task { number: 3, state: "running".into(), place: "n1".into() };
+        assert_eq!(task("3|RUNNING|n1"), Some(running));
+        let waiting = Task { number: 4, state: "pending".into(), place: "(Resources)".into() };
+        assert_eq!(task(" 4|PENDING|(Resources)\n"), Some(waiting));
+        assert_eq!(task("nothing"), None);
+    }
+}

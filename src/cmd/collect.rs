@@ -1,0 +1,56 @@
+//! `dbdyno collect`: the records of a fan-out, in one results folder.
+
+use super::Verb;
+use crate::{
+    args::ResultsArgs,
+    cluster::{self, Fanout, Progress},
+    exit::Code,
+    shell, talk,
+};
+use clap::{ArgMatches, Args, FromArgMatches};
+use model::number::counted;
+use std::path::PathBuf;
+use store::{Results, Taken};
+
+pub(super) const VERB: Verb = Verb {
+    name: "collect",
+    about: "Takes the records of `dbdyno submit` into a results folder",
+    details: "Copies what is complete and not there yet, so that it may be repeated while tasks \
+              run. `dbdyno compare --all` then compares the blocks of all tasks as one run, and \
+              says where hosts disagree.",
+    examples: &[("dbdyno collect fan --results lab", "Then `dbdyno compare --all --results lab`")],
+    arguments: Arguments::augment_args,
+    run,
+};
+
+#[derive(Debug, Args)]
+struct Arguments {
+    /// Folder that `dbdyno submit` wrote
+    folder: PathBuf,
+    #[command(flatten)]
+    results: ResultsArgs,
+}
+
+fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
+    let arguments = Arguments::from_arg_matches(matches)?;
+    let fanout = Fanout::read(&arguments.folder)?;
+    let results = Results::open_or_create(&arguments.results.results)?;
+    let (mut taken, mut complete) = (Taken::default(), 0);
+    for task in 0..fanout.tasks {
+        let progress = Progress::of(&arguments.folder, task)?;
+        if progress == Progress::default() {
+            continue;
+        }
+        complete += progress.blocks;
+        taken += results.take(&Results::open(cluster::results_of(&arguments.folder, task))?)?;
+    }
+    let all = fanout.tasks as usize * fanout.blocks as usize;
+    let shown = shell::quoted(&arguments.results.results.display().to_string());
+    talk::say(&format!(
+        "{complete} of {all} blocks are complete; new here: {} and {}; compare them by `dbdyno \
+         compare --all --results {shown}`",
+        counted(taken.runs, "run"),
+        counted(taken.trials, "record"),
+    ));
+    Ok(Code::Done)
+}

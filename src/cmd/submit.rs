@@ -1,0 +1,163 @@
+//! `dbdyno submit`: an experiment over the hosts of a lab.
+
+use super::Verb;
+use crate::{
+    args::{CatalogArgs, ConcurrencyArgs, ExperimentArgs, HostArgs},
+    cluster::{CLUSTERS, Fanout},
+    cmd::run::Ways,
+    exit::Code,
+    feasible, talk,
+};
+use anyhow::Context;
+use clap::{ArgMatches, Args, FromArgMatches, ValueEnum, builder::PossibleValuesParser};
+use model::{number::counted, plan::Plan};
+use std::path::{Path, PathBuf};
+
+pub(super) const VERB: Verb = Verb {
+    name: "submit",
+    about: "Hands an experiment to a batch system, its blocks over several hosts",
+    details: "Each task is a run of whole blocks on a host of its own, so that what is compared is \
+              always measured on one host. The folder must be shared by all hosts, as must \
+              the experiment's files. A task whose host failed is started again and keeps its \
+              complete blocks.\n\n\
+              `dbdyno status FOLDER` shows how far the tasks are, `dbdyno collect FOLDER` takes \
+              their records into a results folder, `dbdyno cancel FOLDER` ends them.",
+    examples: &[
+        ("dbdyno submit mine.toml --folder fan --dry-run", "Print the script of the job"),
+        ("dbdyno submit mine.toml --folder fan --option=--partition=perf", "Submit it"),
+        ("dbdyno submit mine.toml --folder fan --blocks-per-task 4", "Fewer, longer tasks"),
+    ],
+    arguments: Arguments::augment_args,
+    run,
+};
+
+#[derive(Debug, Args)]
+struct Arguments {
+    #[command(flatten)]
+    experiment: ExperimentArgs,
+    /// New folder for the script, logs and records of the tasks, shared by all hosts
+    #[arg(long, value_name = "DIR")]
+    folder: PathBuf,
+    /// The batch system
+    #[arg(long, value_name = "NAME", default_value = CLUSTERS[0].name, value_parser = names())]
+    cluster: String,
+    /// Blocks of each task. Loading the tables is done once per task
+    #[arg(long, value_name = "COUNT", default_value = "1", value_parser = at_least_one)]
+    blocks_per_task: u32,
+    /// A further option of the batch system, such as `--option=--time=2:00:00`; may be repeated
+    #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
+    option: Vec<String>,
+    /// Print the script and what the tasks would take, but submit nothing
+    #[arg(long)]
+    dry_run: bool,
+    #[command(flatten)]
+    catalog: CatalogArgs,
+    #[command(flatten)]
+    host: HostArgs,
+    #[command(flatten)]
+    concurrency: ConcurrencyArgs,
+    /// How to count user instructions, as in `dbdyno run`
+    #[arg(long, value_enum, value_name = "WAY")]
+    counts: Option<Ways>,
+}
+
+fn names() -> PossibleValuesParser {
+    PossibleValuesParser::new(CLUSTERS.iter().map(|cluster| cluster.name))
+}
+
+fn at_least_one(text: &str) -> Result<u32, String> {
+    crate::args::whole(text, 1..=u32::MAX.into())
+}
+
+fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
+    let arguments = Arguments::from_arg_matches(matches)?;
+    let folder = std::path::absolute(&arguments.folder)?;
+    let whole = planned(&arguments, &[])?;
+    feasible::check(&whole)?;
+    let blocks = arguments.blocks_per_task.min(whole.blocks.len() as u32);
+    let own = planned(&arguments, &[format!("blocks={blocks}")])?;
+    let tasks = (whole.blocks.len() as u32).div_ceil(blocks);
+    let fanout = Fanout {
+        cluster: arguments.cluster.clone(),
+        job: None,
+        experiment: whole.experiment.name.clone(),
+        tasks,
+        blocks,
+        seed: fastrand::u32(..).into(),
+        program: std::env::current_exe().context("cannot find the path of this program")?,
+        words: words(&arguments),
+        options: arguments.option.clone(),
+    };
+    if folder.exists() {
+        let folder = folder.display();
+        anyhow::bail!("`{folder}` is there already: name a new folder by `--folder`");
+    }
+    let each = humantime::format_duration(minutes(own.estimate.seconds));
+    let all = humantime::format_duration(minutes(own.estimate.seconds * f64::from(tasks)));
+    talk::say(&format!(
+        "{} of {}; a task takes about {each}, all of them {all} of one host; installation not \
+         included",
+        counted(tasks as usize, "task"),
+        counted(blocks as usize, "block"),
+    ));
+    if arguments.dry_run {
+        talk::data(&fanout.script(&folder)?)?;
+        return Ok(Code::Done);
+    }
+    let fanout = fanout.submit(&folder)?;
+    let folder = crate::shell::quoted(&arguments.folder.display().to_string());
+    talk::say(&format!(
+        "submitted as job {}; `dbdyno status {folder}` shows how far it is, `dbdyno collect \
+         {folder}` takes its records",
+        fanout.job()?
+    ));
+    Ok(Code::Done)
+}
+
+/// Whole minutes, at least one.
+fn minutes(seconds: f64) -> std::time::Duration {
+    std::time::Duration::from_secs(60 * ((seconds / 60.0).ceil().max(1.0) as u64))
+}
+
+/// The plan with further keys set.
+fn planned(arguments: &Arguments, set: &[String]) -> anyhow::Result<Plan> {
+    let mut experiment = arguments.experiment.clone();
+    experiment.set.extend(set.iter().cloned());
+    experiment.plan(&arguments.catalog.open()?, &arguments.host.places()?)
+}
+
+/// What all tasks say to `dbdyno run`. They start in other folders.
+fn words(arguments: &Arguments) -> Vec<String> {
+    let experiment = arguments.experiment.experiment.as_deref().unwrap_or_default();
+    let mut words = vec![of_file(experiment)];
+    let mut add = |flag: &str, value: String| words.extend([flag.to_owned(), value]);
+    if !arguments.experiment.only.is_empty() {
+        add("--only", arguments.experiment.only.join(","));
+    }
+    for set in &arguments.experiment.set {
+        add("--set", set.clone());
+    }
+    if let Some(catalog) = &arguments.catalog.catalog {
+        add("--catalog", of_file(&catalog.display().to_string()));
+    }
+    add("--server-user", arguments.host.server_user.clone());
+    if let Some(way) = arguments.counts.and_then(|way| way.to_possible_value()) {
+        add("--counts", way.get_name().to_owned());
+    }
+    // Another task on the same host is no reason to give up.
+    let concurrency =
+        if arguments.concurrency.allow_concurrent { "--allow-concurrent" } else { "--wait" };
+    words.push(concurrency.to_owned());
+    words
+}
+
+/// The absolute path of a file; shipped experiments have names.
+fn of_file(name: &str) -> String {
+    let path = Path::new(name);
+    match path.exists() {
+        true => {
+            std::path::absolute(path).map_or(name.to_owned(), |path| path.display().to_string())
+        }
+        false => name.to_owned(),
+    }
+}
