@@ -2,14 +2,13 @@
 
 use super::Verb;
 use crate::{
-    args::{CatalogArgs, ConcurrencyArgs, ExperimentArgs, HostArgs},
+    args::{CatalogArgs, ConcurrencyArgs, CountsArgs, ExperimentArgs, HostArgs},
     cluster::{CLUSTERS, Fanout},
-    cmd::run::Ways,
     exit::Code,
     feasible, talk,
 };
 use anyhow::Context;
-use clap::{ArgMatches, Args, FromArgMatches, ValueEnum, builder::PossibleValuesParser};
+use clap::{ArgMatches, Args, FromArgMatches, builder::PossibleValuesParser};
 use model::{number::counted, plan::Plan};
 use std::path::{Path, PathBuf};
 
@@ -56,9 +55,8 @@ struct Arguments {
     host: HostArgs,
     #[command(flatten)]
     concurrency: ConcurrencyArgs,
-    /// How to count user instructions, as in `dbdyno run`
-    #[arg(long, value_enum, value_name = "WAY")]
-    counts: Option<Ways>,
+    #[command(flatten)]
+    counts: CountsArgs,
 }
 
 fn names() -> PossibleValuesParser {
@@ -141,8 +139,8 @@ fn words(arguments: &Arguments) -> Vec<String> {
         add("--catalog", of_file(&catalog.display().to_string()));
     }
     add("--server-user", arguments.host.server_user.clone());
-    if let Some(way) = arguments.counts.and_then(|way| way.to_possible_value()) {
-        add("--counts", way.get_name().to_owned());
+    if let Some(counts) = arguments.counts.counts() {
+        add("--counts", counts.word().to_owned());
     }
     // Another task on the same host is no reason to give up.
     let concurrency =
