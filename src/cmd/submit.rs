@@ -2,7 +2,7 @@
 
 use super::Verb;
 use crate::{
-    args::{CatalogArgs, ConcurrencyArgs, CountsArgs, ExperimentArgs, HostArgs},
+    args::{CatalogArgs, CountsArgs, ExperimentArgs, HostArgs},
     cluster::{CLUSTERS, Fanout},
     exit::Code,
     feasible, talk,
@@ -53,8 +53,9 @@ struct Arguments {
     catalog: CatalogArgs,
     #[command(flatten)]
     host: HostArgs,
-    #[command(flatten)]
-    concurrency: ConcurrencyArgs,
+    /// Measure even while another run measures on the same host, instead of waiting; marks both
+    #[arg(long)]
+    allow_concurrent: bool,
     #[command(flatten)]
     counts: CountsArgs,
 }
@@ -143,8 +144,7 @@ fn words(arguments: &Arguments) -> Vec<String> {
         add("--counts", counts.word().to_owned());
     }
     // Another task on the same host is no reason to give up.
-    let concurrency =
-        if arguments.concurrency.allow_concurrent { "--allow-concurrent" } else { "--wait" };
+    let concurrency = if arguments.allow_concurrent { "--allow-concurrent" } else { "--wait" };
     words.push(concurrency.to_owned());
     words
 }

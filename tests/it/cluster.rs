@@ -9,7 +9,8 @@ use std::{
     time::{Duration, Instant},
 };
 
-const LIMIT: Duration = Duration::from_secs(300);
+/// Slurm waits two minutes before it starts a task again.
+const LIMIT: Duration = Duration::from_secs(600);
 
 const EXPERIMENT: &str = "question = \"Which journal?\"\nsuite = \"quick\"\nrows = 2000\n\
     blocks = 4\nrounds = 1\nslice_seconds = 0.5\nwarmup_seconds = 0.05\n\
