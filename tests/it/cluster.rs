@@ -114,7 +114,8 @@ fn munge(cluster: &mut Cluster) {
         .args(["-d", "-o", "munge", "-g", "munge", "-m", "755", "/run/munge"])
         .status();
     assert!(made.unwrap().success());
-    cluster.daemon(&["runuser", "-u", "munge", "--", "munged", "--foreground"]);
+    let user = ["setpriv", "--reuid=munge", "--regid=munge", "--clear-groups"];
+    cluster.daemon(&[&user[..], &["munged", "--foreground"]].concat());
     cluster.wait("munge answers", |_| {
         let output = Command::new("munge").arg("-n").output().unwrap();
         output.status.success().then_some(())
