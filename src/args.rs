@@ -36,6 +36,13 @@ pub(crate) struct ResultsArgs {
     pub(crate) results: PathBuf,
 }
 
+/// The folder of a fan-out.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct FanoutArgs {
+    /// Folder that `dbdyno submit` wrote
+    pub(crate) folder: PathBuf,
+}
+
 /// The results folder where none is named.
 pub(crate) const DEFAULT_RESULTS: &str = "dbdyno-results";
 
@@ -92,6 +99,12 @@ pub(crate) struct CatalogArgs {
 }
 
 impl CatalogArgs {
+    /// These options as words of a command line.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let folder = self.catalog.iter().map(|folder| folder.display().to_string());
+        folder.flat_map(|folder| ["--catalog".to_owned(), folder]).collect()
+    }
+
     /// The catalog that these options describe.
     pub(crate) fn open(&self) -> anyhow::Result<Catalog> {
         Ok(match &self.catalog {
@@ -111,6 +124,14 @@ pub(crate) struct HostArgs {
 }
 
 impl HostArgs {
+    /// These options as words of a command line.
+    pub(crate) fn words(&self) -> Vec<String> {
+        match self.server_user.as_str() {
+            dbms::SERVER_USER => Vec::new(),
+            user => vec!["--server-user".to_owned(), user.to_owned()],
+        }
+    }
+
     /// The folders of builds, data and sockets on this host.
     pub(crate) fn places(&self) -> anyhow::Result<dbms::Places> {
         let places = dbms::Places::of_this_host(&self.server_user)?;
@@ -316,6 +337,12 @@ impl CountsArgs {
         }
     }
 
+    /// This option as words of a command line.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let way = self.counts().map(|counts| counts.word().to_owned());
+        way.map_or(Vec::new(), |way| vec!["--counts".to_owned(), way])
+    }
+
     /// The way that is asked for.
     pub(crate) fn counts(&self) -> Option<Counts> {
         self.counts.map(|way| match way {
@@ -363,6 +390,17 @@ pub(crate) struct VariantArgs {
 }
 
 impl ExperimentArgs {
+    /// What is changed in the experiment, as words of a command line.
+    pub(crate) fn words(&self) -> Vec<String> {
+        let list = |flag: &str, names: &[String]| {
+            let is_given = !names.is_empty();
+            is_given.then(|| [flag.to_owned(), names.join(",")])
+        };
+        let lists = [list("--only", &self.only), list("--variant", &self.variants)];
+        let set = self.set.iter().map(|set| ["--set".to_owned(), set.clone()]);
+        lists.into_iter().flatten().chain(set).flatten().collect()
+    }
+
     /// Arguments of a command that takes the experiment `name` where none is named.
     pub(crate) fn with_default(command: Command, name: &'static str) -> Command {
         command.mut_arg("experiment", |argument| argument.default_value(name))

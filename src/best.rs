@@ -7,7 +7,7 @@ use model::{Levels, plan::Plan};
 use std::collections::BTreeSet;
 use store::Results;
 
-/// Candidates from which on the luck of the best is worth a sentence.
+/// Candidates from which on the best is said to be optimistic.
 const MANY: usize = 6;
 
 /// The metric by which a candidate is the best: what tables show first.

@@ -25,7 +25,7 @@ pub(crate) fn check(plan: &Plan, seconds: f64, budget: Duration) -> anyhow::Resu
         talk::say(&format!(
             "note: the run does not end before {first} blocks, after which verdicts begin: about \
              {}, and the budget is {}",
-            text(seconds),
+            time(seconds),
             humantime::format_duration(budget)
         ));
         return Ok(());
@@ -36,16 +36,16 @@ pub(crate) fn check(plan: &Plan, seconds: f64, budget: Duration) -> anyhow::Resu
     if alone < variants {
         ways.push(format!(
             "`--set 'combine=\"one-at-a-time\"'` ({alone} variants, about {})",
-            text(seconds * alone as f64 / variants as f64)
+            time(seconds * alone as f64 / variants as f64)
         ));
     }
     ways.extend(fewer_levels(plan, seconds));
     ways.extend(fewer_tests(plan, seconds, budget));
-    ways.push(format!("`--budget {}`", text(seconds).replace(' ', "")));
+    ways.push(format!("`--budget {}`", time(seconds).replace(' ', "")));
     anyhow::bail!(
         "{first} blocks, after which verdicts begin, take about {} for {variants} variants and {}, \
          and the budget is {}; take {}",
-        text(seconds),
+        time(seconds),
         counted(plan.phases.len() as u64, "phase"),
         humantime::format_duration(budget),
         ways.join(", or ")
@@ -70,7 +70,7 @@ fn fewer_levels(plan: &Plan, seconds: f64) -> Option<String> {
     let other = factor.levels.iter().find(|level| *level != base)?;
     let set = format!("factors.{}=[{base:?},{other:?}]", factor.name);
     let seconds = seconds * 2.0 / factor.levels.len() as f64;
-    Some(format!("`--set {}` (about {})", quoted(&set), text(seconds)))
+    Some(format!("`--set {}` (about {})", quoted(&set), time(seconds)))
 }
 
 /// Tests that a message lists, at most.
@@ -95,13 +95,13 @@ fn fewer_tests(plan: &Plan, seconds: f64, budget: Duration) -> Option<String> {
             quoted(&names.join(",")),
             names.len(),
             counted(all as u64, "test"),
-            text(seconds)
+            time(seconds)
         )
     })
 }
 
 /// A time as `--budget` takes it, to two units.
-fn text(seconds: f64) -> String {
+pub(crate) fn time(seconds: f64) -> String {
     let minutes = (seconds / 60.0).ceil().max(1.0) as u64;
     humantime::format_duration(Duration::from_secs(60 * minutes)).to_string()
 }

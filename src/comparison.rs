@@ -403,7 +403,8 @@ fn compare(
         }
         several => {
             let (design, observations) = pooled::observed(results, several)?;
-            (design, observations, Some(pooled::sentence(results, &names)?))
+            let said = pooled::sentence(results, &names, &design)?;
+            (design, observations, Some(said))
         }
     };
     if let Some(base) = &request.base {

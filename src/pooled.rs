@@ -114,18 +114,20 @@ fn hosts(results: &Results, runs: &[&[StoredSlice]]) -> anyhow::Result<BTreeMap<
 }
 
 /// What a reader of a comparison of pooled runs must know.
-pub(crate) fn sentence(results: &Results, runs: &[&str]) -> anyhow::Result<String> {
+pub(crate) fn sentence(
+    results: &Results,
+    runs: &[&str],
+    design: &Design,
+) -> anyhow::Result<String> {
     let plan = results.plan_of(runs.first().copied().unwrap_or_default())?;
     let judged = match plan.experiment.looks.as_slice() {
         [] => "",
         _ => "; each could end early, which the verdicts on all of them do not take into account",
     };
     let (count, names) = (runs.len(), runs.join(", "));
-    let known = results.runs()?;
-    let hosts = known.iter().filter(|run| runs.contains(&run.id.as_str()));
-    let hosts: BTreeSet<&str> = hosts.map(|run| run.environment.host.as_str()).collect();
+    let hosts: BTreeSet<&String> = design.hosts.values().collect();
     let on = match hosts.len() {
-        0 | 1 => String::new(),
+        0 => String::new(),
         several => format!(" on {several} hosts"),
     };
     Ok(format!("the blocks of {count} runs{on} of one plan are pooled: {names}{judged}"))

@@ -11,7 +11,10 @@ use crate::outputs;
 use anyhow::Context;
 use model::plan::Plan;
 use serde::{Deserialize, Serialize};
-use std::path::{Path, PathBuf};
+use std::{
+    os::unix::fs::PermissionsExt,
+    path::{Path, PathBuf},
+};
 use store::{Results, RunInfo};
 
 /// A batch system.
@@ -86,6 +89,11 @@ impl Fanout {
         outputs::write(&folder.join(FANOUT), serde_json::to_vec_pretty(self)?)
     }
 
+    /// Blocks of all tasks.
+    pub(crate) fn all_blocks(&self) -> usize {
+        self.tasks as usize * self.blocks as usize
+    }
+
     /// The batch system.
     pub(crate) fn cluster(&self) -> anyhow::Result<&'static Cluster> {
         let known = CLUSTERS.iter().find(|cluster| cluster.name == self.cluster);
@@ -105,7 +113,10 @@ impl Fanout {
     /// Writes the folder, which must not be there, and hands the job in; without a job the folder
     /// is removed.
     pub(crate) fn submit(mut self, folder: &Path) -> anyhow::Result<Self> {
-        for part in ["", TASKS, LOGS] {
+        outputs::create_folder(folder)?;
+        // What `--set` gives may be nobody else's business, as in a results folder.
+        fs_err::set_permissions(folder, std::fs::Permissions::from_mode(0o700))?;
+        for part in [TASKS, LOGS] {
             outputs::create_folder(&folder.join(part))?;
         }
         self.write(folder)?;
@@ -127,8 +138,8 @@ impl Fanout {
     pub(crate) fn words_of(&self, folder: &Path, task: u32) -> anyhow::Result<Option<Vec<String>>> {
         anyhow::ensure!(task < self.tasks, "there are {} tasks, and none is {task}", self.tasks);
         let results = results_of(folder, task);
-        let earlier = run_of(&results)?;
-        if earlier.as_ref().is_some_and(|run| run.finished) {
+        let earlier = Attempt::of(folder, task)?;
+        if earlier.as_ref().is_some_and(|earlier| earlier.run.finished) {
             return Ok(None);
         }
         let seed = self.seed.wrapping_add(task.into());
@@ -145,19 +156,41 @@ impl Fanout {
 }
 
 /// The results folder of a task.
-pub(crate) fn results_of(folder: &Path, task: u32) -> PathBuf {
+fn results_of(folder: &Path, task: u32) -> PathBuf {
     folder.join(TASKS).join(task.to_string())
 }
 
-/// The run of a task, if it began.
-fn run_of(results: &Path) -> anyhow::Result<Option<RunInfo>> {
-    if !results.is_dir() {
-        return Ok(None);
+/// The run of a task that began.
+pub(crate) struct Attempt {
+    /// Its results folder.
+    pub(crate) results: Results,
+    run: RunInfo,
+}
+
+impl Attempt {
+    /// Of a task; none before its run began.
+    pub(crate) fn of(folder: &Path, task: u32) -> anyhow::Result<Option<Self>> {
+        let path = results_of(folder, task);
+        if !path.is_dir() {
+            return Ok(None);
+        }
+        let results = match Results::open(path) {
+            Ok(results) => results,
+            Err(store::Error::NoResults { .. }) => return Ok(None),
+            Err(error) => return Err(error.into()),
+        };
+        let run = results.runs()?.pop();
+        Ok(run.map(|run| Self { results, run }))
     }
-    match Results::open(results) {
-        Ok(found) => Ok(found.runs()?.pop()),
-        Err(store::Error::NoResults { .. }) => Ok(None),
-        Err(error) => Err(error.into()),
+
+    /// How far it is.
+    pub(crate) fn progress(&self) -> anyhow::Result<Progress> {
+        let plan: Plan = self.results.plan_of(&self.run.id)?;
+        let trials = self.results.trials(&self.run.id)?;
+        let blocks = crate::resumption::complete_blocks(&trials, &plan);
+        let environment = trials.last().map_or(&self.run.environment, |trial| &trial.environment);
+        let host = environment.host.clone();
+        Ok(Progress { blocks, is_finished: self.run.finished, host })
     }
 }
 
@@ -170,21 +203,6 @@ pub(crate) struct Progress {
     pub(crate) is_finished: bool,
     /// Host of its last attempt; empty before it began.
     pub(crate) host: String,
-}
-
-impl Progress {
-    /// Of a task.
-    pub(crate) fn of(folder: &Path, task: u32) -> anyhow::Result<Self> {
-        let path = results_of(folder, task);
-        let Some(run) = run_of(&path)? else { return Ok(Self::default()) };
-        let results = Results::open(&path)?;
-        let plan: Plan = results.plan_of(&run.id)?;
-        let trials = results.trials(&run.id)?;
-        let blocks = crate::resumption::complete_blocks(&trials, &plan);
-        let last = trials.last().map(|trial| trial.environment.host.clone());
-        let host = last.unwrap_or(run.environment.host);
-        Ok(Self { blocks, is_finished: run.finished, host })
-    }
 }
 
 #[cfg(test)]

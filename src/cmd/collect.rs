@@ -2,14 +2,13 @@
 
 use super::Verb;
 use crate::{
-    args::ResultsArgs,
-    cluster::{self, Fanout, Progress},
+    args::{FanoutArgs, ResultsArgs},
+    cluster::{Attempt, Fanout},
     exit::Code,
     shell, talk,
 };
 use clap::{ArgMatches, Args, FromArgMatches};
 use model::number::counted;
-use std::path::PathBuf;
 use store::{Results, Taken};
 
 pub(super) const VERB: Verb = Verb {
@@ -25,26 +24,24 @@ pub(super) const VERB: Verb = Verb {
 
 #[derive(Debug, Args)]
 struct Arguments {
-    /// Folder that `dbdyno submit` wrote
-    folder: PathBuf,
+    #[command(flatten)]
+    fanout: FanoutArgs,
     #[command(flatten)]
     results: ResultsArgs,
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
-    let fanout = Fanout::read(&arguments.folder)?;
+    let folder = &arguments.fanout.folder;
+    let fanout = Fanout::read(folder)?;
     let results = Results::open_or_create(&arguments.results.results)?;
     let (mut taken, mut complete) = (Taken::default(), 0);
     for task in 0..fanout.tasks {
-        let progress = Progress::of(&arguments.folder, task)?;
-        if progress == Progress::default() {
-            continue;
-        }
-        complete += progress.blocks;
-        taken += results.take(&Results::open(cluster::results_of(&arguments.folder, task))?)?;
+        let Some(attempt) = Attempt::of(folder, task)? else { continue };
+        complete += attempt.progress()?.blocks;
+        taken += results.take(&attempt.results)?;
     }
-    let all = fanout.tasks as usize * fanout.blocks as usize;
+    let all = fanout.all_blocks();
     let shown = shell::quoted(&arguments.results.results.display().to_string());
     talk::say(&format!(
         "{complete} of {all} blocks are complete; new here: {} and {}; compare them by `dbdyno \

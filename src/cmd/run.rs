@@ -256,28 +256,17 @@ fn planned(
 
 /// The options that shape a run, beside its experiment and its folders, as words of a command line.
 fn shaping(arguments: &Arguments) -> Vec<String> {
-    let mut words: Vec<String> = Vec::new();
-    let mut add = |flag: &str, value: String| words.extend([flag.to_owned(), value]);
-    if !arguments.experiment.only.is_empty() {
-        add("--only", arguments.experiment.only.join(","));
-    }
-    if !arguments.experiment.variants.is_empty() {
-        add("--variant", arguments.experiment.variants.join(","));
-    }
-    for set in &arguments.experiment.set {
-        add("--set", set.clone());
-    }
-    if let Some(folder) = &arguments.measuring.catalog.catalog {
-        add("--catalog", folder.display().to_string());
-    }
-    if arguments.measuring.host.server_user != dbms::SERVER_USER {
-        add("--server-user", arguments.measuring.host.server_user.clone());
-    }
+    let measuring = &arguments.measuring;
+    let mut words = [
+        arguments.experiment.words(),
+        measuring.catalog.words(),
+        measuring.host.words(),
+        arguments.counts.words(),
+    ]
+    .concat();
     if let Some(budget) = arguments.budget {
-        add("--budget", humantime::format_duration(budget).to_string().replace(' ', ""));
-    }
-    if let Some(counts) = arguments.counts.counts() {
-        add("--counts", counts.word().to_owned());
+        let budget = humantime::format_duration(budget).to_string().replace(' ', "");
+        words.extend(["--budget".to_owned(), budget]);
     }
     if let Some(most) = arguments.explain {
         let most = if most == usize::MAX { "all".to_owned() } else { most.to_string() };

@@ -2,37 +2,32 @@
 
 use super::Verb;
 use crate::{
-    cluster::{Fanout, Progress, Task},
+    args::FanoutArgs,
+    cluster::{Attempt, Fanout, Progress, Task},
     exit::Code,
     talk,
 };
 use clap::{ArgMatches, Args, FromArgMatches};
 use model::escape::terminal;
-use std::path::PathBuf;
 
 pub(super) const VERB: Verb = Verb {
     name: "status",
     about: "Shows how far the tasks of `dbdyno submit` are",
     details: "",
     examples: &[("dbdyno status fan", "A line for each task")],
-    arguments: Arguments::augment_args,
+    arguments: FanoutArgs::augment_args,
     run,
 };
 
-#[derive(Debug, Args)]
-struct Arguments {
-    /// Folder that `dbdyno submit` wrote
-    folder: PathBuf,
-}
-
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
-    let arguments = Arguments::from_arg_matches(matches)?;
+    let arguments = FanoutArgs::from_arg_matches(matches)?;
     let fanout = Fanout::read(&arguments.folder)?;
     let running = (fanout.cluster()?.tasks)(fanout.job()?)?;
     let mut lines = vec![line(["task", "state", "blocks", "host"])];
     let mut complete = 0;
     for number in 0..fanout.tasks {
-        let progress = Progress::of(&arguments.folder, number)?;
+        let attempt = Attempt::of(&arguments.folder, number)?;
+        let progress = attempt.map_or(Ok(Progress::default()), |attempt| attempt.progress())?;
         let task = running.iter().find(|task| task.number == number);
         complete += progress.blocks;
         let blocks = format!("{} of {}", progress.blocks, fanout.blocks);
@@ -40,8 +35,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         lines.push(line([&number.to_string(), &state, &blocks, &place]));
     }
     talk::data(&lines.join("\n"))?;
-    let all = fanout.tasks as usize * fanout.blocks as usize;
-    talk::say(&format!("{complete} of {all} blocks complete"));
+    talk::say(&format!("{complete} of {} blocks complete", fanout.all_blocks()));
     Ok(Code::Done)
 }
 

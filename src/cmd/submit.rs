@@ -3,6 +3,7 @@
 use super::Verb;
 use crate::{
     args::{CatalogArgs, CountsArgs, ExperimentArgs, HostArgs},
+    budget,
     cluster::{CLUSTERS, Fanout},
     exit::Code,
     feasible, talk,
@@ -91,8 +92,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         let folder = folder.display();
         anyhow::bail!("`{folder}` is there already: name a new folder by `--folder`");
     }
-    let each = humantime::format_duration(minutes(own.estimate.seconds));
-    let all = humantime::format_duration(minutes(own.estimate.seconds * f64::from(tasks)));
+    let seconds = arguments.counts.estimated_seconds(&own, &arguments.host.places()?);
+    let [each, all] = [seconds, seconds * f64::from(tasks)].map(budget::time);
     talk::say(&format!(
         "{} of {}; a task takes about {each}, all of them {all} of one host; installation not \
          included",
@@ -113,11 +114,6 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     Ok(Code::Done)
 }
 
-/// Whole minutes, at least one.
-fn minutes(seconds: f64) -> std::time::Duration {
-    std::time::Duration::from_secs(60 * ((seconds / 60.0).ceil().max(1.0) as u64))
-}
-
 /// The plan with further keys set.
 fn planned(arguments: &Arguments, set: &[String]) -> anyhow::Result<Plan> {
     let mut experiment = arguments.experiment.clone();
@@ -128,34 +124,23 @@ fn planned(arguments: &Arguments, set: &[String]) -> anyhow::Result<Plan> {
 /// What all tasks say to `dbdyno run`. They start in other folders.
 fn words(arguments: &Arguments) -> Vec<String> {
     let experiment = arguments.experiment.experiment.as_deref().unwrap_or_default();
-    let mut words = vec![of_file(experiment)];
-    let mut add = |flag: &str, value: String| words.extend([flag.to_owned(), value]);
-    if !arguments.experiment.only.is_empty() {
-        add("--only", arguments.experiment.only.join(","));
-    }
-    for set in &arguments.experiment.set {
-        add("--set", set.clone());
-    }
-    if let Some(catalog) = &arguments.catalog.catalog {
-        add("--catalog", of_file(&catalog.display().to_string()));
-    }
-    add("--server-user", arguments.host.server_user.clone());
-    if let Some(counts) = arguments.counts.counts() {
-        add("--counts", counts.word().to_owned());
-    }
+    let catalog = arguments.catalog.catalog.as_deref();
+    let catalog = CatalogArgs { catalog: catalog.map(|folder| of_file(folder).into()) };
     // Another task on the same host is no reason to give up.
     let concurrency = if arguments.allow_concurrent { "--allow-concurrent" } else { "--wait" };
-    words.push(concurrency.to_owned());
-    words
+    let named = [of_file(Path::new(experiment)), concurrency.to_owned()];
+    [
+        &named[..],
+        &arguments.experiment.words(),
+        &catalog.words(),
+        &arguments.host.words(),
+        &arguments.counts.words(),
+    ]
+    .concat()
 }
 
 /// The absolute path of a file; shipped experiments have names.
-fn of_file(name: &str) -> String {
-    let path = Path::new(name);
-    match path.exists() {
-        true => {
-            std::path::absolute(path).map_or(name.to_owned(), |path| path.display().to_string())
-        }
-        false => name.to_owned(),
-    }
+fn of_file(path: &Path) -> String {
+    let absolute = std::path::absolute(path).ok().filter(|absolute| absolute.exists());
+    absolute.as_deref().unwrap_or(path).display().to_string()
 }

@@ -112,7 +112,8 @@ fn correlation(values: &[f64]) -> Option<f64> {
     (squares > ROUNDING).then(|| products / squares)
 }
 
-fn squares(values: &[f64], mean: f64) -> f64 {
+/// Sum of the squares of what values differ by from `mean`.
+pub(crate) fn squares(values: &[f64], mean: f64) -> f64 {
     values.iter().map(|value| (value - mean).powi(2)).sum()
 }
 

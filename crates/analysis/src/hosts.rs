@@ -6,6 +6,7 @@
 use crate::{
     claim::least_deviation,
     comparison::{Cell, PhaseResult},
+    drift::squares,
     verdict::Verdict,
 };
 use model::{margins::Quantity, shared::Name};
@@ -42,7 +43,12 @@ struct Parts {
 pub(crate) fn tell(phases: &mut [PhaseResult], hosts: &[&str]) -> Vec<String> {
     let mut suspects: Vec<Suspect<'_>> = suspects(phases, hosts);
     let limit = FALSE_ALARM / suspects.len().max(1) as f64;
-    suspects.retain(|suspect| suspect.parts.chance <= limit);
+    // What counts of instructions differ by in their last digits matters to nobody.
+    let floor = |suspect: &Suspect<'_>| {
+        let cell = &phases[suspect.phase].cells[suspect.cell];
+        Quantity::of(cell.metric).map_or(f64::INFINITY, least_deviation)
+    };
+    suspects.retain(|one| one.parts.chance <= limit && one.parts.between > floor(one));
     let mut told: BTreeMap<(Name, &str), Vec<&Suspect<'_>>> = BTreeMap::new();
     for suspect in &suspects {
         let cell = &mut phases[suspect.phase].cells[suspect.cell];
@@ -55,17 +61,14 @@ pub(crate) fn tell(phases: &mut [PhaseResult], hosts: &[&str]) -> Vec<String> {
     told.into_iter().map(|(key, found)| sentence(key, &found, phases)).collect()
 }
 
+/// All cells that can be tested.
 fn suspects<'a>(phases: &[PhaseResult], hosts: &[&'a str]) -> Vec<Suspect<'a>> {
     let mut found = Vec::new();
     for (phase, result) in phases.iter().enumerate() {
         for (index, cell) in result.cells.iter().enumerate() {
             let Some(hosts) = by_host(result, cell, hosts) else { continue };
             let Some(parts) = Parts::of(&hosts) else { continue };
-            // What counts of instructions differ by in their last digits matters to nobody.
-            let floor = Quantity::of(cell.metric).map_or(f64::INFINITY, least_deviation);
-            if parts.between > floor {
-                found.push(Suspect { phase, cell: index, hosts, parts });
-            }
+            found.push(Suspect { phase, cell: index, hosts, parts });
         }
     }
     found
@@ -77,7 +80,8 @@ fn by_host<'a>(phase: &PhaseResult, cell: &Cell, hosts: &[&'a str]) -> Option<By
     let both = cell.by_block.iter().zip(&base.by_block).zip(hosts);
     let own: Vec<&str> =
         both.filter(|((own, base), _)| own.and(**base).is_some()).map(|(_, host)| *host).collect();
-    if cell.verdict != Verdict::Unassessed || own.len() != cell.block_ratios.len() {
+    let is_judged = cell.verdict == Verdict::Unassessed && Quantity::of(cell.metric).is_some();
+    if !is_judged || own.len() != cell.block_ratios.len() {
         return None;
     }
     let mut found = ByHost::new();
@@ -97,10 +101,7 @@ impl Parts {
         let centre = mean(&all);
         let between: f64 =
             hosts.values().map(|logs| logs.len() as f64 * (mean(logs) - centre).powi(2)).sum();
-        let within: f64 = hosts
-            .values()
-            .map(|logs| logs.iter().map(|log| (log - mean(logs)).powi(2)).sum::<f64>())
-            .sum();
+        let within: f64 = hosts.values().map(|logs| squares(logs, mean(logs))).sum();
         let [between, within] = [between / freedom[0], within / freedom[1]];
         let known = FisherSnedecor::new(freedom[0], freedom[1]).ok()?;
         let ratio = between / within;
