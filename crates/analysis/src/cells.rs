@@ -69,6 +69,14 @@ impl<'a> Replicates<'a> {
         self.blocks.len()
     }
 
+    /// The same of the blocks that both have, from which a ratio is made; of all where they have
+    /// none in common.
+    pub(crate) fn shared_with(&self, other: &Self) -> Self {
+        let mut shared = self.clone();
+        shared.blocks.retain(|block, _| other.blocks.contains_key(block));
+        if shared.blocks.is_empty() { self.clone() } else { shared }
+    }
+
     /// Number of blocks that both have.
     pub(crate) fn common_blocks(&self, base: &Self) -> usize {
         self.blocks.keys().filter(|block| base.blocks.contains_key(*block)).count()

@@ -190,7 +190,10 @@ impl<'a> Source<'a> {
             }
             self.warn_of_blocks(&phase, subject, base.as_deref(), warnings);
         }
-        unstable::warn(&phase, warnings);
+        // Else the reason is known, and told.
+        if !self.disturbed.contains_key(&phase.phase) {
+            unstable::warn(&phase, warnings);
+        }
         phase
     }
 
@@ -271,16 +274,19 @@ impl<'a> Source<'a> {
                     return cell;
                 }
                 (cell.ratio, cell.block_ratios) = values.ratios(base);
+                // The ratio is that of the two values, also where a block lacks one of them.
+                cell.value = values.shared_with(base).value();
+                cell.base_value = base.shared_with(values).value();
                 cell.blocks = count(values.common_blocks(base));
                 let disturbed = self.disturbed.get(&phase.phase).filter(|_| guard::moves(metric));
                 // What nothing repeats is not judged anyway.
-                cell.verdict = match (cell.blocks, disturbed) {
-                    (0 | 1, _) => Verdict::Unreplicated,
-                    (_, Some(by)) => {
+                cell.verdict = match (values.blocks().max(base.blocks()), disturbed) {
+                    (2.., Some(by)) => {
                         cell.reason = Some(Reason::Disturbed(*by));
                         Verdict::Invalid
                     }
-                    (_, None) => Verdict::Unassessed,
+                    _ if cell.blocks < 2 => Verdict::Unreplicated,
+                    _ => Verdict::Unassessed,
                 };
             }
         }

@@ -257,7 +257,8 @@ mod tests {
         let rates: Vec<(&str, u32, u32)> =
             rates.map(|one| (&*one.run, one.block, one.round)).collect();
         let of_base = [("r", 0, 0), ("r", 1, 1), ("r", 2, 0), ("r", 3, 0)];
-        let of_later = [("r", 0, 0), ("r", 1, 0), ("r", 2, 0), ("r", 3, 0)];
+        // Their rounds have numbers of their own: those of two runs are no pairs.
+        let of_later = [("r", 0, 2), ("r", 1, 2), ("r", 2, 2), ("r", 3, 2)];
         assert_eq!(rates, [of_base, of_later].concat());
     }
 }

@@ -60,8 +60,11 @@ pub struct Observations {
 
 impl Observations {
     /// Those of two runs of the same work as if all were of `run`, so that their blocks are pairs.
+    /// Their rounds are none: they were not measured in turn, and repeated ones have other numbers.
     #[must_use]
-    pub fn beside(mut self, other: Self, run: &str) -> Self {
+    pub fn beside(mut self, mut other: Self, run: &str) -> Self {
+        let beyond = self.measurements.iter().map(|one| one.round + 1).max().unwrap_or(0);
+        other.measurements.iter_mut().for_each(|one| one.round += beyond);
         self.measurements.extend(other.measurements);
         self.failures.extend(other.failures);
         self.warnings.extend(other.warnings);

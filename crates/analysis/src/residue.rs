@@ -1,10 +1,8 @@
 //! What differs between trials besides the subject.
 
+use crate::settings::means;
 use model::{environment::Environment, record::TrialHeader};
 use std::collections::{BTreeMap, BTreeSet};
-
-/// A fact of servers that is too long for a sentence.
-const CONFIGURATION: &str = "configuration";
 
 /// One sentence for each fact of the host that differs between trials, and for each subject whose
 /// server differs between its own trials.
@@ -13,6 +11,7 @@ pub fn residue<'a>(
 ) -> Vec<String> {
     let mut hosts: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     let mut servers: BTreeMap<(&str, &str), BTreeSet<String>> = BTreeMap::new();
+    let mut settings: BTreeMap<(&str, &str), BTreeSet<&str>> = BTreeMap::new();
     for (header, environment) in trials {
         for (name, value) in facts(environment) {
             hosts.entry(name).or_default().insert(value);
@@ -20,23 +19,26 @@ pub fn residue<'a>(
         let own = [
             ("server version", &header.server_version),
             ("server binary", &header.short_sha256().to_owned()),
-            (CONFIGURATION, &header.configuration),
         ];
         for (name, value) in own {
             servers.entry((&header.subject, name)).or_default().insert(value.clone());
+        }
+        for (name, value) in header.settings.iter().filter(|(name, _)| means(name)) {
+            settings.entry((&header.subject, name)).or_default().insert(value);
         }
     }
     let hosts = hosts.into_iter().filter(|(_, values)| values.len() > 1);
     let hosts = hosts
         .map(|(name, values)| format!("the trials also differ in {name}: {}", listed(&values)));
     let servers = servers.into_iter().filter(|(_, values)| values.len() > 1);
-    let servers = servers.map(|((subject, name), values)| match name {
-        CONFIGURATION => {
-            format!("`{subject}`: its trials differ in {name} ({} kinds)", values.len())
-        }
-        _ => format!("`{subject}`: its trials differ in {name}: {}", listed(&values)),
+    let servers = servers.map(|((subject, name), values)| {
+        format!("`{subject}`: its trials differ in {name}: {}", listed(&values))
     });
-    hosts.chain(servers).collect()
+    let settings = settings.into_iter().filter(|(_, values)| values.len() > 1);
+    let settings = settings.map(|((subject, name), values)| {
+        format!("`{subject}`: its trials differ in the setting `{name}`: {}", listed(&values))
+    });
+    hosts.chain(servers).chain(settings).collect()
 }
 
 /// One sentence for each fact in which the hosts of two runs differ.
@@ -49,7 +51,7 @@ pub fn host_differences(base: &Environment, new: &Environment) -> Vec<String> {
     differing.map(sentence).collect()
 }
 
-fn listed(values: &BTreeSet<String>) -> String {
+fn listed<T: std::fmt::Display>(values: &BTreeSet<T>) -> String {
     values.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ")
 }
 
@@ -79,9 +81,10 @@ mod tests {
 
     #[test]
     fn only_differences_are_told() {
-        let header = |subject: &str, configuration: &str| TrialHeader {
-            configuration: configuration.into(),
-            ..crate::settings::tests::header(subject, &[])
+        let header = |subject: &str, memory: &str| {
+            let port = if memory == "x" { "5432" } else { "46021" };
+            let settings = [("work_mem", memory), ("port", port)];
+            crate::settings::tests::header(subject, &settings)
         };
         let on = |kernel: &str| Environment { kernel: kernel.into(), ..Default::default() };
         let trials = [
@@ -95,8 +98,8 @@ mod tests {
         let found = residue(trials.iter().map(|(header, host)| (header, host)));
         let expected = [
             "the trials also differ in kernel: `6.1`, `6.8`",
-            "`a`: its trials differ in configuration (2 kinds)",
             "`a`: its trials differ in server binary: ``, `0123456789ab`",
+            "`a`: its trials differ in the setting `work_mem`: `x`, `y`",
         ];
         assert_eq!(found, expected);
         assert_eq!(residue(trials[2..].iter().map(|(h, e)| (h, e))), Vec::<String>::new());

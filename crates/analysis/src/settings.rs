@@ -107,7 +107,7 @@ pub fn shared_settings(headers: &[TrialHeader]) -> Vec<(String, String)> {
 }
 
 /// Whether a setting is more than a place or an identity.
-fn means(name: &str) -> bool {
+pub(crate) fn means(name: &str) -> bool {
     !IDENTITIES.contains(&name.to_ascii_lowercase().as_str())
 }
 

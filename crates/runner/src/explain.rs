@@ -4,7 +4,7 @@
 use crate::{
     Error, Observer, Options, Stop,
     execute::{self, Look},
-    explanation::{self, Asked, Wanted},
+    explanation::{self, Agreed, Asked, Wanted},
     verify,
 };
 use dbms::Places;
@@ -13,7 +13,6 @@ use model::{
     explanation::{Quantity, Side},
     plan::{PhaseKind, Plan},
 };
-use std::sync::OnceLock;
 
 /// What is explained.
 #[derive(Debug, Clone, Copy)]
@@ -65,8 +64,8 @@ pub fn explain(
     // A template and a copy of each.
     let look = Look { plan: &plan, folders: 2 * plan.subjects.len() as u64 };
     let mut run = execute::without_records(&look, places, options, stop, observer)?;
-    let operations = what.operations.map_or_else(OnceLock::new, OnceLock::from);
-    let asked = plan.phases.iter().map(|phase| Asked { phase, operations: &operations });
+    let agreed: Vec<Agreed> = plan.phases.iter().map(|_| Agreed::on(what.operations)).collect();
+    let asked = plan.phases.iter().zip(&agreed).map(|(phase, agreed)| Asked { phase, agreed });
     let asked: Vec<Asked<'_>> = asked.collect();
     let wanted = (0..plan.subjects.len()).map(|subject| Wanted { subject, asked: asked.clone() });
     let found = explanation::sides(&mut run, wanted.collect(), what.by);

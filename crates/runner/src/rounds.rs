@@ -101,7 +101,15 @@ pub(crate) fn execute(
         if run.options.disturbed == DisturbedRounds::Keep {
             return Ok(());
         }
-        let Some(again) = repeated.again(block, &slices, state) else { return Ok(()) };
+        let Some(again) = repeated.again(block, &slices, state) else {
+            if state == State::Disturbed && repeated.in_a_row == MOST_IN_A_ROW {
+                run.warn(&format!(
+                    "{MOST_IN_A_ROW} rounds in a row were disturbed: none is measured again until \
+                     one is not"
+                ));
+            }
+            return Ok(());
+        };
         run.repeats(&again);
         if let Some(slice) = again.first() {
             let phase = &run.plan.phases[slice.phase].name;

@@ -64,6 +64,24 @@ pub(crate) fn warm_up(
     Ok(Warmed { warm_up, seconds })
 }
 
+/// Executes as many operations as another server has, in two batches.
+pub(crate) fn warm_up_by(
+    operations: u64,
+    steady: f64,
+    batch: &mut Batch<'_>,
+) -> Result<Warmed, Error> {
+    let start = Instant::now();
+    let mut batches = Vec::new();
+    for part in [operations / 2, operations - operations / 2] {
+        if part > 0 {
+            batches.push(batch(part)? as f64 / part as f64);
+        }
+    }
+    let seconds = start.elapsed().as_secs_f64() / operations.max(1) as f64;
+    let steady = is_steady(&batches, steady);
+    Ok(Warmed { warm_up: WarmUp { operations, batches, steady }, seconds })
+}
+
 /// Whether the last two batches are equal. Each is twice as long as the one before, so what changes
 /// slowly is seen too.
 fn is_steady(batches: &[f64], steady: f64) -> bool {
@@ -86,6 +104,20 @@ mod tests {
         check(&[43_187.0, 35_100.0, 35_000.0], true);
         check(&[1000.0, 1004.9], true);
         check(&[1000.0, 1005.1], false);
+    }
+
+    #[test]
+    fn a_server_does_exactly_what_another_one_did() {
+        let mut done = Vec::new();
+        let mut batch = |operations: u64| {
+            done.push(operations);
+            Ok(operations * 100)
+        };
+        let found = warm_up_by(73_727, EXACT, &mut batch).unwrap().warm_up;
+        assert_eq!(found, WarmUp { operations: 73_727, batches: vec![100.0; 2], steady: true });
+        assert_eq!(done, [36_863, 36_864]);
+        let few = warm_up_by(1, EXACT, &mut |operations| Ok(operations)).unwrap().warm_up;
+        assert_eq!(few, WarmUp { operations: 1, batches: vec![1.0], steady: false });
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Rows that are made in Rust, where the generators of a schema cannot say what they are.
 
-use super::tpcc;
+use super::{tpcc, tsbs};
 use crate::{
     keys::Random,
     wire::{RowSink, RowSource},
@@ -20,7 +20,7 @@ pub(super) struct CodedTable {
 }
 
 /// Every table of coded rows.
-const TABLES: &[&[CodedTable]] = &[tpcc::TABLES];
+const TABLES: &[&[CodedTable]] = &[tpcc::TABLES, tsbs::TABLES];
 
 /// The table of this name.
 pub(super) fn find(name: &str) -> Option<&'static CodedTable> {
@@ -57,6 +57,10 @@ pub(super) struct Maker {
     pub(super) text: Vec<u8>,
     /// A permutation and what it belongs to.
     pub(super) permutation: (u64, Vec<u16>),
+    /// Rows of the schema's first table, by which others are scaled.
+    pub(super) first_rows: u64,
+    /// Values that go on from row to row.
+    pub(super) walks: tsbs::Walks,
 }
 
 /// The rows of units `next` up to `end`.

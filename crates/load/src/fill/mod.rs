@@ -13,6 +13,7 @@ mod rows;
 #[cfg(test)]
 mod tests;
 mod tpcc;
+mod tsbs;
 
 use crate::{
     Error, protocol,

@@ -233,6 +233,8 @@ fn coded(
         now: Civil::of(job.now_seconds).to_string().into_bytes(),
         text: Vec::new(),
         permutation: (0, Vec::new()),
+        first_rows: job.schema.tables.first().map_or(0, |table| table.rows),
+        walks: Default::default(),
     };
     Ok(Some((found, maker)))
 }

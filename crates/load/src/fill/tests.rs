@@ -291,6 +291,8 @@ fn coded(name: &str, ranges: &[(u64, u64)]) -> Vec<Vec<String>> {
             now: b"now".to_vec(),
             text: Vec::new(),
             permutation: (0, Vec::new()),
+            first_rows: 3,
+            walks: Default::default(),
         };
         let mut rows = super::coded::CodedRows::new(table, maker, start, end);
         while rows.next_row(&mut lines) {}

@@ -1,6 +1,6 @@
 //! After the last block: the changes in instructions that a run has found, by function.
 
-use super::{Asked, Wanted, sides};
+use super::{Agreed, Asked, Wanted, sides};
 use crate::{
     Error,
     judge::{Change, ExplainChanges},
@@ -14,7 +14,7 @@ use model::{
     number::counted,
     plan::PhaseKind,
 };
-use std::{collections::BTreeMap, sync::OnceLock};
+use std::collections::BTreeMap;
 
 /// Key of the changes that are explained, in a run's state: all blocks are measured then.
 const EXPLAINED: &str = "explained";
@@ -60,11 +60,11 @@ fn all(run: &mut Run<'_>, asked: &ExplainChanges, emulator: &str) -> Result<(), 
         counted(changes.len() as u64, "change"),
         first.phase,
     ));
-    let operations = changes.iter().map(|change| (change.phase.clone(), OnceLock::new()));
-    let operations = operations.collect();
+    let agreed = changes.iter().map(|change| (change.phase.clone(), Agreed::default()));
+    let agreed = agreed.collect();
     let mut found = Found { emulator, changes, sides: BTreeMap::new() };
     for labels in found.subjects().chunks(at_once(1)) {
-        found.count(run, labels, &operations)?;
+        found.count(run, labels, &agreed)?;
         found.keep_complete(run)?;
     }
     Ok(())
@@ -135,7 +135,7 @@ impl Found<'_> {
         &mut self,
         run: &mut Run<'_>,
         labels: &[String],
-        operations: &BTreeMap<String, OnceLock<u64>>,
+        agreed: &BTreeMap<String, Agreed>,
     ) -> Result<(), Error> {
         let plan = run.plan;
         let wanted = labels.iter().filter_map(|label| {
@@ -146,7 +146,7 @@ impl Found<'_> {
             };
             let asked =
                 plan.phases.iter().filter(|phase| is_own(&phase.name)).filter_map(|phase| {
-                    operations.get(&phase.name).map(|operations| Asked { phase, operations })
+                    agreed.get(&phase.name).map(|agreed| Asked { phase, agreed })
                 });
             Some(Wanted { subject, asked: asked.collect() })
         });

@@ -6,7 +6,7 @@ mod changes;
 mod sides;
 
 pub(crate) use changes::{emulator, explain_changes, is_measured};
-pub(crate) use sides::{Asked, Wanted, sides};
+pub(crate) use sides::{Agreed, Asked, Wanted, sides};
 
 /// Operations whose instructions are counted, at most, where nobody says how many.
 const OPERATIONS: u64 = 5_000;

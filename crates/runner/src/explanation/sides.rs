@@ -17,7 +17,7 @@ use crate::{
         side_by_side::{at_once, side_by_side},
         tables,
     },
-    warm_up::{EXACT, TIMED, warm_up},
+    warm_up::{Batch, EXACT, TIMED, Warmed, warm_up, warm_up_by},
 };
 use model::{
     drive::{Assignment, StretchEnd},
@@ -25,7 +25,10 @@ use model::{
     number::counted,
     plan::Phase,
 };
-use std::{sync::OnceLock, time::Duration};
+use std::{
+    sync::{Mutex, OnceLock, PoisonError},
+    time::Duration,
+};
 
 /// Counted operations take about as long as this, where nobody says how many there are.
 pub(super) const SECONDS: f64 = 30.0;
@@ -40,12 +43,40 @@ const SAMPLED: u64 = 10_000_000;
 /// A warm-up takes no longer than this, about.
 const WARM_UP: Duration = Duration::from_secs(120);
 
-/// One phase, and how many of its operations: the same on all subjects. Where nobody says it, the
-/// first subject that is warm does.
+/// One phase, and what is the same on all subjects.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Asked<'a> {
     pub(crate) phase: &'a Phase,
-    pub(crate) operations: &'a OnceLock<u64>,
+    pub(crate) agreed: &'a Agreed,
+}
+
+/// How many operations of a phase its subjects execute.
+#[derive(Debug, Default)]
+pub(crate) struct Agreed {
+    /// Before they are observed, where they write: their tables are to be equal. The first subject
+    /// that warms up says it.
+    warm_up: Mutex<Option<u64>>,
+    /// Observed ones. Where nobody says it, the first subject that is warm does.
+    operations: OnceLock<u64>,
+}
+
+impl Agreed {
+    /// With so many observed operations, if they are known.
+    pub(crate) fn on(operations: Option<u64>) -> Self {
+        let operations = operations.map_or_else(OnceLock::new, OnceLock::from);
+        Self { warm_up: Mutex::default(), operations }
+    }
+
+    /// Warms up a server that writes: the first until it is steady, others by as much.
+    fn warm_up(&self, enough: u64, steady: f64, batch: &mut Batch<'_>) -> Result<Warmed, Error> {
+        let mut agreed = self.warm_up.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(operations) = *agreed {
+            return warm_up_by(operations, steady, batch);
+        }
+        let warmed = warm_up(enough, WARM_UP, steady, batch)?;
+        *agreed = Some(warmed.warm_up.operations);
+        Ok(warmed)
+    }
 }
 
 /// Phases on a subject.
@@ -191,8 +222,12 @@ impl Served<'_> {
             before += 1;
             Ok(self.batch(operations, seed.wrapping_add(before))?.cost)
         };
-        let warmed = warm_up(enough, WARM_UP, steady, &mut batch)?;
-        let operations = *asked.operations.get_or_init(|| fitting(seconds, warmed.seconds, most));
+        let warmed = match asked.phase.script.writes() {
+            true => asked.agreed.warm_up(enough, steady, &mut batch)?,
+            false => warm_up(enough, WARM_UP, steady, &mut batch)?,
+        };
+        let operations = &asked.agreed.operations;
+        let operations = *operations.get_or_init(|| fitting(seconds, warmed.seconds, most));
         run.step(&format!("{does} {} of {phase} on {label}", counted(operations, "operation")));
         let found = self.observed.attributed(|| stretch(self.instance, label, operations, seed))?;
         Ok(Side {

@@ -12,6 +12,7 @@ mod modes;
 mod plans;
 mod rows;
 mod settings;
+mod subjects;
 
 use crate::{
     Error, Observer, Options, Stop,
@@ -123,6 +124,11 @@ pub fn verify(
     }
     let order = |name: &str| plan.phases.iter().position(|phase| phase.name == name);
     verified.phases.sort_by_key(|phase| order(&phase.phase));
+    subjects::compare(&mut verified.phases, |one| {
+        let phase = plan.phases.iter().find(|phase| phase.name == one.phase)?;
+        let subject = plan.subjects.iter().find(|subject| subject.label == one.subject)?;
+        documented(&phase.script, subject, Check::Rows)
+    });
     let left = run.leave();
     done.and(left).map(|()| verified)
 }
@@ -220,17 +226,22 @@ impl Case<'_> {
     }
 
     fn discrepancy(&self, check: Option<Check>, text: String) -> Discrepancy {
-        let config = &self.subject.config;
-        let documented = self.script().deviations.iter().find(|known| {
-            let engine = |engine: &String| {
-                config.engine.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(engine))
-            };
-            known.server == self.subject.build.server
-                && known.engine.as_ref().is_none_or(engine)
-                && Some(known.check) == check
-        });
-        Discrepancy { check, text, documented: documented.map(|known| known.reason.clone()) }
+        let documented = check.and_then(|check| documented(self.script(), self.subject, check));
+        Discrepancy { check, text, documented }
     }
+}
+
+/// Why a subject is known not to do what a workload says.
+fn documented(script: &Script, subject: &Subject, check: Check) -> Option<String> {
+    let known = script.deviations.iter().find(|known| {
+        let engine = |engine: &String| {
+            subject.config.engine.as_ref().is_some_and(|name| name.eq_ignore_ascii_case(engine))
+        };
+        known.server == subject.build.server
+            && known.engine.as_ref().is_none_or(engine)
+            && known.check == check
+    });
+    known.map(|known| known.reason.clone())
 }
 
 fn examine(instance: &mut Instance, case: &Case<'_>) -> Result<VerifiedPhase, Error> {
