@@ -7,26 +7,8 @@ use model::plan::Plan;
 use plan::{Catalog, Emulation};
 use report::{Colors, Screen};
 use runner::{Counts, DataFolders, Options, Resume, Stop};
-use std::{io::IsTerminal, ops::RangeInclusive, path::PathBuf, sync::Arc, time::Duration};
+use std::{io::IsTerminal, path::PathBuf, sync::Arc, time::Duration};
 use store::{Results, Selection};
-
-/// A whole number within limits, for options.
-pub(crate) fn whole<T: TryFrom<u64>>(text: &str, limits: RangeInclusive<u64>) -> Result<T, String> {
-    let (least, most) = (limits.start(), limits.end());
-    let number = text.parse().ok().filter(|number| limits.contains(number));
-    if let Some(number) = number.and_then(|number| T::try_from(number).ok()) {
-        return Ok(number);
-    }
-    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    Err(match text.strip_prefix('-') {
-        None if is_digits(text) && text.parse().map_or(true, |number: u64| number > *most) => {
-            format!("it must be at most {most}")
-        }
-        None if is_digits(text) => format!("it must be at least {least}"),
-        Some(digits) if is_digits(digits) => format!("it must be at least {least}"),
-        _ => format!("a whole number of at least {least} is expected"),
-    })
-}
 
 /// The results folder of a command.
 #[derive(Debug, Clone, Args)]
@@ -134,7 +116,24 @@ impl HostArgs {
 
     /// The folders of builds, data and sockets on this host.
     pub(crate) fn places(&self) -> anyhow::Result<dbms::Places> {
-        let places = dbms::Places::of_this_host(&self.server_user)?;
+        Ok(Self::said(dbms::Places::of_this_host(&self.server_user)?))
+    }
+
+    /// The same for a command that only looks, which creates none.
+    pub(crate) fn seen_places(&self) -> anyhow::Result<dbms::Places> {
+        Ok(Self::said(dbms::Places::seen_on_this_host(&self.server_user)?))
+    }
+
+    /// Says what is unusual about them.
+    fn said(places: dbms::Places) -> dbms::Places {
+        if let Some(ignored) = dbms::ignored_cache_home() {
+            talk::say(&format!(
+                "warning: `XDG_CACHE_HOME` is `{}`, no absolute path, and is ignored: builds are \
+                 in `{}`",
+                ignored.display(),
+                places.root.display()
+            ));
+        }
         if let Some(folder) = &places.untrusted {
             talk::say(&format!(
                 "warning: another user could change files below `{}`; they were moved to `{}` and \
@@ -144,7 +143,7 @@ impl HostArgs {
                 folder.display()
             ));
         }
-        Ok(places)
+        places
     }
 }
 

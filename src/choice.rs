@@ -146,6 +146,10 @@ pub(crate) fn aliases(arguments: &AliasArgs) -> anyhow::Result<BTreeMap<String, 
             anyhow::bail!("`{name}` is the alias of `{other}` and of `{label}`: choose two names");
         }
         anyhow::ensure!(
+            !name.contains('`'),
+            "the alias of `{label}` has a backtick, which quotes names in all texts: leave it out"
+        );
+        anyhow::ensure!(
             name.len() <= plan::NAME_MAX,
             "the alias `{name}` of `{label}` has {} bytes; use at most {}",
             name.len(),
@@ -177,6 +181,26 @@ pub(crate) fn known_aliases(
         );
     }
     Ok(known)
+}
+
+/// Fails for an alias that tables show for another one of `labels` already.
+pub(crate) fn check_distinct(
+    aliases: &BTreeMap<String, String>,
+    labels: &[String],
+) -> anyhow::Result<()> {
+    let names = Names::of(labels, aliases);
+    let plain = Names::of(labels, &BTreeMap::new());
+    for (label, name) in aliases {
+        let mut others = labels.iter().filter(|other| *other != label);
+        let other =
+            others.find(|other| [names.short(other), plain.short(other)].contains(&&**name));
+        if let Some(other) = other {
+            anyhow::bail!(
+                "the alias `{name}` of `{label}` is what tables call `{other}`: choose another one"
+            );
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -265,5 +289,18 @@ mod tests {
         check(&["my801*=a"], "fits 10 variants");
         check(&["my9*=a"], "no variant fits `my9*` of `--alias`");
         check(&["pg*=x.my8010_rel_o2nofp.z12a_c8r32.pk1"], "is the name of another variant");
+        check(&["pg181*=a`b"], "has a backtick");
+    }
+
+    #[test]
+    fn an_alias_is_not_what_another_variant_is_called() {
+        let labels = ["sqlite.wal", "sqlite.rollback"].map(str::to_owned);
+        let check = |name: &str| {
+            let aliases = BTreeMap::from([("sqlite.wal".to_owned(), name.to_owned())]);
+            check_distinct(&aliases, &labels).map_err(|error| error.to_string())
+        };
+        assert_eq!(check("w"), Ok(()));
+        let said = check("rollback").unwrap_err();
+        assert!(said.contains("is what tables call `sqlite.rollback`: choose another"), "{said}");
     }
 }

@@ -5,7 +5,7 @@ use crate::{
     choice::{self, Choice},
     details, imports,
     noise::{self, BankChoice},
-    outputs,
+    outputs::{self, Author},
     pooled::{self, Pool},
     resumption, server_state, two_runs,
 };
@@ -168,6 +168,12 @@ fn requested(
     request.view.check(&comparisons)?;
     let mut view = request.view.clone();
     view.aliases = choice::known_aliases(&view.aliases, &labels(&comparisons))?;
+    for comparison in &comparisons {
+        let own = |label: &String| comparison.subjects.contains(label);
+        let aliases = view.aliases.iter().filter(|(label, _)| own(label));
+        let aliases = aliases.map(|(label, name)| (label.clone(), name.clone())).collect();
+        choice::check_distinct(&aliases, &comparison.subjects)?;
+    }
     Ok(Report { comparisons, metrics, details, view, screen: request.screen })
 }
 
@@ -265,7 +271,7 @@ pub(crate) fn write_report(
 
 /// Writes all comparisons as one HTML page; gives its path.
 pub(crate) fn write_file(report: &Report, out: PathBuf) -> anyhow::Result<PathBuf> {
-    outputs::write(&out, report::render(report, HTML)?)?;
+    outputs::write_page(Author::Report, &out, &report::render(report, HTML)?)?;
     Ok(out)
 }
 
@@ -273,8 +279,12 @@ pub(crate) fn write_file(report: &Report, out: PathBuf) -> anyhow::Result<PathBu
 pub(crate) fn write_pages(report: &Report, folder: &Path) -> anyhow::Result<PathBuf> {
     outputs::create_folder(folder)?;
     let pages = report::pages(report)?;
+    // All or none.
     for page in &pages {
-        outputs::write(&folder.join(&page.file), &page.text)?;
+        Author::Report.check(&folder.join(&page.file))?;
+    }
+    for page in &pages {
+        outputs::write_page(Author::Report, &folder.join(&page.file), &page.text)?;
     }
     Ok(folder.join(report::INDEX))
 }

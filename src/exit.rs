@@ -39,7 +39,7 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     let text = error.render().to_string();
     let short = talk::shortened(&text);
     if error.use_stderr() && short != text {
-        talk::say(short.trim_end());
+        talk::say_lines(short.trim_end());
         return code(Ok(Code::Failed));
     }
     let printed = error.print();

@@ -32,7 +32,14 @@ pub(crate) fn compare(
     observations.measurements = measurements;
     let mut comparison = analysis::compare(&observations, &design);
     comparison.is_imported = true;
-    comparison.warnings.extend(unshared(&comparison));
+    match baseless(&design) {
+        // The answer has nothing else to say.
+        Some(why) => {
+            comparison.conditions.push(format!("Nothing is compared: {why}."));
+            comparison.warnings.push(format!("nothing is compared: {why}"));
+        }
+        None => comparison.warnings.extend(unshared(&comparison)),
+    }
     comparison.warnings.extend(unpaired(&observations.measurements, &design));
     comparison.warnings.extend(differences);
     if comparison.subjects.len() == 1 {
@@ -54,6 +61,17 @@ pub(crate) fn compare(
         ));
     }
     Ok(Compared { comparison, design, observations })
+}
+
+/// Says why nothing of an archive is compared, where no variant has a base.
+fn baseless(design: &Design) -> Option<String> {
+    let [(first, _), _, ..] = design.subjects.as_slice() else { return None };
+    design.subjects.iter().all(|(_, base)| base.is_none()).then(|| {
+        format!(
+            "each variant has its own base, because it has its own summary; `--base {first}` \
+             compares them"
+        )
+    })
 }
 
 /// Says why nothing of an archive is compared, where no variant has a test of its base.

@@ -10,6 +10,7 @@ mod choice;
 mod cluster;
 mod cmd;
 mod comparison;
+mod count;
 mod credentials;
 mod details;
 mod doctor;

@@ -1,7 +1,74 @@
 //! Files and folders that a user names for output; errors say what to do about the path.
 
-use anyhow::anyhow;
-use std::{io, path::Path};
+use anyhow::{Context, anyhow};
+use std::{
+    io::{self, Read},
+    path::Path,
+};
+
+/// The command that a page belongs to, which alone replaces it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Author {
+    /// `dbdyno report`, and `dbdyno run`, which writes the same page.
+    Report,
+    /// `dbdyno site`.
+    Site,
+    /// `dbdyno history`.
+    History,
+}
+
+impl Author {
+    /// Its name on the command line.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Report => "report",
+            Self::Site => "site",
+            Self::History => "history",
+        }
+    }
+
+    /// Fails where this command may not write `path`, because a file is there that it did not
+    /// write. Nothing is lost with an empty file, and a device or pipe holds nothing.
+    pub(crate) fn check(self, path: &Path) -> anyhow::Result<()> {
+        if !path.metadata().is_ok_and(|found| found.is_file() && found.len() > 0) {
+            return Ok(());
+        }
+        let mut head = Vec::new();
+        let file = fs_err::File::open(path).map_err(|error| refused(path, "read", &error))?;
+        file.take(HEAD).read_to_end(&mut head).map_err(|error| refused(path, "read", &error))?;
+        let wrote = match author(&String::from_utf8_lossy(&head)) {
+            Some(name) if name == self.name() => return Ok(()),
+            // A page of a version that did not say so.
+            Some(name) if name.starts_with(|c: char| c.is_ascii_digit()) => return Ok(()),
+            Some(name) => format!("`dbdyno {name}` wrote it"),
+            None => "it is no page of dbdyno".to_owned(),
+        };
+        Err(anyhow!(
+            "`{}` is not overwritten, because {wrote}: name another path with `--out`, or remove it",
+            path.display()
+        ))
+    }
+}
+
+/// Bytes at the start of a page that hold its author.
+const HEAD: u64 = 4096;
+
+/// What stands before the author in the head of a page.
+const BEFORE: &str = "<meta name=\"generator\" content=\"dbdyno ";
+
+/// The command in the head of a page of dbdyno, or the version where an older one named no command.
+fn author(head: &str) -> Option<&str> {
+    let (_, after) = head.split_once(BEFORE)?;
+    after.split([' ', '"']).next()
+}
+
+/// Writes a page of `author` into a folder that is there. Fails where another one's file is there.
+pub(crate) fn write_page(author: Author, path: &Path, page: &str) -> anyhow::Result<()> {
+    author.check(path)?;
+    let version = report::GENERATOR.strip_prefix("dbdyno ").context("a page names its version")?;
+    let named = format!("{BEFORE}{} {version}", author.name());
+    write(path, page.replacen(&format!("{BEFORE}{version}"), &named, 1))
+}
 
 /// Writes a file into a folder that is there.
 pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> anyhow::Result<()> {
@@ -61,5 +128,29 @@ mod tests {
         );
         create_folder(&path("a/b")).unwrap();
         write(&path("a/b/c"), "text").unwrap();
+    }
+
+    #[test]
+    fn a_page_is_replaced_by_its_command_alone() {
+        let lab = tempfile::tempdir().unwrap();
+        let path = lab.path().join("index.html");
+        let check = |author: Author, there: &str, expected: &str| {
+            fs_err::write(&path, there).unwrap();
+            let said = match write_page(author, &path, &report::site_index(&[])) {
+                Ok(()) => "written".to_owned(),
+                Err(error) => error.to_string(),
+            };
+            assert!(said.contains(expected), "{said}");
+            fs_err::read_to_string(&path).unwrap()
+        };
+        let remedy = "name another path with `--out`, or remove it";
+        check(Author::Site, "<title>mine</title>", "no page of dbdyno");
+        check(Author::Site, "<title>mine</title>", remedy);
+        let site = check(Author::Site, "", "written");
+        assert!(site.contains("<meta name=\"generator\" content=\"dbdyno site "), "{site}");
+        assert_eq!(check(Author::Site, &site, "written"), site);
+        check(Author::Report, &site, "because `dbdyno site` wrote it");
+        check(Author::History, &report::site_index(&[]), "written");
+        write_page(Author::Site, Path::new("/dev/null"), &site).unwrap();
     }
 }

@@ -1,6 +1,7 @@
 //! stdout is data, stderr is talk. The only module that writes to either, besides clap and the
 //! progress bar.
 
+use model::escape;
 use report::{Rendered, wrap};
 use std::{
     io::{self, IsTerminal, Write},
@@ -33,7 +34,8 @@ pub(crate) fn written(result: io::Result<()>) -> io::Result<()> {
 pub(crate) fn rendered(rendered: &Rendered) -> io::Result<()> {
     data(&rendered.text)?;
     for warning in &rendered.warnings {
-        let lines = wrap(&format!("warning: {warning}"), columns(&io::stderr()), 2);
+        let said = escape::terminal(&format!("warning: {warning}"));
+        let lines = wrap(&said, columns(&io::stderr()), 2);
         lines.iter().for_each(|line| say(line));
     }
     Ok(())
@@ -58,23 +60,35 @@ pub(crate) fn terminal_columns(stream: &(impl IsTerminal + AsFd)) -> Option<usiz
     stream.is_terminal().then(known)
 }
 
-/// Says one line on stderr. Control characters from outside are shown, not obeyed, and of a word
-/// that nobody could read only the start is shown.
+/// Says one line on stderr. Control characters from outside, line breaks too, are shown and not
+/// obeyed, and of a word that nobody could read only the start is shown.
 pub(crate) fn say(line: &str) {
-    let _ = writeln!(io::stderr().lock(), "{}", shortened(&printable(line)));
+    let _ = writeln!(io::stderr().lock(), "{}", shortened(&escape::terminal(line)));
+}
+
+/// Says a text whose line breaks are its layout.
+pub(crate) fn say_lines(text: &str) {
+    let _ = writeln!(io::stderr().lock(), "{}", shortened(&printable(text)));
 }
 
 /// Says an error with its causes, outermost first, as one sentence.
 pub(crate) fn error(error: &anyhow::Error) {
+    say_lines(&sentence(error));
+}
+
+/// An error with its causes, on one line but for what quotes the log of a server or of a compiler.
+fn sentence(error: &anyhow::Error) -> String {
     let mut text = String::new();
     for cause in error.chain() {
+        let quotes = cause.is::<dbms::Error>() || cause.is::<runner::Error>();
         let cause = cause.to_string();
+        let cause = if quotes { cause } else { escape::terminal(&cause) };
         if !text.contains(&cause) {
             text.push_str(if text.is_empty() { "error: " } else { ": " });
             text.push_str(&cause);
         }
     }
-    say(&text);
+    text
 }
 
 /// `text` with every control character but line breaks and tabs written as an escape.
@@ -82,8 +96,8 @@ pub(crate) fn printable(text: &str) -> String {
     text.chars()
         .flat_map(|c| {
             let steers = c.is_control() && c != '\n' && c != '\t';
-            let escape = steers || model::escape::reorders(c);
-            let escaped = escape.then(|| c.escape_default().collect::<Vec<_>>());
+            let escaped =
+                (steers || escape::reorders(c)).then(|| c.escape_default().collect::<Vec<_>>());
             escaped.unwrap_or_else(|| vec![c])
         })
         .collect()
@@ -135,6 +149,14 @@ mod tests {
         let expected = format!("a `{}…` b\tc\n", "x".repeat(WORD_START - 1));
         assert_eq!(shortened(&format!("a `{long}` b\tc\n")), expected);
         assert_eq!(shortened(&"ü".repeat(501)), "ü".repeat(WORD_START) + "…");
+    }
+
+    #[test]
+    fn an_error_is_one_line_but_for_logs() {
+        let error = anyhow::anyhow!("`a\nb` is no run").context("in `c\td`");
+        assert_eq!(sentence(&error), "error: in `c\\td`: `a\\nb` is no run");
+        let error = runner::Error::Preflight("one\ntwo".to_owned());
+        assert!(sentence(&error.into()).ends_with("one\ntwo"));
     }
 
     #[test]

@@ -192,7 +192,7 @@ impl Bisection<'_> {
             run: finished.run,
             reason: String::new(),
         };
-        talk::say(&step.line(&self.positions));
+        talk::say_lines(&step.line(&self.positions));
         state.answers.push(Answer { position, outcome: found.outcome, height: found.height });
         state.steps.push(step);
         Ok(())
@@ -246,7 +246,7 @@ impl Bisection<'_> {
     fn skip(&self, position: usize, reason: String, state: &mut State) {
         let outcome = Outcome::Skipped;
         let step = Step { position, outcome, height: None, blocks: 0, run: String::new(), reason };
-        talk::say(&step.line(&self.positions));
+        talk::say_lines(&step.line(&self.positions));
         state.answers.push(Answer { position, outcome, height: 0.5 });
         state.steps.push(step);
     }

@@ -77,6 +77,11 @@ impl Fanout {
     /// The fan-out of a folder.
     pub(crate) fn read(folder: &Path) -> anyhow::Result<Self> {
         let file = folder.join(FANOUT);
+        anyhow::ensure!(
+            file.exists(),
+            "there is no fan-out in `{0}`; `dbdyno submit EXPERIMENT --folder {0}` makes one",
+            folder.display()
+        );
         let text = fs_err::read_to_string(&file)
             .with_context(|| format!("`{}` is no folder of `dbdyno submit`", folder.display()))?;
         let found: Self =

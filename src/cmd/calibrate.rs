@@ -2,8 +2,8 @@
 
 use super::Verb;
 use crate::{
-    args::{CountsArgs, ExperimentArgs, MeasuringArgs, QUICKSTART, Unset, whole},
-    comparison, credentials,
+    args::{CountsArgs, ExperimentArgs, MeasuringArgs, QUICKSTART, Unset},
+    comparison, count, credentials,
     exit::Code,
     noise,
     progress::Terminal,
@@ -46,7 +46,7 @@ struct Arguments {
         long,
         value_name = "COUNT",
         default_value_t = 20,
-        value_parser = |text: &str| whole::<u32>(text, 1..=u32::MAX.into()),
+        value_parser = |text: &str| count::whole::<u32>(text, 1..=u32::MAX.into()),
         allow_negative_numbers = true,
     )]
     runs: u32,

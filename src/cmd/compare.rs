@@ -3,7 +3,7 @@
 use super::Verb;
 use crate::{
     args::{AliasArgs, ChoiceArgs, Color, ResultsArgs, RunArgs},
-    choice, comparison,
+    choice, comparison, count,
     exit::Code,
     gate,
     noise::BankChoice,
@@ -82,7 +82,9 @@ struct Arguments {
         value_name = "COUNT",
         default_value_t = 0,
         requires = "fail_on",
-        hide_default_value = true
+        hide_default_value = true,
+        value_parser = |text: &str| count::whole::<usize>(text, 0..=count::MOST),
+        allow_negative_numbers = true,
     )]
     allow_undecided: usize,
 }

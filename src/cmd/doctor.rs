@@ -48,10 +48,10 @@ struct Arguments {
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
-    let places = arguments.host.places()?;
+    let places = arguments.host.seen_places()?;
     if arguments.noise {
         let bank = BankChoice::OfResults.read(&arguments.results.results)?;
-        let here = HostClass::of(&probe::environment(&places.root));
+        let here = HostClass::of(&probe::environment(&places.for_data()));
         let known = bank.filter(|bank| bank.runs.iter().any(|run| run.host == here));
         let text = known.map_or_else(|| UNKNOWN.to_owned(), |bank| noise::table(&bank, &here));
         talk::data(&text)?;
@@ -61,7 +61,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         None => None,
         Some(_) => Some(arguments.experiment.plan(&arguments.catalog.open()?, &places)?),
     };
-    let host = Host::here(&places.root, plan.as_ref());
+    let host = Host::here(&places.for_data(), plan.as_ref());
     let findings: Vec<(&str, Finding)> =
         CHECKS.iter().filter_map(|check| Some((check.name, (check.look)(&host)?))).collect();
     let of = |weight| findings.iter().filter(|(_, found)| found.weight == weight).count();

@@ -3,8 +3,8 @@
 
 use super::Verb;
 use crate::{
-    args::{Color, MeasuringArgs, whole},
-    credentials,
+    args::{Color, MeasuringArgs},
+    count, credentials,
     exit::Code,
     measured,
     progress::Terminal,
@@ -86,12 +86,18 @@ struct Arguments {
     #[arg(
         long,
         value_name = "COUNT",
-        value_parser = |text: &str| whole::<u64>(text, 1..=10_000_000),
+        value_parser = |text: &str| count::whole::<u64>(text, 1..=10_000_000),
         allow_negative_numbers = true,
     )]
     operations: Option<u64>,
     /// Functions in the table
-    #[arg(long, value_name = "COUNT", default_value_t = 25)]
+    #[arg(
+        long,
+        value_name = "COUNT",
+        default_value_t = 25,
+        value_parser = |text: &str| count::whole::<usize>(text, 1..=count::MOST),
+        allow_negative_numbers = true,
+    )]
     functions: usize,
     /// Take what the run has been explained by already, instead of counting again
     #[arg(long, conflicts_with = "operations")]

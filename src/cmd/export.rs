@@ -11,7 +11,10 @@ use crate::{
 };
 use archive::{ExportOptions, Input, Study, export::EXPORTERS};
 use clap::{ArgMatches, Args, Command, FromArgMatches};
-use model::imported::{ImportedValue, Source};
+use model::{
+    escape,
+    imported::{ImportedValue, Source},
+};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
@@ -125,7 +128,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
                 outputs::create_folder(folder)?;
             }
             outputs::write(&path, &file.bytes)?;
-            paths.push(talk::printable(&path.display().to_string()));
+            paths.push(escape::terminal(&path.display().to_string()));
         }
     }
     talk::data(&paths.join("\n"))?;

@@ -6,7 +6,8 @@ use crate::{
     comparison::{HTML, TABLE},
     exit::Code,
     history::{self, Wanted},
-    outputs, talk,
+    outputs::{self, Author},
+    talk,
 };
 use analysis::history::Quantity;
 use anyhow::Context;
@@ -95,7 +96,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let pages = history::pages(&folders?, &wanted)?;
     let report = Report { screen: Color::screen(matches), ..Report::default() };
     if let Some(out) = &arguments.out {
-        outputs::write(out, text(&report, &pages, (HTML, Extent::All))?)?;
+        outputs::write_page(Author::History, out, &text(&report, &pages, (HTML, Extent::All))?)?;
         talk::say(&format!("the page is {}", out.display()));
     }
     let extent = if arguments.format == HTML { Extent::All } else { Extent::Steps };

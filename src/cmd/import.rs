@@ -4,7 +4,7 @@ use super::Verb;
 use crate::{args::ResultsArgs, exit::Code, talk};
 use archive::{Imported, correct::CORRECTIONS};
 use clap::{ArgMatches, Args, FromArgMatches};
-use model::{imported::ImportHeader, notes::Notes, number::counted};
+use model::{escape, imported::ImportHeader, notes::Notes, number::counted};
 use std::{
     collections::{BTreeMap, BTreeSet},
     path::PathBuf,
@@ -95,8 +95,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
             counted(archive.values.len(), "value"),
             counted(archive.subjects.len(), "variant")
         );
-        talk::data(&talk::printable(&line))?;
-        note_of(archive).into_iter().for_each(|note| talk::say(&talk::printable(&note)));
+        talk::data(&escape::terminal(&line))?;
+        note_of(archive).into_iter().for_each(|note| talk::say(&note));
     }
     if imported.broken.is_empty() {
         return Ok(Code::Done);
@@ -209,11 +209,19 @@ fn talk_of(imported: &Imported) {
              archive"
         ));
     }
-    let taken: Vec<String> =
+    talk::say(&taken(imported));
+}
+
+/// What each file was taken for: the numbers add up to that of all files.
+fn taken(imported: &Imported) -> String {
+    let mut taken: Vec<String> =
         imported.taken.iter().map(|(name, count)| format!("{count} {name}")).collect();
-    talk::say(&format!("{}: {}", counted(imported.files, "file"), taken.join(", ")));
     let notes = format!("/{}", plan::NOTES);
     let unknown: Vec<_> = imported.unknown.iter().filter(|file| !file.ends_with(&notes)).collect();
+    let of_notes = imported.unknown.len() - unknown.len();
+    if of_notes > 0 {
+        taken.push(format!("{of_notes} of notes"));
+    }
     if !unknown.is_empty() {
         let (which, most) = match unknown.len() <= NAMED {
             true => (": ", NAMED),
@@ -221,7 +229,12 @@ fn talk_of(imported: &Imported) {
         };
         let named = unknown.iter().take(most).map(|file| format!("`{file}`"));
         let named: Vec<String> = named.collect();
-        let unknown = counted(unknown.len(), "file");
-        talk::say(&format!("{unknown} of no known format{which}{}", named.join(", ")));
+        taken.push(format!("{} of no known format{which}{}", unknown.len(), named.join(", ")));
     }
+    let known: u64 = imported.taken.values().sum::<u64>() + imported.unknown.len() as u64;
+    let named = imported.files.saturating_sub(known);
+    if named > 0 {
+        taken.push(format!("{named} not read"));
+    }
+    format!("{}: {}", counted(imported.files, "file"), taken.join(", "))
 }

@@ -6,8 +6,11 @@ use crate::{
     exit::Code,
     resumption, talk,
 };
-use clap::{ArgMatches, Args, FromArgMatches};
-use model::{civil::Civil, metric::Metric, number::counted, record::TrialHeader};
+use clap::{
+    ArgMatches, Args, FromArgMatches,
+    error::{ContextKind, ContextValue},
+};
+use model::{civil::Civil, escape, metric::Metric, number::counted, record::TrialHeader};
 use plan::Catalog;
 use store::{Results, RunInfo};
 
@@ -74,15 +77,27 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let lines = shelf.map_or_else(|| Ok(Vec::new()), |shelf| (shelf.lines)(&arguments))?;
     let text = arguments.text.unwrap_or_default();
     let holds = |line: &Vec<String>| line.iter().any(|cell| cell.contains(&text));
-    let chosen: Lines = lines.iter().filter(|line| holds(line)).cloned().collect();
+    let harmless = |line: &Vec<String>| line.iter().map(|cell| escape::terminal(cell)).collect();
+    let chosen: Lines = lines.iter().filter(|line| holds(line)).map(harmless).collect();
     anyhow::ensure!(
         !chosen.is_empty() || lines.is_empty(),
         "none of {} {} contains `{text}`",
         lines.len(),
         arguments.what
     );
-    talk::data(&talk::printable(&aligned(&chosen)))?;
+    talk::data(&aligned(&chosen))?;
     Ok(Code::Done)
+}
+
+/// For a bare `list`: what can be listed. Nothing for another error.
+pub(super) fn hint(error: &clap::Error) -> Option<String> {
+    let Some(ContextValue::Strings(missing)) = error.get(ContextKind::InvalidArg) else {
+        return None;
+    };
+    let names: Vec<String> = SHELVES.iter().map(|shelf| format!("`{}`", shelf.name)).collect();
+    missing.iter().any(|argument| argument == "<WHAT>").then(|| {
+        format!("say what to list, as in `dbdyno list builds`; there are {}", names.join(", "))
+    })
 }
 
 /// Lines whose columns begin below each other.
@@ -131,7 +146,7 @@ fn factors(_: &Arguments) -> anyhow::Result<Lines> {
 }
 
 fn builds(arguments: &Arguments) -> anyhow::Result<Lines> {
-    let places = arguments.host.places()?;
+    let places = arguments.host.seen_places()?;
     let mut lines = Vec::new();
     for product in dbms::product::DBMSES {
         for build in dbms::provenance::available(*product, &places)? {

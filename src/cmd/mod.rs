@@ -34,6 +34,7 @@ use clap::{
     ArgMatches, Command,
     error::{ContextKind, ContextValue, ErrorKind},
 };
+use model::escape;
 
 /// A command: how its arguments look, and what it does.
 pub(crate) struct Verb {
@@ -114,7 +115,7 @@ pub(crate) fn cli() -> Command {
 
 /// An error of usage that is one sentence.
 pub(crate) fn said(kind: ErrorKind, sentence: String) -> clap::Error {
-    clap::Error::raw(kind, format!("{sentence}\n"))
+    clap::Error::raw(kind, format!("{}\n", escape::terminal(&sentence)))
 }
 
 /// `error`, with what was probably meant by an unknown command or option. `arguments` are what the
@@ -123,6 +124,9 @@ pub(crate) fn explained(error: clap::Error, arguments: &[String]) -> clap::Error
     if let Some(hint) = show::hint(&error) {
         return said(ErrorKind::InvalidValue, hint);
     }
+    if let Some(hint) = list::hint(&error) {
+        return said(ErrorKind::MissingRequiredArgument, hint);
+    }
     if let Some(hint) = set_hint(&error, arguments) {
         return said(ErrorKind::UnknownArgument, hint);
     }
@@ -130,6 +134,12 @@ pub(crate) fn explained(error: clap::Error, arguments: &[String]) -> clap::Error
         // No argument of dbdyno begins with a hyphen: the advice to put `--` before it misleads.
         let mut error = error;
         error.remove(ContextKind::Suggested);
+        for kind in [ContextKind::InvalidArg, ContextKind::InvalidValue] {
+            if let Some(ContextValue::String(text)) = error.get(kind) {
+                let text = escape::terminal(text);
+                error.insert(kind, ContextValue::String(text));
+            }
+        }
         return error;
     };
     if let Some(hint) = of_sysbench(name) {
@@ -349,6 +359,53 @@ mod tests {
         check("dbdyno explain --operations 10000001", "it must be at most 10000000");
         check("dbdyno up mysql@9 --port 65536", "it must be at most 65535");
         check("dbdyno up mysql@9 --port -1", "it must be at least 1");
+        check("dbdyno verify --rows -1", "it must be at least 1");
+        check("dbdyno explain latest --functions -3", "it must be at least 1");
+        let gate = "dbdyno compare --fail-on regression --allow-undecided";
+        check(&format!("{gate} -1"), "it must be at least 0");
+        check(&format!("{gate} abc"), "a whole number of at least 0 is expected");
+        check("dbdyno report --cut-bars -1", "a number from 0 to 0.95 is needed");
+        check("dbdyno run --explain=0", "it must be at least 1, or `all`");
+        check("dbdyno submit a.toml --folder x --blocks-per-task -1", "it must be at least 1");
+    }
+
+    #[test]
+    fn a_bare_list_names_what_can_be_listed() {
+        let words = ["dbdyno", "list"].map(str::to_owned);
+        let error = cli().try_get_matches_from(&words).unwrap_err();
+        let text = explained(error, &words).to_string();
+        assert!(text.starts_with("say what to list, as in `dbdyno list builds`;"), "{text}");
+        assert!(text.contains("`workloads`") && text.contains("`runs`"), "{text}");
+    }
+
+    #[test]
+    fn a_margin_without_its_sign_is_told_it() {
+        let check = |list: &str, expected: &str| {
+            let words = ["dbdyno", "run", "--decide", list];
+            let error = cli().try_get_matches_from(words).unwrap_err().to_string();
+            assert!(error.contains(expected), "{error}");
+        };
+        check("time=10", "the sign `%` is missing, write `time=10%`");
+        check("speed=10%", "a list such as `time=5%,");
+        check("time", "a list such as `time=5%,");
+        check("time=much", "a list such as `time=5%,");
+    }
+
+    #[test]
+    fn every_option_counts_as_files_do() {
+        for line in [
+            "verify --rows 10k",
+            "verify --operations 1_000",
+            "explain latest --operations 1k",
+            "explain latest --functions 1e2",
+            "compare --fail-on regression --allow-undecided 1k",
+            "calibrate --runs 1k",
+            "run --explain=1k",
+            "up mysql@9 --port 10k",
+        ] {
+            let words = std::iter::once("dbdyno").chain(line.split(' '));
+            assert!(cli().try_get_matches_from(words).is_ok(), "{line}");
+        }
     }
 
     #[test]

@@ -53,7 +53,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let mut arguments = Arguments::from_arg_matches(matches)?;
     arguments.experiment.variants = std::mem::take(&mut arguments.variants.variant);
     let catalog = arguments.catalog.open()?;
-    let places = arguments.host.places()?;
+    let places = arguments.host.seen_places()?;
     let mut plan = arguments.experiment.plan(&catalog, &places)?;
     feasible::check(&plan)?;
     plan.estimate.seconds = arguments.counts.estimated_seconds(&plan, &places);

@@ -8,6 +8,7 @@ use crate::{
     talk,
 };
 use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
+use model::escape;
 use report::{Colours, View};
 use std::path::{Path, PathBuf};
 use store::Results;
@@ -68,7 +69,7 @@ struct Arguments {
     )]
     colors: Palette,
     /// Start the bars at this ratio instead of 0, with a visible break
-    #[arg(long, value_name = "RATIO", value_parser = ratio)]
+    #[arg(long, value_name = "RATIO", value_parser = ratio, allow_negative_numbers = true)]
     cut_bars: Option<f64>,
 }
 
@@ -128,6 +129,6 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         (None, 0 | 1) => comparison::write_file(&report, comparison::report_file(&results))?,
         (None, _) => comparison::write_pages(&report, &results.dir().join("report"))?,
     };
-    talk::data(&out.display().to_string())?;
+    talk::data(&escape::terminal(&out.display().to_string()))?;
     Ok(Code::Done)
 }

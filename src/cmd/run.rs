@@ -3,7 +3,7 @@
 use super::Verb;
 use crate::{
     args::{Color, CountsArgs, ExperimentArgs, MeasuringArgs, QUICKSTART, Unset, VariantArgs},
-    budget, comparison, credentials,
+    budget, comparison, count, credentials,
     exit::Code,
     progress::{Reports, Terminal},
     referee::Referee,
@@ -73,7 +73,7 @@ struct Arguments {
         num_args = 0..=1,
         require_equals = true,
         default_missing_value = EXPLAINED,
-        value_parser = most,
+        value_parser = count::some_or_all,
     )]
     explain: Option<usize>,
     #[command(flatten)]
@@ -103,25 +103,21 @@ fn time(text: &str) -> Result<Duration, String> {
 
 /// Quantities and margins, as the key `decide` of an experiment.
 fn decisions(text: &str) -> Result<String, String> {
+    let expected = "a list such as `time=5%,cpu=2%,instructions=0.5%` is expected";
     let one = |part: &str| {
-        let (quantity, margin) = part.split_once('=')?;
-        let is_known = Quantity::ALL.iter().any(|known| known.name() == quantity.trim());
-        if !is_known || !margin.trim_end().ends_with('%') {
-            return None;
+        let (quantity, margin) = part.split_once('=').ok_or(expected)?;
+        let (quantity, margin) = (quantity.trim(), margin.trim());
+        if !Quantity::ALL.iter().any(|known| known.name() == quantity) {
+            return Err(expected.to_owned());
         }
-        Some(format!("{} = {:?}", quantity.trim(), margin.trim()))
+        match (margin.ends_with('%'), margin.parse::<f64>()) {
+            (true, _) => Ok(format!("{quantity} = {margin:?}")),
+            (false, Ok(_)) => Err(format!("the sign `%` is missing, write `{quantity}={margin}%`")),
+            (false, Err(_)) => Err(expected.to_owned()),
+        }
     };
-    let parts: Option<Vec<String>> = text.split(',').map(one).collect();
-    let parts = parts.ok_or("a list such as `time=5%,cpu=2%,instructions=0.5%` is expected")?;
+    let parts: Vec<String> = text.split(',').map(one).collect::<Result<_, String>>()?;
     Ok(format!("decide={{ {} }}", parts.join(", ")))
-}
-
-/// A number of changes, or all.
-fn most(text: &str) -> Result<usize, String> {
-    match text {
-        "all" => Ok(usize::MAX),
-        _ => text.parse().map_err(|_| "a number or `all` is expected".to_owned()),
-    }
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
@@ -176,9 +172,10 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let table = comparison::rendered(&results, &selection, &request)?;
     let request = comparison::Request { format: comparison::HTML.to_owned(), ..Default::default() };
     let file = comparison::report_file(&results);
-    comparison::write_report(&results, &selection, &request, &file)?;
+    let written = comparison::write_report(&results, &selection, &request, &file);
     talk::rendered(&table)?;
     say_explanations(&results, &outcome.run, matches)?;
+    written?;
     talk::say(&format!("the report is {}", file.display()));
     if outcome.failed_slices > 0 {
         anyhow::bail!(
@@ -199,7 +196,7 @@ fn explained_changes(
     plan: &Plan,
     judge: Arc<Referee>,
 ) -> anyhow::Result<Option<ExplainChanges>> {
-    let usual = plan.experiment.explain.then(|| most(EXPLAINED).unwrap_or_default());
+    let usual = plan.experiment.explain.then(|| count::some_or_all(EXPLAINED).unwrap_or_default());
     let Some(most) = arguments.explain.or(usual) else { return Ok(None) };
     Ok(Some(ExplainChanges { judge, most }))
 }

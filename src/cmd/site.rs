@@ -6,11 +6,12 @@ use crate::{
     comparison::{self, HTML, Request},
     exit::Code,
     history::{self, Wanted},
-    outputs, talk,
+    outputs::{self, Author},
+    talk,
 };
 use anyhow::Context;
 use clap::{ArgMatches, Args, FromArgMatches};
-use model::number::counted;
+use model::{escape, number::counted};
 use report::{
     Report, SiteEntry, format,
     history::{Extent, HistoryPage, METRICS},
@@ -35,7 +36,7 @@ pub(super) const VERB: Verb = Verb {
 
 #[derive(Debug, Args)]
 struct Arguments {
-    /// Folder for the pages; created if missing, existing pages are replaced
+    /// Folder for the pages; created if missing, own pages are replaced
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
     /// Results folders
@@ -50,6 +51,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let folders = folders?;
     check_any_run(&folders)?;
     outputs::create_folder(&arguments.out)?;
+    let index = arguments.out.join(report::INDEX);
+    Author::Site.check(&index)?;
     // What is damaged costs its own page, and is an error when the others are written.
     let mut failed = 0;
     let mut entries = match series(&folders, &arguments.out) {
@@ -76,9 +79,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
             }
         }
     }
-    let index = arguments.out.join(report::INDEX);
-    outputs::write(&index, report::site_index(&entries))?;
-    talk::data(&talk::printable(&index.display().to_string()))?;
+    outputs::write_page(Author::Site, &index, &report::site_index(&entries))?;
+    talk::data(&escape::terminal(&index.display().to_string()))?;
     anyhow::ensure!(
         failed == 0,
         "not all pages are written: mend what the warnings name, then run the command again"
@@ -128,7 +130,7 @@ fn series(folders: &[Results], out: &Path) -> anyhow::Result<Vec<SiteEntry>> {
     for (index, page) in pages.iter().enumerate() {
         let file = format!("series-{}.html", index + 1);
         let text = (html.text)(&Report::default(), &page.document(Extent::All));
-        outputs::write(&out.join(&file), text)?;
+        outputs::write_page(Author::Site, &out.join(&file), &text)?;
         entries.push(entry_of_series(page, file));
     }
     Ok(entries)
@@ -158,7 +160,7 @@ fn page_of_run(results: &Results, info: &RunInfo, out: &Path) -> anyhow::Result<
     let selection = Selection::Run(info.id.clone());
     let report = comparison::report(results, &selection, &request)?;
     let file = format!("run-{}.html", info.id);
-    outputs::write(&out.join(&file), report::render(&report, HTML)?)?;
+    outputs::write_page(Author::Site, &out.join(&file), &report::render(&report, HTML)?)?;
     let first = report.comparisons.first();
     let variants = first.map_or_else(String::new, |one| one.subjects.join(", "));
     let tests = first.map_or(0, |one| one.phases.len());

@@ -5,6 +5,7 @@ use crate::{
     args::{CatalogArgs, CountsArgs, ExperimentArgs, HostArgs},
     budget,
     cluster::{CLUSTERS, Fanout},
+    count,
     exit::Code,
     feasible, talk,
 };
@@ -42,7 +43,7 @@ struct Arguments {
     #[arg(long, value_name = "NAME", default_value = CLUSTERS[0].name, value_parser = names())]
     cluster: String,
     /// Blocks of each task. Loading the tables is done once per task
-    #[arg(long, value_name = "COUNT", default_value = "1", value_parser = at_least_one)]
+    #[arg(long, value_name = "COUNT", default_value = "1", value_parser = at_least_one, allow_negative_numbers = true)]
     blocks_per_task: u32,
     /// A further option of the batch system, such as `--option=--time=2:00:00`; may be repeated
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
@@ -66,7 +67,7 @@ fn names() -> PossibleValuesParser {
 }
 
 fn at_least_one(text: &str) -> Result<u32, String> {
-    crate::args::whole(text, 1..=u32::MAX.into())
+    count::whole(text, 1..=u32::MAX.into())
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
@@ -92,7 +93,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         let folder = folder.display();
         anyhow::bail!("`{folder}` is there already: name a new folder by `--folder`");
     }
-    let seconds = arguments.counts.estimated_seconds(&own, &arguments.host.places()?);
+    let seconds = arguments.counts.estimated_seconds(&own, &arguments.host.seen_places()?);
     let [each, all] = [seconds, seconds * f64::from(tasks)].map(budget::time);
     talk::say(&format!(
         "{} of {}; a task takes about {each}, all of them {all} of one host; installation not \
@@ -118,7 +119,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
 fn planned(arguments: &Arguments, set: &[String]) -> anyhow::Result<Plan> {
     let mut experiment = arguments.experiment.clone();
     experiment.set.extend(set.iter().cloned());
-    experiment.plan(&arguments.catalog.open()?, &arguments.host.places()?)
+    experiment.plan(&arguments.catalog.open()?, &arguments.host.seen_places()?)
 }
 
 /// What all tasks say to `dbdyno run`. They start in other folders.

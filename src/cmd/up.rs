@@ -2,8 +2,8 @@
 
 use super::Verb;
 use crate::{
-    args::{CatalogArgs, ConcurrencyArgs, HostArgs, whole},
-    credentials,
+    args::{CatalogArgs, ConcurrencyArgs, HostArgs},
+    count, credentials,
     exit::Code,
     signals, talk,
 };
@@ -49,7 +49,7 @@ struct Arguments {
 }
 
 fn port(text: &str) -> Result<u16, String> {
-    whole(text, 1..=u16::MAX.into())
+    count::whole(text, 1..=u16::MAX.into())
 }
 
 fn run(matches: &ArgMatches) -> anyhow::Result<Code> {

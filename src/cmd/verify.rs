@@ -2,8 +2,8 @@
 
 use super::Verb;
 use crate::{
-    args::{CatalogArgs, ConcurrencyArgs, ExperimentArgs, HostArgs, ProgressStyle, whole},
-    credentials,
+    args::{CatalogArgs, ConcurrencyArgs, ExperimentArgs, HostArgs, ProgressStyle},
+    count, credentials,
     exit::Code,
     progress::Terminal,
     signals, talk,
@@ -56,14 +56,19 @@ struct Arguments {
     #[command(flatten)]
     concurrency: ConcurrencyArgs,
     /// Rows per table, instead of the experiment's. Much smaller tables change query plans
-    #[arg(long, value_name = "COUNT")]
+    #[arg(
+        long,
+        value_name = "COUNT",
+        value_parser = |text: &str| count::whole::<u64>(text, 1..=count::MOST),
+        allow_negative_numbers = true,
+    )]
     rows: Option<u64>,
     /// Operations per phase, in each of its three executions
     #[arg(
         long,
         value_name = "COUNT",
         default_value_t = 10,
-        value_parser = |text: &str| whole::<u64>(text, 1..=u64::MAX),
+        value_parser = |text: &str| count::whole::<u64>(text, 1..=count::MOST),
         allow_negative_numbers = true,
     )]
     operations: u64,

@@ -43,15 +43,12 @@ pub(crate) struct Host {
 }
 
 impl Host {
-    /// This host, with the data folders in `root`; takes about two seconds.
-    pub(crate) fn here(root: &Path, plan: Option<&Plan>) -> Self {
+    /// This host, with the data folders in `folder`; takes about two seconds.
+    pub(crate) fn here(folder: &Path, plan: Option<&Plan>) -> Self {
         let roots = Roots::default();
         let before = Load::at(&roots.proc);
         thread::sleep(WATCH);
         let load = Load::at(&roots.proc).since(&before);
-        let runs = root.join("run");
-        // It may be a file system of its own.
-        let folder = if runs.is_dir() { &runs } else { root };
         let environment = probe::environment(folder);
         let free = rustix::fs::statvfs(folder).ok();
         Self {

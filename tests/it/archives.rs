@@ -32,7 +32,7 @@ fn an_archive_is_imported_compared_and_exported() {
     let talk = text(&output.stderr);
     assert_eq!(output.status.code(), Some(0), "{talk}");
     assert!(talk.contains("5 files: 4 sb_met"), "{talk}");
-    assert!(talk.contains("1 file of no known format: `mine/dop4/notes`"), "{talk}");
+    assert!(talk.contains("1 of no known format: `mine/dop4/notes`"), "{talk}");
 
     let comparison = lab.comparison();
     let rows = comparison["comparisons"].as_array().unwrap();

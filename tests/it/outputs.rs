@@ -28,9 +28,33 @@ fn a_report_overwrites_pages_only() {
     let said = refused(&lab, &["report", "--out", "letter"]);
     assert!(said.contains("`letter` is a file and does not end in `.html`"), "{said}");
     assert_eq!(std::fs::read_to_string(letter).unwrap(), "dear reader");
-    let page = lab.write("page.HTML", "old");
+    let page = lab.write("page.HTML", "");
     lab.succeed(&["report", "--out", "page.HTML"]);
     assert!(std::fs::read_to_string(page).unwrap().starts_with("<!DOCTYPE html>"));
+    lab.succeed(&["report", "--out", "page.HTML"]);
+}
+
+#[test]
+fn a_page_of_another_one_is_left_alone() {
+    let lab = imported();
+    std::fs::create_dir(lab.path("pages")).unwrap();
+    let index = lab.write("pages/index.html", "<title>mine</title>");
+    for command in ["report", "site"] {
+        let said = refused(&lab, &[command, "--out", "pages"]);
+        assert!(said.contains("`pages/index.html` is not overwritten"), "{said}");
+        assert!(said.contains("no page of dbdyno: name another path with `--out`"), "{said}");
+        assert_eq!(std::fs::read_dir(lab.path("pages")).unwrap().count(), 1, "{command}");
+    }
+    std::fs::remove_file(&index).unwrap();
+    lab.succeed(&["site", "--out", "pages"]);
+    lab.succeed(&["site", "--out", "pages"]);
+    let said = refused(&lab, &["report", "--out", "pages"]);
+    assert!(said.contains("because `dbdyno site` wrote it"), "{said}");
+    std::fs::remove_file(&index).unwrap();
+    lab.succeed(&["report", "--out", "pages"]);
+    lab.succeed(&["report", "--out", "pages"]);
+    let said = refused(&lab, &["site", "--out", "pages"]);
+    assert!(said.contains("because `dbdyno report` wrote it"), "{said}");
 }
 
 #[test]

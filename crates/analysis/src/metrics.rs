@@ -159,14 +159,28 @@ fn with_percentile(name: &str) -> Option<&'static Metric> {
     known.min_by(|a, b| distance(a).total_cmp(&distance(b)))
 }
 
-/// A question for the metric whose column or word of sysbench is `name`, or that has the nearest
-/// percentile, else for the name that shares most
-/// words with it, the first among equals; nothing where none shares any.
+/// Likeness, of 1 for the same letters, from which on a name is a misspelled one.
+const MISSPELLED: f64 = 0.8;
+
+/// The metric that is called `name` but for a few letters or underscores.
+fn misspelled(name: &str) -> Option<&'static Metric> {
+    let letters = |name: &str| name.to_lowercase().replace(['_', '-', ' ', '.'], "");
+    let likeness = |metric: &Metric| {
+        strsim::normalized_damerau_levenshtein(&letters(name), &letters(metric.name))
+    };
+    let found = METRICS.iter().rev().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
+    found.filter(|metric| likeness(metric) >= MISSPELLED)
+}
+
+/// A question for the metric whose column or word of sysbench is `name`, that has the nearest
+/// percentile, or that is spelled almost like it, else for the name that shares most words with it,
+/// the first among equals; nothing where none shares any.
 fn hint(name: &str) -> String {
     let column = METRICS.iter().find(|metric| metric.short.eq_ignore_ascii_case(name));
     let word = || WORDS.iter().find(|(word, _)| word.eq_ignore_ascii_case(name));
     let called = column.filter(|metric| !metric.short.is_empty());
     let called = called.or_else(|| metric(word()?.1)).or_else(|| with_percentile(name));
+    let called = called.or_else(|| misspelled(name));
     if let Some(metric) = called {
         return format!("did you mean `{}`? ", metric.name);
     }
@@ -221,6 +235,10 @@ mod tests {
         };
         check("cpu_us_per_op", "foreground_cpu_us_per_op");
         check("latency_p95", "latency_us_p95");
+        check("op_per_second", "ops_per_second");
+        check("opspersecond", "ops_per_second");
+        check("Ops-Per-Second", "ops_per_second");
+        check("sever_cpu_us_per_op", "server_cpu_us_per_op");
         check("ops", "ops_per_second");
         check("qps", "ops_per_second");
         check("IPS", "insert_rows_per_second");

@@ -12,7 +12,7 @@ const SEARCH: u32 = 1;
 pub(crate) fn check(path: &Path, user: Option<ServerUser>) -> Result<()> {
     let Some(user) = user else { return Ok(()) };
     let path = fs::canonicalize(path)?;
-    let refused = |path: &Path| Err(Error::Access { user: user.uid, path: path.to_owned() });
+    let refused = |path: &Path| Err(Error::Access { user: user.name(), path: path.to_owned() });
     for folder in path.ancestors().skip(1) {
         if !permits(folder, user, SEARCH)? {
             return refused(folder);
@@ -48,7 +48,7 @@ mod tests {
         fs::set_permissions(&inner, std::fs::Permissions::from_mode(0o700)).unwrap();
         let stranger = ServerUser { uid: owner.uid() + 4242, gid: owner.gid() + 4242 };
         let message = check(&file, Some(stranger)).unwrap_err().to_string();
-        assert!(message.contains(&format!("user {} cannot enter", stranger.uid)), "{message}");
+        assert!(message.contains(&format!("user `{}` cannot enter", stranger.uid)), "{message}");
         assert!(check(&file, None).is_ok());
     }
 }

@@ -215,19 +215,31 @@ pub enum Error {
     },
     /// The server user may not enter a folder or read a file.
     #[error(
-        "user {user} cannot enter or read `{path}`; move it, change its mode, or name another \
+        "user `{user}` cannot enter or read `{path}`; move it, change its mode, or name another \
          user by `--server-user`",
         path = path.display()
     )]
     Access {
-        /// Numeric user.
-        user: u32,
+        /// Name of the user, or its number where it has none.
+        user: String,
         /// Path.
         path: PathBuf,
     },
     /// No folder for builds is known.
     #[error("no folder for server builds is known; set `XDG_CACHE_HOME` or `HOME`")]
     NoCache,
+    /// The folder of builds cannot be created.
+    #[error(
+        "the folder of server builds `{path}` cannot be created: {reason}; set `XDG_CACHE_HOME` \
+         to a folder that you may write to",
+        path = path.display()
+    )]
+    Cache {
+        /// Path.
+        path: PathBuf,
+        /// What the system says.
+        reason: String,
+    },
     /// A socket's path does not fit into an address.
     #[error(
         "the socket path `{path}` is longer than 107 bytes; set `XDG_RUNTIME_DIR` to a shorter \

@@ -102,7 +102,12 @@ pub fn import_tarball(name: &str, tarball: &Path, places: &Places) -> Result<Ins
 /// Manifests of all cached builds of a product.
 pub(crate) fn cached(product: &dyn Dbms, places: &Places) -> Result<Vec<Manifest>> {
     let mut found = Vec::new();
-    for entry in fs::read_dir(places.builds())? {
+    // Whoever only looks makes no folder.
+    let builds = places.builds();
+    if !builds.is_dir() {
+        return Ok(found);
+    }
+    for entry in fs::read_dir(builds)? {
         let folder = entry?.path();
         let hidden = folder.file_name().is_some_and(|n| n.as_encoded_bytes().starts_with(b"."));
         if hidden || !folder.is_dir() || !folder::is_ours(&folder) {

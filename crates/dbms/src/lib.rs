@@ -70,7 +70,7 @@ pub use launch::{NotReady, initialise, start};
 pub use neighbors::{Announcement, Concurrency, Neighbor, announce, neighbors, shared_folder};
 pub use own_settings::check_settings;
 pub use package::{Moves, Package, Release};
-pub use place::{Places, RunPlace};
+pub use place::{Places, RunPlace, ignored_cache_home};
 pub use resolve::{Resolved, Source, check_source, resolve};
 pub use server::Server;
 pub use setup::{Launch, Rendered, Setup, Step};

@@ -19,6 +19,7 @@ use std::{
 };
 
 const ROOT_OF_ROOT: &str = "/var/lib/dbdyno";
+const CACHE_HOME: &str = "XDG_CACHE_HOME";
 
 /// The folders of dbdyno on this host.
 #[derive(Debug, Clone)]
@@ -40,13 +41,26 @@ impl Places {
             let user = ServerUser::of_this_host(server_user)?;
             return Self::at(Path::new(ROOT_OF_ROOT), Some(user));
         }
-        let absolute = |name: &str| {
-            std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute())
-        };
-        let cache = absolute("XDG_CACHE_HOME")
-            .or_else(|| absolute("HOME").map(|home| home.join(".cache")))
-            .ok_or(Error::NoCache)?;
-        Self::at(&cache.join("dbdyno"), None)
+        let root = cache_of_user()?;
+        fs::create_dir_all(&root).map_err(|error| Error::Cache {
+            path: root.clone(),
+            reason: error.kind().to_string(),
+        })?;
+        Self::at(&root, None)
+    }
+
+    /// The same for a command that only looks: creates no folder. Fails as that does.
+    pub fn seen_on_this_host(server_user: &str) -> Result<Self> {
+        let is_root = rustix::process::geteuid().is_root();
+        let root = if is_root { PathBuf::from(ROOT_OF_ROOT) } else { cache_of_user()? };
+        match (is_root, fs::canonicalize(&root)) {
+            (true, Ok(_)) => Self::of_this_host(server_user),
+            (true, Err(_)) => {
+                let user = Some(ServerUser::of_this_host(server_user)?);
+                Ok(Self { root, user, untrusted: None })
+            }
+            (false, found) => Ok(Self { root: found.unwrap_or(root), user: None, untrusted: None }),
+        }
     }
 
     /// Any folder, which is made where it is missing.
@@ -84,6 +98,12 @@ impl Places {
     /// Data folders, one folder for each run.
     pub fn runs(&self) -> PathBuf {
         self.root.join("run")
+    }
+
+    /// Where data folders will be: the nearest folder that is there, on whose file system they are.
+    pub fn for_data(&self) -> PathBuf {
+        let runs = self.runs();
+        runs.ancestors().find(|folder| folder.is_dir()).unwrap_or(Path::new("/")).to_owned()
     }
 
     /// Where builds are compiled, one after the other.
@@ -139,6 +159,23 @@ impl Places {
     pub(crate) fn make(&self, folder: &Path, mode: u32) -> Result<()> {
         folder::make(folder, mode, None)
     }
+}
+
+/// Where builds and data lie of a user who is not root.
+fn cache_of_user() -> Result<PathBuf> {
+    let absolute =
+        |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    let cache = absolute(CACHE_HOME)
+        .or_else(|| absolute("HOME").map(|home| home.join(".cache")))
+        .ok_or(Error::NoCache)?;
+    Ok(cache.join("dbdyno"))
+}
+
+/// The value of `XDG_CACHE_HOME`, where it is ignored because it is no absolute path, as its
+/// specification demands.
+pub fn ignored_cache_home() -> Option<PathBuf> {
+    let set = std::env::var_os(CACHE_HOME).filter(|value| !value.is_empty()).map(PathBuf::from);
+    set.filter(|path| !path.is_absolute() && !rustix::process::geteuid().is_root())
 }
 
 /// A folder of the caller's that the server user may pass through, and nobody else.

@@ -32,6 +32,15 @@ impl ServerUser {
         Ok(user)
     }
 
+    /// Its name, or its number where it has none.
+    pub(crate) fn name(self) -> String {
+        let users = fs::read_to_string(USERS).unwrap_or_default();
+        let number = self.uid.to_string();
+        let is_own = |line: &&str| line.split(':').nth(2) == Some(&number);
+        let name = users.lines().find(is_own).and_then(|line| line.split(':').next());
+        name.map_or(number.clone(), str::to_owned)
+    }
+
     fn named(name: &str) -> Result<Option<Self>> {
         let users = fs::read_to_string(USERS)?;
         let id = |text: Option<&&str>| text.and_then(|text| text.parse().ok());

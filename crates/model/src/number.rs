@@ -46,6 +46,13 @@ pub fn whole(text: &str) -> Option<i64> {
     i64::try_from(if negative { -number } else { number }).ok()
 }
 
+/// Whether `text` is a positive number of digits alone that is beyond 64 bits.
+pub fn is_beyond(text: &str) -> bool {
+    let digits: String = text.trim().chars().filter(|c| *c != '_').collect();
+    let is_number = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
+    is_number && whole(text).is_none() && digits.parse::<i64>().is_err()
+}
+
 /// An exponent of one or two digits: anything larger is beyond 64 bits.
 fn small(text: &str) -> Option<i32> {
     let digits = text.len() <= 2 && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -84,6 +91,8 @@ mod tests {
             check(wrong, None);
         }
         check("9223372036854775808", None);
+        assert!(is_beyond("9223372036854775808") && is_beyond(&"9_".repeat(100)));
+        assert!(!["7", "_7", "", "many", "1.5"].into_iter().any(is_beyond));
         check(&"9".repeat(100), None);
     }
 }

@@ -153,6 +153,23 @@ impl Catalog {
             (Kind::Config, false) => self.any_config(name_or_path)?,
             _ => self.source(what, folder, name_or_path)?,
         };
+        // A path may name anything.
+        if is_path(name_or_path) && (kind != Kind::Config || name_or_path.ends_with(".toml")) {
+            let wrong = match kind {
+                Kind::Experiment => source.parse::<WireExperiment>().err(),
+                Kind::Workload => Workload::read(&source).err(),
+                Kind::Suite => source.parse::<WireSuite>().err(),
+                Kind::Schema => source.parse::<WireSchema>().err(),
+                Kind::Config => source.parse::<WireConfig>().err(),
+                // Catalogs have none of a user's.
+                Kind::Recipe => source.parse::<toml::Table>().err(),
+            };
+            if let Some(error) = wrong {
+                let place = Location { file: source.label, line: None };
+                let reason = format!("this is no {what}: {}", error.without_place());
+                return Err(Error::Invalid { place, reason });
+            }
+        }
         Ok(source.text.into_owned())
     }
 

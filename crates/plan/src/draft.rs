@@ -118,7 +118,11 @@ pub fn load_experiment(
 fn question(layers: &Layers) -> Result<String, Error> {
     let question = layers.wire.question.clone().filter(|text| !text.trim().is_empty());
     question.ok_or_else(|| {
-        let place = layers.places().file();
+        // What is written and empty has a line.
+        let place = match layers.wire.question {
+            Some(_) => layers.place(&["question"]),
+            None => layers.places().file(),
+        };
         let reason = "the experiment has no `question`; write it in one sentence".to_owned();
         Error::Invalid { place, reason }
     })

@@ -109,6 +109,13 @@ impl Layers {
             None => written(&merged)?,
         };
         let name = first.stem();
+        if name.trim().is_empty() {
+            let place = Location { file: first.label.clone(), line: None };
+            let reason = "an experiment is called as its file, and this file has no name before \
+                          `.toml`; rename it"
+                .to_owned();
+            return Err(Error::Invalid { place, reason });
+        }
         Ok(Self { wire, text, name, places: Locations { set, sources } })
     }
 

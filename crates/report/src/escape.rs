@@ -7,10 +7,22 @@ pub(crate) fn embedded_json(json: &str) -> String {
     model::escape::json(json).replace('<', "\\u003c")
 }
 
-/// [`terminal`], and what Markdown or HTML would interpret.
+/// [`terminal`], and what Markdown or HTML would interpret. Inside of backticks they interpret
+/// nothing but the bars of tables.
 pub(crate) fn markdown(text: &str) -> String {
+    let text = terminal(text);
+    // Runs of backticks, and one without a partner, quote otherwise.
+    let quotes = !text.contains("``") && text.matches('`').count() % 2 == 0;
+    let parts = text.split('`').enumerate().map(|(index, part)| match quotes && index % 2 == 1 {
+        true => part.replace('|', "\\|"),
+        false => uninterpreted(part),
+    });
+    parts.collect::<Vec<_>>().join("`")
+}
+
+fn uninterpreted(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for c in terminal(text).chars() {
+    for c in text.chars() {
         match c {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
@@ -48,6 +60,9 @@ mod tests {
     #[test]
     fn markup_and_formulas_are_not_interpreted() {
         assert_eq!(markdown("a|b <img> [x](y) *"), "a\\|b &lt;img&gt; \\[x\\](y) \\*");
+        assert_eq!(markdown("`<i>|*` <i>"), "`<i>\\|*` &lt;i&gt;");
+        assert_eq!(markdown("`<i> `a`"), "`&lt;i&gt; `a`");
+        assert_eq!(markdown("```<i>``"), "```&lt;i&gt;``");
         let check = |text: &str, expected: &str| assert_eq!(spreadsheet(text), expected);
         check("=1+1", "'=1+1");
         check("+x", "'+x");

@@ -38,7 +38,7 @@ pub use details::{Counted, Details, LeftOut, Overhead, Provenance, Trial};
 pub use format::SiteEntry;
 pub use inputs::Inputs;
 pub use names::Names;
-pub use pages::{INDEX, PageFile, pages};
+pub use pages::{GENERATOR, INDEX, PageFile, pages};
 pub use screen::{Colors, Screen, wrap};
 pub use words::reason;
 

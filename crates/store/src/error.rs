@@ -25,6 +25,14 @@ pub enum Error {
         /// The path.
         path: PathBuf,
     },
+    /// The folder cannot be entered.
+    #[error("`{dir}` cannot be read: {reason}; name another folder by `--results`")]
+    Unreadable {
+        /// The path.
+        dir: PathBuf,
+        /// Why.
+        reason: String,
+    },
     /// The folder is not a results folder.
     #[error("`{dir}` holds no results; name the folder that `dbdyno run --results` wrote")]
     NoResults {

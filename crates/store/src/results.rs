@@ -13,6 +13,7 @@ use model::{
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use std::{
     collections::BTreeMap,
+    os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     sync::{Arc, OnceLock},
 };
@@ -126,6 +127,38 @@ fn uncreated(dir: &Path, error: &std::io::Error) -> Error {
     Error::Unwritable { dir: dir.to_owned(), reason }
 }
 
+/// What the system answers where symbolic links lead to each other: `ELOOP` of Linux.
+const LOOP: i32 = 40;
+
+/// Why a results folder cannot be entered.
+fn unreadable(dir: &Path, error: std::io::Error) -> Error {
+    // The error of `fs_err` wraps that of the system.
+    let number = std::fs::metadata(dir).err().and_then(|error| error.raw_os_error());
+    let reason = match error.kind() {
+        _ if number == Some(LOOP) => "the path is a symbolic link that leads to itself".to_owned(),
+        std::io::ErrorKind::PermissionDenied => match closed(dir) {
+            Some((folder, owner)) => format!(
+                "`{}` belongs to user `{owner}`, who does not let others in",
+                folder.display()
+            ),
+            None => "permission denied".to_owned(),
+        },
+        _ => return error.into(),
+    };
+    Error::Unreadable { dir: dir.to_owned(), reason }
+}
+
+/// The folder on the way to what is in `dir` that can be seen and not entered, and its owner.
+fn closed(dir: &Path) -> Option<(PathBuf, String)> {
+    let dir = std::path::absolute(dir).ok()?;
+    let found = dir.ancestors().find_map(|folder| Some((folder, folder.metadata().ok()?)));
+    let (folder, owner) = found.map(|(folder, about)| (folder, about.uid().to_string()))?;
+    let users = fs_err::read_to_string("/etc/passwd").unwrap_or_default();
+    let is_owner = |line: &&str| line.split(':').nth(2) == Some(&owner);
+    let name = users.lines().find(is_owner).and_then(|line| line.split(':').next());
+    Some((folder.to_owned(), name.map_or(owner.clone(), str::to_owned)))
+}
+
 impl Results {
     /// Opens a results folder, creating it (for its owner alone) if it is not there. Parents are
     /// created too.
@@ -142,14 +175,17 @@ impl Results {
         Ok(Self { dir: dir.to_owned(), once: None })
     }
 
-    /// Opens a results folder that is there. A folder that may not be read is an [`Error::Io`].
+    /// Opens a results folder that is there. One that may not be entered is an
+    /// [`Error::Unreadable`].
     pub fn open(dir: impl AsRef<Path>) -> Result<Self> {
         let dir = dir.as_ref().to_owned();
-        if !layout::is_folder(&dir)? && !dir.exists() {
+        let is_folder =
+            |path: &Path| layout::is_folder(path).map_err(|error| unreadable(&dir, error));
+        if !is_folder(&dir)? && !dir.exists() {
             return Err(Error::NoFolder { dir });
         }
         for part in [layout::RECORDS, layout::RUNS] {
-            if !dir.is_dir() || !layout::is_folder(&dir.join(part))? {
+            if !dir.is_dir() || !is_folder(&dir.join(part))? {
                 return Err(Error::NoResults { dir });
             }
         }

@@ -16,6 +16,7 @@ use crate::{
     Colours, Report,
     document::{Document, Item},
     page,
+    pages::GENERATOR,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -69,7 +70,7 @@ fn whole(title: &str, colours: Colours, contents: Markup, content: Markup) -> St
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="color-scheme" content="light dark";
-                meta name="generator" content={ "dbdyno " (env!("CARGO_PKG_VERSION")) };
+                meta name="generator" content=(GENERATOR);
                 meta http-equiv="Content-Security-Policy" content=(policy());
                 link rel="icon" href="data:,";
                 title { (text::shown(title)) }

@@ -87,7 +87,11 @@ fn row(
         text(&phase.phase),
         text(&phase.group),
         phase.range.map_or(TableCell::Missing, TableCell::Count),
-        TableCell::Count(phase.clients.into()),
+        // No file of an archive may tell it.
+        match phase.clients {
+            0 => TableCell::Missing,
+            clients => TableCell::Count(clients.into()),
+        },
         text(&cell.subject),
     ];
     let level =

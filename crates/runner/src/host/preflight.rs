@@ -33,10 +33,8 @@ pub fn host_refusals(plan: &Plan, places: &Places, disk_bytes: u64) -> Vec<Error
 }
 
 fn check_disk(places: &Places, needed: u64) -> Result<(), Error> {
-    let runs = places.runs();
-    // It may be a file system of its own.
-    let folder = if runs.is_dir() { &runs } else { &places.root };
-    let free = files::free_bytes(folder)?;
+    let folder = places.for_data();
+    let free = files::free_bytes(&folder)?;
     enough_disk(needed, free, &folder.display().to_string())
 }
 
