@@ -294,13 +294,13 @@ mod tests {
 
     #[test]
     fn an_alias_is_not_what_another_variant_is_called() {
-        let labels = ["sqlite.wal", "sqlite.rollback"].map(str::to_owned);
+        let labels = ["sqlite-bundled.wal", "sqlite-bundled.rollback"].map(str::to_owned);
         let check = |name: &str| {
-            let aliases = BTreeMap::from([("sqlite.wal".to_owned(), name.to_owned())]);
+            let aliases = BTreeMap::from([("sqlite-bundled.wal".to_owned(), name.to_owned())]);
             check_distinct(&aliases, &labels).map_err(|error| error.to_string())
         };
         assert_eq!(check("w"), Ok(()));
         let said = check("rollback").unwrap_err();
-        assert!(said.contains("is what tables call `sqlite.rollback`: choose another"), "{said}");
+        assert!(said.contains("is what tables call `sqlite-bundled.rollback`:"), "{said}");
     }
 }

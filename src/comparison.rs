@@ -11,7 +11,7 @@ use crate::{
 };
 use analysis::{Comparison, Design, Input, Observations};
 use anyhow::Context;
-use model::{imported::ImportedValue, mark::Mark, metric::Metric};
+use model::{imported::ImportedValue, mark::Mark, metric::Metric, state};
 use report::{Details, Rendered, Report, Screen, View};
 use std::{
     collections::BTreeSet,
@@ -164,7 +164,7 @@ fn requested(
         names => analysis::select_metrics(names)?,
     };
     choose_variants(&mut comparisons, &mut details, &request.choice)?;
-    warn_of_unmeasured(&metrics, &mut comparisons);
+    warn_of_unmeasured(&metrics, &mut comparisons)?;
     request.view.check(&comparisons)?;
     let mut view = request.view.clone();
     view.aliases = choice::known_aliases(&view.aliases, &labels(&comparisons))?;
@@ -177,18 +177,37 @@ fn requested(
     Ok(Report { comparisons, metrics, details, view, screen: request.screen })
 }
 
-/// Says which of the metrics that are asked for nothing was measured of.
-fn warn_of_unmeasured(metrics: &[&'static Metric], comparisons: &mut [Comparison]) {
-    for metric in metrics {
+/// Says which of the metrics that are asked for nothing was measured of. Fails where all of them
+/// are counters of servers that no record has: their names are not checked otherwise.
+fn warn_of_unmeasured(
+    metrics: &[&'static Metric],
+    comparisons: &mut [Comparison],
+) -> anyhow::Result<()> {
+    let is_measured = |metric: &&&Metric| {
         let of_metric = |cell: &analysis::Cell| {
             cell.metric.name == metric.name && (cell.value.is_some() || cell.ratio.is_some())
         };
         let mut cells = comparisons.iter().flat_map(|c| &c.phases).flat_map(|phase| &phase.cells);
-        if !cells.any(of_metric) {
-            let said = format!("nothing was measured of `{}`", metric.name);
-            comparisons.iter_mut().take(1).for_each(|one| one.warnings.push(said.clone()));
-        }
+        cells.any(of_metric)
+    };
+    let missing: Vec<_> = metrics.iter().filter(|metric| !is_measured(metric)).collect();
+    let is_counter = |metric: &&&Metric| state::is_counter(metric.name);
+    if let (true, Some(first)) = (missing.len() == metrics.len(), missing.first())
+        && missing.iter().all(|metric| is_counter(metric))
+    {
+        anyhow::bail!(
+            "no record has a counter `{}` that moved; write it as the server does, such as \
+             `status.Innodb_rows_read`",
+            first.name
+        );
     }
+    let said = missing.iter().map(|metric| match is_counter(metric) {
+        true => format!("no record has a counter `{}` that moved", metric.name),
+        false => format!("nothing was measured of `{}`", metric.name),
+    });
+    let said: Vec<String> = said.collect();
+    comparisons.iter_mut().take(1).for_each(|one| one.warnings.extend(said.iter().cloned()));
+    Ok(())
 }
 
 /// Says how the trials of the last comparison differ from those of the last run of its experiment,

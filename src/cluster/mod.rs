@@ -252,6 +252,6 @@ mod tests {
         let error = Fanout::read(folder.path()).unwrap_err().to_string();
         assert_eq!(error, "no batch system `pbs` is known");
         let error = Fanout::read(&folder.path().join("none")).unwrap_err().to_string();
-        assert!(error.ends_with("is no folder of `dbdyno submit`"), "{error}");
+        assert!(error.starts_with("there is no fan-out in `"), "{error}");
     }
 }

@@ -2,8 +2,10 @@
 
 use crate::{
     archives::write_archive,
+    errors::{QUESTION, SUITE, as_nobody},
     lab::{Lab, text},
 };
+use std::path::Path;
 
 /// A folder with the archive of two variants.
 fn imported() -> Lab {
@@ -119,10 +121,118 @@ fn a_metric_that_nothing_was_measured_of_is_named() {
     let output = lab.run(&["compare", "--metric", "latency_us_p99"]);
     let said = text(&output.stderr);
     assert!(said.contains("nothing was measured of `latency_us_p99`"), "{said}");
+    let said = refused(&lab, &["compare", "--metric", "status.Foo"]);
+    assert!(said.contains("no record has a counter `status.Foo` that moved"), "{said}");
     let title = "Throughput: operations per second";
     assert!(!text(&output.stdout).contains(title), "only that metric is asked for");
     assert!(lab.succeed(&["compare", "--metric", "ops_per_second"]).contains(title));
     assert!(lab.succeed(&["compare"]).contains(title));
+}
+
+/// What a user who is not root sees with this home and this folder of caches; none as another user.
+fn without_home(lab: &Lab, cache: Option<&str>, arguments: &[&str]) -> Option<(i32, String)> {
+    let mut command = as_nobody(lab, arguments)?;
+    command.env("HOME", "/nonexistent").env_remove("XDG_CACHE_HOME");
+    command.envs(cache.map(|cache| ("XDG_CACHE_HOME", cache)));
+    let output = command.output().unwrap();
+    Some((output.status.code().unwrap(), text(&output.stderr)))
+}
+
+#[test]
+fn whoever_only_looks_needs_no_home() {
+    let base = [QUESTION, SUITE, "factors.build = [\"sqlite\"]"].join("\n");
+    let looks: [&[&str]; 2] = [&["plan", "base.toml"], &["list", "builds", "sqlite"]];
+    for arguments in looks {
+        let lab = Lab::new();
+        lab.write("base.toml", &base);
+        let Some((code, said)) = without_home(&lab, None, arguments) else { return };
+        assert_eq!(code, 0, "{arguments:?}: {said}");
+    }
+    // The second one asks which versions there are.
+    for arguments in [["run", "base.toml"], ["plan", "mysql-5.6-vs-9"]] {
+        let lab = Lab::new();
+        lab.write("base.toml", &base);
+        let Some((code, said)) = without_home(&lab, None, &arguments) else { return };
+        assert_eq!(code, 2, "{said}");
+        assert!(said.contains("`/nonexistent/.cache/dbdyno` cannot be created"), "{said}");
+        assert!(said.contains("set `XDG_CACHE_HOME` to a folder that you may write to"), "{said}");
+    }
+    let lab = Lab::new();
+    let list = ["list", "builds", "sqlite"];
+    let Some((code, said)) = without_home(&lab, Some("here"), &list) else { return };
+    assert!(code == 0 && said.contains("`XDG_CACHE_HOME` is `here`, no absolute path"), "{said}");
+    assert!(!lab.path("here").exists());
+}
+
+#[test]
+fn a_results_folder_that_cannot_be_entered_is_said_with_the_reason() {
+    let lab = Lab::new();
+    std::os::unix::fs::symlink("loop", lab.path("loop")).unwrap();
+    let said = refused(&lab, &["list", "runs", "--results", "loop"]);
+    assert!(said.contains("a symbolic link that leads to itself; name another folder"), "{said}");
+    let private = lab.path("private");
+    std::fs::create_dir_all(private.join("runs")).unwrap();
+    std::fs::set_permissions(&private, std::os::unix::fs::PermissionsExt::from_mode(0o700))
+        .unwrap();
+    let list = ["list", "runs", "--results", "private"];
+    let Some((code, said)) = without_home(&lab, None, &list) else { return };
+    assert_eq!(code, 2, "{said}");
+    assert!(said.contains("belongs to user `root`, who does not let others in"), "{said}");
+}
+
+#[test]
+fn what_is_none_is_refused_in_one_sentence() {
+    let lab = Lab::new();
+    lab.write(".toml", &[QUESTION, SUITE, "factors.build = [\"sqlite\"]"].join("\n"));
+    lab.write("e.toml", "suite = \"quick\"\nquestion = \"\"\nfactors.build = [\"sqlite\"]\n");
+    let check = |arguments: &[&str], expected: &str| {
+        let said = refused(&lab, arguments);
+        assert!(said.contains(expected) && said.lines().count() == 1, "{arguments:?}: {said}");
+    };
+    check(&["collect", "nix"], "no fan-out in `nix`; `dbdyno submit EXPERIMENT --folder nix`");
+    check(&["show", "experiment", "/etc/passwd"], "`/etc/passwd`: this is no experiment: ");
+    check(&["plan", ".toml"], "this file has no name before `.toml`; rename it");
+    check(&["plan", "e.toml"], "`e.toml:2`: the experiment has no `question`");
+    check(&["list"], "say what to list, as in `dbdyno list builds`; there are `servers`");
+    let set = ["plan", "quickstart", "--set", "require=[root]"];
+    check(&set, "texts have quotes of their own: write `[\"root\"]`, not `[root]`");
+    check(&["plan", "a\nb\t.toml"], "a\\nb\\t.toml");
+    check(&["pla\nn"], "`pla\\nn`");
+}
+
+#[test]
+fn names_from_outside_stay_on_their_line() {
+    let lab = imported();
+    let alias = ["compare", "--alias", "x.my2.c.pk1=a\nb\tc"];
+    let output = lab.run(&alias);
+    let all = text(&output.stdout) + &text(&output.stderr);
+    assert!(output.status.success() && all.contains("a\\nb\\tc"), "{all}");
+    assert!(!all.contains("a\nb"), "{all}");
+    let said = refused(&lab, &["compare", "--alias", "no\nne=x"]);
+    assert!(said.contains("`no\\nne`") && said.lines().count() == 1, "{said}");
+}
+
+#[test]
+fn a_number_of_clients_that_no_file_tells_is_empty() {
+    let archive = Path::new(env!("CARGO_MANIFEST_DIR")).join("../shared/data/archives");
+    let archive = archive.join("nov25.sb.mysql");
+    if !archive.is_dir() {
+        println!("skipped: the archive nov25.sb.mysql is not beside this repository");
+        return;
+    }
+    let lab = Lab::new();
+    let output = lab.run(&["import", &archive.display().to_string()]);
+    let said = text(&output.stderr);
+    let sum = said.lines().find_map(|line| line.strip_prefix("752 files: ")).unwrap();
+    let numbers = sum.split(", ").filter_map(|part| part.split(' ').next()?.parse::<u64>().ok());
+    assert_eq!(numbers.sum::<u64>(), 752, "{said}");
+    let csv = lab.succeed(&["compare", "--format", "csv"]);
+    let titles: Vec<&str> = csv.lines().next().unwrap().split(',').collect();
+    let place = titles.iter().position(|title| *title == "clients").unwrap();
+    let clients = |line: &str| line.split(',').nth(place).unwrap().to_owned();
+    let load = csv.lines().find(|line| line.starts_with("nov25.sb.mysql,load,load")).unwrap();
+    assert_eq!(clients(load), "", "{load}");
+    assert!(csv.lines().skip(1).all(|line| clients(line) != "0"));
 }
 
 /// A report of sysbench with this rate.

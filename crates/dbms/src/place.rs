@@ -42,10 +42,7 @@ impl Places {
             return Self::at(Path::new(ROOT_OF_ROOT), Some(user));
         }
         let root = cache_of_user()?;
-        fs::create_dir_all(&root).map_err(|error| Error::Cache {
-            path: root.clone(),
-            reason: error.kind().to_string(),
-        })?;
+        create_cache(&root)?;
         Self::at(&root, None)
     }
 
@@ -157,6 +154,11 @@ impl Places {
     }
 
     pub(crate) fn make(&self, folder: &Path, mode: u32) -> Result<()> {
+        // A command that only looks made none, and may have to fetch a list of versions.
+        if !self.root.is_dir() {
+            create_cache(&self.root)?;
+            folder::make(&self.root, self.readable(), None)?;
+        }
         folder::make(folder, mode, None)
     }
 }
@@ -169,6 +171,12 @@ fn cache_of_user() -> Result<PathBuf> {
         .or_else(|| absolute("HOME").map(|home| home.join(".cache")))
         .ok_or(Error::NoCache)?;
     Ok(cache.join("dbdyno"))
+}
+
+/// Creates the folder of builds and data, and those above it.
+fn create_cache(root: &Path) -> Result<()> {
+    fs::create_dir_all(root)
+        .map_err(|error| Error::Cache { path: root.to_owned(), reason: error.kind().to_string() })
 }
 
 /// The value of `XDG_CACHE_HOME`, where it is ignored because it is no absolute path, as its
