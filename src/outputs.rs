@@ -44,7 +44,8 @@ impl Author {
             None => "it is no page of dbdyno".to_owned(),
         };
         Err(anyhow!(
-            "`{}` is not overwritten, because {wrote}: name another path with `--out`, or remove it",
+            "`{}` is not overwritten, because {wrote}: name another path with `--out`, or remove \
+             it",
             path.display()
         ))
     }

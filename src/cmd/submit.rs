@@ -43,7 +43,13 @@ struct Arguments {
     #[arg(long, value_name = "NAME", default_value = CLUSTERS[0].name, value_parser = names())]
     cluster: String,
     /// Blocks of each task. Loading the tables is done once per task
-    #[arg(long, value_name = "COUNT", default_value = "1", value_parser = at_least_one, allow_negative_numbers = true)]
+    #[arg(
+        long,
+        value_name = "COUNT",
+        default_value = "1",
+        value_parser = at_least_one,
+        allow_negative_numbers = true,
+    )]
     blocks_per_task: u32,
     /// A further option of the batch system, such as `--option=--time=2:00:00`; may be repeated
     #[arg(long, value_name = "OPTION", allow_hyphen_values = true)]
