@@ -38,7 +38,7 @@ pub use details::{Counted, Details, LeftOut, Overhead, Provenance, Trial};
 pub use format::SiteEntry;
 pub use inputs::Inputs;
 pub use names::Names;
-pub use pages::{GENERATOR, INDEX, PageFile, pages};
+pub use pages::{INDEX, PageFile, pages};
 pub use screen::{Colors, Screen, wrap};
 pub use words::reason;
 
@@ -174,6 +174,9 @@ impl Rendered {
 pub fn site_index(entries: &[SiteEntry]) -> String {
     format::site(entries)
 }
+
+/// What the head of each page calls its author; whoever writes a file may add the command to it.
+pub const GENERATOR: &str = concat!("dbdyno ", env!("CARGO_PKG_VERSION"));
 
 /// The text of [`rendered`] alone.
 pub fn render(report: &Report, format: &str) -> Result<String, Error> {

@@ -11,9 +11,6 @@ use std::collections::BTreeSet;
 /// File of the index.
 pub const INDEX: &str = "index.html";
 
-/// What the head of each page calls its author; whoever writes a file may add the command to it.
-pub const GENERATOR: &str = concat!("dbdyno ", env!("CARGO_PKG_VERSION"));
-
 /// One HTML file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageFile {

@@ -13,10 +13,9 @@ pub use site::SiteEntry;
 
 use super::Format;
 use crate::{
-    Colours, Report,
+    Colours, GENERATOR, Report,
     document::{Document, Item},
     page,
-    pages::GENERATOR,
 };
 use base64::{Engine, engine::general_purpose::STANDARD};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
