@@ -1,4 +1,4 @@
-//! Chores of this repository: `cargo xtask tidy`, `test` and `sqlite-releases`.
+//! Chores of this repository: `cargo xtask tidy`, `test`, `packages` and `sqlite-releases`.
 //!
 //! `tidy` checks what STYLE.md and ARCHITECTURE.md ask for; read `tidy/mod.rs` first. `test` brings
 //! everything that the tests need and executes them. Nothing of this is part of the product.
@@ -19,6 +19,7 @@ fn main() -> ExitCode {
         ["tidy"] => tidy::execute(),
         ["sqlite-releases"] => releases::execute(),
         ["test", rest @ ..] => test::execute(rest),
+        ["packages"] => test::provide_packages(),
         _ => {
             say(USAGE);
             return ExitCode::from(2);
@@ -37,6 +38,7 @@ const USAGE: &str = "\
 usage: cargo xtask tidy              checks the rules of STYLE.md and ARCHITECTURE.md
        cargo xtask test [ARGUMENTS]  brings what the tests need, then executes all of them;
                                      ARGUMENTS go to `cargo test --workspace`
+       cargo xtask packages          installs what the tests need of Debian, as root
        cargo xtask sqlite-releases   prints what known.toml lacks of SQLite's releases";
 
 /// One line of talk on stderr.

@@ -44,7 +44,7 @@ pub(crate) fn statement(sql: &str, args: Vec<Arg>) -> Statement {
         class: Class::Read,
         mode: Mode::Prepared,
         effect: Effect::Read,
-        expect: Expect { rows: Some(one), changed: None, keys: None },
+        expect: Expect { rows: Some(one), ..Expect::default() },
         ..Statement::plain(sql)
     }
 }

@@ -465,6 +465,9 @@ pub struct Expect {
     /// included. Checked by `dbdyno verify` only.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub keys: Option<i64>,
+    /// Rows that one execution reads, one by one, where it returns others. Not checked.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reads: Option<i64>,
 }
 
 /// An inclusive interval of numbers of rows.

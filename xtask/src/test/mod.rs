@@ -6,6 +6,8 @@
 mod packages;
 mod servers;
 
+pub(crate) use packages::provide as provide_packages;
+
 use crate::{repository::root, say};
 use anyhow::{Context, ensure};
 use std::{

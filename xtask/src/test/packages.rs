@@ -48,7 +48,7 @@ const fn package(names: &'static [&'static str], sign: Sign, reason: &'static st
 }
 
 /// Installs the packages that are missing, if this is root; otherwise says what to install.
-pub(super) fn provide() -> anyhow::Result<()> {
+pub(crate) fn provide() -> anyhow::Result<()> {
     let missing: Vec<&Package> = PACKAGES.iter().filter(|package| !package.is_there()).collect();
     if missing.is_empty() {
         say(&format!("packages: all {} are there", PACKAGES.len()));

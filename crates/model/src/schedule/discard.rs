@@ -51,13 +51,12 @@ type ReadThrough = (String, BTreeSet<String>);
 pub(super) struct Reads(BTreeMap<ReadThrough, f64>);
 
 impl Reads {
-    /// What a phase discards whose slices have so many operations on all connections together.
-    pub(super) fn before(&self, phase: &Phase, operations: u64) -> Discard {
+    /// What a phase discards, on tables of so many rows, whose slices have so many operations on
+    /// all connections together.
+    pub(super) fn before(&self, phase: &Phase, rows: f64, operations: u64) -> Discard {
         if phase.script.writes() {
             return Discard { slices: WRITING, short: false };
         }
-        let parameter = |name: &str| phase.parameters.get(name).copied().unwrap_or(0).max(0) as f64;
-        let rows = parameter("rows") * parameter("tables").max(1.0);
         let done = self.0.get(&read_through(&phase.script)).copied().unwrap_or(0.0);
         let searches = (PER_ROW * rows - done).max(PER_ROW_AGAIN * rows);
         let wanted = operations_of(phase.script.lookups(), searches) / operations.max(1) as f64;
@@ -97,18 +96,19 @@ mod tests {
     use super::*;
     use crate::{plan::PhaseKind, schedule::testing, workload::Class};
 
+    const ROWS: f64 = 1e6;
+
     fn reading(name: &str, index: &str) -> Phase {
         let mut phase = testing::phase(name, PhaseKind::Measure, Class::Read);
         phase.script.roles[0].ops[0].statements[0].index =
             index.split_whitespace().map(str::to_owned).collect();
-        phase.parameters.insert("rows".to_owned(), 1_000_000);
         phase
     }
 
     #[test]
     fn what_is_discarded_first_depends_on_the_work_of_all_connections() {
         let phase = reading("w", "primary");
-        let discard = |operations| Reads::default().before(&phase, operations);
+        let discard = |operations| Reads::default().before(&phase, ROWS, operations);
         // A phase of one client whose roles have ten connections: 100,000 operations a slice.
         assert_eq!(discard(100_000), Discard { slices: 3.0, short: false });
         assert_eq!(discard(u64::MAX), Discard { slices: READING.0, short: false });
@@ -119,7 +119,7 @@ mod tests {
     fn what_earlier_phases_read_through_the_same_indexes_counts() {
         let mut reads = Reads::default();
         reads.add(&reading("point", "primary").script, 120_000.0);
-        let slices = |reads: &Reads, phase: &Phase| reads.before(phase, 10_000).slices;
+        let slices = |reads: &Reads, phase: &Phase| reads.before(phase, ROWS, 10_000).slices;
         assert_eq!(slices(&reads, &reading("range", "primary")), 18.0);
         assert_eq!(slices(&reads, &reading("secondary", "k_{n}")), 30.0);
         assert_eq!(slices(&reads, &reading("unsaid", "")), 30.0);
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn searches_count_and_not_operations() {
         let mut phase = reading("w", "primary");
-        let slices = |phase: &Phase| Reads::default().before(phase, 10_000).slices.round();
+        let slices = |phase: &Phase| Reads::default().before(phase, ROWS, 10_000).slices.round();
         assert_eq!(slices(&phase), 30.0);
         let statement = |phase: &mut Phase, change: &dyn Fn(&mut Statement)| {
             change(&mut phase.script.roles[0].ops[0].statements[0]);
@@ -144,6 +144,10 @@ mod tests {
         assert_eq!(slices(&phase), 2.0);
         statement(&mut phase, &|statement| statement.expect.keys = Some(10_000));
         assert_eq!(slices(&phase), READING.0);
+        // Ten queries that each read three rows: a third.
+        statement(&mut phase, &|statement| statement.expect.reads = Some(3));
+        assert_eq!(slices(&phase), READING.0);
+        statement(&mut phase, &|statement| statement.expect.reads = None);
         statement(&mut phase, &|statement| statement.index = vec!["none".to_owned()]);
         assert_eq!(slices(&phase), READING.0);
     }

@@ -7,6 +7,7 @@ use super::{
 use crate::{
     plan::{Block, PhaseKind, Plan},
     record::SliceState,
+    schema::Table,
 };
 
 /// Number, beyond all rounds, of the stretch that instruments that disturb observe, and of the
@@ -72,13 +73,22 @@ impl Phase<'_> {
         self.block.orders.get(self.index).map_or(&[], Vec::as_slice)
     }
 
+    /// Rows of its tables: those of the load, or where phases fill them, of the plan.
+    fn rows(&self) -> f64 {
+        let about = &self.plan.phases[self.index];
+        let own = self.plan.schemas.iter().filter(|schema| schema.name == about.script.schema);
+        let loaded: f64 = own.flat_map(|schema| &schema.tables).map(Table::all_rows).sum();
+        let experiment = &self.plan.experiment;
+        if loaded > 0.0 { loaded } else { experiment.rows as f64 * experiment.tables as f64 }
+    }
+
     /// A discarded slice, then slices of fixed work; between them what instruments that disturb
     /// observe.
     fn rounds(&self, reads: &mut Reads, operations: u64) -> Vec<Step> {
         let phase = self.index;
         let about = &self.plan.phases[phase];
         let orders = self.orders();
-        let discard = reads.before(about, operations);
+        let discard = reads.before(about, self.rows(), operations);
         reads.add(&about.script, (discard.slices + orders.len() as f64) * operations as f64);
         // What is done once to each subject follows the order of the first round.
         let subjects = orders.first().into_iter().flatten().copied();

@@ -35,8 +35,12 @@ impl Script {
 
 impl Statement {
     /// What one execution of it in an operation looks up, with its repetitions. A full scan
-    /// searches for nothing.
+    /// searches for nothing, and what reads rows one by one searches for each.
     fn lookups(&self) -> Lookups {
+        if let Some(reads) = self.expect.reads {
+            let each = self.repeat as f64 * reads.max(1) as f64;
+            return Lookups { searches: each, keys: each };
+        }
         if self.index.iter().any(|index| index == NONE) {
             return Lookups::default();
         }

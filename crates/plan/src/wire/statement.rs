@@ -70,6 +70,7 @@ pub(super) struct WireExpect {
     rows: Option<Interval>,
     changed: Option<Interval>,
     keys: Option<Formula>,
+    reads: Option<Formula>,
 }
 
 impl WireStatement {
@@ -307,8 +308,12 @@ fn expect(wire: Option<&WireExpect>, numbers: Numbers<'_>) -> Result<Expect, Fau
     };
     let rows = wire.rows.as_ref().map(bounds).transpose().under("rows")?;
     let changed = wire.changed.as_ref().map(bounds).transpose().under("changed")?;
-    let within = |keys| numbers.within("`expect.keys`", keys, 0..=i64::MAX).under("keys");
-    Ok(Expect { rows, changed, keys: wire.keys.as_ref().map(within).transpose()? })
+    let within = |what: &str, count: &Option<Formula>| {
+        count.as_ref().map(|count| numbers.within(what, count, 0..=i64::MAX)).transpose()
+    };
+    let keys = within("`expect.keys`", &wire.keys).under("keys")?;
+    let reads = within("`expect.reads`", &wire.reads).under("reads")?;
+    Ok(Expect { rows, changed, keys, reads })
 }
 
 /// What a statement does, by the verb of its common text; `rows` are those that it adds, at most.
