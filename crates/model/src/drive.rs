@@ -5,7 +5,7 @@
 //! one thread per connection from [`Command::Connect`] to [`Command::Close`], so that counters
 //! attached to a thread stay valid.
 
-use crate::{drawn::Drawn, schema::Schema, script::Script, secret::Secret, workload::Mode};
+use crate::{attach::CertificateCheck, drawn::Drawn, schema::Schema, script::Script, secret::Secret, workload::Mode};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -14,7 +14,7 @@ use std::path::PathBuf;
 pub struct Target {
     /// Wire protocol: a name of the load engine's table (`mysql`, `postgres`, `sqlite`, `null`).
     pub protocol: String,
-    /// Address on this machine.
+    /// Its address.
     pub endpoint: Endpoint,
     /// User name, or empty.
     pub user: String,
@@ -37,8 +37,33 @@ pub struct Target {
 pub struct Tls {
     /// Versions that it offers: `1.2`, `1.3`.
     pub versions: Vec<String>,
-    /// The certificate that the server must have, as PEM.
+    /// The certificate that the server must have, or that must have signed it, as PEM; of a
+    /// [`Foreign`] server all that are trusted.
     pub certificate: String,
+    /// What holds for a server that dbdyno did not start; absent for its own, which are all offered
+    /// the same cipher.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub foreign: Option<Box<Foreign>>,
+}
+
+/// What a client has to know of a server that dbdyno did not start. It is offered all ciphers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Foreign {
+    /// Name or address that its certificate must be for.
+    pub name: String,
+    /// What of its certificate is checked.
+    pub check: CertificateCheck,
+    /// The client's own certificate, where it has one.
+    pub identity: Option<Identity>,
+}
+
+/// A client's own certificate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Identity {
+    /// The certificate, with those that signed it, as PEM.
+    pub certificate: String,
+    /// Its key, as PEM.
+    pub key: Secret,
 }
 
 /// How a connection is encrypted, as both sides agreed.
@@ -66,7 +91,7 @@ impl Target {
     }
 }
 
-/// An address on this machine.
+/// An address.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Endpoint {
@@ -74,6 +99,13 @@ pub enum Endpoint {
     Socket(PathBuf),
     /// Port on 127.0.0.1.
     Port(u16),
+    /// Port of another name or address.
+    Address {
+        /// Name or address.
+        host: String,
+        /// Port.
+        port: u16,
+    },
     /// Database file of an embedded engine.
     File(PathBuf),
     /// No server at all: the null client.
@@ -125,6 +157,13 @@ pub enum Command {
         /// One statement.
         sql: String,
     },
+    /// Executes a statement so many times, one after the other, on the control connection.
+    Time {
+        /// One statement.
+        sql: String,
+        /// How many times.
+        times: u32,
+    },
     /// Closes all connections and ends the driver.
     Close,
 }
@@ -162,6 +201,8 @@ pub enum Reply {
         /// Values as text; `None` is NULL.
         rows: Vec<Vec<Option<String>>>,
     },
+    /// To [`Command::Time`]: how long each took, microseconds, in their order.
+    Timed(Vec<f64>),
     /// The command failed; the driver goes on.
     Failed {
         /// One clear sentence.

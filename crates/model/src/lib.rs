@@ -9,6 +9,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod attach;
 pub mod bank;
 pub mod civil;
 pub mod coded;

@@ -45,6 +45,7 @@ pub(crate) fn header(
         seed,
         foreground: instance.foreground.how.clone(),
         provenance,
+        round_trip_us: instance.round_trip_us,
     })
 }
 
