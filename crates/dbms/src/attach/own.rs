@@ -24,7 +24,7 @@ pub struct Own {
     lacks: fn(&Rows, &str) -> Option<String>,
     exists: &'static str,
     create: &'static str,
-    drop: fn(&[u64]) -> &'static [&'static str],
+    drop: fn(&[u32]) -> &'static [&'static str],
 }
 
 const OWN: &[Own] = &[

@@ -12,7 +12,7 @@ use crate::{
     host::files,
     ledger::Activity,
     run::Run,
-    server::{Instance, Patience, data, initialise, unexpected},
+    server::{Instance, Patience, attached, data, initialise, unexpected},
     trial,
 };
 use dbms::{Started, Unasked};
@@ -67,9 +67,19 @@ pub(crate) fn prepare(run: &mut Run<'_>, load: u32, subjects: &[usize]) -> Resul
         files::remove_folder(&folder)?;
         let settings = tried(run, subject, load).map_err(|error| error.of_subject(&about.label))?;
         started.push(Started { subject: about, settings });
-        run.prepared.insert((subject, load));
+        if about.build.attach.is_none() {
+            run.prepared.insert((subject, load));
+        }
     }
-    check_conditions(&started, &plan.experiment.accept)
+    let differ = check_conditions(&started, &plan.experiment.accept);
+    match differ {
+        // What is there already is compared as it is.
+        Err(Error::Preflight(sentences)) if attached::is_in(plan) => {
+            sentences.lines().for_each(|sentence| run.warn(sentence));
+            Ok(())
+        }
+        other => other,
+    }
 }
 
 /// Makes an empty folder for a subject, and tries all statements on a copy of it; the settings that
@@ -82,6 +92,7 @@ fn tried(run: &Run<'_>, subject: usize, load: u32) -> Result<Levels, Error> {
     rehearsal::prepare_all(run, subject, &mut instance)?;
     instance.end()?;
     files::remove_folder(&copy)?;
+    attached::unmake(run, subject)?;
     Ok(settings)
 }
 
@@ -170,10 +181,13 @@ fn made(run: &mut Run<'_>, subject: usize, load: u32) -> Result<(), Error> {
     for refused in settled.refused {
         run.warn(&format!("{label}: maintenance after its load: {refused}"));
     }
-    let subject = label.clone();
-    let loaded = Loaded { subject, load, report, aged, settle_seconds, left, folder_bytes };
+    let loaded = Loaded { subject: label.clone(), load, report, aged, settle_seconds, left, folder_bytes };
     run.writer.note_state(&format!("load {load} {label}"), &loaded)?;
-    data::complete(&folder)
+    match attached::is_attached(run, subject) {
+        // A folder of nothing: whoever continues the run loads again.
+        true => Ok(()),
+        false => data::complete(&folder),
+    }
 }
 
 /// Creates and fills the tables of every schema that the plan uses.
