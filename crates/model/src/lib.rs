@@ -45,6 +45,7 @@ pub mod speed;
 pub mod sql;
 pub mod state;
 pub mod subject;
+mod target;
 pub mod workload;
 
 pub use grouped::grouped;

@@ -4,7 +4,10 @@
 //! Each statement here travels on a driver of its own, so that a database is also dropped where the
 //! run was interrupted or its driver has ended.
 
-use super::driver::{Driver, unexpected};
+use super::{
+    Instance,
+    driver::{Driver, unexpected},
+};
 use crate::{
     Error, Stop,
     run::{Counts, Options, Run},
@@ -12,11 +15,14 @@ use crate::{
 use dbms::{attach::Own, product::Dbms};
 use model::{
     attach::Attach,
-    drive::{Command, Reply, Target},
+    disturbance::WINDOW,
+    drive::{Command, Endpoint, Reply, Target},
     plan::Plan,
+    reading::Reading,
 };
 use std::{
     collections::BTreeMap,
+    net::{ToSocketAddrs, UdpSocket},
     sync::{Mutex, PoisonError},
     time::Duration,
 };
@@ -102,6 +108,30 @@ pub(crate) fn check_look(plan: &Plan) -> Result<(), Error> {
 pub(crate) fn target(attach: &Attach, product: &dyn Dbms) -> Result<Target, Error> {
     let control = dbms::attach::enter(attach, product.name())?;
     Ok(Target { database: attach.database.clone(), ..control })
+}
+
+/// Counters of the whole host that hold what a server does, if it is on this one.
+const WHOLE_HOST: &[&str] = &["host_context_switches", "host_cpu_ns"];
+/// Counters by which others are told from the server, which needs its own.
+const OTHERS: &[&str] = &["others_cpu_ns", WINDOW];
+
+/// Leaves out what would pass for an attached server's, and what cannot be told without it.
+pub(crate) fn leave_out(instance: &Instance, readings: &mut Vec<Reading>) {
+    if !instance.is_attached() {
+        return;
+    }
+    let here = is_here(&instance.target.endpoint);
+    readings.retain(|reading| {
+        let is_of = |counters: &[&str]| counters.contains(&reading.counter.as_str());
+        !is_of(WHOLE_HOST) && !(here && is_of(OTHERS))
+    });
+}
+
+/// Whether an address is one of this host's, to which alone one can bind.
+fn is_here(endpoint: &Endpoint) -> bool {
+    let Endpoint::Address { host, .. } = endpoint else { return true };
+    let addresses = (host.as_str(), 0).to_socket_addrs().into_iter().flatten();
+    addresses.into_iter().any(|address| UdpSocket::bind(address).is_ok())
 }
 
 /// Median time of a statement that does nothing, microseconds.
@@ -198,5 +228,19 @@ fn connect(driver: &mut Driver, control: &Target) -> Result<String, Error> {
     match driver.ask(&Command::Connect { target: control.clone(), clients: 0 })? {
         Reply::Connected { server_version, .. } => Ok(server_version),
         other => Err(unexpected("connect", &other)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_of_this_host_is_known_from_others() {
+        let at = |host: &str| Endpoint::Address { host: host.to_owned(), port: 5432 };
+        assert!(is_here(&at("127.0.0.1")) && is_here(&at("localhost")));
+        assert!(is_here(&Endpoint::Socket("/run/s".into())));
+        // An address for documents, which no host has.
+        assert!(!is_here(&at("192.0.2.1")) && !is_here(&at("no.such.invalid")));
     }
 }
