@@ -1,6 +1,7 @@
 //! Servers that are there already: entered over TLS, measured, and left as they were.
 
 mod away;
+mod struck;
 
 use crate::lab::{Lab, text, value};
 use away::Away;
@@ -28,8 +29,7 @@ build = ["away"]
 [servers.away]
 "#;
 
-const POSTGRES_USER: &[&str] =
-    &["CREATE ROLE bench LOGIN CREATEDB PASSWORD 'hunter2-Canary'"];
+const POSTGRES_USER: &[&str] = &["CREATE ROLE bench LOGIN CREATEDB PASSWORD 'hunter2-Canary'"];
 
 /// Puts an experiment into a lab; `keys` are those of `attach` beside the address.
 fn lab_at(away: &Away, keys: &str) -> Lab {
@@ -43,8 +43,7 @@ fn lab_with(away: &Away, attach: &str) -> Lab {
     lab
 }
 
-const GOOD: &str =
-    "user = \"bench\", password_env = \"AWAY_PASSWORD\", tls = { ca = \"ca.pem\" }";
+const GOOD: &str = "user = \"bench\", password_env = \"AWAY_PASSWORD\", tls = { ca = \"ca.pem\" }";
 
 fn run(lab: &Lab) -> Command {
     let mut command = lab.command(&["run", "away.toml", "--progress", "plain"]);
@@ -230,6 +229,34 @@ fn mysql_names_the_grant_that_is_missing() {
     let output = run(&lab).env(VARIABLE, "other").output().unwrap();
     refused(&lab, &output, &["Access denied for user 'bench'@"]);
     assert_eq!(away.databases(), None);
+}
+
+#[test]
+fn a_file_of_the_servers_own_clients_says_where_and_how() {
+    let away = Away::start("mariadb@11.8", &["innodb_buffer_pool_size=64M"]);
+    away.execute(&[
+        "CREATE USER bench@'%' IDENTIFIED VIA mysql_native_password USING \
+         PASSWORD('hunter2-Canary')",
+        "GRANT ALL ON `dbdyno\\_%`.* TO bench@'%'",
+    ]);
+    // The certificate is for the address, and not for the name.
+    let lab = lab_with(&away, "defaults_file = \"my.cnf\", tls = { verify = false }");
+    let secret = tempfile::NamedTempFile::new().unwrap();
+    let port = away.port();
+    let text = format!("[client]\nhost=localhost\nport={port}\nuser=bench\npassword={CANARY}\n");
+    std::fs::write(secret.path(), text).unwrap();
+    std::os::unix::fs::symlink(secret.path(), lab.path("my.cnf")).unwrap();
+    let output = run(&lab).args(["--only", "point-query"]).output().unwrap();
+    let said = text_of(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert!(said.contains("attached to mariadb 11.8"), "{said}");
+    std::fs::remove_file(lab.path("my.cnf")).unwrap();
+    assert_eq!(files_with(&lab.path(""), CANARY), Vec::<PathBuf>::new());
+    assert_eq!(away.databases(), None);
+}
+
+fn text_of(output: &Output) -> String {
+    format!("{}{}", text(&output.stdout), text(&output.stderr))
 }
 
 #[test]

@@ -11,7 +11,11 @@ use crate::{
     wire::value::EVERYWHERE,
 };
 use model::{
-    Parameters, coded::Misfit, experiment::{Design, Factor}, plan::PhaseKind, subject::START_FACTORS,
+    Parameters,
+    coded::Misfit,
+    experiment::{Design, Factor},
+    plan::PhaseKind,
+    subject::START_FACTORS,
     workload::Mode,
 };
 use std::collections::BTreeSet;
@@ -98,9 +102,8 @@ impl Draft {
     /// A server that is there already is neither frozen nor started, so that what needs that is
     /// refused.
     fn check_attached(&self) -> Result<(), Error> {
-        let attached = |level: &&String| {
-            self.servers.get(*level).is_some_and(|build| build.attach.is_some())
-        };
+        let attached =
+            |level: &&String| self.servers.get(*level).is_some_and(|build| build.attach.is_some());
         let levels = self.levels("build").unwrap_or_default();
         let Some(name) = levels.iter().find(attached) else { return Ok(()) };
         if self.experiment.design == Design::Interleaved {

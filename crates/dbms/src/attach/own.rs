@@ -164,7 +164,8 @@ fn is_like(pattern: &[u8], name: &[u8]) -> bool {
     match (pattern, name) {
         ([], []) => true,
         ([b'%', rest @ ..], _) => {
-            is_like(rest, name) || name.split_first().is_some_and(|(_, name)| is_like(pattern, name))
+            is_like(rest, name)
+                || name.split_first().is_some_and(|(_, name)| is_like(pattern, name))
         }
         ([b'\\', plain, rest @ ..], [first, name @ ..]) => plain == first && is_like(rest, name),
         ([b'_', rest @ ..], [_, name @ ..]) => is_like(rest, name),

@@ -73,8 +73,7 @@ fn option_files_and_services_say_what_the_experiment_does_not() {
     let options = "[mysqld]\nport=1\n[client]\nhost = db\nport=3307\nuser='me'\n\
                    password = \"hunter2\"\nssl-ca=/ca.pem\n# host=no\n[mysql]\nhost=other\n";
     let file = written(&folder, "my.cnf", options);
-    let attach =
-        Attach { defaults_file: Some(file), tls: AttachTls::Off, ..Attach::default() };
+    let attach = Attach { defaults_file: Some(file), tls: AttachTls::Off, ..Attach::default() };
     let target = enter(&attach, "mariadb").unwrap();
     assert_eq!(target.endpoint, Endpoint::Address { host: "db".to_owned(), port: 3307 });
     assert_eq!((target.user.as_str(), target.password.reveal()), ("me", "hunter2"));

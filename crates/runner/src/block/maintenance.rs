@@ -147,8 +147,7 @@ pub(crate) fn settle_now(
     let version = instance.server_version.clone();
     let tables = tables::all(run);
     // On a server of somebody else only the tables are ours.
-    let is_ours =
-        |one: &Maintenance| about.build.attach.is_none() || one.sql.contains(OF_TABLES);
+    let is_ours = |one: &Maintenance| about.build.attach.is_none() || one.sql.contains(OF_TABLES);
     let mut statements = product.settle_sql(&about.config, &version);
     statements.retain(is_ours);
     let end = (limits.patience == Patience::ToTheCeiling).then(|| start + limits.ceiling);

@@ -181,7 +181,8 @@ fn made(run: &mut Run<'_>, subject: usize, load: u32) -> Result<(), Error> {
     for refused in settled.refused {
         run.warn(&format!("{label}: maintenance after its load: {refused}"));
     }
-    let loaded = Loaded { subject: label.clone(), load, report, aged, settle_seconds, left, folder_bytes };
+    let loaded =
+        Loaded { subject: label.clone(), load, report, aged, settle_seconds, left, folder_bytes };
     run.writer.note_state(&format!("load {load} {label}"), &loaded)?;
     match attached::is_attached(run, subject) {
         // A folder of nothing: whoever continues the run loads again.

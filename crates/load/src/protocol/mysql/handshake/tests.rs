@@ -204,7 +204,11 @@ fn a_server_without_tls_is_named_before_the_login() {
     let greeting = greeting("5.6.51", ALL & !0x800, 0, "mysql_native_password");
     let length = u8::try_from(greeting.len()).unwrap();
     server.write_all(&[&[length, 0, 0, 0], greeting.as_slice()].concat()).unwrap();
-    let tls = model::drive::Tls { versions: vec!["1.3".to_owned()], certificate: String::new(), foreign: None };
+    let tls = model::drive::Tls {
+        versions: vec!["1.3".to_owned()],
+        certificate: String::new(),
+        foreign: None,
+    };
     let target = Target { tls: Some(tls), ..Target::null() };
     let error = enter(Packets::new(Channel::local(client)), &target).err().unwrap();
     assert_eq!(error.message(), "the server offers no TLS");
