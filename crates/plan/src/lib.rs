@@ -78,8 +78,8 @@ pub trait Versions {
     /// newest. The error is one clear sentence for the user.
     fn resolve(&self, server: &str, version: &str) -> Result<String, String>;
 
-    /// The product of a server that is there already, by what it greets with. The error is one clear
-    /// sentence for the user.
+    /// The product of a server that is there already, by what it greets with. The error is one
+    /// clear sentence for the user.
     fn product_of(&self, attach: &Attach) -> Result<String, String>;
 
     /// Refuses a build whose `basedir` cannot be started, without executing anything. The error is

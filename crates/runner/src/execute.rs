@@ -51,7 +51,9 @@ pub fn execute(
     let place = places.new_run(writer.id())?;
     let parts = Parts { place, writer, builds, environment, ledger };
     let mut run = Run::new(plan, options, stop, observer, parts)?;
-    match measure_and_explain(&mut run) {
+    let measured = measure_and_explain(&mut run);
+    attached::unmake_all(&run);
+    match measured {
         Ok(()) => run.finish(),
         Err(error) => {
             run.abandon(&error);

@@ -3,9 +3,9 @@
 use crate::{
     Error, Observer, Progress, Stop,
     calibration::Calibration,
+    databases::{self, Databases},
     judge::{Ending, ExplainChanges, Look},
     ledger::{Activity, Ledger},
-    server::attached::{self, Databases},
 };
 use dbms::{Announcement, Installed, Keeper, RunPlace};
 use emulator::Emulator;
@@ -207,7 +207,8 @@ impl<'a> Run<'a> {
         let Parts { place, writer, builds, environment, ledger } = parts;
         let Builds { installed, libraries } = builds;
         let begun = || -> Result<_, Error> {
-            let way = if attached::is_in(plan) { Some(Counts::None) } else { options.counts };
+            let way =
+                if databases::is_attached(plan) { Some(Counts::None) } else { options.counts };
             let (counts, emulator) = counting(way, &writer, observer)?;
             let earlier = writer.state(TIME)?.unwrap_or_default();
             Ok((counts, emulator, earlier, Keeper::start(&options.exe, &place)?))
@@ -345,7 +346,6 @@ impl Run<'_> {
         // The caller reports why the run failed; a second error from here would hide that one.
         let why = why.to_string();
         // A log is announced by a line that says less than its first one.
-        attached::unmake_all(&self);
         let why: Vec<&str> = why.lines().take(2).collect();
         let _ = self.writer.note_state(FAILURE, &why.join(" "));
         let _ = self.note_time();
@@ -364,7 +364,6 @@ impl Run<'_> {
                 return Err(error);
             }
         };
-        attached::unmake_all(&self);
         // All is recorded. If the keeper was killed, its watch has ended what it had started.
         if let Err(error) = self.keeper.clone().end() {
             self.warn(&error.to_string());

@@ -195,7 +195,8 @@ mod tests {
         check(&["GRANT USAGE ON *.* TO `b`@`%`", r"GRANT ALL ON `dbdyno\_%`.* TO `b`@`%`"], None);
         let some = "GRANT SELECT, INSERT, UPDATE, DELETE, CREATE, INDEX, ALTER ON \
                     `dbdyno\\_bench`.* TO `b`@`%`";
-        let lacks = r"the user `b`@`%` lacks DROP on the database `dbdyno_bench`: `GRANT DROP ON `dbdyno\_bench`.* TO `b`@`%``";
+        let lacks = "the user `b`@`%` lacks DROP on the database `dbdyno_bench`: \
+                     `GRANT DROP ON `dbdyno\\_bench`.* TO `b`@`%``";
         check(&[some], Some(lacks));
         check(&[some, "GRANT DROP ON *.* TO `b`@`%`"], None);
         check(&[some, "GRANT DROP ON `dbdyno_bench`.`t` TO `b`@`%`"], Some(lacks));

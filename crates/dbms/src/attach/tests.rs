@@ -43,7 +43,8 @@ fn a_password_is_read_where_the_experiment_says() {
     let error = enter(&Attach { password: unset, ..at("h") }, "mysql").unwrap_err().to_string();
     assert_eq!(
         error,
-        "`h`: the variable `DBDYNO_NO_SUCH_VARIABLE` that `password_env` names is not set: export it"
+        "`h`: the variable `DBDYNO_NO_SUCH_VARIABLE` that `password_env` names is not set: \
+         export it"
     );
     let missing = PasswordFrom::File(folder.path().join("none"));
     let error = enter(&Attach { password: missing, ..at("h") }, "mysql").unwrap_err().to_string();

@@ -9,6 +9,7 @@ use super::{
 use crate::{
     Error,
     clock::wall_us,
+    databases,
     host::files,
     ledger::Activity,
     run::Run,
@@ -74,7 +75,7 @@ pub(crate) fn prepare(run: &mut Run<'_>, load: u32, subjects: &[usize]) -> Resul
     let differ = check_conditions(&started, &plan.experiment.accept);
     match differ {
         // What is there already is compared as it is.
-        Err(Error::Preflight(sentences)) if attached::is_in(plan) => {
+        Err(Error::Preflight(sentences)) if databases::is_attached(plan) => {
             sentences.lines().for_each(|sentence| run.warn(sentence));
             Ok(())
         }

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     Error, Stop,
+    databases::Made,
     run::{Counts, Options, Run},
 };
 use dbms::{attach::Own, product::Dbms};
@@ -21,9 +22,7 @@ use model::{
     reading::Reading,
 };
 use std::{
-    collections::BTreeMap,
     net::{ToSocketAddrs, UdpSocket},
-    sync::{Mutex, PoisonError},
     time::Duration,
 };
 
@@ -38,39 +37,9 @@ const NOTHING: &str = "SELECT 1";
 const ATTEMPTS: u32 = 10;
 const PAUSE: Duration = Duration::from_millis(300);
 
-/// Databases that a run made, by subject, each with how to enter its server.
-#[derive(Default)]
-pub(crate) struct Databases(Mutex<BTreeMap<usize, Made>>);
-
-struct Made {
-    control: Target,
-    own: &'static Own,
-    name: String,
-    version: String,
-}
-
-impl Databases {
-    fn keep(&self, subject: usize, made: Made) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(subject, made);
-    }
-
-    fn take(&self, subject: usize) -> Option<Made> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(&subject)
-    }
-
-    fn subjects(&self) -> Vec<usize> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).keys().copied().collect()
-    }
-}
-
 /// Whether a subject's server is there already.
 pub(crate) fn is_attached(run: &Run<'_>, subject: usize) -> bool {
     run.subject(subject).build.attach.is_some()
-}
-
-/// Whether any server of a plan is.
-pub(crate) fn is_in(plan: &Plan) -> bool {
-    plan.subjects.iter().any(|subject| subject.build.attach.is_some())
 }
 
 /// Refuses what only a server of dbdyno's own can do.
@@ -123,7 +92,7 @@ pub(crate) fn leave_out(instance: &Instance, readings: &mut Vec<Reading>) {
     let here = is_here(&instance.target.endpoint);
     readings.retain(|reading| {
         let is_of = |counters: &[&str]| counters.contains(&reading.counter.as_str());
-        !is_of(WHOLE_HOST) && !(here && is_of(OTHERS))
+        !(is_of(WHOLE_HOST) || here && is_of(OTHERS))
     });
 }
 
