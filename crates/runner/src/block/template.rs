@@ -159,15 +159,18 @@ fn made(run: &mut Run<'_>, subject: usize, load: u32) -> Result<(), Error> {
     let settle_seconds = start.elapsed().as_secs_f64();
     instance.end()?;
     let folder_bytes = dbms::bytes_below(&folder);
+    let size = match attached::is_attached(run, subject) {
+        true => String::new(),
+        false => format!(", {} MiB", folder_bytes >> 20),
+    };
     run.step(&format!(
-        "loaded {label}: {} by {} in {:.1} s with {}, indexes {:.1} s, settled in {:.1} s, {} MiB",
+        "loaded {label}: {} by {} in {:.1} s with {}, indexes {:.1} s, settled in {:.1} s{size}",
         counted(report.rows, "row"),
         report.method,
         report.rows_seconds,
         counted(report.threads, "thread"),
         report.index_seconds,
-        settle_seconds,
-        folder_bytes >> 20
+        settle_seconds
     ));
     if aged > 0 {
         run.step(&format!("aged {label} by {}", counted(aged, "operation")));
