@@ -138,8 +138,7 @@ impl WireServer {
             return Err(Fault::invalid(reason)).under("product");
         }
         if self.server.is_empty() {
-            let reason = "a server needs `server`, its product, such as `server = \"postgres\"`";
-            return Err(Fault::invalid(reason));
+            return Err(Fault::invalid("the key `server` is missing; add it"));
         }
         if self.basedir.is_some() && !self.version.is_empty() {
             let reason = "remove `version`: the build in `basedir` says which one it is";
