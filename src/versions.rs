@@ -1,7 +1,10 @@
 //! Which servers and versions there are, for the planner, which does not know server products.
 
 use dbms::Places;
-use model::subject::{Build, Subject};
+use model::{
+    attach::Attach,
+    subject::{Build, Subject},
+};
 
 /// Answers the planner from the table of server products and the builds on this host.
 pub(crate) struct HostVersions<'a> {
@@ -29,6 +32,10 @@ impl plan::Versions for HostVersions<'_> {
         dbms::resolve(&build, self.places)
             .map(|resolved| resolved.version)
             .map_err(|error| error.to_string())
+    }
+
+    fn product_of(&self, attach: &Attach) -> Result<String, String> {
+        dbms::attach::product_of(attach).map(str::to_owned).map_err(|error| error.to_string())
     }
 
     fn check_basedir(&self, build: &Build) -> Result<(), String> {

@@ -10,6 +10,7 @@
 )]
 
 mod archives;
+mod attach;
 mod bisect;
 mod browser;
 mod budgets;

@@ -63,7 +63,10 @@ impl<'a> Parts<'a> {
 
     /// Whether the server was measured, and which of its tasks serve connections is not known.
     pub(crate) fn lacks_foreground(&self) -> bool {
-        let has = |scope| self.slice.readings.iter().any(|reading| reading.scope == scope);
+        // How large its tables are is also known of a server that is not measured.
+        let is_size = |reading: &Reading| reading.counter.ends_with("_bytes");
+        let measured = self.slice.readings.iter().filter(|reading| !is_size(reading));
+        let has = |scope| measured.clone().any(|reading| reading.scope == scope);
         has(Scope::Server) && !has(Scope::Foreground)
     }
 

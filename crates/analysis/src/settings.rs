@@ -132,6 +132,7 @@ pub(crate) mod tests {
             seed: 0,
             foreground: String::new(),
             provenance: Default::default(),
+            round_trip_us: None,
         }
     }
 

@@ -23,6 +23,14 @@ pub enum Error {
         /// What was probably meant, or the known names.
         hint: String,
     },
+    /// A server that is there already cannot be entered.
+    #[error("`{server}`: {reason}")]
+    Attach {
+        /// Where it listens.
+        server: String,
+        /// Why, and what to do.
+        reason: String,
+    },
     /// No registry holds this version.
     #[error("no known source has `{server}@{version}`; {remedy}")]
     UnknownVersion {

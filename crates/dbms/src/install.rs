@@ -68,6 +68,7 @@ pub fn installed(resolved: &Resolved, places: &Places) -> Result<Option<Installe
     let product = find(&resolved.server)?;
     match &resolved.source {
         Source::Basedir(folder) => installed_in(product, folder, places.user).map(Some),
+        Source::Attached => Ok(None),
         Source::Embedded(_) => Err(Error::Embedded { server: resolved.server.clone() }),
         Source::Tree(order) => compile::installed(order, places),
         Source::Cache | Source::Registry(_) => {

@@ -12,6 +12,7 @@ mod access;
 mod allocators;
 mod archive;
 mod async_io;
+pub mod attach;
 mod basedir;
 mod certificate;
 mod cgroup;

@@ -62,6 +62,12 @@ pub fn of_library(path: Option<&Path>, reported: Levels) -> Provenance {
     complete(found, reported)
 }
 
+/// The same for a server that is there already, of which only itself can tell.
+pub fn of_attached(place: String, reported: Levels) -> Provenance {
+    let source = "attach".to_owned();
+    complete(Provenance { source, package: place, ..Provenance::default() }, reported)
+}
+
 /// All builds of a product that registries hold or that are installed here, oldest first.
 pub fn available(product: &dyn Dbms, places: &Places) -> Result<Vec<Available>> {
     let mut manifests = crate::install::cached(product, places)?;

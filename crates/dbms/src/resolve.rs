@@ -26,6 +26,8 @@ pub enum Source {
     Embedded(Option<PathBuf>),
     /// A source tree, which is compiled on this host.
     Tree(Box<Order>),
+    /// Nothing is installed: the server is there already.
+    Attached,
 }
 
 /// One exact build.
@@ -49,6 +51,9 @@ pub fn resolve(build: &Build, places: &Places) -> Result<Resolved> {
         version: version.to_owned(),
         source,
     };
+    if build.attach.is_some() {
+        return Ok(resolved("", Source::Attached));
+    }
     if let Some(order) = Order::of(build, None)? {
         return Ok(resolved("", Source::Tree(Box::new(order))));
     }

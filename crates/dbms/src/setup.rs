@@ -123,7 +123,7 @@ impl<'a> Setup<'a> {
         let certificate = self.certificate.as_ref()?.pem.clone();
         let versions = self.launch.config.transport.tls_versions();
         let versions = versions.iter().map(|version| (*version).to_owned()).collect();
-        Some(Tls { versions, certificate })
+        Some(Tls { versions, certificate, foreign: None })
     }
 
     /// Writes a file that the server may read.

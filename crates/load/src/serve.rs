@@ -17,6 +17,7 @@ use model::drive::{Command, Reply, Target};
 use std::io::{BufRead, Write};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
+use std::time::Instant;
 
 /// Exit status of a driver whose runner is gone.
 const EXIT_ORPHANED: i32 = 3;
@@ -132,6 +133,15 @@ impl Driver {
                 let control = self.control.as_mut().ok_or(Error::NotConnected)?;
                 let rows = control.query(&sql).map_err(Error::server(format!("`{sql}` failed")))?;
                 Ok(Reply::Rows { columns: rows.columns, rows: rows.rows })
+            }
+            Command::Time { sql, times } => {
+                let control = self.control.as_mut().ok_or(Error::NotConnected)?;
+                let mut one = |_| {
+                    let start = Instant::now();
+                    control.query(&sql).map_err(Error::server(format!("`{sql}` failed")))?;
+                    Ok(start.elapsed().as_nanos() as f64 / 1000.0)
+                };
+                (0..times).map(&mut one).collect::<Result<_, _>>().map(Reply::Timed)
             }
             Command::Close => Ok(Reply::Done),
         }

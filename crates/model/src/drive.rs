@@ -5,80 +5,10 @@
 //! one thread per connection from [`Command::Connect`] to [`Command::Close`], so that counters
 //! attached to a thread stay valid.
 
-use crate::{drawn::Drawn, schema::Schema, script::Script, secret::Secret, workload::Mode};
+use crate::{drawn::Drawn, schema::Schema, script::Script, workload::Mode};
 use serde::{Deserialize, Serialize};
-use std::path::PathBuf;
 
-/// Where a server listens and how to enter.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Target {
-    /// Wire protocol: a name of the load engine's table (`mysql`, `postgres`, `sqlite`, `null`).
-    pub protocol: String,
-    /// Address on this machine.
-    pub endpoint: Endpoint,
-    /// User name, or empty.
-    pub user: String,
-    /// Password, or empty.
-    #[serde(default, skip_serializing_if = "Secret::is_empty")]
-    pub password: Secret,
-    /// Database (schema) name, or empty.
-    pub database: String,
-    /// Client library to open, for embedded engines; the bundled one if absent.
-    pub library: Option<PathBuf>,
-    /// Statements executed on each connection when it opens.
-    pub initial_sql: Vec<String>,
-    /// How each connection is encrypted; not at all if absent.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub tls: Option<Tls>,
-}
-
-/// What a client has to know to encrypt its connections.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Tls {
-    /// Versions that it offers: `1.2`, `1.3`.
-    pub versions: Vec<String>,
-    /// The certificate that the server must have, as PEM.
-    pub certificate: String,
-}
-
-/// How a connection is encrypted, as both sides agreed.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Encryption {
-    /// Version of TLS: `1.2`, `1.3`.
-    pub version: String,
-    /// Cipher suite, by its registered name.
-    pub cipher: String,
-}
-
-impl Target {
-    /// No server at all: the null client, by which the load engine measures itself.
-    pub fn null() -> Self {
-        Self {
-            protocol: "null".to_owned(),
-            endpoint: Endpoint::Nowhere,
-            user: String::new(),
-            password: Secret::default(),
-            database: String::new(),
-            library: None,
-            initial_sql: Vec::new(),
-            tls: None,
-        }
-    }
-}
-
-/// An address on this machine.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Endpoint {
-    /// UNIX socket (for Postgres: the socket file itself).
-    Socket(PathBuf),
-    /// Port on 127.0.0.1.
-    Port(u16),
-    /// Database file of an embedded engine.
-    File(PathBuf),
-    /// No server at all: the null client.
-    Nowhere,
-}
+pub use crate::target::{Encryption, Endpoint, Foreign, Identity, Target, Tls};
 
 /// A command to the driver.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -125,6 +55,13 @@ pub enum Command {
         /// One statement.
         sql: String,
     },
+    /// Executes a statement so many times, one after the other, on the control connection.
+    Time {
+        /// One statement.
+        sql: String,
+        /// How many times.
+        times: u32,
+    },
     /// Closes all connections and ends the driver.
     Close,
 }
@@ -162,6 +99,8 @@ pub enum Reply {
         /// Values as text; `None` is NULL.
         rows: Vec<Vec<Option<String>>>,
     },
+    /// To [`Command::Time`]: how long each took, microseconds, in their order.
+    Timed(Vec<f64>),
     /// The command failed; the driver goes on.
     Failed {
         /// One clear sentence.

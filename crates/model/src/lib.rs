@@ -9,6 +9,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod attach;
 pub mod bank;
 pub mod civil;
 pub mod coded;
@@ -44,6 +45,7 @@ pub mod speed;
 pub mod sql;
 pub mod state;
 pub mod subject;
+mod target;
 pub mod workload;
 
 pub use grouped::grouped;

@@ -108,6 +108,10 @@ pub struct TrialHeader {
     /// Where the build comes from; empty in records from before it was kept.
     #[serde(default)]
     pub provenance: Provenance,
+    /// Median time of a statement that does nothing, microseconds, for a server that dbdyno did not
+    /// start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub round_trip_us: Option<f64>,
 }
 
 impl TrialHeader {

@@ -1,6 +1,6 @@
 //! The system under test: a build and a configuration.
 
-use crate::{Levels, expression::Expression, recipe::Compilation, secret};
+use crate::{Levels, attach::Attach, expression::Expression, recipe::Compilation, secret};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize, Serializer};
 use std::path::PathBuf;
@@ -33,6 +33,9 @@ pub struct Build {
     /// A server that the user already has, instead of one that is installed. For `sqlite`, a
     /// library's path.
     pub basedir: Option<PathBuf>,
+    /// A server that is there already and that dbdyno does not start.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub attach: Option<Box<Attach>>,
     /// How it is compiled, for one that is.
     #[serde(default, skip_serializing_if = "Compilation::is_empty")]
     pub compilation: Compilation,
@@ -60,6 +63,7 @@ impl Build {
             server: server.to_owned(),
             version: version.to_owned(),
             basedir: None,
+            attach: None,
             compilation: Compilation::default(),
             prefix: Vec::new(),
             environment: Vec::new(),

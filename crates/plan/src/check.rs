@@ -6,11 +6,16 @@ use crate::{
     error::Error,
     explain::shown,
     limits::{CONNECTIONS_MAX, NAME_MAX},
+    subjects::BASE_CONFIG,
     suggest,
     wire::value::EVERYWHERE,
 };
 use model::{
-    Parameters, coded::Misfit, experiment::Factor, plan::PhaseKind, subject::START_FACTORS,
+    Parameters,
+    coded::Misfit,
+    experiment::{Design, Factor},
+    plan::PhaseKind,
+    subject::START_FACTORS,
     workload::Mode,
 };
 use std::collections::BTreeSet;
@@ -90,7 +95,41 @@ impl Draft {
         let parameters: Vec<&str> = parameters.into_iter().chain(suite).collect();
         self.check_parameters(&parameters)?;
         self.check_server_configs()?;
+        self.check_attached()?;
         self.check_baseline()
+    }
+
+    /// A server that is there already is neither frozen nor started, so that what needs that is
+    /// refused.
+    fn check_attached(&self) -> Result<(), Error> {
+        let attached =
+            |level: &&String| self.servers.get(*level).is_some_and(|build| build.attach.is_some());
+        let levels = self.levels("build").unwrap_or_default();
+        let Some(name) = levels.iter().find(attached) else { return Ok(()) };
+        if self.experiment.design == Design::Interleaved {
+            let place = self.places.of(&["servers", name, "attach"]);
+            let reason = format!(
+                "`{name}` is there already and cannot be frozen between slices, as the \
+                 interleaved design needs it: write `design = \"classic\"`"
+            );
+            return Err(Error::Invalid { place, reason });
+        }
+        let acts = |factor: &&Factor| {
+            let is_base = factor.levels == [BASE_CONFIG];
+            restarts(&factor.name) && factor.name != "build" && !is_base
+        };
+        match self.experiment.factors.iter().find(acts) {
+            None => Ok(()),
+            Some(factor) => {
+                let place = self.places.of(&["factors", &factor.name]);
+                let reason = format!(
+                    "`{}` acts on the start of a server, and `{name}` is there already: remove the \
+                     factor, or give each server its own experiment",
+                    factor.name
+                );
+                Err(Error::Invalid { place, reason })
+            }
+        }
     }
 
     /// Where indexes are a phase, every phase finds what the ones before it left.

@@ -246,6 +246,7 @@ fn resolve_paths(layer: &mut Table, source: &Source) {
         for key in ["basedir", "recipe"] {
             server.get_mut(key).into_iter().for_each(|value| join(source, value));
         }
+        server.get_mut("attach").into_iter().for_each(|attach| join_attached(source, attach));
         let Some(tree) = server.get_mut("source") else { continue };
         for key in ["path", "archive", "git"] {
             // An address of a repository is no path.
@@ -253,6 +254,18 @@ fn resolve_paths(layer: &mut Table, source: &Source) {
             let is_path = |value: &&mut Value| key != "git" || is_folder_of(source, value);
             value.filter(is_path).for_each(|value| join(source, value));
         }
+    }
+}
+
+/// The files of a server that is there already. `~` is the caller's home.
+fn join_attached(source: &Source, attach: &mut Value) {
+    let is_path = |value: &&mut Value| value.as_str().is_some_and(|path| !path.starts_with('~'));
+    for key in ["password_file", "defaults_file", "socket"] {
+        attach.get_mut(key).filter(is_path).into_iter().for_each(|value| join(source, value));
+    }
+    let Some(tls) = attach.get_mut("tls") else { return };
+    for key in ["ca", "certificate", "key"] {
+        tls.get_mut(key).filter(is_path).into_iter().for_each(|value| join(source, value));
     }
 }
 

@@ -58,7 +58,10 @@ pub use wire::{
     workload::Workload,
 };
 
-use model::subject::{Build, Subject};
+use model::{
+    attach::Attach,
+    subject::{Build, Subject},
+};
 
 /// Which server builds exist, and how they can be started: told by whoever knows the products.
 pub trait Versions {
@@ -74,6 +77,10 @@ pub trait Versions {
     /// The exact version that `version` stands for: a version, a prefix of one, or empty for the
     /// newest. The error is one clear sentence for the user.
     fn resolve(&self, server: &str, version: &str) -> Result<String, String>;
+
+    /// The product of a server that is there already, by what it greets with. The error is one
+    /// clear sentence for the user.
+    fn product_of(&self, attach: &Attach) -> Result<String, String>;
 
     /// Refuses a build whose `basedir` cannot be started, without executing anything. The error is
     /// one clear sentence for the user.

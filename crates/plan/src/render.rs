@@ -99,6 +99,9 @@ fn own_build(subject: &Subject) -> String {
     if let Some(tree) = &build.compilation.tree {
         return format!("{} compiled from {tree}, ", build.server);
     }
+    if let Some(attach) = &build.attach {
+        return format!("{} attached at {}, ", build.server, attach.place());
+    }
     match &build.basedir {
         Some(basedir) => format!("{} in {}, ", build.server, basedir.display()),
         None if build.version.is_empty() || subject.label.contains(&build.version) => String::new(),

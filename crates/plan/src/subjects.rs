@@ -56,8 +56,12 @@ pub(crate) fn subjects(
                 (None, Some(_)) => draft.places.of(&["servers", level, "config"]),
                 (None, None) => draft.places.of(&["factors", "build"]),
             };
-            let config =
+            let mut config =
                 known.config(&named.build.server, name).map_err(|error| error.at(place()))?;
+            if named.build.attach.is_some() {
+                // Its settings are those that it has.
+                config.settings.clear();
+            }
             let mut levels = Levels::from([("build".to_owned(), named.label.clone())]);
             let mut label = named.label.clone();
             if let Some(configs) = configs {
@@ -186,6 +190,12 @@ impl Known<'_> {
         let products = self.versions.products();
         let own = draft.servers.get(level);
         let mut build = own.cloned().unwrap_or_else(|| Build::named(level));
+        if let (Some(attach), true) = (&build.attach, build.server.is_empty()) {
+            build.server = self.versions.product_of(attach).map_err(|reason| {
+                let place = draft.places.of(&["servers", level, "attach"]);
+                Error::Invalid { place, reason }
+            })?;
+        }
         if !products.contains(&build.server) {
             let place = match own {
                 Some(_) => draft.places.of(&["servers", level, "server"]),
@@ -213,7 +223,7 @@ impl Known<'_> {
                     place: place("basedir"),
                     reason: format!("`basedir`: {reason}"),
                 })?;
-            } else if build.compilation.tree.is_none() {
+            } else if build.compilation.tree.is_none() && build.attach.is_none() {
                 // Its name says nothing of it, so that a plan has to.
                 build.version = self.version(&build).map_err(|error| error.at(place("version")))?;
             }

@@ -17,7 +17,7 @@ pub struct Target {
     pub foreground: Vec<u32>,
     /// Processes of the load engine; their tasks are the client's, except those in `foreground`.
     pub client_pids: Vec<u32>,
-    /// Folder whose block device is the server's.
+    /// Folder whose block device is the server's; empty where its files are not on this host.
     pub data_folder: PathBuf,
 }
 

@@ -35,6 +35,7 @@ fn trial(subject: &str, settings: &[(&str, &str)]) -> Trial {
         seed: 1,
         foreground: String::new(),
         provenance: Default::default(),
+        round_trip_us: None,
     };
     Trial { header, environment: Environment::default(), remarks: Vec::new() }
 }

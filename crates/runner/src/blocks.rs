@@ -10,7 +10,7 @@ use crate::{
     rounds::{self, Repeated},
     run::{PERMITTED_BLOCKS, Run, slices_per_trial},
     server::{
-        Waiting, data,
+        Waiting, attached, data,
         side_by_side::{at_once, side_by_side},
     },
     slice::{
@@ -318,7 +318,9 @@ fn end(run: &mut Run<'_>, trials: &mut Trials, group: &[Step]) -> Result<(), Err
     let group = taken(shared, trials, group)?;
     side_by_side(group, at_once(1), |(_, trial)| {
         let data = trial.instance.data.clone();
+        let subject = trial.subject;
         trial.end(shared)?;
+        attached::unmake(shared, subject)?;
         files::remove_folder(&data)
     })?;
     run.note_time().map(drop)

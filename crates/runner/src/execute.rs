@@ -7,6 +7,7 @@ use crate::{
     host::{others, preflight},
     ledger::{Activity, Ledger},
     run::{Builds, COMMAND, FAILURE, Options, Outcome, Parts, Resume, Run},
+    server::attached,
 };
 use dbms::{Installed, Places, Source, Watch};
 use model::{plan::Plan, subject::Subject};
@@ -23,6 +24,7 @@ pub fn execute(
 ) -> Result<Outcome, Error> {
     probe::raise_file_limit();
     let mut ledger = Ledger::default();
+    attached::check(plan, options)?;
     let results = preflight::results(plan, &options.results)?;
     let resumed = match options.resume {
         Resume::No => None,
@@ -49,7 +51,9 @@ pub fn execute(
     let place = places.new_run(writer.id())?;
     let parts = Parts { place, writer, builds, environment, ledger };
     let mut run = Run::new(plan, options, stop, observer, parts)?;
-    match measure_and_explain(&mut run) {
+    let measured = measure_and_explain(&mut run);
+    attached::unmake_all(&run);
+    match measured {
         Ok(()) => run.finish(),
         Err(error) => {
             run.abandon(&error);
@@ -104,7 +108,7 @@ fn made_ready(subject: &Subject, host: &Host<'_>) -> Result<Option<Installed>, E
     let stopped = || host.stop.check().is_err();
     let mut watch = Watch { progress: &mut progress, stopped: &stopped };
     match resolved.source {
-        Source::Embedded(_) => Ok(None),
+        Source::Embedded(_) | Source::Attached => Ok(None),
         _ => match dbms::install_while(&resolved, host.places, &mut watch) {
             // Whoever stopped it knows why.
             Err(dbms::Error::Compile(dbms::CompileError::Interrupted { .. })) => {
@@ -131,6 +135,7 @@ pub(crate) fn without_records<'a>(
     observer: &'a dyn Observer,
 ) -> Result<Run<'a>, Error> {
     let plan = look.plan;
+    attached::check_look(plan)?;
     preflight::check(plan, places, plan.estimate.of_folders(look.folders))?;
     let builds = install(plan, &Host { places, stop, observer })?;
     let environment = probe::environment(&places.root);

@@ -26,6 +26,7 @@ mod blocks;
 mod by_role;
 mod calibration;
 mod clock;
+mod databases;
 mod error;
 mod execute;
 mod explain;

@@ -3,6 +3,7 @@
 use crate::{
     Error, Observer, Progress, Stop,
     calibration::Calibration,
+    databases::{self, Databases},
     judge::{Ending, ExplainChanges, Look},
     ledger::{Activity, Ledger},
 };
@@ -160,6 +161,8 @@ pub(crate) struct Run<'a> {
     pub(crate) ledger: Ledger,
     /// Subjects and loads whose data folders are initialized and still empty.
     pub(crate) prepared: BTreeSet<(usize, u32)>,
+    /// Databases that this run made on servers that are there already.
+    pub(crate) databases: Databases,
     /// What the last look at the complete blocks found.
     pub(crate) look: Look,
     /// Why it ends before the last planned block, if it does.
@@ -204,7 +207,9 @@ impl<'a> Run<'a> {
         let Parts { place, writer, builds, environment, ledger } = parts;
         let Builds { installed, libraries } = builds;
         let begun = || -> Result<_, Error> {
-            let (counts, emulator) = counting(options, &writer, observer)?;
+            let way =
+                if databases::is_attached(plan) { Some(Counts::None) } else { options.counts };
+            let (counts, emulator) = counting(way, &writer, observer)?;
             let earlier = writer.state(TIME)?.unwrap_or_default();
             Ok((counts, emulator, earlier, Keeper::start(&options.exe, &place)?))
         };
@@ -229,6 +234,7 @@ impl<'a> Run<'a> {
             calibration: Calibration::default(),
             ledger,
             prepared: BTreeSet::new(),
+            databases: Databases::default(),
             look: Look::default(),
             ended: None,
             repeated: 0,
@@ -394,12 +400,12 @@ const COUNTS: &str = "counts";
 /// How this run counts user instructions, and by which emulator: the best way that this host
 /// permits, if none is asked for.
 fn counting(
-    options: &Options,
+    asked: Option<Counts>,
     writer: &RunWriter,
     observer: &dyn Observer,
 ) -> Result<(Counts, Option<Emulator>), Error> {
     let before: Option<Counts> = writer.state(COUNTS)?;
-    if let (Some(before), Some(asked)) = (before, options.counts)
+    if let (Some(before), Some(asked)) = (before, asked)
         && before != asked
     {
         let (before, asked) = (before.word(), asked.word());
@@ -408,7 +414,7 @@ fn counting(
              `{asked}`: leave the option out, or start anew without `--resume`"
         )));
     }
-    let found = counted_by(before.or(options.counts), observer)?;
+    let found = counted_by(before.or(asked), observer)?;
     writer.note_state(COUNTS, &found.0)?;
     Ok(found)
 }

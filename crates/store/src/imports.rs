@@ -81,6 +81,7 @@ fn record(
         seed: 0,
         foreground: String::new(),
         provenance: Default::default(),
+        round_trip_us: None,
     };
     layout::write_toml(&dir.join(layout::ENVIRONMENT), &Environment::default())?;
     layout::write_toml(&dir.join(layout::TRIAL), &header)?;

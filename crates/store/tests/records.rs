@@ -89,6 +89,7 @@ fn header(subject: &str, block: u32) -> TrialHeader {
         seed: u64::MAX,
         foreground: "the driver's own threads".into(),
         provenance: Default::default(),
+        round_trip_us: None,
     }
 }
 

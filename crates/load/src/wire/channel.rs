@@ -6,15 +6,19 @@ use super::{Failure, tunnel::Tunnel};
 use model::drive::{Encryption, Endpoint, Target, Tls};
 use std::{
     io,
-    net::{Ipv4Addr, TcpStream},
+    net::{Ipv4Addr, TcpStream, ToSocketAddrs},
     os::fd::{AsRawFd, OwnedFd, RawFd},
     os::unix::net::UnixStream,
+    time::Duration,
 };
 
 /// Bytes read at once; a longer answer takes several reads.
 const INPUT_BYTES: usize = 64 * 1024;
 /// Longest unit of an answer that a control session takes, before memory is reserved for it.
 const INPUT_BYTES_MAX: usize = 1 << 30;
+
+/// How long an address of the network may take to answer.
+const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 
 /// A connected socket with the bytes that were read and not yet understood.
 #[derive(Debug)]
@@ -48,6 +52,11 @@ impl Channel {
                 let stream = stream.and_then(|s| s.set_nodelay(true).map(|()| s));
                 let channel = stream.map(Self::new);
                 (channel, format!("127.0.0.1:{port}"))
+            }
+            Endpoint::Address { host, port } => {
+                let stream = reach(host, *port)?;
+                let stream = stream.and_then(|s| s.set_nodelay(true).map(|()| s));
+                (stream.map(Self::new), format!("{host}:{port}"))
             }
             Endpoint::File(_) | Endpoint::Nowhere => {
                 return Err(Failure::own(format!(
@@ -211,6 +220,23 @@ impl Channel {
         self.full = self.input.len();
         Ok(())
     }
+}
+
+/// The first address of a name that takes the connection. Fails at once where the name is not
+/// known.
+fn reach(host: &str, port: u16) -> Result<io::Result<TcpStream>, Failure> {
+    let unknown = |reason: &str| {
+        Failure::lost(format!("the name `{host}` does not resolve ({reason}): check its spelling"))
+    };
+    let addresses = (host, port).to_socket_addrs().map_err(|error| unknown(&error.to_string()))?;
+    let mut last = None;
+    for address in addresses {
+        match TcpStream::connect_timeout(&address, CONNECT_LIMIT) {
+            Ok(stream) => return Ok(Ok(stream)),
+            Err(error) => last = Some(error),
+        }
+    }
+    last.map(Err).ok_or_else(|| unknown("it has no address"))
 }
 
 /// `again` if the last system call was interrupted by a signal.

@@ -4,6 +4,8 @@
 //! is compared are servers, not their preferences. This module allocates when a connection opens;
 //! rustls allocates for each record that it sends or takes.
 
+mod foreign;
+
 use super::Failure;
 use model::drive::{Encryption, Tls};
 use rustls::{
@@ -15,7 +17,7 @@ use rustls::{
 };
 use std::{
     io::{self, Read, Write},
-    net::{Ipv4Addr, TcpStream},
+    net::{IpAddr, Ipv4Addr, TcpStream},
     sync::Arc,
 };
 
@@ -45,15 +47,24 @@ impl Tunnel {
         let refused = |error: &dyn std::fmt::Display| {
             Failure::lost(format!("TLS {} was not agreed on: {error}", offered()))
         };
-        let config = config(tls).map_err(|error| refused(&error))?;
-        let name = ServerName::from(std::net::IpAddr::from(Ipv4Addr::LOCALHOST));
+        let (config, name) = match &tls.foreign {
+            None => (config(tls), Ok(ServerName::from(IpAddr::from(Ipv4Addr::LOCALHOST)))),
+            Some(foreign) => {
+                (foreign::config(tls, foreign), ServerName::try_from(foreign.name.clone()))
+            }
+        };
+        let config = config.map_err(|error| refused(&error))?;
+        let name = name.map_err(|error| refused(&error))?;
         let connection =
             ClientConnection::new(Arc::new(config), name).map_err(|error| refused(&error))?;
         let cipher = vec![0; CIPHER_BYTES];
         let mut tunnel = Self { connection, cipher, begin: 0, end: 0 };
         let mut stream = socket;
         while tunnel.connection.is_handshaking() {
-            tunnel.connection.complete_io(&mut stream).map_err(|error| refused(&error))?;
+            tunnel.connection.complete_io(&mut stream).map_err(|error| match &tls.foreign {
+                Some(foreign) => foreign::refused(foreign, &error),
+                None => refused(&error),
+            })?;
         }
         tunnel.flush(socket)?;
         Ok(tunnel)
@@ -168,10 +179,7 @@ fn config(tls: &Tls) -> Result<ClientConfig, rustls::Error> {
         ],
         ..ring::default_provider()
     };
-    let is_offered = |name: &str| tls.versions.iter().any(|version| version == name);
-    let versions =
-        VERSIONS.iter().filter(|(name, _)| is_offered(name)).map(|(_, version)| *version);
-    let versions: Vec<_> = versions.collect();
+    let versions = offered_versions(tls);
     let unreadable = |error| rustls::Error::General(format!("the certificate is none: {error}"));
     let certificate = CertificateDer::from_pem_slice(tls.certificate.as_bytes());
     let mut roots = RootCertStore::empty();
@@ -183,6 +191,11 @@ fn config(tls: &Tls) -> Result<ClientConfig, rustls::Error> {
     // Each connection agrees on keys of its own.
     config.resumption = Resumption::disabled();
     Ok(config)
+}
+
+fn offered_versions(tls: &Tls) -> Vec<&'static SupportedProtocolVersion> {
+    let is_offered = |name: &str| tls.versions.iter().any(|version| version == name);
+    VERSIONS.iter().filter(|(name, _)| is_offered(name)).map(|(_, version)| *version).collect()
 }
 
 #[cold]

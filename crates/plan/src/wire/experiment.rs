@@ -1,6 +1,7 @@
 //! Experiment files: `experiments/*.toml` and those of the user.
 
 use super::{
+    attach::WireAttach,
     compilation::{Parts, WireTree},
     config::WireConfig,
     number::{self, Whole},
@@ -101,7 +102,13 @@ pub(crate) struct WireExperiment {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WireServer {
+    /// Product; of a server that is there already it may be absent.
+    #[serde(default)]
     pub(crate) server: String,
+    /// The same, for a server that is there already; what it greets with if absent.
+    product: Option<String>,
+    /// A server that is there already, which dbdyno neither starts nor stops.
+    attach: Option<WireAttach>,
     #[serde(default)]
     version: String,
     pub(crate) config: Option<String>,
@@ -123,6 +130,16 @@ pub(crate) struct WireServer {
 impl WireServer {
     /// The checked build.
     pub(crate) fn check(&self) -> Result<Build, Fault> {
+        if let Some(attach) = &self.attach {
+            return self.attached(attach);
+        }
+        if self.product.is_some() {
+            let reason = "`product` is for a server with `attach`; write `server`";
+            return Err(Fault::invalid(reason)).under("product");
+        }
+        if self.server.is_empty() {
+            return Err(Fault::invalid("the key `server` is missing; add it"));
+        }
         if self.basedir.is_some() && !self.version.is_empty() {
             let reason = "remove `version`: the build in `basedir` says which one it is";
             return Err(Fault::invalid(reason)).under("version");
@@ -149,11 +166,38 @@ impl WireServer {
             server: self.server.clone(),
             version: self.version.clone(),
             basedir: self.basedir.clone(),
+            attach: None,
             compilation: compilation.check()?,
             prefix: self.prefix.clone(),
             environment,
             memory: None,
         })
+    }
+
+    /// A server that is there already. Its product is empty where only its greeting tells.
+    fn attached(&self, attach: &WireAttach) -> Result<Build, Fault> {
+        let keys = [
+            ("basedir", self.basedir.is_some()),
+            ("version", !self.version.is_empty()),
+            ("source", self.source.is_some()),
+            ("flags", self.flags.is_some()),
+            ("compiler", self.compiler.is_some()),
+            ("recipe", self.recipe.is_some()),
+            ("prefix", !self.prefix.is_empty()),
+            ("environment", !self.environment.0.is_empty()),
+            ("config", self.config.is_some()),
+        ];
+        if let Some((key, _)) = keys.into_iter().find(|(_, given)| *given) {
+            let reason = format!("remove `{key}`: a server with `attach` runs as it is");
+            return Err(Fault::invalid(reason)).under(key);
+        }
+        if self.product.is_some() && !self.server.is_empty() {
+            let reason = "`server` and `product` both name the product; keep one";
+            return Err(Fault::invalid(reason)).under("product");
+        }
+        let attach = Some(Box::new(attach.check().under("attach")?));
+        let product = self.product.as_ref().unwrap_or(&self.server);
+        Ok(Build { attach, ..Build::of(product, "") })
     }
 
     /// A key that names a build in another way than `source`.

@@ -4,6 +4,7 @@
 //! return a [`crate::source::Fault`], which the owner of the text turns into file and line.
 
 pub(crate) mod areas;
+mod attach;
 mod coded;
 pub(crate) mod compilation;
 pub(crate) mod config;

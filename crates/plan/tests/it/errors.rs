@@ -273,7 +273,7 @@ fn levels_that_act_on_a_start_are_checked_where_they_stand() {
 fn servers_and_configs_of_the_users_own_are_checked() {
     let with = |text: &str| format!("{GOOD}{text}\n").replace("\"sqlite\"", "\"mine\"");
     let attach = with("[servers.mine]\nserver = \"mysql\"\nattach = { socket = \"y\" }");
-    check("attach", &attach, "mine.toml:7`: unknown key `attach`");
+    check("attach", &attach, "mine.toml:7`: `mine` is there already and cannot be frozen");
     check(
         "server",
         &with("[servers.mine]\nserver = \"oracle\""),

@@ -68,7 +68,7 @@ fn what_is_no_count_is_named_with_its_key() {
     check("parameters = 5", "`parameters` must be a table, not `5`");
     check("servers = { a = { basedir = 5 } }", "`servers.a.basedir` must be a text in quotes");
     check("servers = { a = { version = 5 } }", "`servers.a.version` must be a text in quotes");
-    check("servers = { a = {} }", "the key `server` is missing; add it to `servers.a`");
+    check("servers = { a = {} }", "the key `server` is missing; add it");
     check("servers = { a = 5 }", "`servers.a` must be a table, not `5`");
     check("baseline = { build = [] }", "`baseline.build` must be a string or a number, not `[]`");
     let transports = "must be `socket`, `tcp`, `tls`, `tls1.2` or `tls1.3`, not `udp`";

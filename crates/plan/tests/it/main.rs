@@ -14,7 +14,10 @@ mod roles;
 mod suites;
 mod workload_errors;
 
-use model::subject::{Build, Subject};
+use model::{
+    attach::Attach,
+    subject::{Build, Subject},
+};
 use plan::{Catalog, Draft, Error, Overrides, Versions, load_experiment};
 use std::path::Path;
 
@@ -53,6 +56,13 @@ impl Versions for Host {
         match &build.basedir {
             Some(path) if path.ends_with("missing") => Err("`missing` does not exist".to_owned()),
             _ => Ok(()),
+        }
+    }
+
+    fn product_of(&self, attach: &Attach) -> Result<String, String> {
+        match attach.host.as_str() {
+            "postgres.example" => Ok("postgres".to_owned()),
+            host => Err(format!("`{host}` does not answer")),
         }
     }
 

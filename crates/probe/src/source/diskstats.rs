@@ -37,6 +37,9 @@ impl Probe for Diskstats {
     }
 
     fn open(&self, target: &Target, _purpose: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {
+        if target.data_folder.as_os_str().is_empty() {
+            return Ok(None);
+        }
         let path = target.proc_root.join("diskstats");
         let absent = |why: String| Error::Absent(format!("device counters absent: {why}"));
         let mount = mount::of(&target.proc_root, &target.data_folder)

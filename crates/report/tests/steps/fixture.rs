@@ -177,6 +177,7 @@ fn trial(label: &str) -> Trial {
         seed: 1,
         foreground: String::new(),
         provenance: Default::default(),
+        round_trip_us: None,
     };
     Trial { header, environment: Environment::default(), remarks: Vec::new() }
 }

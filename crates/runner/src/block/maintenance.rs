@@ -16,6 +16,9 @@ use std::time::{Duration, Instant};
 /// Tables that are maintained at the same time, at most, each by a connection of its own.
 const TABLES_AT_ONCE: usize = 32;
 
+/// What stands for a table in statements that are executed for each.
+const OF_TABLES: &str = "{table}";
+
 /// How long maintenance takes, from its start.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Limits {
@@ -143,7 +146,10 @@ pub(crate) fn settle_now(
     let mut settled = Settled { before: instance.owed()?, ..Settled::default() };
     let version = instance.server_version.clone();
     let tables = tables::all(run);
-    let statements = product.settle_sql(&about.config, &version);
+    // On a server of somebody else only the tables are ours.
+    let is_ours = |one: &Maintenance| about.build.attach.is_none() || one.sql.contains(OF_TABLES);
+    let mut statements = product.settle_sql(&about.config, &version);
+    statements.retain(is_ours);
     let end = (limits.patience == Patience::ToTheCeiling).then(|| start + limits.ceiling);
     let work = Work { product, version, tables, end };
     work.execute(instance, &statements, &mut settled)?;
@@ -154,7 +160,7 @@ pub(crate) fn settle_now(
         run.stop.sleep(limits.floor.saturating_sub(settled.condition))?;
         settled.left = instance.drain(Duration::ZERO, Patience::WhilePaying)?;
     }
-    for statement in product.unsettle_sql(&about.config) {
+    for statement in product.unsettle_sql(&about.config).iter().filter(|one| is_ours(one)) {
         if let (Some(refusal), Failure::Breaks) = (one(instance, statement.sql)?, statement.failure)
         {
             return Err(Error::Sql { message: refusal, lost: false });

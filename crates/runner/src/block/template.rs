@@ -9,10 +9,11 @@ use super::{
 use crate::{
     Error,
     clock::wall_us,
+    databases,
     host::files,
     ledger::Activity,
     run::Run,
-    server::{Instance, Patience, data, initialise, unexpected},
+    server::{Instance, Patience, attached, data, initialise, unexpected},
     trial,
 };
 use dbms::{Started, Unasked};
@@ -67,9 +68,19 @@ pub(crate) fn prepare(run: &mut Run<'_>, load: u32, subjects: &[usize]) -> Resul
         files::remove_folder(&folder)?;
         let settings = tried(run, subject, load).map_err(|error| error.of_subject(&about.label))?;
         started.push(Started { subject: about, settings });
-        run.prepared.insert((subject, load));
+        if about.build.attach.is_none() {
+            run.prepared.insert((subject, load));
+        }
     }
-    check_conditions(&started, &plan.experiment.accept)
+    let differ = check_conditions(&started, &plan.experiment.accept);
+    match differ {
+        // What is there already is compared as it is.
+        Err(Error::Preflight(sentences)) if databases::is_attached(plan) => {
+            sentences.lines().for_each(|sentence| run.warn(sentence));
+            Ok(())
+        }
+        other => other,
+    }
 }
 
 /// Makes an empty folder for a subject, and tries all statements on a copy of it; the settings that
@@ -82,6 +93,7 @@ fn tried(run: &Run<'_>, subject: usize, load: u32) -> Result<Levels, Error> {
     rehearsal::prepare_all(run, subject, &mut instance)?;
     instance.end()?;
     files::remove_folder(&copy)?;
+    attached::unmake(run, subject)?;
     Ok(settings)
 }
 
@@ -147,15 +159,18 @@ fn made(run: &mut Run<'_>, subject: usize, load: u32) -> Result<(), Error> {
     let settle_seconds = start.elapsed().as_secs_f64();
     instance.end()?;
     let folder_bytes = dbms::bytes_below(&folder);
+    let size = match attached::is_attached(run, subject) {
+        true => String::new(),
+        false => format!(", {} MiB", folder_bytes >> 20),
+    };
     run.step(&format!(
-        "loaded {label}: {} by {} in {:.1} s with {}, indexes {:.1} s, settled in {:.1} s, {} MiB",
+        "loaded {label}: {} by {} in {:.1} s with {}, indexes {:.1} s, settled in {:.1} s{size}",
         counted(report.rows, "row"),
         report.method,
         report.rows_seconds,
         counted(report.threads, "thread"),
         report.index_seconds,
-        settle_seconds,
-        folder_bytes >> 20
+        settle_seconds
     ));
     if aged > 0 {
         run.step(&format!("aged {label} by {}", counted(aged, "operation")));
@@ -170,10 +185,14 @@ fn made(run: &mut Run<'_>, subject: usize, load: u32) -> Result<(), Error> {
     for refused in settled.refused {
         run.warn(&format!("{label}: maintenance after its load: {refused}"));
     }
-    let subject = label.clone();
-    let loaded = Loaded { subject, load, report, aged, settle_seconds, left, folder_bytes };
+    let loaded =
+        Loaded { subject: label.clone(), load, report, aged, settle_seconds, left, folder_bytes };
     run.writer.note_state(&format!("load {load} {label}"), &loaded)?;
-    data::complete(&folder)
+    match attached::is_attached(run, subject) {
+        // A folder of nothing: whoever continues the run loads again.
+        true => Ok(()),
+        false => data::complete(&folder),
+    }
 }
 
 /// Creates and fills the tables of every schema that the plan uses.

@@ -1,5 +1,6 @@
 //! Data folders: templates, which are loaded once, and the copies that blocks work on.
 
+use super::attached;
 use crate::{Error, host::files, run::Run};
 use fs_err as fs;
 use std::path::{Path, PathBuf};
@@ -43,12 +44,16 @@ fn copy_to(run: &Run<'_>, subject: usize, load: u32, copy: PathBuf) -> Result<Pa
 /// template.
 pub(crate) fn take_for_trial(run: &Run<'_>, subject: usize, load: u32) -> Result<PathBuf, Error> {
     let users = run.plan.blocks.iter().filter(|block| block.load == load).count();
-    if users > 1 {
+    if users > 1 && !attached::is_attached(run, subject) {
         return copy_for_block(run, subject, load);
     }
     let (template, taken) = (template_path(run, subject, load), block_path(run, subject));
     files::remove_folder(&taken)?;
     make_parent(run, &taken)?;
+    if attached::is_attached(run, subject) {
+        fs::rename(template, &taken)?;
+        return Ok(taken);
+    }
     fs::remove_file(template.with_extension("complete"))?;
     fs::rename(template, &taken)?;
     Ok(taken)

@@ -1,6 +1,7 @@
 //! A server, or an embedded engine, with the driver that is connected to it.
 
 use super::{
+    attached,
     calm::{self, Patience},
     data,
     driver::{Driver, OwnServer, Wrapper, unexpected},
@@ -44,6 +45,8 @@ pub(crate) struct Instance {
     pub(crate) encryption: Option<Encryption>,
     /// Version of the build; empty for embedded engines.
     pub(crate) version: String,
+    /// Median time of a statement that does nothing, microseconds, of an attached server.
+    pub(crate) round_trip_us: Option<f64>,
     pub(crate) foreground: Foreground,
     pub(crate) debts: Vec<Debt>,
     pub(crate) product: &'static dyn Dbms,
@@ -156,9 +159,10 @@ impl Instance {
         let product = dbms::find(&about.build.server)?;
         let installed = run.installed[subject].as_ref();
         let Named { label, build, config, wrapper } = named;
-        let (server, target) = match installed {
-            None => (None, product.embedded_target(&build, &config, data)?),
-            Some(installed) => {
+        let (server, target) = match (installed, &build.attach) {
+            (None, Some(attach)) => (None, attached::target(attach, product)?),
+            (None, None) => (None, product.embedded_target(&build, &config, data)?),
+            (Some(installed), _) => {
                 let (config, place) = (&config, &run.place);
                 let launch =
                     Launch { installed, config, build: &build, data, place, label: &label };
@@ -181,6 +185,7 @@ impl Instance {
             server_version: String::new(),
             encryption: None,
             version: version.to_owned(),
+            round_trip_us: None,
             foreground: Foreground::default(),
             debts: product.debts(&about.config),
             product,
@@ -217,7 +222,13 @@ impl Instance {
                 self.placed = placement::place(at, on, &found, server.pid());
                 found
             }
-            None => Foreground { tasks: Vec::new(), how: mark::EMBEDDED.to_owned() },
+            None if self.is_embedded() => {
+                Foreground { tasks: Vec::new(), how: mark::EMBEDDED.to_owned() }
+            }
+            None => {
+                self.round_trip_us = Some(attached::round_trip_us(&mut self.driver)?);
+                Foreground { tasks: Vec::new(), how: attached::NOT_LOOKED_FOR.to_owned() }
+            }
         };
         Ok(())
     }
@@ -301,6 +312,7 @@ impl Instance {
     /// Size of tables and indexes: that of their files, or as the server tells it.
     pub(crate) fn database_bytes(&mut self) -> Result<Option<f64>, Error> {
         let Size::Sql(sql) = self.size else {
+            // The folder of an attached server is empty, so that nothing is known of its files.
             return Ok(self.size.of_files(&self.data).map(|bytes| bytes as f64));
         };
         let rows = self.driver.query(sql)?;
@@ -321,6 +333,10 @@ impl Instance {
     /// Fails where a factor has not had its effect on this start. Configurations that are compared
     /// are read back too.
     fn check_factors(&mut self, run: &Run<'_>, subject: usize) -> Result<(), Error> {
+        // Nothing acts on a start that was not ours.
+        if self.is_attached() {
+            return Ok(());
+        }
         let factors = &run.plan.experiment.factors;
         let compared = |factor: &Factor| factor.name == "config" && factor.levels.len() > 1;
         let settings = match factors.iter().any(compared) {
@@ -354,7 +370,8 @@ impl Instance {
 
     /// Whose counters are read.
     pub(crate) fn counted(&self) -> probe::Target {
-        let mut target = probe::Target::new(&self.data);
+        let is_here = self.server.is_some() || self.is_embedded();
+        let mut target = probe::Target::new(if is_here { &self.data } else { Path::new("") });
         target.server_pids = self.server.iter().map(Server::pid).collect();
         target.foreground.clone_from(&self.foreground.tasks);
         target.client_pids = vec![self.driver.pid()];
@@ -373,6 +390,11 @@ impl Instance {
     /// Whether the engine works in the driver.
     pub(crate) fn is_embedded(&self) -> bool {
         matches!(self.target.endpoint, Endpoint::File(_) | Endpoint::Nowhere)
+    }
+
+    /// Whether the server is there already: nothing of it is dbdyno's but a database.
+    pub(crate) fn is_attached(&self) -> bool {
+        self.server.is_none() && !self.is_embedded()
     }
 
     /// What the record says of an error: for a dead server or a lost connection, the last lines of
@@ -427,7 +449,10 @@ pub(crate) fn initialise(run: &Run<'_>, subject: usize, folder: &Path) -> Result
     data::make_parent(run, folder)?;
     let Subject { label, build, config, .. } = &run.plan.subjects[subject];
     match &run.installed[subject] {
-        None => Ok(dbms::create_private_folder(folder)?),
+        None => {
+            dbms::create_private_folder(folder)?;
+            build.attach.as_ref().map_or(Ok(()), |attach| attached::make(run, subject, attach))
+        }
         Some(installed) => {
             let (data, place) = (folder, &run.place);
             let launch = Launch { installed, config, build, data, place, label };

@@ -1,6 +1,7 @@
 //! Servers that are up: each with the driver that is connected to it, its data folder and its
 //! tables. Nothing here knows slices or records.
 
+pub(crate) mod attached;
 mod calm;
 pub(crate) mod data;
 mod driver;

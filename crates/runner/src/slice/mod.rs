@@ -12,7 +12,7 @@ use crate::{
     instruments::{Findings, Opened, observe, unexpected},
     ledger::Activity,
     run::Run,
-    server::Patience,
+    server::{Patience, attached},
     trial::Trial,
 };
 use model::{
@@ -95,9 +95,10 @@ pub(crate) fn execute(
     }
     record.readings.extend(trial.of_phase.readings.iter().cloned());
     record.artefacts.extend(trial.of_phase.artefacts.iter().cloned());
+    let folder_bytes = || dbms::bytes_below(&trial.instance.data) as f64;
     let sizes = [
         ("database_bytes", trial.database_bytes),
-        ("data_folder_bytes", Some(dbms::bytes_below(&trial.instance.data) as f64)),
+        ("data_folder_bytes", (!trial.instance.is_attached()).then(folder_bytes)),
     ];
     record.readings.extend(sizes.into_iter().filter_map(|(counter, bytes)| {
         let scope = if embedded { Scope::Client } else { Scope::Server };
@@ -363,6 +364,7 @@ fn measured(
         return Err(Error::Sql { message, lost: true });
     }
     let mut readings = found.readings;
+    attached::leave_out(&trial.instance, &mut readings);
     let serving = &trial.instance.foreground.tasks;
     readings.extend(by_role::readings(&phase.script, serving, &found.tasks));
     Ok(Measured {

@@ -22,7 +22,9 @@ pub(crate) fn header(
     let about: &Subject = run.subject(subject);
     let seed = run.plan.blocks.iter().find(|b| b.index == block).map_or(0, |b| b.seed);
     let mut settings = settings(instance, about)?;
-    settings.insert(ALLOCATOR.to_owned(), dbms::allocator_of(instance.serving().0));
+    if !instance.is_attached() {
+        settings.insert(ALLOCATOR.to_owned(), dbms::allocator_of(instance.serving().0));
+    }
     settings.extend(instance.encryption.iter().map(|found| {
         (ENCRYPTION.to_owned(), format!("TLS {} with {}", found.version, found.cipher))
     }));
@@ -45,6 +47,7 @@ pub(crate) fn header(
         seed,
         foreground: instance.foreground.how.clone(),
         provenance,
+        round_trip_us: instance.round_trip_us,
     })
 }
 
@@ -54,6 +57,9 @@ fn provenance(run: &Run<'_>, subject: usize, instance: &mut Instance) -> Result<
         Err(Error::Sql { lost: false, .. }) => Levels::new(),
         other => other?,
     };
+    if let Some(attach) = &run.subject(subject).build.attach {
+        return Ok(dbms::provenance::of_attached(attach.place(), reported));
+    }
     Ok(match run.installed[subject].as_ref().or(run.libraries[subject].as_ref()) {
         Some(installed) => installed.provenance(reported)?,
         None => dbms::provenance::of_library(run.library(subject), reported),

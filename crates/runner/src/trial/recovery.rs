@@ -12,6 +12,9 @@ use std::time::Duration;
 const ATTEMPTS: u32 = 60;
 const PAUSE: Duration = Duration::from_millis(500);
 
+/// The same for a server that is there already: each attempt may take seconds.
+const ATTEMPTS_OVER_NETWORK: u32 = 6;
+
 /// Mark of slices that come after a failed one: their tables hold something else than those of the
 /// other subjects.
 pub(crate) const AFTER_FAILURE: &str = "after a failed slice";
@@ -55,7 +58,11 @@ impl Trial {
     pub(crate) fn recover(&mut self, clients: u32) -> Result<bool, Error> {
         let Some(reason) = self.broken.take() else { return Ok(true) };
         self.instruments = OpenInstruments::default();
-        let attempts = if self.instance.server.is_some() { ATTEMPTS } else { 1 };
+        let attempts = match &self.instance.server {
+            Some(_) => ATTEMPTS,
+            None if self.instance.is_attached() => ATTEMPTS_OVER_NETWORK,
+            None => 1,
+        };
         for attempt in 0..attempts {
             if !self.instance.server.as_ref().is_none_or(Server::is_alive) {
                 break;

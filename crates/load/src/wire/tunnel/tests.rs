@@ -21,7 +21,7 @@ fn server(version: &'static SupportedProtocolVersion) -> (Arc<ServerConfig>, Str
 
 fn tls(versions: &[&str], certificate: &str) -> Tls {
     let versions = versions.iter().map(|version| (*version).to_owned()).collect();
-    Tls { versions, certificate: certificate.to_owned() }
+    Tls { versions, certificate: certificate.to_owned(), foreign: None }
 }
 
 /// A channel to a server that answers each request of 7 bytes with `answer`, until it hears `end`.

@@ -153,6 +153,24 @@ fn the_server_may_ask_for_another_plugin() {
     assert!(error.message().contains("login plugin `auth_gssapi_client`"), "{error}");
 }
 
+/// The vector of MariaDB's own test of its plugin: the password `foobar` and 32 times `A`.
+const SIGNED: [u8; 64] = [
+    232, 61, 201, 63, 67, 63, 51, 53, 86, 73, 238, 35, 170, 117, 146, 214, 26, 17, 35, 9, 8, 132,
+    245, 141, 48, 99, 66, 58, 36, 228, 48, 84, 115, 254, 187, 168, 88, 162, 249, 57, 35, 85, 79,
+    238, 167, 106, 68, 117, 56, 135, 171, 47, 20, 14, 133, 79, 15, 229, 124, 160, 176, 100, 138,
+    14,
+];
+
+#[test]
+fn mariadbs_ed25519_signs_with_the_hash_of_the_password() {
+    let switch = [b"\xfeclient_ed25519\0", &[b'A'; 32][..]].concat();
+    let version = "5.5.5-11.8.2-MariaDB";
+    let greeting = greeting(version, ALL & !1, 0x1d, "mysql_native_password");
+    let (entered, answers) = enter_scripted("foobar", vec![greeting, switch, OK.to_vec()]);
+    entered.unwrap();
+    assert_eq!(answers[1], SIGNED);
+}
+
 #[test]
 fn a_refusal_carries_the_servers_code() {
     let refusal = b"\xff\x15\x04#28000Access denied".to_vec();
@@ -186,7 +204,11 @@ fn a_server_without_tls_is_named_before_the_login() {
     let greeting = greeting("5.6.51", ALL & !0x800, 0, "mysql_native_password");
     let length = u8::try_from(greeting.len()).unwrap();
     server.write_all(&[&[length, 0, 0, 0], greeting.as_slice()].concat()).unwrap();
-    let tls = model::drive::Tls { versions: vec!["1.3".to_owned()], certificate: String::new() };
+    let tls = model::drive::Tls {
+        versions: vec!["1.3".to_owned()],
+        certificate: String::new(),
+        foreign: None,
+    };
     let target = Target { tls: Some(tls), ..Target::null() };
     let error = enter(Packets::new(Channel::local(client)), &target).err().unwrap();
     assert_eq!(error.message(), "the server offers no TLS");

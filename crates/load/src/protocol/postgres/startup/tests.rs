@@ -125,7 +125,11 @@ fn rows_become_text_and_errors_keep_the_connection() {
 #[test]
 fn a_server_without_tls_is_named_before_the_login() {
     let (client, mut server) = UnixStream::pair().unwrap();
-    let tls = model::drive::Tls { versions: vec!["1.3".to_owned()], certificate: String::new() };
+    let tls = model::drive::Tls {
+        versions: vec!["1.3".to_owned()],
+        certificate: String::new(),
+        foreign: None,
+    };
     let target = Target { tls: Some(tls), ..Target::null() };
     server.write_all(b"N").unwrap();
     let error = enter(Channel::local(client), &target).err().unwrap();

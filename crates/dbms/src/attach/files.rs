@@ -1,0 +1,136 @@
+//! What files of MySQL's and of PostgreSQL's own clients say of a server.
+
+use crate::{Error, Result};
+use fs_err as fs;
+use model::{
+    attach::{AttachTls, CertificateCheck, TlsFiles},
+    secret::Secret,
+};
+use std::path::{Path, PathBuf};
+
+/// Groups of an option file that are every client's.
+const GROUPS: &[&str] = &["client", "client-server", "client-mariadb"];
+
+/// What is known of a server.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Known {
+    pub(super) host: Option<String>,
+    pub(super) port: Option<u16>,
+    pub(super) socket: Option<PathBuf>,
+    pub(super) user: Option<String>,
+    pub(super) password: Secret,
+    pub(super) tls: AttachTls,
+    /// The database that is there before ours.
+    pub(super) database: Option<String>,
+}
+
+/// The groups `[client]`, `[client-server]` and `[client-mariadb]` of an option file.
+pub(super) fn of_options(path: &Path) -> Result<Known> {
+    let text = fs::read_to_string(path)?;
+    let mut known = Known::default();
+    for (name, value) in entries(&text, &|group| GROUPS.contains(&group)) {
+        let value = unquoted(value);
+        match name.replace('-', "_").as_str() {
+            "host" => known.host = Some(value.to_owned()),
+            "port" => known.port = Some(port(path, value)?),
+            "socket" => known.socket = Some(value.into()),
+            "user" => known.user = Some(value.to_owned()),
+            "password" => known.password = Secret::new(value.to_owned()),
+            "ssl_ca" => files(&mut known.tls).ca = Some(value.into()),
+            "ssl_cert" => files(&mut known.tls).certificate = Some(value.into()),
+            "ssl_key" => files(&mut known.tls).key = Some(value.into()),
+            "ssl_mode" if value.eq_ignore_ascii_case("disabled") => known.tls = AttachTls::Off,
+            "skip_ssl" => known.tls = AttachTls::Off,
+            "ssl" if ["0", "off", "false"].contains(&value) => known.tls = AttachTls::Off,
+            "skip_ssl_verify_server_cert" | "disable_ssl_verify_server_cert" => {
+                files(&mut known.tls).check = CertificateCheck::Nothing;
+            }
+            "ssl_verify_server_cert" if ["0", "off", "false"].contains(&value) => {
+                files(&mut known.tls).check = CertificateCheck::Nothing;
+            }
+            _ => {}
+        }
+    }
+    if known.host.is_some() {
+        known.socket = None;
+    }
+    Ok(known)
+}
+
+/// A service of `pg_service.conf`: of the file that `PGSERVICEFILE` names, or of the caller's home.
+pub(super) fn of_service(service: &str) -> Result<Known> {
+    let named = std::env::var_os("PGSERVICEFILE").map(PathBuf::from);
+    let path = named.unwrap_or_else(|| super::expanded(Path::new("~/.pg_service.conf")));
+    let text = fs::read_to_string(&path)?;
+    in_service(&path, &text, service)
+}
+
+pub(super) fn in_service(path: &Path, text: &str, service: &str) -> Result<Known> {
+    let mut known = Known::default();
+    let mut is_there = false;
+    for (name, value) in entries(text, &|group| group == service) {
+        is_there = true;
+        match name {
+            "host" if value.starts_with('/') => known.socket = Some(value.into()),
+            "host" | "hostaddr" => known.host = Some(value.to_owned()),
+            "port" => known.port = Some(port(path, value)?),
+            "user" => known.user = Some(value.to_owned()),
+            "password" => known.password = Secret::new(value.to_owned()),
+            "dbname" => known.database = Some(value.to_owned()),
+            "sslmode" if value == "disable" => known.tls = AttachTls::Off,
+            "sslrootcert" if value != "system" => files(&mut known.tls).ca = Some(value.into()),
+            "sslcert" => files(&mut known.tls).certificate = Some(value.into()),
+            "sslkey" => files(&mut known.tls).key = Some(value.into()),
+            _ => {}
+        }
+    }
+    match is_there {
+        true => Ok(known),
+        false => Err(Error::Attach {
+            server: format!("service {service}"),
+            reason: format!("`{}` has no service of this name", path.display()),
+        }),
+    }
+}
+
+fn files(tls: &mut AttachTls) -> &mut TlsFiles {
+    if !matches!(tls, AttachTls::On(_)) {
+        *tls = AttachTls::On(TlsFiles::default());
+    }
+    match tls {
+        AttachTls::On(files) => files,
+        AttachTls::Usual | AttachTls::Off => unreachable!("it was made to be on"),
+    }
+}
+
+fn port(path: &Path, value: &str) -> Result<u16> {
+    value.parse().map_err(|_| Error::Attach {
+        server: path.display().to_string(),
+        reason: format!("`{value}` is no port"),
+    })
+}
+
+/// Names and values below the headings that are wanted.
+fn entries<'a>(
+    text: &'a str,
+    is_wanted: &dyn Fn(&str) -> bool,
+) -> impl Iterator<Item = (&'a str, &'a str)> {
+    let mut wanted = false;
+    let mut found = Vec::new();
+    for line in text.lines().map(str::trim) {
+        if let Some(group) = line.strip_prefix('[').and_then(|line| line.strip_suffix(']')) {
+            wanted = is_wanted(group.trim());
+        } else if wanted && !line.is_empty() && !line.starts_with(['#', ';', '!']) {
+            let (name, value) = line.split_once('=').unwrap_or((line, ""));
+            found.push((name.trim(), value.trim()));
+        }
+    }
+    found.into_iter()
+}
+
+fn unquoted(value: &str) -> &str {
+    ['"', '\'']
+        .into_iter()
+        .find_map(|quote| value.strip_prefix(quote)?.strip_suffix(quote))
+        .unwrap_or(value)
+}

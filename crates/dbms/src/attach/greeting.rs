@@ -1,0 +1,100 @@
+//! Which product an attached server is, by what it says first.
+
+use super::{known, refused};
+use crate::Result;
+use model::attach::Attach;
+use std::{
+    io::{self, Read, Write},
+    net::{TcpStream, ToSocketAddrs},
+    os::unix::net::UnixStream,
+    path::Path,
+    time::Duration,
+};
+
+/// How long a server may take to greet; one of PostgreSQL's waits for the client.
+const PATIENCE: Duration = Duration::from_secs(2);
+/// How long the network may take.
+const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+/// Ports of MySQL and PostgreSQL.
+const USUAL_PORTS: &[u16] = &[3306, 5432];
+/// PostgreSQL's request of TLS, which its servers answer by one byte.
+const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
+/// Bytes of a greeting that tell a product.
+const GREETING_BYTES: usize = 256;
+
+/// The product that listens there: `mysql`, `mariadb` or `postgres`.
+///
+/// # Errors
+/// Nobody listens, or nobody that is known.
+pub fn product_of(attach: &Attach) -> Result<&'static str> {
+    if !attach.service.is_empty() {
+        return Ok("postgres");
+    }
+    let known = known(attach)?;
+    let asked = match (&known.socket, &known.host) {
+        (Some(socket), _) => over_socket(socket),
+        (None, Some(host)) => over_network(host, known.port),
+        (None, None) => return Err(refused(attach, "neither `host` nor `socket` is known")),
+    };
+    let unknown = |reason: &str| {
+        let text = format!("what listens there is not known ({reason}): name it by `product`");
+        refused(attach, &text)
+    };
+    match asked {
+        Ok(Some(product)) => Ok(product),
+        Ok(None) => Err(unknown("it greets as none of `mysql`, `mariadb`, `postgres`")),
+        Err(error) => Err(unknown(&error.to_string())),
+    }
+}
+
+fn over_socket(socket: &Path) -> io::Result<Option<&'static str>> {
+    // Only Postgres is named by the folder of its socket.
+    if socket.is_dir() {
+        return Ok(Some("postgres"));
+    }
+    let stream = UnixStream::connect(socket)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    asked(stream)
+}
+
+fn over_network(host: &str, port: Option<u16>) -> io::Result<Option<&'static str>> {
+    let ports: Vec<u16> = port.map_or(USUAL_PORTS.to_vec(), |port| vec![port]);
+    let mut last = io::Error::from(io::ErrorKind::NotFound);
+    for port in ports {
+        for address in (host, port).to_socket_addrs()? {
+            match TcpStream::connect_timeout(&address, CONNECT_LIMIT) {
+                Ok(stream) => {
+                    stream.set_read_timeout(Some(PATIENCE))?;
+                    return asked(stream);
+                }
+                Err(error) => last = error,
+            }
+        }
+    }
+    Err(last)
+}
+
+fn asked(mut stream: impl Read + Write) -> io::Result<Option<&'static str>> {
+    let mut greeting = [0; GREETING_BYTES];
+    match stream.read(&mut greeting) {
+        Ok(length) => return Ok(greets_as(&greeting[..length])),
+        Err(error) if is_timeout(&error) => {}
+        Err(error) => return Err(error),
+    }
+    stream.write_all(&TLS_REQUEST)?;
+    let mut answer = [0; 1];
+    stream.read_exact(&mut answer)?;
+    Ok([b"S", b"N"].contains(&&answer).then_some("postgres"))
+}
+
+/// MySQL and MariaDB: a packet's head, version 10 of the protocol, the server's version.
+pub(super) fn greets_as(greeting: &[u8]) -> Option<&'static str> {
+    let said = greeting.get(4..).filter(|said| said.first() == Some(&10))?;
+    let version = said.get(1..)?.split(|byte| *byte == 0).next()?;
+    let is_mariadb = version.windows(7).any(|part| part.eq_ignore_ascii_case(b"mariadb"));
+    Some(if is_mariadb { "mariadb" } else { "mysql" })
+}
+
+fn is_timeout(error: &io::Error) -> bool {
+    matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
+}

@@ -1,0 +1,107 @@
+//! Addresses, passwords and certificates from keys and files.
+
+use super::*;
+use greeting::greets_as;
+
+fn written(folder: &tempfile::TempDir, name: &str, text: &str) -> PathBuf {
+    let path = folder.path().join(name);
+    fs::write(&path, text).unwrap();
+    path
+}
+
+fn at(host: &str) -> Attach {
+    Attach { host: host.to_owned(), tls: AttachTls::Off, ..Attach::default() }
+}
+
+#[test]
+fn keys_say_where_and_who_and_products_the_rest() {
+    let target = enter(&at("db.example"), "mysql").unwrap();
+    let endpoint = Endpoint::Address { host: "db.example".to_owned(), port: 3306 };
+    assert_eq!((&target.endpoint, target.tls.is_none()), (&endpoint, true));
+    assert_eq!((target.user.as_str(), target.database.as_str()), ("root", ""));
+    let attach = Attach { port: Some(6000), user: "me".to_owned(), ..at("db.example") };
+    let target = enter(&attach, "postgres").unwrap();
+    let endpoint = Endpoint::Address { host: "db.example".to_owned(), port: 6000 };
+    assert_eq!(target.endpoint, endpoint);
+    assert_eq!((target.user.as_str(), target.database.as_str()), ("me", "postgres"));
+    let folder = tempfile::tempdir().unwrap();
+    let attach = Attach { socket: Some(folder.path().to_owned()), ..Attach::default() };
+    let socket = folder.path().join(".s.PGSQL.5432");
+    assert_eq!(enter(&attach, "postgres").unwrap().endpoint, Endpoint::Socket(socket));
+    let error = enter(&Attach::default(), "mysql").unwrap_err().to_string();
+    assert!(error.contains("neither `host` nor `socket`"), "{error}");
+    assert!(enter(&at("h"), "sqlite").is_err());
+}
+
+#[test]
+fn a_password_is_read_where_the_experiment_says() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = written(&folder, "password", "hunter2\nmore\n");
+    let attach = Attach { password: PasswordFrom::File(file), ..at("h") };
+    assert_eq!(enter(&attach, "mysql").unwrap().password.reveal(), "hunter2");
+    let unset = PasswordFrom::Variable("DBDYNO_NO_SUCH_VARIABLE".to_owned());
+    let error = enter(&Attach { password: unset, ..at("h") }, "mysql").unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "`h`: the variable `DBDYNO_NO_SUCH_VARIABLE` that `password_env` names is not set: \
+         export it"
+    );
+    let missing = PasswordFrom::File(folder.path().join("none"));
+    let error = enter(&Attach { password: missing, ..at("h") }, "mysql").unwrap_err().to_string();
+    assert!(error.contains("none"), "{error}");
+}
+
+#[test]
+fn connections_over_the_network_are_verified_unless_asked_otherwise() {
+    let folder = tempfile::tempdir().unwrap();
+    let ca = written(&folder, "ca.pem", "CA");
+    let files = TlsFiles { ca: Some(ca), ..TlsFiles::default() };
+    let attach = Attach { tls: AttachTls::On(files), ..at("db.example") };
+    let tls = enter(&attach, "mysql").unwrap().tls.unwrap();
+    let foreign = tls.foreign.unwrap();
+    assert_eq!((tls.certificate.as_str(), foreign.name.as_str()), ("CA", "db.example"));
+    assert_eq!(foreign.check, CertificateCheck::Whole);
+    let check = CertificateCheck::Nothing;
+    let files = TlsFiles { check, ..TlsFiles::default() };
+    let attach = Attach { tls: AttachTls::On(files), ..at("db.example") };
+    let tls = enter(&attach, "mysql").unwrap().tls.unwrap();
+    assert_eq!((tls.certificate.as_str(), tls.foreign.unwrap().check), ("", check));
+}
+
+#[test]
+fn option_files_and_services_say_what_the_experiment_does_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let options = "[mysqld]\nport=1\n[client]\nhost = db\nport=3307\nuser='me'\n\
+                   password = \"hunter2\"\nssl-ca=/ca.pem\n# host=no\n[mysql]\nhost=other\n";
+    let file = written(&folder, "my.cnf", options);
+    let attach = Attach { defaults_file: Some(file), tls: AttachTls::Off, ..Attach::default() };
+    let target = enter(&attach, "mariadb").unwrap();
+    assert_eq!(target.endpoint, Endpoint::Address { host: "db".to_owned(), port: 3307 });
+    assert_eq!((target.user.as_str(), target.password.reveal()), ("me", "hunter2"));
+    let closer = Attach { user: "you".to_owned(), port: Some(1), ..attach };
+    let target = enter(&closer, "mariadb").unwrap();
+    assert_eq!(target.endpoint, Endpoint::Address { host: "db".to_owned(), port: 1 });
+    assert_eq!(target.user, "you");
+
+    let text = "[a]\nhost=/run/pg\n\n[b]\nhost=db\nport=5433\ndbname=app\nsslmode=disable\n";
+    let path = Path::new("/pg_service.conf");
+    let known = files::in_service(path, text, "a").unwrap();
+    assert_eq!((known.socket, known.host), (Some("/run/pg".into()), None));
+    let known = files::in_service(path, text, "b").unwrap();
+    assert_eq!((known.host.as_deref(), known.port), (Some("db"), Some(5433)));
+    assert_eq!((known.database.as_deref(), known.tls), (Some("app"), AttachTls::Off));
+    let error = files::in_service(path, text, "c").unwrap_err().to_string();
+    assert_eq!(error, "`service c`: `/pg_service.conf` has no service of this name");
+}
+
+#[test]
+fn a_greeting_tells_the_product() {
+    let check = |version: &[u8], expected: Option<&str>| {
+        let greeting = [&[74, 0, 0, 0, 10], version, &[0, 1, 2]].concat();
+        assert_eq!(greets_as(&greeting), expected);
+    };
+    check(b"9.7.4", Some("mysql"));
+    check(b"5.5.5-10.11.6-MariaDB-log", Some("mariadb"));
+    assert_eq!(greets_as(b"HTTP/1.1 400"), None);
+    assert_eq!(greets_as(b""), None);
+}

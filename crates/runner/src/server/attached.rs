@@ -1,0 +1,215 @@
+//! Servers that are there already: a database of ours is made on them and dropped again, and
+//! nothing else of them is touched.
+//!
+//! Each statement here travels on a driver of its own, so that a database is also dropped where the
+//! run was interrupted or its driver has ended.
+
+use super::{
+    Instance,
+    driver::{Driver, unexpected},
+};
+use crate::{
+    Error, Stop,
+    databases::Made,
+    run::{Counts, Options, Run},
+};
+use dbms::{attach::Own, product::Dbms};
+use model::{
+    attach::Attach,
+    disturbance::WINDOW,
+    drive::{Command, Endpoint, Reply, Target},
+    plan::Plan,
+    reading::Reading,
+};
+use std::{
+    net::{ToSocketAddrs, UdpSocket},
+    time::Duration,
+};
+
+/// Why no task of an attached server is known.
+pub(crate) const NOT_LOOKED_FOR: &str = "missing: dbdyno did not start the server";
+
+/// Round trips whose median is told.
+const ROUND_TRIPS: u32 = 100;
+const NOTHING: &str = "SELECT 1";
+
+/// How often, and how far apart, a database is dropped that somebody still holds.
+const ATTEMPTS: u32 = 10;
+const PAUSE: Duration = Duration::from_millis(300);
+
+/// Whether a subject's server is there already.
+pub(crate) fn is_attached(run: &Run<'_>, subject: usize) -> bool {
+    run.subject(subject).build.attach.is_some()
+}
+
+/// Refuses what only a server of dbdyno's own can do.
+pub(crate) fn check(plan: &Plan, options: &Options) -> Result<(), Error> {
+    let attached = plan.subjects.iter().find(|subject| subject.build.attach.is_some());
+    let Some(attached) = attached else { return Ok(()) };
+    let refused = |what: &str| {
+        Err(Error::Preflight(format!(
+            "`{}` is there already and {what}, which is for servers that dbdyno starts",
+            attached.label
+        )))
+    };
+    if options.counts == Some(Counts::Emulated) {
+        return refused("does not run under emulation: leave `--counts emulated` out");
+    }
+    if options.explain.is_some() {
+        return refused("cannot be explained by function: leave `explain` out");
+    }
+    Ok(())
+}
+
+/// Refuses what looks at servers without measuring them.
+pub(crate) fn check_look(plan: &Plan) -> Result<(), Error> {
+    let attached = plan.subjects.iter().find(|subject| subject.build.attach.is_some());
+    attached.map_or(Ok(()), |attached| {
+        Err(Error::Preflight(format!(
+            "`{}` is there already, and this command is for servers that dbdyno starts: use \
+             `dbdyno run`",
+            attached.label
+        )))
+    })
+}
+
+/// How to enter the database of ours.
+pub(crate) fn target(attach: &Attach, product: &dyn Dbms) -> Result<Target, Error> {
+    let control = dbms::attach::enter(attach, product.name())?;
+    Ok(Target { database: attach.database.clone(), ..control })
+}
+
+/// Counters of the whole host that hold what a server does, if it is on this one.
+const WHOLE_HOST: &[&str] = &["host_context_switches", "host_cpu_ns"];
+/// Counters by which others are told from the server, which needs its own.
+const OTHERS: &[&str] = &["others_cpu_ns", WINDOW];
+
+/// Leaves out what would pass for an attached server's, and what cannot be told without it.
+pub(crate) fn leave_out(instance: &Instance, readings: &mut Vec<Reading>) {
+    if !instance.is_attached() {
+        return;
+    }
+    let here = is_here(&instance.target.endpoint);
+    readings.retain(|reading| {
+        let is_of = |counters: &[&str]| counters.contains(&reading.counter.as_str());
+        !(is_of(WHOLE_HOST) || here && is_of(OTHERS))
+    });
+}
+
+/// Whether an address is one of this host's, to which alone one can bind.
+fn is_here(endpoint: &Endpoint) -> bool {
+    let Endpoint::Address { host, .. } = endpoint else { return true };
+    let addresses = (host.as_str(), 0).to_socket_addrs().into_iter().flatten();
+    addresses.into_iter().any(|address| UdpSocket::bind(address).is_ok())
+}
+
+/// Median time of a statement that does nothing, microseconds.
+pub(crate) fn round_trip_us(driver: &mut Driver) -> Result<f64, Error> {
+    let time = Command::Time { sql: NOTHING.to_owned(), times: ROUND_TRIPS };
+    match driver.ask(&time)? {
+        Reply::Timed(mut times) => {
+            times.sort_by(f64::total_cmp);
+            Ok(times.get(times.len() / 2).copied().unwrap_or_default())
+        }
+        other => Err(unexpected("time", &other)),
+    }
+}
+
+/// Makes the database of a subject, empty. Refuses one that is there, and a user who may not do
+/// what is to be done.
+pub(crate) fn make(run: &Run<'_>, subject: usize, attach: &Attach) -> Result<(), Error> {
+    // What an earlier load of this run left.
+    unmake(run, subject)?;
+    let about = run.subject(subject);
+    let product = dbms::find(&about.build.server)?;
+    let own = Own::of(product.protocol())?;
+    let control = dbms::attach::enter(attach, product.name())?;
+    let mut driver = Driver::spawn(&run.options.exe, run.stop)?;
+    run.keeper.adopt(driver.pid())?;
+    let version = connect(&mut driver, &control)?;
+    let round_trip = round_trip_us(&mut driver)?;
+    let (label, place, name) = (&about.label, attach.place(), attach.database.clone());
+    run.step(&format!(
+        "{label}: attached to {} {version} at {place}, round trip {} us (median of {ROUND_TRIPS})",
+        about.build.server,
+        round_trip.round()
+    ));
+    let rights = driver.query(own.rights)?;
+    let refused = |reason: String| Error::Preflight(format!("`{place}`: {reason}"));
+    if let Some(lacks) = own.lacks(&rights, &name) {
+        return Err(refused(lacks));
+    }
+    if !driver.query(&own.exists(&name))?.is_empty() {
+        return Err(refused(format!(
+            "the database `{name}` exists already and is not touched: name another one by \
+             `database`, or drop it yourself if a run that was killed left it"
+        )));
+    }
+    driver.query(&own.create(&name))?;
+    run.databases.keep(subject, Made { control, own, name, version });
+    Ok(())
+}
+
+/// Drops the database of a subject, if this run made one. Says where one is left.
+pub(crate) fn unmake(run: &Run<'_>, subject: usize) -> Result<(), Error> {
+    let Some(made) = run.databases.take(subject) else { return Ok(()) };
+    if let Err(error) = dropped(run, &made) {
+        run.warn(&format!(
+            "{}: the database `{}` is left on the server, because it could not be dropped \
+             ({error}): drop it yourself",
+            run.subject(subject).label,
+            made.name
+        ));
+    }
+    Ok(())
+}
+
+/// The same for all subjects, however the run ends.
+pub(crate) fn unmake_all(run: &Run<'_>) {
+    for subject in run.databases.subjects() {
+        // It warns, and cannot fail otherwise.
+        let _ = unmake(run, subject);
+    }
+}
+
+fn dropped(run: &Run<'_>, made: &Made) -> Result<(), Error> {
+    // The wish to stop is no wish to leave something behind.
+    let stop = Stop::default();
+    let mut driver = Driver::spawn(&run.options.exe, &stop)?;
+    let statements = made.own.drop(&made.name, &made.version);
+    let mut attempt = || -> Result<(), Error> {
+        connect(&mut driver, &made.control)?;
+        statements.iter().try_for_each(|sql| driver.query(sql).map(drop))
+    };
+    let mut done = attempt();
+    for _ in 1..ATTEMPTS {
+        if done.is_ok() {
+            break;
+        }
+        std::thread::sleep(PAUSE);
+        done = attempt();
+    }
+    done
+}
+
+/// Opens the control connection; the version that the server reports.
+fn connect(driver: &mut Driver, control: &Target) -> Result<String, Error> {
+    match driver.ask(&Command::Connect { target: control.clone(), clients: 0 })? {
+        Reply::Connected { server_version, .. } => Ok(server_version),
+        other => Err(unexpected("connect", &other)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_of_this_host_is_known_from_others() {
+        let at = |host: &str| Endpoint::Address { host: host.to_owned(), port: 5432 };
+        assert!(is_here(&at("127.0.0.1")) && is_here(&at("localhost")));
+        assert!(is_here(&Endpoint::Socket("/run/s".into())));
+        // An address for documents, which no host has.
+        assert!(!is_here(&at("192.0.2.1")) && !is_here(&at("no.such.invalid")));
+    }
+}
