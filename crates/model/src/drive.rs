@@ -14,7 +14,7 @@ use std::path::PathBuf;
 pub struct Target {
     /// Wire protocol: a name of the load engine's table (`mysql`, `postgres`, `sqlite`, `null`).
     pub protocol: String,
-    /// Address on this machine.
+    /// Its address.
     pub endpoint: Endpoint,
     /// User name, or empty.
     pub user: String,
@@ -66,7 +66,7 @@ impl Target {
     }
 }
 
-/// An address on this machine.
+/// Where a server listens: on this machine but for [`Endpoint::Host`].
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Endpoint {
@@ -74,6 +74,13 @@ pub enum Endpoint {
     Socket(PathBuf),
     /// Port on 127.0.0.1.
     Port(u16),
+    /// A host by its name or address, for users' own scripts.
+    Host {
+        /// Name or address.
+        host: String,
+        /// Its port.
+        port: u16,
+    },
     /// Database file of an embedded engine.
     File(PathBuf),
     /// No server at all: the null client.
