@@ -208,7 +208,7 @@ mod tests {
             "    transactions:                        20     (10.00 per sec.)\n",
             "    total number of events:              20\n",
             "         95th percentile:                        12.50\n",
-            "         sum:                                   200.00\n",
+            "         sum:                                  200.00\n",
         ] {
             assert!(text.contains(line), "{text}");
         }

@@ -194,6 +194,75 @@ pub(crate) fn find(script: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{CommandLine, settings::Settings};
+
+    /// A state with this script, named `x.lua`.
+    fn loaded(source: &str) -> Result<State, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.lua").display().to_string();
+        std::fs::write(&path, source).unwrap();
+        let line = CommandLine::parse(&["x.lua", "--threads=4", "run"].map(str::to_owned)).unwrap();
+        let settings = Settings::of(&line, &|_| None).unwrap();
+        let shared = Arc::new(Shared::new(line, settings, path, Arc::default(), Box::new(|_| ())));
+        State::load(&shared, 3).map_err(|reason| reason.split('/').next_back().unwrap().to_owned())
+    }
+
+    fn attempted(source: &str) -> Attempt {
+        let state = loaded(source).unwrap();
+        match state.attempt(&state.global("event").unwrap(), 3) {
+            Attempt::Failed(reason) => {
+                Attempt::Failed(reason.split('/').next_back().unwrap().to_owned())
+            }
+            other => other,
+        }
+    }
+
+    #[test]
+    fn an_event_is_done_repeated_the_last_one_or_failed() {
+        let check = |body: &str, expected: Attempt| {
+            assert_eq!(attempted(&format!("function event(tid) {body} end")), expected, "{body}");
+        };
+        let failed = |reason: &str| Attempt::Failed(reason.to_owned());
+        check("assert(tid == 3 and sysbench.tid == 3)", Attempt::Done);
+        check("return false", Attempt::Done);
+        check("return 1", Attempt::Last);
+        check("error({errcode = sysbench.error.RESTART_EVENT})", Attempt::Again);
+        check("error('no')", failed("x.lua:1: no"));
+        check("error({})", failed("the script raised a table that is no error of a statement"));
+        check(
+            "error({sql_errno = 5, sql_state = '', sql_errmsg = 'm', query = 'q'})",
+            failed("SQL error 5: m, in `q`"),
+        );
+        check(
+            "sysbench.rand.uniform()",
+            failed("x.lua:1: bad argument #1: error converting Lua nil to number"),
+        );
+        let hook = "sysbench.hooks.before_restart_event = function(e) seen = e.errcode end ";
+        let again = "error({errcode = 1})";
+        assert_eq!(attempted(&format!("{hook} function event() {again} end")), Attempt::Again);
+        let hook = "sysbench.hooks.before_restart_event = function() error('in hook') end ";
+        let found = attempted(&format!("{hook} function event() {again} end"));
+        assert_eq!(found, failed("x.lua:1: in hook"));
+    }
+
+    #[test]
+    fn a_script_is_loaded_with_its_first_line_and_its_fault_has_a_place() {
+        assert!(loaded("#!/usr/bin/sysbench\nassert(sysbench.opt == nil)").is_ok());
+        let fault = |source: &str| loaded(source).err().unwrap();
+        assert_eq!(fault("#!x\n\nx ="), "x.lua:3: unexpected symbol near '<eof>'");
+        assert_eq!(fault("\nerror('no')"), "x.lua:2: no");
+    }
+
+    #[test]
+    fn ffi_is_a_safe_stand_in() {
+        let counts = "ffi = require('ffi') ffi.cdef[[void f();]] \
+                      function event() ffi.C.sb_counter_inc(sysbench.tid, ffi.C.SB_CNT_ERROR) end";
+        // Counters exist for the threads of the command line only.
+        let state = loaded(&counts.replace("sysbench.tid, ffi.C.SB_CNT_ERROR", "0, 99")).unwrap();
+        let found = state.attempt(&state.global("event").unwrap(), 3);
+        assert!(matches!(found, Attempt::Failed(reason) if reason.contains("counter 99")));
+        assert!(loaded("require('ffi').load('c')").err().unwrap().contains("`ffi.load` is not"));
+    }
 
     #[test]
     fn modules_are_found_beside_the_script_and_where_the_user_says() {
