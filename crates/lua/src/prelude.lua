@@ -277,10 +277,13 @@ end
 setmetatable(C, { __index = refuses("ffi.C") })
 package.loaded.ffi = setmetatable({ cdef = function() end, C = C }, { __index = refuses("ffi") })
 
+-- Names from before sysbench 1.0: those of random numbers still stand in stock scripts.
+sb_rand, sb_rand_uniform = host.rand.default, host.rand.uniform
+sb_rand_gaussian, sb_rand_special = host.rand.gaussian, host.rand.special
+sb_rand_uniq, sb_rand_str = host.rand.unique, host.rand.string
 for _, name in pairs({ "db_connect", "db_disconnect", "db_query", "db_bulk_insert_init",
    "db_bulk_insert_next", "db_bulk_insert_done", "db_prepare", "db_bind_param", "db_execute",
-   "db_close", "db_store_results", "db_free_results", "sb_rand", "sb_rand_uniq", "sb_rnd",
-   "sb_rand_str", "sb_rand_uniform", "sb_rand_gaussian", "sb_rand_special" }) do
+   "db_close", "db_store_results", "db_free_results", "sb_rnd" }) do
    _G[name] = function()
       error(("`%s` is not supported: it is from before sysbench 1.0"):format(name), 2)
    end

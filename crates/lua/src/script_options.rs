@@ -57,7 +57,10 @@ fn kind(default: &LuaValue, declared: &LuaValue) -> Kind {
 fn value_of(kind: Kind, value: &LuaValue) -> Value {
     match kind {
         Kind::Flag => Value::Flag(value.as_boolean().unwrap_or(false)),
-        Kind::Number => Value::Number(value.as_f64().unwrap_or(0.0)),
+        Kind::Number => Value::Number(match value {
+            LuaValue::Integer(number) => *number as f64,
+            other => other.as_f64().unwrap_or(0.0),
+        }),
         Kind::Text if value.is_nil() => Value::Text(String::new()),
         Kind::Text => Value::Text(value.to_string().unwrap_or_default()),
         Kind::List => {
@@ -128,7 +131,7 @@ mod tests {
             .load(
                 r#"return { ["table-size"] = {"rows", 10000}, skip = {"skip", false},
                    variant = {"which"}, time = {"own", 60}, tables = {"list", {"a", "b"}},
-                   big = {"size", 1, 3} }"#,
+                   big = {"size", 1, 3}, ten = {"ten", 10} }"#,
             )
             .eval::<Table>()
             .unwrap();
@@ -150,6 +153,7 @@ mod tests {
         assert_eq!(of("tables"), Value::List(vec!["a".to_owned(), "b".to_owned()]));
         assert_eq!(of("time"), Value::Number(10.0));
         assert_eq!(of("big"), Value::Number(2048.0));
+        assert_eq!(of("ten"), Value::Number(10.0));
     }
 
     #[test]
