@@ -161,7 +161,7 @@ fn client_line(target: &Target, passwords: Option<&Path>) -> String {
         Endpoint::Socket(path) => format!("--socket={}", path.display()),
         Endpoint::Port(port) if target.protocol == "postgres" => format!("-h 127.0.0.1 -p {port}"),
         Endpoint::Port(port) => format!("-h 127.0.0.1 -P {port}"),
-        Endpoint::Host { host, port } => format!("-h {host} -P {port}"),
+        Endpoint::Host(host, port) => format!("-h {host} -P {port}"),
         Endpoint::File(path) => path.display().to_string(),
         Endpoint::Nowhere => String::new(),
     };

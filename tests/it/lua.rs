@@ -261,11 +261,12 @@ fn what_goes_wrong_is_one_sentence_with_file_and_line() {
     let query = "function prepare()\n sysbench.sql.driver():connect():query('SELECT a') end";
     check(query, "prepare", "x.lua:2: SQL error 42703: column \"a\" does not exist, in `SELECT a`");
     let parallel = "function load()\n if sysbench.tid == 1 then error('no room') end end\n\
-                    sysbench.cmdline.commands = { load = {load, sysbench.cmdline.PARALLEL_COMMAND} }";
+                    sysbench.cmdline.commands = { load = { load, true } }";
     check(parallel, "--threads=3 load", "x.lua:2: no room");
-    let kind = "function prepare()\n local s = sysbench.sql.driver():connect():prepare('SELECT ?')\n\
+    let kind = "function prepare()\n local c = sysbench.sql.driver():connect()\n\
+                local s = c:prepare('SELECT ?')\n\
                 s:bind_create(sysbench.sql.type.DATE) end";
-    check(kind, "prepare", "x.lua:3: a parameter of type `DATE` is not supported");
+    check(kind, "prepare", "x.lua:4: a parameter of type `DATE` is not supported");
     assert!(up.fail("none.lua run").contains("there is no script `none.lua`"));
     assert!(up.fail("x.lua --threads 4 run").contains("write `--threads=4`"));
     assert!(up.fail("x.lua --mysql-ssl=on run").contains("`--mysql-ssl` is not supported"));

@@ -57,8 +57,8 @@ impl CommandLine {
         if line.command.is_empty() {
             let script = &line.script;
             return usage(format!(
-                "a command is missing behind `{script}`: `prepare`, `run`, `cleanup`, `help` or one \
-                 of the script's own"
+                "a command is missing behind `{script}`: `prepare`, `run`, `cleanup`, `help` or \
+                 one of the script's own"
             ));
         }
         Ok(line)

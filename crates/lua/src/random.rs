@@ -16,11 +16,6 @@ impl Source {
         Self { random: Random::new(draws.seed, thread.into()), draws, zipf: None }
     }
 
-    /// A number of `low..=high` by the distribution that the options name.
-    pub(crate) fn default(&mut self, low: u32, high: u32) -> u32 {
-        self.by(self.draws.by, low, high)
-    }
-
     /// A number of `low..=high`; `low` where there is none.
     pub(crate) fn by(&mut self, distribution: Distribution, low: u32, high: u32) -> u32 {
         let span = u64::from(high.saturating_sub(low)) + 1;
@@ -125,7 +120,7 @@ mod tests {
             let mut source = source(by);
             for (low, high) in [(1, 10), (5, 5), (9, 3), (0, u32::MAX)] {
                 for _ in 0..200 {
-                    let drawn = source.default(low, high);
+                    let drawn = source.by(by, low, high);
                     assert!((low..=high.max(low)).contains(&drawn), "{by:?}: {drawn}");
                 }
             }
@@ -136,7 +131,7 @@ mod tests {
     fn distributions_have_the_shares_that_they_promise() {
         let share = |by, inside: std::ops::RangeInclusive<u32>| {
             let mut source = source(by);
-            let hits = (0..20_000).filter(|_| inside.contains(&source.default(1, 1000)));
+            let hits = (0..20_000).filter(|_| inside.contains(&source.by(by, 1, 1000)));
             hits.count() as f64 / 20_000.0
         };
         // A bell of twelve draws has a deviation of 1/12 of the range.

@@ -37,8 +37,8 @@ pub(crate) fn intermediate(stat: &Stat, percentile: f64) -> String {
     let rate = |count| stat.per_second(count);
     let sums = &stat.sums;
     let mut line = format!(
-        "[ {:.0}s ] thds: {} tps: {:.2} qps: {:.2} (r/w/o: {:.2}/{:.2}/{:.2}) lat (ms,{percentile}%): \
-         {:.2} err/s: {:.2} reconn/s: {:.2}\n",
+        "[ {:.0}s ] thds: {} tps: {:.2} qps: {:.2} (r/w/o: {:.2}/{:.2}/{:.2}) lat \
+         (ms,{percentile}%): {:.2} err/s: {:.2} reconn/s: {:.2}\n",
         stat.total,
         stat.threads,
         rate(sums.events),
@@ -207,7 +207,7 @@ mod tests {
             "        read:                            280\n",
             "    transactions:                        20     (10.00 per sec.)\n",
             "    total number of events:              20\n",
-            "         95th percentile:                        12.50\n",
+            "         95th percentile:                       12.50\n",
             "         sum:                                  200.00\n",
         ] {
             assert!(text.contains(line), "{text}");

@@ -215,7 +215,7 @@ impl Settings {
         } else if host == "localhost" || host.is_empty() {
             Endpoint::Port(port)
         } else {
-            Endpoint::Host { host, port }
+            Endpoint::Host(host, port)
         };
         let own = |name: &str| options.text(&format!("{prefix}_{name}")).to_owned();
         let protocol = if driver == Driver::Mysql { "mysql" } else { "postgres" };
@@ -322,7 +322,7 @@ mod tests {
     fn lists_are_dealt_in_turn() {
         let settings = settings("--pgsql-host=a,/run/pg --pgsql-port=1,2,3").unwrap();
         let at = |index| settings.target(Driver::Pgsql, index).unwrap().endpoint;
-        assert_eq!(at(0), Endpoint::Host { host: "a".to_owned(), port: 1 });
+        assert_eq!(at(0), Endpoint::Host("a".to_owned(), 1));
         assert_eq!(at(1), Endpoint::Socket("/run/pg/.s.PGSQL.2".into()));
         assert_eq!(at(5), Endpoint::Socket("/run/pg/.s.PGSQL.3".into()));
     }

@@ -49,8 +49,7 @@ impl State {
         set_path(&lua, &script).map_err(told)?;
         let protect = host.get("protect").map_err(told)?;
         let attempt = host.get("attempt").map_err(told)?;
-        let mut source = std::fs::read(&script)
-            .map_err(|error| format!("`{script}` cannot be read: {error}"))?;
+        let mut source = fs_err::read(&script).map_err(|error| error.to_string())?;
         if source.starts_with(b"#") {
             // The line of the interpreter, which keeps its number as a comment.
             source.splice(..1, *b"--");
@@ -200,7 +199,7 @@ mod tests {
     fn loaded(source: &str) -> Result<State, String> {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("x.lua").display().to_string();
-        std::fs::write(&path, source).unwrap();
+        fs_err::write(&path, source).unwrap();
         let line = CommandLine::parse(&["x.lua", "--threads=4", "run"].map(str::to_owned)).unwrap();
         let settings = Settings::of(&line, &|_| None).unwrap();
         let shared = Arc::new(Shared::new(line, settings, path, Arc::default(), Box::new(|_| ())));
@@ -235,7 +234,10 @@ mod tests {
         );
         check(
             "sysbench.rand.uniform()",
-            failed("x.lua:1: bad argument #1: error converting Lua nil to number"),
+            failed(
+                "x.lua:1: bad argument #1: error converting Lua nil to f64 (expected \
+                    number or string coercible to number)",
+            ),
         );
         let hook = "sysbench.hooks.before_restart_event = function(e) seen = e.errcode end ";
         let again = "error({errcode = 1})";

@@ -74,13 +74,8 @@ pub enum Endpoint {
     Socket(PathBuf),
     /// Port on 127.0.0.1.
     Port(u16),
-    /// A host by its name or address, for users' own scripts.
-    Host {
-        /// Name or address.
-        host: String,
-        /// Its port.
-        port: u16,
-    },
+    /// A host by its name or address, and its port: for users' own scripts.
+    Host(String, u16),
     /// Database file of an embedded engine.
     File(PathBuf),
     /// No server at all: the null client.
@@ -91,8 +86,7 @@ pub enum Endpoint {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
-    /// Opens one control connection and `clients` measured ones. Replaces connections that are
-    /// open.
+    /// Opens a control connection and `clients` measured ones; replaces those that are open.
     Connect {
         /// The server.
         target: Target,
@@ -106,8 +100,7 @@ pub enum Command {
     Compile(Box<Assignment>),
     /// Executes the compiled workload.
     Run(Stretch),
-    /// Executes `statements` trivial statements on one measured connection, so that its server task
-    /// stands out.
+    /// Executes trivial statements on a measured connection, so that its server task stands out.
     Burst {
         /// Index of the connection.
         connection: u32,

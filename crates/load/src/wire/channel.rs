@@ -46,7 +46,7 @@ impl Channel {
                 let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, *port));
                 (stream.and_then(Self::remote), format!("127.0.0.1:{port}"))
             }
-            Endpoint::Host { host, port } => {
+            Endpoint::Host(host, port) => {
                 let stream = TcpStream::connect((host.as_str(), *port));
                 (stream.and_then(Self::remote), format!("{host}:{port}"))
             }

@@ -23,7 +23,7 @@ pub(super) fn open(target: &Target) -> Result<Box<dyn Dialog>, Failure> {
     let mut connection = Connection::open(target)?;
     connection.channel.allow_long_answers();
     let answer = Scan::default();
-    Ok(Box::new(Talk { connection, statements: Vec::new(), answer, types: None, binary: false }))
+    Ok(Box::new(Talk { connection, statements: Vec::new(), answer, types: None, form: Form::Text }))
 }
 
 struct Talk {
@@ -34,8 +34,14 @@ struct Talk {
     answer: Scan,
     /// Types of its columns, once somebody has asked for a row.
     types: Option<Vec<u32>>,
-    /// Whether its values are binary.
-    binary: bool,
+    form: Form,
+}
+
+/// How the values of an answer are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Text,
+    Binary,
 }
 
 struct Statement {
@@ -53,7 +59,7 @@ impl Dialog for Talk {
         if sql.contains(&0) {
             return Err(Failure::own("a statement has a zero byte"));
         }
-        self.begin(false);
+        self.begin(Form::Text);
         let mut out = Vec::with_capacity(sql.len() + 6);
         message::message(&mut out, b'Q', |out| {
             out.extend_from_slice(sql);
@@ -70,7 +76,7 @@ impl Dialog for Talk {
     }
 
     fn bind(&mut self, number: usize, kinds: &[Kind]) -> Result<(), Failure> {
-        self.begin(false);
+        self.begin(Form::Text);
         let statement = known(&mut self.statements, number)?;
         let text = numbered(&statement.sql, kinds.len())?;
         let mut out = Vec::new();
@@ -92,7 +98,7 @@ impl Dialog for Talk {
         if known(&mut self.statements, number)?.bound.is_none() && arguments.is_empty() {
             self.bind(number, &[])?;
         }
-        self.begin(true);
+        self.begin(Form::Binary);
         let statement = known(&mut self.statements, number)?;
         statement.encode(arguments)?;
         let messages = std::mem::take(&mut statement.messages);
@@ -103,7 +109,7 @@ impl Dialog for Talk {
     }
 
     fn close(&mut self, number: usize) -> Result<(), Failure> {
-        self.begin(false);
+        self.begin(Form::Text);
         match self.statements.get_mut(number).and_then(Option::take) {
             Some(Statement { bound: Some(_), .. }) => {
                 self.connection.channel.send(&message::close(number))?;
@@ -116,9 +122,10 @@ impl Dialog for Talk {
     fn next_row(&mut self, take: &mut dyn FnMut(Value<'_>)) -> Result<bool, Failure> {
         let bytes = self.connection.channel.unread();
         let Some(body) = self.answer.next_row(bytes)? else { return Ok(false) };
+        let binary = self.form == Form::Binary;
         if self.types.is_none() {
             let types = self.answer.types(bytes)?;
-            let strange = types.iter().find(|oid| self.binary && !READABLE.contains(oid));
+            let strange = types.iter().find(|oid| binary && !READABLE.contains(oid));
             if let Some(oid) = strange {
                 return Err(Failure::own(format!(
                     "the result of a prepared statement has a column of type number `{oid}`, which \
@@ -129,7 +136,7 @@ impl Dialog for Talk {
         }
         let types = self.types.as_deref().unwrap_or_default();
         let values = body.get(2..).unwrap_or_default();
-        let mut row = DataRow { types: types.iter(), values, binary: self.binary };
+        let mut row = DataRow { types: types.iter(), values, binary };
         for _ in types {
             take(row.next().ok_or_else(|| reply::nonsense("a short row"))?);
         }
@@ -226,11 +233,11 @@ impl Statement {
 }
 
 impl Talk {
-    fn begin(&mut self, binary: bool) {
+    fn begin(&mut self, form: Form) {
         self.connection.channel.clear();
         self.answer = Scan::default();
         self.types = None;
-        self.binary = binary;
+        self.form = form;
     }
 
     fn send(&mut self, bytes: &[u8]) -> Result<(), Failure> {
