@@ -102,7 +102,7 @@ function Connection:query(sql)
    if columns == false then
       failed(self, sql, a, b, c, d)
    end
-   self.error = 0
+   self.error, self.result = 0, nil
    if columns then
       return result_of(self, columns, a)
    end
@@ -208,7 +208,7 @@ function Statement:execute()
    if columns == false then
       failed(con, self.sql, a, b, c, d)
    end
-   con.error = 0
+   con.error, con.result = 0, nil
    if columns then
       return result_of(con, columns, a)
    end

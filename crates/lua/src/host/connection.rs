@@ -27,7 +27,8 @@ pub(super) struct Connection {
     driver: Driver,
     index: usize,
     dialog: Option<Box<dyn Dialog>>,
-    statements: Vec<Statement>,
+    /// By their numbers, from 1; nothing where a statement went with its connection.
+    statements: Vec<Option<Statement>>,
     bulk: Option<Bulk>,
 }
 
@@ -48,7 +49,7 @@ impl Connection {
 
     pub(super) fn disconnect(&mut self) {
         self.dialog = None;
-        self.statements.clear();
+        self.statements.iter_mut().for_each(|statement| *statement = None);
     }
 
     /// Opens it anew; its statements are gone.
@@ -72,7 +73,7 @@ impl Connection {
         } else {
             None
         };
-        self.statements.push(Statement { sql, kinds: Vec::new(), number });
+        self.statements.push(Some(Statement { sql, kinds: Vec::new(), number }));
         let number = self.statements.len();
         Ok((Value::Integer(number as _), Value::Nil, Value::Nil, Value::Nil, Value::Nil))
     }
@@ -109,7 +110,7 @@ impl Connection {
         statement: usize,
         values: &[Value],
     ) -> mlua::Result<Five> {
-        let known = statement.checked_sub(1).and_then(|at| self.statements.get(at));
+        let known = statement.checked_sub(1).and_then(|at| self.statements.get(at)?.as_ref());
         let known = known.ok_or_else(gone)?;
         let texts = values.iter().map(|value| value.as_string().map(LuaString::as_bytes));
         let texts: Vec<_> = texts.collect();
@@ -154,7 +155,7 @@ impl Connection {
     }
 
     pub(super) fn close(&mut self, statement: usize) {
-        let known = statement.checked_sub(1).and_then(|at| self.statements.get(at));
+        let known = statement.checked_sub(1).and_then(|at| self.statements.get(at)?.as_ref());
         if let (Some(Statement { number: Some(number), .. }), Some(dialog)) =
             (known, &mut self.dialog)
         {
@@ -190,7 +191,7 @@ impl Connection {
     }
 
     fn statement(&mut self, number: usize) -> mlua::Result<&mut Statement> {
-        let found = number.checked_sub(1).and_then(|at| self.statements.get_mut(at));
+        let found = number.checked_sub(1).and_then(|at| self.statements.get_mut(at)?.as_mut());
         found.ok_or_else(gone)
     }
 
@@ -251,7 +252,9 @@ impl Connection {
     /// Tries to connect until it succeeds or the user stops it.
     fn come_back(&mut self, host: &Host) -> mlua::Result<()> {
         while self.reconnect().is_err() {
-            host.check()?;
+            if self.shared.is_over() {
+                return Err(mlua::Error::runtime("the script was stopped while it connected anew"));
+            }
             thread::sleep(PAUSE);
         }
         Counters::add(&host.counters().reconnects);
