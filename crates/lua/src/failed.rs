@@ -63,6 +63,7 @@ mod tests {
     use std::sync::Arc;
 
     #[test]
+    #[expect(clippy::arc_with_non_send_sync, reason = "mlua's errors hold their cause so")]
     fn an_error_is_one_line_with_its_place() {
         let check = |error: Error, expected: &str| assert_eq!(sentence("x.lua", &error), expected);
         let text = "x.lua:3: no\ngood\nstack traceback:\n\tx.lua:3: in main chunk";

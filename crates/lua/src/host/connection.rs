@@ -296,7 +296,7 @@ fn argument<'a>(
     Ok(match kind {
         Kind::Real => Argument::Real(number),
         Kind::Integer | Kind::Text => match value {
-            Value::Integer(number) => Argument::Integer(*number as i64),
+            Value::Integer(number) => Argument::Integer(*number),
             _ => Argument::Integer(number as i64),
         },
     })

@@ -83,8 +83,7 @@ pub(super) fn add(lua: &Lua, table: &Table, shared: &Arc<Shared>) -> mlua::Resul
         Ok(())
     })?;
     table.set("report_default", default)?;
-    let forms: [(&str, fn(&Stat) -> String); 2] =
-        [("report_csv", report::csv), ("report_json", report::json)];
+    let forms: [(&str, Form); 2] = [("report_csv", report::csv), ("report_json", report::json)];
     for (name, form) in forms {
         let own = Arc::clone(shared);
         let report = lua.create_function(move |_, stat: Table| {
@@ -104,6 +103,9 @@ pub(super) fn add(lua: &Lua, table: &Table, shared: &Arc<Shared>) -> mlua::Resul
     histogram.set("new", new)?;
     table.set("histogram", histogram)
 }
+
+/// Makes the text of a report.
+type Form = fn(&Stat) -> String;
 
 /// Steps of a histogram's unit.
 const SCALE: f64 = 1000.0;
