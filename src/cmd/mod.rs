@@ -24,6 +24,7 @@ mod show;
 mod site;
 mod status;
 mod submit;
+mod sysbench;
 mod task;
 mod up;
 mod verify;
@@ -91,6 +92,7 @@ const COMMANDS: &[Verb] = &[
     site::VERB,
     explain::VERB,
     bisect::VERB,
+    sysbench::VERB,
     submit::VERB,
     status::VERB,
     cancel::VERB,
@@ -331,7 +333,6 @@ mod tests {
                          oltp_read_only` shows it\n";
         check("dbdyno oltp_read_only run", read_only);
         check("dbdyno oltp_read_only.lua --threads=8 run", read_only);
-        check("dbdyno sysbench run", "it is a suite: `dbdyno run FILE` with `suite = \"sysbench\"");
         check("dbdyno prepare", "no command `prepare`: `dbdyno run` loads and warms the tables");
         check("dbdyno cleanup", "no command `cleanup`: `dbdyno run` loads and warms the tables");
     }

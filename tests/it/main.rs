@@ -34,6 +34,7 @@ mod injected;
 mod insert_benchmark;
 mod lab;
 mod looks;
+mod lua;
 mod marks;
 mod moments;
 #[path = "../../crates/plan/tests/it/mutant.rs"]

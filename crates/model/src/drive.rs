@@ -14,8 +14,7 @@ pub use crate::target::{Encryption, Endpoint, Foreign, Identity, Target, Tls};
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Command {
-    /// Opens one control connection and `clients` measured ones. Replaces connections that are
-    /// open.
+    /// Opens a control connection and `clients` measured ones; replaces those that are open.
     Connect {
         /// The server.
         target: Target,
@@ -29,8 +28,7 @@ pub enum Command {
     Compile(Box<Assignment>),
     /// Executes the compiled workload.
     Run(Stretch),
-    /// Executes `statements` trivial statements on one measured connection, so that its server task
-    /// stands out.
+    /// Executes trivial statements on a measured connection, so that its server task stands out.
     Burst {
         /// Index of the connection.
         connection: u32,

@@ -9,7 +9,7 @@ mod sqlite;
 
 pub use null::Null;
 
-use crate::wire::{Client, Failure, Session};
+use crate::wire::{Client, Dialog, Failure, Session};
 use model::drive::Target;
 use std::marker::PhantomData;
 
@@ -68,4 +68,22 @@ impl PerClient for Sessions {
 /// is unknown, the server cannot be reached, the login is refused or a statement fails.
 pub fn open(target: &Target) -> Result<Box<dyn Session>, Failure> {
     find::<Sessions>(&target.protocol)?(target)
+}
+
+type OpenDialog = fn(&Target) -> Result<Box<dyn Dialog>, Failure>;
+
+struct Dialogs;
+
+impl PerClient for Dialogs {
+    type Value = OpenDialog;
+
+    fn of<C: Client + 'static>() -> OpenDialog {
+        C::dialog
+    }
+}
+
+/// Opens a connection of a program that decides while it goes. Fails as [`open`] does, and for
+/// protocols that have no such connections.
+pub fn dialog(target: &Target) -> Result<Box<dyn Dialog>, Failure> {
+    find::<Dialogs>(&target.protocol)?(target)
 }

@@ -48,15 +48,11 @@ impl Channel {
             }
             Endpoint::Port(port) => {
                 let stream = TcpStream::connect((Ipv4Addr::LOCALHOST, *port));
-                // Without Nagle's delay.
-                let stream = stream.and_then(|s| s.set_nodelay(true).map(|()| s));
-                let channel = stream.map(Self::new);
-                (channel, format!("127.0.0.1:{port}"))
+                (stream.and_then(Self::remote), format!("127.0.0.1:{port}"))
             }
             Endpoint::Address { host, port } => {
                 let stream = reach(host, *port)?;
-                let stream = stream.and_then(|s| s.set_nodelay(true).map(|()| s));
-                (stream.map(Self::new), format!("{host}:{port}"))
+                (stream.and_then(Self::remote), format!("{host}:{port}"))
             }
             Endpoint::File(_) | Endpoint::Nowhere => {
                 return Err(Failure::own(format!(
@@ -73,6 +69,12 @@ impl Channel {
     /// A channel over a UNIX socket on which nothing is left unread.
     pub(crate) fn local(stream: UnixStream) -> Self {
         Self { is_local: true, ..Self::new(OwnedFd::from(stream).into()) }
+    }
+
+    /// A channel over TCP, without Nagle's delay.
+    fn remote(stream: TcpStream) -> io::Result<Self> {
+        stream.set_nodelay(true)?;
+        Ok(Self::new(stream))
     }
 
     fn new(socket: TcpStream) -> Self {

@@ -1,6 +1,6 @@
 //! A measured connection.
 
-use super::{Draft, Failure, Row, Session, Sql};
+use super::{Dialog, Draft, Failure, Row, Session, Sql};
 use model::drive::Target;
 
 /// One connection to a server, or to nothing.
@@ -17,6 +17,12 @@ pub trait Client: Sized {
 
     /// Opens a control session of the same protocol and executes the target's initial statements.
     fn session(target: &Target) -> Result<Box<dyn Session>, Failure>;
+
+    /// Opens a connection of a program that decides while it goes, and executes the target's
+    /// initial statements.
+    fn dialog(target: &Target) -> Result<Box<dyn Dialog>, Failure> {
+        Err(Failure::own(format!("protocol `{}` has no connections for scripts", target.protocol)))
+    }
 
     /// The server's own number of this connection (Postgres: backend process); 0 if it has none.
     fn server_id(&self) -> u64;

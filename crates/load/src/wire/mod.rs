@@ -2,10 +2,11 @@
 //! that their codecs are made of.
 //!
 //! A [`Client`] is for measured statements: it neither allocates nor locks. A [`Session`] is for
-//! asking and loading, where clarity counts more than speed.
+//! asking and loading, where clarity counts more than speed. A [`Dialog`] is for programs of users.
 
 pub(crate) mod channel;
 mod client;
+mod dialog;
 pub(crate) mod encoder;
 mod failure;
 pub(crate) mod lines;
@@ -16,6 +17,7 @@ mod sql;
 pub(crate) mod tunnel;
 
 pub use client::{Answer, Client};
+pub use dialog::{Argument, Dialog, Kind, Told, pieces};
 pub use failure::{Failure, FailureKind};
 pub use pieces::Draft;
 pub use rows::{Row, Rows, Value};

@@ -12,7 +12,7 @@ use super::{
     whole,
 };
 use crate::wire::{
-    Answer, Client, Draft, Failure, Row, Session, Sql,
+    Answer, Client, Dialog, Draft, Failure, Row, Session, Sql,
     encoder::{Encoder, Statement},
     rows::Each,
 };
@@ -48,6 +48,10 @@ impl Client for Mysql {
 
     fn session(target: &Target) -> Result<Box<dyn Session>, Failure> {
         super::session::open(target)
+    }
+
+    fn dialog(target: &Target) -> Result<Box<dyn Dialog>, Failure> {
+        super::dialog::open(target)
     }
 
     fn server_id(&self) -> u64 {

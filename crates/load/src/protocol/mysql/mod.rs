@@ -6,6 +6,7 @@
 //! sent before, and changed rows are counted, not found ones.
 
 mod client;
+mod dialog;
 mod execution;
 mod handshake;
 mod insert;

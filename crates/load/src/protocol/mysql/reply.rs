@@ -17,7 +17,7 @@ const PROGRESS: u16 = 0xffff;
 /// First byte of a packet that asks for the content of a local file.
 pub(super) const LOCAL_FILE: u8 = 0xfb;
 /// End-of-result packets are shorter than this; a row that begins with the same byte is longer.
-const EOF_BELOW: usize = 9;
+pub(super) const EOF_BELOW: usize = 9;
 
 /// How the values of a row are written.
 #[derive(Debug, Clone, Copy)]

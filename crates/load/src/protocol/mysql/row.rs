@@ -12,6 +12,8 @@ pub(super) enum Column {
     Real { width: usize },
     /// A text, or anything else that begins with its length.
     Bytes,
+    /// A date or a time, which begins with its length as well.
+    Moment,
     /// Its definition makes no sense.
     Unknown,
 }
@@ -34,8 +36,14 @@ impl Column {
             8 => integer(8),
             4 => Self::Real { width: 4 },
             5 => Self::Real { width: 8 },
+            7 | 10..=12 => Self::Moment,
             _ => Self::Bytes,
         }
+    }
+
+    /// Whether it is a date or a time.
+    pub(super) fn is_moment(self) -> bool {
+        self == Self::Moment
     }
 }
 
@@ -105,7 +113,7 @@ impl Row for BinaryRow<'_> {
                 Some(Value::Real(f32::from_le_bytes(self.take(4)?).into()))
             }
             Column::Real { .. } => Some(Value::Real(f64::from_le_bytes(self.take(8)?))),
-            Column::Bytes => {
+            Column::Bytes | Column::Moment => {
                 let (text, rest) = next_text(self.values)?;
                 self.values = rest;
                 Some(Value::Bytes(text))

@@ -12,7 +12,7 @@ use super::{
     whole,
 };
 use crate::wire::{
-    Answer, Client, Draft, Failure, Row, Session, Sql,
+    Answer, Client, Dialog, Draft, Failure, Row, Session, Sql,
     encoder::{Encoder, Statement},
     rows::Each,
 };
@@ -40,6 +40,10 @@ impl Client for Postgres {
 
     fn session(target: &Target) -> Result<Box<dyn Session>, Failure> {
         super::session::open(target)
+    }
+
+    fn dialog(target: &Target) -> Result<Box<dyn Dialog>, Failure> {
+        super::dialog::open(target)
     }
 
     fn server_id(&self) -> u64 {

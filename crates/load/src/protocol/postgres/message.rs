@@ -184,7 +184,7 @@ pub(super) fn message(out: &mut Vec<u8>, kind: u8, write: impl FnOnce(&mut Vec<u
     out[start..start + 4].copy_from_slice(&length.to_be_bytes());
 }
 
-fn name(out: &mut Vec<u8>, number: usize) {
+pub(super) fn name(out: &mut Vec<u8>, number: usize) {
     out.extend_from_slice(format!("dbdyno{number}").as_bytes());
     out.push(0);
 }

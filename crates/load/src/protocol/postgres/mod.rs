@@ -3,6 +3,7 @@
 //! The startup names user and database and nothing else, as libpq does without environment.
 
 mod client;
+mod dialog;
 mod message;
 mod reply;
 mod session;

@@ -167,10 +167,10 @@ impl Taker<'_> {
 }
 
 /// The values of a row, each behind its length.
-struct DataRow<'a> {
-    types: std::slice::Iter<'a, u32>,
-    values: &'a [u8],
-    binary: bool,
+pub(super) struct DataRow<'a> {
+    pub(super) types: std::slice::Iter<'a, u32>,
+    pub(super) values: &'a [u8],
+    pub(super) binary: bool,
 }
 
 impl Row for DataRow<'_> {

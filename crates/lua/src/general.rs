@@ -1,0 +1,101 @@
+//! sysbench's own options: what they are, what they are without being given, and which of them this
+//! host refuses.
+
+/// How the value of an option is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// `on` or `off`.
+    Flag,
+    /// A number, which may end in K, M, G or T.
+    Number,
+    /// Anything.
+    Text,
+    /// Words between commas.
+    List,
+}
+
+/// An option of sysbench's own.
+pub(crate) struct General {
+    /// Its name, with `_`.
+    pub(crate) name: &'static str,
+    pub(crate) kind: Kind,
+    /// Its value where it is not given.
+    pub(crate) default: &'static str,
+}
+
+const fn flag(name: &'static str, default: &'static str) -> General {
+    General { name, kind: Kind::Flag, default }
+}
+
+const fn number(name: &'static str, default: &'static str) -> General {
+    General { name, kind: Kind::Number, default }
+}
+
+const fn text(name: &'static str, default: &'static str) -> General {
+    General { name, kind: Kind::Text, default }
+}
+
+const fn list(name: &'static str, default: &'static str) -> General {
+    General { name, kind: Kind::List, default }
+}
+
+/// All options that are understood; scripts find them in `sysbench.opt`.
+pub(crate) const GENERAL: &[General] = &[
+    number("threads", "1"),
+    number("events", "0"),
+    number("time", "10"),
+    number("rate", "0"),
+    number("report_interval", "0"),
+    number("percentile", "95"),
+    number("thread_init_timeout", "30"),
+    number("thread_stack_size", "64K"),
+    number("verbosity", "3"),
+    flag("validate", "off"),
+    flag("debug", "off"),
+    flag("forced_shutdown", "off"),
+    text("rand_type", "uniform"),
+    number("rand_seed", "0"),
+    number("rand_spec_iter", "12"),
+    number("rand_spec_pct", "1"),
+    number("rand_spec_res", "75"),
+    number("rand_pareto_h", "0.2"),
+    number("rand_zipfian_exp", "0.8"),
+    text("db_driver", "mysql"),
+    text("db_ps_mode", "auto"),
+    list("mysql_host", "localhost"),
+    list("mysql_port", "3306"),
+    list("mysql_socket", ""),
+    text("mysql_user", "sbtest"),
+    text("mysql_password", ""),
+    text("mysql_db", "sbtest"),
+    list("mysql_ignore_errors", "1213,1020,1205"),
+    list("pgsql_host", "localhost"),
+    list("pgsql_port", "5432"),
+    text("pgsql_user", "sbtest"),
+    text("pgsql_password", ""),
+    text("pgsql_db", "sbtest"),
+];
+
+/// Options of sysbench that do nothing here, with the reason or what to use.
+pub(crate) const REFUSED: &[(&str, &str)] = &[
+    ("config_file", "write its lines as options"),
+    ("db_debug", "use the server's own log of statements"),
+    ("histogram", "`--percentile` chooses the one that is reported"),
+    ("luajit_cmd", "LuaJIT runs as it is"),
+    ("mysql_compression", "connections are not compressed"),
+    ("mysql_compression_algorithms", "connections are not compressed"),
+    ("mysql_debug", "use the server's own log of statements"),
+    ("mysql_dry_run", "statements are always sent"),
+    ("mysql_ssl", "connections of scripts are not encrypted"),
+    ("mysql_ssl_ca", "connections of scripts are not encrypted"),
+    ("mysql_ssl_cert", "connections of scripts are not encrypted"),
+    ("mysql_ssl_cipher", "connections of scripts are not encrypted"),
+    ("mysql_ssl_key", "connections of scripts are not encrypted"),
+    ("pgsql_sslmode", "connections of scripts are not encrypted"),
+    ("report_checkpoints", "`--report-interval` reports while a script runs"),
+    ("tx_rate", "use `--rate`"),
+    ("max_requests", "use `--events`"),
+    ("max_time", "use `--time`"),
+    ("num_threads", "use `--threads`"),
+    ("warmup_time", "run the script once before"),
+];

@@ -1,0 +1,303 @@
+//! A connection of a script, and what it tells the prelude of each statement.
+
+use super::Host;
+use crate::{bulk::Bulk, counters::Counters, literal, settings::Driver, shared::Shared};
+use load::wire::{Argument, Dialog, Failure, Kind, Told, Value as Sql};
+use mlua::{Lua, LuaString, Table, Value};
+use std::{
+    sync::{Arc, atomic::Ordering::Relaxed},
+    thread,
+    time::Duration,
+};
+
+/// Of a success: columns of the result set, if there is one, and its rows. Of a failure: `false`,
+/// whether the event may be tried again, the number, the state and the message.
+pub(super) type Five = (Value, Value, Value, Value, Value);
+
+/// Errors of Postgres after which an event is tried again: deadlock, a key that somebody else
+/// inserted, serialization failure.
+const RESTARTED: [&str; 3] = ["40P01", "23505", "40001"];
+/// MySQL's number of a lost connection, whichever way it was lost.
+const LOST: &str = "2013";
+/// Pause between two attempts to come back.
+const PAUSE: Duration = Duration::from_millis(100);
+
+pub(super) struct Connection {
+    shared: Arc<Shared>,
+    driver: Driver,
+    index: usize,
+    dialog: Option<Box<dyn Dialog>>,
+    /// By their numbers, from 1; nothing where a statement went with its connection.
+    statements: Vec<Option<Statement>>,
+    bulk: Option<Bulk>,
+}
+
+struct Statement {
+    sql: String,
+    kinds: Vec<Kind>,
+    /// Its number at the server; none where it is sent as text.
+    number: Option<usize>,
+}
+
+impl Connection {
+    pub(super) fn open(shared: &Arc<Shared>, driver: Driver) -> Result<Self, String> {
+        let index = shared.connections.fetch_add(1, Relaxed);
+        let dialog = Some(dial(shared, driver, index)?);
+        let shared = Arc::clone(shared);
+        Ok(Self { shared, driver, index, dialog, statements: Vec::new(), bulk: None })
+    }
+
+    pub(super) fn disconnect(&mut self) {
+        self.dialog = None;
+        self.statements.iter_mut().for_each(|statement| *statement = None);
+    }
+
+    /// Opens it anew; its statements are gone.
+    pub(super) fn reconnect(&mut self) -> Result<(), String> {
+        self.disconnect();
+        self.dialog = Some(dial(&self.shared, self.driver, self.index)?);
+        Ok(())
+    }
+
+    pub(super) fn query(&mut self, lua: &Lua, host: &Host, sql: &[u8]) -> mlua::Result<Five> {
+        let told = self.dialog().and_then(|dialog| dialog.query(sql));
+        self.counted(lua, host, told)
+    }
+
+    pub(super) fn prepare(&mut self, lua: &Lua, host: &Host, sql: String) -> mlua::Result<Five> {
+        let number = if self.shared.settings.prepares {
+            match self.dialog().and_then(|dialog| dialog.prepare(&sql)) {
+                Ok(number) => Some(number),
+                Err(failure) => return self.failed(lua, host, &failure),
+            }
+        } else {
+            None
+        };
+        self.statements.push(Some(Statement { sql, kinds: Vec::new(), number }));
+        let number = self.statements.len();
+        Ok((Value::Integer(number as _), Value::Nil, Value::Nil, Value::Nil, Value::Nil))
+    }
+
+    pub(super) fn bind(
+        &mut self,
+        lua: &Lua,
+        host: &Host,
+        statement: usize,
+        kinds: &[u8],
+    ) -> mlua::Result<Five> {
+        let kinds = kinds.iter().map(|kind| match kind {
+            1 => Kind::Integer,
+            2 => Kind::Real,
+            _ => Kind::Text,
+        });
+        let kinds: Vec<Kind> = kinds.collect();
+        let known = self.statement(statement)?;
+        known.kinds.clone_from(&kinds);
+        let bound = match known.number {
+            Some(number) => self.dialog().and_then(|dialog| dialog.bind(number, &kinds)),
+            None => Ok(()),
+        };
+        match bound {
+            Ok(()) => Ok(nothing()),
+            Err(failure) => self.failed(lua, host, &failure),
+        }
+    }
+
+    pub(super) fn execute(
+        &mut self,
+        lua: &Lua,
+        host: &Host,
+        statement: usize,
+        values: &[Value],
+    ) -> mlua::Result<Five> {
+        let known = statement.checked_sub(1).and_then(|at| self.statements.get(at)?.as_ref());
+        let known = known.ok_or_else(gone)?;
+        let texts = values.iter().map(|value| value.as_string().map(LuaString::as_bytes));
+        let texts: Vec<_> = texts.collect();
+        let arguments: Result<Vec<Argument<'_>>, mlua::Error> = values
+            .iter()
+            .zip(&known.kinds)
+            .zip(&texts)
+            .map(|((value, kind), text)| argument(value, *kind, text.as_deref()))
+            .collect();
+        let arguments = arguments?;
+        let told = match (&mut self.dialog, known.number) {
+            (None, _) => Err(disconnected()),
+            (Some(dialog), Some(number)) => dialog.execute(number, &arguments),
+            (Some(dialog), None) => {
+                let text = literal::text(self.driver, &known.sql, &arguments);
+                text.map_err(Failure::own).and_then(|text| dialog.query(&text))
+            }
+        };
+        self.counted(lua, host, told)
+    }
+
+    /// The values of the next row, or nothing.
+    pub(super) fn fetch(&mut self, lua: &Lua) -> mlua::Result<Option<Table>> {
+        let Some(dialog) = &mut self.dialog else { return Ok(None) };
+        let row = lua.create_table()?;
+        let (mut place, mut wrong) = (0, Ok(()));
+        let found = dialog.next_row(&mut |value| {
+            place += 1;
+            let text = match value {
+                Sql::Null => return,
+                Sql::Integer(number) => lua.create_string(number.to_string()),
+                Sql::Real(number) => lua.create_string(number.to_string()),
+                Sql::Bytes(bytes) => lua.create_string(bytes),
+            };
+            if let Err(error) = text.and_then(|text: LuaString| row.raw_set(place, text)) {
+                wrong = Err(error);
+            }
+        });
+        wrong?;
+        let found = found.map_err(|failure| mlua::Error::runtime(failure.message()))?;
+        Ok(found.then_some(row))
+    }
+
+    pub(super) fn close(&mut self, statement: usize) {
+        let known = statement.checked_sub(1).and_then(|at| self.statements.get(at)?.as_ref());
+        if let (Some(Statement { number: Some(number), .. }), Some(dialog)) =
+            (known, &mut self.dialog)
+        {
+            // A connection that is lost tells so at its next statement.
+            let _ = dialog.close(*number);
+        }
+    }
+
+    pub(super) fn bulk_begin(&mut self, head: &[u8]) {
+        self.bulk = Some(Bulk::new(head));
+    }
+
+    pub(super) fn bulk_next(&mut self, lua: &Lua, host: &Host, row: &[u8]) -> mlua::Result<Five> {
+        let Some(bulk) = &mut self.bulk else {
+            let reason = "`bulk_insert_next` comes before `bulk_insert_init`";
+            return Err(mlua::Error::runtime(reason));
+        };
+        match bulk.push(row) {
+            Some(sql) => self.query(lua, host, &sql),
+            None => Ok(nothing()),
+        }
+    }
+
+    pub(super) fn bulk_end(&mut self, lua: &Lua, host: &Host) -> mlua::Result<Five> {
+        match self.bulk.take().and_then(|mut bulk| bulk.take()) {
+            Some(sql) => self.query(lua, host, &sql),
+            None => Ok(nothing()),
+        }
+    }
+
+    fn dialog(&mut self) -> Result<&mut Box<dyn Dialog>, Failure> {
+        self.dialog.as_mut().ok_or_else(disconnected)
+    }
+
+    fn statement(&mut self, number: usize) -> mlua::Result<&mut Statement> {
+        let found = number.checked_sub(1).and_then(|at| self.statements.get_mut(at)?.as_mut());
+        found.ok_or_else(gone)
+    }
+
+    fn counted(
+        &mut self,
+        lua: &Lua,
+        host: &Host,
+        told: Result<Told, Failure>,
+    ) -> mlua::Result<Five> {
+        let told = match told {
+            Ok(told) => told,
+            Err(failure) => return self.failed(lua, host, &failure),
+        };
+        let counters = host.counters();
+        Counters::add(match told {
+            Told { columns: Some(_), .. } => &counters.reads,
+            Told { changed: 1.., .. } => &counters.writes,
+            _ => &counters.others,
+        });
+        let Some(columns) = told.columns else { return Ok(nothing()) };
+        let (columns, rows) = (Value::Integer(columns as _), Value::Integer(told.rows as _));
+        Ok((columns, rows, Value::Nil, Value::Nil, Value::Nil))
+    }
+
+    #[cold]
+    fn failed(&mut self, lua: &Lua, host: &Host, failure: &Failure) -> mlua::Result<Five> {
+        let code = if failure.is_lost() { LOST } else { failure.code() };
+        let ignored = &self.shared.settings.ignored;
+        let ignorable = match self.driver {
+            Driver::Mysql => {
+                let server_s = failure.is_lost() || code.parse::<u32>().is_ok();
+                server_s && ignored.iter().any(|one| one == code || one == "all")
+            }
+            Driver::Pgsql => RESTARTED.contains(&code),
+        };
+        if ignorable && failure.is_lost() {
+            self.come_back(host)?;
+        }
+        if ignorable && self.driver == Driver::Pgsql {
+            // A connection that is lost tells so at its next statement.
+            let _ = self.dialog().and_then(|dialog| dialog.query(b"ROLLBACK"));
+        }
+        let state = match (self.driver, code) {
+            (Driver::Pgsql, code) if !failure.is_lost() && code != "client" => code,
+            (Driver::Mysql, "1213") => "40001",
+            _ => "",
+        };
+        let errno = code.parse::<i32>().unwrap_or(0);
+        Ok((
+            Value::Boolean(false),
+            Value::Boolean(ignorable),
+            Value::Integer(errno.into()),
+            Value::String(lua.create_string(state)?),
+            Value::String(lua.create_string(failure.message())?),
+        ))
+    }
+
+    /// Tries to connect until it succeeds or the user stops it.
+    fn come_back(&mut self, host: &Host) -> mlua::Result<()> {
+        while self.reconnect().is_err() {
+            if self.shared.is_over() {
+                return Err(mlua::Error::runtime("the script was stopped while it connected anew"));
+            }
+            thread::sleep(PAUSE);
+        }
+        Counters::add(&host.counters().reconnects);
+        Ok(())
+    }
+}
+
+fn dial(shared: &Shared, driver: Driver, index: usize) -> Result<Box<dyn Dialog>, String> {
+    let target = shared.settings.target(driver, index).map_err(|error| error.to_string())?;
+    load::protocol::dialog(&target).map_err(|failure| failure.message().to_owned())
+}
+
+fn disconnected() -> Failure {
+    Failure::own("the connection is closed")
+}
+
+fn gone() -> mlua::Error {
+    mlua::Error::runtime("the prepared statement belongs to a connection that was closed")
+}
+
+fn nothing() -> Five {
+    (Value::Nil, Value::Nil, Value::Nil, Value::Nil, Value::Nil)
+}
+
+fn argument<'a>(
+    value: &Value,
+    kind: Kind,
+    text: Option<&'a [u8]>,
+) -> Result<Argument<'a>, mlua::Error> {
+    let number = match value {
+        Value::Nil => return Ok(Argument::Null),
+        Value::Integer(number) => *number as f64,
+        Value::Number(number) => *number,
+        _ => match text {
+            Some(text) => return Ok(Argument::Text(text)),
+            None => return Err(mlua::Error::runtime("a parameter is no number and no text")),
+        },
+    };
+    Ok(match kind {
+        Kind::Real => Argument::Real(number),
+        Kind::Integer | Kind::Text => match value {
+            Value::Integer(number) => Argument::Integer(*number),
+            _ => Argument::Integer(number as i64),
+        },
+    })
+}

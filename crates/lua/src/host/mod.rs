@@ -1,0 +1,193 @@
+//! What stands behind the objects of `prelude.lua`: one table of functions per state.
+
+mod chance;
+mod connection;
+mod reports;
+
+pub(crate) use reports::stat_table;
+
+use crate::{counters::Counters, settings::Driver, shared::Shared};
+use connection::{Connection, Five};
+use mlua::{Lua, LuaString, Table, Value, Variadic};
+use std::{
+    cell::{RefCell, RefMut},
+    rc::Rc,
+    sync::Arc,
+    time::Duration,
+};
+
+/// The connections of one state.
+struct Host {
+    shared: Arc<Shared>,
+    tid: u32,
+    /// By their numbers, from 1.
+    connections: RefCell<Vec<Connection>>,
+}
+
+impl Host {
+    /// A connection by its number, unless the user has stopped the script.
+    fn connection(&self, id: usize) -> mlua::Result<RefMut<'_, Connection>> {
+        self.check()?;
+        let all = self.connections.borrow_mut();
+        RefMut::filter_map(all, |all| all.get_mut(id.wrapping_sub(1)))
+            .map_err(|_| mlua::Error::runtime("there is no such connection"))
+    }
+
+    fn check(&self) -> mlua::Result<()> {
+        if self.shared.is_stopped() {
+            return Err(mlua::Error::runtime("the script was stopped"));
+        }
+        Ok(())
+    }
+
+    fn counters(&self) -> &Counters {
+        &self.shared.counters[self.tid as usize]
+    }
+}
+
+/// The table `host` of a state.
+pub(crate) fn table(lua: &Lua, shared: &Arc<Shared>, tid: u32) -> mlua::Result<Table> {
+    let host =
+        Rc::new(Host { shared: Arc::clone(shared), tid, connections: RefCell::new(Vec::new()) });
+    let table = lua.create_table()?;
+    table.set("tid", tid)?;
+    table.set("command", shared.line.command.as_str())?;
+    table.set("script_path", shared.script.as_str())?;
+    let argv = lua.create_sequence_from(shared.line.words.iter().map(String::as_str))?;
+    argv.set(0, "sysbench")?;
+    table.set("argv", argv)?;
+    table.set("rand", chance::table(lua, shared, tid)?)?;
+    reports::add(lua, &table, shared)?;
+    connecting(lua, &table, &host)?;
+    statements(lua, &table, &host)?;
+    bulk(lua, &table, &host)?;
+    others(lua, &table, &host)?;
+    Ok(table)
+}
+
+/// The name of a driver or a connection's number, or nothing and the reason.
+type Given<T> = (Option<T>, Option<String>);
+
+fn given<T>(result: Result<T, String>) -> Given<T> {
+    match result {
+        Ok(value) => (Some(value), None),
+        Err(reason) => (None, Some(reason)),
+    }
+}
+
+fn connecting(lua: &Lua, table: &Table, host: &Rc<Host>) -> mlua::Result<()> {
+    let own = Rc::clone(host);
+    let driver = lua.create_function(move |_, name: Option<String>| {
+        let found = name.map_or(Ok(own.shared.settings.driver), |name| Driver::named(&name));
+        Ok(given(found.map(Driver::name)))
+    })?;
+    table.set("driver", driver)?;
+    let own = Rc::clone(host);
+    let connect = lua.create_function(move |_, name: String| {
+        own.check()?;
+        let opened = Driver::named(&name).and_then(|driver| Connection::open(&own.shared, driver));
+        let mut all = own.connections.borrow_mut();
+        Ok(given(opened.map(|connection| {
+            all.push(connection);
+            all.len()
+        })))
+    })?;
+    table.set("connect", connect)?;
+    let own = Rc::clone(host);
+    let disconnect = lua.create_function(move |_, id: usize| {
+        if let Some(one) = own.connections.borrow_mut().get_mut(id.wrapping_sub(1)) {
+            one.disconnect();
+        }
+        Ok(())
+    })?;
+    table.set("disconnect", disconnect)?;
+    let own = Rc::clone(host);
+    let reconnect = lua.create_function(move |_, id: usize| {
+        let reopened = own.connection(id)?.reconnect();
+        if reopened.is_ok() {
+            Counters::add(&own.counters().reconnects);
+        }
+        Ok(given(reopened.map(|()| true)))
+    })?;
+    table.set("reconnect", reconnect)
+}
+
+fn statements(lua: &Lua, table: &Table, host: &Rc<Host>) -> mlua::Result<()> {
+    let own = Rc::clone(host);
+    let query = lua.create_function(move |lua, (id, sql): (usize, LuaString)| {
+        own.connection(id)?.query(lua, &own, &sql.as_bytes())
+    })?;
+    table.set("query", query)?;
+    let own = Rc::clone(host);
+    let prepare = lua.create_function(move |lua, (id, sql): (usize, String)| {
+        own.connection(id)?.prepare(lua, &own, sql)
+    })?;
+    table.set("prepare", prepare)?;
+    let own = Rc::clone(host);
+    let bind = lua.create_function(move |lua, (id, number, kinds): (usize, usize, Vec<u8>)| {
+        own.connection(id)?.bind(lua, &own, number, &kinds)
+    })?;
+    table.set("bind", bind)?;
+    let own = Rc::clone(host);
+    let execute = lua.create_function(
+        move |lua,
+              (id, number, arguments): (usize, usize, Variadic<Value>)|
+              -> mlua::Result<Five> {
+            own.connection(id)?.execute(lua, &own, number, &arguments)
+        },
+    )?;
+    table.set("execute", execute)?;
+    let own = Rc::clone(host);
+    let fetch = lua.create_function(move |lua, id: usize| own.connection(id)?.fetch(lua))?;
+    table.set("fetch", fetch)?;
+    let own = Rc::clone(host);
+    let close = lua.create_function(move |_, (id, number): (usize, usize)| {
+        own.connection(id)?.close(number);
+        Ok(())
+    })?;
+    table.set("close", close)
+}
+
+fn bulk(lua: &Lua, table: &Table, host: &Rc<Host>) -> mlua::Result<()> {
+    let own = Rc::clone(host);
+    let begin = lua.create_function(move |_, (id, head): (usize, LuaString)| {
+        own.connection(id)?.bulk_begin(&head.as_bytes());
+        Ok(())
+    })?;
+    table.set("bulk_begin", begin)?;
+    let own = Rc::clone(host);
+    let next = lua.create_function(move |lua, (id, row): (usize, LuaString)| {
+        own.connection(id)?.bulk_next(lua, &own, &row.as_bytes())
+    })?;
+    table.set("bulk_next", next)?;
+    let own = Rc::clone(host);
+    let end = lua.create_function(move |lua, id: usize| own.connection(id)?.bulk_end(lua, &own))?;
+    table.set("bulk_end", end)
+}
+
+fn others(lua: &Lua, table: &Table, host: &Rc<Host>) -> mlua::Result<()> {
+    let own = Rc::clone(host);
+    let count = lua.create_function(move |_, counter: u32| {
+        let counters = own.counters();
+        match counter {
+            0 => Counters::add(&counters.others),
+            1 => Counters::add(&counters.reads),
+            2 => Counters::add(&counters.writes),
+            4 => Counters::add(&counters.errors),
+            5 => Counters::add(&counters.reconnects),
+            _ => {
+                let reason = format!("`sb_counter_inc` of counter {counter} is not supported");
+                return Err(mlua::Error::runtime(reason));
+            }
+        }
+        Ok(())
+    })?;
+    table.set("count", count)?;
+    let own = Rc::clone(host);
+    let sleep = lua.create_function(move |_, microseconds: f64| {
+        own.check()?;
+        std::thread::sleep(Duration::from_micros(microseconds.max(0.0) as u64));
+        Ok(())
+    })?;
+    table.set("sleep", sleep)
+}

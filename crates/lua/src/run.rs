@@ -1,0 +1,243 @@
+//! The life of a script: it is loaded, a command is executed, its threads work and are reported.
+
+use crate::{
+    CommandLine, Error,
+    counters::{Snapshot, Stretch, Sums, snapshot},
+    host::stat_table,
+    report::{self, Stat},
+    script_options,
+    settings::{Driver, Settings},
+    shared::Shared,
+    state::{self, State},
+    worker::{self, Opt},
+};
+use mlua::{Function, Value as LuaValue};
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Time that threads have to come back after they were stopped.
+const GRACE: Duration = Duration::from_secs(2);
+/// How often threads are looked at.
+const PAUSE: Duration = Duration::from_millis(20);
+
+/// How a command ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ending {
+    /// All that was asked for was done.
+    Done,
+    /// The user stopped it; what was done so far was reported.
+    Stopped,
+}
+
+/// Executes a command line of sysbench until it is over or `stop` is raised. Reports go to `out`;
+/// what the script prints goes to the standard output of the process.
+///
+/// # Errors
+/// The command line makes no sense, the script failed, or it was stopped and did not come back: its
+/// threads then go on, and the process should end.
+pub fn run(
+    line: CommandLine,
+    stop: Arc<AtomicBool>,
+    out: Box<dyn Fn(&str) + Send + Sync>,
+) -> Result<Ending, Error> {
+    let mut settings = Settings::of(&line, &|name| std::env::var(name).ok())?;
+    if settings.draws.seed == 0 {
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH);
+        settings.draws.seed = now.map_or(1, |since| since.as_nanos() as u64);
+    }
+    settings.target(settings.driver, 0)?;
+    settings.target(Driver::Mysql, 0)?;
+    let Some(script) = state::find(&line.script) else {
+        return Err(Error::Usage(format!(
+            "there is no script `{}`: give the path of its file",
+            line.script
+        )));
+    };
+    let shared = Arc::new(Shared::new(line, settings, script, Arc::clone(&stop), out));
+    let whole = thread::Builder::new().name("script".to_owned()).spawn(move || whole(&shared));
+    let whole =
+        whole.map_err(|error| Error::Usage(format!("no thread can be started: {error}")))?;
+    let mut left = None;
+    while !whole.is_finished() {
+        thread::sleep(PAUSE);
+        if stop.load(Relaxed) {
+            let since: &Instant = left.get_or_insert_with(Instant::now);
+            if since.elapsed() > GRACE + GRACE {
+                return Err(Error::Left);
+            }
+        }
+    }
+    let ended = whole.join();
+    ended.unwrap_or_else(|_| Err(Error::Script("the script's thread panicked".to_owned())))
+}
+
+/// Everything that happens in the main state.
+fn whole(shared: &Arc<Shared>) -> Result<Ending, Error> {
+    let ended = command(shared);
+    match ended {
+        Ok(()) if shared.is_stopped() => Ok(Ending::Stopped),
+        Err(Error::Script(_)) if shared.is_stopped() => Ok(Ending::Stopped),
+        Ok(()) => Ok(Ending::Done),
+        Err(error) => Err(error),
+    }
+}
+
+fn command(shared: &Arc<Shared>) -> Result<(), Error> {
+    let state = State::load(shared, 0).map_err(Error::Script)?;
+    let declared = script_options::declared(state.sysbench(&["cmdline", "options"]))?;
+    let opt: Opt = Arc::new(script_options::merged(&shared.settings, &declared, &shared.line)?);
+    state.set_options(&opt).map_err(Error::Script)?;
+    let name = shared.line.command.as_str();
+    if name == "run" {
+        return run_events(shared, &state, &opt);
+    }
+    let Some((function, parallel)) = state.command(name) else {
+        if name == "help" {
+            (shared.out)(&script_options::help(&shared.script, &declared));
+            return Ok(());
+        }
+        let known: Vec<String> = state.commands().iter().map(|name| format!("`{name}`")).collect();
+        return Err(Error::Usage(format!(
+            "`{}` has no command `{name}`; it has {}",
+            shared.script,
+            known.join(", ")
+        )));
+    };
+    if parallel && shared.settings.threads > 1 {
+        worker::start(shared, &opt, worker::command).map_err(Error::Script)?;
+        wait(shared, &mut || Ok(()))?;
+        return Ok(());
+    }
+    match state.call(&function, ()).map_err(Error::Script)? {
+        LuaValue::Boolean(false) => {
+            Err(Error::Script(format!("command `{name}` of `{}` returned `false`", shared.script)))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Waits for all threads to come back, and calls `look` again and again.
+fn wait(shared: &Shared, look: &mut dyn FnMut() -> Result<(), String>) -> Result<(), Error> {
+    let mut over: Option<Instant> = None;
+    while shared.running.load(Relaxed) > 0 {
+        thread::sleep(PAUSE);
+        if shared.is_over() {
+            let since = over.get_or_insert_with(Instant::now);
+            if since.elapsed() > GRACE {
+                return Err(shared.failure().map_or(Error::Left, Error::Script));
+            }
+        } else if let Err(reason) = look() {
+            shared.fail(reason);
+        }
+    }
+    shared.failure().map_or(Ok(()), |reason| Err(Error::Script(reason)))
+}
+
+/// The command `run`.
+fn run_events(shared: &Arc<Shared>, state: &State, opt: &Opt) -> Result<(), Error> {
+    if state.global("event").is_none() && state.global("thread_run").is_none() {
+        return Err(Error::Script(worker::no_event(shared)));
+    }
+    if let Some(function) = state.global("init") {
+        state.call(&function, ()).map_err(Error::Script)?;
+    }
+    (shared.out)(&format!("Number of threads: {}\n\n", shared.settings.threads));
+    worker::start(shared, opt, worker::run).map_err(Error::Script)?;
+    let mut reporter = Reporter { shared, state, before: Sums::default(), reported: 0.0 };
+    let waited = wait(shared, &mut || reporter.look());
+    if let Some(start) = shared.started() {
+        let seconds = start.elapsed().as_secs_f64();
+        if !matches!(waited, Err(Error::Script(_))) {
+            reporter.last(seconds).map_err(Error::Script)?;
+        }
+    }
+    waited?;
+    if let Some(function) = state.global("done") {
+        state.call(&function, ()).map_err(Error::Script)?;
+    }
+    Ok(())
+}
+
+/// Reports while threads work.
+struct Reporter<'a> {
+    shared: &'a Arc<Shared>,
+    state: &'a State,
+    before: Sums,
+    /// Seconds from the start to the last report.
+    reported: f64,
+}
+
+impl Reporter<'_> {
+    /// Reports if it is time.
+    fn look(&mut self) -> Result<(), String> {
+        let interval = self.shared.settings.report_interval;
+        let Some(start) = self.shared.started() else { return Ok(()) };
+        let now = start.elapsed().as_secs_f64();
+        if interval <= 0.0 || now < self.reported + interval {
+            return Ok(());
+        }
+        let percentile = self.shared.settings.percentile;
+        let found = snapshot(&self.shared.counters, Stretch::Recent, percentile);
+        let sums = found.sums.since(&self.before);
+        let mut stat = self.stat(&found, now - self.reported, now);
+        stat.sums = sums;
+        // In step with the clock, whenever this looks.
+        self.reported += interval * ((now - self.reported) / interval).floor();
+        self.before = found.sums;
+        match self.hook("report_intermediate") {
+            Some(hook) => self.call(&hook, &stat),
+            None => {
+                (self.shared.out)(&report::intermediate(&stat, percentile));
+                Ok(())
+            }
+        }
+    }
+
+    /// The report of the whole.
+    fn last(&mut self, seconds: f64) -> Result<(), String> {
+        let percentile = self.shared.settings.percentile;
+        let found = snapshot(&self.shared.counters, Stretch::All, percentile);
+        let mut stat = self.stat(&found, seconds, seconds);
+        stat.cumulative = true;
+        stat.queue = None;
+        match self.hook("report_cumulative") {
+            Some(hook) => self.call(&hook, &stat),
+            None => {
+                (self.shared.out)(&report::cumulative(&stat, percentile));
+                (self.shared.out)(&report::fairness(&found));
+                Ok(())
+            }
+        }
+    }
+
+    fn stat(&self, found: &Snapshot, interval: f64, total: f64) -> Stat {
+        let settings = &self.shared.settings;
+        let working = self.shared.running.load(Relaxed) as u64;
+        let queue = (settings.rate > 0.0).then(|| (self.shared.waiting(total), working));
+        Stat {
+            threads: settings.threads,
+            interval,
+            total,
+            sums: found.sums.clone(),
+            latency: found.latency,
+            queue,
+            cumulative: false,
+        }
+    }
+
+    fn hook(&self, name: &str) -> Option<Function> {
+        self.state.sysbench(&["hooks"])?.get(name).ok()
+    }
+
+    fn call(&self, hook: &Function, stat: &Stat) -> Result<(), String> {
+        let table = stat_table(&self.state.lua, stat);
+        let table = table.map_err(|error| worker::raised(self.shared, &error))?;
+        self.state.call(hook, table).map(drop)
+    }
+}

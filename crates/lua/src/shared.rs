@@ -1,0 +1,151 @@
+//! What all threads of a command share.
+
+use crate::{CommandLine, counters::Counters, settings::Settings};
+use load::keys::Random;
+use std::{
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering::Relaxed},
+    },
+    time::{Duration, Instant},
+};
+
+/// Takes the text of a report.
+pub(crate) type Out = Box<dyn Fn(&str) + Send + Sync>;
+
+pub(crate) struct Shared {
+    pub(crate) line: CommandLine,
+    pub(crate) settings: Settings,
+    /// Path of the script, and the folder for its modules.
+    pub(crate) script: String,
+    /// By the number of the thread.
+    pub(crate) counters: Vec<Counters>,
+    pub(crate) out: Out,
+    /// Whether the user has stopped it.
+    pub(crate) stop: Arc<AtomicBool>,
+    /// Connections opened so far, by which lists of hosts are dealt.
+    pub(crate) connections: AtomicUsize,
+    /// How many numbers `rand.unique` has given.
+    pub(crate) unique: AtomicU32,
+    /// Threads that are not at their end.
+    pub(crate) running: AtomicUsize,
+    /// Events begun.
+    begun: AtomicU64,
+    /// Whether no more events are to begin, because of a failure.
+    ended: AtomicBool,
+    failure: Mutex<Option<String>>,
+    start: Mutex<Start>,
+    started: Condvar,
+    arrivals: Mutex<Arrivals>,
+}
+
+#[derive(Default)]
+struct Start {
+    ready: u32,
+    at: Option<Instant>,
+}
+
+struct Arrivals {
+    /// Seconds from the start to the next arrival.
+    next: f64,
+    random: Random,
+}
+
+fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Shared {
+    pub(crate) fn new(
+        line: CommandLine,
+        settings: Settings,
+        script: String,
+        stop: Arc<AtomicBool>,
+        out: Out,
+    ) -> Self {
+        let counters = (0..settings.threads).map(|_| Counters::new()).collect();
+        let random = Random::new(settings.draws.seed, u64::MAX);
+        Self {
+            line,
+            settings,
+            script,
+            counters,
+            out,
+            stop,
+            connections: AtomicUsize::new(0),
+            unique: AtomicU32::new(0),
+            running: AtomicUsize::new(0),
+            begun: AtomicU64::new(0),
+            ended: AtomicBool::new(false),
+            failure: Mutex::new(None),
+            start: Mutex::default(),
+            started: Condvar::new(),
+            arrivals: Mutex::new(Arrivals { next: 0.0, random }),
+        }
+    }
+
+    /// Ends everything because of this, unless something failed before.
+    pub(crate) fn fail(&self, reason: String) {
+        held(&self.failure).get_or_insert(reason);
+        self.ended.store(true, Relaxed);
+        let _start = held(&self.start);
+        self.started.notify_all();
+    }
+
+    pub(crate) fn failure(&self) -> Option<String> {
+        held(&self.failure).clone()
+    }
+
+    /// Whether the user stopped it or a thread failed.
+    #[inline]
+    pub(crate) fn is_over(&self) -> bool {
+        self.ended.load(Relaxed) || self.is_stopped()
+    }
+
+    #[inline]
+    pub(crate) fn is_stopped(&self) -> bool {
+        self.stop.load(Relaxed)
+    }
+
+    /// Whether another event may begin.
+    #[inline]
+    pub(crate) fn may_begin(&self) -> bool {
+        let limit = self.settings.events;
+        !self.is_over() && (limit == 0 || self.begun.fetch_add(1, Relaxed) < limit)
+    }
+
+    /// A thread is ready; waits for the others and returns the common start, or nothing where there
+    /// will be none.
+    pub(crate) fn wait_for_start(&self) -> Option<Instant> {
+        let mut start = held(&self.start);
+        start.ready += 1;
+        if start.ready == self.settings.threads && !self.is_over() {
+            start.at = Some(Instant::now());
+            self.started.notify_all();
+        }
+        while start.at.is_none() && !self.is_over() {
+            let waited = self.started.wait_timeout(start, Duration::from_millis(100));
+            start = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        start.at
+    }
+
+    /// When all threads were ready.
+    pub(crate) fn started(&self) -> Option<Instant> {
+        held(&self.start).at
+    }
+
+    /// Seconds from the start to an arrival, which is the caller's; they are as far from each other
+    /// as independent ones of the rate.
+    pub(crate) fn arrival(&self) -> f64 {
+        let mut arrivals = held(&self.arrivals);
+        let gap = -(1.0 - arrivals.random.unit()).ln() / self.settings.rate;
+        arrivals.next += gap;
+        arrivals.next
+    }
+
+    /// About how many arrivals were due by then and are nobody's.
+    pub(crate) fn waiting(&self, seconds: f64) -> u64 {
+        ((seconds - held(&self.arrivals).next) * self.settings.rate).max(0.0) as u64
+    }
+}

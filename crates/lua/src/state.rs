@@ -1,0 +1,280 @@
+//! A state of Lua with a script in it.
+
+use crate::{
+    failed::{self, MEMORY_MIB},
+    host,
+    settings::Value,
+    shared::Shared,
+};
+use mlua::{Function, IntoLuaMulti, Lua, MultiValue, Table, Value as LuaValue};
+use std::{path::Path, sync::Arc};
+
+/// How the prelude is called in messages.
+pub(crate) const PRELUDE: &str = "dbdyno";
+
+/// Folders in which sysbench's packages put their scripts.
+const DATA_FOLDERS: [&str; 2] = ["/usr/local/share/sysbench", "/usr/share/sysbench"];
+
+pub(crate) struct State {
+    pub(crate) lua: Lua,
+    script: String,
+    protect: Function,
+    attempt: Function,
+}
+
+/// How an attempt of an event went.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Attempt {
+    Done,
+    /// The event says that it was the last one.
+    Last,
+    /// A statement failed so that the event is to be tried again.
+    Again,
+    Failed(String),
+}
+
+impl State {
+    /// A state in which the script was executed; its options are not set.
+    ///
+    /// # Errors
+    /// What the script raised.
+    pub(crate) fn load(shared: &Arc<Shared>, tid: u32) -> Result<Self, String> {
+        let script = shared.script.clone();
+        let told = |error: mlua::Error| failed::sentence(&script, &error);
+        let lua = Lua::new();
+        lua.set_memory_limit(MEMORY_MIB << 20).map_err(told)?;
+        let host = host::table(&lua, shared, tid).map_err(told)?;
+        let prelude = lua.load(include_str!("prelude.lua")).set_name(format!("={PRELUDE}"));
+        prelude.call::<()>(&host).map_err(told)?;
+        set_path(&lua, &script).map_err(told)?;
+        let protect = host.get("protect").map_err(told)?;
+        let attempt = host.get("attempt").map_err(told)?;
+        let mut source = fs_err::read(&script).map_err(|error| error.to_string())?;
+        if source.starts_with(b"#") {
+            // The line of the interpreter, which keeps its number as a comment.
+            source.splice(..1, *b"--");
+        }
+        lua.load(source).set_name(format!("@{script}")).exec().map_err(told)?;
+        Ok(Self { lua, script, protect, attempt })
+    }
+
+    /// The table `sysbench`, or one in it.
+    pub(crate) fn sysbench(&self, path: &[&str]) -> Option<Table> {
+        let mut table: Table = self.lua.globals().get("sysbench").ok()?;
+        for name in path {
+            table = table.get(*name).ok()?;
+        }
+        Some(table)
+    }
+
+    /// Sets `sysbench.opt`.
+    pub(crate) fn set_options(&self, options: &[(String, Value)]) -> Result<(), String> {
+        let set = || {
+            let table = self.lua.create_table()?;
+            for (name, value) in options {
+                match value {
+                    Value::Flag(flag) => table.set(name.as_str(), *flag)?,
+                    Value::Number(number) => table.set(name.as_str(), *number)?,
+                    Value::Text(text) => table.set(name.as_str(), text.as_str())?,
+                    Value::List(words) => table.set(name.as_str(), words.clone())?,
+                }
+            }
+            self.lua.globals().get::<Table>("sysbench")?.set("opt", table)
+        };
+        set().map_err(|error: mlua::Error| failed::sentence(&self.script, &error))
+    }
+
+    /// A global function of the script's.
+    pub(crate) fn global(&self, name: &str) -> Option<Function> {
+        self.lua.globals().get(name).ok()
+    }
+
+    /// The function of a command and whether its threads work side by side.
+    pub(crate) fn command(&self, name: &str) -> Option<(Function, bool)> {
+        let listed = self.sysbench(&["cmdline", "commands"]);
+        match listed.and_then(|commands| commands.get::<LuaValue>(name).ok()) {
+            Some(LuaValue::Function(function)) => Some((function, false)),
+            Some(LuaValue::Table(entry)) => {
+                let function = entry.get::<Function>(1).ok()?;
+                Some((function, entry.get::<bool>(2).unwrap_or(false)))
+            }
+            _ if ["prepare", "cleanup", "help"].contains(&name) => {
+                self.global(name).map(|function| (function, false))
+            }
+            _ => None,
+        }
+    }
+
+    /// Names of all commands.
+    pub(crate) fn commands(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        if let Some(commands) = self.sysbench(&["cmdline", "commands"]) {
+            names.extend(commands.pairs::<String, LuaValue>().flatten().map(|one| one.0));
+        }
+        let globals = ["prepare", "cleanup"].into_iter();
+        names.extend(globals.filter(|name| self.global(name).is_some()).map(str::to_owned));
+        if self.global("event").is_some() {
+            names.push("run".to_owned());
+        }
+        names.sort();
+        names.dedup();
+        names
+    }
+
+    /// Calls a function of the script's.
+    ///
+    /// # Errors
+    /// What it raised.
+    pub(crate) fn call(
+        &self,
+        function: &Function,
+        arguments: impl IntoLuaMulti,
+    ) -> Result<LuaValue, String> {
+        let called = || {
+            let mut all: MultiValue = arguments.into_lua_multi(&self.lua)?;
+            all.push_front(LuaValue::Function(function.clone()));
+            self.protect.call::<(bool, LuaValue)>(all)
+        };
+        match called() {
+            Ok((true, value)) => Ok(value),
+            Ok((false, reason)) => Err(failed::reason(&self.script, &reason)),
+            Err(error) => Err(failed::sentence(&self.script, &error)),
+        }
+    }
+
+    /// Attempts an event once.
+    pub(crate) fn attempt(&self, event: &Function, tid: u32) -> Attempt {
+        match self.attempt.call::<(u8, LuaValue)>((event, tid)) {
+            Ok((0, _)) => Attempt::Done,
+            Ok((1, _)) => Attempt::Last,
+            Ok((2, _)) => Attempt::Again,
+            Ok((_, reason)) => Attempt::Failed(failed::reason(&self.script, &reason)),
+            Err(error) => Attempt::Failed(failed::sentence(&self.script, &error)),
+        }
+    }
+}
+
+/// Where `require` looks: beside the script, then where sysbench looks.
+fn set_path(lua: &Lua, script: &str) -> mlua::Result<()> {
+    let own = search_path(script, &|name| std::env::var(name).ok());
+    lua.globals().get::<Table>("package")?.set("path", own)
+}
+
+fn search_path(script: &str, environment: &dyn Fn(&str) -> Option<String>) -> String {
+    let folder = Path::new(script).parent().filter(|folder| !folder.as_os_str().is_empty());
+    let mut places: Vec<String> =
+        folder.map(|folder| format!("{}/?.lua", folder.display())).into_iter().collect();
+    places.extend(["./?.lua", "./?/init.lua", "./src/lua/?.lua"].map(str::to_owned));
+    if let Some(home) = environment("HOME") {
+        places.push(format!("{home}/.luarocks/share/lua/5.1/?.lua"));
+        places.push(format!("{home}/.luarocks/share/lua/5.1/?/init.lua"));
+    }
+    for place in ["/usr/local/share/lua/5.1", "/usr/share/lua/5.1"] {
+        places.push(format!("{place}/?.lua"));
+        places.push(format!("{place}/?/init.lua"));
+    }
+    places.extend(DATA_FOLDERS.map(|folder| format!("{folder}/?.lua")));
+    let usual = places.join(";");
+    match environment("LUA_PATH") {
+        Some(own) => {
+            format!(";{own};").replace(";;", &format!(";{usual};")).trim_matches(';').to_owned()
+        }
+        None => usual,
+    }
+}
+
+/// The file of a script that is given by its path or its name.
+pub(crate) fn find(script: &str) -> Option<String> {
+    let mut candidates = vec![script.to_owned(), format!("{script}.lua")];
+    candidates.extend(DATA_FOLDERS.map(|folder| format!("{folder}/{script}.lua")));
+    candidates.into_iter().find(|path| Path::new(path).is_file())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{CommandLine, settings::Settings};
+
+    /// A state with this script, named `x.lua`.
+    fn loaded(source: &str) -> Result<State, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.lua").display().to_string();
+        fs_err::write(&path, source).unwrap();
+        let line = CommandLine::parse(&["x.lua", "--threads=4", "run"].map(str::to_owned)).unwrap();
+        let settings = Settings::of(&line, &|_| None).unwrap();
+        let shared = Arc::new(Shared::new(line, settings, path, Arc::default(), Box::new(|_| ())));
+        State::load(&shared, 3).map_err(|reason| reason.split('/').next_back().unwrap().to_owned())
+    }
+
+    fn attempted(source: &str) -> Attempt {
+        let state = loaded(source).unwrap();
+        match state.attempt(&state.global("event").unwrap(), 3) {
+            Attempt::Failed(reason) => {
+                Attempt::Failed(reason.split('/').next_back().unwrap().to_owned())
+            }
+            other => other,
+        }
+    }
+
+    #[test]
+    fn an_event_is_done_repeated_the_last_one_or_failed() {
+        let check = |body: &str, expected: Attempt| {
+            assert_eq!(attempted(&format!("function event(tid) {body} end")), expected, "{body}");
+        };
+        let failed = |reason: &str| Attempt::Failed(reason.to_owned());
+        check("assert(tid == 3 and sysbench.tid == 3)", Attempt::Done);
+        check("return false", Attempt::Done);
+        check("return 1", Attempt::Last);
+        check("error({errcode = sysbench.error.RESTART_EVENT})", Attempt::Again);
+        check("error('no')", failed("x.lua:1: no"));
+        check("error({})", failed("the script raised a table that is no error of a statement"));
+        check(
+            "error({sql_errno = 5, sql_state = '', sql_errmsg = 'm', query = 'q'})",
+            failed("SQL error 5: m, in `q`"),
+        );
+        check(
+            "sysbench.rand.uniform()",
+            failed(
+                "x.lua:1: bad argument #1: error converting Lua nil to f64 (expected \
+                    number or string coercible to number)",
+            ),
+        );
+        let hook = "sysbench.hooks.before_restart_event = function(e) seen = e.errcode end ";
+        let again = "error({errcode = 1})";
+        assert_eq!(attempted(&format!("{hook} function event() {again} end")), Attempt::Again);
+        let hook = "sysbench.hooks.before_restart_event = function() error('in hook') end ";
+        let found = attempted(&format!("{hook} function event() {again} end"));
+        assert_eq!(found, failed("x.lua:1: in hook"));
+    }
+
+    #[test]
+    fn a_script_is_loaded_with_its_first_line_and_its_fault_has_a_place() {
+        assert!(loaded("#!/usr/bin/sysbench\nassert(sysbench.opt == nil)").is_ok());
+        let fault = |source: &str| loaded(source).err().unwrap();
+        assert_eq!(fault("#!x\n\nx ="), "x.lua:3: unexpected symbol near '<eof>'");
+        assert_eq!(fault("\nerror('no')"), "x.lua:2: no");
+    }
+
+    #[test]
+    fn ffi_is_a_safe_stand_in() {
+        let counts = "ffi = require('ffi') ffi.cdef[[void f();]] \
+                      function event() ffi.C.sb_counter_inc(sysbench.tid, ffi.C.SB_CNT_ERROR) end";
+        // Counters exist for the threads of the command line only.
+        let state = loaded(&counts.replace("sysbench.tid, ffi.C.SB_CNT_ERROR", "0, 99")).unwrap();
+        let found = state.attempt(&state.global("event").unwrap(), 3);
+        assert!(matches!(found, Attempt::Failed(reason) if reason.contains("counter 99")));
+        assert!(loaded("require('ffi').load('c')").err().unwrap().contains("`ffi.load` is not"));
+    }
+
+    #[test]
+    fn modules_are_found_beside_the_script_and_where_the_user_says() {
+        let path = search_path("/x/oltp.lua", &|_| None);
+        assert!(path.starts_with("/x/?.lua;./?.lua;"), "{path}");
+        assert!(path.ends_with("/usr/share/sysbench/?.lua"), "{path}");
+        let own = |name: &str| (name == "LUA_PATH").then(|| "/own/?.lua;;".to_owned());
+        let path = search_path("oltp.lua", &own);
+        assert!(path.starts_with("/own/?.lua;./?.lua;"), "{path}");
+        let only = |name: &str| (name == "LUA_PATH").then(|| "/own/?.lua".to_owned());
+        assert_eq!(search_path("oltp.lua", &only), "/own/?.lua");
+    }
+}
