@@ -3,7 +3,10 @@
 mod away;
 mod struck;
 
-use crate::lab::{Lab, text, value};
+use crate::{
+    lab::{Lab, text, value},
+    secrets::files_with,
+};
 use away::Away;
 use std::{
     collections::BTreeSet,
@@ -96,22 +99,6 @@ fn watch(run: &mut Child) -> BTreeSet<String> {
         std::thread::sleep(std::time::Duration::from_millis(10));
     }
     seen
-}
-
-/// Files below a folder in which a text is.
-fn files_with(folder: &Path, secret: &str) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap().flatten() {
-        let path = entry.path();
-        if path.is_dir() {
-            found.extend(files_with(&path, secret));
-        } else if path.is_file() {
-            let bytes = std::fs::read(&path).unwrap();
-            let mut parts = bytes.windows(secret.len());
-            found.extend(parts.any(|part| part == secret.as_bytes()).then_some(path));
-        }
-    }
-    found
 }
 
 /// A server of a product is measured, with what is known of it and nothing else.

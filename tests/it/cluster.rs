@@ -188,9 +188,9 @@ fn mistakes_with_a_batch_system_are_one_sentence_each() {
         &["submit", "mine.toml", "--folder", "fan"],
         "`sbatch` cannot be started: is this a host of a Slurm cluster?",
     );
-    check(&["status", "fan"], "`fan` is no folder of `dbdyno submit`");
+    check(&["status", "fan"], "there is no fan-out in `fan`; `dbdyno submit");
     check(&["submit", "mine.toml", "--folder", "."], "is there already: name a new folder");
-    check(&["status", "nothing"], "`nothing` is no folder of `dbdyno submit`");
-    check(&["collect", "mine.toml"], "`mine.toml` is no folder of `dbdyno submit`");
+    check(&["status", "nothing"], "there is no fan-out in `nothing`");
+    check(&["collect", "mine.toml"], "there is no fan-out in `mine.toml`");
     check(&["submit", "none.toml", "--folder", "fan2"], "none.toml");
 }

@@ -83,7 +83,7 @@ fn watch(run: &mut Child) -> Seen {
 }
 
 /// Files below a folder in which a text is.
-fn files_with(folder: &Path, secret: &str) -> Vec<PathBuf> {
+pub(crate) fn files_with(folder: &Path, secret: &str) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for entry in std::fs::read_dir(folder).unwrap().flatten() {
         let path = entry.path();

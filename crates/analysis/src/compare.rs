@@ -270,24 +270,10 @@ impl<'a> Source<'a> {
             Some(Side::Missing(reason)) => cell.reason = Some(Reason::OfBase(reason.into())),
             Some(Side::Values(base)) => {
                 cell.reason = missed(metric, base, values);
-                if cell.reason.is_some() {
-                    return cell;
+                if cell.reason.is_none() {
+                    let disturbed = self.disturbed.get(&phase.phase);
+                    beside(&mut cell, [base, values], disturbed.filter(|_| guard::moves(metric)));
                 }
-                (cell.ratio, cell.block_ratios) = values.ratios(base);
-                // The ratio is that of the two values, also where a block lacks one of them.
-                cell.value = values.shared_with(base).value();
-                cell.base_value = base.shared_with(values).value();
-                cell.blocks = count(values.common_blocks(base));
-                let disturbed = self.disturbed.get(&phase.phase).filter(|_| guard::moves(metric));
-                // What nothing repeats is not judged anyway.
-                cell.verdict = match (values.blocks().max(base.blocks()), disturbed) {
-                    (2.., Some(by)) => {
-                        cell.reason = Some(Reason::Disturbed(*by));
-                        Verdict::Invalid
-                    }
-                    _ if cell.blocks < 2 => Verdict::Unreplicated,
-                    _ => Verdict::Unassessed,
-                };
             }
         }
         cell
@@ -313,6 +299,24 @@ impl<'a> Source<'a> {
             warnings.add(place, text, alone as u64);
         }
     }
+}
+
+/// Gives a cell the ratio of its values to those of its base. It is that of the two values also
+/// where a block lacks one of them.
+fn beside(cell: &mut Cell, [base, values]: [&Replicates<'_>; 2], disturbed: Option<&Disturbed>) {
+    (cell.ratio, cell.block_ratios) = values.ratios(base);
+    cell.value = values.shared_with(base).value();
+    cell.base_value = base.shared_with(values).value();
+    cell.blocks = count(values.common_blocks(base));
+    // What nothing repeats is not judged anyway.
+    cell.verdict = match (values.blocks().max(base.blocks()), disturbed) {
+        (2.., Some(by)) => {
+            cell.reason = Some(Reason::Disturbed(*by));
+            Verdict::Invalid
+        }
+        _ if cell.blocks < 2 => Verdict::Unreplicated,
+        _ => Verdict::Unassessed,
+    };
 }
 
 /// Why the values of two sides are not compared though both are there: one missed its SLA, and did

@@ -1,9 +1,10 @@
 //! What can go wrong with servers, in one sentence each.
 
 mod compile;
+mod no_way_in;
 
-pub use compile::CompileError;
 use std::path::PathBuf;
+pub use {compile::CompileError, no_way_in::NoWayIn};
 
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -24,13 +25,8 @@ pub enum Error {
         hint: String,
     },
     /// A server that is there already cannot be entered.
-    #[error("`{server}`: {reason}")]
-    Attach {
-        /// Where it listens.
-        server: String,
-        /// Why, and what to do.
-        reason: String,
-    },
+    #[error(transparent)]
+    Attach(#[from] NoWayIn),
     /// No registry holds this version.
     #[error("no known source has `{server}@{version}`; {remedy}")]
     UnknownVersion {
@@ -42,10 +38,7 @@ pub enum Error {
         remedy: String,
     },
     /// A registry's client program is not installed.
-    #[error(
-        "`{program}` is needed to fetch `{package}`; install it, or give the folder \
-         of a build by `basedir`"
-    )]
+    #[error("`{program}` is needed to fetch `{package}`; install it, or give a build by `basedir`")]
     ClientMissing {
         /// Program.
         program: String,

@@ -1,10 +1,8 @@
 //! Reports in the words of sysbench 1.0.20, as texts.
 
 use crate::counters::{Snapshot, Sums};
+use report::sysbench::{Latency, Share, Totals, fairness_text, latency_text, totals_text};
 use std::fmt::Write;
-
-/// Column in which the numbers of the upper half begin.
-const COLUMN: usize = 41;
 
 /// What a report is about: the fields of the table that hooks get, in seconds.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -32,152 +30,79 @@ impl Stat {
     }
 }
 
-/// The line of an interval.
-pub(crate) fn intermediate(stat: &Stat, percentile: f64) -> String {
-    let rate = |count| stat.per_second(count);
+/// What lines, commas and objects show, in this order: seconds, threads, events, queries, reads,
+/// writes, others, milliseconds, errors, reconnects; all but the first two and the time a second.
+fn figures(stat: &Stat) -> [String; 10] {
+    let rate = |count| format!("{:.2}", stat.per_second(count));
     let sums = &stat.sums;
-    let mut line = format!(
-        "[ {:.0}s ] thds: {} tps: {:.2} qps: {:.2} (r/w/o: {:.2}/{:.2}/{:.2}) lat \
-         (ms,{percentile}%): {:.2} err/s: {:.2} reconn/s: {:.2}\n",
-        stat.total,
-        stat.threads,
+    [
+        format!("{:.0}", stat.total),
+        stat.threads.to_string(),
         rate(sums.events),
         rate(stat.queries()),
         rate(sums.reads),
         rate(sums.writes),
         rate(sums.others),
-        stat.latency[0] * 1e3,
+        format!("{:.2}", stat.latency[0] * 1e3),
         rate(sums.errors),
         rate(sums.reconnects),
+    ]
+}
+
+/// The line of an interval.
+pub(crate) fn intermediate(stat: &Stat, percentile: f64) -> String {
+    let [time, threads, tps, qps, reads, writes, others, latency, errors, reconnects] =
+        figures(stat);
+    let mut line = format!(
+        "[ {time}s ] thds: {threads} tps: {tps} qps: {qps} (r/w/o: {reads}/{writes}/{others}) lat \
+         (ms,{percentile}%): {latency} err/s: {errors} reconn/s: {reconnects}\n"
     );
     if let Some((waiting, working)) = stat.queue {
         // Writing to a string cannot fail.
-        let _ = writeln!(
-            line,
-            "[ {:.0}s ] queue length: {waiting}, concurrency: {working}",
-            stat.total
-        );
+        let _ = writeln!(line, "[ {time}s ] queue length: {waiting}, concurrency: {working}");
     }
     line
 }
 
 /// The same between commas.
 pub(crate) fn csv(stat: &Stat) -> String {
-    let rate = |count| stat.per_second(count);
-    let sums = &stat.sums;
-    format!(
-        "{:.0},{},{:.2},{:.2},{:.2},{:.2},{:.2},{:.2},{:.2},{:.2}\n",
-        stat.total,
-        stat.threads,
-        rate(sums.events),
-        rate(stat.queries()),
-        rate(sums.reads),
-        rate(sums.writes),
-        rate(sums.others),
-        stat.latency[0] * 1e3,
-        rate(sums.errors),
-        rate(sums.reconnects),
-    )
+    figures(stat).join(",") + "\n"
 }
 
 /// The same as an object.
 pub(crate) fn json(stat: &Stat) -> String {
-    let rate = |count| stat.per_second(count);
-    let sums = &stat.sums;
+    let [time, threads, tps, qps, reads, writes, others, latency, errors, reconnects] =
+        figures(stat);
     format!(
-        "{{\"time\": {:.0}, \"threads\": {}, \"tps\": {:.2}, \"qps\": {{\"total\": {:.2}, \
-         \"reads\": {:.2}, \"writes\": {:.2}, \"other\": {:.2}}}, \"latency\": {:.2}, \"errors\": \
-         {:.2}, \"reconnects\": {:.2}}}\n",
-        stat.total,
-        stat.threads,
-        rate(sums.events),
-        rate(stat.queries()),
-        rate(sums.reads),
-        rate(sums.writes),
-        rate(sums.others),
-        stat.latency[0] * 1e3,
-        rate(sums.errors),
-        rate(sums.reconnects),
+        "{{\"time\": {time}, \"threads\": {threads}, \"tps\": {tps}, \"qps\": {{\"total\": {qps}, \
+         \"reads\": {reads}, \"writes\": {writes}, \"other\": {others}}}, \"latency\": {latency}, \
+         \"errors\": {errors}, \"reconnects\": {reconnects}}}\n"
     )
-}
-
-/// A line with its number in the common column.
-fn line(text: &mut String, name: &str, value: &str) {
-    let _ = writeln!(text, "{name:<COLUMN$}{value}");
 }
 
 /// The statistics of the whole: counts, rates and latencies.
 pub(crate) fn cumulative(stat: &Stat, percentile: f64) -> String {
-    let mut text = "SQL statistics:\n    queries performed:\n".to_owned();
     let sums = &stat.sums;
-    let counts = [
-        ("read:", sums.reads),
-        ("write:", sums.writes),
-        ("other:", sums.others),
-        ("total:", stat.queries()),
-    ];
-    for (name, count) in counts {
-        line(&mut text, &format!("        {name}"), &count.to_string());
-    }
-    let rates = [
-        ("transactions:", sums.events),
-        ("queries:", stat.queries()),
-        ("ignored errors:", sums.errors),
-        ("reconnects:", sums.reconnects),
-    ];
-    for (name, count) in rates {
-        let rate = stat.per_second(count);
-        line(&mut text, &format!("    {name}"), &format!("{count:<6} ({rate:.2} per sec.)"));
-    }
-    text.push_str("\nGeneral statistics:\n");
-    line(&mut text, "    total time:", &format!("{:.4}s", stat.total));
-    line(&mut text, "    total number of events:", &sums.events.to_string());
-    text.push_str("\nLatency (ms):\n");
-    let [quantile, min, max, avg, sum] = stat.latency;
-    // All numbers end in one column.
-    const END: usize = 53;
-    let place = if percentile > 0.0 {
-        format!("         {percentile:.0}th percentile:")
-    } else {
-        "         percentile stats:".to_owned()
+    let totals = Totals {
+        reads: sums.reads,
+        writes: sums.writes,
+        others: sums.others,
+        events: sums.events,
+        errors: sums.errors,
+        reconnects: sums.reconnects,
+        rated_seconds: stat.interval,
+        seconds: stat.total,
     };
-    let values = [
-        ("         min:", min),
-        ("         avg:", avg),
-        ("         max:", max),
-        (place.as_str(), quantile),
-        ("         sum:", sum),
-    ];
-    for (name, seconds) in values {
-        let width = END - name.len().min(END);
-        let disabled = percentile <= 0.0 && name == place;
-        let value = if disabled { "disabled".to_owned() } else { format!("{:.2}", seconds * 1e3) };
-        let _ = writeln!(text, "{name}{value:>width$}");
-    }
-    text.push('\n');
-    text
+    let [quantile, min, max, mean, sum] = stat.latency.map(|seconds| seconds * 1e3);
+    let latency = Latency { min, mean, max, percentile: quantile, percent: percentile, sum };
+    totals_text(&totals) + &latency_text(&latency)
 }
 
 /// How even the threads' shares are.
 pub(crate) fn fairness(snapshot: &Snapshot) -> String {
     let events: Vec<f64> = snapshot.shares.iter().map(|share| share.0).collect();
     let seconds: Vec<f64> = snapshot.shares.iter().map(|share| share.1).collect();
-    let mut text = "Threads fairness:\n".to_owned();
-    for (name, values) in [("events", events), ("execution time", seconds)] {
-        let (mean, deviation) = spread(&values);
-        let name = format!("    {name} (avg/stddev):");
-        let _ = writeln!(text, "{name:<35}{mean:.4}/{deviation:.2}");
-    }
-    text.push('\n');
-    text
-}
-
-/// Mean and standard deviation of a whole population, as sysbench has it.
-fn spread(values: &[f64]) -> (f64, f64) {
-    let count = values.len().max(1) as f64;
-    let mean = values.iter().sum::<f64>() / count;
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    (mean, (squares / count).sqrt())
+    fairness_text(Share::of(&events), Share::of(&seconds)) + "\n"
 }
 
 #[cfg(test)]

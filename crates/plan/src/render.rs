@@ -155,16 +155,21 @@ fn indexes(plan: &Plan, phase: &Phase) -> String {
     format!("the secondary indexes of {tables}")
 }
 
+/// Least columns of the number of clients.
+const CLIENTS_WIDTH: usize = 11;
+
 /// A phase that executes operations, by its length or by what its roles do.
 fn executed(text: &mut String, plan: &Plan, index: usize, what: &str) -> std::fmt::Result {
     let phase = &plan.phases[index];
     let rounds = plan.blocks.first().map_or(0, |block| block.orders[index].len());
-    let clients = counted(phase.clients.into(), "client");
+    let clients = |phase: &Phase| counted(phase.clients.into(), "client");
+    let width = plan.phases.iter().map(|phase| clients(phase).len()).max().unwrap_or_default();
+    let (clients, width) = (clients(phase), width.max(CLIENTS_WIDTH));
     let length = match phase.seconds {
         0.0 => String::new(),
         seconds => format!("{rounds} x {}", duration(seconds)),
     };
-    write!(text, "{what:10}  {clients:>11}  {length:>9}")?;
+    write!(text, "{what:10}  {clients:>width$}  {length:>9}")?;
     if let Some(per_second) = phase.arrival.per_second() {
         write!(text, "  {per_second} per second")?;
     }

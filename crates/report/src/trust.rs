@@ -1,7 +1,7 @@
 //! What the ratios of a comparison may be taken for, in sentences.
 
 use crate::words::{THROUGHPUT, symbol};
-use analysis::{BankSource, Cell, Comparison, Verdict};
+use analysis::{BankSource, Cell, Comparison, FEWEST_BLOCKS, Verdict};
 use model::{
     civil::Civil,
     margins::{self, Margins, Quantity},
@@ -77,9 +77,12 @@ fn method(comparison: &Comparison) -> Vec<String> {
             counted(blocks as usize, "block"),
             margins(&comparison.margins)
         );
-        let errors = error_rates(comparison).map(|rates| {
-            format!("False positives per variant, over all tests: at most {rates}{looks}.")
-        });
+        let errors = match blocks < FEWEST_BLOCKS {
+            true => Some(format!("Verdicts take {FEWEST_BLOCKS} blocks or more.")),
+            false => error_rates(comparison).map(|rates| {
+                format!("False positives per variant, over all tests: at most {rates}{looks}.")
+            }),
+        };
         [means].into_iter().chain(errors).collect()
     };
     blocks.map(sentences).unwrap_or_default()

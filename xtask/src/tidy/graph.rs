@@ -24,7 +24,7 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "dbdyno-runner",
         &["dbdyno-model", "dbdyno-dbms", "dbdyno-emulator", "dbdyno-probe", "dbdyno-store"],
     ),
-    ("dbdyno-lua", &["dbdyno-model", "dbdyno-load"]),
+    ("dbdyno-lua", &["dbdyno-model", "dbdyno-load", "dbdyno-report"]),
     ("dbdyno-report", &["dbdyno-model", "dbdyno-analysis"]),
     ("xtask", &[]),
 ];

@@ -1,6 +1,6 @@
 //! What files of MySQL's and of PostgreSQL's own clients say of a server.
 
-use crate::{Error, Result};
+use crate::{Result, error::NoWayIn};
 use fs_err as fs;
 use model::{
     attach::{AttachTls, CertificateCheck, TlsFiles},
@@ -86,10 +86,11 @@ pub(super) fn in_service(path: &Path, text: &str, service: &str) -> Result<Known
     }
     match is_there {
         true => Ok(known),
-        false => Err(Error::Attach {
+        false => Err(NoWayIn {
             server: format!("service {service}"),
             reason: format!("`{}` has no service of this name", path.display()),
-        }),
+        }
+        .into()),
     }
 }
 
@@ -104,10 +105,9 @@ fn files(tls: &mut AttachTls) -> &mut TlsFiles {
 }
 
 fn port(path: &Path, value: &str) -> Result<u16> {
-    value.parse().map_err(|_| Error::Attach {
-        server: path.display().to_string(),
-        reason: format!("`{value}` is no port"),
-    })
+    let refused =
+        |_| NoWayIn { server: path.display().to_string(), reason: format!("`{value}` is no port") };
+    Ok(value.parse().map_err(refused)?)
 }
 
 /// Names and values below the headings that are wanted.

@@ -10,7 +10,7 @@ mod own;
 pub use greeting::product_of;
 pub use own::Own;
 
-use crate::{Error, Result, find};
+use crate::{Error, Result, error::NoWayIn, find};
 use files::Known;
 use fs_err as fs;
 use model::{
@@ -141,7 +141,7 @@ fn expanded(path: &Path) -> PathBuf {
 }
 
 fn refused(attach: &Attach, reason: &str) -> Error {
-    Error::Attach { server: attach.place(), reason: reason.to_owned() }
+    NoWayIn { server: attach.place(), reason: reason.to_owned() }.into()
 }
 
 #[cfg(test)]

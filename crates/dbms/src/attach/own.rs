@@ -1,6 +1,6 @@
 //! The database that is made on an attached server and dropped again, and what it takes.
 
-use crate::{Error, Result, version::numbers};
+use crate::{Result, error::NoWayIn, version::numbers};
 use std::path::{Path, PathBuf};
 
 /// Rows of an answer.
@@ -63,10 +63,11 @@ impl Own {
     /// # Errors
     /// Its servers cannot be attached to.
     pub fn of(protocol: &str) -> Result<&'static Self> {
-        OWN.iter().find(|own| own.protocol == protocol).ok_or_else(|| Error::Attach {
+        let refused = || NoWayIn {
             server: protocol.to_owned(),
             reason: "`attach` is for servers of `mysql`, `mariadb` and `postgres`".to_owned(),
-        })
+        };
+        Ok(OWN.iter().find(|own| own.protocol == protocol).ok_or_else(refused)?)
     }
 
     /// What the answer to [`Own::rights`] lacks for a database, with the statement that gives it.

@@ -4,8 +4,8 @@ use super::{Discrepancy, VerifiedPhase};
 use model::{number::counted, workload::Check};
 
 /// Adds a sentence for each subject that returned another number of rows than the first one: the
-/// statements of a phase have the same values on all of them, and the tables the same rows. `phases`
-/// are in order; `documented` gives the reason of a known difference of one of them.
+/// statements of a phase have the same values on all of them, and the tables the same rows.
+/// `phases` are in order; `documented` gives the reason of a known difference of one of them.
 pub(super) fn compare(
     phases: &mut [VerifiedPhase],
     documented: impl Fn(&VerifiedPhase) -> Option<String>,

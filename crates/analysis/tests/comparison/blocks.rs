@@ -1,0 +1,51 @@
+//! Which blocks and rounds a value and a ratio are made of.
+
+use super::{compared, design, slice, work};
+use analysis::{Comparison, Input, PhaseFacts, Verdict, compare, observe};
+use model::record::SliceRecord;
+
+/// A slice of this many operations per second.
+fn at_rate(subject: &str, block: u32, round: u32, rate: f64) -> SliceRecord {
+    let mut slice = slice(subject, block, round);
+    work(&mut slice).end_ns = 1 + (1e12 / rate) as u64;
+    slice
+}
+
+fn rate_of<'a>(found: &'a Comparison, subject: &str) -> &'a analysis::Cell {
+    let cells = &mut found.phases[0].cells.iter();
+    cells.find(|cell| cell.metric.name == "ops_per_second" && *cell.subject == *subject).unwrap()
+}
+
+#[test]
+fn rounds_of_two_runs_are_not_pairs_and_the_ratio_is_that_of_the_values() {
+    let earlier: Vec<_> = (0..4).map(|block| at_rate("old", block, 0, 1000.0)).collect();
+    // Round 0 was disturbed and repeated twice.
+    let of_block = |block| {
+        [(0, 800.0), (3, 1000.0), (4, 1000.0)]
+            .map(|(round, rate)| at_rate("new", block, round, rate))
+    };
+    let later: Vec<_> = (0..4).flat_map(of_block).collect();
+    let observed = |run, slices: &[SliceRecord]| {
+        let input = |slice| Input { experiment: "one", run, slice };
+        observe(slices.iter().map(input), &|_, _| PhaseFacts::default())
+    };
+    let both = observed("r", &earlier).beside(observed("s", &later), "r");
+    let found = compare(&both, &design(&[("old", None), ("new", Some("old"))]));
+    let cell = rate_of(&found, "new");
+    let expected = 0.8_f64.powf(1.0 / 3.0);
+    assert!((cell.ratio.unwrap() - expected).abs() < 1e-6, "{:?}", cell.ratio);
+    let values = cell.value.unwrap() / cell.base_value.unwrap();
+    assert!((values - expected).abs() < 1e-6, "{values}");
+}
+
+#[test]
+fn a_block_that_lacks_one_side_is_in_neither_value_of_a_ratio() {
+    let slices =
+        [at_rate("old", 0, 0, 1000.0), at_rate("old", 1, 0, 4000.0), at_rate("new", 1, 0, 2000.0)];
+    let found = compared(&slices);
+    let cell = rate_of(&found, "new");
+    assert_eq!((cell.blocks, cell.verdict), (1, Verdict::Unreplicated));
+    let near = |value: Option<f64>, expected: f64| (value.unwrap() / expected - 1.0).abs() < 1e-6;
+    assert!(near(cell.ratio, 0.5), "{:?}", cell.ratio);
+    assert!(near(cell.value, 2000.0) && near(cell.base_value, 4000.0), "{cell:?}");
+}
