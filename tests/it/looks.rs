@@ -71,10 +71,13 @@ fn what_is_not_asked_for_is_not_awaited() {
     let table = text(&output.stdout);
     assert!(table.contains("100 % for instructions"), "{table}");
     assert!(lab.succeed(&["list", "runs"]).contains("4 of at most 16 blocks"));
-    for wrong in ["cpu", "time=10", "latency=5%", ""] {
+    let list = "a list such as `time=5%,cpu=2%";
+    for (wrong, expected) in
+        [("cpu", list), ("latency=5%", list), ("", list), ("time=10", "write `time=10%`")]
+    {
         let output = lab.run(&["run", "ends.toml", "--decide", wrong]);
         assert_eq!(output.status.code(), Some(2));
-        assert!(text(&output.stderr).contains("a list such as `time=5%,cpu=2%"), "{wrong}");
+        assert!(text(&output.stderr).contains(expected), "{wrong}");
     }
 }
 

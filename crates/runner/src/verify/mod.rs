@@ -124,11 +124,14 @@ pub fn verify(
     }
     let order = |name: &str| plan.phases.iter().position(|phase| phase.name == name);
     verified.phases.sort_by_key(|phase| order(&phase.phase));
-    subjects::compare(&mut verified.phases, |one| {
-        let phase = plan.phases.iter().find(|phase| phase.name == one.phase)?;
-        let subject = plan.subjects.iter().find(|subject| subject.label == one.subject)?;
-        documented(&phase.script, subject, Check::Rows)
-    });
+    for of_phase in verified.phases.chunk_by_mut(|one, next| one.phase == next.phase) {
+        let phase = plan.phases.iter().find(|phase| phase.name == of_phase[0].phase);
+        let Some(phase) = phase.filter(|phase| !phase.script.writes()) else { continue };
+        subjects::compare(of_phase, |one| {
+            let subject = plan.subjects.iter().find(|subject| subject.label == one.subject)?;
+            documented(&phase.script, subject, Check::Rows)
+        });
+    }
     let left = run.leave();
     done.and(left).map(|()| verified)
 }
