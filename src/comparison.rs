@@ -193,7 +193,7 @@ fn warn_of_unmeasured(
     let missing: Vec<_> = metrics.iter().filter(|metric| !is_measured(metric)).collect();
     let is_counter = |metric: &&&Metric| state::is_counter(metric.name);
     if let (true, Some(first)) = (missing.len() == metrics.len(), missing.first())
-        && missing.iter().all(|metric| is_counter(metric))
+        && missing.iter().all(&is_counter)
     {
         anyhow::bail!(
             "no record has a counter `{}` that moved; write it as the server does, such as \

@@ -12,7 +12,7 @@ pub(crate) fn embedded_json(json: &str) -> String {
 pub(crate) fn markdown(text: &str) -> String {
     let text = terminal(text);
     // Runs of backticks, and one without a partner, quote otherwise.
-    let quotes = !text.contains("``") && text.matches('`').count() % 2 == 0;
+    let quotes = !text.contains("``") && text.matches('`').count().is_multiple_of(2);
     let parts = text.split('`').enumerate().map(|(index, part)| match quotes && index % 2 == 1 {
         true => part.replace('|', "\\|"),
         false => uninterpreted(part),
