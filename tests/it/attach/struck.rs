@@ -54,7 +54,9 @@ fn whatever_ends_a_run_its_database_is_dropped() {
     assert_eq!(child.wait().unwrap().code(), Some(2), "{}", said(&lab));
     assert!(said(&lab).contains("1 slice failed"), "{}", said(&lab));
     let reasons = lab.of_records("slices.jsonl").concat();
-    assert!(reasons.contains("terminating connection"), "{reasons}");
+    // What the server said last is lost where it closed the connection upon a statement in flight.
+    let told = ["terminating connection", "the server closed the connection"];
+    assert!(told.iter().any(|reason| reasons.contains(reason)), "{reasons}");
     assert_eq!(away.databases(), None, "after a cut connection");
     assert!(away.server.as_ref().unwrap().is_alive());
 
