@@ -187,7 +187,8 @@ mod tests {
         let error = run("no-such-client", &["x"], Path::new("/"), "server@1").unwrap_err();
         assert_eq!(
             error.to_string(),
-            "`no-such-client` is needed to fetch `server@1`; install it, or give a build by `basedir`"
+            "`no-such-client` is needed to fetch `server@1`; install it, or give a build by \
+             `basedir`"
         );
     }
 
