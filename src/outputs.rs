@@ -38,7 +38,7 @@ impl Author {
         file.take(HEAD).read_to_end(&mut head).map_err(|error| refused(path, "read", &error))?;
         let wrote = match author(&String::from_utf8_lossy(&head)) {
             Some(name) if name == self.name() => return Ok(()),
-            // A page of a version that did not say so.
+            // A page of an earlier version, which does not name its command.
             Some(name) if name.starts_with(|c: char| c.is_ascii_digit()) => return Ok(()),
             Some(name) => format!("`dbdyno {name}` wrote it"),
             None => "it is no page of dbdyno".to_owned(),

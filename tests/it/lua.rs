@@ -1,5 +1,5 @@
 //! `sysbench`: users' own scripts, on real servers. The stock scripts are those of the package
-//! `sysbench`; without it their test says so and passes.
+//! `sysbench`; without it their test prints that and passes.
 
 use crate::{
     lab::{Lab, text},

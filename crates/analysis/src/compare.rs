@@ -301,13 +301,16 @@ impl<'a> Source<'a> {
     }
 }
 
-/// Gives a cell the ratio of its values to those of its base. It is that of the two values also
-/// where a block lacks one of them.
+/// Gives a cell the ratio of its values to those of its base. A block that lacks one of them is in
+/// neither value, as in the ratio.
 fn beside(cell: &mut Cell, [base, values]: [&Replicates<'_>; 2], disturbed: Option<&Disturbed>) {
     (cell.ratio, cell.block_ratios) = values.ratios(base);
-    cell.value = values.shared_with(base).value();
-    cell.base_value = base.shared_with(values).value();
-    cell.blocks = count(values.common_blocks(base));
+    let common = values.common_blocks(base);
+    if [values, base].iter().any(|side| side.blocks() > common) {
+        cell.value = values.shared_with(base).value();
+        cell.base_value = base.shared_with(values).value();
+    }
+    cell.blocks = count(common);
     // What nothing repeats is not judged anyway.
     cell.verdict = match (values.blocks().max(base.blocks()), disturbed) {
         (2.., Some(by)) => {

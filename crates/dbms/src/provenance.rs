@@ -62,7 +62,7 @@ pub fn of_library(path: Option<&Path>, reported: Levels) -> Provenance {
     complete(found, reported)
 }
 
-/// The same for a server that is there already, of which only itself can tell.
+/// The same for a server that is there already, whose own answers are all that is known of it.
 pub fn of_attached(place: String, reported: Levels) -> Provenance {
     let source = "attach".to_owned();
     complete(Provenance { source, package: place, ..Provenance::default() }, reported)

@@ -6,7 +6,7 @@ use std::sync::{
     atomic::{AtomicU64, Ordering::Relaxed},
 };
 
-/// Longest latency that is told apart, nanoseconds: an hour.
+/// Longest latency that the histogram holds, nanoseconds: an hour.
 const NANOS_MAX: u64 = 3_600_000_000_000;
 
 /// The counters of one thread, in cache lines of their own.

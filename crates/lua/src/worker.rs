@@ -21,7 +21,7 @@ pub(crate) type Opt = Arc<Vec<(String, Value)>>;
 /// What a thread does with its state.
 pub(crate) type Work = fn(&Arc<Shared>, &Opt, u32) -> Result<(), String>;
 
-/// Starts all threads; failures are told to `shared`.
+/// Starts all threads; failures go to `shared`.
 ///
 /// # Errors
 /// The host does not give so many threads.

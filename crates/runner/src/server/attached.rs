@@ -29,7 +29,7 @@ use std::{
 /// Why no task of an attached server is known.
 pub(crate) const NOT_LOOKED_FOR: &str = "missing: dbdyno did not start the server";
 
-/// Round trips whose median is told.
+/// Number of round trips; their median is shown.
 const ROUND_TRIPS: u32 = 100;
 const NOTHING: &str = "SELECT 1";
 
@@ -81,7 +81,7 @@ pub(crate) fn target(attach: &Attach, product: &dyn Dbms) -> Result<Target, Erro
 
 /// Counters of the whole host that hold what a server does, if it is on this one.
 const WHOLE_HOST: &[&str] = &["host_context_switches", "host_cpu_ns"];
-/// Counters by which others are told from the server, which needs its own.
+/// Counters that tell other processes apart only where those of the server are known.
 const OTHERS: &[&str] = &["others_cpu_ns", WINDOW];
 
 /// Leaves out what would pass for an attached server's, and what cannot be told without it.
