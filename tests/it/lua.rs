@@ -3,7 +3,7 @@
 
 use crate::{
     lab::{Lab, text},
-    running::{eventually, send},
+    running::{eventually, send, up},
 };
 use std::{
     fs::File,
@@ -21,17 +21,7 @@ struct Up<'l> {
 
 impl<'l> Up<'l> {
     fn new(lab: &'l Lab, build: &str) -> Self {
-        let (out, err) = (lab.path("out"), lab.path("err"));
-        let mut command = lab.command(&["up", build]);
-        command.stdin(Stdio::null());
-        command.stdout(File::create(&out).unwrap()).stderr(File::create(&err).unwrap());
-        let mut child = command.spawn().unwrap();
-        let read = |path| std::fs::read_to_string(path).unwrap();
-        eventually("the server is up", || {
-            assert!(child.try_wait().unwrap().is_none(), "{}", read(&err));
-            read(&err).contains("Ctrl-C").then_some(())
-        });
-        let line = read(&out);
+        let (child, line) = up(lab, build);
         let words: Vec<&str> = line.split_whitespace().collect();
         let behind = |flag: &str| {
             words.iter().position(|word| *word == flag).map(|at| words[at + 1]).unwrap().to_owned()

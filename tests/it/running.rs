@@ -23,6 +23,22 @@ pub(crate) fn eventually<T>(what: &str, mut condition: impl FnMut() -> Option<T>
     }
 }
 
+/// Starts a server by `dbdyno up`, and waits until it is there; with the line that says how to
+/// enter. What it says further is in the file `err` of the lab.
+pub(crate) fn up(lab: &Lab, build: &str) -> (Child, String) {
+    let (out, err) = (lab.path("out"), lab.path("err"));
+    let open = |path: &Path| std::fs::File::create(path).unwrap();
+    let mut command = lab.command(&["up", build]);
+    command.stdin(Stdio::null()).stdout(open(&out)).stderr(open(&err));
+    let mut child = command.spawn().unwrap();
+    let read = |path: &Path| std::fs::read_to_string(path).unwrap();
+    eventually("the server is up", || {
+        assert!(child.try_wait().unwrap().is_none(), "{}", read(&err));
+        read(&err).contains("Ctrl-C").then_some(())
+    });
+    (child, read(&out))
+}
+
 /// Sends a signal to a process, or with a `-` before its number to a group.
 pub(crate) fn send(signal: &str, whom: &str) {
     let status = Command::new("kill").args([signal, "--", whom]).status().unwrap();

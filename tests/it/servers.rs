@@ -2,9 +2,8 @@
 
 use crate::{
     lab::{Lab, processes_naming, value},
-    running::{eventually, send},
+    running::{send, up},
 };
-use std::{fs::File, process::Stdio};
 
 const WORKLOADS: [&str; 4] = ["point-query", "range-covered-pk", "update-nonindex", "insert"];
 
@@ -53,23 +52,14 @@ fn mariadb_with_innodb_beside_myrocks() {
 fn up_says_what_it_does_and_how_to_connect_and_removes_all_at_ctrl_c() {
     for (build, client) in [("postgres@18", "psql -h /"), ("mysql@9", "mysql --no-defaults ")] {
         let lab = Lab::new();
-        let (out, err) = (lab.path("out"), lab.path("err"));
-        let mut command = lab.command(&["up", build]);
-        command.stdin(Stdio::null());
-        command.stdout(File::create(&out).unwrap()).stderr(File::create(&err).unwrap());
-        let mut child = command.spawn().unwrap();
-        let read = |path| std::fs::read_to_string(path).unwrap();
-        eventually("the server is up", || {
-            assert!(child.try_wait().unwrap().is_none(), "{}", read(&err));
-            read(&err).contains("Ctrl-C").then_some(())
-        });
+        let (mut child, line) = up(&lab, build);
+        let said = || std::fs::read_to_string(lab.path("err")).unwrap();
         let folder = format!("/up-{}", child.id());
         assert!(!processes_naming(&folder).is_empty(), "the server's folder is `{folder}`");
-        let line = read(&out);
         assert!(line.starts_with(client) && line.lines().count() == 1, "{line}");
         send("-INT", &child.id().to_string());
-        assert_eq!(child.wait().unwrap().code(), Some(0), "{}", read(&err));
-        let said = read(&err);
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{}", said());
+        let said = said();
         // Before them stand what was fetched, and what else runs on this host.
         let said: Vec<&str> = said.lines().rev().take(3).collect();
         let end = "Ctrl-C stops the server and removes its data";
