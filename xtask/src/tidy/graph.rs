@@ -24,8 +24,8 @@ const MAY_USE: &[(&str, &[&str])] = &[
         "dbdyno-runner",
         &["dbdyno-model", "dbdyno-dbms", "dbdyno-emulator", "dbdyno-probe", "dbdyno-store"],
     ),
-    ("dbdyno-lua", &["dbdyno-model", "dbdyno-load", "dbdyno-report"]),
     ("dbdyno-report", &["dbdyno-model", "dbdyno-analysis"]),
+    ("dbdyno-lua", &["dbdyno-model", "dbdyno-load", "dbdyno-report"]),
     ("xtask", &[]),
 ];
 
