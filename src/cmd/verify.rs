@@ -10,7 +10,7 @@ use crate::{
 };
 use anyhow::Context;
 use clap::{ArgMatches, Args, FromArgMatches};
-use model::{number::counted, plan::Plan};
+use model::{number::counted, plan::Plan, schema};
 use report::{
     Report,
     document::{Column, Document, Item, Row, Table, TableCell},
@@ -152,11 +152,13 @@ fn document(plan: &Plan, verified: &Verified) -> Document {
 
 fn total(plan: &Plan, verified: &Verified) -> String {
     let documented = all(verified).filter(|one| one.documented.is_some()).count();
+    let rows: f64 =
+        plan.schemas.iter().flat_map(|schema| &schema.tables).map(schema::Table::all_rows).sum();
     format!(
-        "{} on {} with {} per table: {}, {}.",
+        "{} on {} with {} in all tables: {}, {}.",
         counted(plan.phases.iter().filter(|phase| is_measured(phase)).count(), "phase"),
         counted(plan.subjects.len(), "subject"),
-        counted(plan.experiment.rows, "row"),
+        counted(rows as u64, "row"),
         counted(failures(verified).count(), "failure"),
         counted(documented, "documented deviation")
     )

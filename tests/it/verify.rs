@@ -49,7 +49,7 @@ fn check_insert_benchmark(builds: &str, subjects: usize) {
         let rows = ["--rows", "20000", "--details"];
         let out = lab.succeed(&[&["verify", "ibench.toml"], &rows[..]].concat());
         let subjects = model::number::counted(subjects, "subject");
-        let told = format!("{phases} phases on {subjects} with 20000 rows per table: 0 ");
+        let told = format!("{phases} phases on {subjects} with 20000 rows in all tables: 0 ");
         assert!(out.contains(&told), "{out}");
         for index in ["pi1_marketsegment", "pi1_registersegment", "pi1_pdc"] {
             assert!(out.contains(index), "{suite}: {index}\n{out}");

@@ -24,10 +24,32 @@ pub(super) struct Known {
     pub(super) database: Option<String>,
 }
 
+/// What is known of encryption, in whatever order a file says it.
+#[derive(Default)]
+struct KnownTls {
+    is_off: bool,
+    files: Option<TlsFiles>,
+}
+
+impl KnownTls {
+    fn files(&mut self) -> &mut TlsFiles {
+        self.files.get_or_insert_default()
+    }
+
+    /// Certificates are of no use where encryption is off.
+    fn resolved(self) -> AttachTls {
+        match self {
+            Self { is_off: true, .. } => AttachTls::Off,
+            Self { files: Some(files), .. } => AttachTls::On(files),
+            Self { .. } => AttachTls::Usual,
+        }
+    }
+}
+
 /// The groups `[client]`, `[client-server]` and `[client-mariadb]` of an option file.
 pub(super) fn of_options(path: &Path) -> Result<Known> {
     let text = fs::read_to_string(path)?;
-    let mut known = Known::default();
+    let (mut known, mut tls) = (Known::default(), KnownTls::default());
     for (name, value) in entries(&text, &|group| GROUPS.contains(&group)) {
         let value = unquoted(value);
         match name.replace('-', "_").as_str() {
@@ -36,17 +58,17 @@ pub(super) fn of_options(path: &Path) -> Result<Known> {
             "socket" => known.socket = Some(value.into()),
             "user" => known.user = Some(value.to_owned()),
             "password" => known.password = Secret::new(value.to_owned()),
-            "ssl_ca" => files(&mut known.tls).ca = Some(value.into()),
-            "ssl_cert" => files(&mut known.tls).certificate = Some(value.into()),
-            "ssl_key" => files(&mut known.tls).key = Some(value.into()),
-            "ssl_mode" if value.eq_ignore_ascii_case("disabled") => known.tls = AttachTls::Off,
-            "skip_ssl" => known.tls = AttachTls::Off,
-            "ssl" if ["0", "off", "false"].contains(&value) => known.tls = AttachTls::Off,
+            "ssl_ca" => tls.files().ca = Some(value.into()),
+            "ssl_cert" => tls.files().certificate = Some(value.into()),
+            "ssl_key" => tls.files().key = Some(value.into()),
+            "ssl_mode" if value.eq_ignore_ascii_case("disabled") => tls.is_off = true,
+            "skip_ssl" => tls.is_off = true,
+            "ssl" if ["0", "off", "false"].contains(&value) => tls.is_off = true,
             "skip_ssl_verify_server_cert" | "disable_ssl_verify_server_cert" => {
-                files(&mut known.tls).check = CertificateCheck::Nothing;
+                tls.files().check = CertificateCheck::Nothing;
             }
             "ssl_verify_server_cert" if ["0", "off", "false"].contains(&value) => {
-                files(&mut known.tls).check = CertificateCheck::Nothing;
+                tls.files().check = CertificateCheck::Nothing;
             }
             _ => {}
         }
@@ -54,6 +76,7 @@ pub(super) fn of_options(path: &Path) -> Result<Known> {
     if known.host.is_some() {
         known.socket = None;
     }
+    known.tls = tls.resolved();
     Ok(known)
 }
 
@@ -66,7 +89,7 @@ pub(super) fn of_service(service: &str) -> Result<Known> {
 }
 
 pub(super) fn in_service(path: &Path, text: &str, service: &str) -> Result<Known> {
-    let mut known = Known::default();
+    let (mut known, mut tls) = (Known::default(), KnownTls::default());
     let mut is_there = false;
     for (name, value) in entries(text, &|group| group == service) {
         is_there = true;
@@ -77,13 +100,14 @@ pub(super) fn in_service(path: &Path, text: &str, service: &str) -> Result<Known
             "user" => known.user = Some(value.to_owned()),
             "password" => known.password = Secret::new(value.to_owned()),
             "dbname" => known.database = Some(value.to_owned()),
-            "sslmode" if value == "disable" => known.tls = AttachTls::Off,
-            "sslrootcert" if value != "system" => files(&mut known.tls).ca = Some(value.into()),
-            "sslcert" => files(&mut known.tls).certificate = Some(value.into()),
-            "sslkey" => files(&mut known.tls).key = Some(value.into()),
+            "sslmode" if value == "disable" => tls.is_off = true,
+            "sslrootcert" if value != "system" => tls.files().ca = Some(value.into()),
+            "sslcert" => tls.files().certificate = Some(value.into()),
+            "sslkey" => tls.files().key = Some(value.into()),
             _ => {}
         }
     }
+    known.tls = tls.resolved();
     match is_there {
         true => Ok(known),
         false => Err(NoWayIn {
@@ -91,16 +115,6 @@ pub(super) fn in_service(path: &Path, text: &str, service: &str) -> Result<Known
             reason: format!("`{}` has no service of this name", path.display()),
         }
         .into()),
-    }
-}
-
-fn files(tls: &mut AttachTls) -> &mut TlsFiles {
-    if !matches!(tls, AttachTls::On(_)) {
-        *tls = AttachTls::On(TlsFiles::default());
-    }
-    match tls {
-        AttachTls::On(files) => files,
-        AttachTls::Usual | AttachTls::Off => unreachable!("it was made to be on"),
     }
 }
 

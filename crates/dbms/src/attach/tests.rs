@@ -83,7 +83,8 @@ fn option_files_and_services_say_what_the_experiment_does_not() {
     assert_eq!(target.endpoint, Endpoint::Address { host: "db".to_owned(), port: 1 });
     assert_eq!(target.user, "you");
 
-    let text = "[a]\nhost=/run/pg\n\n[b]\nhost=db\nport=5433\ndbname=app\nsslmode=disable\n";
+    let text = "[a]\nhost=/run/pg\n\n[b]\nhost=db\nport=5433\ndbname=app\nsslmode=disable\n\
+                sslrootcert=/ca.pem\n";
     let path = Path::new("/pg_service.conf");
     let known = files::in_service(path, text, "a").unwrap();
     assert_eq!((known.socket, known.host), (Some("/run/pg".into()), None));
