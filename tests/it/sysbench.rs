@@ -72,8 +72,8 @@ question = \"What is an operation?\"
 workloads = [\"scan\", \"delete\"]
 rows = 20000
 blocks = 1
-rounds = 1
-slice_seconds = 0.5
+rounds = 2
+slice_seconds = 0.25
 warmup_seconds = 0
 [factors]
 build = [\"postgres@18\"]

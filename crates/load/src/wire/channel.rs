@@ -4,6 +4,7 @@
 
 use super::{Failure, tunnel::Tunnel};
 use model::drive::{Encryption, Endpoint, Target, Tls};
+use rustix::net::sockopt;
 use std::{
     io,
     net::{Ipv4Addr, TcpStream, ToSocketAddrs},
@@ -19,6 +20,10 @@ const INPUT_BYTES_MAX: usize = 1 << 30;
 
 /// How long an address of the network may take to answer.
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
+/// Another host is asked for a sign of life after this time without one, as often again until it
+/// counts as gone. A statement may take longer: it is the kernel of that host which answers.
+const SILENCE: Duration = Duration::from_secs(10);
+const PROBES: u32 = 5;
 
 /// A connected socket with the bytes that were read and not yet understood.
 #[derive(Debug)]
@@ -51,7 +56,7 @@ impl Channel {
                 (stream.and_then(Self::remote), format!("127.0.0.1:{port}"))
             }
             Endpoint::Address { host, port } => {
-                let stream = reach(host, *port)?;
+                let stream = reach(host, *port)?.and_then(watched);
                 (stream.and_then(Self::remote), format!("{host}:{port}"))
             }
             Endpoint::File(_) | Endpoint::Nowhere => {
@@ -241,6 +246,17 @@ fn reach(host: &str, port: u16) -> Result<io::Result<TcpStream>, Failure> {
     last.map(Err).ok_or_else(|| unknown("it has no address"))
 }
 
+/// A connection that breaks where the other host, or the way to it, is gone.
+fn watched(stream: TcpStream) -> io::Result<TcpStream> {
+    sockopt::set_socket_keepalive(&stream, true)?;
+    sockopt::set_tcp_keepidle(&stream, SILENCE)?;
+    sockopt::set_tcp_keepintvl(&stream, SILENCE)?;
+    sockopt::set_tcp_keepcnt(&stream, PROBES)?;
+    // What was sent and not acknowledged is not asked for signs of life.
+    sockopt::set_tcp_user_timeout(&stream, (SILENCE * PROBES).as_millis() as u32)?;
+    Ok(stream)
+}
+
 /// `again` if the last system call was interrupted by a signal.
 #[cold]
 fn interrupted<T>(again: T) -> Result<T, Failure> {
@@ -276,6 +292,17 @@ mod tests {
         let failure = channel.receive().unwrap_err();
         assert_eq!(failure.message(), "the server closed the connection");
         assert!(channel.send(b"more").unwrap_err().message().contains("broke"));
+    }
+
+    #[test]
+    fn a_connection_to_another_host_is_watched() {
+        let listener = std::net::TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let host = Ipv4Addr::LOCALHOST.to_string();
+        let endpoint = Endpoint::Address { host, port: listener.local_addr().unwrap().port() };
+        let target = Target { endpoint, ..Target::null() };
+        let Channel { socket, .. } = Channel::connect(&target).unwrap();
+        assert!(sockopt::socket_keepalive(&socket).unwrap());
+        assert_eq!(sockopt::tcp_user_timeout(&socket).unwrap(), 50_000);
     }
 
     #[test]
