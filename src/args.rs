@@ -448,7 +448,13 @@ impl ExperimentArgs {
         unset: &Unset,
     ) -> anyhow::Result<Plan> {
         let versions = crate::versions::HostVersions { places };
-        Ok(plan::plan(&self.draft(catalog, unset)?, catalog, &versions)?)
+        let draft = self.draft(catalog, unset)?;
+        for table in draft.unused() {
+            talk::say(&format!(
+                "note: `[{table}]` is used by nothing: name it in `factors`, if it is to be measured"
+            ));
+        }
+        Ok(plan::plan(&draft, catalog, &versions)?)
     }
 }
 

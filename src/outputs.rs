@@ -71,11 +71,11 @@ pub(crate) fn write_page(author: Author, path: &Path, page: &str) -> anyhow::Res
     write(path, page.replacen(&format!("{BEFORE}{version}"), &named, 1))
 }
 
-/// Writes a file into a folder that is there.
+/// Writes a file into a folder that is there. What was there before stays until all is written.
 pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> anyhow::Result<()> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty());
     let missing = folder.filter(|folder| !folder.exists());
-    fs_err::write(path, bytes).map_err(|error| match missing {
+    replace(path, bytes.as_ref()).map_err(|error| match missing {
         Some(folder) => anyhow!(
             "`{}` cannot be written: there is no folder `{}`; create it or name another path",
             path.display(),
@@ -83,6 +83,27 @@ pub(crate) fn write(path: &Path, bytes: impl AsRef<[u8]>) -> anyhow::Result<()> 
         ),
         None => refused(path, "written", &error),
     })
+}
+
+fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let is_file = match path.symlink_metadata() {
+        Ok(found) => found.is_file(),
+        Err(error) => error.kind() == io::ErrorKind::NotFound,
+    };
+    let Some(name) = path.file_name().filter(|_| is_file) else {
+        // A device or pipe keeps nothing, and a link stays one.
+        return fs_err::write(path, bytes);
+    };
+    let new = format!(".{}.{}.new", name.to_string_lossy(), std::process::id());
+    let new = path.with_file_name(new);
+    let written = fs_err::write(&new, bytes).and_then(|()| fs_err::rename(&new, path));
+    let Err(error) = written else { return Ok(()) };
+    let _ = fs_err::remove_file(&new);
+    // A file may be replaced in a folder that takes no new ones.
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => fs_err::write(path, bytes),
+        _ => Err(error),
+    }
 }
 
 /// Creates a folder with those above it, unless it is there.

@@ -12,12 +12,12 @@ use crate::{
 use analysis::explained::Explained;
 use anyhow::Context;
 use clap::{ArgMatches, Args, FromArgMatches};
-use model::{margins::Quantity, number::counted, plan::Plan, secret};
+use model::{margins::Quantity, number::counted, plan::Plan, record::SliceState, secret};
 use plan::Catalog;
 use report::{Report, document::Document, explained, format};
 use runner::{DataFolders, Ending, ExplainChanges, Options, Resume, Stop};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
-use store::{Results, RunInfo, Selection};
+use store::{Results, RunInfo, Selection, StoredSlice};
 
 pub(super) const VERB: Verb = Verb {
     name: "run",
@@ -183,6 +183,12 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
             counted(outcome.failed_slices, "slice")
         );
     }
+    let slices = results.slices(&selection)?.slices;
+    let is_measured = |one: &StoredSlice| one.slice.state == SliceState::Measured;
+    anyhow::ensure!(
+        slices.iter().any(is_measured),
+        "no slice was measured: the warnings say why; repeat the run on a quiet host"
+    );
     let missed = comparison::missed_rates(&results, &selection)?;
     for sentence in &missed {
         talk::say(&format!("missed: {sentence}"));

@@ -274,3 +274,32 @@ fn results_of_our_own_are_exported_and_can_be_imported_again() {
         assert_eq!(rate(workload).as_deref(), Some(row[0]), "{workload}");
     }
 }
+
+/// A report of sysbench with a rate.
+fn report(rate: f64) -> String {
+    format!(
+        "sysbench 1.0.20\nNumber of threads: 1\nSQL statistics:\n    transactions: 5 ({rate} per sec.)\n\
+         General statistics:\n    total time: 1.0s\nThreads fairness:\n    events (avg/stddev): 1/0\n    \
+         execution time (avg/stddev): 1/0\n"
+    )
+}
+
+#[test]
+fn tests_of_ones_own_may_have_the_names_of_published_ones() {
+    let lab = Lab::new();
+    let names = ["oltp.warm", "oltp.pre", "scan", "slow.prepared"];
+    for (folder, rate) in [("before", 1.49), ("after", 2.51)] {
+        std::fs::create_dir(lab.path(folder)).unwrap();
+        for name in names {
+            lab.write(&format!("{folder}/{name}.txt"), &report(rate));
+        }
+    }
+    lab.succeed(&["import", "before", "after"]);
+    let comparison = lab.comparison();
+    lab.succeed(&["export", "--format", "mytools", "--out", "out"]);
+    let relative = std::fs::read_to_string(lab.path("out/qps.rel.all.tsv")).unwrap();
+    for name in names {
+        assert_eq!(value(&comparison, name, "after", "ops_per_second"), Some(2.51), "{name}");
+        assert!(relative.contains(&format!("1.68\t{name}_range")), "{name}\n{relative}");
+    }
+}

@@ -57,6 +57,7 @@ pub fn compare(observations: &Observations, design: &Design) -> Comparison {
     conditions.extend(errors::many(&results));
     conditions.extend(rare::undecided(&results));
     conditions.extend(disagreeing);
+    conditions.extend(drift::sentences(&results));
     Comparison {
         experiment: design.experiment.clone(),
         runs: runs(observations),

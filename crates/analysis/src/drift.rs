@@ -51,6 +51,28 @@ pub(crate) fn tell(phases: &mut [PhaseResult]) {
     }
 }
 
+/// Which judged metrics of which subjects have blocks that are taken together, a sentence each.
+pub(crate) fn sentences(phases: &[PhaseResult]) -> Vec<String> {
+    let cells = phases.iter().flat_map(|phase| &phase.cells);
+    let together = cells.filter(|cell| cell.together > 1 && cell.metric.family.is_some());
+    let mut told: BTreeMap<(&Name, &str), (usize, usize)> = BTreeMap::new();
+    for cell in together {
+        let blocks = cell.block_ratios.len();
+        told.entry((&cell.subject, cell.metric.title)).or_insert((blocks, blocks / cell.together));
+    }
+    let sentence = |((subject, title), (blocks, units)): ((&Name, &str), (usize, usize))| {
+        let remedy = match units < FEWEST_UNITS {
+            true => format!(", too few to decide: take {} or more", 2 * FEWEST_UNITS),
+            false => String::new(),
+        };
+        format!(
+            "`{subject}`: ratios of {title} follow those of the block before, as on a host that \
+             drifts: {blocks} blocks count as {units}{remedy}"
+        )
+    };
+    told.into_iter().map(sentence).collect()
+}
+
 /// The logarithms of a cell's ratios, if its blocks spread by more than its tests assume at least.
 fn spread(cell: &Cell) -> Option<Vec<f64>> {
     let logs: Vec<f64> = cell.block_ratios.iter().map(|ratio| ratio.ln()).collect();
@@ -134,7 +156,12 @@ mod tests {
             })
             .collect();
         tell(&mut phases);
-        phases.iter().map(|phase| phase.cells[0].together).collect()
+        let together: Vec<usize> = phases.iter().map(|phase| phase.cells[0].together).collect();
+        let told = sentences(&phases);
+        assert_eq!(told.len(), usize::from(together[0] > 1), "{told:?}");
+        let counted = "5 blocks count as 2, too few to decide: take 8 or more";
+        assert!(told.iter().all(|one| one.ends_with(counted)), "{told:?}");
+        together
     }
 
     #[test]

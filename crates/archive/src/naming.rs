@@ -101,9 +101,10 @@ fn imported(
 ) -> ImportedValue {
     let Kept { value, file, .. } = kept;
     let cell = value.cell;
-    // What warms up runs, and is in no table.
-    let warm = cell.phase.ends_with(".warm") || cell.phase.ends_with(".warmpre");
-    let state = if warm { SliceState::Discarded } else { SliceState::Measured };
+    let state = match step::warms_up(&cell.phase, &cell.workload) {
+        true => SliceState::Discarded,
+        false => SliceState::Measured,
+    };
     let mut levels = cell.levels;
     if let Some(clients) = cell.clients {
         levels.insert("clients".to_owned(), clients.to_string());

@@ -224,11 +224,21 @@ pub(crate) fn part(phase: &str) -> Option<u8> {
     }
 }
 
-/// Whether a phase is a row of the tables that the published scripts make today: what is before the
-/// writes or warms up is in none, but `scan.warm`.
-pub(crate) fn is_row(phase: &str) -> bool {
-    let warm = phase.contains("warm") && phase.contains("point");
-    part(phase).is_some() && !phase.contains("pre") && !warm
+/// Whether a phase of a workload is a row of the tables that the published scripts make today: a
+/// stage before the writes or that warms up is in none, but `scan.warm`.
+pub(crate) fn is_row(phase: &str, workload: &str) -> bool {
+    let mut stages = phase.strip_prefix(workload).unwrap_or_default().split('.');
+    let is_left_out = |stage: &str| match stage {
+        "pre" | "warmpre" => true,
+        "warm" => workload.contains("point"),
+        _ => false,
+    };
+    part(phase).is_some() && !stages.any(is_left_out)
+}
+
+/// Whether a phase of a workload is a stage that warms up: it runs, and is in no table.
+pub(crate) fn warms_up(phase: &str, workload: &str) -> bool {
+    matches!(phase.strip_prefix(workload), Some(".warm" | ".warmpre"))
 }
 
 /// Sorts rows inside a part as `ls` does with the locale of the published tables: only letters and
@@ -279,10 +289,13 @@ mod tests {
         assert_eq!(of_row("scan.warm_range=100").unwrap().phase, "scan.warm");
         assert_eq!(of_row("hot-points"), None);
         assert_eq!(of_row("x_range=a"), None);
-        let of = |phase: &str| part(phase).filter(|_| is_row(phase));
+        let of = |phase: &str| part(phase).filter(|_| is_row(phase, workload(phase)));
         let parts = ["hot-points", "scan.warm", "read-write", "scan.warmpre", "load"].map(of);
         assert_eq!(parts, [Some(0), Some(1), Some(2), None, None]);
         assert_eq!(of("points-covered-si.warm"), None);
+        // Workloads of one's own may have any name.
+        assert!(is_row("q.pre", "q.pre") && is_row("q.clients1.prepared", "q"));
+        assert!(warms_up("scan.warm", "scan") && !warms_up("q.warm", "q.warm"));
         // Tables of early archives have what is before the writes too.
         assert_eq!(part("points-covered-si.pre"), Some(0));
         let groups = ["random-points", "read-only-sum", "write-only", "scan", "tpcb"].map(group);

@@ -5,6 +5,22 @@ use model::plan::PhaseKind;
 use std::{collections::BTreeMap, path::PathBuf};
 
 impl Draft {
+    /// The tables of configurations and servers that no level and nothing else names.
+    pub fn unused(&self) -> Vec<String> {
+        let names = |factor: &str, level: &str| {
+            self.levels(factor).is_some_and(|levels| levels.iter().any(|one| one == level))
+        };
+        let extended =
+            |name: &String| self.configs.values().any(|other| other.extends.as_ref() == Some(name));
+        let configs = self.configs.keys().filter(|name| {
+            let of_server = self.server_configs.values().any(|config| config == *name);
+            !names("config", name) && !of_server && !extended(name)
+        });
+        let servers = self.servers.keys().filter(|name| !names("build", name));
+        let tables = configs.map(|name| format!("configs.{name}"));
+        tables.chain(servers.map(|name| format!("servers.{name}"))).collect()
+    }
+
     /// The names of its phases of a kind, in order, each once.
     pub fn phase_names(&self, kind: PhaseKind) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();

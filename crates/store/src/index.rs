@@ -57,6 +57,8 @@ pub(crate) fn slices(results: &Results, selection: &Selection) -> Result<Stored>
         let folders = layout::folders(&results.join(layout::RUNS))?;
         folders.iter().map(|dir| layout::stem(dir)).collect()
     };
+    // Why others cannot be read is told once, and not for each of their records.
+    let readable: BTreeSet<&str> = runs.iter().map(|run| run.id.as_str()).collect();
     let mut imported: Vec<(&str, Vec<ImportedValue>)> = Vec::new();
     for (id, entry) in entries.iter() {
         if let Some(problem) = &entry.problem {
@@ -72,6 +74,9 @@ pub(crate) fn slices(results: &Results, selection: &Selection) -> Result<Stored>
                 "record `{id}` is left out: it is of run `{run}`, which is not in this folder; \
                  remove it, or restore the run"
             ));
+            continue;
+        }
+        if !readable.contains(entry.run.as_str()) {
             continue;
         }
         let read = add(&mut stored, &mut imported, results, id, entry);

@@ -14,7 +14,7 @@ use crate::{
     step, variants,
 };
 use std::collections::{BTreeMap, BTreeSet};
-use tables::{csv, relative_row};
+use tables::csv;
 
 pub(super) const EXPORTER: Exporter = Exporter {
     name: "mytools",
@@ -50,12 +50,15 @@ pub(super) struct PhaseName<'a> {
     position: u32,
     /// Step without range: `point-query.pre`.
     pub(super) test: String,
+    pub(super) workload: &'a str,
     pub(super) range: u64,
     /// Clients of the step, where known.
     pub(super) clients: Option<u32>,
     /// Clients of the table that the step is in, where known.
     pub(super) table: Option<u32>,
     pub(super) pk: &'a str,
+    /// Whether it is a step of the published scripts, whose rates are whole numbers.
+    pub(super) is_step: bool,
 }
 
 fn of_study(
@@ -110,10 +113,12 @@ pub(super) fn phases<'a>(centers: &Centers<'a>, variants: &[&str]) -> Vec<PhaseN
             phase,
             position: m.position,
             test,
+            workload: &m.workload,
             range,
             clients,
             table,
             pk: m.levels.get("pk").map_or("1", String::as_str),
+            is_step: m.levels.contains_key("pk"),
         });
     }
     phases.sort_by_key(|phase| (phase.position, phase.phase));
@@ -129,10 +134,7 @@ impl TableSet<'_> {
             }
         };
         let rows = self.rows();
-        let relative = match rows.is_empty() {
-            true => self.published_ratios(),
-            false => rows.iter().map(relative_row).collect(),
-        };
+        let relative = self.relative(&rows);
         add(&format!("qps.abs.{tag}.tsv"), self.table(&rows, None));
         add(&format!("qps.abs.{tag}.csv"), csv(&rows));
         if let Some((base, _)) = self.variants.split_first() {

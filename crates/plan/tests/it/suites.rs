@@ -183,3 +183,14 @@ fn servers_may_have_configurations_of_their_own() {
     let expected = "mine.toml:9`: unknown config `myrock` of `mariadb`; did you mean `myrocks`?";
     assert!(unknown.contains(expected), "{unknown}");
 }
+
+#[test]
+fn tables_that_nothing_names_are_found() {
+    let text = "question = \"Which?\"\nsuite = \"quick\"\n[factors]\nbuild = [\"sqlite\"]\n\
+                config = [\"mine\"]\n[configs.mine]\nextends = \"common\"\n[configs.common]\n\
+                extends = \"rollback\"\n[configs.lost]\nextends = \"rollback\"\n\
+                [servers.other]\nserver = \"postgres\"\nversion = \"18\"\n";
+    let folder = tempfile::tempdir().unwrap();
+    let draft = crate::draft(folder.path(), text).unwrap();
+    assert_eq!(draft.unused(), ["configs.lost", "servers.other"]);
+}

@@ -96,11 +96,11 @@ impl Intruder for Emulation {
         Ok(Box::new(Open::on(instance)?))
     }
 
-    /// A server that writes begins on equal tables everywhere: it is warmed up by as many
-    /// operations as are observed.
+    /// What writes begins on equal tables everywhere: it is warmed up by as many operations as are
+    /// observed.
     fn warm_up(&self, instance: &mut Instance, warming: &Warming<'_>) -> Result<u64, Error> {
         let Warming { phase, enough, operations, seed } = *warming;
-        if phase.script.writes() || instance.is_embedded() {
+        if phase.script.writes() {
             instance.driver.stretch(StretchEnd::Operations(operations), seed)?;
             return Ok(0);
         }
@@ -109,23 +109,22 @@ impl Intruder for Emulation {
             open.begin()?;
             let seed = seed.wrapping_add(operations);
             instance.driver.stretch(StretchEnd::Operations(operations), seed)?;
-            let done = open.read()?.server.since(&open.before.server);
-            Ok(instructions_of(&done, &open.serving(&done, operations)))
+            open.cost(operations)
         };
         Ok(warm_up(enough, WARM_UP, EXACT, &mut batch)?.warm_up.operations)
     }
 
     /// As many as the emulated server does in half of the time that a phase may take, because as
     /// many warm it up; but a thousand where that takes seconds. Where the rate of the base is
-    /// known, nothing is executed to find out: a server that has written more than the others
-    /// before it is counted is another one.
+    /// known, nothing is executed to find out: a server that has written, or read, more than the
+    /// others before it is counted is another one.
     fn operations(&self, instance: &mut Instance, sought: &Sought<'_>) -> Result<Amount, Error> {
         let Sought { phase, rate, seed } = *sought;
         let seconds = match instance.is_embedded() {
             true => EMBEDDED_SECONDS,
             false => phase.counting_seconds() / 2.0,
         };
-        if let (Some(rate), false) = (rate, instance.is_embedded()) {
+        if let Some(rate) = rate {
             return Ok(Ok(fitting(rate / SLOWER * seconds, seconds)));
         }
         // What is executed for the first time is translated first.
@@ -260,6 +259,17 @@ impl Open {
         let server =
             self.server.as_ref().map_or_else(|| Ok(Snapshot::default()), Counters::read)?;
         Ok(Both { server, driver: self.driver.read()? })
+    }
+
+    /// Instructions of so many operations, which is all that was done since the beginning.
+    fn cost(&self, operations: u64) -> Result<u64, Error> {
+        let now = self.read()?;
+        if self.server.is_none() {
+            let driver = now.driver.since(&self.before.driver);
+            return Ok(instructions_of(&driver, &self.driving));
+        }
+        let server = now.server.since(&self.before.server);
+        Ok(instructions_of(&server, &self.serving(&server, operations)))
     }
 }
 

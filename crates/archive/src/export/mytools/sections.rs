@@ -116,7 +116,7 @@ impl TableSet<'_> {
                 None => format!("{:.decimals$}", center.value),
             },
             Form::General => number::general(center.value),
-            Form::Whole => format!("{:.0}", center.value),
+            Form::Whole => phase.rate(center.value),
         })
     }
 }

@@ -4,6 +4,18 @@ use super::{PhaseName, TableSet, shown};
 use crate::{assemble::IN_TABLE, cell::plain, number, step};
 use std::fmt::Write as _;
 
+const RATE: &str = "ops_per_second";
+
+impl PhaseName<'_> {
+    /// Whole operations per second, as published; all digits of a rate that has few.
+    pub(super) fn rate(&self, value: f64) -> String {
+        match self.is_step || value >= 100.0 {
+            true => format!("{value:.0}"),
+            false => number::general(value),
+        }
+    }
+}
+
 /// A row of a table.
 pub(super) struct Row {
     pub(super) name: String,
@@ -11,7 +23,7 @@ pub(super) struct Row {
 }
 
 /// The row relative to its first cell: ratios of the numbers as they are printed.
-pub(super) fn relative_row(row: &Row) -> Row {
+fn relative_row(row: &Row) -> Row {
     let base = row.cells.first().and_then(|cell| number::parse(cell.as_ref()?));
     let ratio = |cell: &Option<String>| {
         let value = number::parse(cell.as_ref()?)?;
@@ -34,27 +46,54 @@ impl TableSet<'_> {
     /// Rows of the tables: point queries, ranges, writes, each part as `ls` sorts it. Imported
     /// tables tell which rows they have, and how they print them.
     pub(super) fn rows(&self) -> Vec<Row> {
-        let printed = |phase: &str, subject: &str| {
-            self.center(phase, subject, IN_TABLE)?.text.map(str::to_owned)
-        };
-        let published = self.phases.iter().any(|phase| {
-            self.variants.iter().any(|subject| printed(phase.phase, subject).is_some())
-        });
+        let published = self.is_published();
         self.rows_of(|phase, subject| {
-            let own = printed(phase.phase, subject);
             let in_table = match published {
-                true => self.variants.iter().any(|v| printed(phase.phase, v).is_some()),
-                false => step::is_row(&phase.test),
+                true => self.variants.iter().any(|v| self.in_table(phase, v).is_some()),
+                false => step::is_row(&phase.test, phase.workload),
             };
-            own.or_else(|| {
-                let center = self.center(phase.phase, subject, "ops_per_second")?;
-                in_table.then(|| format!("{:.0}", center.value))
+            self.in_table(phase, subject).map(str::to_owned).or_else(|| {
+                let center = self.center(phase.phase, subject, RATE)?;
+                in_table.then(|| phase.rate(center.value))
             })
         })
     }
 
+    /// The same rows as ratios to the first variant: of what a published table prints, else of what
+    /// was measured.
+    pub(super) fn relative(&self, rows: &[Row]) -> Vec<Row> {
+        if rows.is_empty() {
+            return self.published_ratios();
+        }
+        if self.is_published() {
+            return rows.iter().map(relative_row).collect();
+        }
+        let Some((base, others)) = self.variants.split_first() else { return Vec::new() };
+        let ratios = TableSet { variants: others, phases: self.phases.clone(), ..*self };
+        ratios.rows_of(|phase, subject| {
+            let center = |subject| self.center(phase.phase, subject, RATE);
+            let (own, base) = (center(subject)?, center(base)?);
+            let ratio = match phase.is_step {
+                true => own.value.round_ties_even() / base.value.round_ties_even(),
+                false => own.value / base.value,
+            };
+            let is_row = step::is_row(&phase.test, phase.workload) && ratio.is_finite();
+            is_row.then(|| format!("{ratio:.2}"))
+        })
+    }
+
+    /// What a published table prints of a variant in a phase.
+    fn in_table<'s>(&'s self, phase: &'s PhaseName<'_>, subject: &'s str) -> Option<&'s str> {
+        self.center(phase.phase, subject, IN_TABLE)?.text
+    }
+
+    fn is_published(&self) -> bool {
+        let printed = |phase| self.variants.iter().any(|v| self.in_table(phase, v).is_some());
+        self.phases.iter().any(printed)
+    }
+
     /// Rows of ratios to the first variant, of archives that have nothing else.
-    pub(super) fn published_ratios(&self) -> Vec<Row> {
+    fn published_ratios(&self) -> Vec<Row> {
         let Some((base, others)) = self.variants.split_first() else { return Vec::new() };
         let metric = "ops_per_second_relative";
         let ratios = TableSet { variants: others, phases: self.phases.clone(), ..*self };
