@@ -1,6 +1,6 @@
 //! `import`, `export` and `compare` of third-party archives, as users see them.
 
-use crate::lab::{Lab, text};
+use crate::lab::{Lab, text, value};
 use std::path::{Path, PathBuf};
 
 /// Two variants of one archive with two steps each, made for this test.
@@ -278,8 +278,8 @@ fn results_of_our_own_are_exported_and_can_be_imported_again() {
 /// A report of sysbench with a rate.
 fn report(rate: f64) -> String {
     format!(
-        "sysbench 1.0.20\nNumber of threads: 1\nSQL statistics:\n    transactions: 5 ({rate} per sec.)\n\
-         General statistics:\n    total time: 1.0s\nThreads fairness:\n    events (avg/stddev): 1/0\n    \
+        "sysbench 1.0.20\nNumber of threads: 1\nSQL statistics:\n    transactions: 5 ({rate} per sec.)\n    \
+         queries: 5 ({rate} per sec.)\nGeneral statistics:\n    total time: 1.0s\nThreads fairness:\n    events (avg/stddev): 1/0\n    \
          execution time (avg/stddev): 1/0\n"
     )
 }

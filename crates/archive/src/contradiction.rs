@@ -56,7 +56,7 @@ pub(crate) fn same(first: &Value, second: &Value) -> bool {
         let printed = [first, second].map(printed_step).into_iter().fold(0.0, f64::max);
         return (first.value - second.value).abs() <= printed.max(scale * 1e-3);
     }
-    let scan = first.cell.workload == "scan" && first.metric == "ops_per_second";
+    let scan = first.cell.is_scan() && first.metric == "ops_per_second";
     number::agree(&first.text, &second.text)
         || scan && number::agree_in_scale(&first.text, &second.text)
 }

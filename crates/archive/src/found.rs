@@ -81,6 +81,14 @@ pub struct Cell {
     pub levels: Levels,
 }
 
+impl Cell {
+    /// Whether it is of the published scan, whose operations are thousands of rows. A test of
+    /// somebody else may have the same name.
+    pub(crate) fn is_scan(&self) -> bool {
+        self.workload == "scan" && !self.is_loose
+    }
+}
+
 /// A place in a row of values, one for each number of clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Column {
@@ -176,9 +184,7 @@ fn biases(metric: &str, cell: &Cell) -> Vec<&'static str> {
     if host {
         found.push(bias::WHOLE_HOST);
     }
-    // A step of the published scripts has a range; a test of somebody else may have the same name.
-    let is_step = cell.workload == "scan" && cell.range.is_some();
-    if is_step && (metric.ends_with("_per_op") || metric == "ops_per_second") {
+    if cell.is_scan() && (metric.ends_with("_per_op") || metric == "ops_per_second") {
         found.push(bias::SCAN_UNIT);
     }
     found

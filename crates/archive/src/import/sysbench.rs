@@ -144,7 +144,7 @@ impl Report<'_> {
                 self.queries = true;
                 self.number("queries_per_second", rate, at);
                 // A scan counts rows, and its report does not say how many there are.
-                if self.cell.workload != "scan" {
+                if !self.cell.is_scan() {
                     self.number("ops_per_second", rate, at);
                 }
             }
