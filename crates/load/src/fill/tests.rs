@@ -54,6 +54,7 @@ fn job(rows: u32, threads: u32) -> LoadJob {
         help: String::new(),
         tables: vec![table],
         checks: Vec::new(),
+        extension: Default::default(),
     };
     LoadJob {
         schema,
@@ -186,6 +187,10 @@ impl RowSink for Lines {
 
     fn text(&mut self, value: &[u8]) {
         self.1 += &format!("{} ", String::from_utf8_lossy(value));
+    }
+
+    fn vector(&mut self, value: &[f32]) {
+        self.1 += &format!("{value:?} ");
     }
 
     fn null(&mut self) {
