@@ -29,6 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         database: database.clone(),
         library: None,
         initial_sql: Vec::new(),
+        extension: None,
         tls: None,
     };
     let schema = schema(tables.parse()?, rows.parse()?);

@@ -75,6 +75,7 @@ fn target(path: &Path) -> Target {
         database: String::new(),
         library: None,
         initial_sql: vec!["PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF".to_owned()],
+        extension: None,
         tls: None,
     }
 }

@@ -161,7 +161,11 @@ impl Instance {
         let Named { label, build, config, wrapper } = named;
         let (server, target) = match (installed, &build.attach) {
             (None, Some(attach)) => (None, attached::target(attach, product)?),
-            (None, None) => (None, product.embedded_target(&build, &config, data)?),
+            (None, None) => {
+                let mut target = product.embedded_target(&build, &config, data)?;
+                target.extension = run.plan.extension(product.protocol());
+                (None, target)
+            }
             (Some(installed), _) => {
                 let (config, place) = (&config, &run.place);
                 let launch =

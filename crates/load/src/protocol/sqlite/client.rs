@@ -212,6 +212,7 @@ mod tests {
                 "PRAGMA busy_timeout = 1".to_owned(),
                 "CREATE TABLE IF NOT EXISTS t (id INTEGER PRIMARY KEY, c TEXT)".to_owned(),
             ],
+            extension: None,
             tls: None,
         }
     }

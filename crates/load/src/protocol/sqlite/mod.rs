@@ -9,6 +9,7 @@
 
 mod api;
 mod client;
+mod extension;
 mod session;
 
 pub(super) use client::Sqlite;
@@ -88,6 +89,9 @@ impl Database {
             (database.connection.api.busy_timeout)(database.connection.handle, BUSY_TIMEOUT_MS)
         };
         database.plan_once()?;
+        if let Some(name) = &target.extension {
+            extension::add(database.connection.handle, name, target.library.is_none())?;
+        }
         for sql in &target.initial_sql {
             database.execute(sql).map_err(|failure| failure.in_statement(sql))?;
         }
