@@ -37,6 +37,18 @@ pub enum Error {
         /// What to do.
         remedy: String,
     },
+    /// Tables need an extension that is not known for a server.
+    #[error("there is no extension `{extension}` for `{server}@{version}`; {remedy}")]
+    NoExtension {
+        /// Its name for the server.
+        extension: String,
+        /// Product.
+        server: String,
+        /// Version.
+        version: String,
+        /// What to do.
+        remedy: String,
+    },
     /// A registry's client program is not installed.
     #[error("`{program}` is needed to fetch `{package}`; install it, or give a build by `basedir`")]
     ClientMissing {

@@ -305,4 +305,34 @@ mod tests {
         check(1, "sqlite", "", false);
         check(0, "sqlite", "", true);
     }
+
+    #[test]
+    fn vector_indexes_need_a_server_that_has_them() {
+        let check = |product: &str, version: &str, part: &str| {
+            let got = VECTORS.check_server(&Parameters::new(), Server { product, version });
+            let said = got.err().map(|misfit| misfit.reason).unwrap_or_default();
+            assert_eq!(said.is_empty(), part.is_empty(), "{product} {version}: {said}");
+            assert!(said.contains(part), "{product} {version}: {said}");
+        };
+        check("mysql", "9.7.4", "MySQL has no vector index");
+        check("mariadb", "10.11", "`mariadb@10.11` has none");
+        check("mariadb", "11.4.5", "`mariadb@11.4.5` has none");
+        check("mariadb", "11.7.1", "");
+        check("mariadb", "11", "");
+        check("mariadb", "12.1", "");
+        check("postgres", "17.2", "`postgres@17.2` cannot");
+        check("postgres", "18.6", "");
+        check("sqlite", "", "");
+        check("sqlite", "bundled", "");
+        check("sqlite", "3.46.0", "`sqlite@3.46.0` is another one");
+    }
+
+    #[test]
+    fn the_table_and_the_index_are_named_by_the_number_of_links() {
+        let parameters = parameters(&[("m", 6)]);
+        assert_eq!(VECTORS.scaled_table(&parameters), "items_m6");
+        assert_eq!(VECTORS.index(&parameters, "mysql").as_deref(), Some("nearest_m6"));
+        assert_eq!(VECTORS.index(&parameters, "sqlite"), None, "it looks at all rows");
+        assert_eq!(TPCC.index(&parameters, "mysql"), None);
+    }
 }

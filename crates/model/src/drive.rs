@@ -476,3 +476,34 @@ pub struct Interval {
     /// Largest service time of an operation answered in it, microseconds.
     pub service_us_max: u64,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn recall_is_a_mean_and_a_quantile_of_searches() {
+        let check = |searches: &[u64], mean: Option<f64>, low: Option<f64>| {
+            let found = Neighbors { searches: searches.to_vec() };
+            assert_eq!((found.recall(), found.quantile(0.05)), (mean, low), "{searches:?}");
+        };
+        check(&[0, 0, 0], None, None);
+        check(&[], None, None);
+        check(&[0, 0, 10], Some(1.0), Some(1.0));
+        check(&[1, 0, 1], Some(0.5), Some(0.0));
+        // Of 100 searches, the fifth worst one.
+        check(&[4, 6, 90], Some(0.93), Some(0.5));
+        check(&[5, 5, 90], Some(0.925), Some(0.0));
+    }
+
+    #[test]
+    fn what_connections_found_is_added() {
+        let mut all = None;
+        Neighbors::merge(&mut all, None);
+        assert_eq!(all, None);
+        for searches in [vec![1, 2], vec![0, 1, 3]] {
+            Neighbors::merge(&mut all, Some(&Neighbors { searches }));
+        }
+        assert_eq!(all.unwrap().searches, [1, 3, 3]);
+    }
+}

@@ -43,7 +43,8 @@ mod tests {
         };
         let text = String::from_utf8(form(text)).unwrap();
         assert_eq!(text, "[1.5e0,-2e-3,1.1754944e-38,-1.2345679e-10]");
-        let read: Vec<f32> = text[1..text.len() - 1].split(',').map(|x| x.parse().unwrap()).collect();
+        let read: Vec<f32> =
+            text[1..text.len() - 1].split(',').map(|x| x.parse().unwrap()).collect();
         assert_eq!(read, vector);
         assert!(text.len() <= 2 + vector.len() * TEXT_BYTES_MAX);
         assert_eq!(form(little_endian)[..8], [0, 0, 0xc0, 0x3f, 0x6f, 0x12, 0x03, 0xbb]);

@@ -52,7 +52,6 @@ fn sqlite(folder: &tempfile::TempDir) -> Target {
 fn a_coded_transaction_loops_branches_captures_and_rolls_back() {
     let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     for mode in [Mode::Prepared, Mode::Text] {
-        extension: None,
         let folder = tempfile::tempdir().unwrap();
         orders::check(&sqlite(&folder), mode);
     }

@@ -96,10 +96,14 @@ impl NamedOp<'_> {
         match (self.is_committed, Some(name) == transactions.committed) {
             (true, false) => {
                 let reason = match transactions.committed {
-                    Some(right) => format!("`committed` belongs to the operation `{right}`; move it"),
+                    Some(right) => {
+                        format!("`committed` belongs to the operation `{right}`; move it")
+                    }
                     None => {
                         let coded = transactions.name;
-                        format!("the coded transactions `{coded}` change nothing; remove `committed`")
+                        format!(
+                            "the coded transactions `{coded}` change nothing; remove `committed`"
+                        )
                     }
                 };
                 Err(Fault::invalid(reason)).under("committed")

@@ -65,3 +65,47 @@ fn put(table: &mut Table, name: &str, value: i64) {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(name: &str) -> Table {
+        let texts = |text: &str| BTreeMap::from([("any".to_owned(), vec![text.to_owned()])]);
+        Table {
+            name: name.to_owned(),
+            copies: 1,
+            rows: 1,
+            create: BTreeMap::from([("any".to_owned(), "CREATE {table} v({size})".to_owned())]),
+            columns: Vec::new(),
+            coded: None,
+            indexes: texts("INDEX i{m} ON {table} M={m} {rows}"),
+            finish: texts("ANALYZE {table}"),
+            warm: texts("SELECT {size}"),
+        }
+    }
+
+    fn each(name: &str, values: &[i64]) -> BTreeMap<String, Vec<Whole<i64>>> {
+        BTreeMap::from([(name.to_owned(), values.iter().map(|value| Whole(*value)).collect())])
+    }
+
+    #[test]
+    fn a_table_for_each_value_has_it_in_its_statements() {
+        let parameters = Parameters::from([("size".to_owned(), 64), ("rows".to_owned(), 9)]);
+        let mut one = table("items_m{m}");
+        fill(&mut one, &parameters);
+        assert_eq!(one.create["any"], "CREATE {table} v(64)");
+        assert_eq!(one.warm["any"], ["SELECT 64"]);
+        let all = tables(one, each("m", &[16, 6, 6])).unwrap();
+        let names: Vec<&str> = all.iter().map(|table| table.name.as_str()).collect();
+        assert_eq!(names, ["items_m6", "items_m16"]);
+        assert_eq!(all[1].indexes["any"], ["INDEX i16 ON {table} M=16 {rows}"]);
+    }
+
+    #[test]
+    fn a_name_without_the_number_and_no_values_are_refused() {
+        assert!(tables(table("items"), each("m", &[6])).is_err());
+        assert!(tables(table("items_m{m}"), each("m", &[])).is_err());
+        assert_eq!(tables(table("items"), BTreeMap::new()).unwrap().len(), 1);
+    }
+}

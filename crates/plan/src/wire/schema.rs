@@ -111,11 +111,7 @@ impl WireSchema {
 
 impl WireTable {
     /// The table, or one for each value of a number.
-    fn check(
-        mut self,
-        numbers: Numbers<'_>,
-        parameters: &Parameters,
-    ) -> Result<Vec<Table>, Fault> {
+    fn check(mut self, numbers: Numbers<'_>, parameters: &Parameters) -> Result<Vec<Table>, Fault> {
         let each = std::mem::take(&mut self.each);
         let mut table = self.alone(numbers, parameters)?;
         each::fill(&mut table, parameters);
@@ -185,9 +181,11 @@ fn coded_rows(
             Err(Fault::invalid(reason)).under("column")
         }
         (None, false) => Ok(None),
-        (Some(name), true) => {
-            Ok(Some(CodedRows { name, bytes: bytes.map_or(ROW_BYTES, |bytes| bytes.0), parameters: Parameters::new() }))
-        }
+        (Some(name), true) => Ok(Some(CodedRows {
+            name,
+            bytes: bytes.map_or(ROW_BYTES, |bytes| bytes.0),
+            parameters: Parameters::new(),
+        })),
     }
 }
 

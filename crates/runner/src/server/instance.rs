@@ -120,6 +120,7 @@ impl Waiting {
             wrapper.environment.clone_from(&named.build.environment);
             named.build.basedir = run.library(subject).map(Path::to_owned);
         }
+        run.extensions[subject].iter().for_each(|setting| named.config.set(setting.clone()));
         let driver = Driver::spawn_as(&run.options.exe, &named.wrapper, run.stop)?;
         run.keeper.adopt(driver.pid())?;
         Ok(Self { subject, named, driver })
