@@ -344,6 +344,7 @@ mod tests {
     const OF_THE_RUNNER: [&str; 8] = [
         "data_folder_bytes",
         "database_bytes",
+        "index_bytes",
         "emulated_usual_user_instructions",
         "wait_other_ns",
         "wait_read_ns",
