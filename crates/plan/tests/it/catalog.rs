@@ -98,6 +98,7 @@ fn every_shipped_experiment_is_planned() {
             "transports" => (8, 2),
             "storage-engines" => (4, 2),
             "time-series" => (4, 1),
+            "vectors" => (3, 1),
             "durability" => (5, 1),
             "performance-schema" => (6, 3),
             "clients" | "tpcc-client-vs-procedures" => (3, 1),
