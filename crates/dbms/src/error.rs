@@ -1,10 +1,11 @@
 //! What can go wrong with servers, in one sentence each.
 
 mod compile;
+mod no_extension;
 mod no_way_in;
 
 use std::path::PathBuf;
-pub use {compile::CompileError, no_way_in::NoWayIn};
+pub use {compile::CompileError, no_extension::NoExtension, no_way_in::NoWayIn};
 
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -37,18 +38,9 @@ pub enum Error {
         /// What to do.
         remedy: String,
     },
-    /// Tables need an extension that is not known for a server.
-    #[error("there is no extension `{extension}` for `{server}@{version}`; {remedy}")]
-    NoExtension {
-        /// Its name for the server.
-        extension: String,
-        /// Product.
-        server: String,
-        /// Version.
-        version: String,
-        /// What to do.
-        remedy: String,
-    },
+    /// Tables need an extension that a server has not.
+    #[error(transparent)]
+    Extension(#[from] NoExtension),
     /// A registry's client program is not installed.
     #[error("`{program}` is needed to fetch `{package}`; install it, or give a build by `basedir`")]
     ClientMissing {
@@ -59,8 +51,7 @@ pub enum Error {
     },
     /// A registry's client program failed.
     #[error(
-        "`{program}` could not fetch `{package}`; check its registry, or give the \
-         folder of a build by `basedir`: {text}"
+        "`{program}` could not fetch `{package}`; check its registry, or give `basedir`: {text}"
     )]
     ClientFailed {
         /// Program.

@@ -2,7 +2,8 @@
 //! needed, and found by settings.
 
 use crate::{
-    Error, Installed, Places, Result, install::Site, manifest::Download, package::Package, registry,
+    Error, Installed, NoExtension, Places, Result, install::Site, manifest::Download,
+    package::Package, registry,
 };
 use fs_err as fs;
 use model::subject::Setting;
@@ -67,7 +68,7 @@ pub fn provide(
     let fits = |one: &&Extension| one.name == name && one.server == server && one.major == major;
     let Some(known) = EXTENSIONS.iter().find(fits) else {
         let remedy = EXTENSIONS.iter().find(|one| one.name == name);
-        return Err(Error::NoExtension {
+        return Err(Error::from(NoExtension {
             extension: name.to_owned(),
             server: server.to_owned(),
             version: version.to_owned(),
@@ -75,7 +76,7 @@ pub fn provide(
                 Some(known) => format!("use `{}@{}`", known.server, known.major),
                 None => "it is not known for any server".to_owned(),
             },
-        });
+        }));
     };
     let folder = known.folder(places);
     if !folder.exists() {

@@ -62,7 +62,7 @@ pub use basedir::check_basedir;
 pub use client::inherit_little;
 pub use compile::{Order, Watch};
 pub use condition::{Condition, Started, Unasked, unasked};
-pub use error::{CompileError, Error, NoWayIn, Result};
+pub use error::{CompileError, Error, NoExtension, NoWayIn, Result};
 pub use explain::{Access, Explained, PlanRows, Question};
 pub use extension::{install_extension, provide as provide_extension};
 pub use folder::{copy_folder, create_private_folder};

@@ -1,5 +1,5 @@
-//! PyPI: a wheel per version, of which files are taken that are no Python. The wheel is asked for by
-//! the Python that it is for, so that every host gets the same file.
+//! PyPI: a wheel per version, of which files are taken that are no Python. The wheel is asked for
+//! by the Python that it is for, so that every host gets the same file.
 
 use super::{Destination, Registry};
 use crate::{Error, Places, Result, archive, client, package::Package};

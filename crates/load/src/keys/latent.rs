@@ -1,9 +1,9 @@
 //! Vectors with the structure of real ones: they lie near a surface of few dimensions, around
 //! centers.
 //!
-//! A vector is `x = A z + e`: `z` is a center of the surface plus a normal step of the same size, `A`
-//! spreads the surface over all dimensions, and `e` is normal noise. Vector `i` depends on the seed
-//! and on `i` alone.
+//! A vector is `x = A z + e`: `z` is a center of the surface plus a normal step of the same size,
+//! `A` spreads the surface over all dimensions, and `e` is normal noise. Vector `i` depends on the
+//! seed and on `i` alone.
 
 use super::Random;
 

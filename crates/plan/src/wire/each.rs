@@ -1,4 +1,4 @@
-//! `each` of a table: one table for each value of a number; and the numbers in the texts of a table.
+//! `each` of a table: one table for each value of a number; and the numbers in a table's texts.
 
 use super::number::Whole;
 use crate::source::Fault;

@@ -4,7 +4,10 @@
 use crate::wire::Failure;
 use libsqlite3_sys as ffi;
 use sqlite_vec as _;
-use std::ffi::{c_char, c_int};
+use std::{
+    ffi::{c_char, c_int},
+    path::Path,
+};
 
 /// Adds an extension to a connection.
 type Initialize = unsafe extern "C" fn(
@@ -14,8 +17,8 @@ type Initialize = unsafe extern "C" fn(
 ) -> c_int;
 
 unsafe extern "C" {
-    /// That of sqlite-vec. It was compiled for the engine that is linked in, calls that, and ignores
-    /// the table of functions.
+    /// That of sqlite-vec. It was compiled for the engine that is linked in, calls that, and
+    /// ignores the table of functions.
     fn sqlite3_vec_init(
         database: *mut ffi::sqlite3,
         message: *mut *mut c_char,
@@ -26,15 +29,20 @@ unsafe extern "C" {
 /// All of them.
 const EXTENSIONS: [(&str, Initialize); 1] = [("vec0", sqlite3_vec_init)];
 
-/// Adds an extension to an open connection of the bundled engine.
-pub(super) fn add(database: *mut ffi::sqlite3, name: &str, bundled: bool) -> Result<(), Failure> {
+/// Adds an extension to an open connection of an engine: that of a library, or the bundled one.
+pub(super) fn add(
+    database: *mut ffi::sqlite3,
+    name: &str,
+    library: Option<&Path>,
+) -> Result<(), Failure> {
     let Some((_, initialize)) = EXTENSIONS.iter().find(|(known, _)| *known == name) else {
         return Err(Failure::own(format!("there is no extension `{name}` of SQLite here")));
     };
-    if !bundled {
+    if let Some(library) = library {
+        let library = library.display();
         return Err(Failure::own(format!(
-            "the extension `{name}` is part of the SQLite that dbdyno has inside, and not of this \
-             library; use `sqlite`"
+            "the extension `{name}` is part of the SQLite that dbdyno has inside, and not of \
+             `{library}`; use `sqlite`"
         )));
     }
     let mut message = std::ptr::null_mut();

@@ -90,7 +90,7 @@ impl Database {
         };
         database.plan_once()?;
         if let Some(name) = &target.extension {
-            extension::add(database.connection.handle, name, target.library.is_none())?;
+            extension::add(database.connection.handle, name, target.library.as_deref())?;
         }
         for sql in &target.initial_sql {
             database.execute(sql).map_err(|failure| failure.in_statement(sql))?;

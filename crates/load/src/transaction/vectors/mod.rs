@@ -1,7 +1,7 @@
 //! Searches for the rows whose vectors are nearest to one.
 //!
-//! A search counts how many of the rows that it returns are among the nearest, which [`truth`] knows
-//! from the same vectors that were loaded.
+//! A search counts how many of the rows that it returns are among the nearest, which [`truth`]
+//! knows from the same vectors that were loaded.
 
 mod truth;
 
