@@ -191,7 +191,8 @@ impl RowSink for Lines {
     }
 
     fn vector(&mut self, value: &[f32]) {
-        self.1 += &format!("{value:?} ");
+        let values: Vec<String> = value.iter().map(f32::to_string).collect();
+        self.1 += &format!("{} ", values.join(","));
     }
 
     fn null(&mut self) {
@@ -299,6 +300,8 @@ fn coded(name: &str, ranges: &[(u64, u64)]) -> Vec<Vec<String>> {
             permutation: (0, Vec::new()),
             first_rows: 3,
             walks: Default::default(),
+            parameters: Default::default(),
+            vectors: Default::default(),
         };
         let mut rows = super::coded::CodedRows::new(table, maker, start, end);
         while rows.next_row(&mut lines) {}
@@ -311,7 +314,7 @@ fn coded(name: &str, ranges: &[(u64, u64)]) -> Vec<Vec<String>> {
 
 #[test]
 fn coded_rows_are_the_same_however_they_are_divided() {
-    for name in ["tpcc.orders", "tpcc.order_line", "tpcc.customer", "tpcc.stock"] {
+    for name in ["tpcc.orders", "tpcc.order_line", "tpcc.customer", "tpcc.stock", "vectors.items"] {
         let whole = coded(name, &[(1, 7001)]);
         assert_eq!(whole, coded(name, &[(1, 2501), (2501, 2502), (2502, 7001)]), "{name}");
     }
