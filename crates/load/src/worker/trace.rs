@@ -74,7 +74,12 @@ fn told<C: Client, T: Transaction>(
     let (schedule, limit) = (pairing.peer.schedule.clone(), pairing.peer.limit);
     let timing = Timing { schedule, limit, start_ns: clock.now() };
     execution.execute(&mut tracing, &mut clock, timing, &mut tally);
-    Ok(tracing.told)
+    let mut told = tracing.told;
+    // A transaction may find fault with an answer that was none to the server.
+    if let (1.., Some(error), Some(last)) = (tally.failed, tally.errors.first(), told.last_mut()) {
+        last.error.get_or_insert_with(|| format!("{}: {}", error.code, error.message));
+    }
+    Ok(told)
 }
 
 /// A client that remembers.
