@@ -27,7 +27,7 @@ fn check(build: &str, expected: &[(&str, f64)]) {
         let phase = format!("vector-search.{phase}");
         let of = |metric: &str| {
             let mut own = bases.iter().filter(|row| row["phase"] == phase.as_str());
-            own.find(|row| row["metric"] == metric).and_then(|row| row["base_value"].as_f64())
+            own.find(|row| row["metric"] == metric).and_then(|row| row["value"].as_f64())
         };
         let recall = of("recall").unwrap();
         assert!((recall - expected).abs() <= 0.01, "{phase}: {recall}, and not {expected}");
