@@ -5,13 +5,17 @@ use crate::lab::Lab;
 /// An experiment of a few slices.
 fn experiment(builds: &str, factors: &str) -> String {
     format!(
-        "question = \"is the recall right?\"\nsuite = \"vectors\"\nblocks = 2\nrounds = 1\n\
+        "question = \"is the recall right?\"\nsuite = \"vectors\"\nblocks = 3\nrounds = 1\n\
          slice_seconds = 0.5\nwarmup_seconds = 0.1\n\
          [factors]\nbuild = [{builds}]\nconfig = [\"vectors\"]\n{factors}"
     )
 }
 
-/// Recall by phase, in the mean over two builds of each index.
+/// What recall may differ: that of the table is of 200 queries and one build, with a standard error
+/// of up to 0.01, and two builds of MariaDB differ by as much.
+const ALLOWED: f64 = 0.025;
+
+/// Recall by phase, in the mean over three builds of each index.
 fn check(build: &str, expected: &[(&str, f64)]) {
     let lab = Lab::new();
     let factors = "m = [6, 16]\nef = [10, 20, 40]\n";
@@ -30,7 +34,7 @@ fn check(build: &str, expected: &[(&str, f64)]) {
             own.find(|row| row["metric"] == metric).and_then(|row| row["value"].as_f64())
         };
         let recall = of("recall").unwrap();
-        assert!((recall - expected).abs() <= 0.01, "{phase}: {recall}, and not {expected}");
+        assert!((recall - expected).abs() <= ALLOWED, "{phase}: {recall}, and not {expected}");
         assert!(of("recall_p05").unwrap() <= recall, "{phase}");
     }
 }
