@@ -1,11 +1,10 @@
 //! What can go wrong with servers, in one sentence each.
 
 mod compile;
-mod no_extension;
 mod no_way_in;
 
 use std::path::PathBuf;
-pub use {compile::CompileError, no_extension::NoExtension, no_way_in::NoWayIn};
+pub use {compile::CompileError, no_way_in::NoWayIn};
 
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
@@ -40,7 +39,7 @@ pub enum Error {
     },
     /// Tables need an extension that a server has not.
     #[error(transparent)]
-    Extension(#[from] NoExtension),
+    Extension(#[from] crate::NoExtension),
     /// A registry's client program is not installed.
     #[error("`{program}` is needed to fetch `{package}`; install it, or give a build by `basedir`")]
     ClientMissing {
