@@ -12,6 +12,7 @@ pub(super) const VERB: Verb = Verb {
     details: "`dbdyno run` installs what its experiment needs; this command does it ahead of time.",
     examples: &[
         ("dbdyno install mysql@5.6.24 postgres@18", "Two builds; `postgres@18` is the newest 18"),
+        ("dbdyno install pgvector", "The extension of Postgres that the suite `vectors` needs"),
         ("dbdyno install sqlite@3.46.0", "Compiled from the source of its release"),
         ("dbdyno install mysql@9.7.4 --from mysql-9.7.4-linux.tar.xz", "From your own tarball"),
     ],
@@ -47,6 +48,11 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         return Ok(Code::Done);
     }
     for name in &arguments.builds {
+        let mut say = |text: &str| talk::say(text);
+        if let Some(folder) = dbms::install_extension(name, &places, &mut say) {
+            talk::data(&format!("{name}\t{}", folder?.display()))?;
+            continue;
+        }
         let resolved = dbms::resolve(&Build::named(name), &places)?;
         let installed = dbms::install(&resolved, &places, &mut |text| talk::say(text))?;
         talk::data(&line(&installed))?;

@@ -194,6 +194,7 @@ mod tests {
             database: "d".to_owned(),
             library: None,
             initial_sql: Vec::new(),
+            extension: None,
             tls: None,
         };
         let postgres = target("postgres", Endpoint::Socket("/s/.s.PGSQL.5432".into()));

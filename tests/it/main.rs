@@ -60,4 +60,5 @@ mod sysbench;
 mod terminal;
 mod tpcc;
 mod two_runs;
+mod vectors;
 mod verify;

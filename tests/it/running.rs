@@ -250,6 +250,7 @@ impl Server {
             database: database.to_owned(),
             library: None,
             initial_sql: Vec::new(),
+            extension: None,
             tls: None,
         };
         let exe = Path::new(env!("CARGO_BIN_EXE_dbdyno"));

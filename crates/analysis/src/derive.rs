@@ -281,6 +281,10 @@ fn outcomes(work: &StretchReport, facts: &PhaseFacts, values: &mut Vec<Value>) {
     if facts.writes {
         values.push(("rows_changed_per_op", work.rows_changed as f64 / operations));
     }
+    if let Some(found) = &work.neighbors {
+        values.extend(found.recall().map(|share| ("recall", share)));
+        values.extend(found.quantile(0.05).map(|share| ("recall_p05", share)));
+    }
     let errors: u64 = work.errors.iter().map(|error| error.count).sum();
     values.push(("errors_per_op", errors as f64 / operations));
     values.push(("rows_per_op", (work.rows_read + work.rows_changed) as f64 / operations));

@@ -37,6 +37,9 @@ pub enum Error {
         /// What to do.
         remedy: String,
     },
+    /// Tables need an extension that a server has not.
+    #[error(transparent)]
+    Extension(#[from] crate::NoExtension),
     /// A registry's client program is not installed.
     #[error("`{program}` is needed to fetch `{package}`; install it, or give a build by `basedir`")]
     ClientMissing {
@@ -47,8 +50,7 @@ pub enum Error {
     },
     /// A registry's client program failed.
     #[error(
-        "`{program}` could not fetch `{package}`; check its registry, or give the \
-         folder of a build by `basedir`: {text}"
+        "`{program}` could not fetch `{package}`; check its registry, or give `basedir`: {text}"
     )]
     ClientFailed {
         /// Program.

@@ -179,7 +179,9 @@ pub(crate) fn postgres_access(answer: &PlanRows) -> Vec<Access> {
         } else {
             continue;
         };
-        let conditioned = lines.get(at + 1).is_some_and(|next| next.starts_with("Index Cond"));
+        // An index that gives rows in the order of their distance need not be read to its end.
+        let limits = |next: &&str| next.starts_with("Index Cond") || next.starts_with("Order By");
+        let conditioned = lines.get(at + 1).is_some_and(limits);
         let index = match name {
             None => NONE.to_owned(),
             Some(name) if name.ends_with("_pkey") => PRIMARY.to_owned(),

@@ -8,7 +8,7 @@ pub(crate) const CRATE: &str = "crate";
 /// A package of a registry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Package {
-    /// Name in the table of registries: `maven`, `npm`, `debian`, `crate`.
+    /// Name in the table of registries: `maven`, `npm`, `debian`, `crate`, `pypi`.
     pub registry: &'static str,
     /// The packages; the first is the server.
     pub names: Vec<String>,

@@ -217,6 +217,7 @@ fn stretch(operations: &str, words: &[&str]) -> Result<(), Error> {
         database: (*database).to_owned(),
         library: None,
         initial_sql: Vec::new(),
+        extension: None,
         tls: None,
     };
     let mut engine = Engine::connect(&target, clients).map_err(Error::other)?;

@@ -29,6 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         database: database.clone(),
         library: None,
         initial_sql: Vec::new(),
+        extension: None,
         tls: None,
     };
     let schema = schema(tables.parse()?, rows.parse()?);
@@ -84,5 +85,6 @@ fn schema(copies: u64, rows: u32) -> Schema {
         help: String::new(),
         tables: vec![table],
         checks: Vec::new(),
+        extension: Default::default(),
     }
 }

@@ -4,6 +4,7 @@
 //! so that the same seed gives the same operations on every server and in every thread order.
 
 mod filler;
+pub(crate) mod latent;
 mod random;
 mod template;
 pub(crate) mod tpcc;

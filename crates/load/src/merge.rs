@@ -78,6 +78,7 @@ pub(crate) fn report(
         series: all.recorder.series.intervals().to_vec(),
         shares: tallies.iter().map(|tally| share(tally)).collect(),
         drawn: all.drawn,
+        neighbors: all.neighbors,
     })
 }
 

@@ -40,6 +40,8 @@ pub struct Program {
     pub draws: Vec<Draw>,
     /// What goes to the server: for each statement that names its table, one entry per copy of it.
     pub sql: Vec<Sql>,
+    /// What each connection executes before it prepares them: settings of its session.
+    pub session: Vec<String>,
     /// Texts that arguments and draws are made from.
     pub templates: Vec<Template>,
     /// Zipfian generators.

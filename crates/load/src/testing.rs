@@ -82,6 +82,7 @@ pub(crate) fn assignment(ops: Vec<Op>, tables: u64) -> Assignment {
             help: String::new(),
             tables: vec![table],
             checks: Vec::new(),
+            extension: Default::default(),
         },
         mode: None,
     }

@@ -21,7 +21,7 @@ use crate::program::{Program, Roles};
 use crate::protocol::{self, PerClient};
 use crate::recorder::{Recorder, RecorderShape, Tally};
 use crate::transaction::{self, Coded, Declared, PerCoded, Setup, Transaction};
-use crate::wire::{Client, Failure, FailureKind};
+use crate::wire::{Client, Failure, FailureKind, Sql};
 use execution::{Execution, Timing};
 use model::drive::{Assignment, Connection, Stretch, Target, TracedStatement};
 use model::workload::Mode;
@@ -333,15 +333,18 @@ fn run_coded<C: Client + 'static, T: Coded>(
     start: &Start,
 ) -> Tally {
     let dialect = worker.dialect.clone();
-    let transaction = coded::<T>(&dialect, program, pairing);
+    let mut transaction = coded::<T>(&dialect, program, pairing);
+    transaction.get_ready();
     let (mut tally, transaction) = worker.execute(program, pairing, start, transaction);
     tally.drawn = transaction.drawn();
+    tally.neighbors = transaction.neighbors();
     tally
 }
 
 /// The coded transactions of a connection.
 fn coded<T: Coded>(dialect: &str, program: &Program, pairing: Pairing<'_>) -> T {
-    T::new(&mut Setup::new(dialect, Mode::Prepared, pairing.peer.member, &program.parameters))
+    let mode = program.sql.first().map_or(Mode::Prepared, |sql| sql.mode);
+    T::new(&mut Setup::new(dialect, mode, pairing.peer.member, &program.parameters))
 }
 
 /// A tally for so many operations.
@@ -357,6 +360,14 @@ fn tally(ops: usize, pairing: Pairing<'_>, start: &Start) -> Tally {
 /// Prepares the statements of a program in place of those of the one before.
 fn prepare<C: Client>(client: &mut C, program: &Program) -> Result<(), Failure> {
     client.forget()?;
+    for setting in &program.session {
+        client.prepare(&Sql::new(Mode::Text, setting, Vec::new()))?;
+        client.begin(0);
+        // Nothing is given to a text without arguments.
+        client.compose(|_| ());
+        client.execute().map_err(|failure| failure.in_statement(setting))?;
+        client.forget()?;
+    }
     program
         .sql
         .iter()

@@ -16,8 +16,8 @@ pub struct Transactions {
     pub page: &'static str,
     /// Their operations, by their numbers.
     pub operations: &'static [Operation],
-    /// The operation that the tables count too.
-    pub committed: &'static str,
+    /// The operation that the tables count too, if there is one.
+    pub committed: Option<&'static str>,
     /// The numbers that they ask for.
     pub numbers: &'static [Number],
     /// The number that is the rows of a table.
@@ -26,6 +26,9 @@ pub struct Transactions {
     together: fn(&Parameters, u32) -> Result<(), Misfit>,
     /// What a server cannot do under the numbers of a phase.
     on_server: fn(&Parameters, Server<'_>) -> Result<(), Misfit>,
+    /// The index that all their statements use on servers of a dialect; none if it has none, or if
+    /// they use several. `{name}` stands for a number.
+    index: fn(&str) -> Option<&'static str>,
 }
 
 /// One operation.
@@ -53,7 +56,7 @@ pub struct Number {
 pub struct Scale {
     /// Name of the parameter.
     pub parameter: &'static str,
-    /// Name of the table.
+    /// Name of the table; `{name}` stands for a number.
     pub table: &'static str,
 }
 
@@ -76,7 +79,7 @@ pub struct Misfit {
 }
 
 /// All of them.
-const ALL: [&Transactions; 1] = [&TPCC];
+const ALL: [&Transactions; 2] = [&TPCC, &VECTORS];
 
 /// Those of a name.
 pub fn find(name: &str) -> Option<&'static Transactions> {
@@ -108,6 +111,16 @@ impl Transactions {
         (self.together)(parameters, clients)
     }
 
+    /// Name of the table whose rows are the scale.
+    pub fn scaled_table(&self, parameters: &Parameters) -> String {
+        filled(self.scale.table, parameters)
+    }
+
+    /// Name of the index that all their statements use on servers of a dialect, if there is one.
+    pub fn index(&self, parameters: &Parameters, dialect: &str) -> Option<String> {
+        (self.index)(dialect).map(|name| filled(name, parameters))
+    }
+
     /// Whether a server can execute them with these numbers.
     pub fn check_server(&self, parameters: &Parameters, server: Server<'_>) -> Result<(), Misfit> {
         (self.on_server)(parameters, server)
@@ -120,7 +133,7 @@ pub static TPCC: Transactions = Transactions {
     schema: "tpcc",
     page: "docs/tpcc.md",
     operations: &TPCC_OPERATIONS,
-    committed: "new-order",
+    committed: Some("new-order"),
     numbers: &[
         // The lines of an order go to its procedure with six digits for the warehouse.
         Number { name: "warehouses", allowed: 1..=999_999 },
@@ -130,6 +143,7 @@ pub static TPCC: Transactions = Transactions {
     scale: Scale { parameter: "warehouses", table: "warehouse" },
     together: own_warehouses,
     on_server: stored_procedures,
+    index: |_| None,
 };
 
 /// The five transactions of TPC-C.
@@ -143,6 +157,74 @@ pub const TPCC_OPERATIONS: [Operation; 5] = [
 
 /// First version of Postgres that has `CREATE PROCEDURE`.
 const POSTGRES_PROCEDURES: u32 = 11;
+
+/// Searches for the nearest vectors.
+pub static VECTORS: Transactions = Transactions {
+    name: "vectors",
+    schema: "vectors",
+    page: "docs/vectors.md",
+    operations: &VECTORS_OPERATIONS,
+    committed: None,
+    numbers: &[
+        Number { name: "vectors", allowed: 1..=100_000_000 },
+        Number { name: "dimensions", allowed: 1..=2000 },
+        Number { name: "data_seed", allowed: 0..=i64::MAX },
+        Number { name: "queries", allowed: 1..=100_000 },
+        Number { name: "m", allowed: 3..=100 },
+        Number { name: "ef", allowed: NEAREST as i64..=1000 },
+    ],
+    scale: Scale { parameter: "vectors", table: "items_m{m}" },
+    together: |_, _| Ok(()),
+    on_server: vector_index,
+    index: |dialect| (dialect != "sqlite").then_some("nearest_m{m}"),
+};
+
+/// The only operation.
+pub const VECTORS_OPERATIONS: [Operation; 1] =
+    [Operation { name: "search", weight: 1, class: Class::Read }];
+
+/// How many rows a search asks for.
+pub const NEAREST: usize = 10;
+
+/// First version of MariaDB with vector indexes.
+const MARIADB_VECTORS: (u32, u32) = (11, 7);
+/// Version of the SQLite inside dbdyno.
+const BUNDLED: &str = "bundled";
+/// First version of Postgres that takes extensions from another folder.
+const POSTGRES_EXTENSIONS: u32 = 18;
+
+fn vector_index(_: &Parameters, server: Server<'_>) -> Result<(), Misfit> {
+    let mut words = server.version.split('.').map(|word| word.parse::<u32>().ok());
+    let major = words.next().flatten();
+    let minor = words.next().flatten().unwrap_or(u32::MAX);
+    let (product, version) = (server.product, server.version);
+    let reason = match (product, major) {
+        ("mysql", _) => {
+            "MySQL has no vector index; use `mariadb@11.8`, `postgres@18` or `sqlite`".to_owned()
+        }
+        ("mariadb", Some(major)) if (major, minor) < MARIADB_VECTORS => format!(
+            "MariaDB has vector indexes from 11.7 on, and `mariadb@{version}` has none; use \
+             `mariadb@11.8`"
+        ),
+        ("postgres", Some(major)) if major < POSTGRES_EXTENSIONS => format!(
+            "pgvector is taken from a folder beside the server, which Postgres can from \
+             {POSTGRES_EXTENSIONS} on and `postgres@{version}` cannot; use `postgres@18`"
+        ),
+        ("sqlite", _) if !version.is_empty() && version != BUNDLED => format!(
+            "sqlite-vec is compiled with the SQLite that dbdyno has inside, and \
+             `sqlite@{version}` is another one; use `sqlite`"
+        ),
+        _ => return Ok(()),
+    };
+    Err(Misfit { parameter: "m", reason })
+}
+
+/// A text with numbers in the places of their names.
+fn filled(text: &str, parameters: &Parameters) -> String {
+    parameters.iter().fold(text.to_owned(), |text, (name, value)| {
+        text.replace(&format!("{{{name}}}"), &value.to_string())
+    })
+}
 
 fn own_warehouses(parameters: &Parameters, clients: u32) -> Result<(), Misfit> {
     let number = |name: &str| parameters.get(name).copied().unwrap_or(1);
@@ -222,5 +304,35 @@ mod tests {
         check(1, "mysql", "5.6.24", true);
         check(1, "sqlite", "", false);
         check(0, "sqlite", "", true);
+    }
+
+    #[test]
+    fn vector_indexes_need_a_server_that_has_them() {
+        let check = |product: &str, version: &str, part: &str| {
+            let got = VECTORS.check_server(&Parameters::new(), Server { product, version });
+            let said = got.err().map(|misfit| misfit.reason).unwrap_or_default();
+            assert_eq!(said.is_empty(), part.is_empty(), "{product} {version}: {said}");
+            assert!(said.contains(part), "{product} {version}: {said}");
+        };
+        check("mysql", "9.7.4", "MySQL has no vector index");
+        check("mariadb", "10.11", "`mariadb@10.11` has none");
+        check("mariadb", "11.4.5", "`mariadb@11.4.5` has none");
+        check("mariadb", "11.7.1", "");
+        check("mariadb", "11", "");
+        check("mariadb", "12.1", "");
+        check("postgres", "17.2", "`postgres@17.2` cannot");
+        check("postgres", "18.6", "");
+        check("sqlite", "", "");
+        check("sqlite", "bundled", "");
+        check("sqlite", "3.46.0", "`sqlite@3.46.0` is another one");
+    }
+
+    #[test]
+    fn the_table_and_the_index_are_named_by_the_number_of_links() {
+        let parameters = parameters(&[("m", 6)]);
+        assert_eq!(VECTORS.scaled_table(&parameters), "items_m6");
+        assert_eq!(VECTORS.index(&parameters, "mysql").as_deref(), Some("nearest_m6"));
+        assert_eq!(VECTORS.index(&parameters, "sqlite"), None, "it looks at all rows");
+        assert_eq!(TPCC.index(&parameters, "mysql"), None);
     }
 }

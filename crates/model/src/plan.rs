@@ -34,6 +34,11 @@ pub struct Plan {
 }
 
 impl Plan {
+    /// The extension that the tables need of servers of a dialect, if there is one.
+    pub fn extension(&self, dialect: &str) -> Option<String> {
+        self.schemas.iter().find_map(|schema| schema.extension.get(dialect).cloned())
+    }
+
     /// The label of what a subject is compared with; none for a base. It has the same levels of
     /// the factors that the baseline leaves open, where there is such a base.
     pub fn base_of(&self, subject: &Subject) -> Option<&str> {

@@ -1,6 +1,6 @@
 //! Tables, their deterministic rows and their indexes.
 
-use crate::script::Generator;
+use crate::{Parameters, script::Generator};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -13,6 +13,9 @@ pub struct Schema {
     pub help: String,
     /// The tables.
     pub tables: Vec<Table>,
+    /// What servers must load before there can be such tables, by dialect: an extension of theirs.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub extension: BTreeMap<String, String>,
     /// What must hold in the tables after every phase that writes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Check>,
@@ -75,6 +78,9 @@ pub struct CodedRows {
     pub name: String,
     /// Bytes of a row, about; for estimates.
     pub bytes: u64,
+    /// Numbers of the schema that say how they are made.
+    #[serde(default, skip_serializing_if = "Parameters::is_empty")]
+    pub parameters: Parameters,
 }
 
 /// A loaded column.

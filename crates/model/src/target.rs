@@ -25,6 +25,9 @@ pub struct Target {
     /// How each connection is encrypted; not at all if absent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tls: Option<Tls>,
+    /// Extension that an embedded engine opens its database with, if the tables need one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub extension: Option<String>,
 }
 
 /// What a client has to know to encrypt its connections.
@@ -81,6 +84,7 @@ impl Target {
             database: String::new(),
             library: None,
             initial_sql: Vec::new(),
+            extension: None,
             tls: None,
         }
     }

@@ -132,9 +132,12 @@ impl Draft {
         }
     }
 
-    /// Where indexes are a phase, every phase finds what the ones before it left.
+    /// Where indexes are a phase and others write, every phase finds what the ones before it left.
     fn check_order(&self) -> Result<(), Error> {
         if !self.phases.iter().any(|phase| phase.suite.kind == PhaseKind::Index) {
+            return Ok(());
+        }
+        if self.phases.iter().all(|phase| !self.workloads[phase.workload].writes) {
             return Ok(());
         }
         let mut factors = self.experiment.factors.iter();

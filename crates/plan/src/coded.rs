@@ -56,10 +56,34 @@ fn server(subject: &Subject) -> Server<'_> {
 
 /// The transactions and the tables have the same scale.
 fn scaled(draft: &Draft, phase: &Phase, transactions: &Transactions) -> Result<(), Misfit> {
-    let (parameter, table) = (transactions.scale.parameter, transactions.scale.table);
-    let schema = draft.schemas.iter().find(|schema| schema.name == phase.script.schema);
-    let table = schema.and_then(|schema| schema.tables.iter().find(|one| one.name == table));
-    let rows = table.and_then(|table| i64::try_from(table.rows).ok());
+    let parameter = transactions.scale.parameter;
+    let name = transactions.scaled_table(&phase.parameters);
+    let Some(schema) = draft.schemas.iter().find(|schema| schema.name == phase.script.schema)
+    else {
+        return Ok(());
+    };
+    let Some(table) = schema.tables.iter().find(|one| one.name == name) else {
+        let known = schema.tables.iter().map(|table| format!("`{}`", table.name));
+        let known = known.collect::<Vec<_>>().join(", ");
+        let reason = format!("there is no table `{name}`; the schema has {known}");
+        return Err(Misfit { parameter, reason });
+    };
+    let loaded = table.coded.iter().flat_map(|coded| &coded.parameters);
+    let other = |(name, loaded): (&String, &i64)| {
+        let value = phase.parameters.get(name).filter(|value| *value != loaded)?;
+        let number = transactions.numbers.iter().find(|number| number.name == name)?;
+        Some(Misfit {
+            parameter: number.name,
+            reason: format!(
+                "`{name}` is {value} and the tables are loaded with {loaded}; \
+                 set `parameters.{name}` in the experiment"
+            ),
+        })
+    };
+    if let Some(misfit) = loaded.filter_map(other).next() {
+        return Err(misfit);
+    }
+    let rows = i64::try_from(table.rows).ok();
     match (rows, phase.parameters.get(parameter)) {
         (Some(rows), Some(value)) if rows != *value => {
             let reason = format!(

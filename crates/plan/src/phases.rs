@@ -77,6 +77,9 @@ fn cells(draft: &Draft, entry: &DraftPhase) -> Vec<Levels> {
     let fixed_clients = entry.suite.kind == PhaseKind::Warmup && entry.suite.clients.is_some();
     let clients = draft.experiment.factors.iter();
     let clients = clients.filter(|factor| factor.name == "clients" && !fixed_clients);
+    // Indexes are built once.
+    let once = |factor: &&Factor| entry.suite.kind != PhaseKind::Index || factor.levels.len() == 1;
+    let clients = clients.filter(once);
     let modes = draft.experiment.factors.iter();
     let modes = modes.filter(|one| one.name == MODE && entry.suite.kind == PhaseKind::Measure);
     for Factor { name, levels } in parameters.chain(modes).chain(clients) {

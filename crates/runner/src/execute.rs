@@ -94,6 +94,16 @@ fn install(plan: &Plan, host: &Host<'_>) -> Result<Builds, Error> {
         let build = made_ready(subject, host).map_err(|error| error.of_subject(&subject.label))?;
         let is_embedded = dbms::is_embedded(&subject.build.server);
         let (server, library) = if is_embedded { (None, build) } else { (build, None) };
+        let mut extension = Vec::new();
+        if let Some(server) = &server {
+            let protocol = dbms::find(&server.server)?.protocol();
+            if let Some(name) = plan.extension(protocol) {
+                let mut progress = |text: &str| host.observer.tell(&Progress::Step(text));
+                extension = dbms::provide_extension(&name, server, host.places, &mut progress)
+                    .map_err(|error| Error::from(error).of_subject(&subject.label))?;
+            }
+        }
+        builds.extensions.push(extension);
         builds.installed.push(server);
         builds.libraries.push(library);
     }

@@ -18,6 +18,7 @@ use model::{
     record::{SliceRecord, SliceState},
     schedule::{Slice, Step},
     schema::Schema,
+    subject::Setting,
     subject::Subject,
 };
 use probe::Permission;
@@ -156,6 +157,8 @@ pub(crate) struct Run<'a> {
     pub(crate) installed: Vec<Option<Installed>>,
     /// Per subject; none for servers, and for engines that dbdyno or the user brings.
     pub(crate) libraries: Vec<Option<Installed>>,
+    /// Settings by which each server finds extensions that the tables need.
+    pub(crate) extensions: Vec<Vec<Setting>>,
     pub(crate) environment: Environment,
     pub(crate) calibration: Calibration,
     pub(crate) ledger: Ledger,
@@ -184,6 +187,8 @@ pub(crate) struct Builds {
     pub(crate) installed: Vec<Option<Installed>>,
     /// Libraries that dbdyno compiled.
     pub(crate) libraries: Vec<Option<Installed>>,
+    /// Settings by which each server finds extensions that the tables need.
+    pub(crate) extensions: Vec<Vec<Setting>>,
 }
 
 /// What has to be there before a run's keeper starts.
@@ -205,7 +210,7 @@ impl<'a> Run<'a> {
         parts: Parts,
     ) -> Result<Self, Error> {
         let Parts { place, writer, builds, environment, ledger } = parts;
-        let Builds { installed, libraries } = builds;
+        let Builds { installed, libraries, extensions } = builds;
         let begun = || -> Result<_, Error> {
             let way =
                 if databases::is_attached(plan) { Some(Counts::None) } else { options.counts };
@@ -230,6 +235,7 @@ impl<'a> Run<'a> {
             emulator,
             installed,
             libraries,
+            extensions,
             environment,
             calibration: Calibration::default(),
             ledger,

@@ -172,6 +172,7 @@ pub trait Dbms: Sync {
             database: String::new(),
             library: None,
             initial_sql: Vec::new(),
+            extension: None,
             tls: None,
         }
     }

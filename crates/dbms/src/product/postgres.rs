@@ -322,6 +322,7 @@ impl Dbms for Postgres {
             database: USER.to_owned(),
             library: None,
             initial_sql: Vec::new(),
+            extension: None,
             tls: None,
         }
     }

@@ -8,6 +8,7 @@ mod cargo;
 mod debian;
 mod maven;
 mod npm;
+mod pypi;
 
 /// A package registry, spoken to through its own client program, which follows the host's settings.
 pub(crate) trait Registry: Sync {
@@ -38,7 +39,8 @@ pub(crate) struct Destination<'a> {
 }
 
 /// All registries.
-const REGISTRIES: &[&dyn Registry] = &[&maven::Maven, &npm::Npm, &debian::Debian, &cargo::Cargo];
+const REGISTRIES: &[&dyn Registry] =
+    &[&maven::Maven, &npm::Npm, &debian::Debian, &cargo::Cargo, &pypi::Pypi];
 
 /// The registry of a package.
 pub(crate) fn of(package: &Package) -> Result<&'static dyn Registry> {

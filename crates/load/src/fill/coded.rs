@@ -1,10 +1,11 @@
 //! Rows that are made in Rust, where the generators of a schema cannot say what they are.
 
-use super::{tpcc, tsbs};
+use super::{tpcc, tsbs, vectors};
 use crate::{
     keys::Random,
     wire::{RowSink, RowSource},
 };
+use model::Parameters;
 
 /// A table whose rows are written in Rust. One file of this folder makes those of a schema.
 pub(super) struct CodedTable {
@@ -20,7 +21,7 @@ pub(super) struct CodedTable {
 }
 
 /// Every table of coded rows.
-const TABLES: &[&[CodedTable]] = &[tpcc::TABLES, tsbs::TABLES];
+const TABLES: &[&[CodedTable]] = &[tpcc::TABLES, tsbs::TABLES, vectors::TABLES];
 
 /// The table of this name.
 pub(super) fn find(name: &str) -> Option<&'static CodedTable> {
@@ -61,6 +62,10 @@ pub(super) struct Maker {
     pub(super) first_rows: u64,
     /// Values that go on from row to row.
     pub(super) walks: tsbs::Walks,
+    /// Numbers of the schema.
+    pub(super) parameters: Parameters,
+    /// What vectors are made from.
+    pub(super) vectors: vectors::Vectors,
 }
 
 /// The rows of units `next` up to `end`.

@@ -14,6 +14,7 @@ mod rows;
 mod tests;
 mod tpcc;
 mod tsbs;
+mod vectors;
 
 use crate::{
     Error, protocol,

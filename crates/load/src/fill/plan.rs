@@ -235,6 +235,8 @@ fn coded(
         permutation: (0, Vec::new()),
         first_rows: job.schema.tables.first().map_or(0, |table| table.rows),
         walks: Default::default(),
+        parameters: rows.parameters.clone(),
+        vectors: Default::default(),
     };
     Ok(Some((found, maker)))
 }

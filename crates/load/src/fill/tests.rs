@@ -54,6 +54,7 @@ fn job(rows: u32, threads: u32) -> LoadJob {
         help: String::new(),
         tables: vec![table],
         checks: Vec::new(),
+        extension: Default::default(),
     };
     LoadJob {
         schema,
@@ -74,6 +75,7 @@ fn target(path: &Path) -> Target {
         database: String::new(),
         library: None,
         initial_sql: vec!["PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF".to_owned()],
+        extension: None,
         tls: None,
     }
 }
@@ -188,6 +190,11 @@ impl RowSink for Lines {
         self.1 += &format!("{} ", String::from_utf8_lossy(value));
     }
 
+    fn vector(&mut self, value: &[f32]) {
+        let values: Vec<String> = value.iter().map(f32::to_string).collect();
+        self.1 += &format!("{} ", values.join(","));
+    }
+
     fn null(&mut self) {
         self.1 += "NULL ";
     }
@@ -293,6 +300,8 @@ fn coded(name: &str, ranges: &[(u64, u64)]) -> Vec<Vec<String>> {
             permutation: (0, Vec::new()),
             first_rows: 3,
             walks: Default::default(),
+            parameters: Default::default(),
+            vectors: Default::default(),
         };
         let mut rows = super::coded::CodedRows::new(table, maker, start, end);
         while rows.next_row(&mut lines) {}
@@ -305,7 +314,7 @@ fn coded(name: &str, ranges: &[(u64, u64)]) -> Vec<Vec<String>> {
 
 #[test]
 fn coded_rows_are_the_same_however_they_are_divided() {
-    for name in ["tpcc.orders", "tpcc.order_line", "tpcc.customer", "tpcc.stock"] {
+    for name in ["tpcc.orders", "tpcc.order_line", "tpcc.customer", "tpcc.stock", "vectors.items"] {
         let whole = coded(name, &[(1, 7001)]);
         assert_eq!(whole, coded(name, &[(1, 2501), (2501, 2502), (2502, 7001)]), "{name}");
     }

@@ -337,6 +337,7 @@ impl Program {
             slots: Vec::new(),
             draws: Vec::new(),
             sql: Vec::new(),
+            session: Vec::new(),
             templates: Vec::new(),
             zipfs: Vec::new(),
             fillers: Vec::new(),

@@ -25,6 +25,7 @@ fn sent(statement: model::script::Statement, dialect: &str) -> Result<Vec<String
                 Parameter::Text(text) => format!("<{}>", String::from_utf8_lossy(text)),
                 Parameter::Time => "<time>".to_owned(),
                 Parameter::Varying(length) => format!("<{length} at most>"),
+                Parameter::Bytes(bytes) => format!("<{} bytes>", bytes.len()),
             })
             .collect();
         sql.marked(|position| marks[position].clone())

@@ -139,6 +139,8 @@ impl RowSink for Count {
 
     fn text(&mut self, _: &[u8]) {}
 
+    fn vector(&mut self, _: &[f32]) {}
+
     fn null(&mut self) {}
 
     fn end_row(&mut self) {

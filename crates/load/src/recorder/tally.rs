@@ -4,7 +4,7 @@ use super::Recorder;
 use crate::arrival::{Limit, Schedule};
 use crate::wire::{Answer, Failure};
 use model::drawn::Drawn;
-use model::drive::ErrorCount;
+use model::drive::{ErrorCount, Neighbors};
 use model::workload::Class;
 
 /// What one connection did in a stretch.
@@ -50,6 +50,8 @@ pub struct Tally {
     pub lost: Option<Failure>,
     /// What coded transactions counted.
     pub drawn: Vec<Drawn>,
+    /// How many of the nearest rows searches found.
+    pub neighbors: Option<Neighbors>,
     /// CLOCK_MONOTONIC of the last answer, nanoseconds.
     pub end_ns: u64,
     /// Histograms and intervals.
@@ -77,6 +79,7 @@ impl Tally {
             errors: Vec::new(),
             lost: None,
             drawn: Vec::new(),
+            neighbors: None,
             end_ns: 0,
             recorder,
         }
@@ -167,6 +170,7 @@ impl Tally {
         self.rows_changed += other.rows_changed;
         self.unexpected += other.unexpected;
         Drawn::merge(&mut self.drawn, &other.drawn);
+        Neighbors::merge(&mut self.neighbors, other.neighbors.as_ref());
         self.end_ns = self.end_ns.max(other.end_ns);
         for error in &other.errors {
             count(&mut self.errors, &error.code, &error.message, error.count);

@@ -28,6 +28,9 @@ pub trait Coded: Transaction + Send + Sized + 'static {
     /// The transactions of one connection, with their statements and with room for all that they
     /// draw and capture.
     fn new(setup: &mut Setup<'_>) -> Self;
+
+    /// Makes what operations need and a check of the phase does not; before the start barrier.
+    fn get_ready(&mut self) {}
 }
 
 /// An operation of a coded workload.
@@ -50,6 +53,7 @@ pub struct Setup<'a> {
     /// The numbers of the phase.
     pub parameters: &'a Parameters,
     statements: Vec<Sql>,
+    session: Vec<String>,
 }
 
 /// A statement of a coded transaction.
@@ -66,6 +70,8 @@ pub enum Argument<'a> {
     Integer(i64),
     /// A text, without quote and backslash.
     Text(&'a [u8]),
+    /// As many bytes as its [`Parameter::Bytes`].
+    Bytes(&'a [u8]),
     /// The time of the wall clock, for a [`Parameter::Time`].
     Now,
 }
@@ -89,12 +95,18 @@ impl<'a> Setup<'a> {
         member: Member,
         parameters: &'a Parameters,
     ) -> Self {
-        Self { dialect, mode, member, parameters, statements: Vec::new() }
+        Self { dialect, mode, member, parameters, statements: Vec::new(), session: Vec::new() }
     }
 
     /// A number of the phase, or its default.
     pub fn number(&self, name: &str, default: i64) -> i64 {
         self.parameters.get(name).copied().unwrap_or(default)
+    }
+
+    /// Adds a statement that each connection executes before it prepares the others: a setting of
+    /// its session.
+    pub fn session(&mut self, sql: String) {
+        self.session.push(sql);
     }
 
     /// Adds a statement with `?` for each of its arguments, texts of which are at most as long as
@@ -119,6 +131,7 @@ pub(crate) fn program<T: Coded>(dialect: &str, mode: Mode, parameters: &Paramete
     T::new(&mut setup);
     let mut program = Program {
         sql: setup.statements,
+        session: setup.session,
         parameters: parameters.clone(),
         ..Program::empty(T::NAME)
     };

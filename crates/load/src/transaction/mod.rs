@@ -10,6 +10,7 @@ mod coded;
 mod declared;
 mod kept;
 mod tpcc;
+mod vectors;
 
 pub use coded::{Argument, Coded, Operation, Setup, Statement};
 pub(crate) use coded::{program, roles};
@@ -22,7 +23,7 @@ use crate::clock::{Clock, write_time};
 use crate::keys::Random;
 use crate::recorder::Tally;
 use crate::wire::{Answer, Client, Failure, Row, TIME_TEXT};
-use model::drawn::Drawn;
+use model::{drawn::Drawn, drive::Neighbors};
 use std::{marker::PhantomData, ops::RangeInclusive};
 
 /// Something that exists once per coded workload.
@@ -44,7 +45,10 @@ struct Workloads<P>(PhantomData<P>);
 impl<P: PerCoded> Workloads<P> {
     /// Every coded workload that a workload's file may name; in the order in which messages list
     /// them.
-    const CODED: [Entry<P>; 1] = [Entry { name: tpcc::Tpcc::NAME, of: P::of::<tpcc::Tpcc> }];
+    const CODED: [Entry<P>; 2] = [
+        Entry { name: tpcc::Tpcc::NAME, of: P::of::<tpcc::Tpcc> },
+        Entry { name: vectors::Vectors::NAME, of: P::of::<vectors::Vectors> },
+    ];
 }
 
 /// What there is for a coded workload; an error names those that exist.
@@ -76,6 +80,11 @@ pub trait Transaction {
     /// What was counted of the draws of operations that ended well, when a stretch is over.
     fn drawn(&self) -> Vec<Drawn> {
         Vec::new()
+    }
+
+    /// How many of the nearest rows the searches of a stretch found, where operations search.
+    fn neighbors(&self) -> Option<Neighbors> {
+        None
     }
 }
 
@@ -175,6 +184,7 @@ impl<C: Client, K: Clock> Work<'_, C, K> {
                 match argument {
                     Argument::Integer(value) => draft.integer(*value),
                     Argument::Text(text) => draft.varying(text, &[]),
+                    Argument::Bytes(bytes) => draft.text(bytes),
                     Argument::Now => draft.text(&now),
                 }
             }
@@ -184,6 +194,7 @@ impl<C: Client, K: Clock> Work<'_, C, K> {
                 match argument {
                     Argument::Integer(value) => client.integer(*value),
                     Argument::Text(text) => client.varying(text, &[]),
+                    Argument::Bytes(bytes) => client.text(bytes).copy_from_slice(bytes),
                     Argument::Now => client.text(TIME_TEXT).copy_from_slice(&now),
                 }
             }

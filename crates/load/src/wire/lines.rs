@@ -1,7 +1,7 @@
 //! Rows as lines of text: values between tabs, a newline at the end. COPY and LOAD DATA both read
 //! this format without being told of it.
 
-use super::{RowSink, RowSource};
+use super::{RowSink, RowSource, vector};
 use crate::decimal::decimal;
 
 /// Rows are made and sent in chunks of about this size: small enough to stay in the CPU's cache,
@@ -46,6 +46,11 @@ impl RowSink for Lines {
         } else {
             self.bytes.extend_from_slice(value);
         }
+        self.bytes.push(b'\t');
+    }
+
+    fn vector(&mut self, value: &[f32]) {
+        vector::text(value, &mut self.bytes);
         self.bytes.push(b'\t');
     }
 

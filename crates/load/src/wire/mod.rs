@@ -15,6 +15,7 @@ pub(crate) mod rows;
 mod session;
 mod sql;
 pub(crate) mod tunnel;
+pub(crate) mod vector;
 
 pub use client::{Answer, Client};
 pub use dialog::{Argument, Dialog, Kind, Told, pieces};

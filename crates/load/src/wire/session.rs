@@ -104,6 +104,9 @@ pub trait RowSink {
     /// The next value of the row, a text.
     fn text(&mut self, value: &[u8]);
 
+    /// The next value of the row, a vector.
+    fn vector(&mut self, value: &[f32]);
+
     /// The next value of the row, NULL.
     fn null(&mut self);
 

@@ -55,6 +55,9 @@ pub enum Parameter {
     Time,
     /// Text of at most so many bytes, without quote and backslash.
     Varying(usize),
+    /// As many plain bytes, in the form of what their place needs; in prepared mode only. They
+    /// begin as zeros.
+    Bytes(Vec<u8>),
 }
 
 impl Parameter {
@@ -63,14 +66,14 @@ impl Parameter {
         match self {
             Self::Integer => DIGITS_MAX,
             Self::Varying(length) => *length,
-            Self::Text(_) | Self::Time => self.template().len(),
+            Self::Text(_) | Self::Time | Self::Bytes(_) => self.template().len(),
         }
     }
 
     /// The text that an argument of fixed length begins as.
     pub(crate) fn template(&self) -> &[u8] {
         match self {
-            Self::Text(template) => template,
+            Self::Text(template) | Self::Bytes(template) => template,
             Self::Time => TIME_TEXT,
             Self::Integer | Self::Varying(_) => &[],
         }

@@ -13,7 +13,7 @@ use crate::program::{Program, Roles};
 use crate::recorder::{Recorder, RecorderShape, Tally};
 use crate::transaction::{Coded, Declared, Transaction};
 use crate::wire::{Answer, Client, Draft, Failure, FailureKind, Row, Session, Sql};
-use model::drive::{Argument, Stretch, Target, TracedStatement};
+use model::drive::{Argument, Stretch, StretchEnd, Target, TracedStatement};
 
 /// Executes a stretch of the only role of `roles`, which is declared, on a connection of its own
 /// and gives its statements in order. The last one has the error, if there was one.
@@ -37,7 +37,10 @@ pub(super) fn coded<C: Client, T: Coded>(
 ) -> Result<Vec<TracedStatement>, Failure> {
     let peers = Peers::new(roles, stretch, 1);
     let Some((program, pairing)) = alone(roles, &peers) else { return Ok(Vec::new()) };
-    let transaction = super::coded::<T>(&target.protocol, program, pairing);
+    let mut transaction = super::coded::<T>(&target.protocol, program, pairing);
+    if stretch.end != StretchEnd::Operations(0) {
+        transaction.get_ready();
+    }
     told::<C, _>(target, Traced { program, pairing, stretch, transaction })
 }
 
@@ -71,7 +74,12 @@ fn told<C: Client, T: Transaction>(
     let (schedule, limit) = (pairing.peer.schedule.clone(), pairing.peer.limit);
     let timing = Timing { schedule, limit, start_ns: clock.now() };
     execution.execute(&mut tracing, &mut clock, timing, &mut tally);
-    Ok(tracing.told)
+    let mut told = tracing.told;
+    // A transaction may find fault with an answer that was none to the server.
+    if let (1.., Some(error), Some(last)) = (tally.failed, tally.errors.first(), told.last_mut()) {
+        last.error.get_or_insert_with(|| format!("{}: {}", error.code, error.message));
+    }
+    Ok(told)
 }
 
 /// A client that remembers.

@@ -43,6 +43,7 @@ pub(crate) fn assignment(mode: Option<Mode>, warehouses: i64) -> Assignment {
             help: String::new(),
             tables: Vec::new(),
             checks: Vec::new(),
+            extension: Default::default(),
         },
         mode,
     }

@@ -93,10 +93,19 @@ impl NamedOp<'_> {
             let reason = format!("the operation `{name}` has the class `{right}`; write that");
             return Err(Fault::invalid(reason)).under("class");
         }
-        match (self.is_committed, name == transactions.committed) {
+        match (self.is_committed, Some(name) == transactions.committed) {
             (true, false) => {
-                let right = transactions.committed;
-                let reason = format!("`committed` belongs to the operation `{right}`; move it");
+                let reason = match transactions.committed {
+                    Some(right) => {
+                        format!("`committed` belongs to the operation `{right}`; move it")
+                    }
+                    None => {
+                        let coded = transactions.name;
+                        format!(
+                            "the coded transactions `{coded}` change nothing; remove `committed`"
+                        )
+                    }
+                };
                 Err(Fault::invalid(reason)).under("committed")
             }
             (false, true) => Err(Fault::invalid(format!(

@@ -9,6 +9,7 @@ mod coded;
 pub(crate) mod compilation;
 pub(crate) mod config;
 mod deviation;
+mod each;
 pub(crate) mod experiment;
 pub(crate) mod generator;
 mod kept;

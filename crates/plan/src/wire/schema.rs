@@ -1,6 +1,7 @@
 //! Schema files: `catalog/schemas/*.toml`.
 
 use super::{
+    each,
     generator::WireGenerator,
     number::{self, Whole},
     numbers::{Limits, Numbers},
@@ -29,6 +30,8 @@ pub(crate) struct WireSchema {
     parameters: Parameters,
     table: Vec<WireTable>,
     #[serde(default)]
+    extension: BTreeMap<String, String>,
+    #[serde(default)]
     check: Vec<WireCheck>,
 }
 
@@ -45,6 +48,8 @@ struct WireCheck {
 struct WireTable {
     name: String,
     copies: Option<Formula>,
+    #[serde(default)]
+    each: BTreeMap<String, Vec<Whole<i64>>>,
     rows: Formula,
     create: BTreeMap<String, String>,
     partitions: Option<WirePartitions>,
@@ -86,8 +91,10 @@ impl WireSchema {
         let numbers = Numbers { parameters: &parameters, limits };
         let mut tables = Vec::new();
         for (index, table) in self.table.into_iter().enumerate() {
-            tables.push(table.check(numbers, &parameters).under(index).under("table")?);
+            tables.extend(table.check(numbers, &parameters).under(index).under("table")?);
         }
+        let own = |name: &String, _: &mut i64| self.parameters.contains_key(name);
+        tables.iter_mut().filter_map(|t| t.coded.as_mut()).for_each(|c| c.parameters.retain(own));
         if tables.is_empty() {
             return Err(Fault::invalid("a schema needs at least one `[[table]]`"));
         }
@@ -98,12 +105,20 @@ impl WireSchema {
         }
         let check = |check: WireCheck| Check { name: check.name, sql: check.sql.trim().to_owned() };
         let checks = self.check.into_iter().map(check).collect();
-        Ok(Schema { name, help: self.help, tables, checks })
+        Ok(Schema { name, help: self.help, tables, extension: self.extension, checks })
     }
 }
 
 impl WireTable {
-    fn check(self, numbers: Numbers<'_>, parameters: &Parameters) -> Result<Table, Fault> {
+    /// The table, or one for each value of a number.
+    fn check(mut self, numbers: Numbers<'_>, parameters: &Parameters) -> Result<Vec<Table>, Fault> {
+        let each = std::mem::take(&mut self.each);
+        let mut table = self.alone(numbers, parameters)?;
+        each::fill(&mut table, parameters);
+        each::tables(table, each).under("each")
+    }
+
+    fn alone(self, numbers: Numbers<'_>, parameters: &Parameters) -> Result<Table, Fault> {
         if self.copies.is_some() && !self.name.contains("{n}") {
             let reason = "with `copies` the name needs `{n}`, the number of the copy";
             return Err(Fault::invalid(reason)).under("name");
@@ -128,7 +143,10 @@ impl WireTable {
             };
             columns.push(Column { name, value });
         }
-        let coded = coded_rows(self.coded, self.row_bytes, &columns)?;
+        let mut coded = coded_rows(self.coded, self.row_bytes, &columns)?;
+        if let Some(coded) = &mut coded {
+            coded.parameters.clone_from(parameters);
+        }
         Ok(Table {
             rows,
             name: self.name,
@@ -163,9 +181,11 @@ fn coded_rows(
             Err(Fault::invalid(reason)).under("column")
         }
         (None, false) => Ok(None),
-        (Some(name), true) => {
-            Ok(Some(CodedRows { name, bytes: bytes.map_or(ROW_BYTES, |bytes| bytes.0) }))
-        }
+        (Some(name), true) => Ok(Some(CodedRows {
+            name,
+            bytes: bytes.map_or(ROW_BYTES, |bytes| bytes.0),
+            parameters: Parameters::new(),
+        })),
     }
 }
 

@@ -16,7 +16,7 @@ fn every_shipped_file_is_read() {
     assert!(count(catalog.workloads()) >= 35);
     assert!(count(catalog.suites()) >= 4);
     assert!(count(catalog.experiments()) >= 4);
-    assert_eq!(count(catalog.schemas()), 5);
+    assert_eq!(count(catalog.schemas()), 6);
     for server in ["mysql", "mariadb", "postgres", "sqlite"] {
         assert!(count(catalog.configs(server)) >= 2, "{server}");
     }
@@ -98,6 +98,7 @@ fn every_shipped_experiment_is_planned() {
             "transports" => (8, 2),
             "storage-engines" => (4, 2),
             "time-series" => (4, 1),
+            "vectors" => (3, 1),
             "durability" => (5, 1),
             "performance-schema" => (6, 3),
             "clients" | "tpcc-client-vs-procedures" => (3, 1),

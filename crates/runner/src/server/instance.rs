@@ -120,6 +120,7 @@ impl Waiting {
             wrapper.environment.clone_from(&named.build.environment);
             named.build.basedir = run.library(subject).map(Path::to_owned);
         }
+        run.extensions[subject].iter().for_each(|setting| named.config.set(setting.clone()));
         let driver = Driver::spawn_as(&run.options.exe, &named.wrapper, run.stop)?;
         run.keeper.adopt(driver.pid())?;
         Ok(Self { subject, named, driver })
@@ -161,7 +162,11 @@ impl Instance {
         let Named { label, build, config, wrapper } = named;
         let (server, target) = match (installed, &build.attach) {
             (None, Some(attach)) => (None, attached::target(attach, product)?),
-            (None, None) => (None, product.embedded_target(&build, &config, data)?),
+            (None, None) => {
+                let mut target = product.embedded_target(&build, &config, data)?;
+                target.extension = run.plan.extension(product.protocol());
+                (None, target)
+            }
             (Some(installed), _) => {
                 let (config, place) = (&config, &run.place);
                 let launch =

@@ -3,7 +3,8 @@
 use crate::{Error, clock::monotonic_ns, run::Run, server::unexpected, trial::Trial};
 use model::{
     drive::{Command, IndexJob, IndexTime, OpReport, Percentiles, Reply, StretchReport},
-    plan::Phase,
+    plan::{Phase, PhaseKind},
+    reading::{Reading, Scope},
 };
 
 /// Creates them and reports each DDL statement as an operation whose service time is its wall time.
@@ -29,6 +30,27 @@ pub(crate) fn create(
     report.rows_changed = rows;
     report.ops = times.iter().map(operation).collect();
     Ok(report)
+}
+
+/// Bytes of the tables before their indexes are created; none in other phases.
+pub(super) fn size_before(trial: &mut Trial, phase: &Phase) -> Result<Option<f64>, Error> {
+    match phase.kind {
+        PhaseKind::Index => trial.instance.database_bytes(),
+        _ => Ok(None),
+    }
+}
+
+/// Bytes of the indexes: by how much the tables have grown.
+pub(super) fn size(trial: &mut Trial, before: Option<f64>) -> Result<Option<Reading>, Error> {
+    let Some(before) = before else { return Ok(None) };
+    let after = trial.instance.database_bytes()?;
+    let scope = if trial.instance.is_embedded() { Scope::Client } else { Scope::Server };
+    Ok(after.map(|after| Reading {
+        scope,
+        counter: "index_bytes".to_owned(),
+        start: 0.0,
+        end: (after - before).max(0.0),
+    }))
 }
 
 fn operation(time: &IndexTime) -> OpReport {

@@ -317,6 +317,7 @@ fn measure(
             run.during(Activity::WarmUp, |_| driver.stretch(end, slice.seed ^ WARMUP_SEED))?;
         }
         let before = state::read(&mut trial.instance)?;
+        let tables = indexes::size_before(trial, phase)?;
         found.from_us = wall_us();
         let start = Instant::now();
         let work = observe(&mut instruments.window, found, |_| {
@@ -329,6 +330,7 @@ fn measure(
             })
         })?;
         window = start.elapsed();
+        found.readings.extend(indexes::size(trial, tables)?);
         // A server that was lost is found out below.
         let after = state::read(&mut trial.instance).unwrap_or_default();
         found.artefacts.extend(state::artefact(before, after));

@@ -1,10 +1,11 @@
 //! Transactions that are written in Rust: their statements are not in a file that they could be
-//! held against, so it is the tables that are checked.
+//! held against, so it is the tables that are checked, and the index where all use the same.
 
-use super::{Case, Form, VerifiedPhase, facts, trace};
+use super::{Case, Form, VerifiedPhase, facts, plans, shown, trace};
 use crate::{Error, server::Instance};
 use model::{
-    drive::Assignment,
+    coded,
+    drive::{Assignment, TracedStatement},
     number::counted,
     workload::{Check, Mode},
 };
@@ -20,7 +21,12 @@ pub(super) fn check(
         let assignment = Assignment { mode: Some(mode), ..case.assignment.clone() };
         let case = Case { assignment: &assignment, ..*case };
         match trace(instance, &case, Form::AsWritten)? {
-            Ok(told) => facts(&case, &told, &mut found.facts),
+            Ok(told) => {
+                facts(&case, &told, &mut found.facts);
+                if mode == Mode::Text {
+                    check_index(instance, &case, &told, found)?;
+                }
+            }
             Err(reason) => found.discrepancies.push(case.discrepancy(None, reason)),
         }
         for condition in &case.schema().checks {
@@ -32,6 +38,44 @@ pub(super) fn check(
                 let text = format!("{} ({many})", condition.name);
                 found.discrepancies.push(case.discrepancy(Some(Check::Effect), text));
             }
+        }
+    }
+    Ok(())
+}
+
+/// Executions whose plans are looked at: values change plans.
+const EXECUTIONS: usize = 2;
+
+/// Holds the plans of statements against the index that they are meant to use, if they have one in
+/// common. Their values are those of text mode, because plans are asked for in text.
+fn check_index(
+    instance: &mut Instance,
+    case: &Case<'_>,
+    told: &[TracedStatement],
+    found: &mut VerifiedPhase,
+) -> Result<(), Error> {
+    let Some(named) = &case.script().coded else { return Ok(()) };
+    let dialect = instance.target.protocol.clone();
+    let transactions = coded::find(&named.name);
+    let meant = transactions.and_then(|known| known.index(&named.parameters, &dialect));
+    let Some(meant) = meant else { return Ok(()) };
+    for one in told.iter().take(EXECUTIONS) {
+        for (plan, seen) in plans::plans(instance, case, one, Mode::Text)? {
+            let wrong = match seen {
+                Ok(seen) if seen.iter().all(|access| access.index == meant) => {
+                    found.facts.indexes = vec![meant.clone()];
+                    continue;
+                }
+                Ok(seen) => {
+                    let used = seen.iter().map(|access| format!("`{}`", access.index));
+                    let used = used.collect::<Vec<_>>().join(", ");
+                    format!("{plan} uses the index {used}, and not `{meant}`")
+                }
+                Err(reason) => format!("it cannot be explained: {reason}"),
+            };
+            let text = format!("`{}`: {wrong}", shown(one));
+            found.discrepancies.push(case.discrepancy(Some(Check::Plan), text));
+            return Ok(());
         }
     }
     Ok(())

@@ -65,7 +65,7 @@ pub(super) fn check(
 type Seen = (&'static str, Result<Vec<Access>, String>);
 
 /// What the server says about one execution.
-fn plans(
+pub(super) fn plans(
     instance: &mut Instance,
     case: &Case<'_>,
     one: &TracedStatement,

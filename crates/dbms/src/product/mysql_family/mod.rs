@@ -292,6 +292,7 @@ impl<M: Member> Dbms for M {
             database: DATABASE.to_owned(),
             library: None,
             initial_sql: Vec::new(),
+            extension: None,
             tls: None,
         }
     }

@@ -90,8 +90,11 @@ pub(super) fn push(
     let start = encoder.arena.len();
     head(&mut encoder.arena, id, count, 1);
     for parameter in &sql.parameters {
-        let integer = *parameter == Parameter::Integer;
-        let code = if integer { TYPE_LONGLONG } else { TYPE_VAR_STRING };
+        let code = match parameter {
+            Parameter::Integer => TYPE_LONGLONG,
+            Parameter::Bytes(_) => TYPE_BLOB,
+            _ => TYPE_VAR_STRING,
+        };
         encoder.arena.extend_from_slice(&code);
     }
     let end = encoder.arena.len();

@@ -4,7 +4,7 @@ use super::{
     Connection,
     execution::{self, Binary, TYPE_BLOB, TYPE_LONGLONG, TYPE_VAR_STRING},
 };
-use crate::wire::{Destination, Failure, RowSink, RowSource, encoder::Format};
+use crate::wire::{Destination, Failure, RowSink, RowSource, encoder::Format, vector};
 
 /// Rows of one statement.
 const ROWS: usize = 1000;
@@ -118,6 +118,12 @@ impl RowSink for Batch {
         self.types.extend_from_slice(&self.text_type);
         Binary::push_length(&mut self.values, value.len());
         self.values.extend_from_slice(value);
+    }
+
+    fn vector(&mut self, value: &[f32]) {
+        self.types.extend_from_slice(&TYPE_BLOB);
+        Binary::push_length(&mut self.values, 4 * value.len());
+        vector::little_endian(value, &mut self.values);
     }
 
     fn null(&mut self) {

@@ -59,7 +59,7 @@ pub(super) fn parse(number: usize, text: &str, sql: &Sql) -> Vec<u8> {
             let oid = match parameter {
                 Parameter::Integer => OID_INT8,
                 Parameter::Text(_) | Parameter::Varying(_) => OID_VARCHAR,
-                Parameter::Time => OID_UNKNOWN,
+                Parameter::Time | Parameter::Bytes(_) => OID_UNKNOWN,
             };
             out.extend_from_slice(&oid.to_be_bytes());
         }

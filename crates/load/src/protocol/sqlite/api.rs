@@ -41,6 +41,13 @@ macro_rules! functions {
 }
 
 functions! {
+    bind_blob, sqlite3_bind_blob: fn(
+        *mut ffi::sqlite3_stmt,
+        c_int,
+        *const c_void,
+        c_int,
+        ffi::sqlite3_destructor_type
+    ) -> c_int;
     bind_int64, sqlite3_bind_int64: fn(*mut ffi::sqlite3_stmt, c_int, i64) -> c_int;
     bind_text, sqlite3_bind_text: fn(
         *mut ffi::sqlite3_stmt,

@@ -184,7 +184,7 @@ impl Sqlite {
         for (place, parameter) in (1..).zip(&sql.parameters) {
             if !matches!(parameter, Parameter::Integer | Parameter::Varying(_)) {
                 statement
-                    .bind_buffer(place, parameter.template())
+                    .bind_buffer(place, parameter)
                     .map_err(|Refused| self.database.error().in_statement(&text))?;
             }
         }
@@ -212,6 +212,7 @@ mod tests {
                 "PRAGMA busy_timeout = 1".to_owned(),
                 "CREATE TABLE IF NOT EXISTS t (id INTEGER PRIMARY KEY, c TEXT)".to_owned(),
             ],
+            extension: None,
             tls: None,
         }
     }

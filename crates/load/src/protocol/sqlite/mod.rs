@@ -9,11 +9,12 @@
 
 mod api;
 mod client;
+mod extension;
 mod session;
 
 pub(super) use client::Sqlite;
 
-use crate::wire::{Answer, Failure, FailureKind, Row, Value, rows::TakeRows};
+use crate::wire::{Answer, Failure, FailureKind, Parameter, Row, Value, rows::TakeRows};
 use api::Api;
 use libsqlite3_sys as ffi;
 use model::drive::{Endpoint, Target};
@@ -88,6 +89,9 @@ impl Database {
             (database.connection.api.busy_timeout)(database.connection.handle, BUSY_TIMEOUT_MS)
         };
         database.plan_once()?;
+        if let Some(name) = &target.extension {
+            extension::add(database.connection.handle, name, target.library.as_deref())?;
+        }
         for sql in &target.initial_sql {
             database.execute(sql).map_err(|failure| failure.in_statement(sql))?;
         }
@@ -302,6 +306,21 @@ impl Statement {
         })
     }
 
+    /// Binds a copy of some bytes to place `place` (from 1).
+    pub(super) fn bind_bytes(&mut self, place: c_int, value: &[u8]) -> Result<(), Refused> {
+        let length = c_int::try_from(value.len()).map_err(|_| Refused)?;
+        // SAFETY: SQLite copies the bytes before it returns.
+        accepted(unsafe {
+            (self.connection.api.bind_blob)(
+                self.handle,
+                place,
+                value.as_ptr().cast(),
+                length,
+                api::transient(),
+            )
+        })
+    }
+
     /// Binds NULL to place `place` (from 1).
     pub(super) fn bind_null(&mut self, place: c_int) -> Result<(), Refused> {
         // SAFETY: a text without address is NULL, whatever its length.
@@ -316,22 +335,26 @@ impl Statement {
         })
     }
 
-    /// Gives place `place` (from 1) a text buffer that begins as `text`, and returns the buffer's
-    /// number for [`Statement::buffer`]. Each execution reads what the buffer holds then, without a
-    /// copy.
-    pub(super) fn bind_buffer(&mut self, place: c_int, text: &[u8]) -> Result<usize, Refused> {
-        let length = c_int::try_from(text.len()).map_err(|_| Refused)?;
-        let buffer: Box<[u8]> = text.into();
+    /// Gives place `place` (from 1) a buffer that begins as `parameter` does, a text or plain
+    /// bytes, and returns the buffer's number for [`Statement::buffer`]. Each execution reads what
+    /// the buffer holds then, without a copy.
+    pub(super) fn bind_buffer(
+        &mut self,
+        place: c_int,
+        parameter: &Parameter,
+    ) -> Result<usize, Refused> {
+        let buffer: Box<[u8]> = parameter.template().into();
+        let length = c_int::try_from(buffer.len()).map_err(|_| Refused)?;
+        let (api, handle, keep) = (&self.connection.api, self.handle, ffi::SQLITE_STATIC());
         // SAFETY: a boxed slice does not move when its owner does, and `drop` finalizes the
         // statement before the buffers go. No destructor means that SQLite keeps the pointer.
         accepted(unsafe {
-            (self.connection.api.bind_text)(
-                self.handle,
-                place,
-                buffer.as_ptr().cast(),
-                length,
-                ffi::SQLITE_STATIC(),
-            )
+            match parameter {
+                Parameter::Bytes(_) => {
+                    (api.bind_blob)(handle, place, buffer.as_ptr().cast(), length, keep)
+                }
+                _ => (api.bind_text)(handle, place, buffer.as_ptr().cast(), length, keep),
+            }
         })?;
         self.buffers.push(buffer);
         Ok(self.buffers.len() - 1)

@@ -4,6 +4,7 @@ use super::{Database, Refused, Statement};
 use crate::wire::{
     Destination, Failure, LoadMethod, RowSink, RowSource, Rows, Session, Split,
     rows::{Collected, TakeRows},
+    vector,
 };
 use model::drive::Target;
 
@@ -49,7 +50,8 @@ impl Session for SqliteSession {
             return Err(Failure::own("a table without a name cannot be loaded"));
         };
         self.database.execute("BEGIN")?;
-        let mut insert = Insert { statement, place: 0, stored: 0, outcome: Ok(()) };
+        let bytes = Vec::new();
+        let mut insert = Insert { statement, place: 0, stored: 0, outcome: Ok(()), bytes };
         while insert.outcome.is_ok() && rows.next_row(&mut insert) {}
         if insert.outcome == Err(Refused) {
             let error = self.database.error();
@@ -68,6 +70,8 @@ struct Insert {
     place: i32,
     stored: u64,
     outcome: Result<(), Refused>,
+    /// Room for a vector.
+    bytes: Vec<u8>,
 }
 
 impl RowSink for Insert {
@@ -79,6 +83,13 @@ impl RowSink for Insert {
     fn text(&mut self, value: &[u8]) {
         self.place += 1;
         self.outcome = self.outcome.and(self.statement.bind_text(self.place, value));
+    }
+
+    fn vector(&mut self, value: &[f32]) {
+        self.place += 1;
+        self.bytes.clear();
+        vector::little_endian(value, &mut self.bytes);
+        self.outcome = self.outcome.and(self.statement.bind_bytes(self.place, &self.bytes));
     }
 
     fn null(&mut self) {

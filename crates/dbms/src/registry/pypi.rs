@@ -1,0 +1,56 @@
+//! PyPI: a wheel per version, of which files are taken that are no Python. The wheel is asked for
+//! by the Python that it is for, so that every host gets the same file.
+
+use super::{Destination, Registry};
+use crate::{Error, Places, Result, archive, client, package::Package};
+use std::path::PathBuf;
+
+pub(super) struct Pypi;
+
+/// What chooses one wheel of a version; nothing of it is executed.
+const WHEEL: [&str; 11] = [
+    "--quiet",
+    "--no-deps",
+    "--only-binary",
+    ":all:",
+    "--implementation",
+    "cp",
+    "--python-version",
+    "3.11",
+    "--platform",
+    "manylinux_2_28_x86_64",
+    "--dest",
+];
+
+impl Registry for Pypi {
+    fn name(&self) -> &'static str {
+        "pypi"
+    }
+
+    fn lookup(&self, package: &Package, _: &Places) -> Result<String> {
+        Ok(package.at.clone())
+    }
+
+    fn fetch(&self, package: &Package, _: &Places, to: &Destination<'_>) -> Result<Vec<PathBuf>> {
+        let name = package.names.first().map_or("", String::as_str);
+        let folder = to.scratch.join("wheels");
+        let mut words = ["-m", "pip", "download"].map(str::to_owned).to_vec();
+        words.extend(WHEEL.map(str::to_owned));
+        words.push(folder.display().to_string());
+        words.push(format!("{name}=={}", package.at));
+        client::run("python3", &words, to.scratch, &package.label())?;
+        let wheels = super::files_in(&folder, "whl")?;
+        if wheels.len() == 1 {
+            return Ok(wheels);
+        }
+        Err(Error::ClientFailed {
+            program: "pip".to_owned(),
+            package: package.label(),
+            text: format!("it delivered {} files instead of one", wheels.len()),
+        })
+    }
+
+    fn unpack(&self, _: &Package, files: &[PathBuf], to: &Destination<'_>) -> Result<()> {
+        files.iter().try_for_each(|file| archive::unpack(file, to.folder))
+    }
+}

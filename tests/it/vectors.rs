@@ -1,0 +1,118 @@
+//! Searches for the nearest vectors, end to end: loaded, indexed, searched, held against the truth.
+
+use crate::lab::Lab;
+
+/// An experiment of a few slices.
+fn experiment(builds: &str, factors: &str) -> String {
+    format!(
+        "question = \"is the recall right?\"\nsuite = \"vectors\"\nblocks = 3\nrounds = 1\n\
+         slice_seconds = 0.5\nwarmup_seconds = 0.1\n\
+         [factors]\nbuild = [{builds}]\nconfig = [\"vectors\"]\n{factors}"
+    )
+}
+
+/// What recall may differ: that of the table is of 200 queries and one build, with a standard error
+/// of up to 0.01, and two builds of MariaDB differ by as much.
+const ALLOWED: f64 = 0.025;
+
+/// Recall by phase, in the mean over three builds of each index.
+fn check(build: &str, expected: &[(&str, f64)]) {
+    let lab = Lab::new();
+    let factors = "m = [6, 16]\nef = [10, 20, 40]\n";
+    lab.write("small.toml", &experiment(&format!("\"{build}\""), factors));
+    lab.succeed(&["run", "small.toml", "--counts", "none", "--progress", "none"]);
+    for slice in lab.slices().iter().filter(|slice| slice["state"] == "measured") {
+        let work = &slice["work"];
+        assert_eq!((&work["failed"], &work["unexpected"]), (&0.into(), &0.into()), "{work}");
+    }
+    let comparison = lab.comparison();
+    let bases = comparison["bases"].as_array().unwrap();
+    for (phase, expected) in expected {
+        let phase = format!("vector-search.{phase}");
+        let of = |metric: &str| {
+            let mut own = bases.iter().filter(|row| row["phase"] == phase.as_str());
+            own.find(|row| row["metric"] == metric).and_then(|row| row["value"].as_f64())
+        };
+        let recall = of("recall").unwrap();
+        assert!((recall - expected).abs() <= ALLOWED, "{phase}: {recall}, and not {expected}");
+        assert!(of("recall_p05").unwrap() <= recall, "{phase}");
+    }
+}
+
+#[test]
+fn mariadb_has_the_recall_that_it_had_elsewhere() {
+    let expected = [
+        ("m6.ef10", 0.884),
+        ("m6.ef20", 0.945),
+        ("m6.ef40", 0.978),
+        ("m16.ef10", 0.985),
+        ("m16.ef20", 0.996),
+        ("m16.ef40", 1.0),
+    ];
+    check("mariadb@11.8", &expected);
+}
+
+#[test]
+fn pgvector_has_the_recall_that_it_had_elsewhere() {
+    let expected = [("m16.ef10", 0.958), ("m16.ef20", 0.985), ("m16.ef40", 0.998)];
+    check("postgres@18", &expected);
+}
+
+#[test]
+fn sqlite_finds_the_nearest_because_it_looks_at_all() {
+    check("sqlite", &[("m6.ef10", 1.0), ("m16.ef40", 1.0)]);
+}
+
+/// What `verify` says of a schema in which something is replaced.
+fn verified(build: &str, replaced: &[(&str, &str)]) -> (bool, String) {
+    let lab = Lab::new();
+    let mut schema = include_str!("../../catalog/schemas/vectors.toml").to_owned();
+    for (old, new) in replaced {
+        assert!(schema.contains(old), "{old}");
+        schema = schema.replace(old, new);
+    }
+    std::fs::create_dir_all(lab.path("catalog/schemas")).unwrap();
+    lab.write("catalog/schemas/vectors.toml", &schema);
+    let factors = "m = [6]\nef = [20]\n";
+    lab.write("small.toml", &experiment(&format!("\"{build}\""), factors));
+    let output = lab.run(&["verify", "small.toml", "--catalog", "catalog"]);
+    let said = [output.stdout, output.stderr].concat();
+    (output.status.success(), String::from_utf8(said).unwrap())
+}
+
+#[test]
+fn a_wrong_distance_and_a_missing_index_are_found() {
+    let check = |build: &str, replaced: &[(&str, &str)], part: &str| {
+        let (good, said) = verified(build, replaced);
+        assert_eq!(good, part.is_empty(), "{said}");
+        assert!(said.contains(part), "{said}");
+    };
+    let index = "ADD VECTOR INDEX nearest_m{m} (v) M={m} DISTANCE=euclidean";
+    check("mariadb@11.8", &[], "");
+    check(
+        "mariadb@11.8",
+        &[("DISTANCE=euclidean", "DISTANCE=cosine")],
+        "uses the index `none`, and not `nearest_m6`",
+    );
+    check("mariadb@11.8", &[(index, "ADD INDEX other (id)")], "and not `nearest_m6`");
+    check("postgres@18", &[], "");
+    check("postgres@18", &[("vector_l2_ops", "vector_cosine_ops")], "and not `nearest_m6`");
+    check("sqlite", &[], "");
+    let wrong = ("v float[{dimensions}]", "v float[{dimensions}] distance_metric=cosine");
+    check("sqlite", &[wrong], "of the 10 nearest; compare the distance");
+}
+
+#[test]
+fn servers_without_vector_indexes_are_refused_before_the_load() {
+    let check = |build: &str, part: &str| {
+        let lab = Lab::new();
+        let text = experiment(&format!("\"{build}\""), "");
+        lab.write("small.toml", &text.replace("config = [\"vectors\"]\n", ""));
+        let output = lab.run(&["plan", "small.toml"]);
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert!(!output.status.success() && said.contains(part), "{said}");
+    };
+    check("mysql@9", "MySQL has no vector index");
+    check("mariadb@10.1", "MariaDB has vector indexes from 11.7 on");
+    check("postgres@11", "from 18 on and `postgres@11");
+}
