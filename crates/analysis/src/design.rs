@@ -256,6 +256,7 @@ mod tests {
                 counts: Counts::Rows,
                 roles: vec![Role { name: "insert".into(), end, ..Role::default() }],
                 deviations: Vec::new(),
+        lua: None,
                 coded: None,
             };
             plan.phases = vec![Phase {

@@ -75,6 +75,7 @@ pub(crate) fn assignment(ops: Vec<Op>, tables: u64) -> Assignment {
             counts: Counts::Operations,
             roles: vec![Role { ops, ..Role::default() }],
             deviations: Vec::new(),
+        lua: None,
             coded: None,
         },
         schema: Schema {
@@ -82,6 +83,7 @@ pub(crate) fn assignment(ops: Vec<Op>, tables: u64) -> Assignment {
             help: String::new(),
             tables: vec![table],
             checks: Vec::new(),
+            lua: None,
         },
         mode: None,
     }

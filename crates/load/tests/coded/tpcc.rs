@@ -31,6 +31,7 @@ pub(crate) fn assignment(mode: Option<Mode>, warehouses: i64) -> Assignment {
             counts: Counts::Operations,
             roles: vec![Role { ops: MIX.map(op).into(), ..Role::default() }],
             deviations: Vec::new(),
+        lua: None,
             coded: Some(Coded {
                 name: "tpcc".to_owned(),
                 parameters,
@@ -43,6 +44,7 @@ pub(crate) fn assignment(mode: Option<Mode>, warehouses: i64) -> Assignment {
             help: String::new(),
             tables: Vec::new(),
             checks: Vec::new(),
+            lua: None,
         },
         mode,
     }

@@ -98,7 +98,7 @@ impl WireSchema {
         }
         let check = |check: WireCheck| Check { name: check.name, sql: check.sql.trim().to_owned() };
         let checks = self.check.into_iter().map(check).collect();
-        Ok(Schema { name, help: self.help, tables, checks })
+        Ok(Schema { name, help: self.help, tables, checks, lua: None })
     }
 }
 

@@ -111,6 +111,7 @@ impl Workload {
             counts: self.wire.counts.unwrap_or(Counts::Operations),
             roles: roles.map_err(|fault| self.source.locate(fault))?,
             coded: self.wire.coded_in(parameters),
+            lua: None,
             deviations: self.wire.deviation.iter().cloned().map(WireDeviation::read).collect(),
         })
     }

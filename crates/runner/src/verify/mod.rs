@@ -391,6 +391,7 @@ mod tests {
                 help: String::new(),
                 tables: Vec::new(),
                 checks: Vec::new(),
+            lua: None,
             },
             mode: None,
         }
