@@ -51,7 +51,7 @@ pub fn inspect(path: &str, options: &BTreeMap<String, String>) -> Result<LuaFoun
     let script = sources::absolute(&script);
     let shared = Arc::new(shared(&script, "run", options, None)?);
     let state = State::load(&shared, 0)?;
-    options_of(&shared, &state)?;
+    let options = options_of(&shared, &state)?;
     if state.global("thread_run").is_some() {
         return Err(format!(
             "`{script}` defines `thread_run`, whose events nobody can count: as a workload it \
@@ -68,7 +68,10 @@ pub fn inspect(path: &str, options: &BTreeMap<String, String>) -> Result<LuaFoun
         format!("{}:{line}", sources::absolute(source.trim_start_matches('@')))
     });
     let files = held(&shared.files).clone();
-    Ok(LuaFound { files, prepare })
+    let decided = |name: &String| DECIDED.iter().any(|(decided, _)| decided == name);
+    let options = options.iter().map(|(name, _)| name.clone());
+    let options = options.filter(|name| !decided(name)).collect();
+    Ok(LuaFound { files, options, prepare })
 }
 
 /// What all threads of a script share; its connections go to `target`.

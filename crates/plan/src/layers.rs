@@ -4,7 +4,7 @@ use crate::{
     Catalog, editor,
     error::{Error, Location},
     secrets::without_secrets,
-    source::{Source, is_path},
+    source::{Source, is_path, without_ending},
     suggest,
     wire::experiment::WireExperiment,
 };
@@ -364,5 +364,5 @@ pub(crate) fn name_of(reference: &str) -> &str {
         return reference;
     }
     let name = reference.rsplit('/').next().unwrap_or(reference);
-    name.strip_suffix(".toml").unwrap_or(name)
+    without_ending(name)
 }
