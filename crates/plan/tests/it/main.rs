@@ -11,6 +11,7 @@ mod mutant;
 mod mutation;
 mod plans;
 mod roles;
+mod scripts;
 mod suites;
 mod workload_errors;
 
