@@ -105,7 +105,8 @@ impl Design {
             PhaseFacts {
                 counts,
                 scanned_rows,
-                writes: script.writes(),
+                // A script may read only, and then none of its statements counts as effective.
+                writes: script.writes() && script.lua.is_none(),
                 drains: drains(script),
                 arrival: phase.arrival,
                 roles,

@@ -7,7 +7,7 @@ use crate::{
     general::DECIDED,
     host::Supply,
     run, script_options,
-    settings::Settings,
+    settings::{Settings, Value},
     shared::{Shared, held},
     sources,
     state::{self, Attempt, State},
@@ -127,14 +127,15 @@ impl LuaScripts {
         lua: &Lua,
         command: &str,
         target: &Target,
-        change: impl FnOnce(&mut Settings),
+        threads: u32,
     ) -> Result<Shared, Failure> {
         if target.tls.is_some() {
             return Err(Failure::own("connections of scripts are not encrypted: leave TLS out"));
         }
         let made = shared(&lua.path, command, &lua.options, Some(target)).map_err(Failure::own)?;
         let mut settings = made.settings;
-        change(&mut settings);
+        settings.threads = threads;
+        settings.values.insert("threads".to_owned(), Value::Number(threads.into()));
         let mut made = Shared::new(made.line, settings, made.script, made.stop, made.out);
         made.expected = Some(lua.files.clone());
         made.unique.store(self.unique.load(Relaxed) as u32, Relaxed);
@@ -144,10 +145,8 @@ impl LuaScripts {
 
 impl Scripts for LuaScripts {
     fn load(&self, target: &Target, lua: &Lua, job: &LoadJob) -> Result<LoadReport, Failure> {
-        let shared = self.shared(lua, "prepare", target, |settings| {
-            settings.threads = job.threads.max(1);
-            settings.draws.seed = job.seed.max(1);
-        })?;
+        let mut shared = self.shared(lua, "prepare", target, job.threads.max(1))?;
+        shared.settings.draws.seed = job.seed.max(1);
         let shared = Arc::new(shared);
         let start = Instant::now();
         run::command(&shared).map_err(|error| Failure::own(error.to_string()))?;
@@ -164,7 +163,7 @@ impl Scripts for LuaScripts {
     }
 
     fn open(&self, target: &Target, lua: &Lua, clients: u32) -> Result<Arc<dyn Threads>, Failure> {
-        let shared = self.shared(lua, "run", target, |settings| settings.threads = clients)?;
+        let shared = self.shared(lua, "run", target, clients)?;
         let (shared, unique) = (Arc::new(shared), Arc::clone(&self.unique));
         Ok(Arc::new(Script { shared, unique }))
     }
