@@ -257,7 +257,7 @@ mod tests {
                 counts: Counts::Rows,
                 roles: vec![Role { name: "insert".into(), end, ..Role::default() }],
                 deviations: Vec::new(),
-        lua: None,
+                lua: None,
                 coded: None,
             };
             plan.phases = vec![Phase {

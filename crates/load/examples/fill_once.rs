@@ -84,6 +84,6 @@ fn schema(copies: u64, rows: u32) -> Schema {
         help: String::new(),
         tables: vec![table],
         checks: Vec::new(),
-            lua: None,
+        lua: None,
     }
 }

@@ -137,8 +137,8 @@ impl Driver {
                 together::execute(target, &lists).map(Reply::Together)
             }
             Command::Compile(assignment) => {
-                let (engine, target) = self.engine.as_mut().zip(self.target.as_ref())
-                    .ok_or(Error::NotConnected)?;
+                let (engine, target) =
+                    self.engine.as_mut().zip(self.target.as_ref()).ok_or(Error::NotConnected)?;
                 engine.compile_script(&assignment, target, self.scripts.as_ref())?;
                 Ok(Reply::Done)
             }

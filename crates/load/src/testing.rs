@@ -75,7 +75,7 @@ pub(crate) fn assignment(ops: Vec<Op>, tables: u64) -> Assignment {
             counts: Counts::Operations,
             roles: vec![Role { ops, ..Role::default() }],
             deviations: Vec::new(),
-        lua: None,
+            lua: None,
             coded: None,
         },
         schema: Schema {

@@ -54,7 +54,7 @@ fn job(rows: u32, threads: u32) -> LoadJob {
         help: String::new(),
         tables: vec![table],
         checks: Vec::new(),
-            lua: None,
+        lua: None,
     };
     LoadJob {
         schema,

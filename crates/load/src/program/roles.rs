@@ -1,7 +1,7 @@
 //! A workload with its roles: a program each, and how they start, go together and end.
 
-use super::{Op, Program, Span};
 use super::compile::{Refusal, compile};
+use super::{Op, Program, Span};
 use crate::Error;
 use model::{
     drive::Assignment,

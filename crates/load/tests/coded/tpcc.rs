@@ -31,7 +31,7 @@ pub(crate) fn assignment(mode: Option<Mode>, warehouses: i64) -> Assignment {
             counts: Counts::Operations,
             roles: vec![Role { ops: MIX.map(op).into(), ..Role::default() }],
             deviations: Vec::new(),
-        lua: None,
+            lua: None,
             coded: Some(Coded {
                 name: "tpcc".to_owned(),
                 parameters,

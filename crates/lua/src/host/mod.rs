@@ -6,7 +6,9 @@ mod reports;
 
 pub(crate) use reports::stat_table;
 
-use crate::{counters::Counters, failed, random::Source, settings::Driver, shared::Shared, sources};
+use crate::{
+    counters::Counters, failed, random::Source, settings::Driver, shared::Shared, sources,
+};
 use connection::{Connection, Five, ONE_CONNECTION};
 use load::wire::{Dialog, Failure};
 use mlua::{Lua, LuaString, Table, Value, Variadic};

@@ -131,11 +131,8 @@ impl Workload {
             None => self.wire.clone().roles(numbers, &self.source),
             Some(_) => role::roles(Vec::new(), numbers, &[event()]),
         };
-        let lua = self.lua.clone().map(|path| Lua {
-            path,
-            options: BTreeMap::new(),
-            files: Vec::new(),
-        });
+        let lua =
+            self.lua.clone().map(|path| Lua { path, options: BTreeMap::new(), files: Vec::new() });
         Ok(Script {
             workload: self.name.clone(),
             source: self.source.label.clone(),

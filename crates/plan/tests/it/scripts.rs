@@ -20,8 +20,8 @@ fn planned(suite: &str, experiment: &str) -> Result<Plan, String> {
         fs_err::write(folder.path().join(name), text).unwrap();
     }
     let text = format!("question = \"Which?\"\n{experiment}\n[factors]\nbuild = [\"mysql@9\"]\n");
-    let planned = draft(folder.path(), &text)
-        .and_then(|draft| plan::plan(&draft, &catalog(), &Host));
+    let planned =
+        draft(folder.path(), &text).and_then(|draft| plan::plan(&draft, &catalog(), &Host));
     planned.map_err(|error| error.to_string())
 }
 
@@ -80,7 +80,7 @@ fn what_cannot_be_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     fs_err::write(folder.path().join("reads.lua"), READS).unwrap();
     let sqlite = format!("question = \"?\"\n{reads}factors = {{ build = [\"sqlite\"] }}");
-    let plan = draft(folder.path(), &sqlite)
-        .and_then(|draft| plan::plan(&draft, &catalog(), &Host));
+    let plan =
+        draft(folder.path(), &sqlite).and_then(|draft| plan::plan(&draft, &catalog(), &Host));
     check(plan.map_err(|error| error.to_string()), "drivers for MySQL, MariaDB and PostgreSQL");
 }

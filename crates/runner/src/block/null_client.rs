@@ -32,8 +32,7 @@ pub(crate) fn costs(run: &mut Run<'_>, found: &mut Calibration) -> Result<(), Er
     run.keeper.adopt(driver.pid())?;
     let embedded = run.installed.iter().any(Option::is_none);
     // A script needs answers.
-    let asked =
-        |phase: &&Phase| phase.kind == PhaseKind::Measure && phase.script.lua.is_none();
+    let asked = |phase: &&Phase| phase.kind == PhaseKind::Measure && phase.script.lua.is_none();
     for phase in run.plan.phases.iter().filter(asked) {
         // Only an embedded engine's cost is the driver's less the null client's.
         if !phase.script.has_named_roles() {

@@ -61,7 +61,8 @@ pub(crate) fn found(run: &Run<'_>, instance: &mut Instance) -> Result<Vec<String
     if run.plan.schemas.iter().all(|schema| schema.lua.is_none()) {
         return Ok(all(run));
     }
-    let schema = if instance.target.protocol == "mysql" { "DATABASE()" } else { "CURRENT_SCHEMA()" };
+    let schema =
+        if instance.target.protocol == "mysql" { "DATABASE()" } else { "CURRENT_SCHEMA()" };
     let rows = instance.driver.query(&format!("{LISTED}{schema} ORDER BY 1"))?;
     Ok(rows.into_iter().flatten().flatten().collect())
 }

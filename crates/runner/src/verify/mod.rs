@@ -398,7 +398,7 @@ mod tests {
                 help: String::new(),
                 tables: Vec::new(),
                 checks: Vec::new(),
-            lua: None,
+                lua: None,
             },
             mode: None,
         }
