@@ -68,9 +68,7 @@ pub fn inspect(path: &str, options: &BTreeMap<String, String>) -> Result<LuaFoun
         format!("{}:{line}", sources::absolute(source.trim_start_matches('@')))
     });
     let files = held(&shared.files).clone();
-    let decided = |name: &String| DECIDED.iter().any(|(decided, _)| decided == name);
-    let options = options.iter().map(|(name, _)| name.clone());
-    let options = options.filter(|name| !decided(name)).collect();
+    let options = options.iter().map(|(name, _)| name.clone()).collect();
     Ok(LuaFound { files, options, prepare })
 }
 

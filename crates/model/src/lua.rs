@@ -31,7 +31,7 @@ pub struct LuaFile {
 pub struct LuaFound {
     /// The files that it loads.
     pub files: Vec<LuaFile>,
-    /// Names of its options, and of those of sysbench's own that a workload takes.
+    /// Names of its options, and of sysbench's own, some of which no workload takes.
     pub options: Vec<String>,
     /// File and line of its function `prepare`, if it has one: scripts whose data are made by the
     /// same function share them.

@@ -45,6 +45,8 @@ pub struct Draft {
     pub(crate) arrival: Option<Arrival>,
     /// Options of scripts, where no phase has its own: the suite's, and the experiment's over them.
     pub(crate) options: BTreeMap<String, String>,
+    /// The script that makes the data of all scripts, where the experiment names one.
+    pub(crate) prepare: Option<String>,
     /// How the experiment lets all statements travel.
     pub(crate) mode: Option<Mode>,
     pub(crate) servers: BTreeMap<String, Build>,
@@ -103,6 +105,7 @@ pub fn load_experiment(
     let draft = Draft {
         arrival: arrival(&layers)?,
         options,
+        prepare: wire.prepare.clone(),
         mode: wire.mode,
         parameters: wire.parameters.clone(),
         suite_parameters: chosen.parameters,

@@ -235,8 +235,8 @@ fn resolve_paths(layer: &mut Table, source: &Source) {
             *text = source.reference(text);
         }
     };
-    if let Some(suite) = layer.get_mut("suite") {
-        resolve(suite);
+    for key in ["suite", "prepare"] {
+        layer.get_mut(key).into_iter().for_each(resolve);
     }
     if let Some(Value::Array(workloads)) = layer.get_mut("workloads") {
         workloads.iter_mut().for_each(resolve);

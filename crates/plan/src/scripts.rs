@@ -33,8 +33,9 @@ pub(crate) fn look(
     phases: &mut [Phase],
     versions: &dyn Versions,
 ) -> Result<Vec<Schema>, Error> {
-    let mut data: Vec<Data> = Vec::new();
     let mut known: Vec<String> = Vec::new();
+    let named = named(draft, &mut known, versions)?;
+    let mut data: Vec<Data> = Vec::new();
     for phase in phases.iter_mut() {
         let Some(lua) = phase.script.lua.as_mut() else { continue };
         let own = own_options(draft, &phase.script.workload, &phase.name);
@@ -45,14 +46,16 @@ pub(crate) fn look(
             lua.options.insert(PS_MODE.to_owned(), text.to_owned());
         }
         lua.files.clone_from(&found.files);
-        let of = match &found.prepare {
-            None => alone(&mut data, lua),
-            Some(prepare) => shared(&mut data, lua, prepare),
+        let of = match (&named, &found.prepare) {
+            (Some((script, prepare)), _) => shared(&mut data, script, prepare),
+            (None, None) => alone(&mut data, lua),
+            (None, Some(prepare)) => shared(&mut data, lua, prepare),
         };
+        let made = of.schema.lua.is_some();
         for (name, value) in &own {
             let first = of.given.entry(name.clone());
             let (old, other) = first.or_insert_with(|| (value.clone(), phase.name.clone()));
-            if old != value && !draft.options.contains_key(name) && found.prepare.is_some() {
+            if old != value && !draft.options.contains_key(name) && made {
                 let reason = format!(
                     "the phases `{other}` and `{}` share the data that one `prepare` makes, and \
                      give it `{name}` as `{old}` and as `{value}`: say in `[options]` which it gets",
@@ -71,6 +74,28 @@ pub(crate) fn look(
     }
     check_options(draft, &known)?;
     Ok(data.into_iter().map(|data| data.schema).collect())
+}
+
+/// The script that the experiment names for the data of all, and its function `prepare`.
+fn named(
+    draft: &Draft,
+    known: &mut Vec<String>,
+    versions: &dyn Versions,
+) -> Result<Option<(Lua, String)>, Error> {
+    let Some(path) = &draft.prepare else { return Ok(None) };
+    let (options, files) = (BTreeMap::new(), Vec::new());
+    let mut lua = Lua { path: path.clone(), options, files };
+    let found = looked_at(draft, &mut lua, &BTreeMap::new(), versions)?;
+    known.extend(found.options);
+    lua.files = found.files;
+    match found.prepare {
+        Some(prepare) => Ok(Some((lua, prepare))),
+        None => {
+            let place = draft.places.of(&["prepare"]);
+            let reason = format!("`{path}` has no command `prepare`; name a script that has one");
+            Err(Error::Invalid { place, reason })
+        }
+    }
 }
 
 /// What the suite says about the options of a phase.

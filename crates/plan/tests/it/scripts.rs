@@ -51,6 +51,17 @@ fn scripts_with_one_prepare_share_their_data() {
 }
 
 #[test]
+fn an_experiment_may_name_the_script_that_makes_the_data_of_all() {
+    let list = "workloads = [\"./reads.lua\", \"./other.lua\", \"./bare.lua\"]";
+    let plan = planned("", &format!("{list}\nprepare = \"./writes.lua\"")).unwrap();
+    let [schema] = plan.schemas.as_slice() else { panic!("{:?}", plan.schemas) };
+    assert!(schema.lua.as_ref().unwrap().path.ends_with("writes.lua"));
+    assert!(plan.phases.iter().all(|phase| phase.script.schema == schema.name));
+    let error = planned("", &format!("{list}\nprepare = \"./bare.lua\"")).unwrap_err();
+    assert!(error.contains("has no command `prepare`"), "{error}");
+}
+
+#[test]
 fn options_of_a_phase_are_over_those_of_the_experiment_over_those_of_the_suite() {
     let suite = "options = { table_size = 5, skip_trx = true }\n[[phase]]\nworkload = \"./reads.lua\"\n\
                  [[phase]]\nname = \"again\"\nworkload = \"./reads.lua\"\n\
