@@ -1,7 +1,7 @@
 //! A state of Lua with a script in it.
 
 use crate::{
-    failed::{self, MEMORY_MIB},
+    failed::{self, MEMORY_MIB, PRELUDE},
     host::{self, Host, Supply},
     settings::Value,
     shared::Shared,
@@ -9,9 +9,6 @@ use crate::{
 };
 use mlua::{Function, IntoLuaMulti, Lua, MultiValue, Table, Value as LuaValue};
 use std::{path::Path, rc::Rc, sync::Arc};
-
-/// How the prelude is called in messages.
-pub(crate) const PRELUDE: &str = "dbdyno";
 
 /// Folders in which sysbench's packages put their scripts.
 const DATA_FOLDERS: [&str; 2] = ["/usr/local/share/sysbench", "/usr/share/sysbench"];

@@ -1,5 +1,5 @@
-//! Scripts as workloads of experiments: looked at before a run, loaded, and executed on the measured
-//! connections of the load engine.
+//! Scripts as workloads of experiments: looked at before a run, loaded, and executed on the
+//! measured connections of the load engine.
 
 use crate::{
     CommandLine,
@@ -42,7 +42,7 @@ const UNIQUE_SEED: u64 = 1;
 /// There is no such file, the script raised an error, an option is not known or makes no sense, or
 /// it cannot be a workload: one sentence, with file and line where they are known.
 pub fn inspect(path: &str, options: &BTreeMap<String, String>) -> Result<LuaFound, String> {
-    for (name, _) in options {
+    for name in options.keys() {
         if let Some((_, instead)) = DECIDED.iter().find(|(decided, _)| decided == name) {
             return Err(format!("the option `{name}` is none of a workload: {instead}"));
         }

@@ -58,7 +58,8 @@ pub(crate) fn look(
             if old != value && !draft.options.contains_key(name) && made {
                 let reason = format!(
                     "the phases `{other}` and `{}` share the data that one `prepare` makes, and \
-                     give it `{name}` as `{old}` and as `{value}`: say in `[options]` which it gets",
+                     give it `{name}` as `{old}` and as `{value}`: say in `[options]` which \
+                     it gets",
                     phase.name
                 );
                 return Err(Error::Invalid { place: draft.places.of(&["suite"]), reason });

@@ -1,8 +1,8 @@
 //! What operations do: the seam of the transactions.
 //!
 //! A transaction is declared, as a workload's file says it ([`Declared`]), or coded: a type with
-//! loops, branches and several captured values ([`Coded`]), or it is an event of a user's own script
-//! ([`Scripted`]). All are compiled for each type of
+//! loops, branches and several captured values ([`Coded`]), or it is an event of a user's own
+//! script ([`Scripted`]). All are compiled for each type of
 //! client and executed by the same loop, which counts, times and repeats them. Nothing here
 //! allocates between two operations. A coded one that workload files may name is one file or folder
 //! here and one line of [`Workloads::CODED`].

@@ -70,9 +70,10 @@ impl Connection {
 
     pub(super) fn disconnect(&mut self) {
         if let (Lent::Yes, Some(dialog)) = (self.lent, &mut self.dialog) {
-            let known = self.statements.iter().flatten().filter_map(|statement| statement.number);
+            let mut known =
+                self.statements.iter().flatten().filter_map(|statement| statement.number);
             // One that is lost has no statements.
-            let _ = known.map(|number| dialog.close(number)).collect::<Result<(), _>>();
+            let _ = known.try_for_each(|number| dialog.close(number));
         }
         self.dialog = None;
         self.statements.iter_mut().for_each(|statement| *statement = None);

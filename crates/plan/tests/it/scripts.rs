@@ -63,7 +63,8 @@ fn an_experiment_may_name_the_script_that_makes_the_data_of_all() {
 
 #[test]
 fn options_of_a_phase_are_over_those_of_the_experiment_over_those_of_the_suite() {
-    let suite = "options = { table_size = 5, skip_trx = true }\n[[phase]]\nworkload = \"./reads.lua\"\n\
+    let suite = "options = { table_size = 5, skip_trx = true }\n\
+                 [[phase]]\nworkload = \"./reads.lua\"\n\
                  [[phase]]\nname = \"again\"\nworkload = \"./reads.lua\"\n\
                  options = { skip_trx = false }\n";
     let plan = of_suite(suite, "options = { table_size = 9 }\nmode = \"text\"").unwrap();
