@@ -289,3 +289,47 @@ impl Drop for Thread {
         self.unique.fetch_max(self.shared.unique.load(Relaxed).into(), Relaxed);
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is found in a script that requires another file, both in a folder of their own.
+    fn found(script: &str, options: &[(&str, &str)]) -> Result<LuaFound, String> {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.lua").display().to_string();
+        fs_err::write(&path, script).unwrap();
+        let common = "sysbench.cmdline.options = { rows = {'rows', 5} }\nfunction prepare() end";
+        fs_err::write(folder.path().join("common.lua"), common).unwrap();
+        let given = options.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        inspect(&path, &given.collect())
+    }
+
+    #[test]
+    fn files_options_and_the_place_of_prepare_are_found() {
+        let script = "require('common')\nfunction event() end";
+        let found = found(script, &[("rows", "7"), ("rand_type", "pareto")]).unwrap();
+        let names: Vec<&str> =
+            found.files.iter().filter_map(|file| file.path.rsplit('/').next()).collect();
+        assert_eq!(names, ["x.lua", "common.lua"]);
+        assert!(found.prepare.unwrap().ends_with("/common.lua:2"));
+        assert!(found.options.contains(&"rows".to_owned()));
+    }
+
+    #[test]
+    fn what_cannot_be_a_workload_is_named() {
+        let check = |script: &str, options: &[(&str, &str)], expected: &str| {
+            let reason = found(script, options).unwrap_err();
+            assert!(reason.contains(expected), "{reason}");
+        };
+        let event = "require('common') function event() end";
+        check("\nfunction event(", &[], "x.lua:2: '<name>' expected near '<eof>'");
+        check("function prepare() end", &[], "has no function `event`");
+        check("function thread_run() end", &[], "defines `thread_run`");
+        check(event, &[("threads", "4")], "the factor `clients` says how many");
+        check(event, &[("row", "4")], "there is no option `--row`");
+        check(event, &[("rows", "many")], "`--rows=many`: a number is expected");
+        check("require('nowhere')", &[], "module 'nowhere' not found");
+        assert!(inspect("/nowhere/x.lua", &BTreeMap::new()).unwrap_err().contains("no script"));
+    }
+}
