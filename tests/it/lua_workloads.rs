@@ -59,12 +59,10 @@ fn interleaved(builds: &str, variants: &[&str]) {
     }
     let comparison = lab.comparison();
     for variant in variants {
-        for phase in ["shop.clients1", "shop.clients8"] {
-            let of = |metric: &str| value(&comparison, phase, variant, metric);
-            assert!(of("ops_per_second").unwrap() > 0.0, "{variant} {phase}");
-            let statements = of("statements_per_op").unwrap();
-            assert!((6.0..6.5).contains(&statements), "{variant} {phase}: {statements}");
-        }
+        let of = |metric: &str| value(&comparison, "shop", variant, metric).unwrap();
+        assert!(of("ops_per_second") > 0.0, "{variant}");
+        // A mean over blocks is not exact.
+        assert!((5.99..6.5).contains(&of("statements_per_op")), "{variant}");
     }
 }
 
