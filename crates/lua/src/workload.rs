@@ -323,7 +323,7 @@ mod tests {
             assert!(reason.contains(expected), "{reason}");
         };
         let event = "require('common') function event() end";
-        check("\nfunction event(", &[], "x.lua:2: '<name>' expected near '<eof>'");
+        check("\nfunction event(", &[], "x.lua:2: <name> or '...' expected near '<eof>'");
         check("function prepare() end", &[], "has no function `event`");
         check("function thread_run() end", &[], "defines `thread_run`");
         check(event, &[("threads", "4")], "the factor `clients` says how many");
