@@ -3,8 +3,11 @@
 use dbms::Places;
 use model::{
     attach::Attach,
+    lua::LuaFound,
     subject::{Build, Subject},
 };
+
+use std::collections::BTreeMap;
 
 /// Answers the planner from the table of server products and the builds on this host.
 pub(crate) struct HostVersions<'a> {
@@ -48,6 +51,10 @@ impl plan::Versions for HostVersions<'_> {
 
     fn check_source(&self, build: &Build) -> Result<(), String> {
         dbms::check_source(build).map_err(|error| error.to_string())
+    }
+
+    fn script(&self, path: &str, options: &BTreeMap<String, String>) -> Result<LuaFound, String> {
+        lua::inspect(path, options)
     }
 
     fn start_with(

@@ -3,6 +3,7 @@
 use super::Verb;
 use crate::exit::{self, Code};
 use clap::ArgMatches;
+use std::fs::File;
 
 pub(super) const VERB: Verb = Verb {
     name: "drive",
@@ -16,6 +17,10 @@ pub(super) const VERB: Verb = Verb {
 fn run(_: &ArgMatches) -> anyhow::Result<Code> {
     // Its run may be killed together with the keeper, and then nobody else would end it.
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
-    let served = load::serve(std::io::BufReader::new(std::io::stdin()), std::io::stdout());
+    // What scripts print must not get between the replies.
+    let output = File::from(rustix::io::dup(std::io::stdout())?);
+    rustix::stdio::dup2_stdout(File::options().write(true).open("/dev/null")?)?;
+    let scripts = Box::new(lua::LuaScripts::default());
+    let served = load::serve(std::io::BufReader::new(std::io::stdin()), output, scripts);
     exit::of_process(served.map_err(Into::into))
 }

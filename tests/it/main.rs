@@ -35,6 +35,7 @@ mod insert_benchmark;
 mod lab;
 mod looks;
 mod lua;
+mod lua_workloads;
 mod marks;
 mod moments;
 #[path = "../../crates/plan/tests/it/mutant.rs"]

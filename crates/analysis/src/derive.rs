@@ -148,6 +148,8 @@ fn throughput(work: &StretchReport, facts: &PhaseFacts, values: &mut Vec<Value>)
         let own = work.ops.iter().filter(|op| op.name == *name);
         let committed: u64 = own.map(|op| op.count.saturating_sub(op.rolled_back)).sum();
         values.push(("new_orders_per_minute", committed as f64 * 60.0 / seconds));
+    }
+    if (facts.committed.is_some() || facts.is_script) && work.succeeded > 0 {
         values.push(("statements_per_op", statements(work) / work.succeeded as f64));
         values.push(("retries_per_op", work.retries as f64 / work.succeeded as f64));
     }

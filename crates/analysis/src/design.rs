@@ -57,6 +57,8 @@ pub struct PhaseFacts {
     pub slice_seconds: f64,
     /// The operation whose committed executions are counted apart.
     pub committed: Option<String>,
+    /// Whether it is a user's own script: how many statements its events have is found out then.
+    pub is_script: bool,
 }
 
 impl Default for PhaseFacts {
@@ -70,6 +72,7 @@ impl Default for PhaseFacts {
             roles: None,
             has_pieces: false,
             slice_seconds: 0.0,
+            is_script: false,
             committed: None,
         }
     }
@@ -105,12 +108,14 @@ impl Design {
             PhaseFacts {
                 counts,
                 scanned_rows,
-                writes: script.writes(),
+                // A script may read only, and then none of its statements counts as effective.
+                writes: script.writes() && script.lua.is_none(),
                 drains: drains(script),
                 arrival: phase.arrival,
                 roles,
                 has_pieces,
                 slice_seconds,
+                is_script: script.lua.is_some(),
                 committed: script.coded.as_ref().and_then(|coded| coded.committed_op()),
             }
         };
@@ -256,6 +261,7 @@ mod tests {
                 counts: Counts::Rows,
                 roles: vec![Role { name: "insert".into(), end, ..Role::default() }],
                 deviations: Vec::new(),
+                lua: None,
                 coded: None,
             };
             plan.phases = vec![Phase {

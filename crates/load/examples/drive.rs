@@ -10,5 +10,5 @@
 use std::io::{BufReader, stdin, stdout};
 
 fn main() -> Result<(), load::Error> {
-    load::serve(BufReader::new(stdin()), stdout().lock())
+    load::serve(BufReader::new(stdin()), stdout().lock(), Box::new(load::scripts::NoScripts))
 }

@@ -86,5 +86,6 @@ fn schema(copies: u64, rows: u32) -> Schema {
         tables: vec![table],
         checks: Vec::new(),
         extension: Default::default(),
+        lua: None,
     }
 }

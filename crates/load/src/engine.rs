@@ -4,6 +4,7 @@ use crate::Error;
 use crate::program::Roles;
 use crate::protocol;
 use crate::recorder::Tally;
+use crate::scripts::{Counted, Scripts};
 use crate::transaction::{self, Coded};
 use crate::wire::Failure;
 use crate::worker::{
@@ -132,6 +133,31 @@ impl Engine {
         let program = transaction::program::<T>(&self.dialect, mode, &Parameters::new());
         let body = protocol::find::<CodedBody<T>>(&self.dialect).map_err(Error::Protocol)?;
         self.prepare(Roles::of(program), body)
+    }
+
+    /// The same of a workload that is a user's own script.
+    ///
+    /// # Errors
+    /// What is wrong with the script, or what it met when its threads started.
+    pub fn compile_script(
+        &mut self,
+        assignment: &Assignment,
+        target: &Target,
+        scripts: &dyn Scripts,
+    ) -> Result<(), Error> {
+        self.roles = None;
+        let Some(lua) = &assignment.script.lua else { return self.compile(assignment) };
+        let roles = Roles::of_script(assignment);
+        let what = || format!("the script `{}` cannot be started", lua.path);
+        let clients = u32::try_from(self.workers.len()).unwrap_or(u32::MAX);
+        let threads = scripts.open(target, lua, clients).map_err(Error::server(what()))?;
+        for (index, worker) in (0..).zip(&self.workers) {
+            let part = roles.parts.first().ok_or(Error::Worker { index })?;
+            worker.send(Job::Script(Arc::clone(&part.program), Arc::clone(&threads), index));
+        }
+        self.done(&what())?;
+        self.roles = Some(roles);
+        Ok(())
     }
 
     fn prepare(&mut self, roles: Roles, body: fn() -> Body) -> Result<(), Error> {
@@ -283,6 +309,21 @@ pub fn trace(target: &Target, trace: &Trace) -> Result<Vec<TracedStatement>, Err
         .map_err(Error::server(format!("workload `{}` cannot be prepared", roles.name)))
 }
 
+/// Executes a few events of a script on a connection of their own. Its statements are not told.
+///
+/// # Errors
+/// What the script or the server said, to an event as well.
+pub fn try_script(target: &Target, trace: &Trace, scripts: &dyn Scripts) -> Result<(), Error> {
+    let Some(lua) = &trace.assignment.script.lua else { return Ok(()) };
+    let attempted = || -> Result<(), Failure> {
+        let dialog = protocol::dialog(target)?;
+        let mut events = scripts.open(target, lua, 1)?.start(0, dialog)?;
+        events.begin(trace.seed);
+        (0..trace.operations).try_for_each(|_| events.attempt(&mut Counted::default()))
+    };
+    attempted().map_err(Error::server(format!("the script `{}` failed", lua.path)))
+}
+
 fn bodies(protocol: &str) -> Result<Bodies, Error> {
     protocol::find::<Bodies>(protocol).map_err(Error::Protocol)
 }
@@ -306,6 +347,9 @@ pub fn check(assignment: &Assignment, dialect: &str) -> Result<(), Error> {
 
 /// The roles of a workload, declared or coded.
 fn roles_of(assignment: &Assignment, dialect: &str) -> Result<Roles, Error> {
+    if assignment.script.lua.is_some() {
+        return Ok(Roles::of_script(assignment));
+    }
     match &assignment.script.coded {
         Some(coded) => (coded_bodies(&coded.name, assignment)?.roles)(assignment, dialect),
         None => Roles::compile(assignment, dialect),

@@ -16,6 +16,7 @@ mod merge;
 pub mod program;
 pub mod protocol;
 pub mod recorder;
+pub mod scripts;
 pub mod serve;
 #[cfg(test)]
 mod testing;

@@ -10,6 +10,7 @@ use crate::Error;
 use crate::engine::{self, Engine};
 use crate::fill;
 use crate::protocol;
+use crate::scripts::{NoScripts, Scripts};
 use crate::together;
 use crate::wire::Session;
 use crate::worker::Counters;
@@ -28,9 +29,13 @@ const EXIT_ORPHANED: i32 = 3;
 ///
 /// # Errors
 /// `output` cannot be written. Commands that fail are answered with [`Reply::Failed`].
-pub fn serve(input: impl BufRead + Send + 'static, output: impl Write) -> Result<(), Error> {
+pub fn serve(
+    input: impl BufRead + Send + 'static,
+    output: impl Write,
+    scripts: Box<dyn Scripts>,
+) -> Result<(), Error> {
     die_with_the_parent();
-    serve_until(input, output, || {
+    serve_until(input, output, scripts, || {
         // SAFETY: _exit takes no memory and does not return; no destructor matters any more, as all
         // that this process holds are sockets.
         unsafe { libc::_exit(EXIT_ORPHANED) }
@@ -41,14 +46,15 @@ pub fn serve(input: impl BufRead + Send + 'static, output: impl Write) -> Result
 fn serve_until(
     input: impl BufRead + Send + 'static,
     mut output: impl Write,
+    scripts: Box<dyn Scripts>,
     at_end: impl FnOnce() + Send + 'static,
 ) -> Result<(), Error> {
     let commands = read_commands(input, at_end)?;
-    let mut driver = Driver::default();
+    let mut driver = Driver { scripts, ..Driver::default() };
     for command in commands {
         let reply = match command {
             Ok(Command::Close) => {
-                driver = Driver::default();
+                driver = Driver { scripts: driver.scripts, ..Driver::default() };
                 Ok(Reply::Done)
             }
             Ok(command) => driver.execute(command),
@@ -90,13 +96,21 @@ fn read_commands(
 }
 
 /// What the driver has open.
-#[derive(Default)]
 struct Driver {
+    scripts: Box<dyn Scripts>,
     target: Option<Target>,
     control: Option<Box<dyn Session>>,
     engine: Option<Engine>,
     /// How far counters have come on the last target, also where it could not be reached since.
     counters: (Option<Target>, Counters),
+}
+
+impl Default for Driver {
+    fn default() -> Self {
+        let scripts = Box::new(NoScripts);
+        let counters = (None, Counters::default());
+        Self { scripts, target: None, control: None, engine: None, counters }
+    }
 }
 
 impl Driver {
@@ -105,7 +119,14 @@ impl Driver {
             Command::Connect { target, clients } => self.connect(target, clients),
             Command::Load(job) => {
                 let target = self.target.as_ref().ok_or(Error::NotConnected)?;
-                fill::fill(target, &job).map(Reply::Loaded)
+                match &job.schema.lua {
+                    None => fill::fill(target, &job).map(Reply::Loaded),
+                    Some(lua) => {
+                        let what = format!("`prepare` of the script `{}` failed", lua.path);
+                        let loaded = self.scripts.load(target, lua, &job);
+                        loaded.map(Reply::Loaded).map_err(Error::server(what))
+                    }
+                }
             }
             Command::Index(job) => {
                 let target = self.target.as_ref().ok_or(Error::NotConnected)?;
@@ -116,7 +137,10 @@ impl Driver {
                 together::execute(target, &lists).map(Reply::Together)
             }
             Command::Compile(assignment) => {
-                self.engine()?.compile(&assignment).map(|()| Reply::Done)
+                let (engine, target) =
+                    self.engine.as_mut().zip(self.target.as_ref()).ok_or(Error::NotConnected)?;
+                engine.compile_script(&assignment, target, self.scripts.as_ref())?;
+                Ok(Reply::Done)
             }
             Command::Run(stretch) => {
                 self.engine()?.run(&stretch).map(|report| Reply::Ran(Box::new(report)))
@@ -127,6 +151,10 @@ impl Driver {
             Command::Publish => self.engine()?.publish().map(|()| Reply::Done),
             Command::Trace(trace) => {
                 let target = self.target.as_ref().ok_or(Error::NotConnected)?;
+                if trace.assignment.script.lua.is_some() {
+                    engine::try_script(target, &trace, self.scripts.as_ref())?;
+                    return Ok(Reply::Traced(Vec::new()));
+                }
                 engine::trace(target, &trace).map(Reply::Traced)
             }
             Command::Query { sql } => {
@@ -152,7 +180,8 @@ impl Driver {
         if counters.0.as_ref() != Some(&target) {
             counters = (Some(target.clone()), Counters::default());
         }
-        *self = Self { counters, ..Self::default() };
+        let scripts = std::mem::replace(&mut self.scripts, Box::new(NoScripts));
+        *self = Self { scripts, counters, ..Self::default() };
         let control = protocol::open(&target)
             .map_err(Error::server("the control session cannot be opened"))?;
         let server_version = control.server_version().to_owned();
@@ -192,7 +221,7 @@ mod tests {
 
     fn talk(input: String) -> Vec<Reply> {
         let mut output = Vec::new();
-        serve_until(Cursor::new(input), &mut output, || ()).unwrap();
+        serve_until(Cursor::new(input), &mut output, Box::new(NoScripts), || ()).unwrap();
         let text = String::from_utf8(output).unwrap();
         text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
     }
@@ -305,7 +334,7 @@ mod tests {
         });
         let serving = thread::spawn(move || {
             let at_end = move || ended.send(()).unwrap();
-            serve_until(BufReader::new(driver), io_sink(), at_end)
+            serve_until(BufReader::new(driver), io_sink(), Box::new(NoScripts), at_end)
         });
         let compile = Command::Compile(Box::new(point_query()));
         runner.write_all(lines(&[null(1), compile, long]).as_bytes()).unwrap();

@@ -75,6 +75,7 @@ pub(crate) fn assignment(ops: Vec<Op>, tables: u64) -> Assignment {
             counts: Counts::Operations,
             roles: vec![Role { ops, ..Role::default() }],
             deviations: Vec::new(),
+            lua: None,
             coded: None,
         },
         schema: Schema {
@@ -83,6 +84,7 @@ pub(crate) fn assignment(ops: Vec<Op>, tables: u64) -> Assignment {
             tables: vec![table],
             checks: Vec::new(),
             extension: Default::default(),
+            lua: None,
         },
         mode: None,
     }

@@ -20,7 +20,8 @@ use crate::keys::Random;
 use crate::program::{Program, Roles};
 use crate::protocol::{self, PerClient};
 use crate::recorder::{Recorder, RecorderShape, Tally};
-use crate::transaction::{self, Coded, Declared, PerCoded, Setup, Transaction};
+use crate::scripts::{Events, Threads};
+use crate::transaction::{self, Coded, Declared, PerCoded, Scripted, Setup, Transaction};
 use crate::wire::{Client, Failure, FailureKind, Sql};
 use execution::{Execution, Timing};
 use model::drive::{Assignment, Connection, Stretch, Target, TracedStatement};
@@ -52,6 +53,8 @@ pub enum Job {
     /// Prepare a program's statements; with what executes it, which [`Bodies`] or [`CodedBody`]
     /// has for each type of client.
     Prepare(Arc<Program>, Body),
+    /// Start a thread of a script, with this index, as the program.
+    Script(Arc<Program>, Arc<dyn Threads>, u32),
     /// Execute the program.
     Run(Arc<Start>),
     /// Execute as many trivial statements.
@@ -176,12 +179,16 @@ fn work<C: Client + 'static>(setup: WorkerSetup) {
         dialect: setup.target.protocol,
         lost: None,
         program: None,
+        events: None,
         sequences: BTreeMap::new(),
         counters: setup.counters,
     };
     while let Ok(job) = setup.jobs.recv() {
         let report = match job {
             Job::Prepare(program, body) => Report::Done(worker.prepare(program, body)),
+            Job::Script(program, threads, index) => {
+                Report::Done(worker.start(program, threads.as_ref(), index))
+            }
             Job::Burst(statements) => Report::Done(worker.burst(statements)),
             Job::Publish => Report::Done(worker.publish()),
             Job::Run(start) => match worker.run(&start, setup.index) {
@@ -202,6 +209,8 @@ struct Worker<C> {
     /// Why the connection is lost, if it is.
     lost: Option<Failure>,
     program: Option<(Arc<Program>, Run<C>)>,
+    /// The thread of a script, where the program is one.
+    events: Option<Box<dyn Events>>,
     /// Executions of counters by their identity, so that keys stay unique from stretch to stretch,
     /// and among how many connections they were executed.
     sequences: BTreeMap<String, (u64, u64)>,
@@ -211,7 +220,7 @@ struct Worker<C> {
 impl<C: Client + 'static> Worker<C> {
     fn prepare(&mut self, program: Arc<Program>, body: Body) -> Result<(), Failure> {
         self.alive()?;
-        self.program = None;
+        self.forget_program();
         let run = body.downcast::<Run<C>>();
         let run = run.map_err(|_| Failure::own("the workload is compiled for another protocol"))?;
         let prepared = prepare(&mut self.client, &program);
@@ -219,6 +228,31 @@ impl<C: Client + 'static> Worker<C> {
         prepared?;
         self.program = Some((program, *run));
         Ok(())
+    }
+
+    /// Starts a thread of a script on this connection.
+    fn start(
+        &mut self,
+        program: Arc<Program>,
+        threads: &dyn Threads,
+        index: u32,
+    ) -> Result<(), Failure> {
+        self.alive()?;
+        self.forget_program();
+        let started = self
+            .client
+            .forget()
+            .and_then(|()| self.client.lend())
+            .and_then(|dialog| threads.start(index, dialog));
+        let told = started.as_ref().map(drop).map_err(Clone::clone);
+        self.note(&told);
+        self.events = Some(started?);
+        self.program = Some((program, run_script::<C>));
+        Ok(())
+    }
+
+    fn forget_program(&mut self) {
+        (self.program, self.events) = (None, None);
     }
 
     fn burst(&mut self, statements: u32) -> Result<(), Failure> {
@@ -338,6 +372,19 @@ fn run_coded<C: Client + 'static, T: Coded>(
     let (mut tally, transaction) = worker.execute(program, pairing, start, transaction);
     tally.drawn = transaction.drawn();
     tally.neighbors = transaction.neighbors();
+    tally
+}
+
+fn run_script<C: Client + 'static>(
+    worker: &mut Worker<C>,
+    program: &Program,
+    pairing: Pairing<'_>,
+    start: &Start,
+) -> Tally {
+    let Some(mut events) = worker.events.take() else { return tally(0, pairing, start) };
+    events.begin(start.stretch.seed);
+    let (tally, Scripted(events)) = worker.execute(program, pairing, start, Scripted(events));
+    worker.events = Some(events);
     tally
 }
 

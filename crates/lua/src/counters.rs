@@ -19,6 +19,9 @@ pub(crate) struct Counters {
     /// Events that were tried again.
     pub(crate) errors: AtomicU64,
     pub(crate) reconnects: AtomicU64,
+    /// Rows returned, and rows changed.
+    pub(crate) rows_read: AtomicU64,
+    pub(crate) rows_changed: AtomicU64,
     latency: Mutex<Latency>,
 }
 
@@ -31,6 +34,8 @@ impl Counters {
             others: zero(),
             errors: zero(),
             reconnects: zero(),
+            rows_read: zero(),
+            rows_changed: zero(),
             latency: Mutex::new(Latency::new()),
         }
     }
@@ -38,7 +43,13 @@ impl Counters {
     /// Adds one; only this thread does.
     #[inline]
     pub(crate) fn add(counter: &AtomicU64) {
-        counter.store(counter.load(Relaxed) + 1, Relaxed);
+        Self::add_many(counter, 1);
+    }
+
+    /// Adds so many; only this thread does.
+    #[inline]
+    pub(crate) fn add_many(counter: &AtomicU64, many: u64) {
+        counter.store(counter.load(Relaxed) + many, Relaxed);
     }
 
     /// Adds an event that took so many nanoseconds.

@@ -5,6 +5,9 @@ use mlua::{Error, Value};
 /// Most memory of one state, MiB.
 pub(crate) const MEMORY_MIB: usize = 1024;
 
+/// How the prelude is called in messages.
+pub(crate) const PRELUDE: &str = "dbdyno";
+
 /// What LuaJIT says, without a place, where memory is short.
 const OUT_OF_MEMORY: &str = "not enough memory";
 
@@ -53,7 +56,7 @@ fn place(traceback: &str) -> Option<&str> {
         let (place, _) = line.split_once(": in")?;
         let (file, number) = place.rsplit_once(':')?;
         let numbered = !number.is_empty() && number.bytes().all(|byte| byte.is_ascii_digit());
-        (numbered && file != crate::state::PRELUDE).then_some(place)
+        (numbered && file != PRELUDE).then_some(place)
     })
 }
 

@@ -99,3 +99,26 @@ pub(crate) const REFUSED: &[(&str, &str)] = &[
     ("num_threads", "use `--threads`"),
     ("warmup_time", "run the script once before"),
 ];
+
+/// Options that a workload does not take, because somebody else decides it.
+pub(crate) const DECIDED: &[(&str, &str)] = &[
+    ("threads", "the factor `clients` says how many"),
+    ("events", "the design says how long a test is"),
+    ("time", "the design says how long a test is"),
+    ("rate", "use `arrival`"),
+    ("report_interval", "records have a series of each second"),
+    ("percentile", "records have the whole histogram"),
+    ("rand_seed", "use `seed` of the experiment"),
+    ("db_driver", "it is that of the server"),
+    ("mysql_host", "servers are levels of the factor `build`"),
+    ("mysql_port", "servers are levels of the factor `build`"),
+    ("mysql_socket", "servers are levels of the factor `build`"),
+    ("mysql_user", "servers are levels of the factor `build`"),
+    ("mysql_password", "servers are levels of the factor `build`"),
+    ("mysql_db", "servers are levels of the factor `build`"),
+    ("pgsql_host", "servers are levels of the factor `build`"),
+    ("pgsql_port", "servers are levels of the factor `build`"),
+    ("pgsql_user", "servers are levels of the factor `build`"),
+    ("pgsql_password", "servers are levels of the factor `build`"),
+    ("pgsql_db", "servers are levels of the factor `build`"),
+];

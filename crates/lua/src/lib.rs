@@ -21,9 +21,12 @@ mod run;
 mod script_options;
 mod settings;
 mod shared;
+mod sources;
 mod state;
 mod worker;
+mod workload;
 
 pub use command_line::CommandLine;
 pub use error::Error;
 pub use run::{Ending, run};
+pub use workload::{LuaScripts, inspect};

@@ -54,7 +54,7 @@ for _, class in pairs({ Driver, Connection, Statement, Parameter, Result }) do
 end
 
 -- A statement failed. One that may be tried again unwinds the event by a table.
-local function failed(con, query, ignorable, errno, state, message)
+local function failed(con, query, ignorable, errno, state, message, level)
    con.sql_errno, con.sql_state, con.sql_errmsg = errno, state, message
    con.error = ignorable and sysbench.sql.error.IGNORABLE or sysbench.sql.error.FATAL
    local told = {
@@ -66,7 +66,7 @@ local function failed(con, query, ignorable, errno, state, message)
       error(told, 0)
    end
    local code = state ~= "" and state or tostring(errno)
-   error(("SQL error %s: %s, in `%s`"):format(code, message, query:sub(1, 200)), 3)
+   error(("SQL error %s: %s, in `%s`"):format(code, message, query:sub(1, 200)), level or 3)
 end
 
 local function result_of(con, columns, rows)
@@ -133,9 +133,9 @@ function Connection:bulk_insert_init(head)
    host.bulk_begin(self.id, head)
 end
 
-local function sent(con, ok, ...)
+local function sent(con, ok, ignorable, errno, state, message)
    if ok == false then
-      failed(con, "a bulk insert", ...)
+      failed(con, "a bulk insert", ignorable, errno, state, message, 4)
    end
 end
 
@@ -287,6 +287,31 @@ for _, name in pairs({ "db_connect", "db_disconnect", "db_query", "db_bulk_inser
    _G[name] = function()
       error(("`%s` is not supported: it is from before sysbench 1.0"):format(name), 2)
    end
+end
+
+-- Files are read by the host, which knows their sums.
+local function read(path)
+   local chunk, reason = host.load_file(path)
+   return chunk, reason
+end
+loadfile = read
+function dofile(path)
+   local chunk, reason = read(path)
+   if not chunk then
+      error(reason, 0)
+   end
+   return chunk()
+end
+package.loaders[2] = function(name)
+   local path, tried = package.searchpath(name, package.path)
+   if not path then
+      return tried
+   end
+   local chunk, reason = read(path)
+   if not chunk then
+      error(("error loading module '%s' from file '%s': %s"):format(name, path, reason), 0)
+   end
+   return chunk
 end
 
 local function described(e)

@@ -16,6 +16,11 @@ impl Source {
         Self { random: Random::new(draws.seed, thread.into()), draws, zipf: None }
     }
 
+    /// Begins anew.
+    pub(crate) fn reseed(&mut self, seed: u64, thread: u32) {
+        self.random = Random::new(seed, thread.into());
+    }
+
     /// A number of `low..=high`; `low` where there is none.
     pub(crate) fn by(&mut self, distribution: Distribution, low: u32, high: u32) -> u32 {
         let span = u64::from(high.saturating_sub(low)) + 1;

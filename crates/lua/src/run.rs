@@ -88,7 +88,7 @@ fn whole(shared: &Arc<Shared>) -> Result<Ending, Error> {
     }
 }
 
-fn command(shared: &Arc<Shared>) -> Result<(), Error> {
+pub(crate) fn command(shared: &Arc<Shared>) -> Result<(), Error> {
     let state = State::load(shared, 0).map_err(Error::Script)?;
     let declared = script_options::declared(state.sysbench(&["cmdline", "options"]))?;
     let opt: Opt = Arc::new(script_options::merged(&shared.settings, &declared, &shared.line)?);

@@ -126,6 +126,8 @@ pub(crate) struct Settings {
     /// Whether statements are prepared by the server.
     pub(crate) prepares: bool,
     pub(crate) ignored: Vec<String>,
+    /// Where all connections go, whatever the options say.
+    pub(crate) given: Option<Target>,
     /// All general options, by their names with `_`.
     pub(crate) values: BTreeMap<String, Value>,
 }
@@ -191,12 +193,16 @@ impl Settings {
             driver,
             prepares,
             ignored: options.list("mysql_ignore_errors").to_vec(),
+            given: None,
             values,
         })
     }
 
     /// Where connection number `index` goes: lists of sockets, hosts and ports are dealt in turn.
     pub(crate) fn target(&self, driver: Driver, index: usize) -> Result<Target, Error> {
+        if let Some(given) = &self.given {
+            return Ok(given.clone());
+        }
         let (options, prefix) = (Options(&self.values), driver.name());
         let turn = |name: &str| {
             let all = options.list(&format!("{prefix}_{name}"));

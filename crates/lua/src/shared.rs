@@ -2,6 +2,7 @@
 
 use crate::{CommandLine, counters::Counters, settings::Settings};
 use load::keys::Random;
+use model::lua::LuaFile;
 use std::{
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
@@ -23,6 +24,10 @@ pub(crate) struct Shared {
     pub(crate) out: Out,
     /// Whether the user has stopped it.
     pub(crate) stop: Arc<AtomicBool>,
+    /// The files that may be loaded, where that was decided before.
+    pub(crate) expected: Option<Vec<LuaFile>>,
+    /// The files that were loaded.
+    pub(crate) files: Mutex<Vec<LuaFile>>,
     /// Connections opened so far, by which lists of hosts are dealt.
     pub(crate) connections: AtomicUsize,
     /// How many numbers `rand.unique` has given.
@@ -51,7 +56,7 @@ struct Arrivals {
     random: Random,
 }
 
-fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn held<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -72,6 +77,8 @@ impl Shared {
             counters,
             out,
             stop,
+            expected: None,
+            files: Mutex::default(),
             connections: AtomicUsize::new(0),
             unique: AtomicU32::new(0),
             running: AtomicUsize::new(0),

@@ -1,16 +1,14 @@
 //! A state of Lua with a script in it.
 
 use crate::{
-    failed::{self, MEMORY_MIB},
-    host,
+    failed::{self, MEMORY_MIB, PRELUDE},
+    host::{self, Host, Supply},
     settings::Value,
     shared::Shared,
+    sources,
 };
 use mlua::{Function, IntoLuaMulti, Lua, MultiValue, Table, Value as LuaValue};
-use std::{path::Path, sync::Arc};
-
-/// How the prelude is called in messages.
-pub(crate) const PRELUDE: &str = "dbdyno";
+use std::{path::Path, rc::Rc, sync::Arc};
 
 /// Folders in which sysbench's packages put their scripts.
 const DATA_FOLDERS: [&str; 2] = ["/usr/local/share/sysbench", "/usr/share/sysbench"];
@@ -20,6 +18,7 @@ pub(crate) struct State {
     script: String,
     protect: Function,
     attempt: Function,
+    pub(crate) host: Rc<Host>,
 }
 
 /// How an attempt of an event went.
@@ -39,23 +38,28 @@ impl State {
     /// # Errors
     /// What the script raised.
     pub(crate) fn load(shared: &Arc<Shared>, tid: u32) -> Result<Self, String> {
+        Self::load_on(shared, tid, Supply::Dialed)
+    }
+
+    /// The same with other connections.
+    ///
+    /// # Errors
+    /// What the script raised.
+    pub(crate) fn load_on(shared: &Arc<Shared>, tid: u32, on: Supply) -> Result<Self, String> {
         let script = shared.script.clone();
         let told = |error: mlua::Error| failed::sentence(&script, &error);
         let lua = Lua::new();
         lua.set_memory_limit(MEMORY_MIB << 20).map_err(told)?;
-        let host = host::table(&lua, shared, tid).map_err(told)?;
+        let behind = Rc::new(Host::new(shared, tid, on));
+        let host = host::table(&lua, &behind).map_err(told)?;
         let prelude = lua.load(include_str!("prelude.lua")).set_name(format!("={PRELUDE}"));
         prelude.call::<()>(&host).map_err(told)?;
         set_path(&lua, &script).map_err(told)?;
         let protect = host.get("protect").map_err(told)?;
         let attempt = host.get("attempt").map_err(told)?;
-        let mut source = fs_err::read(&script).map_err(|error| error.to_string())?;
-        if source.starts_with(b"#") {
-            // The line of the interpreter, which keeps its number as a comment.
-            source.splice(..1, *b"--");
-        }
+        let source = sources::read(shared, &script)?;
         lua.load(source).set_name(format!("@{script}")).exec().map_err(told)?;
-        Ok(Self { lua, script, protect, attempt })
+        Ok(Self { lua, script, protect, attempt, host: behind })
     }
 
     /// The table `sysbench`, or one in it.
@@ -82,6 +86,14 @@ impl State {
             self.lua.globals().get::<Table>("sysbench")?.set("opt", table)
         };
         set().map_err(|error: mlua::Error| failed::sentence(&self.script, &error))
+    }
+
+    /// Seeds `math.random`, which is the same in every new state.
+    pub(crate) fn seed(&self, seed: f64) {
+        let math = self.lua.globals().get::<Table>("math");
+        let seed_it = math.and_then(|math| math.get::<Function>("randomseed"));
+        // A script may have taken it away.
+        let _ = seed_it.and_then(|randomseed| randomseed.call::<()>(seed));
     }
 
     /// A global function of the script's.

@@ -23,6 +23,7 @@ pub mod explanation;
 pub mod expression;
 mod grouped;
 pub mod imported;
+pub mod lua;
 pub mod margins;
 pub mod mark;
 pub mod measurement;

@@ -1,6 +1,6 @@
 //! Tables, their deterministic rows and their indexes.
 
-use crate::{Parameters, script::Generator};
+use crate::{Parameters, lua::Lua, script::Generator};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -19,6 +19,10 @@ pub struct Schema {
     /// What must hold in the tables after every phase that writes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Check>,
+    /// The user's own sysbench script whose `prepare` makes its tables, of which nothing else is
+    /// known: there are none here then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lua: Option<Lua>,
 }
 
 /// A condition that the tables must meet.

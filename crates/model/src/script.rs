@@ -5,6 +5,7 @@
 //! has to be evaluated or checked again.
 
 use crate::Parameters;
+use crate::lua::Lua;
 use crate::workload::{Arrival, Class, Counts, Deviation, Mode, TableChoice};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -34,6 +35,9 @@ pub struct Script {
     /// What its operations are, where they are written in Rust: they have no statements then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coded: Option<Coded>,
+    /// The user's own sysbench script that its only operation executes: it has no statements then.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub lua: Option<Lua>,
 }
 
 impl Script {
@@ -78,12 +82,15 @@ impl Script {
     /// Whether any statement may change data: such workloads run after the reading ones, and drain.
     pub fn writes(&self) -> bool {
         let coded = self.coded.as_ref().is_some_and(|coded| coded.writes);
-        coded || self.statements().any(|statement| statement.class == Class::Write)
+        // What a script does nobody knows.
+        let unknown = coded || self.lua.is_some();
+        unknown || self.statements().any(|statement| statement.class == Class::Write)
     }
 
     /// Whether it writes and leaves as many rows as it finds.
     pub fn changes_in_place(&self) -> bool {
-        self.coded.is_none() && self.writes() && self.ops().all(|op| op.inserts() == op.deletes())
+        let declared = self.coded.is_none() && self.lua.is_none();
+        declared && self.writes() && self.ops().all(|op| op.inserts() == op.deletes())
     }
 
     /// Part `index` of `of` equal parts of the work: each role ends after its share, and the shares

@@ -3,7 +3,7 @@
 use crate::{
     connections,
     error::{Error, Location},
-    source::{Fault, Source, is_path},
+    source::{Fault, Source, is_lua, is_path},
     subjects::BASE_CONFIG,
     suggest,
     wire::{
@@ -195,6 +195,9 @@ impl Catalog {
     /// Errors: unknown (the nearest name is given), unreadable, or wrong (with file and line).
     pub fn workload(&self, name_or_path: &str) -> Result<Workload, Error> {
         let source = self.source("workload", "workloads/", name_or_path)?;
+        if is_lua(name_or_path) {
+            return Ok(Workload::of_script(&source));
+        }
         let workload = Workload::read(&source)?;
         let schema = self.source("schema", "schemas/", &workload.schema);
         schema.map_err(|error| error.at(source.place(&["schema".to_owned()])))?;

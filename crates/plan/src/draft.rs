@@ -12,6 +12,7 @@ use crate::{
     wire::{
         config::WireConfig,
         experiment::{WireExperiment, WireServer},
+        suite::texts,
         value::OneOrMany,
     },
 };
@@ -42,6 +43,10 @@ pub struct Draft {
     /// The parameters of the suite in order, with the expression that holds.
     pub(crate) suite_parameters: Vec<(String, Expression)>,
     pub(crate) arrival: Option<Arrival>,
+    /// Options of scripts, where no phase has its own: the suite's, and the experiment's over them.
+    pub(crate) options: BTreeMap<String, String>,
+    /// The script that makes the data of all scripts, where the experiment names one.
+    pub(crate) prepare: Option<String>,
     /// How the experiment lets all statements travel.
     pub(crate) mode: Option<Mode>,
     pub(crate) servers: BTreeMap<String, Build>,
@@ -76,6 +81,8 @@ pub fn load_experiment(
     let suite = suite(&layers, catalog)?;
     let chosen = preset::choose(&layers, &suite)?;
     let experiment = experiment(&layers, &chosen, overrides.seed.unwrap_or(SEED))?;
+    let mut options = suite.options.clone();
+    options.extend(texts(layers.wire.options.clone()));
     let mut found = Found::default();
     let mut phases = found.phases(suite, &layers, catalog)?;
     keep_only(&mut phases, &found.workloads, &overrides.only)?;
@@ -97,6 +104,8 @@ pub fn load_experiment(
     };
     let draft = Draft {
         arrival: arrival(&layers)?,
+        options,
+        prepare: wire.prepare.clone(),
         mode: wire.mode,
         parameters: wire.parameters.clone(),
         suite_parameters: chosen.parameters,
@@ -252,6 +261,7 @@ fn suite(layers: &Layers, catalog: &Catalog) -> Result<Suite, Error> {
             order: SuiteOrder::ReadsFirst,
             tables: None,
             parameters: Vec::new(),
+            options: BTreeMap::new(),
             presets: BTreeMap::new(),
             phases: workloads.iter().map(|workload| listed(workload)).collect(),
         }),
@@ -282,6 +292,7 @@ fn listed(workload: &str) -> SuitePhase {
         group: None,
         clients: None,
         parameters: BTreeMap::new(),
+        options: BTreeMap::new(),
         arrival: None,
         mode: None,
     }
@@ -394,7 +405,8 @@ fn schemas(
 ) -> Result<Vec<Schema>, Error> {
     let mut schemas: Vec<Schema> = Vec::new();
     let mut dialects: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
-    for workload in workloads {
+    // What scripts load is found when they are looked at.
+    for workload in workloads.iter().filter(|workload| !workload.is_script()) {
         let place = Location { file: workload.source().to_owned(), line: None };
         if !dialects.contains_key(workload.schema.as_str()) {
             let at = |error: Error| error.at(place.clone());
@@ -421,7 +433,7 @@ fn schemas(
 /// Names of the parameters of all schemas.
 fn schema_parameters(workloads: &[Workload], catalog: &Catalog) -> Result<BTreeSet<String>, Error> {
     let mut names = BTreeSet::new();
-    for workload in workloads {
+    for workload in workloads.iter().filter(|workload| !workload.is_script()) {
         names.extend(catalog.schema_parameters(&workload.schema)?);
     }
     Ok(names)

@@ -6,6 +6,7 @@ use crate::{
     estimate::estimate,
     order::{self, Shape, Turns},
     phases::phases,
+    scripts,
     subjects::{Subjects, around_base, base, subjects},
     suggest,
 };
@@ -114,7 +115,10 @@ impl Compared {
 /// Puts a comparison in order and hashes it.
 fn ordered(draft: &Draft, versions: &dyn Versions, compared: Compared) -> Result<Plan, Error> {
     let Compared { mut experiment, subjects, base } = compared;
-    let phases = phases(draft)?;
+    let mut phases = phases(draft)?;
+    let mut schemas = draft.schemas.clone();
+    schemas.extend(scripts::look(draft, &mut phases, versions)?);
+    scripts::check_subjects(draft, &phases, &subjects, versions)?;
     coded::check_phases(draft, &phases, &subjects)?;
     let turns = match experiment.design {
         Design::Interleaved => Turns::Rounds,
@@ -142,7 +146,7 @@ fn ordered(draft: &Draft, versions: &dyn Versions, compared: Compared) -> Result
         experiment,
         subjects,
         base,
-        schemas: draft.schemas.clone(),
+        schemas,
         phases,
         blocks,
         estimate: Estimate::default(),

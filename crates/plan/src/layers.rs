@@ -4,7 +4,7 @@ use crate::{
     Catalog, editor,
     error::{Error, Location},
     secrets::without_secrets,
-    source::{Source, is_path},
+    source::{Source, is_path, without_ending},
     suggest,
     wire::experiment::WireExperiment,
 };
@@ -235,8 +235,8 @@ fn resolve_paths(layer: &mut Table, source: &Source) {
             *text = source.reference(text);
         }
     };
-    if let Some(suite) = layer.get_mut("suite") {
-        resolve(suite);
+    for key in ["suite", "prepare"] {
+        layer.get_mut(key).into_iter().for_each(resolve);
     }
     if let Some(Value::Array(workloads)) = layer.get_mut("workloads") {
         workloads.iter_mut().for_each(resolve);
@@ -364,5 +364,5 @@ pub(crate) fn name_of(reference: &str) -> &str {
         return reference;
     }
     let name = reference.rsplit('/').next().unwrap_or(reference);
-    name.strip_suffix(".toml").unwrap_or(name)
+    without_ending(name)
 }

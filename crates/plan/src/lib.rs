@@ -32,6 +32,7 @@ mod phases;
 mod preset;
 mod random;
 mod render;
+mod scripts;
 mod secrets;
 mod source;
 mod subjects;
@@ -60,8 +61,11 @@ pub use wire::{
 
 use model::{
     attach::Attach,
+    lua::LuaFound,
     subject::{Build, Subject},
 };
+
+use std::collections::BTreeMap;
 
 /// Which server builds exist, and how they can be started: told by whoever knows the products.
 pub trait Versions {
@@ -93,6 +97,10 @@ pub trait Versions {
     /// Refuses a build that cannot be compiled, without executing anything. The error is one clear
     /// sentence for the user.
     fn check_source(&self, build: &Build) -> Result<(), String>;
+
+    /// Looks at a user's own sysbench script under options, by their names with `_`; executes its
+    /// file, and none of its functions. The error is one clear sentence for the user.
+    fn script(&self, path: &str, options: &BTreeMap<String, String>) -> Result<LuaFound, String>;
 
     /// Gives a subject a level of a factor that acts on its start, and returns the level as a part
     /// of a label. The error is one clear sentence for the user.

@@ -131,6 +131,26 @@ fn phases(text: &mut String, plan: &Plan) -> std::fmt::Result {
             PhaseKind::Warmup => executed(text, plan, index, "warm-up")?,
         }
     }
+    scripts(text, plan)
+}
+
+/// The files and the options of users' own scripts.
+fn scripts(text: &mut String, plan: &Plan) -> std::fmt::Result {
+    let scripts = plan.phases.iter().filter_map(|one| Some((&one.name, one.script.lua.as_ref()?)));
+    let scripts: Vec<_> = scripts.collect();
+    if !scripts.is_empty() {
+        writeln!(text, "\nscripts")?;
+    }
+    for (phase, lua) in scripts {
+        write!(text, "  {phase}")?;
+        for (name, value) in &lua.options {
+            write!(text, " --{}={value}", name.replace('_', "-"))?;
+        }
+        writeln!(text)?;
+        for file in &lua.files {
+            writeln!(text, "    {} {}", file.sha256.get(..12).unwrap_or_default(), file.path)?;
+        }
+    }
     Ok(())
 }
 

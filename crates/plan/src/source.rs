@@ -39,7 +39,7 @@ impl Source {
     /// The file's name without folder and ending.
     pub(crate) fn stem(&self) -> String {
         let name = self.label.rsplit('/').next().unwrap_or(&self.label);
-        name.strip_suffix(".toml").unwrap_or(name).to_owned()
+        without_ending(name).to_owned()
     }
 
     /// A reference in this text to a name or a path: a relative path starts at the text's own
@@ -111,7 +111,18 @@ fn read_text(path: &Path) -> Result<String, String> {
 
 /// Whether a reference is a path and not a name of the catalog.
 pub(crate) fn is_path(text: &str) -> bool {
-    text.contains('/') || text.ends_with(".toml")
+    text.contains('/') || text.ends_with(".toml") || is_lua(text)
+}
+
+/// Whether a word names a user's own sysbench script.
+pub(crate) fn is_lua(text: &str) -> bool {
+    text.ends_with(".lua")
+}
+
+/// The name of a file without its ending.
+pub(crate) fn without_ending(name: &str) -> &str {
+    let endings = [".toml", ".lua"].into_iter();
+    endings.filter_map(|ending| name.strip_suffix(ending)).next().unwrap_or(name)
 }
 
 /// What is wrong, and the path to it from the root of its text.

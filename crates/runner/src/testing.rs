@@ -16,6 +16,7 @@ pub(crate) fn script() -> Script {
         counts: Counts::Operations,
         roles: vec![Role::default()],
         deviations: Vec::new(),
+        lua: None,
         coded: None,
     }
 }

@@ -55,6 +55,7 @@ fn job(rows: u32, threads: u32) -> LoadJob {
         tables: vec![table],
         checks: Vec::new(),
         extension: Default::default(),
+        lua: None,
     };
     LoadJob {
         schema,

@@ -1,10 +1,11 @@
 //! A workload with its roles: a program each, and how they start, go together and end.
 
-use super::Program;
 use super::compile::{Refusal, compile};
+use super::{Op, Program, Span};
 use crate::Error;
 use model::{
     drive::Assignment,
+    lua::EVENT,
     script::{End, Pairing, Role},
     workload::Arrival,
 };
@@ -53,6 +54,31 @@ impl Roles {
         let (name, program) = (program.name.clone(), Arc::new(program));
         let (arrival, end) = (Arrival::Closed, End::Stretch);
         Self { name, parts: vec![Part { program, clients: 1, arrival, end, pairing: None }] }
+    }
+
+    /// The roles of a workload that is a script.
+    pub(crate) fn of_script(assignment: &Assignment) -> Self {
+        let parts = assignment.script.roles.iter().map(|role| {
+            let mut program = Program { weight_total: 1, ..Program::empty(&role.name) };
+            program.name.clone_from(&assignment.script.workload);
+            program.role.clone_from(&role.name);
+            program.ops.push(Op {
+                name: EVENT.to_owned(),
+                weight_end: 1,
+                draws: Span::default(),
+                statements: Span::default(),
+                transaction: true,
+                writes: true,
+            });
+            Part {
+                program: Arc::new(program),
+                clients: role.clients,
+                arrival: role.arrival,
+                end: role.end,
+                pairing: role.pairing,
+            }
+        });
+        Self { name: assignment.script.workload.clone(), parts: parts.collect() }
     }
 
     /// Connections that it needs; `None` if any number will do, as of a role without others.

@@ -1,7 +1,8 @@
 //! What operations do: the seam of the transactions.
 //!
 //! A transaction is declared, as a workload's file says it ([`Declared`]), or coded: a type with
-//! loops, branches and several captured values ([`Coded`]). Both are compiled for each type of
+//! loops, branches and several captured values ([`Coded`]), or it is an event of a user's own
+//! script ([`Scripted`]). All are compiled for each type of
 //! client and executed by the same loop, which counts, times and repeats them. Nothing here
 //! allocates between two operations. A coded one that workload files may name is one file or folder
 //! here and one line of [`Workloads::CODED`].
@@ -9,6 +10,7 @@
 mod coded;
 mod declared;
 mod kept;
+mod scripted;
 mod tpcc;
 mod vectors;
 
@@ -16,6 +18,7 @@ pub use coded::{Argument, Coded, Operation, Setup, Statement};
 pub(crate) use coded::{program, roles};
 pub(crate) use declared::Declared;
 pub(crate) use kept::Kept;
+pub(crate) use scripted::Scripted;
 
 pub use crate::arrival::Member;
 

@@ -96,6 +96,19 @@ impl Channel {
         }
     }
 
+    /// The same connection once more, for who uses it in turn with this one: nothing may be unread.
+    ///
+    /// # Errors
+    /// It is encrypted, or the process has no more files.
+    pub(crate) fn twin(&self) -> Result<Self, Failure> {
+        if self.tunnel.is_some() {
+            return Err(Failure::own("connections of scripts are not encrypted: leave TLS out"));
+        }
+        let socket = self.socket.try_clone();
+        let socket = socket.map_err(|error| Failure::lost(format!("no second file: {error}")))?;
+        Ok(Self { is_local: self.is_local, ..Self::new(socket) })
+    }
+
     /// Encrypts everything from now on.
     ///
     /// # Errors

@@ -24,6 +24,12 @@ pub trait Client: Sized {
         Err(Failure::own(format!("protocol `{}` has no connections for scripts", target.protocol)))
     }
 
+    /// This connection as that of a program that decides while it goes, which uses it in turn with
+    /// this client and closes its statements itself.
+    fn lend(&self) -> Result<Box<dyn Dialog>, Failure> {
+        Err(Failure::own("this protocol has no connections for scripts"))
+    }
+
     /// The server's own number of this connection (Postgres: backend process); 0 if it has none.
     fn server_id(&self) -> u64;
 

@@ -31,6 +31,7 @@ pub(crate) fn assignment(mode: Option<Mode>, warehouses: i64) -> Assignment {
             counts: Counts::Operations,
             roles: vec![Role { ops: MIX.map(op).into(), ..Role::default() }],
             deviations: Vec::new(),
+            lua: None,
             coded: Some(Coded {
                 name: "tpcc".to_owned(),
                 parameters,
@@ -44,6 +45,7 @@ pub(crate) fn assignment(mode: Option<Mode>, warehouses: i64) -> Assignment {
             tables: Vec::new(),
             checks: Vec::new(),
             extension: Default::default(),
+            lua: None,
         },
         mode,
     }

@@ -17,9 +17,12 @@ fn bound(number: f64) -> u32 {
     number as u32
 }
 
-pub(super) fn table(lua: &Lua, shared: &Arc<Shared>, tid: u32) -> mlua::Result<Table> {
+pub(super) fn table(
+    lua: &Lua,
+    shared: &Arc<Shared>,
+    source: &Rc<RefCell<Source>>,
+) -> mlua::Result<Table> {
     let draws = shared.settings.draws;
-    let source = Rc::new(RefCell::new(Source::new(draws, tid)));
     let table = lua.create_table()?;
     let named = [
         ("default", draws.by),
@@ -30,24 +33,24 @@ pub(super) fn table(lua: &Lua, shared: &Arc<Shared>, tid: u32) -> mlua::Result<T
         ("zipfian", Distribution::Zipfian),
     ];
     for (name, by) in named {
-        let own = Rc::clone(&source);
+        let own = Rc::clone(source);
         let draw = lua.create_function(move |_, (low, high): (f64, f64)| {
             Ok(own.borrow_mut().by(by, bound(low), bound(high)))
         })?;
         table.set(name, draw)?;
     }
-    let own = Rc::clone(&source);
+    let own = Rc::clone(source);
     let unit = lua.create_function(move |_, ()| Ok(own.borrow_mut().unit()))?;
     table.set("uniform_double", unit)?;
-    let own = Rc::clone(&source);
+    let own = Rc::clone(source);
     let wide = lua.create_function(move |_, ()| Ok(own.borrow_mut().wide()))?;
     table.set("uniform_uint64", wide)?;
-    let own = Rc::clone(&source);
+    let own = Rc::clone(source);
     let string = lua.create_function(move |lua, template: LuaString| {
         lua.create_string(own.borrow_mut().fill(&template.as_bytes()))
     })?;
     table.set("string", string)?;
-    let own = Rc::clone(&source);
+    let own = Rc::clone(source);
     let varying = lua.create_function(move |lua, (low, high): (f64, f64)| {
         lua.create_string(own.borrow_mut().varying(bound(low), bound(high)))
     })?;

@@ -19,6 +19,10 @@ pub(super) type Five = (Value, Value, Value, Value, Value);
 const RESTARTED: [&str; 3] = ["40P01", "23505", "40001"];
 /// MySQL's number of a lost connection, whichever way it was lost.
 const LOST: &str = "2013";
+/// Why a thread of a workload opens no second connection.
+pub(super) const ONE_CONNECTION: &str = "each thread of a workload has one connection, which is \
+                                         measured; a script that opens more, or opens it anew, \
+                                         runs with `dbdyno sysbench`";
 /// Pause between two attempts to come back.
 const PAUSE: Duration = Duration::from_millis(100);
 
@@ -30,6 +34,15 @@ pub(super) struct Connection {
     /// By their numbers, from 1; nothing where a statement went with its connection.
     statements: Vec<Option<Statement>>,
     bulk: Option<Bulk>,
+    lent: Lent,
+}
+
+/// Whether a connection is the script's own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Lent {
+    No,
+    /// It goes on without the script, which may not open another one.
+    Yes,
 }
 
 struct Statement {
@@ -44,16 +57,33 @@ impl Connection {
         let index = shared.connections.fetch_add(1, Relaxed);
         let dialog = Some(dial(shared, driver, index)?);
         let shared = Arc::clone(shared);
-        Ok(Self { shared, driver, index, dialog, statements: Vec::new(), bulk: None })
+        let (statements, bulk, lent) = (Vec::new(), None, Lent::No);
+        Ok(Self { shared, driver, index, dialog, statements, bulk, lent })
+    }
+
+    /// One that was opened before.
+    pub(super) fn lent(shared: &Arc<Shared>, driver: Driver, dialog: Box<dyn Dialog>) -> Self {
+        let (shared, dialog) = (Arc::clone(shared), Some(dialog));
+        let (statements, bulk, lent) = (Vec::new(), None, Lent::Yes);
+        Self { shared, driver, index: 0, dialog, statements, bulk, lent }
     }
 
     pub(super) fn disconnect(&mut self) {
+        if let (Lent::Yes, Some(dialog)) = (self.lent, &mut self.dialog) {
+            let mut known =
+                self.statements.iter().flatten().filter_map(|statement| statement.number);
+            // One that is lost has no statements.
+            let _ = known.try_for_each(|number| dialog.close(number));
+        }
         self.dialog = None;
         self.statements.iter_mut().for_each(|statement| *statement = None);
     }
 
     /// Opens it anew; its statements are gone.
     pub(super) fn reconnect(&mut self) -> Result<(), String> {
+        if self.lent == Lent::Yes {
+            return Err(ONE_CONNECTION.to_owned());
+        }
         self.disconnect();
         self.dialog = Some(dial(&self.shared, self.driver, self.index)?);
         Ok(())
@@ -211,6 +241,8 @@ impl Connection {
             Told { changed: 1.., .. } => &counters.writes,
             _ => &counters.others,
         });
+        Counters::add_many(&counters.rows_read, told.rows);
+        Counters::add_many(&counters.rows_changed, told.changed);
         let Some(columns) = told.columns else { return Ok(nothing()) };
         let (columns, rows) = (Value::Integer(columns as _), Value::Integer(told.rows as _));
         Ok((columns, rows, Value::Nil, Value::Nil, Value::Nil))
@@ -218,6 +250,7 @@ impl Connection {
 
     #[cold]
     fn failed(&mut self, lua: &Lua, host: &Host, failure: &Failure) -> mlua::Result<Five> {
+        host.note(failure);
         let code = if failure.is_lost() { LOST } else { failure.code() };
         let ignored = &self.shared.settings.ignored;
         let ignorable = match self.driver {
@@ -227,6 +260,7 @@ impl Connection {
             }
             Driver::Pgsql => RESTARTED.contains(&code),
         };
+        let ignorable = ignorable && !(failure.is_lost() && self.lent == Lent::Yes);
         if ignorable && failure.is_lost() {
             self.come_back(host)?;
         }
@@ -259,6 +293,12 @@ impl Connection {
         }
         Counters::add(&host.counters().reconnects);
         Ok(())
+    }
+}
+
+impl Drop for Connection {
+    fn drop(&mut self) {
+        self.disconnect();
     }
 }
 

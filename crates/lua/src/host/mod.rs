@@ -6,8 +6,11 @@ mod reports;
 
 pub(crate) use reports::stat_table;
 
-use crate::{counters::Counters, settings::Driver, shared::Shared};
-use connection::{Connection, Five};
+use crate::{
+    counters::Counters, failed, random::Source, settings::Driver, shared::Shared, sources,
+};
+use connection::{Connection, Five, ONE_CONNECTION};
+use load::wire::{Dialog, Failure};
 use mlua::{Lua, LuaString, Table, Value, Variadic};
 use std::{
     cell::{RefCell, RefMut},
@@ -16,15 +19,68 @@ use std::{
     time::Duration,
 };
 
-/// The connections of one state.
-struct Host {
+/// What stands behind one state.
+pub(crate) struct Host {
     shared: Arc<Shared>,
     tid: u32,
     /// By their numbers, from 1.
     connections: RefCell<Vec<Connection>>,
+    /// Which connections there may be.
+    supply: RefCell<Supply>,
+    random: Rc<RefCell<Source>>,
+    /// Why the last statement failed that did.
+    failure: RefCell<Option<Failure>>,
+}
+
+/// Where the connections of a state come from.
+pub(crate) enum Supply {
+    /// The script opens as many as it likes.
+    Dialed,
+    /// This one, and none once it is taken.
+    Lent(Option<Box<dyn Dialog>>),
 }
 
 impl Host {
+    pub(crate) fn new(shared: &Arc<Shared>, tid: u32, supply: Supply) -> Self {
+        let source = Source::new(shared.settings.draws, tid);
+        Self {
+            shared: Arc::clone(shared),
+            tid,
+            connections: RefCell::default(),
+            supply: RefCell::new(supply),
+            random: Rc::new(RefCell::new(source)),
+            failure: RefCell::default(),
+        }
+    }
+
+    /// Begins the thread's random numbers anew.
+    pub(crate) fn reseed(&self, seed: u64) {
+        self.random.borrow_mut().reseed(seed, self.tid);
+    }
+
+    /// Takes the reason of the last statement that failed.
+    pub(crate) fn take_failure(&self) -> Option<Failure> {
+        self.failure.take()
+    }
+
+    fn note(&self, failure: &Failure) {
+        self.failure.replace(Some(failure.clone()));
+    }
+
+    fn connect(&self, driver: Driver) -> Result<Connection, String> {
+        match &mut *self.supply.borrow_mut() {
+            Supply::Dialed => Connection::open(&self.shared, driver),
+            Supply::Lent(_) if driver != self.shared.settings.driver => {
+                let name = self.shared.settings.driver.name();
+                Err(format!("the server of this thread is one of the driver `{name}`"))
+            }
+            Supply::Lent(one) => match one.take() {
+                Some(dialog) => Ok(Connection::lent(&self.shared, driver, dialog)),
+                None => Err(ONE_CONNECTION.to_owned()),
+            },
+        }
+    }
+
     /// A connection by its number, unless the user has stopped the script.
     fn connection(&self, id: usize) -> mlua::Result<RefMut<'_, Connection>> {
         self.check()?;
@@ -40,15 +96,14 @@ impl Host {
         Ok(())
     }
 
-    fn counters(&self) -> &Counters {
+    pub(crate) fn counters(&self) -> &Counters {
         &self.shared.counters[self.tid as usize]
     }
 }
 
 /// The table `host` of a state.
-pub(crate) fn table(lua: &Lua, shared: &Arc<Shared>, tid: u32) -> mlua::Result<Table> {
-    let host =
-        Rc::new(Host { shared: Arc::clone(shared), tid, connections: RefCell::new(Vec::new()) });
+pub(crate) fn table(lua: &Lua, host: &Rc<Host>) -> mlua::Result<Table> {
+    let (shared, tid) = (&host.shared, host.tid);
     let table = lua.create_table()?;
     table.set("tid", tid)?;
     table.set("command", shared.line.command.as_str())?;
@@ -56,12 +111,13 @@ pub(crate) fn table(lua: &Lua, shared: &Arc<Shared>, tid: u32) -> mlua::Result<T
     let argv = lua.create_sequence_from(shared.line.words.iter().map(String::as_str))?;
     argv.set(0, "sysbench")?;
     table.set("argv", argv)?;
-    table.set("rand", chance::table(lua, shared, tid)?)?;
+    table.set("rand", chance::table(lua, shared, &host.random)?)?;
     reports::add(lua, &table, shared)?;
-    connecting(lua, &table, &host)?;
-    statements(lua, &table, &host)?;
-    bulk(lua, &table, &host)?;
-    others(lua, &table, &host)?;
+    connecting(lua, &table, host)?;
+    statements(lua, &table, host)?;
+    bulk(lua, &table, host)?;
+    others(lua, &table, host)?;
+    files(lua, &table, shared)?;
     Ok(table)
 }
 
@@ -85,7 +141,7 @@ fn connecting(lua: &Lua, table: &Table, host: &Rc<Host>) -> mlua::Result<()> {
     let own = Rc::clone(host);
     let connect = lua.create_function(move |_, name: String| {
         own.check()?;
-        let opened = Driver::named(&name).and_then(|driver| Connection::open(&own.shared, driver));
+        let opened = Driver::named(&name).and_then(|driver| own.connect(driver));
         let mut all = own.connections.borrow_mut();
         Ok(given(opened.map(|connection| {
             all.push(connection);
@@ -190,4 +246,16 @@ fn others(lua: &Lua, table: &Table, host: &Rc<Host>) -> mlua::Result<()> {
         Ok(())
     })?;
     table.set("sleep", sleep)
+}
+
+fn files(lua: &Lua, table: &Table, shared: &Arc<Shared>) -> mlua::Result<()> {
+    let own = Arc::clone(shared);
+    let load = lua.create_function(move |lua, path: String| {
+        let chunk = sources::read(&own, &path).and_then(|source| {
+            let chunk = lua.load(source).set_name(format!("@{path}"));
+            chunk.into_function().map_err(|error| failed::sentence(&path, &error))
+        });
+        Ok(given(chunk))
+    })?;
+    table.set("load_file", load)
 }

@@ -30,6 +30,7 @@ pub(super) fn phase(name: &str, kind: PhaseKind, class: Class) -> Phase {
         counts: Counts::Operations,
         roles: vec![Role { ops: vec![op], ..Role::default() }],
         deviations: Vec::new(),
+        lua: None,
         coded: None,
     };
     Phase {

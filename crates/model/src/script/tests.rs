@@ -9,6 +9,7 @@ fn script(end: End) -> Script {
         counts: Counts::Operations,
         roles: vec![Role { end, clients: 3, ..Role::default() }],
         deviations: Vec::new(),
+        lua: None,
         coded: None,
     }
 }

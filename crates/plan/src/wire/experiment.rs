@@ -88,6 +88,10 @@ pub(crate) struct WireExperiment {
     #[serde(deserialize_with = "number::parameters")]
     #[schemars(with = "BTreeMap<String, Whole<i64>>")]
     pub(crate) parameters: Parameters,
+    /// A script whose `prepare` makes the data of all scripts (each its own).
+    pub(crate) prepare: Option<String>,
+    /// Options of the scripts of your own that it executes.
+    pub(crate) options: BTreeMap<String, Scalar>,
     /// Closed loop, or an open loop at a rate.
     pub(crate) arrival: Option<WireArrival>,
     /// How all statements travel.

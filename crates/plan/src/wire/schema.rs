@@ -105,7 +105,8 @@ impl WireSchema {
         }
         let check = |check: WireCheck| Check { name: check.name, sql: check.sql.trim().to_owned() };
         let checks = self.check.into_iter().map(check).collect();
-        Ok(Schema { name, help: self.help, tables, extension: self.extension, checks })
+        let (help, extension) = (self.help, self.extension);
+        Ok(Schema { name, help, tables, extension, checks, lua: None })
     }
 }
 

@@ -2,11 +2,11 @@
 
 use super::{
     number::Whole,
-    value::{EVERYWHERE, Formula, Ordered, WireArrival, with_everywhere},
+    value::{EVERYWHERE, Formula, Ordered, Scalar, WireArrival, with_everywhere},
 };
 use crate::{
     error::{Error, Location},
-    source::{Fault, Source, Under},
+    source::{Fault, Source, Under, is_lua, without_ending},
     suggest,
 };
 use model::{
@@ -33,6 +33,8 @@ pub struct Suite {
     /// Parameters of the suite in order with their defaults, over `rows`, `tables`, `clients` and
     /// the parameters before.
     pub parameters: Vec<(String, Expression)>,
+    /// Options of the scripts that its phases execute.
+    pub options: BTreeMap<String, String>,
     /// Sets of values by name.
     pub presets: BTreeMap<String, Preset>,
     /// The phases in order.
@@ -87,6 +89,8 @@ pub struct SuitePhase {
     pub clients: Option<Expression>,
     /// Values of the workload's parameters, over those of the suite.
     pub parameters: BTreeMap<String, Expression>,
+    /// Options of its script, over those of the suite.
+    pub options: BTreeMap<String, String>,
     /// Closed or open loop; the workload's, if absent.
     pub arrival: Option<Arrival>,
     /// How all statements travel; as each says itself, if absent.
@@ -112,6 +116,8 @@ pub(crate) struct WireSuite {
     tables: Option<Formula>,
     #[serde(default)]
     parameters: Ordered<Formula>,
+    #[serde(default)]
+    options: BTreeMap<String, Scalar>,
     #[serde(default)]
     preset: BTreeMap<String, WirePreset>,
     phase: Vec<WirePhase>,
@@ -141,6 +147,8 @@ struct WirePhase {
     clients: Option<Formula>,
     #[serde(default)]
     parameters: BTreeMap<String, Formula>,
+    #[serde(default)]
+    options: BTreeMap<String, Scalar>,
     arrival: Option<WireArrival>,
     mode: Option<Mode>,
 }
@@ -177,7 +185,8 @@ impl WireSuite {
         }
         name_ranges(&mut phases);
         let name = source.stem();
-        Ok(Suite { name, help: self.help, order, tables, parameters, presets, phases })
+        let options = texts(self.options);
+        Ok(Suite { name, help: self.help, order, tables, parameters, options, presets, phases })
     }
 }
 
@@ -188,6 +197,11 @@ fn bound_to_order(kind: PhaseKind) -> Option<&'static str> {
         PhaseKind::Index => Some("index"),
         PhaseKind::Measure | PhaseKind::Warmup => None,
     }
+}
+
+/// Options by their names with `_`, as texts.
+pub(crate) fn texts(options: BTreeMap<String, Scalar>) -> BTreeMap<String, String> {
+    options.into_iter().map(|(name, Scalar(text))| (name.replace('-', "_"), text)).collect()
 }
 
 fn only_clients() -> Parameters {
@@ -278,10 +292,14 @@ impl WirePhase {
             return Err(Fault::invalid(reason)).under("mode");
         }
         let stem = workload.rsplit('/').next().unwrap_or_default();
-        let stem = stem.strip_suffix(".toml").unwrap_or(stem);
+        let stem = without_ending(stem);
         let checked = |formula: Option<Formula>, key: &str| {
             formula.map(|formula| formula.check(known)).transpose().under(key)
         };
+        if !self.options.is_empty() && !is_lua(&workload) {
+            let reason = "`options` are for a phase whose `workload` is a script, `….lua`";
+            return Err(Fault::invalid(reason)).under("options");
+        }
         let mut parameters = BTreeMap::new();
         for (name, formula) in self.parameters {
             let value = formula.check(known).under(&name).under("parameters")?;
@@ -304,6 +322,7 @@ impl WirePhase {
             group: self.group,
             clients: checked(self.clients, "clients")?,
             parameters,
+            options: texts(self.options),
             arrival: self.arrival.map(WireArrival::check).transpose().under("arrival")?,
             mode: self.mode,
         })

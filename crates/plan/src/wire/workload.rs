@@ -18,6 +18,7 @@ use crate::{
 use model::{
     Parameters,
     coded::{self, Transactions},
+    lua::{EVENT, Lua},
     script::{Coded, Committed, Op, Role, Script, Statement},
     workload::{Class, Counts, Mode, TableChoice},
 };
@@ -42,6 +43,8 @@ pub struct Workload {
     pub parameters: Parameters,
     /// Whether any statement may change data: such workloads run after the reading ones.
     pub writes: bool,
+    /// Path of the script that it is, if it is a user's own sysbench script.
+    lua: Option<String>,
     wire: WireWorkload,
     source: Source,
 }
@@ -67,6 +70,7 @@ impl Workload {
             schema: source.reference(&wire.schema),
             parameters: wire.parameters.clone(),
             writes: false,
+            lua: None,
             wire,
             source: source.clone(),
         };
@@ -75,6 +79,26 @@ impl Workload {
             workload.group = if workload.writes { "write" } else { "read" }.to_owned();
         }
         Ok(workload)
+    }
+
+    /// The workload of a user's own sysbench script, of which nothing is known yet but its path.
+    pub(crate) fn of_script(source: &Source) -> Self {
+        Self {
+            name: source.stem(),
+            help: format!("the sysbench script `{}`", source.label),
+            group: "script".to_owned(),
+            schema: source.stem(),
+            parameters: Parameters::new(),
+            writes: true,
+            lua: Some(source.label.clone()),
+            wire: WireWorkload::default(),
+            source: source.clone(),
+        }
+    }
+
+    /// Whether it is a user's own sysbench script.
+    pub(crate) fn is_script(&self) -> bool {
+        self.lua.is_some()
     }
 
     /// Where the text came from: a path, or `catalog/…` for a shipped file.
@@ -103,7 +127,12 @@ impl Workload {
 
     pub(crate) fn script(&self, parameters: &Parameters, limits: Limits) -> Result<Script, Error> {
         let numbers = Numbers { parameters, limits };
-        let roles = self.wire.clone().roles(numbers, &self.source);
+        let roles = match &self.lua {
+            None => self.wire.clone().roles(numbers, &self.source),
+            Some(_) => role::roles(Vec::new(), numbers, &[event()]),
+        };
+        let lua =
+            self.lua.clone().map(|path| Lua { path, options: BTreeMap::new(), files: Vec::new() });
         Ok(Script {
             workload: self.name.clone(),
             source: self.source.label.clone(),
@@ -111,13 +140,20 @@ impl Workload {
             counts: self.wire.counts.unwrap_or(Counts::Operations),
             roles: roles.map_err(|fault| self.source.locate(fault))?,
             coded: self.wire.coded_in(parameters),
+            lua,
             deviations: self.wire.deviation.iter().cloned().map(WireDeviation::read).collect(),
         })
     }
 }
 
+/// The only operation of a script.
+fn event() -> Op {
+    let (draws, statements) = (Vec::new(), Vec::new());
+    Op { name: EVENT.to_owned(), weight: 1, transaction: false, draws, statements }
+}
+
 /// A whole file.
-#[derive(Debug, Clone, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct WireWorkload {
     help: String,

@@ -11,15 +11,17 @@ mod mutant;
 mod mutation;
 mod plans;
 mod roles;
+mod scripts;
 mod suites;
 mod workload_errors;
 
 use model::{
     attach::Attach,
+    lua::{LuaFile, LuaFound},
     subject::{Build, Subject},
 };
 use plan::{Catalog, Draft, Error, Overrides, Versions, load_experiment};
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 /// A host that could install these products.
 pub(crate) struct Host;
@@ -50,6 +52,16 @@ impl Versions for Host {
             // Shipped experiments name many more, exactly.
             .or_else(|| version.contains('.').then(|| version.to_owned()))
             .ok_or_else(|| format!("{server} has no version `{version}`"))
+    }
+
+    fn script(&self, path: &str, _: &BTreeMap<String, String>) -> Result<LuaFound, String> {
+        let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
+        let sha256 = "0".repeat(64);
+        let files = vec![LuaFile { path: path.to_owned(), sha256 }];
+        // The first line of a script of a test names the function of its data.
+        let prepare = text.lines().next().and_then(|line| line.strip_prefix("-- "));
+        let options = ["table_size", "skip_trx"].map(str::to_owned).to_vec();
+        Ok(LuaFound { files, options, prepare: prepare.map(str::to_owned) })
     }
 
     fn check_basedir(&self, build: &Build) -> Result<(), String> {

@@ -27,9 +27,27 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
         }
         document.items.push(Item::Code(inputs.details.command.clone()));
     }
+    scripts(inputs, document);
     let text = inputs.details.plan.as_ref().map(|plan| plan.experiment.text.as_str());
     if let Some(text) = text.filter(|text| !text.is_empty()) {
         document.heading(3, "The experiment file");
         document.items.push(Item::Code(text.to_owned()));
+    }
+}
+
+/// The files of users' own scripts, each once, by the sum of its bytes.
+fn scripts(inputs: &Inputs<'_>, document: &mut Document) {
+    let phases = inputs.details.plan.iter().flat_map(|plan| &plan.phases);
+    let files = phases.filter_map(|phase| phase.script.lua.as_ref()).flat_map(|lua| &lua.files);
+    let mut facts: Vec<(String, String)> = Vec::new();
+    for file in files {
+        let fact = (file.path.clone(), format!("SHA-256 {}", file.sha256));
+        if !facts.contains(&fact) {
+            facts.push(fact);
+        }
+    }
+    if !facts.is_empty() {
+        document.heading(3, "The scripts");
+        document.items.push(Item::Facts(facts));
     }
 }

@@ -145,7 +145,7 @@ pub(crate) fn settle_now(
     let product = dbms::find(&about.build.server)?;
     let mut settled = Settled { before: instance.owed()?, ..Settled::default() };
     let version = instance.server_version.clone();
-    let tables = tables::all(run);
+    let tables = tables::found(run, instance)?;
     // On a server of somebody else only the tables are ours.
     let is_ours = |one: &Maintenance| about.build.attach.is_none() || one.sql.contains(OF_TABLES);
     let mut statements = product.settle_sql(&about.config, &version);

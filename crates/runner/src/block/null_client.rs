@@ -31,7 +31,9 @@ pub(crate) fn costs(run: &mut Run<'_>, found: &mut Calibration) -> Result<(), Er
     let mut driver = Driver::spawn(&run.options.exe, run.stop)?;
     run.keeper.adopt(driver.pid())?;
     let embedded = run.installed.iter().any(Option::is_none);
-    for phase in run.plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure) {
+    // A script needs answers.
+    let asked = |phase: &&Phase| phase.kind == PhaseKind::Measure && phase.script.lua.is_none();
+    for phase in run.plan.phases.iter().filter(asked) {
         // Only an embedded engine's cost is the driver's less the null client's.
         if !phase.script.has_named_roles() {
             let mut costs = of_phase(run, &mut driver, phase)?;

@@ -8,6 +8,7 @@ use crate::{
 };
 use model::{
     drive::{Assignment, Command, LoadIndexes, LoadJob, Reply, Trace},
+    plan::Phase,
     schema::Schema,
 };
 
@@ -21,7 +22,8 @@ pub(super) fn prepare_all(
 ) -> Result<(), Error> {
     let (plan, label) = (run.plan, run.subject(subject).label.clone());
     let now_seconds = template::load_time(run)?;
-    for schema in &plan.schemas {
+    // A script makes all its data or none, and its statements need them.
+    for schema in plan.schemas.iter().filter(|schema| schema.lua.is_none()) {
         let job = LoadJob {
             schema: with_few_rows(schema),
             engine: template::engine(run, subject),
@@ -32,7 +34,8 @@ pub(super) fn prepare_all(
         };
         template::send(instance, job).map_err(|error| error.at(&label))?;
     }
-    for phase in plan.phases.iter().filter(|phase| phase.kind.has_statements()) {
+    let declared = |phase: &&Phase| phase.kind.has_statements() && phase.script.lua.is_none();
+    for phase in plan.phases.iter().filter(declared) {
         run.stop.check()?;
         let assignment: Assignment = run.assignment(phase)?;
         let trace = Trace { assignment, operations: 0, seed: plan.experiment.seed };

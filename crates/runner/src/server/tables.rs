@@ -52,6 +52,21 @@ pub(crate) fn all(run: &Run<'_>) -> Vec<String> {
     copies(run).into_iter().map(|(_, _, name)| name).collect()
 }
 
+/// The tables of a query for those of the database in use, which MySQL and Postgres answer alike.
+const LISTED: &str = "SELECT table_name FROM information_schema.tables WHERE table_type = 'BASE \
+                      TABLE' AND table_schema = ";
+
+/// Names of all loaded tables, where scripts made some: those of the database then.
+pub(crate) fn found(run: &Run<'_>, instance: &mut Instance) -> Result<Vec<String>, Error> {
+    if run.plan.schemas.iter().all(|schema| schema.lua.is_none()) {
+        return Ok(all(run));
+    }
+    let schema =
+        if instance.target.protocol == "mysql" { "DATABASE()" } else { "CURRENT_SCHEMA()" };
+    let rows = instance.driver.query(&format!("{LISTED}{schema} ORDER BY 1"))?;
+    Ok(rows.into_iter().flatten().flatten().collect())
+}
+
 /// Every numbered copy of every table of the plan, with its number and name.
 fn copies<'a>(run: &Run<'a>) -> Vec<(&'a Table, u64, String)> {
     let mut found: Vec<(&Table, u64, String)> = Vec::new();

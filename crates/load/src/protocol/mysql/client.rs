@@ -54,6 +54,10 @@ impl Client for Mysql {
         super::dialog::open(target)
     }
 
+    fn lend(&self) -> Result<Box<dyn Dialog>, Failure> {
+        Ok(super::dialog::on(self.connection.twin()?))
+    }
+
     fn server_id(&self) -> u64 {
         u64::from(self.connection.id)
     }

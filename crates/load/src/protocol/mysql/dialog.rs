@@ -18,9 +18,13 @@ const UNSUPPORTED_PREPARE: &str = "1295";
 const TYPE_DOUBLE: [u8; 2] = [5, 0];
 
 pub(super) fn open(target: &Target) -> Result<Box<dyn Dialog>, Failure> {
-    let mut connection = Connection::open(target)?;
+    Ok(on(Connection::open(target)?))
+}
+
+/// A dialog on a connection that is open.
+pub(super) fn on(mut connection: Connection) -> Box<dyn Dialog> {
     connection.packets.channel.allow_long_answers();
-    Ok(Box::new(Talk { connection, statements: Vec::new(), answer: Scan::new(0), from: None }))
+    Box::new(Talk { connection, statements: Vec::new(), answer: Scan::new(0), from: None })
 }
 
 struct Talk {

@@ -48,6 +48,15 @@ impl Connection {
         Ok(connection)
     }
 
+    /// The same connection once more, for who uses it in turn with this one.
+    fn twin(&self) -> Result<Self, Failure> {
+        Ok(Self {
+            packets: Packets::new(self.packets.channel.twin()?),
+            server_version: self.server_version.clone(),
+            ..*self
+        })
+    }
+
     /// Executes a text and forgets its rows.
     fn execute(&mut self, sql: &str) -> Result<Answer, Failure> {
         self.packets.command(COM_QUERY, sql.as_bytes())?;

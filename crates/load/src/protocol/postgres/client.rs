@@ -46,6 +46,10 @@ impl Client for Postgres {
         super::dialog::open(target)
     }
 
+    fn lend(&self) -> Result<Box<dyn Dialog>, Failure> {
+        Ok(super::dialog::on(self.connection.twin()?))
+    }
+
     fn server_id(&self) -> u64 {
         u64::from(self.connection.backend)
     }

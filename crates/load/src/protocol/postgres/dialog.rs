@@ -20,10 +20,14 @@ const OID_VARCHAR: u32 = 1043;
 const READABLE: [u32; 12] = [21, 23, 20, 700, 701, 1700, 19, 25, 114, 1042, 1043, 705];
 
 pub(super) fn open(target: &Target) -> Result<Box<dyn Dialog>, Failure> {
-    let mut connection = Connection::open(target)?;
+    Ok(on(Connection::open(target)?))
+}
+
+/// A dialog on a connection that is open.
+pub(super) fn on(mut connection: Connection) -> Box<dyn Dialog> {
     connection.channel.allow_long_answers();
     let answer = Scan::default();
-    Ok(Box::new(Talk { connection, statements: Vec::new(), answer, types: None, form: Form::Text }))
+    Box::new(Talk { connection, statements: Vec::new(), answer, types: None, form: Form::Text })
 }
 
 struct Talk {

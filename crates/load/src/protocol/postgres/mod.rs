@@ -25,6 +25,12 @@ pub(super) struct Connection {
 }
 
 impl Connection {
+    /// The same connection once more, for who uses it in turn with this one.
+    fn twin(&self) -> Result<Self, Failure> {
+        let server_version = self.server_version.clone();
+        Ok(Self { channel: self.channel.twin()?, backend: self.backend, server_version })
+    }
+
     /// Connects to `target`, authenticates and executes its initial statements. On error the
     /// connection is closed.
     fn open(target: &Target) -> Result<Self, Failure> {

@@ -1,0 +1,98 @@
+//! Users' own sysbench scripts as workloads.
+
+use crate::{Host, catalog, draft};
+use model::plan::Plan;
+
+const READS: &str = "-- common.lua:1\n";
+const WRITES: &str = "-- common.lua:1\n--\n";
+const OTHER: &str = "-- other.lua:7\n";
+
+/// A plan over three scripts, of which two share their data.
+fn planned(suite: &str, experiment: &str) -> Result<Plan, String> {
+    let folder = tempfile::tempdir().unwrap();
+    for (name, text) in [
+        ("reads.lua", READS),
+        ("writes.lua", WRITES),
+        ("other.lua", OTHER),
+        ("bare.lua", ""),
+        ("s.toml", suite),
+    ] {
+        fs_err::write(folder.path().join(name), text).unwrap();
+    }
+    let text = format!("question = \"Which?\"\n{experiment}\n[factors]\nbuild = [\"mysql@9\"]\n");
+    let planned =
+        draft(folder.path(), &text).and_then(|draft| plan::plan(&draft, &catalog(), &Host));
+    planned.map_err(|error| error.to_string())
+}
+
+fn of_suite(phases: &str, experiment: &str) -> Result<Plan, String> {
+    let suite = format!("help = \"h\"\norder = \"fixed\"\n{phases}");
+    planned(&suite, &format!("suite = \"./s.toml\"\n{experiment}"))
+}
+
+fn options(plan: &Plan, phase: usize) -> Vec<String> {
+    let lua = plan.phases[phase].script.lua.as_ref().unwrap();
+    lua.options.iter().map(|(name, value)| format!("{name}={value}")).collect()
+}
+
+#[test]
+fn scripts_with_one_prepare_share_their_data() {
+    let list = "workloads = [\"./reads.lua\", \"./writes.lua\", \"./other.lua\"]";
+    let plan = planned("", &format!("{list}\noptions = {{ \"table-size\" = 7 }}")).unwrap();
+    let schemas: Vec<&str> = plan.schemas.iter().map(|schema| schema.name.as_str()).collect();
+    assert_eq!(schemas, ["common", "other"]);
+    let of: Vec<&str> = plan.phases.iter().map(|one| one.script.schema.as_str()).collect();
+    assert_eq!(of, ["common", "common", "other"]);
+    assert_eq!(options(&plan, 1), ["table_size=7"]);
+    let made = plan.schemas[0].lua.as_ref().unwrap();
+    assert_eq!((made.options["table_size"].as_str(), made.files.len()), ("7", 1));
+    assert!(plan.phases.iter().all(|phase| phase.script.writes()));
+    assert!(!plan.phases.iter().any(|phase| phase.script.changes_in_place()));
+}
+
+#[test]
+fn an_experiment_may_name_the_script_that_makes_the_data_of_all() {
+    let list = "workloads = [\"./reads.lua\", \"./other.lua\", \"./bare.lua\"]";
+    let plan = planned("", &format!("{list}\nprepare = \"./writes.lua\"")).unwrap();
+    let [schema] = plan.schemas.as_slice() else { panic!("{:?}", plan.schemas) };
+    assert!(schema.lua.as_ref().unwrap().path.ends_with("writes.lua"));
+    assert!(plan.phases.iter().all(|phase| phase.script.schema == schema.name));
+    let error = planned("", &format!("{list}\nprepare = \"./bare.lua\"")).unwrap_err();
+    assert!(error.contains("has no command `prepare`"), "{error}");
+}
+
+#[test]
+fn options_of_a_phase_are_over_those_of_the_experiment_over_those_of_the_suite() {
+    let suite = "options = { table_size = 5, skip_trx = true }\n\
+                 [[phase]]\nworkload = \"./reads.lua\"\n\
+                 [[phase]]\nname = \"again\"\nworkload = \"./reads.lua\"\n\
+                 options = { skip_trx = false }\n";
+    let plan = of_suite(suite, "options = { table_size = 9 }\nmode = \"text\"").unwrap();
+    assert_eq!(options(&plan, 0), ["db_ps_mode=disable", "skip_trx=on", "table_size=9"]);
+    assert_eq!(options(&plan, 1), ["db_ps_mode=disable", "skip_trx=off", "table_size=9"]);
+}
+
+#[test]
+fn what_cannot_be_is_refused() {
+    let check = |planned: Result<Plan, String>, expected: &str| {
+        let error = planned.unwrap_err();
+        assert!(error.contains(expected), "{error}");
+    };
+    let reads = "workloads = [\"./reads.lua\"]\n";
+    check(planned("", "workloads = [\"./none.lua\"]"), "none.lua");
+    let unknown = format!("{reads}options = {{ tabel_size = 7 }}");
+    check(planned("", &unknown), "`tabel_size`; did you mean `table_size`?");
+    let none = "workloads = [\"point-query\"]\noptions = { table_size = 7 }";
+    check(planned("", none), "no workload is one");
+    let differ = "[[phase]]\nworkload = \"./reads.lua\"\noptions = { table_size = 5 }\n\
+                  [[phase]]\nworkload = \"./writes.lua\"\noptions = { table_size = 6 }\n";
+    check(of_suite(differ, ""), "say in `[options]` which it gets");
+    let declared = "[[phase]]\nworkload = \"point-query\"\noptions = { table_size = 5 }\n";
+    check(of_suite(declared, ""), "`options` are for a phase whose `workload` is a script");
+    let folder = tempfile::tempdir().unwrap();
+    fs_err::write(folder.path().join("reads.lua"), READS).unwrap();
+    let sqlite = format!("question = \"?\"\n{reads}factors = {{ build = [\"sqlite\"] }}");
+    let plan =
+        draft(folder.path(), &sqlite).and_then(|draft| plan::plan(&draft, &catalog(), &Host));
+    check(plan.map_err(|error| error.to_string()), "drivers for MySQL, MariaDB and PostgreSQL");
+}
