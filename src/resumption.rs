@@ -3,41 +3,58 @@
 use crate::shell;
 use model::{experiment::Design, number::counted, plan::Plan};
 use serde_json::Value;
-use std::{collections::BTreeSet, path::Path};
+use std::{collections::BTreeSet, fmt, path::Path};
 use store::{Results, RunInfo, Selection, StoredTrial};
 
 /// An error of a run with what helps: the command that continues it, or in what an unfinished run
 /// differs from the one that was asked for.
 pub(crate) fn with_remedy(error: runner::Error, plan: &Plan, results: &Path) -> anyhow::Error {
     let context = match error {
-        runner::Error::Interrupted => interrupted(plan, results),
+        runner::Error::Interrupted => match kept(plan, results) {
+            Some(kept) => format!("interrupted; {kept}"),
+            None => "interrupted before anything was measured".to_owned(),
+        },
         runner::Error::NothingToResume { .. } => match unlike(plan, results) {
             Some(difference) => format!("{error}; {difference}"),
             None => return error.into(),
         },
-        other => return other.into(),
+        _ => match kept(plan, results).filter(|kept| kept.count > 0) {
+            Some(kept) => format!("{error}; {kept}"),
+            None => return error.into(),
+        },
     };
     anyhow::Error::from(error).context(context)
 }
 
-fn interrupted(plan: &Plan, results: &Path) -> String {
-    let continued = || {
-        let results = Results::open(results).ok()?;
-        let mut runs = results.runs().ok()?;
-        runs.retain(|run| !run.finished && run.plan == plan.hash);
-        let trials = results.trials(&runs.pop()?.id).ok()?;
-        let (kept, unit) = match plan.experiment.design {
-            Design::Interleaved => (complete_blocks(&trials, plan), "block"),
-            Design::Classic => (trials.iter().filter(|trial| trial.complete).count(), "trial"),
-        };
-        let command = shell::with_flag(std::env::args_os(), "--resume");
-        Some(match kept {
-            0 => format!("interrupted; no {unit} is complete. Continue with: {command}"),
-            1 => format!("interrupted; the complete {unit} is kept. Continue with: {command}"),
-            _ => format!("interrupted; {kept} complete {unit}s are kept. Continue with: {command}"),
-        })
+/// What an unfinished run has measured, and the command that continues it.
+struct Kept {
+    count: usize,
+    unit: &'static str,
+    command: String,
+}
+
+impl fmt::Display for Kept {
+    fn fmt(&self, to: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { count, unit, command } = self;
+        match count {
+            0 => write!(to, "no {unit} is complete"),
+            1 => write!(to, "the complete {unit} is kept"),
+            _ => write!(to, "{count} complete {unit}s are kept"),
+        }?;
+        write!(to, ". Continue with: {command}")
+    }
+}
+
+fn kept(plan: &Plan, results: &Path) -> Option<Kept> {
+    let results = Results::open(results).ok()?;
+    let mut runs = results.runs().ok()?;
+    runs.retain(|run| !run.finished && run.plan == plan.hash);
+    let trials = results.trials(&runs.pop()?.id).ok()?;
+    let (count, unit) = match plan.experiment.design {
+        Design::Interleaved => (complete_blocks(&trials, plan), "block"),
+        Design::Classic => (trials.iter().filter(|trial| trial.complete).count(), "trial"),
     };
-    continued().unwrap_or_else(|| "interrupted before anything was measured".to_owned())
+    Some(Kept { count, unit, command: shell::with_flag(std::env::args_os(), "--resume") })
 }
 
 /// Blocks of which every variant has a complete record.

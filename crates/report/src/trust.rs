@@ -72,9 +72,10 @@ fn method(comparison: &Comparison) -> Vec<String> {
     };
     let sentences = |blocks: u32| {
         let means = format!(
-            "Geometric means over up to {}; {confidence} % intervals (Student's t, paired by \
+            "Geometric means over up to {}{}; {confidence} % intervals (Student's t, paired by \
              block). Margins: {}.",
             counted(blocks as usize, "block"),
+            arithmetic_ones(comparison),
             margins(&comparison.margins)
         );
         let errors = match blocks < FEWEST_BLOCKS {
@@ -86,6 +87,23 @@ fn method(comparison: &Comparison) -> Vec<String> {
         [means].into_iter().chain(errors).collect()
     };
     blocks.map(sentences).unwrap_or_default()
+}
+
+/// Which shown costs have arithmetic means, because they are zero in some slice.
+fn arithmetic_ones(comparison: &Comparison) -> String {
+    let cells = comparison.phases.iter().flat_map(|phase| &phase.cells);
+    let is_one = |cell: &&Cell| {
+        let has_mean = cell.blocks > 1 && cell.ratio.is_some() && cell.interval.is_none();
+        has_mean && cell.metric.table.is_some()
+    };
+    let titles: BTreeSet<&str> = cells.filter(is_one).map(|cell| cell.metric.title).collect();
+    match titles.is_empty() {
+        true => String::new(),
+        false => {
+            let titles: Vec<&str> = titles.into_iter().collect();
+            format!(" (arithmetic, because some slices have none: {})", titles.join(", "))
+        }
+    }
 }
 
 /// Whose reads and writes are shown, where a run of our own has any.

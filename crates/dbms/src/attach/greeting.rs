@@ -36,14 +36,17 @@ pub fn product_of(attach: &Attach) -> Result<&'static str> {
         (None, Some(host)) => over_network(host, known.port),
         (None, None) => return Err(refused(attach, "neither `host` nor `socket` is known")),
     };
-    let unknown = |reason: &str| {
-        let text = format!("what listens there is not known ({reason}): name it by `product`");
-        refused(attach, &text)
-    };
     match asked {
         Ok(Some(product)) => Ok(product),
-        Ok(None) => Err(unknown("it greets as none of `mysql`, `mariadb`, `postgres`")),
-        Err(error) => Err(unknown(&error.to_string())),
+        Ok(None) => Err(refused(
+            attach,
+            "what listens there greets as none of `mysql`, `mariadb`, `postgres`: name it by \
+             `product` in `[servers.NAME]`, beside `attach`",
+        )),
+        Err(error) => {
+            let text = format!("{error}: check the address, and whether the server is up");
+            Err(refused(attach, &text))
+        }
     }
 }
 

@@ -21,6 +21,9 @@ const NAME: usize = 22;
 /// Width of a character under an axis.
 const CHARACTER: f64 = 7.0;
 
+/// Room of a label at a peak: across and in height.
+const LABEL: (f64, f64) = (46.0, 12.0);
+
 pub(super) fn draw(charts: &[Lines]) -> Markup {
     let mut names: Vec<(String, String)> = Vec::new();
     for line in charts.iter().flat_map(|chart| &chart.lines) {
@@ -63,6 +66,11 @@ fn one(chart: &Lines) -> Markup {
                     }
                 }
                 @for line in &chart.lines { (drawn(line, &x, &y)) }
+                @for (line, (cx, cy), value) in peaks(chart, &x, &y) {
+                    g class={ "line " (line.class) } {
+                        text class="peak" x=(cx) y=(cy) { (number::short(value)) }
+                    }
+                }
             }
         }
     }
@@ -127,10 +135,34 @@ fn drawn(line: &Line, x: &Range, y: &Range) -> Markup {
             @if let Some(peak) = &line.peak {
                 @let (cx, cy) = place(peak);
                 circle class="peak" cx=(cx) cy=(cy) r="5" {}
-                text class="peak" x=(cx) y=(cy - 9.0) { (number::short(peak.1)) }
             }
         }
     }
+}
+
+/// The lines that have a peak, with the place and the value of its label.
+fn peaks<'a>(chart: &'a Lines, x: &Range, y: &Range) -> Vec<(&'a Line, (f64, f64), f64)> {
+    let mut labels: Vec<(&Line, (f64, f64), f64)> = Vec::new();
+    for line in &chart.lines {
+        let Some((users, value)) = line.peak else { continue };
+        let peak = (across(x.place(users)), height(y.place(value)));
+        let taken: Vec<(f64, f64)> = labels.iter().map(|(_, at, _)| *at).collect();
+        labels.push((line, free(peak, &taken), value));
+    }
+    labels
+}
+
+/// Where a label of a peak lies on no other one: above it, else below, else farther away.
+fn free((x, y): (f64, f64), taken: &[(f64, f64)]) -> (f64, f64) {
+    let is_free = |place: &f64| {
+        let is_inside = (TOP..HEIGHT - BOTTOM).contains(place);
+        let apart = |(other, at): &(f64, f64)| {
+            (x - other).abs() >= LABEL.0 || (place - at).abs() >= LABEL.1
+        };
+        is_inside && taken.iter().all(apart)
+    };
+    let mut places = [-9.0, 18.0, -21.0, 30.0, -33.0, 42.0].map(|away| y + away).into_iter();
+    (x, places.find(is_free).unwrap_or(y - 9.0))
 }
 
 fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
@@ -158,6 +190,17 @@ fn tenth(value: f64) -> f64 {
 mod tests {
     use super::super::{Axis, Scale};
     use super::*;
+
+    #[test]
+    fn labels_of_peaks_lie_apart() {
+        let mut taken = Vec::new();
+        for (peak, expected) in [(100.0, 91.0), (101.0, 119.0), (103.0, 133.0), (15.0, 33.0)] {
+            let at = free((200.0, peak), &taken);
+            assert_eq!((at, taken.len()), ((200.0, expected), taken.len()));
+            taken.push(at);
+        }
+        assert_eq!(free((300.0, 100.0), &taken), (300.0, 91.0));
+    }
 
     #[test]
     fn all_lines_share_their_axes_and_gaps_stay_gaps() {

@@ -6,8 +6,9 @@ use crate::{
     inputs::Inputs,
     words::{self, Basis, Standing, THROUGHPUT},
 };
-use analysis::{Comparison, PhaseResult, geometric_mean};
+use analysis::{Comparison, PhaseResult, Verdict, geometric_mean};
 use model::metric::Better;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Steps from which on the table can be opened and is not shown at once.
 const MANY: usize = 12;
@@ -17,7 +18,7 @@ const COUNTED: [(Standing, &str); 5] = [
     (Standing::Worse, "slower"),
     (Standing::Same, "same"),
     (Standing::Better, "faster"),
-    (Standing::Undecided, "inconclusive"),
+    (Standing::Undecided, "undecided"),
     (Standing::Nothing, "without a ratio"),
 ];
 
@@ -31,10 +32,14 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
         return;
     }
     document.section("consecutive", "Version by version");
-    let rule = if Basis::of(steps) == Basis::Verdicts {
-        "by their verdicts"
-    } else {
-        "by their ratios, as nothing is repeated"
+    if several_vary(steps) {
+        // Neighbors in a product of factors are no versions of each other.
+        return;
+    }
+    let rule = match Basis::of(steps) {
+        Basis::Verdicts => "by their verdicts",
+        Basis::Ratios if is_disturbed(steps) => "by their ratios: the host was disturbed",
+        Basis::Ratios => "by their ratios, as nothing is repeated",
     };
     document.paragraph(format!(
         "Each variant compared with the one before it: the geometric mean of throughput and \
@@ -75,6 +80,22 @@ fn table(steps: &Comparison) -> Table {
     };
     let rows = steps.subjects.iter().filter_map(row).collect();
     Table { columns, rows }
+}
+
+/// Whether the variants differ in more than one factor.
+fn several_vary(steps: &Comparison) -> bool {
+    let mut levels: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for cell in steps.phases.iter().flat_map(|phase| &phase.cells) {
+        for (factor, level) in cell.factors.iter().filter(|(factor, _)| *factor != "clients") {
+            levels.entry(factor).or_default().insert(level);
+        }
+    }
+    levels.values().filter(|levels| levels.len() > 1).count() > 1
+}
+
+fn is_disturbed(steps: &Comparison) -> bool {
+    let mut cells = steps.phases.iter().flat_map(|phase| &phase.cells);
+    cells.any(|cell| cell.verdict == Verdict::Invalid)
 }
 
 fn base_of<'a>(steps: &'a Comparison, subject: &str) -> Option<&'a str> {

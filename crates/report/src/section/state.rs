@@ -6,6 +6,7 @@ use crate::{
     document::{Column, Document, Item, Row, Table, TableCell},
     inputs::Inputs,
 };
+use analysis::Comparison;
 use model::grouped;
 use std::collections::BTreeSet;
 
@@ -29,7 +30,14 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
          `status.Innodb_rows_read`, and the records have all of them.",
     );
     let phases = grouped(counted.iter().map(|one| (one.phase.clone(), one)));
-    for (phase, servers) in phases {
+    let Comparison { subjects, bases, .. } = inputs.comparison;
+    let place = |one: &&Counted| {
+        let place = subjects.iter().position(|label| *label == one.subject);
+        (!bases.contains(&one.subject), place)
+    };
+    for (phase, mut servers) in phases {
+        // As in all other tables.
+        servers.sort_by_key(place);
         let table = table(&servers);
         if !table.rows.is_empty() {
             document.fold(format!("`{phase}`"), vec![Item::Table(table)]);
