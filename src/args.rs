@@ -451,7 +451,7 @@ impl ExperimentArgs {
         let draft = self.draft(catalog, unset)?;
         for table in draft.unused() {
             talk::say(&format!(
-                "note: `[{table}]` is used by nothing: name it in `factors`, if it is to be measured"
+                "note: `[{table}]` is used by nothing: name it in `factors` to measure it"
             ));
         }
         Ok(plan::plan(&draft, catalog, &versions)?)

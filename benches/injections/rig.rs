@@ -104,7 +104,8 @@ impl Rig {
         format!(
             "question = \"Are changes found?\"\nsuite = \"points.toml\"\nrounds = 1\n\
              rows = 20_000\nlooks = {looks:?}\nslice_seconds = {}\nwarmup_seconds = 0.05\n\
-             decide = {{ {} = \"{}%\" }}\nbaseline = {{ build = \"{build}\", environment = {base} }}\n\
+             decide = {{ {} = \"{}%\" }}\n\
+             baseline = {{ build = \"{build}\", environment = {base} }}\n\
              [factors]\nbuild = [\"{build}\"]\nclients = [1]\n\
              environment = [{base}, {twin}, {changed}]\n",
             kind.slice_seconds,

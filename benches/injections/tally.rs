@@ -86,7 +86,8 @@ fn show(to: &mut fmt::Formatter<'_>, name: &str, tests: &[Test]) -> fmt::Result 
         |value: fn(&Test) -> f64, share: f64| quantile(tests.iter().map(value).collect(), share);
     writeln!(
         to,
-        "  median and 90th percentile: blocks {} {}; sd of blocks {:.2} {:.2} %; detectable {:.2} {:.2} %",
+        "  median and 90th percentile: blocks {} {}; sd of blocks {:.2} {:.2} %; \
+         detectable {:.2} {:.2} %",
         of(|test| test.blocks as f64, 0.5),
         of(|test| test.blocks as f64, 0.9),
         100.0 * of(|test| test.deviation, 0.5),

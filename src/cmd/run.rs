@@ -15,7 +15,7 @@ use clap::{ArgMatches, Args, FromArgMatches};
 use model::{margins::Quantity, number::counted, plan::Plan, record::SliceState, secret};
 use plan::Catalog;
 use report::{Report, document::Document, explained, format};
-use runner::{DataFolders, Ending, ExplainChanges, Options, Resume, Stop};
+use runner::{DataFolders, Ending, ExplainChanges, Options, Outcome, Resume, Stop};
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use store::{Results, RunInfo, Selection, StoredSlice};
 
@@ -154,17 +154,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     drop(terminal);
     let outcome =
         outcome.map_err(|error| resumption::with_remedy(error, &plan, &options.results))?;
-    if let Some(data) = &outcome.kept_data {
-        talk::say(&format!("the data folders are kept under {}", data.display()));
-    }
-    if let Some(ended) = &outcome.ended {
-        talk::say(ended);
-    }
-    if outcome.repeated_rounds > 0 {
-        let rounds = counted(outcome.repeated_rounds, "round");
-        talk::say(&format!("{rounds} measured once more, because something disturbed the host"));
-    }
-    talk::say(&time_line(&outcome.time));
+    say_how_it_went(&outcome);
     let results = Results::open(&options.results)?.snapshot();
     let selection = Selection::Run(outcome.run.clone());
     let request =
@@ -183,17 +173,37 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
             counted(outcome.failed_slices, "slice")
         );
     }
-    let slices = results.slices(&selection)?.slices;
-    let is_measured = |one: &StoredSlice| one.slice.state == SliceState::Measured;
-    anyhow::ensure!(
-        slices.iter().any(is_measured),
-        "no slice was measured: the warnings say why; repeat the run on a quiet host"
-    );
+    check_measured(&results, &selection)?;
     let missed = comparison::missed_rates(&results, &selection)?;
     for sentence in &missed {
         talk::say(&format!("missed: {sentence}"));
     }
     Ok(if missed.is_empty() { Code::Done } else { Code::Missed })
+}
+
+fn say_how_it_went(outcome: &Outcome) {
+    if let Some(data) = &outcome.kept_data {
+        talk::say(&format!("the data folders are kept under {}", data.display()));
+    }
+    if let Some(ended) = &outcome.ended {
+        talk::say(ended);
+    }
+    if outcome.repeated_rounds > 0 {
+        let rounds = counted(outcome.repeated_rounds, "round");
+        talk::say(&format!("{rounds} measured once more, because something disturbed the host"));
+    }
+    talk::say(&time_line(&outcome.time));
+}
+
+/// Fails for a run without a number.
+fn check_measured(results: &Results, selection: &Selection) -> anyhow::Result<()> {
+    let slices = results.slices(selection)?.slices;
+    let is_measured = |one: &StoredSlice| one.slice.state == SliceState::Measured;
+    anyhow::ensure!(
+        slices.iter().any(is_measured),
+        "no slice was measured: the warnings say why; repeat the run on a quiet host"
+    );
+    Ok(())
 }
 
 /// What is explained after the last block, where that is asked for.

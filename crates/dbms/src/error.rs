@@ -39,7 +39,7 @@ pub enum Error {
     },
     /// Tables need an extension that a server has not.
     #[error(transparent)]
-    Extension(#[from] crate::NoExtension),
+    Extension(#[from] crate::no_extension::NoExtension),
     /// A registry's client program is not installed.
     #[error("`{program}` is needed to fetch `{package}`; install it, or give a build by `basedir`")]
     ClientMissing {

@@ -2,25 +2,12 @@
 //! needed, and found by settings.
 
 use crate::{
-    Error, Installed, Places, Result, install::Site, manifest::Download, package::Package, registry,
+    Error, Installed, Places, Result, install::Site, manifest::Download, no_extension::NoExtension,
+    package::Package, registry,
 };
 use fs_err as fs;
 use model::subject::Setting;
 use std::path::{Path, PathBuf};
-
-/// Tables need an extension that is not known for a server.
-#[derive(Debug, thiserror::Error)]
-#[error("there is no extension `{extension}` for `{server}@{version}`; {remedy}")]
-pub struct NoExtension {
-    /// Its name for the server.
-    pub extension: String,
-    /// Product.
-    pub server: String,
-    /// Version.
-    pub version: String,
-    /// What to do.
-    pub remedy: String,
-}
 
 /// An extension for one major version of a server.
 struct Extension {
