@@ -267,7 +267,8 @@ fn blocks(text: &mut String, plan: &Plan) -> std::fmt::Result {
             "no verdicts: they need {FEWEST_BLOCKS} blocks (`--set blocks={FEWEST_BLOCKS}`)"
         )?;
     }
-    for block in plan.blocks.iter().filter(|_| shows_orders(plan)) {
+    let shown = if shows_orders(plan) { plan.blocks.as_slice() } else { &[] };
+    for block in shown {
         let starts = letters(&block.start_order);
         writeln!(text, "  block {}: load {}, starts {starts}", block.index + 1, block.load + 1)?;
         for (order, phases) in patterns(block) {
@@ -371,8 +372,10 @@ const ORDERS: usize = 30;
 
 /// Whether the orders of all blocks are shown, with a letter for each subject.
 fn shows_orders(plan: &Plan) -> bool {
-    let lines = plan.blocks.iter().map(|block| 1 + patterns(block).len()).sum::<usize>();
-    plan.subjects.len() <= 26 && lines <= ORDERS
+    // Each block has a line at least.
+    let few = plan.subjects.len() <= 26 && plan.blocks.len() <= ORDERS;
+    let lines = || plan.blocks.iter().map(|block| 1 + patterns(block).len()).sum::<usize>();
+    few && lines() <= ORDERS
 }
 
 /// `A` to `Z`, then `AA`, `AB` and so on, like the columns of a spreadsheet.

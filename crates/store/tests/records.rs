@@ -327,7 +327,7 @@ fn a_damaged_run_is_a_warning_and_hides_no_other() {
         fs::write(first.dir().join("run.json"), text).unwrap();
         assert_eq!(results.runs().unwrap().len(), 1);
         let stored = results.slices(&Selection::All).unwrap();
-        assert_eq!((stored.slices.len(), stored.warnings.len()), (3, 1), "{text}");
+        assert_eq!((stored.slices.len(), stored.warnings.len()), (2, 1), "{text}");
         let warning = &stored.warnings[0];
         assert!(warning.contains("run.json") && warning.contains(words), "{warning}");
         assert!(results.unfinished("h1").unwrap().is_none());
