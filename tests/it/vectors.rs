@@ -35,7 +35,9 @@ fn check(build: &str, expected: &[(&str, f64)]) {
         };
         let recall = of("recall").unwrap();
         assert!((recall - expected).abs() <= ALLOWED, "{phase}: {recall}, and not {expected}");
-        assert!(of("recall_p05").unwrap() <= recall, "{phase}");
+        // Where fewer than one search in twenty misses a row, this share is 1.
+        let worst = of("recall_p05").unwrap();
+        assert!((0.0..=1.0).contains(&worst) && (worst <= recall || recall > 0.95), "{phase}");
     }
 }
 

@@ -67,7 +67,7 @@ fn one(chart: &Lines) -> Markup {
                 }
                 @for line in &chart.lines { (drawn(line, &x, &y)) }
                 @for (line, (cx, cy), value) in peaks(chart, &x, &y) {
-                    g class={ "line " (line.class) } {
+                    g class={ "label " (line.class) } {
                         text class="peak" x=(cx) y=(cy) { (number::short(value)) }
                     }
                 }
