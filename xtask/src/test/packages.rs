@@ -25,6 +25,7 @@ const PACKAGES: &[Package] = &[
     package(&["git"], Sign::Program("git"), "lists the files that `tidy` checks"),
     package(&["maven"], Sign::Program("mvn"), "downloads Postgres and MariaDB"),
     package(&["npm"], Sign::Program("npm"), "downloads MySQL 5.6"),
+    package(&["python3-pip"], Sign::Program("pip3"), "downloads pgvector"),
     package(&["libnuma1"], Sign::Library("libnuma.so.1"), "MySQL is linked with it"),
     package(
         &["libaio1", "libaio1t64"],
