@@ -311,11 +311,10 @@ pub(crate) fn write_pages(report: &Report, folder: &Path) -> anyhow::Result<Path
 /// The phases that did not keep their set rate, one sentence each.
 pub(crate) fn missed_rates(
     results: &Results,
-    selection: &Selection,
+    slices: &[StoredSlice],
 ) -> anyhow::Result<Vec<String>> {
-    let stored = results.slices(selection)?;
     let mut missed = Vec::new();
-    for slices in by_run(&stored.slices) {
+    for slices in by_run(slices) {
         for measurement in observed(results, slices, &BankChoice::None)?.1.measurements {
             let marks = measurement.marks.iter();
             for mark in marks.filter(|mark| matches!(mark, Mark::Missed(_))) {

@@ -173,8 +173,9 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
             counted(outcome.failed_slices, "slice")
         );
     }
-    check_measured(&results, &selection)?;
-    let missed = comparison::missed_rates(&results, &selection)?;
+    let slices = results.slices(&selection)?.slices;
+    check_measured(&slices)?;
+    let missed = comparison::missed_rates(&results, &slices)?;
     for sentence in &missed {
         talk::say(&format!("missed: {sentence}"));
     }
@@ -196,8 +197,7 @@ fn say_how_it_went(outcome: &Outcome) {
 }
 
 /// Fails for a run without a number.
-fn check_measured(results: &Results, selection: &Selection) -> anyhow::Result<()> {
-    let slices = results.slices(selection)?.slices;
+fn check_measured(slices: &[StoredSlice]) -> anyhow::Result<()> {
     let is_measured = |one: &StoredSlice| one.slice.state == SliceState::Measured;
     anyhow::ensure!(
         slices.iter().any(is_measured),

@@ -90,7 +90,7 @@ fn watch(run: &mut Child) -> BTreeSet<String> {
     while run.try_wait().unwrap().is_none() {
         for pid in probe::process_tree(&[run.id()]) {
             let line = read(pid, "cmdline");
-            // The caller gave the password to the run itself, of which a new process is a copy,
+            // The caller gave the password to the run itself. A new process is a copy of it,
             // without a line of its own at the moment when it becomes another program.
             if !line.is_empty() && !line.contains("\0run\0") {
                 seen.insert(read(pid, "environ"));

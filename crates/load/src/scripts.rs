@@ -63,6 +63,19 @@ pub struct Counted {
     pub rows_changed: u64,
 }
 
+impl Counted {
+    /// What was counted since `earlier`.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            reads: self.reads - earlier.reads,
+            writes: self.writes - earlier.writes,
+            others: self.others - earlier.others,
+            rows_read: self.rows_read - earlier.rows_read,
+            rows_changed: self.rows_changed - earlier.rows_changed,
+        }
+    }
+}
+
 /// Executes none: for whoever has no scripts.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NoScripts;

@@ -217,13 +217,7 @@ impl Thread {
     fn count(&mut self) -> Counted {
         let now = counted(self.state.host.counters());
         let before = std::mem::replace(&mut self.before, now);
-        Counted {
-            reads: now.reads - before.reads,
-            writes: now.writes - before.writes,
-            others: now.others - before.others,
-            rows_read: now.rows_read - before.rows_read,
-            rows_changed: now.rows_changed - before.rows_changed,
-        }
+        now.since(&before)
     }
 
     #[cold]

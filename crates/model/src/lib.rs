@@ -29,6 +29,7 @@ pub mod mark;
 pub mod measurement;
 pub mod metric;
 pub mod natural;
+pub mod neighbors;
 pub mod notes;
 pub mod number;
 pub mod plan;

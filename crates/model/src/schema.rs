@@ -19,8 +19,8 @@ pub struct Schema {
     /// What must hold in the tables after every phase that writes.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<Check>,
-    /// The user's own sysbench script whose `prepare` makes its tables, of which nothing else is
-    /// known: there are none here then.
+    /// The user's own sysbench script whose `prepare` makes its tables. Nothing else is
+    /// known of them: there are none here then.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lua: Option<Lua>,
 }

@@ -1,4 +1,4 @@
-//! PyPI: a wheel per version, of which files are taken that are no Python. The wheel is asked for
+//! PyPI: a wheel per version, whose files that are no Python are taken. The wheel is asked for
 //! by the Python that it is for, so that every host gets the same file.
 
 use super::{Destination, Registry};

@@ -4,7 +4,7 @@ use super::coded::{CodedTable, Maker, Place};
 use crate::{keys::latent::Latent, wire::RowSink};
 use std::sync::Arc;
 
-/// The only table, of which a schema may have several.
+/// The only table; a schema may have several of it.
 pub(super) const TABLES: &[CodedTable] =
     &[CodedTable { name: "vectors.items", columns: &["id", "v"], rows_per_unit: 1, make: item }];
 

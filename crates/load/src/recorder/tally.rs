@@ -4,7 +4,8 @@ use super::Recorder;
 use crate::arrival::{Limit, Schedule};
 use crate::wire::{Answer, Failure};
 use model::drawn::Drawn;
-use model::drive::{ErrorCount, Neighbors};
+use model::drive::ErrorCount;
+use model::neighbors::Neighbors;
 use model::workload::Class;
 
 /// What one connection did in a stretch.

@@ -26,7 +26,7 @@ use crate::clock::{Clock, write_time};
 use crate::keys::Random;
 use crate::recorder::Tally;
 use crate::wire::{Answer, Client, Failure, Row, TIME_TEXT};
-use model::{drawn::Drawn, drive::Neighbors};
+use model::{drawn::Drawn, neighbors::Neighbors};
 use std::{marker::PhantomData, ops::RangeInclusive};
 
 /// Something that exists once per coded workload.

@@ -81,7 +81,7 @@ impl Workload {
         Ok(workload)
     }
 
-    /// The workload of a user's own sysbench script, of which nothing is known yet but its path.
+    /// The workload of a user's own sysbench script: nothing but its path is known yet.
     pub(crate) fn of_script(source: &Source) -> Self {
         Self {
             name: source.stem(),

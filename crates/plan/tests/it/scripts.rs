@@ -7,7 +7,7 @@ const READS: &str = "-- common.lua:1\n";
 const WRITES: &str = "-- common.lua:1\n--\n";
 const OTHER: &str = "-- other.lua:7\n";
 
-/// A plan over three scripts, of which two share their data.
+/// A plan over three scripts; two share their data.
 fn planned(suite: &str, experiment: &str) -> Result<Plan, String> {
     let folder = tempfile::tempdir().unwrap();
     for (name, text) in [

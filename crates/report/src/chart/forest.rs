@@ -224,7 +224,7 @@ fn mark(forest: &Forest, dot: &Dot, places: &Places, lane: Lane) -> Markup {
                     @if let Some((low, high)) = dot.span {
                         line class="span" x1={ (places.percent(low)) "%" }
                             x2={ (places.percent(high)) "%" } y1=(y) y2=(y) {}
-                        (beyond(places, (low, high), y))
+                        (beyond(places, low, high, y))
                     }
                     circle cx={ (at) "%" } cy=(y) r="4.5" {}
                 },
@@ -239,7 +239,7 @@ fn mark(forest: &Forest, dot: &Dot, places: &Places, lane: Lane) -> Markup {
 }
 
 /// Signs at the ends of the axis beyond which an interval goes on.
-fn beyond(places: &Places, (low, high): (f64, f64), y: usize) -> Markup {
+fn beyond(places: &Places, low: f64, high: f64, y: usize) -> Markup {
     html! {
         @if places.percent(low) <= 0.0 { text x="0" y=(y + 4) text-anchor="start" { "◂" } }
         @if places.percent(high) >= 100.0 { text x="100%" y=(y + 4) text-anchor="end" { "▸" } }

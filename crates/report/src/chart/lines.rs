@@ -66,9 +66,9 @@ fn one(chart: &Lines) -> Markup {
                     }
                 }
                 @for line in &chart.lines { (drawn(line, &x, &y)) }
-                @for (line, (cx, cy), value) in peaks(chart, &x, &y) {
+                @for Label { line, at, value } in peaks(chart, &x, &y) {
                     g class={ "label " (line.class) } {
-                        text class="peak" x=(cx) y=(cy) { (number::short(value)) }
+                        text class="peak" x=(at.x) y=(at.y) { (number::short(value)) }
                     }
                 }
             }
@@ -140,29 +140,43 @@ fn drawn(line: &Line, x: &Range, y: &Range) -> Markup {
     }
 }
 
-/// The lines that have a peak, with the place and the value of its label.
-fn peaks<'a>(chart: &'a Lines, x: &Range, y: &Range) -> Vec<(&'a Line, (f64, f64), f64)> {
-    let mut labels: Vec<(&Line, (f64, f64), f64)> = Vec::new();
+/// A place in the chart.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Point {
+    x: f64,
+    y: f64,
+}
+
+/// What is written at the peak of a line.
+struct Label<'a> {
+    line: &'a Line,
+    at: Point,
+    value: f64,
+}
+
+/// The labels of the lines that have a peak.
+fn peaks<'a>(chart: &'a Lines, x: &Range, y: &Range) -> Vec<Label<'a>> {
+    let mut labels: Vec<Label<'_>> = Vec::new();
     for line in &chart.lines {
         let Some((users, value)) = line.peak else { continue };
-        let peak = (across(x.place(users)), height(y.place(value)));
-        let taken: Vec<(f64, f64)> = labels.iter().map(|(_, at, _)| *at).collect();
-        labels.push((line, free(peak, &taken), value));
+        let peak = Point { x: across(x.place(users)), y: height(y.place(value)) };
+        let taken: Vec<Point> = labels.iter().map(|label| label.at).collect();
+        labels.push(Label { line, at: free(peak, &taken), value });
     }
     labels
 }
 
 /// Where a label of a peak lies on no other one: above it, else below, else farther away.
-fn free((x, y): (f64, f64), taken: &[(f64, f64)]) -> (f64, f64) {
+fn free(peak: Point, taken: &[Point]) -> Point {
     let is_free = |place: &f64| {
         let is_inside = (TOP..HEIGHT - BOTTOM).contains(place);
-        let apart = |(other, at): &(f64, f64)| {
-            (x - other).abs() >= LABEL.0 || (place - at).abs() >= LABEL.1
+        let apart = |other: &Point| {
+            (peak.x - other.x).abs() >= LABEL.0 || (place - other.y).abs() >= LABEL.1
         };
         is_inside && taken.iter().all(apart)
     };
-    let mut places = [-9.0, 18.0, -21.0, 30.0, -33.0, 42.0].map(|away| y + away).into_iter();
-    (x, places.find(is_free).unwrap_or(y - 9.0))
+    let mut places = [-9.0, 18.0, -21.0, 30.0, -33.0, 42.0].map(|away| peak.y + away).into_iter();
+    Point { y: places.find(is_free).unwrap_or(peak.y - 9.0), ..peak }
 }
 
 fn path(points: impl Iterator<Item = (f64, f64)>) -> String {
@@ -195,11 +209,12 @@ mod tests {
     fn labels_of_peaks_lie_apart() {
         let mut taken = Vec::new();
         for (peak, expected) in [(100.0, 91.0), (101.0, 119.0), (103.0, 133.0), (15.0, 33.0)] {
-            let at = free((200.0, peak), &taken);
-            assert_eq!((at, taken.len()), ((200.0, expected), taken.len()));
+            let at = free(Point { x: 200.0, y: peak }, &taken);
+            assert_eq!(at, Point { x: 200.0, y: expected });
             taken.push(at);
         }
-        assert_eq!(free((300.0, 100.0), &taken), (300.0, 91.0));
+        let aside = free(Point { x: 300.0, y: 100.0 }, &taken);
+        assert_eq!(aside, Point { x: 300.0, y: 91.0 });
     }
 
     #[test]

@@ -12,7 +12,7 @@ use crate::wire::{Client, Failure, Parameter, vector};
 use model::{
     Parameters,
     coded::{NEAREST, Server, VECTORS, VECTORS_OPERATIONS},
-    drive::Neighbors,
+    neighbors::Neighbors,
     workload::{Class, Mode},
 };
 use std::sync::Arc;

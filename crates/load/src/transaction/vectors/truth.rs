@@ -7,6 +7,7 @@ use crate::keys::latent::Latent;
 use model::coded::NEAREST;
 use std::{
     num::NonZero,
+    ops::Range,
     sync::{Arc, Mutex, OnceLock, PoisonError},
     thread,
 };
@@ -61,8 +62,8 @@ pub(super) fn of(set: Set) -> Arc<Truth> {
 impl Truth {
     fn new(set: Set) -> Self {
         let latent = Latent::new(set.seed, set.dimensions);
-        let items = vectors(&latent, set, (0, set.vectors));
-        let queries = vectors(&latent, set, (set.vectors, set.vectors + set.queries));
+        let items = vectors(&latent, set, 0..set.vectors);
+        let queries = vectors(&latent, set, set.vectors..set.vectors + set.queries);
         let mut nearest = vec![Vec::new(); set.queries as usize];
         let each = nearest.len().div_ceil(processors()).max(1);
         thread::scope(|scope| {
@@ -97,11 +98,12 @@ impl Truth {
 }
 
 /// Vectors of a range of numbers, one behind the other.
-fn vectors(latent: &Latent, set: Set, (start, end): (u64, u64)) -> Vec<f32> {
-    let mut all = vec![0.0; (end - start) as usize * set.dimensions];
-    let each = ((end - start) as usize).div_ceil(processors()).max(1);
+fn vectors(latent: &Latent, set: Set, numbers: Range<u64>) -> Vec<f32> {
+    let count = (numbers.end - numbers.start) as usize;
+    let mut all = vec![0.0; count * set.dimensions];
+    let each = count.div_ceil(processors()).max(1);
     thread::scope(|scope| {
-        for (part, numbers) in all.chunks_mut(each * set.dimensions).zip((start..).step_by(each)) {
+        for (part, numbers) in all.chunks_mut(each * set.dimensions).zip(numbers.step_by(each)) {
             scope.spawn(move || {
                 let mut vector = Vec::with_capacity(set.dimensions);
                 for (place, number) in part.chunks_exact_mut(set.dimensions).zip(numbers..) {
@@ -124,7 +126,7 @@ fn nearest_of(query: &[f32], items: &[f32], distances: &mut Vec<f64>) -> Vec<i64
         return Vec::new();
     }
     let (_, tenth, _) = sorted.select_nth_unstable_by(last, f64::total_cmp);
-    // Distances are compared, of which these are the squares.
+    // These are squares of the distances that are compared.
     let limit = *tenth * (1.0 + TOLERANCE).powi(2);
     let near = (1..).zip(distances.iter()).filter(|(_, distance)| **distance <= limit);
     near.map(|(id, _)| id).collect()
