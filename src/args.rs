@@ -2,7 +2,10 @@
 
 use crate::{talk, two_runs};
 use anyhow::Context;
-use clap::{Arg, ArgMatches, Args, Command, ValueEnum, value_parser};
+use clap::{
+    Arg, ArgMatches, Args, Command, ValueEnum, builder::NonEmptyStringValueParser as NonEmpty,
+    value_parser,
+};
 use model::plan::Plan;
 use plan::{Catalog, Emulation};
 use report::{Colors, Screen};
@@ -54,10 +57,10 @@ impl RunArgs {
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ChoiceArgs {
     /// Show only these variants and their bases; `*` and `?` match any text
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = NonEmpty::new())]
     pub(crate) variant: Vec<String>,
     /// Use only these archives or experiments; `*` and `?` match any text
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = NonEmpty::new())]
     pub(crate) archive: Vec<String>,
 }
 
@@ -90,6 +93,9 @@ impl CatalogArgs {
     /// The catalog that these options describe.
     pub(crate) fn open(&self) -> anyhow::Result<Catalog> {
         Ok(match &self.catalog {
+            Some(folder) if !folder.is_dir() => {
+                anyhow::bail!("`--catalog {}`: there is no such folder", folder.display())
+            }
             Some(folder) => Catalog::with_overlay(folder)?,
             None => Catalog::embedded()?,
         })
@@ -370,7 +376,7 @@ pub(crate) struct ExperimentArgs {
     #[arg(value_name = "EXPERIMENT")]
     pub(crate) experiment: Option<String>,
     /// Use only these workloads of the experiment
-    #[arg(long, value_name = "WORKLOAD,…", value_delimiter = ',')]
+    #[arg(long, value_name = "WORKLOAD,…", value_delimiter = ',', value_parser = NonEmpty::new())]
     pub(crate) only: Vec<String>,
     /// Override one key of the experiment, such as `rows=1000000`; can be repeated
     #[arg(long = "set", value_name = "KEY=VALUE")]
@@ -384,7 +390,7 @@ pub(crate) struct ExperimentArgs {
 #[derive(Debug, Clone, Args)]
 pub(crate) struct VariantArgs {
     /// Use only these variants and their bases, as `dbdyno plan` calls them
-    #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
+    #[arg(long, value_name = "NAME,…", value_delimiter = ',', value_parser = NonEmpty::new())]
     pub(crate) variant: Vec<String>,
 }
 
@@ -452,6 +458,11 @@ impl ExperimentArgs {
         for table in draft.unused() {
             talk::say(&format!(
                 "note: `[{table}]` is used by nothing: name it in `factors` to measure it"
+            ));
+        }
+        if let Some([one, other]) = draft.attached_twice() {
+            talk::say(&format!(
+                "note: `{one}` and `{other}` are one server: what differs between them is noise"
             ));
         }
         Ok(plan::plan(&draft, catalog, &versions)?)

@@ -179,7 +179,8 @@ fn what_keeps_us_out_is_one_sentence_and_leaves_nothing() {
     };
     let wrong = lab_at(&away, GOOD);
     let output = run(&wrong).env(VARIABLE, "other").output().unwrap();
-    refused(&wrong, &output, &["password authentication failed for user \"bench\""]);
+    let place = format!("127.0.0.1:{}: ", away.port());
+    refused(&wrong, &output, &["password authentication failed for user \"bench\"", &place]);
     let output = run(&wrong).env_remove(VARIABLE).output().unwrap();
     refused(&wrong, &output, &["`AWAY_PASSWORD`", "is not set", "export it"]);
     check(&GOOD.replace("bench", "guest"), &["`CREATEDB`", "`ALTER ROLE guest CREATEDB`"]);
@@ -201,6 +202,11 @@ fn an_address_that_leads_nowhere_is_named() {
     check("host = \"no.such.invalid\"", &["`no.such.invalid` does not resolve"]);
     check("host = \"127.0.0.1\", port = 1", &["`127.0.0.1:1`", "refused"]);
     check("socket = \"/no/such/socket\"", &["`/no/such/socket`"]);
+    let lab = Lab::new();
+    let attach = "product = \"postgres\"\nattach = { service = \"nope\" }\n";
+    lab.write("away.toml", &format!("{EXPERIMENT}{attach}"));
+    let output = run(&lab).env("PGSERVICEFILE", "/no/such/file").output().unwrap();
+    refused(&lab, &output, &["`service nope`: `/no/such/file` is no file", "`PGSERVICEFILE`"]);
 }
 
 #[test]

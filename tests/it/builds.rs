@@ -61,7 +61,7 @@ fn edges(lab: &Lab, server: &str) -> Vec<Offered> {
 }
 
 fn check(server: &str) {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let listed = lab.succeed(&["list", "configs"]);
     let names = listed.lines().filter_map(|line| line.split(' ').next()?.strip_prefix(server));
     let configs: Vec<&str> = names.filter_map(|name| name.strip_prefix('/')).collect();
@@ -104,7 +104,7 @@ fn every_series_of_postgres_starts_with_every_configuration() {
 
 #[test]
 fn a_setting_that_one_server_does_not_know_is_found_before_another_is_loaded() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let text = format!(
         "{TINY}slice_seconds = 0.1\n[factors]\nbuild = [\"postgres@18\", \"postgres@11\"]\n\
          config = [\"mine\"]\n[configs.mine]\nextends = \"base\"\n[configs.mine.settings]\n\
@@ -121,7 +121,7 @@ fn a_setting_that_one_server_does_not_know_is_found_before_another_is_loaded() {
 
 #[test]
 fn statements_of_a_session_shape_what_is_measured_and_are_refused_by_name() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let text = format!(
         "{TINY}slice_seconds = 0.1\n[factors]\nbuild = [\"mysql@5.6.24\"]\nconfig = [\"mine\"]\n\
          [configs.mine]\nextends = \"base\"\nsession = [\"SET NAMES latin1\"]\n"
@@ -143,7 +143,7 @@ fn statements_of_a_session_shape_what_is_measured_and_are_refused_by_name() {
 /// Without a configuration that pins it, MySQL 5.6 and 9 have other character sets and logs.
 #[test]
 fn a_difference_that_nobody_asked_for_ends_a_run_before_the_load_unless_it_is_accepted() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let text = format!(
         "{TINY}slice_seconds = 0.1\n[factors]\nbuild = [\"mysql@5.6.24\", \"mysql@9\"]\n\
          config = [\"mine\"]\n[configs.mine]\n\
@@ -177,7 +177,7 @@ fn a_difference_that_nobody_asked_for_ends_a_run_before_the_load_unless_it_is_ac
 
 #[test]
 fn connections_beyond_what_a_configuration_takes_are_refused_by_plan() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let factors = "[factors]\nbuild = [\"postgres@18\"]\nconfig = [\"mine\"]\nclients = [1, 64]\n";
     let own = "[configs.mine]\nextends = \"base\"\n[configs.mine.settings]\nmax_connections = 20\n";
     lab.write("tiny.toml", &format!("{TINY}{factors}{own}"));
@@ -197,7 +197,7 @@ fn connections_beyond_what_a_configuration_takes_are_refused_by_plan() {
 /// More connections than are looked for together.
 #[test]
 fn the_task_of_each_of_many_connections_is_found() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let factors = "[factors]\nbuild = [\"postgres@18\", \"mysql@5.6.24\"]\nclients = [1, 70]\n";
     lab.write("tiny.toml", &format!("{TINY}rounds = 1\nslice_seconds = 0.1\n{factors}"));
     lab.succeed(&["run", "tiny.toml", "--only", "point-query", "--counts", "none"]);

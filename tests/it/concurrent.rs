@@ -11,7 +11,7 @@ const EXPERIMENT: &str = "question = \"?\"\nsuite = \"quick\"\nrows = 1000\nroun
 
 #[test]
 fn a_second_run_is_refused_by_name_or_marks_both() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     lab.write("first.toml", &format!("{EXPERIMENT}blocks = 500\n"));
     lab.write("second.toml", &format!("{EXPERIMENT}blocks = 1\n"));
     let arguments = ["--counts", "none", "--progress", "plain", "--results"];

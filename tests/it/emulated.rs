@@ -22,7 +22,7 @@ fn counters(lab: &Lab, phase: &str, counter: &str) -> Vec<f64> {
 /// Postgres before 16 works in its signal handlers, whose stacks QEMU 7.2 does not align.
 #[test]
 fn old_and_new_servers_are_counted_over_many_operations() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     lab.write("mine.toml", &format!("{MINE}build = [\"postgres@11\", \"postgres@18\"]\n"));
     let output = lab.run(&["run", "mine.toml", "--counts", "emulated", "--progress", "none"]);
     let said = text(&output.stderr);
@@ -68,7 +68,7 @@ fn refusing(lab: &Lab) -> Option<PathBuf> {
 
 #[test]
 fn no_server_is_counted_if_one_cannot_be_emulated() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let Some(folder) = refusing(&lab) else { return };
     lab.write("mine.toml", &format!("{MINE}build = [\"sqlite\", \"postgres@18\"]\n"));
     let run = |counts: &[&str]| -> Output {

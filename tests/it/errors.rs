@@ -103,7 +103,7 @@ pub(crate) fn refusal(command: &mut Command, name: &str) -> String {
 #[test]
 fn bad_input_gives_one_clear_sentence_and_exit_code_2() {
     for case in CASES {
-        let lab = Lab::new();
+        let lab = Lab::with_small_logs();
         lab.write("bad.toml", &case.lines.join("\n"));
         let err = refusal(&mut lab.command(&["run", "bad.toml"]), case.name);
         for part in case.parts {
@@ -114,7 +114,7 @@ fn bad_input_gives_one_clear_sentence_and_exit_code_2() {
 
 #[test]
 fn what_only_this_host_refuses_is_a_warning_of_a_plan() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let lines = [QUESTION, SUITE, "rows = 900_000_000_000", SQLITE];
     lab.write("large.toml", &lines.join("\n"));
     let output = lab.run(&["plan", "large.toml"]);
@@ -130,7 +130,7 @@ fn what_only_this_host_refuses_is_a_warning_of_a_plan() {
 #[test]
 fn messages_about_very_long_names_stay_readable() {
     let long = "x".repeat(10_000);
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let file = |name: &str, lines: &str| {
         lab.write(name, &format!("{QUESTION}\n{SUITE}\n{}", lines.replace("LONG", &long)));
     };
@@ -186,7 +186,7 @@ fn arguments_that_name_nothing_are_named() {
         (&["run", "--only", "point-qery"], "`point-qery`"),
     ];
     for (arguments, part) in cases {
-        let lab = Lab::new();
+        let lab = Lab::with_small_logs();
         let err = refusal(&mut lab.command(arguments), &format!("{arguments:?}"));
         assert!(err.contains(part), "{arguments:?}: `{part}` is not in: {err}");
     }
@@ -194,7 +194,7 @@ fn arguments_that_name_nothing_are_named() {
 
 #[test]
 fn a_results_folder_that_is_a_file_is_named() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let file = lab.write("taken", "a file");
     let file = file.to_string_lossy();
     let err = refusal(&mut lab.command(&["run", "--results", &file]), "results");
@@ -205,7 +205,7 @@ fn a_results_folder_that_is_a_file_is_named() {
 
 #[test]
 fn a_results_folder_that_holds_something_else_is_named() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     lab.write("letter", "dear reader");
     let folder = lab.path(".");
     let err = refusal(&mut lab.command(&["run", "--results", &folder.to_string_lossy()]), "used");
@@ -215,7 +215,7 @@ fn a_results_folder_that_holds_something_else_is_named() {
 
 #[test]
 fn a_port_in_use_is_named() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let listener = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
     let lines = [
@@ -235,7 +235,7 @@ fn a_port_in_use_is_named() {
 
 #[test]
 fn a_password_in_the_environment_is_refused_with_a_safer_way() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     for arguments in [&["run"][..], &["verify"], &["up", "mysql@9"]] {
         let err = refusal(lab.command(arguments).env("MYSQL_PWD", "hush-hush"), "password");
         assert!(err.contains("`MYSQL_PWD`") && err.contains("`--defaults-file`"), "{err}");
@@ -276,7 +276,7 @@ fn a_registry_that_cannot_be_reached_is_said_with_the_remedy() {
         ("mariadb@10.11.19", [("http_proxy", nowhere), ("https_proxy", nowhere)]),
     ];
     for (build, environment) in cases {
-        let lab = Lab::new();
+        let lab = Lab::with_small_logs();
         let Some(mut command) = as_nobody(&lab, &["install", build]) else { return };
         let err = refusal(command.envs(environment), build);
         let server = build.split('@').next().unwrap();
@@ -286,7 +286,7 @@ fn a_registry_that_cannot_be_reached_is_said_with_the_remedy() {
 
 #[test]
 fn perf_that_is_demanded_and_not_permitted_ends_the_run_before_it_starts() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let lines = [QUESTION, SUITE, "require = [\"perf\"]", SQLITE];
     lab.write("bad.toml", &lines.join("\n"));
     if probe::permission() != probe::Permission::Full {
@@ -347,7 +347,7 @@ const WORKLOADS: &[Workload] = &[
 #[test]
 fn workload_files_that_are_wrong_are_refused_with_file_and_line() {
     for case in WORKLOADS {
-        let lab = Lab::new();
+        let lab = Lab::with_small_logs();
         let head = format!("help = \"h\"\nschema = \"{}\"\n", case.schema);
         lab.write("own.toml", &format!("{head}[[op]]\nname = \"a\"\n{}\n", case.op));
         lab.write("bad.toml", &[QUESTION, "workloads = [\"./own.toml\"]", SQLITE].join("\n"));
@@ -377,7 +377,7 @@ const DESIGNS: [&str; 2] = [
 /// Runs a workload of the user's own that `refuses` refuses, beside one that all servers execute.
 /// What is said of the failure of its first slice.
 fn run_refused(workload: &str, lines: &[&str], refuses: &str) -> String {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     lab.write("own.toml", workload);
     let head =
         [QUESTION, "workloads = [\"./own.toml\", \"point-query\"]", "rows = 2000\nblocks = 1"];
@@ -400,7 +400,7 @@ fn run_refused(workload: &str, lines: &[&str], refuses: &str) -> String {
 /// A workload that `refuses` refuses when its statements are prepared: what is said before
 /// anything is loaded.
 fn refused_before_the_load(workload: &str, lines: &[&str], refuses: &str) -> String {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     lab.write("own.toml", workload);
     let head =
         [QUESTION, "workloads = [\"./own.toml\", \"point-query\"]", "rows = 2000\nblocks = 1"];
@@ -445,7 +445,7 @@ fn a_table_that_does_not_exist_is_named_with_its_line() {
         let told = refused_before_the_load(&workload, &[design, SQLITE], "sqlite");
         assert!(told.contains("own.toml:5") && told.contains("no such table: nowhere"), "{told}");
     }
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     lab.write("own.toml", &workload);
     lab.write("bad.toml", &[QUESTION, "workloads = [\"./own.toml\"]", SQLITE].join("\n"));
     let output = lab.run(&["verify", "bad.toml", "--rows", "1000"]);
@@ -456,7 +456,7 @@ fn a_table_that_does_not_exist_is_named_with_its_line() {
 
 #[test]
 fn a_refused_statement_is_named_with_its_line() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     lab.write("own.toml", &ONE_SERVER_ONLY.replace("SELECT c", "SELECT absent"));
     lab.write("bad.toml", &[QUESTION, "workloads = [\"./own.toml\"]", SQLITE].join("\n"));
     let output = lab.run(&["verify", "bad.toml", "--rows", "1000"]);

@@ -100,7 +100,7 @@ fn check_kept(lab: &Lab, run: &str, found: &serde_json::Value) {
 
 #[test]
 fn every_instruction_of_sqlite_has_a_function() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let run = run(&lab, "build = [\"sqlite\"]\nconfig = [\"rollback\", \"wal\"]\n");
     let Some(found) = explained(&lab, &run) else { return };
     check_sums(&found);
@@ -128,7 +128,7 @@ ssize_t send(int fd, const void *from, size_t length, int flags) {
 
 #[test]
 fn time_in_the_kernel_is_explained_by_system_call() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let (source, library) = (lab.write("calls.c", CALLS), lab.path("libcalls.so"));
     let mut compiler = Command::new("cc");
     compiler.args(["-O1", "-shared", "-fPIC", "-o"]).arg(&library).arg(source).arg("-ldl");
@@ -164,7 +164,7 @@ fn time_in_the_kernel_is_explained_by_system_call() {
 
 #[test]
 fn what_cannot_be_explained_is_one_sentence() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let run = run(&lab, "build = [\"sqlite\"]\nconfig = [\"rollback\", \"wal\"]\n");
     let check = |arguments: &[&str], expected: &str| {
         let output = lab.run(&[&["explain"], arguments].concat());
@@ -189,7 +189,7 @@ const THREE: &str = "[factors]\nbuild = [\"sqlite\"]\nconfig = [\"rollback\", \"
 
 #[test]
 fn a_run_explains_its_largest_changes_after_its_last_block() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let two = "explain = true\n[factors]\nbuild = [\"sqlite\"]\nconfig = [\"rollback\", \"wal\"]\n";
     experiment(&lab, "[\"point-query\", \"update-index\"]", two);
     let plan = lab.succeed(&["plan", "mine.toml"]);
@@ -211,7 +211,7 @@ fn a_run_explains_its_largest_changes_after_its_last_block() {
 
 #[test]
 fn a_run_that_cannot_be_explained_is_unharmed() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     experiment(&lab, "[\"point-query\"]", THREE);
     let mut command = lab.command(&["run", "mine.toml", "--counts", "none", "--explain"]);
     let output = command.env("PATH", "/nowhere").output().unwrap();
@@ -236,7 +236,7 @@ fn broken_emulator(lab: &Lab) -> PathBuf {
 
 #[test]
 fn a_variant_that_breaks_under_emulation_is_one_sentence() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     experiment(&lab, "[\"update-index\"]", THREE);
     let search = std::env::var("PATH").unwrap();
     let search = format!("{}:{search}", broken_emulator(&lab).display());
@@ -258,7 +258,7 @@ fn a_variant_that_breaks_under_emulation_is_one_sentence() {
 
 #[test]
 fn an_interrupted_explanation_goes_on_with_what_is_missing() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     experiment(&lab, "[\"update-index\"]", THREE);
     let words = ["run", "mine.toml", "--progress", "plain", "--explain=all"];
     let mut command = lab.command(&words);

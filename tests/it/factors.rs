@@ -15,7 +15,7 @@ fn experiment(factors: &str) -> String {
 
 #[test]
 fn levels_are_crossed_and_reach_servers_and_embedded_engines() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let factors = "build = [\"sqlite\", \"postgres@18\"]\nenvironment = [\"\", \"DBDYNO_TEST=1\"]\n\
                    cpu_set = [\"0\", \"all\"]\nprefix = [\"nice -n 1\"]\n";
     lab.write("mine.toml", &experiment(factors));
@@ -35,7 +35,7 @@ fn levels_are_crossed_and_reach_servers_and_embedded_engines() {
 #[test]
 fn a_level_without_effect_ends_the_run_before_anything_is_loaded() {
     for build in ["sqlite", "postgres@18"] {
-        let lab = Lab::new();
+        let lab = Lab::with_small_logs();
         let factors = format!(
             "build = [\"{build}\"]\nenvironment = [\"\", \"DBDYNO_TEST=1\"]\n\
              prefix = [\"env -u DBDYNO_TEST\"]\n"
@@ -60,7 +60,7 @@ fn what_is_no_level_is_one_sentence_of_a_plan() {
         ("prefix", "no-such-program -x", ["no program `no-such-program` is in `", "whole path"]),
         ("allocator", "hoard", ["`hoard` is no allocator", "`jemalloc`"]),
     ] {
-        let lab = Lab::new();
+        let lab = Lab::with_small_logs();
         let factors = format!("build = [\"postgres@18\"]\n{factor} = [\"{level}\"]\n");
         lab.write("mine.toml", &experiment(&factors));
         let output = lab.run(&["plan", "mine.toml"]);
@@ -72,7 +72,7 @@ fn what_is_no_level_is_one_sentence_of_a_plan() {
 
 #[test]
 fn an_embedded_engine_has_no_transport() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     lab.write("mine.toml", &experiment("build = [\"sqlite\"]\ntransport = [\"tcp\"]\n"));
     let output = lab.run(&["plan", "mine.toml"]);
     let said = text(&output.stderr);
@@ -94,7 +94,7 @@ fn told(lab: &Lab, name: &str) -> Vec<String> {
 #[test]
 fn encrypted_connections_are_measured_and_what_was_agreed_on_is_recorded() {
     for build in ["mysql@9", "postgres@18", "mariadb@10.11.19"] {
-        let lab = Lab::new();
+        let lab = Lab::with_small_logs();
         let factors = format!(
             "build = [\"{build}\"]\ntransport = [\"tcp\", \"tls1.2\", \"tls1.3\", \"tls\"]\n"
         );
@@ -111,7 +111,7 @@ fn encrypted_connections_are_measured_and_what_was_agreed_on_is_recorded() {
 #[test]
 fn a_server_without_tls_ends_the_run_before_anything_is_loaded() {
     for build in ["mysql@5.6.24", "mysql@5.5.9", "mariadb@10.1.23"] {
-        let lab = Lab::new();
+        let lab = Lab::with_small_logs();
         let factors = format!("build = [\"{build}\"]\ntransport = [\"tcp\", \"tls\"]\n");
         lab.write("mine.toml", &experiment(&factors));
         let output = lab.run(SHORT);
@@ -129,7 +129,7 @@ fn a_limit_of_memory_holds_and_a_server_that_reaches_it_is_named() {
         println!("skipped: only root makes control groups that limit memory");
         return;
     }
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     lab.write(
         "mine.toml",
         &experiment("build = [\"postgres@18\"]\nmemory = [\"unlimited\", \"1G\"]\n"),
@@ -157,7 +157,7 @@ fn what_servers_count_of_themselves_is_recorded_and_a_metric_by_its_name() {
         ("mysql@5.6.24", "status.Innodb_rows_read", 1.0),
         ("mariadb@10.11.19", "status.Com_stmt_execute", 1.0),
     ] {
-        let lab = Lab::new();
+        let lab = Lab::with_small_logs();
         lab.write("mine.toml", &experiment(&format!("build = [\"{build}\"]\n")));
         lab.succeed(SHORT);
         let out = lab.succeed(&["compare", "--format", "json", "--metric", counter]);

@@ -128,7 +128,7 @@ fn strike_all(
     faults: &[Fault],
     tallies: &Mutex<BTreeMap<(&'static str, String), Tally>>,
 ) {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let Some(room) = Room::new(&lab) else { return };
     lab.write("faults.toml", &experiment(product));
     // The second one is undisturbed and finds the build installed and cached.
@@ -164,7 +164,7 @@ fn strike_all(
 
 /// One run, struck, looked at, and resumed.
 fn strike(product: &str, fault: Fault, whole: Duration, tally: &mut Tally) {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let Some(room) = Room::new(&lab) else { return };
     lab.write("faults.toml", &experiment(product));
     let begin = Instant::now();

@@ -28,7 +28,7 @@ const fn injection(build: &'static str, function: &'static str, turns: u64) -> I
 
 const INJECTIONS: [Injection; 20] = [
     injection("postgres@18", "send", 5_000),
-    injection("mysql@9", "memcpy", 100),
+    injection("mysql@5.6.24", "memset", 250),
     injection("mariadb@11.8", "memcmp", 200),
     injection("postgres@18", "malloc", 500),
     injection("postgres@18", "memcpy", 1_000),
@@ -40,7 +40,7 @@ const INJECTIONS: [Injection; 20] = [
     injection("mariadb@11.8", "send", 1_000),
     injection("mariadb@11.8", "strlen", 400),
     injection("mariadb@11.8", "pthread_mutex_unlock", 700),
-    injection("mysql@5.6.24", "memset", 250),
+    injection("mysql@9", "memcpy", 100),
     injection("mysql@5.6.24", "strcmp", 600),
     injection("mysql@5.6.24", "free", 150),
     injection("mysql@5.6.24", "send", 20_000),
@@ -92,7 +92,7 @@ __asm__(".globl {function}\n.type {function}, @function\n{function}:\n"
     /// Whether it was found first and with its size; false where this host has no emulator.
     fn is_found(&self) -> bool {
         let Self { build, function: name, turns } = self;
-        let lab = Lab::new();
+        let lab = Lab::with_small_logs();
         let library = self.library(&lab).display().to_string();
         let factors =
             format!("build = [\"{build}\"]\nenvironment = [\"\", \"LD_PRELOAD={library}\"]\n");
@@ -215,7 +215,7 @@ fn a_loop_built_into_sqlite_is_the_first_function() {
     let source = amalgamation();
     let tried = std::env::var(TRIED).map_or(BUILT, |_| LOOPS.len());
     for (name, turns) in &LOOPS[..tried] {
-        let lab = Lab::new();
+        let lab = Lab::with_small_logs();
         let servers = [("plain", source.clone()), ("patched", with_loop(&source, name, *turns))];
         let servers = servers.map(|(server, source)| {
             let library = compiled(&lab, server, &source);
@@ -246,7 +246,7 @@ const SETTINGS: [(&str, &str, &str); 2] = [
 #[test]
 fn what_a_setting_costs_is_in_its_area() {
     for (build, configs, area) in SETTINGS {
-        let lab = Lab::new();
+        let lab = Lab::with_small_logs();
         let run = run(&lab, &format!("build = [\"{build}\"]\n{configs}"));
         let Some(found) = explained(&lab, &run) else { return };
         check_sums(&found);

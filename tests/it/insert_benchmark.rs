@@ -24,7 +24,7 @@ fn experiment(lab: &Lab, build: &str, more: &str) {
 /// Runs it and checks that every phase has its rows: a slice whose tables hold another number of
 /// rows than the engine counted would have failed.
 fn check(build: &str, more: &str) {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     experiment(&lab, build, more);
     let output = lab.run(&["run", "ibench.toml", "--counts", "none", "--progress", "none"]);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
@@ -130,7 +130,7 @@ parameters = { inserts_per_second = 100, query_seconds = 2 }
 
 #[test]
 fn tables_have_their_parts_on_servers_and_queues_move_through_them() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     lab.write("parts.toml", PARTS);
     lab.write("partitioned.toml", PARTITIONED);
     let lines = [
@@ -177,7 +177,7 @@ parameters = { inserts = 100, batch = 100 }
 #[test]
 fn maintenance_is_cut_off_at_its_ceiling_in_both_designs_and_marked() {
     for design in ["classic", "interleaved"] {
-        let lab = Lab::new();
+        let lab = Lab::with_small_logs();
         lab.write("settled.toml", SETTLED);
         let lines = [
             "question = \"what is cut off?\"",
@@ -216,7 +216,7 @@ fn maintenance_is_cut_off_at_its_ceiling_in_both_designs_and_marked() {
 #[test]
 fn sixteen_clients_on_few_cores_do_all_their_rows() {
     const CLIENTS: u64 = 16;
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let lines = [
         "question = \"are all rows there?\"",
         "suite = \"insert-benchmark\"",

@@ -8,11 +8,46 @@ use std::{
 /// A folder for one test's results, and the commands that run in it.
 pub(crate) struct Lab {
     folder: tempfile::TempDir,
+    has_small_logs: bool,
 }
+
+/// Commands that start servers by the files of a catalog.
+const STARTING: [&str; 3] = ["plan", "run", "verify"];
+/// Configurations on which all others of their products are built, and their sizes of the log.
+const WITH_LOGS: [(&str, &str, &[&str]); 2] = [
+    (
+        "mysql",
+        include_str!("../../catalog/configs/mysql/base.toml"),
+        &["log_file_size]\nvalue = \"512M\"", "redo_log_capacity]\nvalue = \"1G\""],
+    ),
+    (
+        "mariadb",
+        include_str!("../../catalog/configs/mariadb/base.toml"),
+        &["log_file_size]\nvalue = \"1G\"\nbefore = { \"10.5\" = \"512M\" }"],
+    ),
+];
 
 impl Lab {
     pub(crate) fn new() -> Self {
-        Self { folder: tempfile::tempdir().unwrap() }
+        Self { folder: tempfile::tempdir().unwrap(), has_small_logs: false }
+    }
+
+    /// With logs of 16 MiB in the place of 1 GiB, which servers write before they do anything: for
+    /// tests of which many run at a time, on disks that are slow.
+    pub(crate) fn with_small_logs() -> Self {
+        let lab = Self { has_small_logs: true, ..Self::new() };
+        for (product, base, sizes) in WITH_LOGS {
+            let mut text = base.to_owned();
+            for size in sizes {
+                assert!(text.contains(size), "{product}: {size}");
+                let small = size.replace("512M", "16M").replace("1G", "16M");
+                text = text.replace(size, &small);
+            }
+            let folder = format!("small-logs/configs/{product}");
+            std::fs::create_dir_all(lab.path(&folder)).unwrap();
+            lab.write(&format!("{folder}/base.toml"), &text);
+        }
+        lab
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
@@ -30,6 +65,9 @@ impl Lab {
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dbdyno"));
         command.args(arguments).current_dir(self.folder.path()).env("NO_COLOR", "1");
+        if self.has_small_logs && arguments.first().is_some_and(|one| STARTING.contains(one)) {
+            command.args(["--catalog", "small-logs"]);
+        }
         command.env_remove("COLUMNS");
         // Tests load the host all at once, and are not to refuse or mark each other.
         command.env("DBDYNO_ANNOUNCEMENTS", self.folder.path());

@@ -7,7 +7,7 @@ const SHOP_COMMON: &str = include_str!("lua_workloads/shop_common.lua");
 
 /// A folder with the shop, and an experiment over it.
 fn shop(experiment: &str) -> Lab {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     lab.write("shop.lua", SHOP);
     lab.write("shop_common.lua", SHOP_COMMON);
     let head = "question = \"What does an order cost?\"\nblocks = 1\nrounds = 2\n\

@@ -40,7 +40,7 @@ fn change(lab: &Lab, phase: &str, subject: &str, change: impl Fn(&mut serde_json
 
 #[test]
 fn a_failed_cell_is_exported_as_missing_and_said() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let only = ["--only", "point-query,insert", "--counts", "none"];
     let set = ["--set", "rows=2000", "--set", "slice_seconds=0.1", "--set", "blocks=1"];
     lab.succeed(&[&["run", "--progress", "none"], &only[..], &set[..]].concat());
@@ -69,7 +69,7 @@ fn a_failed_cell_is_exported_as_missing_and_said() {
 
 #[test]
 fn a_missed_rate_is_said_in_the_table_and_by_the_exit_code() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let text_of = "question = \"q\"\nsuite = \"insert-benchmark\"\nrows = 20000\nblocks = 1\n\
                    design = \"classic\"\n[parameters]\ninserted = 2000\nquery_seconds = 1\n\
                    settle_seconds = 1\nsettle_seconds_max = 2\n[factors]\nbuild = [\"sqlite\"]\n";
@@ -94,7 +94,7 @@ fn a_missed_rate_is_said_in_the_table_and_by_the_exit_code() {
 
 #[test]
 fn a_rate_that_is_out_of_reach_is_missed_in_every_workload() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let text_of = |design: &str, build: &str| {
         format!(
             "question = \"q\"\nsuite = \"quick\"\nrows = 2000\nblocks = 1\n\
@@ -122,7 +122,7 @@ fn a_rate_that_is_out_of_reach_is_missed_in_every_workload() {
 
 #[test]
 fn a_workload_that_finds_other_rows_than_it_expects_is_not_compared() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let workload = |name: &str, rows: u32| {
         let words = format!(
             "help = \"?\"\ngroup = \"point\"\nschema = \"sbtest\"\n[[op]]\nname = \"one\"\n\

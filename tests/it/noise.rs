@@ -28,7 +28,7 @@ fn calibrate(lab: &Lab) -> String {
 
 #[test]
 fn a_build_is_measured_against_itself_and_its_noise_is_kept() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     assert!(lab.succeed(&["doctor", "--noise"]).contains("`dbdyno calibrate EXPERIMENT`"));
     let table = calibrate(&lab);
     let runs = lines(&lab);
@@ -64,7 +64,7 @@ fn a_build_is_measured_against_itself_and_its_noise_is_kept() {
 /// and instructions still are.
 #[test]
 fn disturbed_rounds_are_repeated_and_a_host_that_is_always_busy_is_given_up() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let stop = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         let burn = || {
@@ -119,7 +119,7 @@ fn even_bank(host: &Value) -> String {
 
 #[test]
 fn a_comparison_uses_the_bank_of_its_host_class_and_says_so() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     calibrate(&lab);
     let host = lines(&lab)[0]["host"].clone();
     std::fs::remove_file(lab.path("dbdyno-results/bank.jsonl")).unwrap();

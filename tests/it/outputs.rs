@@ -9,7 +9,7 @@ use std::path::Path;
 
 /// A folder with the archive of two variants.
 fn imported() -> Lab {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     write_archive(&lab);
     lab.succeed(&["import", "mine"]);
     lab
@@ -76,7 +76,7 @@ fn bases_and_groups_are_named_as_tables_show_them() {
 
 #[test]
 fn what_is_there_is_imported_beside_a_path_that_is_not() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     write_archive(&lab);
     let output = lab.run(&["import", "nosuch", "mine"]);
     let said = text(&output.stderr);
@@ -143,21 +143,21 @@ fn whoever_only_looks_needs_no_home() {
     let base = [QUESTION, SUITE, "factors.build = [\"sqlite\"]"].join("\n");
     let looks: [&[&str]; 2] = [&["plan", "base.toml"], &["list", "builds", "sqlite"]];
     for arguments in looks {
-        let lab = Lab::new();
+        let lab = Lab::with_small_logs();
         lab.write("base.toml", &base);
         let Some((code, said)) = without_home(&lab, None, arguments) else { return };
         assert_eq!(code, 0, "{arguments:?}: {said}");
     }
     // The second one asks which versions there are.
     for arguments in [["run", "base.toml"], ["plan", "mysql-5.6-vs-9"]] {
-        let lab = Lab::new();
+        let lab = Lab::with_small_logs();
         lab.write("base.toml", &base);
         let Some((code, said)) = without_home(&lab, None, &arguments) else { return };
         assert_eq!(code, 2, "{said}");
         assert!(said.contains("`/nonexistent/.cache/dbdyno` cannot be created"), "{said}");
         assert!(said.contains("set `XDG_CACHE_HOME` to a folder that you may write to"), "{said}");
     }
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let list = ["list", "builds", "sqlite"];
     let Some((code, said)) = without_home(&lab, Some("here"), &list) else { return };
     assert!(code == 0 && said.contains("`XDG_CACHE_HOME` is `here`, no absolute path"), "{said}");
@@ -166,7 +166,7 @@ fn whoever_only_looks_needs_no_home() {
 
 #[test]
 fn a_results_folder_that_cannot_be_entered_is_said_with_the_reason() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     std::os::unix::fs::symlink("loop", lab.path("loop")).unwrap();
     let said = refused(&lab, &["list", "runs", "--results", "loop"]);
     assert!(said.contains("a symbolic link that leads to itself; name another folder"), "{said}");
@@ -182,7 +182,7 @@ fn a_results_folder_that_cannot_be_entered_is_said_with_the_reason() {
 
 #[test]
 fn what_is_none_is_refused_in_one_sentence() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     lab.write(".toml", &[QUESTION, SUITE, "factors.build = [\"sqlite\"]"].join("\n"));
     lab.write("e.toml", "suite = \"quick\"\nquestion = \"\"\nfactors.build = [\"sqlite\"]\n");
     let check = |arguments: &[&str], expected: &str| {
@@ -220,7 +220,7 @@ fn a_number_of_clients_that_no_file_tells_is_empty() {
         println!("skipped: the archive nov25.sb.mysql is not beside this repository");
         return;
     }
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let output = lab.run(&["import", &archive.display().to_string()]);
     let said = text(&output.stderr);
     let sum = said.lines().find_map(|line| line.strip_prefix("752 files: ")).unwrap();
@@ -244,7 +244,7 @@ fn sysbench(rate: f64) -> String {
 
 #[test]
 fn repeated_runs_of_sysbench_are_judged_and_one_alone_is_told_the_remedy() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     for (variant, rate) in [("after", 900.0), ("before", 1000.0)] {
         std::fs::create_dir_all(lab.path(variant)).unwrap();
         for (number, noise) in (1..).zip([-2.0, 1.0, 3.0, 0.0, -1.0]) {

@@ -119,7 +119,7 @@ fn undisturbed(lab: &Lab) -> Option<Duration> {
 /// One run whose power is cut at this moment, and its resume. The records that were complete after
 /// the cut.
 fn survive(product: &str, at: Duration) -> usize {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     lab.write("power.toml", &experiment(product));
     make_disk(&lab);
     let room = Room::with_disk(&lab).unwrap();
@@ -162,7 +162,7 @@ fn what_was_complete_survives_a_power_cut() {
         if share == 0 {
             continue;
         }
-        let lab = Lab::new();
+        let lab = Lab::with_small_logs();
         lab.write("power.toml", &experiment(product));
         let Some(whole) = undisturbed(&lab) else { return };
         for _ in 0..share {

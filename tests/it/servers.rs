@@ -9,7 +9,7 @@ const WORKLOADS: [&str; 4] = ["point-query", "range-covered-pk", "update-noninde
 
 /// Runs the four workloads on the builds and checks what can be checked without a clock.
 fn check(factors: &str, variants: &[&str]) {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let experiment = format!(
         "question = \"does every part work?\"\nsuite = \"quick\"\nrows = 20000\nblocks = 1\n\
          rounds = 3\nslice_seconds = 0.3\nwarmup_seconds = 0.1\n[factors]\n{factors}"
@@ -51,7 +51,7 @@ fn mariadb_with_innodb_beside_myrocks() {
 #[test]
 fn up_says_what_it_does_and_how_to_connect_and_removes_all_at_ctrl_c() {
     for (build, client) in [("postgres@18", "psql -h /"), ("mysql@9", "mysql --no-defaults ")] {
-        let lab = Lab::new();
+        let lab = Lab::with_small_logs();
         let (mut child, line) = up(&lab, build);
         let said = || std::fs::read_to_string(lab.path("err")).unwrap();
         let folder = format!("/up-{}", child.id());

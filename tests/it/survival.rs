@@ -88,7 +88,7 @@ fn slices_of(lab: &Lab, subject: &str) -> String {
 
 #[test]
 fn after_kill_9_nothing_lives_and_resume_ends_with_a_table() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let mut child = start(&lab, EXPERIMENT, &[]);
     let id = run_id(&lab);
     // Two subjects, four workloads: beyond the first block's ten slices it is in the second one.
@@ -114,7 +114,7 @@ fn after_kill_9_nothing_lives_and_resume_ends_with_a_table() {
 
 #[test]
 fn after_kill_9_in_the_classic_design_complete_trials_are_kept() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let mut child = start(&lab, CLASSIC, &[]);
     let id = run_id(&lab);
     eventually("the second server is measured", || {
@@ -150,7 +150,7 @@ fn postmaster(id: &str) -> u32 {
 
 #[test]
 fn a_server_that_dies_in_mid_slice_fails_its_slices_and_gives_no_numbers() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let mut child = start(&lab, EXPERIMENT, &["--set", "blocks=1"]);
     let id = run_id(&lab);
     wait_for_slices(&lab, &mut child, 3);
@@ -195,7 +195,7 @@ fn a_server_that_dies_in_mid_slice_fails_its_slices_and_gives_no_numbers() {
 
 #[test]
 fn an_interrupt_keeps_what_was_measured_and_leaves_nothing_running() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let mut child = start(&lab, EXPERIMENT, &[]);
     let id = run_id(&lab);
     wait_for_slices(&lab, &mut child, 2);
@@ -212,7 +212,7 @@ fn an_interrupt_keeps_what_was_measured_and_leaves_nothing_running() {
 /// held from then on dies at the very end.
 #[test]
 fn a_keeper_killed_at_the_very_end_costs_nothing_and_leaves_nothing() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let experiment = "question = \"what is left?\"\nworkloads = [\"point-query\"]\nrows = 1000\n\
                       blocks = 1\nrounds = 12\nslice_seconds = 0.5\nwarmup_seconds = 0.05\n\
                       factors.build = [\"sqlite\"]\n";

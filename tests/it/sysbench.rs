@@ -30,7 +30,7 @@ fn field(report: &str, pattern: &str, field: usize) -> f64 {
 
 #[test]
 fn the_report_of_a_run_is_read_as_that_of_sysbench() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     lab.write("mine.toml", EXPERIMENT);
     let output = lab.run(&["run", "mine.toml", "--counts", "none", "--sysbench-report"]);
     let (out, err) = (text(&output.stdout), text(&output.stderr));
@@ -82,7 +82,7 @@ clients = [2]
 
 #[test]
 fn both_definitions_of_a_rate_stand_beside_each_other() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     lab.write("mine.toml", DEFINITIONS);
     let out = lab.succeed(&["run", "mine.toml", "--counts", "none"]);
     let comparison = lab.comparison();

@@ -4,7 +4,7 @@ use crate::lab::{Lab, text};
 
 /// Every line of the table must end in as many `ok` as there are subjects.
 fn check_published(factors: &[&str], subjects: usize) {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let mut arguments = vec!["verify", "--operations", "4"];
     for factor in factors {
         arguments.extend(["--set", factor]);
@@ -43,7 +43,7 @@ fn every_published_row_does_what_it_says_on_innodb_and_myrocks_of_mariadb() {
 /// primary key.
 fn check_insert_benchmark(builds: &str, subjects: usize) {
     for (suite, phases) in [("insert-benchmark", 9), ("insert-benchmark-2021", 14)] {
-        let lab = Lab::new();
+        let lab = Lab::with_small_logs();
         let head = format!("question = \"Which indexes?\"\nsuite = \"{suite}\"\nblocks = 1\n");
         lab.write("ibench.toml", &format!("{head}design = \"classic\"\n[factors]\n{builds}\n"));
         let rows = ["--rows", "20000", "--details"];
@@ -83,7 +83,7 @@ rows = 100_000
 
 /// Verifies the eight workloads; those with a factor of their own once for each of its levels.
 fn check_stock(lines: &str, (phases, subjects): (usize, usize)) {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     lab.write("stock.toml", &format!("{STOCK}{lines}\n"));
     let out = lab.succeed(&["verify", "stock.toml", "--operations", "4"]);
     assert!(out.contains(&format!("{phases} phases on {subjects} subjects")), "{out}");
@@ -160,7 +160,7 @@ const CASES: &[Case] = &[
 #[test]
 fn what_is_not_as_the_file_says_is_told_and_fails() {
     for case in CASES {
-        let lab = Lab::new();
+        let lab = Lab::with_small_logs();
         let op = format!("[[op]]\nname = \"a\"\n{POINT}\n{}\n{}", case.lines, case.more);
         lab.write("own.toml", &format!("help = \"h\"\nschema = \"sbtest\"\n{op}\n"));
         let head = "question = \"?\"\nworkloads = [\"./own.toml\"]\n";
@@ -176,7 +176,7 @@ fn what_is_not_as_the_file_says_is_told_and_fails() {
 
 #[test]
 fn a_list_that_is_not_as_long_as_it_says_is_told() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     lab.write(
         "own.toml",
         "help = \"h\"\nschema = \"sbtest\"\n[[op]]\nname = \"a\"\nindex = \"primary\"\n\

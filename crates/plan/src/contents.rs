@@ -21,6 +21,17 @@ impl Draft {
         tables.chain(servers.map(|name| format!("servers.{name}"))).collect()
     }
 
+    /// Two builds that are measured and are one server that is there already, if there are such.
+    pub fn attached_twice(&self) -> Option<[&str; 2]> {
+        let levels = self.levels("build").unwrap_or_default();
+        let known = levels.iter().filter_map(|name| {
+            let attach = self.servers.get(name)?.attach.as_ref()?;
+            Some((name.as_str(), attach.place()))
+        });
+        let mut seen: BTreeMap<String, &str> = BTreeMap::new();
+        known.into_iter().find_map(|(name, place)| Some([seen.insert(place, name)?, name]))
+    }
+
     /// The names of its phases of a kind, in order, each once.
     pub fn phase_names(&self, kind: PhaseKind) -> Vec<String> {
         let mut names: Vec<String> = Vec::new();

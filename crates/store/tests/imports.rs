@@ -123,3 +123,19 @@ fn a_damaged_import_is_named_and_left_out() {
     check(&text.replacen("\"line\":6", "\"line\":-6", 1), 1, "line 1 of imported.jsonl");
     check(&text, 2, "not complete");
 }
+
+#[test]
+fn an_import_that_cannot_be_written_leaves_nothing() {
+    let (_dir, results) = results();
+    let folder = |name: &str| results.dir().join(name);
+    let names = |name: &str| fs_err::read_dir(folder(name)).unwrap().count();
+    results.import(&header("first"), &[value("a", "qps", 1.0)]).unwrap();
+    let (runs, records) = (names("runs"), names("records"));
+    // Records have no place to be.
+    fs_err::rename(folder("records"), folder("elsewhere")).unwrap();
+    fs_err::write(folder("records"), "").unwrap();
+    assert!(results.import(&header("second"), &[value("a", "qps", 1.0)]).is_err());
+    fs_err::remove_file(folder("records")).unwrap();
+    fs_err::rename(folder("elsewhere"), folder("records")).unwrap();
+    assert_eq!((names("runs"), names("records")), (runs, records));
+}

@@ -29,8 +29,8 @@ pub(crate) fn execute(arguments: &[&str]) -> anyhow::Result<()> {
     if arguments.contains(&"--") {
         return cargo(&[&tests, arguments].concat());
     }
-    // Tests wait for servers for longer than they compute: twice as many at a time as usual.
-    let together = cargo(&[&tests, arguments, &["--", "--test-threads=4"]].concat());
+    // Tests wait for servers for longer than they compute.
+    let together = cargo(&[&tests, arguments, &["--", "--test-threads=6"]].concat());
     say("executing the tests that measure time, which nothing may disturb");
     let alone = cargo(&[&tests, arguments, &["--", "--ignored", "--test-threads=1"]].concat());
     together.and(alone)

@@ -84,6 +84,13 @@ pub(super) fn of_options(path: &Path) -> Result<Known> {
 pub(super) fn of_service(service: &str) -> Result<Known> {
     let named = std::env::var_os("PGSERVICEFILE").map(PathBuf::from);
     let path = named.unwrap_or_else(|| super::expanded(Path::new("~/.pg_service.conf")));
+    if !path.is_file() {
+        let reason = format!(
+            "`{}` is no file: write the service into it, or name the file by `PGSERVICEFILE`",
+            path.display()
+        );
+        return Err(NoWayIn { server: format!("service {service}"), reason }.into());
+    }
     let text = fs::read_to_string(&path)?;
     in_service(&path, &text, service)
 }

@@ -165,6 +165,11 @@ impl WireStatement {
             let reason = "only statements with `every` can be left out of the service time";
             return Err(Fault::invalid(reason)).under("timed");
         }
+        let is_number = |name: &String| name.parse::<f64>().is_ok();
+        if self.index.iter().any(|OneOrMany(names)| names.iter().any(is_number)) {
+            let reason = "an index has a name, such as `\"primary\"`, and no number";
+            return Err(Fault::invalid(reason)).under("index");
+        }
         for (key, given) in [("repeat", self.repeat.is_some()), ("table", self.table.is_some())] {
             if self.in_turn && given {
                 let reason =

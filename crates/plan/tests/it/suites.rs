@@ -194,3 +194,19 @@ fn tables_that_nothing_names_are_found() {
     let draft = crate::draft(folder.path(), text).unwrap();
     assert_eq!(draft.unused(), ["configs.lost", "servers.other"]);
 }
+
+#[test]
+fn a_server_that_is_attached_twice_is_found() {
+    let twice = |other: &str| {
+        let text = format!(
+            "question = \"Which?\"\nsuite = \"quick\"\ndesign = \"classic\"\n[factors]\n\
+             build = [\"a\", \"b\"]\n[servers.a]\nattach = {{ host = \"db\", user = \"x\" }}\n\
+             [servers.b]\nattach = {{ {other} }}\n"
+        );
+        let folder = tempfile::tempdir().unwrap();
+        let draft = crate::draft(folder.path(), &text).unwrap();
+        draft.attached_twice().map(|names| names.map(str::to_owned))
+    };
+    assert_eq!(twice("host = \"db\", user = \"y\""), Some(["a", "b"].map(str::to_owned)));
+    assert_eq!(twice("host = \"db\", port = 3307"), None);
+}

@@ -211,3 +211,9 @@ fn workloads_with_coded_transactions_are_checked() {
     // The tables are loaded with the schema's own default.
     check("warehouses = 1", "warehouses = 2", "`warehouses` is 2 and the tables are loaded with 1");
 }
+
+#[test]
+fn an_index_by_its_number_is_refused() {
+    let expected = "own.toml:3`: an index has a name, such as `\"primary\"`, and no number";
+    check_workload("number", &op("sql = \"a\"\nindex = 5"), expected);
+}

@@ -126,9 +126,9 @@ pub(crate) fn make(run: &Run<'_>, subject: usize, attach: &Attach) -> Result<(),
     let control = dbms::attach::enter(attach, product.name())?;
     let mut driver = Driver::spawn(&run.options.exe, run.stop)?;
     run.keeper.adopt(driver.pid())?;
-    let version = connect(&mut driver, &control)?;
-    let round_trip = round_trip_us(&mut driver)?;
     let (label, place, name) = (&about.label, attach.place(), attach.database.clone());
+    let version = connect(&mut driver, &control).map_err(|error| error.at(&place))?;
+    let round_trip = round_trip_us(&mut driver)?;
     run.step(&format!(
         "{label}: attached to {} {version} at {place}, round trip {} us (median of {ROUND_TRIPS})",
         about.build.server,
