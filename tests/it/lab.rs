@@ -11,6 +11,8 @@ pub(crate) struct Lab {
     has_small_logs: bool,
 }
 
+/// The folder of a lab's own files of the catalog.
+const CATALOG: &str = "catalog";
 /// Commands that start servers by the files of a catalog.
 const STARTING: [&str; 3] = ["plan", "run", "verify"];
 /// Configurations on which all others of their products are built, and their sizes of the log.
@@ -43,7 +45,7 @@ impl Lab {
                 let small = size.replace("512M", "16M").replace("1G", "16M");
                 text = text.replace(size, &small);
             }
-            let folder = format!("small-logs/configs/{product}");
+            let folder = format!("{CATALOG}/configs/{product}");
             std::fs::create_dir_all(lab.path(&folder)).unwrap();
             lab.write(&format!("{folder}/base.toml"), &text);
         }
@@ -65,8 +67,9 @@ impl Lab {
     pub(crate) fn command(&self, arguments: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_dbdyno"));
         command.args(arguments).current_dir(self.folder.path()).env("NO_COLOR", "1");
-        if self.has_small_logs && arguments.first().is_some_and(|one| STARTING.contains(one)) {
-            command.args(["--catalog", "small-logs"]);
+        let starts = arguments.first().is_some_and(|one| STARTING.contains(one));
+        if self.has_small_logs && starts && !arguments.contains(&"--catalog") {
+            command.args(["--catalog", CATALOG]);
         }
         command.env_remove("COLUMNS");
         // Tests load the host all at once, and are not to refuse or mark each other.

@@ -43,7 +43,7 @@ factors.build = ["postgres@18", "mysql@9", "mariadb@10.11.19", "sqlite"]
 
 #[test]
 fn random_moments_are_the_same_on_every_product() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     for folder in ["catalog/workloads", "catalog/schemas"] {
         std::fs::create_dir_all(lab.path(folder)).unwrap();
     }

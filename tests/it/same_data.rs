@@ -74,7 +74,7 @@ fn content(server: &Server) -> Content {
 
 #[test]
 fn all_servers_hold_the_same_rows_after_the_same_work() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     std::fs::create_dir_all(lab.path("catalog/workloads")).unwrap();
     lab.write("catalog/workloads/look.toml", LOOK);
     lab.write("writes.toml", SUITE);

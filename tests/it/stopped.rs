@@ -73,7 +73,7 @@ fn pids(running: &mut Running<'_>, victim: &str) -> Vec<u32> {
 
 /// Stops a victim in `count` slices; what is said of the stopped slices and their number.
 fn stop((victim, product): (&str, &str), count: usize, length: Duration) {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     lab.write("still.toml", &format!("{EXPERIMENT}factors.build = [\"{product}\"]\n"));
     let words = ["run", "still.toml", "--counts", "none", "--progress", "plain"];
     let mut running = Running::start(&lab, lab.command(&words));

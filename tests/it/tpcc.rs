@@ -13,7 +13,7 @@ fn experiment(factors: &str) -> String {
 
 /// Runs transactions and checks what can be checked without a clock.
 fn check(builds: &str, clients: &str, variants: &[&str]) {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     lab.write("small.toml", &experiment(&format!("build = [{builds}]\nclients = [{clients}]\n")));
     lab.succeed(&["run", "small.toml", "--counts", "none", "--progress", "none"]);
     let audited = lab.of_records("events.jsonl");
@@ -59,7 +59,7 @@ fn mariadb_keeps_its_tables_consistent() {
 
 #[test]
 fn injected_violations_leave_no_number() {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let schema = include_str!("../../catalog/schemas/tpcc.toml");
     let faults = [
         "UPDATE district SET d_ytd = d_ytd + 1 WHERE d_w_id = 1 AND d_id = 1",

@@ -17,7 +17,7 @@ const ALLOWED: f64 = 0.025;
 
 /// Recall by phase, in the mean over three builds of each index.
 fn check(build: &str, expected: &[(&str, f64)]) {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let factors = "m = [6, 16]\nef = [10, 20, 40]\n";
     lab.write("small.toml", &experiment(&format!("\"{build}\""), factors));
     lab.succeed(&["run", "small.toml", "--counts", "none", "--progress", "none"]);
@@ -67,7 +67,7 @@ fn sqlite_finds_the_nearest_because_it_looks_at_all() {
 
 /// What `verify` says of a schema in which something is replaced.
 fn verified(build: &str, replaced: &[(&str, &str)]) -> (bool, String) {
-    let lab = Lab::new();
+    let lab = Lab::with_small_logs();
     let mut schema = include_str!("../../catalog/schemas/vectors.toml").to_owned();
     for (old, new) in replaced {
         assert!(schema.contains(old), "{old}");
@@ -107,7 +107,7 @@ fn a_wrong_distance_and_a_missing_index_are_found() {
 #[test]
 fn servers_without_vector_indexes_are_refused_before_the_load() {
     let check = |build: &str, part: &str| {
-        let lab = Lab::new();
+        let lab = Lab::with_small_logs();
         let text = experiment(&format!("\"{build}\""), "");
         lab.write("small.toml", &text.replace("config = [\"vectors\"]\n", ""));
         let output = lab.run(&["plan", "small.toml"]);

@@ -30,7 +30,7 @@ pub(crate) fn execute(arguments: &[&str]) -> anyhow::Result<()> {
         return cargo(&[&tests, arguments].concat());
     }
     // Tests wait for servers for longer than they compute.
-    let together = cargo(&[&tests, arguments, &["--", "--test-threads=6"]].concat());
+    let together = cargo(&[&tests, arguments, &["--", "--test-threads=5"]].concat());
     say("executing the tests that measure time, which nothing may disturb");
     let alone = cargo(&[&tests, arguments, &["--", "--ignored", "--test-threads=1"]].concat());
     together.and(alone)
