@@ -2,7 +2,7 @@
 //! again.
 
 use crate::details;
-use analysis::{Comparison, geometric_mean};
+use analysis::{Comparison, mean_of_tests};
 use model::{Levels, plan::Plan};
 use std::collections::BTreeSet;
 use store::Results;
@@ -64,7 +64,7 @@ fn best(comparison: &Comparison) -> Option<Best<'_>> {
     let phases = comparison.counted();
     let mean = |label: &str| {
         let cells = phases.iter().filter_map(|phase| phase.cell(label, METRIC));
-        geometric_mean(&cells.filter_map(|cell| cell.ratio).collect::<Vec<f64>>())
+        mean_of_tests(&cells.filter_map(|cell| cell.ratio).collect::<Vec<f64>>())
     };
     let variants = comparison.subjects.iter().filter(|label| !comparison.bases.contains(label));
     let found = variants.filter_map(|label| Some(Best { label, ratio: mean(label)? }));

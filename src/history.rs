@@ -38,9 +38,14 @@ pub(crate) fn pages(folders: &[Results], wanted: &Wanted) -> anyhow::Result<Vec<
     let mut series: BTreeMap<String, Vec<Run<'_>>> = BTreeMap::new();
     let mut warnings = Vec::new();
     let mut imports = 0;
+    let mut known = BTreeSet::new();
     for results in folders {
         let notes = plan::notes_in(results.dir())?;
         for info in results.runs()?.into_iter().filter(|run| run.finished) {
+            // A folder may be named twice.
+            if !known.insert(info.id.clone()) {
+                continue;
+            }
             if results.import_of(&info.id)?.is_some() {
                 imports += 1;
                 continue;

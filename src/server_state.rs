@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use store::{Results, StoredSlice};
 
 /// Puts the counters that are asked for among the readings of slices. One that moved in any slice
-/// stood still in the others whose servers have counters of its group.
+/// stood still in the others of the variants that have counters of its group.
 pub(crate) fn add(
     results: &Results,
     slices: &mut [StoredSlice],
@@ -23,11 +23,12 @@ pub(crate) fn add(
     }
     let mut known = BTreeSet::new();
     let mut with_state = Vec::new();
+    let mut groups: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
     for (place, stored) in slices.iter_mut().enumerate() {
         let Some(change) = change(results, stored)? else { continue };
-        let groups: BTreeSet<String> =
-            change.counters.keys().map(|name| group(name).to_owned()).collect();
-        with_state.push((place, groups));
+        let own = groups.entry(stored.slice.subject.clone()).or_default();
+        own.extend(change.counters.keys().map(|name| group(name).to_owned()));
+        with_state.push(place);
         for name in &wanted {
             if let Some([start, end]) = change.counters.get(*name) {
                 known.insert(*name);
@@ -35,9 +36,11 @@ pub(crate) fn add(
             }
         }
     }
-    for (place, groups) in with_state {
-        let readings = &mut slices[place].slice.readings;
-        for name in known.iter().filter(|name| groups.contains(group(name))) {
+    for place in with_state {
+        let slice = &mut slices[place].slice;
+        let (own, readings) = (groups.get(&slice.subject), &mut slice.readings);
+        let is_counted = |name: &&&String| own.is_some_and(|own| own.contains(group(name)));
+        for name in known.iter().filter(is_counted) {
             if !readings.iter().any(|one| one.counter == **name) {
                 readings.push(reading(name, [0.0, 0.0]));
             }

@@ -116,8 +116,8 @@ impl Side {
         self.slices.iter().map(|stored| stored.slice.block + 1).max().unwrap_or(0)
     }
 
-    fn variants(&self) -> Vec<Variant> {
-        let run = self.info.id.as_str();
+    fn variants(&self, other: &Self) -> Vec<Variant> {
+        let run = told_from(&self.info.id, &other.info.id);
         let variant = |label: &String| Variant { label: label.clone(), run: run.to_owned() };
         self.plan.subjects.iter().map(|subject| variant(&subject.label)).collect()
     }
@@ -153,17 +153,24 @@ pub(crate) fn find(known: &[RunInfo], text: &str) -> anyhow::Result<RunInfo> {
     }
 }
 
+/// The start of a run's identifier, the second in which it began; all of it where the other run
+/// began in the same one.
+fn told_from<'a>(run: &'a str, other: &str) -> &'a str {
+    let second = |id: &'a str| id.split('.').next().unwrap_or(id);
+    if other.starts_with(second(run)) { run } else { second(run) }
+}
+
 /// A variant of a run.
 #[derive(Clone)]
 struct Variant {
     label: String,
+    /// What tells its run from the other one.
     run: String,
 }
 
 impl Variant {
-    /// Its label and the start of its run, which tells it apart.
     fn name(&self) -> String {
-        format!("{}@{}", self.label, self.run.split('.').next().unwrap_or(&self.run))
+        format!("{}@{}", self.label, self.run)
     }
 }
 
@@ -182,7 +189,7 @@ impl Pair {
 
 /// The variants of one label; or the only ones, whatever their labels.
 fn pairs(base: &Side, new: &Side) -> anyhow::Result<Vec<Pair>> {
-    let (bases, news) = (base.variants(), new.variants());
+    let (bases, news) = (base.variants(new), new.variants(base));
     if let ([base], [new]) = (bases.as_slice(), news.as_slice()) {
         return Ok(vec![Pair { base: base.clone(), new: new.clone() }]);
     }
@@ -222,4 +229,16 @@ fn check(base: &Side, new: &Side) -> anyhow::Result<()> {
         ensure!(work(one) == work(other), "the runs differ in what the phase `{}` does", one.name);
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_that_began_in_one_second_have_names_of_their_own() {
+        let [one, same, later] = ["20261126T231231.068Z-1", "20261126T231231.069Z-2", "2027Z.1"];
+        assert_eq!((told_from(one, later), told_from(later, one)), ("20261126T231231", "2027Z"));
+        assert_eq!((told_from(one, same), told_from(same, one)), (one, same));
+    }
 }

@@ -99,7 +99,11 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         outputs::write_page(Author::History, out, &text(&report, &pages, (HTML, Extent::All))?)?;
         talk::say(&format!("the page is {}", out.display()));
     }
-    let extent = if arguments.format == HTML { Extent::All } else { Extent::Steps };
+    let extent = match arguments.format.as_str() {
+        HTML => Extent::All,
+        "csv" | "tsv" | "json" => Extent::Values,
+        _ => Extent::Steps,
+    };
     talk::data(&text(&report, &pages, (&arguments.format, extent))?)?;
     for warning in pages.iter().flat_map(|page| &page.warnings) {
         talk::say(&format!("warning: {warning}"));

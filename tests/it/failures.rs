@@ -5,7 +5,7 @@ use crate::{
     lab::{Lab, text},
     running::{Guest, Running, Server, send},
 };
-use std::{os::unix::net::UnixListener, process::Command};
+use std::{os::unix::net::UnixListener, process::Command, time::Duration};
 
 /// The steps of the Insert Benchmark with two query steps: one long enough to be struck, one that
 /// comes after it.
@@ -221,6 +221,19 @@ fn ctrl_c_while_a_server_does_not_answer_ends_the_run_at_once() {
     send("-INT", &running.pid().to_string());
     let (code, said) = running.end();
     assert_eq!(code, Some(130), "{said}");
+}
+
+#[test]
+fn ctrl_c_while_a_server_is_initialised_is_no_failure_of_it() {
+    let lab = lab("mysql@9");
+    let mut running = Running::start(&lab, run(&lab, &[]));
+    running.wait_for("starting ");
+    // Its data folder takes some seconds.
+    std::thread::sleep(Duration::from_millis(500));
+    send("-INT", &running.pid().to_string());
+    let (code, said) = running.end();
+    assert_eq!(code, Some(130), "{said}");
+    assert!(!said.contains("could not initialize"), "{said}");
 }
 
 #[test]

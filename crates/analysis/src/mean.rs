@@ -17,6 +17,13 @@ pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     Some((values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp())
 }
 
+/// Geometric mean of the ratios of tests that are above 0: the others have no logarithm, and how
+/// many count is told beside the mean. `None` where none is.
+pub fn mean_of_tests(ratios: &[f64]) -> Option<f64> {
+    let positive: Vec<f64> = ratios.iter().copied().filter(|ratio| *ratio > 0.0).collect();
+    geometric_mean(&positive)
+}
+
 /// Mean ratio of pairs `(base, value)`: the geometric mean of their ratios, or the ratio of their
 /// sums where a value is zero. `None` without pairs, or if the base is zero throughout.
 pub(crate) fn mean_of_ratios(pairs: &[(f64, f64)]) -> Option<f64> {
@@ -60,6 +67,12 @@ mod tests {
         near(geometric_mean(&[0.0, 4.0]), Some(2.0));
         near(geometric_mean(&[0.0]), Some(0.0));
         assert_eq!(geometric_mean(&[1000.1]), Some(1000.1));
+    }
+
+    #[test]
+    fn a_test_that_did_nothing_is_in_no_mean_of_tests() {
+        near(mean_of_tests(&[2.0, 0.0, 8.0]), Some(4.0));
+        near(mean_of_tests(&[0.0]), None);
     }
 
     #[test]

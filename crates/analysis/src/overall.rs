@@ -4,7 +4,7 @@ use crate::{
     claim::judge,
     comparison::{Cell, Comparison, PhaseResult},
     interval::interval,
-    mean::geometric_mean,
+    mean::{geometric_mean, mean_of_tests},
     verdict::Verdict,
 };
 use model::shared::Name;
@@ -14,11 +14,11 @@ use model::shared::Name;
 pub struct Overall {
     /// Label of the base.
     pub base: Name,
-    /// Geometric mean of the ratios.
+    /// Geometric mean of the ratios above 0.
     pub ratio: f64,
     /// Smallest and largest ratio of a phase.
     pub range: (f64, f64),
-    /// Phases with a ratio.
+    /// Phases with a ratio above 0.
     pub phases: usize,
     /// Blocks whose means are tested.
     pub blocks: u32,
@@ -38,9 +38,10 @@ impl Comparison {
     pub fn overall(&self, subject: &str, metric: &str) -> Option<Overall> {
         let phases = self.counted();
         let cells = phases.iter().filter_map(|phase| phase.cell(subject, metric));
-        let cells: Vec<&Cell> = cells.filter(|cell| cell.ratio.is_some()).collect();
+        let compared: Vec<&Cell> = cells.filter(|cell| cell.ratio.is_some()).collect();
+        let ratios: Vec<f64> = compared.iter().filter_map(|cell| cell.ratio).collect();
+        let cells = countable(&compared);
         let first = cells.first()?;
-        let ratios: Vec<f64> = cells.iter().filter_map(|cell| cell.ratio).collect();
         let blocks = block_means(&cells, &self.looks);
         let (uneven, blocks) = (blocks.is_none(), blocks.unwrap_or_default());
         let (p, verdict) = match cells.iter().any(|cell| cell.verdict == Verdict::Invalid) {
@@ -51,9 +52,9 @@ impl Comparison {
             |start: f64, pick: fn(f64, f64) -> f64| ratios.iter().copied().fold(start, pick);
         Some(Overall {
             base: first.base.clone()?,
-            ratio: geometric_mean(&ratios)?,
+            ratio: mean_of_tests(&ratios)?,
             range: (bound(f64::INFINITY, f64::min), bound(f64::NEG_INFINITY, f64::max)),
-            phases: ratios.len(),
+            phases: cells.len(),
             blocks: u32::try_from(blocks.len()).unwrap_or(u32::MAX),
             uneven,
             interval: interval(&blocks, &self.looks),
@@ -74,8 +75,13 @@ pub fn mean_interval<'a>(
     looks: &[u32],
 ) -> Option<(f64, f64)> {
     let cells = phases.into_iter().filter_map(|phase| phase.cell(subject, metric));
-    let cells: Vec<&Cell> = cells.filter(|cell| cell.ratio.is_some()).collect();
+    let cells = countable(&cells.collect::<Vec<_>>());
     interval(&block_means(&cells, looks)?, looks)
+}
+
+/// The cells whose ratio has a logarithm.
+fn countable<'a>(cells: &[&'a Cell]) -> Vec<&'a Cell> {
+    cells.iter().copied().filter(|cell| cell.ratio.is_some_and(|ratio| ratio > 0.0)).collect()
 }
 
 /// The mean ratio of each block over some cells: what all phases share in a block does not average

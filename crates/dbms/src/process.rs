@@ -33,7 +33,7 @@ pub(crate) fn send(pid: u32, signal: Signal) {
     }
 }
 
-/// Whether a process ends within a time.
+/// Whether a process ends within a time, and before a signal arrives.
 pub(crate) fn ended_within(process: &OwnedFd, limit: Duration) -> bool {
     let limit = Timespec::try_from(limit).ok();
     let mut fds = [PollFd::new(process, PollFlags::IN)];

@@ -218,6 +218,14 @@ impl Known<'_> {
         }
         if own.is_some() {
             let place = |key: &str| draft.places.of(&["servers", level, key]);
+            let named = level.split('@').next().unwrap_or(level);
+            if named != build.server && products.iter().any(|product| product == named) {
+                let reason = format!(
+                    "`{level}` is a name of another product than `{}`: choose another",
+                    build.server
+                );
+                return Err(Error::Invalid { place: place("server"), reason });
+            }
             if build.basedir.is_some() {
                 self.versions.check_basedir(&build).map_err(|reason| Error::Invalid {
                     place: place("basedir"),

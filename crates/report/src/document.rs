@@ -5,7 +5,7 @@ use crate::{
     grid::{Grid, Part},
     words,
 };
-use analysis::{Shade, Verdict, geometric_mean};
+use analysis::{Shade, Verdict, mean_of_tests};
 use model::metric::Better;
 
 /// A page's content in reading order.
@@ -211,7 +211,8 @@ impl TableCell {
 
     /// The geometric mean of ratios, of which there should be so many; none without any.
     pub(crate) fn mean(ratios: &[f64], all: usize) -> Option<Self> {
-        let (ratio, count) = (geometric_mean(ratios)?, ratios.len());
+        let count = ratios.iter().filter(|ratio| **ratio > 0.0).count();
+        let ratio = mean_of_tests(ratios)?;
         let whole = count == all;
         Some(if whole { Self::Ratio(ratio) } else { Self::PartialRatio { ratio, count, all } })
     }

@@ -1,7 +1,7 @@
 //! A comparison projected onto rows and columns: what the table, the charts and the data show.
 
 use crate::words;
-use analysis::{Cell, Comparison, PhaseResult, Verdict, geometric_mean};
+use analysis::{Cell, Comparison, PhaseResult, Verdict, geometric_mean, mean_of_tests};
 use model::{grouped, mark::Mark, metric::Metric};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -446,7 +446,7 @@ fn mean(cells: &[Located<'_>]) -> Value {
     let ratios: Vec<f64> = compared.iter().filter_map(|cell| cell.ratio).collect();
     let kept = cells.iter().filter(|(_, cell)| cell.missed().is_none());
     let values: Vec<f64> = kept.filter_map(|(_, cell)| cell.value).collect();
-    let ratio = geometric_mean(&ratios);
+    let ratio = mean_of_tests(&ratios);
     let missed = cells.iter().filter(|(_, cell)| cell.missed().is_some()).count();
     let kind = match (ratio, values.is_empty()) {
         (Some(_), _) => Kind::Ratio,
@@ -457,7 +457,7 @@ fn mean(cells: &[Located<'_>]) -> Value {
     };
     let (count, all) = match compared.len() {
         0 => (values.len(), cells.len()),
-        all => (ratios.len(), all),
+        all => (ratios.iter().filter(|ratio| **ratio > 0.0).count(), all),
     };
     Value {
         value: geometric_mean(&values),

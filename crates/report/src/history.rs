@@ -1,6 +1,8 @@
 //! Values from run to run as a document: the steps in them, what changed with them, and a chart of
 //! each trend.
 
+mod values;
+
 use crate::{
     chart::{Axis, Chart, Line, Lines, Milestone, Scale},
     document::{Column, Document, Item, Row, Table, TableCell},
@@ -44,8 +46,10 @@ pub const METRICS: [&str; 3] =
 /// How much of a history a reader sees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Extent {
-    /// The steps, for a terminal.
+    /// Where each trend begins and ends, and the steps, for a terminal.
     Steps,
+    /// Every value, for programs.
+    Values,
     /// Charts and runs too.
     All,
 }
@@ -54,9 +58,16 @@ impl HistoryPage {
     /// The document.
     pub fn document(&self, extent: Extent) -> Document {
         let mut document = Document::default();
+        if extent == Extent::Values {
+            document.items.push(Item::Table(values::all(&self.history)));
+            return document;
+        }
         document.heading(1, format!("{} over time", self.history.name));
         document.paragraph(self.answer());
         document.items.extend(self.warnings.iter().cloned().map(Item::Warning));
+        if extent == Extent::Steps {
+            document.items.push(Item::Table(values::ranges(&self.history)));
+        }
         if self.steps().next().is_some() {
             document.section("steps", "Steps");
             document.items.push(Item::Table(self.table()));
@@ -114,7 +125,7 @@ impl HistoryPage {
     }
 
     fn table(&self) -> Table {
-        let several = self.history.trends.iter().any(|trend| !trend.variant.is_empty());
+        let several = values::has_variants(&self.history);
         let mut columns = vec![Column::words("test")];
         columns.extend(several.then(|| Column::words("variant")));
         columns.extend([

@@ -5,7 +5,7 @@ use crate::{
     format::{self, IndexEntry},
     render, words,
 };
-use analysis::geometric_mean;
+use analysis::mean_of_tests;
 use std::collections::BTreeSet;
 
 /// File of the index.
@@ -62,7 +62,7 @@ fn entry(report: &Report, index: usize, file: String) -> IndexEntry {
     let counted = own.counted();
     let mean = |subject: &String| {
         let cells = counted.iter().filter_map(|phase| phase.cell(subject, words::THROUGHPUT));
-        geometric_mean(&cells.filter_map(|cell| cell.ratio).collect::<Vec<_>>())
+        mean_of_tests(&cells.filter_map(|cell| cell.ratio).collect::<Vec<_>>())
     };
     let means: Vec<f64> = own.subjects.iter().filter_map(mean).collect();
     let range = means.iter().fold(None, |range: Option<(f64, f64)>, mean| {

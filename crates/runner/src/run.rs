@@ -429,6 +429,11 @@ fn counting(
 pub fn check_counts(asked: Option<Counts>) -> Result<(), Error> {
     match asked {
         Some(Counts::Emulated) => Ok(Emulator::find().map(drop)?),
+        Some(Counts::Hardware) if probe::permission() == Permission::None => Err(Error::Preflight(
+            "`--counts hardware`: this host permits no hardware counters: use `--counts \
+                 emulated`, run as root, or set `kernel.perf_event_paranoid` to 1 or less"
+                .to_owned(),
+        )),
         _ => Ok(()),
     }
 }
@@ -438,6 +443,7 @@ fn counted_by(
     observer: &dyn Observer,
 ) -> Result<(Counts, Option<Emulator>), Error> {
     let emulated = |emulator| (Counts::Emulated, Some(emulator));
+    check_counts(asked)?;
     Ok(match asked {
         Some(Counts::Emulated) => emulated(Emulator::find()?),
         Some(asked) => (asked, None),

@@ -40,6 +40,11 @@ impl Stop {
         Ok(())
     }
 
+    /// What has come of something that a stop interrupts: its error is the stop's, if there is one.
+    pub fn explain<T, E: Into<Error>>(&self, result: Result<T, E>) -> Result<T, Error> {
+        result.or_else(|error| self.check().and(Err(error.into())))
+    }
+
     /// Stops the run because its servers are gone.
     pub(crate) fn keeper_gone(&self) {
         self.keeper_gone.store(true, Ordering::Relaxed);

@@ -210,3 +210,13 @@ fn a_server_that_is_attached_twice_is_found() {
     assert_eq!(twice("host = \"db\", user = \"y\""), Some(["a", "b"].map(str::to_owned)));
     assert_eq!(twice("host = \"db\", port = 3307"), None);
 }
+
+#[test]
+fn a_server_named_like_another_product_is_refused() {
+    let text = "question = \"Which?\"\nsuite = \"quick\"\n[factors]\nbuild = [\"sqlite\"]\n\
+                [servers.sqlite]\nserver = \"postgres\"\nversion = \"18\"\n";
+    let error = crate::plan_of(text).unwrap_err().to_string();
+    assert!(
+        error.ends_with("`sqlite` is a name of another product than `postgres`: choose another")
+    );
+}

@@ -214,6 +214,6 @@ fn workloads_with_coded_transactions_are_checked() {
 
 #[test]
 fn an_index_by_its_number_is_refused() {
-    let expected = "own.toml:3`: an index has a name, such as `\"primary\"`, and no number";
+    let expected = "own.toml:6`: an index has a name, such as `\"primary\"`, and no number";
     check_workload("number", &op("sql = \"a\"\nindex = 5"), expected);
 }

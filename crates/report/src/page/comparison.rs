@@ -10,7 +10,7 @@ use crate::{
     trust,
     words::{self, groups},
 };
-use analysis::{Comparison, PhaseResult, Reason};
+use analysis::{Comparison, PhaseResult, Reason, Verdict};
 use model::{metric::Metric, number::counted};
 
 /// The metric of the overview.
@@ -209,9 +209,14 @@ fn broken(cell: &analysis::Cell) -> TableCell {
 
 /// Geometric mean of a variant's ratios in a group. A group that lacks some says how many it has.
 fn mean(phases: &[&PhaseResult], subject: &str) -> TableCell {
-    let cells = phases.iter().filter_map(|phase| phase.cell(subject, OVERVIEW));
-    let ratios: Vec<f64> = cells.filter_map(|cell| cell.ratio).collect();
-    TableCell::mean(&ratios, phases.len()).unwrap_or_else(|| TableCell::Text(String::new()))
+    let cells = || phases.iter().filter_map(|phase| phase.cell(subject, OVERVIEW));
+    let ratios: Vec<f64> = cells().filter_map(|cell| cell.ratio).collect();
+    match TableCell::mean(&ratios, phases.len()) {
+        Some(TableCell::Ratio(ratio)) if cells().any(|cell| cell.verdict == Verdict::Invalid) => {
+            TableCell::judged(ratio, Verdict::Invalid)
+        }
+        mean => mean.unwrap_or_else(|| TableCell::Text(String::new())),
+    }
 }
 
 /// The intervals of a group's means, if there are any.

@@ -9,7 +9,7 @@ use crate::{
     status, trust,
     words::{self, Basis, Standing, THROUGHPUT},
 };
-use analysis::{Comparison, PhaseResult, geometric_mean};
+use analysis::{Comparison, PhaseResult, Verdict, mean_of_tests};
 use model::{margins::Quantity, metric::Better};
 
 /// Variants of a base that get sentences and rows of their own; more become columns.
@@ -70,7 +70,7 @@ fn extremes(comparison: &Comparison, base: &str, variants: &[&str], document: &m
     let mut found: Vec<(f64, &str)> = variants
         .iter()
         .filter_map(|subject| {
-            Some((geometric_mean(&ratios(&phases, subject, THROUGHPUT))?, *subject))
+            Some((mean_of_tests(&ratios(&phases, subject, THROUGHPUT))?, *subject))
         })
         .collect();
     found.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -89,6 +89,17 @@ fn extremes(comparison: &Comparison, base: &str, variants: &[&str], document: &m
         number::ratio(high.0),
         words::tests(phases.len()),
     ));
+    let is_disturbed = |subject: &&&str| {
+        let overall = comparison.overall(subject, THROUGHPUT);
+        overall.is_some_and(|overall| overall.verdict == Verdict::Invalid)
+    };
+    match variants.iter().filter(is_disturbed).count() {
+        0 => {}
+        of => document.paragraph(format!(
+            "Throughput of {} is not judged, because the host was disturbed.",
+            if of == variants.len() { "all".to_owned() } else { words::variants(of) }
+        )),
+    }
 }
 
 /// All tests that count, then each group if there are several.

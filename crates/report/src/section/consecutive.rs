@@ -6,7 +6,7 @@ use crate::{
     inputs::Inputs,
     words::{self, Basis, Standing, THROUGHPUT},
 };
-use analysis::{Comparison, PhaseResult, Verdict, geometric_mean};
+use analysis::{Comparison, PhaseResult, Verdict, mean_of_tests};
 use model::metric::Better;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -70,7 +70,7 @@ fn table(steps: &Comparison) -> Table {
     let row = |subject: &String| {
         let base = base_of(steps, subject)?;
         let ratios = parts[0].1.iter().filter_map(|p| p.cell(subject, THROUGHPUT)?.ratio);
-        let mean = geometric_mean(&ratios.collect::<Vec<_>>());
+        let mean = mean_of_tests(&ratios.collect::<Vec<_>>());
         let mean = mean.map_or(TableCell::Missing, TableCell::Ratio);
         let names = [base, subject].map(|name| TableCell::Text(name.to_owned()));
         let cells = parts

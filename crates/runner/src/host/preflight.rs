@@ -126,7 +126,8 @@ fn enough_disk(needed: u64, free: u64, folder: &str) -> Result<(), Error> {
     }
     let mib = |bytes: u64| bytes / (1 << 20);
     Err(Error::Preflight(format!(
-        "no space: the plan needs about {} MiB under `{folder}`, and {} MiB are free",
+        "no space: the plan needs about {} MiB under `{folder}`, and {} MiB are free: \
+         free some, or plan fewer rows, clients or variants",
         mib(needed),
         mib(free)
     )))
@@ -142,7 +143,8 @@ mod tests {
         let error = enough_disk(30 << 20, 10 << 20, "/data").unwrap_err().to_string();
         assert_eq!(
             error,
-            "no space: the plan needs about 30 MiB under `/data`, and 10 MiB are free"
+            "no space: the plan needs about 30 MiB under `/data`, and 10 MiB are free: free some, \
+             or plan fewer rows, clients or variants"
         );
     }
 

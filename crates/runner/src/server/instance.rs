@@ -172,9 +172,7 @@ impl Instance {
                 let launch =
                     Launch { installed, config, build: &build, data, place, label: &label };
                 let mut ready = |target: &Target| answers(&mut driver, target);
-                // Interrupted, nobody waits for it any longer.
-                let server = dbms::start(&launch, &run.keeper, &mut ready)
-                    .or_else(|error| run.stop.check().and(Err(error.into())))?;
+                let server = run.stop.explain(dbms::start(&launch, &run.keeper, &mut ready))?;
                 let target = server.target().clone();
                 (Some(server), target)
             }
@@ -461,7 +459,7 @@ pub(crate) fn initialise(run: &Run<'_>, subject: usize, folder: &Path) -> Result
         Some(installed) => {
             let (data, place) = (folder, &run.place);
             let launch = Launch { installed, config, build, data, place, label };
-            Ok(dbms::initialise(&launch, &run.keeper)?)
+            run.stop.explain(dbms::initialise(&launch, &run.keeper))
         }
     }
 }

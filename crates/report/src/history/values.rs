@@ -1,0 +1,51 @@
+//! The values of a history as tables: one row a trend for readers, one row a value for programs.
+
+use super::title;
+use crate::document::{Column, Row, Table, TableCell};
+use analysis::history::{History, Trend};
+
+/// From the first to the last run of each trend.
+pub(super) fn ranges(history: &History) -> Table {
+    let numbers = ["first", "last", "smallest", "largest"];
+    let numbers = numbers.map(|name| Column::numbers(name, ""));
+    let columns = names(history).into_iter().chain([Column::numbers("runs", "")]).chain(numbers);
+    let rows = history.trends.iter().filter_map(|trend| {
+        let values = || trend.points.iter().map(|point| point.value);
+        let (first, last) = (values().next()?, values().last()?);
+        let ends = [first, last, values().fold(first, f64::min), values().fold(first, f64::max)];
+        let cells = keys(history, trend).into_iter();
+        let runs = TableCell::Count(trend.points.len() as u64);
+        Some(Row::Cells(cells.chain([runs]).chain(ends.map(TableCell::Number)).collect()))
+    });
+    Table { columns: columns.collect(), rows: rows.collect() }
+}
+
+/// Every value with its run.
+pub(super) fn all(history: &History) -> Table {
+    let columns = names(history).into_iter();
+    let columns = columns.chain([Column::words("run"), Column::numbers("value", "")]).collect();
+    let rows = history.trends.iter().flat_map(|trend| {
+        trend.points.iter().filter_map(|point| {
+            let run = TableCell::Text(history.sessions.get(point.session)?.run.clone());
+            let value = TableCell::Number(point.value);
+            Some(Row::Cells(keys(history, trend).into_iter().chain([run, value]).collect()))
+        })
+    });
+    Table { columns, rows: rows.collect() }
+}
+
+fn names(history: &History) -> Vec<Column> {
+    let variant = has_variants(history).then_some("variant");
+    ["test"].into_iter().chain(variant).chain(["metric"]).map(Column::words).collect()
+}
+
+fn keys(history: &History, trend: &Trend) -> Vec<TableCell> {
+    let variant = has_variants(history).then(|| trend.variant.clone());
+    let keys = [trend.phase.clone()].into_iter().chain(variant).chain([title(trend)]);
+    keys.map(TableCell::Text).collect()
+}
+
+/// Whether runs have several variants.
+pub(super) fn has_variants(history: &History) -> bool {
+    history.trends.iter().any(|trend| !trend.variant.is_empty())
+}
