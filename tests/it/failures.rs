@@ -3,9 +3,14 @@
 
 use crate::{
     lab::{Lab, text},
-    running::{Guest, Running, Server, send},
+    running::{Guest, Running, Server, eventually, send},
 };
-use std::{os::unix::net::UnixListener, process::Command, time::Duration};
+use std::{
+    fs::File,
+    os::unix::net::UnixListener,
+    process::{Command, Stdio},
+    time::Duration,
+};
 
 /// The steps of the Insert Benchmark with two query steps: one long enough to be struck, one that
 /// comes after it.
@@ -226,14 +231,17 @@ fn ctrl_c_while_a_server_does_not_answer_ends_the_run_at_once() {
 #[test]
 fn ctrl_c_while_a_server_is_initialised_is_no_failure_of_it() {
     let lab = lab("mysql@9");
-    let mut running = Running::start(&lab, run(&lab, &[]));
-    running.wait_for("starting ");
+    let err = lab.path("err");
+    let mut command = run(&lab, &[]);
+    let command = command.stdout(Stdio::null()).stderr(File::create(&err).unwrap());
+    let mut child = command.spawn().unwrap();
+    let said = || std::fs::read_to_string(&err).unwrap();
+    eventually("a server is initialised", || said().contains("starting ").then_some(()));
     // Its data folder takes some seconds.
     std::thread::sleep(Duration::from_millis(500));
-    send("-INT", &running.pid().to_string());
-    let (code, said) = running.end();
-    assert_eq!(code, Some(130), "{said}");
-    assert!(!said.contains("could not initialize"), "{said}");
+    send("-INT", &child.id().to_string());
+    assert_eq!(child.wait().unwrap().code(), Some(130), "{}", said());
+    assert!(!said().contains("could not initialize"), "{}", said());
 }
 
 #[test]

@@ -251,6 +251,11 @@ pub(crate) const ONE_LEVEL: &str = "the phases of this suite build on each other
 /// The suite that is named, or one made of the list of workloads.
 fn suite(layers: &Layers, catalog: &Catalog) -> Result<Suite, Error> {
     let wire = &layers.wire;
+    let mut seen = BTreeSet::new();
+    if let Some(again) = wire.workloads.iter().flatten().find(|name| !seen.insert(*name)) {
+        let reason = format!("the workload `{again}` is listed twice; remove one");
+        return Err(Error::Invalid { place: layers.place(&["workloads"]), reason });
+    }
     match (&wire.suite, &wire.workloads) {
         (Some(suite), None) => {
             catalog.suite(suite).map_err(|error| error.at(layers.place(&["suite"])))

@@ -430,8 +430,8 @@ pub fn check_counts(asked: Option<Counts>) -> Result<(), Error> {
     match asked {
         Some(Counts::Emulated) => Ok(Emulator::find().map(drop)?),
         Some(Counts::Hardware) if probe::permission() == Permission::None => Err(Error::Preflight(
-            "`--counts hardware`: this host permits no hardware counters: use `--counts \
-                 emulated`, run as root, or set `kernel.perf_event_paranoid` to 1 or less"
+            "`--counts hardware`: this host permits no hardware counters, and most virtual \
+             machines have none: use `--counts emulated`, or see `dbdyno doctor`"
                 .to_owned(),
         )),
         _ => Ok(()),

@@ -227,6 +227,8 @@ fn factors_and_baseline_fit_each_other() {
         "`clients` must be a whole number of at least 1 and at most 65536, or a ladder of them \
          such as `1..64*2`, not `0`",
     );
+    let twice = GOOD.replace("suite = \"quick\"", "workloads = [\"scan\", \"scan\"]");
+    check("workload twice", &twice, "the workload `scan` is listed twice; remove one");
     check("level twice", &factor("clients = [1, 1]"), "has the level `1` twice");
     check("rows", &factor("rows = [1, 2]"), "`rows` cannot be a factor");
     let baseline = format!("baseline = {{ build = \"mysql@5.6\" }}\n{GOOD}");
