@@ -70,6 +70,10 @@ fn steps_are_told_with_size_interval_and_what_changed_with_them() {
     let mut page = page(1, 40);
     page.commands.insert(StepPlace { trend: 0, step: 0 }, "dbdyno run x".to_owned());
     let table = text(&page, "table", Extent::Steps);
+    assert!(table.contains("smallest") && table.contains("largest"), "{table}");
+    let values = text(&page, "csv", Extent::Values);
+    let points: usize = page.history.trends.iter().map(|trend| trend.points.len()).sum();
+    assert_eq!(values.trim().lines().count(), 1 + points, "{values}");
     for expected in ["1 confirmed step in 1 trend over 40 runs", "0.950 worse", "confirmed"] {
         assert!(table.contains(expected), "{table}");
     }

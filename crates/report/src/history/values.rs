@@ -11,7 +11,7 @@ pub(super) fn ranges(history: &History) -> Table {
     let columns = names(history).into_iter().chain([Column::numbers("runs", "")]).chain(numbers);
     let rows = history.trends.iter().filter_map(|trend| {
         let values = || trend.points.iter().map(|point| point.value);
-        let (first, last) = (values().next()?, values().last()?);
+        let (first, last) = (values().next()?, values().next_back()?);
         let ends = [first, last, values().fold(first, f64::min), values().fold(first, f64::max)];
         let cells = keys(history, trend).into_iter();
         let runs = TableCell::Count(trend.points.len() as u64);
