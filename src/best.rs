@@ -64,7 +64,8 @@ fn best(comparison: &Comparison) -> Option<Best<'_>> {
     let phases = comparison.counted();
     let mean = |label: &str| {
         let cells = phases.iter().filter_map(|phase| phase.cell(label, METRIC));
-        mean_of_tests(&cells.filter_map(|cell| cell.ratio).collect::<Vec<f64>>())
+        let ratios: Vec<f64> = cells.filter_map(|cell| cell.ratio).collect();
+        mean_of_tests(&ratios).map(|mean| mean.ratio)
     };
     let variants = comparison.subjects.iter().filter(|label| !comparison.bases.contains(label));
     let found = variants.filter_map(|label| Some(Best { label, ratio: mean(label)? }));

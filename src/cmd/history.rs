@@ -101,7 +101,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     }
     let extent = match arguments.format.as_str() {
         HTML => Extent::All,
-        "csv" | "tsv" | "json" => Extent::Values,
+        "csv" | "tsv" => Extent::Values,
         _ => Extent::Steps,
     };
     talk::data(&text(&report, &pages, (&arguments.format, extent))?)?;

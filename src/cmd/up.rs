@@ -102,7 +102,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
 /// A server from its first moment to Ctrl-C.
 fn serve(launch: &Launch<'_>, keeper: &Keeper, exe: &Path, stop: &Stop) -> anyhow::Result<()> {
     talk::say(&format!("initializing {}", launch.label));
-    stop.explain(dbms::initialise(launch, keeper))?;
+    stop.unless_raised(dbms::initialise(launch, keeper))?;
     talk::say(&format!("starting {}", launch.label));
     let mut driver = Driver::spawn(exe, stop)?;
     keeper.adopt(driver.pid())?;
@@ -115,7 +115,7 @@ fn serve(launch: &Launch<'_>, keeper: &Keeper, exe: &Path, stop: &Stop) -> anyho
     };
     let started = dbms::start(launch, keeper, &mut ready);
     drop(driver);
-    let server = stop.explain(started)?;
+    let server = stop.unless_raised(started)?;
     talk::data(&how_to_connect(server.target(), launch.place)?)?;
     talk::say("Ctrl-C stops the server and removes its data");
     while server.is_alive() && !stop.is_raised() {

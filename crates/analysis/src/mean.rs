@@ -17,11 +17,19 @@ pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     Some((values.iter().map(|value| value.ln()).sum::<f64>() / values.len() as f64).exp())
 }
 
-/// Geometric mean of the ratios of tests that are above 0: the others have no logarithm, and how
-/// many count is told beside the mean. `None` where none is.
-pub fn mean_of_tests(ratios: &[f64]) -> Option<f64> {
+/// The mean over tests, and of how many it is.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TestsMean {
+    /// Geometric mean of the ratios above 0: the others have no logarithm.
+    pub ratio: f64,
+    /// Tests with such a ratio.
+    pub tests: usize,
+}
+
+/// The mean of the ratios of tests. `None` where none is above 0.
+pub fn mean_of_tests(ratios: &[f64]) -> Option<TestsMean> {
     let positive: Vec<f64> = ratios.iter().copied().filter(|ratio| *ratio > 0.0).collect();
-    geometric_mean(&positive)
+    Some(TestsMean { ratio: geometric_mean(&positive)?, tests: positive.len() })
 }
 
 /// Mean ratio of pairs `(base, value)`: the geometric mean of their ratios, or the ratio of their
@@ -71,8 +79,10 @@ mod tests {
 
     #[test]
     fn a_test_that_did_nothing_is_in_no_mean_of_tests() {
-        near(mean_of_tests(&[2.0, 0.0, 8.0]), Some(4.0));
-        near(mean_of_tests(&[0.0]), None);
+        let mean = mean_of_tests(&[2.0, 0.0, 8.0]).unwrap();
+        near(Some(mean.ratio), Some(4.0));
+        assert_eq!(mean.tests, 2);
+        assert_eq!(mean_of_tests(&[0.0]), None);
     }
 
     #[test]

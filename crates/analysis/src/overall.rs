@@ -52,7 +52,7 @@ impl Comparison {
             |start: f64, pick: fn(f64, f64) -> f64| ratios.iter().copied().fold(start, pick);
         Some(Overall {
             base: first.base.clone()?,
-            ratio: mean_of_tests(&ratios)?,
+            ratio: mean_of_tests(&ratios)?.ratio,
             range: (bound(f64::INFINITY, f64::min), bound(f64::NEG_INFINITY, f64::max)),
             phases: cells.len(),
             blocks: u32::try_from(blocks.len()).unwrap_or(u32::MAX),

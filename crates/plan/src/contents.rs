@@ -24,12 +24,12 @@ impl Draft {
     /// Two builds that are measured and are one server that is there already, if there are such.
     pub fn attached_twice(&self) -> Option<[&str; 2]> {
         let levels = self.levels("build").unwrap_or_default();
-        let known = levels.iter().filter_map(|name| {
+        let mut known = levels.iter().filter_map(|name| {
             let attach = self.servers.get(name)?.attach.as_ref()?;
             Some((name.as_str(), attach.place()))
         });
         let mut seen: BTreeMap<String, &str> = BTreeMap::new();
-        known.into_iter().find_map(|(name, place)| Some([seen.insert(place, name)?, name]))
+        known.find_map(|(name, place)| Some([seen.insert(place, name)?, name]))
     }
 
     /// The names of its phases of a kind, in order, each once.

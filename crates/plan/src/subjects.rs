@@ -218,8 +218,8 @@ impl Known<'_> {
         }
         if own.is_some() {
             let place = |key: &str| draft.places.of(&["servers", level, key]);
-            let named = level.split('@').next().unwrap_or(level);
-            if named != build.server && products.iter().any(|product| product == named) {
+            let named = Build::named(level).server;
+            if named != build.server && products.contains(&named) {
                 let reason = format!(
                     "`{level}` is a name of another product than `{}`: choose another",
                     build.server

@@ -5,7 +5,7 @@ use crate::{
     grid::{Grid, Part},
     words,
 };
-use analysis::{Shade, Verdict, mean_of_tests};
+use analysis::{Shade, TestsMean, Verdict, mean_of_tests};
 use model::metric::Better;
 
 /// A page's content in reading order.
@@ -211,8 +211,7 @@ impl TableCell {
 
     /// The geometric mean of ratios, of which there should be so many; none without any.
     pub(crate) fn mean(ratios: &[f64], all: usize) -> Option<Self> {
-        let count = ratios.iter().filter(|ratio| **ratio > 0.0).count();
-        let ratio = mean_of_tests(ratios)?;
+        let TestsMean { ratio, tests: count } = mean_of_tests(ratios)?;
         let whole = count == all;
         Some(if whole { Self::Ratio(ratio) } else { Self::PartialRatio { ratio, count, all } })
     }

@@ -446,9 +446,9 @@ fn mean(cells: &[Located<'_>]) -> Value {
     let ratios: Vec<f64> = compared.iter().filter_map(|cell| cell.ratio).collect();
     let kept = cells.iter().filter(|(_, cell)| cell.missed().is_none());
     let values: Vec<f64> = kept.filter_map(|(_, cell)| cell.value).collect();
-    let ratio = mean_of_tests(&ratios);
+    let mean = mean_of_tests(&ratios);
     let missed = cells.iter().filter(|(_, cell)| cell.missed().is_some()).count();
-    let kind = match (ratio, values.is_empty()) {
+    let kind = match (mean, values.is_empty()) {
         (Some(_), _) => Kind::Ratio,
         (None, true) if missed > 0 => Kind::Missed,
         (None, true) => Kind::Missing,
@@ -457,11 +457,11 @@ fn mean(cells: &[Located<'_>]) -> Value {
     };
     let (count, all) = match compared.len() {
         0 => (values.len(), cells.len()),
-        all => (ratios.iter().filter(|ratio| **ratio > 0.0).count(), all),
+        all => (mean.map_or(0, |mean| mean.tests), all),
     };
     Value {
         value: geometric_mean(&values),
-        ratio,
+        ratio: mean.map(|mean| mean.ratio),
         interval: None,
         verdict: None,
         cells: cells.len(),

@@ -62,7 +62,8 @@ fn entry(report: &Report, index: usize, file: String) -> IndexEntry {
     let counted = own.counted();
     let mean = |subject: &String| {
         let cells = counted.iter().filter_map(|phase| phase.cell(subject, words::THROUGHPUT));
-        mean_of_tests(&cells.filter_map(|cell| cell.ratio).collect::<Vec<_>>())
+        let ratios: Vec<f64> = cells.filter_map(|cell| cell.ratio).collect();
+        mean_of_tests(&ratios).map(|mean| mean.ratio)
     };
     let means: Vec<f64> = own.subjects.iter().filter_map(mean).collect();
     let range = means.iter().fold(None, |range: Option<(f64, f64)>, mean| {

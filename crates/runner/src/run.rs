@@ -443,10 +443,12 @@ fn counted_by(
     observer: &dyn Observer,
 ) -> Result<(Counts, Option<Emulator>), Error> {
     let emulated = |emulator| (Counts::Emulated, Some(emulator));
-    check_counts(asked)?;
     Ok(match asked {
         Some(Counts::Emulated) => emulated(Emulator::find()?),
-        Some(asked) => (asked, None),
+        Some(asked) => {
+            check_counts(Some(asked))?;
+            (asked, None)
+        }
         None if probe::permission() != Permission::None => (Counts::Hardware, None),
         None => Emulator::find().map(emulated).unwrap_or_else(|why| {
             observer.tell(&Progress::Warning(&format!("no instructions are counted: {why}")));

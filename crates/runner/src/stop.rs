@@ -40,8 +40,10 @@ impl Stop {
         Ok(())
     }
 
-    /// What has come of something that a stop interrupts: its error is the stop's, if there is one.
-    pub fn explain<T, E: Into<Error>>(&self, result: Result<T, E>) -> Result<T, Error> {
+    /// A result of what a stop interrupts: once the flag is up, its error is that of [`check`].
+    ///
+    /// [`check`]: Self::check
+    pub fn unless_raised<T, E: Into<Error>>(&self, result: Result<T, E>) -> Result<T, Error> {
         result.or_else(|error| self.check().and(Err(error.into())))
     }
 

@@ -64,22 +64,16 @@ fn fill(
         subjects.entry(&value.measurement.subject).or_default().push(value);
     }
     for (subject, values) in subjects {
-        let (trial, folder) = run_writer::create_fresh(&results.dir().join(layout::RECORDS))?;
+        let (_, folder) = run_writer::create_fresh(&results.dir().join(layout::RECORDS))?;
         records.push(folder.clone());
-        record(&folder, trial, &info, subject, &values)?;
+        record(&folder, &info, subject, &values)?;
     }
     layout::sync_folder(&results.dir().join(layout::RECORDS))?;
     layout::write_whole(&dir.join(layout::FINISHED), b"")
 }
 
 /// The record of one subject. Its head comes last but one, and the marker last, as in a trial.
-fn record(
-    dir: &Path,
-    trial: String,
-    info: &RunInfo,
-    subject: &str,
-    values: &[&ImportedValue],
-) -> Result<()> {
+fn record(dir: &Path, info: &RunInfo, subject: &str, values: &[&ImportedValue]) -> Result<()> {
     let path = dir.join(layout::IMPORTED);
     let mut lines = Vec::new();
     for value in values {
@@ -92,7 +86,7 @@ fn record(
     layout::write_whole(&path, &lines)?;
     let header = TrialHeader {
         format: RECORD_FORMAT,
-        trial,
+        trial: layout::stem(dir),
         run: info.id.clone(),
         experiment: info.experiment.clone(),
         plan: info.plan.clone(),

@@ -70,7 +70,7 @@ fn extremes(comparison: &Comparison, base: &str, variants: &[&str], document: &m
     let mut found: Vec<(f64, &str)> = variants
         .iter()
         .filter_map(|subject| {
-            Some((mean_of_tests(&ratios(&phases, subject, THROUGHPUT))?, *subject))
+            Some((mean_of_tests(&ratios(&phases, subject, THROUGHPUT))?.ratio, *subject))
         })
         .collect();
     found.sort_by(|a, b| a.0.total_cmp(&b.0));

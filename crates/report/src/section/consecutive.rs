@@ -71,7 +71,7 @@ fn table(steps: &Comparison) -> Table {
         let base = base_of(steps, subject)?;
         let ratios = parts[0].1.iter().filter_map(|p| p.cell(subject, THROUGHPUT)?.ratio);
         let mean = mean_of_tests(&ratios.collect::<Vec<_>>());
-        let mean = mean.map_or(TableCell::Missing, TableCell::Ratio);
+        let mean = mean.map_or(TableCell::Missing, |mean| TableCell::Ratio(mean.ratio));
         let names = [base, subject].map(|name| TableCell::Text(name.to_owned()));
         let cells = parts
             .iter()

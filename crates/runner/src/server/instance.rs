@@ -172,7 +172,8 @@ impl Instance {
                 let launch =
                     Launch { installed, config, build: &build, data, place, label: &label };
                 let mut ready = |target: &Target| answers(&mut driver, target);
-                let server = run.stop.explain(dbms::start(&launch, &run.keeper, &mut ready))?;
+                let server =
+                    run.stop.unless_raised(dbms::start(&launch, &run.keeper, &mut ready))?;
                 let target = server.target().clone();
                 (Some(server), target)
             }
@@ -459,7 +460,7 @@ pub(crate) fn initialise(run: &Run<'_>, subject: usize, folder: &Path) -> Result
         Some(installed) => {
             let (data, place) = (folder, &run.place);
             let launch = Launch { installed, config, build, data, place, label };
-            run.stop.explain(dbms::initialise(&launch, &run.keeper))
+            run.stop.unless_raised(dbms::initialise(&launch, &run.keeper))
         }
     }
 }
