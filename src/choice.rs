@@ -1,7 +1,9 @@
 //! Which variants and archives a command shows, and what it calls them.
 
-use crate::args::{AliasArgs, ChoiceArgs};
-use anyhow::Context;
+use crate::{
+    args::{AliasArgs, ChoiceArgs},
+    inputs,
+};
 use report::Names;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -127,7 +129,7 @@ fn nearest(name: &str, known: &[String], names: &Names) -> String {
 pub(crate) fn aliases(arguments: &AliasArgs) -> anyhow::Result<BTreeMap<String, String>> {
     let mut aliases = BTreeMap::new();
     if let Some(file) = &arguments.alias_file {
-        let text = fs_err::read_to_string(file).context("`--alias-file`")?;
+        let text = inputs::text("--alias-file", file)?;
         let found = plan::aliases(&text)
             .map_err(|error| anyhow::anyhow!("`{}`: {error}", file.display()))?;
         aliases.extend(found);

@@ -19,6 +19,7 @@ mod feasible;
 mod gate;
 mod history;
 mod imports;
+mod inputs;
 mod measured;
 mod noise;
 mod outputs;

@@ -114,7 +114,14 @@ pub(crate) fn table(bank: &Bank, host: &HostClass) -> String {
         ["server", "experiment", "group", "metric"].map(Column::words).into();
     columns.push(Column::numbers("sd", "%"));
     columns.extend(TIMES.map(|(title, _)| Column::numbers(title, "%")));
-    let rows = sorts.iter().flat_map(|(sort, runs)| rows(*sort, runs)).collect();
+    let rows: Vec<Row> = sorts.iter().flat_map(|(sort, runs)| rows(*sort, runs)).collect();
+    if rows.is_empty() {
+        return format!(
+            "{}: too little to tell how much blocks differ; `dbdyno calibrate EXPERIMENT` adds to \
+             it, with more blocks by `--set blocks=N`",
+            sentence(&runs)
+        );
+    }
     let mut document = Document::default();
     document.items.push(Item::Table(Table { columns, rows }));
     document.paragraph(format!(

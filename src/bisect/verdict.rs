@@ -70,7 +70,9 @@ impl Ending {
         for sentence in self.effects() {
             document.paragraph(sentence);
         }
-        document.items.push(Item::Table(self.table(positions)));
+        if !self.steps.is_empty() {
+            document.items.push(Item::Table(self.table(positions)));
+        }
         if let Some((_, run, labels)) = &self.sides {
             let command = format!(
                 "dbdyno explain {run} --results {} --phase {} --variants {}",

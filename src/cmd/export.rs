@@ -6,6 +6,7 @@ use crate::{
     choice::{self, Choice},
     comparison,
     exit::Code,
+    inputs,
     noise::BankChoice,
     outputs, talk,
 };
@@ -104,7 +105,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let known: BTreeSet<&String> = studies.iter().flat_map(|study| &study.subjects).collect();
     let known: Vec<String> = known.into_iter().cloned().collect();
     let groups = match &arguments.groups {
-        Some(file) => archive::groups(&fs_err::read_to_string(file)?),
+        Some(file) => archive::groups(&inputs::text("--groups", file)?),
         None => Vec::new(),
     };
     let of_group = |group: Vec<String>| choice::matching(("variant", "--groups"), &group, &known);

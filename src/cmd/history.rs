@@ -14,6 +14,7 @@ use anyhow::Context;
 use clap::{ArgMatches, Args, FromArgMatches, ValueEnum};
 use report::{
     Report,
+    document::Document,
     format::{self, Format},
     history::{Extent, HistoryPage, METRICS},
 };
@@ -96,31 +97,32 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let pages = history::pages(&folders?, &wanted)?;
     let report = Report { screen: Color::screen(matches), ..Report::default() };
     if let Some(out) = &arguments.out {
-        outputs::write_page(Author::History, out, &text(&report, &pages, (HTML, Extent::All))?)?;
+        outputs::write_page(Author::History, out, &text(&report, &all(&pages, Extent::All), HTML)?)?;
         talk::say(&format!("the page is {}", out.display()));
     }
-    let extent = match arguments.format.as_str() {
-        HTML => Extent::All,
-        "csv" | "tsv" => Extent::Values,
-        _ => Extent::Steps,
+    let name = arguments.format.as_str();
+    let document = match name {
+        HTML => all(&pages, Extent::All),
+        "csv" | "tsv" => HistoryPage::values(&pages),
+        _ => all(&pages, Extent::Steps),
     };
-    talk::data(&text(&report, &pages, (&arguments.format, extent))?)?;
+    talk::data(&text(&report, &document, name)?)?;
     for warning in pages.iter().flat_map(|page| &page.warnings) {
         talk::say(&format!("warning: {warning}"));
     }
     Ok(Code::Done)
 }
 
-/// All pages as one text.
-fn text(
-    report: &Report,
-    pages: &[HistoryPage],
-    (name, extent): (&str, Extent),
-) -> anyhow::Result<String> {
-    let format: &Format = format::find(name).context("no such format")?;
-    let mut all = report::document::Document::default();
+/// All pages as one document.
+fn all(pages: &[HistoryPage], extent: Extent) -> Document {
+    let mut all = Document::default();
     for page in pages {
         all.items.extend(page.document(extent).items);
     }
-    Ok((format.text)(report, &all))
+    all
+}
+
+fn text(report: &Report, document: &Document, name: &str) -> anyhow::Result<String> {
+    let format: &Format = format::find(name).context("no such format")?;
+    Ok((format.text)(report, document))
 }

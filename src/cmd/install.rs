@@ -1,7 +1,7 @@
 //! `dbdyno install`: fetches server builds into the cache.
 
 use super::Verb;
-use crate::{args::HostArgs, exit::Code, talk};
+use crate::{args::HostArgs, exit::Code, inputs, talk};
 use clap::{ArgMatches, Args, FromArgMatches};
 use model::subject::Build;
 use std::path::PathBuf;
@@ -43,6 +43,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
                 arguments.builds.len()
             );
         };
+        inputs::open("--from", tarball)?;
         let installed = dbms::import_tarball(name, tarball, &places)?;
         talk::data(&line(&installed))?;
         return Ok(Code::Done);

@@ -85,7 +85,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         lines.len(),
         arguments.what
     );
-    talk::data(&aligned(&chosen))?;
+    talk::data(&aligned(&chosen, talk::columns(&std::io::stdout())))?;
     Ok(Code::Done)
 }
 
@@ -100,8 +100,11 @@ pub(super) fn hint(error: &clap::Error) -> Option<String> {
     })
 }
 
-/// Lines whose columns begin below each other.
-fn aligned(lines: &Lines) -> String {
+/// Blanks before what is left of a line that is longer than the terminal.
+const INDENT: usize = 4;
+
+/// Lines whose columns begin below each other, wrapped to the columns of the terminal.
+fn aligned(lines: &Lines, terminal: Option<usize>) -> String {
     let columns = lines.iter().map(Vec::len).max().unwrap_or(0);
     let width = |column: usize| {
         let cells = lines.iter().filter_map(|line| line.get(column));
@@ -110,9 +113,19 @@ fn aligned(lines: &Lines) -> String {
     let widths: Vec<usize> = (0..columns).map(width).collect();
     let mut text = String::new();
     for line in lines {
-        let cells = line.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}"));
-        text.push_str(cells.collect::<Vec<_>>().join("  ").trim_end());
+        let Some((last, before)) = line.split_last() else { continue };
+        let before = before.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}  "));
+        let before: String = before.collect();
+        // Where little room is left behind the first columns, what goes on begins below them.
+        let indent = before.chars().count();
+        let indent = if terminal.is_some_and(|all| indent > all / 2) { INDENT } else { indent };
+        let room = terminal.map(|all| all.saturating_sub(indent));
+        let first_apart = indent < before.chars().count();
+        let mut parts = report::wrap(last, room, 0).into_iter();
+        let first = if first_apart { None } else { parts.next() };
+        text.push_str(format!("{before}{}", first.unwrap_or_default()).trim_end());
         text.push('\n');
+        parts.for_each(|part| text.push_str(&format!("{:indent$}{part}\n", "")));
     }
     text
 }

@@ -12,6 +12,9 @@ use crate::{
 use model::number::counted;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// Broken files that are named where nothing was imported, beside the first.
+const LISTED: usize = 5;
+
 /// A file that may be one of an archive.
 pub(crate) struct Candidate<'a> {
     /// Path from the imported folder on.
@@ -137,7 +140,8 @@ impl Intake {
             return Ok(imported);
         }
         let Imported { files, broken, warnings, .. } = imported;
-        let count = broken.len();
+        let others: Vec<String> =
+            broken.iter().skip(1).map(|other| format!("`{}`", other.file)).collect();
         let Some(first) = broken.into_iter().chain(warnings).next() else {
             return Err(match files {
                 0 => Error::NoFiles { path },
@@ -148,9 +152,14 @@ impl Intake {
             0 => format!("`{}`", first.file),
             line => format!("`{}`:{line}", first.file),
         };
-        let reason = match count {
-            0 | 1 => first.reason,
-            count => format!("{} ({})", first.reason, counted(count - 1, "more broken file")),
+        let shown = others.iter().take(LISTED).cloned().collect::<Vec<_>>().join(", ");
+        let reason = match others.len() {
+            0 => first.reason,
+            count if count <= LISTED => format!("{}; also broken: {shown}", first.reason),
+            count => {
+                let more = counted(count - LISTED, "more file");
+                format!("{}; also broken: {shown} and {more}", first.reason)
+            }
         };
         Err(Error::Broken { place, reason })
     }

@@ -42,6 +42,14 @@ impl Expression {
         Self(text.into())
     }
 
+    /// The parameters that it names.
+    pub fn named<'a>(&self, parameters: &'a Parameters) -> Vec<(&'a str, i64)> {
+        let is_part = |c: char| c.is_ascii_alphanumeric() || c == '_';
+        let words: Vec<&str> = self.0.split(|c| !is_part(c)).collect();
+        let named = parameters.iter().filter(|(name, _)| words.contains(&name.as_str()));
+        named.map(|(name, value)| (name.as_str(), *value)).collect()
+    }
+
     /// The value under `parameters`. Division truncates toward zero; overflow and division by zero
     /// are errors.
     pub fn evaluate(&self, parameters: &Parameters) -> Result<i64, ExpressionError> {

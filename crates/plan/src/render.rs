@@ -85,7 +85,11 @@ fn subjects(text: &mut String, plan: &Plan) -> std::fmt::Result {
         };
         let (label, build) = (&subject.label, own_build(subject));
         let own = letter(index);
-        writeln!(text, "  {own:mark$}  {label:wide$}  {build}config {config}{base}")?;
+        let about = match &subject.build.attach {
+            Some(_) => build,
+            None => format!("{build}config {config}"),
+        };
+        writeln!(text, "  {own:mark$}  {label:wide$}  {about}{base}")?;
     }
     if plan.subjects.len() == 1 {
         writeln!(text, "  There is only one variant: it is measured, and nothing is compared.")?;
@@ -100,7 +104,7 @@ fn own_build(subject: &Subject) -> String {
         return format!("{} compiled from {tree}, ", build.server);
     }
     if let Some(attach) = &build.attach {
-        return format!("{} attached at {}, ", build.server, attach.place());
+        return format!("{} attached at {}", build.server, attach.place());
     }
     match &build.basedir {
         Some(basedir) => format!("{} in {}, ", build.server, basedir.display()),

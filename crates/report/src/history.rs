@@ -48,8 +48,6 @@ pub const METRICS: [&str; 3] =
 pub enum Extent {
     /// Where each trend begins and ends, and the steps, for a terminal.
     Steps,
-    /// Every value, for programs.
-    Values,
     /// Charts and runs too.
     All,
 }
@@ -58,10 +56,6 @@ impl HistoryPage {
     /// The document.
     pub fn document(&self, extent: Extent) -> Document {
         let mut document = Document::default();
-        if extent == Extent::Values {
-            document.items.push(Item::Table(values::all(&self.history)));
-            return document;
-        }
         document.heading(1, format!("{} over time", self.history.name));
         document.paragraph(self.answer());
         document.items.extend(self.warnings.iter().cloned().map(Item::Warning));
@@ -78,6 +72,13 @@ impl HistoryPage {
             self.add_charts(&mut document);
             self.add_runs(&mut document);
         }
+        document
+    }
+
+    /// Every value of all pages, one table for programs.
+    pub fn values(pages: &[Self]) -> Document {
+        let mut document = Document::default();
+        document.items.push(Item::Table(values::all(pages.iter().map(|page| &page.history))));
         document
     }
 

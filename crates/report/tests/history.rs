@@ -71,13 +71,24 @@ fn steps_are_told_with_size_interval_and_what_changed_with_them() {
     page.commands.insert(StepPlace { trend: 0, step: 0 }, "dbdyno run x".to_owned());
     let table = text(&page, "table", Extent::Steps);
     assert!(table.contains("smallest") && table.contains("largest"), "{table}");
-    let values = text(&page, "csv", Extent::Values);
-    let points: usize = page.history.trends.iter().map(|trend| trend.points.len()).sum();
-    assert_eq!(values.trim().lines().count(), 1 + points, "{values}");
     for expected in ["1 confirmed step in 1 trend over 40 runs", "0.950 worse", "confirmed"] {
         assert!(table.contains(expected), "{table}");
     }
     assert!(table.contains("commit 0000014") && table.contains("dbdyno run x"), "{table}");
     let quiet = HistoryPage::default();
     assert!(text(&quiet, "table", Extent::Steps).contains("no step in 0 trends over 0 runs"));
+}
+
+#[test]
+fn programs_get_one_table_with_every_value_of_all_series() {
+    let mut pages = [page(1, 40), page(2, 30)];
+    pages[1].history.name = "weekly".to_owned();
+    let csv = format::find("csv").unwrap();
+    let values = (csv.text)(&Report::default(), &HistoryPage::values(&pages));
+    let trends = pages.iter().flat_map(|page| &page.history.trends);
+    let points: usize = trends.map(|trend| trend.points.len()).sum();
+    let lines: Vec<&str> = values.trim().lines().collect();
+    assert_eq!(lines.len(), 1 + points, "{values}");
+    assert_eq!(lines[0], "series,test,variant,metric,run,value");
+    assert!(lines.iter().filter(|line| line.starts_with("weekly,")).count() > 0, "{values}");
 }

@@ -97,8 +97,13 @@ impl Numbers<'_> {
             [&low.0, &high.0].map(ToString::to_string) == [least, most].map(|n| n.to_string());
         let numbers =
             if plain { String::new() } else { format!(" is from {least} to {most}, which") };
-        let reason = format!("{written}{numbers} holds nothing");
-        Err(Fault::invalid(reason))
+        // A shipped file is right, and the parameter of an experiment is wrong.
+        let mut named: Vec<(&str, i64)> =
+            [low, high].iter().flat_map(|end| end.0.named(self.parameters)).collect();
+        named.dedup();
+        let named = named.iter().map(|(name, value)| format!("; the parameter `{name}` is {value}"));
+        let named: String = named.collect();
+        Err(Fault::invalid(format!("{written}{numbers} holds nothing{named}")))
     }
 
     /// Whether a condition holds.

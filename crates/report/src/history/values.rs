@@ -20,15 +20,17 @@ pub(super) fn ranges(history: &History) -> Table {
     Table { columns: columns.collect(), rows: rows.collect() }
 }
 
-/// Every value with its run.
-pub(super) fn all(history: &History) -> Table {
-    let columns = names(history).into_iter();
-    let columns = columns.chain([Column::words("run"), Column::numbers("value", "")]).collect();
-    let rows = history.trends.iter().flat_map(|trend| {
-        trend.points.iter().filter_map(|point| {
-            let run = TableCell::Text(history.sessions.get(point.session)?.run.clone());
-            let value = TableCell::Number(point.value);
-            Some(Row::Cells(keys(history, trend).into_iter().chain([run, value]).collect()))
+/// Every value with its run. All histories have the same columns.
+pub(super) fn all<'a>(histories: impl Iterator<Item = &'a History>) -> Table {
+    let columns = ["series", "test", "variant", "metric", "run"].map(Column::words);
+    let columns = columns.into_iter().chain([Column::numbers("value", "")]).collect();
+    let trends = histories.flat_map(|history| history.trends.iter().map(move |one| (history, one)));
+    let rows = trends.flat_map(|(history, trend)| {
+        trend.points.iter().filter_map(move |point| {
+            let run = history.sessions.get(point.session)?.run.clone();
+            let keys = [&history.name, &trend.phase, &trend.variant].map(String::clone);
+            let cells = keys.into_iter().chain([title(trend), run]).map(TableCell::Text);
+            Some(Row::Cells(cells.chain([TableCell::Number(point.value)]).collect()))
         })
     });
     Table { columns, rows: rows.collect() }

@@ -31,11 +31,11 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
         // One step is the comparison itself.
         return;
     }
-    document.section("consecutive", "Version by version");
     if several_vary(steps) {
-        // Neighbors in a product of factors are no versions of each other.
+        // Neighbors in a product of factors are no steps.
         return;
     }
+    document.section("consecutive", "Step by step");
     let rule = match Basis::of(steps) {
         Basis::Verdicts => "by their verdicts",
         Basis::Ratios if is_disturbed(steps) => "by their ratios: the host was disturbed",

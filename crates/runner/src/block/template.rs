@@ -64,7 +64,9 @@ pub(crate) fn prepare(run: &mut Run<'_>, load: u32, subjects: &[usize]) -> Resul
             continue;
         }
         let about = &plan.subjects[subject];
-        run.step(&format!("starting {} with its settings", about.label));
+        let is_attached = about.build.attach.is_some();
+        let what = if is_attached { "entering {}" } else { "starting {} with its settings" };
+        run.step(&what.replace("{}", &about.label));
         files::remove_folder(&folder)?;
         let settings = tried(run, subject, load).map_err(|error| error.of_subject(&about.label))?;
         started.push(Started { subject: about, settings });
