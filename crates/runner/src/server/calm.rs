@@ -69,6 +69,8 @@ pub(crate) enum Patience {
     WhilePaying,
     /// Nothing.
     ToTheCeiling,
+    /// The end of the statements of maintenance: nothing is measured afterwards.
+    OfStatements,
 }
 
 /// If an amount has not shrunk for this long, an idle server will not work on it.

@@ -16,11 +16,14 @@ mod subjects;
 
 use crate::{
     Error, Observer, Options, Stop,
-    block::{maintenance, template},
+    block::{
+        maintenance::{self, Limits},
+        template,
+    },
     execute::{self, Look},
     host::files,
     run::Run,
-    server::{Instance, initialise, unexpected},
+    server::{Instance, Patience, initialise, unexpected},
 };
 use dbms::Places;
 use model::{
@@ -180,7 +183,8 @@ fn subject_of(
         }
         loaded => loaded.map(drop)?,
     }
-    maintenance::settle_now(run, subject, &mut instance, template::SETTLE)?;
+    let limits = Limits { patience: Patience::OfStatements, ..template::SETTLE };
+    maintenance::settle_now(run, subject, &mut instance, limits)?;
     verified.settings.insert(about.label.clone(), settings::check(&mut instance, about)?);
     for phase in plan.phases.iter().filter(|phase| phase.kind == PhaseKind::Measure) {
         run.stop.check()?;
