@@ -97,7 +97,11 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let pages = history::pages(&folders?, &wanted)?;
     let report = Report { screen: Color::screen(matches), ..Report::default() };
     if let Some(out) = &arguments.out {
-        outputs::write_page(Author::History, out, &text(&report, &all(&pages, Extent::All), HTML)?)?;
+        outputs::write_page(
+            Author::History,
+            out,
+            &text(&report, &all(&pages, Extent::All), HTML)?,
+        )?;
         talk::say(&format!("the page is {}", out.display()));
     }
     let name = arguments.format.as_str();

@@ -181,6 +181,16 @@ function prepare()
    name:set(nil)
    assert(stmt:execute().nrows == 0)
    stmt:close()
+   stmt = con:prepare("SELECT id + ?, 7 FROM seen WHERE id = ?")
+   local plus = stmt:bind_create(sysbench.sql.type.BIGINT)
+   id = stmt:bind_create(sysbench.sql.type.INT)
+   stmt:bind_param(plus, id)
+   for one = 1, 3 do
+      plus:set(5000000000) id:set(one)
+      row = stmt:execute():fetch_row()
+      assert(row[1] == tostring(5000000000 + one) and row[2] == "7")
+   end
+   stmt:close()
    local ok, e = pcall(con.query, con, "SELECT nothing FROM nowhere")
    assert(not ok and e:find("SQL error") and con.error == sysbench.sql.error.FATAL)
    assert(con:query_row("SELECT 7") == "7")
@@ -211,7 +221,7 @@ end
 
 #[test]
 fn scripts_see_values_and_errors_as_in_sysbench() {
-    for build in ["mysql@9", "postgres@18"] {
+    for build in ["mysql@9", "mysql@5.6.24", "mariadb@11.8", "postgres@18"] {
         let lab = Lab::new();
         lab.write("values.lua", VALUES);
         let up = Up::new(&lab, build);

@@ -101,7 +101,8 @@ impl Numbers<'_> {
         let mut named: Vec<(&str, i64)> =
             [low, high].iter().flat_map(|end| end.0.named(self.parameters)).collect();
         named.dedup();
-        let named = named.iter().map(|(name, value)| format!("; the parameter `{name}` is {value}"));
+        let named =
+            named.iter().map(|(name, value)| format!("; the parameter `{name}` is {value}"));
         let named: String = named.collect();
         Err(Fault::invalid(format!("{written}{numbers} holds nothing{named}")))
     }

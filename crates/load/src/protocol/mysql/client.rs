@@ -8,7 +8,7 @@ use super::{
     COM_QUERY, Connection,
     execution::{self, Binary},
     reply::{Reply, RowFormat},
-    row::Column,
+    row::{Column, Described},
     whole,
 };
 use crate::wire::{
@@ -30,7 +30,7 @@ pub(in crate::protocol) struct Mysql {
     /// Of each statement that was not executed yet: what takes its place then.
     next: Vec<Option<Statement>>,
     /// Columns of each statement's result; `None` of those that are sent as text.
-    columns: Vec<Option<Box<[Column]>>>,
+    columns: Vec<Option<Vec<Column>>>,
     /// Numbers of the prepared statements, to be closed with them.
     prepared: Vec<u32>,
 }
@@ -122,8 +122,11 @@ impl Client for Mysql {
 
     fn fetch(&mut self, take: &mut dyn FnMut(&mut dyn Row)) -> Result<Answer, Failure> {
         self.send()?;
-        let columns = self.columns[self.encoder.current].as_deref();
-        let format = columns.map_or(RowFormat::Text, RowFormat::Binary);
+        let texts = self.connection.definition_texts;
+        let format = match &mut self.columns[self.encoder.current] {
+            Some(columns) => RowFormat::Binary(Described { columns, texts }),
+            None => RowFormat::Text,
+        };
         let mut take = Each(take);
         let definitions = self.connection.definitions;
         self.connection.read(&mut Reply::new(definitions, format, Some(&mut take)))

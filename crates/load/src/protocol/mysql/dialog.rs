@@ -8,7 +8,7 @@ use super::{
     execution::{self, Binary, NULLS, TYPE_LONGLONG, TYPE_VAR_STRING},
     packet::{CONTINUED, HEAD},
     reply::{self, Definitions, EOF_BELOW, LOCAL_FILE, MORE_RESULTS},
-    row::{BinaryRow, TextRow},
+    row::{BinaryRow, Described, TextRow},
 };
 use crate::wire::{Argument, Dialog, Failure, Kind, Row, Told, Value, encoder::Format};
 use model::drive::Target;
@@ -199,12 +199,16 @@ impl Talk {
 
     /// Receives an answer to its end.
     fn read(&mut self) -> Result<Told, Failure> {
-        let definitions = self.connection.definitions;
+        let Connection { definitions, definition_texts: texts, .. } = self.connection;
         let channel = &mut self.connection.packets.channel;
+        let statement = self.from.and_then(|number| self.statements.get_mut(number)?.as_mut());
+        let prepared = statement.and_then(|statement| statement.prepared.as_mut());
+        let columns = prepared.map(|prepared| &mut prepared.columns);
+        let mut told = columns.map(|columns| Described { columns, texts });
         let mut scan = Scan::new(0);
         loop {
             channel.receive()?;
-            if scan.scan(channel.unread(), definitions)? {
+            if scan.scan(channel.unread(), definitions, &mut told)? {
                 self.answer = scan;
                 return Ok(Told {
                     columns: self.answer.columns,
@@ -249,8 +253,14 @@ impl Scan {
         Self { phase, at, columns: None, rows: 0, changed: 0, next: 0, left: 0, sets: 0 }
     }
 
-    /// Goes on in all bytes received so far; whether the answer is complete.
-    fn scan(&mut self, bytes: &[u8], definitions: Definitions) -> Result<bool, Failure> {
+    /// Goes on in all bytes received so far; whether the answer is complete. `told` gets the columns
+    /// of the first result set.
+    fn scan(
+        &mut self,
+        bytes: &[u8],
+        definitions: Definitions,
+        told: &mut Option<Described<'_>>,
+    ) -> Result<bool, Failure> {
         while let Some((length, body)) = packet(bytes, self.at) {
             if length == CONTINUED {
                 return Err(reply::nonsense("a row of 16 MiB or more"));
@@ -262,14 +272,19 @@ impl Scan {
                 reply::server_error(body)?;
                 continue;
             }
-            if self.packet(body, definitions)? {
+            if self.packet(body, definitions, told)? {
                 return Ok(true);
             }
         }
         Ok(false)
     }
 
-    fn packet(&mut self, body: &[u8], definitions: Definitions) -> Result<bool, Failure> {
+    fn packet(
+        &mut self,
+        body: &[u8],
+        definitions: Definitions,
+        told: &mut Option<Described<'_>>,
+    ) -> Result<bool, Failure> {
         match self.phase {
             Phase::First if body[0] == 0 => self.ok(body),
             Phase::First if body[0] == LOCAL_FILE => Err(Failure::lost(
@@ -282,6 +297,9 @@ impl Scan {
                 self.phase = Phase::Definitions(if cached { 0 } else { count });
                 self.sets += 1;
                 self.columns.get_or_insert(count);
+                if let (Some(told), 1, false) = (told, self.sets, cached) {
+                    told.begin();
+                }
                 Ok(false)
             }
             Phase::Definitions(0) => {
@@ -293,6 +311,9 @@ impl Scan {
             }
             Phase::Definitions(left) => {
                 self.phase = Phase::Definitions(left - 1);
+                if let (Some(told), 1) = (told, self.sets) {
+                    told.add(body);
+                }
                 Ok(false)
             }
             Phase::Rows if body[0] == 0xfe && body.len() < EOF_BELOW => {
@@ -342,7 +363,7 @@ fn packet(bytes: &[u8], at: usize) -> Option<(usize, &[u8])> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::row::Column, *};
 
     fn framed(bodies: &[&[u8]]) -> Vec<u8> {
         let mut bytes = Vec::new();
@@ -365,9 +386,9 @@ mod tests {
         ]);
         let mut scan = Scan::new(0);
         for end in 0..bytes.len() {
-            assert!(!scan.scan(&bytes[..end], Definitions::Always).unwrap());
+            assert!(!scan.scan(&bytes[..end], Definitions::Always, &mut None).unwrap());
         }
-        assert!(scan.scan(&bytes, Definitions::Always).unwrap());
+        assert!(scan.scan(&bytes, Definitions::Always, &mut None).unwrap());
         assert_eq!((scan.columns, scan.rows, scan.changed), (Some(1), 2, 0));
         assert_eq!(scan.next_row(&bytes), Some(&b"\x02ab"[..]));
         assert_eq!(scan.next_row(&bytes), Some(&b"\xfb"[..]));
@@ -375,12 +396,31 @@ mod tests {
     }
 
     #[test]
+    fn columns_are_those_that_the_execution_tells() {
+        let head = b"\x03def\0\0\0\x01c\0\x0c\x3f\0\x15\0\0\0";
+        let definition = [&head[..], &[8, 0, 0, 0, 0, 0]].concat();
+        let eof = b"\xfe\0\0\x02\0";
+        let bytes = framed(&[b"\x01", &definition, eof, eof]);
+        let mut columns = vec![Column::Bytes, Column::Moment];
+        let mut told = Some(Described { columns: &mut columns, texts: 6 });
+        assert!(Scan::new(0).scan(&bytes, Definitions::Always, &mut told).unwrap());
+        assert_eq!(columns, [Column::Integer { width: 8, unsigned: false }]);
+        // MariaDB leaves them out where they are as before.
+        let cached = framed(&[b"\x01\0", eof, eof]);
+        let mut told = Some(Described { columns: &mut columns, texts: 6 });
+        assert!(Scan::new(0).scan(&cached, Definitions::PerhapsCached, &mut told).unwrap());
+        assert_eq!(columns, [Column::Integer { width: 8, unsigned: false }]);
+    }
+
+    #[test]
     fn changed_rows_and_errors_are_told() {
         let mut scan = Scan::new(0);
-        assert!(scan.scan(&framed(&[b"\0\x03\0\x02\0\0\0"]), Definitions::Always).unwrap());
+        assert!(
+            scan.scan(&framed(&[b"\0\x03\0\x02\0\0\0"]), Definitions::Always, &mut None).unwrap()
+        );
         assert_eq!((scan.columns, scan.changed), (None, 3));
         let error = framed(&[b"\xff\xbd\x04#40001Deadlock found"]);
-        let failure = Scan::new(0).scan(&error, Definitions::Always).unwrap_err();
+        let failure = Scan::new(0).scan(&error, Definitions::Always, &mut None).unwrap_err();
         assert_eq!(failure.code(), "1213");
     }
 }

@@ -106,7 +106,7 @@ impl Connection {
         if !columns.is_empty() {
             self.packets.read()?;
         }
-        Ok(Prepared { id: u32::from_le_bytes([a, b, c, d]), parameters, columns: columns.into() })
+        Ok(Prepared { id: u32::from_le_bytes([a, b, c, d]), parameters, columns })
     }
 
     /// Closes a prepared statement; the server does not answer this command.
@@ -119,5 +119,6 @@ impl Connection {
 struct Prepared {
     id: u32,
     parameters: u16,
-    columns: Box<[row::Column]>,
+    /// Of its result, as far as they are known before it is executed.
+    columns: Vec<row::Column>,
 }

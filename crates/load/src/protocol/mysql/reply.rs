@@ -20,12 +20,11 @@ pub(super) const LOCAL_FILE: u8 = 0xfb;
 pub(super) const EOF_BELOW: usize = 9;
 
 /// How the values of a row are written.
-#[derive(Debug, Clone, Copy)]
 pub(super) enum RowFormat<'r> {
     /// As texts.
     Text,
     /// By the types of the columns.
-    Binary(&'r [row::Column]),
+    Binary(row::Described<'r>),
 }
 
 /// What the connection agreed on that answers depend on.
@@ -188,9 +187,9 @@ impl<'r> Reply<'r> {
     #[inline]
     fn row(&mut self, body: &[u8]) -> Result<(), Failure> {
         let Some(take) = &mut self.take else { return Ok(()) };
-        let taken = match self.format {
+        let taken = match &self.format {
             RowFormat::Text => take.row(&mut row::TextRow(body)),
-            RowFormat::Binary(columns) => take.row(&mut row::BinaryRow::new(columns, body)),
+            RowFormat::Binary(told) => take.row(&mut row::BinaryRow::new(told.columns, body)),
         };
         taken.ok_or_else(|| nonsense("a short row"))
     }
@@ -200,6 +199,9 @@ impl<'r> Reply<'r> {
         // Catalog, schema, table, original table; then the name that the statement gave.
         let name = text(body, 4).ok_or_else(|| nonsense("a short column definition"))?;
         take.column(name);
+        if let RowFormat::Binary(told) = &mut self.format {
+            told.add(body);
+        }
         Ok(())
     }
 
@@ -230,6 +232,9 @@ impl<'r> Reply<'r> {
         let (count, rest) = integer(body).ok_or_else(|| nonsense("no number of columns"))?;
         let cached = self.definitions == Definitions::PerhapsCached && rest.first() == Some(&0);
         self.phase = Phase::Columns(if cached { 0 } else { count });
+        if let (RowFormat::Binary(told), false) = (&mut self.format, cached) {
+            told.begin();
+        }
         if let Some(take) = &mut self.take {
             take.begin();
         }

@@ -47,6 +47,26 @@ impl Column {
     }
 }
 
+/// The columns of a prepared statement's result. Each execution tells them anew: their types follow
+/// those of the arguments. A server that leaves them out means those of the execution before.
+pub(super) struct Described<'c> {
+    pub(super) columns: &'c mut Vec<Column>,
+    /// Texts at the head of a definition.
+    pub(super) texts: usize,
+}
+
+impl Described<'_> {
+    /// Definitions of columns follow.
+    pub(super) fn begin(&mut self) {
+        self.columns.clear();
+    }
+
+    /// Takes one of them.
+    pub(super) fn add(&mut self, definition: &[u8]) {
+        self.columns.push(Column::of(definition, self.texts));
+    }
+}
+
 /// A row whose values are texts.
 pub(super) struct TextRow<'a>(pub(super) &'a [u8]);
 

@@ -1,6 +1,9 @@
 use super::*;
 use crate::keys::Random;
-use crate::protocol::mysql::{row::Column, whole};
+use crate::protocol::mysql::{
+    row::{Column, Described},
+    whole,
+};
 use crate::wire::{Value, rows::Each};
 
 fn packet(body: &[u8]) -> Vec<u8> {
@@ -35,6 +38,7 @@ fn read_cut(reply: &mut Reply, bytes: &[u8], cut: usize) -> Result<Answer, Failu
 enum Capture {
     No,
     Text,
+    /// By these columns, until the answer tells others.
     Binary(Column),
 }
 
@@ -60,13 +64,14 @@ fn check(bytes: &[u8], capture: Capture, expected: Expected<'_>) {
                 }
             };
             let mut each = Each(&mut take);
-            let column;
+            let mut column;
             let (format, take): (_, Option<&mut dyn TakeRows>) = match capture {
                 Capture::No => (RowFormat::Text, None),
                 Capture::Text => (RowFormat::Text, Some(&mut each)),
                 Capture::Binary(one) => {
-                    column = [one];
-                    (RowFormat::Binary(&column), Some(&mut each))
+                    column = vec![one];
+                    let told = Described { columns: &mut column, texts: 6 };
+                    (RowFormat::Binary(told), Some(&mut each))
                 }
             };
             read_cut(&mut Reply::new(Definitions::Always, format, take), bytes, cut)
@@ -148,21 +153,24 @@ fn deadlocks_and_lock_timeouts_are_retried() {
 }
 
 #[test]
-fn captured_values_are_read_by_type() {
-    let binary = |kind, unsigned: bool| {
+fn captured_values_are_read_by_the_types_that_the_answer_tells() {
+    let check_row = |(kind, flags): (u8, u8), row: &[u8], expected: Option<i64>| {
         let head = b"\x03def\0\0\0\x01c\0\x0c\x2d\x00\xe0\x01\x00\x00";
-        let flags = if unsigned { 0x20 } else { 0 };
-        Capture::Binary(Column::of(&[&head[..], &[kind, flags, 0, 0, 0, 0]].concat(), 6))
+        let definition = [&head[..], &[kind, flags, 0, 0, 0, 0]].concat();
+        let row = packets(&[&[1], &definition, EOF, &[&[0], row].concat(), EOF]);
+        // What was known when the statement was prepared, before its arguments had types.
+        for before in [Column::Bytes, Column::Integer { width: 2, unsigned: false }] {
+            check(&row, Capture::Binary(before), Ok((1, 0, expected)));
+        }
     };
-    let row = |value: &[u8]| packets(&[&[1], COLUMN, EOF, &[&[0, 0], value].concat(), EOF]);
-    check(&row(&7_i64.to_le_bytes()), binary(8, false), Ok((1, 0, Some(7))));
-    check(&row(&(-7_i32).to_le_bytes()), binary(3, false), Ok((1, 0, Some(-7))));
-    check(&row(&[0xff]), binary(1, true), Ok((1, 0, Some(255))));
-    check(&row(b"\x0242"), binary(246, false), Ok((1, 0, Some(42))));
-    check(&row(b"\x02no"), binary(253, false), Ok((1, 0, None)));
-    check(&row(&[]), binary(8, false), Ok((1, 0, None)));
-    let null = packets(&[&[1], COLUMN, EOF, &[0, 0b100], EOF]);
-    check(&null, binary(8, false), Ok((1, 0, Some(0))));
+    let value = |bytes: &[u8]| [&[0], bytes].concat();
+    check_row((8, 0), &value(&7_i64.to_le_bytes()), Some(7));
+    check_row((3, 0), &value(&(-7_i32).to_le_bytes()), Some(-7));
+    check_row((1, 0x20), &value(&[0xff]), Some(255));
+    check_row((246, 0), &value(b"\x0242"), Some(42));
+    check_row((253, 0), &value(b"\x02no"), None);
+    check_row((8, 0), &value(&[]), None);
+    check_row((8, 0), &[0b100], Some(0));
     let two = packets(&[&[1], COLUMN, EOF, b"\x019", b"\x018", EOF]);
     check(&two, Capture::Text, Ok((2, 0, Some(9))));
     check(&packets(&[&[1], COLUMN, EOF, &[0xfb], EOF]), Capture::Text, Ok((1, 0, Some(0))));
@@ -206,10 +214,11 @@ fn garbage_never_panics() {
         }
         let _ = whole::read(&bytes, Definitions::Always);
         let width = 1 << random.below(4);
-        let columns = [Column::Integer { width, unsigned: true }, Column::Bytes, Column::Unknown];
+        let integer = Column::Integer { width, unsigned: true };
+        let mut columns = vec![integer, Column::Bytes, Column::Unknown];
         let mut take = |row: &mut dyn crate::wire::Row| while row.next().is_some() {};
         let mut each = Each(&mut take);
-        let format = RowFormat::Binary(&columns);
+        let format = RowFormat::Binary(Described { columns: &mut columns, texts: 6 });
         let mut reply = Reply::new(Definitions::PerhapsCached, format, Some(&mut each));
         let mut unread = bytes.as_slice();
         while let Ok(used) = reply.read(unread) {
