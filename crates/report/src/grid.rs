@@ -116,6 +116,11 @@ pub enum Kind {
 }
 
 impl Value {
+    /// Whether there is anything to show: a value, a ratio, or that it failed.
+    pub fn is_known(&self) -> bool {
+        self.value.is_some() || self.ratio.is_some() || self.kind == Kind::Failed
+    }
+
     /// The word of the verdict that the page's script reads: `mean` for several cells.
     pub(crate) fn verdict_word(&self) -> &'static str {
         match self.verdict {

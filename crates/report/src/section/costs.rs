@@ -114,7 +114,10 @@ fn side_by_side(inputs: &Inputs<'_>, metrics: &[usize], document: &mut Document)
     for metric in metrics.iter().filter(|metric| chosen.contains(metric)) {
         let own = grid.metrics[*metric];
         let title = format!("{} ({}): {}", words::long_title(own), own.unit, own.help);
-        let tables = grids.iter().map(|own| Item::Sortable(one_metric(own, *metric, Say::Ratios)));
+        // Variants with a base of their own may lack what others have.
+        let known = |own: &&Grid| own.values[*metric].iter().flatten().any(Value::is_known);
+        let tables = grids.iter().filter(known);
+        let tables = tables.map(|own| Item::Sortable(one_metric(own, *metric, Say::Ratios)));
         document.fold(title, tables.collect());
     }
     let left = metrics.len() - chosen.len();

@@ -174,7 +174,7 @@ fn table(table: &Table, class: &str, heading: &str) -> Markup {
     html! {
         @let tall = if many.is_empty() { "wide" } else { "wide tall" };
         div class=(tall) tabindex="0" role="group" aria-label=(label(heading)) {
-            table class={ (class) (many) } {
+            table class={ (class) (many) } style={ "--columns:" (width) } {
                 thead { tr { @for column in &table.columns { (head(column)) } } }
                 tbody {
                     @for row in &table.rows {
