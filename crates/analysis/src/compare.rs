@@ -263,17 +263,18 @@ impl<'a> Source<'a> {
         cell.value = values.value();
         cell.by_block = self.cells.by_block(values);
         cell.marks = values.marks.iter().copied().cloned().collect();
+        let disturbed = self.disturbed.get(&phase.phase).filter(|_| guard::moves(metric));
         match base_side {
             None => {
                 cell.blocks = count(values.blocks());
                 cell.verdict = Verdict::Base;
+                cell.reason = disturbed.map(|by| Reason::Disturbed(*by));
             }
             Some(Side::Missing(reason)) => cell.reason = Some(Reason::OfBase(reason.into())),
             Some(Side::Values(base)) => {
                 cell.reason = missed(metric, base, values);
                 if cell.reason.is_none() {
-                    let disturbed = self.disturbed.get(&phase.phase);
-                    beside(&mut cell, [base, values], disturbed.filter(|_| guard::moves(metric)));
+                    beside(&mut cell, [base, values], disturbed);
                 }
             }
         }
@@ -312,14 +313,11 @@ fn beside(cell: &mut Cell, [base, values]: [&Replicates<'_>; 2], disturbed: Opti
         cell.base_value = base.shared_with(values).value();
     }
     cell.blocks = count(common);
-    // What nothing repeats is not judged anyway.
-    cell.verdict = match (values.blocks().max(base.blocks()), disturbed) {
-        (2.., Some(by)) => {
-            cell.reason = Some(Reason::Disturbed(*by));
-            Verdict::Invalid
-        }
-        _ if cell.blocks < 2 => Verdict::Unreplicated,
-        _ => Verdict::Unassessed,
+    cell.reason = disturbed.map(|by| Reason::Disturbed(*by));
+    cell.verdict = match disturbed {
+        Some(_) => Verdict::Invalid,
+        None if cell.blocks < 2 => Verdict::Unreplicated,
+        None => Verdict::Unassessed,
     };
 }
 

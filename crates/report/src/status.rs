@@ -42,7 +42,7 @@ pub(crate) fn line(comparison: &Comparison) -> Option<String> {
     let rare = [
         (State::Missed, "missed their target rate"),
         (State::NotMeasured, "not measured"),
-        (State::NotJudged, "of the compared not judged"),
+        (State::NotJudged, &*format!("of the {done} not judged")),
     ];
     let rare = rare.into_iter().map(|(state, words)| (count(state), words));
     parts.extend(
@@ -70,7 +70,12 @@ fn missed_rates(comparison: &Comparison) -> String {
 /// How often a variant failed or missed its target rate, as the end of a sentence about it: empty
 /// if never.
 pub(crate) fn broken(comparison: &Comparison, subject: &str) -> String {
-    let states: Vec<State> = comparison.phases.iter().map(|phase| state(phase, subject)).collect();
+    // A variant is not blamed for its base.
+    let own = |phase: &PhaseResult| match cell_of(phase, subject).map(|cell| &cell.reason) {
+        Some(Some(Reason::OfBase(_))) => State::NotMeasured,
+        _ => state(phase, subject),
+    };
+    let states: Vec<State> = comparison.phases.iter().map(own).collect();
     let all = crate::words::tests(states.len());
     let said = |wanted, words: &str| {
         let count = states.iter().filter(|state| **state == wanted).count();
@@ -80,10 +85,14 @@ pub(crate) fn broken(comparison: &Comparison, subject: &str) -> String {
     parts.into_iter().flatten().collect::<Vec<_>>().join(" and ")
 }
 
-fn state(phase: &PhaseResult, subject: &str) -> State {
+/// The cell that tells what became of a test.
+fn cell_of<'a>(phase: &'a PhaseResult, subject: &str) -> Option<&'a Cell> {
     let own = phase.cells_of(subject);
-    let cell = own.iter().find(|cell| cell.metric.name == THROUGHPUT).or_else(|| own.first());
-    let Some(cell) = cell else { return State::NotMeasured };
+    own.iter().find(|cell| cell.metric.name == THROUGHPUT).or_else(|| own.first())
+}
+
+fn state(phase: &PhaseResult, subject: &str) -> State {
+    let Some(cell) = cell_of(phase, subject) else { return State::NotMeasured };
     match cell.reason.as_ref().map(Reason::itself) {
         Some(Reason::Failed(_)) => return State::Failed,
         Some(Reason::Missed(_)) => return State::Missed,

@@ -1,8 +1,15 @@
 //! Which blocks and rounds a value and a ratio are made of.
 
 use super::{compared, design, slice, work};
-use analysis::{Comparison, Input, PhaseFacts, Verdict, compare, observe};
-use model::record::SliceRecord;
+use analysis::{
+    Comparison, Input, PhaseFacts, Reason, Verdict, compare,
+    history::{Quantity, Session, history},
+    observe,
+};
+use model::{
+    reading::{Reading, Scope},
+    record::SliceRecord,
+};
 
 /// A slice of this many operations per second.
 fn at_rate(subject: &str, block: u32, round: u32, rate: f64) -> SliceRecord {
@@ -48,4 +55,35 @@ fn a_block_that_lacks_one_side_is_in_neither_value_of_a_ratio() {
     let near = |value: Option<f64>, expected: f64| (value.unwrap() / expected - 1.0).abs() < 1e-6;
     assert!(near(cell.ratio, 0.5), "{:?}", cell.ratio);
     assert!(near(cell.value, 2000.0) && near(cell.base_value, 4000.0), "{cell:?}");
+}
+
+#[test]
+fn a_disturbed_host_is_told_of_all_sides_and_leaves_no_point_in_a_history() {
+    let busy = |subject: &str, block: u32| {
+        let mut slice = at_rate(subject, block, 0, 1000.0);
+        let (counter, end) = ("others_cpu_ns".to_owned(), 1e12);
+        slice.readings.push(Reading { scope: Scope::Host, counter, start: 0.0, end });
+        slice
+    };
+    let check = |design: &[(&str, Option<&str>)], slices: &[SliceRecord]| {
+        let input = |slice| Input { experiment: "one", run: "r", slice };
+        let observed = observe(slices.iter().map(input), &|_, _| PhaseFacts::default());
+        let found = compare(&observed, &super::design(design));
+        for (subject, base) in design {
+            let cell = rate_of(&found, subject);
+            assert!(matches!(cell.reason, Some(Reason::Disturbed(_))), "{cell:?}");
+            assert_eq!(cell.verdict == Verdict::Base, base.is_none(), "{cell:?}");
+            assert_eq!(cell.verdict == Verdict::Invalid, base.is_some(), "{cell:?}");
+        }
+        for quantity in [Quantity::Value, Quantity::Ratio] {
+            let runs = vec![(Session::default(), found.clone())];
+            let metrics = [analysis::metric("ops_per_second").unwrap()];
+            let history = history("nightly", runs, &metrics, quantity);
+            assert_eq!(history.trends, [], "{quantity:?}");
+        }
+    };
+    let both = [("old", None), ("new", Some("old"))];
+    check(&both, &[busy("old", 0), busy("new", 0)]);
+    check(&both, &[busy("old", 0), busy("new", 0), busy("old", 1), busy("new", 1)]);
+    check(&both[..1], &[busy("old", 0), busy("old", 1)]);
 }
