@@ -6,7 +6,7 @@ use clap::{
     Arg, ArgMatches, Args, Command, ValueEnum, builder::NonEmptyStringValueParser as NonEmpty,
     value_parser,
 };
-use model::plan::Plan;
+use model::{experiment::Design, plan::Plan};
 use plan::{Catalog, Emulation};
 use report::{Colors, Screen};
 use runner::{Counts, DataFolders, Options, Resume, Stop};
@@ -458,6 +458,18 @@ impl ExperimentArgs {
         for table in draft.unused() {
             talk::say(&format!(
                 "note: `[{table}]` is used by nothing: name it in `factors` to measure it"
+            ));
+        }
+        let (idle, own) = draft.idle_durations();
+        for key in idle {
+            let design = match draft.experiment.design {
+                Design::Interleaved => "interleaved",
+                Design::Classic => "classic",
+            };
+            let own: Vec<String> = own.iter().map(|key| format!("`{key}`")).collect();
+            talk::say(&format!(
+                "note: `{key}` has no effect in the {design} design, which takes {}",
+                own.join(" and ")
             ));
         }
         if let Some([one, other]) = draft.attached_twice() {

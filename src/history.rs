@@ -41,7 +41,11 @@ pub(crate) fn pages(folders: &[Results], wanted: &Wanted) -> anyhow::Result<Vec<
     let mut known = BTreeSet::new();
     for results in folders {
         let notes = plan::notes_in(results.dir())?;
-        for info in results.runs()?.into_iter().filter(|run| run.finished) {
+        let runs = results.runs()?;
+        let is_there = |start: &String| runs.iter().any(|run| run.id.starts_with(start));
+        let lost = notes.runs.keys().filter(|start| !is_there(start));
+        warnings.extend(lost.map(|start| format!("notes.toml: no run begins with `{start}`")));
+        for info in runs.into_iter().filter(|run| run.finished) {
             // A folder may be named twice.
             if !known.insert(info.id.clone()) {
                 continue;

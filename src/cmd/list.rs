@@ -60,7 +60,7 @@ struct Arguments {
     /// What to list
     #[arg(value_name = "WHAT", value_parser = SHELVES.iter().map(|s| s.name).collect::<Vec<_>>())]
     what: String,
-    /// Only lines that contain this text, such as `postgres` or `installed`
+    /// Only lines that contain this text in any case, such as `postgres` or `installed`
     #[arg(value_name = "TEXT")]
     text: Option<String>,
     #[command(flatten)]
@@ -76,7 +76,8 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let shelf = SHELVES.iter().find(|shelf| shelf.name == arguments.what);
     let lines = shelf.map_or_else(|| Ok(Vec::new()), |shelf| (shelf.lines)(&arguments))?;
     let text = arguments.text.unwrap_or_default();
-    let holds = |line: &Vec<String>| line.iter().any(|cell| cell.contains(&text));
+    let wanted = text.to_lowercase();
+    let holds = |line: &Vec<String>| line.iter().any(|one| one.to_lowercase().contains(&wanted));
     let harmless = |line: &Vec<String>| line.iter().map(|cell| escape::terminal(cell)).collect();
     let chosen: Lines = lines.iter().filter(|line| holds(line)).map(harmless).collect();
     anyhow::ensure!(

@@ -262,15 +262,18 @@ fn load(host: &Host) -> Option<Finding> {
     if share <= LOAD {
         return Some(Finding::good(what));
     }
-    if let Some(Neighbor { name, pid, .. }) = host.neighbors.first() {
-        return Some(Finding::spoils(
-            format!("{what}, and dbdyno works on this host: `{name}` ({pid})"),
-            "wait until it ends, then ask again",
-        ));
-    }
     let most = host.load.busiest();
     let most = most.map_or(String::new(), |(pid, name)| format!(", most by `{name}` ({pid})"));
-    Some(Finding::spoils(format!("{what}{most}"), "stop it, or measure at another time"))
+    let own = |Neighbor { name, pid, .. }: &Neighbor| format!("`{name}` ({pid})");
+    let own: Vec<String> = host.neighbors.iter().map(own).collect();
+    Some(match own.is_empty() {
+        true => Finding::spoils(format!("{what}{most}"), "stop it, or measure at another time"),
+        // What it started uses the CPUs too, and some of it only waits.
+        false => Finding::spoils(
+            format!("{what}{most}; dbdyno works on this host: {}", own.join(", ")),
+            "stop what uses them, or wait until it ends, then ask again",
+        ),
+    })
 }
 
 /// Bare metal has nobody who could steal.

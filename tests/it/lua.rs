@@ -260,6 +260,7 @@ fn what_goes_wrong_is_one_sentence_with_file_and_line() {
         "`sysbench.rand.odd` is not supported",
     );
     check("function event() db_query('x') end", "run", "x.lua:1: `db_query` is not supported");
+    check("\nfunction event() os.exit(7) end", "run", "x.lua:2: the script called os.exit(7)");
     check("ffi = require('ffi') ffi.new('int')", "run", "x.lua:1: `ffi.new` is not supported");
     check("function event() end", "--table-size=1 run", "there is no option `--table-size`");
     let query = "function prepare()\n sysbench.sql.driver():connect():query('SELECT a') end";

@@ -42,6 +42,11 @@ for place, name in ipairs(names) do
    kind_of[number], name_of[number] = kinds[name], name
 end
 
+-- The process is not the script's: what it ends is its own command.
+function os.exit(code)
+   error(("the script called os.exit(%s)"):format(code == nil and "" or tostring(code)), 2)
+end
+
 local function refuses(what)
    return function(_, key)
       error(("`%s.%s` is not supported"):format(what, tostring(key)), 2)

@@ -1,7 +1,7 @@
 //! What an experiment holds, for callers that choose from it before there is a plan.
 
 use crate::Draft;
-use model::plan::PhaseKind;
+use model::{experiment::Design, plan::PhaseKind};
 use std::{collections::BTreeMap, path::PathBuf};
 
 impl Draft {
@@ -19,6 +19,18 @@ impl Draft {
         let servers = self.servers.keys().filter(|name| !names("build", name));
         let tables = configs.map(|name| format!("configs.{name}"));
         tables.chain(servers.map(|name| format!("servers.{name}"))).collect()
+    }
+
+    /// Keys of durations that are written and that the design does not use, and those that it uses.
+    pub fn idle_durations(&self) -> (Vec<&'static str>, &'static [&'static str]) {
+        let [of_slices, of_steps]: [&'static [&'static str]; 2] =
+            [&["slice_seconds"], &["read_seconds", "write_seconds"]];
+        let (own, others) = match self.experiment.design {
+            Design::Interleaved => (of_slices, of_steps),
+            Design::Classic => (of_steps, of_slices),
+        };
+        let written = others.iter().copied().filter(|key| self.places.is_written(key));
+        (written.collect(), own)
     }
 
     /// Two builds that are measured and are one server that is there already, if there are such.

@@ -61,6 +61,13 @@ impl Locations {
         }
     }
 
+    /// Whether the command line or the experiment itself has a key, and not only what it extends.
+    pub(crate) fn is_written(&self, key: &str) -> bool {
+        let path = [key.to_owned()];
+        self.set.iter().any(|(_, table)| table.contains_key(key))
+            || self.sources.first().is_some_and(|source| source.has(&path))
+    }
+
     /// The file itself.
     pub(crate) fn file(&self) -> Location {
         let file = self.sources.first().map(|source| source.label.clone()).unwrap_or_default();

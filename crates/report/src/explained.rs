@@ -66,7 +66,7 @@ pub fn sentence(explained: &Explained) -> String {
     }
 }
 
-/// What the load engine costs where the engine works in its process: tables leave that out.
+/// What the load engine costs where the engine works in its process: tables of runs leave that out.
 fn load_engine(explained: &Explained) -> Option<String> {
     let area = explained.areas.iter().find(|area| area.name == LOAD_ENGINE)?;
     let of = |(subject, cost): (&String, &f64)| {
@@ -74,7 +74,11 @@ fn load_engine(explained: &Explained) -> Option<String> {
     };
     let parts: Vec<String> = explained.subjects.iter().zip(&area.costs).filter_map(of).collect();
     (!parts.is_empty()).then(|| {
-        format!("Of these, {} are the load engine's, which tables leave out.", parts.join(" and "))
+        format!(
+            "Of all that, {} are the load engine's: costs per operation in tables of runs are \
+             without it.",
+            parts.join(" and ")
+        )
     })
 }
 
@@ -355,7 +359,8 @@ mod tests {
         check(
             &[search, protocol, (LOAD_ENGINE, [1_488.0, 0.0])],
             ". Of 4,912 added instructions per operation, 7,400 are in search; other areas save \
-             1,000. Of these, 1,488 of `a` are the load engine's, which tables leave out.",
+             1,000. Of all that, 1,488 of `a` are the load engine's: costs per operation in \
+             tables of runs are without it.",
         );
         check(
             &[protocol, rest],

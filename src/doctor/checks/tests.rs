@@ -197,7 +197,8 @@ fn other_load_is_named_by_its_busiest_process() {
     check(&after(10, 90, 0), "load", "spoils", "`spin` (42)");
     let run = || dbms::Neighbor { name: "mine".into(), pid: 7, measures: true };
     let beside = after(10, 90, 0).change(|host| host.neighbors.push(run()));
-    check(&beside, "load", "spoils", "dbdyno works on this host: `mine` (7)");
+    let expected = "most by `spin` (42); dbdyno works on this host: `mine` (7)";
+    check(&beside, "load", "spoils", expected);
     check(&after(1, 99, 0), "load", "ok", "1.0 %");
     check(&after(0, 99, 1), "stolen", "spoils", "1.0 %");
     check(&after(0, 100, 0), "stolen", "", "");

@@ -3,7 +3,10 @@
 use super::{Factor, Up};
 use crate::{Places, allocators};
 use model::subject::Subject;
-use std::path::{Path, PathBuf};
+use std::{
+    io::Read,
+    path::{Path, PathBuf},
+};
 
 /// The factor.
 pub(super) struct Allocator;
@@ -31,6 +34,9 @@ impl Factor for Allocator {
             let path = PathBuf::from(level);
             if !path.is_file() {
                 return Err(format!("there is no library `{level}`"));
+            }
+            if !is_library(&path) {
+                return Err(format!("`{level}` is no shared library, which a program can load"));
             }
             path
         } else {
@@ -61,3 +67,14 @@ impl Factor for Allocator {
         None
     }
 }
+/// Whether a file begins as an ELF file that is shared.
+fn is_library(path: &Path) -> bool {
+    let mut head = [0; 18];
+    let read = fs_err::File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    read.is_ok()
+        && head.starts_with(b"\x7fELF")
+        && u16::from_le_bytes([head[16], head[17]]) == SHARED
+}
+
+/// The type of an ELF file that is loaded anywhere: `ET_DYN`.
+const SHARED: u16 = 3;

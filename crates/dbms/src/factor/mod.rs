@@ -265,6 +265,7 @@ mod tests {
         check("transport", "udp", "`udp` is no transport");
         check("allocator", "hoard", "`hoard` is no allocator: write `jemalloc`, `tcmalloc`");
         check("allocator", "/no/such.so", "there is no library `/no/such.so`");
+        check("allocator", "/etc/passwd", "`/etc/passwd` is no shared library");
         check("memory", "much", "`much` is no limit of memory: write `512M`");
         check("memory", "on", "`on` is no limit of memory");
         check("memory", "512K", "`512K` is no limit of memory");

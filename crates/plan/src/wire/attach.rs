@@ -39,7 +39,10 @@ pub(crate) struct WireAttach {
 
 /// How connections are encrypted.
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "`tls` is \"verify\", \"off\", or a table with `ca`, `certificate`, `key` or `verify`"
+)]
 enum WireTls {
     /// A word.
     Word(TlsWord),
