@@ -196,8 +196,8 @@ fn warn_of_unmeasured(
         && missing.iter().all(&is_counter)
     {
         anyhow::bail!(
-            "no record has a counter `{}` that moved; write it as the server does, such as \
-             `status.Innodb_rows_read`",
+            "no record has a counter `{}` that moved; names are those of the server, such as \
+             `status.Handler_commit` of MySQL, and SQLite keeps none",
             first.name
         );
     }

@@ -73,7 +73,9 @@ fn said(command: &mut Command) -> anyhow::Result<String> {
         format!("`{name}` cannot be started: is this a host of a Slurm cluster?")
     })?;
     if !output.status.success() {
-        bail!("`{name}` failed: {}", String::from_utf8_lossy(&output.stderr).trim());
+        let said = String::from_utf8_lossy(&output.stderr);
+        let lines: Vec<&str> = said.lines().map(str::trim).filter(|one| !one.is_empty()).collect();
+        bail!("`{name}` failed: {}", lines.join("; "));
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }

@@ -166,7 +166,7 @@ pub static VECTORS: Transactions = Transactions {
     operations: &VECTORS_OPERATIONS,
     committed: None,
     numbers: &[
-        Number { name: "vectors", allowed: 1..=100_000_000 },
+        Number { name: "vectors", allowed: NEAREST as i64..=100_000_000 },
         Number { name: "dimensions", allowed: 1..=2000 },
         Number { name: "data_seed", allowed: 0..=i64::MAX },
         Number { name: "queries", allowed: 1..=100_000 },
