@@ -41,7 +41,7 @@ pub(crate) struct WireAttach {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(
     untagged,
-    expecting = "`tls` is \"verify\", \"off\", or a table with `ca`, `certificate`, `key` or `verify`"
+    expecting = "\"verify\", \"off\", or a table with `ca`, `certificate`, `key` or `verify` is expected"
 )]
 enum WireTls {
     /// A word.

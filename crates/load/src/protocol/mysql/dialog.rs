@@ -253,8 +253,8 @@ impl Scan {
         Self { phase, at, columns: None, rows: 0, changed: 0, next: 0, left: 0, sets: 0 }
     }
 
-    /// Goes on in all bytes received so far; whether the answer is complete. `told` gets the columns
-    /// of the first result set.
+    /// Goes on in all bytes received so far; whether the answer is complete. `told` gets the
+    /// columns of the first result set.
     fn scan(
         &mut self,
         bytes: &[u8],
