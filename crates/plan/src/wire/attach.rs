@@ -41,7 +41,7 @@ pub(crate) struct WireAttach {
 #[derive(Debug, Clone, Deserialize, JsonSchema)]
 #[serde(
     untagged,
-    expecting = "\"verify\", \"off\", or a table with `ca`, `certificate`, `key` or `verify` is expected"
+    expecting = "it is \"verify\", \"off\", or a table with `ca`, `certificate`, `key`, `verify`"
 )]
 enum WireTls {
     /// A word.
