@@ -2,7 +2,8 @@
 
 use super::title;
 use crate::document::{Column, Row, Table, TableCell};
-use analysis::history::{History, Trend};
+use crate::words;
+use analysis::history::{History, Quantity, Trend};
 
 /// From the first to the last run of each trend.
 pub(super) fn ranges(history: &History) -> Table {
@@ -22,14 +23,24 @@ pub(super) fn ranges(history: &History) -> Table {
 
 /// Every value with its run. All histories have the same columns.
 pub(super) fn all<'a>(histories: impl Iterator<Item = &'a History>) -> Table {
-    let columns = ["series", "test", "variant", "metric", "run"].map(Column::words);
+    let columns = ["series", "test", "variant", "metric", "unit", "run", "started"];
+    let columns = columns.map(Column::words);
     let columns = columns.into_iter().chain([Column::numbers("value", "")]).collect();
     let trends = histories.flat_map(|history| history.trends.iter().map(move |one| (history, one)));
     let rows = trends.flat_map(|(history, trend)| {
         trend.points.iter().filter_map(move |point| {
-            let run = history.sessions.get(point.session)?.run.clone();
-            let keys = [&history.name, &trend.phase, &trend.variant].map(String::clone);
-            let cells = keys.into_iter().chain([title(trend), run]).map(TableCell::Text);
+            let session = history.sessions.get(point.session)?;
+            let (metric, started) = (trend.metric.name, words::date(session.started_us));
+            let cells = [
+                &*history.name,
+                &trend.phase,
+                &trend.variant,
+                metric,
+                unit(trend),
+                &session.run,
+                &started,
+            ];
+            let cells = cells.map(|text| TableCell::Text(text.to_owned())).into_iter();
             Some(Row::Cells(cells.chain([TableCell::Number(point.value)]).collect()))
         })
     });
@@ -38,13 +49,21 @@ pub(super) fn all<'a>(histories: impl Iterator<Item = &'a History>) -> Table {
 
 fn names(history: &History) -> Vec<Column> {
     let variant = has_variants(history).then_some("variant");
-    ["test"].into_iter().chain(variant).chain(["metric"]).map(Column::words).collect()
+    ["test"].into_iter().chain(variant).chain(["metric", "unit"]).map(Column::words).collect()
 }
 
 fn keys(history: &History, trend: &Trend) -> Vec<TableCell> {
     let variant = has_variants(history).then(|| trend.variant.clone());
-    let keys = [trend.phase.clone()].into_iter().chain(variant).chain([title(trend)]);
+    let what = [title(trend), unit(trend).to_owned()];
+    let keys = [trend.phase.clone()].into_iter().chain(variant).chain(what);
     keys.map(TableCell::Text).collect()
+}
+
+fn unit(trend: &Trend) -> &'static str {
+    match trend.quantity {
+        Quantity::Value => trend.metric.unit,
+        Quantity::Ratio => "ratio",
+    }
 }
 
 /// Whether runs have several variants.
