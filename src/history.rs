@@ -115,6 +115,16 @@ fn page(
     choose(&mut compared, wanted)?;
     warnings.extend(unlike(&runs));
     let history = analysis::history::history(name, compared, &wanted.metrics, wanted.quantity);
+    let has_points = |session: usize| {
+        history.trends.iter().flat_map(|trend| &trend.points).any(|point| point.session == session)
+    };
+    let empty = (0..history.sessions.len()).filter(|session| !has_points(*session));
+    warnings.extend(empty.map(|session| {
+        format!(
+            "run {} has no value here: its host was disturbed, or this was not measured",
+            history.sessions[session].run
+        )
+    }));
     let commands = commands(&history, &runs);
     Ok(HistoryPage { history, commands, warnings })
 }

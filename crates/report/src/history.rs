@@ -59,7 +59,7 @@ impl HistoryPage {
         document.heading(1, format!("{} over time", self.history.name));
         document.paragraph(self.answer());
         document.items.extend(self.warnings.iter().cloned().map(Item::Warning));
-        if extent == Extent::Steps {
+        if extent == Extent::Steps && !self.history.trends.is_empty() {
             document.items.push(Item::Table(values::ranges(&self.history)));
         }
         if self.steps().next().is_some() {
