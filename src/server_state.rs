@@ -10,6 +10,46 @@ use report::Counted;
 use std::collections::{BTreeMap, BTreeSet};
 use store::{Results, StoredSlice};
 
+/// The names that are asked for, with those that match in place of each pattern: metrics in the
+/// order of tables, and counters of servers that moved in any slice.
+pub(crate) fn named(
+    results: &Results,
+    slices: &[StoredSlice],
+    asked: &[String],
+) -> anyhow::Result<Vec<String>> {
+    let is_pattern = |name: &String| name.contains(['*', '?']);
+    if !asked.iter().any(is_pattern) {
+        return Ok(asked.to_vec());
+    }
+    let mut counters = BTreeSet::new();
+    for stored in slices {
+        counters
+            .extend(change(results, stored)?.into_iter().flat_map(|one| one.counters.into_keys()));
+    }
+    let metrics = analysis::METRICS.iter().map(|metric| metric.name);
+    let known: Vec<&str> = metrics.chain(counters.iter().map(String::as_str)).collect();
+    let mut names: Vec<String> = Vec::new();
+    for name in asked {
+        if !is_pattern(name) {
+            names.push(name.clone());
+            continue;
+        }
+        let pattern = glob::Pattern::new(name)
+            .map_err(|error| anyhow::anyhow!("`{name}` is no pattern of metrics: {error}"))?;
+        let found = known.iter().filter(|one| pattern.matches(one)).map(|one| (*one).to_owned());
+        let before = names.len();
+        names.extend(found);
+        anyhow::ensure!(
+            names.len() > before,
+            "no metric, and no counter of a server that moved, matches `{name}`; \
+             `dbdyno list metrics` shows metrics, the HTML report shows counters"
+        );
+    }
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(name.clone()));
+    Ok(names)
+}
+
 /// Puts the counters that are asked for among the readings of slices. One that moved in any slice
 /// stood still in the others of the variants that have counters of its group.
 pub(crate) fn add(

@@ -101,7 +101,10 @@ pub(crate) const POSTGRES: &[StateQuery] = &[
     counters(
         "table",
         "SELECT seen.relname || '.' || one.key, one.value FROM pg_statio_user_tables AS seen, \
-         json_each_text(to_json(seen)) AS one WHERE one.key LIKE 'heap%'",
+         json_each_text(to_json(seen)) AS one \
+         WHERE one.key LIKE 'heap%' OR one.key LIKE 'toast%' OR one.key LIKE 'tidx%' UNION ALL \
+         SELECT 'catalogs.system_blks_read', sum(coalesce(heap_blks_read, 0) + \
+         coalesce(idx_blks_read, 0))::text FROM pg_statio_sys_tables",
     ),
     counters(
         "index",
