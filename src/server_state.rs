@@ -3,10 +3,10 @@
 use analysis::Design;
 use model::{
     reading::{Reading, Scope},
-    record::SliceState,
+    record::{SliceRecord, SliceState},
     state::{self, StateChange},
 };
-use report::Counted;
+use report::{Counted, ProcessTraffic};
 use std::collections::{BTreeMap, BTreeSet};
 use store::{Results, StoredSlice};
 
@@ -112,6 +112,8 @@ struct Sum {
     operations: f64,
     /// How far each counter moved.
     counters: BTreeMap<String, f64>,
+    /// What the server's processes read and wrote, where that is known.
+    processes: Option<ProcessTraffic>,
 }
 
 /// All counters of all servers per operation, by phase and subject. A file that cannot be read
@@ -125,19 +127,37 @@ pub(crate) fn counted(results: &Results, slices: &[StoredSlice], design: &Design
         let key = (slice.position, slice.phase.as_str(), slice.subject.as_str());
         let sum = sums.entry(key).or_default();
         sum.operations += analysis::operations(slice, &design.facts(&slice.phase));
+        if let Some(own) = moved(slice) {
+            let sum = sum.processes.get_or_insert_default();
+            sum.read_kib += own.read_kib;
+            sum.write_kib += own.write_kib;
+        }
         for (name, [start, end]) in change.counters {
             *sum.counters.entry(name).or_default() += end - start;
         }
     }
     let counted = sums.into_iter().filter(|(_, sum)| sum.operations > 0.0);
-    let per_op = |sum: Sum| {
-        let counters = sum.counters.into_iter();
-        counters.map(|(name, moved)| (name, moved / sum.operations)).collect()
-    };
-    let counted = counted.map(|((_, phase, subject), sum)| Counted {
-        phase: phase.to_owned(),
-        subject: subject.to_owned(),
-        per_op: per_op(sum),
+    let counted = counted.map(|((_, phase, subject), sum)| {
+        let Sum { operations, counters, processes } = sum;
+        let per_op = counters.into_iter().map(|(name, moved)| (name, moved / operations));
+        Counted {
+            phase: phase.to_owned(),
+            subject: subject.to_owned(),
+            per_op: per_op.collect(),
+            processes: processes.map(|all| ProcessTraffic {
+                read_kib: all.read_kib / operations,
+                write_kib: all.write_kib / operations,
+            }),
+        }
     });
     counted.collect()
+}
+
+/// What the server's processes read and wrote in a slice.
+fn moved(slice: &SliceRecord) -> Option<ProcessTraffic> {
+    let of = |counter: &str| {
+        let is_own = |one: &&Reading| one.scope == Scope::Server && one.counter == counter;
+        slice.readings.iter().find(is_own).map(|one| one.delta() / 1024.0)
+    };
+    Some(ProcessTraffic { read_kib: of("read_bytes")?, write_kib: of("write_bytes")? })
 }

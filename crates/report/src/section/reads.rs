@@ -95,9 +95,10 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
     document.section("reads", "Reads and writes by file and index");
     document.paragraph(
         "What the servers counted over the measured windows, per operation. The share explained \
-         is their sum relative to what the block device of the data folder did. It is more than 1 \
-         where the page cache answered, or where the device merged requests; it is less where \
-         something else used the device, or where a server does not tell where it read.",
+         is their sum relative to what the block device of the data folder did, by whoever caused \
+         it, and to what the server's processes did. It is more than 1 where the page cache \
+         answered, where pages were written over before they left it, or where the device merged \
+         requests; it is less where a server does not count all of its files.",
     );
     for (title, table) in tables {
         document.fold(title, vec![table]);
@@ -139,14 +140,16 @@ fn table(counted: &Counted, phase: &PhaseResult) -> Option<Table> {
         writes: value("writes_per_op"),
         write_kib: value("write_kib_per_op"),
     };
-    let mut rows: Vec<Row> = places.iter().map(|(name, own)| own.row(name)).collect();
-    rows.extend([sum.row("all of these"), device.row("block device")]);
-    let shares = sum.parts().into_iter().zip(device.parts());
-    let shares = shares.map(|(own, all)| match own.zip(all.filter(|all| *all > 0.0)) {
-        Some((own, all)) => TableCell::Number(own / all),
-        None => TableCell::Missing,
+    let processes = counted.processes.map_or_else(Traffic::default, |own| Traffic {
+        read_kib: Some(own.read_kib),
+        write_kib: Some(own.write_kib),
+        ..Traffic::default()
     });
-    rows.push(Row::named("share explained", shares));
+    let mut rows: Vec<Row> = places.iter().map(|(name, own)| own.row(name)).collect();
+    rows.push(sum.row("all of these"));
+    for (name, all) in [("block device", device), ("processes of the server", processes)] {
+        rows.extend([all.row(name), sum.share_row(&all)]);
+    }
     let columns =
         [("reads", "1/op"), ("read", "KiB/op"), ("writes", "1/op"), ("written", "KiB/op")];
     let columns = columns.into_iter().map(|(title, unit)| Column::numbers(title, unit));
@@ -195,6 +198,16 @@ impl Traffic {
         }
     }
 
+    /// Which share of all it is.
+    fn share_row(&self, all: &Self) -> Row {
+        let shares = self.parts().into_iter().zip(all.parts());
+        let shares = shares.map(|(own, all)| match own.zip(all.filter(|all| *all > 0.0)) {
+            Some((own, all)) => TableCell::Number(own / all),
+            None => TableCell::Missing,
+        });
+        Row::named("share explained", shares)
+    }
+
     fn row(&self, name: &str) -> Row {
         Row::named(name, self.parts().map(TableCell::number))
     }
@@ -239,5 +252,16 @@ mod tests {
             ("table t", [Some(4.0), Some(0.5), None, None]),
         ];
         assert_eq!(found, expected.map(|(place, parts)| (place.to_owned(), parts)));
+    }
+
+    #[test]
+    fn shares_are_of_what_is_known_and_not_zero() {
+        let sum = Traffic { reads: Some(3.0), read_kib: Some(2.0), ..Traffic::default() };
+        let more = Traffic { read_kib: Some(1.0), writes: Some(5.0), ..Traffic::default() };
+        let sum = sum.plus(&more);
+        let all = Traffic { reads: Some(0.0), read_kib: Some(4.0), ..Traffic::default() };
+        let cells = [TableCell::Missing, TableCell::Number(0.75), TableCell::Missing];
+        let expected = cells.into_iter().chain([TableCell::Missing]);
+        assert_eq!(sum.share_row(&all), Row::named("share explained", expected));
     }
 }
