@@ -32,6 +32,14 @@ fn counted(lab: &Lab, subject: &str, is_wanted: impl Fn(&str) -> bool) -> f64 {
     moved.sum()
 }
 
+/// How far a counter of the server's processes moved in a slice.
+fn moved(slice: &Value, counter: &str) -> Option<f64> {
+    let readings = slice["readings"].as_array().unwrap();
+    let is_own = |one: &&Value| one["scope"] == "server" && one["counter"] == counter;
+    let one = readings.iter().find(is_own)?;
+    Some(one["end"].as_f64().unwrap() - one["start"].as_f64().unwrap())
+}
+
 #[test]
 fn syncs_are_those_that_servers_count_themselves() {
     let lab = Lab::with_small_logs();
@@ -42,13 +50,10 @@ fn syncs_are_those_that_servers_count_themselves() {
     let mut subjects = 0;
     for slice in measured {
         let subject = slice["subject"].as_str().unwrap();
-        let readings = slice["readings"].as_array().unwrap();
-        let of_server = |one: &&Value| one["scope"] == "server" && one["counter"] == "fsyncs";
-        let Some(found) = readings.iter().find(of_server) else {
+        let Some(found) = moved(slice, "fsyncs") else {
             println!("skipped: {}", lab.succeed(&["doctor"]));
             return;
         };
-        let found = found["end"].as_f64().unwrap() - found["start"].as_f64().unwrap();
         let own = counted(&lab, subject, |name| match subject {
             "innodb" => name == "status.Innodb_data_fsyncs",
             _ => name.starts_with("io.") && name.ends_with(".fsyncs"),
@@ -73,5 +78,43 @@ fn syncs_are_those_that_servers_count_themselves() {
             "{subject}: {written} {amplified}"
         );
         assert!(amplified > 1.0, "{subject}: {amplified}");
+    }
+}
+
+#[test]
+fn reads_by_file_and_index_are_those_of_the_processes() {
+    let lab = Lab::with_small_logs();
+    let mine = MINE.replace("update-index", "point-query").replace("rows = 2000", "rows = 200000");
+    let [innodb, postgres] = ["io-by-file", "io-direct"].map(|name| format!("\"{name}\""));
+    let mine = mine.replacen("\"durable\"", &innodb, 1).replacen("\"durable\"", &postgres, 1);
+    lab.write("mine.toml", &mine);
+    lab.succeed(&["run", "mine.toml", "--counts", "none", "--progress", "none"]);
+    for slice in lab.slices().iter().filter(|slice| slice["state"] == "measured") {
+        let subject = slice["subject"].as_str().unwrap();
+        let own = match subject {
+            "innodb" => counted(&lab, subject, |name| {
+                name.starts_with("file.") && name.ends_with(".read_bytes")
+            }),
+            _ => {
+                let is_place =
+                    |name: &str| ["index.", "table."].iter().any(|g| name.starts_with(g));
+                8192.0
+                    * counted(&lab, subject, |name| is_place(name) && name.ends_with("blks_read"))
+            }
+        };
+        let processes = moved(slice, "read_bytes").unwrap();
+        assert!(processes > 1e6, "{subject}: {processes} bytes are too few to compare");
+        assert!((own / processes - 1.0).abs() < 0.05, "{subject}: {own} of {processes} bytes");
+    }
+    let table = lab.succeed(&["compare", "--metric", "reads_per_op,file.*ibd.read?,index.*_read"]);
+    for column in ["file.dbdyno/sbtest1.ibd.reads", "index.sbtest1_pkey.idx_blks_read"] {
+        assert!(table.contains(column), "{table}");
+    }
+    let nothing = lab.run(&["compare", "--metric", "index.*_missed"]);
+    let said = crate::lab::text(&nothing.stderr);
+    assert!(said.contains("matches `index.*_missed`"), "{said}");
+    let report = std::fs::read_to_string(lab.path("dbdyno-results/report.html")).unwrap();
+    for part in ["id=\"reads\"", "sbtest1_pkey", "processes of the server", "share explained"] {
+        assert!(report.contains(part), "{part}");
     }
 }

@@ -115,7 +115,10 @@ fn bytes(value: &Generator, draws: &[(&str, &Generator)]) -> Option<f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::PhaseFacts;
     use model::{
+        reading::{Reading, Scope},
+        record::SliceRecord,
         schema::Column,
         script::{Arg, Draw, Role, Statement},
     };
@@ -203,5 +206,33 @@ mod tests {
         let ops = vec![report("both"), report("delete")];
         let work = StretchReport { ops, ..StretchReport::default() };
         assert_eq!(written.bytes(&work), 600.0);
+    }
+
+    #[test]
+    fn bytes_to_storage_are_divided_by_those_of_rows() {
+        let written = Written { row_bytes: 64.0, shares: [("insert".to_owned(), 1.0)].into() };
+        let facts = PhaseFacts { written: Some(written), writes: true, ..PhaseFacts::default() };
+        let work = |rows_changed| {
+            let op =
+                OpReport { name: "insert".into(), count: 8, rows_changed, ..OpReport::default() };
+            StretchReport { succeeded: 8, ops: vec![op], ..StretchReport::default() }
+        };
+        let reading = |counter: &str, end| {
+            let (scope, counter) = (Scope::Device, counter.to_owned());
+            Reading { scope, counter, start: 0.0, end }
+        };
+        let slice = |rows| SliceRecord {
+            work: Some(work(rows)),
+            readings: vec![reading("device_write_kib", 3.0)],
+            drained: vec![reading("device_write_kib", 5.0)],
+            ..SliceRecord::default()
+        };
+        let value = |slice: &SliceRecord, facts: &PhaseFacts| {
+            let found = crate::derive(slice, facts);
+            found.into_iter().find(|(name, _)| *name == "write_amplification").map(|(_, v)| v)
+        };
+        assert_eq!(value(&slice(16), &facts), Some(5.0));
+        assert_eq!(value(&slice(0), &facts), None);
+        assert_eq!(value(&slice(16), &PhaseFacts::default()), None);
     }
 }
