@@ -17,8 +17,8 @@ const FSYNCS: &str = "fsyncs";
 const COUNTERS: &[crate::Counter] = &[counter::total(
     FSYNCS,
     "syncs",
-    "syncs of files: fsync, fdatasync, and where the file system reports them msync, io_uring's and \
-     synchronous writes",
+    "syncs of files: fsync, fdatasync, and where the file system reports them msync, io_uring's \
+     and synchronous writes",
 )];
 
 impl Probe for FileSyncs {

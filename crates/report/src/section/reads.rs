@@ -1,5 +1,5 @@
-//! What was read and written by file, table and index, as servers count it, beside what their device
-//! did.
+//! What was read and written by file, table and index, as servers count it, beside what their
+//! device did.
 
 use super::Section;
 use crate::{
