@@ -30,6 +30,21 @@ const fn text(group: &'static str, sql: &'static str) -> StateQuery {
     StateQuery { group, sql, form: StateForm::Text }
 }
 
+/// A counter of each file. Files of the redo log are one, because they change their names as they
+/// are filled and used again.
+macro_rules! files {
+    ($counter:literal, $column:literal) => {
+        concat!(
+            "SELECT CONCAT(IF(file_name LIKE '%/#ib_redo%', '#innodb_redo/all', \
+             SUBSTRING_INDEX(file_name, '/', -2)), '.",
+            $counter,
+            "'), SUM(",
+            $column,
+            ") FROM performance_schema.file_summary_by_instance GROUP BY 1"
+        )
+    };
+}
+
 /// What servers of MySQL's protocol tell. Files and indexes have counters where the performance
 /// schema is on.
 pub(crate) const INNODB: &[StateQuery] = &[
@@ -37,14 +52,15 @@ pub(crate) const INNODB: &[StateQuery] = &[
     counters("innodb", "SELECT name, `count` FROM information_schema.innodb_metrics"),
     counters(
         "file",
-        "SELECT CONCAT(SUBSTRING_INDEX(file_name, '/', -2), '.reads'), count_read \
-         FROM performance_schema.file_summary_by_instance UNION ALL \
-         SELECT CONCAT(SUBSTRING_INDEX(file_name, '/', -2), '.writes'), count_write \
-         FROM performance_schema.file_summary_by_instance UNION ALL \
-         SELECT CONCAT(SUBSTRING_INDEX(file_name, '/', -2), '.read_bytes'), \
-         sum_number_of_bytes_read FROM performance_schema.file_summary_by_instance UNION ALL \
-         SELECT CONCAT(SUBSTRING_INDEX(file_name, '/', -2), '.write_bytes'), \
-         sum_number_of_bytes_write FROM performance_schema.file_summary_by_instance",
+        concat!(
+            files!("reads", "count_read"),
+            " UNION ALL ",
+            files!("writes", "count_write"),
+            " UNION ALL ",
+            files!("read_bytes", "sum_number_of_bytes_read"),
+            " UNION ALL ",
+            files!("write_bytes", "sum_number_of_bytes_write"),
+        ),
     ),
     counters(
         "index",
