@@ -1,7 +1,7 @@
 //! Bytes of the rows that a workload writes, for write amplification.
 //!
 //! A row counts in full, as large as its values are, whether it is inserted or one of its columns
-//! is updated, so that engines that write whole rows, pages or changes are divided by the same number.
+//! is updated: so engines that write whole rows, pages or changes are divided by the same number.
 
 use model::{
     drive::{OpReport, StretchReport},
