@@ -114,7 +114,10 @@ fn fsyncs(host: &Host) -> Option<Finding> {
         ),
     };
     let (reason, remedy) = why;
-    Some(Finding::limits(format!("syncs of files cannot be counted: {reason}"), remedy))
+    Some(Finding::limits(
+        format!("syncs of files cannot be counted in measured slices: {reason}"),
+        remedy,
+    ))
 }
 
 fn watchdog(host: &Host) -> Option<Finding> {
