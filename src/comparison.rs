@@ -90,6 +90,8 @@ pub(crate) fn report(
     // One that cannot be read is named, also where nothing here would use it.
     request.bank.read(results.dir())?;
     chosen_archives(&mut stored, &request.choice)?;
+    let metrics = server_state::named(results, &stored.slices, &request.metrics)?;
+    let request = &Request { metrics, ..request.clone() };
     server_state::add(results, &mut stored.slices, &request.metrics)?;
     let format = report::format::find(&request.format);
     let detailed = format.is_some_and(|format| format.shows_details);

@@ -3,12 +3,52 @@
 use analysis::Design;
 use model::{
     reading::{Reading, Scope},
-    record::SliceState,
+    record::{SliceRecord, SliceState},
     state::{self, StateChange},
 };
-use report::Counted;
+use report::{Counted, ProcessTraffic};
 use std::collections::{BTreeMap, BTreeSet};
 use store::{Results, StoredSlice};
+
+/// The names that are asked for, with those that match in place of each pattern: metrics in the
+/// order of tables, and counters of servers that moved in any slice.
+pub(crate) fn named(
+    results: &Results,
+    slices: &[StoredSlice],
+    asked: &[String],
+) -> anyhow::Result<Vec<String>> {
+    let is_pattern = |name: &String| name.contains(['*', '?']);
+    if !asked.iter().any(is_pattern) {
+        return Ok(asked.to_vec());
+    }
+    let mut counters = BTreeSet::new();
+    for stored in slices {
+        counters
+            .extend(change(results, stored)?.into_iter().flat_map(|one| one.counters.into_keys()));
+    }
+    let metrics = analysis::METRICS.iter().map(|metric| metric.name);
+    let known: Vec<&str> = metrics.chain(counters.iter().map(String::as_str)).collect();
+    let mut names: Vec<String> = Vec::new();
+    for name in asked {
+        if !is_pattern(name) {
+            names.push(name.clone());
+            continue;
+        }
+        let pattern = glob::Pattern::new(name)
+            .map_err(|error| anyhow::anyhow!("`{name}` is no pattern of metrics: {error}"))?;
+        let found = known.iter().filter(|one| pattern.matches(one)).map(|one| (*one).to_owned());
+        let before = names.len();
+        names.extend(found);
+        anyhow::ensure!(
+            names.len() > before,
+            "no metric, and no counter of a server that moved, matches `{name}`; \
+             `dbdyno list metrics` shows metrics, the HTML report shows counters"
+        );
+    }
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(name.clone()));
+    Ok(names)
+}
 
 /// Puts the counters that are asked for among the readings of slices. One that moved in any slice
 /// stood still in the others of the variants that have counters of its group.
@@ -72,6 +112,8 @@ struct Sum {
     operations: f64,
     /// How far each counter moved.
     counters: BTreeMap<String, f64>,
+    /// What the server's processes read and wrote, where that is known.
+    processes: Option<ProcessTraffic>,
 }
 
 /// All counters of all servers per operation, by phase and subject. A file that cannot be read
@@ -85,19 +127,37 @@ pub(crate) fn counted(results: &Results, slices: &[StoredSlice], design: &Design
         let key = (slice.position, slice.phase.as_str(), slice.subject.as_str());
         let sum = sums.entry(key).or_default();
         sum.operations += analysis::operations(slice, &design.facts(&slice.phase));
+        if let Some(own) = moved(slice) {
+            let sum = sum.processes.get_or_insert_default();
+            sum.read_kib += own.read_kib;
+            sum.write_kib += own.write_kib;
+        }
         for (name, [start, end]) in change.counters {
             *sum.counters.entry(name).or_default() += end - start;
         }
     }
     let counted = sums.into_iter().filter(|(_, sum)| sum.operations > 0.0);
-    let per_op = |sum: Sum| {
-        let counters = sum.counters.into_iter();
-        counters.map(|(name, moved)| (name, moved / sum.operations)).collect()
-    };
-    let counted = counted.map(|((_, phase, subject), sum)| Counted {
-        phase: phase.to_owned(),
-        subject: subject.to_owned(),
-        per_op: per_op(sum),
+    let counted = counted.map(|((_, phase, subject), sum)| {
+        let Sum { operations, counters, processes } = sum;
+        let per_op = counters.into_iter().map(|(name, moved)| (name, moved / operations));
+        Counted {
+            phase: phase.to_owned(),
+            subject: subject.to_owned(),
+            per_op: per_op.collect(),
+            processes: processes.map(|all| ProcessTraffic {
+                read_kib: all.read_kib / operations,
+                write_kib: all.write_kib / operations,
+            }),
+        }
     });
     counted.collect()
+}
+
+/// What the server's processes read and wrote in a slice.
+fn moved(slice: &SliceRecord) -> Option<ProcessTraffic> {
+    let of = |counter: &str| {
+        let is_own = |one: &&Reading| one.scope == Scope::Server && one.counter == counter;
+        slice.readings.iter().find(is_own).map(|one| one.delta() / 1024.0)
+    };
+    Some(ProcessTraffic { read_kib: of("read_bytes")?, write_kib: of("write_bytes")? })
 }

@@ -50,7 +50,7 @@ struct Arguments {
     #[command(flatten)]
     alias: AliasArgs,
     /// Show only these metrics (see `dbdyno list metrics`), or counters of servers such as
-    /// `status.Innodb_rows_read`
+    /// `status.Innodb_rows_read`; `*` stands for any letters
     #[arg(long, value_name = "NAME,…", value_delimiter = ',')]
     metric: Vec<String>,
     /// Output format (see `dbdyno list formats`)

@@ -355,10 +355,11 @@ mod tests {
     }
 
     /// Counters that no probe reads: the runner adds them to what probes found.
-    const OF_THE_RUNNER: [&str; 9] = [
+    const OF_THE_RUNNER: [&str; 10] = [
         "data_folder_bytes",
         "database_bytes",
         "index_bytes",
+        "emulated_fsyncs",
         "emulated_usual_user_instructions",
         "wait_other_ns",
         "wait_read_ns",

@@ -2,12 +2,13 @@
 
 use super::{Check, Finding, Host};
 use dbms::Neighbor;
-use probe::Permission;
+use probe::{NoSyncEvents, Permission, SyncCounts};
 
 /// In the order in which they are printed.
 pub(crate) const CHECKS: &[Check] = &[
     Check { name: "counters", look: counters },
     Check { name: "emulation", look: emulation },
+    Check { name: "fsyncs", look: fsyncs },
     Check { name: "watchdog", look: watchdog },
     Check { name: "clock", look: clock },
     Check { name: "governor", look: governor },
@@ -87,6 +88,36 @@ fn emulation(host: &Host) -> Option<Finding> {
             "install QEMU's user-mode emulator 6 or later: `apt-get install qemu-user`",
         ),
     })
+}
+
+fn fsyncs(host: &Host) -> Option<Finding> {
+    let why = match &host.sync_counts {
+        SyncCounts::Counted(events) => {
+            let what = format!("syncs of files are counted, as reported by {}", events.by);
+            return Some(Finding::good(what));
+        }
+        SyncCounts::Forbidden => (
+            "perf does not permit this process to count them",
+            "run as root, or `sysctl kernel.perf_event_paranoid=1`",
+        ),
+        SyncCounts::Absent(NoSyncEvents::NotMounted) => (
+            "the kernel's trace events are not mounted",
+            "`mount -t tracefs tracefs /sys/kernel/tracing`, as root",
+        ),
+        SyncCounts::Absent(NoSyncEvents::Forbidden) => (
+            "this process may not read the kernel's trace events",
+            "run as root, or let its group read `/sys/kernel/tracing`",
+        ),
+        SyncCounts::Absent(NoSyncEvents::Unknown) => (
+            "this kernel has no trace events for them",
+            "use a kernel with `CONFIG_FTRACE_SYSCALLS`",
+        ),
+    };
+    let (reason, remedy) = why;
+    Some(Finding::limits(
+        format!("syncs of files cannot be counted in measured slices: {reason}"),
+        remedy,
+    ))
 }
 
 fn watchdog(host: &Host) -> Option<Finding> {

@@ -5,7 +5,7 @@ use crate::args::announcements;
 use dbms::Neighbor;
 use emulator::Emulator;
 use model::plan::{Estimate, Plan};
-use probe::{Permission, Roots};
+use probe::{Permission, Roots, SyncCounts};
 use std::{path::Path, thread, time::Duration};
 
 /// For so long other load is watched.
@@ -20,6 +20,8 @@ pub(crate) struct Host {
     pub(crate) root: bool,
     /// What perf lets this process count.
     pub(crate) perf: Permission,
+    /// Whether syncs of files can be counted where data folders lie.
+    pub(crate) sync_counts: SyncCounts,
     /// The emulator that counts instructions, or what is wrong with it.
     pub(crate) emulator: Result<String, String>,
     /// Hypervisor, or empty.
@@ -54,6 +56,7 @@ impl Host {
         Self {
             root: rustix::process::geteuid().is_root(),
             perf: probe::permission(),
+            sync_counts: probe::sync_counts(folder),
             emulator: Emulator::find().map(|found| found.about()).map_err(|why| why.to_string()),
             virtualization: environment.virtualization,
             governor: environment.governor,

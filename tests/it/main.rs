@@ -55,6 +55,7 @@ mod secrets;
 mod servers;
 mod sources;
 mod stopped;
+mod storage;
 mod streams;
 mod survival;
 mod sysbench;

@@ -31,6 +31,7 @@ pub fn derive(slice: &SliceRecord, facts: &PhaseFacts) -> Vec<(&'static str, f64
         outcomes(work, facts, &mut values);
     }
     counted(slice, facts, &mut values);
+    values.extend(write_amplification(slice, facts));
     own_counters(slice, facts, &mut values);
     values.extend(host_load::stolen_percent(slice).map(|share| ("stolen_cpu_percent", share)));
     values.retain(|(_, value)| value.is_finite());
@@ -223,15 +224,21 @@ fn counted(slice: &SliceRecord, facts: &PhaseFacts, values: &mut Vec<Value>) {
             (per, Some(work)) if denominator(work, facts) > 0.0 => divisor(per, work, facts),
             _ => 0.0,
         };
-        let known = |source: &Source| {
-            let counters = source.counters.iter();
-            let moved = counters.filter_map(|counter| total(&parts, lead, metric, counter));
-            moved.reduce(|a, b| a + b).map(|total| total / source.divisor)
-        };
-        if let Some(total) = metric.sources.iter().find_map(known).filter(|_| divisor > 0.0) {
+        if let Some(total) = known(&parts, lead, metric).filter(|_| divisor > 0.0) {
             values.push((metric.name, total / divisor));
         }
     }
+}
+
+/// Bytes that were written to storage, as `write_kib_per_op` has them, for a byte of the rows that
+/// the workload inserted or updated.
+fn write_amplification(slice: &SliceRecord, facts: &PhaseFacts) -> Option<Value> {
+    let (work, written) = slice.work.as_ref().zip(facts.written.as_ref())?;
+    let parts = Parts::new(slice, work.succeeded as f64);
+    let metric = crate::metric("write_kib_per_op")?;
+    let kib = known(&parts, None, metric)?;
+    let rows = written.bytes(work);
+    (rows > 0.0).then(|| ("write_amplification", kib * 1024.0 / rows))
 }
 
 /// What the server counted of itself, as far as somebody has put it among the readings.
@@ -250,6 +257,16 @@ fn only_lead<'a>(work: &'a StretchReport, roles: &'a RoleFacts) -> Option<&'a st
     let mut leading = roles.leading(work).map(|op| op.role.as_str());
     let role = leading.next().filter(|role| !role.is_empty())?;
     leading.all(|other| other == role).then_some(role)
+}
+
+/// The first source of a metric that is known, in the metric's unit.
+fn known(parts: &Parts<'_>, lead: Option<&str>, metric: &Metric) -> Option<f64> {
+    let known = |source: &Source| {
+        let counters = source.counters.iter();
+        let moved = counters.filter_map(|counter| total(parts, lead, metric, counter));
+        moved.reduce(|a, b| a + b).map(|total| total / source.divisor)
+    };
+    metric.sources.iter().find_map(known)
 }
 
 /// How far a counter moved for a metric, or how high a level was.

@@ -1,6 +1,6 @@
 //! What a comparison needs to know of a plan.
 
-use crate::{Error, Result, roles::RoleFacts};
+use crate::{Error, Result, roles::RoleFacts, written::Written};
 use model::{
     escape::terminal,
     experiment::Design as Kind,
@@ -57,6 +57,8 @@ pub struct PhaseFacts {
     pub slice_seconds: f64,
     /// The operation whose committed executions are counted apart.
     pub committed: Option<String>,
+    /// The rows that it writes, where it writes any and their size is known.
+    pub written: Option<Written>,
     /// Whether it is a user's own script: how many statements its events have is found out then.
     pub is_script: bool,
 }
@@ -74,6 +76,7 @@ impl Default for PhaseFacts {
             slice_seconds: 0.0,
             is_script: false,
             committed: None,
+            written: None,
         }
     }
 }
@@ -116,6 +119,10 @@ impl Design {
                 has_pieces,
                 slice_seconds,
                 is_script: script.lua.is_some(),
+                written: match phase.kind {
+                    PhaseKind::Index => None,
+                    _ => Written::of(plan, script),
+                },
                 committed: script.coded.as_ref().and_then(|coded| coded.committed_op()),
             }
         };

@@ -73,6 +73,7 @@ mod testing;
 mod unstable;
 mod verdict;
 mod warning;
+mod written;
 
 pub use accounting::{Accounting, account};
 pub use between_runs::widen_between_runs;
@@ -112,3 +113,4 @@ pub use service_level::{Outcome, PacedWork, Second, ServiceLevel};
 pub use settings::{SettingDifference, settings_differences, shared_settings};
 pub use shade::{Content, Effect, PhaseCell, PhaseColumn, Shade, Shown};
 pub use verdict::{COUNT_ERROR_RATE, ERROR_RATE, FEWEST_BLOCKS, MOST_BLOCKS, Verdict};
+pub use written::Written;

@@ -15,6 +15,8 @@ const UNDER_EMULATION: &str = "emulated_";
 const EMULATED: &str = "emulated_user_instructions";
 const EMULATED_OPERATIONS: &str = "emulated_operations";
 const EMULATED_NULL: &str = "null_emulated_user_instructions_per_op";
+/// Syncs of files follow commits and not the clock, so those of all tasks are told.
+const EMULATED_SYNCS: &str = "emulated_fsyncs";
 /// Counters of which the null client has a part.
 const INSTRUCTIONS: [&str; 2] = [EMULATED, "emulated_usual_user_instructions"];
 
@@ -120,6 +122,9 @@ impl<'a> Parts<'a> {
         let null = || if INSTRUCTIONS.contains(&counter) { own() } else { Some(0.0) };
         let per_op = match (scope, self.is_embedded()) {
             (Scope::Foreground | Scope::Client, false) => mean(scope),
+            (Scope::Server, false) if counter == EMULATED_SYNCS => {
+                mean(Scope::Foreground).zip(mean(Scope::Background)).map(|(own, rest)| own + rest)
+            }
             (Scope::Server | Scope::Foreground, true) => {
                 mean(Scope::Client).and_then(|own| Some((own - null()?).max(0.0)))
             }

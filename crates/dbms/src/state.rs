@@ -30,6 +30,21 @@ const fn text(group: &'static str, sql: &'static str) -> StateQuery {
     StateQuery { group, sql, form: StateForm::Text }
 }
 
+/// A counter of each file. Files of the redo log are one, because they change their names as they
+/// are filled and used again.
+macro_rules! files {
+    ($counter:literal, $column:literal) => {
+        concat!(
+            "SELECT CONCAT(IF(file_name LIKE '%/#ib_redo%', '#innodb_redo/all', \
+             SUBSTRING_INDEX(file_name, '/', -2)), '.",
+            $counter,
+            "'), SUM(",
+            $column,
+            ") FROM performance_schema.file_summary_by_instance GROUP BY 1"
+        )
+    };
+}
+
 /// What servers of MySQL's protocol tell. Files and indexes have counters where the performance
 /// schema is on.
 pub(crate) const INNODB: &[StateQuery] = &[
@@ -37,14 +52,15 @@ pub(crate) const INNODB: &[StateQuery] = &[
     counters("innodb", "SELECT name, `count` FROM information_schema.innodb_metrics"),
     counters(
         "file",
-        "SELECT CONCAT(SUBSTRING_INDEX(file_name, '/', -2), '.reads'), count_read \
-         FROM performance_schema.file_summary_by_instance UNION ALL \
-         SELECT CONCAT(SUBSTRING_INDEX(file_name, '/', -2), '.writes'), count_write \
-         FROM performance_schema.file_summary_by_instance UNION ALL \
-         SELECT CONCAT(SUBSTRING_INDEX(file_name, '/', -2), '.read_bytes'), \
-         sum_number_of_bytes_read FROM performance_schema.file_summary_by_instance UNION ALL \
-         SELECT CONCAT(SUBSTRING_INDEX(file_name, '/', -2), '.write_bytes'), \
-         sum_number_of_bytes_write FROM performance_schema.file_summary_by_instance",
+        concat!(
+            files!("reads", "count_read"),
+            " UNION ALL ",
+            files!("writes", "count_write"),
+            " UNION ALL ",
+            files!("read_bytes", "sum_number_of_bytes_read"),
+            " UNION ALL ",
+            files!("write_bytes", "sum_number_of_bytes_write"),
+        ),
     ),
     counters(
         "index",
@@ -101,7 +117,10 @@ pub(crate) const POSTGRES: &[StateQuery] = &[
     counters(
         "table",
         "SELECT seen.relname || '.' || one.key, one.value FROM pg_statio_user_tables AS seen, \
-         json_each_text(to_json(seen)) AS one WHERE one.key LIKE 'heap%'",
+         json_each_text(to_json(seen)) AS one \
+         WHERE one.key LIKE 'heap%' OR one.key LIKE 'toast%' OR one.key LIKE 'tidx%' UNION ALL \
+         SELECT 'catalogs.system_blks_read', sum(coalesce(heap_blks_read, 0) + \
+         coalesce(idx_blks_read, 0))::text FROM pg_statio_sys_tables",
     ),
     counters(
         "index",

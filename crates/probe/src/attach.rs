@@ -9,7 +9,7 @@ use crate::{Permission, permission::Check};
 use model::mark;
 use perf_event::{
     Builder, Counter,
-    events::{Hardware, Software},
+    events::{Hardware, Software, Tracepoint},
 };
 use std::{io, time::Duration};
 
@@ -24,6 +24,8 @@ pub(crate) enum Source {
     TaskClock,
     ContextSwitches,
     PageFaults,
+    /// An event of the kernel, by its number.
+    Traced(u64),
 }
 
 /// In which mode of the processor it counts.
@@ -43,6 +45,11 @@ pub(crate) struct Event {
 }
 
 impl Event {
+    /// An event of the kernel, by its number.
+    pub(crate) const fn traced(name: &'static str, number: u64) -> Self {
+        event(name, Source::Traced(number), Mode::Both)
+    }
+
     /// Whether this process may count it, tried on the calling thread.
     pub(crate) fn opens(self) -> bool {
         on_this_thread(self.source, self.mode).is_ok()
@@ -127,6 +134,31 @@ pub(crate) fn on_this_thread(source: Source, mode: Mode) -> io::Result<Counter> 
     builder(event("", source, mode)).observe_self().build()
 }
 
+/// Whether perf does not permit, or does not have, an event. Filters of system calls answer that
+/// there is no perf; processors without an event, or with too few counters, answer in several ways.
+pub(crate) fn is_refusal(error: &io::Error) -> bool {
+    use rustix::io::Errno;
+    const REFUSALS: [Errno; 9] = [
+        Errno::ACCESS,
+        Errno::PERM,
+        Errno::NOENT,
+        Errno::OPNOTSUPP,
+        Errno::NOSYS,
+        Errno::NODEV,
+        Errno::INVAL,
+        Errno::BUSY,
+        Errno::NOSPC,
+    ];
+    // An older kernel does not know a field of the request: that error has no number any more.
+    let is_known = |code: i32| REFUSALS.iter().any(|refusal| refusal.raw_os_error() == code);
+    error.raw_os_error().map_or(error.kind() == io::ErrorKind::Unsupported, is_known)
+}
+
+/// Whether the task of an attempt had ended.
+pub(crate) fn has_ended(error: &io::Error) -> bool {
+    error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error())
+}
+
 fn builder(event: Event) -> Builder<'static> {
     let mut builder = match event.source {
         Source::Instructions => Builder::new(Hardware::INSTRUCTIONS),
@@ -134,6 +166,7 @@ fn builder(event: Event) -> Builder<'static> {
         Source::TaskClock => Builder::new(Software::TASK_CLOCK),
         Source::ContextSwitches => Builder::new(Software::CONTEXT_SWITCHES),
         Source::PageFaults => Builder::new(Software::PAGE_FAULTS),
+        Source::Traced(number) => Builder::new(Tracepoint::with_id(number)),
     };
     builder.any_cpu().exclude_hv(true);
     builder.exclude_user(event.mode == Mode::Kernel).exclude_kernel(event.mode == Mode::User);
@@ -192,5 +225,24 @@ mod tests {
         ] {
             assert_eq!(counted_whole(enabled, running), expected, "{enabled:?} {running:?}");
         }
+    }
+
+    #[test]
+    fn a_host_that_has_less_is_told_from_a_host_that_is_broken() {
+        use rustix::io::Errno;
+        for (errno, expected) in [
+            (Errno::ACCESS, true),
+            (Errno::NOENT, true),
+            (Errno::OPNOTSUPP, true),
+            (Errno::NODEV, true),
+            (Errno::BUSY, true),
+            (Errno::MFILE, false),
+            (Errno::NOMEM, false),
+            (Errno::SRCH, false),
+        ] {
+            assert_eq!(is_refusal(&io::Error::from(errno)), expected, "{errno}");
+        }
+        assert!(is_refusal(&io::Error::from(io::ErrorKind::Unsupported)));
+        assert!(!is_refusal(&io::Error::other("x")));
     }
 }

@@ -5,9 +5,12 @@
 //! opens N equal events, executes a known amount of work, and believes in N only if all of them
 //! agree.
 
-use crate::attach::{self, HARDWARE_EVENTS_MAX, Mode, Source, counted_whole, on_this_thread};
+use crate::{
+    attach::{self, Event, HARDWARE_EVENTS_MAX, Mode, Source, counted_whole, on_this_thread},
+    tracefs::{self, NoSyncEvents, SyncEvents},
+};
 use perf_event::Counter;
-use std::{hint::black_box, io, sync::OnceLock, thread};
+use std::{hint::black_box, io, path::Path, sync::OnceLock, thread};
 
 /// What perf lets this process count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,10 +47,38 @@ pub fn permission() -> Permission {
     check().permission
 }
 
-/// Open files that the counters of one task take on this host; 0 where perf permits none.
+/// Open files that the counters of one task take on this host at most; 0 where perf permits none.
 pub fn files_per_task() -> usize {
     let opens = |set: &attach::Set| set.events.first().is_some_and(|event| event.opens());
-    attach::sets(check()).into_iter().find(opens).map_or(0, |set| set.events.len())
+    let own = attach::sets(check()).into_iter().find(opens).map_or(0, |set| set.events.len());
+    // A folder of no file system that reports its own syncs takes most.
+    let syncs = match sync_counts(Path::new("/proc")) {
+        SyncCounts::Counted(events) => events.ids.len(),
+        _ => 0,
+    };
+    own + syncs
+}
+
+/// Whether syncs of files can be counted on this host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum SyncCounts {
+    /// By these events.
+    Counted(SyncEvents),
+    /// There are events, and perf does not permit to count them.
+    Forbidden,
+    /// There are no events.
+    Absent(NoSyncEvents),
+}
+
+/// Whether syncs of files can be counted for data in a folder, tried on the calling thread.
+pub fn sync_counts(data_folder: &Path) -> SyncCounts {
+    match tracefs::sync_events(Path::new("/proc"), data_folder) {
+        Err(why) => SyncCounts::Absent(why),
+        Ok(found) if found.ids.iter().all(|id| Event::traced("", *id).opens()) => {
+            SyncCounts::Counted(found)
+        }
+        Ok(_) => SyncCounts::Forbidden,
+    }
 }
 
 pub(crate) fn check() -> Check {

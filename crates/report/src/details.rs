@@ -68,6 +68,17 @@ pub struct Counted {
     pub subject: String,
     /// How far each moved per operation, by `GROUP.NAME`.
     pub per_op: BTreeMap<String, f64>,
+    /// What its processes fetched from storage and sent there per operation [KiB].
+    pub processes: Option<ProcessTraffic>,
+}
+
+/// What was read and written.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct ProcessTraffic {
+    /// Read.
+    pub read_kib: f64,
+    /// Written.
+    pub write_kib: f64,
 }
 
 impl Details {

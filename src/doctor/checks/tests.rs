@@ -1,7 +1,7 @@
 use super::*;
 use crate::doctor::{Weight, load::Load};
 use model::plan::Estimate;
-use probe::Roots;
+use probe::{Roots, SyncEvents};
 use tempfile::TempDir;
 
 /// A host whose files lie in a folder: `proc/…` and `sys/…`.
@@ -18,6 +18,7 @@ impl Fake {
             roots,
             root: false,
             perf: Permission::Full,
+            sync_counts: SyncCounts::Forbidden,
             emulator: Err("there is no `qemu-x86_64`".into()),
             virtualization: String::new(),
             governor: String::new(),
@@ -61,7 +62,22 @@ fn a_host_that_tells_nothing_is_not_blamed() {
     let fake = Fake::new();
     let found = |check: &Check| (check.look)(&fake.host).map(|found| (check.name, found.weight));
     let found: Vec<_> = CHECKS.iter().filter_map(found).collect();
-    assert_eq!(found, [("counters", Weight::Good), ("disk", Weight::Good)]);
+    let expected = [("counters", Weight::Good), ("fsyncs", Weight::Limits), ("disk", Weight::Good)];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn syncs_that_cannot_be_counted_have_their_remedy() {
+    let with = |found| Fake::new().change(|host| host.sync_counts = found);
+    let absent = |why| with(SyncCounts::Absent(why));
+    check(&with(SyncCounts::Forbidden), "fsyncs", "limits", "does not permit");
+    check(&absent(NoSyncEvents::NotMounted), "fsyncs", "limits", "are not mounted");
+    check(&absent(NoSyncEvents::Forbidden), "fsyncs", "limits", "may not read");
+    check(&absent(NoSyncEvents::Unknown), "fsyncs", "limits", "has no trace events");
+    let here = probe::sync_counts(std::path::Path::new("/"));
+    if let SyncCounts::Counted(SyncEvents { by, .. }) = here.clone() {
+        check(&with(here), "fsyncs", "ok", &format!("reported by {by}"));
+    }
 }
 
 #[test]

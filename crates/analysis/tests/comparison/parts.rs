@@ -112,6 +112,16 @@ fn emulation_tells_instructions_where_nothing_else_counts_them() {
     // Nobody counted the other tasks of the server.
     check(&slice, Counts::Operations, "server", None);
     check(&slice, Counts::Operations, "background", None);
+    // Syncs are those of all tasks, as far as all were counted.
+    let syncs = |slice: &SliceRecord| value(slice, &facts(Counts::Operations), "fsyncs_per_op");
+    let mut synced = slice.clone();
+    synced.readings.push(reading(Scope::Foreground, "emulated_fsyncs", 20.0));
+    assert_eq!(syncs(&synced), None);
+    synced.readings.push(reading(Scope::Background, "emulated_fsyncs", 5.0));
+    synced.readings.push(reading(Scope::Background, "emulated_operations", 20.0));
+    assert_eq!(syncs(&synced), Some(1.25));
+    synced.readings.push(reading(Scope::Server, "fsyncs", 1_500.0));
+    assert_eq!(syncs(&synced), Some(1.5));
     let mut uncounted = slice.clone();
     uncounted.block = 1;
     uncounted.readings.retain(|reading| reading.counter == "cpu_ns");

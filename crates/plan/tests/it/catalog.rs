@@ -94,7 +94,7 @@ fn every_shipped_experiment_is_planned() {
         let (subjects, bases) = match listing.name.as_str() {
             // Each engine or build has a base of its own.
             "allocators" => (8, 2),
-            "io-bound" => (3, 1),
+            "io-bound" | "io-by-file" => (3, 1),
             "transports" => (8, 2),
             "storage-engines" => (4, 2),
             "time-series" => (4, 1),

@@ -1,6 +1,7 @@
 //! The probes: one file per source of counters, and the table of them.
 
 mod diskstats;
+mod file_syncs;
 mod perf_event;
 mod pressure;
 mod proc_pid;
@@ -47,6 +48,7 @@ pub enum Purpose {
 /// one's.
 pub const PROBES: &[&dyn Probe] = &[
     &perf_event::PerfEvent,
+    &file_syncs::FileSyncs,
     &proc_task::ProcTask,
     &proc_pid::ProcPid,
     &proc_stat::ProcStat,

@@ -9,7 +9,7 @@ use crate::{
     permission,
 };
 use perf_event::Counter;
-use std::{io, time::Duration};
+use std::time::Duration;
 
 /// Counters through perf.
 pub(super) struct PerfEvent;
@@ -56,32 +56,12 @@ impl Probe for PerfEvent {
                     return Ok(Some(Box::new(reader)));
                 }
                 // All counters of this try are closed here: two sets are never on one task.
-                Err(Error::Attach { reason, .. }) if is_refusal(&reason) => {}
+                Err(Error::Attach { reason, .. }) if attach::is_refusal(&reason) => {}
                 Err(error) => return Err(error),
             }
         }
         Err(Error::Absent("perf not permitted: CPU from /proc".into()))
     }
-}
-
-/// Whether perf does not permit, or does not have, an event. Filters of system calls answer that
-/// there is no perf; processors without an event, or with too few counters, answer in several ways.
-fn is_refusal(error: &io::Error) -> bool {
-    use rustix::io::Errno;
-    const REFUSALS: [Errno; 9] = [
-        Errno::ACCESS,
-        Errno::PERM,
-        Errno::NOENT,
-        Errno::OPNOTSUPP,
-        Errno::NOSYS,
-        Errno::NODEV,
-        Errno::INVAL,
-        Errno::BUSY,
-        Errno::NOSPC,
-    ];
-    // An older kernel does not know a field of the request: that error has no number any more.
-    let is_known = |code: i32| REFUSALS.iter().any(|refusal| refusal.raw_os_error() == code);
-    error.raw_os_error().map_or(error.kind() == io::ErrorKind::Unsupported, is_known)
 }
 
 struct Attached {
@@ -105,11 +85,7 @@ fn attach_all(events: &[Event], members: &[Member]) -> Result<Vec<Attached>, Err
                     attached.push(Attached { counter, task, part, event: index, times });
                 }
                 // The task ended meanwhile.
-                Err(error)
-                    if error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error()) =>
-                {
-                    break;
-                }
+                Err(error) if attach::has_ended(&error) => break,
                 Err(reason) => {
                     return Err(Error::Attach { counter: event.name, task: member.tid, reason });
                 }
@@ -159,27 +135,3 @@ impl Reader for Open {
 
 /// Mark of counts that shared the hardware with others.
 const ESTIMATED: &str = "counters shared with other users of perf";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_host_that_has_less_is_told_from_a_host_that_is_broken() {
-        use rustix::io::Errno;
-        for (errno, expected) in [
-            (Errno::ACCESS, true),
-            (Errno::NOENT, true),
-            (Errno::OPNOTSUPP, true),
-            (Errno::NODEV, true),
-            (Errno::BUSY, true),
-            (Errno::MFILE, false),
-            (Errno::NOMEM, false),
-            (Errno::SRCH, false),
-        ] {
-            assert_eq!(is_refusal(&io::Error::from(errno)), expected, "{errno}");
-        }
-        assert!(is_refusal(&io::Error::from(io::ErrorKind::Unsupported)));
-        assert!(!is_refusal(&io::Error::other("x")));
-    }
-}

@@ -12,6 +12,7 @@ mod forest;
 mod heat;
 mod notes;
 mod rates;
+mod reads;
 mod state;
 mod steps;
 mod table;
@@ -43,6 +44,7 @@ pub static SECTIONS: &[Section] = &[
     why::SECTION,
     explained::SECTION,
     costs::SECTION,
+    reads::SECTION,
     state::SECTION,
     curves::SECTION,
     compared::SECTION,

@@ -82,6 +82,7 @@ mod tests {
         let server = |subject: &str, values: [f64; 4]| Counted {
             phase: "p".to_owned(),
             subject: subject.to_owned(),
+            processes: None,
             per_op: ["same", "twice", "only", "rare"]
                 .map(str::to_owned)
                 .into_iter()

@@ -47,6 +47,7 @@ const REST: Duration = Duration::from_millis(20);
 pub(crate) const INSTRUCTIONS: &str = "emulated_user_instructions";
 const OBSERVED: &str = "emulated_operations";
 const SYSTEM_CALLS: &str = "emulated_system_calls";
+const FSYNCS: &str = "emulated_fsyncs";
 /// Counter of the instructions outside all rare events.
 const USUAL: &str = "emulated_usual_user_instructions";
 
@@ -58,6 +59,8 @@ const DRIVEN: &str = "dbdyno";
 
 /// The system call by which servers receive requests that are not encrypted: `recvfrom` of x86-64.
 const RECEIVE: u16 = 45;
+/// Those that make files durable: `fsync` and `fdatasync` of x86-64.
+const SYNC: [u16; 2] = [74, 75];
 
 struct Open {
     /// None for embedded engines.
@@ -355,9 +358,14 @@ fn readings(
     let sum = |of: &dyn Fn(&Thread) -> u64| threads.iter().map(|thread| of(thread)).sum::<u64>();
     let instructions = sum(&|thread| thread.instructions);
     let calls = sum(&|thread| thread.calls.iter().map(|(_, calls)| calls).sum());
+    let syncs = sum(&|thread| {
+        let own = thread.calls.iter().filter(|(call, _)| SYNC.contains(call));
+        own.map(|(_, calls)| calls).sum()
+    });
     let mut found = vec![
         (INSTRUCTIONS.to_owned(), instructions),
         (SYSTEM_CALLS.to_owned(), calls),
+        (FSYNCS.to_owned(), syncs),
         (OBSERVED.to_owned(), operations),
     ];
     let mut usual = instructions;
@@ -406,20 +414,23 @@ mod tests {
 
     #[test]
     fn serving_tasks_are_counted_apart_from_others() {
-        let threads =
-            vec![thread(5, 70, &[(1, 2), (7, 1)]), thread(6, 900, &[]), thread(7, 30, &[])];
+        let threads = vec![
+            thread(5, 70, &[(1, 2), (7, 1), (74, 4), (75, 5)]),
+            thread(6, 900, &[]),
+            thread(7, 30, &[]),
+        ];
         let mut counts = Snapshot { threads, ..Snapshot::default() };
         let ends = |counts: &Snapshot, tasks: &[u32]| {
             let serves = |thread: &&Thread| tasks.contains(&thread.task);
             let found = readings(Scope::Foreground, counts, 10, serves);
             found.iter().map(|reading| reading.end).collect::<Vec<_>>()
         };
-        assert_eq!(ends(&counts, &[5, 7]), [100.0, 3.0, 10.0]);
-        assert_eq!(ends(&counts, &[6]), [900.0, 0.0, 10.0]);
+        assert_eq!(ends(&counts, &[5, 7]), [100.0, 12.0, 9.0, 10.0]);
+        assert_eq!(ends(&counts, &[6]), [900.0, 0.0, 0.0, 10.0]);
         assert_eq!(instructions_of(&counts, &[5, 6]), 970);
         counts.chosen = vec!["page_splits".to_owned(), "page_merges".to_owned()];
         counts.threads[0].within[0] = Within { calls: 2, instructions: 50 };
-        assert_eq!(ends(&counts, &[5, 7]), [100.0, 3.0, 10.0, 2.0, 50.0, 0.0, 0.0, 50.0]);
+        assert_eq!(ends(&counts, &[5, 7]), [100.0, 12.0, 9.0, 10.0, 2.0, 50.0, 0.0, 0.0, 50.0]);
     }
 
     #[test]

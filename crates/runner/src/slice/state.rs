@@ -66,7 +66,9 @@ pub(super) fn artefact(before: State, after: State) -> Option<Artefact> {
         return None;
     }
     let moved = after.counters.into_iter().filter_map(|(name, end)| {
-        let start = *before.counters.get(&name)?;
+        // A file that was not there has counted nothing.
+        let new_file = name.starts_with("file.").then_some(0.0);
+        let start = before.counters.get(&name).copied().or(new_file)?;
         (start != end).then_some((name, [start, end]))
     });
     let change = StateChange { counters: moved.collect(), texts: after.texts };
@@ -98,5 +100,10 @@ mod tests {
         assert_eq!(change.counters, BTreeMap::from([("status.reads".to_owned(), [7.0, 9.5])]));
         assert_eq!(change.texts["innodb"], " 9.5");
         assert_eq!(artefact(State::default(), State::default()), None);
+        let later = [("file.new.writes".to_owned(), 3.0), ("status.new".to_owned(), 4.0)];
+        let later = State { counters: later.into(), texts: BTreeMap::new() };
+        let found = artefact(State::default(), later).unwrap();
+        let change: StateChange = serde_json::from_slice(&found.bytes).unwrap();
+        assert_eq!(change.counters, BTreeMap::from([("file.new.writes".to_owned(), [0.0, 3.0])]));
     }
 }

@@ -1,0 +1,238 @@
+//! Bytes of the rows that a workload writes, for write amplification.
+//!
+//! A row counts in full, as large as its values are, whether it is inserted or one of its columns
+//! is updated: so engines that write whole rows, pages or changes are divided by the same number.
+
+use model::{
+    drive::{OpReport, StretchReport},
+    plan::Plan,
+    schema::{ColumnValue, Table},
+    script::{Effect, Generator, Op, Script},
+    workload::Class,
+};
+use std::collections::BTreeMap;
+
+/// What the slices of a phase do not say of the rows that they wrote.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Written {
+    /// Bytes of a row.
+    row_bytes: f64,
+    /// Share of the changed rows that are there afterwards, by operation: those that are deleted
+    /// are not written.
+    shares: BTreeMap<String, f64>,
+}
+
+/// Bytes of an integer that fits in 31 bits, and of any other.
+const SHORT: f64 = 4.0;
+const LONG: f64 = 8.0;
+
+impl Written {
+    /// None where nothing is written, or the rows are not described: transactions in Rust, scripts,
+    /// and schemas of several tables.
+    pub(crate) fn of(plan: &Plan, script: &Script) -> Option<Self> {
+        if script.coded.is_some() || script.lua.is_some() {
+            return None;
+        }
+        let schema = plan.schemas.iter().find(|schema| schema.name == script.schema)?;
+        let [table] = schema.tables.as_slice() else { return None };
+        let shares = script.ops().filter_map(|op| Some((op.name.clone(), share(op)?)));
+        let shares: BTreeMap<String, f64> = shares.collect();
+        let row_bytes = row_bytes(table, script).filter(|bytes| *bytes > 0.0)?;
+        shares.values().any(|share| *share > 0.0).then_some(Self { row_bytes, shares })
+    }
+
+    /// Bytes of the rows that a stretch inserted or updated.
+    pub(crate) fn bytes(&self, work: &StretchReport) -> f64 {
+        let of = |op: &OpReport| {
+            op.rows_changed as f64 * self.shares.get(&op.name).copied().unwrap_or_default()
+        };
+        work.ops.iter().map(of).sum::<f64>() * self.row_bytes
+    }
+}
+
+/// Share of the rows that an operation changes that it inserts or updates, by its statements; none
+/// where it changes none.
+fn share(op: &Op) -> Option<f64> {
+    let writing = || op.statements.iter().filter(|one| one.class == Class::Write);
+    let rows = |all: &mut dyn Iterator<Item = &model::script::Statement>| -> f64 {
+        all.map(|one| one.repeat as f64 * f64::from(one.rows_per_statement.unwrap_or(1))).sum()
+    };
+    let all = rows(&mut writing());
+    let kept = rows(&mut writing().filter(|one| one.effect != Effect::Delete));
+    (all > 0.0).then(|| kept / all)
+}
+
+/// Bytes of a row by the table's columns; where nothing is loaded, by what its insert sends.
+fn row_bytes(table: &Table, script: &Script) -> Option<f64> {
+    if let Some(coded) = &table.coded {
+        return Some(coded.bytes as f64);
+    }
+    if !table.columns.is_empty() {
+        let column = |value: &ColumnValue| match value {
+            ColumnValue::RowNumber => Some(integer(1, table.rows as i64)),
+            ColumnValue::Drawn(generator) => bytes(generator, &[]),
+        };
+        return table.columns.iter().map(|one| column(&one.value)).sum();
+    }
+    let op = script.ops().find(|op| op.inserts())?;
+    let insert = op.statements.iter().find(|one| matches!(one.effect, Effect::Insert(_)))?;
+    let draws: Vec<_> =
+        [&op.draws, &insert.draws, &insert.row_draws].into_iter().flatten().collect();
+    let draws: Vec<(&str, &Generator)> =
+        draws.into_iter().map(|draw| (draw.name.as_str(), &draw.value)).collect();
+    insert.args.iter().map(|arg| bytes(&arg.value, &draws)).sum()
+}
+
+fn integer(low: i64, high: i64) -> f64 {
+    let fits = |value: i64| i32::try_from(value).is_ok();
+    if fits(low) && fits(high) { SHORT } else { LONG }
+}
+
+/// Bytes of a value, on average.
+fn bytes(value: &Generator, draws: &[(&str, &Generator)]) -> Option<f64> {
+    Some(match value {
+        Generator::Uniform { low, high } | Generator::Zipf { low, high, .. } => {
+            integer(*low, *high)
+        }
+        Generator::Integer { value } => integer(*value, *value),
+        Generator::Consecutive { first } | Generator::Sequence { first } => integer(*first, *first),
+        Generator::Template { template } => template.len() as f64,
+        Generator::Text { value } => value.len() as f64,
+        Generator::Filler { low, high, .. } => (low + high) as f64 / 2.0,
+        Generator::Decimal { .. }
+        | Generator::Now
+        | Generator::Timestamp { .. }
+        | Generator::Between { .. }
+        | Generator::Captured { .. } => LONG,
+        Generator::Draw { name, .. } => {
+            let (_, value) = draws.iter().find(|(known, _)| known == name)?;
+            // A draw is made before its use, so this ends.
+            bytes(value, &[])?
+        }
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::PhaseFacts;
+    use model::{
+        reading::{Reading, Scope},
+        record::SliceRecord,
+        schema::Column,
+        script::{Arg, Draw, Role, Statement},
+    };
+
+    fn template(letters: usize) -> Generator {
+        Generator::Template { template: "#".repeat(letters) }
+    }
+
+    fn column(name: &str, value: ColumnValue) -> Column {
+        Column { name: name.into(), value }
+    }
+
+    fn table(columns: Vec<Column>) -> Table {
+        Table {
+            name: "t{n}".into(),
+            copies: 2,
+            rows: 10,
+            create: BTreeMap::new(),
+            columns,
+            coded: None,
+            indexes: BTreeMap::new(),
+            finish: BTreeMap::new(),
+            warm: BTreeMap::new(),
+        }
+    }
+
+    fn writing(effect: Effect, repeat: u64) -> Statement {
+        Statement { class: Class::Write, effect, repeat, ..Statement::plain("x") }
+    }
+
+    fn op(name: &str, statements: Vec<Statement>) -> Op {
+        Op { name: name.into(), weight: 1, transaction: false, draws: Vec::new(), statements }
+    }
+
+    fn script(ops: Vec<Op>) -> Script {
+        Script {
+            workload: "w".into(),
+            source: String::new(),
+            schema: "s".into(),
+            counts: model::workload::Counts::Operations,
+            roles: vec![Role { ops, ..Role::default() }],
+            deviations: Vec::new(),
+            coded: None,
+            lua: None,
+        }
+    }
+
+    #[test]
+    fn rows_are_as_large_as_their_loaded_values() {
+        let large = Generator::Uniform { low: 1, high: 1 << 40 };
+        let columns = vec![
+            column("id", ColumnValue::RowNumber),
+            column("k", ColumnValue::Drawn(large)),
+            column("c", ColumnValue::Drawn(template(119))),
+            column(
+                "f",
+                ColumnValue::Drawn(Generator::Filler { low: 10, high: 20, random_percent: 9 }),
+            ),
+        ];
+        assert_eq!(row_bytes(&table(columns), &script(Vec::new())), Some(4.0 + 8.0 + 119.0 + 15.0));
+    }
+
+    #[test]
+    fn rows_of_an_empty_table_are_as_large_as_what_is_inserted() {
+        let mut insert = writing(Effect::Insert(5), 1);
+        insert.row_draws = vec![Draw { name: "text".into(), value: template(30) }];
+        let values = [Generator::Now, Generator::Draw { name: "text".into(), plus: 0 }];
+        insert.args = values.map(|value| Arg { value, list: None }).into();
+        assert_eq!(row_bytes(&table(Vec::new()), &script(vec![op("i", vec![insert])])), Some(38.0));
+        assert_eq!(row_bytes(&table(Vec::new()), &script(Vec::new())), None);
+    }
+
+    #[test]
+    fn rows_that_are_deleted_are_not_written() {
+        let ops = [
+            op("both", vec![writing(Effect::Update, 3), writing(Effect::Delete, 1)]),
+            op("delete", vec![writing(Effect::Delete, 1)]),
+            op("read", vec![Statement::plain("SELECT 1")]),
+        ];
+        let shares = ops.iter().map(share).collect::<Vec<_>>();
+        assert_eq!(shares, [Some(0.75), Some(0.0), None]);
+        let written = Written { row_bytes: 100.0, shares: [("both".to_owned(), 0.75)].into() };
+        let report =
+            |name: &str| OpReport { name: name.into(), rows_changed: 8, ..Default::default() };
+        let ops = vec![report("both"), report("delete")];
+        let work = StretchReport { ops, ..StretchReport::default() };
+        assert_eq!(written.bytes(&work), 600.0);
+    }
+
+    #[test]
+    fn bytes_to_storage_are_divided_by_those_of_rows() {
+        let written = Written { row_bytes: 64.0, shares: [("insert".to_owned(), 1.0)].into() };
+        let facts = PhaseFacts { written: Some(written), writes: true, ..PhaseFacts::default() };
+        let work = |rows_changed| {
+            let op =
+                OpReport { name: "insert".into(), count: 8, rows_changed, ..OpReport::default() };
+            StretchReport { succeeded: 8, ops: vec![op], ..StretchReport::default() }
+        };
+        let reading = |counter: &str, end| {
+            let (scope, counter) = (Scope::Device, counter.to_owned());
+            Reading { scope, counter, start: 0.0, end }
+        };
+        let slice = |rows| SliceRecord {
+            work: Some(work(rows)),
+            readings: vec![reading("device_write_kib", 3.0)],
+            drained: vec![reading("device_write_kib", 5.0)],
+            ..SliceRecord::default()
+        };
+        let value = |slice: &SliceRecord, facts: &PhaseFacts| {
+            let found = crate::derive(slice, facts);
+            found.into_iter().find(|(name, _)| *name == "write_amplification").map(|(_, v)| v)
+        };
+        assert_eq!(value(&slice(16), &facts), Some(5.0));
+        assert_eq!(value(&slice(0), &facts), None);
+        assert_eq!(value(&slice(16), &PhaseFacts::default()), None);
+    }
+}
