@@ -5,6 +5,8 @@
 
 mod packages;
 mod servers;
+mod together;
+mod tracing;
 
 pub(crate) use packages::provide as provide_packages;
 
@@ -18,22 +20,19 @@ use std::{
 /// Brings what the tests need and executes `cargo test --workspace` with further arguments.
 pub(crate) fn execute(arguments: &[&str]) -> anyhow::Result<()> {
     packages::provide()?;
+    tracing::provide();
     // As the tests do, and not by `cargo build`: the features of some dependencies would differ,
     // and half of them be compiled twice.
     say("building `dbdyno` and its tests");
     cargo(&["test", "--workspace", "--no-run"])?;
     servers::provide(&root().join("target/debug/dbdyno"))?;
     say("executing the tests");
-    // Every crate is tested, also after one that failed: one run tells all.
-    let tests = ["test", "--workspace", "--no-fail-fast"];
-    if arguments.contains(&"--") {
-        return cargo(&[&tests, arguments].concat());
+    if !arguments.is_empty() {
+        return cargo(&[&["test", "--workspace", "--no-fail-fast"], arguments].concat());
     }
-    // Tests wait for servers for longer than they compute.
-    let together = cargo(&[&tests, arguments, &["--", "--test-threads=5"]].concat());
-    say("executing the tests that measure time, which nothing may disturb");
-    let alone = cargo(&[&tests, arguments, &["--", "--ignored", "--test-threads=1"]].concat());
-    together.and(alone)
+    // Every crate is tested, also after one that failed: one run tells all.
+    let examples = cargo(&["test", "--workspace", "--doc"]);
+    together::execute().and(examples)
 }
 
 fn cargo(arguments: &[&str]) -> anyhow::Result<()> {

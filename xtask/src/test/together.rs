@@ -1,0 +1,124 @@
+//! The tests of all crates, two programs at a time: those of the whole wait for servers for longer
+//! than they compute, and cargo would execute the programs of the other crates before or after.
+
+use crate::{repository::root, say};
+use anyhow::{Context, anyhow, ensure};
+use serde_json::Value;
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+/// The program that tests the whole, with real servers.
+const WHOLE: &str = "it";
+
+/// Tests at a time of the whole, and of each other program beside it.
+const AT_ONCE: [u32; 2] = [5, 2];
+
+/// A test program that is built.
+#[derive(Debug, PartialEq, Eq)]
+struct Program {
+    name: String,
+    executable: PathBuf,
+    /// Folder of its crate, where cargo would execute it.
+    folder: PathBuf,
+}
+
+impl Program {
+    fn is_whole(&self) -> bool {
+        self.name == WHOLE && self.folder == root()
+    }
+
+    /// Its tests, so many at a time.
+    fn command(&self, at_once: u32) -> Command {
+        let mut command = Command::new(&self.executable);
+        command.current_dir(&self.folder).arg(format!("--test-threads={at_once}"));
+        command
+    }
+
+    /// Executes it; its lines are shown as they come.
+    fn is_good(&self, command: &mut Command) -> anyhow::Result<bool> {
+        let status = command.status();
+        Ok(status.with_context(|| format!("cannot execute the tests `{}`", self.name))?.success())
+    }
+
+    /// Executes it; its lines are shown later.
+    fn output(&self, at_once: u32) -> anyhow::Result<(String, bool)> {
+        let output = self.command(at_once).stdin(Stdio::null()).output();
+        let output = output.with_context(|| format!("cannot execute the tests `{}`", self.name))?;
+        let [out, errors] =
+            [&output.stdout, &output.stderr].map(|one| String::from_utf8_lossy(one));
+        let folder = self.folder.display();
+        let text = format!("tests `{}` in {folder}\n{out}{errors}", self.name);
+        Ok((text, output.status.success()))
+    }
+}
+
+/// Executes all that `cargo test --workspace --no-run` has built, also after one that failed, and
+/// then alone what measures time.
+pub(super) fn execute() -> anyhow::Result<()> {
+    let (whole, others): (Vec<Program>, Vec<Program>) =
+        programs()?.into_iter().partition(Program::is_whole);
+    let whole = whole.first().context("the tests of the whole are not built")?;
+    let [of_whole, of_others] = AT_ONCE;
+    let others = std::thread::spawn(move || {
+        others.iter().map(|one| one.output(of_others)).collect::<anyhow::Result<Vec<_>>>()
+    });
+    let mut good = vec![whole.is_good(&mut whole.command(of_whole))?];
+    let others = others.join().map_err(|_| anyhow!("the tests of other crates were cut off"))??;
+    for (text, is_good) in others {
+        say(&text);
+        good.push(is_good);
+    }
+    say("executing the tests that measure time, which nothing may disturb");
+    good.push(whole.is_good(whole.command(1).arg("--ignored"))?);
+    ensure!(good.iter().all(|good| *good), "tests failed");
+    Ok(())
+}
+
+/// The test programs, by what cargo says of them.
+fn programs() -> anyhow::Result<Vec<Program>> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let arguments = ["test", "--workspace", "--no-run", "--message-format=json"];
+    let output = Command::new(cargo)
+        .args(arguments)
+        .current_dir(root())
+        .stderr(Stdio::inherit())
+        .output()
+        .context("cannot execute cargo")?;
+    ensure!(output.status.success(), "the tests cannot be built");
+    let said = String::from_utf8(output.stdout).context("cargo's messages are no text")?;
+    Ok(said.lines().filter_map(program).collect())
+}
+
+/// The test program of a message of cargo, if it is about one.
+fn program(line: &str) -> Option<Program> {
+    let message: Value = serde_json::from_str(line).ok()?;
+    if message["profile"]["test"] != true {
+        return None;
+    }
+    Some(Program {
+        name: message["target"]["name"].as_str()?.to_owned(),
+        executable: message["executable"].as_str()?.into(),
+        folder: Path::new(message["manifest_path"].as_str()?).parent()?.to_owned(),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn programs_of_tests_are_known_from_messages() {
+        let message = |test: bool| {
+            format!(
+                r#"{{"manifest_path":"/a/Cargo.toml","target":{{"name":"x"}},"profile":{{"test":{test}}},"executable":"/t/x-1"}}"#
+            )
+        };
+        let expected =
+            Program { name: "x".to_owned(), executable: "/t/x-1".into(), folder: "/a".into() };
+        assert_eq!(program(&message(true)), Some(expected));
+        assert_eq!(program(&message(false)), None);
+        assert_eq!(program("warning"), None);
+    }
+}
