@@ -39,6 +39,10 @@ pub struct Attach {
     pub tls: AttachTls,
     /// The database that is made and dropped.
     pub database: String,
+    /// The program, with its arguments, that reads the server's counters on its host; empty for
+    /// none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub agent: Vec<String>,
 }
 
 impl Attach {

@@ -1,11 +1,13 @@
 //! A server, or an embedded engine, with the driver that is connected to it.
 
 use super::{
+    agent::Agent,
     attached,
     calm::{self, Patience},
     data,
     driver::{Driver, OwnServer, Wrapper, unexpected},
-    foreground::{self, Foreground},
+    foreground::{self, Foreground, TasksHere},
+    observing::Observing,
     placement::{self, Placed},
     thaw,
 };
@@ -16,6 +18,8 @@ use model::{
     drive::{Assignment, Command, Connection, Encryption, Endpoint, Reply, Target},
     experiment::{Factor, Placement},
     mark,
+    observed::Observation,
+    record::AgentRecord,
     subject::{Build, Config, Subject},
 };
 use std::{
@@ -47,6 +51,10 @@ pub(crate) struct Instance {
     pub(crate) version: String,
     /// Median time of a statement that does nothing, microseconds, of an attached server.
     pub(crate) round_trip_us: Option<f64>,
+    /// Reads the counters of an attached server on its host.
+    agent: Option<Agent>,
+    /// What it found.
+    pub(crate) agent_found: Option<AgentRecord>,
     pub(crate) foreground: Foreground,
     pub(crate) debts: Vec<Debt>,
     pub(crate) product: &'static dyn Dbms,
@@ -160,8 +168,12 @@ impl Instance {
         let product = dbms::find(&about.build.server)?;
         let installed = run.installed[subject].as_ref();
         let Named { label, build, config, wrapper } = named;
+        let mut agent = None;
         let (server, target) = match (installed, &build.attach) {
-            (None, Some(attach)) => (None, attached::target(attach, product)?),
+            (None, Some(attach)) => {
+                agent = attached::agent(run, subject, attach)?;
+                (None, attached::target(attach, product)?)
+            }
             (None, None) => {
                 let mut target = product.embedded_target(&build, &config, data)?;
                 target.extension = run.plan.extension(product.protocol());
@@ -190,6 +202,8 @@ impl Instance {
             encryption: None,
             version: version.to_owned(),
             round_trip_us: None,
+            agent,
+            agent_found: None,
             foreground: Foreground::default(),
             debts: product.debts(&about.config),
             product,
@@ -221,7 +235,11 @@ impl Instance {
         }
         self.foreground = match &self.server {
             Some(server) => {
-                let found = foreground::find(&mut self.driver, &self.connections, server.pid())?;
+                let found = foreground::find(
+                    &mut self.driver,
+                    &self.connections,
+                    &TasksHere(server.pid()),
+                )?;
                 let (at, on) = (self.placement, &self.connections);
                 self.placed = placement::place(at, on, &found, server.pid());
                 found
@@ -231,10 +249,23 @@ impl Instance {
             }
             None => {
                 self.round_trip_us = Some(attached::round_trip_us(&mut self.driver)?);
-                Foreground { tasks: Vec::new(), how: attached::NOT_LOOKED_FOR.to_owned() }
+                self.foreground_there()?
             }
         };
         Ok(())
+    }
+
+    /// The serving tasks of an attached server, on its host.
+    fn foreground_there(&mut self) -> Result<Foreground, Error> {
+        let Some(agent) = &self.agent else {
+            return Ok(Foreground::missing(attached::NOT_LOOKED_FOR.to_owned()));
+        };
+        let found = attached::found_by(agent)?;
+        let pid = self.agent_found.insert(found).pid;
+        match pid {
+            Some(_) => foreground::find(&mut self.driver, &self.connections, agent),
+            None => Ok(Foreground::missing(attached::NOT_SEEN.to_owned())),
+        }
     }
 
     /// Starts another driver where it has ended.
@@ -372,14 +403,28 @@ impl Instance {
         }
     }
 
-    /// Whose counters are read.
-    pub(crate) fn counted(&self) -> probe::Target {
+    /// Opens an observation of it. It must be frozen where it can be.
+    pub(crate) fn observe(&self, observation: Observation) -> Result<Observing, Error> {
         let is_here = self.server.is_some() || self.is_embedded();
-        let mut target = probe::Target::new(if is_here { &self.data } else { Path::new("") });
-        target.server_pids = self.server.iter().map(Server::pid).collect();
-        target.foreground.clone_from(&self.foreground.tasks);
-        target.client_pids = vec![self.driver.pid()];
-        target
+        let mut here = probe::Target::new(if is_here { &self.data } else { Path::new("") });
+        here.client_pids = vec![self.driver.pid()];
+        let tasks = &self.foreground.tasks;
+        let there = self.agent.as_ref().map(|agent| (agent.clone(), tasks.as_slice()));
+        if there.is_none() {
+            here.server_pids = self.server.iter().map(Server::pid).collect();
+            here.foreground.clone_from(tasks);
+        }
+        Observing::open(observation, &here, there)
+    }
+
+    /// Whether its process is known, so that its costs are.
+    pub(crate) fn is_seen(&self) -> bool {
+        self.server.is_some() || self.agent_found.as_ref().is_some_and(|found| found.pid.is_some())
+    }
+
+    /// Whether its host is observed, be it this one or another.
+    pub(crate) fn is_host_seen(&self) -> bool {
+        !self.is_attached() || self.agent.is_some()
     }
 
     /// The process and the task that serve the first connection, as far as the task is known.

@@ -1,12 +1,15 @@
 //! Servers that are up: each with the driver that is connected to it, its data folder and its
 //! tables. Nothing here knows slices or records.
 
+pub(crate) mod agent;
 pub(crate) mod attached;
 mod calm;
 pub(crate) mod data;
 mod driver;
 mod foreground;
 mod instance;
+mod lines;
+mod observing;
 mod placement;
 pub(crate) mod side_by_side;
 pub(crate) mod tables;
@@ -17,3 +20,4 @@ pub use driver::Driver;
 pub(crate) use driver::{OwnServer, Seen, Wrapper, unexpected};
 pub(crate) use foreground::Foreground;
 pub(crate) use instance::{Instance, Waiting, initialise};
+pub(crate) use observing::Observing;
