@@ -51,6 +51,8 @@ struct Shared {
     adopt: Box<dyn Fn(u32) -> Result<(), Error> + Send>,
     stop: Stop,
     silence: Duration,
+    /// What it may not read, as it was told last.
+    told: Vec<String>,
     /// None before it starts and after it ended.
     open: Option<Open>,
 }
@@ -81,6 +83,7 @@ pub(crate) fn of(
         adopt: Box::new(move |pid| Ok(keeper.adopt(pid)?)),
         stop: run.stop.clone(),
         silence: SILENCE,
+        told: Vec::new(),
         open: None,
     };
     Some(known.entry(subject).or_insert_with(|| Agent(Arc::new(Mutex::new(shared())))).clone())
@@ -109,6 +112,14 @@ impl Agent {
             Reply::Found(found) => Ok(found),
             other => Err(shared.unexpected("find", &other)),
         }
+    }
+
+    /// What it may not read, as far as that is news.
+    pub(crate) fn untold(&self, lacks: Vec<String>) -> Vec<String> {
+        let mut shared = self.shared();
+        let news = lacks.iter().filter(|one| !shared.told.contains(one)).cloned().collect();
+        shared.told = lacks;
+        news
     }
 
     /// Median time of a command that does nothing, microseconds.

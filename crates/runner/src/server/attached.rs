@@ -126,7 +126,8 @@ fn introduce(run: &Run<'_>, subject: usize, attach: &Attach) -> Result<(), Error
             agent::ROUND_TRIPS
         ));
     }
-    found.lacks.iter().for_each(|lacks| run.warn(&format!("{label}: {lacks}")));
+    let lacks = agent.untold(found.lacks);
+    lacks.iter().for_each(|lacks| run.warn(&format!("{label}: {lacks}")));
     Ok(())
 }
 

@@ -13,6 +13,7 @@ fn agent(words: &[&str]) -> Agent {
         adopt: Box::new(|_| Ok(())),
         stop: Stop::default(),
         silence: Duration::from_secs(1),
+        told: Vec::new(),
         open: None,
     })))
 }
