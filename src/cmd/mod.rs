@@ -109,8 +109,7 @@ const COMMANDS: &[Verb] = &[
 ];
 
 /// What a run and a batch system start: no help lists them.
-const HIDDEN: [&str; 4] =
-    [agent::VERB.name, drive::VERB.name, keep::VERB.name, task::VERB.name];
+const HIDDEN: [&str; 4] = [agent::VERB.name, drive::VERB.name, keep::VERB.name, task::VERB.name];
 
 /// The whole command line.
 pub(crate) fn cli() -> Command {

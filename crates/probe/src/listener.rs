@@ -48,7 +48,7 @@ pub(crate) fn find(
         return Err(missing("nobody listens there".to_owned()));
     }
     let inodes: BTreeSet<u64> = sockets.iter().map(|socket| socket.inode).collect();
-    let owners = owners(proc_root, &inodes);
+    let owners = owners(proc_root, &inodes, &listener.programs);
     if owners.is_empty() {
         let uid = sockets.iter().find_map(|socket| socket.uid);
         let whose = uid.map_or(String::new(), |uid| format!(" (user id {uid})"));
@@ -170,7 +170,7 @@ fn unix(line: &str, path: &Path) -> Option<Socket> {
 }
 
 /// The processes that hold one of these sockets, as far as this user may see.
-fn owners(proc_root: &Path, inodes: &BTreeSet<u64>) -> Vec<Owner> {
+fn owners(proc_root: &Path, inodes: &BTreeSet<u64>, programs: &[String]) -> Vec<Owner> {
     let Ok(entries) = fs::read_dir(proc_root) else { return Vec::new() };
     let pids = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok());
     let mut pids: Vec<u32> = pids.collect();
@@ -187,7 +187,7 @@ fn owners(proc_root: &Path, inodes: &BTreeSet<u64>) -> Vec<Owner> {
     let owner = |pid: u32| Owner {
         pid,
         parent: parent(proc_root, pid),
-        program: program(proc_root, pid),
+        program: program(proc_root, pid, programs),
     };
     pids.into_iter().filter(holds).map(owner).collect()
 }
@@ -197,15 +197,20 @@ fn parent(proc_root: &Path, pid: u32) -> Option<u32> {
     status.lines().find_map(|line| line.strip_prefix("PPid:"))?.trim().parse().ok()
 }
 
-/// Name of the file that a process executes, or of the process where that may not be seen.
-fn program(proc_root: &Path, pid: u32) -> String {
+/// Name of the program of a process: one of `programs` where it executes that file, or has it as a
+/// word of its command line, as a loader or an emulator does; else the name of what it executes.
+fn program(proc_root: &Path, pid: u32, programs: &[String]) -> String {
     let folder = proc_root.join(pid.to_string());
-    let link = fs::read_link(folder.join("exe")).ok();
-    let file = link.as_ref().and_then(|link| link.file_name()?.to_str());
-    // A program that was replaced while it runs.
+    let file_name = |path: &Path| Some(path.file_name()?.to_str()?.to_owned());
+    let file = fs::read_link(folder.join("exe")).ok().and_then(|link| file_name(&link));
+    // It may have been replaced while it runs.
     let file = file.map(|name| name.trim_end_matches(" (deleted)").to_owned());
+    let line = fs::read(folder.join("cmdline")).unwrap_or_default();
+    let words = line.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+    let words = words.filter_map(|word| file_name(Path::new(&*word)));
+    let known = file.iter().cloned().chain(words).find(|name| programs.contains(name));
     let name = || fs::read_to_string(folder.join("comm")).unwrap_or_default().trim().to_owned();
-    file.unwrap_or_else(name)
+    known.or(file).unwrap_or_else(name)
 }
 
 /// The data folder of a server, in which all of them work; none where its mounts are others than

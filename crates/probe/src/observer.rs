@@ -135,8 +135,9 @@ impl Observer for Window {
 /// The CPU time of the whole host and that of a target, where both are known whole.
 fn used(target: &Target, readings: &[Reading]) -> Option<(f64, f64)> {
     let of = |scope: Scope, counters: [&str; 2]| {
-        let find =
-            |counter: &str| readings.iter().find(|one| one.scope == scope && one.counter == counter);
+        let find = |counter: &str| {
+            readings.iter().find(|one| one.scope == scope && one.counter == counter)
+        };
         counters.into_iter().find_map(find).map(Reading::delta)
     };
     let part = |scope: Scope, pids: &[u32]| match of(scope, ["cpu_ns", "task_clock_ns"]) {
@@ -176,6 +177,7 @@ mod tests {
     fn a_window_tells_the_counters_and_who_used_the_host() {
         let fake = FakeProc::new();
         fake.write("stat", "cpu 100 0 0 0 0 0 0 0\n").task(10, 10, "5000000000 0 1");
+        fake.moves(10, 10, [0; 4]);
         let mut target = fake.target();
         target.server_pids = vec![10];
         let mut window = observer(Observation::Window, &target).unwrap();

@@ -204,7 +204,8 @@ mod tests {
 
     #[test]
     fn an_agent_is_a_program_with_its_arguments() {
-        let attach = read("host = \"db\"\nagent = [\"ssh\", \"db\", \"dbdyno\", \"agent\"]").unwrap();
+        let attach =
+            read("host = \"db\"\nagent = [\"ssh\", \"db\", \"dbdyno\", \"agent\"]").unwrap();
         assert_eq!(attach.agent, ["ssh", "db", "dbdyno", "agent"]);
         assert!(read("host = \"db\"").unwrap().agent.is_empty());
     }

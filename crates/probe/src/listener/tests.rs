@@ -7,7 +7,9 @@ const HEAD: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm
 
 /// A line of `/proc/net/tcp`.
 fn line(local: &str, state: &str, inode: u64) -> String {
-    format!("   0: {local} 00000000:0000 {state} 00000000:00000000 00:00000000 00000000 999 0 {inode} 1\n")
+    format!(
+        "   0: {local} 00000000:0000 {state} 00000000:00000000 00:00000000 00000000 999 0 {inode} 1\n"
+    )
 }
 
 /// Addresses as this processor's kernel writes them.
@@ -56,6 +58,17 @@ fn what_started_a_server_with_its_socket_is_not_the_server() {
     process(&fake, 1, 0, "systemd", 9);
     process(&fake, 70, 1, "postgres", 9);
     assert_eq!(found(&fake, &at(5432, &[])), Ok(Some(70)));
+}
+
+#[test]
+fn a_server_that_a_loader_executes_is_known_by_its_command_line() {
+    let fake = FakeProc::new();
+    fake.write("net/tcp", &line("00000000:1538", "0A", 9));
+    process(&fake, 70, 1, "ld-linux.so.2", 9);
+    assert!(found(&fake, &at(5432, &[])).unwrap_err().contains("`ld-linux.so.2` listens"));
+    fake.write("70/cmdline", "/lib/ld-linux.so.2\0--preload\0x\0/opt/bin/postgres\0-D\0/d\0");
+    assert_eq!(found(&fake, &at(5432, &[])), Ok(Some(70)));
+    assert_eq!(find(fake.root(), &at(5432, &[]), 0).unwrap().program, "postgres");
 }
 
 #[test]
@@ -124,7 +137,7 @@ fn a_socket_is_known_behind_links() {
 
 #[test]
 fn this_process_is_found_by_its_own_sockets() {
-    let program = program(Path::new("/proc"), std::process::id());
+    let program = program(Path::new("/proc"), std::process::id(), &[]);
     let check = |at: ListenerPlace| {
         let listener = Listener { at, programs: vec![program.clone()] };
         let found = find(Path::new("/proc"), &listener, 0).unwrap();

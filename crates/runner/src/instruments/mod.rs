@@ -19,8 +19,7 @@ use model::{
 
 /// All instruments. Those of one span begin in this order and end in the opposite one, so that the
 /// last is closest to the work, and the others find its readings.
-const INSTRUMENTS: &[&dyn Instrument] =
-    &[&sampler::Sampler, &waits::Waits, &meter::Meter];
+const INSTRUMENTS: &[&dyn Instrument] = &[&sampler::Sampler, &waits::Waits, &meter::Meter];
 
 /// What an instrument observes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

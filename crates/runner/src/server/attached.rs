@@ -30,7 +30,8 @@ use std::{
 };
 
 /// Why no task of an attached server is known.
-pub(crate) const NOT_LOOKED_FOR: &str = "dbdyno did not start the server, and has no agent on its host";
+pub(crate) const NOT_LOOKED_FOR: &str =
+    "dbdyno did not start the server, and has no agent on its host";
 
 /// And why not by its agent.
 pub(crate) const NOT_SEEN: &str = "the agent's user may not see the process of the server";

@@ -101,9 +101,8 @@ impl Driver {
     pub fn ask(&mut self, command: &Command) -> Result<Reply, Error> {
         self.process.send(command).map_err(no_reply)?;
         let line = self.process.receive(None).map_err(no_reply)?;
-        let reply = serde_json::from_str(&line).map_err(|error| {
-            Error::Driver(format!("the driver sent an unknown reply: {error}"))
-        })?;
+        let reply = serde_json::from_str(&line)
+            .map_err(|error| Error::Driver(format!("the driver sent an unknown reply: {error}")))?;
         match reply {
             Reply::Failed { message, lost } => Err(Error::Sql { message, lost }),
             reply => Ok(reply),

@@ -144,7 +144,11 @@ fn task_in_burst(
 }
 
 /// The tasks whose CPU time moves when each connection of a group executes a few statements.
-fn moved_by(driver: &mut Driver, group: &[usize], server: &dyn ServerTasks) -> Result<Vec<TaskCpu>, Error> {
+fn moved_by(
+    driver: &mut Driver,
+    group: &[usize],
+    server: &dyn ServerTasks,
+) -> Result<Vec<TaskCpu>, Error> {
     let before = by_task(server.all()?);
     group.iter().try_for_each(|&index| burst(driver, index, FEW_STATEMENTS))?;
     let mut tasks = server.all()?;

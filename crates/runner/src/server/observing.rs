@@ -137,12 +137,8 @@ mod tests {
 
     #[test]
     fn one_host_is_used_once_and_two_are_added_up() {
-        let load = |host_ns, own_ns, kernel_ns| HostLoad {
-            host_ns,
-            own_ns,
-            kernel_ns,
-            window_ns: 1000.0,
-        };
+        let load =
+            |host_ns, own_ns, kernel_ns| HostLoad { host_ns, own_ns, kernel_ns, window_ns: 1000.0 };
         let (here, there) = (load(100.0, 30.0, 5.0), load(101.0, 50.0, 6.0));
         assert_eq!(both(here, there, Hosts::One).others_ns(), 101.0 - 80.0 - 6.0);
         assert_eq!(both(here, there, Hosts::Two).others_ns(), 65.0 + 45.0);
