@@ -61,6 +61,7 @@ impl Agent {
                 let found = listener::find(root, &listener, user)?;
                 let folder = found.pid.and_then(|pid| listener::data_folder(root, pid));
                 self.target.data_folder = folder.unwrap_or_default();
+                self.target.data_folder_of = found.pid;
                 self.target.server_pids = found.pid.into_iter().collect();
                 self.target.foreground.clear();
                 return Ok(Reply::Found(found));

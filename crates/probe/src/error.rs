@@ -49,7 +49,7 @@ pub enum Error {
     #[error("cannot start the thread that records the series: {0}")]
     Thread(std::io::Error),
     /// No server listens where one is looked for.
-    #[error("no server is at {place} of this host: {reason}")]
+    #[error("no server is at {place} of the agent's host: {reason}")]
     NoServer {
         /// Port or socket.
         place: String,

@@ -6,8 +6,7 @@ use model::agent::{Listener, ListenerPlace, ServerProcess};
 use std::{
     collections::BTreeSet,
     net::{IpAddr, Ipv4Addr, Ipv6Addr},
-    os::unix::fs::MetadataExt,
-    path::Path,
+    path::{Path, PathBuf},
 };
 
 /// The state of a TCP socket that listens, in `/proc/net/tcp`.
@@ -213,14 +212,10 @@ fn program(proc_root: &Path, pid: u32, programs: &[String]) -> String {
     known.or(file).unwrap_or_else(name)
 }
 
-/// The data folder of a server, in which all of them work; none where its mounts are others than
-/// those of this process.
-pub(crate) fn data_folder(proc_root: &Path, pid: u32) -> Option<std::path::PathBuf> {
-    let mounts = |process: &str| fs::metadata(proc_root.join(process).join("ns/mnt")).ok();
-    let process = pid.to_string();
-    let is_same = mounts("self")?.ino() == mounts(&process)?.ino();
-    let folder = fs::read_link(proc_root.join(process).join("cwd")).ok()?;
-    (is_same && folder != Path::new("/")).then_some(folder)
+/// The data folder of a server, as the server sees it: all of them work in it.
+pub(crate) fn data_folder(proc_root: &Path, pid: u32) -> Option<PathBuf> {
+    let folder = fs::read_link(proc_root.join(pid.to_string()).join("cwd")).ok()?;
+    (folder != Path::new("/")).then_some(folder)
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use super::{
     Instance,
     agent::{self, Agent},
     driver::{Driver, unexpected},
+    foreground::{self, Foreground},
 };
 use crate::{
     Error, Stop,
@@ -30,11 +31,10 @@ use std::{
 };
 
 /// Why no task of an attached server is known.
-pub(crate) const NOT_LOOKED_FOR: &str =
-    "dbdyno did not start the server, and has no agent on its host";
+const NOT_LOOKED_FOR: &str = "dbdyno did not start the server, and has no agent on its host";
 
 /// And why not by its agent.
-pub(crate) const NOT_SEEN: &str = "the agent's user may not see the process of the server";
+const NOT_SEEN: &str = "the agent's user may not see the process of the server";
 
 /// Number of round trips; their median is shown.
 const ROUND_TRIPS: u32 = 100;
@@ -106,11 +106,18 @@ pub(crate) fn agent(
     Ok(agent::of(run, subject, attach, Listener { at, programs }))
 }
 
-/// What an agent finds, with the time that it takes to answer.
-pub(crate) fn found_by(agent: &Agent) -> Result<AgentRecord, Error> {
+/// The serving tasks of an attached server, on its host.
+pub(super) fn foreground(instance: &mut Instance) -> Result<Foreground, Error> {
+    let Some(agent) = &instance.agent else {
+        return Ok(Foreground::missing(NOT_LOOKED_FOR.to_owned()));
+    };
     let found = agent.find()?;
     let round_trip_us = agent.round_trip_us()?;
-    Ok(AgentRecord { pid: found.pid, program: found.program, round_trip_us })
+    let record = AgentRecord { pid: found.pid, program: found.program, round_trip_us };
+    match instance.agent_found.insert(record).pid {
+        Some(_) => foreground::find(&mut instance.driver, &instance.connections, agent),
+        None => Ok(Foreground::missing(NOT_SEEN.to_owned())),
+    }
 }
 
 /// Starts the agent of a subject, if it has one, and says what it finds and what it may not read.
@@ -139,10 +146,10 @@ const OTHERS: &[&str] = &["others_cpu_ns", WINDOW];
 
 /// Leaves out what would pass for an attached server's, and what cannot be told without it.
 pub(crate) fn leave_out(instance: &Instance, readings: &mut Vec<Reading>) {
-    if instance.is_host_seen() {
+    if !instance.is_attached() || instance.is_seen() {
         return;
     }
-    let here = is_here(&instance.target.endpoint);
+    let here = instance.agent.is_some() || is_here(&instance.target.endpoint);
     readings.retain(|reading| {
         let is_of = |counters: &[&str]| counters.contains(&reading.counter.as_str());
         !(is_of(WHOLE_HOST) || here && is_of(OTHERS))

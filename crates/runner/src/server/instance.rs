@@ -7,7 +7,6 @@ use super::{
     data,
     driver::{Driver, OwnServer, Wrapper, unexpected},
     foreground::{self, Foreground, TasksHere},
-    observing::Observing,
     placement::{self, Placed},
     thaw,
 };
@@ -18,7 +17,6 @@ use model::{
     drive::{Assignment, Command, Connection, Encryption, Endpoint, Reply, Target},
     experiment::{Factor, Placement},
     mark,
-    observed::Observation,
     record::AgentRecord,
     subject::{Build, Config, Subject},
 };
@@ -52,7 +50,7 @@ pub(crate) struct Instance {
     /// Median time of a statement that does nothing, microseconds, of an attached server.
     pub(crate) round_trip_us: Option<f64>,
     /// Reads the counters of an attached server on its host.
-    agent: Option<Agent>,
+    pub(super) agent: Option<Agent>,
     /// What it found.
     pub(crate) agent_found: Option<AgentRecord>,
     pub(crate) foreground: Foreground,
@@ -249,23 +247,10 @@ impl Instance {
             }
             None => {
                 self.round_trip_us = Some(attached::round_trip_us(&mut self.driver)?);
-                self.foreground_there()?
+                attached::foreground(self)?
             }
         };
         Ok(())
-    }
-
-    /// The serving tasks of an attached server, on its host.
-    fn foreground_there(&mut self) -> Result<Foreground, Error> {
-        let Some(agent) = &self.agent else {
-            return Ok(Foreground::missing(attached::NOT_LOOKED_FOR.to_owned()));
-        };
-        let found = attached::found_by(agent)?;
-        let pid = self.agent_found.insert(found).pid;
-        match pid {
-            Some(_) => foreground::find(&mut self.driver, &self.connections, agent),
-            None => Ok(Foreground::missing(attached::NOT_SEEN.to_owned())),
-        }
     }
 
     /// Starts another driver where it has ended.
@@ -401,30 +386,6 @@ impl Instance {
             Reply::Done => Ok(()),
             other => Err(unexpected("compile", &other)),
         }
-    }
-
-    /// Opens an observation of it. It must be frozen where it can be.
-    pub(crate) fn observe(&self, observation: Observation) -> Result<Observing, Error> {
-        let is_here = self.server.is_some() || self.is_embedded();
-        let mut here = probe::Target::new(if is_here { &self.data } else { Path::new("") });
-        here.client_pids = vec![self.driver.pid()];
-        let tasks = &self.foreground.tasks;
-        let there = self.agent.as_ref().map(|agent| (agent.clone(), tasks.as_slice()));
-        if there.is_none() {
-            here.server_pids = self.server.iter().map(Server::pid).collect();
-            here.foreground.clone_from(tasks);
-        }
-        Observing::open(observation, &here, there)
-    }
-
-    /// Whether its process is known, so that its costs are.
-    pub(crate) fn is_seen(&self) -> bool {
-        self.server.is_some() || self.agent_found.as_ref().is_some_and(|found| found.pid.is_some())
-    }
-
-    /// Whether its host is observed, be it this one or another.
-    pub(crate) fn is_host_seen(&self) -> bool {
-        !self.is_attached() || self.agent.is_some()
     }
 
     /// The process and the task that serve the first connection, as far as the task is known.

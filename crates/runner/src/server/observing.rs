@@ -1,12 +1,13 @@
 //! An observation of an instance, on each host that knows a part of it: this one, and that of an
 //! attached server by its agent.
 
-use super::agent::Agent;
+use super::{Instance, agent::Agent};
 use crate::{Error, clock::wall_us};
 use model::{
     observed::{HostLoad, Observation, Observed},
     reading::{Reading, Scope, SeriesRow},
 };
+use std::path::Path;
 
 /// An open observation.
 pub(crate) struct Observing {
@@ -22,10 +23,31 @@ enum Hosts {
     Two,
 }
 
+impl Instance {
+    /// Opens an observation of it. It must be frozen where it can be.
+    pub(crate) fn observe(&self, observation: Observation) -> Result<Observing, Error> {
+        let is_here = self.server.is_some() || self.is_embedded();
+        let mut here = probe::Target::new(if is_here { &self.data } else { Path::new("") });
+        here.client_pids = vec![self.driver.pid()];
+        let tasks = &self.foreground.tasks;
+        let there = self.agent.as_ref().map(|agent| (agent.clone(), tasks.as_slice()));
+        if there.is_none() {
+            here.server_pids = self.server.iter().map(dbms::Server::pid).collect();
+            here.foreground.clone_from(tasks);
+        }
+        Observing::open(observation, &here, there)
+    }
+
+    /// Whether its process is known, so that its costs are.
+    pub(crate) fn is_seen(&self) -> bool {
+        self.server.is_some() || self.agent_found.as_ref().is_some_and(|found| found.pid.is_some())
+    }
+}
+
 impl Observing {
     /// Opens it. With an agent, `here` has the client alone, and `foreground` is of the agent's
     /// host.
-    pub(super) fn open(
+    fn open(
         observation: Observation,
         here: &probe::Target,
         agent: Option<(Agent, &[u32])>,
