@@ -119,6 +119,34 @@ fn an_agent_that_cannot_work_is_one_sentence_and_leaves_nothing() {
 }
 
 #[test]
+fn costs_that_an_agent_may_not_see_stay_unknown_with_one_warning() {
+    let nobody = ["runuser", "-u", "nobody", "--", BINARY];
+    let may = std::process::Command::new(nobody[0]).args(&nobody[1..]).arg("--version").output();
+    if !may.is_ok_and(|output| output.status.success()) {
+        println!("skipped: no other user of this host can be given the agent");
+        return;
+    }
+    let away = Away::start("postgres@18", &[]);
+    away.execute(POSTGRES_USER);
+    let words: Vec<&str> = nobody.into_iter().chain(["agent"]).collect();
+    let lab = lab_at(&away, &with_agent(&words));
+    let output = run(&lab).args(["--only", "point-query"]).output().unwrap();
+    let said = super::text_of(&output);
+    assert_eq!(output.status.code(), Some(0), "{said}");
+    assert_eq!(said.matches("may not see the process that listens at port").count(), 1, "{said}");
+    assert!(!said.contains("the agent sees"), "{said}");
+    let comparison = lab.comparison();
+    for metric in ["server_cpu_us_per_op", "host_cpu_us_per_op"] {
+        assert_eq!(value(&comparison, "point-query", "away", metric), None, "{metric}");
+    }
+    let slices = lab.of_records("slices.jsonl").concat();
+    for counter in ["host_cpu_ns", "others_cpu_ns"] {
+        assert!(!slices.contains(counter), "{counter} holds what the server does: {slices}");
+    }
+    assert!(slices.contains("steal_ns"), "{slices}");
+}
+
+#[test]
 fn a_run_goes_on_without_an_agent_that_was_killed_and_starts_another() {
     let away = Away::start("postgres@18", &[]);
     away.execute(POSTGRES_USER);
