@@ -5,12 +5,13 @@ use super::{
     foreground::ServerTasks,
     lines::{LineProcess, NoLine},
 };
-use crate::{Error, Stop, run::Run};
+use crate::{Error, Stop, clock::wall_us, run::Run};
 use model::{
     agent::{Command, Greeting, Listener, Reply, ServerProcess, VERSION},
     attach::Attach,
     escape,
     observed::{Observation, Observed, TaskCpu},
+    reading::SeriesRow,
 };
 use std::{
     collections::BTreeMap,
@@ -150,19 +151,22 @@ impl Agent {
         self.done(&Command::Begin(observation))
     }
 
-    pub(crate) fn so_far(&self, observation: Observation) -> Result<(Observed, u64), Error> {
+    pub(crate) fn so_far(&self, observation: Observation) -> Result<Observed, Error> {
         self.observed(&Command::SoFar(observation))
     }
 
-    /// What an observation found, and the agent's wall clock then, microseconds since 1970.
-    pub(crate) fn end(&self, observation: Observation) -> Result<(Observed, u64), Error> {
+    /// What an observation found, by the clock of this host.
+    pub(crate) fn end(&self, observation: Observation) -> Result<Observed, Error> {
         self.observed(&Command::End(observation))
     }
 
-    fn observed(&self, command: &Command) -> Result<(Observed, u64), Error> {
+    fn observed(&self, command: &Command) -> Result<Observed, Error> {
         let mut shared = self.shared();
         match shared.ask(command)? {
-            Reply::Observed { found, wall_us } => Ok((*found, wall_us)),
+            Reply::Observed { mut found, wall_us: its } => {
+                shift(&mut found.series, wall_us().cast_signed() - its.cast_signed());
+                Ok(*found)
+            }
             other => Err(shared.unexpected("observe", &other)),
         }
     }
@@ -239,7 +243,7 @@ impl Shared {
     fn ask(&mut self, command: &Command) -> Result<Reply, Error> {
         let Some(open) = &mut self.open else { return Err(self.failed("it has ended")) };
         let sent = open.process.send(command);
-        sent.or_else(|why| Err(self.ended(why)))?;
+        sent.map_err(|why| self.ended(why))?;
         let line = self.receive()?;
         match serde_json::from_str(&line) {
             Ok(Reply::Failed { message }) => Err(self.failed(&escape::terminal(&message))),
@@ -255,7 +259,7 @@ impl Shared {
         let silence = self.silence;
         let Some(open) = &mut self.open else { return Err(self.failed("it has ended")) };
         let line = open.process.receive(Some(silence));
-        line.or_else(|why| Err(self.ended(why)))
+        line.map_err(|why| self.ended(why))
     }
 
     /// The error of an agent that does not answer, which ends it.
@@ -325,6 +329,11 @@ impl Said {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         String::from_utf8_lossy(&kept).trim().to_owned()
     }
+}
+
+/// Moves rows to another clock.
+fn shift(rows: &mut [SeriesRow], by_us: i64) {
+    rows.iter_mut().for_each(|row| row.time_us = row.time_us.saturating_add_signed(by_us));
 }
 
 /// Words from outside as a part of a sentence: on one line, and not too many.

@@ -2,10 +2,10 @@
 //! attached server by its agent.
 
 use super::{Instance, agent::Agent};
-use crate::{Error, clock::wall_us};
+use crate::Error;
 use model::{
     observed::{HostLoad, Observation, Observed},
-    reading::{Reading, Scope, SeriesRow},
+    reading::{Reading, Scope},
 };
 use std::path::Path;
 
@@ -83,18 +83,12 @@ impl Observing {
     fn with_there(
         &self,
         here: Observed,
-        ask: fn(&Agent, Observation) -> Result<(Observed, u64), Error>,
+        ask: fn(&Agent, Observation) -> Result<Observed, Error>,
     ) -> Result<Observed, Error> {
         let Some(agent) = &self.there else { return Ok(here) };
-        let (mut there, its_wall_us) = ask(agent, self.observation)?;
-        shift(&mut there.series, wall_us().cast_signed() - its_wall_us.cast_signed());
+        let there = ask(agent, self.observation)?;
         Ok(whole(here, there, if agent.is_here() { Hosts::One } else { Hosts::Two }))
     }
-}
-
-/// Moves rows to the clock of this host.
-fn shift(rows: &mut [SeriesRow], by_us: i64) {
-    rows.iter_mut().for_each(|row| row.time_us = row.time_us.saturating_add_signed(by_us));
 }
 
 /// The client of this host, and the server, its host and its device of the other.
@@ -164,18 +158,5 @@ mod tests {
         let (here, there) = (load(100.0, 30.0, 5.0), load(101.0, 50.0, 6.0));
         assert_eq!(both(here, there, Hosts::One).others_ns(), 101.0 - 80.0 - 6.0);
         assert_eq!(both(here, there, Hosts::Two).others_ns(), 65.0 + 45.0);
-    }
-
-    #[test]
-    fn rows_follow_the_clock_of_this_host() {
-        let row = |time_us| SeriesRow {
-            time_us,
-            scope: Scope::Server,
-            counter: "rss_kib".to_owned(),
-            value: 1.0,
-        };
-        let mut rows = [row(1_000), row(2_000)];
-        shift(&mut rows, -400);
-        assert_eq!(rows.map(|row| row.time_us), [600, 1_600]);
     }
 }

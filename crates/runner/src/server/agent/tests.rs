@@ -1,5 +1,5 @@
 use super::*;
-use model::agent::ListenerPlace;
+use model::{agent::ListenerPlace, reading::Scope};
 
 const GREETING: &str = concat!(r#"{"dbdyno":""#, env!("CARGO_PKG_VERSION"), r#"","boot":"x"}"#);
 
@@ -72,4 +72,17 @@ fn no_variable_with_a_secret_reaches_the_program() {
     let known = ["HOME", "LANG", "LC_ALL", "PATH", "RUST_BACKTRACE", "TMPDIR", "TZ"];
     let known: Vec<&str> = known.iter().chain(VARIABLES).copied().collect();
     assert!(name.is_some_and(|name| known.contains(&name) || name.starts_with("XDG_")), "{said}");
+}
+
+#[test]
+fn rows_follow_the_clock_of_this_host() {
+    let row = |time_us| SeriesRow {
+        time_us,
+        scope: Scope::Server,
+        counter: "rss_kib".to_owned(),
+        value: 1.0,
+    };
+    let mut rows = [row(1_000), row(2_000)];
+    shift(&mut rows, -400);
+    assert_eq!(rows.map(|row| row.time_us), [600, 1_600]);
 }
