@@ -1,4 +1,5 @@
-//! `dbdyno agent` (hidden): reads the counters of a server on its host, spoken to on standard input.
+//! `dbdyno agent` (hidden): reads the counters of a server on its host, spoken to on standard
+//! input.
 
 use super::Verb;
 use crate::exit::{self, Code};

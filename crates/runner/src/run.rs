@@ -2,11 +2,11 @@
 
 use crate::{
     Error, Observer, Progress, Stop,
+    agent::Agents,
     calibration::Calibration,
     databases::{self, Databases},
     judge::{Ending, ExplainChanges, Look},
     ledger::{Activity, Ledger},
-    server::agent::Agents,
 };
 use dbms::{Announcement, Installed, Keeper, RunPlace};
 use emulator::Emulator;

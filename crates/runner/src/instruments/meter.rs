@@ -1,5 +1,5 @@
-//! All counters of the server, the driver and the host, read at both ends of the window, and the CPU
-//! time of processes that are not of this run.
+//! All counters of the server, the driver and the host, read at both ends of the window, and the
+//! CPU time of processes that are not of this run.
 
 use super::{Findings, Instrument, Opened, Span};
 use crate::{

@@ -6,12 +6,12 @@
 
 use super::{
     Instance,
-    agent::{self, Agent},
     driver::{Driver, unexpected},
     foreground::{self, Foreground},
 };
 use crate::{
     Error, Stop,
+    agent::{Agent, ROUND_TRIPS as AGENT_ROUND_TRIPS, Start},
     databases::Made,
     run::{Counts, Options, Run},
 };
@@ -92,7 +92,11 @@ pub(crate) fn agent(
     subject: usize,
     attach: &Attach,
 ) -> Result<Option<Agent>, Error> {
-    let product = dbms::find(&run.subject(subject).build.server)?;
+    if attach.agent.is_empty() {
+        return Ok(None);
+    }
+    let about = run.subject(subject);
+    let product = dbms::find(&about.build.server)?;
     let at = match dbms::attach::enter(attach, product.name())?.endpoint {
         Endpoint::Socket(path) => ListenerPlace::Socket(path),
         Endpoint::Address { host, port } => {
@@ -103,7 +107,15 @@ pub(crate) fn agent(
     };
     let programs = Own::of(product.protocol())?.programs.iter();
     let programs = programs.map(|name| (*name).to_owned()).collect();
-    Ok(agent::of(run, subject, attach, Listener { at, programs }))
+    let keeper = run.keeper.clone();
+    let start = Start {
+        label: about.label.clone(),
+        words: attach.agent.clone(),
+        listener: Listener { at, programs },
+        adopt: Box::new(move |pid| Ok(keeper.adopt(pid)?)),
+        stop: run.stop.clone(),
+    };
+    Ok(Some(run.agents.of(subject, start)))
 }
 
 /// The serving tasks of an attached server, on its host.
@@ -130,8 +142,7 @@ fn introduce(run: &Run<'_>, subject: usize, attach: &Attach) -> Result<(), Error
         run.step(&format!(
             "{label}: the agent sees `{}` (process {pid}), round trip {round_trip} us (median of \
              {})",
-            found.program,
-            agent::ROUND_TRIPS
+            found.program, AGENT_ROUND_TRIPS
         ));
     }
     let lacks = agent.untold(found.lacks);

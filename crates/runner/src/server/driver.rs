@@ -1,8 +1,11 @@
 //! The driver process as the runner sees it: commands out, replies in, both one JSON object per
 //! line.
 
-use super::lines::{LineProcess, NoLine};
-use crate::{Error, Stop, run::Run};
+use crate::{
+    Error, Stop,
+    lines::{LineProcess, NoLine},
+    run::Run,
+};
 use model::{
     drawn::Drawn,
     drive::{Command, Reply, Stretch, StretchEnd, StretchReport},

@@ -6,8 +6,11 @@
 //! (thread pools) the foreground is missing, and not guessed.
 
 use super::driver::{Driver, unexpected};
-use crate::Error;
-use model::drive::{Command, Connection, Reply};
+use crate::{Error, agent::Agent};
+use model::{
+    agent,
+    drive::{Command, Connection, Reply},
+};
 use probe::TaskCpu;
 use std::collections::BTreeMap;
 
@@ -45,6 +48,16 @@ impl ServerTasks for TasksHere {
 
     fn again(&self, tasks: &[TaskCpu]) -> Result<Vec<TaskCpu>, Error> {
         Ok(probe::task_cpu_again(tasks))
+    }
+}
+
+impl ServerTasks for Agent {
+    fn all(&self) -> Result<Vec<TaskCpu>, Error> {
+        self.tasks(&agent::Command::Tasks)
+    }
+
+    fn again(&self, tasks: &[TaskCpu]) -> Result<Vec<TaskCpu>, Error> {
+        self.tasks(&agent::Command::TasksAgain(tasks.to_vec()))
     }
 }
 

@@ -1,7 +1,6 @@
 //! A server, or an embedded engine, with the driver that is connected to it.
 
 use super::{
-    agent::Agent,
     attached,
     calm::{self, Patience},
     data,
@@ -10,7 +9,7 @@ use super::{
     placement::{self, Placed},
     thaw,
 };
-use crate::{Error, Stop, run::Run};
+use crate::{Error, Stop, agent::Agent, run::Run};
 use dbms::{Debt, Keeper, Launch, NotReady, Server, Size, factor::Up, product::Dbms};
 use model::{
     Levels,

@@ -1,14 +1,12 @@
 //! Servers that are up: each with the driver that is connected to it, its data folder and its
 //! tables. Nothing here knows slices or records.
 
-pub(crate) mod agent;
 pub(crate) mod attached;
 mod calm;
 pub(crate) mod data;
 mod driver;
 mod foreground;
 mod instance;
-mod lines;
 mod observing;
 mod placement;
 pub(crate) mod side_by_side;

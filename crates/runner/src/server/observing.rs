@@ -1,8 +1,8 @@
 //! An observation of an instance, on each host that knows a part of it: this one, and that of an
 //! attached server by its agent.
 
-use super::{Instance, agent::Agent};
-use crate::Error;
+use super::Instance;
+use crate::{Error, agent::Agent};
 use model::{
     observed::{HostLoad, Observation, Observed},
     reading::{Reading, Scope},

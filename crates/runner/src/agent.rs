@@ -1,14 +1,13 @@
-//! The agent of an attached server: `dbdyno agent` on the server's host, started by the program that
-//! the experiment names, such as `ssh`.
+//! The agent of an attached server: `dbdyno agent` on the server's host, started by the program
+//! that the experiment names, such as `ssh`.
 
-use super::{
-    foreground::ServerTasks,
+use crate::{
+    Error, Stop,
+    clock::wall_us,
     lines::{LineProcess, NoLine},
 };
-use crate::{Error, Stop, clock::wall_us, run::Run};
 use model::{
     agent::{Command, Greeting, Listener, Reply, ServerProcess, VERSION},
-    attach::Attach,
     escape,
     observed::{Observation, Observed, TaskCpu},
     reading::SeriesRow,
@@ -25,7 +24,7 @@ use std::{
 const SILENCE: Duration = Duration::from_secs(60);
 
 /// Number of round trips; their median is shown.
-pub(super) const ROUND_TRIPS: usize = 20;
+pub(crate) const ROUND_TRIPS: usize = 20;
 
 /// How long the last words of a program that has ended may take to arrive.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -45,12 +44,7 @@ pub(crate) struct Agents(Mutex<BTreeMap<usize, Agent>>);
 pub(crate) struct Agent(Arc<Mutex<Shared>>);
 
 struct Shared {
-    label: String,
-    words: Vec<String>,
-    listener: Listener,
-    /// Has a process killed when this one dies.
-    adopt: Box<dyn Fn(u32) -> Result<(), Error> + Send>,
-    stop: Stop,
+    start: Start,
     silence: Duration,
     /// What it may not read, as it was told last.
     told: Vec<String>,
@@ -65,32 +59,26 @@ struct Open {
     boot: String,
 }
 
-/// The agent of a subject, if it is to have one; it starts when it is asked for the server.
-pub(crate) fn of(
-    run: &Run<'_>,
-    subject: usize,
-    attach: &Attach,
-    listener: Listener,
-) -> Option<Agent> {
-    if attach.agent.is_empty() {
-        return None;
-    }
-    let mut known = run.agents.0.lock().unwrap_or_else(PoisonError::into_inner);
-    let keeper = run.keeper.clone();
-    let shared = || Shared {
-        label: run.subject(subject).label.clone(),
-        words: attach.agent.clone(),
-        listener,
-        adopt: Box::new(move |pid| Ok(keeper.adopt(pid)?)),
-        stop: run.stop.clone(),
-        silence: SILENCE,
-        told: Vec::new(),
-        open: None,
-    };
-    Some(known.entry(subject).or_insert_with(|| Agent(Arc::new(Mutex::new(shared())))).clone())
+/// Whose agent it is, and how it starts.
+pub(crate) struct Start {
+    /// Label of the subject.
+    pub(crate) label: String,
+    /// The program with its arguments.
+    pub(crate) words: Vec<String>,
+    /// Where the server listens.
+    pub(crate) listener: Listener,
+    /// Has a process killed when this one dies.
+    pub(crate) adopt: Box<dyn Fn(u32) -> Result<(), Error> + Send>,
+    pub(crate) stop: Stop,
 }
 
 impl Agents {
+    /// The agent of a subject. It starts when it is asked for the server.
+    pub(crate) fn of(&self, subject: usize, start: Start) -> Agent {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.entry(subject).or_insert_with(|| Agent::new(start, SILENCE)).clone()
+    }
+
     /// Ends all agents.
     pub(crate) fn end(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
@@ -98,6 +86,10 @@ impl Agents {
 }
 
 impl Agent {
+    fn new(start: Start, silence: Duration) -> Self {
+        Self(Arc::new(Mutex::new(Shared { start, silence, told: Vec::new(), open: None })))
+    }
+
     fn shared(&self) -> MutexGuard<'_, Shared> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -108,7 +100,7 @@ impl Agent {
         if !shared.open.as_mut().is_some_and(|open| open.process.is_alive()) {
             shared.start()?;
         }
-        let listener = shared.listener.clone();
+        let listener = shared.start.listener.clone();
         match shared.ask(&Command::Find(listener))? {
             Reply::Found(found) => Ok(found),
             other => Err(shared.unexpected("find", &other)),
@@ -179,7 +171,8 @@ impl Agent {
         }
     }
 
-    fn tasks(&self, command: &Command) -> Result<Vec<TaskCpu>, Error> {
+    /// The tasks that a command asks for.
+    pub(crate) fn tasks(&self, command: &Command) -> Result<Vec<TaskCpu>, Error> {
         let mut shared = self.shared();
         match shared.ask(command)? {
             Reply::Tasks(tasks) => Ok(tasks),
@@ -188,25 +181,15 @@ impl Agent {
     }
 }
 
-impl ServerTasks for Agent {
-    fn all(&self) -> Result<Vec<TaskCpu>, Error> {
-        self.tasks(&Command::Tasks)
-    }
-
-    fn again(&self, tasks: &[TaskCpu]) -> Result<Vec<TaskCpu>, Error> {
-        self.tasks(&Command::TasksAgain(tasks.to_vec()))
-    }
-}
-
 impl Shared {
     fn start(&mut self) -> Result<(), Error> {
         self.open = None;
-        let program = self.words.first().map_or("", String::as_str).to_owned();
+        let program = self.start.words.first().map_or("", String::as_str).to_owned();
         let mut command = std::process::Command::new(&program);
         dbms::inherit_little(&mut command);
         let kept = VARIABLES.iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
-        command.args(&self.words[1..]).envs(kept).stderr(Stdio::piped());
-        let mut process = LineProcess::spawn(&mut command, &self.stop).map_err(|error| {
+        command.args(&self.start.words[1..]).envs(kept).stderr(Stdio::piped());
+        let mut process = LineProcess::spawn(&mut command, &self.start.stop).map_err(|error| {
             self.failed(&match error.kind() {
                 ErrorKind::NotFound => format!(
                     "there is no program `{program}`: install it on this host, or name another \
@@ -216,7 +199,7 @@ impl Shared {
             })
         })?;
         let said = Said::of(process.child.stderr.take());
-        (self.adopt)(process.child.id())?;
+        (self.start.adopt)(process.child.id())?;
         self.open = Some(Open { process, said, boot: String::new() });
         let line = self.receive()?;
         let Ok(greeting) = serde_json::from_str::<Greeting>(&line) else {
@@ -269,7 +252,9 @@ impl Shared {
             NoLine::Error(error) => return error,
             NoLine::Silent => format!("it was silent for {} s", self.silence.as_secs()),
             NoLine::Ended(how) => match open.map(Open::end) {
-                Some((_, words)) if !words.is_empty() => format!("it ended: `{}`", quoted(&words)),
+                Some((_, words)) if !words.is_empty() => {
+                    format!("it ended: `{}`", quoted(&words))
+                }
                 Some((status, _)) => format!("it ended ({status})"),
                 None => format!("it ended ({how})"),
             },
@@ -278,7 +263,7 @@ impl Shared {
     }
 
     fn failed(&self, reason: &str) -> Error {
-        Error::Driver(format!("the agent of `{}`: {reason}", self.label))
+        Error::Driver(format!("the agent of `{}`: {reason}", self.start.label))
     }
 
     fn unexpected(&self, command: &str, reply: &Reply) -> Error {

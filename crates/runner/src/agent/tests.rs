@@ -6,16 +6,14 @@ const GREETING: &str = concat!(r#"{"dbdyno":""#, env!("CARGO_PKG_VERSION"), r#""
 /// An agent of these words, which may be silent for a moment.
 fn agent(words: &[&str]) -> Agent {
     let at = ListenerPlace::Port { port: 1, addresses: Vec::new() };
-    Agent(Arc::new(Mutex::new(Shared {
+    let start = Start {
         label: "away".to_owned(),
         words: words.iter().map(|word| (*word).to_owned()).collect(),
         listener: Listener { at, programs: Vec::new() },
         adopt: Box::new(|_| Ok(())),
         stop: Stop::default(),
-        silence: Duration::from_secs(1),
-        told: Vec::new(),
-        open: None,
-    })))
+    };
+    Agent::new(start, Duration::from_secs(1))
 }
 
 /// What is said of a shell that executes `script` in the place of an agent.

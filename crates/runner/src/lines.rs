@@ -23,7 +23,7 @@ type Lines = std::io::Result<String>;
 
 /// Why no line came.
 #[derive(Debug)]
-pub(super) enum NoLine {
+pub(crate) enum NoLine {
     /// The run is to stop, or a message has no JSON form.
     Error(Error),
     /// The process has ended, or does not read any more: how.
@@ -33,8 +33,8 @@ pub(super) enum NoLine {
 }
 
 /// A process. Dropping it closes its standard input, upon which it ends, and reaps it.
-pub(super) struct LineProcess {
-    pub(super) child: Child,
+pub(crate) struct LineProcess {
+    pub(crate) child: Child,
     input: Option<ChildStdin>,
     /// None once its input is closed.
     lines: Option<Receiver<Lines>>,
@@ -43,7 +43,7 @@ pub(super) struct LineProcess {
 
 impl LineProcess {
     /// Starts a command, whose standard error is set already.
-    pub(super) fn spawn(command: &mut Command, stop: &Stop) -> std::io::Result<Self> {
+    pub(crate) fn spawn(command: &mut Command, stop: &Stop) -> std::io::Result<Self> {
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let input = child.stdin.take();
         let output = child.stdout.take().ok_or_else(|| IoError::other("it has no output"))?;
@@ -55,11 +55,11 @@ impl LineProcess {
     }
 
     /// Whether the process has not ended.
-    pub(super) fn is_alive(&mut self) -> bool {
+    pub(crate) fn is_alive(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    pub(super) fn send(&mut self, message: &impl Serialize) -> Result<(), NoLine> {
+    pub(crate) fn send(&mut self, message: &impl Serialize) -> Result<(), NoLine> {
         let mut line = serde_json::to_vec(message).map_err(|error| {
             NoLine::Error(Error::Driver(format!("a command has no JSON form: {error}")))
         })?;
@@ -72,7 +72,7 @@ impl LineProcess {
     }
 
     /// The next line, waited for at most so long.
-    pub(super) fn receive(&mut self, limit: Option<Duration>) -> Result<String, NoLine> {
+    pub(crate) fn receive(&mut self, limit: Option<Duration>) -> Result<String, NoLine> {
         let start = Instant::now();
         loop {
             if let Some(stopped) = self.stopped() {
@@ -95,7 +95,7 @@ impl LineProcess {
     }
 
     /// Closes its input, and kills it if it does not end; how it ended.
-    pub(super) fn end(&mut self) -> String {
+    pub(crate) fn end(&mut self) -> String {
         // What still writes is told that nobody reads.
         (self.input, self.lines) = (None, None);
         let start = Instant::now();
