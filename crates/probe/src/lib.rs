@@ -1,8 +1,8 @@
 //! Counters of a server, of the driver and of the host, read around a window and along a series.
 //!
 //! An [`Observer`] observes one of the kinds of [`model::observed::Observation`], on this host or,
-//! by [`serve`], for a run on another one. A [`Meter`] is opened on a [`Target`] while the server is
-//! idle or frozen; two [`Snapshot`]s of it give the [`model::reading::Reading`]s of the window
+//! by [`serve`], for a run on another one. A [`Meter`] is opened on a [`Target`] while the server
+//! is idle or frozen; two [`Snapshot`]s of it give the [`model::reading::Reading`]s of the window
 //! between them. A [`Sampler`] records the cheap counters every second, [`Waits`] looks at what
 //! serving tasks wait for, and [`CpuSamples`] at where a task spends its CPU time. This crate must
 //! not know what a workload or a product is, must not divide a counter by operations, and must not

@@ -213,7 +213,8 @@ impl Shared {
         if greeting.dbdyno != VERSION {
             self.open = None;
             return Err(self.failed(&format!(
-                "it is dbdyno {} and this is dbdyno {VERSION}: install the same version on both hosts",
+                "it is dbdyno {} and this is dbdyno {VERSION}: install the same version \
+                 on both hosts",
                 quoted(&greeting.dbdyno)
             )));
         }

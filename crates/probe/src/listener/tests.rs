@@ -7,9 +7,8 @@ const HEAD: &str = "  sl  local_address rem_address   st tx_queue rx_queue tr tm
 
 /// A line of `/proc/net/tcp`.
 fn line(local: &str, state: &str, inode: u64) -> String {
-    format!(
-        "   0: {local} 00000000:0000 {state} 00000000:00000000 00:00000000 00000000 999 0 {inode} 1\n"
-    )
+    let between = "00000000:00000000 00:00000000 00000000 999 0";
+    format!("   0: {local} 00000000:0000 {state} {between} {inode} 1\n")
 }
 
 /// Addresses as this processor's kernel writes them.
