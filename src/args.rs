@@ -419,8 +419,8 @@ impl ExperimentArgs {
         if brings && std::path::Path::new(name).is_file() {
             talk::say(&format!(
                 "note: `{name}` names programs, libraries, sources or commands (`basedir`, \
-                 `source`, `prefix`, `environment`), which are executed: run it only if you trust \
-                 its author"
+                 `source`, `prefix`, `environment`, `agent`), which are executed: run it only if \
+                 you trust its author"
             ));
         }
     }

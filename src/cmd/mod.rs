@@ -1,5 +1,6 @@
 //! One file per command, and the table of them.
 
+mod agent;
 mod bisect;
 mod calibrate;
 mod cancel;
@@ -101,13 +102,14 @@ const COMMANDS: &[Verb] = &[
     export::VERB,
     completions::VERB,
     man::VERB,
+    agent::VERB,
     drive::VERB,
     keep::VERB,
     task::VERB,
 ];
 
 /// What a run and a batch system start: no help lists them.
-const HIDDEN: [&str; 3] = [drive::VERB.name, keep::VERB.name, task::VERB.name];
+const HIDDEN: [&str; 4] = [agent::VERB.name, drive::VERB.name, keep::VERB.name, task::VERB.name];
 
 /// The whole command line.
 pub(crate) fn cli() -> Command {

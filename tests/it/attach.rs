@@ -1,5 +1,6 @@
 //! Servers that are there already: entered over TLS, measured, and left as they were.
 
+mod agent;
 mod away;
 mod struck;
 

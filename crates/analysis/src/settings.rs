@@ -133,6 +133,7 @@ pub(crate) mod tests {
             foreground: String::new(),
             provenance: Default::default(),
             round_trip_us: None,
+            agent: None,
         }
     }
 

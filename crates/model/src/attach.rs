@@ -2,6 +2,7 @@
 //!
 //! Nothing here is a secret: a password is named by where it is found.
 
+use crate::subject::shown_words;
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
@@ -39,6 +40,10 @@ pub struct Attach {
     pub tls: AttachTls,
     /// The database that is made and dropped.
     pub database: String,
+    /// The program, with its arguments, that reads the server's counters on its host; empty for
+    /// none.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "shown_words")]
+    pub agent: Vec<String>,
 }
 
 impl Attach {
@@ -107,4 +112,17 @@ pub enum CertificateCheck {
     Whole,
     /// Nothing: whoever stands in between can read everything, the password included.
     Nothing,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_among_the_words_of_an_agent_are_not_shown() {
+        let words = ["wrap", "--token", "hunter2", "ssh", "db", "dbdyno", "agent"];
+        let attach = Attach { agent: words.map(str::to_owned).to_vec(), ..Attach::default() };
+        let text = serde_json::to_string(&attach).unwrap();
+        assert!(text.contains("\"ssh\"") && !text.contains("hunter2"), "{text}");
+    }
 }

@@ -9,6 +9,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod agent;
 pub mod attach;
 pub mod bank;
 pub mod civil;
@@ -32,6 +33,7 @@ pub mod natural;
 pub mod neighbors;
 pub mod notes;
 pub mod number;
+pub mod observed;
 pub mod plan;
 pub mod provenance;
 pub mod reading;

@@ -112,6 +112,21 @@ pub struct TrialHeader {
     /// start.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub round_trip_us: Option<f64>,
+    /// What the agent on the host of such a server found.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent: Option<AgentRecord>,
+}
+
+/// What the agent on the host of an attached server found.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+pub struct AgentRecord {
+    /// Process of the server; absent where the agent's user may not see it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pid: Option<u32>,
+    /// Name of its program.
+    pub program: String,
+    /// Median time of a command to the agent that does nothing, microseconds.
+    pub round_trip_us: f64,
 }
 
 impl TrialHeader {

@@ -177,12 +177,13 @@ impl Build {
     pub fn secrets(&self) -> Vec<&str> {
         let variables = self.environment.iter().filter(|(name, _)| secret::is_secret_name(name));
         let mut found = secret::secrets_in(&self.prefix);
+        found.extend(self.attach.iter().flat_map(|attach| secret::secrets_in(&attach.agent)));
         found.extend(variables.map(|(_, value)| value.as_str()));
         found
     }
 
-    /// Whether its server is started with code that the experiment brings: a program or its source,
-    /// words before it, variables (which may name libraries).
+    /// Whether the experiment brings code that is executed: a program of the server or its source,
+    /// words before it, variables (which may name libraries), the program of an agent.
     pub fn brings_code(&self) -> bool {
         let compiles = &self.compilation;
         self.basedir.is_some()
@@ -190,6 +191,7 @@ impl Build {
             || compiles.recipe.is_some()
             || !self.prefix.is_empty()
             || !self.environment.is_empty()
+            || self.attach.as_ref().is_some_and(|attach| !attach.agent.is_empty())
     }
 }
 
@@ -217,7 +219,10 @@ impl Config {
     }
 }
 
-fn shown_words<S: Serializer>(words: &[String], serializer: S) -> Result<S::Ok, S::Error> {
+pub(crate) fn shown_words<S: Serializer>(
+    words: &[String],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
     let secrets = secret::secrets_in(words);
     let shown = words.iter().map(|word| {
         let is_whole = secrets.contains(&word.as_str());

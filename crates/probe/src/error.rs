@@ -48,4 +48,15 @@ pub enum Error {
     /// The thread that records the series cannot be started.
     #[error("cannot start the thread that records the series: {0}")]
     Thread(std::io::Error),
+    /// No server listens where one is looked for.
+    #[error("no server is at {place} of the agent's host: {reason}")]
+    NoServer {
+        /// Port or socket.
+        place: String,
+        /// What is there.
+        reason: String,
+    },
+    /// An observation was to begin or to end that is not open.
+    #[error("the observation is not open: report this as a defect")]
+    NotOpen,
 }

@@ -42,8 +42,17 @@ impl Mount {
 
 /// The mount of a folder, which need not exist yet; none if the mounts cannot be read.
 pub(crate) fn of(proc_root: &Path, folder: &Path) -> Option<Mount> {
-    let folder = real(folder);
-    let text = fs_err::read_to_string(proc_root.join("self/mountinfo")).ok()?;
+    innermost(&proc_root.join("self/mountinfo"), &real(folder))
+}
+
+/// The mount of a folder of another process, which may see other mounts than this one: the path has
+/// to be without links.
+pub(crate) fn of_process(proc_root: &Path, pid: u32, folder: &Path) -> Option<Mount> {
+    innermost(&proc_root.join(pid.to_string()).join("mountinfo"), folder)
+}
+
+fn innermost(table: &Path, folder: &Path) -> Option<Mount> {
+    let text = fs_err::read_to_string(table).ok()?;
     let mounts = text.lines().filter_map(|line| MountInfo::from_line(line).ok());
     // The longest mount point wins; of equal ones the last, because it hides those before it.
     let inner = mounts
@@ -93,6 +102,16 @@ mod tests {
         check("/poolside", ("/", "ext4", "/dev/vda"));
         check("/pool/b", ("/pool", "btrfs", "/dev/nvme9n1p2"));
         check("/pool/a/b", ("/pool/a", "overlay", ""));
+    }
+
+    #[test]
+    fn another_process_may_have_other_mounts() {
+        let fake = FakeProc::new();
+        fake.write("self/mountinfo", MOUNTS);
+        fake.write("70/mountinfo", "20 1 8:7 / / rw - xfs /dev/sda7 rw\n");
+        let mount = of_process(fake.root(), 70, Path::new("/pool/b")).unwrap();
+        assert_eq!((&*mount.kind, mount.device()), ("xfs", "/dev/sda7"));
+        assert_eq!(of_process(fake.root(), 71, Path::new("/pool/b")), None);
     }
 
     #[test]

@@ -19,6 +19,8 @@ pub struct Target {
     pub client_pids: Vec<u32>,
     /// Folder whose block device is the server's; empty where its files are not on this host.
     pub data_folder: PathBuf,
+    /// Process that sees the data folder under this path; this one if none.
+    pub data_folder_of: Option<u32>,
 }
 
 impl Target {
@@ -30,6 +32,7 @@ impl Target {
             foreground: Vec::new(),
             client_pids: Vec::new(),
             data_folder: data_folder.to_path_buf(),
+            data_folder_of: None,
         }
     }
 }

@@ -1,24 +1,12 @@
 //! Processes, their descendants, their tasks, and the CPU time of each task.
 
 use crate::Error;
+use model::observed::TaskCpu;
 use procfs::{FromRead, process::Schedstat};
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
 };
-
-/// CPU time of one kernel task.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TaskCpu {
-    /// Process that the task belongs to.
-    pub pid: u32,
-    /// Kernel task.
-    pub tid: u32,
-    /// Name of the task, at most 15 bytes.
-    pub comm: String,
-    /// CPU time since the task began, nanoseconds.
-    pub cpu_ns: u64,
-}
 
 /// The CPU time of every task of the processes and of their descendants; tasks that just ended are
 /// left out.
@@ -28,7 +16,10 @@ pub fn task_cpu(pids: &[u32]) -> Vec<TaskCpu> {
 
 /// The CPU time of the same tasks now; those that ended are left out.
 pub fn task_cpu_again(tasks: &[TaskCpu]) -> Vec<TaskCpu> {
-    let proc_root = Path::new("/proc");
+    task_cpu_again_at(Path::new("/proc"), tasks)
+}
+
+pub(crate) fn task_cpu_again_at(proc_root: &Path, tasks: &[TaskCpu]) -> Vec<TaskCpu> {
     let now = |task: &TaskCpu| {
         let file = task_folder(proc_root, task.pid, task.tid).join("schedstat");
         let cpu_ns = parse::<Schedstat>(&file).ok()?.sum_exec_runtime;
@@ -42,11 +33,6 @@ pub fn process_tree(pids: &[u32]) -> Vec<u32> {
     process_tree_at(Path::new("/proc"), pids)
 }
 
-/// The kernel's own threads; none in a container, which does not show them.
-pub fn kernel_threads() -> Vec<u32> {
-    kernel_threads_at(Path::new("/proc"))
-}
-
 /// Length of a tick, in which the kernel counts the CPU time of the host, nanoseconds.
 pub fn tick_ns() -> f64 {
     1e9 / procfs::ticks_per_second().max(1) as f64
@@ -55,7 +41,8 @@ pub fn tick_ns() -> f64 {
 /// The process that is the parent of them all.
 const KERNEL_THREADS: u32 = 2;
 
-fn kernel_threads_at(proc_root: &Path) -> Vec<u32> {
+/// The kernel's own threads; none in a container, which does not show them.
+pub(crate) fn kernel_threads_at(proc_root: &Path) -> Vec<u32> {
     let name = task_folder(proc_root, KERNEL_THREADS, KERNEL_THREADS).join("comm");
     match fs_err::read_to_string(name) {
         Ok(name) if name.trim_end() == "kthreadd" => {

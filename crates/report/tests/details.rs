@@ -36,6 +36,7 @@ fn trial(subject: &str, settings: &[(&str, &str)]) -> Trial {
         foreground: String::new(),
         provenance: Default::default(),
         round_trip_us: None,
+        agent: None,
     };
     Trial { header, environment: Environment::default(), remarks: Vec::new() }
 }

@@ -17,7 +17,8 @@ pub enum Error {
     /// The emulator cannot count, or its counters cannot be read.
     #[error(transparent)]
     Emulator(#[from] emulator::Error),
-    /// The driver process is not there any more, or does not understand.
+    /// The driver process, or the agent on the host of an attached server, is not there any more,
+    /// or does not understand.
     #[error("{0}")]
     Driver(String),
     /// A command to the driver failed; with `lost`, because the server is gone.

@@ -53,6 +53,7 @@ pub fn execute(
     let mut run = Run::new(plan, options, stop, observer, parts)?;
     let measured = measure_and_explain(&mut run);
     attached::unmake_all(&run);
+    run.agents.end();
     match measured {
         Ok(()) => run.finish(),
         Err(error) => {

@@ -21,6 +21,7 @@
 
 #![forbid(unsafe_code)]
 
+mod agent;
 mod block;
 mod blocks;
 mod by_role;
@@ -36,6 +37,7 @@ mod instruments;
 mod intruders;
 mod judge;
 mod ledger;
+mod lines;
 mod observer;
 mod rounds;
 mod run;

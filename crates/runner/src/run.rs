@@ -2,6 +2,7 @@
 
 use crate::{
     Error, Observer, Progress, Stop,
+    agent::Agents,
     calibration::Calibration,
     databases::{self, Databases},
     judge::{Ending, ExplainChanges, Look},
@@ -166,6 +167,8 @@ pub(crate) struct Run<'a> {
     pub(crate) prepared: BTreeSet<(usize, u32)>,
     /// Databases that this run made on servers that are there already.
     pub(crate) databases: Databases,
+    /// Agents on the hosts of such servers.
+    pub(crate) agents: Agents,
     /// What the last look at the complete blocks found.
     pub(crate) look: Look,
     /// Why it ends before the last planned block, if it does.
@@ -241,6 +244,7 @@ impl<'a> Run<'a> {
             ledger,
             prepared: BTreeSet::new(),
             databases: Databases::default(),
+            agents: Agents::default(),
             look: Look::default(),
             ended: None,
             repeated: 0,

@@ -101,6 +101,7 @@ fn record(dir: &Path, info: &RunInfo, subject: &str, values: &[&ImportedValue]) 
         foreground: String::new(),
         provenance: Default::default(),
         round_trip_us: None,
+        agent: None,
     };
     layout::write_toml(&dir.join(layout::ENVIRONMENT), &Environment::default())?;
     layout::write_toml(&dir.join(layout::TRIAL), &header)?;

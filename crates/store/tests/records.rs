@@ -90,6 +90,7 @@ fn header(subject: &str, block: u32) -> TrialHeader {
         foreground: "the driver's own threads".into(),
         provenance: Default::default(),
         round_trip_us: None,
+        agent: None,
     }
 }
 

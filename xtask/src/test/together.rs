@@ -111,9 +111,8 @@ mod tests {
     #[test]
     fn programs_of_tests_are_known_from_messages() {
         let message = |test: bool| {
-            format!(
-                r#"{{"manifest_path":"/a/Cargo.toml","target":{{"name":"x"}},"profile":{{"test":{test}}},"executable":"/t/x-1"}}"#
-            )
+            let target = r#""manifest_path":"/a/Cargo.toml","target":{"name":"x"}"#;
+            format!(r#"{{{target},"profile":{{"test":{test}}},"executable":"/t/x-1"}}"#)
         };
         let expected =
             Program { name: "x".to_owned(), executable: "/t/x-1".into(), folder: "/a".into() };

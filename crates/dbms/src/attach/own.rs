@@ -19,6 +19,8 @@ pub struct Own {
     pub(super) user: &'static str,
     /// A database that is there; empty where a connection needs none.
     pub(super) control: &'static str,
+    /// Names that the server's program may have.
+    pub programs: &'static [&'static str],
     /// A statement that gives the privileges of whoever asks.
     pub rights: &'static str,
     lacks: fn(&Rows, &str) -> Option<String>,
@@ -33,6 +35,7 @@ const OWN: &[Own] = &[
         port: 3306,
         user: "root",
         control: "",
+        programs: &["mysqld", "mariadbd", "mysqld-debug"],
         rights: "SHOW GRANTS",
         lacks: lacks_grants,
         exists: "SELECT 1 FROM information_schema.SCHEMATA WHERE SCHEMA_NAME = '{}'",
@@ -45,6 +48,7 @@ const OWN: &[Own] = &[
         port: 5432,
         user: "postgres",
         control: "postgres",
+        programs: &["postgres", "postmaster"],
         rights: "SELECT quote_ident(rolname), rolcreatedb OR rolsuper FROM pg_roles \
                  WHERE rolname = current_user",
         lacks: lacks_createdb,

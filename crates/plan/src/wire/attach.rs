@@ -35,6 +35,9 @@ pub(crate) struct WireAttach {
     tls: Option<WireTls>,
     /// The database that is made and dropped (`dbdyno_bench`).
     database: Option<String>,
+    /// The program, with its arguments, that is `dbdyno agent` on the server's host: it reads the
+    /// costs of the server there.
+    agent: Option<Vec<String>>,
 }
 
 /// How connections are encrypted.
@@ -103,7 +106,20 @@ impl WireAttach {
             service: self.service.clone().unwrap_or_default(),
             tls: self.tls()?,
             database: self.database()?,
+            agent: self.agent()?,
         })
+    }
+
+    fn agent(&self) -> Result<Vec<String>, Fault> {
+        let words = self.agent.clone().unwrap_or_default();
+        let reason = match words.first() {
+            None if self.agent.is_some() => "it names no program",
+            Some(program) if program.trim().is_empty() => "its program has no name",
+            _ if words.iter().any(|word| word.contains('\0')) => "a word has a NUL character",
+            _ => return Ok(words),
+        };
+        let example = "`[\"ssh\", \"db.example\", \"dbdyno\", \"agent\"]`";
+        Err(Fault::invalid(format!("{reason}: write a list such as {example}"))).under("agent")
     }
 
     fn password(&self) -> Result<PasswordFrom, Fault> {
@@ -190,6 +206,14 @@ mod tests {
     }
 
     #[test]
+    fn an_agent_is_a_program_with_its_arguments() {
+        let attach =
+            read("host = \"db\"\nagent = [\"ssh\", \"db\", \"dbdyno\", \"agent\"]").unwrap();
+        assert_eq!(attach.agent, ["ssh", "db", "dbdyno", "agent"]);
+        assert!(read("host = \"db\"").unwrap().agent.is_empty());
+    }
+
+    #[test]
     fn what_makes_no_sense_is_refused() {
         let check = |text: &str, part: &str| {
             let error = read(text).unwrap_err();
@@ -203,5 +227,8 @@ mod tests {
         check("host = \"a\"\npassword_env = \"A\"\npassword_file = \"/b\"", "keep one");
         check("host = \"a\"\ntls = { key = \"/k\" }", "go together");
         check("host = \"a\"\npassword = \"hunter\"", "unknown field `password`");
+        check("host = \"a\"\nagent = []", "names no program: write a list");
+        check("host = \"a\"\nagent = [\"\"]", "no name: write a list");
+        check("host = \"a\"\nagent = \"ssh db dbdyno agent\"", "expected a sequence");
     }
 }

@@ -178,6 +178,7 @@ fn trial(label: &str) -> Trial {
         foreground: String::new(),
         provenance: Default::default(),
         round_trip_us: None,
+        agent: None,
     };
     Trial { header, environment: Environment::default(), remarks: Vec::new() }
 }

@@ -26,9 +26,9 @@ pub(crate) fn concurrent(announcement: Option<&Announcement>) -> Vec<String> {
 
 /// CPU time of other processes during a short look, in percent of one CPU.
 fn used_percent(proc: &Path) -> Result<f64, Error> {
-    let (own, before, start) = (own_ns(), busy_ns(proc)?, Instant::now());
+    let (own, before, start) = (own_ns(proc), busy_ns(proc)?, Instant::now());
     std::thread::sleep(LOOK);
-    let used = (busy_ns(proc)? - before - (own_ns() - own)).max(0.0);
+    let used = (busy_ns(proc)? - before - (own_ns(proc) - own)).max(0.0);
     Ok(used / start.elapsed().as_nanos() as f64 * 100.0)
 }
 
@@ -68,8 +68,7 @@ fn busy_ns(proc: &Path) -> Result<f64, Error> {
 }
 
 /// CPU time of this process and of the kernel's threads, nanoseconds.
-pub(crate) fn own_ns() -> f64 {
-    let own = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    let kernel: u64 = probe::task_cpu(&probe::kernel_threads()).iter().map(|t| t.cpu_ns).sum();
-    own.tv_sec as f64 * 1e9 + own.tv_nsec as f64 + kernel as f64
+fn own_ns(proc: &Path) -> f64 {
+    let own = probe::OwnCpu::now(proc);
+    own.process_ns + own.kernel_ns
 }

@@ -1,17 +1,22 @@
-//! All counters of the server, the driver and the host, read at both ends of the window.
+//! All counters of the server, the driver and the host, read at both ends of the window, and the
+//! CPU time of processes that are not of this run.
 
 use super::{Findings, Instrument, Opened, Span};
-use crate::{Error, server::Instance};
-use model::{drive::StretchReport, reading::Reading};
-use probe::Snapshot;
+use crate::{
+    Error,
+    server::{Instance, Observing},
+};
+use model::{
+    disturbance::WINDOW,
+    drive::StretchReport,
+    observed::{HostLoad, Observation},
+    reading::{Reading, Scope},
+};
 
 /// The instrument.
 pub(super) struct Meter;
 
-struct Open {
-    meter: probe::Meter,
-    before: Snapshot,
-}
+struct Open(Observing);
 
 impl Instrument for Meter {
     fn span(&self) -> Span {
@@ -19,26 +24,50 @@ impl Instrument for Meter {
     }
 
     fn open(&self, instance: &Instance) -> Result<Box<dyn Opened>, Error> {
-        let meter = probe::Meter::open(&instance.counted())?;
-        Ok(Box::new(Open { meter, before: Snapshot::default() }))
+        Ok(Box::new(Open(instance.observe(Observation::Window)?)))
     }
 }
 
 impl Opened for Open {
     fn begin(&mut self) -> Result<(), Error> {
-        self.before = self.meter.snapshot()?;
-        Ok(())
+        self.0.begin()
     }
 
     fn end(&mut self, _: &StretchReport, found: &mut Findings) -> Result<(), Error> {
-        let after = self.meter.snapshot()?;
-        found.readings.extend(probe::Meter::readings(&self.before, &after));
-        found.tasks.extend(probe::Meter::task_readings(&self.before, &after));
-        found.marks.extend(self.meter.marks());
+        let window = self.0.end()?;
+        found.readings.extend(window.readings);
+        found.readings.extend(window.load.iter().flat_map(others));
+        found.tasks.extend(window.tasks);
+        found.marks.extend(window.marks);
         Ok(())
     }
 
     fn with_drain(&mut self) -> Result<Vec<Reading>, Error> {
-        Ok(probe::Meter::readings(&self.before, &self.meter.snapshot()?))
+        Ok(self.0.so_far()?.readings)
+    }
+}
+
+/// What others used of the host, and over which time.
+fn others(load: &HostLoad) -> [Reading; 2] {
+    [("others_cpu_ns", load.others_ns()), (WINDOW, load.window_ns)].map(|(counter, end)| Reading {
+        scope: Scope::Host,
+        counter: counter.to_owned(),
+        start: 0.0,
+        end,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_neither_the_servers_nor_the_drivers_is_of_others() {
+        let load = HostLoad { host_ns: 60e9, own_ns: 29e9, kernel_ns: 1e9, window_ns: 40e9 };
+        let found = others(&load).map(|reading| (reading.counter, reading.end));
+        assert_eq!(found, [("others_cpu_ns".to_owned(), 30e9), (WINDOW.to_owned(), 40e9)]);
+        // The kernel counts the host in ticks, and tasks exactly.
+        let [others, _] = others(&HostLoad { own_ns: 70e9, ..load });
+        assert_eq!(others.end, 0.0);
     }
 }

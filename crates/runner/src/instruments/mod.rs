@@ -6,7 +6,6 @@
 //! record names. Slices are executed by one loop that knows instruments as values of [`Span`]. Read
 //! [`Instrument`] first. Those that disturb are [`crate::intruders`].
 
-mod host_load;
 mod meter;
 mod sampler;
 mod waits;
@@ -20,8 +19,7 @@ use model::{
 
 /// All instruments. Those of one span begin in this order and end in the opposite one, so that the
 /// last is closest to the work, and the others find its readings.
-const INSTRUMENTS: &[&dyn Instrument] =
-    &[&sampler::Sampler, &host_load::HostLoad, &waits::Waits, &meter::Meter];
+const INSTRUMENTS: &[&dyn Instrument] = &[&sampler::Sampler, &waits::Waits, &meter::Meter];
 
 /// What an instrument observes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

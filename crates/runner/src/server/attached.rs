@@ -7,19 +7,23 @@
 use super::{
     Instance,
     driver::{Driver, unexpected},
+    foreground::{self, Foreground},
 };
 use crate::{
     Error, Stop,
+    agent::{Agent, ROUND_TRIPS as AGENT_ROUND_TRIPS, Start},
     databases::Made,
     run::{Counts, Options, Run},
 };
 use dbms::{attach::Own, product::Dbms};
 use model::{
+    agent::{Listener, ListenerPlace},
     attach::Attach,
     disturbance::WINDOW,
     drive::{Command, Endpoint, Reply, Target},
     plan::Plan,
     reading::Reading,
+    record::AgentRecord,
 };
 use std::{
     net::{ToSocketAddrs, UdpSocket},
@@ -27,7 +31,10 @@ use std::{
 };
 
 /// Why no task of an attached server is known.
-pub(crate) const NOT_LOOKED_FOR: &str = "missing: dbdyno did not start the server";
+const NOT_LOOKED_FOR: &str = "dbdyno did not start the server, and has no agent on its host";
+
+/// And why not by its agent.
+const NOT_SEEN: &str = "the agent's user may not see the process of the server";
 
 /// Number of round trips; their median is shown.
 const ROUND_TRIPS: u32 = 100;
@@ -79,6 +86,70 @@ pub(crate) fn target(attach: &Attach, product: &dyn Dbms) -> Result<Target, Erro
     Ok(Target { database: attach.database.clone(), ..control })
 }
 
+/// The agent of a subject, if the experiment has one.
+pub(crate) fn agent(
+    run: &Run<'_>,
+    subject: usize,
+    attach: &Attach,
+) -> Result<Option<Agent>, Error> {
+    if attach.agent.is_empty() {
+        return Ok(None);
+    }
+    let about = run.subject(subject);
+    let product = dbms::find(&about.build.server)?;
+    let at = match dbms::attach::enter(attach, product.name())?.endpoint {
+        Endpoint::Socket(path) => ListenerPlace::Socket(path),
+        Endpoint::Address { host, port } => {
+            let known = (host.as_str(), port).to_socket_addrs().into_iter().flatten();
+            ListenerPlace::Port { port, addresses: known.map(|one| one.ip()).collect() }
+        }
+        _ => return Ok(None),
+    };
+    let programs = Own::of(product.protocol())?.programs.iter();
+    let programs = programs.map(|name| (*name).to_owned()).collect();
+    let keeper = run.keeper.clone();
+    let start = Start {
+        label: about.label.clone(),
+        words: attach.agent.clone(),
+        listener: Listener { at, programs },
+        adopt: Box::new(move |pid| Ok(keeper.adopt(pid)?)),
+        stop: run.stop.clone(),
+    };
+    Ok(Some(run.agents.of(subject, start)))
+}
+
+/// The serving tasks of an attached server, on its host.
+pub(super) fn foreground(instance: &mut Instance) -> Result<Foreground, Error> {
+    let Some(agent) = &instance.agent else {
+        return Ok(Foreground::missing(NOT_LOOKED_FOR.to_owned()));
+    };
+    let found = agent.find()?;
+    let round_trip_us = agent.round_trip_us()?;
+    let record = AgentRecord { pid: found.pid, program: found.program, round_trip_us };
+    match instance.agent_found.insert(record).pid {
+        Some(_) => foreground::find(&mut instance.driver, &instance.connections, agent),
+        None => Ok(Foreground::missing(NOT_SEEN.to_owned())),
+    }
+}
+
+/// Starts the agent of a subject, if it has one, and says what it finds and what it may not read.
+fn introduce(run: &Run<'_>, subject: usize, attach: &Attach) -> Result<(), Error> {
+    let Some(agent) = agent(run, subject, attach)? else { return Ok(()) };
+    let found = agent.find()?;
+    let round_trip = agent.round_trip_us()?.round();
+    let label = &run.subject(subject).label;
+    if let Some(pid) = found.pid {
+        run.step(&format!(
+            "{label}: the agent sees `{}` (process {pid}), round trip {round_trip} us (median of \
+             {})",
+            found.program, AGENT_ROUND_TRIPS
+        ));
+    }
+    let lacks = agent.untold(found.lacks);
+    lacks.iter().for_each(|lacks| run.warn(&format!("{label}: {lacks}")));
+    Ok(())
+}
+
 /// Counters of the whole host that hold what a server does, if it is on this one.
 const WHOLE_HOST: &[&str] = &["host_context_switches", "host_cpu_ns"];
 /// Counters that tell other processes apart only where those of the server are known.
@@ -86,10 +157,10 @@ const OTHERS: &[&str] = &["others_cpu_ns", WINDOW];
 
 /// Leaves out what would pass for an attached server's, and what cannot be told without it.
 pub(crate) fn leave_out(instance: &Instance, readings: &mut Vec<Reading>) {
-    if !instance.is_attached() {
+    if !instance.is_attached() || instance.is_seen() {
         return;
     }
-    let here = is_here(&instance.target.endpoint);
+    let here = instance.agent.is_some() || is_here(&instance.target.endpoint);
     readings.retain(|reading| {
         let is_of = |counters: &[&str]| counters.contains(&reading.counter.as_str());
         !(is_of(WHOLE_HOST) || here && is_of(OTHERS))
@@ -126,6 +197,7 @@ pub(crate) fn make(run: &Run<'_>, subject: usize, attach: &Attach) -> Result<(),
     let control = dbms::attach::enter(attach, product.name())?;
     let mut driver = Driver::spawn(&run.options.exe, run.stop)?;
     run.keeper.adopt(driver.pid())?;
+    introduce(run, subject, attach)?;
     let (label, place, name) = (&about.label, attach.place(), attach.database.clone());
     let version = connect(&mut driver, &control).map_err(|error| error.at(&place))?;
     let round_trip = round_trip_us(&mut driver)?;

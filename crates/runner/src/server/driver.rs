@@ -1,7 +1,11 @@
 //! The driver process as the runner sees it: commands out, replies in, both one JSON object per
 //! line.
 
-use crate::{Error, Stop, run::Run};
+use crate::{
+    Error, Stop,
+    lines::{LineProcess, NoLine},
+    run::Run,
+};
 use model::{
     drawn::Drawn,
     drive::{Command, Reply, Stretch, StretchEnd, StretchReport},
@@ -10,16 +14,9 @@ use model::{
 use std::{
     collections::BTreeMap,
     ffi::OsStr,
-    io::{BufRead, BufReader, Write},
     path::{Path, PathBuf},
-    process::{Child, ChildStdin, Stdio},
-    sync::mpsc::{Receiver, RecvTimeoutError, channel},
-    thread::JoinHandle,
-    time::Duration,
+    process::Stdio,
 };
-
-/// How often a wait for a reply looks at the interrupt flag.
-const POLL: Duration = Duration::from_millis(50);
 
 /// How a server and its driver are started.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -41,11 +38,7 @@ pub(crate) type OwnServer = fn(&Run<'_>, usize, &str, &mut Wrapper) -> Result<()
 
 /// A driver process. Dropping it closes its standard input, upon which it ends, and reaps it.
 pub struct Driver {
-    child: Child,
-    input: Option<ChildStdin>,
-    replies: Receiver<std::io::Result<String>>,
-    reader: Option<JoinHandle<()>>,
-    stop: Stop,
+    process: LineProcess,
     /// What all stretches did together since it was emptied.
     pub(crate) seen: Seen,
 }
@@ -88,54 +81,32 @@ impl Driver {
         let words: Vec<&OsStr> = words.collect();
         let mut command = std::process::Command::new(words[0]);
         dbms::inherit_little(&mut command);
-        let mut child = command
-            .args(&words[1..])
-            .envs(wrapper.environment.iter().map(|(name, value)| (name, value)))
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
-            .spawn()
-            .map_err(|source| {
-                Error::Driver(format!("cannot start the driver process: {source}"))
-            })?;
-        let input = child.stdin.take();
-        let output = child
-            .stdout
-            .take()
-            .ok_or_else(|| Error::Driver("the driver process has no output".to_owned()))?;
-        let (sender, replies) = channel();
-        let reader = std::thread::spawn(move || {
-            for line in BufReader::new(output).lines() {
-                if sender.send(line).is_err() {
-                    break;
-                }
-            }
-        });
-        Ok(Self {
-            child,
-            input,
-            replies,
-            reader: Some(reader),
-            stop: stop.clone(),
-            seen: Seen::default(),
-        })
+        command.args(&words[1..]).stderr(Stdio::inherit());
+        command.envs(wrapper.environment.iter().map(|(name, value)| (name, value)));
+        let process = LineProcess::spawn(&mut command, stop).map_err(|source| {
+            Error::Driver(format!("cannot start the driver process: {source}"))
+        })?;
+        Ok(Self { process, seen: Seen::default() })
     }
 
     /// Process id.
     pub fn pid(&self) -> u32 {
-        self.child.id()
+        self.process.child.id()
     }
 
     /// Whether the process has not ended.
     pub(crate) fn is_alive(&mut self) -> bool {
-        matches!(self.child.try_wait(), Ok(None))
+        self.process.is_alive()
     }
 
     /// Sends `command` and waits for its reply. A reply that the command failed is
     /// `Err(Error::Sql)`.
     pub fn ask(&mut self, command: &Command) -> Result<Reply, Error> {
-        self.send(command)?;
-        match self.receive()? {
+        self.process.send(command).map_err(no_reply)?;
+        let line = self.process.receive(None).map_err(no_reply)?;
+        let reply = serde_json::from_str(&line)
+            .map_err(|error| Error::Driver(format!("the driver sent an unknown reply: {error}")))?;
+        match reply {
             Reply::Failed { message, lost } => Err(Error::Sql { message, lost }),
             reply => Ok(reply),
         }
@@ -160,56 +131,14 @@ impl Driver {
             other => Err(unexpected("run", &other)),
         }
     }
-
-    fn send(&mut self, command: &Command) -> Result<(), Error> {
-        let mut line = serde_json::to_vec(command)
-            .map_err(|error| Error::Driver(format!("a command has no JSON form: {error}")))?;
-        line.push(b'\n');
-        let input = self.input.as_mut().ok_or_else(|| ended("its input is closed"))?;
-        let sent = input.write_all(&line).and_then(|()| input.flush());
-        // A terminal interrupts the driver as well: then its end is not unexpected.
-        sent.map_err(|error| self.stop.check().err().unwrap_or_else(|| ended(&error.to_string())))
-    }
-
-    fn receive(&mut self) -> Result<Reply, Error> {
-        loop {
-            self.stop.check()?;
-            match self.replies.recv_timeout(POLL) {
-                Ok(Ok(line)) => {
-                    return serde_json::from_str(&line).map_err(|error| {
-                        Error::Driver(format!("the driver sent an unknown reply: {error}"))
-                    });
-                }
-                Ok(Err(error)) => return Err(ended(&error.to_string())),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => {
-                    self.stop.check()?;
-                    let status =
-                        self.child.wait().map_or_else(|e| e.to_string(), |s| s.to_string());
-                    return Err(ended(&status));
-                }
-            }
-        }
-    }
 }
 
-impl Drop for Driver {
-    fn drop(&mut self) {
-        self.input = None;
-        let patience = std::time::Instant::now() + Duration::from_secs(2);
-        while matches!(self.child.try_wait(), Ok(None)) {
-            if std::time::Instant::now() > patience {
-                let _ = self.child.kill();
-            }
-            std::thread::sleep(Duration::from_millis(2));
-        }
-        if let Some(reader) = self.reader.take() {
-            let _ = reader.join();
-        }
-    }
-}
-
-fn ended(how: &str) -> Error {
+fn no_reply(why: NoLine) -> Error {
+    let how = match why {
+        NoLine::Error(error) => return error,
+        NoLine::Ended(how) => how,
+        NoLine::Silent => "it is silent".to_owned(),
+    };
     Error::Driver(format!("the driver process ended unexpectedly ({how})"))
 }
 

@@ -6,8 +6,11 @@
 //! (thread pools) the foreground is missing, and not guessed.
 
 use super::driver::{Driver, unexpected};
-use crate::Error;
-use model::drive::{Command, Connection, Reply};
+use crate::{Error, agent::Agent};
+use model::{
+    agent,
+    drive::{Command, Connection, Reply},
+};
 use probe::TaskCpu;
 use std::collections::BTreeMap;
 
@@ -27,6 +30,37 @@ const FEW_STATEMENTS: u32 = 10;
 /// Part of the CPU time of a burst that the serving task must have used.
 const SHARE_MIN: f64 = 0.6;
 
+/// The tasks of a server, on this host or another.
+pub(crate) trait ServerTasks {
+    /// All of them.
+    fn all(&self) -> Result<Vec<TaskCpu>, Error>;
+    /// The same tasks now.
+    fn again(&self, tasks: &[TaskCpu]) -> Result<Vec<TaskCpu>, Error>;
+}
+
+/// Those of a process of this host and of its descendants.
+pub(crate) struct TasksHere(pub(crate) u32);
+
+impl ServerTasks for TasksHere {
+    fn all(&self) -> Result<Vec<TaskCpu>, Error> {
+        Ok(probe::task_cpu(&[self.0]))
+    }
+
+    fn again(&self, tasks: &[TaskCpu]) -> Result<Vec<TaskCpu>, Error> {
+        Ok(probe::task_cpu_again(tasks))
+    }
+}
+
+impl ServerTasks for Agent {
+    fn all(&self) -> Result<Vec<TaskCpu>, Error> {
+        self.tasks(&agent::Command::Tasks)
+    }
+
+    fn again(&self, tasks: &[TaskCpu]) -> Result<Vec<TaskCpu>, Error> {
+        self.tasks(&agent::Command::TasksAgain(tasks.to_vec()))
+    }
+}
+
 /// The tasks that serve the measured connections.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Foreground {
@@ -37,12 +71,12 @@ pub(crate) struct Foreground {
 }
 
 impl Foreground {
-    fn missing(reason: String) -> Self {
+    pub(crate) fn missing(reason: String) -> Self {
         Self { tasks: Vec::new(), how: format!("missing: {reason}") }
     }
 }
 
-/// Finds the serving task of each connection among the tasks of `server` and its descendants.
+/// Finds the serving task of each connection among the tasks of `server`.
 ///
 /// Reading every task for every connection would take a time that grows with their square: minutes
 /// at 1,024. So the tasks that a whole group of connections moves are found first, and then told
@@ -50,7 +84,7 @@ impl Foreground {
 pub(crate) fn find(
     driver: &mut Driver,
     connections: &[Connection],
-    server: u32,
+    server: &dyn ServerTasks,
 ) -> Result<Foreground, Error> {
     let mut tasks = Vec::with_capacity(connections.len());
     let indexes: Vec<usize> = (0..connections.len()).collect();
@@ -87,17 +121,17 @@ pub(crate) fn find(
 fn serving_task(
     driver: &mut Driver,
     index: usize,
-    server: u32,
+    server: &dyn ServerTasks,
     moved: Option<&[TaskCpu]>,
 ) -> Result<Option<u32>, Error> {
     if let Some(moved) = moved {
-        let read = || probe::task_cpu_again(moved);
+        let read = || server.again(moved);
         if let Some(task) = task_in_burst(driver, index, BURSTS[0], &read)? {
             return Ok(Some(task));
         }
     }
     for statements in BURSTS {
-        let read = || probe::task_cpu(&[server]);
+        let read = || server.all();
         if let Some(task) = task_in_burst(driver, index, statements, &read)? {
             return Ok(Some(task));
         }
@@ -111,22 +145,26 @@ fn task_in_burst(
     driver: &mut Driver,
     index: usize,
     statements: u32,
-    read: &dyn Fn() -> Vec<TaskCpu>,
+    read: &dyn Fn() -> Result<Vec<TaskCpu>, Error>,
 ) -> Result<Option<u32>, Error> {
     let mut one = |statements: u32| -> Result<Option<u32>, Error> {
-        let before = by_task(read());
+        let before = by_task(read()?);
         burst(driver, index, statements)?;
-        Ok(stands_out(&before, &by_task(read())))
+        Ok(stands_out(&before, &by_task(read()?)))
     };
     let found = one(statements)?;
     if found.is_none() || found == one(AGAIN)? { Ok(found) } else { Ok(None) }
 }
 
 /// The tasks whose CPU time moves when each connection of a group executes a few statements.
-fn moved_by(driver: &mut Driver, group: &[usize], server: u32) -> Result<Vec<TaskCpu>, Error> {
-    let before = by_task(probe::task_cpu(&[server]));
+fn moved_by(
+    driver: &mut Driver,
+    group: &[usize],
+    server: &dyn ServerTasks,
+) -> Result<Vec<TaskCpu>, Error> {
+    let before = by_task(server.all()?);
     group.iter().try_for_each(|&index| burst(driver, index, FEW_STATEMENTS))?;
-    let mut tasks = probe::task_cpu(&[server]);
+    let mut tasks = server.all()?;
     tasks.retain(|task| before.get(&task.tid).is_none_or(|cpu_ns| task.cpu_ns > *cpu_ns));
     Ok(tasks)
 }

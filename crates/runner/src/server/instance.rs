@@ -5,17 +5,18 @@ use super::{
     calm::{self, Patience},
     data,
     driver::{Driver, OwnServer, Wrapper, unexpected},
-    foreground::{self, Foreground},
+    foreground::{self, Foreground, TasksHere},
     placement::{self, Placed},
     thaw,
 };
-use crate::{Error, Stop, run::Run};
+use crate::{Error, Stop, agent::Agent, run::Run};
 use dbms::{Debt, Keeper, Launch, NotReady, Server, Size, factor::Up, product::Dbms};
 use model::{
     Levels,
     drive::{Assignment, Command, Connection, Encryption, Endpoint, Reply, Target},
     experiment::{Factor, Placement},
     mark,
+    record::AgentRecord,
     subject::{Build, Config, Subject},
 };
 use std::{
@@ -47,6 +48,10 @@ pub(crate) struct Instance {
     pub(crate) version: String,
     /// Median time of a statement that does nothing, microseconds, of an attached server.
     pub(crate) round_trip_us: Option<f64>,
+    /// Reads the counters of an attached server on its host.
+    pub(super) agent: Option<Agent>,
+    /// What it found.
+    pub(crate) agent_found: Option<AgentRecord>,
     pub(crate) foreground: Foreground,
     pub(crate) debts: Vec<Debt>,
     pub(crate) product: &'static dyn Dbms,
@@ -160,8 +165,12 @@ impl Instance {
         let product = dbms::find(&about.build.server)?;
         let installed = run.installed[subject].as_ref();
         let Named { label, build, config, wrapper } = named;
+        let mut agent = None;
         let (server, target) = match (installed, &build.attach) {
-            (None, Some(attach)) => (None, attached::target(attach, product)?),
+            (None, Some(attach)) => {
+                agent = attached::agent(run, subject, attach)?;
+                (None, attached::target(attach, product)?)
+            }
             (None, None) => {
                 let mut target = product.embedded_target(&build, &config, data)?;
                 target.extension = run.plan.extension(product.protocol());
@@ -190,6 +199,8 @@ impl Instance {
             encryption: None,
             version: version.to_owned(),
             round_trip_us: None,
+            agent,
+            agent_found: None,
             foreground: Foreground::default(),
             debts: product.debts(&about.config),
             product,
@@ -221,7 +232,11 @@ impl Instance {
         }
         self.foreground = match &self.server {
             Some(server) => {
-                let found = foreground::find(&mut self.driver, &self.connections, server.pid())?;
+                let found = foreground::find(
+                    &mut self.driver,
+                    &self.connections,
+                    &TasksHere(server.pid()),
+                )?;
                 let (at, on) = (self.placement, &self.connections);
                 self.placed = placement::place(at, on, &found, server.pid());
                 found
@@ -231,7 +246,7 @@ impl Instance {
             }
             None => {
                 self.round_trip_us = Some(attached::round_trip_us(&mut self.driver)?);
-                Foreground { tasks: Vec::new(), how: attached::NOT_LOOKED_FOR.to_owned() }
+                attached::foreground(self)?
             }
         };
         Ok(())
@@ -373,16 +388,6 @@ impl Instance {
             Reply::Done => Ok(()),
             other => Err(unexpected("compile", &other)),
         }
-    }
-
-    /// Whose counters are read.
-    pub(crate) fn counted(&self) -> probe::Target {
-        let is_here = self.server.is_some() || self.is_embedded();
-        let mut target = probe::Target::new(if is_here { &self.data } else { Path::new("") });
-        target.server_pids = self.server.iter().map(Server::pid).collect();
-        target.foreground.clone_from(&self.foreground.tasks);
-        target.client_pids = vec![self.driver.pid()];
-        target
     }
 
     /// The process and the task that serve the first connection, as far as the task is known.

@@ -273,7 +273,7 @@ fn fill_in(record: &mut SliceRecord, trial: &Trial, measured: Measured) {
     record.drain_seconds = measured.drain_seconds;
     record.artefacts = measured.artefacts;
     note_work(record, measured.work);
-    if trial.instance.foreground.tasks.is_empty() && trial.instance.server.is_some() {
+    if trial.instance.foreground.tasks.is_empty() && trial.instance.is_seen() {
         record.marks.push("foreground missing".to_owned());
     }
     record.marks.extend(trial.instance.placed.mark().map(str::to_owned));

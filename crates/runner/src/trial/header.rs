@@ -48,6 +48,7 @@ pub(crate) fn header(
         foreground: instance.foreground.how.clone(),
         provenance,
         round_trip_us: instance.round_trip_us,
+        agent: instance.agent_found.clone(),
     })
 }
 
