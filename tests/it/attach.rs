@@ -223,6 +223,10 @@ fn mysql_names_the_grant_that_is_missing() {
     refused(&lab, &run(&lab).output().unwrap(), &["lacks DELETE on", grant]);
     let output = run(&lab).env(VARIABLE, "other").output().unwrap();
     refused(&lab, &output, &["Access denied for user 'bench'@"]);
+    let attach = format!("attach = {{ host = \"127.0.0.1\", port = {}, {GOOD} }}\n", away.port());
+    lab.write("away.toml", &format!("{EXPERIMENT}product = \"postgres\"\n{attach}"));
+    let mistaken = "greets as `mysql`, and `product` says `postgres`: leave `product` out";
+    refused(&lab, &run(&lab).output().unwrap(), &[mistaken]);
     assert_eq!(away.databases(), None);
 }
 

@@ -199,7 +199,8 @@ pub(crate) fn make(run: &Run<'_>, subject: usize, attach: &Attach) -> Result<(),
     run.keeper.adopt(driver.pid())?;
     introduce(run, subject, attach)?;
     let (label, place, name) = (&about.label, attach.place(), attach.database.clone());
-    let version = connect(&mut driver, &control).map_err(|error| error.at(&place))?;
+    let version = connect(&mut driver, &control)
+        .map_err(|error| mistaken(attach, product).unwrap_or_else(|| error.at(&place)))?;
     let round_trip = round_trip_us(&mut driver)?;
     run.step(&format!(
         "{label}: attached to {} {version} at {place}, round trip {} us (median of {ROUND_TRIPS})",
@@ -265,6 +266,18 @@ fn dropped(run: &Run<'_>, made: &Made) -> Result<(), Error> {
 }
 
 /// Opens the control connection; the version that the server reports.
+/// That a server greets as another product than the experiment says, which nobody could enter.
+fn mistaken(attach: &Attach, product: &dyn Dbms) -> Option<Error> {
+    let greets = dbms::attach::product_of(attach).ok()?;
+    (greets != product.name()).then(|| {
+        Error::Preflight(format!(
+            "`{}` greets as `{greets}`, and `product` says `{}`: leave `product` out",
+            attach.place(),
+            product.name()
+        ))
+    })
+}
+
 fn connect(driver: &mut Driver, control: &Target) -> Result<String, Error> {
     match driver.ask(&Command::Connect { target: control.clone(), clients: 0 })? {
         Reply::Connected { server_version, .. } => Ok(server_version),
