@@ -309,7 +309,7 @@ fn measure(
         SliceState::Discarded | SliceState::Failed => Activity::WarmUp,
     };
     let mut found = Findings::default();
-    let mut window = Duration::ZERO;
+    let mut window = Window::default();
     let work = observe(&mut instruments.slice, &mut found, |found| {
         if let Some(warmup) = slice.warmup {
             let end = run.calibration.end(phase, warmup);
@@ -321,15 +321,18 @@ fn measure(
         found.from_us = wall_us();
         let start = Instant::now();
         let work = observe(&mut instruments.window, found, |_| {
-            run.during(activity, |run| match phase.kind {
+            window.opened = start.elapsed();
+            let work = run.during(activity, |run| match phase.kind {
                 PhaseKind::Index => indexes::create(run, trial, phase, rows.unwrap_or(0)),
                 _ => {
                     let end = run.calibration.end(phase, slice.length);
                     trial.instance.driver.stretch(end, slice.seed)
                 }
-            })
+            });
+            window.answered = start.elapsed();
+            work
         })?;
-        window = start.elapsed();
+        window.closed = start.elapsed();
         found.readings.extend(indexes::size(trial, tables)?);
         // A server that was lost is found out below.
         let after = state::read(&mut trial.instance).unwrap_or_default();
@@ -337,8 +340,7 @@ fn measure(
         Ok(work)
     })?;
     trial.writer.series(&found.series)?;
-    let idle = window.saturating_sub(length(&work));
-    let stopped = phase.kind != PhaseKind::Index && ran_on(idle, length(&work));
+    let stopped = phase.kind != PhaseKind::Index && window.ran_on(length(&work), phase.clients);
     let mut measured = measured(trial, phase, work, found)?;
     measured.marks.extend(stopped.then(|| mark::STOPPED.to_owned()));
     if slice.after == After::Drain {
@@ -385,10 +387,30 @@ fn length(report: &StretchReport) -> Duration {
     Duration::from_nanos(report.end_ns.saturating_sub(report.start_ns))
 }
 
-/// Whether the counters ran on without work for so long that their values are not those of the
-/// work. What the driver needs for its report is less.
-fn ran_on(idle: Duration, work: Duration) -> bool {
-    idle >= Duration::from_secs(1).max(work / 4)
+/// What a busy host may need for the start and the report of one more connection.
+const OF_CLIENT: Duration = Duration::from_millis(2);
+
+/// Moments of a window, since its instruments began to be opened.
+#[derive(Debug, Clone, Copy, Default)]
+struct Window {
+    /// All of them were.
+    opened: Duration,
+    /// The driver had worked and reported.
+    answered: Duration,
+    /// All of them had been read.
+    closed: Duration,
+}
+
+impl Window {
+    /// Whether the counters ran on without work for so long that their values are not those of the
+    /// work. What the driver needs for its report is less; to read the counters of a thousand tasks
+    /// takes as long at the end as at the start.
+    fn ran_on(self, work: Duration, clients: u32) -> bool {
+        let limit = Duration::from_secs(1).max(work / 4);
+        let idle = self.answered.saturating_sub(self.opened + work);
+        let closing = self.closed.saturating_sub(self.answered);
+        idle >= limit + OF_CLIENT * clients || closing >= limit.max(3 * self.opened)
+    }
 }
 
 /// The server pays what the slice left it to pay; the whole server's counters cover that time too.
@@ -443,16 +465,26 @@ mod tests {
 
     #[test]
     fn counters_that_run_on_without_work_are_found() {
-        let check = |idle: f64, work: f64, expected: bool| {
-            let [idle, work] = [idle, work].map(Duration::from_secs_f64);
-            assert_eq!(ran_on(idle, work), expected, "{idle:?} {work:?}");
+        // Seconds: opening, idle, closing, and work.
+        let check = |[opened, idle, closing, work]: [f64; 4], clients: u32, expected: bool| {
+            let [opened, idle, closing, work] =
+                [opened, idle, closing, work].map(Duration::from_secs_f64);
+            let answered = opened + idle + work;
+            let window = Window { opened, answered, closed: answered + closing };
+            assert_eq!(window.ran_on(work, clients), expected, "{window:?} {work:?}");
         };
-        check(0.05, 0.1, false);
-        check(0.9, 0.1, false);
-        check(1.0, 2.0, true);
-        check(1.4, 6.0, false);
-        check(3.2, 7.3, true);
-        check(20.0, 30.0, true);
+        check([0.0, 0.05, 0.0, 0.1], 1, false);
+        check([0.0, 0.9, 0.0, 0.1], 1, false);
+        check([0.0, 1.01, 0.0, 2.0], 1, true);
+        check([0.0, 1.4, 0.0, 6.0], 1, false);
+        check([0.0, 3.2, 0.0, 7.3], 1, true);
+        check([0.0, 20.0, 0.0, 30.0], 1, true);
+        check([0.0, 0.0, 12.0, 7.3], 1, true);
+        // A thousand connections on a busy host.
+        check([0.7, 1.5, 0.7, 1.0], 1, true);
+        check([0.7, 1.5, 0.7, 1.0], 1024, false);
+        check([0.7, 1.5, 2.2, 1.0], 1024, true);
+        check([0.7, 3.5, 0.7, 1.0], 1024, true);
     }
 
     #[test]

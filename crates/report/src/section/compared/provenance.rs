@@ -39,7 +39,9 @@ pub(super) fn write(found: &Provenance, document: &mut Document) {
     }
     if !lines.is_empty() {
         let title = "The files, with the number of values from each";
-        document.fold(title, vec![Item::Code(lines.join("\n"))]);
+        // Paper leaves out what is named so: it may be thousands of lines.
+        let anchor = "imported-files".to_owned();
+        document.named_fold(anchor, title, vec![Item::Code(lines.join("\n"))]);
     }
     let mut places: Vec<Item> =
         header.warnings.iter().take(PLACES).cloned().map(Item::Paragraph).collect();
