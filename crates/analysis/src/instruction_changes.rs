@@ -1,7 +1,7 @@
 //! The tests in which a subject executes more or fewer instructions than its base: what is worth to
 //! be explained by function.
 
-use crate::{Cell, Comparison, FEWEST_BLOCKS, PhaseResult, Verdict};
+use crate::{Cell, Comparison, FEWEST_BLOCKS, PhaseResult, Reason, Verdict};
 use model::metric::{Family, Kind};
 
 /// A change in the instructions of an operation.
@@ -59,7 +59,10 @@ fn is_decided(cell: &Cell) -> bool {
 
 fn is_early(cell: &Cell) -> bool {
     let margin = cell.margin.map_or(f64::INFINITY, f64::ln);
-    cell.verdict != Verdict::Invalid && cell.blocks < FEWEST_BLOCKS && size(cell) >= margin
+    // What disturbs a host does not disturb the counts that explain the change.
+    let is_broken =
+        cell.verdict == Verdict::Invalid && !matches!(cell.reason, Some(Reason::Disturbed(_)));
+    !is_broken && cell.blocks < FEWEST_BLOCKS && size(cell) >= margin
 }
 
 /// How far a ratio is from 1.
