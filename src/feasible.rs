@@ -11,8 +11,8 @@ use std::collections::BTreeSet;
 /// Refuses what the runner and the load engine would refuse on any host: statements that cannot be
 /// compiled for a server's dialect, tables that a dialect does not have, settings that are not the
 /// user's.
-pub(crate) fn check(plan: &Plan) -> anyhow::Result<()> {
-    runner::check_plan(plan)?;
+pub(crate) fn check(plan: &Plan, places: &dbms::Places) -> anyhow::Result<()> {
+    runner::check_plan(plan, places)?;
     let mut dialects = BTreeSet::new();
     for subject in &plan.subjects {
         let dialect = dbms::find(&subject.build.server)?.protocol();

@@ -55,7 +55,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let catalog = arguments.catalog.open()?;
     let places = arguments.host.seen_places()?;
     let mut plan = arguments.experiment.plan(&catalog, &places)?;
-    feasible::check(&plan)?;
+    feasible::check(&plan, &places)?;
     plan.estimate.seconds = arguments.counts.estimated_seconds(&plan, &places);
     match arguments.format {
         Form::Text => talk::data(&fitted(&plan::render(&plan)))?,

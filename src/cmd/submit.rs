@@ -80,7 +80,7 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     let arguments = Arguments::from_arg_matches(matches)?;
     let folder = std::path::absolute(&arguments.folder)?;
     let whole = planned(&arguments, &[])?;
-    feasible::check(&whole)?;
+    feasible::check(&whole, &arguments.host.seen_places()?)?;
     let blocks = arguments.blocks_per_task.min(whole.blocks.len() as u32);
     let own = planned(&arguments, &[format!("blocks={blocks}")])?;
     let tasks = (whole.blocks.len() as u32).div_ceil(blocks);

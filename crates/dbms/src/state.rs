@@ -30,13 +30,14 @@ const fn text(group: &'static str, sql: &'static str) -> StateQuery {
     StateQuery { group, sql, form: StateForm::Text }
 }
 
-/// A counter of each file. Files of the redo log are one, because they change their names as they
-/// are filled and used again.
+/// A counter of each file, by its name in the data folder. Files of the redo log are one, because
+/// they change their names as they are filled and used again.
 macro_rules! files {
     ($counter:literal, $column:literal) => {
         concat!(
-            "SELECT CONCAT(IF(file_name LIKE '%/#ib_redo%', '#innodb_redo/all', \
-             SUBSTRING_INDEX(file_name, '/', -2)), '.",
+            "SELECT CONCAT(IF(file_name LIKE '%/#ib_redo%' OR file_name LIKE '%/ib_logfile%', \
+             'redo log', \
+             SUBSTRING_INDEX(REPLACE(file_name, @@datadir, ''), '/', -2)), '.",
             $counter,
             "'), SUM(",
             $column,

@@ -1,7 +1,7 @@
 //! What a server counted of itself over a slice.
 
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// First words of the names of counters: where the server tells them.
 pub const GROUPS: &[&str] = &[
@@ -33,4 +33,17 @@ pub struct StateChange {
 /// Whether a metric is a counter of the server itself: `status.Innodb_rows_read`.
 pub fn is_counter(name: &str) -> bool {
     name.split_once('.').is_some_and(|(group, rest)| GROUPS.contains(&group) && !rest.is_empty())
+}
+/// Whether a server keeps a counter: it moved there, or on another server with which it has a
+/// counter of the same group in common. `own` and `all` are names of those that moved.
+pub fn keeps<'a>(
+    own: &BTreeSet<String>,
+    all: impl IntoIterator<Item = &'a BTreeSet<String>>,
+    name: &str,
+) -> bool {
+    let group = |name: &str| name.split_once('.').map_or("", |(group, _)| group).to_owned();
+    let is_alike = |other: &BTreeSet<String>| {
+        own.intersection(other).any(|shared| group(shared) == group(name))
+    };
+    own.contains(name) || all.into_iter().any(|other| other.contains(name) && is_alike(other))
 }

@@ -68,17 +68,23 @@ pub struct Counted {
     pub subject: String,
     /// How far each moved per operation, by `GROUP.NAME`.
     pub per_op: BTreeMap<String, f64>,
-    /// What its processes fetched from storage and sent there per operation [KiB].
-    pub processes: Option<ProcessTraffic>,
+    /// What its processes fetched from storage and sent there, per operation.
+    pub processes: Traffic,
+    /// What the block device of its data folder did, per operation, for whomever.
+    pub device: Traffic,
 }
 
-/// What was read and written.
+/// What was read and written; none of what is not known.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct ProcessTraffic {
-    /// Read.
-    pub read_kib: f64,
-    /// Written.
-    pub write_kib: f64,
+pub struct Traffic {
+    /// Requests to read.
+    pub reads: Option<f64>,
+    /// Read [KiB].
+    pub read_kib: Option<f64>,
+    /// Requests to write.
+    pub writes: Option<f64>,
+    /// Written [KiB].
+    pub write_kib: Option<f64>,
 }
 
 impl Details {

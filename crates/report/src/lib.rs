@@ -34,7 +34,7 @@ mod summary;
 mod trust;
 mod words;
 
-pub use details::{Counted, Details, LeftOut, Overhead, ProcessTraffic, Provenance, Trial};
+pub use details::{Counted, Details, LeftOut, Overhead, Provenance, Traffic, Trial};
 pub use format::SiteEntry;
 pub use inputs::Inputs;
 pub use names::Names;

@@ -3,11 +3,11 @@
 
 use super::Section;
 use crate::{
-    details::Counted,
+    details::{Counted, Traffic},
     document::{Column, Document, Item, Row, Table, TableCell},
     inputs::Inputs,
 };
-use analysis::{Comparison, PhaseResult};
+use analysis::Comparison;
 use std::collections::BTreeMap;
 
 pub(super) const SECTION: Section = Section { name: "reads", write };
@@ -17,15 +17,6 @@ const PLACES: usize = 20;
 
 /// KiB of a block of Postgres, unless it was built with others.
 const BLOCK_KIB: f64 = 8.0;
-
-/// What of an operation is read and written in one place.
-#[derive(Debug, Clone, Copy, Default, PartialEq)]
-struct Traffic {
-    reads: Option<f64>,
-    read_kib: Option<f64>,
-    writes: Option<f64>,
-    write_kib: Option<f64>,
-}
 
 /// A kind of counter: what its place is called, how its name ends, and what it counts.
 struct Kind {
@@ -83,9 +74,9 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
         .comparison
         .phases
         .iter()
-        .flat_map(|phase| in_order(inputs, &phase.phase).into_iter().map(move |one| (phase, one)))
-        .filter_map(|(phase, counted)| {
-            let table = table(counted, phase)?;
+        .flat_map(|phase| in_order(inputs, &phase.phase))
+        .filter_map(|counted| {
+            let table = table(counted)?;
             Some((format!("`{}`: {}", counted.phase, counted.subject), Item::Table(table)))
         })
         .collect();
@@ -119,7 +110,7 @@ fn in_order<'a>(inputs: &Inputs<'a>, phase: &str) -> Vec<&'a Counted> {
 
 /// The places of one server in a phase, their sum, the device, and the share of it that they are;
 /// none where the server tells none.
-fn table(counted: &Counted, phase: &PhaseResult) -> Option<Table> {
+fn table(counted: &Counted) -> Option<Table> {
     let mut places: Vec<(String, Traffic)> = traffic(&counted.per_op).into_iter().collect();
     places.retain(|(_, own)| own.kib() > 0.0);
     if places.is_empty() {
@@ -132,22 +123,10 @@ fn table(counted: &Counted, phase: &PhaseResult) -> Option<Table> {
         let others = rest.iter().fold(Traffic::default(), |sum, (_, own)| sum.plus(own));
         places.push((format!("{} others", rest.len()), others));
     }
-    let cells = phase.cells_of(&counted.subject);
-    let value = |metric: &str| cells.iter().find(|cell| cell.metric.name == metric)?.value;
-    let device = Traffic {
-        reads: value("reads_per_op"),
-        read_kib: value("read_kib_per_op"),
-        writes: value("writes_per_op"),
-        write_kib: value("write_kib_per_op"),
-    };
-    let processes = counted.processes.map_or_else(Traffic::default, |own| Traffic {
-        read_kib: Some(own.read_kib),
-        write_kib: Some(own.write_kib),
-        ..Traffic::default()
-    });
     let mut rows: Vec<Row> = places.iter().map(|(name, own)| own.row(name)).collect();
     rows.push(sum.row("all of these"));
-    for (name, all) in [("block device", device), ("processes of the server", processes)] {
+    let beside = [("block device", counted.device), ("processes of the server", counted.processes)];
+    for (name, all) in beside {
         rows.extend([all.row(name), sum.share_row(&all)]);
     }
     let columns =

@@ -7,7 +7,7 @@ use crate::{
     inputs::Inputs,
 };
 use analysis::Comparison;
-use model::grouped;
+use model::{grouped, state};
 use std::collections::BTreeSet;
 
 pub(super) const SECTION: Section = Section { name: "state", write };
@@ -46,17 +46,23 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
 }
 
 fn table(servers: &[&Counted]) -> Table {
-    let names: BTreeSet<&String> = servers.iter().flat_map(|one| one.per_op.keys()).collect();
-    let values = |name: &String| -> Vec<f64> {
-        servers.iter().map(|one| one.per_op.get(name).copied().unwrap_or(0.0)).collect()
+    let names = |one: &&Counted| one.per_op.keys().cloned().collect::<BTreeSet<String>>();
+    let own: Vec<BTreeSet<String>> = servers.iter().map(names).collect();
+    let values = |name: &String| -> Vec<Option<f64>> {
+        let both = servers.iter().zip(&own);
+        let value = |(one, names): (&&Counted, _)| {
+            state::keeps(names, &own, name).then(|| one.per_op.get(name).copied().unwrap_or(0.0))
+        };
+        both.map(value).collect()
     };
-    let mut rows: Vec<(&String, Vec<f64>)> =
+    let names: BTreeSet<&String> = own.iter().flatten().collect();
+    let mut rows: Vec<(&String, Vec<Option<f64>>)> =
         names.into_iter().map(|name| (name, values(name))).collect();
-    rows.retain(|(_, values)| values.iter().any(|value| value.abs() >= LEAST));
+    rows.retain(|(_, values)| values.iter().flatten().any(|value| value.abs() >= LEAST));
     rows.sort_by(|a, b| spread(&b.1).total_cmp(&spread(&a.1)));
     rows.truncate(COUNTERS);
-    let row = |(name, values): (&String, Vec<f64>)| {
-        Row::named(name.clone(), values.into_iter().map(TableCell::Number).collect::<Vec<_>>())
+    let row = |(name, values): (&String, Vec<Option<f64>>)| {
+        Row::named(name.clone(), values.into_iter().map(TableCell::number).collect::<Vec<_>>())
     };
     let columns = servers.iter().map(|one| Column::numbers(&one.subject, "1/op"));
     Table {
@@ -66,8 +72,8 @@ fn table(servers: &[&Counted]) -> Table {
 }
 
 /// How far the values lie apart, as a ratio, where what is below [`LEAST`] counts as that.
-fn spread(values: &[f64]) -> f64 {
-    let sizes = values.iter().map(|value| value.abs().max(LEAST));
+fn spread(values: &[Option<f64>]) -> f64 {
+    let sizes = values.iter().flatten().map(|value| value.abs().max(LEAST));
     let (least, most) = sizes
         .fold((f64::INFINITY, 0.0_f64), |(least, most), value| (least.min(value), most.max(value)));
     most / least
@@ -82,13 +88,13 @@ mod tests {
         let server = |subject: &str, values: [f64; 4]| Counted {
             phase: "p".to_owned(),
             subject: subject.to_owned(),
-            processes: None,
             per_op: ["same", "twice", "only", "rare"]
                 .map(str::to_owned)
                 .into_iter()
                 .zip(values)
                 .filter(|(_, value)| *value > 0.0)
                 .collect(),
+            ..Counted::default()
         };
         let one = server("one", [5.0, 1.0, 0.0, 0.0001]);
         let other = server("other", [5.0, 2.0, 3.0, 0.0]);
@@ -98,5 +104,26 @@ mod tests {
         for (row, name) in names.iter().zip(["only", "twice", "same"]) {
             assert!(row.contains(&format!("\"{name}\"")), "{row}");
         }
+    }
+
+    #[test]
+    fn what_a_server_does_not_count_is_no_zero() {
+        let server = |subject: &str, counters: &[(&str, f64)]| Counted {
+            subject: subject.to_owned(),
+            per_op: counters.iter().map(|(name, value)| ((*name).to_owned(), *value)).collect(),
+            ..Counted::default()
+        };
+        let old = server("old", &[("status.Questions", 1.0), ("status.Opened", 2.0)]);
+        let new = server("new", &[("status.Questions", 1.0)]);
+        let other = server("other", &[("status.commits", 1.0)]);
+        let table = table(&[&old, &new, &other]);
+        let row = |name: &str, cells: [TableCell; 3]| Row::named(name.to_owned(), cells);
+        let number = TableCell::Number;
+        let expected = [
+            row("status.Opened", [number(2.0), number(0.0), TableCell::Missing]),
+            row("status.Questions", [number(1.0), number(1.0), TableCell::Missing]),
+            row("status.commits", [TableCell::Missing, TableCell::Missing, number(1.0)]),
+        ];
+        assert_eq!(table.rows, expected);
     }
 }

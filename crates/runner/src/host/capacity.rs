@@ -1,6 +1,7 @@
 //! Whether servers and host can hold as many connections as a plan has.
 
 use crate::Error;
+use dbms::Places;
 use model::{
     experiment::Design,
     number::counted,
@@ -42,7 +43,7 @@ struct Host {
 
 /// Refuses a plan with a phase that has more connections than a server takes by its configuration,
 /// or than this host's limits of open files and tasks allow.
-pub(crate) fn check_capacity(plan: &Plan) -> Result<(), Error> {
+pub(crate) fn check_capacity(plan: &Plan, places: &Places) -> Result<(), Error> {
     let host = Host {
         files: probe::raise_file_limit(),
         tasks: ["pid_max", "threads-max"]
@@ -50,7 +51,7 @@ pub(crate) fn check_capacity(plan: &Plan) -> Result<(), Error> {
             .filter_map(kernel_limit)
             .min()
             .unwrap_or(u64::MAX),
-        files_per_task: probe::files_per_task() as u64,
+        files_per_task: probe::files_per_task(&places.for_data()) as u64,
     };
     let counted = plan.phases.iter().map(|phase| (u64::from(phase.script.connections()), phase));
     let Some((most, phase)) = counted.max_by_key(|(connections, _)| *connections) else {

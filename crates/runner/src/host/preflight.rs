@@ -9,7 +9,7 @@ use store::Results;
 
 /// Refuses what cannot end well, on any host or on this one, where data folders take so many bytes.
 pub(crate) fn check(plan: &Plan, places: &Places, disk_bytes: u64) -> Result<(), Error> {
-    check_plan(plan)?;
+    check_plan(plan, places)?;
     match host_refusals(plan, places, disk_bytes).into_iter().next() {
         Some(refusal) => Err(refusal),
         None => Ok(()),
@@ -18,11 +18,11 @@ pub(crate) fn check(plan: &Plan, places: &Places, disk_bytes: u64) -> Result<(),
 
 /// Refuses what no host executes: settings that are not the user's to make, more connections than a
 /// server holds.
-pub fn check_plan(plan: &Plan) -> Result<(), Error> {
+pub fn check_plan(plan: &Plan, places: &Places) -> Result<(), Error> {
     for subject in &plan.subjects {
         dbms::check_settings(&subject.build.server, &subject.config)?;
     }
-    capacity::check_capacity(plan)
+    capacity::check_capacity(plan, places)
 }
 
 /// What this host cannot do for the plan: perf demanded but not permitted, too little disk for so
