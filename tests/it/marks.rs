@@ -64,7 +64,7 @@ fn a_failed_cell_is_exported_as_missing_and_said() {
     let row = table().lines().find(|line| line.starts_with("point-query")).map(str::to_owned);
     assert!(row.is_some_and(|row| row.contains("NA")), "{}", table());
     let tables = lab.succeed(&["compare"]);
-    assert!(tables.contains("compared, 1 failed."), "{tables}");
+    assert!(tables.contains("compared, 1 failed"), "{tables}");
 }
 
 #[test]

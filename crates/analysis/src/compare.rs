@@ -314,10 +314,11 @@ fn beside(cell: &mut Cell, [base, values]: [&Replicates<'_>; 2], disturbed: Opti
     }
     cell.blocks = count(common);
     cell.reason = disturbed.map(|by| Reason::Disturbed(*by));
-    cell.verdict = match disturbed {
-        Some(_) => Verdict::Invalid,
-        None if cell.blocks < 2 => Verdict::Unreplicated,
-        None => Verdict::Unassessed,
+    // What nothing repeats is no verdict anyway.
+    cell.verdict = match (values.blocks().max(base.blocks()), disturbed) {
+        (2.., Some(_)) => Verdict::Invalid,
+        _ if cell.blocks < 2 => Verdict::Unreplicated,
+        _ => Verdict::Unassessed,
     };
 }
 
