@@ -213,11 +213,13 @@ window.looks = (() => {
       cut: all(document, ".wide, pre").filter((box) => box.checkVisibility() && getComputedStyle(box).overflowX !== "visible").length,
     };
   };
+  // Tables of many columns are printed across, and only there as they are to be.
+  const lies = (head) => matchMedia("print").matches && innerWidth < 1000 && head.closest("table.many");
   // Words of table heads and of names of rows that are broken within: a word has one line.
   const broken = () => {
     const found = new Set();
     for (const head of all(document, "th")) {
-      if (!head.checkVisibility()) continue;
+      if (!head.checkVisibility() || lies(head)) continue;
       const walker = document.createTreeWalker(head, NodeFilter.SHOW_TEXT);
       while (walker.nextNode()) {
         const node = walker.currentNode;
@@ -233,7 +235,7 @@ window.looks = (() => {
     return [...found];
   };
   // Heads whose text is wider than they are: it would lie over the next one.
-  const wideHeads = () => all(document, "thead th").filter((head) => head.checkVisibility() && head.scrollWidth > head.clientWidth + 1)
+  const wideHeads = () => all(document, "thead th").filter((head) => head.checkVisibility() && !lies(head) && head.scrollWidth > head.clientWidth + 1)
     .map((head) => head.textContent);
   const open = () => all(document, "details").forEach((fold) => { fold.open = true; });
   const paint = (colours) => all(document, "select[name=colours]").slice(0, 1).forEach((field) => input(field, colours));

@@ -203,8 +203,9 @@ fn check_looks(browser: &mut Browser, case: &Case) {
 
 /// The page is as wide as its window, also on a phone; wide tables scroll by themselves.
 fn check_sizes(browser: &mut Browser, case: &Case) {
-    // The last one is a sheet of paper.
-    for (width, medium) in [(1280, "screen"), (360, "screen"), (720, "print")] {
+    // The last ones are a sheet of paper, and one that lies across.
+    let sizes = [(1280, "screen"), (360, "screen"), (720, "print"), (1047, "print")];
+    for (width, medium) in sizes {
         browser.medium(medium, "light");
         browser.size((width, 740));
         for what in ["broken", "wideHeads"] {

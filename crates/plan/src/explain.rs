@@ -125,7 +125,9 @@ fn place(source: &Source, tree: &Tree<'_>, error: &toml::de::Error) -> Location 
 fn plainly(expected: &str) -> String {
     let length = expected.strip_prefix("an array of length ");
     match expected {
-        "u8" | "u16" | "u32" | "u64" | "usize" => "a whole number that is not negative".to_owned(),
+        "u8" => format!("a whole number from 0 to {}", u8::MAX),
+        "u16" => format!("a whole number from 0 to {}", u16::MAX),
+        "u32" | "u64" | "usize" => "a whole number that is not negative".to_owned(),
         "i64" => "a whole number".to_owned(),
         "f64" => "a number".to_owned(),
         "a boolean" => "true or false".to_owned(),

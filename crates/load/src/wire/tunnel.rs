@@ -21,6 +21,10 @@ use std::{
     sync::Arc,
 };
 
+/// Why nothing is encrypted, though it has to be.
+pub(crate) const NO_TLS: &str =
+    "the server offers no TLS; in `attach`, `tls = \"off\"` enters it without";
+
 /// Bytes read at once, before they are decrypted.
 const CIPHER_BYTES: usize = 64 * 1024;
 

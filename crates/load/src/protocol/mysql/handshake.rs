@@ -128,7 +128,7 @@ impl<'a> Login<'a> {
         let mut flags = offered & WANTED;
         if self.target.tls.is_some() {
             if !offered.contains(CapabilityFlags::CLIENT_SSL) {
-                return Err(Failure::lost("the server offers no TLS"));
+                return Err(Failure::lost(crate::wire::tunnel::NO_TLS));
             }
             flags |= CapabilityFlags::CLIENT_SSL;
         }

@@ -57,7 +57,7 @@ impl Connection {
                 self.channel.consume(1);
                 Ok(())
             }
-            _ => Err(Failure::lost("the server offers no TLS")),
+            _ => Err(Failure::lost(crate::wire::tunnel::NO_TLS)),
         }
     }
 

@@ -211,5 +211,5 @@ fn a_server_without_tls_is_named_before_the_login() {
     };
     let target = Target { tls: Some(tls), ..Target::null() };
     let error = enter(Packets::new(Channel::local(client)), &target).err().unwrap();
-    assert_eq!(error.message(), "the server offers no TLS");
+    assert_eq!(error.message(), crate::wire::tunnel::NO_TLS);
 }

@@ -133,7 +133,7 @@ fn a_server_without_tls_is_named_before_the_login() {
     let target = Target { tls: Some(tls), ..Target::null() };
     server.write_all(b"N").unwrap();
     let error = enter(Channel::local(client), &target).err().unwrap();
-    assert_eq!(error.message(), "the server offers no TLS");
+    assert_eq!(error.message(), crate::wire::tunnel::NO_TLS);
     let mut asked = [0; 8];
     server.read_exact(&mut asked).unwrap();
     assert_eq!(u32::from_be_bytes(*asked.last_chunk().unwrap()), 80_877_103);
