@@ -47,8 +47,8 @@ pub fn permission() -> Permission {
     check().permission
 }
 
-/// Open files that the counters of one task take on this host at most, for data in a folder; 0 where
-/// perf permits none.
+/// Open files that the counters of one task take on this host at most, for data in a folder; 0
+/// where perf permits none.
 pub fn files_per_task(data_folder: &Path) -> usize {
     let opens = |set: &attach::Set| set.events.first().is_some_and(|event| event.opens());
     let own = attach::sets(check()).into_iter().find(opens).map_or(0, |set| set.events.len());
