@@ -15,7 +15,7 @@ const UNDER_EMULATION: &str = "emulated_";
 const EMULATED: &str = "emulated_user_instructions";
 const EMULATED_OPERATIONS: &str = "emulated_operations";
 const EMULATED_NULL: &str = "null_emulated_user_instructions_per_op";
-/// Syncs of files follow commits and not the clock, so those of all tasks are told.
+/// Syncs of files follow commits and not the clock, so those of all tasks count.
 const EMULATED_SYNCS: &str = "emulated_fsyncs";
 /// Counters of which the null client has a part.
 const INSTRUCTIONS: [&str; 2] = [EMULATED, "emulated_usual_user_instructions"];

@@ -34,6 +34,11 @@ pub struct StateChange {
 pub fn is_counter(name: &str) -> bool {
     name.split_once('.').is_some_and(|(group, rest)| GROUPS.contains(&group) && !rest.is_empty())
 }
+/// The first word of a counter's name.
+fn group(counter: &str) -> &str {
+    counter.split_once('.').map_or("", |(group, _)| group)
+}
+
 /// Whether a server keeps a counter: it moved there, or on another server with which it has a
 /// counter of the same group in common. `own` and `all` are names of those that moved.
 pub fn keeps<'a>(
@@ -41,7 +46,6 @@ pub fn keeps<'a>(
     all: impl IntoIterator<Item = &'a BTreeSet<String>>,
     name: &str,
 ) -> bool {
-    let group = |name: &str| name.split_once('.').map_or("", |(group, _)| group).to_owned();
     let is_alike = |other: &BTreeSet<String>| {
         own.intersection(other).any(|shared| group(shared) == group(name))
     };

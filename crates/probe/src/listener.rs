@@ -19,7 +19,7 @@ const ACCEPTS: u32 = 0x1_0000;
 struct Socket {
     /// Absent for UNIX sockets.
     address: Option<IpAddr>,
-    /// The user who made it, where that is told.
+    /// The user who made it, where that is known.
     uid: Option<u32>,
     inode: u64,
 }

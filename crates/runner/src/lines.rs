@@ -96,7 +96,7 @@ impl LineProcess {
 
     /// Closes its input, and kills it if it does not end; how it ended.
     pub(crate) fn end(&mut self) -> String {
-        // What still writes is told that nobody reads.
+        // Whatever still writes learns that nobody reads.
         (self.input, self.lines) = (None, None);
         let start = Instant::now();
         while self.is_alive() {

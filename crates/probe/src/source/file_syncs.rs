@@ -34,7 +34,7 @@ impl Probe for FileSyncs {
         COUNTERS
     }
 
-    // What a host lacks here is said by `dbdyno doctor`, not by every table of costs.
+    // `dbdyno doctor` names what a host lacks here, not every table of costs.
     fn open(&self, target: &Target, purpose: Purpose) -> Result<Option<Box<dyn Reader>>, Error> {
         let members = members(target);
         if purpose == Purpose::Series || members.is_empty() {
