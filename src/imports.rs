@@ -126,7 +126,8 @@ fn unpaired(values: &[Measurement], design: &Design) -> Option<String> {
     alone.truncate(NAMED);
     (!alone.is_empty()).then(|| {
         format!(
-            "repetitions without a partner of the same number are not compared: {}{more}",
+            "repetitions without a partner of the same number are in the values, but in no \
+             ratio: {}{more}",
             alone.join(", ")
         )
     })

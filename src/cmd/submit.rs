@@ -100,12 +100,13 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         anyhow::bail!("`{folder}` is there already: name a new folder by `--folder`");
     }
     let seconds = arguments.counts.estimated_seconds(&own, &arguments.host.seen_places()?);
-    let [each, all] = [seconds, seconds * f64::from(tasks)].map(budget::time);
+    let [each, all] = [seconds, seconds * f64::from(tasks)].map(rough);
     talk::say(&format!(
-        "{} of {}; a task takes about {each}, all of them {all} of one host; installation not \
+        "{} of {}; a task takes about {each}, all of them {all} of one host{}; installation not \
          included",
         counted(tasks as usize, "task"),
         counted(blocks as usize, "block"),
+        over_hosts(tasks, seconds),
     ));
     if arguments.dry_run {
         talk::data(&fanout.script(&folder)?)?;
@@ -119,6 +120,26 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
         fanout.job()?
     ));
     Ok(Code::Done)
+}
+
+/// How long tasks of `seconds` take over several hosts, up to as many as there are tasks: a host has
+/// one task at a time, and none is divided.
+fn over_hosts(tasks: u32, seconds: f64) -> String {
+    let counts = [2, 5, 10, 20, 50, 100].into_iter().filter(|hosts| *hosts < tasks);
+    let time = |hosts: u32| {
+        format!("{} over {hosts}", rough(seconds * f64::from(tasks.div_ceil(hosts))))
+    };
+    let most = (tasks > 1).then_some(tasks);
+    let times: Vec<String> = counts.chain(most).map(time).collect();
+    match times.is_empty() {
+        true => String::new(),
+        false => format!(" ({}; more hosts would have no task)", times.join(", ")),
+    }
+}
+
+/// A time by its two largest units: minutes say nothing beside months.
+fn rough(seconds: f64) -> String {
+    budget::time(seconds).split(' ').take(2).collect::<Vec<_>>().join(" ")
 }
 
 /// The plan with further keys set.
@@ -150,4 +171,19 @@ fn words(arguments: &Arguments) -> Vec<String> {
 fn of_file(path: &Path) -> String {
     let absolute = std::path::absolute(path).ok().filter(|absolute| absolute.exists());
     absolute.as_deref().unwrap_or(path).display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tasks_are_spread_over_hosts_as_wholes() {
+        let said = over_hosts(7, 3600.0);
+        for expected in ["4h over 2", "2h over 5", "1h over 7; more"] {
+            assert!(said.contains(expected), "{said}");
+        }
+        assert_eq!(over_hosts(1, 3600.0), "");
+        assert_eq!(rough(90_061.0), "1day 1h");
+    }
 }

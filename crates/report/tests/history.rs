@@ -89,6 +89,7 @@ fn programs_get_one_table_with_every_value_of_all_series() {
     let points: usize = trends.map(|trend| trend.points.len()).sum();
     let lines: Vec<&str> = values.trim().lines().collect();
     assert_eq!(lines.len(), 1 + points, "{values}");
-    assert_eq!(lines[0], "series,test,variant,metric,unit,run,started,value");
+    assert_eq!(lines[0], "series,test,variant,metric,unit,run,started,value,note");
+    assert!(lines.iter().any(|line| line.ends_with(",commit 0000014")), "{values}");
     assert!(lines.iter().filter(|line| line.starts_with("weekly,")).count() > 0, "{values}");
 }

@@ -25,7 +25,7 @@ pub(super) fn ranges(history: &History) -> Table {
 pub(super) fn all<'a>(histories: impl Iterator<Item = &'a History>) -> Table {
     let columns = ["series", "test", "variant", "metric", "unit", "run", "started"];
     let columns = columns.map(Column::words);
-    let columns = columns.into_iter().chain([Column::numbers("value", "")]).collect();
+    let columns = columns.into_iter().chain([Column::numbers("value", ""), Column::words("note")]).collect();
     let trends = histories.flat_map(|history| history.trends.iter().map(move |one| (history, one)));
     let rows = trends.flat_map(|(history, trend)| {
         trend.points.iter().filter_map(move |point| {
@@ -41,7 +41,8 @@ pub(super) fn all<'a>(histories: impl Iterator<Item = &'a History>) -> Table {
                 &started,
             ];
             let cells = cells.map(|text| TableCell::Text(text.to_owned())).into_iter();
-            Some(Row::Cells(cells.chain([TableCell::Number(point.value)]).collect()))
+            let note = TableCell::Text(session.notes.join("; "));
+            Some(Row::Cells(cells.chain([TableCell::Number(point.value), note]).collect()))
         })
     });
     Table { columns, rows: rows.collect() }
