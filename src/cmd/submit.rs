@@ -122,13 +122,12 @@ fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
     Ok(Code::Done)
 }
 
-/// How long tasks of `seconds` take over several hosts, up to as many as there are tasks: a host has
-/// one task at a time, and none is divided.
+/// How long tasks of `seconds` take over several hosts, up to as many as there are tasks: a host
+/// has one task at a time, and none is divided.
 fn over_hosts(tasks: u32, seconds: f64) -> String {
     let counts = [2, 5, 10, 20, 50, 100].into_iter().filter(|hosts| *hosts < tasks);
-    let time = |hosts: u32| {
-        format!("{} over {hosts}", rough(seconds * f64::from(tasks.div_ceil(hosts))))
-    };
+    let time =
+        |hosts: u32| format!("{} over {hosts}", rough(seconds * f64::from(tasks.div_ceil(hosts))));
     let most = (tasks > 1).then_some(tasks);
     let times: Vec<String> = counts.chain(most).map(time).collect();
     match times.is_empty() {

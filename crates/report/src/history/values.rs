@@ -25,7 +25,8 @@ pub(super) fn ranges(history: &History) -> Table {
 pub(super) fn all<'a>(histories: impl Iterator<Item = &'a History>) -> Table {
     let columns = ["series", "test", "variant", "metric", "unit", "run", "started"];
     let columns = columns.map(Column::words);
-    let columns = columns.into_iter().chain([Column::numbers("value", ""), Column::words("note")]).collect();
+    let columns =
+        columns.into_iter().chain([Column::numbers("value", ""), Column::words("note")]).collect();
     let trends = histories.flat_map(|history| history.trends.iter().map(move |one| (history, one)));
     let rows = trends.flat_map(|(history, trend)| {
         trend.points.iter().filter_map(move |point| {
