@@ -285,9 +285,7 @@ impl Grid {
             row.note = parts.into_iter().flatten().collect::<Vec<_>>().join(", ");
         }
         let clients = clients.and_then(|count| u32::try_from(count).ok()).and_then(words::clients);
-        let all_range = self.rows.iter().all(|row| row.keys_told.range.is_some());
-        let some = if all_range { "" } else { " for tests with ranges" };
-        let shared = [range.map(|range| format!("range {range}{some}")), clients];
+        let shared = [range.map(|range| format!("range {range} in tests with ranges")), clients];
         self.shared = shared.into_iter().flatten().collect::<Vec<_>>().join(", ");
     }
 
