@@ -82,11 +82,13 @@ pub(crate) fn report(
     request: &Request,
 ) -> anyhow::Result<Report> {
     let mut stored = results.slices(selection)?;
-    anyhow::ensure!(
-        !(stored.slices.is_empty() && stored.imported.is_empty()),
-        "no slices are in `{}`: run an experiment or import an archive first",
-        results.dir().display()
-    );
+    if stored.slices.is_empty() && stored.imported.is_empty() {
+        let dir = results.dir().display();
+        match stored.warnings.as_slice() {
+            [] => anyhow::bail!("no slices are in `{dir}`: run an experiment or import an archive"),
+            [first, ..] => anyhow::bail!("no slices of `{dir}` can be used: {first}"),
+        }
+    }
     // One that cannot be read is named, also where nothing here would use it.
     request.bank.read(results.dir())?;
     chosen_archives(&mut stored, &request.choice)?;

@@ -175,6 +175,24 @@ fn what_is_not_as_the_file_says_is_told_and_fails() {
 }
 
 #[test]
+fn a_statement_that_writes_more_on_one_server_is_told() {
+    let lab = Lab::with_small_logs();
+    lab.write(
+        "own.toml",
+        "help = \"h\"\nschema = \"sbtest\"\n[[op]]\nname = \"a\"\n\
+         sql = \"DELETE FROM {table} WHERE id = ?\"\n\
+         sql_for.mysql = \"DELETE FROM {table} WHERE id > ? LIMIT 2\"\n\
+         args = [{ uniform = [1, \"rows / 2\"] }]\n",
+    );
+    let head = "question = \"?\"\nworkloads = [\"./own.toml\"]\n";
+    lab.write("mine.toml", &format!("{head}factors.build = [\"sqlite\", \"mysql@9\"]\n"));
+    let output = lab.run(&["verify", "mine.toml", "--rows", "1000"]);
+    let out = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(2), "{out}");
+    assert!(out.contains("changed 20 rows where `sqlite-bundled` changed 10"), "{out}");
+}
+
+#[test]
 fn a_list_that_is_not_as_long_as_it_says_is_told() {
     let lab = Lab::with_small_logs();
     lab.write(

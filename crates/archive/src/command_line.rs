@@ -1,11 +1,17 @@
 //! What a command line of sysbench says of its run: the options that change what is measured.
 
-use crate::{Cell, Found, Line, number};
+use crate::{Cell, Found, Line, import::pgbench, number};
 use model::{Levels, measurement::Measurement};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Options that are kept, as keys of the values. Others may hold passwords.
 const KEPT: [&str; 6] = ["tables", "table-size", "range-size", "time", "rand-type", "db-ps-mode"];
+
+/// The options of `KEPT`, and what pgbench says of its tests, each with the program.
+fn compared() -> impl Iterator<Item = (&'static str, &'static str)> {
+    let of_pgbench = pgbench::CONDITIONS.iter().map(|(_, key)| ("pgbench", *key));
+    KEPT.into_iter().map(|key| ("sysbench", key)).chain(of_pgbench)
+}
 
 /// Characters of the longest value of an option that is kept.
 const CHARS_MAX: usize = 40;
@@ -58,22 +64,23 @@ pub fn option_differences<'a>(values: impl Iterator<Item = &'a Measurement>) -> 
     let mut phases: BTreeMap<&str, BTreeMap<&str, &Levels>> = BTreeMap::new();
     for value in values {
         // Summaries know no options.
-        if KEPT.iter().any(|key| value.levels.contains_key(*key)) {
+        if compared().any(|(_, key)| value.levels.contains_key(key)) {
             let subjects = phases.entry(&value.phase).or_default();
             subjects.entry(&value.subject).or_insert(&value.levels);
         }
     }
-    let mut found: BTreeMap<(&str, BTreeSet<&str>), Vec<&str>> = BTreeMap::new();
+    let mut found: BTreeMap<((&str, &str), BTreeSet<&str>), Vec<&str>> = BTreeMap::new();
     for (phase, subjects) in phases {
-        for key in KEPT {
+        for (program, key) in compared() {
             let own = |levels: &&'a Levels| levels.get(key).map_or("default", String::as_str);
             let kinds: BTreeSet<&str> = subjects.values().map(own).collect();
             if kinds.len() > 1 {
-                found.entry((key, kinds)).or_default().push(phase);
+                found.entry(((program, key), kinds)).or_default().push(phase);
             }
         }
     }
-    let sentence = |((key, kinds), phases): ((&str, BTreeSet<&str>), Vec<&str>)| {
+    let sentence = |(((program, key), kinds), phases): (((&str, &str), _), Vec<&str>)| {
+        let kinds: BTreeSet<&str> = kinds;
         let kinds: Vec<String> = kinds.into_iter().map(|kind| format!("`{kind}`")).collect();
         let first = phases.first().copied().unwrap_or_default();
         let more = match phases.len() {
@@ -81,7 +88,7 @@ pub fn option_differences<'a>(values: impl Iterator<Item = &'a Measurement>) -> 
             count => format!(" and {} more phases", count - 1),
         };
         format!(
-            "sysbench's `{key}` differs between variants in `{first}`{more}: {}",
+            "{program}'s `{key}` differs between variants in `{first}`{more}: {}",
             kinds.join(", ")
         )
     };

@@ -1,6 +1,7 @@
 //! Repetitions of a test: files or folders of the user's own that differ in a number at the end of
 //! their names, such as `before-1.txt` and `before-2.txt`, or `read.run1.txt` and `read.run2.txt`.
 
+use crate::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Words that say that a number behind them counts repetitions.
@@ -43,6 +44,30 @@ pub(crate) fn of_folder(name: &str) -> Option<u32> {
     // A folder `r1` may be anything.
     let is_word = word.len() > 1 && WORDS.contains(&word);
     is_word.then(|| name.get(before.len()..)?.parse().ok()).flatten()
+}
+
+/// Numbers the reports of one file that stand behind each other: those of the same test repeat it.
+pub(crate) struct Repeats {
+    several: bool,
+    known: Vec<Cell>,
+}
+
+impl Repeats {
+    /// For a file with so many reports.
+    pub(crate) fn of(reports: usize) -> Self {
+        Self { several: reports > 1, known: Vec::new() }
+    }
+
+    /// Adds the number to the cell of the next report, if there are several.
+    pub(crate) fn number(&mut self, cell: &mut Cell) {
+        if !self.several {
+            return;
+        }
+        let test = |cell: &Cell| (cell.subject.clone(), cell.phase.clone(), cell.clients);
+        let before = self.known.iter().filter(|other| test(other) == test(cell)).count();
+        self.known.push(cell.clone());
+        cell.repetition.push(u32::try_from(before).unwrap_or(u32::MAX));
+    }
 }
 
 /// Names without their numbers, and these, by the names with them.

@@ -229,6 +229,23 @@ fn results_of_hammerdb_repeat_and_broken_ones_are_told() {
     assert_eq!((values.len(), found.warnings.len(), found.warnings[0].line), (6, 1, 11));
 }
 
+#[test]
+fn reports_of_pgbench_behind_each_other_are_repetitions_with_their_conditions() {
+    let one = String::from_utf8(data("pgbench-old.txt")).unwrap();
+    let (_, found) = found("pgbench-old.txt", format!("{one}{one}").as_bytes()).unwrap();
+    let rates: Vec<_> = found.values.iter().filter(|v| v.metric == "ops_per_second").collect();
+    let repetitions: Vec<&[u32]> = rates.iter().map(|v| &*v.cell.repetition).collect();
+    assert_eq!(repetitions, [[0], [1]]);
+    assert!(rates.iter().all(|value| value.cell.levels.contains_key("query-mode")));
+}
+
+#[test]
+fn a_rate_with_the_time_of_reconnecting_is_a_rate() {
+    let line = "tps = 1490.1 (including reconnection times)";
+    let (_, found) = found("pgbench.txt", &with_line("pgbench.txt", 17, Some(line))).unwrap();
+    assert_eq!(values(&found)["s1 pgbench 4 ops_per_second"].1, "1490.1");
+}
+
 /// The sample with line `line` (from 1) replaced; `None` cuts the file before it.
 fn with_line(name: &str, line: usize, text: Option<&str>) -> Vec<u8> {
     let original = String::from_utf8(data(name)).unwrap();
@@ -262,7 +279,9 @@ fn a_broken_file_tells_nothing_but_where_it_is_broken() {
     let negative = transactions("(-62.50 per sec.)");
     check(report, 15, Some(&negative), 15, "`1875   (-62.50 per sec.)` is a count or rate below 0");
     let none = transactions("(0.00 per sec.)");
-    check(report, 15, Some(&none), 15, "in 30 s contradicts itself: its rate is not 0");
+    check(report, 15, Some(&none), 15, "in 30 s contradicts itself: 62.50 per second");
+    let other = transactions("(75.00 per sec.)");
+    check(report, 15, Some(&other), 15, "in 30 s contradicts itself: 62.50 per second would fit");
     let comma = transactions("(62,50 per sec.)");
     check(report, 15, Some(&comma), 15, "its rate (decimal comma? run sysbench with `LC_ALL=C`)");
     check("sb.prepare.o.point-query.warm.range100.pk1", 3, None, 2, "cut short");
@@ -282,6 +301,10 @@ fn a_broken_file_tells_nothing_but_where_it_is_broken() {
     check("sb.time.read-only.range10.pk1.dop4", 1, Some("3.50user"), 2, "elapsed");
     check("pgbench.txt", 5, None, 4, "cut short");
     check("pgbench.txt", 17, None, 16, "cut short");
+    let clients = "number of clients: 99999999999999999999";
+    check("pgbench.txt", 8, Some(clients), 8, "is no number of clients");
+    let rate = "tps = 1496204.815 (without initial connection time)";
+    check("pgbench.txt", 17, Some(rate), 17, "contradicts 14960 transactions in 10 s");
     check("hammerdb.txt", 6, None, 5, "no line says");
 }
 

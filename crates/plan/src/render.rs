@@ -7,7 +7,7 @@ use model::{
     plan::{Block, Phase, PhaseKind, Plan},
     schema::{Schema, Table},
     script::{End, Role},
-    subject::Subject,
+    subject::{START_FACTORS, Subject},
     workload::Mode,
 };
 use std::fmt::Write;
@@ -69,6 +69,13 @@ fn data(schema: &Schema) -> String {
     }
 }
 
+/// A factor that has one level, which no label tells: `memory = 700M`.
+fn shared(plan: &Plan, factor: &str) -> Option<String> {
+    let mut levels = plan.subjects.iter().map(|subject| subject.levels.get(factor));
+    let first = levels.next()?.filter(|level| !level.is_empty())?;
+    levels.all(|level| level == Some(first)).then(|| format!("{factor} = {first}"))
+}
+
 fn subjects(text: &mut String, plan: &Plan) -> std::fmt::Result {
     writeln!(text, "\nsubjects")?;
     let wide = plan.subjects.iter().map(|subject| subject.label.len()).max().unwrap_or(0);
@@ -90,6 +97,10 @@ fn subjects(text: &mut String, plan: &Plan) -> std::fmt::Result {
             None => format!("{build}config {config}"),
         };
         writeln!(text, "  {own:mark$}  {label:wide$}  {about}{base}")?;
+    }
+    let shared: Vec<String> = START_FACTORS.iter().filter_map(|name| shared(plan, name)).collect();
+    if !shared.is_empty() {
+        writeln!(text, "  all: {}", shared.join(", "))?;
     }
     if plan.subjects.len() == 1 {
         writeln!(text, "  There is only one variant: it is measured, and nothing is compared.")?;

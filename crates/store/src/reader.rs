@@ -141,7 +141,8 @@ fn content<T: DeserializeOwned>(dir: &Path, kind: &Kind) -> Result<Content<T>> {
     }
     match marker::read(dir)?.map(|marker| marker.count) {
         None => found.warnings.push(format!(
-            "record `{trial}` is not complete: its trial is still running or was cut short"
+            "record `{trial}` is not complete, because its trial still runs or was cut short: its \
+             slices so far are used, and no checksum protects them yet"
         )),
         Some(count) if count != found.lines.len() => found.warnings.push(format!(
             "record `{trial}` should hold {count} {}s, and {} are readable",

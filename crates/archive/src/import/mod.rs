@@ -14,7 +14,7 @@ mod iostat;
 mod o_met;
 mod o_qps;
 mod perf_hw;
-mod pgbench;
+pub(crate) mod pgbench;
 mod ps;
 mod qps_abs;
 mod qps_rel;

@@ -1,10 +1,19 @@
 //! What pgbench prints at its end, for all scripts together and for each.
 
 use super::Importer;
-use crate::{Cell, Fault, File, FileHead, Found, Line, names, number};
+use crate::{Cell, Fault, File, FileHead, Found, Line, names, number, repetition::Repeats};
 
 const TYPE: &str = "transaction type: ";
 const SCRIPT: &str = "SQL script ";
+
+/// Lines that say how a test was executed, and the level that a cell has of them.
+pub(crate) const CONDITIONS: [(&str, &str); 2] =
+    [("scaling factor", "scale"), ("query mode", "query-mode")];
+
+/// A rate is at least and at most so many times that of the transactions in the duration: tests end
+/// a little late, and the time in which connections were made is not in a rate.
+const LEAST: f64 = 0.8;
+const MOST: f64 = 20.0;
 
 pub(super) const IMPORTER: Importer = Importer {
     name: "pgbench",
@@ -26,22 +35,55 @@ fn recognises(head: &FileHead<'_>) -> bool {
 
 fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
     let lines: Vec<Line<'_>> = file.lines().collect();
-    let last = lines.last().map_or(0, |line| line.number);
-    let Some(start) = lines.iter().rposition(|line| line.text.starts_with(TYPE)) else {
+    let starts: Vec<usize> = (0..lines.len()).filter(|at| starts_report(&lines[*at])).collect();
+    let Some(first) = starts.first() else {
+        let last = lines.last().map_or(0, |line| line.number);
         let reason = format!("`{TYPE}…` is missing: the run was cut short");
         return Err(Fault::new(last, reason));
     };
-    let name = name_of(lines[start].text.strip_prefix(TYPE).unwrap_or_default());
-    let mut reader = Reader { cell: file.loose_cell(&name), rated: false, processed: None };
-    reader.cell.workload.clone_from(&name);
-    for line in &lines[start..] {
+    let mut repeats = Repeats::of(starts.len());
+    // Each report goes up to the next one.
+    for report in lines[*first..].chunk_by(|_, next| !starts_report(next)) {
+        let name = name_of(report[0].text.strip_prefix(TYPE).unwrap_or_default());
+        let mut cell = file.loose_cell(&name);
+        cell.workload.clone_from(&name);
+        head(report, &mut cell)?;
+        repeats.number(&mut cell);
+        self::report(report, cell, found)?;
+    }
+    Ok(())
+}
+
+fn starts_report(line: &Line<'_>) -> bool {
+    line.text.starts_with(TYPE)
+}
+
+/// Takes the conditions of a report into its cell.
+fn head(report: &[Line<'_>], cell: &mut Cell) -> Result<(), Fault> {
+    for line in report {
+        let Some((title, value)) = line.text.split_once(": ") else { continue };
+        if title == "number of clients" {
+            let clients = value.trim().parse().ok().filter(|clients| *clients > 0);
+            let shown = number::excerpt(value);
+            let wrong = || Fault::new(line.number, format!("`{shown}` is no number of clients"));
+            cell.clients = Some(clients.ok_or_else(wrong)?);
+        } else if let Some((_, key)) = CONDITIONS.iter().find(|(own, _)| *own == title) {
+            cell.levels.insert((*key).to_owned(), names::capped(value.trim()).to_owned());
+        }
+    }
+    Ok(())
+}
+
+fn report(lines: &[Line<'_>], cell: Cell, found: &mut Found) -> Result<(), Fault> {
+    let mut reader = Reader { cell, rated: false, processed: None, seconds: None };
+    for line in lines {
         if let Some(script) = line.text.strip_prefix(SCRIPT) {
             reader = reader.next_script(script, line.number)?;
         } else {
             reader.line(line, found)?;
         }
     }
-    reader.check(last)
+    reader.check(lines.last().map_or(0, |line| line.number))
 }
 
 /// `<builtin: TPC-B (sort of)>` without its brackets.
@@ -55,6 +97,8 @@ struct Reader {
     cell: Cell,
     rated: bool,
     processed: Option<f64>,
+    /// How long the test took, where it was told to take so long.
+    seconds: Option<f64>,
 }
 
 impl Reader {
@@ -74,14 +118,15 @@ impl Reader {
         let phase = cell.phase.split(" script ").next().unwrap_or_default().to_owned();
         cell.phase = format!("{phase} script {number}");
         cell.workload = name_of(name);
-        Ok(Self { cell, rated: false, processed: None })
+        // The transactions of a script stand in a line of their own.
+        Ok(Self { cell, rated: false, processed: None, seconds: None })
     }
 
     fn line(&mut self, line: &Line<'_>, found: &mut Found) -> Result<(), Fault> {
         let text = line.text.trim_start_matches(" - ").trim();
         let at = line.number;
-        if let Some(clients) = text.strip_prefix("number of clients: ") {
-            self.cell.clients = clients.parse().ok().filter(|clients| *clients > 0);
+        if let Some(seconds) = text.strip_prefix("duration: ") {
+            self.seconds = number::leading(seconds).map(|(seconds, _)| seconds);
         } else if let Some(count) = text.strip_prefix("number of transactions actually processed: ")
         {
             self.processed = number::leading(count).map(|(count, _)| count);
@@ -96,7 +141,7 @@ impl Reader {
             self.milliseconds("latency_us_stddev", rest, at, found);
         } else if let Some(rate) = text.strip_prefix("tps = ") {
             // Old versions print two rates; the one with connections being made comes first.
-            if !rate.contains("(including") {
+            if !rate.contains("(including connections") {
                 self.rate(rate.split(' ').next().unwrap_or_default(), at, found)?;
             }
         } else if let Some((_, rate)) = text.split_once("of total, tps = ") {
@@ -106,9 +151,19 @@ impl Reader {
     }
 
     fn rate(&mut self, text: &str, line: u32, found: &mut Found) -> Result<(), Fault> {
-        if number::parse(text).is_none() {
-            let shown = number::excerpt(text);
+        let shown = number::excerpt(text);
+        let Some(rate) = number::parse(text) else {
             return Err(Fault::new(line, format!("`{shown}` is not a rate")));
+        };
+        if let (Some(count), Some(seconds)) = (self.processed, self.seconds) {
+            let counted = rate * seconds;
+            if counted < LEAST * count || counted > MOST * count {
+                let reason = format!(
+                    "`{shown}` per second contradicts {count} transactions in {seconds} s; import \
+                     the report as pgbench printed it"
+                );
+                return Err(Fault::new(line, reason));
+            }
         }
         found.number(&self.cell, "ops_per_second", text, line);
         found.number(&self.cell, "transactions_per_second", text, line);

@@ -2,7 +2,7 @@
 //! archives put before it.
 
 use super::Importer;
-use crate::{Cell, Fault, File, FileHead, Found, Line, command_line, number};
+use crate::{Cell, Fault, File, FileHead, Found, Line, command_line, number, repetition::Repeats};
 
 const START: &str = "SQL statistics:";
 const END: &str = "execution time (avg/stddev):";
@@ -46,29 +46,19 @@ fn import(file: &File<'_>, found: &mut Found) -> Result<(), Fault> {
         let reason = format!("`{START}` is missing: the test failed or was cut short");
         return Err(Fault::new(lines.last().map_or(0, |line| line.number), reason));
     }
-    let several = reports.len() > 1;
-    let mut known: Vec<Cell> = Vec::new();
+    let mut repeats = Repeats::of(reports.len());
     for (before, report) in reports {
         let mut cell = file.loose_cell(script(before).unwrap_or("sysbench"));
         before_the_report(before, &mut cell, found);
-        // Reports of the same test behind each other repeat it.
-        let same = known.iter().filter(|other| is_same_test(other, &cell)).count();
-        known.push(cell.clone());
-        if several {
-            cell.repetition.push(u32::try_from(same).unwrap_or(u32::MAX));
-        }
+        repeats.number(&mut cell);
         self::report(report, &cell, found)?;
     }
     Ok(())
 }
 
-fn is_same_test(one: &Cell, other: &Cell) -> bool {
-    (&one.subject, &one.phase, one.clients) == (&other.subject, &other.phase, other.clients)
-}
-
 fn report(lines: &[Line<'_>], cell: &Cell, found: &mut Found) -> Result<(), Fault> {
     let mut reader =
-        Report { cell, found, events: None, queries: false, unrated: None, seconds: 0.0 };
+        Report { cell, found, events: None, queries: false, rates: Vec::new(), seconds: 0.0 };
     for line in lines {
         reader.line(line)?;
     }
@@ -112,17 +102,30 @@ struct Report<'a> {
     found: &'a mut Found,
     events: Option<f64>,
     queries: bool,
-    /// The first line with a count and no rate.
-    unrated: Option<Unrated>,
+    /// The counts with their rates.
+    rates: Vec<Rated>,
     /// How long the test took, as far as it is known.
     seconds: f64,
 }
 
-/// A count whose rate is printed as 0.
-struct Unrated {
+/// A count with its rate as they are printed.
+struct Rated {
     count: f64,
+    rate: f64,
     text: String,
     line: u32,
+}
+
+/// Part of a rate by which that of its count in the time of the test may differ.
+const TOLERANCE: f64 = 0.05;
+
+impl Rated {
+    /// Whether the rate is that of the count in this time; rates have two decimals, and a test ends
+    /// in the middle of an event.
+    fn fits(&self, seconds: f64) -> bool {
+        let counted = self.rate * seconds;
+        (counted - self.count).abs() <= TOLERANCE * self.count + 0.01 * seconds + 1.0
+    }
 }
 
 impl Report<'_> {
@@ -182,24 +185,26 @@ impl Report<'_> {
     /// The count and the rate of a line whose rate is that of the test.
     fn rated<'t>(&mut self, text: &'t str, line: u32) -> Result<(&'t str, &'t str), Fault> {
         let (count, rate) = rated(text, line)?;
-        if let (Some(count), Some(0.0)) = (number::parse(count), number::parse(rate)) {
-            let unrated = || Unrated { count, text: number::excerpt(text), line };
-            self.unrated.get_or_insert_with(unrated);
+        if let (Some(count), Some(rate)) = (number::parse(count), number::parse(rate)) {
+            self.rates.push(Rated { count, rate, text: number::excerpt(text), line });
         }
         Ok((count, rate))
     }
 
-    /// A count in a time has a rate, unless it is so small that its two decimals are 0.
+    /// A rate is that of its count in the time of the test.
     fn rates_fit_counts(&self) -> Result<(), Fault> {
-        let rated = |unrated: &&Unrated| unrated.count > 0.01 * self.seconds;
-        let known = self.unrated.as_ref().filter(|_| self.seconds > 0.0);
-        let Some(unrated) = known.filter(rated) else { return Ok(()) };
-        let (text, seconds) = (&unrated.text, self.seconds);
+        let seconds = Some(self.seconds).filter(|seconds| *seconds > 0.0);
+        let wrong = |seconds| self.rates.iter().find(|rated| !rated.fits(seconds));
+        let Some((wrong, seconds)) = seconds.and_then(|s| Some((wrong(s)?, s))) else {
+            return Ok(());
+        };
         let reason = format!(
-            "`{text}` in {seconds} s contradicts itself: its rate is not 0; import the report as \
-             sysbench printed it"
+            "`{}` in {seconds} s contradicts itself: {:.2} per second would fit; import the \
+             report as sysbench printed it",
+            wrong.text,
+            wrong.count / seconds
         );
-        Err(Fault::new(unrated.line, reason))
+        Err(Fault::new(wrong.line, reason))
     }
 
     fn number(&mut self, metric: &'static str, text: &str, line: u32) {

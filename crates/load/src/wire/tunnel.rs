@@ -23,7 +23,7 @@ use std::{
 
 /// Why nothing is encrypted, though it has to be.
 pub(crate) const NO_TLS: &str =
-    "the server offers no TLS; in `attach`, `tls = \"off\"` enters it without";
+    "the server offers no TLS (one in `attach` is entered without by `tls = \"off\"`)";
 
 /// Bytes read at once, before they are decrypted.
 const CIPHER_BYTES: usize = 64 * 1024;

@@ -232,6 +232,7 @@ prefix = ["nice"]
     let levels = &plan.subjects[3].levels;
     let levels: Vec<&str> = levels.values().map(String::as_str).collect();
     assert_eq!(levels, ["mysql-9.7.4", "1", "nice", "tcp"]);
+    assert!(render(&plan).contains("\n  all: prefix = nice\n"), "no label tells it");
     assert!(plan.phases.iter().all(|phase| phase.levels.is_empty()), "no phase is multiplied");
     let first = text.replace("baseline = { transport = \"socket\" }", "");
     let base = plan_of(&first.replace(", \"postgres@18\"", "")).unwrap().base;

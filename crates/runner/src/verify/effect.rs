@@ -26,9 +26,15 @@ pub(super) fn counts(instance: &mut Instance, case: &Case<'_>) -> Result<Option<
     Ok(Some(total))
 }
 
-/// Whether each statement adds, takes away or leaves as many rows as it changes.
-fn countable(script: &Script) -> bool {
+/// Whether each statement adds, takes away or leaves as many rows as it changes, so that all
+/// servers count the same.
+pub(super) fn countable(script: &Script) -> bool {
     script.statements().all(|one| !matches!(one.effect, Effect::Merge(_) | Effect::Other))
+}
+
+/// Whether a statement changes rows that are there.
+pub(super) fn updates(script: &Script) -> bool {
+    script.statements().any(|one| matches!(one.effect, Effect::Update))
 }
 
 /// The difference between the rows that are there and those that should be.

@@ -35,6 +35,7 @@ use model::{
     workload::{Check, Class, Mode},
 };
 use std::collections::BTreeMap;
+use subjects::Side;
 
 /// What is verified.
 #[derive(Debug, Clone, Copy)]
@@ -129,10 +130,17 @@ pub fn verify(
     verified.phases.sort_by_key(|phase| order(&phase.phase));
     for of_phase in verified.phases.chunk_by_mut(|one, next| one.phase == next.phase) {
         let phase = plan.phases.iter().find(|phase| phase.name == of_phase[0].phase);
-        let Some(phase) = phase.filter(|phase| !phase.script.writes()) else { continue };
-        subjects::compare(of_phase, |one| {
+        let Some(phase) = phase else { continue };
+        // What a writing statement returns may follow the clock.
+        let side = match effect::countable(&phase.script) {
+            _ if !phase.script.writes() => Side::Returned,
+            true if effect::updates(&phase.script) => Side::Updated,
+            true => Side::Changed,
+            false => continue,
+        };
+        subjects::compare(of_phase, side, |one| {
             let subject = plan.subjects.iter().find(|subject| subject.label == one.subject)?;
-            documented(&phase.script, subject, Check::Rows)
+            documented(&phase.script, subject, side.check())
         });
     }
     let left = run.leave();

@@ -1,29 +1,76 @@
-//! Rows that subjects return for the same values, beside each other.
+//! Rows that subjects return and change for the same values, beside each other.
 
 use super::{Discrepancy, VerifiedPhase};
 use model::{number::counted, workload::Check};
 
-/// Adds a sentence for each subject that returned another number of rows than the first one:
-/// statements that only read have the same values on all of them, and the tables the same rows.
-/// `of_phase` is one phase on all subjects; `documented` gives the reason of a known difference.
+/// What is compared between subjects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    /// Rows returned.
+    Returned,
+    /// Rows changed.
+    Changed,
+    /// Rows changed, some of them by updates, which not all servers count alike.
+    Updated,
+}
+
+impl Side {
+    fn rows(self, phase: &VerifiedPhase) -> u64 {
+        match self {
+            Self::Returned => phase.facts.rows,
+            Self::Changed | Self::Updated => phase.facts.changed,
+        }
+    }
+
+    fn verb(self) -> &'static str {
+        match self {
+            Self::Returned => "returned",
+            Self::Changed | Self::Updated => "changed",
+        }
+    }
+
+    fn hint(self) -> &'static str {
+        match self {
+            Self::Returned | Self::Changed => "",
+            Self::Updated => {
+                " (MySQL and MariaDB do not count rows that an UPDATE leaves as they were)"
+            }
+        }
+    }
+
+    /// The check of a workload's own file that tells the same of one subject.
+    pub(super) fn check(self) -> Check {
+        match self {
+            Self::Returned => Check::Rows,
+            Self::Changed | Self::Updated => Check::Effect,
+        }
+    }
+}
+
+/// Adds a sentence for each subject that returned or changed another number of rows than the first
+/// one: statements have the same values on all of them, and the tables the same rows. `of_phase` is
+/// one phase on all subjects; `documented` gives the reason of a known difference.
 pub(super) fn compare(
     of_phase: &mut [VerifiedPhase],
+    side: Side,
     documented: impl Fn(&VerifiedPhase) -> Option<String>,
 ) {
     let Some((first, others)) = of_phase.split_first_mut() else { return };
     let differs = |other: &&mut VerifiedPhase| {
         let sound = first.discrepancies.is_empty() && other.discrepancies.is_empty();
-        sound && other.facts.rows != first.facts.rows
+        sound && side.rows(other) != side.rows(first)
     };
     for other in others.iter_mut().filter(differs) {
         let text = format!(
-            "returned {} where `{}` returned {} for the same values",
-            counted(other.facts.rows, "row"),
+            "{verb} {} where `{}` {verb} {} for the same values{}",
+            counted(side.rows(other), "row"),
             first.subject,
-            first.facts.rows
+            side.rows(first),
+            side.hint(),
+            verb = side.verb(),
         );
         let documented = documented(other);
-        other.discrepancies.push(Discrepancy { check: Some(Check::Rows), text, documented });
+        other.discrepancies.push(Discrepancy { check: Some(side.check()), text, documented });
     }
 }
 
@@ -36,7 +83,7 @@ mod tests {
             phase: name.to_owned(),
             subject: subject.to_owned(),
             discrepancies: Vec::new(),
-            facts: Facts { rows, ..Facts::default() },
+            facts: Facts { rows, changed: 2 * rows, ..Facts::default() },
         }
     }
 
@@ -50,7 +97,13 @@ mod tests {
             phase("one", "d", 0),
         ];
         phases[3].discrepancies.push(failed.clone());
-        compare(&mut phases, |other| (other.subject == "c").then(|| "known".to_owned()));
+        let mut changes = phases.clone();
+        compare(&mut changes, Side::Changed, |_| None);
+        let found = &changes[2].discrepancies[0];
+        assert_eq!(found.text, "changed 2 rows where `a` changed 10 for the same values");
+        compare(&mut phases, Side::Returned, |other| {
+            (other.subject == "c").then(|| "known".to_owned())
+        });
         let told: Vec<usize> = phases.iter().map(|phase| phase.discrepancies.len()).collect();
         assert_eq!(told, [0, 0, 1, 1]);
         let found = &phases[2].discrepancies[0];
