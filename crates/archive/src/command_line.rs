@@ -1,17 +1,10 @@
 //! What a command line of sysbench says of its run: the options that change what is measured.
 
-use crate::{Cell, Found, Line, import::pgbench, number};
-use model::{Levels, measurement::Measurement};
-use std::collections::{BTreeMap, BTreeSet};
+use crate::{Cell, Found, Line, number};
 
 /// Options that are kept, as keys of the values. Others may hold passwords.
-const KEPT: [&str; 6] = ["tables", "table-size", "range-size", "time", "rand-type", "db-ps-mode"];
-
-/// The options of `KEPT`, and what pgbench says of its tests, each with the program.
-fn compared() -> impl Iterator<Item = (&'static str, &'static str)> {
-    let of_pgbench = pgbench::CONDITIONS.iter().map(|(_, key)| ("pgbench", *key));
-    KEPT.into_iter().map(|key| ("sysbench", key)).chain(of_pgbench)
-}
+pub(crate) const KEPT: [&str; 6] =
+    ["tables", "table-size", "range-size", "time", "rand-type", "db-ps-mode"];
 
 /// Characters of the longest value of an option that is kept.
 const CHARS_MAX: usize = 40;
@@ -56,43 +49,6 @@ pub(crate) fn fill(line: &Line<'_>, cell: &mut Cell, found: &mut Found) {
             cell.levels.insert(key.to_owned(), value.to_owned());
         }
     }
-}
-
-/// One sentence for each option that differs between variants of a phase, though a comparison
-/// takes it to be equal: which values it has, and in how many phases.
-pub fn option_differences<'a>(values: impl Iterator<Item = &'a Measurement>) -> Vec<String> {
-    let mut phases: BTreeMap<&str, BTreeMap<&str, &Levels>> = BTreeMap::new();
-    for value in values {
-        // Summaries know no options.
-        if compared().any(|(_, key)| value.levels.contains_key(key)) {
-            let subjects = phases.entry(&value.phase).or_default();
-            subjects.entry(&value.subject).or_insert(&value.levels);
-        }
-    }
-    let mut found: BTreeMap<((&str, &str), BTreeSet<&str>), Vec<&str>> = BTreeMap::new();
-    for (phase, subjects) in phases {
-        for (program, key) in compared() {
-            let own = |levels: &&'a Levels| levels.get(key).map_or("default", String::as_str);
-            let kinds: BTreeSet<&str> = subjects.values().map(own).collect();
-            if kinds.len() > 1 {
-                found.entry(((program, key), kinds)).or_default().push(phase);
-            }
-        }
-    }
-    let sentence = |(((program, key), kinds), phases): (((&str, &str), _), Vec<&str>)| {
-        let kinds: BTreeSet<&str> = kinds;
-        let kinds: Vec<String> = kinds.into_iter().map(|kind| format!("`{kind}`")).collect();
-        let first = phases.first().copied().unwrap_or_default();
-        let more = match phases.len() {
-            1 => String::new(),
-            count => format!(" and {} more phases", count - 1),
-        };
-        format!(
-            "{program}'s `{key}` differs between variants in `{first}`{more}: {}",
-            kinds.join(", ")
-        )
-    };
-    found.into_iter().map(sentence).collect()
 }
 
 #[cfg(test)]

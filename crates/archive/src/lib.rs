@@ -15,6 +15,7 @@ mod blocks;
 mod cell;
 mod center;
 mod command_line;
+mod conditions;
 mod conflict;
 mod content;
 mod contradiction;
@@ -44,7 +45,7 @@ mod variants;
 mod walk;
 
 pub use assemble::Archive;
-pub use command_line::option_differences;
+pub use conditions::option_differences;
 pub use error::{Error, Result};
 pub use file::{File, FileHead, Line, Scene};
 pub use found::{Cell, Column, Fault, Found, Value, bias};
