@@ -49,13 +49,14 @@ pub(crate) fn of_folder(name: &str) -> Option<u32> {
 /// Numbers the reports of one file that stand behind each other: those of the same test repeat it.
 pub(crate) struct Repeats {
     several: bool,
-    known: Vec<Cell>,
+    /// How many there were of each test: its subject, phase and clients.
+    known: BTreeMap<(String, String, Option<u32>), u32>,
 }
 
 impl Repeats {
     /// For a file with so many reports.
     pub(crate) fn of(reports: usize) -> Self {
-        Self { several: reports > 1, known: Vec::new() }
+        Self { several: reports > 1, known: BTreeMap::new() }
     }
 
     /// Adds the number to the cell of the next report, if there are several.
@@ -63,10 +64,10 @@ impl Repeats {
         if !self.several {
             return;
         }
-        let test = |cell: &Cell| (cell.subject.clone(), cell.phase.clone(), cell.clients);
-        let before = self.known.iter().filter(|other| test(other) == test(cell)).count();
-        self.known.push(cell.clone());
-        cell.repetition.push(u32::try_from(before).unwrap_or(u32::MAX));
+        let test = (cell.subject.clone(), cell.phase.clone(), cell.clients);
+        let before = self.known.entry(test).or_default();
+        cell.repetition.push(*before);
+        *before += 1;
     }
 }
 

@@ -120,11 +120,10 @@ struct Rated {
 const TOLERANCE: f64 = 0.05;
 
 impl Rated {
-    /// Whether the rate is that of the count in this time; rates have two decimals, and a test ends
-    /// in the middle of an event.
+    /// Whether the rate is that of the count in this time; rates have two decimals.
     fn fits(&self, seconds: f64) -> bool {
         let counted = self.rate * seconds;
-        (counted - self.count).abs() <= TOLERANCE * self.count + 0.01 * seconds + 1.0
+        (counted - self.count).abs() <= TOLERANCE * self.count + 0.01 * seconds
     }
 }
 

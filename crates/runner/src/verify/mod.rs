@@ -131,13 +131,7 @@ pub fn verify(
     for of_phase in verified.phases.chunk_by_mut(|one, next| one.phase == next.phase) {
         let phase = plan.phases.iter().find(|phase| phase.name == of_phase[0].phase);
         let Some(phase) = phase else { continue };
-        // What a writing statement returns may follow the clock.
-        let side = match effect::countable(&phase.script) {
-            _ if !phase.script.writes() => Side::Returned,
-            true if effect::updates(&phase.script) => Side::Updated,
-            true => Side::Changed,
-            false => continue,
-        };
+        let Some(side) = Side::of(&phase.script) else { continue };
         subjects::compare(of_phase, side, |one| {
             let subject = plan.subjects.iter().find(|subject| subject.label == one.subject)?;
             documented(&phase.script, subject, side.check())

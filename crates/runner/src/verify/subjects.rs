@@ -1,7 +1,7 @@
 //! Rows that subjects return and change for the same values, beside each other.
 
-use super::{Discrepancy, VerifiedPhase};
-use model::{number::counted, workload::Check};
+use super::{Discrepancy, VerifiedPhase, effect};
+use model::{number::counted, script::Script, workload::Check};
 
 /// What is compared between subjects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -15,6 +15,16 @@ pub(super) enum Side {
 }
 
 impl Side {
+    /// What all servers have in common in a script, if there is such a thing. What a writing
+    /// statement returns may follow the clock.
+    pub(super) fn of(script: &Script) -> Option<Self> {
+        if !script.writes() {
+            return Some(Self::Returned);
+        }
+        let changed = if effect::updates(script) { Self::Updated } else { Self::Changed };
+        effect::countable(script).then_some(changed)
+    }
+
     fn rows(self, phase: &VerifiedPhase) -> u64 {
         match self {
             Self::Returned => phase.facts.rows,
