@@ -5,7 +5,6 @@ use analysis::{Key, METRICS, Noise, Prior};
 use anyhow::Context;
 use model::{
     bank::{BankedRun, HostClass},
-    civil::Civil,
     metric::Metric,
     number::counted,
     plan::Plan,
@@ -22,6 +21,7 @@ use std::{
     sync::Arc,
 };
 use store::{Bank, Results};
+use values::civil::Civil;
 
 /// Name of the bank in a results folder.
 pub(crate) const BANK: &str = "bank.jsonl";

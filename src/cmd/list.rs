@@ -10,9 +10,10 @@ use clap::{
     ArgMatches, Args, FromArgMatches,
     error::{ContextKind, ContextValue},
 };
-use model::{civil::Civil, escape, metric::Metric, number::counted, record::TrialHeader};
+use model::{escape, metric::Metric, number::counted, record::TrialHeader};
 use plan::Catalog;
 use store::{Results, RunInfo};
+use values::civil::Civil;
 
 pub(super) const VERB: Verb = Verb {
     name: "list",

@@ -7,10 +7,11 @@ use model::{
     drive::{OpReport, StretchReport},
     plan::Plan,
     schema::{ColumnValue, Table},
-    script::{Effect, Generator, Op, Script},
+    script::{Effect, Op, Script, Value},
     workload::Class,
 };
 use std::collections::BTreeMap;
+use values::generator::Bytes;
 
 /// What the slices of a phase do not say of the rows that they wrote.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -22,9 +23,8 @@ pub struct Written {
     shares: BTreeMap<String, f64>,
 }
 
-/// Bytes of an integer that fits in 31 bits, and of any other.
-const SHORT: f64 = 4.0;
-const LONG: f64 = 8.0;
+/// Bytes of what only the server knows, and of times.
+const UNKNOWN: f64 = 8.0;
 
 impl Written {
     /// None where nothing is written, or the rows are not described: transactions in Rust, scripts,
@@ -69,42 +69,34 @@ fn row_bytes(table: &Table, script: &Script) -> Option<f64> {
     }
     if !table.columns.is_empty() {
         let column = |value: &ColumnValue| match value {
-            ColumnValue::RowNumber => Some(integer(1, table.rows as i64)),
-            ColumnValue::Drawn(generator) => bytes(generator, &[]),
+            ColumnValue::RowNumber => integer(table.rows as i64),
+            ColumnValue::Counted { first } => integer(first.saturating_add(table.rows as i64)),
+            ColumnValue::Drawn(generator) => generator.bytes().mean,
         };
-        return table.columns.iter().map(|one| column(&one.value)).sum();
+        return Some(table.columns.iter().map(|one| column(&one.value)).sum());
     }
     let op = script.ops().find(|op| op.inserts())?;
     let insert = op.statements.iter().find(|one| matches!(one.effect, Effect::Insert(_)))?;
     let draws: Vec<_> =
         [&op.draws, &insert.draws, &insert.row_draws].into_iter().flatten().collect();
-    let draws: Vec<(&str, &Generator)> =
+    let draws: Vec<(&str, &Value)> =
         draws.into_iter().map(|draw| (draw.name.as_str(), &draw.value)).collect();
     insert.args.iter().map(|arg| bytes(&arg.value, &draws)).sum()
 }
 
-fn integer(low: i64, high: i64) -> f64 {
-    let fits = |value: i64| i32::try_from(value).is_ok();
-    if fits(low) && fits(high) { SHORT } else { LONG }
+fn integer(value: i64) -> f64 {
+    Bytes::of_integers(value, value).mean
 }
 
 /// Bytes of a value, on average.
-fn bytes(value: &Generator, draws: &[(&str, &Generator)]) -> Option<f64> {
+fn bytes(value: &Value, draws: &[(&str, &Value)]) -> Option<f64> {
     Some(match value {
-        Generator::Uniform { low, high } | Generator::Zipf { low, high, .. } => {
-            integer(*low, *high)
+        Value::Drawn(generator) => generator.bytes().mean,
+        Value::Consecutive { first } | Value::Sequence { first } => integer(*first),
+        Value::Decimal { .. } | Value::Now | Value::Between { .. } | Value::Captured { .. } => {
+            UNKNOWN
         }
-        Generator::Integer { value } => integer(*value, *value),
-        Generator::Consecutive { first } | Generator::Sequence { first } => integer(*first, *first),
-        Generator::Template { template } => template.len() as f64,
-        Generator::Text { value } => value.len() as f64,
-        Generator::Filler { low, high, .. } => (low + high) as f64 / 2.0,
-        Generator::Decimal { .. }
-        | Generator::Now
-        | Generator::Timestamp { .. }
-        | Generator::Between { .. }
-        | Generator::Captured { .. } => LONG,
-        Generator::Draw { name, .. } => {
+        Value::Draw { name, .. } => {
             let (_, value) = draws.iter().find(|(known, _)| known == name)?;
             // A draw is made before its use, so this ends.
             bytes(value, &[])?
@@ -122,9 +114,10 @@ mod tests {
         schema::Column,
         script::{Arg, Draw, Role, Statement},
     };
+    use values::generator::{Filler, Generator, Template, Uniform};
 
     fn template(letters: usize) -> Generator {
-        Generator::Template { template: "#".repeat(letters) }
+        Template { template: "#".repeat(letters) }.into()
     }
 
     fn column(name: &str, value: ColumnValue) -> Column {
@@ -168,15 +161,13 @@ mod tests {
 
     #[test]
     fn rows_are_as_large_as_their_loaded_values() {
-        let large = Generator::Uniform { low: 1, high: 1 << 40 };
+        let large = Generator::from(Uniform { low: 1, high: 1 << 40 });
+        let filler = Filler { low: 10, high: 20, random_percent: 9 };
         let columns = vec![
             column("id", ColumnValue::RowNumber),
             column("k", ColumnValue::Drawn(large)),
             column("c", ColumnValue::Drawn(template(119))),
-            column(
-                "f",
-                ColumnValue::Drawn(Generator::Filler { low: 10, high: 20, random_percent: 9 }),
-            ),
+            column("f", ColumnValue::Drawn(filler.into())),
         ];
         assert_eq!(row_bytes(&table(columns), &script(Vec::new())), Some(4.0 + 8.0 + 119.0 + 15.0));
     }
@@ -184,8 +175,8 @@ mod tests {
     #[test]
     fn rows_of_an_empty_table_are_as_large_as_what_is_inserted() {
         let mut insert = writing(Effect::Insert(5), 1);
-        insert.row_draws = vec![Draw { name: "text".into(), value: template(30) }];
-        let values = [Generator::Now, Generator::Draw { name: "text".into(), plus: 0 }];
+        insert.row_draws = vec![Draw { name: "text".into(), value: template(30).into() }];
+        let values = [Value::Now, Value::Draw { name: "text".into(), plus: 0 }];
         insert.args = values.map(|value| Arg { value, list: None }).into();
         assert_eq!(row_bytes(&table(Vec::new()), &script(vec![op("i", vec![insert])])), Some(38.0));
         assert_eq!(row_bytes(&table(Vec::new()), &script(Vec::new())), None);

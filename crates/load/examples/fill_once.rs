@@ -6,9 +6,9 @@ use load::fill::fill;
 use model::{
     drive::{Endpoint, LoadIndexes, LoadJob, Target},
     schema::{Column, ColumnValue, Schema, Table},
-    script::Generator,
 };
 use std::{collections::BTreeMap, error::Error, io::Write};
+use values::generator::{Generator, Template, Uniform};
 
 fn main() -> Result<(), Box<dyn Error>> {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -60,7 +60,7 @@ fn schema(copies: u64, rows: u32) -> Schema {
         name: name.to_owned(),
         value: ColumnValue::Drawn(generator),
     };
-    let template = |groups| Generator::Template { template: vec![group; groups].join("-") };
+    let template = |groups| Generator::from(Template { template: vec![group; groups].join("-") });
     let table = Table {
         name: "sbtest{n}".to_owned(),
         copies,
@@ -68,7 +68,7 @@ fn schema(copies: u64, rows: u32) -> Schema {
         create: create.map(|(dialect, sql)| (dialect.to_owned(), sql)).into(),
         columns: vec![
             Column { name: "id".to_owned(), value: ColumnValue::RowNumber },
-            drawn("k", Generator::Uniform { low: 1, high: rows.into() }),
+            drawn("k", Generator::from(Uniform { low: 1, high: rows.into() })),
             drawn("c", template(10)),
             drawn("pad", template(5)),
         ],

@@ -3,11 +3,11 @@
 //! Nothing aborts at overload: operations whose turn never comes before the end are counted as
 //! dropped, and the wait of all others is part of their response time.
 
-use crate::keys::Random;
 use model::{
     drive::StretchEnd,
     workload::{Arrival, Spacing},
 };
+use values::Random;
 
 /// Stream of the arrival times, apart from those of the values (which count up from 0): operations
 /// are the same whatever the arrival is.

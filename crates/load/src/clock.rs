@@ -5,7 +5,7 @@
     reason = "system calls for the clock, which std offers without absolute sleep"
 )]
 
-use model::civil::Civil;
+use values::civil::Civil;
 
 /// A clock in nanoseconds. Workers are generic over it, so that schedules are tested without
 /// waiting.

@@ -1,5 +1,7 @@
 //! Integers as decimal text, without the machinery of `std::fmt`.
 
+use values::digits::PAIRS;
+
 /// Longest decimal text of a 64-bit integer.
 pub(crate) const DIGITS_MAX: usize = 20;
 
@@ -51,17 +53,6 @@ pub(crate) fn write(digits: &mut [u8; DIGITS_MAX], value: i64) -> usize {
     }
     start
 }
-
-/// All two-digit texts.
-pub(crate) const PAIRS: [[u8; 2]; 100] = {
-    let mut pairs = [[0; 2]; 100];
-    let mut n = 0;
-    while n < 100 {
-        pairs[n] = [b'0' + (n / 10) as u8, b'0' + (n % 10) as u8];
-        n += 1;
-    }
-    pairs
-};
 
 #[cfg(test)]
 mod tests {

@@ -11,7 +11,7 @@ mod decimal;
 pub mod engine;
 pub mod error;
 pub mod fill;
-pub mod keys;
+mod keys;
 mod merge;
 pub mod program;
 pub mod protocol;

@@ -10,16 +10,16 @@ mod sql;
 mod statement;
 mod values;
 
-use crate::keys::{Filler, Random, Template, Zipf};
 use crate::wire::Failure;
 pub use crate::wire::{Parameter, Sql, TIME_TEXT};
+use ::values::generator::{CompiledFiller, CompiledTemplate, Integers, Texts};
 pub use decimal::Decimal;
 use model::{
     Parameters,
     workload::{Class, TableChoice},
 };
 pub use roles::{Part, Roles};
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, sync::Arc};
 
 /// What one role of a workload executes, shared by its connections.
 #[derive(Debug, Clone)]
@@ -43,11 +43,13 @@ pub struct Program {
     /// What each connection executes before it prepares them: settings of its session.
     pub session: Vec<String>,
     /// Texts that arguments and draws are made from.
-    pub templates: Vec<Template>,
-    /// Zipfian generators.
-    pub zipfs: Vec<ZipfSource>,
+    pub templates: Vec<CompiledTemplate>,
     /// Fillers.
-    pub fillers: Vec<Filler>,
+    pub fillers: Vec<CompiledFiller>,
+    /// Generators of any other integers.
+    pub integers: Vec<Arc<dyn Integers>>,
+    /// Generators of any other texts.
+    pub texts: Vec<Arc<dyn Texts>>,
     /// Decimal texts.
     pub decimals: Vec<Decimal>,
     /// Counters of a connection.
@@ -222,8 +224,10 @@ pub enum Source {
         /// Number of values.
         span: u64,
     },
-    /// Index into [`Program::zipfs`].
-    Zipf(u16),
+    /// Always the same integer.
+    Fixed(i64),
+    /// Index into [`Program::integers`].
+    Integer(u16),
     /// First value plus the place in the list.
     Ascending(i64),
     /// Index into [`Program::sequences`].
@@ -254,6 +258,8 @@ pub enum Source {
     Now,
     /// Index into [`Program::fillers`].
     Filler(u16),
+    /// Index into [`Program::texts`].
+    Varying(u16),
     /// Index into [`Program::decimals`].
     Decimal(u16),
     /// Text made from an entry of [`Program::templates`].
@@ -276,25 +282,9 @@ impl Source {
                 | Self::TextRegister { .. }
                 | Self::Now
                 | Self::Filler(_)
+                | Self::Varying(_)
                 | Self::Decimal(_)
         )
-    }
-}
-
-/// A Zipfian generator with its least value.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ZipfSource {
-    /// Least and most frequent value.
-    pub low: i64,
-    /// Ranks from 1.
-    pub zipf: Zipf,
-}
-
-impl ZipfSource {
-    /// The next value.
-    #[inline]
-    pub fn draw(&self, random: &mut Random) -> i64 {
-        self.low.wrapping_add((self.zipf.draw(random) - 1) as i64)
     }
 }
 

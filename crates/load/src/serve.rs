@@ -276,7 +276,7 @@ mod tests {
         let target = Target { protocol: "sqlite".to_owned(), endpoint, ..Target::null() };
         let connect = |clients| Command::Connect { target: target.clone(), clients };
         let query = |sql: &str| Command::Query { sql: sql.to_owned() };
-        let first = model::script::Generator::Sequence { first: 1 };
+        let first = model::script::Value::Sequence { first: 1 };
         let mut insert = statement("INSERT INTO t VALUES (?)", vec![arg(first)]);
         insert.class = model::workload::Class::Write;
         insert.expect = model::script::Expect::default();

@@ -4,10 +4,11 @@ use model::Parameters;
 use model::drive::{Assignment, Stretch, StretchEnd};
 use model::expression::Expression;
 use model::schema::{Schema, Table};
-use model::script::{Arg, Bounds, Effect, End, Expect, Generator, Op, Role, Script, Statement};
+use model::script::{Arg, Bounds, Effect, End, Expect, Op, Role, Script, Statement, Value};
 use model::workload::{Arrival, Class, Counts, Mode, Spacing};
 use std::collections::BTreeMap;
 use std::fmt::Debug;
+use values::generator::Uniform;
 
 /// The value of an integer expression over 1000 rows and a range of 10.
 pub(crate) fn expression<N: TryFrom<i64, Error: Debug>>(text: &str) -> N {
@@ -23,16 +24,16 @@ pub(crate) fn row() -> Arg {
 
 /// A uniform argument.
 pub(crate) fn uniform(low: &str, high: &str) -> Arg {
-    arg(Generator::Uniform { low: expression(low), high: expression(high) })
+    arg(Value::from(Uniform { low: expression(low), high: expression(high) }))
 }
 
 /// A lone argument.
-pub(crate) fn arg(value: Generator) -> Arg {
+pub(crate) fn arg(value: Value) -> Arg {
     Arg { value, list: None }
 }
 
 /// An in-list.
-pub(crate) fn list(value: Generator, count: &str) -> Arg {
+pub(crate) fn list(value: Value, count: &str) -> Arg {
     Arg { value, list: Some(expression(count)) }
 }
 

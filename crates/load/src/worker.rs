@@ -16,7 +16,6 @@ pub(crate) use peers::Peers;
 
 use crate::Error;
 use crate::clock::{Clock, Monotonic};
-use crate::keys::Random;
 use crate::program::{Program, Roles};
 use crate::protocol::{self, PerClient};
 use crate::recorder::{Recorder, RecorderShape, Tally};
@@ -33,6 +32,7 @@ use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, Sender};
 use std::sync::{Arc, Barrier};
+use values::Random;
 
 /// What a worker thread is given when it starts.
 pub struct WorkerSetup {

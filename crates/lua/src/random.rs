@@ -1,14 +1,14 @@
 //! Random numbers as scripts ask for them.
 
 use crate::settings::{Distribution, Draws};
-use load::keys::{Random, Zipf};
+use values::{Random, generator::Ranks};
 
 /// The random numbers of one thread.
 pub(crate) struct Source {
     random: Random,
     draws: Draws,
     /// The last range of a zipfian draw.
-    zipf: Option<(u64, Zipf)>,
+    zipf: Option<(u64, Ranks)>,
 }
 
 impl Source {
@@ -58,7 +58,7 @@ impl Source {
 
     fn zipfian(&mut self, span: u64) -> u64 {
         if self.zipf.as_ref().is_none_or(|(known, _)| *known != span) {
-            self.zipf = Some((span, Zipf::new(span, self.draws.zipfian_exponent)));
+            self.zipf = Some((span, Ranks::new(span, self.draws.zipfian_exponent)));
         }
         self.zipf.as_ref().map_or(0, |(_, zipf)| zipf.draw(&mut self.random) - 1)
     }

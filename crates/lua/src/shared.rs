@@ -1,7 +1,6 @@
 //! What all threads of a command share.
 
 use crate::{CommandLine, counters::Counters, settings::Settings};
-use load::keys::Random;
 use model::lua::LuaFile;
 use std::{
     sync::{
@@ -10,6 +9,7 @@ use std::{
     },
     time::{Duration, Instant},
 };
+use values::Random;
 
 /// Takes the text of a report.
 pub(crate) type Out = Box<dyn Fn(&str) + Send + Sync>;

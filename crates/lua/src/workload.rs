@@ -14,7 +14,6 @@ use crate::{
     worker::Opt,
 };
 use load::{
-    keys::Random,
     scripts::{Counted, Events, Scripts, Threads},
     wire::{Dialog, Failure, FailureKind},
 };
@@ -30,6 +29,7 @@ use std::{
     },
     time::Instant,
 };
+use values::Random;
 
 /// Code of failures that are the script's.
 const SCRIPT: &str = "script";

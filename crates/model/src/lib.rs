@@ -12,7 +12,6 @@
 pub mod agent;
 pub mod attach;
 pub mod bank;
-pub mod civil;
 pub mod coded;
 pub mod disturbance;
 pub mod drawn;

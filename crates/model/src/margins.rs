@@ -94,6 +94,11 @@ impl Margins {
         metric.family.is_some() && Quantity::of(metric).is_some_and(is_asked)
     }
 
+    /// Whether instructions are all that a run has to decide: they are the same on a busy host.
+    pub fn instructions_alone(&self) -> bool {
+        self.asked.keys().eq([&Quantity::Instructions])
+    }
+
     /// Quantities that were asked for, with their margins: `time 10 %, cpu 5 %`.
     pub fn words(&self) -> String {
         let word = |(quantity, margin): (&Quantity, &f64)| {
@@ -105,5 +110,21 @@ impl Margins {
     /// Whether these are the usual ones of all quantities.
     pub fn is_empty(&self) -> bool {
         self.asked.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn instructions_are_alone_only_where_nothing_else_is_asked_for() {
+        let alone = |quantities: &[Quantity]| {
+            let asked = quantities.iter().map(|quantity| (*quantity, 1.02)).collect();
+            Margins { asked }.instructions_alone()
+        };
+        assert!(alone(&[Quantity::Instructions]));
+        assert!(!alone(&[]) && !alone(&[Quantity::Cpu]));
+        assert!(!alone(&[Quantity::Instructions, Quantity::Time]));
     }
 }

@@ -1,8 +1,9 @@
 //! Tables, their deterministic rows and their indexes.
 
-use crate::{Parameters, lua::Lua, script::Generator};
+use crate::{Parameters, lua::Lua};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use values::generator::Generator;
 
 /// A set of tables that workloads share: the domain form of one file of `catalog/schemas`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -102,6 +103,11 @@ pub struct Column {
 pub enum ColumnValue {
     /// The row's number, from 1.
     RowNumber,
+    /// The row's number, from another one on.
+    Counted {
+        /// Value of the first row.
+        first: i64,
+    },
     /// Drawn from a stream that depends on seed, table and row alone, so any number of threads
     /// loads the same.
     Drawn(Generator),

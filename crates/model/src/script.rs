@@ -10,11 +10,11 @@ use crate::workload::{Arrival, Class, Counts, Deviation, Mode, TableChoice};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-mod generator;
 mod lookups;
+mod value;
 
-pub use generator::Generator;
 pub use lookups::Lookups;
+pub use value::Value;
 
 /// A workload with the parameters of a phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -304,10 +304,10 @@ impl Op {
 /// A named value that several arguments share.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Draw {
-    /// Name by which [`Generator::Draw`] refers to it.
+    /// Name by which [`Value::Draw`] refers to it.
     pub name: String,
     /// How it is drawn.
-    pub value: Generator,
+    pub value: Value,
 }
 
 /// One SQL statement and its arguments.
@@ -421,7 +421,7 @@ impl Statement {
 
     /// Whether it cannot be prepared at all: a decimal is an argument in text only.
     pub fn needs_text(&self) -> bool {
-        self.args.iter().any(|arg| matches!(arg.value, Generator::Decimal { .. }))
+        self.args.iter().any(|arg| matches!(arg.value, Value::Decimal { .. }))
     }
 }
 
@@ -456,7 +456,7 @@ pub struct Advance {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Arg {
     /// How each value is made.
-    pub value: Generator,
+    pub value: Value,
     /// Number of values where the SQL has `{list}` in place of `?`; each is drawn on its own.
     pub list: Option<u32>,
 }

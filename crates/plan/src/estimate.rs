@@ -30,7 +30,6 @@ use model::{
     plan::{Estimate, Plan},
     schedule::{self, After, Length, Step},
     schema::{ColumnValue, Table},
-    script::Generator,
     size,
     subject::{Config, Setting, Subject},
 };
@@ -221,19 +220,16 @@ impl Costs<'_> {
 
 pub(crate) fn bytes_per_row(table: &Table) -> f64 {
     let indexes: usize = table.indexes.values().map(Vec::len).max().unwrap_or(0);
-    let columns: usize = table.columns.iter().map(|column| bytes_of(&column.value)).sum();
+    let columns: u64 = table.columns.iter().map(|column| bytes_of(&column.value)).sum();
     let coded = table.coded.as_ref().map_or(0.0, |rows| rows.bytes as f64);
-    coded + (columns + 24 + 16 * (indexes + 1)) as f64
+    coded + (columns + 24 + 16 * (indexes as u64 + 1)) as f64
 }
 
-fn bytes_of(value: &ColumnValue) -> usize {
+/// Bytes of a value; where they vary, of the longest.
+fn bytes_of(value: &ColumnValue) -> u64 {
     match value {
-        ColumnValue::Drawn(Generator::Template { template }) => template.len(),
-        ColumnValue::Drawn(Generator::Text { value }) => value.len(),
-        ColumnValue::Drawn(Generator::Now | Generator::Timestamp { .. }) => 19,
-        // Where a row is of an uncertain length, its longest one.
-        ColumnValue::Drawn(Generator::Filler { high, .. }) => usize::try_from(*high).unwrap_or(8),
-        ColumnValue::RowNumber | ColumnValue::Drawn(_) => 8,
+        ColumnValue::Drawn(generator) => generator.bytes().most,
+        ColumnValue::RowNumber | ColumnValue::Counted { .. } => 8,
     }
 }
 

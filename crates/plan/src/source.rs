@@ -158,12 +158,16 @@ pub(crate) trait Under {
     fn under(self, key: impl ToString) -> Self;
 }
 
+impl Under for Fault {
+    fn under(mut self, key: impl ToString) -> Self {
+        self.path.insert(0, key.to_string());
+        self
+    }
+}
+
 impl<T> Under for Result<T, Fault> {
     fn under(self, key: impl ToString) -> Self {
-        self.map_err(|mut fault| {
-            fault.path.insert(0, key.to_string());
-            fault
-        })
+        self.map_err(|fault| fault.under(key))
     }
 }
 

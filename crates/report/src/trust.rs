@@ -3,12 +3,12 @@
 use crate::words::{THROUGHPUT, symbol};
 use analysis::{BankSource, Cell, Comparison, FEWEST_BLOCKS, Verdict};
 use model::{
-    civil::Civil,
     margins::{self, Margins, Quantity},
     metric::{Kind, Metric, Part, Table},
     number::counted,
 };
 use std::collections::BTreeSet;
+use values::civil::Civil;
 
 /// What the ratios may be taken for, a sentence each: what readers need before them, and how they
 /// were found.

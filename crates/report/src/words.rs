@@ -3,12 +3,12 @@
 use crate::number;
 use analysis::{Cell, Comparison, METRICS, PhaseResult, Reason, Verdict, metric_of};
 use model::{
-    civil::Civil,
     grouped,
     margins::{Margins, Quantity},
     metric::{Better, Kind, Metric, Part, Per},
     number::counted,
 };
+use values::civil::Civil;
 
 /// The metric of the answer.
 pub(crate) const THROUGHPUT: &str = "ops_per_second";

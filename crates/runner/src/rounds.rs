@@ -98,7 +98,8 @@ pub(crate) fn execute(
     let mut slices: Vec<Slice> = steps.iter().filter_map(slice).collect();
     loop {
         let state = round(run, trials, &slices, repeated)?;
-        if run.options.disturbed == DisturbedRounds::Keep {
+        let keeps = run.options.disturbed == DisturbedRounds::Keep;
+        if keeps || run.plan.experiment.decide.instructions_alone() {
             return Ok(());
         }
         let Some(again) = repeated.again(block, &slices, state) else {

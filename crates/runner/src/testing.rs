@@ -3,7 +3,7 @@
 use model::{
     Levels, Parameters,
     plan::{Phase, PhaseKind},
-    script::{Arg, Generator, Op, Role, Script, Statement},
+    script::{Arg, Op, Role, Script, Statement, Value},
     workload::{Arrival, Class, Counts},
 };
 
@@ -46,7 +46,7 @@ pub(crate) fn phase(kind: PhaseKind) -> Phase {
 
 /// A statement with a decimal as its only argument.
 pub(crate) fn decimal() -> Statement {
-    let value = Generator::Decimal { sum: vec!["cents".to_owned()], digits: 2 };
+    let value = Value::Decimal { sum: vec!["cents".to_owned()], digits: 2 };
     let args = vec![Arg { value, list: None }];
     Statement { args, class: Class::Read, ..Statement::plain("SELECT ?") }
 }

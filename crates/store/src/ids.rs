@@ -1,10 +1,10 @@
 //! Identifiers that sort by time: UTC to the millisecond, then four random digits.
 
-use model::civil::Civil;
 use std::{
     hash::{BuildHasher, Hasher, RandomState},
     time::{Duration, SystemTime},
 };
+use values::civil::Civil;
 
 /// A new identifier for a run or a trial that begins now.
 pub(crate) fn fresh() -> String {

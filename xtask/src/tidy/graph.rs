@@ -11,21 +11,22 @@ pub(super) struct Graph;
 
 /// Each crate and those of ours that it may use. The root package, the command line, may use all.
 const MAY_USE: &[(&str, &[&str])] = &[
-    ("dbdyno-model", &[]),
-    ("dbdyno-plan", &["dbdyno-model"]),
-    ("dbdyno-load", &["dbdyno-model"]),
+    ("dbdyno-values", &[]),
+    ("dbdyno-model", &["dbdyno-values"]),
+    ("dbdyno-plan", &["dbdyno-model", "dbdyno-values"]),
+    ("dbdyno-load", &["dbdyno-model", "dbdyno-values"]),
     ("dbdyno-probe", &["dbdyno-model"]),
     ("dbdyno-dbms", &["dbdyno-model"]),
-    ("dbdyno-store", &["dbdyno-model"]),
+    ("dbdyno-store", &["dbdyno-model", "dbdyno-values"]),
     ("dbdyno-archive", &["dbdyno-model"]),
     ("dbdyno-emulator", &[]),
-    ("dbdyno-analysis", &["dbdyno-model"]),
+    ("dbdyno-analysis", &["dbdyno-model", "dbdyno-values"]),
     (
         "dbdyno-runner",
         &["dbdyno-model", "dbdyno-dbms", "dbdyno-emulator", "dbdyno-probe", "dbdyno-store"],
     ),
-    ("dbdyno-report", &["dbdyno-model", "dbdyno-analysis"]),
-    ("dbdyno-lua", &["dbdyno-model", "dbdyno-load", "dbdyno-report"]),
+    ("dbdyno-report", &["dbdyno-model", "dbdyno-analysis", "dbdyno-values"]),
+    ("dbdyno-lua", &["dbdyno-model", "dbdyno-load", "dbdyno-report", "dbdyno-values"]),
     ("xtask", &[]),
 ];
 

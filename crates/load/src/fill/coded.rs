@@ -1,11 +1,9 @@
 //! Rows that are made in Rust, where the generators of a schema cannot say what they are.
 
 use super::{tpcc, tsbs, vectors};
-use crate::{
-    keys::Random,
-    wire::{RowSink, RowSource},
-};
+use crate::wire::{RowSink, RowSource};
 use model::Parameters;
+use values::Random;
 
 /// A table whose rows are written in Rust. One file of this folder makes those of a schema.
 pub(super) struct CodedTable {

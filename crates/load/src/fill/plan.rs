@@ -7,15 +7,15 @@ use super::{
 };
 use crate::{
     Error,
-    keys::Random,
     wire::{Destination, Failure, Session, Split},
 };
 use model::{
-    civil::Civil,
     drive::{IndexJob, LoadJob},
     schema::Table,
 };
 use std::collections::BTreeMap;
+use values::Random;
+use values::civil::Civil;
 
 /// Least rows of a lane where several sessions load one table. Where lanes meet, the server
 /// reserves space that it does not use: InnoDB about 1 % of the table with two lanes of 500,000
@@ -187,9 +187,7 @@ fn plan(table: &Table, place: &Place<'_>, seed: u64, job: &LoadJob) -> Result<Ta
             )));
         }
     };
-    // Bounds such as `1..rows` have no value where there are no rows, and nobody needs it.
-    let loaded = if place.rows == 0 { &[] } else { table.columns.as_slice() };
-    let values = Values::compile(&name, loaded, job.now_seconds)?;
+    let values = Values::compile(&table.columns, job.now_seconds);
     let coded = coded(table, seed, job)?;
     let columns = match &coded {
         Some((coded, _)) => coded.columns.iter().map(|name| (*name).to_owned()).collect(),

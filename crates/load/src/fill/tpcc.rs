@@ -1,8 +1,9 @@
 //! The loaded rows of TPC-C (clause 4.3.3.1), each from its key alone.
 
 use super::coded::{CodedTable, Maker, Place};
-use crate::keys::{Random, tpcc::*};
+use crate::keys::tpcc::*;
 use crate::wire::RowSink;
+use values::Random;
 
 /// The nine tables.
 pub(super) const TABLES: &[CodedTable] = &[

@@ -2,8 +2,9 @@
 //! values of each host for every ten seconds, in the order of time.
 
 use super::coded::{CodedTable, Maker, Place};
-use crate::{keys::Random, wire::RowSink};
-use model::civil::Civil;
+use crate::wire::RowSink;
+use values::Random;
+use values::civil::Civil;
 
 /// Values of a host at a time.
 const FIELDS: usize = 10;

@@ -5,7 +5,7 @@
 //! `A` spreads the surface over all dimensions, and `e` is normal noise. Vector `i` depends on the
 //! seed and on `i` alone.
 
-use super::Random;
+use values::Random;
 
 /// Dimensions of the surface.
 const SURFACE: usize = 32;

@@ -1,6 +1,6 @@
 //! The random values of TPC-C, which its loaded rows and its transactions share.
 
-use super::Random;
+use values::Random;
 
 /// Districts of a warehouse.
 pub(crate) const DISTRICTS: u64 = 10;

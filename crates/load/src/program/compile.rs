@@ -2,7 +2,6 @@
 
 use super::values::{DrawNames, Values, index};
 use super::{Every, Limits, Op, Program, Source, Span, Sql, Statement, statement};
-use crate::keys::Pool;
 use model::{
     drive::{Assignment, Origin},
     script::{self, Role},
@@ -29,8 +28,6 @@ pub(super) struct Compiler<'a> {
     assignment: &'a Assignment,
     pub(super) dialect: &'a str,
     captures: BTreeMap<String, u16>,
-    /// Characters of all fillers, once there is one.
-    pool: Option<Pool>,
     pub(super) program: Program,
     /// Name of the table with `{n}` for the copy.
     pub(super) table: String,
@@ -42,7 +39,6 @@ impl<'a> Compiler<'a> {
             assignment,
             dialect,
             captures: BTreeMap::new(),
-            pool: None,
             program: Program::empty(&assignment.script.workload),
             table: String::new(),
         }
@@ -293,7 +289,7 @@ impl<'a> Compiler<'a> {
     }
 
     pub(super) fn values(&mut self, place: String) -> Values<'_> {
-        Values { program: &mut self.program, captures: &self.captures, pool: &mut self.pool, place }
+        Values { program: &mut self.program, captures: &self.captures, place }
     }
 }
 
@@ -339,8 +335,9 @@ impl Program {
             sql: Vec::new(),
             session: Vec::new(),
             templates: Vec::new(),
-            zipfs: Vec::new(),
             fillers: Vec::new(),
+            integers: Vec::new(),
+            texts: Vec::new(),
             decimals: Vec::new(),
             sequences: Vec::new(),
             registers: 0,

@@ -194,6 +194,9 @@ fn argument(
         Source::Filler(at) => {
             Parameter::Varying(values.program.fillers[usize::from(at)].length_max())
         }
+        Source::Varying(at) => {
+            Parameter::Varying(values.program.texts[usize::from(at)].length_max())
+        }
         _ => Parameter::Integer,
     };
     Ok(Argument { slot: Slot { source, count }, parameter, list: arg.list.is_some(), literals })

@@ -1,8 +1,9 @@
 //! Generators of the model turned into sources of the program.
 
-use super::{Decimal, Program, Sequence, Source, ZipfSource, sql};
-use crate::keys::{Filler, Pool, Template, Zipf};
-use model::script::{Draw, Generator};
+use super::{Decimal, Program, Sequence, Source, sql};
+use crate::clock::{Clock, Monotonic};
+use ::values::generator::Sampler;
+use model::script::{Draw, Value};
 use std::collections::BTreeMap;
 
 /// Where a named value is kept.
@@ -22,7 +23,6 @@ pub(super) struct DrawNames {
 pub(super) struct Values<'a> {
     pub(super) program: &'a mut Program,
     pub(super) captures: &'a BTreeMap<String, u16>,
-    pub(super) pool: &'a mut Option<Pool>,
     /// Start of the identity of counters: operation and statement.
     pub(super) place: String,
 }
@@ -46,7 +46,7 @@ impl Values<'_> {
                     self.program.text_registers.push(length);
                     Register::Text { register, template }
                 }
-                Source::Now | Source::Filler(_) | Source::Decimal(_) => {
+                Source::Now | Source::Filler(_) | Source::Varying(_) | Source::Decimal(_) => {
                     return Err(format!(
                         "draw `{}`: a time, a filler or a decimal is made where it is used; write \
                          it there",
@@ -66,44 +66,36 @@ impl Values<'_> {
         Ok(super::Span { start, end: self.program.draws.len() as u32 })
     }
 
-    /// Compiles one generator.
-    pub(super) fn source(
-        &mut self,
-        generator: &Generator,
-        scope: &DrawNames,
-    ) -> Result<Source, String> {
-        Ok(match generator {
-            Generator::Uniform { low, high } => {
-                let (low, high) = interval(*low, *high)?;
-                Source::Uniform { low, span: (high.wrapping_sub(low) as u64).wrapping_add(1) }
-            }
-            Generator::Zipf { low, high, exponent } => self.zipf((*low, *high), *exponent)?,
-            Generator::Consecutive { first } => Source::Ascending(*first),
-            Generator::Integer { value } => Source::Ascending(*value),
-            Generator::Sequence { first } => {
-                let first = *first;
+    /// Compiles one value.
+    pub(super) fn source(&mut self, value: &Value, scope: &DrawNames) -> Result<Source, String> {
+        Ok(match value {
+            Value::Drawn(generator) => self.sampler(generator.sampler(Monotonic.wall()))?,
+            Value::Consecutive { first } => Source::Ascending(*first),
+            Value::Sequence { first } => {
                 let at = index(self.program.sequences.len())?;
                 let key = format!("{}/{}/{at}", self.program.name, self.place);
-                self.program.sequences.push(Sequence { key, first });
+                self.program.sequences.push(Sequence { key, first: *first });
                 Source::Sequence(at)
             }
-            Generator::Template { template } => self.text(Template::new(template))?,
-            Generator::Text { value } => self.text(Template::fixed(value))?,
-            Generator::Draw { name, plus } => self.draw(name, *plus, scope)?,
-            Generator::Captured { name, plus } => {
-                Source::Kept { index: self.kept(name)?, plus: *plus }
-            }
-            Generator::Between { low, high } => {
+            Value::Draw { name, plus } => self.draw(name, *plus, scope)?,
+            Value::Captured { name, plus } => Source::Kept { index: self.kept(name)?, plus: *plus },
+            Value::Between { low, high } => {
                 Source::Between { low: self.kept(low)?, high: self.kept(high)? }
             }
-            Generator::Decimal { sum, digits } => self.decimal(sum, *digits, scope)?,
-            Generator::Now => Source::Now,
-            Generator::Timestamp { .. } => {
-                return Err("a `timestamp` belongs to a column of a schema".to_owned());
-            }
-            Generator::Filler { low, high, random_percent } => {
-                self.filler((*low, *high), *random_percent)?
-            }
+            Value::Decimal { sum, digits } => self.decimal(sum, *digits, scope)?,
+            Value::Now => Source::Now,
+        })
+    }
+
+    fn sampler(&mut self, sampler: Sampler) -> Result<Source, String> {
+        let program = &mut *self.program;
+        Ok(match sampler {
+            Sampler::Fixed(value) => Source::Fixed(value),
+            Sampler::Uniform { low, span } => Source::Uniform { low, span },
+            Sampler::Template(template) => Source::Text(added(&mut program.templates, template)?),
+            Sampler::Filler(filler) => Source::Filler(added(&mut program.fillers, filler)?),
+            Sampler::Integers(draws) => Source::Integer(added(&mut program.integers, draws)?),
+            Sampler::Texts(draws) => Source::Varying(added(&mut program.texts, draws)?),
         })
     }
 
@@ -113,21 +105,6 @@ impl Values<'_> {
             .get(name)
             .copied()
             .ok_or_else(|| unknown("captured value", name, self.captures.keys(), "`capture`"))
-    }
-
-    fn filler(&mut self, (low, high): (i64, i64), percent: u32) -> Result<Source, String> {
-        let (least, most) = interval(low, high)?;
-        let pool = self.pool.get_or_insert_with(Pool::new);
-        let filler = Filler::new((least, most), percent, pool).ok_or_else(|| {
-            format!(
-                "a filler of {least} to {most} characters, {percent} % of them random, cannot be \
-                 made; give lengths from 0 to {} and at most 100 %",
-                Filler::LENGTH_MAX
-            )
-        })?;
-        let at = index(self.program.fillers.len())?;
-        self.program.fillers.push(filler);
-        Ok(Source::Filler(at))
     }
 
     fn decimal(
@@ -145,9 +122,7 @@ impl Values<'_> {
         }
         let decimal = Decimal::new(registers, digits)
             .ok_or_else(|| format!("a decimal has 1 to 9 digits after the point, not {digits}"))?;
-        let at = index(self.program.decimals.len())?;
-        self.program.decimals.push(decimal);
-        Ok(Source::Decimal(at))
+        Ok(Source::Decimal(added(&mut self.program.decimals, decimal)?))
     }
 
     /// The values of a constant source as literals, one per argument; `None` if it is not constant.
@@ -158,6 +133,7 @@ impl Values<'_> {
         dialect: &str,
     ) -> Option<Vec<String>> {
         match source {
+            Source::Fixed(value) => Some(vec![value.to_string(); count as usize]),
             Source::Ascending(first) => {
                 let value = |place: u32| first.wrapping_add(i64::from(place)).to_string();
                 Some((0..count).map(value).collect())
@@ -187,31 +163,13 @@ impl Values<'_> {
             }
         }
     }
-
-    fn zipf(&mut self, (low, high): (i64, i64), by: f64) -> Result<Source, String> {
-        let (low, high) = interval(low, high)?;
-        if !by.is_finite() || by <= 0.0 {
-            return Err(format!("the exponent `{by}` of `zipf` must be a number above 0"));
-        }
-        let ranks = high.checked_sub(low).and_then(|distance| distance.checked_add(1));
-        let ranks = ranks.ok_or("the interval of `zipf` is wider than 64 bits")?;
-        let at = index(self.program.zipfs.len())?;
-        self.program.zipfs.push(ZipfSource { low, zipf: Zipf::new(ranks as u64, by) });
-        Ok(Source::Zipf(at))
-    }
-
-    fn text(&mut self, template: Template) -> Result<Source, String> {
-        let at = index(self.program.templates.len())?;
-        self.program.templates.push(template);
-        Ok(Source::Text(at))
-    }
 }
 
-fn interval(low: i64, high: i64) -> Result<(i64, i64), String> {
-    if low > high {
-        return Err(format!("the interval from {low} to {high} has no value"));
-    }
-    Ok((low, high))
+/// Adds to a small table; the index.
+fn added<T>(table: &mut Vec<T>, one: T) -> Result<u16, String> {
+    let at = index(table.len())?;
+    table.push(one);
+    Ok(at)
 }
 
 /// `length` as an index of a small table.

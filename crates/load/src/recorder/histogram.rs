@@ -89,7 +89,7 @@ impl Default for Histogram {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::keys::Random;
+    use values::Random;
 
     #[test]
     fn buckets_are_those_of_the_exchange_format() {

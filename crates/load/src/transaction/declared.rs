@@ -4,9 +4,9 @@ mod values;
 
 use super::{Kept, Member, Outcome, Transaction, Work};
 use crate::clock::Clock;
-use crate::keys::Random;
 use crate::program::{Decimal, Every, Op, Program, Statement, TIME_TEXT};
-use crate::wire::{Answer, Client, Failure, FailureKind, Value, pieces::BRIEF};
+use crate::wire::{Answer, Client, Failure, FailureKind, Value};
+use ::values::{Random, generator::BRIEF};
 use model::workload::TableChoice;
 
 /// The declared operations of a connection, with its values.
@@ -27,6 +27,8 @@ pub(crate) struct Declared<'a> {
     time: [u8; BRIEF],
     /// The second that it tells.
     second: u64,
+    /// Room for the longest text of the generators that have no way of their own here.
+    text: Vec<u8>,
     /// A decimal in the making.
     decimal: [u8; Decimal::LENGTH_MAX],
     /// Copy of the table that the last statement used, from 0.
@@ -61,6 +63,9 @@ impl<'a> Declared<'a> {
             visits: vec![Visit::default(); program.visits].into(),
             time: values::brief(TIME_TEXT),
             second: 0,
+            text: Vec::with_capacity(
+                program.texts.iter().map(|one| one.length_max()).max().unwrap_or(0),
+            ),
             decimal: [0; Decimal::LENGTH_MAX],
             copy: 0,
         }

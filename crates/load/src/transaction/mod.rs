@@ -23,11 +23,11 @@ pub(crate) use scripted::Scripted;
 pub use crate::arrival::Member;
 
 use crate::clock::{Clock, write_time};
-use crate::keys::Random;
 use crate::recorder::Tally;
 use crate::wire::{Answer, Client, Failure, Row, TIME_TEXT};
 use model::{drawn::Drawn, neighbors::Neighbors};
 use std::{marker::PhantomData, ops::RangeInclusive};
+use values::Random;
 
 /// Something that exists once per coded workload.
 pub(crate) trait PerCoded {

@@ -3,10 +3,10 @@
 use super::{Outcome, Transaction, Work};
 use crate::{
     clock::Clock,
-    keys::Random,
     scripts::{Counted, Events},
     wire::{Client, Failure},
 };
+use values::Random;
 
 /// The events of one connection, which work on it by a dialog of their own.
 pub(crate) struct Scripted(pub(crate) Box<dyn Events>);

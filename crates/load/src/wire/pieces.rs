@@ -3,11 +3,10 @@
 use super::{Parameter, Sql};
 use crate::decimal::DIGITS_MAX;
 use std::collections::HashMap;
+use values::generator::BRIEF;
 
 /// A piece of at most this length is copied as one register, whatever its length.
 pub(crate) const SHORT: usize = 16;
-/// A text of at most this length is copied as one or two registers, whatever its length.
-pub(crate) const BRIEF: usize = 32;
 /// Bytes that a text may need for a moment beyond its length.
 const SLACK: usize = 2 * BRIEF + SHORT + DIGITS_MAX;
 

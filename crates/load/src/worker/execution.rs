@@ -5,11 +5,11 @@ mod paced;
 use super::peers::Pairing;
 use crate::arrival::{Limit, Schedule};
 use crate::clock::Clock;
-use crate::keys::Random;
 use crate::program::Program;
 use crate::recorder::Tally;
 use crate::transaction::{Outcome, Transaction, Work};
 use crate::wire::{Client, Failure, FailureKind};
+use values::Random;
 
 /// Failures in a row after which a connection gives up.
 pub const ERRORS_IN_A_ROW_MAX: u32 = 100;

@@ -8,12 +8,12 @@ use super::{
     execution::{Execution, Timing},
 };
 use crate::clock::{Clock, Monotonic};
-use crate::keys::Random;
 use crate::program::{Program, Roles};
 use crate::recorder::{Recorder, RecorderShape, Tally};
 use crate::transaction::{Coded, Declared, Transaction};
 use crate::wire::{Answer, Client, Draft, Failure, FailureKind, Row, Session, Sql};
 use model::drive::{Argument, Stretch, StretchEnd, Target, TracedStatement};
+use values::Random;
 
 /// Executes a stretch of the only role of `roles`, which is declared, on a connection of its own
 /// and gives its statements in order. The last one has the error, if there was one.
@@ -239,7 +239,7 @@ mod tests {
     fn a_trace_tells_every_statement_with_its_values() {
         let select = statement(
             "SELECT c FROM {table} WHERE id IN ({list})",
-            vec![list(model::script::Generator::Consecutive { first: expression("5") }, "3")],
+            vec![list(model::script::Value::Consecutive { first: expression("5") }, "3")],
         );
         let mut operation = op("o", vec![select]);
         operation.transaction = true;

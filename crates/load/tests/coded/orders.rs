@@ -3,7 +3,6 @@
 use load::{
     clock::Clock,
     engine::Engine,
-    keys::Random,
     protocol,
     transaction::{Coded, Operation, Outcome, Setup, Statement, Transaction, Work},
     wire::{Client, Failure, Parameter, Row, Session, Value},
@@ -12,6 +11,7 @@ use model::{
     drive::{Stretch, StretchEnd, StretchReport, Target},
     workload::{Class, Mode},
 };
+use values::Random;
 
 const ACCOUNTS: u64 = 3;
 const ITEMS: u64 = 20;

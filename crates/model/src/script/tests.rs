@@ -1,5 +1,6 @@
 use super::*;
 use crate::workload::NONE;
+use values::generator::Uniform;
 
 fn script(end: End) -> Script {
     Script {
@@ -76,7 +77,7 @@ fn connections_are_in_the_order_of_the_roles() {
 fn a_mean_operation_searches_for_each_key_of_a_list_and_once_for_a_range() {
     let statement = |repeat: u64, list: Option<u32>, keys: Option<i64>| Statement {
         repeat,
-        args: vec![Arg { value: Generator::Uniform { low: 1, high: 9 }, list }],
+        args: vec![Arg { value: Value::from(Uniform { low: 1, high: 9 }), list }],
         expect: Expect { keys, ..Expect::default() },
         ..Statement::plain("x")
     };

@@ -1,235 +1,262 @@
 //! `{ uniform = [1, "rows"] }`: where a value comes from.
 
 use super::{
-    number::Whole,
     numbers::{Numbers, VALUES_MAX},
     value::Formula,
 };
 use crate::{
-    explain::shown,
     source::{Fault, Under},
     suggest,
 };
 use model::{
-    civil::Civil,
-    script::{Arg, Generator},
+    schema::ColumnValue,
+    script::{Arg, Value},
 };
-use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::de::{self, Deserialize, Deserializer, MapAccess, Visitor};
+use std::{collections::BTreeMap, fmt, ops::RangeInclusive, sync::LazyLock};
+use values::generator::{Generator, Key, Keys, Shape, Timestamp};
 
-/// Every key that an argument, a draw or a column may have; exactly one of them says the kind.
-#[derive(Debug, Clone, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-pub(crate) struct WireGenerator {
-    uniform: Option<[Formula; 2]>,
-    zipf: Option<[Formula; 2]>,
-    exponent: Option<f64>,
-    consecutive: Option<Formula>,
-    sequence: Option<Formula>,
-    template: Option<String>,
-    integer: Option<Formula>,
-    text: Option<String>,
-    draw: Option<String>,
-    captured: Option<String>,
-    now: Option<bool>,
-    timestamp: Option<[String; 2]>,
-    filler: Option<[Formula; 2]>,
-    random_percent: Option<Whole<u32>>,
-    between: Option<[String; 2]>,
-    decimal: Option<Vec<String>>,
-    digits: Option<Whole<u32>>,
-    plus: Option<Formula>,
-    list: Option<Formula>,
+/// The keys of an argument, a draw or a column; exactly one of them says the kind.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct WireGenerator(BTreeMap<&'static str, Given>);
+
+/// What a key holds, by its shape.
+#[derive(Debug, Clone)]
+enum Given {
+    Integer(Formula),
+    Interval([Formula; 2]),
+    Real(f64),
+    Text(String),
+    Pair([String; 2]),
+    Texts(Vec<String>),
+    Flag(bool),
 }
 
-/// A key that says the kind, and whether a value has it.
-type Kind = (&'static str, fn(&WireGenerator) -> bool);
-
-const KINDS: [Kind; 14] = [
-    ("uniform", |one| one.uniform.is_some()),
-    ("zipf", |one| one.zipf.is_some()),
-    ("consecutive", |one| one.consecutive.is_some()),
-    ("sequence", |one| one.sequence.is_some()),
-    ("template", |one| one.template.is_some()),
-    ("integer", |one| one.integer.is_some()),
-    ("text", |one| one.text.is_some()),
-    ("now", |one| one.now.is_some()),
-    ("timestamp", |one| one.timestamp.is_some()),
-    ("filler", |one| one.filler.is_some()),
-    ("between", |one| one.between.is_some()),
-    ("decimal", |one| one.decimal.is_some()),
-    ("draw", |one| one.draw.is_some()),
-    ("captured", |one| one.captured.is_some()),
+/// Values that are not drawn from chance alone: the key of each, and those that say more about it.
+const REFERENCES: &[&[Key]] = &[
+    &[Key::new("consecutive", Shape::Integer)],
+    &[Key::new("sequence", Shape::Integer)],
+    &[Key::new("now", Shape::Flag)],
+    &[Key::new("between", Shape::Pair)],
+    &[Key::new("decimal", Shape::Texts), Key::new("digits", Shape::Integer)],
+    &[Key::new("draw", Shape::Text), PLUS],
+    &[Key::new("captured", Shape::Text), PLUS],
 ];
 
-/// Share of random characters in a filler, as published.
-const RANDOM_PERCENT: u32 = 50;
+const PLUS: Key = Key::new("plus", Shape::Integer);
 
 /// Digits of a decimal after the point, as of most money.
-const DIGITS: u32 = 2;
+const DIGITS: i64 = 2;
 
-/// Exponent of the published zipfian workloads.
-const EXPONENT: f64 = 0.8;
+/// Turns an argument into several; it belongs to any kind.
+const LIST: Key = Key::new("list", Shape::Integer);
+
+/// All kinds, each with its keys.
+fn kinds() -> impl Iterator<Item = &'static [Key]> {
+    Generator::KEYS.iter().chain(REFERENCES).copied()
+}
+
+/// All keys.
+static KEYS: LazyLock<BTreeMap<&'static str, Shape>> =
+    LazyLock::new(|| kinds().flatten().chain([&LIST]).map(|key| (key.name, key.shape)).collect());
+
+/// Names of all keys, for messages.
+static NAMES: LazyLock<Vec<&'static str>> = LazyLock::new(|| KEYS.keys().copied().collect());
 
 impl WireGenerator {
+    /// The keys that it may have, and what they hold.
+    pub(super) fn keys() -> impl Iterator<Item = (&'static str, Shape)> {
+        KEYS.iter().map(|(name, shape)| (*name, *shape))
+    }
+
     /// The value as an argument, which may be a list.
     pub(crate) fn argument(mut self, numbers: Numbers<'_>) -> Result<Arg, Fault> {
-        let list = self.list.take();
-        let list = numbers.optional("list", list.as_ref(), 1..=VALUES_MAX)?;
-        if self.timestamp.is_some() {
-            let reason = "`timestamp` belongs to a column of a schema; a statement has `now`";
-            return Err(Fault::invalid(reason)).under("timestamp");
-        }
+        let list = match self.0.remove(LIST.name) {
+            Some(Given::Integer(list)) => numbers.optional("list", Some(&list), 1..=VALUES_MAX)?,
+            _ => None,
+        };
         Ok(Arg { value: self.value(numbers)?, list })
     }
 
     /// The value of a loaded column.
-    pub(crate) fn column(self, numbers: Numbers<'_>) -> Result<Generator, Fault> {
-        let value = self.value(numbers)?;
-        let of_statements = match &value {
-            Generator::Draw { .. } => "draw",
-            Generator::Captured { .. } => "captured",
-            Generator::Between { .. } => "between",
-            Generator::Decimal { .. } => "decimal",
-            _ => return Ok(value),
-        };
-        let reason = format!(
-            "`{of_statements}` works only in statements; give the column a generator of its own"
-        );
-        Err(Fault::invalid(reason)).under(of_statements)
+    pub(crate) fn column(self, numbers: Numbers<'_>) -> Result<ColumnValue, Fault> {
+        let kind = self.kind()?;
+        match self.value(numbers)? {
+            Value::Drawn(generator) => Ok(ColumnValue::Drawn(generator)),
+            Value::Now => Ok(ColumnValue::Drawn(Timestamp::default().into())),
+            Value::Consecutive { first } | Value::Sequence { first } => {
+                Ok(ColumnValue::Counted { first })
+            }
+            Value::Draw { .. }
+            | Value::Captured { .. }
+            | Value::Between { .. }
+            | Value::Decimal { .. } => {
+                let reason = format!(
+                    "`{kind}` works only in statements; give the column a generator of its own"
+                );
+                Err(Fault::invalid(reason)).under(kind)
+            }
+        }
     }
 
     /// The value where only a single one makes sense.
-    pub(crate) fn value(self, numbers: Numbers<'_>) -> Result<Generator, Fault> {
-        if self.list.is_some() {
+    pub(crate) fn value(self, numbers: Numbers<'_>) -> Result<Value, Fault> {
+        let kind = self.kind()?;
+        let keys = Read { given: &self.0, numbers };
+        if let Some(generator) = Generator::read(kind, &keys) {
+            return generator.map(Value::Drawn);
+        }
+        let any = i64::MIN..=i64::MAX;
+        let integer = |key| keys.integer(key, any.clone()).map(Option::unwrap_or_default);
+        let name = || keys.text(kind).to_owned();
+        Ok(match kind {
+            "consecutive" => Value::Consecutive { first: integer(kind)? },
+            "sequence" => Value::Sequence { first: integer(kind)? },
+            "between" => {
+                let [low, high] = keys.pair(kind).map(str::to_owned);
+                Value::Between { low, high }
+            }
+            "decimal" => Value::Decimal {
+                sum: keys.texts(kind).to_vec(),
+                digits: keys.integer("digits", 1..=9)?.unwrap_or(DIGITS) as u32,
+            },
+            "draw" => Value::Draw { name: name(), plus: integer("plus")? },
+            "captured" => Value::Captured { name: name(), plus: integer("plus")? },
+            _ if matches!(self.0.get("now"), Some(Given::Flag(true))) => Value::Now,
+            _ => return Err(Fault::invalid("`now` can only be true")).under("now"),
+        })
+    }
+
+    /// The one kind that its keys name; all other keys say more about it.
+    fn kind(&self) -> Result<&'static str, Fault> {
+        if self.0.contains_key(LIST.name) {
             return Err(Fault::invalid("`list` belongs to an argument of a statement only"));
         }
-        self.only_one_kind()?;
-        self.modifiers_fit()?;
-        let one = |key: &str, formula: &Formula| numbers.value(formula).under(key);
-        let plus = self.plus.as_ref().map_or(Ok(0), |plus| one("plus", plus))?;
-        if let Some([low, high]) = &self.uniform {
-            let (low, high) = numbers.interval("uniform", [low, high]).under("uniform")?;
-            return Ok(Generator::Uniform { low, high });
-        }
-        if let Some([low, high]) = &self.zipf {
-            let (low, high) = numbers.interval("zipf", [low, high]).under("zipf")?;
-            let exponent = self.exponent.unwrap_or(EXPONENT);
-            return Ok(Generator::Zipf { low, high, exponent });
-        }
-        if let Some([low, high]) = &self.filler {
-            return self.filler([low, high], numbers).under("filler");
-        }
-        if let Some(first) = &self.consecutive {
-            return Ok(Generator::Consecutive { first: one("consecutive", first)? });
-        }
-        if let Some(first) = &self.sequence {
-            return Ok(Generator::Sequence { first: one("sequence", first)? });
-        }
-        if let Some(value) = &self.integer {
-            return Ok(Generator::Integer { value: one("integer", value)? });
-        }
-        if let Some([low, high]) = self.between {
-            return Ok(Generator::Between { low, high });
-        }
-        if let Some([low, high]) = &self.timestamp {
-            return timestamp(low, high).under("timestamp");
-        }
-        if let Some(sum) = self.decimal {
-            return Ok(Generator::Decimal {
-                sum,
-                digits: self.digits.map_or(DIGITS, |digits| digits.0),
-            });
-        }
-        match (self.template, self.text, self.draw, self.captured) {
-            (Some(template), ..) if template.is_ascii() => Ok(Generator::Template { template }),
-            (Some(_), ..) => Err(Fault::invalid("a template must be ASCII")).under("template"),
-            (_, Some(value), ..) => Ok(Generator::Text { value }),
-            (_, _, Some(name), _) => Ok(Generator::Draw { name, plus }),
-            (_, _, _, Some(name)) => Ok(Generator::Captured { name, plus }),
-            _ if self.now == Some(true) => Ok(Generator::Now),
-            _ => Err(Fault::invalid("`now` can only be true")).under("now"),
-        }
-    }
-
-    fn filler(&self, ends: [&Formula; 2], numbers: Numbers<'_>) -> Result<Generator, Fault> {
-        for (place, end) in ends.into_iter().enumerate() {
-            numbers.within("`filler`", end, 0..=VALUES_MAX).under(place)?;
-        }
-        let (low, high) = numbers.interval("filler", ends)?;
-        let random_percent = self.random_percent.map_or(RANDOM_PERCENT, |percent| percent.0);
-        Ok(Generator::Filler { low, high, random_percent })
-    }
-
-    fn only_one_kind(&self) -> Result<(), Fault> {
-        let given = KINDS.iter().filter(|(_, is_given)| is_given(self));
-        let kinds: Vec<_> = given.map(|(kind, _)| kind).collect();
-        match kinds.as_slice() {
-            [_] => Ok(()),
+        let given: Vec<&[Key]> = kinds().filter(|keys| self.0.contains_key(keys[0].name)).collect();
+        let keys = match given.as_slice() {
+            [keys] => *keys,
             [] => {
-                let all = suggest::one_of(&KINDS.map(|(kind, _)| kind));
-                Err(Fault::invalid(format!("a value needs one of {all}")))
+                let all: Vec<&str> = kinds().map(|keys| keys[0].name).collect();
+                return Err(Fault::invalid(format!(
+                    "a value needs one of {}",
+                    suggest::one_of(&all)
+                )));
             }
-            [first, second, ..] => Err(Fault::invalid(format!(
-                "a value has `{first}` or `{second}`, not both; remove one"
-            ))),
-        }
-    }
-
-    /// `exponent`, `plus` and `random_percent` mean something to some kinds only.
-    fn modifiers_fit(&self) -> Result<(), Fault> {
-        match self.random_percent {
-            Some(_) if self.filler.is_none() => {
-                return Err(Fault::invalid("`random_percent` belongs to `filler` only"));
+            [first, second, ..] => {
+                let (first, second) = (first[0].name, second[0].name);
+                return Err(Fault::invalid(format!(
+                    "a value has `{first}` or `{second}`, not both; remove one"
+                )));
             }
-            Some(Whole(percent @ 101..)) => {
-                let reason = format!("`random_percent` is {percent}; it must be from 0 to 100");
-                return Err(Fault::invalid(reason)).under("random_percent");
+        };
+        match self.0.keys().find(|name| keys.iter().all(|key| key.name != **name)) {
+            None => Ok(keys[0].name),
+            Some(name) => {
+                let has = |keys: &&[Key]| keys.iter().any(|key| key.name == *name);
+                let owners: Vec<String> =
+                    kinds().filter(has).map(|keys| format!("`{}`", keys[0].name)).collect();
+                let owners = owners.join(" or ");
+                Err(Fault::invalid(format!("`{name}` belongs to {owners} only"))).under(name)
             }
-            _ => {}
-        }
-        match self.digits {
-            Some(_) if self.decimal.is_none() => {
-                return Err(Fault::invalid("`digits` belongs to `decimal` only"));
-            }
-            Some(Whole(digits)) if !(1..=9).contains(&digits) => {
-                let reason = format!("`digits` is {digits}; it must be from 1 to 9");
-                return Err(Fault::invalid(reason)).under("digits");
-            }
-            _ => {}
-        }
-        if self.plus.is_some() && self.draw.is_none() && self.captured.is_none() {
-            return Err(Fault::invalid("`plus` belongs to `draw` or `captured` only"));
-        }
-        match self.exponent {
-            Some(_) if self.zipf.is_none() => {
-                Err(Fault::invalid("`exponent` belongs to `zipf` only"))
-            }
-            Some(exponent) if !(exponent > 0.0 && exponent.is_finite()) => {
-                Err(Fault::invalid(format!("`exponent` is {exponent}; it must be above 0")))
-            }
-            _ => Ok(()),
         }
     }
 }
 
-/// A moment between two dates, of which the later one may be the time of the load.
-fn timestamp(low: &str, high: &str) -> Result<Generator, Fault> {
-    let moment = |text: &str| {
-        Civil::parse(text).map(Civil::seconds).ok_or_else(|| {
-            Fault::invalid(format!(
-                "`{}` is not a date such as 2026-01-31 or 2026-01-31 23:59:59, from 1970 to 9999",
-                shown(text)
-            ))
-        })
-    };
-    let low = moment(low).under(0)?;
-    let high = match high {
-        "now" => None,
-        high => Some(moment(high).under(1)?),
-    };
-    if high.is_some_and(|high| high < low) {
-        return Err(Fault::invalid("the first date must not be after the second"));
+/// The keys of a value under the parameters of a phase.
+struct Read<'a> {
+    given: &'a BTreeMap<&'static str, Given>,
+    numbers: Numbers<'a>,
+}
+
+impl Read<'_> {
+    fn texts(&self, key: &str) -> &[String] {
+        match self.given.get(key) {
+            Some(Given::Texts(texts)) => texts,
+            _ => &[],
+        }
     }
-    Ok(Generator::Timestamp { low, high })
+}
+
+impl Keys for Read<'_> {
+    type Fault = Fault;
+
+    fn integer(
+        &self,
+        key: &'static str,
+        allowed: RangeInclusive<i64>,
+    ) -> Result<Option<i64>, Fault> {
+        let Some(Given::Integer(formula)) = self.given.get(key) else { return Ok(None) };
+        self.numbers.within(&format!("`{key}`"), formula, allowed).map(Some).under(key)
+    }
+
+    fn interval(&self, key: &'static str, allowed: RangeInclusive<i64>) -> Result<[i64; 2], Fault> {
+        let Some(Given::Interval(ends)) = self.given.get(key) else { return Ok([0; 2]) };
+        for (place, end) in ends.iter().enumerate() {
+            let within = self.numbers.within(&format!("`{key}`"), end, allowed.clone());
+            within.under(place).under(key)?;
+        }
+        let (low, high) = self.numbers.interval(key, ends.each_ref()).under(key)?;
+        Ok([low, high].map(|end| end.clamp(*allowed.start(), *allowed.end())))
+    }
+
+    fn real(&self, key: &'static str) -> Option<f64> {
+        match self.given.get(key) {
+            Some(Given::Real(real)) => Some(*real),
+            _ => None,
+        }
+    }
+
+    fn text(&self, key: &'static str) -> &str {
+        match self.given.get(key) {
+            Some(Given::Text(text)) => text,
+            _ => "",
+        }
+    }
+
+    fn pair(&self, key: &'static str) -> [&str; 2] {
+        match self.given.get(key) {
+            Some(Given::Pair(pair)) => pair.each_ref().map(String::as_str),
+            _ => [""; 2],
+        }
+    }
+
+    fn wrong(&self, key: &'static str, reason: String) -> Fault {
+        Fault::invalid(reason).under(key)
+    }
+}
+
+struct KeysVisitor;
+
+impl<'de> Visitor<'de> for KeysVisitor {
+    type Value = WireGenerator;
+
+    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("a table such as { uniform = [1, \"rows\"] }")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<WireGenerator, A::Error> {
+        let mut given = BTreeMap::new();
+        while let Some(name) = map.next_key::<String>()? {
+            let Some((name, shape)) = KEYS.get_key_value(name.as_str()) else {
+                return Err(de::Error::unknown_field(&name, &NAMES));
+            };
+            let value = match shape {
+                Shape::Integer => Given::Integer(map.next_value()?),
+                Shape::Interval => Given::Interval(map.next_value()?),
+                Shape::Real => Given::Real(map.next_value()?),
+                Shape::Text => Given::Text(map.next_value()?),
+                Shape::Pair => Given::Pair(map.next_value()?),
+                Shape::Texts => Given::Texts(map.next_value()?),
+                Shape::Flag => Given::Flag(map.next_value()?),
+            };
+            given.insert(*name, value);
+        }
+        Ok(WireGenerator(given))
+    }
+}
+
+impl<'de> Deserialize<'de> for WireGenerator {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        deserializer.deserialize_map(KeysVisitor)
+    }
 }

@@ -5,7 +5,7 @@ use crate::{
     source::{Fault, Under},
     suggest,
 };
-use model::script::{Generator, Op, Role, Statement};
+use model::script::{Op, Role, Statement, Value};
 use std::collections::BTreeSet;
 
 /// A kept value comes from an earlier statement of the same operation, or from an operation that
@@ -50,10 +50,10 @@ fn check_statement(statement: &Statement, known: &BTreeSet<&str>) -> Result<(), 
     }
 }
 
-fn check_value(value: &Generator, known: &BTreeSet<&str>) -> Result<(), Fault> {
+fn check_value(value: &Value, known: &BTreeSet<&str>) -> Result<(), Fault> {
     match value {
-        Generator::Captured { name, .. } => check_name(name, known),
-        Generator::Between { low, high } => {
+        Value::Captured { name, .. } => check_name(name, known),
+        Value::Between { low, high } => {
             check_name(low, known).and_then(|()| check_name(high, known))
         }
         _ => Ok(()),

@@ -138,9 +138,7 @@ impl WireTable {
         for (name, column) in self.column.0 {
             let value = match column {
                 WireColumn::RowNumber => ColumnValue::RowNumber,
-                WireColumn::Drawn(drawn) => {
-                    ColumnValue::Drawn(drawn.column(numbers).under(&name).under("column")?)
-                }
+                WireColumn::Drawn(drawn) => drawn.column(numbers).under(&name).under("column")?,
             };
             columns.push(Column { name, value });
         }

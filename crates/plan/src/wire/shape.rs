@@ -10,6 +10,7 @@ use super::{
 };
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use std::borrow::Cow;
+use values::generator::Shape;
 
 /// Gives a type the schema that an expression over the generator makes, written where it is used.
 macro_rules! shape {
@@ -105,6 +106,25 @@ shape!(WireArrival, generator => {
 shape!(WireRoleArrival, generator => {
     let open = generator.subschema_for::<WireRoleOpen>();
     json_schema!({ "anyOf": [{ "const": "closed" }, open] })
+});
+shape!(WireGenerator, generator => {
+    let integer = generator.subschema_for::<Formula>();
+    let text = json_schema!({ "type": "string" });
+    let two = |of: &Schema| {
+        json_schema!({ "type": "array", "items": of, "minItems": 2, "maxItems": 2 })
+    };
+    let of = |shape: Shape| match shape {
+        Shape::Integer => integer.clone(),
+        Shape::Interval => two(&integer),
+        Shape::Real => json_schema!({ "type": "number" }),
+        Shape::Text => text.clone(),
+        Shape::Pair => two(&text),
+        Shape::Texts => json_schema!({ "type": "array", "items": text }),
+        Shape::Flag => json_schema!({ "type": "boolean" }),
+    };
+    let keys: serde_json::Map<_, _> =
+        WireGenerator::keys().map(|(key, shape)| (key.to_owned(), of(shape).into())).collect();
+    json_schema!({ "type": "object", "properties": keys, "additionalProperties": false })
 });
 shape!(WireColumn, generator => {
     let drawn = generator.subschema_for::<WireGenerator>();

@@ -13,7 +13,7 @@ use crate::{
 };
 use model::{
     number::counted,
-    script::{Advance, Bounds, Draw, Effect, Expect, Generator, Statement},
+    script::{Advance, Bounds, Draw, Effect, Expect, Statement, Value},
     sql::SqlError,
     workload::{Class, Mode, TableChoice},
 };
@@ -287,10 +287,10 @@ pub(super) fn draws(
 }
 
 /// A value refers only to draws that come before it.
-fn refers(value: &Generator, draws: &BTreeSet<String>) -> Result<(), Fault> {
+fn refers(value: &Value, draws: &BTreeSet<String>) -> Result<(), Fault> {
     let named = match value {
-        Generator::Draw { name, .. } => std::slice::from_ref(name),
-        Generator::Decimal { sum, .. } => sum,
+        Value::Draw { name, .. } => std::slice::from_ref(name),
+        Value::Decimal { sum, .. } => sum,
         _ => &[],
     };
     let Some(name) = named.iter().find(|name| !draws.contains(*name)) else { return Ok(()) };

@@ -3,10 +3,11 @@
 use crate::{catalog, shipped};
 use model::{
     plan::{PhaseKind, Plan},
-    script::{End, Generator, Pairing, Script},
+    script::{End, Pairing, Script, Value},
     workload::{Arrival, Spacing},
 };
 use plan::render;
+use values::generator::{Filler, Uniform};
 
 fn tiny() -> Plan {
     shipped("insert-benchmark", &[]).unwrap()
@@ -121,7 +122,7 @@ fn script(name: &str) -> Script {
 }
 
 /// The first op of that name.
-fn generators(script: &Script, op: &str) -> Vec<Generator> {
+fn generators(script: &Script, op: &str) -> Vec<Value> {
     let op = script.ops().find(|other| other.name == op).unwrap();
     op.statements.iter().flat_map(|one| &one.args).map(|arg| arg.value.clone()).collect()
 }
@@ -129,9 +130,9 @@ fn generators(script: &Script, op: &str) -> Vec<Generator> {
 #[test]
 fn rows_deletes_and_queries_are_the_published_ones() {
     let churn = script("ibench-churn");
-    let uniform = |high: i64| Generator::Uniform { low: 0, high };
-    let filler = Generator::Filler { low: 10, high: 20, random_percent: 50 };
-    let row = [Generator::Now, uniform(999), uniform(99_999), uniform(9_999), uniform(499), filler];
+    let uniform = |high: i64| Value::from(Uniform { low: 0, high });
+    let filler = Value::from(Filler { low: 10, high: 20, random_percent: 50 });
+    let row = [Value::Now, uniform(999), uniform(99_999), uniform(9_999), uniform(499), filler];
     assert_eq!(generators(&churn, "insert"), row);
     let delete = churn.ops().find(|op| op.name == "delete").unwrap();
     let [min, delete] = delete.statements.as_slice() else { panic!("{delete:?}") };
@@ -149,7 +150,7 @@ fn rows_deletes_and_queries_are_the_published_ones() {
     let pairs: Vec<_> = churn.roles.iter().map(|role| role.pairing.unwrap()).collect();
     assert_eq!(pairs, [Pairing { role: 1, lead: 8 }, Pairing { role: 0, lead: 8 }]);
     let point = script("ibench-point");
-    let between = Generator::Between { low: "min_id".to_owned(), high: "max_id".to_owned() };
+    let between = Value::Between { low: "min_id".to_owned(), high: "max_id".to_owned() };
     assert_eq!(generators(&point, "point"), [between]);
     assert_eq!(names(&point)[2], led("query", true));
     assert_eq!(names(&point).iter().filter(|(_, leads)| *leads).count(), 1);

@@ -2,9 +2,10 @@
 
 use crate::{Host, catalog, draft};
 use model::{
-    script::{End, Generator, Pairing},
+    script::{End, Pairing, Value},
     workload::{Arrival, Spacing},
 };
+use values::generator::Filler;
 
 const EXPERIMENT: &str = "question = \"Which?\"\ndesign = \"classic\"\n\
                           workloads = [\"./own.toml\"]\n[factors]\nbuild = [\"sqlite\"]\n";
@@ -81,7 +82,7 @@ fn roles_and_kept_values_are_read() {
     assert_eq!(keep.statements[0].every, Some(7));
     assert_eq!(using.statements[0].advance.as_ref().unwrap().by, 10);
     let filler = &using.statements[0].args[1].value;
-    assert_eq!(*filler, Generator::Filler { low: 10, high: 20, random_percent: 10 });
+    assert_eq!(*filler, Value::from(Filler { low: 10, high: 20, random_percent: 10 }));
 }
 
 #[test]
@@ -209,7 +210,7 @@ fn mistakes_with_kept_values_are_named() {
     check(
         "random_percent",
         &with("random_percent = 10", "random_percent = 101"),
-        "`random_percent` is 101; it must be from 0 to 100",
+        "`random_percent` must be from 0 to 100, not `101`",
     );
     check(
         "random_percent of something else",

@@ -2,10 +2,12 @@
 
 use super::Declared;
 use crate::clock::write_time;
-use crate::keys::{Letters, Random};
 use crate::program::{Draw, Source, Span, Statement, TIME_TEXT};
-use crate::wire::pieces::BRIEF;
 use crate::wire::{Client, Draft};
+use values::{
+    Random,
+    generator::{BRIEF, Letters},
+};
 
 impl Declared<'_> {
     /// Notes the wall clock, seconds since 1970, for all rows of a statement.
@@ -69,10 +71,10 @@ impl Declared<'_> {
                         Source::TextRegister { index, .. } => {
                             draft.text(&self.texts[usize::from(index)]);
                         }
-                        Source::Decimal(decimal) => {
-                            let decimal = &program.decimals[usize::from(decimal)];
-                            let sum = decimal.sum(&self.registers);
-                            draft.text(decimal.write(sum, &mut self.decimal));
+                        Source::Varying(_) | Source::Decimal(_) => {
+                            *shared = random;
+                            draft.text(self.other_text(slot.source, shared));
+                            random = shared.clone();
                         }
                         source => {
                             *shared = random;
@@ -119,11 +121,9 @@ impl Declared<'_> {
                             client.varying(plain, varied);
                         }
                     }
-                    Source::Decimal(decimal) => {
-                        let decimal = &program.decimals[usize::from(decimal)];
-                        let sum = decimal.sum(&self.registers);
+                    Source::Varying(_) | Source::Decimal(_) => {
                         for _ in 0..slot.count {
-                            client.varying(decimal.write(sum, &mut self.decimal), &[]);
+                            client.varying(self.other_text(slot.source, random), &[]);
                         }
                     }
                     source => {
@@ -133,6 +133,24 @@ impl Declared<'_> {
                     }
                 }
             }
+        }
+    }
+
+    /// The texts of varying length that are rarer than fillers; apart, for the same reason.
+    #[inline(never)]
+    fn other_text(&mut self, source: Source, random: &mut Random) -> &[u8] {
+        match source {
+            Source::Decimal(at) => {
+                let decimal = &self.program.decimals[usize::from(at)];
+                let sum = decimal.sum(&self.registers);
+                decimal.write(sum, &mut self.decimal)
+            }
+            Source::Varying(at) => {
+                self.text.clear();
+                self.program.texts[usize::from(at)].draw(random, &mut self.text);
+                &self.text
+            }
+            _ => &[],
         }
     }
 
@@ -178,7 +196,8 @@ impl Declared<'_> {
     #[inline(never)]
     fn other_integer(&mut self, source: Source, place: u32, random: &mut Random) -> i64 {
         match source {
-            Source::Zipf(at) => self.program.zipfs[usize::from(at)].draw(random),
+            Source::Integer(at) => self.program.integers[usize::from(at)].draw(random),
+            Source::Fixed(value) => value,
             Source::Ascending(first) => first.wrapping_add(i64::from(place)),
             Source::Sequence(at) => {
                 let at = usize::from(at);
@@ -205,6 +224,7 @@ impl Declared<'_> {
             | Source::TextRegister { .. }
             | Source::Now
             | Source::Filler(_)
+            | Source::Varying(_)
             | Source::Decimal(_) => 0,
         }
     }

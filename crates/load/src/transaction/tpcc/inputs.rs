@@ -2,8 +2,9 @@
 //! it.
 
 use super::Setup;
-use crate::keys::{Random, tpcc::*};
+use crate::keys::tpcc::*;
 use model::drawn::{Drawn, Expected};
+use values::Random;
 
 /// Greatest number of lines of an order.
 pub(super) const LINES_MAX: usize = LINES.1 as usize;

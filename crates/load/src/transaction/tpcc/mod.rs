@@ -14,7 +14,6 @@ mod stock_level;
 
 use super::{Coded, Operation, Outcome, Setup, Statement, Transaction, Work};
 use crate::clock::Clock;
-use crate::keys::Random;
 use crate::wire::{Client, Failure, Parameter, Row, Value};
 use customer::Found;
 use inputs::{Counted, Inputs, Terminal};
@@ -24,6 +23,7 @@ use model::{
     drawn::Drawn,
     workload::Class,
 };
+use values::Random;
 
 /// The transactions of one connection.
 pub(crate) struct Tpcc {

@@ -7,7 +7,6 @@ mod truth;
 
 use super::{Argument, Coded, Operation, Outcome, Setup, Statement, Transaction, Work};
 use crate::clock::Clock;
-use crate::keys::Random;
 use crate::wire::{Client, Failure, Parameter, vector};
 use model::{
     Parameters,
@@ -17,6 +16,7 @@ use model::{
 };
 use std::sync::Arc;
 use truth::{Set, Truth};
+use values::Random;
 
 /// The searches of one connection.
 pub(crate) struct Vectors {

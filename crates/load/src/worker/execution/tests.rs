@@ -5,11 +5,12 @@ use crate::testing::*;
 use crate::transaction::{Declared, Member};
 use crate::wire::Draft;
 use crate::wire::pieces::{Pieces, TextBuffer};
-use crate::wire::{Answer, Row, Session, Sql, Value};
+use crate::wire::{self, Answer, Row, Session, Sql};
 use crate::worker::Peers;
 use model::drive::{Assignment, Stretch, StretchEnd, Target};
-use model::script::{Advance, Draw as ModelDraw, Generator, Op as ModelOp};
+use model::script::{Advance, Draw as ModelDraw, Op as ModelOp, Value};
 use model::workload::{Mode, TableChoice};
+use values::generator::{Filler, Integer, Template, Timestamp, Uniform, Zipf};
 
 mod kept;
 mod rows;
@@ -158,8 +159,8 @@ impl Client for Scripted {
 struct Sevens;
 
 impl Row for Sevens {
-    fn next(&mut self) -> Option<Value<'_>> {
-        Some(Value::Integer(77))
+    fn next(&mut self) -> Option<wire::Value<'_>> {
+        Some(wire::Value::Integer(77))
     }
 }
 
@@ -229,14 +230,13 @@ fn a_stretch_by_time_ends_with_the_operation_that_passes_it() {
 fn repeats_draws_and_tables_follow_the_workload() {
     let draw = |name: &str, low: &str, high: &str| ModelDraw {
         name: name.to_owned(),
-        value: Generator::Uniform { low: expression(low), high: expression(high) },
+        value: Value::from(Uniform { low: expression(low), high: expression(high) }),
     };
-    let of = |name: &str, plus: &str| {
-        arg(Generator::Draw { name: name.to_owned(), plus: expression(plus) })
-    };
+    let of =
+        |name: &str, plus: &str| arg(Value::Draw { name: name.to_owned(), plus: expression(plus) });
     let mut range = statement("{table} {list} ? ?", vec![]);
     range.args = vec![
-        list(Generator::Consecutive { first: expression("7") }, "2"),
+        list(Value::Consecutive { first: expression("7") }, "2"),
         of("x", "0"),
         of("x", "range"),
     ];
@@ -280,9 +280,9 @@ fn operations_come_by_weight() {
 fn sequences_texts_and_captured_values_are_given() {
     let mut select = statement("MIN", vec![]);
     select.capture = Some("oldest".to_owned());
-    let sequence = arg(Generator::Sequence { first: expression("100") });
-    let captured = arg(Generator::Captured { name: "oldest".to_owned(), plus: expression("1") });
-    let template = arg(Generator::Template { template: "a-@".to_owned() });
+    let sequence = arg(Value::Sequence { first: expression("100") });
+    let captured = arg(Value::Captured { name: "oldest".to_owned(), plus: expression("1") });
+    let template = arg(Value::from(Template { template: "a-@".to_owned() }));
     let mut insert = statement("INSERT {rows}", vec![sequence, captured, template]);
     insert.rows_per_statement = Some(expression("2"));
     insert.mode = Mode::Text;
@@ -301,9 +301,9 @@ fn sequences_texts_and_captured_values_are_given() {
 #[test]
 fn a_shared_text_is_the_same_in_both_places() {
     let mut both = statement("? ?", vec![]);
-    let of = || arg(Generator::Draw { name: "c".to_owned(), plus: expression("0") });
+    let of = || arg(Value::Draw { name: "c".to_owned(), plus: expression("0") });
     both.args = vec![of(), of()];
-    let value = Generator::Template { template: "########".to_owned() };
+    let value = Value::from(Template { template: "########".to_owned() });
     both.draws = vec![ModelDraw { name: "c".to_owned(), value }];
     for sql in closed_log(&assignment(vec![op("o", vec![both])], 1), 10) {
         let (left, right) = sql.split_once(' ').unwrap();
@@ -412,8 +412,8 @@ fn the_seed_fixes_the_operations() {
 #[test]
 fn all_rows_of_a_statement_have_the_time_at_which_it_is_built() {
     let filler =
-        Generator::Filler { low: expression("3"), high: expression("3"), random_percent: 0 };
-    let mut insert = statement("{rows}", vec![arg(Generator::Now), arg(filler)]);
+        Value::from(Filler { low: expression("3"), high: expression("3"), random_percent: 0 });
+    let mut insert = statement("{rows}", vec![arg(Value::Now), arg(filler)]);
     insert.rows_per_statement = Some(expression("2"));
     let mut client = Scripted::default();
     let mut clock = FakeClock { now: 1_234_567_890_000_000_000, step: 600_000_000 };
@@ -443,20 +443,20 @@ fn rows_and_lags_are_told_by_operation() {
 
 #[test]
 fn a_text_has_the_values_that_are_given_one_by_one() {
-    let filler = |low, high| Generator::Filler {
-        low: expression(low),
-        high: expression(high),
-        random_percent: 50,
+    let filler = |low, high| {
+        Value::from(Filler { low: expression(low), high: expression(high), random_percent: 50 })
     };
     let values = [
-        Generator::Now,
-        Generator::Uniform { low: expression("0-5"), high: expression("999") },
-        Generator::Uniform { low: expression("0"), high: expression("100000000") },
-        Generator::Zipf { low: expression("1"), high: expression("99"), exponent: 0.8 },
-        Generator::Sequence { first: expression("1") },
-        Generator::Template { template: "a-###-@@@@-###########-##########".to_owned() },
+        Value::Now,
+        Value::from(Uniform { low: expression("0-5"), high: expression("999") }),
+        Value::from(Uniform { low: expression("0"), high: expression("100000000") }),
+        Value::from(Zipf { low: expression("1"), high: expression("99"), exponent: 0.8 }),
+        Value::Sequence { first: expression("1") },
+        Value::from(Template { template: "a-###-@@@@-###########-##########".to_owned() }),
         filler("10", "20"),
         filler("10", "200"),
+        Value::from(Integer { value: -7 }),
+        Value::from(Timestamp { low: Some(0), high: Some(4_102_444_799) }),
     ];
     let mut insert =
         statement("INSERT INTO {table} VALUES {rows}", values.into_iter().map(arg).collect());

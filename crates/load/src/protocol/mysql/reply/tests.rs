@@ -1,10 +1,10 @@
 use super::*;
-use crate::keys::Random;
 use crate::protocol::mysql::{
     row::{Column, Described},
     whole,
 };
 use crate::wire::{Value, rows::Each};
+use values::Random;
 
 fn packet(body: &[u8]) -> Vec<u8> {
     let mut bytes = (body.len() as u32).to_le_bytes();

@@ -1,7 +1,7 @@
 use super::*;
-use crate::keys::Random;
 use crate::protocol::postgres::whole;
 use crate::wire::rows::Each;
+use values::Random;
 
 fn message(kind: u8, body: &[u8]) -> Vec<u8> {
     let length = (body.len() as u32 + 4).to_be_bytes();

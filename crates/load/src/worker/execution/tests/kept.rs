@@ -3,7 +3,7 @@
 use super::*;
 
 fn number(name: &str) -> model::script::Arg {
-    arg(Generator::Captured { name: name.to_owned(), plus: expression("0") })
+    arg(Value::Captured { name: name.to_owned(), plus: expression("0") })
 }
 
 fn advance(name: &str, by: &str) -> Option<Advance> {
@@ -54,7 +54,7 @@ fn a_value_between_two_kept_ones_is_below_the_bound() {
     low.capture = Some("low".to_owned());
     let mut high = statement("HIGH", vec![]);
     high.capture = Some("high".to_owned());
-    let between = Generator::Between { low: "low".to_owned(), high: "high".to_owned() };
+    let between = Value::Between { low: "low".to_owned(), high: "high".to_owned() };
     let mut point = statement("{list}", vec![list(between, "2")]);
     point.advance = advance("high", "0 - 4");
     let mut empty = point.clone();

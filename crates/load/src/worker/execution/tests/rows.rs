@@ -1,16 +1,17 @@
 //! Rows of multi-row statements, and what is said of refused ones.
 
 use super::*;
+use values::generator::Uniform;
 
 #[test]
 fn every_row_has_its_own_draws_and_decimals_follow_them() {
     let draw = |name: &str, high: &str| ModelDraw {
         name: name.to_owned(),
-        value: Generator::Uniform { low: expression("0"), high: expression(high) },
+        value: Value::from(Uniform { low: expression("0"), high: expression(high) }),
     };
-    let of = || arg(Generator::Draw { name: "customer".to_owned(), plus: expression("0") });
+    let of = || arg(Value::Draw { name: "customer".to_owned(), plus: expression("0") });
     let sum = vec!["customer".to_owned(), "cents".to_owned()];
-    let price = arg(Generator::Decimal { sum, digits: 2 });
+    let price = arg(Value::Decimal { sum, digits: 2 });
     let mut insert = statement("{rows}", vec![of(), price]);
     insert.rows_per_statement = Some(expression("3"));
     insert.row_draws = vec![draw("customer", "99999"), draw("cents", "499")];

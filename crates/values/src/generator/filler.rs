@@ -1,8 +1,51 @@
 //! Texts of random length that a compressor can shorten by a chosen share only.
 
-use super::Random;
-use crate::wire::pieces::BRIEF;
-use std::sync::Arc;
+use super::{Bytes, Generate, Key, Keys, Sampler, Shape};
+use crate::Random;
+use serde::{Deserialize, Serialize};
+use std::sync::LazyLock;
+
+/// Text of a uniform random length in `[low, high]`: `a`s, then
+/// `length * 3 / 4 * random_percent / 100` random characters of the base64 alphabet, which a
+/// compressor cannot shorten.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Filler {
+    /// Least length, characters.
+    pub low: i64,
+    /// Greatest length, inclusive.
+    pub high: i64,
+    /// Share of random characters, percent of three quarters of the length.
+    pub random_percent: u32,
+}
+
+/// Share of random characters, as published.
+const RANDOM_PERCENT: i64 = 50;
+
+/// Longest text that can be asked for.
+const LENGTH_MAX: i64 = 65_535;
+
+impl Generate for Filler {
+    const KEYS: &'static [Key] =
+        &[Key::new("filler", Shape::Interval), Key::new("random_percent", Shape::Integer)];
+
+    fn read<K: Keys>(keys: &K) -> Result<Self, K::Fault> {
+        let [low, high] = keys.interval("filler", 0..=LENGTH_MAX)?;
+        let percent = keys.integer("random_percent", 0..=100)?.unwrap_or(RANDOM_PERCENT);
+        Ok(Self { low, high, random_percent: percent as u32 })
+    }
+
+    fn bytes(&self) -> Bytes {
+        let most = u64::try_from(self.high).unwrap_or_default();
+        Bytes { mean: (self.low as f64 + self.high as f64) / 2.0, most }
+    }
+
+    fn sampler(&self, _: u64) -> Sampler {
+        Sampler::Filler(CompiledFiller::new(self))
+    }
+}
+
+/// Bytes of a text that is copied as if it were always that long.
+pub const BRIEF: usize = 32;
 
 /// Characters that the random parts of long texts are cut from. Long enough that two rows of one
 /// page or block hardly ever share a part.
@@ -15,7 +58,7 @@ const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 
 /// Room for the random part of a brief text, which is drawn and not cut: reading a place of a pool
 /// that is too large for the caches took longer than all the rest of a row.
-pub(crate) type Letters = [u8; BRIEF];
+pub type Letters = [u8; BRIEF];
 
 /// Draws letters, `count` of them at least, as far as there is room.
 #[inline]
@@ -37,28 +80,15 @@ fn eight_letters(bits: u64) -> u64 {
     letters - 75 * from(52) - 15 * from(62)
 }
 
-/// Random characters of the base64 alphabet, shared by all fillers of a workload.
+/// Random characters of the base64 alphabet, shared by all fillers; they take about a millisecond.
+static POOL: LazyLock<Box<[u8]>> = LazyLock::new(|| {
+    let mut random = Random::new(POOL_SEED, 0);
+    (0..POOL_LENGTH / 8).flat_map(|_| eight_letters(random.bits()).to_le_bytes()).collect()
+});
+
+/// A filler ready to draw.
 #[derive(Debug, Clone)]
-pub struct Pool(Arc<[u8]>);
-
-impl Pool {
-    /// The characters; takes about a millisecond.
-    pub fn new() -> Self {
-        let mut random = Random::new(POOL_SEED, 0);
-        let eight = |_| eight_letters(random.bits()).to_le_bytes();
-        Self((0..POOL_LENGTH / 8).flat_map(eight).collect())
-    }
-}
-
-impl Default for Pool {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-/// A compiled filler: `a`s, then random characters.
-#[derive(Debug, Clone)]
-pub struct Filler {
+pub struct CompiledFiller {
     low: u64,
     /// Number of lengths.
     span: u64,
@@ -67,33 +97,27 @@ pub struct Filler {
     length_max: usize,
     /// As many `a`s as the longest text has, and at least as many as a brief one is copied with.
     plain: Box<[u8]>,
-    pool: Pool,
+    pool: &'static [u8],
     /// Places of the pool that a random part may start at.
     starts: u64,
 }
 
-impl Filler {
-    /// Texts of `low` to `high` characters; `None` if that is no interval within
-    /// [`Filler::LENGTH_MAX`], or if `random_percent` is above 100.
-    pub fn new((low, high): (i64, i64), random_percent: u32, pool: &Pool) -> Option<Self> {
-        let (low, high) = (u64::try_from(low).ok()?, u64::try_from(high).ok()?);
-        let starts = (POOL_LENGTH as u64).checked_sub(high)?;
-        if low > high || high > Self::LENGTH_MAX || random_percent > 100 {
-            return None;
-        }
-        Some(Self {
+impl CompiledFiller {
+    /// The texts of a filler. Lengths and shares beyond their limits count as these.
+    pub fn new(filler: &Filler) -> Self {
+        let length = |length: i64| length.clamp(0, LENGTH_MAX) as u64;
+        let low = length(filler.low);
+        let high = length(filler.high).max(low);
+        Self {
             low,
             span: high - low + 1,
-            percent: u64::from(random_percent),
+            percent: u64::from(filler.random_percent.min(100)),
             length_max: high as usize,
             plain: vec![b'a'; BRIEF.max(high as usize)].into(),
-            pool: pool.clone(),
-            starts,
-        })
+            pool: &POOL,
+            starts: POOL_LENGTH as u64 - high,
+        }
     }
-
-    /// Longest text that can be asked for.
-    pub const LENGTH_MAX: u64 = 65_535;
 
     /// Length of the longest text.
     pub fn length_max(&self) -> usize {
@@ -103,7 +127,7 @@ impl Filler {
     /// The next text in two parts, the plain one and the random one. `letters` is room for the
     /// random one of a brief text.
     #[inline]
-    pub(crate) fn cut<'a>(
+    pub fn cut<'a>(
         &'a self,
         random: &mut Random,
         letters: &'a mut Letters,
@@ -114,13 +138,13 @@ impl Filler {
         let (plain, varied) = self.draw(random);
         let start = random.below(self.starts) as usize;
         let plain = self.plain.get(..plain).unwrap_or_default();
-        (plain, self.pool.0.get(start..start + varied).unwrap_or_default())
+        (plain, self.pool.get(start..start + varied).unwrap_or_default())
     }
 
     /// The same two parts, each with its length and some bytes more, if no text is longer than
     /// [`BRIEF`]; nothing is drawn otherwise.
     #[inline]
-    pub(crate) fn cut_brief<'a>(
+    pub fn cut_brief<'a>(
         &'a self,
         random: &mut Random,
         letters: &'a mut Letters,
@@ -145,7 +169,11 @@ impl Filler {
 mod tests {
     use super::*;
 
-    fn text(filler: &Filler, random: &mut Random) -> String {
+    fn compiled(low: i64, high: i64, random_percent: u32) -> CompiledFiller {
+        CompiledFiller::new(&Filler { low, high, random_percent })
+    }
+
+    fn text(filler: &CompiledFiller, random: &mut Random) -> String {
         let mut letters = Letters::default();
         let (plain, varied) = filler.cut(random, &mut letters);
         String::from_utf8([plain, varied].concat()).unwrap()
@@ -164,7 +192,7 @@ mod tests {
 
     #[test]
     fn lengths_are_uniform_and_parts_have_their_share() {
-        let filler = Filler::new((10, 20), 50, &Pool::new()).unwrap();
+        let filler = compiled(10, 20, 50);
         let mut random = Random::new(1, 0);
         let mut counts = [0_u32; 21];
         let mut tails = std::collections::BTreeSet::new();
@@ -187,7 +215,7 @@ mod tests {
 
     #[test]
     fn the_seed_fixes_the_texts() {
-        let filler = Filler::new((5, 30), 100, &Pool::new()).unwrap();
+        let filler = compiled(5, 30, 100);
         let all = |seed| {
             let mut random = Random::new(seed, 3);
             (0..20).map(|_| text(&filler, &mut random)).collect::<Vec<_>>()
@@ -198,10 +226,9 @@ mod tests {
 
     #[test]
     fn long_texts_are_cut_and_brief_ones_are_drawn() {
-        let pool = Pool::new();
         let mut letters = Letters::default();
         for (low, high, percent) in [(10, 20, 50), (0, 0, 50), (32, 32, 50), (32, 32, 100)] {
-            let filler = Filler::new((low, high), percent, &pool).unwrap();
+            let filler = compiled(low, high, percent);
             let (mut one, mut other) = (Random::new(1, 0), Random::new(1, 0));
             for _ in 0..1000 {
                 let parts = filler.cut_brief(&mut one, &mut letters).unwrap();
@@ -212,22 +239,22 @@ mod tests {
                 assert!(!brief.contains('\0') && brief.len() as i64 <= high, "{brief}");
             }
         }
-        let filler = Filler::new((10, 33), 50, &pool).unwrap();
+        let filler = compiled(10, 33, 50);
         assert_eq!(filler.cut_brief(&mut Random::new(1, 0), &mut letters), None);
-        let filler = Filler::new((33, 33), 100, &pool).unwrap();
+        let filler = compiled(33, 33, 100);
         let text = text(&filler, &mut Random::new(1, 0));
-        assert!(String::from_utf8_lossy(&pool.0).contains(&text[9..]), "{text}");
+        assert!(String::from_utf8_lossy(&POOL).contains(&text[9..]), "{text}");
     }
 
     #[test]
-    fn impossible_fillers_are_refused() {
-        let pool = Pool::new();
-        for (interval, percent) in
-            [((5, 4), 50), ((-1, 4), 50), ((1, 65_536), 50), ((1, i64::MAX), 1), ((1, 2), 101)]
+    fn impossible_fillers_draw_what_is_possible() {
+        for (low, high, percent) in
+            [(5, 4, 50), (-1, 4, 50), (1, i64::MAX, 1), (i64::MIN, i64::MIN, 1), (1, 2, u32::MAX)]
         {
-            assert!(Filler::new(interval, percent, &pool).is_none(), "{interval:?} {percent}");
+            let filler = compiled(low, high, percent);
+            let length = text(&filler, &mut Random::new(1, 0)).len();
+            assert!(length <= LENGTH_MAX as usize, "{low} {high} {percent}: {length}");
         }
-        let empty = Filler::new((0, 0), 100, &pool).unwrap();
-        assert_eq!(text(&empty, &mut Random::new(1, 0)), "");
+        assert_eq!(text(&compiled(0, 0, 100), &mut Random::new(1, 0)), "");
     }
 }

@@ -1,12 +1,39 @@
 //! Texts of fixed length in which some places are random digits or letters.
 
-use super::Random;
-use crate::decimal::PAIRS;
+use super::{Bytes, Generate, Key, Keys, Sampler, Shape};
+use crate::{Random, digits::PAIRS};
+use serde::{Deserialize, Serialize};
 
-/// A compiled template: `#` is a random digit, `@` a random lower-case letter, all else stands for
-/// itself.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// Text in which each `#` becomes a random digit and each `@` a random lower-case letter.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Template {
+    /// The template, ASCII.
+    pub template: String,
+}
+
+impl Generate for Template {
+    const KEYS: &'static [Key] = &[Key::new("template", Shape::Text)];
+
+    fn read<K: Keys>(keys: &K) -> Result<Self, K::Fault> {
+        let template = keys.text("template").to_owned();
+        if !template.is_ascii() {
+            return Err(keys.wrong("template", "a template must be ASCII".to_owned()));
+        }
+        Ok(Self { template })
+    }
+
+    fn bytes(&self) -> Bytes {
+        Bytes::of_text(&self.template)
+    }
+
+    fn sampler(&self, _: u64) -> Sampler {
+        Sampler::Template(CompiledTemplate::new(&self.template))
+    }
+}
+
+/// A template ready to be filled.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CompiledTemplate {
     text: Box<[u8]>,
     runs: Box<[Run]>,
 }
@@ -31,7 +58,7 @@ const DIGITS_PER_DRAW: usize = 12;
 /// million.
 const LETTERS_PER_DRAW: usize = 8;
 
-impl Template {
+impl CompiledTemplate {
     /// A template from its text.
     pub fn new(text: &str) -> Self {
         let mut runs: Vec<Run> = Vec::new();
@@ -116,7 +143,7 @@ mod tests {
     use super::*;
 
     fn filled(template: &str, seed: u64) -> String {
-        let template = Template::new(template);
+        let template = CompiledTemplate::new(template);
         let mut bytes = template.text().to_vec();
         template.fill(&mut Random::new(seed, 0), &mut bytes);
         String::from_utf8(bytes).unwrap()
@@ -140,7 +167,7 @@ mod tests {
 
     #[test]
     fn a_fixed_text_may_hold_the_marks() {
-        let template = Template::fixed("#1 @ home");
+        let template = CompiledTemplate::fixed("#1 @ home");
         assert!(template.is_fixed());
         let mut bytes = template.text().to_vec();
         template.fill(&mut Random::new(1, 1), &mut bytes);
@@ -150,13 +177,13 @@ mod tests {
     #[test]
     fn a_short_buffer_is_no_error() {
         let mut bytes = [b'x'; 3];
-        Template::new("##-##").fill(&mut Random::new(1, 1), &mut bytes);
+        CompiledTemplate::new("##-##").fill(&mut Random::new(1, 1), &mut bytes);
         assert_eq!(bytes[2], b'x');
     }
 
     #[test]
     fn digits_are_uniform_at_every_place() {
-        let template = Template::new("###########-###########");
+        let template = CompiledTemplate::new("###########-###########");
         let mut random = Random::new(11, 0);
         let mut counts = [[0_u32; 10]; 23];
         let mut bytes = template.text().to_vec();

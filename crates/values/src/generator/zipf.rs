@@ -1,14 +1,75 @@
-//! Zipfian ranks by rejection-inversion (Hörmann and Derflinger 1996, ACM TOMACS 6(3), algorithm
-//! ZRI).
+//! Zipfian integers; their ranks by rejection-inversion (Hörmann and Derflinger 1996, ACM TOMACS
+//! 6(3), algorithm ZRI).
 
-use super::Random;
+use super::{Bytes, Generate, Integers, Key, Keys, Sampler, Shape};
+use crate::Random;
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+
+/// Zipfian integers in `[low, high]`, `low` the most frequent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Zipf {
+    /// Least and most frequent value.
+    pub low: i64,
+    /// Greatest value, inclusive.
+    pub high: i64,
+    /// Exponent, above 0; sysbench uses 0.8.
+    pub exponent: f64,
+}
+
+/// Exponent of the published workloads.
+const EXPONENT: f64 = 0.8;
+
+impl Generate for Zipf {
+    const KEYS: &'static [Key] =
+        &[Key::new("zipf", Shape::Interval), Key::new("exponent", Shape::Real)];
+
+    fn read<K: Keys>(keys: &K) -> Result<Self, K::Fault> {
+        let [low, high] = keys.interval("zipf", i64::MIN..=i64::MAX)?;
+        let exponent = keys.real("exponent").unwrap_or(EXPONENT);
+        if !(exponent > 0.0 && exponent.is_finite()) {
+            let reason = format!("`exponent` is {exponent}; it must be above 0");
+            return Err(keys.wrong("exponent", reason));
+        }
+        if high.checked_sub(low).and_then(|distance| distance.checked_add(1)).is_none() {
+            let reason = "the interval of `zipf` is wider than 64 bits".to_owned();
+            return Err(keys.wrong("zipf", reason));
+        }
+        Ok(Self { low, high, exponent })
+    }
+
+    fn bytes(&self) -> Bytes {
+        Bytes::of_integers(self.low, self.high)
+    }
+
+    fn sampler(&self, _: u64) -> Sampler {
+        let ranks = self.high.saturating_sub(self.low).saturating_add(1).max(1) as u64;
+        Sampler::Integers(Arc::new(Shifted {
+            low: self.low,
+            ranks: Ranks::new(ranks, self.exponent),
+        }))
+    }
+}
+
+/// The least value, and ranks from 1.
+#[derive(Debug)]
+struct Shifted {
+    low: i64,
+    ranks: Ranks,
+}
+
+impl Integers for Shifted {
+    fn draw(&self, random: &mut Random) -> i64 {
+        self.low.wrapping_add((self.ranks.draw(random) - 1) as i64)
+    }
+}
 
 /// Draws ranks `1..=n` with probability proportional to `rank ^ -exponent`.
 ///
 /// A rank is found by inverting the integral of the density, which needs no table whatever `n` is;
 /// fewer than one draw in ten is rejected.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Zipf {
+pub struct Ranks {
     ranks: f64,
     exponent: f64,
     /// Integral at 3/2, less the first rank's share.
@@ -19,7 +80,7 @@ pub struct Zipf {
     shortcut: f64,
 }
 
-impl Zipf {
+impl Ranks {
     /// A generator of ranks `1..=ranks`; `exponent` is finite and above 0.
     pub fn new(ranks: u64, exponent: f64) -> Self {
         let mut zipf =
@@ -57,7 +118,7 @@ impl Zipf {
         ratio * log
     }
 
-    /// Where the integral is `area`: the inverse of [`Zipf::area`].
+    /// Where the integral is `area`: the inverse of [`Ranks::area`].
     fn position(&self, area: f64) -> f64 {
         let t = (area * (1.0 - self.exponent)).max(-1.0);
         let ratio = if t.abs() > 1e-8 { t.ln_1p() / t } else { 1.0 - t / 2.0 };
@@ -71,7 +132,7 @@ mod tests {
 
     /// Draws must follow the distribution that its definition gives by plain summation.
     fn check(ranks: u64, exponent: f64) {
-        let zipf = Zipf::new(ranks, exponent);
+        let zipf = Ranks::new(ranks, exponent);
         let mut random = Random::new(5, 0);
         let draws = 200_000;
         let mut counts = vec![0_u32; ranks as usize + 1];
@@ -104,9 +165,9 @@ mod tests {
     #[test]
     fn the_ends_are_ranks() {
         let mut random = Random::new(5, 0);
-        let one = Zipf::new(1, 0.8);
+        let one = Ranks::new(1, 0.8);
         assert!((0..1000).all(|_| one.draw(&mut random) == 1));
-        let many = Zipf::new(4_000_000_000, 0.8);
+        let many = Ranks::new(4_000_000_000, 0.8);
         assert!((0..10_000).all(|_| (1..=4_000_000_000).contains(&many.draw(&mut random))));
     }
 }
