@@ -2,7 +2,7 @@
 
 use super::Verb;
 use crate::exit::{self, Code};
-use clap::ArgMatches;
+use clap::{ArgMatches, Args, FromArgMatches};
 use std::fs::File;
 
 pub(super) const VERB: Verb = Verb {
@@ -10,11 +10,21 @@ pub(super) const VERB: Verb = Verb {
     about: "Serves one subject's connections; commands on stdin, replies on stdout",
     details: "",
     examples: &[],
-    arguments: |command| command,
+    arguments: Arguments::augment_args,
     run,
 };
 
-fn run(_: &ArgMatches) -> anyhow::Result<Code> {
+#[derive(Debug, Args)]
+struct Arguments {
+    /// Let connections work where the tasks that serve them wait, and not in between
+    #[arg(long)]
+    gives_way: bool,
+}
+
+fn run(matches: &ArgMatches) -> anyhow::Result<Code> {
+    if Arguments::from_arg_matches(matches)?.gives_way {
+        load::give_way()?;
+    }
     // Its run may be killed together with the keeper, and then nobody else would end it.
     rustix::process::set_parent_process_death_signal(Some(rustix::process::Signal::KILL))?;
     // What scripts print must not get between the replies.

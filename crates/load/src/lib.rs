@@ -16,6 +16,7 @@ mod merge;
 pub mod program;
 pub mod protocol;
 pub mod recorder;
+mod scheduling;
 pub mod scripts;
 pub mod serve;
 #[cfg(test)]
@@ -26,4 +27,5 @@ pub mod wire;
 pub mod worker;
 
 pub use error::Error;
+pub use scheduling::give_way;
 pub use serve::serve;

@@ -13,6 +13,7 @@ mod heat;
 mod notes;
 mod rates;
 mod reads;
+mod recall;
 mod state;
 mod steps;
 mod table;
@@ -35,6 +36,7 @@ pub static SECTIONS: &[Section] = &[
     heat::SECTION,
     table::SECTION,
     consecutive::SECTION,
+    recall::SECTION,
     bases::SECTION,
     notes::SECTION,
     rates::SECTION,

@@ -78,7 +78,8 @@ impl Driver {
     pub(crate) fn spawn_as(exe: &Path, wrapper: &Wrapper, stop: &Stop) -> Result<Self, Error> {
         let words =
             wrapper.driver.iter().map(OsStr::new).chain([exe.as_os_str(), "drive".as_ref()]);
-        let words: Vec<&OsStr> = words.collect();
+        let gives_way = wrapper.folder.as_ref().map(|_| OsStr::new("--gives-way"));
+        let words: Vec<&OsStr> = words.chain(gives_way).collect();
         let mut command = std::process::Command::new(words[0]);
         dbms::inherit_little(&mut command);
         command.args(&words[1..]).stderr(Stdio::inherit());

@@ -14,7 +14,7 @@ use dbms::{Debt, Keeper, Launch, NotReady, Server, Size, factor::Up, product::Db
 use model::{
     Levels,
     drive::{Assignment, Command, Connection, Encryption, Endpoint, Reply, Target},
-    experiment::{Factor, Placement},
+    experiment::Factor,
     mark,
     record::AgentRecord,
     subject::{Build, Config, Subject},
@@ -58,7 +58,7 @@ pub(crate) struct Instance {
     size: Size,
     pub(crate) stop: Stop,
     exe: PathBuf,
-    placement: Placement,
+    placement: placement::Rule,
     pub(crate) placed: Placed,
     /// How the driver is started.
     wrapper: Wrapper,
@@ -208,9 +208,8 @@ impl Instance {
             stop: run.stop.clone(),
             exe: run.options.exe.clone(),
             placement: match wrapper.folder {
-                None => run.plan.experiment.placement,
-                // Those of several subjects work side by side.
-                Some(_) => Placement::Free,
+                None => placement::Rule::Asked(run.plan.experiment.placement),
+                Some(_) => placement::Rule::Behind(subject),
             },
             placed: Placed::Free,
             of_instrument: wrapper.folder.clone(),

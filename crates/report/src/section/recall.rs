@@ -1,0 +1,135 @@
+//! Vector indexes: the fastest setting of each variant at a recall, and rates over recall.
+
+use super::{Section, curves::axis};
+use crate::{
+    chart::{Chart, Line, Lines, Scale},
+    document::{Column, Document, Item, Row, Table, TableCell},
+    inputs::Inputs,
+    number, words,
+};
+use analysis::{AtRecall, Fastest, RecallCurve, Verdict};
+use model::{grouped, number::counted};
+
+pub(super) const SECTION: Section = Section { name: "recall", write };
+
+/// The largest recall of the axis, in nines: what finds all has infinitely many.
+const NINES_MAX: f64 = 4.0;
+
+/// Rows of a recall where there are too many variants for one each.
+const FASTEST: usize = 3;
+
+fn write(inputs: &Inputs<'_>, document: &mut Document) {
+    let reached = analysis::at_recalls(inputs.comparison);
+    if reached.is_empty() {
+        return;
+    }
+    document.section("recall", "At equal recall");
+    document.paragraph(
+        "Settings of different indexes mean different things, so rates compare only where they \
+         find the same share of the nearest rows. The fastest measured setting of each variant \
+         with at least this recall; its interval is that of the blocks, and does not know that \
+         the setting was the best of several.",
+    );
+    document.items.push(Item::Table(table(inputs, &reached)));
+    let charts = charts(inputs);
+    if !charts.is_empty() && !inputs.is_many() {
+        document.paragraph(
+            "Searches per second over recall, one chart for each index; the points of a line are \
+             its settings of the search. What finds all is drawn at 99.99 %.",
+        );
+        document.chart(Chart::Lines(charts));
+    }
+}
+
+fn table(inputs: &Inputs<'_>, reached: &[AtRecall<'_>]) -> Table {
+    let cpu = words::cpu(inputs.comparison);
+    let columns = vec![
+        Column::words("variant"),
+        Column::words("setting"),
+        Column::numbers("recall", ""),
+        Column::numbers("rate", "1/s"),
+        Column::numbers("relative", ""),
+        Column::numbers("interval", ""),
+        Column::numbers("CPU time", "us/op"),
+    ];
+    let several = reached.iter().any(|one| one.clients != reached[0].clients);
+    let mut rows = Vec::new();
+    for one in reached {
+        let users = if several {
+            format!(", {}", counted(one.clients as usize, "user"))
+        } else {
+            String::new()
+        };
+        rows.push(Row::Section(format!("recall of {:.3} or more{users}", one.least)));
+        rows.extend(shown(inputs, one).into_iter().map(|fastest| row(fastest, cpu)));
+    }
+    Table { columns, rows }
+}
+
+/// All variants in their order; of many only the fastest ones.
+fn shown<'a>(inputs: &Inputs<'_>, one: &'a AtRecall<'a>) -> Vec<&'a Fastest<'a>> {
+    let mut rows: Vec<&Fastest<'_>> = one.rows.iter().collect();
+    if inputs.is_many() {
+        let rate = |row: &Fastest<'_>| row.found.map_or(0.0, |found| found.rate);
+        rows.retain(|row| row.found.is_some());
+        rows.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
+        rows.truncate(FASTEST);
+    }
+    rows
+}
+
+fn row(fastest: &Fastest<'_>, cpu: &str) -> Row {
+    let Some(found) = fastest.found else {
+        let missing = [(); 6].map(|()| TableCell::Missing);
+        return Row::named(fastest.subject, missing);
+    };
+    let verdict = if fastest.is_unjudged { Verdict::Invalid } else { Verdict::Unassessed };
+    let cells = [
+        TableCell::Text(found.phase.phase.clone()),
+        TableCell::Text(format!("{:.3}", found.recall)),
+        TableCell::Number(found.rate),
+        fastest.ratio.map_or(TableCell::Missing, |ratio| TableCell::judged(ratio, verdict)),
+        fastest.interval.map_or(TableCell::Missing, |(low, high)| {
+            TableCell::Text(format!("{low:.2} to {high:.2}"))
+        }),
+        TableCell::number(found.phase.cell(fastest.subject, cpu).and_then(|cell| cell.value)),
+    ];
+    Row::named(fastest.subject, cells)
+}
+
+fn charts(inputs: &Inputs<'_>) -> Vec<Lines> {
+    let curves = analysis::recall_curves(inputs.comparison);
+    let indexes = grouped(curves.iter().map(|curve| (curve.index.as_str(), curve)));
+    indexes.into_iter().map(|(index, curves)| chart(inputs, index, &curves)).collect()
+}
+
+fn chart(inputs: &Inputs<'_>, index: &str, curves: &[&RecallCurve<'_>]) -> Lines {
+    let line = |curve: &&RecallCurve<'_>| {
+        let nines = |recall: f64| (-(1.0 - recall).log10()).clamp(0.0, NINES_MAX);
+        Line {
+            name: curve.subject.to_owned(),
+            class: inputs.palette.class(curve.subject),
+            segments: vec![curve.points.iter().map(|one| (nines(one.recall), one.rate)).collect()],
+            peak: None,
+        }
+    };
+    let said = curves.iter().map(|curve| {
+        let ends = [curve.points.first(), curve.points.last()];
+        let end = |one: &analysis::Searched<'_>| {
+            format!("{} at a recall of {:.3}", number::value(one.rate), one.recall)
+        };
+        let ends = ends.into_iter().flatten().map(end).collect::<Vec<_>>().join(" to ");
+        format!("{}: {ends}", curve.subject)
+    });
+    Lines {
+        milestones: Vec::new(),
+        title: index.to_owned(),
+        description: format!(
+            "searches per second over recall. {}",
+            said.collect::<Vec<_>>().join("; ")
+        ),
+        x: axis("recall", Scale::Nines),
+        y: axis("1/s", Scale::Log10),
+        lines: curves.iter().map(line).collect(),
+    }
+}

@@ -1,0 +1,51 @@
+//! The part of the report about vector indexes.
+
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod lab;
+
+use analysis::Comparison;
+use lab::{comparison, report};
+use report::render;
+
+const TWO: [(&str, f64); 2] = [("mysql-5.6.24", 1.0), ("mysql-9.7.4", 1.6)];
+
+fn page(comparison: Comparison) -> String {
+    render(&report(comparison, &[]), "html").unwrap()
+}
+
+/// Adds a recall to every cell of throughput: the later a phase, the larger.
+fn with_recall(mut comparison: Comparison) -> Comparison {
+    let phases = comparison.phases.len() as f64;
+    for (place, phase) in comparison.phases.iter_mut().enumerate() {
+        let rates = phase.cells.iter().filter(|cell| cell.metric.name == "ops_per_second");
+        let recall = |cell: &analysis::Cell| analysis::Cell {
+            metric: analysis::metric("recall").unwrap(),
+            value: Some(1.0 - 0.1 * (1.0 - place as f64 / phases)),
+            ..cell.clone()
+        };
+        let found: Vec<analysis::Cell> = rates.map(recall).collect();
+        for cell in found {
+            let place = phase.cells.iter().position(|other| other.subject == cell.subject).unwrap();
+            phase.cells.insert(place, cell);
+        }
+    }
+    comparison
+}
+
+#[test]
+fn rates_of_vector_indexes_are_compared_at_equal_recall() {
+    let section = |page: &str| {
+        let section = page.split_once("<section id=\"recall\"")?.1;
+        Some(section.split_once("</section>").unwrap().0.to_owned())
+    };
+    assert_eq!(section(&page(comparison(&TWO, 1, None))), None);
+    let text = section(&page(with_recall(comparison(&TWO, 4, None)))).unwrap();
+    // Recalls are 0.9, 0.925, 0.95 and 0.975; point queries are the fastest of all.
+    for (least, shown) in [("0.900", true), ("0.950", true), ("0.970", true), ("0.980", false)] {
+        assert_eq!(text.contains(&format!("recall of {least} or more")), shown, "{least}");
+    }
+    let least = text.split_once("recall of 0.900 or more").unwrap().1;
+    assert!(least.contains("point-query.pre"), "{least}");
+    assert!(text.contains("data-chart=\"lines\""), "{text}");
+}
