@@ -1,6 +1,7 @@
 //! Searches for the nearest vectors, end to end: loaded, indexed, searched, held against the truth.
 
 use crate::lab::Lab;
+use std::path::Path;
 
 /// An experiment of a few slices.
 fn experiment(builds: &str, factors: &str) -> String {
@@ -117,4 +118,37 @@ fn servers_without_vector_indexes_are_refused_before_the_load() {
     check("mysql@9", "MySQL has no vector index");
     check("mariadb@10.1", "MariaDB has vector indexes from 11.7 on");
     check("postgres@11", "from 18 on and `postgres@11");
+}
+
+#[test]
+fn the_fastest_settings_at_a_recall_are_the_published_ones() {
+    let root = env!("CARGO_MANIFEST_DIR");
+    let archive = Path::new(root).join("../shared/data/archives/ann.fashion-mnist");
+    if !archive.exists() {
+        eprintln!("skipped: {} is not there", archive.display());
+        return;
+    }
+    let lab = Lab::new();
+    lab.succeed(&["import", &archive.display().to_string()]);
+    lab.succeed(&["report", "--out", "r.html"]);
+    let page = std::fs::read_to_string(lab.path("r.html")).unwrap();
+    let part = page.split_once("<section id=\"recall\"").unwrap().1;
+    let part = part.split_once("</section>").unwrap().0;
+    let published = std::fs::read_to_string(archive.join("qr.topN.1")).unwrap();
+    let mut compared = 0;
+    for group in published.split("Best QPS with recall >= ").skip(1) {
+        let (least, settings) = group.split_once('\n').unwrap();
+        let rate = |line: &str| line.split_whitespace().nth(1)?.parse::<f64>().ok();
+        let best = settings.lines().filter_map(rate).fold(0.0, f64::max);
+        let least: f64 = least.trim().parse().unwrap();
+        // One heading has all recalls with the same settings.
+        let has = |own: &&str| {
+            let (all, _) = own.split_once(" or more").unwrap_or_default();
+            all.contains(&format!("{least:.3}"))
+        };
+        let own = part.split("recall of ").skip(1).find(has).unwrap();
+        assert!(own.contains(&format!(">{best:.0}<")), "{least}: {best} is not in {own}");
+        compared += 1;
+    }
+    assert_eq!(compared, 6);
 }

@@ -126,7 +126,9 @@ pub fn recall_curves(comparison: &Comparison) -> Vec<RecallCurve<'_>> {
         let settings = searched(comparison, subject);
         let indexes = grouped(settings.into_iter().map(|one| (index(&one), one)));
         indexes.into_iter().map(move |(index, mut points)| {
-            points.sort_by(|a, b| a.recall.total_cmp(&b.recall));
+            // Of settings that find the same, the fastest.
+            points.sort_by(|a, b| (a.recall.total_cmp(&b.recall)).then(b.rate.total_cmp(&a.rate)));
+            points.dedup_by(|later, first| later.recall == first.recall);
             RecallCurve { index, subject, points }
         })
     };
@@ -224,6 +226,13 @@ mod tests {
             .collect();
         assert_eq!(shown, [("s.m6", "old", 3), ("s.m6", "new", 3)]);
         assert!(curves[0].points.is_sorted_by_key(|point| point.recall));
+        let mut exact = searches();
+        let recalls = exact.phases.iter_mut().flat_map(|phase| &mut phase.cells);
+        let own = recalls.filter(|cell| cell.subject == "new" && cell.metric.name == RECALL);
+        own.for_each(|cell| cell.value = Some(1.0));
+        let curves = recall_curves(&exact);
+        let rates = curves[1].points.iter().map(|point| point.rate).collect::<Vec<_>>();
+        assert_eq!(rates, [320.0], "what always finds all has one point");
         let none = testing::comparison(vec![testing::phase("s")]);
         assert!(recall_curves(&none).is_empty() && at_recalls(&none).is_empty());
     }

@@ -54,16 +54,25 @@ fn table(inputs: &Inputs<'_>, reached: &[AtRecall<'_>]) -> Table {
     ];
     let several = reached.iter().any(|one| one.clients != reached[0].clients);
     let mut rows = Vec::new();
-    for one in reached {
-        let users = if several {
-            format!(", {}", counted(one.clients as usize, "user"))
-        } else {
-            String::new()
+    for same in reached.chunk_by(is_same) {
+        let one = &same[0];
+        let users = match several {
+            true => format!(", {}", counted(one.clients as usize, "user")),
+            false => String::new(),
         };
-        rows.push(Row::Section(format!("recall of {:.3} or more{users}", one.least)));
+        let least: Vec<String> = same.iter().map(|one| format!("{:.3}", one.least)).collect();
+        rows.push(Row::Section(format!("recall of {} or more{users}", least.join(", "))));
         rows.extend(shown(inputs, one).into_iter().map(|fastest| row(fastest, cpu)));
     }
     Table { columns, rows }
+}
+
+/// Whether the same settings are the fastest with both recalls.
+fn is_same(one: &AtRecall<'_>, other: &AtRecall<'_>) -> bool {
+    let settings = |at: &AtRecall<'_>| -> Vec<_> {
+        at.rows.iter().map(|row| row.found.map(|found| found.phase.phase.clone())).collect()
+    };
+    one.clients == other.clients && settings(one) == settings(other)
 }
 
 /// All variants in their order; of many only the fastest ones.
