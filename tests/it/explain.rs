@@ -1,12 +1,14 @@
 //! `dbdyno explain`: every instruction has a function, and an injected cost is found where it is.
 
 use crate::{
+    browser,
+    devtools::Browser,
     injected::open_to_servers,
     lab::{Lab, only_child, text},
 };
 use std::{
     io::{BufRead, BufReader},
-    path::PathBuf,
+    path::{Path, PathBuf},
     process::{Command, Stdio},
 };
 
@@ -205,8 +207,36 @@ fn a_run_explains_its_largest_changes_after_its_last_block() {
     let (before, after) = table.split_once(sentence).unwrap_or_else(|| panic!("{table} {said}"));
     assert!(before.contains("relative") && after.contains(" in pager, WAL"), "{table}");
     assert!(kept(&lab, 1).exists() && !kept(&lab, 2).exists());
-    let report = std::fs::read_to_string(lab.path("dbdyno-results/report.html")).unwrap();
+    let page = lab.path("dbdyno-results/report.html");
+    let report = std::fs::read_to_string(&page).unwrap();
     assert!(report.contains("Explained by function") && report.contains("virtual machine"));
+    check_flame_graph(&lab, &page);
+}
+
+/// A reader clicks a function, searches for one, and goes back to the whole graph.
+fn check_flame_graph(lab: &Lab, page: &Path) {
+    let Some(program) = browser::program() else {
+        println!("skipped: no browser that can be driven is installed");
+        return;
+    };
+    let mut browser = Browser::start(program, &lab.path("profile-flame"));
+    browser.open(page);
+    let told = browser.ask(
+        "(() => { const figure = document.querySelector('figure.flame'); \
+         const boxes = [...figure.querySelectorAll('g[data-name]')]; \
+         const width = (box) => Math.round(box.querySelector('rect').getAttribute('width')); \
+         const box = boxes.find((box) => width(box) > 10 && width(box) < 600); \
+         box.dispatchEvent(new MouseEvent('click', { bubbles: true })); \
+         const clicked = width(box); \
+         const [field, whole, said] = figure.querySelectorAll('input, button, output'); \
+         field.value = box.dataset.name; \
+         field.dispatchEvent(new Event('input', { bubbles: true })); \
+         const found = box.classList.contains('found') && said.textContent !== ''; \
+         whole.click(); \
+         return [clicked, found, width(box) < 600]; })()",
+    );
+    assert_eq!(told, serde_json::json!([1200, true, true]), "{:?}", browser.console());
+    assert_eq!((browser.console(), browser.requests(page)), (Vec::new(), Vec::new()));
 }
 
 #[test]

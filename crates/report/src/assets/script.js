@@ -326,6 +326,8 @@ const save = (blob, name) => {
   }
 
   for (const form of document.querySelectorAll("form.styling")) {
+    // The form of a flame graph looks like these and has no colors to choose.
+    if (!form.elements.colours) continue;
     const rows = [...form.parentElement.querySelectorAll("tbody tr")];
     form.elements.colours.value = document.body.classList.contains("published") ? "published" : "";
     form.addEventListener("submit", (event) => event.preventDefault());
