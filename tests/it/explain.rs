@@ -228,7 +228,8 @@ fn check_flame_graph(lab: &Lab, page: &Path) {
          const box = boxes.find((box) => width(box) > 10 && width(box) < 600); \
          box.dispatchEvent(new MouseEvent('click', { bubbles: true })); \
          const clicked = width(box); \
-         const [field, whole, said] = figure.querySelectorAll('input, button, output'); \
+         const [field, whole, said] = ['input', 'button', 'output'] \
+             .map((tag) => figure.querySelector('form ' + tag)); \
          field.value = box.dataset.name; \
          field.dispatchEvent(new Event('input', { bubbles: true })); \
          const found = box.classList.contains('found') && said.textContent !== ''; \

@@ -1,7 +1,9 @@
 // Flame graphs: a click shows a function and what is under it in the whole width, a search marks
 // the functions whose names hold a text.
 for (const figure of document.querySelectorAll("figure.flame")) {
-  const [field, whole, said] = figure.querySelectorAll("input, button, output");
+  // The caption has buttons of its own.
+  const form = figure.querySelector("form");
+  const [field, whole, said] = form.querySelectorAll("input, button, output");
   const boxes = [...figure.querySelectorAll("g[data-name]")].map((element) => ({
     element, name: element.dataset.name, depth: +element.dataset.depth, x: +element.dataset.x, w: +element.dataset.w,
     rect: element.querySelector("rect"), text: element.querySelector("text"),
@@ -38,5 +40,5 @@ for (const figure of document.querySelectorAll("figure.flame")) {
   for (const box of boxes) box.element.addEventListener("click", () => zoom(box));
   whole.addEventListener("click", () => zoom(null));
   field.addEventListener("input", search);
-  figure.querySelector("form").addEventListener("submit", (event) => event.preventDefault());
+  form.addEventListener("submit", (event) => event.preventDefault());
 }
