@@ -158,6 +158,16 @@ impl Comparison {
 }
 
 impl PhaseResult {
+    /// Its name without the level of a factor, as phases have it that differ in this level alone.
+    pub fn name_without(&self, factor: &str, level: &str) -> String {
+        let part = format!("{factor}{level}");
+        let mut parts: Vec<&str> = self.phase.split('.').collect();
+        if let Some(at) = parts.iter().rposition(|one| *one == part) {
+            parts.remove(at);
+        }
+        parts.join(".")
+    }
+
     /// The cell of a subject and metric.
     pub fn cell(&self, subject: &str, metric: &str) -> Option<&Cell> {
         self.cells_of(subject).iter().find(|cell| cell.metric.name == metric)

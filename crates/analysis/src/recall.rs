@@ -142,12 +142,10 @@ pub fn recall_curves(comparison: &Comparison) -> Vec<RecallCurve<'_>> {
 /// of one variant.
 fn index(one: &Searched<'_>) -> String {
     let cell = one.phase.cell(one.subject, RATE);
-    let Some(level) = cell.and_then(|cell| cell.factors.get(SEARCH)) else {
-        return "all settings".to_owned();
-    };
-    let level = format!("{SEARCH}{level}");
-    let parts = one.phase.phase.split('.').filter(|part| *part != level);
-    parts.collect::<Vec<_>>().join(".")
+    match cell.and_then(|cell| cell.factors.get(SEARCH)) {
+        Some(level) => one.phase.name_without(SEARCH, level),
+        None => "all settings".to_owned(),
+    }
 }
 
 #[cfg(test)]

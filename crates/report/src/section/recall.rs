@@ -69,10 +69,12 @@ fn table(inputs: &Inputs<'_>, reached: &[AtRecall<'_>]) -> Table {
 
 /// Whether the same settings are the fastest with both recalls.
 fn is_same(one: &AtRecall<'_>, other: &AtRecall<'_>) -> bool {
-    let settings = |at: &AtRecall<'_>| -> Vec<_> {
-        at.rows.iter().map(|row| row.found.map(|found| found.phase.phase.clone())).collect()
-    };
     one.clients == other.clients && settings(one) == settings(other)
+}
+
+/// The fastest setting of each variant.
+fn settings<'a>(at: &AtRecall<'a>) -> Vec<Option<&'a str>> {
+    at.rows.iter().map(|row| row.found.map(|found| found.phase.phase.as_str())).collect()
 }
 
 /// All variants in their order; of many only the fastest ones.

@@ -74,7 +74,7 @@ pub enum Sampler {
         /// Number of values.
         span: u64,
     },
-    /// Texts of one length, of which some places are random.
+    /// Texts of one length with random characters at some places.
     Template(CompiledTemplate),
     /// Texts of random length that a compressor can shorten by a chosen share only.
     Filler(CompiledFiller),

@@ -79,12 +79,7 @@ fn differ(lines: &[Line]) -> bool {
 /// What a phase is called without its number of users: one workload may be measured at several
 /// places of a suite, and each of them has a curve of its own.
 fn test(phase: &PhaseResult) -> String {
-    let level = format!("clients{}", phase.clients);
-    let mut parts: Vec<&str> = phase.phase.split('.').collect();
-    if let Some(at) = parts.iter().rposition(|part| *part == level) {
-        parts.remove(at);
-    }
-    parts.join(".")
+    phase.name_without("clients", &phase.clients.to_string())
 }
 
 /// A metric over the number of clients.
