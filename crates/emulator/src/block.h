@@ -7,13 +7,14 @@
 
 /* A translated block. */
 enum leaves { BY_BRANCH, ANYHOW };
+enum again { ONCE, REPEATED, SYSTEM_CALL };
 enum ends { BY_JUMP, BY_CALL, BY_RETURN };
 struct block {
     uint64_t start;
     uint32_t bytes;
     uint16_t count;
     uint8_t leaves;           /* ANYHOW: an indirect branch or a system call */
-    uint8_t repeats;          /* its last instruction is a repeated string instruction */
+    uint8_t again;            /* why its last instruction may be executed more than once */
     uint8_t handles;          /* it begins a signal handler */
     uint8_t ends;             /* what its last instruction does to the stack of calls */
     uint8_t chosen;           /* it begins this chosen function, from 1 on; 0: none */

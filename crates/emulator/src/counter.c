@@ -13,6 +13,7 @@
  *  - A block that a fault left in the middle counts the instructions before the fault.
  *  - The same where a signal handler was executed in between: it is compared with the block after
  *    the handler's return.
+ *  - A system call that a signal interrupted and that is made again after it counts once.
  */
 
 #define _GNU_SOURCE
@@ -87,6 +88,7 @@ static __thread struct {
     uint64_t *booked;
 } interrupted[SIGNALS];
 static __thread unsigned signals;
+static __thread int restarts;       /* the next system call has been counted */
 
 /* For threads that find no slot: what is counted here is lost, and the reader sees it by `used`. */
 static struct slot beyond;
@@ -124,8 +126,10 @@ static void after_fork(void)
 static uint64_t surplus(const struct block *before, const struct block *now)
 {
     uint64_t at = now->start - before->start;
-    if (before->repeats && at == before->offset[before->count - 1])
+    if (before->again && at == before->offset[before->count - 1]) {
+        restarts = before->again == SYSTEM_CALL;
         return 1;
+    }
     if (before->leaves == ANYHOW || before->target == now->start)
         return 0;
     for (unsigned i = 0; i < before->count; i++)
@@ -228,7 +232,9 @@ static void call(plugin_id id, unsigned cpu, int64_t number, uint64_t a, uint64_
     (void)id, (void)cpu, (void)a, (void)c, (void)d, (void)e, (void)f, (void)g, (void)h;
     if (!mine)
         take_slot();
-    mine->calls[number >= 0 && number < CALLS ? number : CALLS - 1]++;
+    if (!restarts)
+        mine->calls[number >= 0 && number < CALLS ? number : CALLS - 1]++;
+    restarts = 0;
     switch (number) {
     case SYS_rt_sigaction: {
         uint64_t handler = b ? handler_at(b) : 0;
@@ -283,7 +289,7 @@ static void follow(struct block *block, const uint8_t *code, size_t bytes, uint6
 {
     size_t i = 0;
     block->target = next;
-    block->repeats = is_repeated(code, bytes);
+    block->again = is_repeated(code, bytes) ? REPEATED : ONCE;
     while (i + 1 < bytes && (code[i] == 0x66 || code[i] == 0xf2 || code[i] == 0xf3 ||
                              code[i] == 0x2e || code[i] == 0x3e || (code[i] & 0xf0) == 0x40))
         i++;
@@ -299,6 +305,8 @@ static void follow(struct block *block, const uint8_t *code, size_t bytes, uint6
         block->target = next + far;
     else if (first == 0xff || first == 0xc2 || first == 0xc3 || (first == 0x0f && second == 0x05))
         block->leaves = ANYHOW;
+    if (first == 0x0f && second == 0x05)
+        block->again = SYSTEM_CALL;
     if (first == 0xe8 || (first == 0xff && extension == 2))
         block->ends = BY_CALL;
     else if (first == 0xc2 || first == 0xc3)
