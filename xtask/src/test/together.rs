@@ -5,6 +5,7 @@ use crate::{repository::root, say};
 use anyhow::{Context, anyhow, ensure};
 use serde_json::Value;
 use std::{
+    io::{BufRead, BufReader},
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -37,42 +38,63 @@ impl Program {
     }
 
     /// Executes it; its lines are shown as they come.
-    fn is_good(&self, command: &mut Command) -> anyhow::Result<bool> {
-        let status = command.status();
-        Ok(status.with_context(|| format!("cannot execute the tests `{}`", self.name))?.success())
+    fn shown(&self, command: &mut Command) -> anyhow::Result<Outcome> {
+        let failed = || format!("cannot execute the tests `{}`", self.name);
+        let mut child = command.stdout(Stdio::piped()).spawn().with_context(failed)?;
+        let mut text = String::new();
+        for line in child.stdout.take().into_iter().flat_map(|out| BufReader::new(out).lines()) {
+            let line = line.with_context(failed)?;
+            say(&line);
+            text.push_str(&line);
+            text.push('\n');
+        }
+        Ok(Outcome { text, is_good: child.wait().with_context(failed)?.success() })
     }
 
     /// Executes it; its lines are shown later.
-    fn output(&self, at_once: u32) -> anyhow::Result<(String, bool)> {
+    fn kept(&self, at_once: u32) -> anyhow::Result<Outcome> {
         let output = self.command(at_once).stdin(Stdio::null()).output();
         let output = output.with_context(|| format!("cannot execute the tests `{}`", self.name))?;
         let [out, errors] =
             [&output.stdout, &output.stderr].map(|one| String::from_utf8_lossy(one));
         let folder = self.folder.display();
         let text = format!("tests `{}` in {folder}\n{out}{errors}", self.name);
-        Ok((text, output.status.success()))
+        Ok(Outcome { text, is_good: output.status.success() })
+    }
+}
+
+/// What the tests of a program said.
+struct Outcome {
+    text: String,
+    is_good: bool,
+}
+
+impl Outcome {
+    /// Why tests failed; all that was said where the program ended before it told that.
+    fn failures(&self) -> Option<&str> {
+        let told = self.text.split_once("\nfailures:\n").map_or(&*self.text, |(_, why)| why);
+        (!self.is_good).then_some(told)
     }
 }
 
 /// Executes all that `cargo test --workspace --no-run` has built, also after one that failed, and
-/// then alone what measures time.
+/// then alone what measures time. Why tests failed is said once more at the end, where it is seen.
 pub(super) fn execute() -> anyhow::Result<()> {
     let (whole, others): (Vec<Program>, Vec<Program>) =
         programs()?.into_iter().partition(Program::is_whole);
     let whole = whole.first().context("the tests of the whole are not built")?;
     let [of_whole, of_others] = AT_ONCE;
     let others = std::thread::spawn(move || {
-        others.iter().map(|one| one.output(of_others)).collect::<anyhow::Result<Vec<_>>>()
+        others.iter().map(|one| one.kept(of_others)).collect::<anyhow::Result<Vec<_>>>()
     });
-    let mut good = vec![whole.is_good(&mut whole.command(of_whole))?];
+    let mut all = vec![whole.shown(&mut whole.command(of_whole))?];
     let others = others.join().map_err(|_| anyhow!("the tests of other crates were cut off"))??;
-    for (text, is_good) in others {
-        say(&text);
-        good.push(is_good);
-    }
+    others.iter().for_each(|one| say(&one.text));
+    all.extend(others);
     say("executing the tests that measure time, which nothing may disturb");
-    good.push(whole.is_good(whole.command(1).arg("--ignored"))?);
-    ensure!(good.iter().all(|good| *good), "tests failed");
+    all.push(whole.shown(whole.command(1).arg("--ignored"))?);
+    all.iter().filter_map(Outcome::failures).for_each(say);
+    ensure!(all.iter().all(|one| one.is_good), "tests failed");
     Ok(())
 }
 
@@ -119,5 +141,17 @@ mod tests {
         assert_eq!(program(&message(true)), Some(expected));
         assert_eq!(program(&message(false)), None);
         assert_eq!(program("warning"), None);
+    }
+    #[test]
+    fn why_tests_failed_is_cut_out_of_what_they_said() {
+        let failures = |text: &str, is_good| {
+            Outcome { text: text.to_owned(), is_good }.failures().map(str::to_owned)
+        };
+        let said =
+            "test a ... FAILED\n\nfailures:\n\n---- a stdout ----\nwhy\n\nfailures:\n    a\n";
+        let why = "\n---- a stdout ----\nwhy\n\nfailures:\n    a\n";
+        assert_eq!(failures(said, false).as_deref(), Some(why));
+        assert_eq!(failures("killed", false).as_deref(), Some("killed"));
+        assert_eq!(failures(said, true), None);
     }
 }
