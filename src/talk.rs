@@ -78,14 +78,14 @@ pub(crate) fn error(error: &anyhow::Error) {
 
 /// An error with its causes, on one line but for what quotes the log of a server or of a compiler.
 fn sentence(error: &anyhow::Error) -> String {
-    let mut text = String::new();
+    let (mut text, mut said) = (String::new(), String::new());
     for cause in error.chain() {
         let quotes = cause.is::<dbms::Error>() || cause.is::<runner::Error>();
         let cause = cause.to_string();
-        let cause = if quotes { cause } else { escape::terminal(&cause) };
-        if !text.contains(&cause) {
+        if !said.contains(&cause) {
             text.push_str(if text.is_empty() { "error: " } else { ": " });
-            text.push_str(&cause);
+            text.push_str(&if quotes { cause.clone() } else { escape::terminal(&cause) });
+            said.push_str(&cause);
         }
     }
     text
@@ -157,6 +157,9 @@ mod tests {
         assert_eq!(sentence(&error), "error: in `c\\td`: `a\\nb` is no run");
         let error = runner::Error::Preflight("one\ntwo".to_owned());
         assert!(sentence(&error.into()).ends_with("one\ntwo"));
+        let source = Box::new(runner::Error::Preflight("one\ntwo".to_owned()));
+        let error = runner::Error::OfSubject { label: "a".to_owned(), source };
+        assert_eq!(sentence(&error.into()).matches("two").count(), 1);
     }
 
     #[test]

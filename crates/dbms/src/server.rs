@@ -282,7 +282,7 @@ pub(crate) fn last_words(file: &Path) -> String {
     let is_error = |line: &&&str| ERROR_MARKS.iter().any(|mark| line.contains(mark));
     let mut words: Vec<&str> = before.iter().filter(is_error).take(FIRST_ERRORS).copied().collect();
     words.extend(last);
-    words.join("\n")
+    if words.is_empty() { "(it is empty)".to_owned() } else { words.join("\n") }
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@ use crate::{
     Details, Names, Report,
     document::{Column, Document, Item, Row, Table, TableCell},
     first_screen::FirstScreen,
-    layout, screen,
+    layout, screen, section,
     sentence::Label,
     trust,
     words::{self, groups},
@@ -107,6 +107,9 @@ impl Page for ComparisonPage {
             short.legend().into_iter().for_each(|said| document.paragraph(said));
             let names: Vec<String> = labels.into_iter().map(|label| label.short).collect();
             overview(comparison, &names, report, &mut document);
+            if report.metrics.is_empty() {
+                recalls(comparison, &mut document);
+            }
             self::details(comparison, &names, &report.metrics, &mut document);
             let method = trust::behind_ratios(comparison).into_iter().map(Item::Paragraph);
             document.items.extend(method);
@@ -115,6 +118,13 @@ impl Page for ComparisonPage {
         }
         document
     }
+}
+
+/// Vector indexes: rates where variants find the same share of the nearest rows.
+fn recalls(comparison: &Comparison, document: &mut Document) {
+    let Some(table) = section::recall::table(comparison) else { return };
+    document.heading(2, section::recall::TITLE);
+    document.items.push(Item::Table(table));
 }
 
 /// Throughput: phases by variants, each group under its geometric mean.

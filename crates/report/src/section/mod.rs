@@ -13,7 +13,7 @@ mod heat;
 mod notes;
 mod rates;
 mod reads;
-mod recall;
+pub(crate) mod recall;
 mod state;
 mod steps;
 mod table;

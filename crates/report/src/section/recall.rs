@@ -4,13 +4,16 @@ use super::{Section, curves::axis};
 use crate::{
     chart::{Chart, Line, Lines, Scale},
     document::{Column, Document, Item, Row, Table, TableCell},
-    inputs::Inputs,
+    inputs::{Inputs, MANY},
     number, words,
 };
-use analysis::{AtRecall, Fastest, RecallCurve, Verdict};
+use analysis::{AtRecall, Comparison, Fastest, RecallCurve, Verdict};
 use model::{grouped, number::counted};
 
 pub(super) const SECTION: Section = Section { name: "recall", write };
+
+/// What the table is called.
+pub(crate) const TITLE: &str = "At equal recall";
 
 /// The largest recall of the axis, in nines: what finds all has infinitely many.
 const NINES_MAX: f64 = 4.0;
@@ -19,18 +22,15 @@ const NINES_MAX: f64 = 4.0;
 const FASTEST: usize = 3;
 
 fn write(inputs: &Inputs<'_>, document: &mut Document) {
-    let reached = analysis::at_recalls(inputs.comparison);
-    if reached.is_empty() {
-        return;
-    }
-    document.section("recall", "At equal recall");
+    let Some(table) = table(inputs.comparison) else { return };
+    document.section("recall", TITLE);
     document.paragraph(
         "Settings of different indexes mean different things, so rates compare only where they \
          find the same share of the nearest rows. The fastest measured setting of each variant \
          with at least this recall; its interval is that of the blocks, and does not know that \
          the setting was the best of several.",
     );
-    document.items.push(Item::Table(table(inputs, &reached)));
+    document.items.push(Item::Table(table));
     let charts = charts(inputs);
     if !charts.is_empty() && !inputs.is_many() {
         document.paragraph(
@@ -41,8 +41,13 @@ fn write(inputs: &Inputs<'_>, document: &mut Document) {
     }
 }
 
-fn table(inputs: &Inputs<'_>, reached: &[AtRecall<'_>]) -> Table {
-    let cpu = words::cpu(inputs.comparison);
+/// The fastest settings by recall; none where nothing has a recall. Of many variants only the
+/// fastest ones are shown.
+pub(crate) fn table(comparison: &Comparison) -> Option<Table> {
+    let reached = analysis::at_recalls(comparison);
+    let first = reached.first()?;
+    let cpu = words::cpu(comparison);
+    let at_most = if comparison.subjects.len() > MANY { FASTEST } else { MANY };
     let columns = vec![
         Column::words("variant"),
         Column::words("setting"),
@@ -52,7 +57,7 @@ fn table(inputs: &Inputs<'_>, reached: &[AtRecall<'_>]) -> Table {
         Column::numbers("interval", ""),
         Column::numbers("CPU time", "us/op"),
     ];
-    let several = reached.iter().any(|one| one.clients != reached[0].clients);
+    let several = reached.iter().any(|one| one.clients != first.clients);
     let mut rows = Vec::new();
     for same in reached.chunk_by(is_same) {
         let one = &same[0];
@@ -62,9 +67,9 @@ fn table(inputs: &Inputs<'_>, reached: &[AtRecall<'_>]) -> Table {
         };
         let least: Vec<String> = same.iter().map(|one| format!("{:.3}", one.least)).collect();
         rows.push(Row::Section(format!("recall of {} or more{users}", least.join(", "))));
-        rows.extend(shown(inputs, one).into_iter().map(|fastest| row(fastest, cpu)));
+        rows.extend(shown(one, at_most).into_iter().map(|fastest| row(fastest, cpu)));
     }
-    Table { columns, rows }
+    Some(Table { columns, rows })
 }
 
 /// Whether the same settings are the fastest with both recalls.
@@ -77,14 +82,14 @@ fn settings<'a>(at: &AtRecall<'a>) -> Vec<Option<&'a str>> {
     at.rows.iter().map(|row| row.found.map(|found| found.phase.phase.as_str())).collect()
 }
 
-/// All variants in their order; of many only the fastest ones.
-fn shown<'a>(inputs: &Inputs<'_>, one: &'a AtRecall<'a>) -> Vec<&'a Fastest<'a>> {
+/// All variants in their order; of more than `at_most` only the fastest ones.
+fn shown<'a>(one: &'a AtRecall<'a>, at_most: usize) -> Vec<&'a Fastest<'a>> {
     let mut rows: Vec<&Fastest<'_>> = one.rows.iter().collect();
-    if inputs.is_many() {
+    if rows.len() > at_most {
         let rate = |row: &Fastest<'_>| row.found.map_or(0.0, |found| found.rate);
         rows.retain(|row| row.found.is_some());
         rows.sort_by(|a, b| rate(b).total_cmp(&rate(a)));
-        rows.truncate(FASTEST);
+        rows.truncate(at_most);
     }
     rows
 }
